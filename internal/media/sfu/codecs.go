@@ -141,19 +141,40 @@ func publishInterceptors() (*interceptor.Registry, error) {
 // sameCodec tells whether what is in a is decoded by who takes b: the same codec
 // and, where profiles matter, the same profile.
 func sameCodec(a, b webrtc.RTPCodecCapability) bool {
-	if !strings.EqualFold(a.MimeType, b.MimeType) {
-		return false
+	return strings.EqualFold(a.MimeType, b.MimeType) && variant(a.MimeType, a.SDPFmtpLine) == variant(b.MimeType, b.SDPFmtpLine)
+}
+
+// variant is what of a codec's parameters decides who can decode it.
+func variant(mimeType, fmtp string) string {
+	switch p := parameters(fmtp); {
+	case strings.EqualFold(mimeType, webrtc.MimeTypeH264):
+		return p["packetization-mode"] + "/" + h264Profile(p)
+	case strings.EqualFold(mimeType, webrtc.MimeTypeVP9):
+		return or(p["profile-id"], "0")
+	case strings.EqualFold(mimeType, webrtc.MimeTypeAV1):
+		return or(p["profile"], "0")
 	}
-	x, y := parameters(a.SDPFmtpLine), parameters(b.SDPFmtpLine)
-	switch {
-	case strings.EqualFold(a.MimeType, webrtc.MimeTypeH264):
-		return x["packetization-mode"] == y["packetization-mode"] && h264Profile(x) == h264Profile(y)
-	case strings.EqualFold(a.MimeType, webrtc.MimeTypeVP9):
-		return or(x["profile-id"], "0") == or(y["profile-id"], "0")
-	case strings.EqualFold(a.MimeType, webrtc.MimeTypeAV1):
-		return or(x["profile"], "0") == or(y["profile"], "0")
+	return ""
+}
+
+// codecOf names a codec by its rtpmap, such as VP8/90000, and fmtp in a section of a kind.
+func codecOf(kind, rtpmap, fmtp string) string {
+	name, clock, _ := strings.Cut(rtpmap, "/")
+	mimeType := strings.ToLower(kind + "/" + name)
+	return mimeType + "/" + clock + " " + variant(mimeType, fmtp)
+}
+
+// knownCodecs are the names of the codecs that are taken, without repair and redundancy.
+func knownCodecs() map[string]bool {
+	opus := sounds()[0]
+	known := map[string]bool{codecOf(kindAudio, "opus/48000/2", opus.SDPFmtpLine): true}
+	for _, c := range pictures() {
+		_, name, _ := strings.Cut(c.MimeType, "/")
+		if c.MimeType != webrtc.MimeTypeRTX {
+			known[codecOf(kindVideo, fmt.Sprintf("%s/%d", name, c.ClockRate), c.SDPFmtpLine)] = true
+		}
 	}
-	return true
+	return known
 }
 
 // h264Profile is the profile and its constraints without the level. All of baseline

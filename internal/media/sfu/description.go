@@ -9,6 +9,14 @@ import (
 	"github.com/pion/sdp/v3"
 )
 
+// Directions of a media section (RFC 8866, 6.7).
+const (
+	sendonly = "sendonly"
+	recvonly = "recvonly"
+	sendrecv = "sendrecv"
+	inactive = "inactive"
+)
+
 // description is a client's session description, as far as it matters here.
 type description struct {
 	sdp      *sdp.SessionDescription
@@ -57,6 +65,10 @@ func readDescription(text string, l Limits) (*description, error) {
 
 // readOffer reads what a client wants to publish.
 func readOffer(text string, l Limits) (*description, error) {
+	text, err := filterOffer(text, l)
+	if err != nil {
+		return nil, err
+	}
 	d, err := readDescription(text, l)
 	if err != nil {
 		return nil, err
@@ -64,6 +76,7 @@ func readOffer(text string, l Limits) (*description, error) {
 	if len(d.sections) == 0 {
 		return nil, errors.New("the description has no media section")
 	}
+	known := knownCodecs()
 	for _, s := range d.sections {
 		if s.kind != kindAudio && s.kind != kindVideo {
 			return nil, errors.New("media sections are of audio or video; data goes over the socket")
@@ -71,27 +84,63 @@ func readOffer(text string, l Limits) (*description, error) {
 		_, bundled := s.media.Attribute("bundle-only")
 		open := s.media.MediaName.Port.Value != 0 || bundled
 		direction := directionOf(s.media)
-		s.sends = open && (direction == "sendonly" || direction == "sendrecv")
+		s.sends = open && (direction == sendonly || direction == sendrecv)
 		if s.rids, err = simulcast(s.media); err != nil {
 			return nil, err
 		}
-		if s.kind == kindAudio {
-			settleRED(s.media)
-		}
-		s.decodable = decodable(s)
+		s.decodable = decodable(s, known)
 	}
 	return d, nil
+}
+
+// decodable tells whether a codec of a section is known here. A filtered section has none
+// but those, or a single payload type.
+func decodable(s *mediaSection, known map[string]bool) bool {
+	var names, fmtp []string
+	for _, a := range s.media.Attributes {
+		_, value, _ := strings.Cut(a.Value, " ")
+		switch a.Key {
+		case "rtpmap":
+			names = append(names, value)
+		case "fmtp":
+			fmtp = append(fmtp, value)
+		}
+	}
+	return len(names) > 1 || len(names) == 1 && known[codecOf(s.kind, names[0], strings.Join(fmtp, ";"))]
+}
+
+// narrow leaves a section one codec, which is enough for one that isn't sent in: pion's work
+// grows with the square of them.
+func (s *mediaSection) narrow() {
+	if s.kind != kindVideo || len(s.media.MediaName.Formats) < 2 {
+		return
+	}
+	first := s.media.MediaName.Formats[0]
+	s.media.MediaName.Formats = s.media.MediaName.Formats[:1]
+	s.media.Attributes = slices.DeleteFunc(s.media.Attributes, func(a sdp.Attribute) bool {
+		pt, _, _ := strings.Cut(a.Value, " ")
+		return (a.Key == "rtpmap" || a.Key == "fmtp" || a.Key == "rtcp-fb") && pt != first
+	})
+}
+
+// passive tells whether the client insists on being the DTLS server.
+func (d *description) passive() bool {
+	setup, ok := d.sections[0].media.Attribute("setup")
+	if !ok {
+		setup, _ = d.sdp.Attribute("setup")
+	}
+	return setup == "passive"
 }
 
 // directionOf is the direction of a section, sendrecv when it names none.
 func directionOf(m *sdp.MediaDescription) string {
 	for _, a := range m.Attributes {
 		switch a.Key {
-		case "sendonly", "recvonly", "inactive", "sendrecv":
+		case sendonly, recvonly, inactive, sendrecv:
 			return a.Key
 		}
 	}
-	return "sendrecv"
+	return sendrecv
 }
 
 // direct changes the direction of a section.
@@ -99,7 +148,7 @@ func (d *description) direct(s *mediaSection, direction string) {
 	kept := s.media.Attributes[:0]
 	for _, a := range s.media.Attributes {
 		switch a.Key {
-		case "sendonly", "recvonly", "inactive", "sendrecv":
+		case sendonly, recvonly, inactive, sendrecv:
 		default:
 			kept = append(kept, a)
 		}
@@ -122,7 +171,7 @@ func decline(answer string, refused []refusedSection) string {
 		mid, _ := media.Attribute("mid")
 		for _, r := range refused {
 			if r.MID == mid && media.MediaName.Port.Value != 0 {
-				d.direct(&mediaSection{media: media}, "inactive")
+				d.direct(&mediaSection{media: media}, inactive)
 			}
 		}
 	}
@@ -177,52 +226,4 @@ func simulcast(m *sdp.MediaDescription) ([]string, error) {
 		return rids, nil
 	}
 	return nil, nil
-}
-
-// settleRED leaves RED in a section of sound only where it carries the section's
-// Opus alone.
-func settleRED(m *sdp.MediaDescription) {
-	names, formats := map[string]string{}, map[string]string{}
-	for _, a := range m.Attributes {
-		pt, value, _ := strings.Cut(a.Value, " ")
-		switch a.Key {
-		case "rtpmap":
-			names[pt] = strings.ToLower(strings.TrimSpace(value))
-		case "fmtp":
-			formats[pt] = value
-		}
-	}
-	drop := func(pt string) bool {
-		if !strings.HasPrefix(names[pt], "red/") {
-			return false
-		}
-		inner, _, _ := strings.Cut(strings.TrimSpace(formats[pt]), "/")
-		return names[pt] != "red/48000/2" || names[inner] != "opus/48000/2" || !carriesOnly(formats[pt], inner)
-	}
-	m.MediaName.Formats = slices.DeleteFunc(m.MediaName.Formats, drop)
-	m.Attributes = slices.DeleteFunc(m.Attributes, func(a sdp.Attribute) bool {
-		pt, _, _ := strings.Cut(a.Value, " ")
-		return (a.Key == "rtpmap" || a.Key == "fmtp" || a.Key == "rtcp-fb") && drop(pt)
-	})
-}
-
-// decodable tells whether any codec of a section is known here.
-func decodable(s *mediaSection) bool {
-	known := pictures()
-	if s.kind == kindAudio {
-		known = sounds()[:1] // RED needs Opus beside it
-	}
-	for _, a := range s.media.Attributes {
-		if a.Key != "rtpmap" {
-			continue
-		}
-		_, codec, _ := strings.Cut(a.Value, " ")
-		name, _, _ := strings.Cut(codec, "/")
-		for _, k := range known {
-			if _, ours, _ := strings.Cut(k.MimeType, "/"); !strings.EqualFold(ours, "rtx") && strings.EqualFold(ours, name) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package sfu
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,9 @@ const gatherTime = 2 * time.Second
 // maxPacket is the longest RTP packet that is taken, in bytes.
 const maxPacket = 1600
 
+// maxMIDs is how many media sections a connection may have had over time: pion keeps each.
+const maxMIDs = 256
+
 // publisher is what a participant sends. The peer's goroutine owns it.
 type publisher struct {
 	p  *peer
@@ -21,6 +25,8 @@ type publisher struct {
 	// sections are those that may send, by mid, lines what arrives in any.
 	sections map[string]*publication
 	lines    map[string]*line
+	// mids are those of all sections that the connection has had.
+	mids map[string]bool
 	// readers carry packets, and end with the connection.
 	readers sync.WaitGroup
 }
@@ -34,7 +40,7 @@ type publication struct {
 }
 
 func newPublisher(p *peer) *publisher {
-	return &publisher{p: p, sections: map[string]*publication{}, lines: map[string]*line{}}
+	return &publisher{p: p, sections: map[string]*publication{}, lines: map[string]*line{}, mids: map[string]bool{}}
 }
 
 // source is what a track of the participant's shows.
@@ -49,14 +55,14 @@ func (u *publisher) source(id string) (string, bool) {
 
 // handleOffer takes in what the client wants to publish.
 func (u *publisher) handleOffer(m message) {
-	limits := u.p.server.config.Limits
-	if len(m.SDP) > limits.OfferBytes {
-		u.p.fail(m.ID, CodeBadMessage, "the description is too long")
+	if u.pc == nil && !u.p.grant.Perms.any() {
+		u.p.fail(m.ID, CodeForbidden, "you may not publish anything")
 		return
 	}
-	d, err := readOffer(m.SDP, limits)
+	d, err := u.parse(m.SDP)
 	if err != nil {
-		u.p.fail(m.ID, CodeBadMessage, err.Error())
+		u.reset()
+		u.p.fail(m.ID, CodeBadMessage, err.Error()+"; publish anew")
 		return
 	}
 	if closed(u.pc) {
@@ -81,6 +87,25 @@ func (u *publisher) handleOffer(m message) {
 	u.p.send(encode(reply))
 }
 
+// parse reads an offer. Its error is for the client to read.
+func (u *publisher) parse(sdp string) (*description, error) {
+	limits := u.p.server.config.Limits
+	if len(sdp) > limits.OfferBytes {
+		return nil, fmt.Errorf("the description has more than %d bytes", limits.OfferBytes)
+	}
+	d, err := readOffer(sdp, limits)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range d.sections {
+		u.mids[s.mid] = true
+	}
+	if len(u.mids) > maxMIDs {
+		return nil, fmt.Errorf("the connection has had more than %d media sections; use them again", maxMIDs)
+	}
+	return d, nil
+}
+
 // judge decides on each section, and ends what isn't sent or may not be sent any
 // more. What is refused is negotiated with pion all the same, and what arrives of
 // it never read further: so nothing has to change in pion when it is allowed later.
@@ -95,6 +120,7 @@ func (u *publisher) judge(d *description, sources []section) []refusedSection {
 		if !s.sends {
 			u.end(s.mid)
 			u.keep(d, s)
+			s.narrow()
 			continue
 		}
 		source := named[s.mid]
@@ -105,6 +131,7 @@ func (u *publisher) judge(d *description, sources []section) []refusedSection {
 		if code != "" {
 			refused = append(refused, refusedSection{s.mid, code, text})
 			u.end(s.mid)
+			s.narrow()
 			continue
 		}
 		if pub := u.sections[s.mid]; pub == nil || pub.source != source {
@@ -159,9 +186,9 @@ func (u *publisher) verdict(s *mediaSection, source string) (code, text string) 
 // keep makes pion leave a section alone that the client doesn't send in now:
 // inactive would end its transceiver for good.
 func (u *publisher) keep(d *description, s *mediaSection) {
-	direction := "inactive"
+	direction := inactive
 	if u.pc != nil && slices.ContainsFunc(u.pc.GetTransceivers(), func(t *webrtc.RTPTransceiver) bool { return t.Mid() == s.mid }) {
-		direction = "recvonly"
+		direction = recvonly
 	}
 	d.direct(s, direction)
 }
@@ -254,6 +281,7 @@ func (u *publisher) reset() {
 	for mid := range u.sections {
 		u.end(mid)
 	}
+	clear(u.mids)
 	if u.pc != nil {
 		_ = u.pc.GracefulClose()
 		u.pc, u.lines = nil, map[string]*line{}

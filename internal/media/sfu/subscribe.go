@@ -366,7 +366,7 @@ func (s *subscriber) settle(d *description) {
 	takes := map[string]bool{}
 	for _, section := range d.sections {
 		direction := directionOf(section.media)
-		takes[section.mid] = section.media.MediaName.Port.Value != 0 && (direction == "recvonly" || direction == "sendrecv")
+		takes[section.mid] = section.media.MediaName.Port.Value != 0 && (direction == recvonly || direction == sendrecv)
 	}
 	for _, sub := range s.subs {
 		if sub.transceiver == nil || sub.accepted || sub.offered > answered {

@@ -36,6 +36,7 @@ export interface Sending {
 }
 
 const patienceMs = 3000; // of disconnection before ICE is restarted
+const againMs = 1000; // before an offer is repeated that came too soon after others
 
 /**
  * The connection that carries our tracks to the server. We make the offers, one
@@ -114,6 +115,32 @@ export class Publisher {
     for (const { mid, code, message } of refused) {
       const slot = this.#slots.find((s) => s.transceiver.mid === mid && s.active);
       if (slot) this.link.refused(slot.track.source, code, message);
+    }
+    if (this.#wanted) this.#negotiate();
+  }
+
+  /** Whether the server's answer to this offer of ours is awaited. */
+  awaits(id: number): boolean {
+    return !this.#closed && id === this.#pending?.id;
+  }
+
+  /**
+   * Takes back the offer that the server refused as a whole: sections that it never took are given up, the others go on
+   * as they were. An offer that came too soon is repeated.
+   */
+  async refused(code: string): Promise<void> {
+    const pending = this.#pending;
+    if (!pending) return;
+    if (code === 'rate_limited') {
+      setTimeout(() => this.awaits(pending.id) && this.#offer(pending), againMs);
+
+      return;
+    }
+    this.#pending = undefined;
+    await this.connection.setLocalDescription({ type: 'rollback' });
+    for (const slot of this.#slots.filter(({ transceiver }) => transceiver.mid === null)) {
+      this.#slots.splice(this.#slots.indexOf(slot), 1);
+      slot.transceiver.stop();
     }
     if (this.#wanted) this.#negotiate();
   }

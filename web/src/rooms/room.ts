@@ -40,6 +40,7 @@ export class Room extends Emitter<RoomEvents> {
   readonly #media = new Map<string, MediaStreamTrack>();
   readonly #local = new Map<LocalSource, LocalTrack>();
   readonly #elements = new Map<HTMLVideoElement, string>();
+  #iceServers: RTCIceServer[] = [];
   #publisher: Publisher | undefined;
   #subscriber: Subscriber | undefined;
   #state: RoomState = 'new';
@@ -269,12 +270,19 @@ export class Room extends Emitter<RoomEvents> {
   #connectMedia(iceServers: RTCIceServer[]): void {
     this.#disconnectMedia();
     const send = this.#signal.send.bind(this.#signal);
-    const airs = this.#kind === 'stream' && this.#self?.role === 'host';
     this.#subscriber = new Subscriber(iceServers, { send, media: (id, media) => this.#receive(id, media) });
+    this.#iceServers = iceServers;
+    this.#openPublisher();
+  }
+
+  /** openPublisher makes the connection that we publish by, in the place of the one before. */
+  #openPublisher(): void {
+    this.#publisher?.close();
+    const airs = this.#kind === 'stream' && this.#self?.role === 'host';
     this.#publisher = new Publisher(
-      iceServers,
+      this.#iceServers,
       {
-        send,
+        send: this.#signal.send.bind(this.#signal),
         refused: (source, code, message) => {
           void this.unpublish(source);
           this.emit('refused', { what: source, code, message });
@@ -302,6 +310,19 @@ export class Room extends Emitter<RoomEvents> {
     this.#subscriber?.close();
     this.#publisher = this.#subscriber = undefined;
     for (const id of [...this.#media.keys()]) this.#receive(id, undefined);
+  }
+
+  /** offerRefused: the server took nothing of an offer. What it had taken before goes on. */
+  async #offerRefused(code: string, message: string): Promise<void> {
+    if (code !== 'rate_limited') {
+      for (const { source } of [...this.#local.values()].filter(({ id }) => !id)) {
+        await this.unpublish(source);
+        this.emit('refused', { what: source, code, message });
+      }
+    }
+    // After a fault in the offer the server has given up the connection, and all that came by it.
+    if (code === 'bad_message') this.#openPublisher();
+    else await this.#publisher?.refused(code);
   }
 
   /** published: the server has taken a track. It remembers a mute from before. */
@@ -350,6 +371,8 @@ export class Room extends Emitter<RoomEvents> {
       case 'data':
         return this.emit('data', { from: message.from, topic: message.topic, payload: message.payload });
       case 'error':
+        if (typeof message.re === 'number' && this.#publisher?.awaits(message.re)) return this.#offerRefused(message.code, message.message);
+
         return this.emit('refused', { what: String(message.re ?? ''), code: message.code, message: message.message });
     }
   }
