@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pion/dtls/v3"
 	"github.com/pion/webrtc/v4"
 	"github.com/stretchr/testify/require"
 
@@ -157,4 +158,34 @@ func givesBack(t *testing.T, c *sfutest.Client, id string) {
 	// What a client says is seen to in its order: the answer before this.
 	c.Send(t, map[string]any{"type": "mute", "id": id, "muted": true})
 	c.Expect(t, "that this isn't its track", func(m sfutest.Message) bool { return m.Type == "error" && m.Re == id })
+}
+
+// TestMediaIsEncryptedWithGCM in both directions, also with clients that prefer AES-CM: it
+// is the DTLS server who chooses.
+func TestMediaIsEncryptedWithGCM(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	prefersCM := func(o *sfutest.Options) { o.AESCMFirst = true }
+	ada, bob := r.join(t, "ada:host", prefersCM), r.join(t, "bob", prefersCM)
+	mic, back := ada.Publish(t, sfutest.Microphone())[0], bob.Publish(t, sfutest.Microphone())[0]
+	bob.Hears(t, mic.ID, 5)
+	ada.Hears(t, back.ID, 5)
+	publish, subscribe := ada.Profiles(t)
+	require.Equal(t, dtls.SRTP_AEAD_AES_128_GCM, publish, "what ada sends")
+	require.Equal(t, dtls.SRTP_AEAD_AES_128_GCM, subscribe, "what ada is sent")
+}
+
+// TestOneOfTwoOpusPayloadTypesIsAgreedOn: which one to send is the client's choice among
+// those in the answer.
+func TestOneOfTwoOpusPayloadTypesIsAgreedOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	bob := r.join(t, "bob")
+	sdp := "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\na=ice-ufrag:abcd\r\na=ice-pwd:abcdabcdabcdabcdabcdabcd\r\n" +
+		"a=fingerprint:sha-256 " + strings.Repeat("00:", 31) + "00\r\na=setup:actpass\r\nm=audio 9 UDP/TLS/RTP/SAVPF 9 109 111\r\n" +
+		"c=IN IP4 0.0.0.0\r\na=mid:0\r\na=sendonly\r\na=rtcp-mux\r\na=rtpmap:9 G722/8000\r\na=rtpmap:109 opus/48000/2\r\na=rtpmap:111 opus/48000/2\r\n"
+	bob.Send(t, map[string]any{"type": "offer", "id": 1, "sdp": sdp, "tracks": []any{map[string]any{"mid": "0", "source": "microphone"}}})
+	answer := bob.Expect(t, "an answer", func(m sfutest.Message) bool { return m.Type == "answer" })
+	require.Contains(t, answer.SDP, "SAVPF 109\r\n")
+	require.Contains(t, answer.SDP, "a=setup:passive")
 }

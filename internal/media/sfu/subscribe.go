@@ -207,7 +207,7 @@ func (s *subscriber) again() {
 func (s *subscriber) open() error {
 	p := s.p
 	in := &reports{server: p.server, bogus: func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) }}
-	pc, flush, err := p.server.net.newConnection(pcSubscribe, in.buffer)
+	pc, flush, err := p.server.net.newConnection(pcSubscribe, webrtc.DTLSRoleServer, in.buffer)
 	if err != nil {
 		return err
 	}
