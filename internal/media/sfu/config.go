@@ -44,7 +44,8 @@ type Limits struct {
 	// Handshakes is how many may be on their way in at a time [1024].
 	Handshakes int
 	// MessageBytes is the longest message of a client [256 KiB], OfferBytes and
-	// AnswerBytes the longest descriptions in it [64 KiB, 200 KiB].
+	// AnswerBytes the longest descriptions in it [64 KiB, 200 KiB]. The answer to a long offer
+	// may be longer: twice as long as the offer.
 	MessageBytes, OfferBytes, AnswerBytes int
 	// Messages a second from a client [50], four times as many at once, and Data
 	// messages [10], four times as many at once.

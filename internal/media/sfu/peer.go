@@ -38,8 +38,11 @@ type peer struct {
 
 	inbox  chan message
 	socket *socket
-	grace  *time.Timer
-	grant  Grant
+	// expected is how many bytes the description may have for which the client's socket takes
+	// a longer message than any other.
+	expected int
+	grace    *time.Timer
+	grant    Grant
 	// pace is that of data messages, haste that of offers.
 	pace, haste *rate.Limiter
 	pub         *publisher
@@ -65,6 +68,15 @@ func newPeer(s *Server, token string) *peer {
 func (p *peer) send(data []byte) {
 	if !p.out.add(data) {
 		p.end(&Refusal{Code: CodeSlow})
+	}
+}
+
+// expect lets the client send a description of so many bytes; 0 when none is awaited. So
+// only who is asked for a long one may send a long message.
+func (p *peer) expect(bytes int) {
+	p.expected = bytes
+	if p.socket != nil {
+		p.socket.limit(bytes)
 	}
 }
 
@@ -214,6 +226,7 @@ func (p *peer) attach(x *socket, after uint64) bool {
 		ok := p.out.resume(after)
 		if ok {
 			p.socket = x
+			x.limit(p.expected)
 			p.grace.Stop()
 			p.room.box.post(func() { p.room.rewelcome(p) })
 		}

@@ -59,8 +59,8 @@ func (s *Server) Handler() http.Handler {
 			return // it has been answered
 		}
 		defer func() { _ = conn.CloseNow() }()
-		conn.SetReadLimit(int64(s.config.Limits.MessageBytes))
 		x := &socket{server: s, conn: conn, wrote: make(chan struct{})}
+		x.limit(0)
 		x.ctx, x.cancel = context.WithCancel(s.ctx)
 		defer x.cancel()
 		var p *peer
@@ -163,6 +163,12 @@ func (x *socket) refuse(r *Refusal) {
 	box := newOutbox(x.server.config.Now, 0)
 	box.end(encode(byeFor(r)))
 	x.write(box)
+}
+
+// limit bounds the client's messages, from the next one on, so that a description of so many
+// bytes fits: JSON makes two bytes of each end of a line.
+func (x *socket) limit(description int) {
+	x.conn.SetReadLimit(int64(max(x.server.config.Limits.MessageBytes, description+description/4+1<<10)))
 }
 
 // serve reads what the client says until its socket is dead, and writes what it

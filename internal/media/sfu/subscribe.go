@@ -1,6 +1,7 @@
 package sfu
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -191,6 +192,7 @@ func (s *subscriber) tryOffer() error {
 		}
 	}
 	s.last = encode(m)
+	s.p.expect(s.longestAnswer())
 	s.p.send(s.last)
 	return nil
 }
@@ -241,6 +243,7 @@ func (s *subscriber) renew(pc *webrtc.PeerConnection) {
 	clear(s.said)
 	clear(s.free)
 	s.pending, s.restart, s.connected, s.pictures = 0, false, false, false
+	s.p.expect(0)
 	for id, sub := range s.subs {
 		s.subs[id] = &subscription{track: sub.track, view: sub.view}
 	}
@@ -327,9 +330,9 @@ func (s *subscriber) handleAnswer(m message) {
 		return
 	}
 	limits := s.p.server.config.Limits
-	limits.Sections = 1 << 10 // as many as were offered
-	if len(m.SDP) > limits.AnswerBytes {
-		s.p.end(&Refusal{Code: CodeBadMessage, Message: "the description is too long"})
+	limits.Sections = len(s.pc.GetTransceivers())
+	if most := s.longestAnswer(); len(m.SDP) > most {
+		s.p.end(&Refusal{Code: CodeBadMessage, Message: fmt.Sprintf("the answer has more than %d bytes", most)})
 		return
 	}
 	d, err := readDescription(m.SDP, limits)
@@ -355,10 +358,16 @@ func (s *subscriber) handleAnswer(m message) {
 	}
 }
 
+// longestAnswer is how many bytes the answer to the last offer may have.
+func (s *subscriber) longestAnswer() int {
+	return max(s.p.server.config.Limits.AnswerBytes, 2*len(s.last))
+}
+
 // settle notes what an answer accepts, and begins to send it.
 func (s *subscriber) settle(d *description) {
 	answered := s.pending
 	s.pending = 0
+	s.p.expect(0)
 	for kind, n := range s.said {
 		s.free[kind] += n
 		delete(s.said, kind)

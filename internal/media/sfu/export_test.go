@@ -1,0 +1,41 @@
+package sfu
+
+import (
+	"fmt"
+
+	"github.com/pion/webrtc/v4"
+
+	"showfloor/internal/media/sfu/forward"
+)
+
+// Fill adds so many tracks of the server's own to a room, one half sound and one half
+// pictures, and returns them.
+func (s *Server) Fill(roomID string, n int) []*forward.Track {
+	var list []*forward.Track
+	var all []*track
+	for i := range n {
+		t := &track{
+			id: newTrackID(), source: sourceMicrophone, kind: kindAudio, userID: fmt.Sprintf("u%d", i/2),
+			codec: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2},
+		}
+		kind := forward.Audio
+		if i%2 == 1 {
+			t.source, t.kind, kind = sourceCamera, kindVideo, forward.Video
+			t.codec = webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8, ClockRate: 90000}
+		}
+		t.fwd = forward.NewTrack(forward.TrackConfig{
+			ID: t.id, Kind: kind, MimeType: t.codec.MimeType, ClockRate: t.codec.ClockRate, RequestKeyFrame: func(int) {},
+		})
+		all, list = append(all, t), append(list, t.fwd)
+	}
+	done := make(chan struct{})
+	r := s.room(roomID)
+	r.box.post(func() {
+		for _, t := range all {
+			r.add(t)
+		}
+		close(done)
+	})
+	<-done
+	return list
+}
