@@ -3,6 +3,7 @@ package sfu_test
 import (
 	"testing"
 
+	"github.com/pion/webrtc/v4"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/media/sfu"
@@ -220,4 +221,28 @@ func TestWhatARoomTells(t *testing.T) {
 	vic.Send(t, map[string]any{"type": "leave"})
 	ada.Expect(t, "vic has left", func(m sfutest.Message) bool { return m.Type == "left" && m.UserID == "vic" && m.Reason == "left" })
 	bob.Expect(t, "nobody watches", func(m sfutest.Message) bool { return m.Type == "audience" && m.Count == 0 })
+}
+
+// TestAMuteIsOfTheMicrophone: the sound of a screen that somebody shares goes on.
+func TestAMuteIsOfTheMicrophone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob:cohost")
+	sound := sfutest.Media{Source: "screen-audio", Mime: webrtc.MimeTypeOpus}
+	sent := bob.Publish(t, sfutest.Microphone(), sound)
+	mic, shared := sent[0].ID, sent[1].ID
+	ada.Hears(t, mic, 5)
+	ada.Hears(t, shared, 5)
+	r.change("sess_1", "bob", func(g *sfu.Grant) { g.Muted = true })
+	ada.Expect(t, "the microphone is muted", func(m sfutest.Message) bool { return m.Type == "track" && m.Track.ID == mic && m.Track.Muted })
+	heard := ada.Received(mic).Packets
+	ada.Hears(t, shared, 50)
+	require.LessOrEqual(t, ada.Received(mic).Packets, heard+2, "packets on their way at most")
+	for _, m := range ada.Messages() {
+		require.False(t, m.Type == "track" && m.Track.ID == shared && m.Track.Muted)
+	}
+	// Also for somebody who comes later.
+	cat := r.join(t, "cat:viewer")
+	cat.Hears(t, shared, 20)
+	require.Zero(t, cat.Received(mic).Packets)
 }
