@@ -1,14 +1,17 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/account"
 	"showfloor/internal/apitest"
 	"showfloor/internal/console"
 )
@@ -57,6 +60,36 @@ func TestAPlanBoundsAPIKeys(t *testing.T) {
 	s.Clock.Advance(time.Minute)
 	create().Is(t, http.StatusCreated)
 	create().Problem(t, http.StatusForbidden, "plan_limit")
+}
+
+// TestAPlanBoundsUsers: open invitations count, those that have expired don't; an
+// invitation can be sent again, and accepted, on a full team.
+func TestAPlanBoundsUsers(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	owner.Colleague(t, "VIEWER")
+	var n atomic.Int64
+	statuses := atOnce(20, func() apitest.Response {
+		return invite(t, owner, fmt.Sprintf("guest%d.%s", n.Add(1), owner.Email), "VIEWER")
+	})
+	require.Equal(t, map[int]int{http.StatusCreated: 3, http.StatusForbidden: 17}, statuses)
+	p := invite(t, owner, "one.more."+owner.Email, "VIEWER").Problem(t, http.StatusForbidden, "plan_limit")
+	require.Equal(t, "the plan FREE allows 5 users; STARTER allows 10", p.Message)
+
+	var team []api.TeamMember
+	owner.Call(t, "GET", "/v1/me/team", nil).Into(t, 200, &team)
+	require.Len(t, team, 5)
+	again := team[0].Email
+	invite(t, owner, again, "DEVELOPER").Is(t, http.StatusCreated)
+	accept(t, s, apitest.LinkToken(t, s.LastMail(t, again).Text)).Is(t, http.StatusCreated)
+	invite(t, owner, "one.more."+owner.Email, "VIEWER").Problem(t, http.StatusForbidden, "plan_limit")
+
+	s.Clock.Advance(account.InviteLife)
+	owner = owner.LogInAgain(t)
+	invite(t, owner, "one.more."+owner.Email, "VIEWER").Is(t, http.StatusCreated)
+	invite(t, owner, team[1].Email, "VIEWER").Is(t, http.StatusCreated)
+	invite(t, owner, team[2].Email, "VIEWER").Problem(t, http.StatusForbidden, "plan_limit")
 }
 
 // TestAPlanBoundsWebhookEndpoints: deleted ones don't count, disabled ones do.

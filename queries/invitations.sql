@@ -36,6 +36,11 @@ DELETE FROM invitations WHERE tenant_id = @tenant_id AND id = @id;
 DELETE FROM invitations WHERE id = ANY (ARRAY(
     SELECT i.id FROM invitations i WHERE i.expires_at <= @before ORDER BY i.expires_at LIMIT @max_rows));
 
+-- name: CountTeamMembers :one
+-- Users, deactivated ones included, and open invitations.
+SELECT count(*) FROM team_members
+WHERE tenant_id = @tenant_id AND (invite_expires_at IS NULL OR invite_expires_at > @now::timestamptz);
+
 -- name: ListTeamMembers :many
 SELECT * FROM team_members
 WHERE tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)

@@ -2947,9 +2947,11 @@ type ClientInterface interface {
 	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2961,9 +2963,11 @@ type ClientInterface interface {
 	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9156,9 +9160,11 @@ func (c *Client) ListTeam(ctx context.Context, params *ListTeamParams, reqEditor
 // Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 // deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9180,9 +9186,11 @@ func (c *Client) InviteTeamMemberWithBody(ctx context.Context, contentType strin
 // Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 // deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -24642,9 +24650,11 @@ type ClientWithResponsesInterface interface {
 	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24656,9 +24666,11 @@ type ClientWithResponsesInterface interface {
 	// Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 	// deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-	// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-	// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -41851,9 +41863,11 @@ func (c *ClientWithResponses) ListTeamWithResponse(ctx context.Context, params *
 // Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 // deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41871,9 +41885,11 @@ func (c *ClientWithResponses) InviteTeamMemberWithBodyWithResponse(ctx context.C
 // Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
 // deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-// (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-// whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -10,6 +10,24 @@ import (
 	"time"
 )
 
+const CountTeamMembers = `-- name: CountTeamMembers :one
+SELECT count(*) FROM team_members
+WHERE tenant_id = $1 AND (invite_expires_at IS NULL OR invite_expires_at > $2::timestamptz)
+`
+
+type CountTeamMembersParams struct {
+	TenantID string
+	Now      time.Time
+}
+
+// Users, deactivated ones included, and open invitations.
+func (q *Queries) CountTeamMembers(ctx context.Context, arg CountTeamMembersParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountTeamMembers, arg.TenantID, arg.Now)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const DeleteInvitation = `-- name: DeleteInvitation :exec
 DELETE FROM invitations WHERE tenant_id = $1 AND id = $2
 `

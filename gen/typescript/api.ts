@@ -4289,9 +4289,11 @@ export interface paths {
          * @description Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
          *     deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
          *     invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-         *     accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may invite OWNERs, or invite an OWNER again
-         *     (403 `forbidden`). A tenant sends at most 100 invitations an hour, and at most 5 an hour go to one address,
-         *     whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503 `mail_unavailable`.
+         *     accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
+         *     invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
+         *     `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
+         *     one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+         *     `mail_unavailable`.
          */
         post: operations["inviteTeamMember"];
         delete?: never;

@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/mail"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
+	"showfloor/internal/quota"
 	"showfloor/internal/secret"
 )
 
@@ -53,7 +54,7 @@ func (s *Service) InviteTeamMember(ctx context.Context, c Caller, in Invite) (db
 			return fmt.Errorf("lock tenant: %w", err)
 		}
 		token := secret.Text(linkTokenLength)
-		if invited, err = s.putInvitation(ctx, q, c, in, token); err != nil {
+		if invited, err = s.putInvitation(ctx, tx, c, in, token); err != nil {
 			return err
 		}
 		if err := s.limitInvites(ctx, tx, invited); err != nil {
@@ -95,9 +96,9 @@ func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.Invita
 }
 
 // putInvitation creates the tenant's invitation of an address, or changes the
-// one that there is.
-func (s *Service) putInvitation(ctx context.Context, q *db.Queries, c Caller, in Invite, token string) (db.Invitation, error) {
-	email, now := CanonicalEmail(in.Email), s.now()
+// one that there is. The caller holds the tenant's lock.
+func (s *Service) putInvitation(ctx context.Context, tx pgx.Tx, c Caller, in Invite, token string) (db.Invitation, error) {
+	q, email, now := db.New(tx), CanonicalEmail(in.Email), s.now()
 	taken, err := isTaken(ctx, q, email)
 	if err != nil {
 		return db.Invitation{}, err
@@ -111,6 +112,14 @@ func (s *Service) putInvitation(ctx context.Context, q *db.Queries, c Caller, in
 	}
 	if err := checkRoleChange(c.Role, Role(before.Role), in.Role); err != nil {
 		return before, err
+	}
+	if !before.ExpiresAt.After(now) { // an open invitation counts already
+		err := s.quotas.CheckTx(ctx, tx, c.TenantID, quota.Users, 1, func(ctx context.Context) (int64, error) {
+			return q.CountTeamMembers(ctx, db.CountTeamMembersParams{TenantID: c.TenantID, Now: now})
+		})
+		if err != nil {
+			return before, err
+		}
 	}
 	localPart, _, _ := strings.Cut(email, "@")
 	invited, err := q.PutInvitation(ctx, db.PutInvitationParams{
