@@ -9,3 +9,16 @@ SELECT sqlc.embed(p) FROM locked, tenants t JOIN plans p ON p.tier = t.plan WHER
 -- @sqlc-vet-disable tenant
 -- Plans are everybody's. The smallest tier first.
 SELECT * FROM plans ORDER BY array_position(ARRAY['FREE', 'STARTER', 'PRO', 'ENTERPRISE'], tier);
+
+-- name: GetTenantPlan :one
+-- @sqlc-vet-disable tenant
+-- The id is the tenant.
+SELECT sqlc.embed(p) FROM tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = @tenant_id;
+
+-- name: TakeProcessorCall :one
+-- Counts a call in this minute of the database's clock; no row when there were most of them.
+INSERT INTO processor_calls (tenant_id, minute, calls) VALUES (@tenant_id, date_trunc('minute', now()), 1)
+ON CONFLICT (tenant_id) DO UPDATE SET minute = excluded.minute,
+    calls = CASE WHEN processor_calls.minute = excluded.minute THEN processor_calls.calls + 1 ELSE 1 END
+WHERE processor_calls.minute <> excluded.minute OR processor_calls.calls < @most::integer
+RETURNING calls;

@@ -102,3 +102,11 @@ CREATE TABLE capture_usage (
 );
 INSERT INTO capture_usage (tenant_id, bytes)
 SELECT u.tenant_id, coalesce(sum(c.bytes), 0) FROM capture_urls u LEFT JOIN captures c ON c.capture_url_id = u.id GROUP BY u.tenant_id;
+
+-- Calls to the payment processor that a tenant's requests have caused, in the last
+-- minute in which there was any.
+CREATE TABLE processor_calls (
+    tenant_id text PRIMARY KEY REFERENCES tenants (id),
+    minute    timestamptz NOT NULL,
+    calls     integer NOT NULL
+);

@@ -2024,7 +2024,8 @@ type ClientInterface interface {
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2036,7 +2037,8 @@ type ClientInterface interface {
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2048,7 +2050,7 @@ type ClientInterface interface {
 	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 	// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
 	// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-	// reached.
+	// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 	GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7377,7 +7379,8 @@ func (c *Client) CreateCheckout(ctx context.Context, body CreateCheckoutJSONRequ
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 // processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7399,7 +7402,8 @@ func (c *Client) CreateOnboardingLinkWithBody(ctx context.Context, contentType s
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 // processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7421,7 +7425,7 @@ func (c *Client) CreateOnboardingLink(ctx context.Context, body CreateOnboarding
 // The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 // become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
 // as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-// reached.
+// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 func (c *Client) GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -23659,7 +23663,8 @@ type ClientWithResponsesInterface interface {
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23671,7 +23676,8 @@ type ClientWithResponsesInterface interface {
 	// Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 	// Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23683,7 +23689,7 @@ type ClientWithResponsesInterface interface {
 	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 	// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
 	// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-	// reached.
+	// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -40356,7 +40362,8 @@ func (c *ClientWithResponses) CreateCheckoutWithResponse(ctx context.Context, bo
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 // processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40374,7 +40381,8 @@ func (c *ClientWithResponses) CreateOnboardingLinkWithBodyWithResponse(ctx conte
 // Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
 // Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
 // processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40392,7 +40400,7 @@ func (c *ClientWithResponses) CreateOnboardingLinkWithResponse(ctx context.Conte
 // The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 // become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
 // as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-// reached.
+// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -9,6 +9,46 @@ import (
 	"context"
 )
 
+const GetTenantPlan = `-- name: GetTenantPlan :one
+SELECT p.id, p.tier, p.name, p.description, p.price_cents, p.yearly_price_cents, p.currency, p.trial_days, p.active, p.processor_product_id, p.max_users, p.max_api_keys, p.max_live_streams, p.max_viewers, p.max_session_capacity, p.max_webhook_endpoints, p.max_restream_targets, p.recording_retention_days, p.max_capture_bytes, p.max_processor_calls, p.created_at, p.updated_at FROM tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = $1
+`
+
+type GetTenantPlanRow struct {
+	Plan Plan
+}
+
+// @sqlc-vet-disable tenant
+// The id is the tenant.
+func (q *Queries) GetTenantPlan(ctx context.Context, tenantID string) (GetTenantPlanRow, error) {
+	row := q.db.QueryRow(ctx, GetTenantPlan, tenantID)
+	var i GetTenantPlanRow
+	err := row.Scan(
+		&i.Plan.ID,
+		&i.Plan.Tier,
+		&i.Plan.Name,
+		&i.Plan.Description,
+		&i.Plan.PriceCents,
+		&i.Plan.YearlyPriceCents,
+		&i.Plan.Currency,
+		&i.Plan.TrialDays,
+		&i.Plan.Active,
+		&i.Plan.ProcessorProductID,
+		&i.Plan.MaxUsers,
+		&i.Plan.MaxAPIKeys,
+		&i.Plan.MaxLiveStreams,
+		&i.Plan.MaxViewers,
+		&i.Plan.MaxSessionCapacity,
+		&i.Plan.MaxWebhookEndpoints,
+		&i.Plan.MaxRestreamTargets,
+		&i.Plan.RecordingRetentionDays,
+		&i.Plan.MaxCaptureBytes,
+		&i.Plan.MaxProcessorCalls,
+		&i.Plan.CreatedAt,
+		&i.Plan.UpdatedAt,
+	)
+	return i, err
+}
+
 const ListPlans = `-- name: ListPlans :many
 SELECT id, tier, name, description, price_cents, yearly_price_cents, currency, trial_days, active, processor_product_id, max_users, max_api_keys, max_live_streams, max_viewers, max_session_capacity, max_webhook_endpoints, max_restream_targets, recording_retention_days, max_capture_bytes, max_processor_calls, created_at, updated_at FROM plans ORDER BY array_position(ARRAY['FREE', 'STARTER', 'PRO', 'ENTERPRISE'], tier)
 `
@@ -103,4 +143,25 @@ func (q *Queries) LockPlan(ctx context.Context, arg LockPlanParams) (LockPlanRow
 		&i.Plan.UpdatedAt,
 	)
 	return i, err
+}
+
+const TakeProcessorCall = `-- name: TakeProcessorCall :one
+INSERT INTO processor_calls (tenant_id, minute, calls) VALUES ($1, date_trunc('minute', now()), 1)
+ON CONFLICT (tenant_id) DO UPDATE SET minute = excluded.minute,
+    calls = CASE WHEN processor_calls.minute = excluded.minute THEN processor_calls.calls + 1 ELSE 1 END
+WHERE processor_calls.minute <> excluded.minute OR processor_calls.calls < $2::integer
+RETURNING calls
+`
+
+type TakeProcessorCallParams struct {
+	TenantID string
+	Most     int32
+}
+
+// Counts a call in this minute of the database's clock; no row when there were most of them.
+func (q *Queries) TakeProcessorCall(ctx context.Context, arg TakeProcessorCallParams) (int32, error) {
+	row := q.db.QueryRow(ctx, TakeProcessorCall, arg.TenantID, arg.Most)
+	var calls int32
+	err := row.Scan(&calls)
+	return calls, err
 }

@@ -2963,7 +2963,8 @@ export interface paths {
          * @description Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
          *     Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
          *     processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-         *     or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it.
+         *     or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
+         *     `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
          */
         post: operations["createOnboardingLink"];
         delete?: never;
@@ -2984,7 +2985,7 @@ export interface paths {
          * @description The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
          *     become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
          *     as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-         *     reached.
+         *     reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
          */
         get: operations["getConnectStatus"];
         put?: never;

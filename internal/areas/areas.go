@@ -221,7 +221,7 @@ func (a *Areas) openCommerce(c Config) {
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Catalog: a.Catalog, Discounts: a.Discounts,
 		Settings: a.Settings, Realtime: c.Realtime, PublicURL: c.PublicURL, Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
 	})
-	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Log: c.Log, Now: c.Now})
+	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Quotas: a.Quotas, Log: c.Log, Now: c.Now})
 	a.Billing = billing.New(billing.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Log: c.Log, Now: c.Now,
 	})

@@ -97,7 +97,7 @@ func rules() []rule {
 			why: "it keeps the answers of any operation and knows none",
 		},
 		{
-			packages: "internal/seller", may: []string{"gen/db", "internal/account", "internal/audit", "internal/postgres", "internal/problem", "internal/processor"},
+			packages: "internal/seller", may: []string{"gen/db", "internal/account", "internal/audit", "internal/postgres", "internal/problem", "internal/processor", "internal/quota"},
 			why: "who may sell is settled before anything is sold",
 		},
 		{

@@ -2,6 +2,8 @@ package quota
 
 import (
 	"fmt"
+	"math"
+	"time"
 
 	"showfloor/gen/db"
 	"showfloor/internal/problem"
@@ -20,11 +22,15 @@ const (
 	WebhookEndpoints Limit = "maxWebhookEndpoints"
 )
 
+// processorCalls per minute are counted by TakeProcessorCall.
+const processorCalls Limit = "maxProcessorCalls"
+
 // The server's own bounds, which hold on every plan.
 const (
 	mostUsers            = 1000
 	mostAPIKeys          = 1000
 	mostWebhookEndpoints = 50
+	mostProcessorCalls   = 600
 )
 
 // of is what the plan allows.
@@ -36,13 +42,18 @@ func (l Limit) of(p db.Plan) int64 {
 		return lower(p.MaxAPIKeys, mostAPIKeys)
 	case WebhookEndpoints:
 		return lower(p.MaxWebhookEndpoints, mostWebhookEndpoints)
+	case processorCalls:
+		return lower(p.MaxProcessorCalls, mostProcessorCalls)
 	}
 	panic(fmt.Sprintf("quota: unknown limit %q", string(l)))
 }
 
 // what is limited, in words.
 func (l Limit) what() string {
-	return map[Limit]string{Users: "users", APIKeys: "API keys", WebhookEndpoints: "webhook endpoints"}[l]
+	return map[Limit]string{
+		Users: "users", APIKeys: "API keys", WebhookEndpoints: "webhook endpoints",
+		processorCalls: "calls a minute to the payment processor",
+	}[l]
 }
 
 // lower is the lower one of a plan's limit, nil for none, and the server's own.
@@ -55,7 +66,7 @@ func lower(limit *int32, most int64) int64 {
 
 // exceeded is the refusal for a tenant on plan p that would have needed in all.
 // plans are all plans, the smallest tier first.
-func exceeded(l Limit, p db.Plan, plans []db.Plan, needed int64) error {
+func exceeded(l Limit, p db.Plan, plans []db.Plan, needed int64) *problem.Error {
 	refusal := problem.New(problem.Forbidden, "plan_limit", "the plan %s allows %d %s, and no plan allows more", p.Tier, l.of(p), l.what())
 	refusal.Limit = &problem.Limit{Name: string(l), Value: l.of(p), Plan: p.Tier}
 	if next, ok := upgrade(l, plans, needed); ok {
@@ -63,6 +74,14 @@ func exceeded(l Limit, p db.Plan, plans []db.Plan, needed int64) error {
 		refusal.Message = fmt.Sprintf("the plan %s allows %d %s; %s allows %d", p.Tier, l.of(p), l.what(), next.Tier, l.of(next))
 	}
 	return refusal
+}
+
+// tooOften is exceeded for a limit that counts anew after a while.
+func tooOften(l Limit, p db.Plan, plans []db.Plan, again time.Duration) *problem.Error {
+	refusal := exceeded(l, p, plans, l.of(p)+1)
+	limited := problem.Limited(again, "%s; try again in %d seconds", refusal.Message, int(math.Ceil(again.Seconds())))
+	limited.Limit = refusal.Limit
+	return limited
 }
 
 // upgrade is the plan that allows needed, and the least above it. Of plans that

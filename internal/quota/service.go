@@ -4,6 +4,7 @@ package quota
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,4 +52,29 @@ func (s *Service) CheckTx(
 		return fmt.Errorf("list plans: %w", err)
 	}
 	return exceeded(limit, row.Plan, plans, have+wanted)
+}
+
+// TakeProcessorCall counts a call to the payment processor that a tenant's request
+// is about to cause, such as a look at a seller's account; those that finish a sale
+// don't count. It refuses, with 429 rate_limited, as many as the plan allows per
+// minute of the database's clock. Call it outside of transactions.
+func (s *Service) TakeProcessorCall(ctx context.Context, tenantID string) error {
+	q := db.New(s.pool)
+	row, err := q.GetTenantPlan(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("get plan: %w", err)
+	}
+	_, err = q.TakeProcessorCall(ctx, db.TakeProcessorCallParams{TenantID: tenantID, Most: int32(processorCalls.of(row.Plan))})
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("take processor call: %w", err)
+	}
+	plans, err := q.ListPlans(ctx)
+	if err != nil {
+		return fmt.Errorf("list plans: %w", err)
+	}
+	now := s.now()
+	return tooOften(processorCalls, row.Plan, plans, now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 }

@@ -24,11 +24,15 @@ type Landing struct{ ReturnURL, RefreshURL string }
 
 // CreateOnboardingLink makes a hosted page on which the caller's tenant becomes a
 // seller or changes its data as one, and before that the tenant's account, unless
-// it has one. An account that is gone is a conflict.
+// it has one. An account that is gone is a conflict. Each link counts as one of the
+// tenant's processor calls.
 func (s *Service) CreateOnboardingLink(ctx context.Context, c account.Caller, l Landing) (processor.Link, error) {
 	// Whatever becomes of the link, to begin again is safe; so an idempotency key
 	// of the request needn't be spent on the account.
 	ctx = postgres.WithHook(ctx, nil)
+	if err := s.config.Quotas.TakeProcessorCall(ctx, c.TenantID); err != nil {
+		return processor.Link{}, err
+	}
 	accountID, err := s.account(ctx, c)
 	if err != nil {
 		return processor.Link{}, err

@@ -10,13 +10,16 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"showfloor/internal/processor"
+	"showfloor/internal/quota"
 )
 
 // Config of a Service.
 type Config struct {
 	Pool      *pgxpool.Pool
 	Processor *processor.Client
-	Log       *slog.Logger
+	// Quotas bound how often a tenant's requests ask the processor.
+	Quotas *quota.Service
+	Log    *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }

@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/audit"
 	"showfloor/internal/postgres"
+	"showfloor/internal/problem"
 )
 
 // askTimeout is how long a caller waits for the processor's word, who can be
@@ -28,9 +29,9 @@ type Status struct {
 }
 
 // GetConnectStatus is how far the caller's tenant is. It asks the processor when
-// what is stored may be out of date, such as when a report was lost; while the
-// processor can't be reached, or knows the account no more, what is stored
-// stands.
+// the stored state may be out of date, such as when a report was lost. The stored
+// state stands while the processor can't be reached or knows the account no more,
+// and when the tenant has used up its processor calls.
 func (s *Service) GetConnectStatus(ctx context.Context, c account.Caller) (Status, error) {
 	row, err := s.get(ctx, c.TenantID)
 	if err != nil || !due(row.Seller, row.ChargesEnabled, s.config.Now()) {
@@ -40,8 +41,14 @@ func (s *Service) GetConnectStatus(ctx context.Context, c account.Caller) (Statu
 	_, err, _ = s.checks.Do(accountID, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
 		defer cancel()
+		if err := s.config.Quotas.TakeProcessorCall(ctx, c.TenantID); err != nil {
+			return nil, err
+		}
 		return nil, s.check(ctx, c.TenantID, accountID)
 	})
+	if problem.Is(err, "rate_limited") {
+		return statusOf(row), nil
+	}
 	if err != nil {
 		s.config.Log.WarnContext(ctx, "seller's account not checked", "error", err, "tenantId", c.TenantID, "accountId", accountID)
 		return statusOf(row), nil

@@ -1,0 +1,44 @@
+package seller_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/apitest"
+)
+
+// useUpCalls uses up the tenant's processor calls of a minute, which it returns.
+func useUpCalls(t *testing.T, s *apitest.Server, tenantID string) (minute time.Time) {
+	t.Helper()
+	require.NoError(t, s.Pool.QueryRow(t.Context(), `
+		UPDATE processor_calls SET calls = 30, minute = date_trunc('minute', now()) WHERE tenant_id = $1 RETURNING minute`, tenantID).Scan(&minute))
+	return minute
+}
+
+// TestATenantCantMakeTheServerAskForEver: beyond the plan's processor calls of a
+// minute what is stored stands, and there are no more links.
+func TestATenantCantMakeTheServerAskForEver(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	accountID := link(t, s, owner)
+	var refused apitest.Response
+	for {
+		before := status(t, owner)
+		require.NoError(t, s.Sandbox.SetCharges(accountID, !before.ChargesEnabled)) // nobody reports it
+		minute := useUpCalls(t, s, owner.TenantID)
+		after := status(t, owner)
+		refused = owner.Call(t, "POST", linkPath, landing())
+		if minute.Equal(useUpCalls(t, s, owner.TenantID)) {
+			require.Equal(t, before, after, "what is stored")
+			break
+		} // else a new minute has begun meanwhile
+	}
+	p := refused.Problem(t, http.StatusTooManyRequests, "rate_limited")
+	require.Equal(t, &api.ProblemLimit{Name: "maxProcessorCalls", Value: 30, Plan: api.PlanTierFREE, UpgradeTo: new(api.PlanTierSTARTER)}, p.Limit)
+	require.Contains(t, p.Message, "the plan FREE allows 30 calls a minute to the payment processor; STARTER allows 60; try again in ")
+}
