@@ -28,7 +28,8 @@ const (
 type turn struct {
 	// again is when to call again for the same delivery.
 	again time.Time
-	// next is the delivery behind it, which has no job: the caller goes on with it.
+	// next is the delivery that the caller goes on with: the one behind, which has no
+	// job, or the same one, whose row has moved on since it was read.
 	next string
 }
 

@@ -15,10 +15,14 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// record writes the attempt down and, after the first one, sees to the delivery
-// that waits behind: a worker goes on with it if this one arrived and hold is
-// set, otherwise it gets a job. So does the delivery itself when it has another
-// attempt ahead and isn't the one whose job runs (own).
+// record stores the attempt. After a first attempt it also releases the delivery that
+// waits behind: this worker goes on with it if this delivery arrived and hold is set,
+// otherwise it gets a job. A delivery with another attempt ahead gets a job too, unless
+// the job that runs is its own (own).
+//
+// When the attempt is not stored because the row has moved on, the row decides how to go
+// on, not this attempt: a write of ours that timed out may have committed, here or in an
+// earlier run of this job, and then nobody else goes on with the deliveries behind.
 func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, o outcome, own, hold bool) (turn, error) {
 	now := s.config.Now()
 	p, again, err := recording(d, o, now, s.config.Schedule)
@@ -40,7 +44,8 @@ func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 		q := db.New(tx)
 		next, err := q.RecordAttempt(ctx, p)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil // another worker has recorded this attempt, and goes on
+			t = turn{next: d.ID} // the row has moved on: see above
+			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("record attempt: %w", err)
@@ -77,6 +82,7 @@ func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 		t = turn{}
 		next, err := db.New(tx).GiveUpDelivery(ctx, db.GiveUpDeliveryParams{TenantID: d.TenantID, ID: d.ID, Error: &why, Hold: hold})
 		if errors.Is(err, pgx.ErrNoRows) {
+			t = turn{next: d.ID} // the row has moved on, as in record
 			return nil
 		}
 		if err != nil {
