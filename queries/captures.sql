@@ -12,6 +12,11 @@ ORDER BY x.tenant_id FOR NO KEY UPDATE OF x;
 -- Of several tenants, in one order.
 SELECT * FROM capture_usage WHERE tenant_id = ANY (@tenant_ids::text[]) ORDER BY tenant_id FOR NO KEY UPDATE;
 
+-- name: ListKeptCaptures :many
+-- @sqlc-vet-disable tenant
+-- Those of these ids that are kept. For whoever holds the lock of LockCaptureTargets.
+SELECT id FROM captures WHERE id = ANY (@ids::text[]);
+
 -- name: CreateCaptures :many
 -- @sqlc-vet-disable tenant
 -- For whoever holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of

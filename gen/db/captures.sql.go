@@ -255,6 +255,32 @@ func (q *Queries) ListCaptures(ctx context.Context, arg ListCapturesParams) ([]L
 	return items, nil
 }
 
+const ListKeptCaptures = `-- name: ListKeptCaptures :many
+SELECT id FROM captures WHERE id = ANY ($1::text[])
+`
+
+// @sqlc-vet-disable tenant
+// Those of these ids that are kept. For whoever holds the lock of LockCaptureTargets.
+func (q *Queries) ListKeptCaptures(ctx context.Context, ids []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListKeptCaptures, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListOldestCaptures = `-- name: ListOldestCaptures :many
 SELECT o.id, o.tenant_id FROM (
     SELECT c.id, c.tenant_id, sum(c.bytes) OVER (ORDER BY c.captured_at, c.id) - c.bytes AS before

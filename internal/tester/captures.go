@@ -29,6 +29,10 @@ type Request struct {
 	Header http.Header
 	Body   []byte
 	IP     string
+
+	// id is what it is kept under. It is given before the request is written, which
+	// may be tried twice.
+	id string
 }
 
 // Header is one header of a request or an answer. What is no UTF-8 is in base64.

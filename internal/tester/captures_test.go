@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
 	"showfloor/internal/problem"
 	"showfloor/internal/tester"
 )
@@ -40,4 +41,21 @@ func TestUnwrittenCapturesAreBounded(t *testing.T) {
 	for range waiting {
 		require.NoError(t, <-results)
 	}
+}
+
+// TestACaptureWhoseAnswerIsLostIsKeptOnce: the database wrote it down, but stalled for
+// longer than the writer waited for its answer.
+func TestACaptureWhoseAnswerIsLostIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	pool, loss := dbtest.NewLossy(t)
+	s := apitest.New(t, apitest.Options{Pool: pool})
+	owner := s.Register(t)
+	u := owner.CaptureURL(t)
+	loss.Next("CreateCaptures")
+	captureID, err := s.Tester.Capture(t.Context(), tester.Request{Token: u.Token, Method: "POST", URL: &url.URL{Path: "/"}, Header: http.Header{}})
+	require.NoError(t, err)
+	require.Equal(t, 1, loss.Lost())
+	list := owner.Captures(t, u)
+	require.Len(t, list, 1)
+	require.Equal(t, captureID, list[0].ID)
 }

@@ -50,6 +50,7 @@ func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err
 		return "", problem.Limited(time.Second, "too many requests are being captured at the moment; try again in a second")
 	}
 	// Also when the sender hangs up: the place is taken until the body is let go.
+	r.id = id.New(id.Capture)
 	k, err := s.write.Do(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return "", err
@@ -87,17 +88,26 @@ func (s *Service) createCaptures(ctx context.Context, requests []Request) ([]kep
 func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []entry) ([]kept, error) {
 	now := s.config.Now()
 	p := db.CreateCapturesParams{Ring: ring, Now: now, Minute: now.Truncate(time.Minute)}
-	tokens := make([]string, len(entries))
+	tokens, ids := make([]string, len(entries)), make([]string, len(entries))
 	for i, e := range entries {
-		tokens[i] = e.token
+		tokens[i], ids[i] = e.token, e.id
 	}
 	targets, err := q.LockCaptureTargets(ctx, tokens)
 	if err != nil {
 		return nil, fmt.Errorf("lock capture URLs: %w", err)
 	}
+	// A write that timed out may have committed; then its requests come once more.
+	before, err := q.ListKeptCaptures(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("list kept captures: %w", err)
+	}
 	byToken, byTenant := rooms(targets, now)
 	list := make([]kept, len(entries))
 	for i, e := range entries {
+		if slices.Contains(before, e.id) {
+			list[i].id = e.id
+			continue
+		}
 		if list[i].refusal = byToken[e.token].take(int64(e.bytes), now); list[i].refusal == nil {
 			e.addTo(&p)
 		}
@@ -116,7 +126,7 @@ func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []en
 	}
 	for i, e := range entries {
 		switch {
-		case list[i].refusal != nil:
+		case list[i].refusal != nil, list[i].id != "":
 		case slices.ContainsFunc(rows, func(r db.CreateCapturesRow) bool { return slices.Contains(r.Ids, e.id) }):
 			list[i].id = e.id
 		default:
@@ -144,7 +154,7 @@ func newEntries(requests []Request) (entries []entry, bytes int64, err error) {
 			return nil, 0, fmt.Errorf("encode headers: %w", err)
 		}
 		e := entry{
-			id: id.New(id.Capture), token: r.Token, method: r.Method, path: r.URL.EscapedPath(), query: escapeQuery(r.URL.RawQuery),
+			id: r.id, token: r.Token, method: r.Method, path: r.URL.EscapedPath(), query: escapeQuery(r.URL.RawQuery),
 			headers: string(text), ip: r.IP, body: append([]byte{}, r.Body...), // never nil, which would be NULL
 		}
 		e.bytes = int32(len(e.body) + len(e.headers) + len(e.path) + len(e.query) + rowBytes)
