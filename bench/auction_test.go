@@ -116,8 +116,8 @@ WITH placed AS (INSERT INTO bids (id, tenant_id, auction_id, amount_cents, bidde
     SELECT unnest(ARRAY['bid_' || :number]), '%[1]s', '%[2]s', unnest(ARRAY[:amount::bigint]), unnest(ARRAY['user-1']), unnest(ARRAY['Bo']), clock_timestamp())
 UPDATE auctions SET top_bid_id = 'bid_' || :number, top_bid_cents = :amount, ends_at = ends_at, updated_at = clock_timestamp()
 WHERE tenant_id = '%[1]s' AND id = '%[2]s';
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at) VALUES ('evt_' || :number, '%[1]s', 'auction.bid', '%[2]s',
-    '{"event":"auction.bid","tenantId":"%[1]s","occurredAt":"2026-01-31T12:00:00.000Z","data":{"auctionId":"%[2]s","productId":"%[2]s","streamId":"%[2]s","bid":{"id":"%[2]s","auctionId":"%[2]s","amountCents":2600,"bidderExternalId":"user-1","bidderName":"Bo","createdAt":"2026-01-31T12:00:00.000Z"},"newEndsAt":"2026-01-31T12:00:00.000Z"}}', now());
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence) VALUES ('evt_' || :number, '%[1]s', 'auction.bid', '%[2]s',
+    '{"event":"auction.bid","tenantId":"%[1]s","occurredAt":"2026-01-31T12:00:00.000Z","data":{"auctionId":"%[2]s","productId":"%[2]s","streamId":"%[2]s","bid":{"id":"%[2]s","auctionId":"%[2]s","amountCents":2600,"bidderExternalId":"user-1","bidderName":"Bo","createdAt":"2026-01-31T12:00:00.000Z"},"newEndsAt":"2026-01-31T12:00:00.000Z"}}', now(), 1);
 SELECT id, events FROM webhook_endpoints WHERE tenant_id = '%[1]s' AND deleted_at IS NULL AND status = 'active'
     AND (cardinality(events) = 0 OR events && ARRAY['auction.bid']) ORDER BY id;
 COMMIT;

@@ -82,8 +82,8 @@ LEFT JOIN participants p ON p.tenant_id = '%[1]s' AND p.room_id = '%[2]s' AND p.
 WITH written AS (INSERT INTO channel_messages (id, channel_id, tenant_id, author_id, author_name, body, mentions, created_at)
     VALUES ('msg_' || :number, '%[2]s', '%[1]s', 'ada', 'Ada Okafor', 'Hello everybody', '{}', clock_timestamp()))
 UPDATE channels SET last_message_id = 'msg_' || :number, last_message_at = clock_timestamp() WHERE tenant_id = '%[1]s' AND id = '%[2]s';
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at) VALUES ('evt_' || :number, '%[1]s', 'chat.message.created', '%[2]s/chat',
-    '{"event":"chat.message.created","tenantId":"%[1]s","occurredAt":"2026-01-31T12:00:00.000Z","data":{"id":"%[2]s","channelId":"%[2]s","authorId":"ada","authorName":"Ada Okafor","body":"Hello everybody","mentions":[],"createdAt":"2026-01-31T12:00:00.000Z"}}', now());
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence) VALUES ('evt_' || :number, '%[1]s', 'chat.message.created', '%[2]s/chat',
+    '{"event":"chat.message.created","tenantId":"%[1]s","occurredAt":"2026-01-31T12:00:00.000Z","data":{"id":"%[2]s","channelId":"%[2]s","authorId":"ada","authorName":"Ada Okafor","body":"Hello everybody","mentions":[],"createdAt":"2026-01-31T12:00:00.000Z"}}', now(), 1);
 SELECT id, events FROM webhook_endpoints WHERE tenant_id = '%[1]s' AND deleted_at IS NULL AND status = 'active'
     AND (cardinality(events) = 0 OR events && ARRAY['chat.message.created']) ORDER BY id;
 COMMIT;

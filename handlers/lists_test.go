@@ -65,8 +65,9 @@ func TestListsPage(t *testing.T) {
 		"listChannelModeration": channelsPath + "/" + shop + "/moderation",
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
-	// Members and participants have no ids and are in another order; their own tests follow the pages.
-	elsewhere := map[string]bool{"listChannelMembers": true, "listSessionParticipants": true}
+	// Members and participants have no ids and are in another order, and there are more than n events; their own tests follow the
+	// pages.
+	elsewhere := map[string]bool{"listChannelMembers": true, "listSessionParticipants": true, "listEvents": true}
 	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {
 		if _, paged := op.query["cursor"]; paged && !unbuilt[strings.ToLower(op.id)] && !elsewhere[op.id] {

@@ -173,9 +173,12 @@ func plain(code int, name, message string) api.Problem {
 // inputProblem lists what the validator found, field by field.
 func inputProblem(err error) error {
 	p := problem.New(problem.Invalid, "invalid_input", "the request is not valid")
-	p.Fields = few(fields(err, "body"))
+	p.Fields = few(fields(err, wholeBody))
 	return p
 }
+
+// wholeBody is where a fault is that no field of the body has.
+const wholeBody = "body"
 
 // notBlank is the document's pattern for texts that say something.
 const notBlank = `\S`
@@ -200,7 +203,11 @@ func fields(err error, where string) []problem.Field {
 		}
 		return fields(e.Err, where)
 	case *openapi3.SchemaError:
-		if path := e.JSONPointer(); len(path) > 0 {
+		path := e.JSONPointer()
+		if where != wholeBody { // an element of a parameter that is a list
+			path = append([]string{where}, path...)
+		}
+		if len(path) > 0 {
 			where = strings.Join(path, ".")
 		}
 		reason := e.Reason

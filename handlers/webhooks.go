@@ -178,7 +178,7 @@ func names(events []api.EventName) []string {
 
 func toWebhookDelivery(d webhook.Delivery) (api.WebhookDelivery, error) {
 	out := api.WebhookDelivery{
-		ID: d.ID, EndpointID: d.EndpointID, Event: api.EventName(d.Event), EventID: d.EventID,
+		ID: d.ID, EndpointID: d.EndpointID, Event: api.EventName(d.Event), EventID: d.EventID, Subject: d.Subject, Sequence: d.Sequence,
 		Status: api.WebhookDeliveryStatus(d.Status), Attempts: int(d.Attempts), NextAttemptAt: timeOrNull(d.NextAttemptAt),
 		ResponseStatus: intOrNull(d.ResponseStatus), ResponseBody: orNull(d.ResponseBody),
 		DurationMs: intOrNull(d.DurationMs), Error: orNull(d.Error),

@@ -1,14 +1,61 @@
--- name: CreateEvent :exec
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id)
-VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at, @endpoint_id);
+-- name: CreateTestEvent :exec
+-- For one endpoint alone. Its subject is its own, so it is number 1 of it.
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id, sequence)
+VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at, @endpoint_id, 1);
+
+-- name: CountEvents :many
+-- Adds new events to their subjects' counters, which stay locked until the commit, and returns these. One element per subject in
+-- each array, in an order that everybody keeps to. Whoever calls it may write events: their positions are given after this.
+INSERT INTO event_subjects AS s (tenant_id, subject, sequence)
+SELECT @tenant_id, unnest(@subjects::text[]), unnest(@counts::bigint[]) FROM (SELECT mark_emitting() AS done OFFSET 0) m WHERE m.done
+ON CONFLICT (tenant_id, subject) DO UPDATE SET sequence = s.sequence + excluded.sequence
+RETURNING s.subject, s.sequence;
 
 -- name: CreateEvents :exec
--- One element per event in each array.
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
-SELECT unnest(@ids::text[]), @tenant_id, unnest(@events::text[]), unnest(@subjects::text[]), unnest(@payloads::text[])::json, @occurred_at::timestamptz;
+-- One element per event in each array; sequences are their numbers within their subjects.
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence)
+SELECT unnest(@ids::text[]), @tenant_id, unnest(@events::text[]), unnest(@subjects::text[]), unnest(@payloads::text[])::json, @occurred_at::timestamptz,
+    unnest(@sequences::bigint[]);
+
+-- name: GetEventHorizon :one
+-- @sqlc-vet-disable tenant
+-- A number, no event: up to which position ListEventsAfter may read.
+SELECT event_horizon();
 
 -- name: ListEvents :many
-SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY id;
+-- For tests.
+SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY position;
+
+-- name: GetEventPosition :one
+SELECT position FROM events WHERE tenant_id = @tenant_id AND id = @id AND endpoint_id IS NULL;
+
+-- name: ListEventsBefore :many
+-- Newest first. events is empty for all; here and below, tests of endpoints are left out.
+SELECT e.* FROM events e
+WHERE e.tenant_id = @tenant_id AND e.position < @position AND e.endpoint_id IS NULL
+  AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
+ORDER BY e.position DESC LIMIT @max_rows;
+
+-- name: ListEventsAfter :many
+-- Oldest first, up to the horizon.
+SELECT e.* FROM events e
+WHERE e.tenant_id = @tenant_id AND e.position > @position AND e.position <= @horizon AND e.endpoint_id IS NULL
+  AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
+ORDER BY e.position LIMIT @max_rows;
+
+-- name: ListSubjectEventsBefore :many
+-- ListEventsBefore of one subject.
+SELECT e.* FROM events e
+WHERE e.tenant_id = @tenant_id AND e.subject = @subject AND e.position < @position AND e.endpoint_id IS NULL
+  AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
+ORDER BY e.position DESC LIMIT @max_rows;
+
+-- name: ListSubjectEventsAfter :many
+-- ListEventsAfter of one subject.
+SELECT e.* FROM events e
+WHERE e.tenant_id = @tenant_id AND e.subject = @subject AND e.position > @position AND e.position <= @horizon AND e.endpoint_id IS NULL
+  AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
+ORDER BY e.position LIMIT @max_rows;
 
 -- name: DeleteEventsBefore :execrows
 -- @sqlc-vet-disable tenant

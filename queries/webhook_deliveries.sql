@@ -8,7 +8,7 @@ WITH fresh AS (
     SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
         SELECT n.id FROM webhook_deliveries n
         WHERE n.tenant_id = @tenant_id AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
-        ORDER BY n.id DESC LIMIT 1) t
+        ORDER BY n.sequence DESC LIMIT 1) t
 ), locked AS (
     SELECT d.id, t.next_id FROM webhook_deliveries d JOIN tails t ON t.id = d.id
     WHERE d.tenant_id = @tenant_id AND d.status = 'pending' AND d.next_id IS NULL ORDER BY d.id FOR UPDATE OF d
@@ -18,13 +18,13 @@ WHERE d.tenant_id = @tenant_id AND d.id = l.id AND d.status = 'pending' AND d.ne
 RETURNING l.next_id::text;
 
 -- name: CreateWebhookDelivery :exec
-INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at)
-VALUES (@id, @tenant_id, @endpoint_id, @event_id, @subject, @now, @now);
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at)
+VALUES (@id, @tenant_id, @endpoint_id, @event_id, @subject, @sequence, @now, @now);
 
 -- name: CreateWebhookDeliveries :exec
 -- One element per delivery in each array; next_id is '' for one that none waits for yet.
-INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
-SELECT unnest(@ids::text[]), @tenant_id, unnest(@endpoint_ids::text[]), unnest(@event_ids::text[]), unnest(@subjects::text[]),
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at, next_id)
+SELECT unnest(@ids::text[]), @tenant_id, unnest(@endpoint_ids::text[]), unnest(@event_ids::text[]), unnest(@subjects::text[]), unnest(@sequences::bigint[]),
     @now::timestamptz, @now::timestamptz, nullif(unnest(@next_ids::text[]), '');
 
 -- name: ListWebhookDeliveries :many
@@ -46,7 +46,7 @@ WHERE d.tenant_id = @tenant_id AND d.id = @id FOR UPDATE OF d;
 -- name: ListDeliveriesForAttempt :many
 -- @sqlc-vet-disable tenant
 -- The jobs know their deliveries alone.
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, e.event, e.payload,
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.sequence, e.event, e.payload,
     w.url, w.secret, w.previous_secret, w.previous_secret_until, w.failing_since, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
@@ -112,11 +112,11 @@ ORDER BY d.id LIMIT @max_rows;
 -- name: ListRecoverable :many
 -- What an endpoint has not got of the events after one: deliveries that failed, and events without a delivery
 -- (delivery_id is empty), in the order of the events.
-SELECT e.id AS event_id, e.subject, coalesce(d.id, '')::text AS delivery_id
+SELECT e.id AS event_id, e.position, e.subject, e.sequence, coalesce(d.id, '')::text AS delivery_id
 FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = @endpoint_id
-WHERE e.tenant_id = @tenant_id AND e.id > @after AND e.occurred_at >= @since
+WHERE e.tenant_id = @tenant_id AND e.position > @after AND e.occurred_at >= @since
   AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[])))
-ORDER BY e.id LIMIT @max_rows;
+ORDER BY e.position LIMIT @max_rows;
 
 -- name: RestartDeliveries :exec
 -- Failed deliveries have their first attempt ahead again; next_id is '' for the last one of a subject.

@@ -60,7 +60,9 @@ func (r receiveCommand) printer(out io.Writer) http.Handler {
 			pretty.Reset()
 			fmt.Fprintf(&pretty, "%q", body)
 		}
-		fmt.Fprintf(out, "\n%s  %s  %s\n%s\n", req.Header.Get("X-Service-Event"), req.Header.Get("X-Service-Delivery"), verdict, &pretty)
+		h := req.Header
+		fmt.Fprintf(out, "\n%s  %s  sequence %s  %s  %s\n%s\n", h.Get("X-Service-Event"), h.Get("X-Service-Event-Id"),
+			h.Get("X-Service-Sequence"), h.Get("X-Service-Delivery"), verdict, &pretty)
 	})
 }
 

@@ -31,11 +31,14 @@ func TestReceivePrintsAndChecksWebhooks(t *testing.T) {
 			var out strings.Builder
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", strings.NewReader(c.body))
 			r.Header.Set("X-Service-Event", "stream.started")
+			r.Header.Set("X-Service-Event-Id", "evt_1")
+			r.Header.Set("X-Service-Sequence", "3")
 			r.Header.Set("X-Service-Signature", c.signature)
 			w := httptest.NewRecorder()
 			receiveCommand{Secret: c.secret}.printer(&out).ServeHTTP(w, r)
 			require.Equal(t, c.status, w.Code)
 			require.Contains(t, out.String(), c.says)
+			require.Contains(t, out.String(), "stream.started  evt_1  sequence 3")
 		})
 	}
 }

@@ -123,6 +123,10 @@ func hookHeaders() map[string]any {
 	return map[string]any{
 		"ServiceSignaturePrevious": previous,
 		"ServiceEvent":             header("X-Service-Event", "The event's name.", "stream.started"),
+		"ServiceEventId": header("X-Service-Event-Id",
+			"The event's id, the same for all endpoints.", "evt_01m18qg1mhf2bsz1fk6m8v4jxc"),
+		"ServiceSequence": header("X-Service-Sequence",
+			"The event's number within its subject: 1, 2, 3 … in the order in which they happened. Retries may arrive out of order.", "3"),
 		"ServiceDelivery": header("X-Service-Delivery",
 			"The delivery's id, the same on every attempt: remember it to notice repeats.", "del_01m18qg1mhf2bsz1fk6m8v4jxe"),
 		"ServiceSignature": header("X-Service-Signature",

@@ -45,7 +45,7 @@ func TestWebhooksAreADocumentOfTheirOwn(t *testing.T) {
 	made := at(doc, "webhooks", "thing.made", "post")
 	require.Equal(t, "onThingMade", made["operationId"])
 	require.Equal(t, "A thing was made", made["summary"])
-	require.Len(t, made["parameters"], 7)
+	require.Len(t, made["parameters"], 9)
 	require.Equal(t, map[string]any{"$ref": "#/components/schemas/ThingMadeEvent"},
 		at(made, "requestBody", "content", "application/json")["schema"])
 

@@ -2185,6 +2185,22 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
 	RefundOrder(ctx context.Context, id ID, body RefundOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListEvents List what happened
+	//
+	// The tenant's events of the last 30 days, whether an endpoint wanted them or not, newest first. Test events of endpoints
+	// are not listed.
+	//
+	// To follow the events, for example to catch up after an outage, ask for `order=asc` and go on with `cursor`: the id of
+	// the last event that this list gave you in that order, or the `Link` header's while there are more pages. Ask again
+	// later when a page is empty. No event is ever skipped: in this order an event appears only when no event in front of it
+	// can still be written, a few milliseconds after it happened; an event whose transaction is still open holds back those
+	// behind it. Events of one subject come in the order of their `sequence`.
+	//
+	// 400 `invalid_input` for a cursor that names no event that is kept.
+	//
+	// Corresponds with GET /v1/me/events (the `ListEvents` operationId).
+	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetOverview What a dashboard shows first
 	//
 	// Counts as of now. A day is one of UTC.
@@ -3184,14 +3200,16 @@ type ClientInterface interface {
 	// CreateWebhookWithBody Register a webhook endpoint
 	//
 	// Each event is sent as a POST with the JSON body `Event` and these headers:
-	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+	// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+	// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-	// order in which they happened. An event may arrive more than once.
+	// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 	// `plan_limit` beyond that.
@@ -3206,14 +3224,16 @@ type ClientInterface interface {
 	// CreateWebhook Register a webhook endpoint
 	//
 	// Each event is sent as a POST with the JSON body `Event` and these headers:
-	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+	// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+	// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-	// order in which they happened. An event may arrive more than once.
+	// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 	// `plan_limit` beyond that.
@@ -7680,6 +7700,32 @@ func (c *Client) RefundOrder(ctx context.Context, id ID, body RefundOrderJSONReq
 	return c.Client.Do(req)
 }
 
+// ListEvents List what happened
+//
+// The tenant's events of the last 30 days, whether an endpoint wanted them or not, newest first. Test events of endpoints
+// are not listed.
+//
+// To follow the events, for example to catch up after an outage, ask for `order=asc` and go on with `cursor`: the id of
+// the last event that this list gave you in that order, or the `Link` header's while there are more pages. Ask again
+// later when a page is empty. No event is ever skipped: in this order an event appears only when no event in front of it
+// can still be written, a few milliseconds after it happened; an event whose transaction is still open holds back those
+// behind it. Events of one subject come in the order of their `sequence`.
+//
+// 400 `invalid_input` for a cursor that names no event that is kept.
+//
+// Corresponds with GET /v1/me/events (the `ListEvents` operationId).
+func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetOverview What a dashboard shows first
 //
 // Counts as of now. A day is one of UTC.
@@ -9659,14 +9705,16 @@ func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, r
 // CreateWebhookWithBody Register a webhook endpoint
 //
 // Each event is sent as a POST with the JSON body `Event` and these headers:
-// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-// order in which they happened. An event may arrive more than once.
+// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+// may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 // `plan_limit` beyond that.
@@ -9691,14 +9739,16 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 // CreateWebhook Register a webhook endpoint
 //
 // Each event is sent as a POST with the JSON body `Event` and these headers:
-// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-// order in which they happened. An event may arrive more than once.
+// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+// may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 // `plan_limit` beyond that.
@@ -17387,6 +17437,108 @@ func NewRefundOrderRequestWithBody(server string, id ID, contentType string, bod
 	return req, nil
 }
 
+// NewListEventsRequest constructs an http.Request for the ListEvents method
+func NewListEventsRequest(server string, params *ListEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Order != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "order", *params.Order, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Event != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "event", params.Event, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Subject != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "subject", *params.Subject, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetOverviewRequest constructs an http.Request for the GetOverview method
 func NewGetOverviewRequest(server string) (*http.Request, error) {
 	var err error
@@ -23836,6 +23988,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/commerce/orders/{id}/refund (the `RefundOrder` operationId).
 	RefundOrderWithResponse(ctx context.Context, id ID, body RefundOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*RefundOrderResponse, error)
 
+	// ListEventsWithResponse List what happened
+	//
+	// The tenant's events of the last 30 days, whether an endpoint wanted them or not, newest first. Test events of endpoints
+	// are not listed.
+	//
+	// To follow the events, for example to catch up after an outage, ask for `order=asc` and go on with `cursor`: the id of
+	// the last event that this list gave you in that order, or the `Link` header's while there are more pages. Ask again
+	// later when a page is empty. No event is ever skipped: in this order an event appears only when no event in front of it
+	// can still be written, a few milliseconds after it happened; an event whose transaction is still open holds back those
+	// behind it. Events of one subject come in the order of their `sequence`.
+	//
+	// 400 `invalid_input` for a cursor that names no event that is kept.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/me/events (the `ListEvents` operationId).
+	ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error)
+
 	// GetOverviewWithResponse What a dashboard shows first
 	//
 	// Counts as of now. A day is one of UTC.
@@ -24923,14 +25093,16 @@ type ClientWithResponsesInterface interface {
 	// CreateWebhookWithBodyWithResponse Register a webhook endpoint
 	//
 	// Each event is sent as a POST with the JSON body `Event` and these headers:
-	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+	// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+	// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-	// order in which they happened. An event may arrive more than once.
+	// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 	// `plan_limit` beyond that.
@@ -24945,14 +25117,16 @@ type ClientWithResponsesInterface interface {
 	// CreateWebhookWithResponse Register a webhook endpoint
 	//
 	// Each event is sent as a POST with the JSON body `Event` and these headers:
-	// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+	// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+	// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 	// `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 	// those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 	//
 	// A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 	// 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 	// a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-	// order in which they happened. An event may arrive more than once.
+	// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 	// `plan_limit` beyond that.
@@ -32538,6 +32712,61 @@ func (r RefundOrderResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RefundOrderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListEventsResponse200Headers the declared response headers of an HTTP 200 response for ListEvents
+type ListEventsResponse200Headers struct {
+	Link *string
+}
+
+type ListEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EventRecordList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListEventsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEventsResponse) GetJSON200() *EventRecordList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListEventsResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEventsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -40619,6 +40848,30 @@ func (c *ClientWithResponses) RefundOrderWithResponse(ctx context.Context, id ID
 	return ParseRefundOrderResponse(rsp)
 }
 
+// ListEventsWithResponse List what happened
+//
+// The tenant's events of the last 30 days, whether an endpoint wanted them or not, newest first. Test events of endpoints
+// are not listed.
+//
+// To follow the events, for example to catch up after an outage, ask for `order=asc` and go on with `cursor`: the id of
+// the last event that this list gave you in that order, or the `Link` header's while there are more pages. Ask again
+// later when a page is empty. No event is ever skipped: in this order an event appears only when no event in front of it
+// can still be written, a few milliseconds after it happened; an event whose transaction is still open holds back those
+// behind it. Events of one subject come in the order of their `sequence`.
+//
+// 400 `invalid_input` for a cursor that names no event that is kept.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/me/events (the `ListEvents` operationId).
+func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error) {
+	rsp, err := c.ListEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEventsResponse(rsp)
+}
+
 // GetOverviewWithResponse What a dashboard shows first
 //
 // Counts as of now. A day is one of UTC.
@@ -42294,14 +42547,16 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, para
 // CreateWebhookWithBodyWithResponse Register a webhook endpoint
 //
 // Each event is sent as a POST with the JSON body `Event` and these headers:
-// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-// order in which they happened. An event may arrive more than once.
+// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+// may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 // `plan_limit` beyond that.
@@ -42322,14 +42577,16 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 // CreateWebhookWithResponse Register a webhook endpoint
 //
 // Each event is sent as a POST with the JSON body `Event` and these headers:
-// `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+// `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+// its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
 // `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
 // those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
 //
 // A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
 // 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
 // a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-// order in which they happened. An event may arrive more than once.
+// order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+// may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
 // `plan_limit` beyond that.
@@ -47881,6 +48138,52 @@ func ParseRefundOrderResponse(rsp *http.Response) (*RefundOrderResponse, error) 
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseListEventsResponse parses an HTTP response from a ListEventsWithResponse call
+func ParseListEventsResponse(rsp *http.Response) (*ListEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EventRecordList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListEventsResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

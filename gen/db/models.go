@@ -196,6 +196,8 @@ type Event struct {
 	Payload    []byte
 	OccurredAt time.Time
 	EndpointID *string
+	Sequence   int64
+	Position   int64
 }
 
 type IdempotencyKey struct {
@@ -564,6 +566,7 @@ type WebhookDelivery struct {
 	Log            json.RawMessage
 	CreatedAt      time.Time
 	DeliveredAt    *time.Time
+	Sequence       int64
 }
 
 type WebhookEndpoint struct {

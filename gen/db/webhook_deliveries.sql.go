@@ -12,9 +12,9 @@ import (
 )
 
 const CreateWebhookDeliveries = `-- name: CreateWebhookDeliveries :exec
-INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at, next_id)
-SELECT unnest($1::text[]), $2, unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
-    $6::timestamptz, $6::timestamptz, nullif(unnest($7::text[]), '')
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at, next_id)
+SELECT unnest($1::text[]), $2, unnest($3::text[]), unnest($4::text[]), unnest($5::text[]), unnest($6::bigint[]),
+    $7::timestamptz, $7::timestamptz, nullif(unnest($8::text[]), '')
 `
 
 type CreateWebhookDeliveriesParams struct {
@@ -23,6 +23,7 @@ type CreateWebhookDeliveriesParams struct {
 	EndpointIds []string
 	EventIds    []string
 	Subjects    []string
+	Sequences   []int64
 	Now         time.Time
 	NextIds     []string
 }
@@ -35,6 +36,7 @@ func (q *Queries) CreateWebhookDeliveries(ctx context.Context, arg CreateWebhook
 		arg.EndpointIds,
 		arg.EventIds,
 		arg.Subjects,
+		arg.Sequences,
 		arg.Now,
 		arg.NextIds,
 	)
@@ -42,8 +44,8 @@ func (q *Queries) CreateWebhookDeliveries(ctx context.Context, arg CreateWebhook
 }
 
 const CreateWebhookDelivery = `-- name: CreateWebhookDelivery :exec
-INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, next_attempt_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6)
+INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
 `
 
 type CreateWebhookDeliveryParams struct {
@@ -52,6 +54,7 @@ type CreateWebhookDeliveryParams struct {
 	EndpointID string
 	EventID    string
 	Subject    string
+	Sequence   int64
 	Now        *time.Time
 }
 
@@ -62,6 +65,7 @@ func (q *Queries) CreateWebhookDelivery(ctx context.Context, arg CreateWebhookDe
 		arg.EndpointID,
 		arg.EventID,
 		arg.Subject,
+		arg.Sequence,
 		arg.Now,
 	)
 	return err
@@ -138,7 +142,7 @@ WITH fresh AS (
     SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
         SELECT n.id FROM webhook_deliveries n
         WHERE n.tenant_id = $1 AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
-        ORDER BY n.id DESC LIMIT 1) t
+        ORDER BY n.sequence DESC LIMIT 1) t
 ), locked AS (
     SELECT d.id, t.next_id FROM webhook_deliveries d JOIN tails t ON t.id = d.id
     WHERE d.tenant_id = $1 AND d.status = 'pending' AND d.next_id IS NULL ORDER BY d.id FOR UPDATE OF d
@@ -184,7 +188,7 @@ func (q *Queries) LinkToTails(ctx context.Context, arg LinkToTailsParams) ([]str
 }
 
 const ListDeliveriesForAttempt = `-- name: ListDeliveriesForAttempt :many
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, e.event, e.payload,
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.sequence, e.event, e.payload,
     w.url, w.secret, w.previous_secret, w.previous_secret_until, w.failing_since, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
@@ -202,6 +206,7 @@ type ListDeliveriesForAttemptRow struct {
 	NextAttemptAt       *time.Time
 	RetryAt             *time.Time
 	NextID              *string
+	Sequence            int64
 	Event               string
 	Payload             []byte
 	URL                 string
@@ -235,6 +240,7 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 			&i.NextAttemptAt,
 			&i.RetryAt,
 			&i.NextID,
+			&i.Sequence,
 			&i.Event,
 			&i.Payload,
 			&i.URL,
@@ -293,17 +299,17 @@ func (q *Queries) ListOverdueDeliveries(ctx context.Context, arg ListOverdueDeli
 }
 
 const ListRecoverable = `-- name: ListRecoverable :many
-SELECT e.id AS event_id, e.subject, coalesce(d.id, '')::text AS delivery_id
+SELECT e.id AS event_id, e.position, e.subject, e.sequence, coalesce(d.id, '')::text AS delivery_id
 FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = $1
-WHERE e.tenant_id = $2 AND e.id > $3 AND e.occurred_at >= $4
+WHERE e.tenant_id = $2 AND e.position > $3 AND e.occurred_at >= $4
   AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality($5::text[]) = 0 OR e.event = ANY ($5::text[])))
-ORDER BY e.id LIMIT $6
+ORDER BY e.position LIMIT $6
 `
 
 type ListRecoverableParams struct {
 	EndpointID string
 	TenantID   string
-	After      string
+	After      int64
 	Since      time.Time
 	Events     []string
 	MaxRows    int32
@@ -311,7 +317,9 @@ type ListRecoverableParams struct {
 
 type ListRecoverableRow struct {
 	EventID    string
+	Position   int64
 	Subject    string
+	Sequence   int64
 	DeliveryID string
 }
 
@@ -333,7 +341,13 @@ func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams
 	items := []ListRecoverableRow{}
 	for rows.Next() {
 		var i ListRecoverableRow
-		if err := rows.Scan(&i.EventID, &i.Subject, &i.DeliveryID); err != nil {
+		if err := rows.Scan(
+			&i.EventID,
+			&i.Position,
+			&i.Subject,
+			&i.Sequence,
+			&i.DeliveryID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -345,7 +359,7 @@ func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams
 }
 
 const ListWebhookDeliveries = `-- name: ListWebhookDeliveries :many
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
 WHERE d.tenant_id = $1 AND d.endpoint_id = $2
   AND ($3::text IS NULL OR e.event = $3::text)
   AND ($4::timestamptz IS NULL OR d.created_at >= $4::timestamptz)
@@ -410,6 +424,7 @@ func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeli
 			&i.WebhookDelivery.Log,
 			&i.WebhookDelivery.CreatedAt,
 			&i.WebhookDelivery.DeliveredAt,
+			&i.WebhookDelivery.Sequence,
 			&i.Event,
 			&i.Payload,
 		); err != nil {
@@ -424,7 +439,7 @@ func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeli
 }
 
 const LockWebhookDelivery = `-- name: LockWebhookDelivery :one
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, e.event, e.payload, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 WHERE d.tenant_id = $1 AND d.id = $2 FOR UPDATE OF d
 `
@@ -464,6 +479,7 @@ func (q *Queries) LockWebhookDelivery(ctx context.Context, arg LockWebhookDelive
 		&i.WebhookDelivery.Log,
 		&i.WebhookDelivery.CreatedAt,
 		&i.WebhookDelivery.DeliveredAt,
+		&i.WebhookDelivery.Sequence,
 		&i.Event,
 		&i.Payload,
 		&i.EndpointStatus,

@@ -3177,6 +3177,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what happened
+         * @description The tenant's events of the last 30 days, whether an endpoint wanted them or not, newest first. Test events of endpoints
+         *     are not listed.
+         *
+         *     To follow the events, for example to catch up after an outage, ask for `order=asc` and go on with `cursor`: the id of
+         *     the last event that this list gave you in that order, or the `Link` header's while there are more pages. Ask again
+         *     later when a page is empty. No event is ever skipped: in this order an event appears only when no event in front of it
+         *     can still be written, a few milliseconds after it happened; an event whose transaction is still open holds back those
+         *     behind it. Events of one subject come in the order of their `sequence`.
+         *
+         *     400 `invalid_input` for a cursor that names no event that is kept.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/overview": {
         parameters: {
             query?: never;
@@ -4595,14 +4624,16 @@ export interface paths {
         /**
          * Register a webhook endpoint
          * @description Each event is sent as a POST with the JSON body `Event` and these headers:
-         *     `X-Service-Event`, `X-Service-Delivery` (the delivery's id, the same on every attempt),
+         *     `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
+         *     its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
          *     `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
          *     those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
          *
          *     A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
          *     5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
          *     a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-         *     order in which they happened. An event may arrive more than once.
+         *     order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
+         *     may arrive more than once.
          *
          *     Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
          *     `plan_limit` beyond that.
@@ -8182,11 +8213,51 @@ export interface components {
          *     those that you don't know.
          */
         Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
+        /** @description What the event says, as in the schema `Event`. */
+        EventData: {
+            [key: string]: unknown;
+        };
         /**
          * @description What happened.
          * @enum {string}
          */
         EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.refunded" | "purchase.refund_failed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        /**
+         * @description desc: newest first. asc: oldest first.
+         * @default desc
+         * @enum {string}
+         */
+        EventOrder: "desc" | "asc";
+        /** @description Something that happened. `event`, `tenantId`, `occurredAt` and `data` are what endpoints are sent. */
+        EventRecord: {
+            data: components["schemas"]["EventData"];
+            event: components["schemas"]["EventName"];
+            /**
+             * @description Sent as `X-Service-Event-Id`.
+             * @example evt_01m18qg1mhf2bsz1fk6m8v4jxc
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /**
+             * Format: int64
+             * @description The event's number within its subject: 1, 2, 3 …, without gaps, in the order in which they happened. Sent as `X-Service-Sequence`.
+             * @example 3
+             */
+            sequence: number;
+            /**
+             * @description The id of what the event is about: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxb
+             */
+            subject: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description Events, in the order that was asked for. */
+        EventRecordList: components["schemas"]["EventRecord"][];
         /** @description An endpoint that is in trouble. */
         FailingEndpoint: {
             /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -13089,7 +13160,7 @@ export interface components {
             error: string | null;
             event: components["schemas"]["EventName"];
             /**
-             * @description Sent as `webhook-id`; the same for all endpoints.
+             * @description Sent as `X-Service-Event-Id` and `webhook-id`; the same for all endpoints.
              * @example evt_01m18qg1mhf2bsz1fk6m8v4jxc
              */
             eventId: string;
@@ -13110,7 +13181,18 @@ export interface components {
             responseBody: string | null;
             /** @description HTTP status of the last attempt; null when there was no answer. */
             responseStatus: number | null;
+            /**
+             * Format: int64
+             * @description Sent as `X-Service-Sequence`.
+             * @example 3
+             */
+            sequence: number;
             status: components["schemas"]["WebhookDeliveryStatus"];
+            /**
+             * @description The id of what the event is about: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxb
+             */
+            subject: string;
         };
         /** @description Deliveries, newest first. */
         WebhookDeliveryList: components["schemas"]["WebhookDelivery"][];
@@ -13493,7 +13575,11 @@ export type DiscountRefusal = components['schemas']['DiscountRefusal'];
 export type DvrCallback = components['schemas']['DvrCallback'];
 export type EmailInput = components['schemas']['EmailInput'];
 export type Event = components['schemas']['Event'];
+export type EventData = components['schemas']['EventData'];
 export type EventName = components['schemas']['EventName'];
+export type EventOrder = components['schemas']['EventOrder'];
+export type EventRecord = components['schemas']['EventRecord'];
+export type EventRecordList = components['schemas']['EventRecordList'];
 export type FailingEndpoint = components['schemas']['FailingEndpoint'];
 export type FieldProblem = components['schemas']['FieldProblem'];
 export type FirstPartyApp = components['schemas']['FirstPartyApp'];
@@ -17996,6 +18082,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Order"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description desc: newest first. asc: oldest first, to follow. */
+                order?: components["schemas"]["EventOrder"];
+                /** @description Only these events; repeat the parameter for several. */
+                event?: components["schemas"]["EventName"][];
+                /** @description Only events about this subject. */
+                subject?: string;
+                /** @description How many entries at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Goes on behind this event: the id of the last one that was read, as in the `Link` header. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, in the order that was asked for. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventRecordList"];
                 };
             };
             default: components["responses"]["Problem"];

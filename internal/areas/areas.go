@@ -104,8 +104,9 @@ type Areas struct {
 	Inserter *river.Client[pgx.Tx]
 	// Keys sign every kind of token.
 	Keys *signing.Keys
-	// Events is where areas emit theirs.
+	// Events is where areas emit theirs, Feed where tenants read them.
 	Events *event.Log
+	Feed   *event.Feed
 	// Mails sends, and shows its development mailbox, when it has one.
 	Mails *mail.Service
 	// Idempotency keeps what requests with an Idempotency-Key came to.
@@ -164,6 +165,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		return nil, err
 	}
 	a.Events = event.NewLog(a.Inserter, c.Now)
+	a.Feed = event.NewFeed(c.Pool)
 	if c.CheckEvent != nil {
 		a.Events.CheckWith(c.CheckEvent)
 	}

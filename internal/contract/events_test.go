@@ -116,7 +116,8 @@ func companionSchemas(t *testing.T) map[string]string {
 		headers = append(headers, p.Name)
 	}
 	require.ElementsMatch(t, []string{
-		"X-Service-Signature", "X-Service-Signature-Previous", "X-Service-Event", "X-Service-Delivery", "webhook-id", "webhook-timestamp", "webhook-signature",
+		"X-Service-Signature", "X-Service-Signature-Previous", "X-Service-Event", "X-Service-Event-Id", "X-Service-Sequence",
+		"X-Service-Delivery", "webhook-id", "webhook-timestamp", "webhook-signature",
 	}, headers)
 	schemas := map[string]string{}
 	for name, hook := range doc.Webhooks {

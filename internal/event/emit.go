@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,7 @@ func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 		return nil
 	}
 	q := db.New(tx)
-	ids, err := l.createMany(ctx, q, events)
+	ids, sequences, err := l.createMany(ctx, q, events)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 	if len(endpoints) == 0 {
 		return nil
 	}
-	deliveries, first := lineUp(events, ids, endpoints)
+	deliveries, first := lineUp(events, ids, sequences, endpoints)
 	deliveries.Now = l.now()
 	start, err := first.Link(ctx, q, deliveries.TenantID)
 	if err != nil {
@@ -53,29 +54,60 @@ func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 	return l.EnqueueDelivery(ctx, tx, start...)
 }
 
-// createMany writes the events and returns their ids.
-func (l *Log) createMany(ctx context.Context, q *db.Queries, events []Event) (ids []string, err error) {
+// createMany writes the events and returns their ids, and their numbers within their subjects.
+func (l *Log) createMany(ctx context.Context, q *db.Queries, events []Event) (ids []string, sequences []int64, err error) {
 	p := db.CreateEventsParams{TenantID: events[0].TenantID, OccurredAt: l.now()}
 	for _, e := range events {
 		if e.TenantID != p.TenantID {
-			return nil, fmt.Errorf("emit events of %s and %s in one call", p.TenantID, e.TenantID)
+			return nil, nil, fmt.Errorf("emit events of %s and %s in one call", p.TenantID, e.TenantID)
 		}
 		payload, err := l.payload(p.OccurredAt, e)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.Ids, p.Events = append(p.Ids, id.New(id.Event)), append(p.Events, e.Name)
 		p.Subjects, p.Payloads = append(p.Subjects, e.Subject), append(p.Payloads, string(payload))
 	}
-	if err := q.CreateEvents(ctx, p); err != nil {
-		return nil, fmt.Errorf("create events: %w", err)
+	if p.Sequences, err = count(ctx, q, p.TenantID, p.Subjects); err != nil {
+		return nil, nil, err
 	}
-	return p.Ids, nil
+	if err := q.CreateEvents(ctx, p); err != nil {
+		return nil, nil, fmt.Errorf("create events: %w", err)
+	}
+	return p.Ids, p.Sequences, nil
+}
+
+// count numbers new events within their subjects, behind those that were there before.
+func count(ctx context.Context, q *db.Queries, tenantID string, subjects []string) ([]int64, error) {
+	fresh := map[string]int64{}
+	for _, subject := range subjects {
+		fresh[subject]++
+	}
+	p := db.CountEventsParams{TenantID: tenantID, Subjects: slices.Sorted(maps.Keys(fresh))}
+	for _, subject := range p.Subjects {
+		p.Counts = append(p.Counts, fresh[subject])
+	}
+	counters, err := q.CountEvents(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("count events: %w", err)
+	}
+	next := make(map[string]int64, len(counters))
+	for _, c := range counters {
+		next[c.Subject] = c.Sequence - fresh[c.Subject]
+	}
+	sequences := make([]int64, len(subjects))
+	for i, subject := range subjects {
+		next[subject]++
+		sequences[i] = next[subject]
+	}
+	return sequences, nil
 }
 
 // lineUp makes the deliveries of events. Those of one endpoint and subject wait for
 // each other; the first of each such line is in first.
-func lineUp(events []Event, ids []string, endpoints []db.ListEndpointsForEventsRow) (all db.CreateWebhookDeliveriesParams, first Tails) {
+func lineUp(
+	events []Event, ids []string, sequences []int64, endpoints []db.ListEndpointsForEventsRow,
+) (all db.CreateWebhookDeliveriesParams, first Tails) {
 	type lane struct{ endpointID, subject string }
 	all.TenantID = events[0].TenantID
 	last := map[lane]int{}
@@ -87,7 +119,7 @@ func lineUp(events []Event, ids []string, endpoints []db.ListEndpointsForEventsR
 			deliveryID, n := id.New(id.Delivery), len(all.Ids)
 			all.Ids, all.EndpointIds = append(all.Ids, deliveryID), append(all.EndpointIds, endpoint.ID)
 			all.EventIds, all.Subjects = append(all.EventIds, ids[i]), append(all.Subjects, e.Subject)
-			all.NextIds = append(all.NextIds, "")
+			all.Sequences, all.NextIds = append(all.Sequences, sequences[i]), append(all.NextIds, "")
 			before, waits := last[lane{endpoint.ID, e.Subject}]
 			if waits {
 				all.NextIds[before] = deliveryID

@@ -68,7 +68,7 @@ type Event struct {
 	TenantID string
 	// Name is one of this package's names.
 	Name string
-	// Subject is the id of what the event is about. Events of one subject are
+	// Subject is the id of what the event is about. Its events are numbered and
 	// first delivered in the order of their commits, for which the emitting
 	// transaction holds the subject's row lock.
 	Subject string
@@ -172,11 +172,18 @@ func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, nam
 	eventID := id.New(id.Event)
 	// A subject of its own: it waits for nothing, and nothing for it.
 	e := Event{TenantID: tenantID, Name: name, Subject: eventID, Data: data}
-	if err := l.create(ctx, q, now, eventID, e, endpointID); err != nil {
+	payload, err := l.payload(now, e)
+	if err != nil {
 		return "", err
 	}
+	err = q.CreateTestEvent(ctx, db.CreateTestEventParams{
+		ID: eventID, TenantID: tenantID, Event: name, Subject: eventID, Payload: payload, OccurredAt: now, EndpointID: &endpointID,
+	})
+	if err != nil {
+		return "", fmt.Errorf("create event %s: %w", name, err)
+	}
 	d := db.CreateWebhookDeliveryParams{
-		ID: id.New(id.Delivery), TenantID: tenantID, EndpointID: endpointID, EventID: eventID, Subject: eventID, Now: &now,
+		ID: id.New(id.Delivery), TenantID: tenantID, EndpointID: endpointID, EventID: eventID, Subject: eventID, Sequence: 1, Now: &now,
 	}
 	if err := q.CreateWebhookDelivery(ctx, d); err != nil {
 		return "", fmt.Errorf("create delivery: %w", err)
@@ -194,21 +201,6 @@ func (l *Log) payload(now time.Time, e Event) ([]byte, error) {
 		return nil, fmt.Errorf("check event %s: %w", e.Name, err)
 	}
 	return payload, nil
-}
-
-// create writes the event; only is the one endpoint that it is for.
-func (l *Log) create(ctx context.Context, q *db.Queries, now time.Time, eventID string, e Event, only string) error {
-	payload, err := l.payload(now, e)
-	if err != nil {
-		return err
-	}
-	err = q.CreateEvent(ctx, db.CreateEventParams{
-		ID: eventID, TenantID: e.TenantID, Event: e.Name, Subject: e.Subject, Payload: payload, OccurredAt: now, EndpointID: &only,
-	})
-	if err != nil {
-		return fmt.Errorf("create event %s: %w", e.Name, err)
-	}
-	return nil
 }
 
 // EnqueueDelivery adds the jobs of deliveries whose turn has come; one that has

@@ -94,7 +94,7 @@ func (s *Service) putOff(ctx context.Context, deliveryID string, until time.Time
 // send makes the attempt. When the tenant or the endpoint has too many under way
 // it makes none and returns when to ask again.
 func (s *Service) send(ctx context.Context, d db.ListDeliveriesForAttemptRow) (o outcome, again time.Time, err error) {
-	m := message{DeliveryID: d.ID, EventID: d.EventID, Event: d.Event, Body: d.Payload}
+	m := message{DeliveryID: d.ID, EventID: d.EventID, Event: d.Event, Sequence: d.Sequence, Body: d.Payload}
 	if m.Secret, m.Previous, err = s.secrets(d); err != nil {
 		return outcome{}, time.Time{}, err
 	}

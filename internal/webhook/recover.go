@@ -42,7 +42,7 @@ func (s *Service) RecoverWebhook(ctx context.Context, c account.Caller, endpoint
 		since = oldest
 	}
 	done := Recovery{More: true}
-	after := ""
+	after := int64(0)
 	for done.More && done.Recovered < recoverEvents {
 		batch, err := s.recoverBatch(ctx, c, endpointID, since, after)
 		if err != nil {
@@ -54,16 +54,16 @@ func (s *Service) RecoverWebhook(ctx context.Context, c account.Caller, endpoint
 	return done, nil
 }
 
-// recoveredBatch is one batch: how many, the last event, and whether there are others
-// behind it.
+// recoveredBatch is one batch: how many, the last event's position, and whether there are
+// others behind it.
 type recoveredBatch struct {
 	n    int
-	last string
+	last int64
 	more bool
 }
 
 func (s *Service) recoverBatch(
-	ctx context.Context, c account.Caller, endpointID string, since time.Time, after string,
+	ctx context.Context, c account.Caller, endpointID string, since time.Time, after int64,
 ) (recoveredBatch, error) {
 	var done recoveredBatch
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -87,13 +87,14 @@ func (s *Service) recoverBatch(
 			return nil
 		}
 		rows = rows[:done.n]
-		done.last = rows[done.n-1].EventID
+		last := rows[done.n-1]
+		done.last = last.Position
 		if err := s.restart(ctx, tx, endpoint, rows); err != nil {
 			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "webhook.recover", Entity: endpointEntity, EntityID: endpointID,
-			After: map[string]any{"deliveries": done.n, "firstEvent": rows[0].EventID, "lastEvent": done.last},
+			After: map[string]any{"deliveries": done.n, "firstEvent": rows[0].EventID, "lastEvent": last.EventID},
 		})
 	})
 	return done, err
@@ -118,6 +119,7 @@ func (s *Service) restart(ctx context.Context, tx pgx.Tx, endpoint db.WebhookEnd
 		missed.Ids, missed.NextIds = append(missed.Ids, links[i].deliveryID), append(missed.NextIds, links[i].next)
 		missed.EndpointIds = append(missed.EndpointIds, endpoint.ID)
 		missed.EventIds, missed.Subjects = append(missed.EventIds, row.EventID), append(missed.Subjects, row.Subject)
+		missed.Sequences = append(missed.Sequences, row.Sequence)
 	}
 	start, err := first.Link(ctx, q, endpoint.TenantID)
 	if err != nil {

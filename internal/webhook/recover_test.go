@@ -182,8 +182,8 @@ func TestRecoveryOfManyInBatches(t *testing.T) {
 	hook := r.owner.Webhook(t, sink.URL)
 	start := r.Clock.Now()
 	const events = 2100
-	_, err := r.Pool.Exec(t.Context(), `INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
-		SELECT 'evt_' || $1 || lpad(n::text, 6, '0'), $1, 'stream.started', 'str_' || n % 3, '{}', $2::timestamptz FROM generate_series(1, $3::integer) n`,
+	_, err := r.Pool.Exec(t.Context(), `INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence)
+		SELECT 'evt_' || $1 || lpad(n::text, 6, '0'), $1, 'stream.started', 'str_' || n % 3, '{}', $2::timestamptz, n FROM generate_series(1, $3::integer) n`,
 		r.owner.TenantID, start, events)
 	require.NoError(t, err)
 	var wg sync.WaitGroup

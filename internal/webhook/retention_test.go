@@ -21,10 +21,10 @@ func TestRetentionGoesOnUntilAllIsDeleted(t *testing.T) {
 		require.NoError(t, err)
 	}
 	now := r.Clock.Now()
-	run(`INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at)
-		SELECT 'evt_' || n, $1, 'stream.started', 'str_1', '{}', $3::timestamptz FROM generate_series(1, $2::int) n`, r.owner.TenantID, rows, now)
-	run(`INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, status, created_at)
-		SELECT 'del_' || n, $1, $2, 'evt_' || n, 'str_1', CASE n WHEN 7 THEN 'retrying' WHEN 8 THEN 'failed' ELSE 'delivered' END, $4::timestamptz
+	run(`INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence)
+		SELECT 'evt_' || n, $1, 'stream.started', 'str_1', '{}', $3::timestamptz, n FROM generate_series(1, $2::int) n`, r.owner.TenantID, rows, now)
+	run(`INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, status, created_at)
+		SELECT 'del_' || n, $1, $2, 'evt_' || n, 'str_1', n, CASE n WHEN 7 THEN 'retrying' WHEN 8 THEN 'failed' ELSE 'delivered' END, $4::timestamptz
 		FROM generate_series(1, $3::int) n`, r.owner.TenantID, hook.ID, rows, now)
 	left := func() (deliveries, events int) {
 		require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM webhook_deliveries), (SELECT count(*) FROM events)").

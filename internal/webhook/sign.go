@@ -29,7 +29,9 @@ func newSecret() string {
 // message is what one attempt sends.
 type message struct {
 	DeliveryID, EventID, Event string
-	Secret                     string
+	// Sequence is the event's number within its subject.
+	Sequence int64
+	Secret   string
 	// Previous is the secret before, while it signs as well; else empty.
 	Previous string
 	Body     []byte
@@ -42,6 +44,8 @@ type message struct {
 func sign(h http.Header, m message, now time.Time) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Service-Event", m.Event)
+	h.Set("X-Service-Event-Id", m.EventID)
+	h.Set("X-Service-Sequence", strconv.FormatInt(m.Sequence, 10))
 	h.Set("X-Service-Delivery", m.DeliveryID)
 	h.Set("X-Service-Signature", signature(m.Secret, m.Body))
 

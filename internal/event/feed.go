@@ -1,0 +1,96 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/gen/db"
+	"showfloor/internal/account"
+	"showfloor/internal/problem"
+)
+
+// Feed reads the events of a tenant.
+type Feed struct{ pool *pgxpool.Pool }
+
+// NewFeed makes a Feed.
+func NewFeed(pool *pgxpool.Pool) *Feed { return &Feed{pool} }
+
+// FeedFilter says which events are wanted.
+type FeedFilter struct {
+	// Names are events of the API's EventName; empty, not nil, for all.
+	Names []string
+	// Subject is nil for all.
+	Subject *string
+	// OldestFirst lists in the order in which a reader follows events; else the newest
+	// come first.
+	OldestFirst bool
+	// Cursor is the event behind which the list goes on; nil for its beginning.
+	Cursor *string
+}
+
+// ListEvents lists at most limit events of the tenant, without tests of endpoints.
+//
+// Oldest first, it ends where an event may still be committed in front of another
+// (event_horizon in the schema), so that a reader who goes on from its last event
+// skips none. Newest first, all committed events are listed.
+func (f *Feed) ListEvents(ctx context.Context, c account.Caller, filter FeedFilter, limit int) ([]db.Event, error) {
+	q := db.New(f.pool)
+	from, err := start(ctx, q, c, filter)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := read(ctx, q, c, filter, from, int32(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	return rows, nil
+}
+
+// start is the position behind which the list begins.
+func start(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilter) (int64, error) {
+	switch {
+	case filter.Cursor != nil:
+	case filter.OldestFirst:
+		return 0, nil
+	default:
+		return math.MaxInt64, nil
+	}
+	position, err := q.GetEventPosition(ctx, db.GetEventPositionParams{TenantID: c.TenantID, ID: *filter.Cursor})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, problem.BadField("cursor", "names no event that is kept; events are kept for 30 days")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("get position of event: %w", err)
+	}
+	return position, nil
+}
+
+// read runs the one of four queries that the filter asks for. Each goes along an
+// index in its order.
+func read(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilter, from int64, limit int32) ([]db.Event, error) {
+	switch {
+	case !filter.OldestFirst && filter.Subject == nil:
+		return q.ListEventsBefore(ctx, db.ListEventsBeforeParams{TenantID: c.TenantID, Position: from, Events: filter.Names, MaxRows: limit})
+	case !filter.OldestFirst:
+		return q.ListSubjectEventsBefore(ctx, db.ListSubjectEventsBeforeParams{
+			TenantID: c.TenantID, Subject: *filter.Subject, Position: from, Events: filter.Names, MaxRows: limit,
+		})
+	}
+	horizon, err := q.GetEventHorizon(ctx) // in a statement before the one that reads
+	if err != nil {
+		return nil, fmt.Errorf("get horizon: %w", err)
+	}
+	if filter.Subject == nil {
+		return q.ListEventsAfter(ctx, db.ListEventsAfterParams{
+			TenantID: c.TenantID, Position: from, Horizon: horizon, Events: filter.Names, MaxRows: limit,
+		})
+	}
+	return q.ListSubjectEventsAfter(ctx, db.ListSubjectEventsAfterParams{
+		TenantID: c.TenantID, Subject: *filter.Subject, Position: from, Horizon: horizon, Events: filter.Names, MaxRows: limit,
+	})
+}
