@@ -182,7 +182,7 @@ func (s *Stream) attach(p *Publisher) bool {
 	}
 	s.epoch++
 	p.stream, p.firstEpoch = s, s.epoch
-	s.publisher = p
+	s.publisher, s.activity = p, Activity{Present: true}
 	// The new publisher may carry other kinds than the old one.
 	s.video, s.audio, s.hasVideo = nil, nil, false
 	s.mu.Unlock()

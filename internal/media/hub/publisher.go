@@ -55,6 +55,17 @@ func (p *Publisher) Discontinuity() {
 	}
 }
 
+// SetOff says which kinds the publisher has switched off on purpose: outputs needn't
+// wait for them, since nothing of them is on its way.
+func (p *Publisher) SetOff(video, audio bool) {
+	s := p.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.publisher == p {
+		s.activity = Activity{Present: true, VideoOff: video, AudioOff: audio}
+	}
+}
+
 // Stream is what the publisher writes to.
 func (p *Publisher) Stream() *Stream { return p.stream }
 
@@ -67,7 +78,7 @@ func (p *Publisher) Close() {
 		s.mu.Unlock()
 		return
 	}
-	s.publisher = nil
+	s.publisher, s.activity = nil, Activity{}
 	if s.ReconnectWindow > 0 {
 		// The owner of the database record decides when the window is over and
 		// calls Hub.Stop; the timer only frees memory should that never come.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 )
 
 // Bounds of a reader's queue. A reader that exceeds either loses units up to
@@ -28,7 +29,11 @@ type Reader struct {
 
 // Next waits for the next unit. It returns io.EOF after the stream was sealed
 // and all units were read, or after Close.
-func (r *Reader) Next(ctx context.Context) (*Unit, error) {
+func (r *Reader) Next(ctx context.Context) (*Unit, error) { return r.NextOrTick(ctx, nil) }
+
+// NextOrTick is Next that returns nil, without an error, when tick fires while there is
+// no unit.
+func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time) (*Unit, error) {
 	for {
 		if u, ok, end := r.pop(); ok {
 			return u, nil
@@ -37,6 +42,8 @@ func (r *Reader) Next(ctx context.Context) (*Unit, error) {
 		}
 		select {
 		case <-r.wake:
+		case <-tick:
+			return nil, nil //nolint:nilnil // as documented
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -34,12 +34,28 @@ type Stream struct {
 	readers   []*Reader
 	video     *Track
 	audio     *Track
+	activity  Activity
 	meter     meter
 	window    *time.Timer
 	isSealed  bool
 	reason    error // why it was sealed, for the publisher's next write
 
 	hasVideo bool // written under mu; read by push, which runs under mu
+}
+
+// Activity is what a stream's publisher says of itself.
+type Activity struct {
+	// Present is false while the stream waits for its publisher to come back.
+	Present bool
+	// VideoOff and AudioOff: the publisher has switched its pictures or its sound off.
+	VideoOff, AudioOff bool
+}
+
+// Activity tells whether a publisher is there, and what it has switched off.
+func (s *Stream) Activity() Activity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.activity
 }
 
 // Reason tells why the stream was sealed; nil while it isn't.
@@ -178,7 +194,7 @@ func (s *Stream) shut(reason error, may func(p *Publisher) bool) (p *Publisher, 
 	}
 	s.isSealed, s.reason = true, reason
 	p = s.publisher
-	s.publisher = nil
+	s.publisher, s.activity = nil, Activity{}
 	if s.window != nil {
 		s.window.Stop()
 	}

@@ -257,6 +257,9 @@ func (r *room) silence(t *track, muted bool) {
 	t.muted = muted
 	t.fwd.SetSilenced(muted)
 	r.tellAll(encode(trackMessage{typeTrack, t.wire()}), nil)
+	if r.cast != nil && r.cast.owner == t.owner {
+		r.cast.tellOff()
+	}
 }
 
 // sized notes how large a layer's picture is.

@@ -147,7 +147,18 @@ func (c *cast) arrange() {
 	}
 	c.video = c.take(c.video, picture, func(p *rtp.Packet) error { return c.feed.Video(p, time.Now()) }, c.feed.CutVideo)
 	c.audio = c.take(c.audio, sound, func(p *rtp.Packet) error { return c.feed.Audio(p, time.Now()) }, c.feed.CutAudio)
+	c.tellOff()
 }
+
+// tellOff tells the outputs which kinds the host has switched off or muted.
+func (c *cast) tellOff() {
+	if c.ready() {
+		c.publisher.SetOff(c.video.off(), c.audio.off())
+	}
+}
+
+// off tells whether nothing is sent of a kind; f is nil for a kind without a track.
+func (f *fed) off() bool { return f == nil || f.track.muted }
 
 // take puts a track in the place of what was fed before; cut is called when that
 // was another one.

@@ -132,6 +132,9 @@ func TestABroadcastGoesToARoomAndBackUnchanged(t *testing.T) {
 		require.NoError(t, feed.Video(&w.picture[i], now))
 	}
 	require.Positive(t, asked)
+	declared, err := reader.Next(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, silentOpus, string(declared.Data), "sound is declared beside the first picture")
 	// The builder holds the last one until it sees the next.
 	for i, want := range units[:len(units)-1] {
 		got, err := reader.Next(t.Context())
@@ -177,6 +180,9 @@ func TestLossIsHealedByTheNextKeyFrame(t *testing.T) {
 		u, err := reader.Next(t.Context())
 		if err != nil {
 			break
+		}
+		if !u.Track.Codec.Video() {
+			continue
 		}
 		require.True(t, sent[string(u.Data)], "a damaged picture was passed on")
 		healthy = healthy || u.Key
@@ -237,6 +243,42 @@ func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
 	}
 	w.until(t, func() bool { return w.refused[true] != "" })
 	require.Contains(t, w.refused[true], "B-frames")
+}
+
+// TestAPauseBreaksNoTimeline: what came last before a host muted shows to be complete
+// only when it unmutes, and is as old as it is.
+func TestAPauseBreaksNoTimeline(t *testing.T) {
+	t.Parallel()
+	h := hub.New(hub.Config{})
+	defer h.Close()
+	p, err := h.Publish(hub.Broadcast{StreamID: "a"}, "p", nil)
+	require.NoError(t, err)
+	reader := p.Stream().Subscribe()
+	feed := NewFeed(p, func() {})
+	now := time.Unix(1000, 0)
+	frame := func(i int, pause time.Duration) {
+		packet := &rtp.Packet{Header: rtp.Header{Version: 2, SequenceNumber: uint16(i)}, Payload: []byte{0xFC, byte(i)}}
+		packet.Timestamp = uint32((time.Duration(i)*20*time.Millisecond + pause).Milliseconds()) * 48
+		require.NoError(t, feed.Audio(packet, now.Add(time.Duration(i)*20*time.Millisecond+pause)))
+	}
+	for i := range 20 {
+		pause := time.Duration(0)
+		if i >= 10 {
+			pause = time.Minute
+		}
+		frame(i, pause)
+	}
+	for i := range 19 {
+		u, err := reader.Next(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []byte{0xFC, byte(i)}, u.Data)
+		require.EqualValues(t, 1, u.Epoch, "frame %d begins another timeline", i)
+		want := time.Duration(i) * 20 * time.Millisecond
+		if i >= 10 {
+			want += time.Minute
+		}
+		require.Equal(t, want, u.DTS, "frame %d", i)
+	}
 }
 
 func TestTheClockFollowsWrapsAndBreaks(t *testing.T) {

@@ -44,6 +44,7 @@ type Feed struct {
 	video    *hub.Track
 	sps, pps []byte
 	audio    *hub.Track
+	declared bool // outputs know that there is sound
 	// waiting: something was lost, and nothing decodes until the next key frame.
 	waiting bool
 	asked   time.Time // when a key frame was last asked for
@@ -55,6 +56,10 @@ type side struct {
 	clock   clock
 	packets *samplebuilder.SampleBuilder
 	last    time.Duration
+	// arrived is when the last packet came, and complete when the one before it did,
+	// both since the feed's origin. A picture or frame shows to be complete when the
+	// next one begins, which may be after a long pause.
+	arrived, complete time.Duration
 }
 
 // NewFeed makes a feed; keyFrame asks the browser for a key frame and must not
@@ -131,7 +136,9 @@ func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media
 	if !s.clock.started {
 		// The first packet's arrival: a key frame of many packets ends much later.
 		s.clock.place(p.Timestamp, arrived.Sub(f.origin))
+		s.arrived = arrived.Sub(f.origin)
 	}
+	s.complete, s.arrived = s.arrived, arrived.Sub(f.origin)
 	s.packets.Push(&rtp.Packet{Header: p.Header, Payload: bytes.Clone(p.Payload)})
 	for sample := s.packets.Pop(); sample != nil; sample = s.packets.Pop() {
 		if err := write(sample, arrived); err != nil {
@@ -141,7 +148,29 @@ func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media
 	return nil
 }
 
+// silentOpus is 20 ms of silence for two channels: a CELT frame (RFC 6716, 3.1) that begins
+// with the silence flag (4.3).
+const silentOpus = "\xFC\xFF\xFE"
+
+// declareSound writes a frame of silence beside the first picture unless sound has come
+// before, so that outputs that can't add a track later have one of sound when a
+// microphone is switched on.
+func (f *Feed) declareSound(s *media.Sample, arrived time.Time) error {
+	if f.declared {
+		return nil
+	}
+	f.declared = true
+	at, _ := f.picture.clock.place(s.PacketTimestamp, f.picture.complete)
+	f.sound.last = at
+	u := &hub.Unit{Track: f.audio, Key: true, DTS: at, PTS: at, Arrived: arrived, Data: []byte(silentOpus)}
+	if err := f.out.Write(u); err != nil {
+		return fmt.Errorf("write to the stream: %w", err)
+	}
+	return nil
+}
+
 func (f *Feed) writeSound(s *media.Sample, arrived time.Time) error {
+	f.declared = true
 	return f.write(&f.sound, s, arrived, &hub.Unit{Track: f.audio, Key: true, Data: s.Data})
 }
 
@@ -163,6 +192,9 @@ func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
 		return nil
 	}
 	f.waiting = false
+	if err := f.declareSound(s, arrived); err != nil {
+		return err
+	}
 	return f.write(&f.picture, s, arrived, &hub.Unit{Track: f.video, Key: p.key, Data: p.data})
 }
 
@@ -174,7 +206,7 @@ func (f *Feed) lose() {
 
 // write places a unit in time and passes it on.
 func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit) error {
-	at, broken := side.clock.place(s.PacketTimestamp, arrived.Sub(f.origin))
+	at, broken := side.clock.place(s.PacketTimestamp, side.complete)
 	if broken {
 		f.out.Discontinuity()
 		// The others begin anew as well: times of one epoch share their origin.
