@@ -18,7 +18,7 @@ func share(t *testing.T, all *budget) []*window {
 	for i := range pictures {
 		windows[i] = newWindow(true, 64<<20, all)
 		log := newBench(t, true).seg.log
-		benches[i] = &bench{t: t, w: windows[i], seg: newSegmenter(windows[i], partTarget, segmentTarget, log)}
+		benches[i] = &bench{t: t, w: windows[i], seg: newSegmenter(windows[i], nil, partTarget, segmentTarget, log)}
 	}
 	for _, u := range synthetic(v, a, 30, 2, 60*second, 1) {
 		for i, b := range benches {

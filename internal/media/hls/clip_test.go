@@ -27,6 +27,9 @@ type clipSpec struct {
 	rate       int    // Hz of the sound; 0: none
 	audioCodec string // aac by default
 	size       string
+	stereo     bool
+	params     string // for the encoder of pictures, by its own names
+	pixels     string // yuv420p by default
 }
 
 var clipCache sync.Map // clipSpec -> []*hub.Unit
@@ -48,16 +51,19 @@ func clip(t testing.TB, spec clipSpec) []*hub.Unit {
 		args = append(args, "-f", "lavfi", "-i", "sine=duration="+seconds+":sample_rate="+strconv.Itoa(spec.rate))
 	}
 	if spec.fps != "" {
-		args = append(args, "-c:v", cmpOr(spec.codec, "libx264"), "-preset", "ultrafast", "-pix_fmt", "yuv420p",
+		args = append(args, "-c:v", cmpOr(spec.codec, "libx264"), "-preset", "ultrafast", "-pix_fmt", cmpOr(spec.pixels, "yuv420p"),
 			"-g", strconv.Itoa(spec.gop), "-bf", strconv.Itoa(spec.bframes))
 		if spec.codec == "libx265" {
-			args = append(args, "-x265-params", "log-level=error:keyint="+strconv.Itoa(spec.gop)+":min-keyint="+strconv.Itoa(spec.gop)+":scenecut=0:open-gop=0")
+			args = append(args, "-x265-params", "log-level=error:keyint="+strconv.Itoa(spec.gop)+":min-keyint="+strconv.Itoa(spec.gop)+":scenecut=0:open-gop=0:"+spec.params)
 		} else {
-			args = append(args, "-sc_threshold", "0", "-keyint_min", strconv.Itoa(spec.gop))
+			args = append(args, "-sc_threshold", "0", "-keyint_min", strconv.Itoa(spec.gop), "-x264-params", "log-level=error:"+spec.params)
 		}
 	}
 	if spec.rate > 0 {
 		args = append(args, "-c:a", cmpOr(spec.audioCodec, "aac"), "-b:a", "64k", "-ar", strconv.Itoa(spec.rate))
+		if spec.stereo {
+			args = append(args, "-ac", "2")
+		}
 	}
 	args = append(args, "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-use_editlist", "0", "-f", "mp4", "-")
 	cmd := exec.Command("ffmpeg", args...)

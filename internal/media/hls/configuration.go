@@ -63,6 +63,19 @@ func newConfiguration(id int, video, audio *hub.Track) (*configuration, error) {
 		init: out.Bytes(), codecs: strings.Join(names, ",")}, nil
 }
 
+// precedes tells whether players that play c go on with the next configuration in the
+// same playlist: the kinds of tracks and their codecs are the same.
+func (c *configuration) precedes(next *configuration) bool {
+	return codecOf(c.video) == codecOf(next.video) && codecOf(c.audio) == codecOf(next.audio)
+}
+
+func codecOf(t *hub.Track) hub.Codec {
+	if t == nil {
+		return ""
+	}
+	return t.Codec
+}
+
 // describe gives a track's codec for the initialization section, and its name
 // as RFC 6381 has it.
 //
@@ -92,8 +105,8 @@ func describe(t *hub.Track) (codecs.Codec, string, error) {
 		if err := c.Unmarshal(t.AudioConfig); err != nil {
 			return nil, "", fmt.Errorf("AudioSpecificConfig: %w", err)
 		}
-		if c.SampleRate <= 0 {
-			return nil, "", errors.New("no sample rate")
+		if c.SampleRate <= 0 || c.ChannelConfig == 0 {
+			return nil, "", errors.New("no sample rate or no channels")
 		}
 		kind := c.Type
 		if c.ExtensionType != 0 { // SBR, PS
@@ -101,8 +114,8 @@ func describe(t *hub.Track) (codecs.Codec, string, error) {
 		}
 		return &codecs.MPEG4Audio{Config: c}, fmt.Sprintf("mp4a.40.%d", kind), nil
 	case hub.Opus:
-		if t.Channels < 1 || t.Channels > 255 {
-			return nil, "", fmt.Errorf("%d channels", t.Channels)
+		if t.Channels < 1 || t.Channels > 2 {
+			return nil, "", fmt.Errorf("%d channels, whose order nobody has told", t.Channels)
 		}
 		return &codecs.Opus{ChannelCount: t.Channels}, "opus", nil
 	}

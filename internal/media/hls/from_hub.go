@@ -21,13 +21,15 @@ const (
 	standardSegment = 4 * time.Second
 )
 
-// muxer makes one stream's playlists. One goroutine feeds it; requests
-// read the published state and the window.
+// tickEvery is how often a stream looks at the clock while nothing comes.
+const tickEvery = partTarget
+
+// muxer holds one run of a stream: playlists and files under a name of their own. The
+// stream's feeder writes it; requests read the published state and the window.
 type muxer struct {
 	run     string // names this muxer's files, so that no name ever gets new content
 	stream  *hub.Stream
 	window  *window
-	cut     *segmenter
 	state   atomic.Pointer[state]
 	blocked atomic.Int64
 	viewers audience
@@ -35,64 +37,101 @@ type muxer struct {
 
 	playable uint32 // newest epoch that was reported
 	reported bool
-	fps      float64 // newest picture rate, to announce
 }
 
 func newMuxer(s *hub.Stream, c Config, shared *budget) *muxer {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	m := &muxer{run: hex.EncodeToString(id[:]), stream: s,
-		window: newWindow(s.LowLatency, c.MaxBytes, shared)}
-	pieces, segments := standardPiece, standardSegment
-	if s.LowLatency {
-		pieces, segments = partTarget, segmentTarget
-	}
-	m.cut = newSegmenter(m.window, pieces, segments, c.Log.With("stream", s.StreamID))
+	m := &muxer{run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, c.MaxBytes, shared)}
 	m.viewers = audience{limit: c.MaxViewers, seen: map[string]*viewer{}, report: s.AddViewers}
 	m.state.Store(m.window.snapshot(0))
 	return m
 }
 
+// feeder makes a stream's playlists, one run after the other. One goroutine runs it.
+type feeder struct {
+	server *Server
+	stream *hub.Stream
+	muxer  *muxer // the run that is being written
+	cut    *segmenter
+	fps    float64 // newest picture rate, to announce
+}
+
+// newFeeder begins a stream's first run.
+func (s *Server) newFeeder(stream *hub.Stream) *feeder {
+	f := &feeder{server: s, stream: stream, muxer: newMuxer(stream, s.config, &s.budget)}
+	pieces, segments := standardPiece, standardSegment
+	if stream.LowLatency {
+		pieces, segments = partTarget, segmentTarget
+	}
+	f.cut = newSegmenter(f.muxer.window, f.nextRun, pieces, segments, s.config.Log.With("stream", stream.StreamID))
+	return f
+}
+
 // feed reads the stream to its end and then closes the playlist.
-func (m *muxer) feed(ctx context.Context, r *hub.Reader, now func() time.Time) error {
+func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 	defer r.Close()
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
 	var err error
 	for {
 		var u *hub.Unit
-		if u, err = r.Next(ctx); err != nil {
+		if u, err = r.NextOrTick(ctx, tick.C); err != nil {
 			break
 		}
-		m.cut.push(u)
-		m.publish()
+		f.cut.activity = f.stream.Activity()
+		if u != nil {
+			f.cut.push(u)
+		} else {
+			f.cut.tick(f.server.config.Now())
+		}
+		f.publish()
 	}
-	m.cut.seal()
-	m.window.seal()
-	m.publish()
-	m.ended.Store(now().UnixNano())
+	f.cut.seal()
+	f.end()
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
 }
 
+// nextRun closes the playlist and begins another one under a new name. index.m3u8 names
+// the new one before players see the end of the old one.
+func (f *feeder) nextRun() *window {
+	next := newMuxer(f.stream, f.server.config, &f.server.budget)
+	f.server.succeed(f.stream.StreamID, next)
+	f.end()
+	f.muxer = next
+	return next.window
+}
+
+// end closes the run's playlist.
+func (f *feeder) end() {
+	f.muxer.window.seal()
+	f.publish()
+	f.muxer.ended.Store(f.server.config.Now().UnixNano())
+	f.muxer.viewers.close()
+}
+
 // publish makes a new state visible, if there is one, and wakes all who wait.
-func (m *muxer) publish() {
+func (f *feeder) publish() {
+	m := f.muxer
 	if !m.window.changed {
 		return
 	}
 	m.window.changed = false
-	m.measure()
-	next := m.window.snapshot(m.fps)
+	f.measure()
+	next := m.window.snapshot(f.fps)
 	last := m.state.Swap(next)
 	close(last.changed)
 	m.report()
 }
 
 // measure looks at the picture rate.
-func (m *muxer) measure() {
-	if v := m.cut.video; v != nil {
-		if f, _ := v.rhythm.period(); f > 0 {
-			m.fps = float64(time.Second) / float64(f)
+func (f *feeder) measure() {
+	if v := f.cut.video; v != nil {
+		if d, _ := v.rhythm.period(); d > 0 {
+			f.fps = float64(time.Second) / float64(d)
 		}
 	}
 }

@@ -6,8 +6,13 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// patience is how long a timeline's beginning waits for the other kind of track.
-const patience = 500 * time.Millisecond
+// How long a timeline's beginning waits for the other kind of track.
+const (
+	// soundPatience is short: sound that comes later goes on from silence.
+	soundPatience = 500 * time.Millisecond
+	// picturePatience is longer: a picture that comes later needs a new run.
+	picturePatience = 2 * time.Second
+)
 
 // opening collects the first units of a timeline until it is clear which
 // tracks there are. It begins with the first key frame.
@@ -60,14 +65,18 @@ func (o *opening) soundSince(u *hub.Unit) []*hub.Unit {
 	return nil
 }
 
-// ready tells whether there is no need to wait any longer.
-func (o *opening) ready() bool {
+// ready tells whether there is no need to wait any longer. videoOff: the publisher has
+// switched its pictures off.
+func (o *opening) ready(now time.Time, videoOff bool) bool {
 	if !o.playable() {
 		return false
 	}
+	patience := soundPatience
+	if o.key == nil && !videoOff {
+		patience = picturePatience
+	}
 	both := o.key != nil && o.sound != nil
-	return both || o.bytes > maxPart ||
-		o.latest.Arrived.Sub(o.start.Arrived) >= patience ||
+	return both || o.bytes > maxPart || now.Sub(o.start.Arrived) >= patience ||
 		(kindOf(o.latest) == kindOf(o.start) && o.latest.DTS-o.start.DTS >= patience)
 }
 
@@ -100,4 +109,18 @@ func (o *opening) delay() time.Duration {
 		}
 	}
 	return d
+}
+
+// lag is how far sound came behind the pictures.
+func (o *opening) lag() time.Duration {
+	lag, picture := time.Duration(0), (*hub.Unit)(nil)
+	for _, u := range o.units {
+		switch {
+		case u.Track.Codec.Video():
+			picture = u
+		case picture != nil && picture.DTS-u.DTS < maxHole:
+			lag = max(lag, picture.DTS-u.DTS)
+		}
+	}
+	return lag
 }

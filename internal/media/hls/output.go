@@ -77,18 +77,43 @@ func (o *output) media(parts []*part, at location) {
 		}
 		return
 	}
-	counted := &countingWriter{ResponseWriter: o.w}
-	http.ServeContent(counted, o.r, "", time.Time{}, &partsReader{parts: parts, size: int64(size)})
-	o.m.stream.AddBytesOut(counted.n)
+	ranged := &rangedWriter{ResponseWriter: o.w}
+	http.ServeContent(ranged, o.r, "", time.Time{}, &partsReader{parts: parts, size: int64(size)})
+	o.m.stream.AddBytesOut(ranged.n)
 }
 
-// countingWriter counts the body's bytes.
-type countingWriter struct {
+// rangedWriter takes what http.ServeContent writes: it counts the body's bytes, and
+// writes refusals in their own shape instead of its text.
+type rangedWriter struct {
 	http.ResponseWriter
-	n int
+
+	n       int
+	refused bool
 }
 
-func (c *countingWriter) Write(b []byte) (int, error) {
+func (c *rangedWriter) WriteHeader(status int) {
+	var p *refusal
+	switch status {
+	case http.StatusRequestedRangeNotSatisfiable:
+		p = refuse(status, "range_not_satisfiable", "the Range header asks for nothing of this file; Content-Range says how long it is")
+	case http.StatusPreconditionFailed:
+		p = refuse(status, "precondition_failed", "the file is another one than If-Match names")
+	default:
+		c.ResponseWriter.WriteHeader(status)
+		return
+	}
+	c.refused = true
+	h := c.Header()
+	h.Del("ETag")
+	h.Del("X-Content-Type-Options")
+	h.Del("Content-Length")
+	p.write(c.ResponseWriter)
+}
+
+func (c *rangedWriter) Write(b []byte) (int, error) {
+	if c.refused {
+		return len(b), nil
+	}
 	n, err := c.ResponseWriter.Write(b)
 	c.n += n
 	return n, err

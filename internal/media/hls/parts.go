@@ -17,6 +17,7 @@ func (s *segmenter) limitNow() time.Duration {
 		limit = max(limit, f)
 	}
 	limit = (limit + time.Millisecond - 1).Truncate(time.Millisecond) + time.Millisecond
+	limit, f = min(limit, longestPart), min(f, longestPart)
 	if s.limitSet && s.limit >= f {
 		return s.limit
 	}
@@ -27,21 +28,22 @@ func (s *segmenter) limitNow() time.Duration {
 	return limit
 }
 
+// longestPart bounds parts where pictures come seldom: the target duration of
+// low-latency playlists.
+const longestPart = lowLatencyTarget * time.Second
+
 // frameTime is the distance of frames in the track that parts are cut by.
 func (s *segmenter) frameTime() (f time.Duration, regular bool) {
 	if s.video != nil {
 		return s.video.rhythm.period()
 	}
-	if s.audio != nil {
-		return s.audio.period(), true
-	}
-	return 0, false
+	return s.audio.period(), true
 }
 
 // undecided tells whether it is too early to end the first part: how long
 // parts are depends on the pictures' rhythm.
 func (s *segmenter) undecided(at time.Duration) bool {
-	return !s.limitSet && s.video != nil && s.video.rhythm.n < 3 && at-s.partStart < maxHole
+	return !s.limitSet && s.video != nil && s.video.still == nil && s.video.rhythm.n < 3 && at-s.partStart < maxHole
 }
 
 // fill closes the parts that end before a frame of that time begins.
@@ -50,21 +52,13 @@ func (s *segmenter) fill(at time.Duration) {
 		return
 	}
 	f, regular := s.frameTime()
-	if !regular {
+	if !regular || s.video != nil && s.video.still != nil {
 		f = 0
 	}
 	limit := s.limitNow()
 	for at > s.partStart+limit+f/4 {
 		if !s.closePart(s.boundary(at, limit)) {
 			break
-		}
-	}
-	// Frames that are shown early catch up by themselves; when they are too far
-	// behind, a hole is the smaller evil.
-	if at > s.partStart+2*limit+maxHole {
-		s.partStart = at
-		if s.video != nil {
-			s.video.cursor = max(s.video.cursor, ticks(at, videoRate))
 		}
 	}
 }
@@ -111,8 +105,9 @@ func (s *segmenter) closeParts(end time.Duration) {
 func (s *segmenter) cut(at time.Duration) {
 	s.fill(at)
 	if s.video != nil && len(s.video.pending) > 0 {
+		s.video.expect(ticks(at, videoRate))
 		s.closeParts(max(at, s.video.latest()+time.Millisecond))
-	} else if at-s.partStart > s.limitNow()/4 {
+	} else if at-s.partStart > s.limitNow()/4 || s.video != nil && s.video.still != nil && at-s.partStart > time.Millisecond {
 		// A little sound alone isn't worth a part; it goes along with the next one.
 		s.closeParts(at)
 	}
@@ -126,18 +121,21 @@ func (s *segmenter) endSegment() {
 
 // closePart emits what belongs before end; false when there is nothing.
 func (s *segmenter) closePart(end time.Duration) bool {
+	s.endInTime(end)
 	var tracks []trackSamples
 	independent := s.video == nil
-	if s.video != nil {
-		if r, ok := s.video.take(end); ok {
+	if v := s.video; v != nil {
+		if v.still != nil {
+			v.hold(end, !s.out.inSegment())
+		}
+		if r, ok := v.take(end); ok {
 			independent = r.samples[0].sync
 			tracks = append(tracks, r)
 		}
+		s.audio.fill(end - s.silentFrom())
 	}
-	if s.audio != nil {
-		if r, ok := s.audio.take(end); ok {
-			tracks = append(tracks, r)
-		}
+	if r, ok := s.audio.take(end); ok {
+		tracks = append(tracks, r)
 	}
 	if len(tracks) == 0 {
 		return false
@@ -158,4 +156,23 @@ func (s *segmenter) closePart(end time.Duration) bool {
 	})
 	s.partStart = end
 	return true
+}
+
+// endInTime ends the segment before a part up to end if it would become too long with
+// it. A still's segments are as long as they should be, and may have another sound.
+func (s *segmenter) endInTime(end time.Duration) {
+	if !s.out.inSegment() {
+		return
+	}
+	still := s.video != nil && s.video.still != nil
+	if still && s.partStart-s.segStart >= s.segmentTarget*9/10 {
+		s.endSegment()
+		if sound := s.sound(); !sameCoding(s.config.audio, sound) {
+			s.configure(s.video.track, sound)
+		}
+		return
+	}
+	if end-s.segStart > s.out.longest() {
+		s.endSegment()
+	}
 }

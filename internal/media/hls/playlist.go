@@ -88,6 +88,10 @@ func (w *window) playlist() (full, delta []byte) {
 			break
 		}
 	}
+	// A player that begins needs a part that it can begin with.
+	for withParts > 0 && withParts < len(list) && !slices.ContainsFunc(list[withParts:], (*segment).hasStart) {
+		withParts--
+	}
 	if !w.lowLatency {
 		withParts, skipped = len(list), 0
 	}
@@ -98,6 +102,11 @@ func (w *window) playlist() (full, delta []byte) {
 		delta = w.body(d, list, skipped, withParts)
 	}
 	return full, delta
+}
+
+// hasStart tells whether decoding can start with a part of the segment.
+func (s *segment) hasStart() bool {
+	return slices.ContainsFunc(s.parts, func(p *part) bool { return p.independent })
 }
 
 // gaps is the number of leading gaps that the list still has.
@@ -133,10 +142,8 @@ func (w *window) header(list []*segment) []byte {
 	if w.passed > 0 {
 		b = fmt.Appendf(b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", w.passed)
 	}
-	for _, s := range list {
-		if !s.parts[0].independent {
-			return b // a segment had to be cut without a key frame
-		}
+	if w.dependent {
+		return b
 	}
 	return append(b, "#EXT-X-INDEPENDENT-SEGMENTS\n"...)
 }
@@ -198,7 +205,7 @@ func (w *window) bandwidth() (peak, average int) {
 func (w *window) multivariant(fps float64) []byte {
 	c := w.config
 	peak, average := w.bandwidth()
-	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-INDEPENDENT-SEGMENTS\n")
+	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // whether segments are independent, media playlists say
 	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q", max(peak, 1), max(average, 1), c.codecs)
 	if c.video != nil {
 		if c.video.Width > 0 && c.video.Height > 0 {

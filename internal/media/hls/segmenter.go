@@ -14,12 +14,6 @@ const (
 	// maxHole is the longest pause of all tracks that stays in the output; a
 	// longer one is cut out, so that players needn't wait through it again.
 	maxHole = time.Second
-	// lost is how long a track may be silent before the stream goes on without it.
-	lost = 3 * time.Second
-	// stalled is how long parts wait for a picture while sound goes on.
-	stalled = 300 * time.Millisecond
-	// longest is the longest segment; behind it a segment begins without a key frame.
-	longest = 20 * time.Second
 	// maxPart bounds an open part in bytes, and maxFrames in pictures and sound
 	// frames: when the encoder's clock stands still, time ends no part.
 	maxPart   = 4 << 20
@@ -29,12 +23,20 @@ const (
 )
 
 // segmenter turns units into parts and segments. It is pure: it does no I/O,
-// looks at no clock but the units' own, and is used by one goroutine.
+// looks at no clock but the units' own and the one that tick brings, and is used by
+// one goroutine.
+//
+// Players can't go on when a track leaves a playlist or comes into it: Media Source
+// Extensions require the same tracks in all initialization sections. So a run of
+// segments always has sound, silence if need be, and keeps its picture, as a still if
+// need be; where a picture comes first, or a codec changes, the next run begins.
 type segmenter struct {
 	out           *window
+	nextRun       func() *window // ends the run and begins the next one
 	log           *slog.Logger
 	partTarget    time.Duration
 	segmentTarget time.Duration
+	activity      hub.Activity // the publisher's, as last told
 
 	epoch   uint32
 	begun   bool // an epoch has been seen
@@ -42,13 +44,18 @@ type segmenter struct {
 	checked [2]verdict
 
 	// The timeline of the epoch: output time = unit's time + offset + skew.
-	offset time.Duration
-	skew   [2]time.Duration
-	seen   [2]sighting
-	newest time.Duration    // end of the newest unit, in output time
-	floor  time.Duration    // output time before which the epoch has nothing
-	ends   [2]time.Duration // where the media of former lanes ended, by kind
+	offset  time.Duration
+	skew    [2]time.Duration
+	seen    [2]sighting
+	newest  time.Duration    // end of the newest unit, in output time
+	floor   time.Duration    // output time before which the epoch has nothing
+	ends    [2]time.Duration // where the media of former lanes ended, by kind
+	slack   time.Duration    // how far sound may come behind the picture
+	heard   bool             // sound came in this timeline
+	clocked bool             // time passed by the clock since the last unit
 
+	declared      [2]*hub.Track // the tracks of the run
+	lastKey       *hub.Unit     // the newest picture of the run that can be held as a still
 	config        *configuration
 	configs       int
 	video         *videoLane
@@ -57,6 +64,7 @@ type segmenter struct {
 	limitSet      bool
 	partStart     time.Duration // output time
 	segStart      time.Duration
+	group         group
 	discontinuity bool
 	sequence      uint32
 	clock         wallClock
@@ -78,8 +86,9 @@ func kindOf(u *hub.Unit) int {
 
 // sighting is the last unit of a kind in the current epoch.
 type sighting struct {
-	track *hub.Track // nil: none yet
-	at    time.Duration
+	track   *hub.Track // nil: none yet
+	at      time.Duration
+	arrived time.Time
 }
 
 // verdict remembers whether a track can be carried.
@@ -104,9 +113,9 @@ func (c *wallClock) of(at time.Duration, arrived time.Time) time.Time {
 	return t
 }
 
-func newSegmenter(out *window, partTarget, segmentTarget time.Duration, log *slog.Logger) *segmenter {
-	return &segmenter{out: out, log: log, partTarget: partTarget, segmentTarget: segmentTarget,
-		floor: timelineStart, partStart: timelineStart, segStart: timelineStart}
+func newSegmenter(out *window, nextRun func() *window, partTarget, segmentTarget time.Duration, log *slog.Logger) *segmenter {
+	return &segmenter{out: out, nextRun: nextRun, log: log, partTarget: partTarget, segmentTarget: segmentTarget,
+		activity: hub.Activity{Present: true}, floor: timelineStart, partStart: timelineStart, segStart: timelineStart}
 }
 
 // push takes the next unit.
@@ -125,8 +134,18 @@ func (s *segmenter) push(u *hub.Unit) {
 		s.restart(u.Epoch) // the clock leapt
 	}
 	s.waiting.add(u)
-	if s.waiting.ready() {
-		s.open()
+	s.openIfReady(u.Arrived)
+}
+
+// tick lets time pass when no unit is there to be read.
+func (s *segmenter) tick(now time.Time) {
+	switch {
+	case s.waiting != nil:
+		s.openIfReady(now)
+	case s.config != nil && s.clockDrives(now.Sub(s.arrived)):
+		s.newest += now.Sub(s.arrived)
+		s.arrived, s.clocked = now, true
+		s.advance(s.newest, now)
 	}
 }
 
@@ -163,6 +182,7 @@ func (s *segmenter) restart(epoch uint32) {
 	s.epoch, s.begun = epoch, true
 	s.waiting = &opening{}
 	s.seen, s.skew = [2]sighting{}, [2]time.Duration{}
+	s.group = group{}
 }
 
 // flush closes the open part, with the expected duration for the last frames.
@@ -170,12 +190,11 @@ func (s *segmenter) flush() {
 	if s.config == nil {
 		return
 	}
-	end := s.partStart
-	if s.video != nil && len(s.video.pending) > 0 {
-		f, _ := s.video.rhythm.period()
-		end = s.video.end(f)
-	} else if s.audio != nil && len(s.audio.pending) > 0 {
-		end = s.audio.end()
+	end := s.audio.end()
+	if s.video != nil && s.video.still == nil {
+		// Sound without a picture is left out: where the list ended with it, players
+		// would wait for pictures for ever.
+		end = s.video.covered()
 	}
 	s.closeParts(end)
 }
@@ -188,12 +207,20 @@ func (s *segmenter) finish() {
 	s.flush()
 	s.endSegment()
 	// The next timeline begins where all lanes have ended.
-	s.leave()
+	s.leave(nil, nil)
 	s.floor = max(s.partStart, s.ends[videoKind], s.ends[audioKind])
 	s.partStart, s.segStart, s.config = s.floor, s.floor, nil
 }
 
-// open begins a timeline with the units that were waited for.
+// openIfReady opens a timeline when what it begins with is clear.
+func (s *segmenter) openIfReady(now time.Time) {
+	if s.waiting.ready(now, s.activity.VideoOff) {
+		s.open()
+	}
+}
+
+// open begins a timeline with the units that were waited for. What the run has
+// besides is silent, or stands still.
 func (s *segmenter) open() {
 	w := s.waiting
 	s.waiting = nil
@@ -203,7 +230,20 @@ func (s *segmenter) open() {
 	s.clock = wallClock{}
 	s.clock.of(s.floor, first.Arrived)
 	s.arrived = first.Arrived
-	s.configure(w.tracks())
+	s.heard, s.slack = w.sound != nil, max(usualSlack, w.lag())
+	video, audio := w.tracks()
+	if audio == nil {
+		audio = s.declared[audioKind]
+	}
+	if video == nil && s.declared[videoKind] != nil {
+		s.openWithStill(audio)
+	} else {
+		s.configure(video, audio)
+	}
+	if s.config == nil {
+		s.waiting = &opening{}
+		return
+	}
 	if s.video != nil {
 		s.video.delay = w.delay()
 		s.offset += s.video.delay
@@ -215,10 +255,20 @@ func (s *segmenter) open() {
 	}
 }
 
+// openWithStill begins a timeline without pictures in a run that has some.
+func (s *segmenter) openWithStill(audio *hub.Track) {
+	if s.lastKey == nil || newStill(s.lastKey) == nil {
+		s.configure(nil, audio)
+		return
+	}
+	s.configure(s.declared[videoKind], audio)
+	s.freeze()
+}
+
 // place maps a unit's decoding time to the output; false when it leapt.
 func (s *segmenter) place(u *hub.Unit) (time.Duration, bool) {
 	kind := kindOf(u)
-	last := &s.seen[kind]
+	last, other := &s.seen[kind], &s.seen[1-kind]
 	at := u.DTS + s.offset + s.skew[kind]
 	far := (at - s.newest).Abs() > maxJump
 	if far && last.track == nil {
@@ -229,13 +279,22 @@ func (s *segmenter) place(u *hub.Unit) (time.Duration, bool) {
 	if far && (at-last.at).Abs() > maxJump {
 		return 0, false
 	}
-	if hole := at - s.newest; hole > maxHole {
+	hole := at - s.newest
+	paused := other.track == nil || u.Arrived.Sub(other.arrived) > maxHole
+	switch {
+	case hole > maxHole && !paused:
+		s.skew[kind] -= hole // its clock leapt, the other kind's didn't
+		at = s.newest
+	case hole > maxHole, hole < -maxHole/2 && s.clocked && paused:
 		s.offset -= hole
 		at = s.newest
 	}
-	last.track, last.at = u.Track, at
+	s.clocked = false
+	*last = sighting{track: u.Track, at: at, arrived: u.Arrived}
 	s.newest = max(s.newest, at+s.period(u))
-	s.arrived = u.Arrived
+	if u.Arrived.After(s.arrived) {
+		s.arrived = u.Arrived
+	}
 	return at, true
 }
 
@@ -278,125 +337,53 @@ func (s *segmenter) pending() (frames, bytes int) {
 	return frames, bytes
 }
 
-func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
-	same := s.video != nil && sameCoding(s.video.track, u.Track)
-	if !u.Key && !same {
-		return // a new coding begins with a key frame
+// leave gives up the lanes, except those whose tracks go on in the same coding, and
+// remembers where their media ended: decoding times never go back.
+func (s *segmenter) leave(video, audio *hub.Track) {
+	if v := s.video; v != nil && !sameCoding(v.track, video) {
+		s.ends[videoKind] = max(s.ends[videoKind], span(v.cursor+1, videoRate))
+		s.video = nil
 	}
-	decoded := at
-	if s.video != nil {
-		decoded -= s.video.delay
-	}
-	if u.Key {
-		sound := s.sound(at)
-		changed := !same || !sameCoding(s.config.audio, sound)
-		if changed || decoded-s.segStart >= s.segmentTarget*9/10 || s.out.overfull() {
-			s.cut(decoded)
-		}
-		if changed {
-			s.configure(u.Track, sound)
-		}
-	} else if max(decoded, s.partStart)-s.segStart >= longest || s.out.overfull() {
-		s.cut(decoded)
-	}
-	if s.video == nil {
-		return
-	}
-	s.video.track = u.Track
-	s.fill(decoded)
-	_, regular := s.video.rhythm.period()
-	if limit := s.limitNow(); !regular && !s.undecided(decoded) && decoded-s.partStart >= limit*85/100 {
-		s.closePart(min(decoded, s.partStart+limit))
-	}
-	s.video.put(u, at)
-	if f, regular := s.video.rhythm.period(); regular {
-		s.closeIfFull(s.video.end(f), f)
+	if a := s.audio; a != nil && !sameCoding(a.track, audio) {
+		s.ends[audioKind] = max(s.ends[audioKind], span(a.taken(), a.rate))
+		s.audio = nil
 	}
 }
 
-// sound is the sound track that goes along with a picture of that time; nil
-// when there was none for long.
-func (s *segmenter) sound(at time.Duration) *hub.Track {
-	a := s.seen[audioKind]
-	switch {
-	case a.track == nil && at-s.floor <= lost:
-		return s.config.audio // expected, but not come yet
-	case a.track == nil || at-a.at > lost:
-		return nil
-	}
-	return a.track
-}
-
-func (s *segmenter) takeAudio(u *hub.Unit, at time.Duration) {
-	if s.config.audio == nil || !sameCoding(s.config.audio, u.Track) {
-		if s.video != nil {
-			s.withoutVideo(u, at)
-			return // joins at the next key frame
-		}
-		s.cut(at)
-		s.configure(nil, u.Track)
-	}
-	if s.audio == nil || at < s.floor-s.audio.period()/2 {
-		return
-	}
-	if s.video != nil {
-		s.audio.put(u, at)
-		s.withoutVideo(u, at)
-		return
-	}
-	if at-s.segStart >= s.segmentTarget-s.audio.period()/2 || s.out.overfull() {
-		s.cut(s.audio.end())
-	}
-	s.fill(at)
-	s.audio.put(u, at)
-	s.closeIfFull(s.audio.end(), s.audio.period())
-}
-
-// withoutVideo goes on when pictures have stopped while sound hasn't: first
-// with parts of sound alone, later without the video track.
-func (s *segmenter) withoutVideo(u *hub.Unit, at time.Duration) {
-	f, _ := s.video.rhythm.period()
-	if u.Arrived.Sub(s.video.arrived) < max(stalled, 3*f) {
-		return
-	}
-	s.fill(at)
-	if at-s.video.last > max(lost, 3*f) {
-		s.cut(at)
-		s.configure(nil, u.Track)
-	}
-}
-
-// leave gives up the lanes and remembers where their media ended: decoding
-// times never go back.
-func (s *segmenter) leave() {
-	if s.video != nil {
-		s.ends[videoKind] = max(s.ends[videoKind], span(s.video.cursor+1, videoRate))
-	}
-	if s.audio != nil {
-		s.ends[audioKind] = max(s.ends[audioKind], s.audio.end())
-	}
-	s.video, s.audio = nil, nil
-}
-
-// configure sets the tracks from here on. The segment must have been cut.
+// configure sets the tracks from here on. The segment must have been cut. Without a
+// sound track there is one of silence.
 func (s *segmenter) configure(video, audio *hub.Track) {
+	if audio == nil {
+		audio = silentTrack()
+	}
 	c, err := newConfiguration(s.configs, video, audio)
 	if err != nil {
 		s.log.Error("HLS can't begin with these tracks", "error", err)
-		s.leave()
-		s.config = &configuration{}
-		return
+		return // with what there was
+	}
+	if last := s.out.config; last != nil && !last.precedes(c) {
+		s.out = s.nextRun()
+		s.lastKey = nil
 	}
 	s.configs++
-	s.discontinuity = true
-	s.limitSet = false
-	s.leave()
-	s.config = c
-	if video != nil {
-		s.video = &videoLane{track: video, cursor: -1, floor: ticks(s.ends[videoKind], videoRate),
-			rhythm: newRhythm(video), arrived: s.arrived, last: s.partStart}
+	s.discontinuity, s.limitSet = true, false
+	start := s.partStart
+	if s.audio != nil {
+		start = span(s.audio.taken(), s.audio.rate)
 	}
-	if audio != nil {
-		s.audio = newAudioLane(audio, s.ends[audioKind])
+	s.leave(video, audio)
+	s.config, s.declared = c, [2]*hub.Track{video, audio}
+	if video != nil && s.video == nil {
+		s.video = &videoLane{track: video, cursor: -1, floor: max(ticks(s.ends[videoKind], videoRate), ticks(s.partStart, videoRate)),
+			rhythm: newRhythm(video), arrived: s.arrived}
 	}
+	if s.audio == nil {
+		s.audio = newAudioLane(audio, start)
+	}
+}
+
+// silentTrack is declared where nobody says what sound there will be: what most
+// encoders send, so that it may go on with theirs.
+func silentTrack() *hub.Track {
+	return &hub.Track{Codec: hub.AAC, AudioConfig: []byte{0x11, 0x90}, SampleRate: 48000, Channels: 2} // AAC-LC
 }

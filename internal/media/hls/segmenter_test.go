@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,23 +15,41 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// bench is a segmenter whose window forgets nothing.
+// bench is a segmenter whose windows forget nothing.
 type bench struct {
-	t   testing.TB
-	w   *window
-	seg *segmenter
+	t    testing.TB
+	w    *window   // of the run that is being written
+	runs []*window // those before it
+	seg  *segmenter
 }
 
 func newBench(t testing.TB, lowLatency bool) *bench {
 	t.Helper()
-	w := newWindow(lowLatency, math.MaxInt, &budget{total: math.MaxInt64})
-	w.listFor, w.keepFor = time.Hour, time.Hour
 	pieces, segments := standardPiece, standardSegment
 	if lowLatency {
 		pieces, segments = partTarget, segmentTarget
 	}
-	return &bench{t: t, w: w, seg: newSegmenter(w, pieces, segments, slog.New(slog.DiscardHandler))}
+	b := &bench{t: t, w: keeping(lowLatency)}
+	b.seg = newSegmenter(b.w, b.nextRun, pieces, segments, slog.New(slog.DiscardHandler))
+	return b
 }
+
+// keeping is a window that forgets nothing.
+func keeping(lowLatency bool) *window {
+	w := newWindow(lowLatency, math.MaxInt, &budget{total: math.MaxInt64})
+	w.listFor, w.keepFor = time.Hour, time.Hour
+	return w
+}
+
+func (b *bench) nextRun() *window {
+	b.w.seal()
+	b.runs = append(b.runs, b.w)
+	b.w = keeping(b.w.lowLatency)
+	return b.w
+}
+
+// all are the runs, the newest one last.
+func (b *bench) all() []*window { return append(slices.Clone(b.runs), b.w) }
 
 func (b *bench) push(units ...*hub.Unit) {
 	for _, u := range units {
@@ -70,23 +89,39 @@ func (b *bench) tracks(p *part) map[int]media {
 func (b *bench) check(strict bool) {
 	b.t.Helper()
 	ends := map[string]time.Duration{}
-	ids := uint64(0)
-	for i, s := range b.w.segments {
-		first := uint64(0)
-		if b.w.lowLatency {
-			first = leadingGaps
+	for _, w := range b.all() {
+		b.checkRun(w, ends, strict)
+	}
+}
+
+// checkRun verifies a run; ends are where each track's media ended before it.
+func (b *bench) checkRun(w *window, ends map[string]time.Duration, strict bool) {
+	b.t.Helper()
+	ids, first := uint64(0), uint64(0)
+	if w.lowLatency {
+		first = leadingGaps
+		if w.target != lowLatencyTarget {
+			b.t.Errorf("target duration of %d s", w.target)
 		}
+	}
+	for i, s := range w.segments {
 		if s.msn != first+uint64(i) || len(s.parts) == 0 {
 			b.t.Fatalf("segment %d has number %d and %d parts", i, s.msn, len(s.parts))
 		}
-		changed := i > 0 && b.w.segments[i-1].config != s.config
+		changed := i > 0 && w.segments[i-1].config != s.config
 		if changed && !s.discontinuity {
 			b.t.Errorf("segment %d: new tracks without a discontinuity", i)
 		}
-		if int(math.Round(s.duration.Seconds())) > b.w.target {
-			b.t.Errorf("segment %d lasts %v, target %d", i, s.duration, b.w.target)
+		if changed && !w.segments[i-1].config.precedes(s.config) {
+			b.t.Errorf("segment %d: tracks that no player goes on with", i)
 		}
-		ids = b.checkParts(s, ids, strict)
+		if int(math.Round(s.duration.Seconds())) > w.target {
+			b.t.Errorf("segment %d lasts %v, target %d", i, s.duration, w.target)
+		}
+		if !s.parts[0].independent && !w.dependent {
+			b.t.Errorf("segment %d isn't independent, as the list says", i)
+		}
+		ids = b.checkParts(w, s, ids, strict)
 		for _, p := range s.parts {
 			b.checkMedia(s, p, ends, strict)
 		}
@@ -98,7 +133,7 @@ func (b *bench) check(strict bool) {
 
 // checkParts verifies a segment's parts, of which the first is to have the
 // number id, and gives the number that comes next.
-func (b *bench) checkParts(s *segment, id uint64, strict bool) uint64 {
+func (b *bench) checkParts(w *window, s *segment, id uint64, strict bool) uint64 {
 	b.t.Helper()
 	size, sum := 0, time.Duration(0)
 	for n, p := range s.parts {
@@ -108,11 +143,11 @@ func (b *bench) checkParts(s *segment, id uint64, strict bool) uint64 {
 		id++
 		size += len(p.data)
 		sum += p.duration
-		if p.duration <= 0 || p.duration > b.w.partTarget {
-			b.t.Errorf("part %d lasts %v of %v", p.id, p.duration, b.w.partTarget)
+		if p.duration <= 0 || p.duration > w.partTarget {
+			b.t.Errorf("part %d lasts %v of %v", p.id, p.duration, w.partTarget)
 		}
-		if last := n == len(s.parts)-1; strict && !last && p.duration < b.w.partTarget*85/100 {
-			b.t.Errorf("part %d of segment %d lasts only %v of %v", p.id, s.msn, p.duration, b.w.partTarget)
+		if last := n == len(s.parts)-1; strict && !last && p.duration < w.partTarget*85/100 {
+			b.t.Errorf("part %d of segment %d lasts only %v of %v", p.id, s.msn, p.duration, w.partTarget)
 		}
 	}
 	if size != s.size || sum != s.duration {
@@ -154,11 +189,20 @@ func (b *bench) checkMedia(s *segment, p *part, ends map[string]time.Duration, s
 	}
 }
 
+// segments are those of all runs.
+func (b *bench) segments() []*segment {
+	var out []*segment
+	for _, w := range b.all() {
+		out = append(out, w.segments...)
+	}
+	return out
+}
+
 // payloads lists the media of one track, in order.
 func (b *bench) payloads(id int) [][]byte {
 	b.t.Helper()
 	var out [][]byte
-	for _, s := range b.w.segments {
+	for _, s := range b.segments() {
 		for _, p := range s.parts {
 			for _, x := range b.tracks(p)[id].samples {
 				out = append(out, x.Payload)
@@ -170,7 +214,7 @@ func (b *bench) payloads(id int) [][]byte {
 
 func (b *bench) discontinuities() int {
 	n := 0
-	for _, s := range b.w.segments {
+	for _, s := range b.segments() {
 		if s.discontinuity {
 			n++
 		}
@@ -178,10 +222,10 @@ func (b *bench) discontinuities() int {
 	return n
 }
 
-// total is how long the playlist is.
+// total is how long the playlists are.
 func (b *bench) total() time.Duration {
 	d := time.Duration(0)
-	for _, s := range b.w.segments {
+	for _, s := range b.segments() {
 		d += s.duration
 	}
 	return d
@@ -309,8 +353,13 @@ func FuzzSegmenter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, lowLatency bool, wildness uint8) {
 		b := newBench(t, lowLatency)
-		for _, u := range wild(t, rand.New(rand.NewPCG(seed, 1)), int(wildness), 400) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for _, u := range wild(t, r, int(wildness), 400) {
 			b.push(u)
+			if r.IntN(256) < int(wildness)/4 {
+				b.seg.activity = hub.Activity{Present: r.IntN(4) > 0, VideoOff: r.IntN(2) == 0, AudioOff: r.IntN(2) == 0}
+				b.seg.tick(u.Arrived.Add(time.Duration(r.Int64N(int64(2 * time.Second)))))
+			}
 		}
 		b.seg.seal()
 		b.check(false)
@@ -320,7 +369,7 @@ func FuzzSegmenter(f *testing.F) {
 // wild makes units of an encoder that misbehaves more or less often (0–255).
 func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 	t.Helper()
-	video := []*hub.Track{clip(t, still)[0].Track, only(clip(t, usual), isVideo)[0].Track}
+	keys := []*hub.Unit{only(clip(t, still), isVideo)[0], only(clip(t, usual), isVideo)[0]}
 	audio := []*hub.Track{
 		only(clip(t, still), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track,
 		only(clip(t, usual), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track,
@@ -357,7 +406,10 @@ func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 		at, now = at+step, now.Add(step)
 		u := &hub.Unit{Epoch: epoch, DTS: at, PTS: at, Arrived: now, Data: []byte{0, 0, 0, 1, byte(i)}}
 		if mode == 1 || (mode == 0 && r.IntN(2) == 0) {
-			u.Track, u.Key = video[v], r.IntN(20) == 0
+			u.Track, u.Key = keys[v].Track, r.IntN(20) == 0
+			if u.Key && i%8 > 0 { // else one that can't be repeated
+				u.Data = keys[v].Data
+			}
 			if wildness > 128 {
 				u.PTS += time.Duration(r.Int64N(int64(300*time.Millisecond))) - 100*time.Millisecond
 			}

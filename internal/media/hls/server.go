@@ -123,20 +123,37 @@ func (s *Server) Open(stream *hub.Stream) {
 	if s.closed {
 		return
 	}
-	m := newMuxer(stream, s.config, &s.budget)
-	s.muxers[stream.StreamID] = append(s.muxers[stream.StreamID], m)
+	f := s.newFeeder(stream)
+	s.muxers[stream.StreamID] = append(s.muxers[stream.StreamID], f.muxer)
 	done := stream.Hold()
 	reader := stream.Subscribe()
 	s.work.Go(func() {
 		defer done()
-		if err := m.feed(s.ctx, reader, s.config.Now); err != nil {
+		if err := f.feed(s.ctx, reader); err != nil {
 			s.config.Log.Error("HLS stream ended early", "stream", stream.StreamID, "error", err)
 		}
-		m.viewers.close()
 		if errors.Is(stream.Reason(), hub.ErrWithdrawn) {
 			s.forget(stream.StreamID)
 		}
 	})
+}
+
+// succeed makes a run the newest one of a stream that is on air. Of those that it
+// follows upon in the same broadcast only the last one stays, however often tracks
+// come and go.
+func (s *Server) succeed(streamID string, m *muxer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.muxers[streamID]
+	last := len(list) - 1
+	list = slices.DeleteFunc(list, func(x *muxer) bool {
+		if x.stream != m.stream || x == list[last] {
+			return false
+		}
+		x.window.release()
+		return true
+	})
+	s.muxers[streamID] = append(list, m)
 }
 
 // forget takes the playlists and media of a stream's broadcasts away that have

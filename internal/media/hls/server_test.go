@@ -276,8 +276,13 @@ func TestRanges(t *testing.T) {
 			t.Errorf("%s: %d, %d bytes, %v", value, a.status, len(a.body), a.header)
 		}
 	}
-	if a := s.do("GET", s.base+"seg9.mp4", "Range", "bytes=99999999-"); a.status != 416 {
-		t.Errorf("%d", a.status)
+	if a := s.do("GET", s.base+"seg9.mp4", "Range", "bytes=99999999-"); a.status != 416 || a.header.Get("Content-Type") != "application/problem+json" ||
+		!strings.Contains(a.body, `"code":"range_not_satisfiable"`) || a.header.Get("Content-Range") != "bytes */"+strconv.Itoa(len(whole)) ||
+		a.header.Get("Cache-Control") != "max-age=1" || a.header.Get("ETag") != "" {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	}
+	if a := s.do("GET", s.base+"seg9.mp4", "If-Match", `"other"`, "Range", "bytes=0-1"); a.status != 412 || a.header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	if a := s.do("GET", s.base+"seg9.mp4", "If-None-Match", s.segment.header.Get("ETag")); a.status != 304 {
 		t.Errorf("%d", a.status)

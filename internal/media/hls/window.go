@@ -55,8 +55,10 @@ type window struct {
 	segments        []*segment // by age; the last one may be open
 	listed          int        // index of the first one that is listed
 	nextMSN, nextID uint64
-	passed          int // discontinuities that have left the list
-	target          int // EXT-X-TARGETDURATION in seconds
+	passed          int  // discontinuities that have left the list
+	target          int  // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
+	decided         bool // target counts
+	dependent       bool // a segment had to begin without a key frame
 	partTarget      time.Duration
 	bytes           int
 	config          *configuration // the newest
@@ -64,12 +66,19 @@ type window struct {
 	changed         bool
 }
 
-// Target durations to begin with, in seconds: what common encoder settings
-// lead to, so that the number needn't rise after the first segment.
+// Target durations in seconds. The low-latency one must be chosen before anything is
+// known of the encoder: it holds a usual distance of key frames. The other one is at
+// least that, and holds the first segment, which a key frame ends.
 const (
 	lowLatencyTarget = 2
 	standardTarget   = 4
+	// maxTarget is how long a first segment waits for a key frame.
+	maxTarget = 10
 )
+
+// targetSlack is by how much a segment may be longer than the target duration, since
+// its duration counts rounded to the nearest second (RFC 8216bis, 4.4.3.1).
+const targetSlack = 400 * time.Millisecond
 
 // leadingGaps is how many segments that can't be fetched a low-latency list
 // begins with, until as many real ones are there: some players take a list for
@@ -82,6 +91,7 @@ func newWindow(lowLatency bool, maxBytes int, shared *budget) *window {
 	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, budget: shared, target: standardTarget,
 		listFor: 20 * time.Second, keepFor: 4 * time.Second}
 	if lowLatency {
+		w.decided = true
 		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
 		w.nextMSN = leadingGaps
 	}
@@ -91,6 +101,20 @@ func newWindow(lowLatency bool, maxBytes int, shared *budget) *window {
 func (w *window) inSegment() bool {
 	n := len(w.segments)
 	return n > 0 && !w.segments[n-1].complete
+}
+
+// independent tells whether the open segment begins with a key frame; true if none is
+// open.
+func (w *window) independent() bool {
+	return !w.inSegment() || w.segments[len(w.segments)-1].parts[0].independent
+}
+
+// longest is how long a segment may be.
+func (w *window) longest() time.Duration {
+	if !w.decided {
+		return maxTarget*time.Second + targetSlack
+	}
+	return time.Duration(w.target)*time.Second + targetSlack
 }
 
 // overfull tells whether the open segment alone takes too much memory.
@@ -119,12 +143,11 @@ func (w *window) addPart(p *part) {
 	p.id = w.nextID
 	w.nextID++
 	s := w.segments[len(w.segments)-1]
+	w.dependent = w.dependent || len(s.parts) == 0 && !p.independent
 	s.parts = append(s.parts, p)
 	s.duration += p.duration
 	s.size += len(p.data)
 	w.account(len(p.data) + partOverhead)
-	// The number is the duration rounded up, but for the jitter of clocks.
-	w.target = max(w.target, int(math.Ceil(s.duration.Seconds()-0.05)))
 	w.changed = w.changed || w.lowLatency
 	w.forget()
 }
@@ -135,7 +158,11 @@ func (w *window) endSegment() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.segments[len(w.segments)-1].complete = true
+	s := w.segments[len(w.segments)-1]
+	s.complete = true
+	if !w.decided {
+		w.decided, w.target = true, max(w.target, int(math.Ceil((s.duration-targetSlack).Seconds())))
+	}
 	w.changed = true
 	w.unlist()
 	w.forget()

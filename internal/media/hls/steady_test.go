@@ -1,0 +1,509 @@
+package hls
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/hub"
+)
+
+var (
+	steadyAAC  = clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, bframes: 2}
+	steadyOpus = clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, audioCodec: "libopus"}
+)
+
+// script plays units to a bench as they arrive, while the clock goes on.
+type script struct {
+	*bench
+
+	now time.Duration // since epochStart
+}
+
+func newScript(t testing.TB, lowLatency bool) *script {
+	t.Helper()
+	return &script{bench: newBench(t, lowLatency)}
+}
+
+// play pushes the units that keep says, each when it arrives, and lets the clock tick.
+func (s *script) play(units []*hub.Unit, keep func(at time.Duration, u *hub.Unit) bool) {
+	s.t.Helper()
+	for _, u := range units {
+		at := u.Arrived.Sub(epochStart)
+		kept := keep(at, u)
+		s.pass(at)
+		if kept {
+			s.push(u)
+		}
+	}
+}
+
+// pass lets the clock go on.
+func (s *script) pass(until time.Duration) {
+	for ; s.now+tickEvery <= until; s.now += tickEvery {
+		s.seg.tick(epochStart.Add(s.now + tickEvery))
+	}
+}
+
+// within tells whether at is in one of the pairs of times.
+func within(at time.Duration, pairs ...time.Duration) bool {
+	for i := 0; i < len(pairs); i += 2 {
+		if at >= pairs[i] && at < pairs[i+1] {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSteady ends the stream and verifies that there was picture and sound all the
+// time, in one run without a discontinuity.
+func (s *script) checkSteady(length time.Duration) {
+	s.t.Helper()
+	s.seg.seal()
+	s.check(true)
+	require.Empty(s.t, s.runs)
+	require.Zero(s.t, s.discontinuities())
+	require.False(s.t, s.w.dependent)
+	require.InDelta(s.t, length.Seconds(), s.total().Seconds(), 0.3)
+	s.checkHoles()
+	s.decode(s.w)
+}
+
+// checkHoles verifies that the tracks of the newest run have none, and that each part
+// of a run with pictures begins with one.
+func (s *script) checkHoles() {
+	s.t.Helper()
+	var ends [3]int64
+	for _, x := range s.w.segments {
+		for _, p := range x.parts {
+			tracks := s.tracks(p)
+			if x.config.video != nil {
+				require.NotEmpty(s.t, tracks[videoTrackID].samples, "part %d has no picture", p.id)
+			}
+			for id, m := range tracks {
+				if ends[id] != 0 {
+					require.Equal(s.t, ends[id], m.start, "a hole in track %d, in part %d", id, p.id)
+				}
+				ends[id] = m.end
+			}
+		}
+	}
+}
+
+// decode has ffmpeg decode without a fault what a player fetches of a run.
+func (s *script) decode(w *window) {
+	s.t.Helper()
+	for i := 0; i < len(w.segments); {
+		c := w.segments[i].config
+		file := slices.Clone(c.init)
+		for ; i < len(w.segments) && w.segments[i].config == c; i++ {
+			for _, p := range w.segments[i].parts {
+				file = append(file, p.data...)
+			}
+		}
+		cmd := exec.Command("ffmpeg", "-v", "warning", "-nostdin", "-err_detect", "explode", "-i", "-", "-fps_mode", "passthrough", "-enc_time_base", "-1", "-f", "null", "-")
+		cmd.Stdin = bytes.NewReader(file)
+		faults, err := cmd.CombinedOutput()
+		require.NoError(s.t, err, "%s", faults)
+		require.Empty(s.t, string(faults))
+	}
+}
+
+// checkSync verifies that all wanted sound is there, a frame off at most beside the
+// pictures.
+func (s *script) checkSync(units []*hub.Unit, wanted func(arrived time.Duration) bool) {
+	s.t.Helper()
+	at := map[string][]time.Duration{}
+	for _, x := range s.segments() {
+		for _, p := range x.parts {
+			m := s.tracks(p)[audioTrackID]
+			rate, ticks := audioRate(x.config.audio), m.start
+			for _, y := range m.samples {
+				at[string(y.Payload)] = append(at[string(y.Payload)], span(ticks, rate))
+				ticks += int64(y.Duration)
+			}
+		}
+	}
+	pictures := only(units, isVideo)
+	first, last := pictures[0].DTS, pictures[len(pictures)-1].DTS
+	for _, u := range only(units, notVideo) {
+		if !wanted(u.Arrived.Sub(epochStart)) || !within(u.DTS, first+second/20, last-second/20) {
+			continue
+		}
+		want := u.DTS - first + timelineStart
+		require.True(s.t, slices.ContainsFunc(at[string(u.Data)], func(got time.Duration) bool { return (got - want).Abs() < 22*time.Millisecond }),
+			"the sound of %v is missing, or at %v instead of %v", u.DTS, at[string(u.Data)], want)
+	}
+}
+
+// variants runs a test in both modes, with publishers that say what they switch off
+// and with such that don't.
+func variants(t *testing.T, spec clipSpec, test func(t *testing.T, s *script, units []*hub.Unit, tells bool)) {
+	t.Helper()
+	for _, low := range []bool{true, false} {
+		for _, tells := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, low latency %v, told %v", cmpOr(spec.audioCodec, "aac"), low, tells), func(t *testing.T) {
+				t.Parallel()
+				test(t, newScript(t, low), shifted(clip(t, spec), 0, time.Millisecond), tells)
+			})
+		}
+	}
+}
+
+// TestSoundThatStopsAndReturns is silence in between, and in time with the picture
+// afterwards.
+func TestSoundThatStopsAndReturns(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []clipSpec{steadyAAC, steadyOpus} {
+		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
+			t.Helper()
+			gone := []time.Duration{4 * second, 10 * second}
+			s.play(units, func(at time.Duration, u *hub.Unit) bool {
+				s.seg.activity.AudioOff = tells && within(at, gone...)
+				return isVideo(u) || !within(at, gone...)
+			})
+			s.checkSteady(16 * second)
+			s.checkSync(units, func(at time.Duration) bool { return !within(at, gone...) })
+			silent := only2(s.payloads(audioTrackID), silenceOf(s.w.config.audio).data)
+			length := time.Duration(len(silent)) * span(s.seg.audio.silence.length, s.seg.audio.rate)
+			require.InDelta(t, 6, length.Seconds(), 0.06)
+		})
+	}
+}
+
+// TestSoundThatComesAndGoes keeps time however often it does.
+func TestSoundThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	variants(t, steadyOpus, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
+		t.Helper()
+		gone := func(at time.Duration) bool { return at%(700*time.Millisecond) > 390*time.Millisecond }
+		s.play(units, func(at time.Duration, u *hub.Unit) bool {
+			s.seg.activity.AudioOff = tells && gone(at)
+			return isVideo(u) || !gone(at)
+		})
+		s.checkSteady(16 * second)
+		s.checkSync(units, func(at time.Duration) bool { return !gone(at) })
+	})
+}
+
+// TestPauses of a browser's encoder (DTX), which sends something every 400 ms while
+// nobody speaks, are filled with its background noise.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, true)
+	units := shifted(clip(t, steadyOpus), 0, time.Millisecond)
+	n := 0
+	s.play(units, func(at time.Duration, u *hub.Unit) bool {
+		if isVideo(u) || !within(at, 4*second, 12*second) {
+			return true
+		}
+		n++
+		switch n % 20 {
+		case 0: // what the noise is like
+			return true
+		case 1: // and that nothing follows
+			u.Data = u.Data[:1]
+			return true
+		}
+		return false
+	})
+	s.checkSteady(16 * second)
+	silent := only2(s.payloads(audioTrackID), silenceOf(s.w.config.audio).data)
+	require.LessOrEqual(t, len(silent), 1, "digital silence between noise")
+}
+
+// TestThereIsAlwaysSound: a stream without any has a track of silence, in which sound
+// begins later if it is of the same kind.
+func TestThereIsAlwaysSound(t *testing.T) {
+	t.Parallel()
+	units := clip(t, clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, stereo: true})
+	require.True(t, sameCoding(silentTrack(), only(units, notVideo)[0].Track), "what most encoders send")
+	for _, from := range []time.Duration{7 * second, time.Hour} {
+		s := newScript(t, true)
+		s.play(shifted(units, 0, time.Millisecond), func(at time.Duration, u *hub.Unit) bool { return isVideo(u) || at >= from })
+		s.checkSteady(16 * second)
+		s.checkSync(shifted(units, 0, time.Millisecond), func(at time.Duration) bool { return at >= from })
+		require.Contains(t, string(s.w.multivariant(30)), "mp4a.40.2")
+	}
+}
+
+// TestOtherSoundBegins where players can follow: with the next key frame if its codec
+// stays, else in another run.
+func TestOtherSoundBegins(t *testing.T) {
+	t.Parallel()
+	for name, runs := range map[string]int{"": 0, "libopus": 1} {
+		s := newScript(t, true)
+		units := shifted(clip(t, clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, audioCodec: name}), 0, time.Millisecond)
+		s.play(units, func(at time.Duration, u *hub.Unit) bool { return isVideo(u) || at >= 7*second })
+		s.seg.seal()
+		s.check(true)
+		require.Len(t, s.runs, runs, name)
+		require.Equal(t, 1-runs, s.discontinuities(), name)
+		for _, w := range s.all() {
+			s.decode(w)
+		}
+		s.checkSync(units, func(at time.Duration) bool { return at >= 8100*time.Millisecond })
+	}
+}
+
+// TestPicturesThatStopAndReturn: the last key picture is held, and each segment can be
+// begun with.
+func TestPicturesThatStopAndReturn(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []clipSpec{
+		steadyAAC, steadyOpus, {seconds: 16, fps: "30", gop: 60, rate: 44100, params: "cabac=1:slices=4"},
+		{seconds: 16, fps: "25", gop: 50, rate: 48000, codec: "libx265", bframes: 2},
+		{seconds: 16, fps: "25", gop: 50, rate: 48000, params: "interlaced=1"},
+	} {
+		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
+			t.Helper()
+			// They return in mid-GOP: what depends on lost ones is left out.
+			gone := []time.Duration{4300 * time.Millisecond, 10500 * time.Millisecond}
+			s.play(units, func(at time.Duration, u *hub.Unit) bool {
+				s.seg.activity.VideoOff = tells && within(at, gone...)
+				return !isVideo(u) || !within(at, gone...)
+			})
+			s.checkSteady(16 * second)
+			s.checkSync(units, func(time.Duration) bool { return true })
+			sent := map[string]bool{}
+			for _, u := range only(units, isVideo) {
+				sent[string(u.Data)] = !within(u.Arrived.Sub(epochStart), gone[0], 12*second)
+			}
+			for _, p := range s.payloads(videoTrackID) {
+				delete(sent, string(p))
+			}
+			for _, missing := range sent {
+				require.False(t, missing, "a picture is missing")
+			}
+		})
+	}
+}
+
+// TestPicturesThatPause for a moment aren't replaced: nothing is lost of the group of
+// pictures that goes on.
+func TestPicturesThatPause(t *testing.T) {
+	t.Parallel()
+	for _, pause := range []time.Duration{second / 10, second / 4, second / 2, second, 1400 * time.Millisecond} {
+		s := newScript(t, true)
+		units := shifted(clip(t, steadyAAC), 0, time.Millisecond)
+		gone := []time.Duration{4300 * time.Millisecond, 4300*time.Millisecond + pause}
+		sent := 0
+		s.play(units, func(at time.Duration, u *hub.Unit) bool {
+			keep := !isVideo(u) || !within(at, gone...)
+			if keep && isVideo(u) {
+				sent++
+			}
+			return keep
+		})
+		s.seg.seal()
+		s.check(false)
+		require.False(t, s.w.dependent)
+		require.Len(t, s.payloads(videoTrackID), sent)
+		s.checkSync(units, func(time.Duration) bool { return true })
+		var end int64
+		for _, x := range s.w.segments {
+			require.NotEmpty(t, s.tracks(x.parts[0])[videoTrackID].samples)
+			for _, p := range x.parts {
+				if m, ok := s.tracks(p)[videoTrackID]; ok {
+					require.True(t, end == 0 || end == m.start, "a hole in the picture")
+					end = m.end
+				}
+			}
+		}
+	}
+}
+
+// TestAllIsSwitchedOff: the clock goes on without a unit, and what returns follows.
+func TestAllIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for _, low := range []bool{true, false} {
+		s := newScript(t, low)
+		units := shifted(clip(t, steadyOpus), 0, time.Millisecond)
+		gone := []time.Duration{4 * second, 10 * second}
+		s.play(units, func(at time.Duration, _ *hub.Unit) bool {
+			off := within(at, gone...)
+			s.seg.activity.VideoOff, s.seg.activity.AudioOff = off, off
+			if low && at > 9*second && off {
+				require.Greater(t, s.total(), at-second, "players wait at %v", at)
+			}
+			return !off
+		})
+		s.checkSteady(16 * second)
+		s.checkSync(units, func(at time.Duration) bool { return !within(at, gone...) })
+	}
+}
+
+// TestSoundAloneThatStops: the clock goes on by itself, sooner where the publisher says
+// that it has switched off.
+func TestSoundAloneThatStops(t *testing.T) {
+	t.Parallel()
+	for _, low := range []bool{true, false} {
+		for _, off := range []bool{false, true} {
+			s := newScript(t, low)
+			units := only(shifted(clip(t, steadyOpus), 0, time.Millisecond), notVideo)
+			gone := []time.Duration{5 * second, 11 * second}
+			s.play(units, func(at time.Duration, _ *hub.Unit) bool {
+				s.seg.activity.VideoOff, s.seg.activity.AudioOff = off, off && within(at, gone...)
+				if low && within(at, 10*second, gone[1]) {
+					require.Greater(t, s.total(), at-second)
+				}
+				return !within(at, gone...)
+			})
+			s.checkSteady(16 * second)
+		}
+	}
+}
+
+// TestAConnectionThatStands brings everything later: nothing takes its place.
+func TestAConnectionThatStands(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, true)
+	units := shifted(clip(t, steadyAAC), 0, time.Millisecond)
+	for _, u := range units {
+		if at := u.Arrived.Sub(epochStart); within(at, 5*second, 9*second) {
+			u.Arrived = epochStart.Add(9 * second)
+		}
+	}
+	s.play(units, func(time.Duration, *hub.Unit) bool { return true })
+	s.checkSteady(16 * second)
+	require.Len(t, s.payloads(videoTrackID), len(only(units, isVideo)))
+	s.checkSync(units, func(time.Duration) bool { return true })
+}
+
+// TestSoundThatIsAlwaysLate is waited for once that is known; where it is too late to be
+// waited for, it counts from its arrival.
+func TestSoundThatIsAlwaysLate(t *testing.T) {
+	t.Parallel()
+	for _, late := range []time.Duration{350 * time.Millisecond, 900 * time.Millisecond, 5 * second} {
+		s := newScript(t, true)
+		units := shifted(clip(t, steadyAAC), 0, time.Millisecond)
+		for _, u := range units {
+			if !isVideo(u) {
+				u.Arrived = u.Arrived.Add(late)
+			}
+		}
+		slices.SortStableFunc(units, func(a, b *hub.Unit) int { return a.Arrived.Compare(b.Arrived) })
+		s.play(units, func(at time.Duration, _ *hub.Unit) bool { return at < 15*second })
+		s.seg.seal()
+		s.check(false)
+		heard := len(s.payloads(audioTrackID)) - len(only2(s.payloads(audioTrackID), silenceOf(s.w.config.audio).data))
+		require.Greater(t, span(int64(heard)*1024, 48000), 15*second-late-1200*time.Millisecond, "late by %v", late)
+	}
+}
+
+// TestATakeoverKeepsWhatWasDeclared: an encoder that lacks a kind which the one before
+// had goes on with silence, or with the picture that was there.
+func TestATakeoverKeepsWhatWasDeclared(t *testing.T) {
+	t.Parallel()
+	for name, keep := range map[string]func(u *hub.Unit) bool{"pictures alone": isVideo, "sound alone": notVideo} {
+		s := newScript(t, true)
+		all := func(time.Duration, *hub.Unit) bool { return true }
+		s.play(shifted(clip(t, steadyAAC), 0, time.Millisecond)[:300], all)
+		second := shifted(clip(t, steadyAAC), 20*second, time.Millisecond)
+		for _, u := range second {
+			u.Epoch = 2
+		}
+		s.play(only(second, keep), all)
+		s.seg.seal()
+		s.check(true)
+		require.Empty(t, s.runs, name)
+		require.Equal(t, 1, s.discontinuities(), name)
+		require.NotNil(t, s.w.config.video)
+		last := s.w.segments[len(s.w.segments)-1].parts[0]
+		require.Len(t, s.tracks(last), 2, name)
+		s.decode(s.w)
+	}
+}
+
+// TestAPictureThatComesFirst in a broadcast of sound begins another run; the one before
+// is closed.
+func TestAPictureThatComesFirst(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, true)
+	units := shifted(clip(t, steadyOpus), 0, time.Millisecond)
+	s.play(units, func(at time.Duration, u *hub.Unit) bool { return !isVideo(u) || at > 7500*time.Millisecond })
+	s.checkHoles()
+	s.seg.seal()
+	s.check(true)
+	require.Len(t, s.runs, 1)
+	require.True(t, s.runs[0].sealed)
+	list, _ := s.runs[0].playlist()
+	require.Contains(t, string(list), "#EXT-X-ENDLIST")
+	require.Nil(t, s.runs[0].config.video)
+	for _, w := range s.all() {
+		s.decode(w)
+	}
+	s.checkSync(units, func(time.Duration) bool { return true })
+}
+
+// TestTheTargetDurationStays what it was in the first playlist, whatever the distance of
+// key frames; segments that none begins with are not called independent.
+func TestTheTargetDurationStays(t *testing.T) {
+	t.Parallel()
+	v, a := stillTracks(t)
+	for _, tt := range []struct {
+		low         bool
+		gop         float64
+		target      int
+		independent bool
+	}{
+		{true, 0.5, 2, true}, {true, 2, 2, true}, {true, 2.3, 2, true}, {true, 4, 2, false}, {true, 250. / 30, 2, false}, {true, 10, 2, false}, {true, 1000, 2, false},
+		{false, 0.5, 4, true}, {false, 2, 4, true}, {false, 3, 6, true}, {false, 5, 5, true}, {false, 250. / 30, 8, true}, {false, 10, 10, true},
+		{false, 12, 10, false}, {false, 1000, 10, false},
+	} {
+		b := newBench(t, tt.low)
+		seen := 0
+		for _, u := range synthetic(v, a, 30, tt.gop, 60*second, time.Millisecond) {
+			b.push(u)
+			if len(b.w.segments) == 0 || !tt.low && !b.w.segments[0].complete {
+				continue // nothing is served yet
+			}
+			if seen == 0 {
+				seen = b.w.target
+			}
+			require.Equal(t, seen, b.w.target, "%+v", tt)
+		}
+		b.seg.seal()
+		b.check(false)
+		require.Equal(t, tt.target, seen, "%+v", tt)
+		full, _ := b.w.playlist()
+		require.Equal(t, tt.independent, strings.Contains(string(full), "#EXT-X-INDEPENDENT-SEGMENTS"), "%+v", tt)
+		require.NotContains(t, string(b.w.multivariant(30)), "INDEPENDENT-SEGMENTS")
+		// Each key frame of a long group begins a segment, and once their distance is known
+		// the pieces are even.
+		starts, at := 0, time.Duration(0)
+		for _, x := range b.w.segments[:len(b.w.segments)-1] {
+			if x.parts[0].independent {
+				starts++
+			}
+			if at += x.duration; at.Seconds() > tt.gop+3 {
+				require.Greater(t, x.duration, 800*time.Millisecond, "%+v", tt)
+			}
+		}
+		if !tt.independent && tt.gop < 60 {
+			require.InDelta(t, 60/tt.gop, starts, 2.1, "%+v", tt)
+		}
+	}
+}
+
+// TestAPartToBeginWith is listed even when key frames come seldom.
+func TestAPartToBeginWith(t *testing.T) {
+	t.Parallel()
+	v, a := stillTracks(t)
+	b := newBench(t, true)
+	b.w.listFor, b.w.keepFor = 14*second, 6*second
+	for _, u := range synthetic(v, a, 30, 10, 60*second, time.Millisecond) {
+		b.push(u)
+		if u.DTS < second {
+			continue
+		}
+		full, _ := b.w.playlist()
+		require.Contains(t, string(full), ",INDEPENDENT=YES", "at %v", u.DTS)
+	}
+}
