@@ -116,9 +116,35 @@ setInterval(() => {
   const details = hls?.latestLevelDetails;
   const stands = stoodAt > 0 && performance.now() - stoodSince > standsAfterMs;
   if (!details || details.live || video.paused || video.ended || video.seeking || !stands) return;
+  ended();
+}, standsAfterMs / 4);
+
+// A playlist ends with the broadcast, or because the broadcast goes on with other
+// tracks in another playlist, which the address then leads to.
+async function ended() {
+  const played = source;
   video.pause();
   say(sayings.ended);
-}, standsAfterMs / 4);
+  if ((await isLive(playable(played))) && source === played) start();
+}
+
+// isLive tells whether an address leads to a playlist that isn't closed.
+async function isLive(url) {
+  try {
+    const [index, address] = await load(url);
+    const variant = index.split('\n').find((line) => line && !line.startsWith('#'));
+    const [media] = await load(new URL(variant, address));
+    return media.startsWith('#EXTM3U') && !media.includes('#EXT-X-ENDLIST');
+  } catch {
+    return false;
+  }
+}
+
+async function load(url) {
+  const response = await fetch(url, { cache: 'no-store' });
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  return [await response.text(), response.url];
+}
 
 // Safari on phones plays HLS itself.
 function startNative(url) {
@@ -149,7 +175,7 @@ function failed(data) {
 video.addEventListener('playing', () => {
   notice.hidden = true;
 });
-video.addEventListener('ended', () => say(sayings.ended));
+video.addEventListener('ended', ended);
 video.addEventListener('error', () => {
   if (!hls && video.src) say(sayings.broken);
 });

@@ -1,0 +1,217 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/internal/browsertest"
+)
+
+// watchPlayer makes the player page note the engine's fatal errors, how often it was
+// replaced, and the loudest sound since loudest was set to 0.
+const watchPlayer = `(() => {
+	const page = (globalThis.watched = { fatal: [], stalls: 0, engines: 0, loudest: 0 });
+	const { video } = showfloorPlayer;
+	video.muted = false;
+	const sound = new AudioContext();
+	const analyser = sound.createAnalyser();
+	sound.createMediaElementSource(video).connect(analyser);
+	const samples = new Float32Array(analyser.fftSize);
+	let known;
+	setInterval(() => {
+		const { hls } = showfloorPlayer;
+		if (hls && hls !== known) {
+			known = hls;
+			page.engines++;
+			hls.on("hlsError", (_, e) => {
+				if (e.fatal) page.fatal.push(e.details + " " + (e.error?.message ?? ""));
+				if (e.details === "bufferStalledError") page.stalls++;
+			});
+		}
+		analyser.getFloatTimeDomainData(samples);
+		page.loudest = samples.reduce((loudest, s) => Math.max(loudest, Math.abs(s)), page.loudest);
+	}, 20);
+})(); undefined`
+
+// watcher is a browser on the player page.
+type watcher struct {
+	t   testing.TB
+	tab context.Context
+}
+
+// watchInBrowser opens the player page on a playback URL and waits until it plays.
+func watchInBrowser(t testing.TB, s *server, playbackURL string) *watcher {
+	t.Helper()
+	v := &watcher{t: t, tab: browsertest.New(t, browsertest.Devices)}
+	browsertest.Run(t, v.tab, chromedp.Navigate(s.url+"/player?src="+url.QueryEscape(playbackURL)))
+	v.waits(`showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
+	browsertest.Run(t, v.tab, chromedp.Evaluate[chromedp.Void](watchPlayer))
+	v.waits(`watched.engines === 1`)
+	return v
+}
+
+func (v *watcher) waits(expression string) {
+	v.t.Helper()
+	browsertest.WaitFor(v.t, v.tab, expression)
+}
+
+// plays waits until the page has played so many seconds more, with sound in the media,
+// and without a fatal error.
+func (v *watcher) plays(seconds int) {
+	v.t.Helper()
+	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.from = {
+		time: showfloorPlayer.video.currentTime, sound: showfloorPlayer.video.webkitAudioDecodedByteCount }; undefined`))
+	v.waits(fmt.Sprintf(`watched.fatal.length > 0 || (showfloorPlayer.video.currentTime > from.time + %d &&
+		showfloorPlayer.video.webkitAudioDecodedByteCount > from.sound)`, seconds))
+	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
+}
+
+// hears waits for sound that isn't silence.
+func (v *watcher) hears() {
+	v.t.Helper()
+	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`watched.loudest = 0; undefined`))
+	v.waits(`watched.fatal.length > 0 || watched.loudest > 0.01`)
+	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
+}
+
+// hearsNothing waits until two seconds were played in silence: longer than the pauses
+// between the beeps of a test's microphone.
+func (v *watcher) hearsNothing() {
+	v.t.Helper()
+	until(v.t, "nothing is heard any more", func() bool {
+		browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`watched.loudest = 0; undefined`))
+		v.plays(2)
+		return browsertest.Value[float64](v.t, v.tab, `watched.loudest`) < 0.001
+	})
+}
+
+// sees waits for pictures that move.
+func (v *watcher) sees() {
+	v.t.Helper()
+	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.frames = showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames; undefined`))
+	v.waits(`showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames > frames + 30`)
+}
+
+// stayed requires that the page has played all the time with its first engine.
+func (v *watcher) stayed() {
+	v.t.Helper()
+	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
+	require.Equal(v.t, 1, browsertest.Value[int](v.t, v.tab, `watched.engines`))
+	v.t.Logf("%d stalls, latency %.2f s", browsertest.Value[int](v.t, v.tab, `watched.stalls`),
+		browsertest.Value[float64](v.t, v.tab, `showfloorPlayer.hls.latency`))
+}
+
+// host opens the room page of a stream for somebody who broadcasts from it.
+func host(a *tenant, s *server, stream api.Stream) *person {
+	a.t.Helper()
+	id, role := "ada", api.ParticipantRoleHost
+	token := created(a.CreateSfuTokenWithResponse(a.t.Context(), stream.ID, api.SfuTokenInput{UserID: &id, Role: &role}))(a.t)
+	p := open(a.t, s, stream.ID, id, token.Token)
+	p.waits(`!document.getElementById("lobby").hidden && document.getElementById("preview").videoWidth > 0`)
+	return p
+}
+
+// TestViewersStayWhenAHostMutes and switches the camera off, one after the other and
+// both at once: the player goes on with silence and the last picture.
+func TestViewersStayWhenAHostMutes(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	ada := host(a, s, stream)
+	ada.joins()
+	ada.isIn()
+	a.await(stream.ID, api.StreamStatusLIVE)
+	v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+	v.hears()
+
+	ada.clicks("[data-control=microphone]")
+	v.hearsNothing()
+	v.plays(5)
+	ada.clicks("[data-control=microphone]")
+	v.hears()
+
+	ada.clicks("[data-control=camera]")
+	v.plays(6)
+	v.hears()
+	ada.clicks("[data-control=camera]")
+	v.sees()
+
+	ada.clicks("[data-control=microphone]")
+	ada.clicks("[data-control=camera]")
+	v.hearsNothing()
+	v.plays(5)
+	ada.clicks("[data-control=camera]")
+	v.sees()
+	ada.clicks("[data-control=microphone]")
+	v.hears()
+	v.stayed()
+}
+
+// TestAMicrophoneThatIsSwitchedOnLater is heard by those who watch already.
+func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	ada := host(a, s, stream)
+	ada.clicks("#lobby-microphone")
+	ada.joins()
+	ada.isIn()
+	a.await(stream.ID, api.StreamStatusLIVE)
+	v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+	v.hearsNothing()
+	ada.clicks("[data-control=microphone]")
+	v.hears()
+	v.sees()
+	v.stayed()
+}
+
+// TestAnEncodersSoundStopsAndReturns without an end of playback, in both modes.
+func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
+	t.Parallel()
+	for name, mode := range map[string]api.StreamMode{"low latency": api.StreamModeLOWLATENCY, "standard": api.StreamModeSTANDARD} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, onTestDatabase)
+			a := signUp(t, s)
+			stream := a.newStream(mode, 0)
+			// Silent from 12 to 24 s: packets of sound, not just their loudness, stop.
+			ffmpeg(t, "-re", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-re", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
+				"-filter:a", "volume=4,aselect='not(between(t,12,24))'", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60",
+				"-c:a", "aac", "-max_interleave_delta", "100000", "-f", "flv", target(stream))
+			a.await(stream.ID, api.StreamStatusLIVE)
+			v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+			v.hears()
+			v.hearsNothing()
+			v.hears()
+			v.plays(4)
+			v.stayed()
+		})
+	}
+}
+
+// TestAPictureThatComesLater changes the tracks of a broadcast: the page goes on with the
+// other playlist by itself.
+func TestAPictureThatComesLater(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	sound := []string{"-re", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000"}
+	ffmpeg(t, append(sound, "-filter:a", "volume=4", "-c:a", "aac", "-f", "flv", target(stream))...)
+	a.await(stream.ID, api.StreamStatusLIVE)
+	v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+	v.hears()
+	ffmpeg(t, append(sound, "-re", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-filter:a", "volume=4",
+		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60", "-c:a", "aac", "-f", "flv", target(stream))...)
+	v.waits(`watched.engines === 2 && showfloorPlayer.video.videoWidth === 640`)
+	v.sees()
+	v.hears()
+}
