@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -33,6 +34,8 @@ type operation struct {
 	unbuilt bool
 	// bearer: a token or key in the Authorization header lets callers in.
 	bearer bool
+	// timeout is the time in which it has to answer.
+	timeout time.Duration
 	// maxBody is the largest body that it takes, in bytes.
 	maxBody int64
 	// class says which limit it has.
@@ -103,6 +106,9 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 	}
 	var err error
 	if o.class, err = classOf(op, len(security) == 0, o.bearer); err != nil {
+		return nil, err
+	}
+	if o.timeout, err = timeoutOf(op); err != nil {
 		return nil, err
 	}
 	o.maxBody, err = maxBodyOf(op)

@@ -132,7 +132,7 @@ func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *
 	ctx := e.Request().Context()
 	e.SetRequest(e.Request().WithContext(postgres.WithHook(idempotency.WithKey(ctx, run), run)))
 	out := e.Response().Writer
-	held := &heldAnswer{ResponseWriter: out}
+	held := &heldAnswer{header: out.Header()}
 	e.Response().Writer = held
 	defer func() {
 		e.Response().Writer = out
@@ -143,18 +143,15 @@ func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *
 	if err := next(e); err != nil {
 		e.Error(err) // writes the answer
 	}
-	if held.status == 0 {
-		held.status = http.StatusOK // as net/http has it
-	}
-	if worthKeeping(held.status) {
+	if worthKeeping(held.code()) {
 		err := run.Keep(ctx, idempotency.Answer{
-			Status: held.status, ContentType: e.Response().Header().Get(echo.HeaderContentType), Body: held.body.Bytes(),
+			Status: held.code(), ContentType: e.Response().Header().Get(echo.HeaderContentType), Body: held.body.Bytes(),
 		})
 		if err != nil { // it is a good answer all the same
 			log.WarnContext(ctx, "answer not kept for its idempotency key", "error", err, "requestId", requestIDFrom(ctx))
 		}
 	}
-	out.WriteHeader(held.status)
+	out.WriteHeader(held.code())
 	_, err := out.Write(held.body.Bytes())
 	return err
 }
@@ -170,13 +167,23 @@ func worthKeeping(status int) bool {
 	}
 }
 
-// heldAnswer holds an answer back until it is kept.
+// heldAnswer is a http.ResponseWriter that holds an answer back.
 type heldAnswer struct {
-	http.ResponseWriter
-
+	header http.Header
 	status int
 	body   bytes.Buffer
 }
+
+// code is the answer's status; 200 when none was written, as net/http has it.
+func (h *heldAnswer) code() int {
+	if h.status == 0 {
+		return http.StatusOK
+	}
+	return h.status
+}
+
+// Header implements http.ResponseWriter.
+func (h *heldAnswer) Header() http.Header { return h.header }
 
 // WriteHeader implements http.ResponseWriter.
 func (h *heldAnswer) WriteHeader(status int) { h.status = status }

@@ -27,11 +27,18 @@ func (c *contract) layers(config Config) []Layer {
 	if config.Observe == nil {
 		config.Observe = func(string, string, int, time.Duration) {}
 	}
+	if config.RequestTime == 0 {
+		config.RequestTime = DefaultRequestTime
+	}
+	if config.Unfinished == nil {
+		config.Unfinished = new(Unfinished)
+	}
 	limits := newLimits(config.Limits)
 	return []Layer{
 		{"origin", withRequestID(config.TrustedProxies)},
 		{"security headers", secureHeaders(strings.HasPrefix(config.PublicURL, "https://"))},
 		{"log and metrics", observe(config.Log, config.Observe)},
+		{"deadline", deadline{c, float64(config.RequestTime) / float64(DefaultRequestTime), config.Unfinished}.layer},
 		{"recovery", recoverPanic},
 		{"CORS", crossOrigin(config.Origins)},
 		{"body limit", c.limitBody},

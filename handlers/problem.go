@@ -47,7 +47,10 @@ func status(k problem.Kind) int {
 }
 
 // problems writes every error of every layer as one shape.
-type problems struct{ log *slog.Logger }
+type problems struct {
+	log      *slog.Logger
+	failures *failureLog
+}
 
 // handle is echo's error handler.
 func (p problems) handle(err error, c echo.Context) {
@@ -55,16 +58,14 @@ func (p problems) handle(err error, c echo.Context) {
 		return // too late to say anything
 	}
 	ctx := c.Request().Context()
-	body := p.describe(ctx, err)
+	body := p.describe(c.Request(), err)
 	body.RequestID = requestIDFrom(ctx)
-	if body.Status >= http.StatusInternalServerError {
-		p.log.ErrorContext(ctx, "request failed", "error", err, "requestId", body.RequestID, "route", c.Path())
-	}
+	p.failures.failed(ctx, err, body, c.Path())
 	h := c.Response().Header()
 	if body.Status == http.StatusUnauthorized {
 		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
 	}
-	if after := retryAfter(err); after > 0 {
+	if after := retryAfter(err, body.Status); after > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
 	h.Set(echo.HeaderContentType, "application/problem+json")
@@ -77,20 +78,28 @@ func (p problems) handle(err error, c echo.Context) {
 	}
 }
 
-// databasePause is after how long a request is worth repeating that failed
-// because the database was away: a restart of it takes a second or two.
-const databasePause = 2 * time.Second
+const (
+	// databasePause is after how long a request is worth repeating that failed
+	// because the database was away: a restart of it takes a second or two.
+	databasePause = 2 * time.Second
+	// unavailablePause is the same for everything else that may be away.
+	unavailablePause = 5 * time.Second
+)
 
-// retryAfter is when the request may be tried again; 0 when the answer doesn't
-// depend on time.
-func retryAfter(err error) time.Duration {
-	if known, ok := problem.As(err); ok {
+// retryAfter is when a request may be repeated that was answered with the status;
+// 0 when the answer doesn't depend on time. Every 503 has one.
+func retryAfter(err error, status int) time.Duration {
+	known, ok := problem.As(err)
+	switch {
+	case ok && known.RetryAfter > 0:
 		return known.RetryAfter
-	}
-	if postgres.IsUnavailable(err) {
+	case status != http.StatusServiceUnavailable:
+		return 0
+	case !ok && postgres.IsUnavailable(err):
 		return databasePause
+	default:
+		return unavailablePause
 	}
-	return 0
 }
 
 // statusHungUp is the status of a request whose sender went away before the
@@ -102,10 +111,13 @@ func hungUp(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
-func (p problems) describe(ctx context.Context, err error) api.Problem {
+func (p problems) describe(r *http.Request, err error) api.Problem {
+	ctx := r.Context()
 	var he *echo.HTTPError
 	limit, large := tooLarge(err)
 	switch known, ok := problem.As(err); {
+	case errors.Is(err, context.Canceled) && timeIsOver(ctx):
+		return describeKnown(timedOut(r.Method))
 	case hungUp(ctx, err):
 		return plain(statusHungUp, "hung_up", "the request was given up")
 	case ok:
@@ -117,7 +129,9 @@ func (p problems) describe(ctx context.Context, err error) api.Problem {
 	case postgres.IsUnstorable(err):
 		return plain(http.StatusBadRequest, "invalid_input", "the request holds a character that can't be stored, such as NUL")
 	case postgres.IsUnavailable(err):
-		return plain(http.StatusServiceUnavailable, "database_unavailable", "the database can't be reached at the moment; try again")
+		return plain(http.StatusServiceUnavailable, "database_unavailable", "the database can't be used at the moment; try again")
+	case errors.Is(err, context.DeadlineExceeded): // a part of the work had a shorter time
+		return describeKnown(timedOut(r.Method))
 	default:
 		return plain(http.StatusInternalServerError, "internal_error", "internal error; quote the requestId when you report it")
 	}

@@ -33,14 +33,13 @@ func (s *Server) ConnectRealtime(context.Context, api.ConnectRealtimeRequestObje
 func upgrade(channel Realtime, accounts *account.Service, l *limits) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
-			r := e.Request()
-			if e.Path() != realtimePath || r.Method != http.MethodGet || !realtime.IsUpgrade(r) {
+			if !isUpgrade(e) {
 				return next(e)
 			}
 			if channel == nil {
 				return problem.New(problem.Unavailable, "realtime_unavailable", "this server has no realtime channel")
 			}
-			if err := channel.Serve(e.Response(), r, &visitor{accounts: accounts, limits: l, network: callersNetwork(e)}); err != nil {
+			if err := channel.Serve(e.Response(), e.Request(), &visitor{accounts: accounts, limits: l, network: callersNetwork(e)}); err != nil {
 				return err
 			}
 			// The answer was written on the connection itself; this is for the log.
@@ -48,6 +47,12 @@ func upgrade(channel Realtime, accounts *account.Service, l *limits) echo.Middle
 			return nil
 		}
 	}
+}
+
+// isUpgrade tells whether the connection is to become a WebSocket of the realtime
+// channel.
+func isUpgrade(e echo.Context) bool {
+	return e.Path() == realtimePath && e.Request().Method == http.MethodGet && realtime.IsUpgrade(e.Request())
 }
 
 // visitor counts the bad tokens of a connection as those of requests are counted.

@@ -39,6 +39,11 @@ type Config struct {
 	// no IngestSecret, send ingest callbacks. It must be off where a proxy on this
 	// machine speaks for others.
 	TrustLoopback bool
+	// RequestTime is the time in which operations have to answer [DefaultRequestTime];
+	// one with an x-timeout has proportionally more.
+	RequestTime time.Duration
+	// Unfinished counts the handlers that still run after that; may be nil.
+	Unfinished *Unfinished
 	// Limits says how often callers may come; nothing is limited by default.
 	Limits Limits
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
@@ -81,7 +86,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	e.HTTPErrorHandler = problems{c.Log}.handle
+	e.HTTPErrorHandler = problems{c.Log, newFailureLog(c.Log)}.handle
 	for _, layer := range contract.layers(c) {
 		e.Use(layer.Func)
 	}

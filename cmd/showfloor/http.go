@@ -26,11 +26,13 @@ func (s *server) startHTTP(ctx context.Context) error {
 		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Realtime: s.realtime, Pages: pages, PagePaths: paths,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.AppEnv != production,
 		Origins: s.config.origins(), Limits: s.config.limits, TrustedProxies: s.config.proxies,
-		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP,
+		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP, Unfinished: &s.unfinished,
 	})
 	if err != nil {
 		return err
 	}
+	s.metrics.gauge("http_unfinished", "Requests that still run after they were answered with 503 timeout.",
+		func() float64 { return float64(s.unfinished.Count()) })
 	listener, err := s.listen(ctx, "HTTP_ADDR", s.config.HTTPAddr)
 	if err != nil {
 		return err

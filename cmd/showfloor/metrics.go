@@ -32,7 +32,7 @@ func newMetrics() *metrics {
 		registry: prometheus.NewRegistry(),
 		http: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "showfloor_http_request_seconds", Help: "Time to answer HTTP requests, by route.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"method", "route", "status"}),
 		deliveries: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "showfloor_webhook_attempt_seconds", Help: "Time of webhook attempts, by outcome.",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"showfloor/handlers"
 	"showfloor/internal/areas"
 	"showfloor/internal/inroom"
 	"showfloor/internal/media/hls"
@@ -59,8 +60,10 @@ type server struct {
 	reports  *onair.Reports
 	rtmp     *rtmp.Server
 	http     net.Addr
-	sfu      *sfu.Server
-	gate     *inroom.SFU
+	// unfinished counts requests that still run after they were answered.
+	unfinished handlers.Unfinished
+	sfu        *sfu.Server
+	gate       *inroom.SFU
 	// followers hold connections of participants; they are there before the steps
 	// of start.
 	followers []inroom.Follower

@@ -79,6 +79,9 @@ type Options struct {
 	Production bool
 	// Limits says how often callers may come; nothing is limited by default.
 	Limits handlers.Limits
+	// RequestTime is the time in which operations have to answer; the default when it
+	// is 0.
+	RequestTime time.Duration
 	// Origins are those whose scripts may call the API; all by default.
 	Origins []string
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
@@ -123,6 +126,8 @@ type Server struct {
 	Sandbox *Sandbox
 	// Realtime is the realtime channel; nil unless it was asked for.
 	Realtime *realtime.Server
+	// Unfinished counts the handlers whose request was answered before they ended.
+	Unfinished handlers.Unfinished
 	// Clock is what the areas go by; nil when Jobs is set.
 	Clock *Clock
 
@@ -159,6 +164,7 @@ func New(t testing.TB, o Options) *Server {
 		}, o.Checks...),
 		Live: live, Pages: o.Pages, PagePaths: o.PagePaths,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret, TrustLoopback: !o.Production,
+		RequestTime: o.RequestTime, Unfinished: &s.Unfinished,
 		Limits: o.Limits, TrustedProxies: o.TrustedProxies, Origins: o.Origins,
 		Metrics: http.NotFoundHandler(), Log: o.Log, Observe: o.Observe,
 	})

@@ -60,6 +60,8 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (out Out, err error) {
 	if q.err == nil {
 		return q.out, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeout) // ctx may have no end: see Lanes.Do
+	defer cancel()
 	alone, err := b.query(ctx, []In{in})
 	if err != nil {
 		return out, err

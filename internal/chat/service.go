@@ -66,9 +66,18 @@ func New(c Config) *Service {
 // lane is the way to one channel.
 type lane struct{ tenantID, channelID string }
 
-// inOrder runs a change of the channel and its publication when it's their turn. It
-// goes to its end even if the caller hangs up, as what is committed is published.
+// changeTime bounds a change of a channel, as many others may wait for their turn.
+const changeTime = 10 * time.Second
+
+// inOrder runs a change of the channel and its publication when it's their turn. Once
+// begun it goes to its end even if the caller hangs up, as what is committed is
+// published.
 func (s *Service) inOrder(ctx context.Context, key lane, change func(ctx context.Context) error) error {
 	defer s.order.Hold(key)()
-	return change(context.WithoutCancel(ctx))
+	if err := ctx.Err(); err != nil {
+		return err // the turn came too late
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), changeTime)
+	defer cancel()
+	return change(ctx)
 }

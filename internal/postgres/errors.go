@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 )
 
 // SQLSTATEs that the program acts on.
@@ -16,11 +17,12 @@ const (
 	untranslatable       = "22P05" // A NUL escape in jsonb.
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
-	tooManyConnections   = "53300"
-	adminShutdown        = "57P01"
-	crashShutdown        = "57P02" // Another backend crashed, all are ended.
+	readOnly             = "25006"
 	cannotConnectNow     = "57P03" // It starts, stops or recovers.
-	connectionFailures   = "08"    // A class.
+	// Classes, each with all its states.
+	connectionFailures    = "08"
+	insufficientResources = "53"  // No connections, disk or memory left.
+	operatorIntervention  = "57P" // The server or the session was shut down.
 )
 
 // IsUnique reports whether err is a violation of the named unique constraint or
@@ -50,24 +52,43 @@ func isConflict(err error) bool {
 	return false
 }
 
-// IsUnavailable reports whether the database could not be reached, or ended the
-// connection for reasons of its own: the same request may well succeed a moment
-// later. What a transaction that was being committed came to is unknown then.
-func IsUnavailable(err error) bool {
-	if state := sqlState(err); state != "" {
-		return isAway(state)
+// IsUnavailable reports whether the database could not be reached, ended the
+// connection for reasons of its own, or takes no writes: the same request may
+// succeed a moment later. A transaction that was being committed may have been
+// committed. It is false for a statement that the caller's context ended.
+func IsUnavailable(err error) bool { return Cause(err) != "" }
+
+// Cause returns in a word or two why the database is unavailable, for logs. It
+// returns "" for other errors.
+func Cause(err error) string {
+	switch state := sqlState(err); {
+	case isAway(state), state != "" && isUnreachable(err):
+		return "SQLSTATE " + state
+	case isUnreachable(err):
+		return "not reachable"
+	case state == "" && isLost(err):
+		return "connection lost"
 	}
-	// A statement on a connection that is lost fails with what the network said.
-	return isUnreachable(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, pgconn.ErrConnClosed)
+	return ""
 }
 
 func isAway(state string) bool {
-	switch state {
-	case tooManyConnections, adminShutdown, crashShutdown, cannotConnectNow:
-		return true
+	return state == readOnly || strings.HasPrefix(state, connectionFailures) ||
+		strings.HasPrefix(state, insufficientResources) || strings.HasPrefix(state, operatorIntervention)
+}
+
+// isLost reports whether a statement failed because its connection was lost: then
+// the error is what the network said.
+func isLost(err error) bool {
+	for _, sign := range []error{
+		io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+		pgconn.ErrConnClosed, puddle.ErrClosedPool,
+	} {
+		if errors.Is(err, sign) {
+			return true
+		}
 	}
-	return strings.HasPrefix(state, connectionFailures)
+	return false
 }
 
 // isUnreachable reports whether no connection could be made.

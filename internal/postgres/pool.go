@@ -97,6 +97,12 @@ func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
 	if o.Dial != nil {
 		config.ConnConfig.DialFunc = o.Dial
 	}
+	onError := config.ConnConfig.OnPgError // closes connections after fatal errors
+	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, failure *pgconn.PgError) bool {
+		// A server that became a standby stays one: a new connection may find its
+		// successor.
+		return failure.Code != readOnly && onError(conn, failure)
+	}
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
 			Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -83,6 +84,9 @@ func errOtherRoom() error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "this participant token is for another room")
 }
 
+// enterTime bounds an entry that goes on although its connection is lost.
+const enterTime = 10 * time.Second
+
 // enterStream is Enter for a stream's room, which has neither seats nor a lock.
 func (s *Service) enterStream(ctx context.Context, t Ticket, in EnterInput) (Grant, error) {
 	if t.RoomID != in.RoomID {
@@ -105,7 +109,9 @@ func (s *Service) enterStream(ctx context.Context, t Ticket, in EnterInput) (Gra
 	if where.node != s.config.Node {
 		return g, &Moved{SFUURL: where.sfuURL}
 	}
-	err = postgres.InTx(context.WithoutCancel(ctx), s.config.Pool, func(tx pgx.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enterTime)
+	defer cancel()
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		room := db.Session{TenantID: t.TenantID, ID: t.RoomID}
 		p, err := LockParticipant(ctx, tx, room, t.UserID)
 		if err != nil {
