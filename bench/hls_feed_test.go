@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -20,6 +21,8 @@ import (
 
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/playtoken"
+	"showfloor/internal/signing"
 )
 
 // hlsClip is what an encoder sends: 720p30 at 2.5 Mbit/s with a key frame every
@@ -99,6 +102,22 @@ type hlsSink interface {
 	close()
 }
 
+// oneKey signs viewers' sessions.
+type oneKey struct{}
+
+func (oneKey) NewestCodeKey() signing.CodeKey { return signing.CodeKey{Secret: []byte("benchmark")} }
+
+func (k oneKey) FindCodeKey(context.Context, uint32) (signing.CodeKey, bool) {
+	return k.NewestCodeKey(), true
+}
+
+// openTokens opens the stream that a playback token names.
+type openTokens struct{ *playtoken.Tokens }
+
+func (openTokens) CheckPlayback(_ context.Context, token string) (string, time.Time, error) {
+	return token, time.Time{}, nil
+}
+
 // ourSink is a stream of our own.
 type ourSink struct {
 	server *hls.Server
@@ -110,7 +129,7 @@ type ourSink struct {
 // newOurSinks opens n streams.
 func newOurSinks(b *testing.B, n int) []hlsSink {
 	b.Helper()
-	server := hls.New(hls.Config{Log: quiet(), Authorize: func(token string) (string, time.Time, error) { return token, time.Time{}, nil }})
+	server := hls.New(hls.Config{Log: quiet(), Tokens: openTokens{playtoken.New(oneKey{})}})
 	h := hub.New(hub.Config{Outputs: []hub.Output{server}})
 	var sinks []hlsSink
 	for i := range n {

@@ -115,7 +115,7 @@ func TestPlaybackURL(t *testing.T) {
 	require.True(t, ok, u.URL)
 	token, ok = strings.CutSuffix(token, "/index.m3u8")
 	require.True(t, ok, u.URL)
-	streamID, expires, err := s.Streams.CheckPlaybackToken(token)
+	streamID, expires, err := s.Playback.CheckPlayback(t.Context(), token)
 	require.NoError(t, err)
 	require.Equal(t, fast.ID, streamID)
 	require.WithinDuration(t, u.ExpiresAt.Time, expires, 0)

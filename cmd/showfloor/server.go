@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -20,6 +19,7 @@ import (
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/onair"
+	"showfloor/internal/playtoken"
 	"showfloor/internal/postgres"
 	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/processor"
@@ -194,8 +194,7 @@ func (s *server) openAreas(ctx context.Context) error {
 func (s *server) openMedia(ctx context.Context) {
 	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
-		Authorize: func(token string) (string, time.Time, error) { return s.areas.Streams.CheckPlaybackToken(token) },
-		Log:       s.log,
+		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log,
 	})
 	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable})
 	s.onStop("media", func(context.Context) error {

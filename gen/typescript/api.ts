@@ -9560,7 +9560,7 @@ export interface components {
         PlaybackUrl: {
             /**
              * Format: date-time
-             * @description Playlists are refused afterwards: ask for a new URL before.
+             * @description The URL opens nothing afterwards. Viewers who began to watch a broadcast before then go on to its end.
              */
             expiresAt: string;
             type: components["schemas"]["PlaybackType"];

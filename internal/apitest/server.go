@@ -33,6 +33,7 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/onair"
+	"showfloor/internal/playtoken"
 	"showfloor/internal/postgres"
 	"showfloor/internal/realtime"
 	"showfloor/internal/secret"
@@ -213,8 +214,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	s.Box, err = secret.NewBox([]byte(MasterKey))
 	must(t, err)
 	playlist := hls.New(hls.Config{
-		Authorize: func(token string) (string, time.Time, error) { return s.Streams.CheckPlaybackToken(token) },
-		Log:       o.Log, Now: now,
+		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.Playback }), Log: o.Log, Now: now,
 	})
 	s.Hub = hub.New(hub.Config{Outputs: []hub.Output{playlist}, Now: now})
 	t.Cleanup(func() {

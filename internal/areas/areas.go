@@ -27,6 +27,7 @@ import (
 	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/order"
+	"showfloor/internal/playtoken"
 	"showfloor/internal/processor"
 	"showfloor/internal/push"
 	"showfloor/internal/queue"
@@ -104,6 +105,8 @@ type Areas struct {
 	Inserter *river.Client[pgx.Tx]
 	// Keys sign every kind of token.
 	Keys *signing.Keys
+	// Playback signs and checks the tokens of playback URLs.
+	Playback *playtoken.Tokens
 	// Events is where areas emit theirs, Feed where tenants read them.
 	Events *event.Log
 	Feed   *event.Feed
@@ -180,9 +183,10 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKey: c.Box.Derive("sign-up codes"),
 		PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
 	})
+	a.Playback = playtoken.New(a.Keys)
 	a.Streams = stream.New(stream.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node,
-		PlaybackKey: c.Box.Derive("playback"), PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
+		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
 	a.Webhooks = webhook.New(webhook.Config{
 		Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,

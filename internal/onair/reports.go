@@ -96,7 +96,7 @@ func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, e
 	if _, refused := problem.As(err); err != nil && !refused {
 		r.withdraw(ctx, a.PublisherID)
 	}
-	return hub.Broadcast{StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow}, err
+	return hub.Broadcast{StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow, Began: g.Began}, err
 }
 
 // withdraw takes an admission back that may have been written although its

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,12 +58,18 @@ type Keys struct {
 	loading chan struct{}
 	started atomic.Uint64
 	failure error
+
+	// refreshed is closed when the reading in the background ends; nil: there is none.
+	refreshing sync.Mutex
+	refreshed  chan struct{}
 }
 
 // keySet is what one reading found.
 type keySet struct {
 	signer string
 	keys   map[string]ed25519.PrivateKey
+	newest CodeKey
+	codes  map[uint32]CodeKey
 	loaded time.Time
 }
 
@@ -138,6 +145,13 @@ func (k *Keys) parse(set *keySet, token string, claims jwt.Claims) error {
 	return err
 }
 
+// at is the same keys, read at another time.
+func (s *keySet) at(loaded time.Time) *keySet {
+	c := *s
+	c.loaded = loaded
+	return &c
+}
+
 // fresh is the keys as they were a moment ago. While the database can't be
 // asked, those go on that were read last.
 func (k *Keys) fresh(ctx context.Context) *keySet {
@@ -172,7 +186,7 @@ func (k *Keys) load(ctx context.Context) error {
 	k.failure = err
 	if err != nil {
 		if old := k.set.Load(); old != nil {
-			k.set.Store(&keySet{signer: old.signer, keys: old.keys, loaded: k.config.Now()})
+			k.set.Store(old.at(k.config.Now()))
 		}
 		return err
 	}
@@ -185,13 +199,19 @@ func (k *Keys) read(ctx context.Context) (*keySet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list signing keys: %w", err)
 	}
-	set := &keySet{keys: map[string]ed25519.PrivateKey{}, loaded: k.config.Now()}
+	set := &keySet{keys: map[string]ed25519.PrivateKey{}, codes: map[uint32]CodeKey{}, loaded: k.config.Now()}
 	for i, row := range rows {
-		if set.keys[row.ID], err = k.open(row); err != nil {
+		key, err := k.open(row)
+		if err != nil {
 			return nil, err
 		}
+		code, err := deriveCode(row.ID, key)
+		if err != nil {
+			return nil, err
+		}
+		set.keys[row.ID], set.codes[code.ID] = key, code
 		if i == 0 {
-			set.signer = row.ID
+			set.signer, set.newest = row.ID, code
 		}
 	}
 	if set.signer == "" {

@@ -123,7 +123,7 @@ func (s *Service) IngestStop(ctx context.Context, c Callback) error {
 // playback token.
 func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Stream, error) {
 	if token := c.param("token"); token != "" {
-		streamID, expires, err := s.CheckPlaybackToken(token)
+		streamID, expires, err := s.config.Playback.CheckPlayback(ctx, token)
 		if err != nil || streamID != c.Stream || !expires.After(s.config.Now()) {
 			return db.Stream{}, problem.New(problem.Forbidden, "playback_refused", "this playback token is not valid for the stream")
 		}

@@ -40,6 +40,9 @@ type Grant struct {
 	StreamID        string
 	LowLatency      bool
 	ReconnectWindow time.Duration
+	// Began is when viewers may have begun to watch the broadcast that the publisher goes on
+	// with; zero: it begins a new one.
+	Began time.Time
 }
 
 // CodeUnknownKey is the problem's code for a key that opens nothing.
@@ -61,7 +64,7 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if err != nil {
 			return err
 		}
-		g = Grant{row.ID, row.Mode == LowLatency, time.Duration(row.ReconnectWindowSec) * time.Second}
+		g = Grant{row.ID, row.Mode == LowLatency, time.Duration(row.ReconnectWindowSec) * time.Second, watchableSince(row)}
 		if err := mayPublish(row, tenantStatus, now); err != nil {
 			return err
 		}

@@ -420,7 +420,8 @@ func TestAHostPublishesFromTheStreamsRoom(t *testing.T) {
 	in := stream.Attempt{PublisherID: conn, Source: stream.SourceWebRTC, StreamID: r.st.ID, RemoteIP: "192.0.2.2"}
 	g, err := r.Streams.Publish(t.Context(), in)
 	require.NoError(t, err)
-	require.Equal(t, stream.Grant{StreamID: r.st.ID, LowLatency: true}, g)
+	began := r.row(t).StartedAt.Add(-time.Minute) // the broadcast goes on
+	require.Equal(t, stream.Grant{StreamID: r.st.ID, LowLatency: true, Began: began}, g)
 	require.True(t, r.start(t, conn), "it takes the encoder's place")
 	require.False(t, r.start(t, encoder))
 	r.is(t, stream.Live, startedEvent)

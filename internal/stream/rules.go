@@ -79,6 +79,19 @@ func ended(s db.Stream, now time.Time) db.Stream {
 // onAir tells whether a broadcast is going on, even if its publisher is away.
 func onAir(s db.Stream) bool { return s.Status == Live || s.Status == Reconnecting }
 
+// startDelay bounds how long a broadcast may be watched before its start is written down,
+// as while the database is away for a moment.
+const startDelay = time.Minute
+
+// watchableSince is the earliest time at which viewers may have begun to watch the
+// broadcast that is on air; zero when none is.
+func watchableSince(s db.Stream) time.Time {
+	if !onAir(s) || s.StartedAt == nil {
+		return time.Time{}
+	}
+	return s.StartedAt.Add(-startDelay)
+}
+
 // Health states.
 const (
 	Offline  = "OFFLINE"

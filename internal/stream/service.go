@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/event"
+	"showfloor/internal/playtoken"
 )
 
 // Engine is the media plane as this area sees it.
@@ -31,8 +32,8 @@ type Config struct {
 	Engine Engine
 	// Node names this process in the rows of the connections that it holds.
 	Node string
-	// PlaybackKey signs playback URLs; secret.KeySize bytes.
-	PlaybackKey []byte
+	// Playback signs playback URLs.
+	Playback *playtoken.Tokens
 	// PublicURL and IngestURL are this server as viewers and encoders see it,
 	// without a slash at the end.
 	PublicURL, IngestURL string

@@ -62,12 +62,11 @@ function stop() {
   figures.reset(null);
 }
 
-function start() {
+function start(url = playable(source)) {
   stop();
   recovered = false;
   notice.hidden = true;
   if (!source) return say(sayings.nothing);
-  const url = playable(source);
   if (!url) return say(sayings.badAddress);
   if (Hls.isSupported()) return startEngine(url);
   if (video.canPlayType('application/vnd.apple.mpegurl')) return startNative(url);
@@ -123,9 +122,21 @@ setInterval(() => {
 // tracks in another playlist, which the address then leads to.
 async function ended() {
   const played = source;
+  const url = continued(playable(played));
   video.pause();
   say(sayings.ended);
-  if ((await isLive(playable(played))) && source === played) start();
+  if ((await isLive(url)) && source === played) start(url);
+}
+
+// continued is the address with the viewer's session, with which it opens to the end of
+// the broadcast, and not only until it expires.
+function continued(url) {
+  const uri = hls?.levels?.[0]?.uri;
+  const viewer = uri && new URL(uri, url).searchParams.get('viewer');
+  if (!viewer) return url;
+  const address = new URL(url);
+  address.searchParams.set('viewer', viewer);
+  return address.href;
 }
 
 // isLive tells whether an address leads to a playlist that isn't closed.
@@ -167,9 +178,10 @@ function failed(data) {
     return;
   }
   const told = explain(data);
+  const url = continued(playable(source));
   stop();
   say(told);
-  if (told.waits) retry = setTimeout(start, retryMs);
+  if (told.waits) retry = setTimeout(start, retryMs, url);
 }
 
 video.addEventListener('playing', () => {
@@ -184,7 +196,7 @@ edge.addEventListener('click', () => {
   if (hls?.liveSyncPosition) video.currentTime = hls.liveSyncPosition;
   play();
 });
-again.addEventListener('click', start);
+again.addEventListener('click', () => start());
 
 byId('open').addEventListener('submit', (event) => {
   event.preventDefault();

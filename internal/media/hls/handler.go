@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,31 +34,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
-	at, ok := parseLocation(r.URL.Path)
-	if !ok {
-		return notFound()
+	v, p := s.visit(w, r)
+	if p != nil {
+		return p
 	}
-	streamID, expiresAt, err := s.config.Authorize(at.token)
-	if err != nil {
-		return refuse(http.StatusForbidden, "invalid_playback_token", "the playback URL is not valid")
+	switch v.at.kind {
+	case indexFile:
+		return s.serveIndex(v)
+	case mediaFile:
+		return s.servePlaylist(v)
 	}
-	if !at.playlist() && !expiresAt.IsZero() {
-		expiresAt = expiresAt.Add(s.config.ExpiryGrace)
-	}
-	if !expiresAt.IsZero() && !s.config.Now().Before(expiresAt) {
-		return refuse(http.StatusForbidden, "playback_token_expired", "the playback URL has expired; ask for another one")
-	}
-	if at.kind == indexFile {
-		return s.serveIndex(w, r, streamID)
-	}
-	m := s.byRun(streamID, at.run)
+	// Media has no expiry: a playlist that was served in time may name it at any moment of
+	// the run.
+	m := s.byRun(v.streamID, v.at.run)
 	if m == nil {
 		return notFound()
 	}
-	out := s.output(w, r, m)
+	return s.serveMedia(s.output(w, r, m), m, v.at)
+}
+
+func (s *Server) serveMedia(out *output, m *muxer, at location) *refusal {
 	switch at.kind {
-	case mediaFile:
-		return s.servePlaylist(out, m)
 	case initFile:
 		data, ok := m.window.initialization(int(at.number))
 		if !ok {
@@ -80,38 +77,56 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 }
 
 // serveIndex answers with the multivariant playlist. It waits for the stream's
-// first part, and gives the player an id by which it is counted.
-func (s *Server) serveIndex(w http.ResponseWriter, r *http.Request, streamID string) *refusal {
-	m := s.newest(streamID)
+// first part, and begins the viewer's session unless the request brings one.
+func (s *Server) serveIndex(v *visit) *refusal {
+	m := s.newest(v.streamID)
 	if m == nil {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream is not live")
 	}
-	st, p := s.wait(r.Context(), m, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.multivariant != nil })
+	if !v.follows(m) {
+		return expired()
+	}
+	st, p := s.wait(v.r.Context(), m, &m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.multivariant != nil })
 	if p != nil {
 		return p
 	}
 	if st.multivariant == nil {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
-	body := make([]byte, 0, len(st.multivariant)+64)
+	s.withSession(v)
+	body := make([]byte, 0, len(st.multivariant)+256)
 	body = append(body, st.multivariant...)
-	body = append(body, m.run...)
-	body = append(body, "/live.m3u8?viewer="...)
-	body = append(body, newViewerID()...)
+	body = append(body, m.playlistPath(v.session)...)
 	body = append(body, '\n')
-	// It must not be shared: the id in it is one player's.
-	s.output(w, r, m).text(&text{plain: body}, "no-store")
+	// It must not be shared: the session in it is one viewer's.
+	s.output(v.w, v.r, m).text(&text{plain: body}, "no-store")
 	return nil
 }
 
-func (s *Server) servePlaylist(o *output, m *muxer) *refusal {
-	q, ok := parseReload(o.r.URL.RawQuery)
-	if !ok {
-		return refuse(http.StatusBadRequest, "bad_reload", "_HLS_msn and _HLS_part must be numbers, and _HLS_skip YES or v2")
+// playlistPath is a run's media playlist as index.m3u8 names it.
+func (m *muxer) playlistPath(of session) string {
+	path := m.run + "/" + sourceRendition + "/live.m3u8"
+	if of.token != "" {
+		path += "?viewer=" + of.token
 	}
-	if q.viewer != "" {
-		m.viewers.enter(q.viewer, s.config.Now())
-		defer func() { m.viewers.leave(q.viewer, s.config.Now()) }()
+	return path
+}
+
+func (s *Server) servePlaylist(v *visit) *refusal {
+	q, ok := parseReload(v.query)
+	if !ok {
+		return badReload()
+	}
+	m := s.byRun(v.streamID, v.at.run)
+	switch {
+	case m == nil:
+		return notFound()
+	case !v.follows(m):
+		return expired()
+	}
+	if v.session.token != "" {
+		m.viewers.enter(v.session.viewer, s.config.Now())
+		defer func() { m.viewers.leave(v.session.viewer, s.config.Now()) }()
 	}
 	st := m.state.Load()
 	if q.blocking {
@@ -119,13 +134,13 @@ func (s *Server) servePlaylist(o *output, m *muxer) *refusal {
 			return refuse(http.StatusBadRequest, "too_far_ahead", "the playlist will not get there for long")
 		}
 		var p *refusal
-		if st, p = s.wait(o.r.Context(), m, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
+		if st, p = s.wait(v.r.Context(), m, &m.blocked, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
 			return p
 		}
 	} else if len(st.counts) == 0 {
 		// Before its first part a playlist would be empty, which players take for an error.
 		var p *refusal
-		if st, p = s.wait(o.r.Context(), m, func(st *state) bool { return st.sealed || len(st.counts) > 0 }); p != nil {
+		if st, p = s.wait(v.r.Context(), m, &m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 }); p != nil {
 			return p
 		}
 	}
@@ -133,7 +148,7 @@ func (s *Server) servePlaylist(o *output, m *muxer) *refusal {
 	if q.skip && st.delta != nil {
 		t = st.delta
 	}
-	o.text(t, playlistCaching(st, q.blocking))
+	s.output(v.w, v.r, m).text(t, playlistCaching(st, q.blocking))
 	return nil
 }
 
@@ -155,7 +170,7 @@ func playlistCaching(st *state, blocking bool) string {
 func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
 	p, next := m.window.part(at.number)
 	if p == nil && at.number == next {
-		if _, problem := s.wait(o.r.Context(), m, func(st *state) bool {
+		if _, problem := s.wait(o.r.Context(), m, &m.hinted, func(st *state) bool {
 			p, next = m.window.part(at.number)
 			return st.sealed || p != nil || at.number < next
 		}); problem != nil {
@@ -173,17 +188,18 @@ func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
 }
 
 // wait waits until a state satisfies ready, the stream has brought nothing for
-// three target durations, or the viewer has gone.
-func (s *Server) wait(ctx context.Context, m *muxer, ready func(*state) bool) (*state, *refusal) {
+// three target durations, or the viewer has gone. waiting counts the requests of its
+// kind that wait.
+func (s *Server) wait(ctx context.Context, m *muxer, waiting *atomic.Int64, ready func(*state) bool) (*state, *refusal) {
 	st := m.state.Load()
 	if ready(st) {
 		return st, nil
 	}
-	if m.blocked.Add(1) > int64(s.config.MaxBlocked) {
-		m.blocked.Add(-1)
+	defer waiting.Add(-1)
+	if waiting.Add(1) > int64(s.config.MaxBlocked) {
+		s.overloaded.Add(1)
 		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream")
 	}
-	defer m.blocked.Add(-1)
 	timer := time.NewTimer(3 * st.target)
 	defer timer.Stop()
 	for {

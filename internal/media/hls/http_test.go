@@ -17,9 +17,35 @@ import (
 	"go.uber.org/goleak"
 
 	"showfloor/internal/media/hub"
+	"showfloor/internal/playtoken"
+	"showfloor/internal/signing"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// oneKey signs viewers' sessions.
+type oneKey struct{}
+
+func (oneKey) NewestCodeKey() signing.CodeKey { return signing.CodeKey{Secret: []byte("test")} }
+
+func (k oneKey) FindCodeKey(context.Context, uint32) (signing.CodeKey, bool) {
+	return k.NewestCodeKey(), true
+}
+
+// tokens are playback tokens as a test likes them, and real sessions.
+type tokens struct {
+	*playtoken.Tokens
+
+	check func(token string) (string, time.Time, error)
+}
+
+func newTokens(check func(token string) (string, time.Time, error)) tokens {
+	return tokens{playtoken.New(oneKey{}), check}
+}
+
+func (t tokens) CheckPlayback(_ context.Context, token string) (string, time.Time, error) {
+	return t.check(token)
+}
 
 // studio is a hub with an HLS output behind a real HTTP server.
 type studio struct {
@@ -33,14 +59,14 @@ type studio struct {
 
 func newStudio(t testing.TB, c Config) *studio {
 	t.Helper()
-	if c.Authorize == nil {
-		c.Authorize = func(token string) (string, time.Time, error) {
+	if c.Tokens == nil {
+		c.Tokens = newTokens(func(token string) (string, time.Time, error) {
 			id, ok := strings.CutPrefix(token, "token-")
 			if !ok {
 				return "", time.Time{}, errors.New("no token")
 			}
 			return id, time.Time{}, nil
-		}
+		})
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -117,7 +143,7 @@ func (s *studio) get(path string) string {
 	return a.body
 }
 
-var mediaLine = regexp.MustCompile(`(?m)^[0-9a-f]+/live\.m3u8\?viewer=[0-9a-f]{16}$`)
+var mediaLine = regexp.MustCompile(`(?m)^[0-9a-f]+/source/live\.m3u8\?viewer=[0-9A-Za-z_-]{44,}$`)
 
 // media finds the media playlist's path.
 func (s *studio) media(stream string) string {

@@ -19,18 +19,22 @@ const (
 
 // location is a parsed path.
 type location struct {
-	token  string
-	run    string
+	token string
+	run   string
+	// The rendition stands behind the run; there is only sourceRendition.
 	kind   fileKind
 	number uint64 // of the init, segment or part
 }
 
 func (l location) playlist() bool { return l.kind == indexFile || l.kind == mediaFile }
 
+// sourceRendition is what the publisher sends, as it is.
+const sourceRendition = "source"
+
 // maxToken bounds a playback token in bytes.
 const maxToken = 1024
 
-// parseLocation reads /live/{token}/index.m3u8 or /live/{token}/{run}/{file}.
+// parseLocation reads /live/{token}/index.m3u8 or /live/{token}/{run}/{rendition}/{file}.
 func parseLocation(path string) (l location, ok bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	if !ok {
@@ -46,6 +50,9 @@ func parseLocation(path string) (l location, ok bool) {
 	var file string
 	l.run, file, ok = strings.Cut(rest, "/")
 	if !ok || l.run == "" {
+		return l, false
+	}
+	if file, ok = strings.CutPrefix(file, sourceRendition+"/"); !ok {
 		return l, false
 	}
 	if file == "live.m3u8" {
@@ -95,17 +102,11 @@ type reload struct {
 	msn      uint64
 	part     int // -1: the whole segment
 	skip     bool
-	viewer   string // "": none, or not one of ours
 }
 
-// parseReload reads _HLS_msn, _HLS_part, _HLS_skip and viewer. Other
-// parameters are ignored.
-func parseReload(query string) (q reload, ok bool) {
+// parseReload reads _HLS_msn, _HLS_part and _HLS_skip. Other parameters are ignored.
+func parseReload(values url.Values) (q reload, ok bool) {
 	q.part = -1
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return q, false
-	}
 	if v, there := values["_HLS_msn"]; there {
 		q.blocking = true
 		if q.msn, ok = parseNumber(v[0]); !ok {
@@ -125,9 +126,6 @@ func parseReload(query string) (q reload, ok bool) {
 		q.skip = true
 	default:
 		return q, false
-	}
-	if id := values.Get("viewer"); validViewerID(id) {
-		q.viewer = id
 	}
 	return q, true
 }

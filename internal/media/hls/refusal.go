@@ -34,6 +34,14 @@ func notYet() *refusal {
 	return p
 }
 
+func badReload() *refusal {
+	return refuse(http.StatusBadRequest, "bad_reload", "_HLS_msn and _HLS_part must be numbers, and _HLS_skip YES or v2")
+}
+
+func expired() *refusal {
+	return refuse(http.StatusForbidden, "playback_token_expired", "the playback URL has expired; ask for another one")
+}
+
 // write sends the refusal. Unless it passes it may be cached for a second, so
 // that a crowd that asks for something wrong costs little. The request's id is
 // the one that the response's header has been given.

@@ -13,9 +13,9 @@ func TestRefusals(t *testing.T) {
 	s := newTheatre(t)
 	list := s.base + "live.m3u8"
 	for path, want := range map[string]int{
-		"/live/forged/index.m3u8": 403, "/live/forged/" + s.run + "/seg9.mp4": 403,
-		"/live/old/index.m3u8": 200, "/live/other/" + s.run + "/live.m3u8": 404, "/live/other/index.m3u8": 404,
-		"/live/good/0000000000000000/live.m3u8": 404, s.base + "seg1000.mp4": 404, s.base + "seg0.mp4": 404, s.base + "init9.mp4": 404,
+		"/live/forged/index.m3u8": 403, "/live/forged/" + s.run + "/source/seg9.mp4": 403,
+		"/live/old/index.m3u8": 200, "/live/other/" + s.run + "/source/live.m3u8": 404, "/live/other/index.m3u8": 404,
+		"/live/good/0000000000000000/source/live.m3u8": 404, "/live/good/" + s.run + "/other/live.m3u8": 404, s.base + "seg1000.mp4": 404, s.base + "seg0.mp4": 404, s.base + "init9.mp4": 404,
 		s.base + "part5000.mp4": 404, s.base + "gap.mp4": 404, "/live/good/x": 404, "/elsewhere": 404,
 		list + "?_HLS_msn=x": 400, list + "?_HLS_part=1": 400, list + "?_HLS_msn=17": 400,
 		list + "?_HLS_msn=13&_HLS_part=40": 400, list + "?_HLS_skip=NO": 400,
@@ -41,22 +41,31 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestExpiry: a token that has expired opens no playlist, except to viewers who began
+// to watch this broadcast before; and the media, which is named in theirs.
 func TestExpiry(t *testing.T) {
 	s := newTheatre(t)
-	s.expires = time.Now().Add(-time.Second)
-	for file, want := range map[string]int{"live.m3u8": 403, "live.m3u8?_HLS_msn=5": 403, "seg9.mp4": 200, "init0.mp4": 200, "part97.mp4": 200} {
-		if a := s.do("GET", "/live/old/"+s.run+"/"+file); a.status != want {
+	session := mediaLine.FindString(s.get("/live/old/index.m3u8"))
+	_, viewer, _ := strings.Cut(session, "?")
+	tokens := newTokens(nil)
+	before := "viewer=" + tokens.SignSession("a", 1, time.Now().Add(-time.Hour))
+	elsewhere := "viewer=" + tokens.SignSession("b", 1, time.Now())
+	s.expires = time.Now().Add(-time.Hour)
+	base := s.run + "/source/"
+	for file, want := range map[string]int{
+		base + "seg9.mp4": 200, base + "init0.mp4": 200, base + "part97.mp4": 200,
+		base + "live.m3u8": 403, base + "live.m3u8?_HLS_msn=5": 403, "index.m3u8": 403,
+		session: 200, session + "&_HLS_msn=5": 200, "index.m3u8?" + viewer: 200,
+		base + "live.m3u8?" + before: 403, "index.m3u8?" + before: 403, base + "live.m3u8?" + elsewhere: 403,
+		base + "live.m3u8?viewer=0123456789abcdef": 403, session[:len(session)-1]: 403,
+	} {
+		a := s.do("GET", "/live/old/"+file)
+		if a.status != want || want == 403 && !strings.Contains(a.body, "playback_token_expired") {
 			t.Errorf("expired, %s: %d %s", file, a.status, a.body)
 		}
 	}
-	s.expires = time.Now().Add(-31 * time.Second)
-	for _, file := range []string{"live.m3u8", "seg9.mp4", "init0.mp4", "part97.mp4"} {
-		if a := s.do("GET", "/live/old/"+s.run+"/"+file); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
-			t.Errorf("long expired, %s: %d %s", file, a.status, a.body)
-		}
-	}
-	if a := s.do("GET", "/live/old/index.m3u8"); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
-		t.Errorf("expired: %d %s", a.status, a.body)
+	if again := mediaLine.FindString(s.get("/live/old/index.m3u8?" + viewer)); again != session {
+		t.Errorf("the session was %s and is %s", session, again)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"showfloor/internal/media/hub"
@@ -20,15 +21,8 @@ import (
 
 // Config of a Server. Zero values stand for the defaults given here.
 type Config struct {
-	// Authorize tells which stream a playback token is for and when it
-	// expires (zero: never). An error refuses the token. A token that has
-	// expired is to be returned without an error: the server refuses it for
-	// playlists at once and for media after ExpiryGrace.
-	Authorize func(token string) (streamID string, expiresAt time.Time, err error)
-	// ExpiryGrace is for how long an expired token still opens media files, so
-	// that a player can finish what its last playlist named; 30 s, which is
-	// more than a playlist lists.
-	ExpiryGrace time.Duration
+	// Tokens checks playback tokens and makes those of viewers' sessions.
+	Tokens Tokens
 	// Linger is how long playlists and segments of an ended stream can still
 	// be fetched; 60 s.
 	Linger time.Duration
@@ -41,8 +35,9 @@ type Config struct {
 	// have ended go after a quarter of Linger. It is exceeded when the streams
 	// on air need more than that.
 	TotalBytes int
-	// MaxBlocked bounds the requests that wait on one stream; 10000. Further
-	// ones are refused with 503.
+	// MaxBlocked bounds the requests that wait for one stream's playlists, and likewise
+	// those that wait for its parts; 10000. Further ones are refused with 503. A player
+	// has one of each.
 	MaxBlocked int
 	// MaxViewers bounds the players that are counted for one stream; 100000.
 	MaxViewers int
@@ -69,7 +64,6 @@ func (c Config) withDefaults() Config {
 			*d = standard
 		}
 	}
-	setTime(&c.ExpiryGrace, 30*time.Second)
 	setTime(&c.Linger, time.Minute)
 	setTime(&c.WriteTimeout, 30*time.Second)
 	if c.Now == nil {
@@ -89,6 +83,8 @@ type Stats struct {
 	Live int
 	// Blocked is the number of requests that wait for a part or playlist.
 	Blocked int
+	// Overloaded is the number of requests that were refused because MaxBlocked others waited.
+	Overloaded uint64
 	// MediaBytes is the memory that parts and segments take.
 	MediaBytes int
 }
@@ -101,6 +97,8 @@ type Server struct {
 	work   sync.WaitGroup
 	zip    compressor
 	budget budget
+	// overloaded counts requests beyond MaxBlocked.
+	overloaded atomic.Uint64
 
 	mu     sync.RWMutex
 	muxers map[string][]*muxer // by stream, the newest last
@@ -185,7 +183,7 @@ func (s *Server) Close() {
 
 // Stats tells how much there is to do.
 func (s *Server) Stats() Stats {
-	var st Stats
+	st := Stats{Overloaded: s.overloaded.Load()}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, list := range s.muxers {
@@ -194,7 +192,7 @@ func (s *Server) Stats() Stats {
 			if m.ended.Load() == 0 {
 				st.Live++
 			}
-			st.Blocked += int(m.blocked.Load())
+			st.Blocked += int(m.blocked.Load() + m.hinted.Load())
 			st.MediaBytes += m.window.usage()
 		}
 	}

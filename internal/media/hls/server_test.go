@@ -3,6 +3,7 @@ package hls
 import (
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -199,7 +200,7 @@ type theatre struct {
 func newTheatre(t *testing.T) *theatre {
 	t.Helper()
 	s := &theatre{}
-	s.studio = newStudio(t, Config{Authorize: func(token string) (string, time.Time, error) {
+	s.studio = newStudio(t, Config{Tokens: newTokens(func(token string) (string, time.Time, error) {
 		switch token {
 		case "good":
 			return "a", time.Time{}, nil
@@ -209,12 +210,12 @@ func newTheatre(t *testing.T) *theatre {
 			return "b", time.Time{}, nil
 		}
 		return "", time.Time{}, errors.New("forged")
-	}})
+	})})
 	v, _ := stillTracks(t)
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	write(t, p, synthetic(v, nil, 30, 2, 20*second, time.Millisecond))
 	s.run, _, _ = strings.Cut(mediaLine.FindString(s.get("/live/good/index.m3u8")), "/")
-	s.base = "/live/good/" + s.run + "/"
+	s.base = "/live/good/" + s.run + "/source/"
 	eventually(t, "all parts", func() bool { return strings.Contains(s.get(s.base+"live.m3u8"), `URI="part100.mp4"`) })
 	s.media = s.do("GET", s.base+"live.m3u8")
 	s.segment = s.do("GET", s.base+"seg9.mp4")
@@ -296,22 +297,35 @@ func TestRanges(t *testing.T) {
 	}
 }
 
+// TestBlockedRequestsAreBounded: a player waits for a playlist and for the part that it
+// names at the same time, and is one player.
 func TestBlockedRequestsAreBounded(t *testing.T) {
 	s := newStudio(t, Config{MaxBlocked: 2})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
 	media := s.media("a")
-	results := make(chan answer, 2)
-	for range 2 {
-		go func() { results <- s.do("GET", media+"&_HLS_msn=5") }()
+	base, _, _ := strings.Cut(media, "live.m3u8")
+	eventually(t, "all parts", func() bool { return strings.Contains(s.get(media), `TYPE=PART,URI="part11.mp4"`) })
+	paths := []string{media + "&_HLS_msn=5", base + "part11.mp4"}
+	results := make(chan answer, 4)
+	for _, path := range paths {
+		for range 2 {
+			go func() { results <- s.do("GET", path) }()
+		}
 	}
-	eventually(t, "two blocked requests", func() bool { return s.hls.Stats().Blocked == 2 })
-	if a := s.do("GET", media+"&_HLS_msn=5"); a.status != 503 || !strings.Contains(a.body, "overloaded") || a.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("%d %s", a.status, a.body)
+	eventually(t, "blocked requests of two players", func() bool { return s.hls.Stats().Blocked == 4 })
+	for _, path := range paths {
+		if a := s.do("GET", path); a.status != 503 || !strings.Contains(a.body, "overloaded") || a.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if n := s.hls.Stats().Overloaded; n != 2 {
+		t.Errorf("%d refusals counted", n)
 	}
 	p.Close()
-	<-results
-	<-results
+	for range cap(results) {
+		<-results
+	}
 }
 
 // A player that has gone ends its blocked request, and one that reads nothing
@@ -376,7 +390,10 @@ func TestViewersAreCounted(t *testing.T) {
 	s.get(first)
 	base, _, _ := strings.Cut(first, "?")
 	s.get(base)
-	s.get(base + "?viewer=nonsense")
+	for i := range 500 { // invented ones don't count
+		s.get(base + fmt.Sprintf("?viewer=%016x", i))
+	}
+	s.get(base + "?viewer=" + newTokens(nil).SignSession("b", 7, time.Now()))
 	if n := viewers(); n != 1 {
 		t.Errorf("%d viewers, want 1", n)
 	}
@@ -413,7 +430,7 @@ func TestNoNews(t *testing.T) {
 	m := &muxer{}
 	m.state.Store(&state{target: time.Millisecond, changed: make(chan struct{})})
 	s := &Server{config: Config{}.withDefaults()}
-	_, p := s.wait(t.Context(), m, func(*state) bool { return false })
+	_, p := s.wait(t.Context(), m, &m.blocked, func(*state) bool { return false })
 	if p == nil || p.Status != http.StatusServiceUnavailable || p.Code != "no_news" {
 		t.Errorf("%+v", p)
 	}

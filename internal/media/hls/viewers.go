@@ -1,33 +1,9 @@
 package hls
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"sync"
 	"time"
 )
-
-// viewerIDLength is the length of a viewer's id in hexadecimal digits.
-const viewerIDLength = 16
-
-func newViewerID() string {
-	var b [viewerIDLength / 2]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
-
-// validViewerID accepts what newViewerID makes.
-func validViewerID(s string) bool {
-	if len(s) != viewerIDLength {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
 
 // viewer is a player that loads playlists.
 type viewer struct {
@@ -36,18 +12,18 @@ type viewer struct {
 }
 
 // audience counts the players of a stream. Beyond the limit players are served
-// but not counted, so that invented ids cost no memory.
+// but not counted, so that who begins one session after the other costs no memory.
 type audience struct {
 	limit  int
 	report func(delta int)
 
 	mu     sync.Mutex
-	seen   map[string]*viewer
+	seen   map[uint64]*viewer
 	closed bool
 }
 
 // enter notes that a player begins to load a playlist.
-func (a *audience) enter(id string, now time.Time) {
+func (a *audience) enter(id uint64, now time.Time) {
 	a.mu.Lock()
 	v := a.seen[id]
 	added := v == nil && len(a.seen) < a.limit && !a.closed
@@ -66,7 +42,7 @@ func (a *audience) enter(id string, now time.Time) {
 }
 
 // leave notes that the load has ended.
-func (a *audience) leave(id string, now time.Time) {
+func (a *audience) leave(id uint64, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if v := a.seen[id]; v != nil && v.open > 0 {

@@ -49,6 +49,9 @@ func New(config Config) *Hub {
 // ErrReplaced, while viewers stay. The only error is ErrClosed.
 func (h *Hub) Publish(b Broadcast, id string, kick func(reason error)) (*Publisher, error) {
 	p := &Publisher{ID: id, Kick: kick}
+	if b.Began.IsZero() {
+		b.Began = h.config.Now()
+	}
 	for {
 		h.mu.Lock()
 		if h.closed {

@@ -15,6 +15,9 @@ type Broadcast struct {
 	// ReconnectWindow is how long the stream waits for a publisher that has
 	// gone before it is sealed; 0 seals at once.
 	ReconnectWindow time.Duration
+	// Began is when the broadcast began, if it goes on from before this server was started,
+	// or from another one; zero: it begins with this publisher.
+	Began time.Time
 }
 
 // Stream is one broadcast on air. It opens with its first publisher and is

@@ -1,0 +1,86 @@
+package hls
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Tokens checks the tokens of playback URLs. Every request calls it, so it must not wait
+// for a database while nothing is wrong with a token.
+type Tokens interface {
+	// CheckPlayback tells which stream the token in a path opens, and when it expires (zero:
+	// never). It returns an expired token without an error.
+	CheckPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
+	// SignSession makes the token of a viewer's session, which is a part of playlists' URLs.
+	SignSession(streamID string, viewer uint64, began time.Time) string
+	// CheckSession tells whose session with the stream a token is, and when it began, in
+	// whole seconds.
+	CheckSession(ctx context.Context, streamID, token string) (viewer uint64, began time.Time, err error)
+}
+
+// visit is a request whose playback token was signed here.
+type visit struct {
+	w        http.ResponseWriter
+	r        *http.Request
+	at       location
+	query    url.Values
+	streamID string
+	expired  bool
+	session  session
+}
+
+// session is one viewer's, from the first index.m3u8 to the end of the broadcast.
+type session struct {
+	token  string // "": there is none, or not one of ours
+	viewer uint64
+	began  time.Time
+}
+
+// visit checks a request's tokens.
+func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal) {
+	at, ok := parseLocation(r.URL.Path)
+	if !ok {
+		return nil, notFound()
+	}
+	streamID, expires, err := s.config.Tokens.CheckPlayback(r.Context(), at.token)
+	if err != nil {
+		return nil, refuse(http.StatusForbidden, "invalid_playback_token", "the playback URL is not valid")
+	}
+	v := &visit{w: w, r: r, at: at, streamID: streamID, expired: !expires.IsZero() && !s.config.Now().Before(expires)}
+	if !at.playlist() {
+		return v, nil
+	}
+	if v.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return nil, badReload()
+	}
+	if token := v.query.Get("viewer"); token != "" {
+		if viewer, began, err := s.config.Tokens.CheckSession(r.Context(), streamID, token); err == nil {
+			v.session = session{token, viewer, began}
+		}
+	}
+	if v.expired && v.session.token == "" {
+		return nil, expired()
+	}
+	return v, nil
+}
+
+// follows tells whether the viewer may have a broadcast's playlists: the playback token
+// is still good, or it was when the viewer's session began in this broadcast.
+func (v *visit) follows(m *muxer) bool {
+	return !v.expired || !v.session.began.Before(m.stream.Began.Truncate(time.Second))
+}
+
+// withSession gives the visit a session if it has none.
+func (s *Server) withSession(v *visit) {
+	if v.session.token != "" {
+		return
+	}
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // never fails
+	v.session.viewer, v.session.began = binary.BigEndian.Uint64(id[:]), s.config.Now()
+	v.session.token = s.config.Tokens.SignSession(v.streamID, v.session.viewer, v.session.began)
+}
