@@ -84,9 +84,9 @@ func marshalFragment(sequence uint32, tracks []trackSamples) []byte {
 		offset += tracks[i].bytes()
 	}
 	b.box(boxHeader+media, "mdat")
-	for i := range tracks {
-		for j := range tracks[i].samples {
-			b.buf = append(b.buf, tracks[i].samples[j].data...)
+	for _, t := range tracks {
+		for j := range t.samples {
+			b.buf = append(b.buf, t.samples[j].data...)
 		}
 	}
 	return b.buf
