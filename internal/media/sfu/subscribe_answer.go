@@ -1,0 +1,90 @@
+package sfu
+
+import (
+	"fmt"
+
+	"github.com/pion/webrtc/v4"
+)
+
+// handleAnswer takes in what the client accepts.
+func (s *subscriber) handleAnswer(m message) {
+	if m.ID <= s.offers && m.ID != s.pending {
+		return // answered twice, which an offer that is repeated brings about
+	}
+	if m.ID != s.pending || s.pc == nil {
+		s.p.fail(m.ID, CodeBadMessage, "no such offer waits for an answer")
+		return
+	}
+	limits := s.p.server.config.Limits
+	limits.Sections = len(s.pc.GetTransceivers())
+	if most := s.longestAnswer(); len(m.SDP) > most {
+		s.p.end(&Refusal{Code: CodeBadMessage, Message: fmt.Sprintf("the answer has more than %d bytes", most)})
+		return
+	}
+	d, err := readDescription(m.SDP, limits)
+	if err == nil {
+		var text string
+		if text, err = d.text(); err == nil {
+			err = s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: text})
+		}
+	}
+	if err != nil && closed(s.pc) {
+		s.renew()
+		return
+	}
+	if err != nil {
+		s.p.server.config.Log.Debug("sfu: answer not understood", "error", err)
+		s.p.end(&Refusal{Code: CodeBadMessage, Message: "the answer could not be applied"})
+		return
+	}
+	s.settle(d)
+	s.debounce.Stop()
+	if s.changed {
+		s.debounce.Reset(debounceTime)
+	}
+}
+
+// longestAnswer is how many bytes the answer to the last offer may have.
+func (s *subscriber) longestAnswer() int {
+	return max(s.p.server.config.Limits.AnswerBytes, 2*len(s.last))
+}
+
+// settle notes what an answer accepts, and begins to send it.
+func (s *subscriber) settle(d *description) {
+	answered := s.pending
+	s.pending = 0
+	s.p.expect(0)
+	for kind, n := range s.said {
+		s.free[kind] += n
+		delete(s.said, kind)
+	}
+	takes := map[string]bool{}
+	for _, section := range d.sections {
+		direction := directionOf(section.media)
+		takes[section.mid] = section.media.MediaName.Port.Value != 0 && (direction == recvonly || direction == sendrecv)
+	}
+	for _, sub := range s.subs {
+		if sub.transceiver == nil || sub.accepted || sub.offered > answered {
+			continue
+		}
+		if !takes[sub.transceiver.Mid()] || !sub.local.bound() {
+			s.refuse(sub)
+			continue
+		}
+		sub.accepted = true
+	}
+	if s.connected {
+		s.start()
+	}
+}
+
+// start begins to send what has been accepted; the connection stands.
+func (s *subscriber) start() {
+	s.connected = true
+	for _, sub := range s.subs {
+		if sub.accepted && sub.sink == nil {
+			sub.sink = s.egress.Add(sub.track.fwd, sub.local.sink())
+			sub.sink.View(sub.view)
+		}
+	}
+}
