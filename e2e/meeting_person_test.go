@@ -26,7 +26,8 @@ type person struct {
 // watchRoom makes the page note what it receives of whom, by user and source:
 // frames decoded so far, the loudest level since it was set to 0, the share of sound
 // that came again in vain, as it does with RED (statistics name the codec inside of it),
-// and who left.
+// who left,
+// and how media is encrypted that is published and received.
 const watchRoom = `(() => {
 	const page = (globalThis.watched = { seen: {}, left: [] });
 	globalThis.room = () => showfloorRoom.meeting?.room;
@@ -36,7 +37,8 @@ const watchRoom = `(() => {
 		if (!now) return;
 		if (listens !== now) now.on('left', ({ userId, reason }) => reason !== 'replaced' && page.left.push(userId));
 		listens = now;
-		const { subscribe } = await now.stats();
+		const { publish, subscribe } = await now.stats();
+		page.ciphers = [publish, subscribe].map((of) => [...(of?.values() ?? [])].find((s) => s.type === 'transport')?.srtpCipher);
 		subscribe?.forEach((s) => {
 			if (s.type !== 'inbound-rtp') return;
 			const track = [...now.tracks.values()].find((t) => now.mediaOf(t.id)?.id === s.trackIdentifier);

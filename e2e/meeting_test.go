@@ -27,6 +27,7 @@ func TestTwoMeetInARoom(t *testing.T) {
 	ada.waits(`watched.seen["ben/microphone"].again > 0.5`)
 	ben.waits(`watched.seen["ada/microphone"].again > 0.5`)
 	browsertest.Screenshot(t, ada.tab, "meeting-two")
+	ada.waits(`watched.ciphers.join() === "SRTP_AEAD_AES_128_GCM,SRTP_AEAD_AES_128_GCM"`)
 
 	// Chat, both ways, and counted while it is closed.
 	ben.shows("chat")
