@@ -85,7 +85,7 @@ func toOrder(v order.View) api.Order {
 		ID: v.ID, ProcessorCheckoutSessionID: orNull(v.CheckoutSessionID), ProcessorPaymentIntentID: orNull(v.PaymentIntentID),
 		CustomerExternalID: v.CustomerExternalID, CustomerEmail: orNull(v.CustomerEmail), StreamID: v.StreamID, AuctionID: orNull(v.AuctionID),
 		SubtotalCents: v.SubtotalCents, DiscountCents: v.DiscountCents, TotalCents: v.TotalCents, RefundedCents: v.RefundedCents,
-		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status), DiscountCode: orNull(v.DiscountCode),
+		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status), PaymentMismatch: orNull(toMismatch(v.Order)), DiscountCode: orNull(v.DiscountCode),
 		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem), Refunds: each(v.Refunds, toRefund),
 		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
@@ -94,6 +94,14 @@ func toOrder(v order.View) api.Order {
 		out.CheckoutURL, out.ExpiresAt = orNull(v.CheckoutURL), timeOrNull(&v.ExpiresAt)
 	}
 	return out
+}
+
+// toMismatch returns nil if the payment equals the order's total and currency.
+func toMismatch(o db.Order) *api.PaymentMismatch {
+	if o.PaidCents == nil {
+		return nil
+	}
+	return &api.PaymentMismatch{ExpectedTotalCents: o.TotalCents, PaidTotalCents: *o.PaidCents, PaidCurrency: strings.ToLower(*o.PaidCurrency)}
 }
 
 func toOrderItem(i db.OrderItem) api.OrderItem {

@@ -5,9 +5,9 @@ WHERE tenant_id = @tenant_id AND created_at >= @since::timestamptz AND created_a
 GROUP BY 1 ORDER BY 1;
 
 -- name: SumSales :many
--- An order is sold when it is paid, whatever became of it afterwards.
-SELECT date_trunc(@unit::text, paid_at, 'UTC')::timestamptz AS at, lower(currency)::text AS currency,
-    count(*)::bigint AS orders, sum(total_cents)::bigint AS total_cents
+-- An order is sold when it is paid, also if it is refunded later. What counts is the amount that the buyer was charged.
+SELECT date_trunc(@unit::text, paid_at, 'UTC')::timestamptz AS at, lower(coalesce(paid_currency, currency))::text AS currency,
+    count(*)::bigint AS orders, sum(coalesce(paid_cents, total_cents))::bigint AS total_cents
 FROM orders
 WHERE tenant_id = @tenant_id AND paid_at >= @since::timestamptz AND paid_at < @until::timestamptz
 GROUP BY 1, 2 ORDER BY 1, 2;

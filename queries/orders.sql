@@ -58,6 +58,14 @@ SELECT * FROM order_items WHERE tenant_id = @tenant_id AND order_id = ANY (@orde
 -- name: PayOrder :exec
 -- The row is locked.
 UPDATE orders SET status = 'PAID', paid_at = @now::timestamptz, payment_intent_id = sqlc.narg('payment_intent_id'),
+    paid_cents = sqlc.narg('paid_cents'), paid_currency = sqlc.narg('paid_currency'),
+    customer_email = coalesce(customer_email, sqlc.narg('customer_email')), checkout_session_id = @session_id, check_at = NULL, updated_at = @now::timestamptz
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ReviewOrder :exec
+-- The row is locked. The payment is below the total, or in another currency.
+UPDATE orders SET status = 'REVIEW', payment_intent_id = sqlc.narg('payment_intent_id'),
+    paid_cents = sqlc.narg('paid_cents'), paid_currency = sqlc.narg('paid_currency'),
     customer_email = coalesce(customer_email, sqlc.narg('customer_email')), checkout_session_id = @session_id, check_at = NULL, updated_at = @now::timestamptz
 WHERE tenant_id = @tenant_id AND id = @id;
 

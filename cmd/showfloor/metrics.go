@@ -43,7 +43,7 @@ func newMetrics() *metrics {
 		}, []string{"outcome"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_orders_total",
-			Help: "Checkouts that were begun (PENDING), and orders that were paid or expired, on this node, by status.",
+			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, and payments that belong to no order (UNMATCHED), on this node, by status.",
 		}, []string{"status"}),
 	}
 	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders,
@@ -64,7 +64,7 @@ func (m *metrics) observeDelivery(outcome string, took time.Duration) {
 // observeMail counts an attempt to send a mail.
 func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome).Inc() }
 
-// observeOrder counts an order that was made, paid or expired.
+// observeOrder counts an order's new status.
 func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status).Inc() }
 
 // gauge adds what is read when somebody looks, and may fall.

@@ -2132,7 +2132,9 @@ type ClientInterface interface {
 	// FulfilOrder Note that an order was handed over
 	//
 	// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
-	// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+	// again changes nothing. An order in REVIEW becomes FULFILLED too: this accepts the payment as it is, lowers the stock and
+	// sends `purchase.completed`. 409 `conflict` for an order that isn't paid or was refunded in full, and for one in REVIEW
+	// that was refunded in part.
 	//
 	// Corresponds with POST /v1/me/commerce/orders/{id}/fulfil (the `FulfilOrder` operationId).
 	FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7617,7 +7619,9 @@ func (c *Client) GetOrder(ctx context.Context, id ID, reqEditors ...RequestEdito
 // FulfilOrder Note that an order was handed over
 //
 // A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
-// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+// again changes nothing. An order in REVIEW becomes FULFILLED too: this accepts the payment as it is, lowers the stock and
+// sends `purchase.completed`. 409 `conflict` for an order that isn't paid or was refunded in full, and for one in REVIEW
+// that was refunded in part.
 //
 // Corresponds with POST /v1/me/commerce/orders/{id}/fulfil (the `FulfilOrder` operationId).
 func (c *Client) FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -23933,7 +23937,9 @@ type ClientWithResponsesInterface interface {
 	// FulfilOrderWithResponse Note that an order was handed over
 	//
 	// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
-	// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+	// again changes nothing. An order in REVIEW becomes FULFILLED too: this accepts the payment as it is, lowers the stock and
+	// sends `purchase.completed`. 409 `conflict` for an order that isn't paid or was refunded in full, and for one in REVIEW
+	// that was refunded in part.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -40775,7 +40781,9 @@ func (c *ClientWithResponses) GetOrderWithResponse(ctx context.Context, id ID, r
 // FulfilOrderWithResponse Note that an order was handed over
 //
 // A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
-// again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+// again changes nothing. An order in REVIEW becomes FULFILLED too: this accepts the payment as it is, lowers the stock and
+// sends `purchase.completed`. 409 `conflict` for an order that isn't paid or was refunded in full, and for one in REVIEW
+// that was refunded in part.
 //
 // Returns a wrapper object for the known response body format(s).
 //

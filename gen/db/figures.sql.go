@@ -104,8 +104,8 @@ func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, e
 }
 
 const SumSales = `-- name: SumSales :many
-SELECT date_trunc($1::text, paid_at, 'UTC')::timestamptz AS at, lower(currency)::text AS currency,
-    count(*)::bigint AS orders, sum(total_cents)::bigint AS total_cents
+SELECT date_trunc($1::text, paid_at, 'UTC')::timestamptz AS at, lower(coalesce(paid_currency, currency))::text AS currency,
+    count(*)::bigint AS orders, sum(coalesce(paid_cents, total_cents))::bigint AS total_cents
 FROM orders
 WHERE tenant_id = $2 AND paid_at >= $3::timestamptz AND paid_at < $4::timestamptz
 GROUP BY 1, 2 ORDER BY 1, 2
@@ -125,7 +125,7 @@ type SumSalesRow struct {
 	TotalCents int64
 }
 
-// An order is sold when it is paid, whatever became of it afterwards.
+// An order is sold when it is paid, also if it is refunded later. What counts is the amount that the buyer was charged.
 func (q *Queries) SumSales(ctx context.Context, arg SumSalesParams) ([]SumSalesRow, error) {
 	rows, err := q.db.Query(ctx, SumSales,
 		arg.Unit,

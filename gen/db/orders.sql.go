@@ -543,13 +543,16 @@ func (q *Queries) LockOrder(ctx context.Context, arg LockOrderParams) (Order, er
 
 const PayOrder = `-- name: PayOrder :exec
 UPDATE orders SET status = 'PAID', paid_at = $1::timestamptz, payment_intent_id = $2,
-    customer_email = coalesce(customer_email, $3), checkout_session_id = $4, check_at = NULL, updated_at = $1::timestamptz
-WHERE tenant_id = $5 AND id = $6
+    paid_cents = $3, paid_currency = $4,
+    customer_email = coalesce(customer_email, $5), checkout_session_id = $6, check_at = NULL, updated_at = $1::timestamptz
+WHERE tenant_id = $7 AND id = $8
 `
 
 type PayOrderParams struct {
 	Now             time.Time
 	PaymentIntentID *string
+	PaidCents       *int64
+	PaidCurrency    *string
 	CustomerEmail   *string
 	SessionID       *string
 	TenantID        string
@@ -561,6 +564,8 @@ func (q *Queries) PayOrder(ctx context.Context, arg PayOrderParams) error {
 	_, err := q.db.Exec(ctx, PayOrder,
 		arg.Now,
 		arg.PaymentIntentID,
+		arg.PaidCents,
+		arg.PaidCurrency,
 		arg.CustomerEmail,
 		arg.SessionID,
 		arg.TenantID,
@@ -592,6 +597,39 @@ func (q *Queries) PostponeCheck(ctx context.Context, arg PostponeCheckParams) er
 		arg.Checks,
 		arg.SearchAfter,
 		arg.SearchBeganAt,
+		arg.TenantID,
+		arg.ID,
+	)
+	return err
+}
+
+const ReviewOrder = `-- name: ReviewOrder :exec
+UPDATE orders SET status = 'REVIEW', payment_intent_id = $1,
+    paid_cents = $2, paid_currency = $3,
+    customer_email = coalesce(customer_email, $4), checkout_session_id = $5, check_at = NULL, updated_at = $6::timestamptz
+WHERE tenant_id = $7 AND id = $8
+`
+
+type ReviewOrderParams struct {
+	PaymentIntentID *string
+	PaidCents       *int64
+	PaidCurrency    *string
+	CustomerEmail   *string
+	SessionID       *string
+	Now             time.Time
+	TenantID        string
+	ID              string
+}
+
+// The row is locked. The payment is below the total, or in another currency.
+func (q *Queries) ReviewOrder(ctx context.Context, arg ReviewOrderParams) error {
+	_, err := q.db.Exec(ctx, ReviewOrder,
+		arg.PaymentIntentID,
+		arg.PaidCents,
+		arg.PaidCurrency,
+		arg.CustomerEmail,
+		arg.SessionID,
+		arg.Now,
 		arg.TenantID,
 		arg.ID,
 	)

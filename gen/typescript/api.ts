@@ -3130,7 +3130,9 @@ export interface paths {
         /**
          * Note that an order was handed over
          * @description A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
-         *     again changes nothing. 409 `conflict` for an order that isn't paid or was refunded in full.
+         *     again changes nothing. An order in REVIEW becomes FULFILLED too: this accepts the payment as it is, lowers the stock and
+         *     sends `purchase.completed`. 409 `conflict` for an order that isn't paid or was refunded in full, and for one in REVIEW
+         *     that was refunded in part.
          */
         post: operations["fulfilOrder"];
         delete?: never;
@@ -8212,7 +8214,7 @@ export interface components {
          * @description The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
          *     those that you don't know.
          */
-        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
+        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description What the event says, as in the schema `Event`. */
         EventData: {
             [key: string]: unknown;
@@ -8221,7 +8223,7 @@ export interface components {
          * @description What happened.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.refunded" | "purchase.refund_failed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -9029,6 +9031,8 @@ export interface components {
             items: components["schemas"]["OrderItem"][];
             /** Format: date-time */
             paidAt: string | null;
+            /** @description The payment, if it differs from the order's total or currency; null otherwise. Refunds are in `paidCurrency` then. */
+            paymentMismatch: components["schemas"]["PaymentMismatch"] | null;
             /**
              * @description The hosted payment page's id at the processor; null until the page is made.
              * @example cs_test_a1b2c3
@@ -9094,10 +9098,12 @@ export interface components {
         /**
          * @description PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
          *     the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
-         *     holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back.
+         *     holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back. REVIEW: the buyer paid
+         *     less than the total, or in another currency, see `paymentMismatch`; holds no units. Fulfil it to accept the payment,
+         *     or refund it.
          * @enum {string}
          */
-        OrderStatus: "PENDING" | "PAID" | "FULFILLED" | "EXPIRED" | "PARTIALLY_REFUNDED" | "REFUNDED";
+        OrderStatus: "PENDING" | "REVIEW" | "PAID" | "FULFILLED" | "EXPIRED" | "PARTIALLY_REFUNDED" | "REFUNDED";
         /** @description A tenant at a glance. */
         Overview: {
             /**
@@ -9358,6 +9364,25 @@ export interface components {
              * @example J7mZq0c9vX2bN4kT8sLwPfY1hR6gD3aUeB5iQoVxKtM
              */
             token: string;
+        };
+        /**
+         * @description A payment that differs from the order's total or currency. It happens when a feature that the seller switched on at the
+         *     processor changes the total of payment pages, such as prices in the buyer's currency.
+         */
+        PaymentMismatch: {
+            /**
+             * Format: int64
+             * @description The order's total, in its currency.
+             * @example 3198
+             */
+            expectedTotalCents: number;
+            paidCurrency: components["schemas"]["Currency"];
+            /**
+             * Format: int64
+             * @description In the smallest unit of paidCurrency.
+             * @example 4800
+             */
+            paidTotalCents: number;
         };
         /** @description The bid that was taken, and when the auction ends now. */
         PlacedBid: {
@@ -9849,6 +9874,8 @@ export interface components {
             items: components["schemas"]["PurchasedItem"][];
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
             orderId: string;
+            /** @description The payment, if it differs from the order's total or currency; null otherwise. `totalCents` and `currency` are the payment's. */
+            paymentMismatch: components["schemas"]["PaymentMismatch"] | null;
             /**
              * @description Null when there was nothing to pay.
              * @example pi_1a2b3c
@@ -9871,6 +9898,46 @@ export interface components {
              * @enum {string}
              */
             event: "purchase.completed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /**
+         * @description The buyer paid less than the order's total, or in another currency. The order is in REVIEW and holds no units: fulfil it
+         *     to accept the payment, or refund it.
+         */
+        PurchaseMismatchedData: {
+            currency: components["schemas"]["Currency"];
+            /** @example bo@buyer.example */
+            customerEmail: string;
+            /**
+             * @description Your own id of the buyer.
+             * @example user-4711
+             */
+            customerExternalId: string;
+            /**
+             * @description Tell repetitions by it.
+             * @example ord_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            orderId: string;
+            paymentMismatch: components["schemas"]["PaymentMismatch"];
+            /** @example pi_1a2b3c */
+            processorPaymentIntentId: string | null;
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /** @description A payment is below the order's total, or in another currency. */
+        PurchaseMismatchedEvent: {
+            data: components["schemas"]["PurchaseMismatchedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "purchase.mismatched";
             /**
              * Format: date-time
              * @description When it happened.
@@ -10458,7 +10525,7 @@ export interface components {
         Refund: {
             /**
              * Format: int64
-             * @description Cents of the order's currency.
+             * @description Cents of the order's currency, or of its `paymentMismatch`'s.
              * @example 500
              */
             amountCents: number;
@@ -13645,6 +13712,7 @@ export type ParticipantState = components['schemas']['ParticipantState'];
 export type PasswordChange = components['schemas']['PasswordChange'];
 export type PasswordLinkNotice = components['schemas']['PasswordLinkNotice'];
 export type PasswordResetInput = components['schemas']['PasswordResetInput'];
+export type PaymentMismatch = components['schemas']['PaymentMismatch'];
 export type PlacedBid = components['schemas']['PlacedBid'];
 export type PlanAllowance = components['schemas']['PlanAllowance'];
 export type PlanAllowances = components['schemas']['PlanAllowances'];
@@ -13680,6 +13748,8 @@ export type PromotionInput = components['schemas']['PromotionInput'];
 export type PromotionRole = components['schemas']['PromotionRole'];
 export type PurchaseCompletedData = components['schemas']['PurchaseCompletedData'];
 export type PurchaseCompletedEvent = components['schemas']['PurchaseCompletedEvent'];
+export type PurchaseMismatchedData = components['schemas']['PurchaseMismatchedData'];
+export type PurchaseMismatchedEvent = components['schemas']['PurchaseMismatchedEvent'];
 export type PurchaseRefundFailedData = components['schemas']['PurchaseRefundFailedData'];
 export type PurchaseRefundFailedEvent = components['schemas']['PurchaseRefundFailedEvent'];
 export type PurchaseRefundedData = components['schemas']['PurchaseRefundedData'];

@@ -32,6 +32,7 @@ const (
 	DiscountCreated      = "discount.created"
 	DiscountDropped      = "discount.dropped"
 	PurchaseCompleted    = "purchase.completed"
+	PurchaseMismatched   = "purchase.mismatched"
 	PurchaseRefunded     = "purchase.refunded"
 	PurchaseRefundFailed = "purchase.refund_failed"
 	AuctionBid           = "auction.bid"

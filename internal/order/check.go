@@ -178,7 +178,7 @@ func (s *Service) search(ctx context.Context, o *db.Order, now time.Time) error 
 // isPage tells whether a page is the order's. One that the seller has made in the
 // order's name, for another amount, must not hold the units.
 func (s *Service) isPage(o db.Order, p processor.Session) bool {
-	if judge(o, *o.ProcessorAccountID, p) != stranger {
+	if judge(o, *o.ProcessorAccountID, p) != unrelated {
 		return true
 	}
 	if p.OrderID == o.ID {

@@ -58,7 +58,7 @@ func TestACartIsSold(t *testing.T) {
 	require.Equal(t, []int32{1, 0}, []int32{redemptions, held})
 	require.Equal(t, []map[string]any{{
 		"orderId": c.OrderID, "processorPaymentIntentId": o.ProcessorPaymentIntentID.MustGet(), "customerEmail": "bo@buyer.example",
-		"customerExternalId": "user-1", "streamId": r.stream, "totalCents": 3199., "currency": "usd",
+		"customerExternalId": "user-1", "streamId": r.stream, "totalCents": 3199., "currency": "usd", "paymentMismatch": nil,
 		"items": []any{
 			map[string]any{"productId": mug, "name": "Blue mug", "quantity": 3., "priceCents": 1000.},
 			map[string]any{"productId": plate, "name": "Blue mug", "quantity": 3., "priceCents": 333.},

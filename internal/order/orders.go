@@ -11,7 +11,6 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/audit"
-	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
 
@@ -56,25 +55,31 @@ func (s *Service) GetOrder(ctx context.Context, c account.Caller, orderID string
 }
 
 // FulfilOrder notes that the goods were handed over. Doing it again changes nothing.
+// For an order in REVIEW it accepts the payment as it is.
 func (s *Service) FulfilOrder(ctx context.Context, c account.Caller, orderID string) (View, error) {
-	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+	seen, err := db.New(s.config.Pool).GetOrder(ctx, db.GetOrderParams{TenantID: c.TenantID, ID: orderID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return View{}, problem.Missing("order")
+	}
+	if err != nil {
+		return View{}, fmt.Errorf("get order: %w", err)
+	}
+	err = s.change(ctx, c.TenantID, orderID, seen.AuctionID, func(ctx context.Context, tx pgx.Tx, o db.Order) (done effect, err error) {
 		q, now := db.New(tx), s.config.Now()
-		o, err := q.LockOrder(ctx, db.LockOrderParams{TenantID: c.TenantID, ID: orderID})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return problem.Missing("order")
-		}
-		if err != nil {
-			return fmt.Errorf("lock order: %w", err)
-		}
 		status, err := fulfilled(o)
 		if err != nil || o.FulfilledAt != nil {
-			return err
+			return effect{}, err
+		}
+		if o.Status == Review {
+			if done, err = s.pay(ctx, tx, o, accepted(o)); err != nil {
+				return effect{}, err
+			}
 		}
 		err = q.FulfilOrder(ctx, db.FulfilOrderParams{TenantID: c.TenantID, ID: orderID, Status: status, Now: now})
 		if err != nil {
-			return fmt.Errorf("fulfil order: %w", err)
+			return effect{}, fmt.Errorf("fulfil order: %w", err)
 		}
-		return audit.Write(ctx, q, now, audit.Entry{
+		return done, audit.Write(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: c.TenantID, Action: "order.fulfil", Entity: "order", EntityID: orderID,
 			Before: map[string]any{"status": o.Status}, After: map[string]any{"status": status},
 		})
@@ -83,6 +88,11 @@ func (s *Service) FulfilOrder(ctx context.Context, c account.Caller, orderID str
 		return View{}, err
 	}
 	return s.GetOrder(ctx, c, orderID)
+}
+
+// accepted returns the payment of an order in REVIEW.
+func accepted(o db.Order) payment {
+	return payment{sessionID: *o.CheckoutSessionID, intentID: o.PaymentIntentID, cents: o.PaidCents, currency: o.PaidCurrency}
 }
 
 // withDetails joins orders of a tenant with what belongs to them, by one query each

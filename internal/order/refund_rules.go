@@ -28,15 +28,16 @@ const (
 // or all that is left. PENDING refunds count as given. One that repeats a PENDING
 // refund is a conflict.
 func refundable(o db.Order, refunds []db.Refund, n NewRefund) (int64, error) {
+	left, _ := charged(o)
 	switch {
-	case o.PaidAt == nil:
+	case o.PaidAt == nil && o.PaidCents == nil:
 		return 0, problem.Conflicting("the order isn't paid")
-	case o.TotalCents == 0:
+	case left == 0:
 		return 0, problem.Conflicting("the order cost nothing")
 	case o.ProcessorAccountID == nil || o.PaymentIntentID == nil:
 		return 0, problem.Conflicting("the payment processor took no payment for the order")
 	}
-	left, pending := o.TotalCents, ""
+	pending := ""
 	for _, r := range slices.Backward(refunds) { // newest first
 		if r.Status == refundPending && repeats(r, n) {
 			return 0, problem.Conflicting("the refund %s of %d cents is PENDING and will be made as soon as it can be; "+
@@ -167,12 +168,16 @@ func given(refunds []db.Refund) (cents int64) {
 	return cents
 }
 
-// refunded is a paid order of which so much is given back in all.
+// refunded returns a paid order after refunds of cents in all. An order in REVIEW
+// stays there until all of its payment is refunded.
 func refunded(o db.Order, cents int64) db.Order {
-	o.RefundedCents = min(max(cents, 0), o.TotalCents)
+	paid, _ := charged(o)
+	o.RefundedCents = min(max(cents, 0), paid)
 	switch {
-	case o.RefundedCents == o.TotalCents:
+	case o.RefundedCents == paid:
 		o.Status = Refunded
+	case o.PaidAt == nil:
+		o.Status = Review
 	case o.RefundedCents > 0:
 		o.Status = PartiallyRefunded
 	case o.FulfilledAt != nil:

@@ -16,6 +16,8 @@ import (
 func TestRefundable(t *testing.T) {
 	t.Parallel()
 	paid := db.Order{TotalCents: 1000, PaidAt: new(time.Now()), ProcessorAccountID: new("acct_1"), PaymentIntentID: new("pi_1")}
+	review := paid
+	review.PaidAt, review.PaidCents, review.PaidCurrency = nil, new(int64(600)), new("USD")
 	given := []db.Refund{
 		{ID: "ref_1", Status: refundSucceeded, AmountCents: 300},
 		{ID: "ref_2", Status: refundPending, AmountCents: 200, IdempotencyKey: new("key-2")},
@@ -45,6 +47,8 @@ func TestRefundable(t *testing.T) {
 		"the same again":                {paid, given, new(int64(200)), "key-3", 200, "", ""},
 		"the same as one that is given": {paid, given, new(int64(300)), "", 300, "", ""},
 		"the same as one that failed":   {paid, given[2:], new(int64(900)), "", 900, "", ""},
+		"under review":                  {review, nil, nil, "", 600, "", ""},
+		"under review, too much":        {review, nil, new(int64(601)), "", 0, "refund_too_large", "only 600 cents"},
 		"not paid":                      {db.Order{TotalCents: 1000}, nil, nil, "", 0, "conflict", ""},
 		"free":                          {db.Order{PaidAt: paid.PaidAt}, nil, nil, "", 0, "conflict", ""},
 		"no payment":                    {db.Order{TotalCents: 1000, PaidAt: paid.PaidAt}, nil, nil, "", 0, "conflict", ""},
@@ -88,7 +92,8 @@ func TestListsOfRefundsMayComeInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lists := history(t)
 		now := lists[len(lists)-1]
-		o, rows, told := db.Order{TotalCents: 400, Status: Paid}, []db.Refund(nil), map[string]int{}
+		paid := db.Order{TotalCents: 400, PaidAt: new(time.Now()), Status: Paid}
+		o, rows, told := paid, []db.Refund(nil), map[string]int{}
 		for _, list := range append(rapid.Permutation(lists).Draw(t, "order"), now) {
 			for _, st := range steps(rows, list) {
 				told[st.refund.ID+st.status]++
@@ -111,7 +116,7 @@ func TestListsOfRefundsMayComeInAnyOrder(t *testing.T) {
 			require.LessOrEqual(t, told[r.ID+refundFailed], 1)
 		}
 		require.Equal(t, want, o.RefundedCents)
-		require.Equal(t, refunded(db.Order{TotalCents: 400}, want).Status, o.Status)
+		require.Equal(t, refunded(paid, want).Status, o.Status)
 	})
 }
 
@@ -176,9 +181,13 @@ func TestWhatAnOrderIsAfterARefund(t *testing.T) {
 		{1000, -1, &handedOver, PartiallyRefunded, 999},
 		{1000, 1, nil, Refunded, 1000},
 	} {
-		got := refunded(db.Order{TotalCents: 1000, RefundedCents: c.before, FulfilledAt: c.fulfilled}, c.before+c.cents)
+		got := refunded(db.Order{TotalCents: 1000, PaidAt: &handedOver, RefundedCents: c.before, FulfilledAt: c.fulfilled}, c.before+c.cents)
 		require.Equal(t, c.status, got.Status)
 		require.Equal(t, c.after, got.RefundedCents)
+	}
+	review := db.Order{TotalCents: 1000, PaidCents: new(int64(600)), PaidCurrency: new("EUR"), Status: Review}
+	for cents, status := range map[int64]string{0: Review, 599: Review, 600: Refunded, 1000: Refunded} {
+		require.Equal(t, status, refunded(review, cents).Status, cents)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,23 +16,6 @@ import (
 	"showfloor/internal/problem"
 	"showfloor/internal/processor"
 )
-
-// refundedData is the data of purchase.refunded.
-type refundedData struct {
-	OrderID                  string  `json:"orderId"`
-	RefundID                 string  `json:"refundId"`
-	ProcessorPaymentIntentID string  `json:"processorPaymentIntentId"`
-	ProcessorRefundID        string  `json:"processorRefundId"`
-	CustomerEmail            string  `json:"customerEmail"`
-	CustomerExternalID       string  `json:"customerExternalId"`
-	StreamID                 string  `json:"streamId"`
-	AmountCents              int64   `json:"amountCents"`
-	RefundedCents            int64   `json:"refundedCents"`
-	TotalCents               int64   `json:"totalCents"`
-	Currency                 string  `json:"currency"`
-	Status                   string  `json:"status"`
-	Reason                   *string `json:"reason"`
-}
 
 // ApplyRefunds brings an order in line with its payment's refunds, for which the
 // processor is asked: so reports about them may come in any order and any number.
@@ -148,49 +130,5 @@ func failureReason(st step) *string {
 		return new("unknown")
 	default:
 		return &st.reason
-	}
-}
-
-func refundedOf(o db.Order, r db.Refund) refundedData {
-	d := refundedData{
-		OrderID: o.ID, RefundID: r.ID, CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID,
-		AmountCents: r.AmountCents, RefundedCents: o.RefundedCents, TotalCents: o.TotalCents,
-		Currency: strings.ToLower(o.Currency), Status: o.Status, Reason: r.Reason,
-	}
-	if r.ProcessorRefundID != nil {
-		d.ProcessorRefundID = *r.ProcessorRefundID
-	}
-	if o.PaymentIntentID != nil {
-		d.ProcessorPaymentIntentID = *o.PaymentIntentID
-	}
-	if o.CustomerEmail != nil {
-		d.CustomerEmail = *o.CustomerEmail
-	}
-	return d
-}
-
-// refundFailedData is the data of purchase.refund_failed.
-type refundFailedData struct {
-	OrderID                  string  `json:"orderId"`
-	RefundID                 string  `json:"refundId"`
-	ProcessorPaymentIntentID string  `json:"processorPaymentIntentId"`
-	ProcessorRefundID        *string `json:"processorRefundId"`
-	CustomerExternalID       string  `json:"customerExternalId"`
-	StreamID                 string  `json:"streamId"`
-	AmountCents              int64   `json:"amountCents"`
-	RefundedCents            int64   `json:"refundedCents"`
-	TotalCents               int64   `json:"totalCents"`
-	Currency                 string  `json:"currency"`
-	Status                   string  `json:"status"`
-	Reason                   *string `json:"reason"`
-	FailureReason            string  `json:"failureReason"`
-}
-
-func refundFailedOf(o db.Order, r db.Refund) refundFailedData {
-	given := refundedOf(o, r)
-	return refundFailedData{
-		OrderID: o.ID, RefundID: r.ID, ProcessorPaymentIntentID: given.ProcessorPaymentIntentID, ProcessorRefundID: r.ProcessorRefundID,
-		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, AmountCents: r.AmountCents, RefundedCents: o.RefundedCents,
-		TotalCents: given.TotalCents, Currency: given.Currency, Status: o.Status, Reason: r.Reason, FailureReason: *r.FailureReason,
 	}
 }

@@ -14,6 +14,7 @@ import (
 // The states of an order.
 const (
 	Pending           = "PENDING"
+	Review            = "REVIEW"
 	Paid              = "PAID"
 	Fulfilled         = "FULFILLED"
 	Expired           = "EXPIRED"
@@ -96,27 +97,37 @@ const (
 	// nothing: the order has come to the end that the page tells of, or to another
 	// that the page can't change any more.
 	nothing verdict = iota
-	// stranger: the page isn't the order's.
-	stranger
+	// unrelated: the page doesn't belong to the order.
+	unrelated
 	// waits: the page is open, or its payment takes days.
 	waits
 	// expires: nobody can pay there any more, and nobody has.
 	expires
-	// pays: the money is there.
+	// pays: the money is there, and covers the order.
 	pays
+	// mispays: the payment is below the order's total, or in another currency.
+	mispays
 )
 
-// judge holds a page against the order that it names, or that names it. Any seller
-// can make pages that name our orders, on their own account.
+// judge compares a payment page with an order and returns what the page means for
+// it. A page belongs to the order by account and id. If the order has no page id yet,
+// the page must name the order in its metadata, and an unpaid page must ask for the
+// order's total too: a seller can make pages with any metadata on their own account,
+// and an open one would hold the units. The amount of an unpaid page is not judged
+// otherwise, because the buyer can still switch its currency.
 func judge(o db.Order, accountID string, p processor.Session) verdict {
+	noted := o.CheckoutSessionID != nil
 	switch {
 	case o.ProcessorAccountID == nil || *o.ProcessorAccountID != accountID,
-		o.CheckoutSessionID != nil && *o.CheckoutSessionID != p.ID,
-		o.CheckoutSessionID == nil && p.OrderID != o.ID,
-		p.TotalCents != o.TotalCents || !strings.EqualFold(p.Currency, o.Currency):
-		return stranger
+		noted && *o.CheckoutSessionID != p.ID,
+		!noted && p.OrderID != o.ID,
+		!noted && !p.Paid && !(p.TotalCents == o.TotalCents && sameCurrency(o, p)):
+		return unrelated
 	case p.Paid && (o.Status == Pending || o.Status == Expired):
-		return pays
+		if p.TotalCents >= o.TotalCents && sameCurrency(o, p) {
+			return pays
+		}
+		return mispays
 	case o.Status != Pending || p.Paid:
 		return nothing
 	case p.Status == processor.Expired || p.Failed:
@@ -124,6 +135,29 @@ func judge(o db.Order, accountID string, p processor.Session) verdict {
 	default:
 		return waits
 	}
+}
+
+func sameCurrency(o db.Order, p processor.Session) bool {
+	return strings.EqualFold(p.Currency, o.Currency)
+}
+
+// mismatch returns the paid amount and currency (upper case) of a page, for the
+// order's columns paid_cents and paid_currency. Both are nil if they equal the
+// order's total and currency.
+func mismatch(o db.Order, p processor.Session) (cents *int64, currency *string) {
+	if p.TotalCents == o.TotalCents && sameCurrency(o, p) {
+		return nil, nil
+	}
+	return &p.TotalCents, new(strings.ToUpper(p.Currency))
+}
+
+// charged returns the amount that the buyer of a paid order was charged, and its
+// currency in upper case.
+func charged(o db.Order) (cents int64, currency string) {
+	if o.PaidCents != nil {
+		return *o.PaidCents, *o.PaidCurrency
+	}
+	return o.TotalCents, o.Currency
 }
 
 // noPageAt is from when on an order has no page if the processor knows of none. A
@@ -148,9 +182,16 @@ func nextCheck(now, expiresAt time.Time, checks int32) time.Time {
 	return next
 }
 
-// fulfilled is the status of an order after it was handed over.
+// fulfilled returns the status of an order after fulfilment, or a conflict if the
+// order can't be fulfilled. An order in REVIEW must not have been refunded in part:
+// the seller accepts the paid amount as a whole.
 func fulfilled(o db.Order) (status string, err error) {
 	switch o.Status {
+	case Review:
+		if o.RefundedCents > 0 {
+			return "", problem.Conflicting("the order is in REVIEW and was refunded in part; refund the rest")
+		}
+		return Fulfilled, nil
 	case Paid, Fulfilled:
 		return Fulfilled, nil
 	case PartiallyRefunded:

@@ -77,6 +77,7 @@ func TestJudge(t *testing.T) {
 	pageless.CheckoutSessionID = nil
 	winner.ProcessorAccountID, winner.CheckoutSessionID = nil, nil
 	in := func(status string) db.Order { o := order; o.Status = status; return o }
+	cheap := func(p processor.Session) processor.Session { p.TotalCents = 499; return p }
 
 	for name, c := range map[string]struct {
 		o       db.Order
@@ -98,13 +99,21 @@ func TestJudge(t *testing.T) {
 		"expired after it was paid":    {in(Paid), mine, gone, nothing},
 		"handed over":                  {in(Fulfilled), mine, paid, nothing},
 		"given back":                   {in(Refunded), mine, paid, nothing},
-		"another account":              {order, "acct_2", paid, stranger},
-		"another account without page": {pageless, "acct_2", paid, stranger},
-		"no account yet":               {winner, mine, paid, stranger},
-		"another page":                 {order, mine, with(paid, func(p *processor.Session) { p.ID = "cs_2" }), stranger},
-		"another order":                {pageless, mine, with(paid, func(p *processor.Session) { p.OrderID = "ord_2" }), stranger},
-		"another total":                {order, mine, with(paid, func(p *processor.Session) { p.TotalCents = 499 }), stranger},
-		"another currency":             {order, mine, with(paid, func(p *processor.Session) { p.Currency = "eur" }), stranger},
+		"another account":              {order, "acct_2", paid, unrelated},
+		"another account without page": {pageless, "acct_2", paid, unrelated},
+		"no account yet":               {winner, mine, paid, unrelated},
+		"another page":                 {order, mine, with(paid, func(p *processor.Session) { p.ID = "cs_2" }), unrelated},
+		"another order":                {pageless, mine, with(paid, func(p *processor.Session) { p.OrderID = "ord_2" }), unrelated},
+		"paid too little":              {order, mine, cheap(paid), mispays},
+		"paid too much":                {order, mine, with(paid, func(p *processor.Session) { p.TotalCents = 501 }), pays},
+		"paid in another currency":     {order, mine, with(paid, func(p *processor.Session) { p.Currency, p.TotalCents = "jpy", 75_000 }), mispays},
+		"too little, no page noted":    {pageless, mine, cheap(paid), mispays},
+		"too little, after it expired": {in(Expired), mine, cheap(paid), mispays},
+		"too little, again":            {in(Review), mine, cheap(paid), nothing},
+		"too little, accepted":         {in(Fulfilled), mine, cheap(paid), nothing},
+		"shows another amount":         {order, mine, cheap(open), waits},
+		"closed with another amount":   {order, mine, cheap(gone), expires},
+		"open, a page of the seller's": {pageless, mine, cheap(open), unrelated},
 	} {
 		require.Equal(t, c.want, judge(c.o, c.account, c.p), name)
 	}
@@ -124,7 +133,11 @@ func TestNextCheck(t *testing.T) {
 
 func TestFulfilled(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[string]string{Paid: Fulfilled, Fulfilled: Fulfilled, PartiallyRefunded: PartiallyRefunded} {
+	_, err := fulfilled(db.Order{Status: Review, RefundedCents: 1})
+	require.True(t, problem.Is(err, "conflict"))
+	for status, want := range map[string]string{
+		Review: Fulfilled, Paid: Fulfilled, Fulfilled: Fulfilled, PartiallyRefunded: PartiallyRefunded,
+	} {
 		got, err := fulfilled(db.Order{Status: status})
 		require.NoError(t, err, status)
 		require.Equal(t, want, got)

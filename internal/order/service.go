@@ -31,8 +31,8 @@ type Config struct {
 	Realtime realtime.Publisher
 	// PublicURL is this server as buyers see it, without a slash at the end.
 	PublicURL string
-	// Observe hears of each order that is made, paid or expired, for metrics; nil
-	// for nobody.
+	// Observe is called with each new status of an order, and with "UNMATCHED" for a
+	// payment that belongs to no order, for metrics. It may be nil.
 	Observe func(status string)
 	Log     *slog.Logger
 	// Now is the clock, time.Now by default.

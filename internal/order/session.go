@@ -4,26 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
+	"showfloor/internal/audit"
 	"showfloor/internal/catalog"
 	"showfloor/internal/event"
 	"showfloor/internal/postgres"
 	"showfloor/internal/processor"
 )
 
-// ApplySession does to an order what a payment page says: PAID, once however
-// often and in whatever order reports come, EXPIRED, or nothing. accountID is
-// whose account the report came from; what doesn't belong to the order that it
-// names is ignored.
+// ApplySession brings an order in line with its payment page: PAID, REVIEW if the
+// payment is below the total or in another currency, EXPIRED, or unchanged. accountID
+// is the seller's account that sent the report. Reports may be repeated and may come
+// in any order. A page that doesn't belong to the order that it names is logged.
 func (s *Service) ApplySession(ctx context.Context, accountID string, p processor.Session) error {
 	found, err := db.New(s.config.Pool).FindOrderOfSession(ctx, db.FindOrderOfSessionParams{SessionID: &p.ID, OrderID: p.OrderID})
 	if errors.Is(err, pgx.ErrNoRows) {
-		s.config.Log.Warn("a payment page belongs to no order", "account", accountID, "session", p.ID, "order", p.OrderID, "paid", p.Paid)
+		s.logUnrelated(accountID, p)
 		return nil
 	}
 	if err != nil {
@@ -31,12 +33,13 @@ func (s *Service) ApplySession(ctx context.Context, accountID string, p processo
 	}
 	return s.change(ctx, found.TenantID, found.ID, found.AuctionID, func(ctx context.Context, tx pgx.Tx, o db.Order) (effect, error) {
 		switch judge(o, accountID, p) {
-		case stranger:
-			s.config.Log.Warn("a payment page isn't its order's", "account", accountID, "session", p.ID, "order", o.ID, "paid", p.Paid,
-				"cents", p.TotalCents, "currency", p.Currency)
+		case unrelated:
+			s.logUnrelated(accountID, p)
 			return effect{}, nil
 		case pays:
-			return s.pay(ctx, tx, o, p)
+			return s.pay(ctx, tx, o, paymentOf(o, p))
+		case mispays:
+			return s.review(ctx, tx, o, paymentOf(o, p))
 		case expires:
 			return s.giveBack(ctx, tx, o, &p.ID)
 		case waits:
@@ -47,15 +50,61 @@ func (s *Service) ApplySession(ctx context.Context, accountID string, p processo
 	})
 }
 
-// effect is what who watches hears of a change: the order's new status, empty when
-// it stays, and what is free now.
+// unmatched is the status given to Config.Observe for a paid page that names an order
+// and doesn't belong to it.
+const unmatched = "UNMATCHED"
+
+// logUnrelated logs a page that names an order and doesn't belong to it, and counts
+// it if it was paid. Pages that name no order are the seller's own.
+func (s *Service) logUnrelated(accountID string, p processor.Session) {
+	if p.OrderID == "" {
+		return
+	}
+	level := slog.LevelWarn
+	if p.Paid {
+		level = slog.LevelError
+		s.observe(unmatched)
+	}
+	s.config.Log.Log(context.Background(), level, "a payment page isn't its order's", "account", accountID, "session", p.ID,
+		"order", p.OrderID, "paid", p.Paid, "cents", p.TotalCents, "currency", p.Currency)
+}
+
+// payment is the processor's charge for an order.
+type payment struct {
+	sessionID string
+	// intentID is nil if the total was 0.
+	intentID *string
+	// email is the address that the buyer typed; it may be empty.
+	email string
+	// cents and currency (upper case) are nil if they equal the order's.
+	cents    *int64
+	currency *string
+}
+
+func paymentOf(o db.Order, p processor.Session) payment {
+	paid := payment{sessionID: p.ID, intentID: optional(p.PaymentIntentID), email: p.CustomerEmail}
+	paid.cents, paid.currency = mismatch(o, p)
+	return paid
+}
+
+// of returns the order with the payment's fields set.
+func (p payment) of(o db.Order) db.Order {
+	o.PaymentIntentID, o.PaidCents, o.PaidCurrency = p.intentID, p.cents, p.currency
+	if o.CustomerEmail == nil {
+		o.CustomerEmail = &p.email
+	}
+	return o
+}
+
+// effect is what is published after an order's change committed: its new status,
+// empty if unchanged, and the free units of its products.
 type effect struct {
 	status string
 	ticks  []catalog.Tick
 }
 
-// change locks an order, its auction first, and changes it in one transaction;
-// after the commit, who watches hears of it.
+// change locks an order, its auction first, calls f in the same transaction, and
+// publishes the effect after the commit.
 func (s *Service) change(
 	ctx context.Context, tenantID, orderID string, auctionID *string, f func(ctx context.Context, tx pgx.Tx, o db.Order) (effect, error),
 ) error {
@@ -84,17 +133,17 @@ func (s *Service) change(
 	return nil
 }
 
-// pay makes a locked order PAID. One that had expired already holds nothing any
-// more: what was paid is sold all the same.
-func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Session) (effect, error) {
+// pay makes a locked order PAID. Only a PENDING order holds its units; one in EXPIRED
+// or REVIEW is sold all the same, and its stock ends at 0.
+func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, paid payment) (effect, error) {
 	q, now, held := db.New(tx), s.config.Now(), o.Status == Pending
 	items, lines, products, err := lockLines(ctx, tx, o)
 	if err != nil {
 		return effect{}, err
 	}
 	err = q.PayOrder(ctx, db.PayOrderParams{
-		TenantID: o.TenantID, ID: o.ID, SessionID: &p.ID,
-		PaymentIntentID: optional(p.PaymentIntentID), CustomerEmail: optional(p.CustomerEmail), Now: now,
+		TenantID: o.TenantID, ID: o.ID, SessionID: &paid.sessionID, PaymentIntentID: paid.intentID,
+		PaidCents: paid.cents, PaidCurrency: paid.currency, CustomerEmail: optional(paid.email), Now: now,
 	})
 	if err != nil {
 		return effect{}, fmt.Errorf("mark order %s as paid: %w", o.ID, err)
@@ -112,11 +161,8 @@ func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Se
 			return effect{}, fmt.Errorf("settle the auction of order %s: %w", o.ID, err)
 		}
 	}
-	if o.CustomerEmail == nil {
-		o.CustomerEmail = &p.CustomerEmail
-	}
 	err = s.config.Events.Emit(ctx, tx, event.Event{
-		TenantID: o.TenantID, Name: event.PurchaseCompleted, Subject: o.ID, Data: purchase(o, p.PaymentIntentID, items),
+		TenantID: o.TenantID, Name: event.PurchaseCompleted, Subject: o.ID, Data: purchase(paid.of(o), items),
 	})
 	if err != nil {
 		return effect{}, err
@@ -132,9 +178,44 @@ func (s *Service) pay(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Se
 	})}, nil
 }
 
+// review puts a locked order into REVIEW, because the payment is below the total or in
+// another currency. It is not PAID: sellers ship PAID orders. It is not PENDING: its
+// units would be held until the seller decides, which may be never.
+func (s *Service) review(ctx context.Context, tx pgx.Tx, o db.Order, paid payment) (effect, error) {
+	q, now := db.New(tx), s.config.Now()
+	var ticks []catalog.Tick
+	if o.Status == Pending {
+		released, err := s.release(ctx, tx, o)
+		if err != nil {
+			return effect{}, err
+		}
+		ticks = released
+	}
+	err := q.ReviewOrder(ctx, db.ReviewOrderParams{
+		TenantID: o.TenantID, ID: o.ID, SessionID: &paid.sessionID, PaymentIntentID: paid.intentID,
+		PaidCents: paid.cents, PaidCurrency: paid.currency, CustomerEmail: optional(paid.email), Now: now,
+	})
+	if err != nil {
+		return effect{}, fmt.Errorf("put order %s under review: %w", o.ID, err)
+	}
+	s.config.Log.Error("an order was paid with too little or in another currency", "tenant", o.TenantID, "order", o.ID, "session", paid.sessionID,
+		"cents", o.TotalCents, "currency", o.Currency, "paidCents", *paid.cents, "paidCurrency", *paid.currency)
+	err = audit.Write(ctx, q, now, audit.Entry{
+		Actor: audit.System("processor"), TenantID: o.TenantID, Action: "order.review", Entity: "order", EntityID: o.ID,
+		Before: map[string]any{"status": o.Status, "totalCents": o.TotalCents, "currency": strings.ToLower(o.Currency)},
+		After:  map[string]any{"status": Review, "paidTotalCents": *paid.cents, "paidCurrency": strings.ToLower(*paid.currency)},
+	})
+	if err != nil {
+		return effect{}, err
+	}
+	return effect{Review, ticks}, s.config.Events.Emit(ctx, tx, event.Event{
+		TenantID: o.TenantID, Name: event.PurchaseMismatched, Subject: o.ID, Data: mismatchedOf(paid.of(o)),
+	})
+}
+
 // giveBack makes a locked PENDING order EXPIRED and releases all that it holds.
 func (s *Service) giveBack(ctx context.Context, tx pgx.Tx, o db.Order, sessionID *string) (effect, error) {
-	_, lines, products, err := lockLines(ctx, tx, o)
+	released, err := s.release(ctx, tx, o)
 	if err != nil {
 		return effect{}, err
 	}
@@ -142,15 +223,25 @@ func (s *Service) giveBack(ctx context.Context, tx pgx.Tx, o db.Order, sessionID
 	if err != nil {
 		return effect{}, fmt.Errorf("expire order %s: %w", o.ID, err)
 	}
+	return effect{Expired, released}, nil
+}
+
+// release gives back the units and the discount use that a locked PENDING order
+// holds, and returns the free units afterwards.
+func (s *Service) release(ctx context.Context, tx pgx.Tx, o db.Order) ([]catalog.Tick, error) {
+	_, lines, products, err := lockLines(ctx, tx, o)
+	if err != nil {
+		return nil, err
+	}
 	if err := catalog.Release(ctx, tx, o.TenantID, lines); err != nil {
-		return effect{}, err
+		return nil, err
 	}
 	if o.DiscountID != nil {
 		if err := s.config.Discounts.Release(ctx, tx, o.TenantID, *o.DiscountID); err != nil {
-			return effect{}, err
+			return nil, err
 		}
 	}
-	return effect{Expired, ticks(lines, products, func(n int64) change { return change{held: -n} })}, nil
+	return ticks(lines, products, func(n int64) change { return change{held: -n} }), nil
 }
 
 // await notes what a page says that isn't closed, or whose payment takes days, and
@@ -213,42 +304,4 @@ func (s *Service) cachePrices(ctx context.Context, tx pgx.Tx, o db.Order, produc
 		return fmt.Errorf("enqueue the prices of order %s: %w", o.ID, err)
 	}
 	return nil
-}
-
-// purchaseData is the data of purchase.completed.
-type purchaseData struct {
-	OrderID                  string          `json:"orderId"`
-	ProcessorPaymentIntentID *string         `json:"processorPaymentIntentId"`
-	CustomerEmail            string          `json:"customerEmail"`
-	CustomerExternalID       string          `json:"customerExternalId"`
-	StreamID                 string          `json:"streamId"`
-	TotalCents               int64           `json:"totalCents"`
-	Currency                 string          `json:"currency"`
-	Items                    []purchasedItem `json:"items"`
-}
-
-type purchasedItem struct {
-	ProductID  string `json:"productId"`
-	Name       string `json:"name"`
-	Quantity   int32  `json:"quantity"`
-	PriceCents int64  `json:"priceCents"`
-}
-
-func purchase(o db.Order, paymentIntentID string, items []db.OrderItem) purchaseData {
-	d := purchaseData{
-		OrderID: o.ID, ProcessorPaymentIntentID: optional(paymentIntentID), CustomerEmail: *o.CustomerEmail,
-		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, TotalCents: o.TotalCents, Currency: strings.ToLower(o.Currency),
-		Items: make([]purchasedItem, len(items)),
-	}
-	for i, item := range items {
-		d.Items[i] = purchasedItem{item.ProductID, item.Name, item.Quantity, item.PriceCents}
-	}
-	return d
-}
-
-func optional(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -92,6 +92,20 @@ func (s *Server) Settle(sessionID string, ok bool) (Session, error) {
 	return s.onSession(sessionID, func(c *change, x Session) (Session, error) { return c.settle(x, ok) })
 }
 
+// Reprice changes the total and currency of an open page, as features of the
+// processor do that sellers switch on, such as prices in the buyer's currency.
+func (s *Server) Reprice(sessionID string, cents int64, currency string) error {
+	_, err := s.onSession(sessionID, func(c *change, x Session) (Session, error) {
+		if x.Status != StatusOpen {
+			return x, refuse("", "", "This page is %s.", x.Status)
+		}
+		x.SubtotalCents, x.DiscountCents, x.Currency = cents, 0, currency
+		c.put(record{Session: &x})
+		return x, nil
+	})
+	return err
+}
+
 // Expire closes an open page, as its time does.
 func (s *Server) Expire(sessionID string) (Session, error) {
 	return s.onSession(sessionID, func(c *change, x Session) (Session, error) {
