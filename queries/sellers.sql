@@ -17,11 +17,20 @@ SELECT tenant_id FROM sellers WHERE processor_account_id = @processor_account_id
 UPDATE sellers SET processor_account_id = @processor_account_id::text, updated_at = @now
 WHERE tenant_id = @tenant_id AND processor_account_id IS NULL;
 
--- name: SetSellerState :execrows
--- Keeps what an account was like when the processor was asked, unless a later answer is here already.
-UPDATE sellers SET details_submitted = coalesce(sqlc.narg('details_submitted')::boolean, details_submitted), checked_at = @asked_at::timestamptz, updated_at = @now
+-- name: AskSeller :one
+-- Numbers a question to the processor about an account, unless the last one was asked after @asked_before. A time that is ahead of
+-- the clock was written by a clock that has gone back since, and keeps nobody from asking.
+UPDATE sellers SET asked = asked + 1, asked_at = @now::timestamptz
 WHERE tenant_id = @tenant_id AND processor_account_id = @processor_account_id::text
-  AND (checked_at IS NULL OR checked_at <= @asked_at::timestamptz);
+  AND (asked_at IS NULL OR asked_at <= @asked_before::timestamptz OR asked_at > @now::timestamptz)
+RETURNING asked;
+
+-- name: SetSellerState :execrows
+-- Stores the answer to a question, unless the answer to a later question is stored already. Numbers decide, not times: clocks of
+-- several servers differ, and can go back.
+UPDATE sellers SET details_submitted = coalesce(sqlc.narg('details_submitted')::boolean, details_submitted), answered = @question,
+    checked_at = @now::timestamptz, updated_at = @now::timestamptz
+WHERE tenant_id = @tenant_id AND processor_account_id = @processor_account_id::text AND answered < @question;
 
 -- name: SetChargesEnabled :exec
 -- @sqlc-vet-disable tenant

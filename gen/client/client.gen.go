@@ -2049,8 +2049,8 @@ type ClientInterface interface {
 	//
 	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 	// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
-	// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-	// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
+	// at most 10 seconds old while charges aren't enabled, at most 5 minutes old otherwise. It is the last known state while the
+	// processor can't be reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 	GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7446,8 +7446,8 @@ func (c *Client) CreateOnboardingLink(ctx context.Context, body CreateOnboarding
 //
 // The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 // become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
-// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
+// at most 10 seconds old while charges aren't enabled, at most 5 minutes old otherwise. It is the last known state while the
+// processor can't be reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Corresponds with GET /v1/me/commerce/connect/status (the `GetConnectStatus` operationId).
 func (c *Client) GetConnectStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -23844,8 +23844,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 	// become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
-	// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-	// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
+	// at most 10 seconds old while charges aren't enabled, at most 5 minutes old otherwise. It is the last known state while the
+	// processor can't be reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -40634,8 +40634,8 @@ func (c *ClientWithResponses) CreateOnboardingLinkWithResponse(ctx context.Conte
 //
 // The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
 // become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
-// as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-// reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
+// at most 10 seconds old while charges aren't enabled, at most 5 minutes old otherwise. It is the last known state while the
+// processor can't be reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
 // Returns a wrapper object for the known response body format(s).
 //

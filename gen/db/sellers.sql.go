@@ -10,6 +10,34 @@ import (
 	"time"
 )
 
+const AskSeller = `-- name: AskSeller :one
+UPDATE sellers SET asked = asked + 1, asked_at = $1::timestamptz
+WHERE tenant_id = $2 AND processor_account_id = $3::text
+  AND (asked_at IS NULL OR asked_at <= $4::timestamptz OR asked_at > $1::timestamptz)
+RETURNING asked
+`
+
+type AskSellerParams struct {
+	Now                time.Time
+	TenantID           string
+	ProcessorAccountID string
+	AskedBefore        time.Time
+}
+
+// Numbers a question to the processor about an account, unless the last one was asked after @asked_before. A time that is ahead of
+// the clock was written by a clock that has gone back since, and keeps nobody from asking.
+func (q *Queries) AskSeller(ctx context.Context, arg AskSellerParams) (int64, error) {
+	row := q.db.QueryRow(ctx, AskSeller,
+		arg.Now,
+		arg.TenantID,
+		arg.ProcessorAccountID,
+		arg.AskedBefore,
+	)
+	var asked int64
+	err := row.Scan(&asked)
+	return asked, err
+}
+
 const EnsureSeller = `-- name: EnsureSeller :exec
 INSERT INTO sellers (tenant_id, created_at, updated_at) VALUES ($1, $2, $2) ON CONFLICT (tenant_id) DO NOTHING
 `
@@ -107,24 +135,25 @@ func (q *Queries) SetSellerAccount(ctx context.Context, arg SetSellerAccountPara
 }
 
 const SetSellerState = `-- name: SetSellerState :execrows
-UPDATE sellers SET details_submitted = coalesce($1::boolean, details_submitted), checked_at = $2::timestamptz, updated_at = $3
-WHERE tenant_id = $4 AND processor_account_id = $5::text
-  AND (checked_at IS NULL OR checked_at <= $2::timestamptz)
+UPDATE sellers SET details_submitted = coalesce($1::boolean, details_submitted), answered = $2,
+    checked_at = $3::timestamptz, updated_at = $3::timestamptz
+WHERE tenant_id = $4 AND processor_account_id = $5::text AND answered < $2
 `
 
 type SetSellerStateParams struct {
 	DetailsSubmitted   *bool
-	AskedAt            time.Time
+	Question           int64
 	Now                time.Time
 	TenantID           string
 	ProcessorAccountID string
 }
 
-// Keeps what an account was like when the processor was asked, unless a later answer is here already.
+// Stores the answer to a question, unless the answer to a later question is stored already. Numbers decide, not times: clocks of
+// several servers differ, and can go back.
 func (q *Queries) SetSellerState(ctx context.Context, arg SetSellerStateParams) (int64, error) {
 	result, err := q.db.Exec(ctx, SetSellerState,
 		arg.DetailsSubmitted,
-		arg.AskedAt,
+		arg.Question,
 		arg.Now,
 		arg.TenantID,
 		arg.ProcessorAccountID,

@@ -2984,8 +2984,8 @@ export interface paths {
          * Get the seller's onboarding status
          * @description The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
          *     become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
-         *     as of now while charges aren't enabled, else at most 5 minutes old; the last known one while the processor can't be
-         *     reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
+         *     at most 10 seconds old while charges aren't enabled, at most 5 minutes old otherwise. It is the last known state while the
+         *     processor can't be reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
          */
         get: operations["getConnectStatus"];
         put?: never;

@@ -14,20 +14,29 @@ const (
 	// keyLife is how long after the first request for an account a repetition is
 	// safe by its idempotency key alone: the processor forgets keys after 24 hours.
 	keyLife = 20 * time.Hour
-	// freshFor is how long the processor's word that a seller may take charges is
-	// believed without asking again.
+	// freshFor is how long the stored state of a seller who may take charges is
+	// answered without asking the processor.
 	freshFor = 5 * time.Minute
+	// askPause is the shortest time between two questions to the processor about one
+	// account that requests cause. Between them the stored state is answered.
+	askPause = 10 * time.Second
 )
 
 // keyHasLapsed tells whether the account may have been made under an idempotency
 // key that the processor no longer knows.
 func keyHasLapsed(s db.Seller, now time.Time) bool { return now.Sub(s.CreatedAt) > keyLife }
 
-// due tells whether the processor is to be asked about an account. Who may take
-// charges is asked about now and then, in case a report was lost; who may not is
-// asked about each time, since somebody is waiting for it.
+// due reports whether a request for the status asks the processor: at most every
+// askPause, and while the seller may take charges only after freshFor, in case a
+// report was lost.
 func due(s db.Seller, chargesEnabled bool, now time.Time) bool {
-	return s.ProcessorAccountID != nil && (!chargesEnabled || s.CheckedAt == nil || now.Sub(*s.CheckedAt) > freshFor)
+	return s.ProcessorAccountID != nil && past(s.AskedAt, askPause, now) && (!chargesEnabled || past(s.CheckedAt, freshFor, now))
+}
+
+// past reports whether at is longer ago than d, which is true for nil, and for a
+// time that is ahead of now: it was written by a clock that has gone back since.
+func past(at *time.Time, d time.Duration, now time.Time) bool {
+	return at == nil || at.After(now) || now.Sub(*at) > d
 }
 
 // gone tells whether the processor says that the account isn't there, or not

@@ -44,11 +44,14 @@ func TestWhenTheProcessorIsAsked(t *testing.T) {
 		enabled bool
 		want    bool
 	}{
-		"no account":         {db.Seller{}, false, false},
-		"never asked":        {db.Seller{ProcessorAccountID: &account}, true, true},
-		"not enabled":        {db.Seller{ProcessorAccountID: &account, CheckedAt: at(0)}, false, true},
-		"enabled, fresh":     {db.Seller{ProcessorAccountID: &account, CheckedAt: at(freshFor)}, true, false},
-		"enabled, not fresh": {db.Seller{ProcessorAccountID: &account, CheckedAt: at(freshFor + 1)}, true, true},
+		"no account":          {db.Seller{}, false, false},
+		"never asked":         {db.Seller{ProcessorAccountID: &account}, true, true},
+		"not enabled":         {db.Seller{ProcessorAccountID: &account, AskedAt: at(askPause + 1), CheckedAt: at(0)}, false, true},
+		"not enabled, asked":  {db.Seller{ProcessorAccountID: &account, AskedAt: at(askPause), CheckedAt: at(time.Hour)}, false, false},
+		"enabled, fresh":      {db.Seller{ProcessorAccountID: &account, AskedAt: at(askPause + 1), CheckedAt: at(freshFor)}, true, false},
+		"enabled, not fresh":  {db.Seller{ProcessorAccountID: &account, AskedAt: at(askPause + 1), CheckedAt: at(freshFor + 1)}, true, true},
+		"asked in vain":       {db.Seller{ProcessorAccountID: &account, AskedAt: at(askPause), CheckedAt: at(freshFor + 1)}, true, false},
+		"the clock was ahead": {db.Seller{ProcessorAccountID: &account, AskedAt: at(-time.Hour), CheckedAt: at(-time.Hour)}, true, true},
 	} {
 		require.Equal(t, c.want, due(c.seller, c.enabled, now), name)
 	}

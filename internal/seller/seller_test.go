@@ -74,6 +74,7 @@ func TestATenantBecomesASeller(t *testing.T) {
 	require.False(t, status(t, owner).Onboarded)
 
 	require.NoError(t, s.Sandbox.Onboard(accountID)) // and its report isn't delivered
+	s.Clock.Advance(11 * time.Second)
 	after := status(t, owner)
 	require.True(t, after.Onboarded && after.ChargesEnabled)
 	link(t, s, owner) // for who changes their data
@@ -109,13 +110,42 @@ func TestALostReportIsMadeUpFor(t *testing.T) {
 	s.Sandbox.Down(true)
 	require.True(t, status(t, owner).ChargesEnabled, "what is stored stands")
 	s.Sandbox.Down(false)
+	s.Clock.Advance(11 * time.Second)
 	got := status(t, owner)
 	require.False(t, got.ChargesEnabled)
 	require.True(t, got.Onboarded)
 	require.Equal(t, []string{"system seller.disable "}, audited(t, s, owner.TenantID))
 
 	require.NoError(t, s.Sandbox.SetCharges(accountID, true))
-	require.True(t, status(t, owner).ChargesEnabled, "who may not is asked about each time")
+	asked = s.Sandbox.Count("GET", "/v1/accounts/")
+	for range 20 {
+		require.False(t, status(t, owner).ChargesEnabled)
+	}
+	require.Equal(t, asked, s.Sandbox.Count("GET", "/v1/accounts/"), "polls within 10 seconds read the stored state")
+	s.Clock.Advance(11 * time.Second)
+	require.True(t, status(t, owner).ChargesEnabled)
+}
+
+// TestAClockThatWentBack: a state that was stored with a time ahead of the clock
+// keeps neither reports nor polls from replacing it.
+func TestAClockThatWentBack(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	accountID := owner.Seller(t)
+	s.Clock.Advance(time.Hour)
+	require.True(t, status(t, owner).ChargesEnabled)
+	s.Clock.Advance(-time.Hour)
+
+	require.NoError(t, s.Sandbox.SetCharges(accountID, false))
+	require.NoError(t, s.Sellers.ApplyAccount(t.Context(), accountID))
+	require.False(t, status(t, owner).ChargesEnabled)
+
+	s.Clock.Advance(time.Hour)
+	require.False(t, status(t, owner).ChargesEnabled)
+	s.Clock.Advance(-time.Hour)
+	require.NoError(t, s.Sandbox.SetCharges(accountID, true))
+	require.True(t, status(t, owner).ChargesEnabled)
 }
 
 func TestLostAnswersMakeNoSecondAccount(t *testing.T) {

@@ -28,10 +28,10 @@ type Status struct {
 	ChargesEnabled bool
 }
 
-// GetConnectStatus is how far the caller's tenant is. It asks the processor when
-// the stored state may be out of date, such as when a report was lost. The stored
-// state stands while the processor can't be reached or knows the account no more,
-// and when the tenant has used up its processor calls.
+// GetConnectStatus returns the onboarding state of the caller's tenant. It asks the
+// processor if due says so. It returns the stored state between such calls, while
+// the processor can't be reached or refuses, and after the tenant has used up its
+// processor calls of the minute.
 func (s *Service) GetConnectStatus(ctx context.Context, c account.Caller) (Status, error) {
 	row, err := s.get(ctx, c.TenantID)
 	if err != nil || !due(row.Seller, row.ChargesEnabled, s.config.Now()) {
@@ -44,7 +44,7 @@ func (s *Service) GetConnectStatus(ctx context.Context, c account.Caller) (Statu
 		if err := s.config.Quotas.TakeProcessorCall(ctx, c.TenantID); err != nil {
 			return nil, err
 		}
-		return nil, s.check(ctx, c.TenantID, accountID)
+		return nil, s.check(ctx, c.TenantID, accountID, s.config.Now().Add(-askPause))
 	})
 	if problem.Is(err, "rate_limited") {
 		return statusOf(row), nil
@@ -69,9 +69,12 @@ func (s *Service) ApplyAccount(ctx context.Context, accountID string) error {
 	if err != nil {
 		return fmt.Errorf("get seller's tenant: %w", err)
 	}
-	asked := s.config.Now()
-	if err = s.check(ctx, tenantID, accountID); gone(err) {
-		return s.store(ctx, state{tenantID: tenantID, accountID: accountID, askedAt: asked, reason: "the account was closed or disconnected"})
+	question, err := s.ask(ctx, tenantID, accountID, s.config.Now())
+	if err != nil {
+		return err
+	}
+	if err = s.answer(ctx, tenantID, accountID, question); gone(err) {
+		return s.store(ctx, state{tenantID: tenantID, accountID: accountID, question: question, reason: "the account was closed or disconnected"})
 	}
 	return err
 }
@@ -91,24 +94,49 @@ func statusOf(row db.GetSellerRow) Status {
 	}
 }
 
-// check asks the processor about an account and stores the answer.
-func (s *Service) check(ctx context.Context, tenantID, accountID string) error {
-	asked := s.config.Now()
+// check asks the processor about an account and stores the answer, unless the
+// processor was asked after askedBefore.
+func (s *Service) check(ctx context.Context, tenantID, accountID string, askedBefore time.Time) error {
+	question, err := s.ask(ctx, tenantID, accountID, askedBefore)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.answer(ctx, tenantID, accountID, question)
+}
+
+// ask returns the number of a new question about an account, or pgx.ErrNoRows if the
+// last one was asked after askedBefore. Numbers order the answers of all servers.
+func (s *Service) ask(ctx context.Context, tenantID, accountID string, askedBefore time.Time) (question int64, err error) {
+	question, err = db.New(s.config.Pool).AskSeller(ctx, db.AskSellerParams{
+		TenantID: tenantID, ProcessorAccountID: accountID, AskedBefore: askedBefore, Now: s.config.Now(),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("number a question about account %s: %w", accountID, err)
+	}
+	return question, nil
+}
+
+// answer gets an account from the processor and stores its state.
+func (s *Service) answer(ctx context.Context, tenantID, accountID string, question int64) error {
 	a, err := s.config.Processor.GetAccount(ctx, accountID)
 	if err != nil {
 		return err
 	}
 	return s.store(ctx, state{
-		tenantID: tenantID, accountID: accountID, askedAt: asked,
+		tenantID: tenantID, accountID: accountID, question: question,
 		detailsSubmitted: &a.DetailsSubmitted, chargesEnabled: a.ChargesEnabled,
 	})
 }
 
-// state is what the processor says of an account.
+// state is the processor's answer about an account.
 type state struct {
 	tenantID, accountID string
-	// askedAt is when it was asked: a later answer counts more.
-	askedAt time.Time
+	// question is its number: the answer to a later question replaces it, not the
+	// other way round.
+	question int64
 	// detailsSubmitted is nil when nothing is known of it.
 	detailsSubmitted *bool
 	chargesEnabled   bool
@@ -126,7 +154,7 @@ func (s *Service) store(ctx context.Context, st state) error {
 			return fmt.Errorf("lock tenant: %w", err)
 		}
 		stored, err := q.SetSellerState(ctx, db.SetSellerStateParams{
-			TenantID: st.tenantID, ProcessorAccountID: st.accountID, DetailsSubmitted: st.detailsSubmitted, AskedAt: st.askedAt, Now: now,
+			TenantID: st.tenantID, ProcessorAccountID: st.accountID, DetailsSubmitted: st.detailsSubmitted, Question: st.question, Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("set seller's state: %w", err)

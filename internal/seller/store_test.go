@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/processor"
 )
 
-// TestALaterAnswerCounts: an answer that was asked for earlier comes too late.
+// TestALaterAnswerCounts: the answer to an earlier question comes too late.
 func TestALaterAnswerCounts(t *testing.T) {
 	t.Parallel()
 	pool, now := dbtest.Shared(t), time.Now()
@@ -24,17 +24,18 @@ func TestALaterAnswerCounts(t *testing.T) {
 	accountID := "acct_" + tenant.ID
 	_, err = db.New(pool).SetSellerAccount(t.Context(), db.SetSellerAccountParams{TenantID: tenant.ID, ProcessorAccountID: accountID, Now: now})
 	require.NoError(t, err)
-	enabled := func(after time.Duration, yes bool) bool {
+	enabled := func(question int64, yes bool) bool {
 		require.NoError(t, s.store(t.Context(), state{
-			tenantID: tenant.ID, accountID: accountID, askedAt: now.Add(after), detailsSubmitted: &yes, chargesEnabled: yes,
+			tenantID: tenant.ID, accountID: accountID, question: question, detailsSubmitted: &yes, chargesEnabled: yes,
 		}))
 		row, err := s.get(t.Context(), tenant.ID)
 		require.NoError(t, err)
 		require.Equal(t, row.ChargesEnabled, row.Seller.DetailsSubmitted)
 		return row.ChargesEnabled
 	}
-	require.True(t, enabled(time.Second, true))
-	require.True(t, enabled(0, false), "too late")
-	require.False(t, enabled(time.Second, false), "at the same time: the last word")
-	require.True(t, enabled(2*time.Second, true))
+	require.True(t, enabled(2, true))
+	require.True(t, enabled(1, false), "too late")
+	require.True(t, enabled(2, false), "the same question again")
+	require.False(t, enabled(3, false))
+	require.True(t, enabled(4, true))
 }
