@@ -2,7 +2,6 @@ package sfu
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -35,17 +34,17 @@ type mediaSection struct {
 	decodable bool
 }
 
-// readDescription reads what a client says, within limits. Candidates are thrown
-// away: the server never looks for a client.
+// readDescription reads an offer or an answer of a client within limits, after filterDescription.
+// Its errors are for the client to read.
 func readDescription(text string, l Limits) (*description, error) {
+	text, err := filterDescription(text, l)
+	if err != nil {
+		return nil, err
+	}
 	d := &description{sdp: &sdp.SessionDescription{}}
 	if err := d.sdp.UnmarshalString(text); err != nil {
 		return nil, errors.New("sdp is not a session description")
 	}
-	if len(d.sdp.MediaDescriptions) > l.Sections {
-		return nil, fmt.Errorf("the description has more than %d media sections", l.Sections)
-	}
-	candidates := 0
 	mids := map[string]bool{}
 	for _, media := range d.sdp.MediaDescriptions {
 		s := &mediaSection{media: media, kind: media.MediaName.Media}
@@ -54,21 +53,13 @@ func readDescription(text string, l Limits) (*description, error) {
 			return nil, errors.New("each media section needs a mid of its own")
 		}
 		mids[s.mid] = true
-		candidates += dropCandidates(media)
 		d.sections = append(d.sections, s)
-	}
-	if candidates > l.Candidates {
-		return nil, fmt.Errorf("the description has more than %d candidates", l.Candidates)
 	}
 	return d, nil
 }
 
 // readOffer reads what a client wants to publish.
 func readOffer(text string, l Limits) (*description, error) {
-	text, err := filterOffer(text, l)
-	if err != nil {
-		return nil, err
-	}
 	d, err := readDescription(text, l)
 	if err != nil {
 		return nil, err
@@ -186,21 +177,6 @@ func decline(answer string, refused []refusedSection) string {
 func (d *description) text() (string, error) {
 	data, err := d.sdp.Marshal()
 	return string(data), err
-}
-
-// dropCandidates takes the candidates out of a section, and counts them.
-func dropCandidates(m *sdp.MediaDescription) int {
-	n := 0
-	kept := m.Attributes[:0]
-	for _, a := range m.Attributes {
-		if a.Key == "candidate" {
-			n++
-			continue
-		}
-		kept = append(kept, a)
-	}
-	m.Attributes = kept
-	return n
 }
 
 // simulcast is the ids of the layers that a section sends, as listed in it.

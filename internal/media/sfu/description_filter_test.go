@@ -1,14 +1,15 @@
 package sfu
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilterOffer lists lines of an offer and what is kept of them.
-func TestFilterOffer(t *testing.T) {
+// TestFilterDescription lists lines of a description and what is kept of them.
+func TestFilterDescription(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ in, out string }{
 		"other lines stay in their order": {
@@ -52,7 +53,7 @@ func TestFilterOffer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, end := range []string{"\r\n", "\n", "\r", "\n\n"} {
-				out, err := filterOffer(strings.ReplaceAll(test.in, "|", end), Limits{}.withDefaults())
+				out, err := filterDescription(strings.ReplaceAll(test.in, "|", end), Limits{}.withDefaults())
 				require.NoError(t, err)
 				require.Equal(t, test.out, strings.TrimSuffix(strings.ReplaceAll(out, "\r\n", "|"), "|"))
 			}
@@ -73,24 +74,41 @@ func TestOffersBeyondTheirBounds(t *testing.T) {
 		"m=video 9 P " + strings.Repeat("96 ", 3000):                            "a line of the description is longer than 4096 bytes",
 		"m=video 9 P 96\r\na=mid:0\r\na=simulcast:" + strings.Repeat("x", 5000): "a line of the description is longer than 4096 bytes",
 	} {
-		_, err := filterOffer(text, Limits{}.withDefaults())
+		_, err := filterDescription(text, Limits{}.withDefaults())
 		require.EqualError(t, err, message)
 	}
 }
 
-// FuzzFilterOffer: whatever comes in, what comes out is no longer, has few payload types and
+// TestAGroupOfManySections: the group of an answer to 2,000 tracks has 8.9 KB.
+func TestAGroupOfManySections(t *testing.T) {
+	t.Parallel()
+	limits := Limits{}.withDefaults()
+	limits.Sections = 2000
+	mids := make([]string, limits.Sections)
+	for i := range mids {
+		mids[i] = strconv.Itoa(i)
+	}
+	group := "a=group:BUNDLE " + strings.Join(mids, " ")
+	out, err := filterDescription(group, limits)
+	require.NoError(t, err)
+	require.Equal(t, group+"\r\n", out)
+	_, err = filterDescription(group+strings.Repeat("x", 8000), limits)
+	require.EqualError(t, err, "a line of the description is longer than 16000 bytes")
+}
+
+// FuzzFilterDescription: whatever comes in, what comes out is no longer, has few payload types and
 // is kept whole the second time.
-func FuzzFilterOffer(f *testing.F) {
+func FuzzFilterDescription(f *testing.F) {
 	formats, codecs := allCodecs()
 	f.Add(offerHead + offerSectionText(0, kindVideo, formats, codecs) + offerSectionText(1, kindAudio, "63 111", "a=rtpmap:111 opus/48000/2\r\na=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n"))
 	f.Add("m=\rm=audio 9 P 1 1\na=rtpmap:1\ra=fmtp:1 \ra=rtcp-fb:* nack")
 	limits := Limits{}.withDefaults()
 	f.Fuzz(func(t *testing.T, text string) {
-		out, err := filterOffer(text, limits)
+		out, err := filterDescription(text, limits)
 		if err != nil {
 			return
 		}
-		again, err := filterOffer(out, limits)
+		again, err := filterDescription(out, limits)
 		require.NoError(t, err)
 		require.Equal(t, out, again)
 		for line := range strings.SplitSeq(out, "\r\n") {

@@ -8,20 +8,23 @@ import (
 )
 
 const (
-	// maxLine is the longest line of an offer that is read, in bytes.
-	maxLine = 4 << 10
+	// maxLine is the longest line of a description that is read, in bytes. A group may be
+	// longer: it has groupBytes for each section.
+	maxLine    = 4 << 10
+	groupBytes = 8
 	// maxPayloadType is the highest of RTP.
 	maxPayloadType = 127
 )
 
-// filterOffer cuts an offer down to what the server reads, before pion looks through all
-// attributes of a section once for each of its payload types. Of each codec that is known here
-// a section keeps the first payload type, and that one's repair or redundancy; of a section
-// without any, the first payload type stays, so that it is a section still. Other lines stay
-// in their order if pion or this package reads them; candidates are dropped, because the
-// server never looks for a client. Its errors are for the client to read.
-func filterOffer(text string, l Limits) (string, error) {
-	f := offerFilter{sections: []*offerSection{{}}, limits: l}
+// filterDescription cuts a client's offer or answer down to what the server reads. pion looks
+// through all attributes of a section once for each of its payload types, so its work grows with
+// the product of both. A section keeps the first payload type of each codec in knownCodecs, and
+// the repair or redundancy of that payload type. A section without a known codec keeps its first
+// payload type, so that it stays a section. Other lines stay in their order if pion or this
+// package reads them. Candidates are dropped: the server never connects to a client. Errors are
+// for the client to read.
+func filterDescription(text string, l Limits) (string, error) {
+	f := descriptionFilter{sections: []*filteredSection{{}}, limits: l}
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
 		if err := f.add(line); err != nil {
 			return "", err
@@ -35,15 +38,15 @@ func filterOffer(text string, l Limits) (string, error) {
 	return out.String(), nil
 }
 
-// offerFilter is an offer as far as it is read.
-type offerFilter struct {
+// descriptionFilter is a description as far as it is read.
+type descriptionFilter struct {
 	limits     Limits
-	sections   []*offerSection // the first is what stands before all media
+	sections   []*filteredSection // the first is what stands before all media
 	candidates int
 }
 
-// offerSection is what is kept of a section.
-type offerSection struct {
+// filteredSection is what is kept of a section.
+type filteredSection struct {
 	head    string // the m= line up to the payload types, which are formats
 	kind    string
 	formats []string
@@ -52,25 +55,25 @@ type offerSection struct {
 	codecs  map[string]*format // by payload type
 }
 
-// format is what an offer says of a payload type.
+// format is what a description says of a payload type.
 type format struct {
 	name, parameters string // of rtpmap and fmtp, without the payload type
 	feedback         []string
 }
 
-func (f *offerFilter) add(line string) error {
+func (f *descriptionFilter) add(line string) error {
 	current := f.sections[len(f.sections)-1]
 	if strings.HasPrefix(line, "m=") {
 		if len(f.sections) > f.limits.Sections {
 			return fmt.Errorf("the description has more than %d media sections", f.limits.Sections)
 		}
-		s, err := newOfferSection(line)
+		s, err := newFilteredSection(line)
 		f.sections = append(f.sections, s)
 		return err
 	}
 	attribute, isAttribute := strings.CutPrefix(line, "a=")
 	if !isAttribute {
-		return current.keep(line[:min(1, len(line))], line, 32)
+		return current.keep(line[:min(1, len(line))], line, 32, maxLine)
 	}
 	key, value, _ := strings.Cut(attribute, ":")
 	switch key {
@@ -83,8 +86,12 @@ func (f *offerFilter) add(line string) error {
 		current.describe(key, value)
 		return nil
 	}
+	longest := maxLine
+	if key == "group" {
+		longest = max(longest, groupBytes*f.limits.Sections)
+	}
 	if most := mostLines(key); most > 0 {
-		return current.keep(key, line, most)
+		return current.keep(key, line, most, longest)
 	}
 	return nil
 }
@@ -105,26 +112,26 @@ func mostLines(attribute string) int {
 	return 0
 }
 
-func newOfferSection(line string) (*offerSection, error) {
+func newFilteredSection(line string) (*filteredSection, error) {
 	if len(line) > maxLine {
-		return nil, errLongLine()
+		return nil, errLongLine(maxLine)
 	}
 	fields := strings.Fields(line)
-	s := &offerSection{head: line, codecs: map[string]*format{}}
+	s := &filteredSection{head: line, codecs: map[string]*format{}}
 	if len(fields) > 3 {
 		s.head, s.kind, s.formats = strings.Join(fields[:3], " "), strings.TrimPrefix(fields[0], "m="), fields[3:]
 	}
 	return s, nil
 }
 
-func errLongLine() error {
-	return fmt.Errorf("a line of the description is longer than %d bytes", maxLine)
+func errLongLine(longest int) error {
+	return fmt.Errorf("a line of the description is longer than %d bytes", longest)
 }
 
-// keep keeps a line, of which there may be so many in a section.
-func (s *offerSection) keep(key, line string, most int) error {
-	if len(line) > maxLine {
-		return errLongLine()
+// keep keeps a line of at most longest bytes. A section may have most lines of a key.
+func (s *filteredSection) keep(key, line string, most, longest int) error {
+	if len(line) > longest {
+		return errLongLine(longest)
 	}
 	if s.counts == nil {
 		s.counts = map[string]int{}
@@ -137,7 +144,7 @@ func (s *offerSection) keep(key, line string, most int) error {
 }
 
 // describe notes what an attribute says of a payload type.
-func (s *offerSection) describe(key, value string) {
+func (s *filteredSection) describe(key, value string) {
 	pt, rest, _ := strings.Cut(value, " ")
 	if n, err := strconv.Atoi(pt); s.codecs == nil || pt != "*" && (err != nil || n < 0 || n > maxPayloadType || strconv.Itoa(n) != pt) {
 		return
@@ -167,8 +174,8 @@ func isFeedback(value string) bool {
 	return false
 }
 
-// choose lists the payload types that a section keeps, in the order of the offer.
-func (s *offerSection) choose(known map[string]bool) []string {
+// choose lists the payload types that a section keeps, in the order of the description.
+func (s *filteredSection) choose(known map[string]bool) []string {
 	codecs := map[string]string{} // the codec of each payload type that is chosen
 	taken := map[string]bool{}
 	for _, pt := range s.formats {
@@ -200,7 +207,7 @@ func (s *offerSection) choose(known map[string]bool) []string {
 }
 
 // around is the payload type that another one repairs or repeats; empty for none.
-func (s *offerSection) around(c *format) string {
+func (s *filteredSection) around(c *format) string {
 	switch name := strings.ToLower(c.name); {
 	case s.kind == kindVideo && name == "rtx/90000":
 		return parameters(c.parameters)["apt"]
@@ -214,7 +221,7 @@ func (s *offerSection) around(c *format) string {
 }
 
 // write writes the section as it is kept.
-func (s *offerSection) write(out *strings.Builder, known map[string]bool) {
+func (s *filteredSection) write(out *strings.Builder, known map[string]bool) {
 	line := func(parts ...string) {
 		for _, part := range parts {
 			out.WriteString(part)
