@@ -1,6 +1,7 @@
 package rtmp
 
 import (
+	"math"
 	"net/netip"
 	"sync"
 	"time"
@@ -33,13 +34,19 @@ func network(ip netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// allowed tells whether an address may ask the gate again.
-func (a *attempts) allowed(ip netip.Addr) bool {
+// left is how many attempts of an address may be refused before it must wait.
+func (a *attempts) left(ip netip.Addr) int {
 	ip = network(ip)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.failed[ip]
-	return a.burst < 0 || t == nil || t.Tokens() >= 1
+	switch t := a.failed[ip]; {
+	case a.burst < 0:
+		return math.MaxInt
+	case t == nil:
+		return max(a.burst, 1)
+	default:
+		return max(int(t.Tokens()), 0)
+	}
 }
 
 // count adds an attempt that the gate refused.

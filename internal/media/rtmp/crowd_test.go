@@ -1,9 +1,11 @@
 package rtmp
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,7 +29,13 @@ func knowing(n int) func(*Config) {
 // A relay, or an office behind NAT: all encoders come from one address, and after a
 // restart all at once.
 func TestEncodersBehindOneAddress(t *testing.T) {
-	const n = 150
+	for _, n := range []int{150, 250} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) { testEncoders(t, n) })
+	}
+}
+
+func testEncoders(t *testing.T, n int) {
+	t.Helper()
 	g := newRig(t, knowing(n))
 	var wg sync.WaitGroup
 	for i := range n {
@@ -41,6 +49,88 @@ func TestEncodersBehindOneAddress(t *testing.T) {
 	g.tape.await(t, "all pictures", func() bool { return len(g.tape.units) == n })
 	require.Equal(t, n, g.Stats().Publishing)
 	require.Empty(t, g.Stats().Refused)
+}
+
+// publishing connects and sends publish with a key, without waiting for the answer.
+func (g *rig) publishing(t testing.TB, key string) *client {
+	t.Helper()
+	c := dial(t, g.Addr())
+	c.connect("live")
+	c.call("publish", float64(5), nil, key, "live")
+	return c
+}
+
+// TestEncodersWaitForTheirTurn: while the gate is slow, all encoders keep their places, and all
+// are accepted when it answers.
+func TestEncodersWaitForTheirTurn(t *testing.T) {
+	const n = 250
+	hold := make(chan struct{})
+	g := newRig(t, func(c *Config) {
+		knowing(n)(c)
+		c.Gate.(*door).hold = hold
+		c.Limits.PublishTime = patience
+	})
+	for i := range n {
+		g.publishing(t, fmt.Sprint("k", i))
+	}
+	g.door.await(t, "as many checks as one address may have", func() bool { return g.door.asking == 60 })
+	require.Zero(t, g.places.provenOf(t, "127.0.0.1"))
+	close(hold)
+	require.Eventually(t, func() bool { return g.Stats().Publishing == n }, patience, time.Millisecond)
+	require.Empty(t, g.Stats().Refused)
+}
+
+// TestRandomKeysAllAtOnce: a connection whose key is being checked is no encoder yet.
+func TestRandomKeysAllAtOnce(t *testing.T) {
+	hold := make(chan struct{})
+	g := newRig(t, func(c *Config) {
+		c.Gate.(*door).hold = hold
+		c.Limits.UnprovenPerIP, c.Limits.Failures, c.Limits.PublishTime = 20, 5, patience
+	})
+	const n = 50
+	for i := range n {
+		g.publishing(t, fmt.Sprint("random", i))
+	}
+	g.refusedFor(t, reasonUnproven, n-20-5) // 5 evicted ones are being checked still
+	require.Zero(t, g.places.provenOf(t, "127.0.0.1"))
+	g.door.look(func() { require.LessOrEqual(t, g.door.asking, 5) })
+	close(hold)
+	require.Eventually(t, func() bool { return g.Stats().Refused[codeDenied] > 0 }, patience, time.Millisecond)
+	g.places.settled(t)
+	require.Less(t, len(g.door.keysTried()), 20, "the address has to wait after 5 refused keys")
+}
+
+// settled waits until no key is being checked and no connection waits for its turn.
+func (p *places) settled(t testing.TB) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, at := range p.addresses {
+			if at.asking > 0 || at.waiting.Len() > 0 {
+				return false
+			}
+		}
+		return true
+	}, patience, time.Millisecond)
+}
+
+// TestEvictedWhileItsKeyIsChecked: the gate's answer comes too late, and is taken back.
+func TestEvictedWhileItsKeyIsChecked(t *testing.T) {
+	hold := make(chan struct{})
+	g := newRig(t, func(c *Config) {
+		c.Gate.(*door).hold = hold
+		c.Limits.UnprovenPerIP = 1
+	})
+	first := g.publishing(t, "secret")
+	g.door.await(t, "the check of its key", func() bool { return g.door.asking == 1 })
+	bare(t, g.Addr())
+	first.closed()
+	close(hold)
+	g.gone(t, 1)
+	g.places.settled(t)
+	require.Zero(t, g.Stats().Publishing)
+	require.Zero(t, g.places.provenOf(t, "127.0.0.1"))
 }
 
 func TestSilentConnectionsDoNotLockEncodersOut(t *testing.T) {
@@ -169,6 +259,13 @@ func (k *taker) take(t testing.TB, n int, ip string) *place {
 	return x
 }
 
+// check has the connection's key checked.
+func (k *taker) check(t testing.TB, x *place, v verdict) {
+	t.Helper()
+	require.NoError(t, k.ask(t.Context(), x))
+	require.NoError(t, k.settle(x, v))
+}
+
 func TestPlaces(t *testing.T) {
 	t.Run("the oldest unproven one of a /64 network makes way", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 2, PublishersPerIP: -1})}
@@ -181,7 +278,7 @@ func TestPlaces(t *testing.T) {
 	t.Run("beyond all places the oldest of any address makes way, never an encoder", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: 3, UnprovenPerIP: -1, PublishersPerIP: -1})}
 		encoder := k.take(t, 0, "192.0.2.1")
-		require.NoError(t, k.prove(encoder))
+		k.check(t, encoder, accepted)
 		k.take(t, 1, "192.0.2.2")
 		k.take(t, 2, "192.0.2.3")
 		k.take(t, 3, "192.0.2.4")
@@ -192,19 +289,36 @@ func TestPlaces(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 1, PublishersPerIP: -1})}
 		slow := k.take(t, 0, "192.0.2.1")
 		k.take(t, 1, "192.0.2.1")
-		require.Error(t, k.prove(slow))
-		k.disprove(slow)
+		require.Error(t, k.ask(t.Context(), slow))
 		k.release(slow)
 		require.Equal(t, 1, k.open)
 	})
+	t.Run("who is evicted while its key is checked still counts as one that asks", func(t *testing.T) {
+		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 2, PublishersPerIP: -1, Failures: 1})}
+		first, second := k.take(t, 0, "192.0.2.1"), k.take(t, 1, "192.0.2.1")
+		require.NoError(t, k.ask(t.Context(), first))
+		k.take(t, 2, "192.0.2.1")
+		require.Equal(t, []int{0}, k.lost)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, k.ask(ctx, second), context.Canceled, "it waits for its turn")
+		require.Error(t, k.settle(first, accepted))
+		k.check(t, second, accepted)
+	})
+	t.Run("nobody waits for the last place of an encoder", func(t *testing.T) {
+		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: -1, PublishersPerIP: 1, Failures: -1})}
+		first, second := k.take(t, 0, "192.0.2.1"), k.take(t, 1, "192.0.2.1")
+		require.NoError(t, k.ask(t.Context(), first))
+		answer := make(chan error)
+		go func() { answer <- k.ask(t.Context(), second) }()
+		require.NoError(t, k.settle(first, accepted))
+		require.ErrorContains(t, <-answer, reasonPublishers)
+	})
 	t.Run("nothing is kept of who has left", func(t *testing.T) {
-		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: -1, PublishersPerIP: -1})}
-		for _, refused := range []bool{false, true} {
+		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: -1, PublishersPerIP: -1, Failures: -1})}
+		for _, v := range []verdict{undecided, refused, accepted} {
 			x := k.take(t, 0, "192.0.2.1")
-			require.NoError(t, k.prove(x))
-			if refused {
-				k.disprove(x)
-			}
+			k.check(t, x, v)
 			k.release(x)
 			k.release(x)
 		}

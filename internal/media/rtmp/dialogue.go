@@ -160,18 +160,10 @@ func (s *session) publish(ctx context.Context, c command) error {
 	if key == "" || len(key) > maxKey {
 		return &Refusal{codeBadName, "The stream key is missing or malformed."}
 	}
-	if !s.server.attempts.allowed(s.ip) {
-		return &Refusal{codeDenied, "Too many refused attempts from this address. Try again in a minute."}
-	}
-	if err := s.server.places.prove(s.place); err != nil {
-		return err
-	}
 	b, err := s.admit(ctx, Attempt{ConnID: s.id, App: s.app, Key: key, Query: query, RemoteIP: s.ip, Secure: s.secure})
 	if err != nil {
-		s.server.places.disprove(s.place)
 		return err
 	}
-	s.published = true
 	if s.feed.out, err = s.server.config.Hub.Publish(b, s.id, s.end); err != nil {
 		return err
 	}
@@ -183,21 +175,41 @@ func (s *session) publish(ctx context.Context, c command) error {
 	return s.send(r)
 }
 
-// admit asks the gate.
-func (s *session) admit(ctx context.Context, a Attempt) (hub.Broadcast, error) {
+// admit asks the gate when it is the connection's turn. Once the gate has accepted, published is
+// set, also with an error.
+func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.server.config.Limits.PublishTime)
 	defer cancel()
-	b, err := s.server.config.Gate.Publish(ctx, a)
-	if err == nil {
+	if err = s.server.places.ask(ctx, s.place); err != nil {
+		return b, s.undecided(err)
+	}
+	said := undecided
+	defer func() { // also when the gate panics
+		if gone := s.server.places.settle(s.place, said); gone != nil {
+			err = gone
+		}
+	}()
+	if b, err = s.server.config.Gate.Publish(ctx, a); err == nil {
+		said, s.published = accepted, true
 		return b, nil
 	}
+	if _, ok := errors.AsType[*Refusal](err); ok {
+		said = refused
+	}
+	return b, s.undecided(err)
+}
+
+// undecided is what the client is told of an error of the gate or of the wait for it.
+func (s *session) undecided(err error) error {
 	if r, ok := errors.AsType[*Refusal](err); ok {
-		s.server.attempts.count(s.ip)
-		return b, r
+		return r
+	}
+	if c, ok := errors.AsType[*crowdedError](err); ok {
+		return c
 	}
 	if s.server.stopping() {
-		return b, hub.ErrClosed
+		return hub.ErrClosed
 	}
 	s.server.config.Log.Error("rtmp publish could not be decided", "conn", s.id, "err", err)
-	return b, &Refusal{codePublishFailed, "The server can't decide on this stream now. Try again."}
+	return &Refusal{codePublishFailed, "The server can't decide on this stream now. Try again."}
 }

@@ -2,7 +2,6 @@ package rtmp
 
 import (
 	"container/list"
-	"fmt"
 	"net/netip"
 	"sync"
 )
@@ -14,17 +13,23 @@ const (
 	reasonPublishers = "publishers_per_ip" // too many encoders of its address
 )
 
+// askingPerIP is how many stream keys of one address the gate checks at a time. Further
+// connections wait for their turn.
+const askingPerIP = 64
+
 // places bounds the open connections, in all and by address (see network).
 //
-// A connection is unproven until its stream key is checked, and again when the
-// key was refused. When a bound is reached, the oldest unproven connection gives
-// its place to the new one: a client needs a few round trips to show its key, so
-// silent connections can't lock encoders out, not even from the same address.
-// An encoder whose key was accepted never loses its place.
+// A connection is unproven until the gate accepts its stream key. When a bound is
+// reached, the oldest unproven connection is evicted in favor of the new one: a
+// client needs a few round trips to show its key, so silent connections can't lock
+// encoders out, not even from the same address. A connection can also be evicted
+// while it waits for its turn or for the gate: otherwise random keys, shown all at
+// once to a slow gate, would hold every place. A proven connection is never evicted.
 type places struct {
 	// max is for all connections, unprovenPerIP and publishersPerIP for those of one
 	// address; negative: any number.
 	max, unprovenPerIP, publishersPerIP int
+	attempts                            *attempts
 
 	mu        sync.Mutex
 	open      int
@@ -36,6 +41,10 @@ type places struct {
 type addressPlaces struct {
 	unproven *list.List // of *place, the oldest first
 	proven   int
+	// asking counts the gate's checks that have not returned, also those of evicted
+	// connections; waiting are the *place that wait for their turn, the oldest first.
+	asking  int
+	waiting *list.List
 }
 
 // place is that of one connection. Its fields belong to places.
@@ -44,8 +53,11 @@ type place struct {
 	// evict closes the connection at once. It is called without the lock.
 	evict func(reason string)
 	state placeState
-	// all and own are the place in the lists of unproven connections.
-	all, own *list.Element
+	// all and own are the place in the lists of unproven connections, queued is in the list of
+	// those that wait for their turn; nil when it is in none.
+	all, own, queued *list.Element
+	// turn gets the end of the wait: nil, or why the key isn't checked.
+	turn chan error
 }
 
 type placeState int
@@ -58,7 +70,7 @@ const (
 
 func newPlaces(l Limits) *places {
 	return &places{
-		max: l.Conns, unprovenPerIP: l.UnprovenPerIP, publishersPerIP: l.PublishersPerIP,
+		max: l.Conns, unprovenPerIP: l.UnprovenPerIP, publishersPerIP: l.PublishersPerIP, attempts: newAttempts(l.Failures),
 		unproven: list.New(), addresses: map[netip.Addr]*addressPlaces{},
 	}
 }
@@ -85,7 +97,7 @@ func (p *places) take(ip netip.Addr, evict func(reason string)) (*place, string)
 		p.drop(victim)
 	}
 	p.open++
-	p.list(x, false)
+	p.list(x)
 	p.mu.Unlock()
 	if victim != nil {
 		victim.evict(reason)
@@ -102,37 +114,6 @@ func oldest(l *list.List) *place {
 	return nil
 }
 
-// prove makes the connection one of an encoder, before its key is checked. It
-// returns a *crowdedError when the connection has lost its place, and when its
-// address has too many encoders.
-func (p *places) prove(x *place) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := p.addresses[x.ip]
-	switch {
-	case x.state == placeGone:
-		return &crowdedError{reason: reasonUnproven}
-	case p.publishersPerIP >= 0 && at.proven >= p.publishersPerIP:
-		return &crowdedError{reasonPublishers, fmt.Sprintf("%d encoders publish from this address, as many as one address may have. "+
-			"Stop one of them, or ask the operator of this server for more.", at.proven)}
-	}
-	p.unlist(x)
-	at.proven++
-	x.state = placeProven
-	return nil
-}
-
-// disprove makes the connection unproven again, and the next one to lose its
-// place: its key was refused.
-func (p *places) disprove(x *place) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if x.state == placeProven {
-		p.addresses[x.ip].proven--
-		p.list(x, true)
-	}
-}
-
 // release gives the place back; for one that was lost it does nothing.
 func (p *places) release(x *place) {
 	p.mu.Lock()
@@ -142,18 +123,14 @@ func (p *places) release(x *place) {
 	}
 }
 
-// list adds x to the unproven ones, as the newest of them or as the oldest.
-func (p *places) list(x *place, first bool) {
+// list adds x to the unproven ones, as the newest of them.
+func (p *places) list(x *place) {
 	at := p.addresses[x.ip]
 	if at == nil {
-		at = &addressPlaces{unproven: list.New()}
+		at = &addressPlaces{unproven: list.New(), waiting: list.New()}
 		p.addresses[x.ip] = at
 	}
-	add := (*list.List).PushBack
-	if first {
-		add = (*list.List).PushFront
-	}
-	x.all, x.own, x.state = add(p.unproven, x), add(at.unproven, x), placeUnproven
+	x.all, x.own, x.state = p.unproven.PushBack(x), at.unproven.PushBack(x), placeUnproven
 }
 
 func (p *places) unlist(x *place) {
@@ -161,7 +138,7 @@ func (p *places) unlist(x *place) {
 	p.addresses[x.ip].unproven.Remove(x.own)
 }
 
-// drop takes x out.
+// drop takes x out, also out of the queue for its turn.
 func (p *places) drop(x *place) {
 	at := p.addresses[x.ip]
 	if x.state == placeProven {
@@ -171,7 +148,15 @@ func (p *places) drop(x *place) {
 	}
 	x.state = placeGone
 	p.open--
-	if at.proven == 0 && at.unproven.Len() == 0 {
-		delete(p.addresses, x.ip)
+	if x.queued != nil {
+		at.answer(x, &crowdedError{reason: reasonUnproven})
+	}
+	p.advance(x.ip)
+}
+
+// forget removes an address that has nothing left.
+func (p *places) forget(ip netip.Addr) {
+	if at := p.addresses[ip]; at.proven == 0 && at.asking == 0 && at.unproven.Len() == 0 {
+		delete(p.addresses, ip)
 	}
 }

@@ -130,12 +130,24 @@ type door struct {
 	*board
 	keys        map[string]hub.Broadcast
 	attempts    []Attempt
+	asking      int // calls of Publish that hold keeps back
 	rejected    []string
 	unpublished []string
 	fail        error
+	// hold, if it isn't nil, keeps answers back until it closes.
+	hold chan struct{}
 }
 
-func (d *door) Publish(_ context.Context, a Attempt) (b hub.Broadcast, err error) {
+func (d *door) Publish(ctx context.Context, a Attempt) (b hub.Broadcast, err error) {
+	if d.hold != nil {
+		d.note(func() { d.asking++ })
+		defer d.note(func() { d.asking-- })
+		select {
+		case <-d.hold:
+		case <-ctx.Done():
+			return b, ctx.Err()
+		}
+	}
 	d.note(func() {
 		d.attempts = append(d.attempts, a)
 		var ok bool

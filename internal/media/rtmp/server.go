@@ -25,11 +25,10 @@ import (
 
 // Server accepts RTMP publishers.
 type Server struct {
-	config   Config
-	places   *places
-	attempts *attempts
-	noise    []byte // what the handshake sends as random data
-	run      string // makes connection ids unique over restarts
+	config Config
+	places *places
+	noise  []byte // what the handshake sends as random data
+	run    string // makes connection ids unique over restarts
 
 	ctx       context.Context // ends with the server
 	cancel    context.CancelFunc
@@ -68,7 +67,7 @@ func New(config Config) (*Server, error) {
 	}
 	config.Limits = config.Limits.withDefaults()
 	s := &Server{
-		config: config, places: newPlaces(config.Limits), attempts: newAttempts(config.Limits.Failures),
+		config: config, places: newPlaces(config.Limits),
 		noise: make([]byte, 1528), run: rand.Text()[:10],
 		sessions: map[*session]struct{}{}, stats: Stats{Refused: map[string]uint64{}}, crowded: map[string]crowdNote{},
 	}

@@ -1,0 +1,105 @@
+package rtmp
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+)
+
+// verdict is what the gate said about a stream key.
+type verdict int
+
+const (
+	undecided verdict = iota // the gate failed
+	refused
+	accepted
+)
+
+// ask waits until the gate may be asked about the connection's stream key. After nil the
+// caller must call settle. At a time, the gate checks at most askingPerIP keys of an address,
+// and at most as many as may be refused before the address has to wait. Encoders that come
+// back all at once take turns; they are not refused.
+//
+// It returns a *crowdedError when the connection was evicted or its address has too many
+// encoders, a *Refusal after too many refused keys, and the error of ctx.
+func (p *places) ask(ctx context.Context, x *place) error {
+	p.mu.Lock()
+	if x.state == placeGone {
+		p.mu.Unlock()
+		return &crowdedError{reason: reasonUnproven}
+	}
+	x.turn = make(chan error, 1)
+	x.queued = p.addresses[x.ip].waiting.PushBack(x)
+	p.advance(x.ip)
+	p.mu.Unlock()
+	select {
+	case err := <-x.turn:
+		return err
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if x.queued != nil {
+		p.addresses[x.ip].answer(x, ctx.Err())
+	}
+	return <-x.turn // its turn may have come meanwhile
+}
+
+// settle ends an ask with what the gate said. An accepted connection becomes one of an encoder;
+// a refused one is the next to be evicted. It returns a *crowdedError when the connection was
+// evicted meanwhile.
+func (p *places) settle(x *place, v verdict) error {
+	if v == refused {
+		p.attempts.count(x.ip)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.addresses[x.ip]
+	at.asking--
+	switch {
+	case x.state != placeUnproven:
+	case v == accepted:
+		p.unlist(x)
+		at.proven++
+		x.state = placeProven
+	case v == refused:
+		p.unproven.MoveToFront(x.all)
+		at.unproven.MoveToFront(x.own)
+	}
+	gone := x.state == placeGone
+	p.advance(x.ip)
+	if gone {
+		return &crowdedError{reason: reasonUnproven}
+	}
+	return nil
+}
+
+// advance answers the connections of an address that wait for their turn, as far as its limits
+// allow, and forgets the address when it has nothing left. Whenever connections wait, at least
+// one is asking, whose settle advances again.
+func (p *places) advance(ip netip.Addr) {
+	at := p.addresses[ip]
+	for x := oldest(at.waiting); x != nil; x = oldest(at.waiting) {
+		left := p.attempts.left(ip)
+		switch {
+		case p.publishersPerIP >= 0 && at.proven >= p.publishersPerIP:
+			at.answer(x, &crowdedError{reasonPublishers, fmt.Sprintf("%d encoders publish from this address, as many as one address may have. "+
+				"Stop one of them, or ask the operator of this server for more.", at.proven)})
+		case left == 0:
+			at.answer(x, &Refusal{codeDenied, "Too many refused attempts from this address. Try again in a minute."})
+		case at.asking >= min(askingPerIP, left), p.publishersPerIP >= 0 && at.proven+at.asking >= p.publishersPerIP:
+			return
+		default:
+			at.asking++
+			at.answer(x, nil)
+		}
+	}
+	p.forget(ip)
+}
+
+// answer ends a connection's wait for its turn.
+func (at *addressPlaces) answer(x *place, err error) {
+	at.waiting.Remove(x.queued)
+	x.queued = nil
+	x.turn <- err
+}
