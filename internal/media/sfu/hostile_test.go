@@ -257,6 +257,38 @@ func TestBadTokensUseUpNothing(t *testing.T) {
 	again.Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
 }
 
+// TestAResumeThatFailsIsAJoin: a good secret doesn't let a token in that was not checked and
+// charged.
+func TestAResumeThatFailsIsAJoin(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	r := newRig(t, func(c *sfu.Config) {
+		c.Limits.RoomJoins = 1
+		c.Now = func() time.Time { return now }
+	})
+	bob := r.join(t, "bob")
+	secret := welcomes(bob.Messages())[0].Resume
+	// The other one of the two joins of this second.
+	sfutest.Connect(t, r.options(t, "cat")).Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
+	for _, after := range []string{"x", "", "99999"} {
+		for i := range 100 {
+			token := []string{"bad", "dan"}[i%2]
+			conn, response, err := websocket.Dial(t.Context(), fmt.Sprintf("%s/?room=sess_1&resume=%s&after=%s&token=%s%d", r.url, secret, after, token, i), nil)
+			if err != nil {
+				require.Equal(t, http.StatusTooManyRequests, response.StatusCode)
+				continue
+			}
+			_, data, err := conn.Read(t.Context())
+			require.NoError(t, err)
+			require.Contains(t, string(data), `"bye"`)
+			conn.CloseNow()
+		}
+	}
+	refused := r.server.Stats().Refused
+	require.Equal(t, uint64(20), refused["unauthenticated"], "as many bad tokens as an address may have")
+	require.Equal(t, uint64(2), r.server.Stats().Accepted)
+}
+
 func TestABadTokenIsToldSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

@@ -2,10 +2,7 @@ package sfu
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -13,13 +10,9 @@ import (
 )
 
 const (
-	// enterTime is for the gate to decide.
-	enterTime = 10 * time.Second
 	// goodbyeTime is for a client to answer a good-bye: a server that stops waits no
 	// longer for those who are silent.
 	goodbyeTime = 2 * time.Second
-	// maxToken and maxRoomID are the longest that are looked at, in bytes.
-	maxToken, maxRoomID = 8 << 10, 128
 )
 
 // socket is a WebSocket of a client.
@@ -41,7 +34,8 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		defer s.wg.Done()
-		refusal, ok := s.admit(r)
+		e := s.newEntrance(r)
+		refusal, ok := s.admit(e)
 		release := func() {}
 		if ok && refusal == nil {
 			release, ok = s.reserve()
@@ -65,7 +59,7 @@ func (s *Server) Handler() http.Handler {
 		defer x.cancel()
 		var p *peer
 		if refusal == nil {
-			p, refusal = s.enter(r, x)
+			p, refusal = s.enter(e, x)
 		}
 		// The decision is made: how long the other end takes over the bye is nobody's wait.
 		release()
@@ -75,86 +69,6 @@ func (s *Server) Handler() http.Handler {
 		}
 		x.serve(p)
 	})
-}
-
-// admit tells whether a connection may be tried. The token is checked first, so that those
-// with bad ones, who have a bound of their own, use up nothing that good ones need: a good
-// token is charged to its address and to the room that it was issued for. The refusal of a
-// bad token is for the client to hear.
-func (s *Server) admit(r *http.Request) (refusal *Refusal, ok bool) {
-	query, from := r.URL.Query(), address(s.config.ClientIP(r))
-	token, roomID := query.Get("token"), query.Get("room")
-	if s.resumable(query.Get("resume"), roomID) != nil {
-		return nil, s.addressJoins.allow(from)
-	}
-	if len(token) > maxToken || len(roomID) > maxRoomID {
-		return &Refusal{Code: CodeUnauthenticated}, s.badTokens.allow(from)
-	}
-	ctx, cancel := context.WithTimeout(s.ctx, enterTime)
-	defer cancel()
-	issuedFor, err := s.config.Gate.Identify(ctx, token)
-	if err != nil {
-		return s.refusal(err), s.badTokens.allow(from)
-	}
-	return nil, s.addressJoins.allow(from) && s.roomJoins.allow(issuedFor)
-}
-
-// reserve takes one of the places of those who are on their way in, until release.
-func (s *Server) reserve() (release func(), ok bool) {
-	select {
-	case s.handshakes <- struct{}{}:
-		return sync.OnceFunc(func() { <-s.handshakes }), true
-	default:
-		return func() {}, false
-	}
-}
-
-// enter finds the participant whom the client is, as it left it or anew.
-func (s *Server) enter(r *http.Request, x *socket) (*peer, *Refusal) {
-	query := r.URL.Query()
-	roomID := query.Get("room")
-	if secret := query.Get("resume"); secret != "" {
-		after, err := strconv.ParseUint(query.Get("after"), 10, 64)
-		if p := s.resumable(secret, roomID); p != nil && err == nil && p.attach(x, after) {
-			return p, nil
-		}
-	}
-	ctx, cancel := context.WithTimeout(x.ctx, enterTime)
-	defer cancel()
-	p := newPeer(s, query.Get("token"))
-	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: roomID, ConnID: p.connID})
-	if err != nil {
-		if g.UserID != "" {
-			s.wg.Go(func() {
-				s.leave(Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID})
-			})
-		}
-		return nil, s.refusal(err)
-	}
-	p.connection = Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID}
-	p.grant, p.ip = g, s.config.ClientIP(r).String()
-	p.socket = x
-	if !s.join(p, g) {
-		s.leave(p.connection)
-		return nil, &Refusal{Code: CodeShutdown}
-	}
-	s.wg.Go(func() {
-		defer s.recovered("a look at who has entered")
-		s.config.Gate.Entered(s.ctx, p.connection)
-	})
-	return p, nil
-}
-
-// refusal is what a client is told of an error of the gate's.
-func (s *Server) refusal(err error) *Refusal {
-	if r, ok := errors.AsType[*Refusal](err); ok {
-		return r
-	}
-	if s.ctx.Err() != nil {
-		return &Refusal{Code: CodeShutdown}
-	}
-	s.config.Log.Error("sfu: nobody could decide on a participant", "error", err)
-	return &Refusal{Code: CodeInternal}
 }
 
 // refuse says bye to a client who didn't come in.

@@ -1,0 +1,138 @@
+package sfu
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// enterTime is for the gate to decide.
+	enterTime = 10 * time.Second
+	// maxToken and maxRoomID are the longest that are looked at, in bytes.
+	maxToken, maxRoomID = 8 << 10, 128
+)
+
+// entrance is a request to come into a room.
+type entrance struct {
+	token, roomID string
+	ip, from      netip.Addr // from is what limits count, of ip
+	// back is the peer that the client resumes after a message, nil for one that joins anew.
+	back  *peer
+	after uint64
+}
+
+func (s *Server) newEntrance(r *http.Request) entrance {
+	query := r.URL.Query()
+	e := entrance{token: query.Get("token"), roomID: query.Get("room"), ip: s.config.ClientIP(r)}
+	e.from = address(e.ip)
+	if after, err := strconv.ParseUint(query.Get("after"), 10, 64); err == nil {
+		e.back, e.after = s.resumable(query.Get("resume"), e.roomID), after
+	}
+	return e
+}
+
+// admit tells whether a connection may be tried. The token is checked first, so that bad
+// tokens, which have a limit of their own, use up nothing that good ones need: a good token is
+// charged to its address and to the room that it was issued for. A client that resumes is
+// charged to its address only. The refusal of a bad token is sent to the client.
+func (s *Server) admit(e entrance) (refusal *Refusal, ok bool) {
+	if e.back != nil {
+		return nil, s.addressJoins.allow(e.from)
+	}
+	issuedFor, refusal, ok := s.identify(e)
+	if refusal != nil {
+		return refusal, ok
+	}
+	return nil, s.addressJoins.allow(e.from) && s.roomJoins.allow(issuedFor)
+}
+
+// identify checks a token, and returns the room that it was issued for. A bad one is charged to
+// its address; ok tells whether the address may try more of them.
+func (s *Server) identify(e entrance) (issuedFor string, refusal *Refusal, ok bool) {
+	if len(e.token) > maxToken || len(e.roomID) > maxRoomID {
+		return "", &Refusal{Code: CodeUnauthenticated}, s.badTokens.allow(e.from)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, enterTime)
+	defer cancel()
+	issuedFor, err := s.config.Gate.Identify(ctx, e.token)
+	if err != nil {
+		return "", s.refusal(err), s.badTokens.allow(e.from)
+	}
+	return issuedFor, nil, true
+}
+
+// reserve takes one of the places of those who are on their way in, until release.
+func (s *Server) reserve() (release func(), ok bool) {
+	select {
+	case s.handshakes <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.handshakes }), true
+	default:
+		return func() {}, false
+	}
+}
+
+// enter returns the client's peer: the one that it resumes, or a new one.
+func (s *Server) enter(e entrance, x *socket) (*peer, *Refusal) {
+	if e.back != nil {
+		if e.back.attach(x, e.after) {
+			return e.back, nil
+		}
+		if refusal := s.joinInstead(e); refusal != nil {
+			return nil, refusal
+		}
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, enterTime)
+	defer cancel()
+	p := newPeer(s, e.token)
+	g, err := s.config.Gate.Enter(ctx, Entry{Token: p.token, RoomID: e.roomID, ConnID: p.connID})
+	if err != nil {
+		if g.UserID != "" {
+			s.wg.Go(func() {
+				s.leave(Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID})
+			})
+		}
+		return nil, s.refusal(err)
+	}
+	p.connection = Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID}
+	p.grant, p.ip = g, e.ip.String()
+	p.socket = x
+	if !s.join(p, g) {
+		s.leave(p.connection)
+		return nil, &Refusal{Code: CodeShutdown}
+	}
+	s.wg.Go(func() {
+		defer s.recovered("a look at who has entered")
+		s.config.Gate.Entered(s.ctx, p.connection)
+	})
+	return p, nil
+}
+
+// joinInstead checks and charges the token of a client that could not resume. admit has charged
+// its address already.
+func (s *Server) joinInstead(e entrance) *Refusal {
+	issuedFor, refusal, ok := s.identify(e)
+	if ok && refusal == nil {
+		ok = s.roomJoins.allow(issuedFor)
+	}
+	if !ok {
+		return &Refusal{Code: CodeRateLimited, Message: "too many joins; try again"}
+	}
+	return refusal
+}
+
+// refusal is what a client is told of an error of the gate's.
+func (s *Server) refusal(err error) *Refusal {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
+	}
+	if s.ctx.Err() != nil {
+		return &Refusal{Code: CodeShutdown}
+	}
+	s.config.Log.Error("sfu: nobody could decide on a participant", "error", err)
+	return &Refusal{Code: CodeInternal}
+}
