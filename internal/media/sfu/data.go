@@ -1,6 +1,7 @@
 package sfu
 
 import (
+	"maps"
 	"slices"
 
 	"golang.org/x/time/rate"
@@ -11,6 +12,33 @@ const dataShares = 8
 
 // newBudget is a budget of bytes a second, of which four seconds' may be used at once.
 func newBudget(bytes int) *rate.Limiter { return rate.NewLimiter(rate.Limit(bytes), 4*bytes) }
+
+// maxBudgets is how many budgets of guests who left a room keeps.
+const maxBudgets = 4096
+
+// budget is a guest's share of the budget for data messages: what is left of it for one who
+// has left and comes back, a full one for anybody else.
+func (r *room) budget(userID string) *rate.Limiter {
+	if kept := r.budgets[userID]; kept != nil {
+		delete(r.budgets, userID)
+		return kept
+	}
+	return newBudget(r.server.config.Limits.DataBytes / dataShares)
+}
+
+// keepBudget keeps the budget of a member who leaves until it is full again, 4 s at most. Of
+// more than maxBudgets the next are not kept.
+func (r *room) keepBudget(m *member) {
+	if len(r.budgets) < maxBudgets {
+		r.budgets[m.grant.UserID] = m.data
+	}
+}
+
+// dropBudgets forgets the budgets that are full again.
+func (r *room) dropBudgets() {
+	now := r.server.config.Now()
+	maps.DeleteFunc(r.budgets, func(_ string, b *rate.Limiter) bool { return b.TokensAt(now) >= float64(b.Burst()) })
+}
 
 // affords takes the bytes of a message to all its recipients out of the sender's budget;
 // false when it is used up. A message that is larger than a whole budget needs all of it.

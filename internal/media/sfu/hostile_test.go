@@ -172,6 +172,12 @@ func TestOneSpeakerCantUseUpTheRoomsData(t *testing.T) {
 	eve = r.join(t, "eve")
 	eve.Send(t, dataTo(strings.Repeat("x", 900), "bob"))
 	eventually(t, "it is used up still", func() bool { return limited(eve) == 1 })
+	// Nor does a user who leaves and comes back.
+	eve.Send(t, map[string]any{"type": "leave"})
+	ada.Expect(t, "eve has left", func(m sfutest.Message) bool { return m.Type == "left" && m.UserID == "eve" })
+	eve = r.join(t, "eve")
+	eve.Send(t, dataTo(strings.Repeat("x", 900), "bob"))
+	eventually(t, "it is used up still", func() bool { return limited(eve) == 1 })
 
 	bob.Send(t, dataTo("from bob", "ada"))
 	ada.Expect(t, "bob's message", func(m sfutest.Message) bool { return m.Type == "data" && m.Payload == "from bob" })

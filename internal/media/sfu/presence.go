@@ -109,6 +109,7 @@ func (r *room) tick() {
 	r.ticks++
 	r.watch()
 	r.sweep()
+	r.dropBudgets()
 	r.tellSpeakers()
 	r.tellSizes()
 	if r.ticks%audienceEvery == 0 && r.told != r.audience {

@@ -47,6 +47,8 @@ type room struct {
 	// guestData and moderatorData are the budgets of data messages, in bytes to all
 	// recipients together. Guests can't use up what hosts and cohosts need.
 	guestData, moderatorData *rate.Limiter
+	// budgets are those of guests who left, by user id, until they are full again.
+	budgets map[string]*rate.Limiter
 
 	// Streams' rooms: what the hub has, shown here, to watching of the audience as the
 	// stream was told; and what a host broadcasts.
@@ -63,8 +65,8 @@ type member struct {
 	announced, shown bool
 	// muting: it has muted itself, and the gate is being told.
 	muting int
-	// data is what of the guests' budget for data messages this one may use. It outlives a
-	// connection, as long as the user is in the room.
+	// data is this member's share of the guests' budget for data messages. A user who comes
+	// back gets the share that was left, see budget.
 	data *rate.Limiter
 	// replaced counts the ticks since its connection was, of a member whose new one
 	// may be on its way in here.
@@ -81,6 +83,7 @@ func newRoom(s *Server, g Grant) *room {
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
 		guestData: newBudget(s.config.Limits.DataBytes), moderatorData: newBudget(s.config.Limits.DataBytes),
+		budgets: map[string]*rate.Limiter{},
 	}
 }
 
@@ -112,7 +115,7 @@ func (r *room) users() []string { return slices.Collect(maps.Keys(r.members)) }
 
 // join takes a peer in, in the place of an older connection of the same user.
 func (r *room) join(p *peer, g Grant) {
-	m := &member{p: p, grant: g, data: newBudget(r.server.config.Limits.DataBytes / dataShares)}
+	m := &member{p: p, grant: g, data: r.budget(g.UserID)}
 	old := r.members[g.UserID]
 	if old != nil {
 		m.data = old.data
@@ -165,6 +168,7 @@ func (r *room) leave(p *peer, reason string) {
 func (r *room) remove(m *member, reason string) {
 	delete(r.members, m.grant.UserID)
 	delete(r.moderators, m.grant.UserID)
+	r.keepBudget(m)
 	r.count(m, -1)
 	data := encode(leftMessage{typeLeft, m.grant.UserID, reason})
 	switch {
