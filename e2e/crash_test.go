@@ -32,6 +32,7 @@ func TestKillWhilePublishing(t *testing.T) {
 	}
 	playback := a.playback(patient.ID)
 	began := a.stream(patient.ID).StartedAt
+	player := follow(t, playback.URL)
 
 	s.kill()
 	for _, e := range encoders {
@@ -49,6 +50,7 @@ func TestKillWhilePublishing(t *testing.T) {
 	back := encode(t, target(patient))
 	a.await(patient.ID, api.StreamStatusLIVE)
 	probe(t, playback.URL)
+	require.Contains(t, player.load(), "#EXTINF", "the playlist of before leads to the new one")
 	require.Equal(t, began, a.stream(patient.ID).StartedAt)
 
 	// A second kill, this time while nothing goes on in between.

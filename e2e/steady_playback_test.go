@@ -215,3 +215,25 @@ func TestAPictureThatComesLater(t *testing.T) {
 	v.sees()
 	v.hears()
 }
+
+// TestViewersStayThroughARestart of the server within the reconnect window: the page
+// goes on by itself.
+func TestViewersStayThroughARestart(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 600)
+	encoder := encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+	s.kill()
+	encoder.wait(t)
+	s.start(t)
+	encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	v.waits(`showfloorPlayer.hls?.latestLevelDetails?.live && showfloorPlayer.hls.latency < 8`)
+	fatal := browsertest.Value[[]string](t, v.tab, `watched.fatal.splice(0)`)
+	v.sees()
+	v.hears()
+	t.Logf("%d engines, fatal errors: %v", browsertest.Value[int](t, v.tab, `watched.engines`), fatal)
+}

@@ -70,13 +70,16 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal
 
 // follows tells whether the viewer may have a broadcast's playlists: the playback token
 // is still good, or it was when the viewer's session began in this broadcast.
-func (v *visit) follows(m *muxer) bool {
-	return !v.expired || !v.session.began.Before(m.stream.Began.Truncate(time.Second))
+func (v *visit) follows(m *muxer) bool { return !v.expired || v.session.in(m) }
+
+// in tells whether a session began in a run's broadcast.
+func (x session) in(m *muxer) bool {
+	return x.token != "" && !x.began.Before(m.stream.Began.Truncate(time.Second))
 }
 
-// withSession gives the visit a session if it has none.
-func (s *Server) withSession(v *visit) {
-	if v.session.token != "" {
+// begin gives the visit a session in a run's broadcast unless it has one.
+func (s *Server) begin(v *visit, m *muxer) {
+	if v.session.in(m) {
 		return
 	}
 	var id [8]byte

@@ -16,7 +16,7 @@ func share(t *testing.T, all *budget) []*window {
 	benches := make([]*bench, len(pictures))
 	windows := make([]*window, len(pictures))
 	for i := range pictures {
-		windows[i] = newWindow(true, 64<<20, all)
+		windows[i] = newWindow(true, 0, 64<<20, all)
 		log := newBench(t, true).seg.log
 		benches[i] = &bench{t: t, w: windows[i], seg: newSegmenter(windows[i], nil, partTarget, segmentTarget, log)}
 	}

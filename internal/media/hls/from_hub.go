@@ -43,7 +43,7 @@ type muxer struct {
 func newMuxer(s *hub.Stream, c Config, shared *budget) *muxer {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	m := &muxer{run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, c.MaxBytes, shared)}
+	m := &muxer{run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, firstNumber(s.Age()), c.MaxBytes, shared)}
 	m.viewers = audience{limit: c.MaxViewers, seen: map[uint64]*viewer{}, report: s.AddViewers}
 	m.state.Store(m.window.snapshot(0))
 	return m

@@ -93,7 +93,7 @@ func (s *Server) serveIndex(v *visit) *refusal {
 	if st.multivariant == nil {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
-	s.withSession(v)
+	s.begin(v, m)
 	body := make([]byte, 0, len(st.multivariant)+256)
 	body = append(body, st.multivariant...)
 	body = append(body, m.playlistPath(v.session)...)
@@ -120,7 +120,7 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 	m := s.byRun(v.streamID, v.at.run)
 	switch {
 	case m == nil:
-		return notFound()
+		return s.serveSuccessor(v)
 	case !v.follows(m):
 		return expired()
 	}

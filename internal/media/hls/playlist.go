@@ -111,7 +111,7 @@ func (s *segment) hasStart() bool {
 
 // gaps is the number of leading gaps that the list still has.
 func (w *window) gaps(list []*segment) int {
-	if !w.lowLatency || w.sealed || len(list) == 0 || list[0].msn != leadingGaps {
+	if !w.lowLatency || w.sealed || len(list) == 0 || list[0].msn != w.first+leadingGaps {
 		return 0
 	}
 	complete := len(list)

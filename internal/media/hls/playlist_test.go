@@ -185,7 +185,7 @@ func TestDiscontinuitySequence(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	v, a := stillTracks(t)
 	for name, gop := range map[string]float64{"usual": 2, "endless": 1000} {
-		w := newWindow(true, 8<<20, &budget{total: math.MaxInt64})
+		w := newWindow(true, 0, 8<<20, &budget{total: math.MaxInt64})
 		b := &bench{t: t, w: w, seg: newSegmenter(w, nil, partTarget, segmentTarget, newBench(t, true).seg.log)}
 		picture := make([]byte, 200<<10) // 48 Mbit/s
 		largest := 0
@@ -240,7 +240,7 @@ func TestClockThatStandsStill(t *testing.T) {
 		"sound":           {1, 100_000, func(int) bool { return true }, a},
 	} {
 		const limit = 8 << 20
-		w := newWindow(true, limit, &budget{total: math.MaxInt64})
+		w := newWindow(true, 0, limit, &budget{total: math.MaxInt64})
 		b := &bench{t: t, w: w, seg: newSegmenter(w, nil, partTarget, segmentTarget, newBench(t, true).seg.log)}
 		data := make([]byte, tt.bytes)
 		for i := range tt.frames {

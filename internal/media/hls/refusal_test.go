@@ -50,6 +50,9 @@ func TestExpiry(t *testing.T) {
 	tokens := newTokens(nil)
 	before := "viewer=" + tokens.SignSession("a", 1, time.Now().Add(-time.Hour))
 	elsewhere := "viewer=" + tokens.SignSession("b", 1, time.Now())
+	if a := s.get("/live/old/index.m3u8?" + before); strings.Contains(a, before) {
+		t.Errorf("a session of an earlier broadcast goes on:\n%s", a)
+	}
 	s.expires = time.Now().Add(-time.Hour)
 	base := s.run + "/source/"
 	for file, want := range map[string]int{

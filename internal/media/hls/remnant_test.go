@@ -25,7 +25,7 @@ func TestRemnantIsDropped(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWindow(tt.lowLatency, 1<<20, &budget{total: math.MaxInt64})
+			w := newWindow(tt.lowLatency, 0, 1<<20, &budget{total: math.MaxInt64})
 			first := w.nextMSN
 			size := 0
 			for i, d := range tt.durations {

@@ -36,7 +36,7 @@ func newBench(t testing.TB, lowLatency bool) *bench {
 
 // keeping is a window that forgets nothing.
 func keeping(lowLatency bool) *window {
-	w := newWindow(lowLatency, math.MaxInt, &budget{total: math.MaxInt64})
+	w := newWindow(lowLatency, 0, math.MaxInt, &budget{total: math.MaxInt64})
 	w.listFor, w.keepFor = time.Hour, time.Hour
 	return w
 }

@@ -41,6 +41,9 @@ type Config struct {
 	MaxBlocked int
 	// MaxViewers bounds the players that are counted for one stream; 100000.
 	MaxViewers int
+	// SuccessorWait is how long a playlist of before a restart waits for its stream; 6 s, since
+	// players give up after ten.
+	SuccessorWait time.Duration
 	// WriteTimeout is how long one response may take to be written; 30 s.
 	WriteTimeout time.Duration
 	// Now is the clock; time.Now.
@@ -65,6 +68,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	setTime(&c.Linger, time.Minute)
+	setTime(&c.SuccessorWait, successorWait)
 	setTime(&c.WriteTimeout, 30*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -99,15 +103,20 @@ type Server struct {
 	budget budget
 	// overloaded counts requests beyond MaxBlocked.
 	overloaded atomic.Uint64
+	// awaiting counts requests that wait for a stream to come back.
+	awaiting atomic.Int64
+	started  time.Time
 
 	mu     sync.RWMutex
 	muxers map[string][]*muxer // by stream, the newest last
+	opened chan struct{}       // closed when the next stream opens
 	closed bool
 }
 
 // New starts a server. It must be closed.
 func New(config Config) *Server {
-	s := &Server{config: config.withDefaults(), muxers: map[string][]*muxer{}}
+	s := &Server{config: config.withDefaults(), muxers: map[string][]*muxer{}, opened: make(chan struct{})}
+	s.started = s.config.Now()
 	s.budget.total = int64(s.config.TotalBytes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work.Go(s.housekeeping)
@@ -123,6 +132,8 @@ func (s *Server) Open(stream *hub.Stream) {
 	}
 	f := s.newFeeder(stream)
 	s.muxers[stream.StreamID] = append(s.muxers[stream.StreamID], f.muxer)
+	close(s.opened)
+	s.opened = make(chan struct{})
 	done := stream.Hold()
 	reader := stream.Subscribe()
 	s.work.Go(func() {
@@ -183,7 +194,7 @@ func (s *Server) Close() {
 
 // Stats tells how much there is to do.
 func (s *Server) Stats() Stats {
-	st := Stats{Overloaded: s.overloaded.Load()}
+	st := Stats{Overloaded: s.overloaded.Load(), Blocked: int(s.awaiting.Load())}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, list := range s.muxers {

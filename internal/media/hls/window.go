@@ -55,10 +55,11 @@ type window struct {
 	segments        []*segment // by age; the last one may be open
 	listed          int        // index of the first one that is listed
 	nextMSN, nextID uint64
-	passed          int  // discontinuities that have left the list
-	target          int  // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
-	decided         bool // target counts
-	dependent       bool // a segment had to begin without a key frame
+	first           uint64
+	passed          uint64 // discontinuities that have left the list, from first
+	target          int    // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
+	decided         bool   // target counts
+	dependent       bool   // a segment had to begin without a key frame
 	partTarget      time.Duration
 	bytes           int
 	config          *configuration // the newest
@@ -86,14 +87,16 @@ const targetSlack = 400 * time.Millisecond
 // target durations.
 const leadingGaps = 3
 
-func newWindow(lowLatency bool, maxBytes int, shared *budget) *window {
+// newWindow makes a window whose segments and discontinuities count from first.
+func newWindow(lowLatency bool, first uint64, maxBytes int, shared *budget) *window {
 	shared.windows.Add(1)
 	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, budget: shared, target: standardTarget,
+		first: first, nextMSN: first, passed: first,
 		listFor: 20 * time.Second, keepFor: 4 * time.Second}
 	if lowLatency {
 		w.decided = true
 		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
-		w.nextMSN = leadingGaps
+		w.nextMSN += leadingGaps
 	}
 	return w
 }

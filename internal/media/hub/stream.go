@@ -61,6 +61,9 @@ func (s *Stream) Activity() Activity {
 	return s.activity
 }
 
+// Age is how long ago the broadcast began.
+func (s *Stream) Age() time.Duration { return s.hub.config.Now().Sub(s.Began) }
+
 // Reason tells why the stream was sealed; nil while it isn't.
 func (s *Stream) Reason() error {
 	s.mu.Lock()

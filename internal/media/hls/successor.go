@@ -1,0 +1,92 @@
+package hls
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+const (
+	// restartWindow is for how long after its start the server expects streams back that were
+	// on air before: the longest reconnect window.
+	restartWindow = 30 * time.Minute
+	// successorWait is how long one request waits for such a stream: players give up after ten
+	// seconds.
+	successorWait = 6 * time.Second
+	// numbersPerSecond is more segments than a broadcast has in a second.
+	numbersPerSecond = 2
+)
+
+// firstNumber is where a run's segments and discontinuities begin to count. Players that
+// were led here from an earlier run of the broadcast must not see smaller ones than there,
+// and this run doesn't know them: it may have been another process's.
+func firstNumber(age time.Duration) uint64 {
+	return uint64(max(age, 0) * numbersPerSecond / time.Second)
+}
+
+// serveSuccessor answers for a run that isn't known: one of before a restart of the server, or
+// one that is long over. It leads to the stream's newest run.
+func (s *Server) serveSuccessor(v *visit) *refusal {
+	m := s.newest(v.streamID)
+	if m == nil && v.session.token != "" {
+		var p *refusal
+		if m, p = s.awaitStream(v.r.Context(), v.streamID); p != nil {
+			return p
+		}
+	}
+	switch {
+	case m == nil:
+		return notFound()
+	case !v.follows(m):
+		return expired()
+	}
+	if v.session.token != "" {
+		s.begin(v, m)
+	}
+	// Without the number of a segment: the player can't know this run's.
+	h := v.w.Header()
+	h.Set("Location", "../../"+m.playlistPath(v.session))
+	h.Set("Cache-Control", "no-store")
+	v.w.WriteHeader(http.StatusFound)
+	return nil
+}
+
+// awaitStream waits for a stream that may have been on air when the server was started;
+// nil if it is too late for that.
+func (s *Server) awaitStream(ctx context.Context, streamID string) (*muxer, *refusal) {
+	if s.config.Now().Sub(s.started) > restartWindow {
+		return nil, nil
+	}
+	defer s.awaiting.Add(-1)
+	if s.awaiting.Add(1) > int64(s.config.MaxBlocked) {
+		s.overloaded.Add(1)
+		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for streams to come back")
+	}
+	timer := time.NewTimer(s.config.SuccessorWait)
+	defer timer.Stop()
+	for {
+		m, opened := s.newestOrOpened(streamID)
+		if m != nil {
+			return m, nil
+		}
+		select {
+		case <-opened:
+		case <-timer.C:
+			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the server was restarted, and the stream isn't back yet")
+		case <-ctx.Done():
+			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
+		case <-s.ctx.Done():
+			return nil, refuse(http.StatusServiceUnavailable, "gone", "the server stops")
+		}
+	}
+}
+
+// newestOrOpened is newest, and what is closed when the next stream opens.
+func (s *Server) newestOrOpened(streamID string) (*muxer, <-chan struct{}) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if list := s.muxers[streamID]; len(list) > 0 {
+		return list[len(list)-1], nil
+	}
+	return nil, s.opened
+}

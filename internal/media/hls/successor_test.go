@@ -1,0 +1,119 @@
+package hls
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/media/hub"
+)
+
+// led asks for a path without going where the answer leads.
+func (s *studio) led(path string) *http.Response {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.http.URL+path, nil)
+	require.NoError(s.t, err)
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	require.NoError(s.t, err)
+	require.NoError(s.t, response.Body.Close())
+	return response
+}
+
+// onAir puts a broadcast on air that began at a time and can be played.
+func (s *studio) onAir(began time.Time) {
+	s.t.Helper()
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true, Began: began}, "p")
+	write(s.t, p, lowLatencyUnits(s.t, 5*time.Second))
+	s.waitPlayable("a/p")
+}
+
+// beforeRestart is what a player knows of a broadcast when its server ends: the path of
+// its playlist.
+func beforeRestart(t *testing.T) string {
+	t.Helper()
+	s := newStudio(t, Config{})
+	s.onAir(time.Time{})
+	return s.media("a")
+}
+
+// TestARunOfBeforeLeadsToTheNewestOne: after a restart of the server, players go on with
+// the address that they have, and see numbers that are greater than before.
+func TestARunOfBeforeLeadsToTheNewestOne(t *testing.T) {
+	old := beforeRestart(t)
+	s := newStudio(t, Config{})
+	s.onAir(time.Now().Add(-time.Hour))
+	now := s.media("a")
+	a := s.led(old + "&_HLS_msn=7&_HLS_part=1&_HLS_skip=YES")
+	require.Equal(t, http.StatusFound, a.StatusCode)
+	require.Equal(t, "no-store", a.Header.Get("Cache-Control"))
+	require.Equal(t, "*", a.Header.Get("Access-Control-Allow-Origin"))
+	_, session, _ := strings.Cut(old, "?")
+	run := strings.Split(now, "/")[3]
+	require.Equal(t, "../../"+run+"/source/live.m3u8?"+session, a.Header.Get("Location"))
+
+	text := s.get(old + "&_HLS_msn=7")
+	for _, tag := range []string{"#EXT-X-MEDIA-SEQUENCE:", "#EXT-X-DISCONTINUITY-SEQUENCE:"} {
+		_, value, _ := strings.Cut(text, tag)
+		value, _, _ = strings.Cut(value, "\n")
+		n, err := strconv.Atoi(value)
+		require.NoError(t, err, text)
+		require.InDelta(t, 7200, n, 10, tag)
+	}
+	stream, _ := s.hub.Stream("a")
+	require.Equal(t, 1, stream.Stats().Viewers, "the session goes on")
+	base, _, _ := strings.Cut(old, "live.m3u8")
+	require.Equal(t, http.StatusNotFound, s.do("GET", base+"seg3.mp4").status)
+}
+
+// TestAStreamIsAwaitedAfterARestart by players whose session was signed before.
+func TestAStreamIsAwaitedAfterARestart(t *testing.T) {
+	old := beforeRestart(t)
+	var later atomic.Int64
+	s := newStudio(t, Config{SuccessorWait: time.Hour, Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
+	result := make(chan answer)
+	go func() { result <- s.do("GET", old) }()
+	eventually(t, "a waiting player", func() bool { return s.hls.Stats().Blocked == 1 })
+	path, _, _ := strings.Cut(old, "?")
+	require.Equal(t, http.StatusNotFound, s.do("GET", path).status, "without a session")
+	s.onAir(time.Now().Add(-time.Hour))
+	a := <-result
+	require.Equal(t, http.StatusOK, a.status)
+	require.Contains(t, a.body, "#EXT-X-PART:")
+
+	s.hub.Stop("a", hub.ErrStopped)
+	later.Store(int64(restartWindow + time.Minute))
+	s.hls.sweep(s.hls.config.Now())
+	require.Equal(t, http.StatusNotFound, s.do("GET", old).status, "long after the start")
+}
+
+// TestAStreamThatDoesNotComeBack: players are told to ask again.
+func TestAStreamThatDoesNotComeBack(t *testing.T) {
+	old := beforeRestart(t)
+	s := newStudio(t, Config{SuccessorWait: time.Millisecond})
+	a := s.do("GET", old)
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.Contains(t, a.body, `"no_news"`)
+	require.Equal(t, "no-store", a.header.Get("Cache-Control"))
+
+	full := newStudio(t, Config{MaxBlocked: 1, SuccessorWait: time.Hour})
+	result := make(chan answer)
+	go func() { result <- full.do("GET", old) }()
+	eventually(t, "a waiting player", func() bool { return full.hls.Stats().Blocked == 1 })
+	require.Contains(t, full.do("GET", old).body, `"overloaded"`)
+	full.hls.Close()
+	require.Equal(t, http.StatusServiceUnavailable, (<-result).status)
+}
+
+// TestASessionEndsWithItsBroadcast: an expired URL doesn't open the next one.
+func TestASessionEndsWithItsBroadcast(t *testing.T) {
+	old := beforeRestart(t)
+	s := newStudio(t, Config{Tokens: newTokens(func(string) (string, time.Time, error) { return "a", time.Now().Add(-time.Hour), nil })})
+	s.onAir(time.Now().Add(time.Hour)) // as if the session were old
+	a := s.led(old)
+	require.Equal(t, http.StatusForbidden, a.StatusCode)
+}
