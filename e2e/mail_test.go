@@ -99,6 +99,7 @@ func TestMailedLinksLeadToPages(t *testing.T) {
 	browsertest.Look(t, tab, 1280, 800, false)
 	browsertest.Run(t, tab, chromedp.Navigate(linkIn(t, invited.Text)))
 	browsertest.Run(t, tab, chromedp.WaitVisible(chromedp.CSS("#accept")))
+	require.Empty(t, browsertest.Value[string](t, tab, `location.search`), "the token has left")
 	browsertest.Screenshot(t, tab, "accept-invite-light")
 	browsertest.Run(t, tab, fill(t, "accept", "name", "Grace Lind", "password", "quick violet harbour")...)
 	browsertest.WaitFor(t, tab, says("Welcome, Grace Lind. You have joined "+t.Name()+"; log in with "+grace))

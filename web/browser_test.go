@@ -96,6 +96,9 @@ func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
 	// Opened before there is a playlist: the page waits and tries again.
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/player?src=/hls/live.m3u8"))
 	browsertest.WaitFor(t, tab, `showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
+	require.Equal(t, origin+"/player", browsertest.Value[string](t, tab, `location.href`), "the playback URL has left")
+	browsertest.Run(t, tab, chromedp.Reload())
+	browsertest.WaitFor(t, tab, `showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
 	browsertest.WaitFor(t, tab, `showfloorPlayer.hls.latency > 0`)
 	for _, figure := range []string{"latency", "buffer", "resolution", "bitrate", "dropped"} {
 		browsertest.WaitFor(t, tab, `document.getElementById("`+figure+`").textContent !== "–"`)

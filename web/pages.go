@@ -162,7 +162,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Type", contentType(file.name))
 	head.Set("Cache-Control", "no-cache")
 	head.Set("X-Content-Type-Options", "nosniff")
-	head.Set("Referrer-Policy", "same-origin")
+	head.Set("Referrer-Policy", "no-referrer") // addresses of pages may hold tokens
 	if file.policy != "" {
 		head.Set("Content-Security-Policy", file.policy)
 		head.Set("Permissions-Policy", file.devices)

@@ -61,6 +61,7 @@ func TestPagesCarryAStrictPolicy(t *testing.T) {
 		require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'self'")
 		require.NotContains(t, answer.Header.Get("Content-Security-Policy"), "unsafe")
 		require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"))
+		require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"))
 	}
 	require.Equal(t, "<h1>home</h1>", body(t, get(t, pages, http.MethodGet, "/").Body))
 }

@@ -71,6 +71,7 @@ func TestRoomPageGoesThroughItsScreens(t *testing.T) {
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)
+	require.Equal(t, origin+"/scenarios/conference/?room=sess_1", browsertest.Value[string](t, tab, `location.href`), "the token has left")
 	picture(t, tab, "room-lobby-light")
 	browsertest.Look(t, tab, smallWidth, smallHeight, true)
 	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))

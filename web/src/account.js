@@ -2,8 +2,13 @@
 // came of it.
 const said = document.getElementById('said');
 
+// The token leaves the address, where others would see it; a reload finds it in the history
+// entry's state.
+const given = new URLSearchParams(location.search).get('token');
+if (given) history.replaceState({ token: given }, '', location.pathname);
+
 /** The token of the link that led here; empty when there is none. */
-export const token = new URLSearchParams(location.search).get('token') ?? '';
+export const token = history.state?.token ?? '';
 
 /** say shows one sentence; bad when something has to be done about it. */
 export function say(text, bad = false) {

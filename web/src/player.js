@@ -4,7 +4,8 @@ import Hls from './hls.mjs';
 import { explain, sayings } from './messages.js';
 import { Figures } from './figures.js';
 
-const retryMs = 3000; // while a stream hasn't started yet
+const retryMs = 3000; // while a stream hasn't started yet, or its server is away
+const maxResumes = 10; // in a row; then the address is opened anew
 
 const byId = (id) => document.getElementById(id);
 const video = byId('video');
@@ -16,6 +17,7 @@ const figures = new Figures(video, byId);
 let hls = null;
 let retry = 0;
 let source = '';
+let resumes = 0;
 let recovered = false; // one media error is mended silently, a second is told
 
 // Browser tests read the engine and the element through this.
@@ -42,7 +44,19 @@ function playable(text) {
   }
 }
 
+// requested reads what the page's address asks for. Whoever has a playback URL can watch, so
+// it leaves the address, and a reload finds it in the history entry's state.
 function requested() {
+  const text = named();
+  if (text) remember(text);
+  return history.state?.src ?? '';
+}
+
+function remember(text) {
+  history.replaceState({ src: text }, '', location.pathname);
+}
+
+function named() {
   const query = new URLSearchParams(location.search).get('src');
   const hash = location.hash.slice(1).replace(/^src=/, '');
   if (query) return query;
@@ -65,6 +79,7 @@ function stop() {
 function start(url = playable(source)) {
   stop();
   recovered = false;
+  resumes = 0;
   notice.hidden = true;
   if (!source) return say(sayings.nothing);
   if (!url) return say(sayings.badAddress);
@@ -89,6 +104,10 @@ function startEngine(url) {
   hls.on(Hls.Events.MANIFEST_PARSED, play);
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
     edge.disabled = !details.live;
+    if (resumes) {
+      resumes = 0;
+      notice.hidden = true;
+    }
     // From up to 2 × target + target duration behind hls.js catches up by playing
     // faster; from farther it takes a jump, which it makes by itself only much
     // later: in between a viewer would stay late for ever.
@@ -178,6 +197,15 @@ function failed(data) {
     return;
   }
   const told = explain(data);
+  const status = data.response?.code ?? 0;
+  const away = data.type === Hls.ErrorTypes.NETWORK_ERROR && (status === 0 || status >= 500);
+  if (away && hls.levels.length && resumes < maxResumes) {
+    // The server restarts, perhaps: what is buffered plays on meanwhile.
+    resumes++;
+    say(told);
+    retry = setTimeout(() => hls.startLoad(), retryMs);
+    return;
+  }
   const url = continued(playable(source));
   stop();
   say(told);
@@ -201,7 +229,7 @@ again.addEventListener('click', () => start());
 byId('open').addEventListener('submit', (event) => {
   event.preventDefault();
   const text = byId('src').value.trim();
-  history.replaceState(null, '', text ? `?src=${encodeURIComponent(text)}` : location.pathname);
+  remember(text);
   open(text);
 });
 addEventListener('hashchange', () => open(requested()));

@@ -11,12 +11,22 @@ import { Notices } from './notices.js';
 import { type Saying, farewell, trouble, unanswered } from './sayings.js';
 
 const asked = new URLSearchParams(location.search);
+const given = asked.get('token');
+if (given) {
+  asked.delete('token');
+  keepToken(given, asked);
+}
 const sfuUrl = `${location.origin.replace(/^http/, 'ws')}/sfu`;
 const notices = new Notices();
 
 /** Browser tests read the room through this. */
 const forTests: { meeting: Meeting | undefined } = { meeting: undefined };
 Object.assign(globalThis, { showfloorRoom: forTests });
+
+/** Puts the token into the history entry's state, which a reload keeps and nobody sees. */
+function keepToken(token: string, query: URLSearchParams): void {
+  history.replaceState({ token }, '', `?${query}`);
+}
 
 function explain(): void {
   const { origin } = location;
@@ -28,13 +38,14 @@ function explain(): void {
   -d '{"userId": "ada", "displayName": "Ada"}'`;
   byId('how-link').textContent = `${origin}/scenarios/conference/?room=$ID&token=$TOKEN`;
   const form = byId<HTMLFormElement>('enter');
-  // Sent by script: the answer of a form would be a request, and so in the server's log.
+  // Kept by script: a form would send the token, and it would be in the server's log.
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     const fields = new FormData(form);
     const token = String(fields.get('token')).trim();
     const room = String(fields.get('room')).trim() || readTicket(token)?.room || '';
-    location.search = String(new URLSearchParams({ room, token }));
+    keepToken(token, new URLSearchParams({ room }));
+    location.reload();
   });
   byId('how').hidden = false;
 }
@@ -150,7 +161,7 @@ class Visit {
     this.room = room;
     const query = new URLSearchParams(location.search);
     query.set('room', room);
-    history.replaceState(null, '', `?${query}`);
+    history.replaceState(history.state, '', `?${query}`);
   }
 
   async #refused(error: unknown): Promise<void> {
@@ -177,7 +188,7 @@ class Visit {
   }
 }
 
-const token = asked.get('token') ?? '';
+const token = (history.state as { token?: string } | null)?.token ?? '';
 const ticket = readTicket(token);
 if (!token) explain();
 else if (!ticket) void door(farewell({ code: 'unauthenticated', message: '' }, false), 'lock');
