@@ -50,7 +50,7 @@ func (c *contract) layers(config Config) []Layer {
 		{"unbuilt operations", c.refuseUnbuilt},
 		{"fingerprint", c.fingerprint},
 		{"validation", c.validate},
-		{"limit of e-mail addresses", c.limitEmail(limits)},
+		{"limit of e-mail addresses", c.limitEmail(emailLimits{limits: limits, known: config.Areas.Accounts, log: config.Log})},
 		{"idempotency", c.once(config.Areas.Idempotency, config.Log)},
 		{"upgrade", upgrade(config.Realtime, config.Areas.Accounts, limits)},
 	}

@@ -34,8 +34,11 @@ type Limits struct {
 	// Email is per e-mail address and network, for these operations, whether a
 	// user has the address or not.
 	Email ratelimit.Rate
-	// Failures is per e-mail address over all networks. It counts failed logins.
+	// Failures is per e-mail address over all networks. It counts failed logins. One
+	// network may cause a tenth of it.
 	Failures ratelimit.Rate
+	// Mails is per e-mail address and network, for mails with a sign-up code.
+	Mails ratelimit.Rate
 	// Capture is per token of a capture URL.
 	Capture ratelimit.Rate
 	// Misses is per network, for capture URLs that this server never made.
@@ -53,9 +56,13 @@ const (
 	classPublic  class = "public"
 	classAuth    class = "auth"
 	classLogin   class = "login"
+	classMail    class = "mail"
 	classCapture class = "capture"
 	classNone    class = "none"
 )
+
+// isAuth tells whether the operation tries passwords or codes.
+func (c class) isAuth() bool { return c == classAuth || c == classLogin || c == classMail }
 
 // classOf reads an operation's class. Without x-rate-limit it follows from who
 // may call: everybody, or those with a bearer token; what only machines of our
@@ -64,7 +71,7 @@ const (
 func classOf(op *openapi3.Operation, open, bearer bool) (class, error) {
 	if stated, ok := op.Extensions["x-rate-limit"]; ok {
 		switch c := class(fmt.Sprint(stated)); c {
-		case classAuth, classLogin, classPublic, classCapture, classNone:
+		case classAuth, classLogin, classMail, classPublic, classCapture, classNone:
 			return c, nil
 		default:
 			return "", fmt.Errorf("%s: x-rate-limit can't be %q", op.OperationID, c)
@@ -95,22 +102,28 @@ func takesBearer(security openapi3.SecurityRequirements, schemes openapi3.Securi
 
 // limits applies Limits to requests.
 type limits struct {
-	limiter                                                                 *ratelimit.Limiter
-	caller, tenant, public, auth, email, failures, capture, misses, guesses ratelimit.Policy
+	limiter *ratelimit.Limiter
+
+	caller, tenant, public, auth, capture, misses, guesses ratelimit.Policy
+	email, failures, siteFailures, mails                   ratelimit.Policy
 }
 
 func newLimits(l Limits) *limits {
 	return &limits{
-		limiter:  l.Limiter,
-		caller:   ratelimit.Policy{Name: "caller", Rate: l.Caller},
-		tenant:   ratelimit.Policy{Name: "tenant", Rate: l.Tenant},
-		public:   ratelimit.Policy{Name: "public", Rate: l.Public},
-		auth:     ratelimit.Policy{Name: "auth", Rate: l.Auth},
-		email:    ratelimit.Policy{Name: "email", Rate: l.Email},
-		failures: ratelimit.Policy{Name: "failures", Rate: l.Failures},
-		capture:  ratelimit.Policy{Name: "capture", Rate: l.Capture},
-		misses:   ratelimit.Policy{Name: "misses", Rate: l.Misses},
-		guesses:  ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
+		limiter: l.Limiter,
+
+		caller:  ratelimit.Policy{Name: "caller", Rate: l.Caller},
+		tenant:  ratelimit.Policy{Name: "tenant", Rate: l.Tenant},
+		public:  ratelimit.Policy{Name: "public", Rate: l.Public},
+		auth:    ratelimit.Policy{Name: "auth", Rate: l.Auth},
+		email:   ratelimit.Policy{Name: "email", Rate: l.Email},
+		capture: ratelimit.Policy{Name: "capture", Rate: l.Capture},
+		misses:  ratelimit.Policy{Name: "misses", Rate: l.Misses},
+		guesses: ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
+
+		failures:     ratelimit.Policy{Name: "failures", Rate: l.Failures},
+		siteFailures: ratelimit.Policy{Name: "failures-network", Rate: siteFailures(l.Failures)},
+		mails:        ratelimit.Policy{Name: "mails", Rate: l.Mails},
 	}
 }
 
@@ -126,7 +139,7 @@ func (c *contract) limitOpen(l *limits, captures captureTokens) echo.MiddlewareF
 			switch op.class {
 			case classPublic:
 				err = l.take(e, l.public, callersNetwork(e), "requests from this address")
-			case classAuth, classLogin:
+			case classAuth, classLogin, classMail:
 				err = l.take(e, l.auth, callersNetwork(e), "attempts from this address")
 			case classCapture:
 				return l.captured(e, captures, next)
@@ -327,6 +340,9 @@ func appendField(h http.Header, name, item string) {
 }
 
 func callersNetwork(e echo.Context) string { return network(originFrom(e.Request().Context()).IP) }
+
+// callersSite is the site that callersNetwork is part of.
+func callersSite(e echo.Context) string { return site(originFrom(e.Request().Context()).IP) }
 
 // digest makes a subject of bounded length that shows nobody's address or token.
 func digest(subject string) string {

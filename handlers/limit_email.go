@@ -1,8 +1,9 @@
 package handlers
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,22 +12,29 @@ import (
 	"showfloor/internal/ratelimit"
 )
 
-// knownNetworks marks each pair of e-mail address and network with a successful
-// login in the last 24 hours, by an empty bucket. A marked pair is exempt from the
-// limit of failed logins, so that others can't lock the user out by failing on
-// purpose.
-func knownNetworks() ratelimit.Policy {
-	return ratelimit.Policy{Name: "known-networks", Rate: ratelimit.Rate{Events: 1, Per: 24 * time.Hour, Burst: 1}}
+// knownNetworks remembers the networks from which somebody logged in with an e-mail
+// address.
+type knownNetworks interface {
+	KnowsNetwork(ctx context.Context, email, network string) (bool, error)
+	RememberNetwork(ctx context.Context, email, network string) error
 }
 
-// limitEmail limits attempts on an e-mail address: all attempts per network, and
-// failed logins over all networks. It runs after the validation, so that it sees
-// the value that the handler gets.
-func (c *contract) limitEmail(l *limits) echo.MiddlewareFunc {
+// emailLimits limits what is tried with an e-mail address.
+type emailLimits struct {
+	*limits
+
+	known knownNetworks
+	log   *slog.Logger
+}
+
+// limitEmail limits attempts on an e-mail address: all attempts and mails per
+// network, and failed logins per network and over all networks. It runs after the
+// validation, so that it sees the value that the handler gets.
+func (c *contract) limitEmail(l emailLimits) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
 			op := c.find(e)
-			if op == nil || op.class != classAuth && op.class != classLogin {
+			if op == nil || !op.class.isAuth() {
 				return next(e)
 			}
 			email := emailIn(e.Request())
@@ -38,31 +46,79 @@ func (c *contract) limitEmail(l *limits) echo.MiddlewareFunc {
 			if err := l.take(e, l.email, pair, "attempts for this e-mail address from this network"); err != nil {
 				return err
 			}
-			if op.class != classLogin || !l.failures.Limits() {
-				return next(e)
+			switch op.class {
+			case classMail:
+				if err := l.take(e, l.mails, pair, "sign-up mails to this e-mail address, asked for from this network"); err != nil {
+					return err
+				}
+			case classLogin:
+				return l.login(e, email, next)
 			}
-			return l.login(e, digest(email), pair, next)
+			return next(e)
 		}
 	}
 }
 
-// login counts the attempt when it fails, and remembers the network when it
-// succeeds.
-func (l *limits) login(e echo.Context, email, pair string, next echo.HandlerFunc) error {
-	ctx := e.Request().Context()
-	if known := !l.limiter.Peek(ctx, knownNetworks(), pair).Allowed; !known {
-		if err := l.peek(e, l.failures, email, "failed logins for this e-mail address"); err != nil {
-			return err
+// login counts a failed attempt for the pair of e-mail address and site, and for the
+// address over all sites. A pair that has used up its own failures is refused before
+// it can add to those of the address, so one site alone can't lock a user out. Known
+// networks are exempt from both limits, so many sites can't lock out a user who has
+// logged in before.
+func (l emailLimits) login(e echo.Context, email string, next echo.HandlerFunc) error {
+	ctx, from := e.Request().Context(), callersNetwork(e)
+	counts := l.failedLogins(email, callersSite(e))
+	known := func() (bool, error) { return l.known.KnowsNetwork(ctx, email, from) }
+	for _, c := range counts {
+		r := l.limiter.Peek(ctx, c.Policy, c.Subject)
+		if r.Allowed {
+			continue
 		}
+		if exempt, err := known(); err != nil || exempt {
+			if err != nil {
+				return err
+			}
+			break
+		}
+		showLimit(e, c.Policy, r)
+		return overLimit(c.Policy, r, c.what)
 	}
 	err := next(e)
 	switch {
 	case err == nil:
-		l.limiter.Take(ctx, knownNetworks(), pair)
-	case problem.Is(err, "invalid_credentials"):
-		l.limiter.Take(ctx, l.failures, email)
+		if err := l.known.RememberNetwork(ctx, email, from); err != nil {
+			l.log.Warn("a login's network was not remembered", "error", err)
+		}
+	case len(counts) > 0 && problem.Is(err, "invalid_credentials"):
+		if exempt, err := known(); err == nil && !exempt {
+			l.limiter.TakeAll(ctx, counts[0].Bucket, counts[1].Bucket)
+		}
 	}
 	return err
+}
+
+// failedLogins are the limits of failed logins; none when they are off.
+func (l emailLimits) failedLogins(email, site string) []counted {
+	if !l.failures.Limits() {
+		return nil
+	}
+	return []counted{
+		{
+			Bucket: ratelimit.Bucket{Policy: l.siteFailures, Subject: digest(email + "\n" + site)},
+			what:   "failed logins for this e-mail address from this network",
+		},
+		{Bucket: ratelimit.Bucket{Policy: l.failures, Subject: digest(email)}, what: "failed logins for this e-mail address"},
+	}
+}
+
+// siteShare is which part of an address's failed logins one site may cause: a tenth.
+const siteShare = 10
+
+func siteFailures(all ratelimit.Rate) ratelimit.Rate {
+	if all.Events == 0 {
+		return all
+	}
+	all.Events, all.Burst = max(all.Events/siteShare, 1), max(all.Burst/siteShare, 1)
+	return all
 }
 
 // emailIn is the e-mail address in a validated body; "" for none.

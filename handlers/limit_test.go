@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -238,6 +239,49 @@ func TestGuessingFromManyNetworksIsLimited(t *testing.T) {
 		limited(t, login("198.51.100.10"), "failures")
 		login("203.0.113.7").Is(t, 201)
 		attemptLogin(t, s, "198.51.100.9", "somebody@example.test").Is(t, 401)
+	})
+}
+
+// TestOneSiteLocksNobodyOut: one network, or all /64 networks of one /48, use up a
+// tenth of an address's failed logins at most.
+func TestOneSiteLocksNobodyOut(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Failures: hourly(20)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t)
+		for _, site := range []string{"203.0.113.%d", "2001:db8:1:%d::1"} {
+			at := func(i int) string {
+				if strings.HasPrefix(site, "203") {
+					return "203.0.113.1"
+				}
+				return fmt.Sprintf(site, i)
+			}
+			for i := range 2 {
+				attemptLogin(t, s, at(i), owner.Email).Problem(t, 401, "invalid_credentials")
+			}
+			for i := range 30 {
+				limited(t, attemptLogin(t, s, at(i), owner.Email), "failures-network")
+			}
+		}
+		behind(t, s.With(t, ""), s, "198.51.100.1", "POST", "/v1/auth/login", `{"email":"`+owner.Email+`","password":"`+apitest.Password+`"}`).Is(t, 201)
+	})
+}
+
+// TestSignupMailsOfOneNetworkAreLimited: others can still ask for a code.
+func TestSignupMailsOfOneNetworkAreLimited(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Mails: hourly(2)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		email := newEmail()
+		send := func(ip string) apitest.Response {
+			t.Helper()
+			body := `{"tenantName":"Acme","name":"Ada","email":"` + email + `","password":"` + apitest.Password + `"}`
+			return behind(t, s.With(t, ""), s, ip, "POST", "/v1/auth/send-code", body)
+		}
+		send("203.0.113.1").Is(t, 201)
+		behind(t, s.With(t, ""), s, "203.0.113.1", "POST", "/v1/auth/resend-code", `{"email":"`+email+`"}`).Is(t, 201)
+		limited(t, send("203.0.113.1"), "mails")
+		send("203.0.113.2").Is(t, 201)
 	})
 }
 

@@ -60,13 +60,18 @@ func parseHop(text string) (netip.Addr, bool) {
 
 // network is what one customer of a provider has at least: an IPv4 address, or
 // a /64 of IPv6, in which everybody chooses addresses at will.
-func network(ip string) string {
+func network(ip string) string { return prefix(ip, 64) }
+
+// site is what one customer may have at most: an IPv4 address, or a /48 of IPv6
+// (RFC 6177), which holds 65,536 networks.
+func site(ip string) string { return prefix(ip, 48) }
+
+func prefix(ip string, bits int) string {
 	at, ok := parseHop(ip)
 	if !ok || at.Is4() {
 		return ip
 	}
-	const customer = 64
-	return netip.PrefixFrom(at, customer).Masked().String()
+	return netip.PrefixFrom(at, bits).Masked().String()
 }
 
 // fromLoopback tells whether the caller is on this machine. A reverse proxy on

@@ -20,6 +20,7 @@ type LimitSettings struct {
 	Auth     string `env:"RATE_LIMIT_AUTH"     envDefault:"10/min"`
 	Email    string `env:"RATE_LIMIT_EMAIL"    envDefault:"5/min"`
 	Failures string `env:"RATE_LIMIT_FAILURES" envDefault:"100/h"`
+	Mails    string `env:"RATE_LIMIT_MAILS"    envDefault:"5/h"`
 	Capture  string `env:"RATE_LIMIT_CAPTURE"  envDefault:"50/s:200"`
 	Misses   string `env:"RATE_LIMIT_MISSES"   envDefault:"1/s:20"`
 	Guesses  string `env:"RATE_LIMIT_GUESSES"  envDefault:"1/s:20"`
@@ -39,7 +40,8 @@ func (s *LimitSettings) readLimits() error {
 	}{
 		{"CALLER", s.Caller, &s.limits.Caller}, {"TENANT", s.Tenant, &s.limits.Tenant},
 		{"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
-		{"EMAIL", s.Email, &s.limits.Email}, {"FAILURES", s.Failures, &s.limits.Failures}, {"CAPTURE", s.Capture, &s.limits.Capture},
+		{"EMAIL", s.Email, &s.limits.Email}, {"FAILURES", s.Failures, &s.limits.Failures},
+		{"MAILS", s.Mails, &s.limits.Mails}, {"CAPTURE", s.Capture, &s.limits.Capture},
 		{"MISSES", s.Misses, &s.limits.Misses}, {"GUESSES", s.Guesses, &s.limits.Guesses},
 	} {
 		var err error

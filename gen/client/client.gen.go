@@ -1051,8 +1051,8 @@ type ClientInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-	// address the answer is the same and nothing is mailed. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
@@ -1064,8 +1064,8 @@ type ClientInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-	// address the answer is the same and nothing is mailed. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -1099,9 +1099,9 @@ type ClientInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-	// `mail_unavailable`.
+	// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+	// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+	// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1112,9 +1112,9 @@ type ClientInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-	// `mail_unavailable`.
+	// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+	// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+	// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5578,8 +5578,8 @@ func (c *Client) Register(ctx context.Context, body RegisterJSONRequestBody, req
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-// address the answer is the same and nothing is mailed. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
@@ -5601,8 +5601,8 @@ func (c *Client) ResendCodeWithBody(ctx context.Context, contentType string, bod
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-// address the answer is the same and nothing is mailed. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
@@ -5666,9 +5666,9 @@ func (c *Client) ResetPassword(ctx context.Context, body ResetPasswordJSONReques
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-// `mail_unavailable`.
+// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5689,9 +5689,9 @@ func (c *Client) SendCodeWithBody(ctx context.Context, contentType string, body 
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-// `mail_unavailable`.
+// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -22806,8 +22806,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-	// address the answer is the same and nothing is mailed. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -22819,8 +22819,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 	// At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-	// address the answer is the same and nothing is mailed. A server that can't send mail answers
+	// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+	// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 	// 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -22854,9 +22854,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-	// `mail_unavailable`.
+	// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+	// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+	// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22867,9 +22867,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 	// same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-	// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-	// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-	// `mail_unavailable`.
+	// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+	// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+	// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -39074,8 +39074,8 @@ func (c *ClientWithResponses) RegisterWithResponse(ctx context.Context, body Reg
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-// address the answer is the same and nothing is mailed. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -39093,8 +39093,8 @@ func (c *ClientWithResponses) ResendCodeWithBodyWithResponse(ctx context.Context
 //
 // Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
 // At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-// address the answer is the same and nothing is mailed. A server that can't send mail answers
+// Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+// address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
 // 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -39146,9 +39146,9 @@ func (c *ClientWithResponses) ResetPasswordWithResponse(ctx context.Context, bod
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-// `mail_unavailable`.
+// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39165,9 +39165,9 @@ func (c *ClientWithResponses) SendCodeWithBodyWithResponse(ctx context.Context, 
 //
 // Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
 // same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-// is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-// whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-// `mail_unavailable`.
+// is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+// each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+// is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1821,8 +1821,8 @@ export interface paths {
          * Mail the sign-up code again
          * @description Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
          *     At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-         *     Answer and limit are the same whether there is a form for the e-mail or not. Beyond 10 sign-up mails an hour to one
-         *     address the answer is the same and nothing is mailed. A server that can't send mail answers
+         *     Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
+         *     address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
          *     503 `mail_unavailable`.
          */
         post: operations["resendCode"];
@@ -1867,9 +1867,9 @@ export interface paths {
          * Sign up with a verified e-mail, step 1
          * @description Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
          *     same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-         *     is taken or not: if it is, the mail says so and has no code. At most 10 sign-up mails an hour go to one address,
-         *     whoever asks for them; more are a 429 `rate_limited`. A server that can't send mail answers 503
-         *     `mail_unavailable`.
+         *     is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
+         *     each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
+         *     is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
          */
         post: operations["sendCode"];
         delete?: never;

@@ -13,7 +13,7 @@ import (
 // these mails must not serve to fill somebody's mailbox.
 const (
 	mailPeriod         = time.Hour
-	maxCodesRecipient  = 10 // sign-up mails, first and resent ones together
+	maxCodesRecipient  = 20 // sign-up mails, first and resent ones together
 	maxResetsRecipient = 5
 )
 

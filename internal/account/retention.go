@@ -16,8 +16,8 @@ const (
 	keepLinks = 30 * 24 * time.Hour
 )
 
-// DeleteOld deletes sign-up forms, sign-up tries, password links and invitations
-// that have expired.
+// DeleteOld deletes sign-up forms, sign-up tries, password links, invitations and
+// known networks that have expired.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.pool), s.now()
 	return errors.Join(
@@ -32,6 +32,9 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		}),
 		postgres.DeleteInBatches("invitations", func(maxRows int32) (int64, error) {
 			return q.DeleteInvitationsBefore(ctx, db.DeleteInvitationsBeforeParams{Before: now, MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("known networks", func(maxRows int32) (int64, error) {
+			return q.DeleteKnownNetworksBefore(ctx, db.DeleteKnownNetworksBeforeParams{Before: now.Add(-keepNetworks), MaxRows: maxRows})
 		}),
 	)
 }

@@ -20,6 +20,9 @@ import (
 // SendCode holds a sign-up form and mails its code. Whether the e-mail is taken
 // shows in the mail alone: the same is hashed, read and written either way. It
 // returns the e-mail as it is compared.
+//
+// Beyond maxCodesRecipient the held form is deleted. Otherwise somebody who used up
+// the mails could have the owner of the address confirm a form that isn't his.
 func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (email string, err error) {
 	if err := s.mails.Require(); err != nil {
 		return "", err
@@ -29,7 +32,8 @@ func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (em
 		return "", err
 	}
 	email = CanonicalEmail(r.Email)
-	return email, postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+	var refusal error
+	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
 		tries, err := s.lockTries(ctx, q, email)
 		if err != nil {
@@ -40,8 +44,12 @@ func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (em
 			return err
 		}
 		if recent.ToRecipient >= maxCodesRecipient {
-			return problem.Limited(recent.Oldest.Add(mailPeriod).Sub(now),
+			refusal = problem.Limited(recent.Oldest.Add(mailPeriod).Sub(now),
 				"too many sign-up mails: %d an hour can be sent to one address", maxCodesRecipient)
+			if err := q.DeleteSignupForm(ctx, email); err != nil {
+				return fmt.Errorf("delete sign-up form: %w", err)
+			}
+			return nil // the deletion commits
 		}
 		taken, err := isTaken(ctx, q, email)
 		if err != nil {
@@ -68,6 +76,7 @@ func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (em
 		}
 		return s.postCode(ctx, tx, form, letter, "signup.send_code", from)
 	})
+	return email, errors.Join(err, refusal)
 }
 
 // postCode mails what a form's owner is to know.

@@ -1,0 +1,44 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+)
+
+const (
+	// keepNetworks is how long a network stays known after the last login from it.
+	keepNetworks = 90 * 24 * time.Hour
+	// networkGrain bounds how often the time of the last login is written.
+	networkGrain = 24 * time.Hour
+)
+
+// KnowsNetwork tells whether somebody logged in with this e-mail address from
+// this network within 90 days. network is any text that names it.
+func (s *Service) KnowsNetwork(ctx context.Context, email, network string) (bool, error) {
+	known, err := db.New(s.pool).IsKnownNetwork(ctx, db.IsKnownNetworkParams{
+		PairHash: s.hashNetwork(email, network), Since: s.now().Add(-keepNetworks),
+	})
+	if err != nil {
+		return false, fmt.Errorf("look up known network: %w", err)
+	}
+	return known, nil
+}
+
+// RememberNetwork notes a login with this e-mail address from this network.
+func (s *Service) RememberNetwork(ctx context.Context, email, network string) error {
+	now := s.now()
+	err := db.New(s.pool).PutKnownNetwork(ctx, db.PutKnownNetworkParams{
+		PairHash: s.hashNetwork(email, network), Now: now, Stale: now.Add(-networkGrain),
+	})
+	if err != nil {
+		return fmt.Errorf("put known network: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) hashNetwork(email, network string) []byte {
+	return keyed(s.codeKey, "network/"+CanonicalEmail(email)+"\n"+network)
+}
