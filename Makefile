@@ -21,7 +21,7 @@ FUZZTIME ?= 20s
 
 .PHONY: run
 run: build sample ## set up, build and start the server on http://localhost:8080
-	@exec ./bin/showfloor serve
+	@APP_ENV=$${APP_ENV-development} exec ./bin/showfloor serve
 
 .PHONY: demo
 demo: build sample ## go through one broadcast against a running server, step by step

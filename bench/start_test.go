@@ -103,7 +103,7 @@ func startServer(b *testing.B, bin, dir string, settings ...string) *server {
 	s.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "PG_BIN=" + os.Getenv("PG_BIN"), "DATA_DIR=" + dir,
 		"GOGC=" + os.Getenv("GOGC"), "HTTP_ADDR=" + ports[0], "PUBLIC_URL=" + s.api, "ADMIN_ADDR=" + ports[1], "RTMP_ADDR=" + ports[2],
-		"SFU_ADDR=127.0.0.1:0",
+		"SFU_ADDR=127.0.0.1:0", "APP_ENV=development",
 	}
 	s.cmd.Env = append(s.cmd.Env, settings...)
 	s.cmd.Stderr = &s.log

@@ -65,6 +65,19 @@ func press(t testing.TB, s *server, action string) {
 
 // TestSellingOnAnEmptyMachine goes the whole way on a server that nothing was set
 // up for, and kills it on the way.
+// TestAServerWithoutAppEnvTrustsNobody on this machine: a proxy that doesn't say for
+// whom it asks makes everybody a caller on this machine.
+func TestAServerWithoutAppEnvTrustsNobody(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase, func(_ testing.TB, s *server) { delete(s.settings, "APP_ENV") })
+	for _, path := range []string{"/mailbox", "/mailbox/mails", "/sandbox", "/sandbox/", "/metrics"} {
+		status, body := get(t.Context(), t, s.url+path)
+		require.Equal(t, 404, status, path)
+		require.Contains(t, body, "not_found")
+	}
+	require.Contains(t, s.said(), "mailbox and payment sandbox are closed; APP_ENV=development opens them to this machine")
+}
+
 func TestSellingOnAnEmptyMachine(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)

@@ -35,8 +35,8 @@ type Config struct {
 	Origins []string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
 	IngestSecret string
-	// TrustLoopback lets callers on this machine see /metrics and, while there is
-	// no IngestSecret, send ingest callbacks. It must be off where a proxy on this
+	// TrustLoopback lets callers on this machine see /metrics and the development
+	// mailbox and, while there is no IngestSecret, send ingest callbacks. It must be off where a proxy on this
 	// machine speaks for others.
 	TrustLoopback bool
 	// RequestTime is the time in which operations have to answer [DefaultRequestTime];
@@ -106,7 +106,7 @@ func New(c Config) (http.Handler, error) {
 		c.Metrics.ServeHTTP(ec.Response(), ec.Request())
 		return nil
 	})
-	mailbox{c.Areas.Mails}.mount(e, c.Pages)
+	mailbox{c.Areas.Mails, c.TrustLoopback}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
 	return contract.headAsGet(e), nil
 }

@@ -20,10 +20,12 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	line("API", s.config.PublicURL+"/v1")
 	line("docs", s.config.PublicURL+"/docs")
 	line("player", s.config.PublicURL+"/player")
-	if s.areas.Mails.HasMailbox() {
+	if !s.config.trustsThisMachine() && (s.areas.Mails.HasMailbox() || s.sandbox != nil) {
+		line("tools", "mailbox and payment sandbox are closed; APP_ENV=development opens them to this machine")
+	} else if s.areas.Mails.HasMailbox() {
 		line("mailbox", s.config.PublicURL+handlers.MailboxPath+" shows the mails that nobody sends")
 	}
-	if s.sandbox != nil {
+	if s.sandbox != nil && s.config.trustsThisMachine() {
 		line("sandbox", s.config.PublicURL+sandboxPath+"/ plays the payment processor: no real money")
 	}
 	line("ingest", s.config.IngestURL+"/<streamKey>")

@@ -9,6 +9,13 @@ import (
 	"strings"
 )
 
+// trustsThisMachine tells whether the development mailbox, the sandbox's pages and
+// the like answer callers on this machine. APP_ENV=development has to be set for
+// it: a reverse proxy on this machine that doesn't say for whom it asks (nginx's
+// default) makes everybody such a caller, and a server whose APP_ENV was forgotten
+// may stand behind one.
+func (c *config) trustsThisMachine() bool { return c.appEnvSet && c.AppEnv == development }
+
 // warnOfExposure says in the banner and the log that this development server can
 // be reached from the internet.
 func (s *server) warnOfExposure(w io.Writer) {

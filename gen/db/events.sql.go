@@ -198,15 +198,13 @@ func (q *Queries) ListEvents(ctx context.Context, tenantID string) ([]Event, err
 const ListEventsAfter = `-- name: ListEventsAfter :many
 SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
 WHERE e.tenant_id = $1 AND e.position > $2 AND e.position <= $3 AND e.endpoint_id IS NULL
-  AND (cardinality($4::text[]) = 0 OR e.event = ANY ($4::text[]))
-ORDER BY e.position LIMIT $5
+ORDER BY e.position LIMIT $4
 `
 
 type ListEventsAfterParams struct {
 	TenantID string
 	Position int64
 	Horizon  int64
-	Events   []string
 	MaxRows  int32
 }
 
@@ -216,7 +214,6 @@ func (q *Queries) ListEventsAfter(ctx context.Context, arg ListEventsAfterParams
 		arg.TenantID,
 		arg.Position,
 		arg.Horizon,
-		arg.Events,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -250,23 +247,126 @@ func (q *Queries) ListEventsAfter(ctx context.Context, arg ListEventsAfterParams
 const ListEventsBefore = `-- name: ListEventsBefore :many
 SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
 WHERE e.tenant_id = $1 AND e.position < $2 AND e.endpoint_id IS NULL
-  AND (cardinality($3::text[]) = 0 OR e.event = ANY ($3::text[]))
-ORDER BY e.position DESC LIMIT $4
+ORDER BY e.position DESC LIMIT $3
 `
 
 type ListEventsBeforeParams struct {
 	TenantID string
 	Position int64
-	Events   []string
 	MaxRows  int32
 }
 
-// Newest first. events is empty for all; here and below, tests of endpoints are left out.
+// Newest first. Here and below, tests of endpoints are left out.
 func (q *Queries) ListEventsBefore(ctx context.Context, arg ListEventsBeforeParams) ([]Event, error) {
-	rows, err := q.db.Query(ctx, ListEventsBefore,
+	rows, err := q.db.Query(ctx, ListEventsBefore, arg.TenantID, arg.Position, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Event{}
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Event,
+			&i.Subject,
+			&i.Payload,
+			&i.OccurredAt,
+			&i.EndpointID,
+			&i.Sequence,
+			&i.Position,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListNamedEventsAfter = `-- name: ListNamedEventsAfter :many
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+WHERE e.tenant_id = $1 AND e.position = ANY (ARRAY(
+    SELECT p.position FROM unnest($2::text[]) AS n (name) CROSS JOIN LATERAL (
+        SELECT o.position FROM events o
+        WHERE o.tenant_id = $1 AND o.event = n.name AND o.position > $3 AND o.position <= $4 AND o.endpoint_id IS NULL
+        ORDER BY o.position LIMIT $5) p
+    ORDER BY p.position LIMIT $5))
+ORDER BY e.position
+`
+
+type ListNamedEventsAfterParams struct {
+	TenantID string
+	Events   []string
+	Position int64
+	Horizon  int64
+	MaxRows  int32
+}
+
+// ListEventsAfter of these names, read as in ListNamedEventsBefore.
+func (q *Queries) ListNamedEventsAfter(ctx context.Context, arg ListNamedEventsAfterParams) ([]Event, error) {
+	rows, err := q.db.Query(ctx, ListNamedEventsAfter,
 		arg.TenantID,
-		arg.Position,
 		arg.Events,
+		arg.Position,
+		arg.Horizon,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Event{}
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Event,
+			&i.Subject,
+			&i.Payload,
+			&i.OccurredAt,
+			&i.EndpointID,
+			&i.Sequence,
+			&i.Position,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListNamedEventsBefore = `-- name: ListNamedEventsBefore :many
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+WHERE e.tenant_id = $1 AND e.position = ANY (ARRAY(
+    SELECT p.position FROM unnest($2::text[]) AS n (name) CROSS JOIN LATERAL (
+        SELECT o.position FROM events o
+        WHERE o.tenant_id = $1 AND o.event = n.name AND o.position < $3 AND o.endpoint_id IS NULL
+        ORDER BY o.position DESC LIMIT $4) p
+    ORDER BY p.position DESC LIMIT $4))
+ORDER BY e.position DESC
+`
+
+type ListNamedEventsBeforeParams struct {
+	TenantID string
+	Events   []string
+	Position int64
+	MaxRows  int32
+}
+
+// ListEventsBefore of these names. Reads max_rows of each along the index, however many others lie between.
+func (q *Queries) ListNamedEventsBefore(ctx context.Context, arg ListNamedEventsBeforeParams) ([]Event, error) {
+	rows, err := q.db.Query(ctx, ListNamedEventsBefore,
+		arg.TenantID,
+		arg.Events,
+		arg.Position,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -366,7 +466,7 @@ type ListSubjectEventsBeforeParams struct {
 	MaxRows  int32
 }
 
-// ListEventsBefore of one subject.
+// ListEventsBefore of one subject; events is empty for all.
 func (q *Queries) ListSubjectEventsBefore(ctx context.Context, arg ListSubjectEventsBeforeParams) ([]Event, error) {
 	rows, err := q.db.Query(ctx, ListSubjectEventsBefore,
 		arg.TenantID,
