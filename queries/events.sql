@@ -30,21 +30,41 @@ SELECT * FROM events WHERE tenant_id = @tenant_id ORDER BY position;
 SELECT position FROM events WHERE tenant_id = @tenant_id AND id = @id AND endpoint_id IS NULL;
 
 -- name: ListEventsBefore :many
--- Newest first. events is empty for all; here and below, tests of endpoints are left out.
+-- Newest first. Here and below, tests of endpoints are left out.
 SELECT e.* FROM events e
 WHERE e.tenant_id = @tenant_id AND e.position < @position AND e.endpoint_id IS NULL
-  AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
 ORDER BY e.position DESC LIMIT @max_rows;
 
 -- name: ListEventsAfter :many
 -- Oldest first, up to the horizon.
 SELECT e.* FROM events e
 WHERE e.tenant_id = @tenant_id AND e.position > @position AND e.position <= @horizon AND e.endpoint_id IS NULL
-  AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
 ORDER BY e.position LIMIT @max_rows;
 
+-- name: ListNamedEventsBefore :many
+-- ListEventsBefore of these names. Reads max_rows of each along the index, however many others lie between.
+SELECT e.* FROM events e
+WHERE e.tenant_id = @tenant_id AND e.position = ANY (ARRAY(
+    SELECT p.position FROM unnest(@events::text[]) AS n (name) CROSS JOIN LATERAL (
+        SELECT o.position FROM events o
+        WHERE o.tenant_id = @tenant_id AND o.event = n.name AND o.position < @position AND o.endpoint_id IS NULL
+        ORDER BY o.position DESC LIMIT @max_rows) p
+    ORDER BY p.position DESC LIMIT @max_rows))
+ORDER BY e.position DESC;
+
+-- name: ListNamedEventsAfter :many
+-- ListEventsAfter of these names, read as in ListNamedEventsBefore.
+SELECT e.* FROM events e
+WHERE e.tenant_id = @tenant_id AND e.position = ANY (ARRAY(
+    SELECT p.position FROM unnest(@events::text[]) AS n (name) CROSS JOIN LATERAL (
+        SELECT o.position FROM events o
+        WHERE o.tenant_id = @tenant_id AND o.event = n.name AND o.position > @position AND o.position <= @horizon AND o.endpoint_id IS NULL
+        ORDER BY o.position LIMIT @max_rows) p
+    ORDER BY p.position LIMIT @max_rows))
+ORDER BY e.position;
+
 -- name: ListSubjectEventsBefore :many
--- ListEventsBefore of one subject.
+-- ListEventsBefore of one subject; events is empty for all.
 SELECT e.* FROM events e
 WHERE e.tenant_id = @tenant_id AND e.subject = @subject AND e.position < @position AND e.endpoint_id IS NULL
   AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))

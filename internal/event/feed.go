@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -70,27 +71,42 @@ func start(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilt
 	return position, nil
 }
 
-// read runs the one of four queries that the filter asks for. Each goes along an
-// index in its order.
+// read runs the one of six queries that the filter asks for. Each goes along an
+// index in its order. names of a subject's events are compared one by one.
 func read(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilter, from int64, limit int32) ([]db.Event, error) {
-	switch {
-	case !filter.OldestFirst && filter.Subject == nil:
-		return q.ListEventsBefore(ctx, db.ListEventsBeforeParams{TenantID: c.TenantID, Position: from, Events: filter.Names, MaxRows: limit})
-	case !filter.OldestFirst:
-		return q.ListSubjectEventsBefore(ctx, db.ListSubjectEventsBeforeParams{
-			TenantID: c.TenantID, Subject: *filter.Subject, Position: from, Events: filter.Names, MaxRows: limit,
-		})
+	if !filter.OldestFirst {
+		return readBefore(ctx, q, c, filter, from, limit)
 	}
 	horizon, err := q.GetEventHorizon(ctx) // in a statement before the one that reads
 	if err != nil {
 		return nil, fmt.Errorf("get horizon: %w", err)
 	}
-	if filter.Subject == nil {
-		return q.ListEventsAfter(ctx, db.ListEventsAfterParams{
-			TenantID: c.TenantID, Position: from, Horizon: horizon, Events: filter.Names, MaxRows: limit,
+	switch {
+	case filter.Subject != nil:
+		return q.ListSubjectEventsAfter(ctx, db.ListSubjectEventsAfterParams{
+			TenantID: c.TenantID, Subject: *filter.Subject, Position: from, Horizon: horizon, Events: filter.Names, MaxRows: limit,
+		})
+	case len(filter.Names) > 0:
+		return q.ListNamedEventsAfter(ctx, db.ListNamedEventsAfterParams{
+			TenantID: c.TenantID, Events: distinct(filter.Names), Position: from, Horizon: horizon, MaxRows: limit,
 		})
 	}
-	return q.ListSubjectEventsAfter(ctx, db.ListSubjectEventsAfterParams{
-		TenantID: c.TenantID, Subject: *filter.Subject, Position: from, Horizon: horizon, Events: filter.Names, MaxRows: limit,
-	})
+	return q.ListEventsAfter(ctx, db.ListEventsAfterParams{TenantID: c.TenantID, Position: from, Horizon: horizon, MaxRows: limit})
 }
+
+func readBefore(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilter, from int64, limit int32) ([]db.Event, error) {
+	switch {
+	case filter.Subject != nil:
+		return q.ListSubjectEventsBefore(ctx, db.ListSubjectEventsBeforeParams{
+			TenantID: c.TenantID, Subject: *filter.Subject, Position: from, Events: filter.Names, MaxRows: limit,
+		})
+	case len(filter.Names) > 0:
+		return q.ListNamedEventsBefore(ctx, db.ListNamedEventsBeforeParams{
+			TenantID: c.TenantID, Events: distinct(filter.Names), Position: from, MaxRows: limit,
+		})
+	}
+	return q.ListEventsBefore(ctx, db.ListEventsBeforeParams{TenantID: c.TenantID, Position: from, MaxRows: limit})
+}
+
+// distinct keeps each name once: a name that is given twice would be listed twice.
+func distinct(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
