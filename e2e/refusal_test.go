@@ -83,6 +83,8 @@ func TestWrongSettings(t *testing.T) {
 		{name: "RTMPS_KEY_FILE", value: "/only/one"},
 		{name: "RTMPS_CERT_FILE", value: "/not/there", others: []option{set("RTMPS_KEY_FILE", key)}},
 		{name: "RTMPS_KEY_FILE", value: "/not/there", others: []option{set("RTMPS_CERT_FILE", cert)}},
+		{name: "HTTPS_ADDR", value: ":443"},
+		{name: "HTTPS_CERT_FILE", value: "/not/there", others: []option{set("HTTPS_KEY_FILE", key)}},
 		{name: "INGEST_URL", value: "http://ingest.example"},
 		{name: "DATABASE_URL", value: "mysql://user:" + secret + "@db/x"},
 		{name: "REDIS_URL", value: "http://:" + secret + "@redis"},

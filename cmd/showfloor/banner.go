@@ -18,6 +18,9 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	line := func(name, value string) { fmt.Fprintf(w, "  %-10s %s\n", name, value) }
 	fmt.Fprintf(w, "\nShowfloor %s is ready (%s)\n\n", version, s.config.AppEnv)
 	line("API", s.config.PublicURL+"/v1")
+	if s.https != nil {
+		line("", "HTTPS on port "+portOf(s.https))
+	}
 	line("docs", s.config.PublicURL+"/docs")
 	line("player", s.config.PublicURL+"/player")
 	if !s.config.trustsThisMachine() && (s.areas.Mails.HasMailbox() || s.sandbox != nil) {

@@ -1,31 +1,43 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"os"
+	"os/signal"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// recheckCertificate is how often the files are looked at for a renewal.
-const recheckCertificate = time.Minute
+// recheckCertificate is how often handshakes look at the files for a renewal.
+const recheckCertificate = time.Second
 
 // certificate serves a certificate from two PEM files and follows their
 // renewal, so that nobody has to restart the server for it.
 type certificate struct {
+	// name is how the settings begin, HTTPS or RTMPS.
+	name              string
 	certFile, keyFile string
+	log               *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	changed time.Time
-	checked time.Time
+	// version tells which files current was read from, and failed the files that
+	// could not be read; both as version().
+	version, failed string
+	checked         time.Time
 }
 
-func loadCertificate(certFile, keyFile string) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile}
+// loadCertificate reads both files. Its error names the settings and what to do.
+func loadCertificate(name, certFile, keyFile string, log *slog.Logger) (*certificate, error) {
+	c := &certificate{name: name, certFile: certFile, keyFile: keyFile, log: log}
 	if err := c.reload(); err != nil {
-		return nil, fmt.Errorf("RTMPS_CERT_FILE and RTMPS_KEY_FILE: %w", err)
+		return nil, fmt.Errorf("%[1]s_CERT_FILE and %[1]s_KEY_FILE: %[2]w; they must be PEM files that this process may read, "+
+			"the certificate with its intermediates first and the key that belongs to it", name, err)
 	}
 	return c, nil
 }
@@ -36,36 +48,98 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.checked) > recheckCertificate {
-		_ = c.reload()
+		_ = c.reload() // it has logged why it failed
 	}
 	return c.current, nil
 }
 
-func (c *certificate) reload() error {
-	c.checked = time.Now()
-	info, err := os.Stat(c.certFile)
-	if err != nil {
-		return err
-	}
-	if c.current != nil && info.ModTime().Equal(c.changed) {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
-	if err != nil {
-		return err
-	}
-	c.current, c.changed = &pair, info.ModTime()
-	return nil
+// refresh looks at the files now.
+func (c *certificate) refresh() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.reload() // it has logged why it failed
 }
 
-// rtmpTLS is the certificate of RTMPS; nil when none is configured.
-func (c *config) rtmpTLS() (*tls.Config, error) {
-	if c.RTMPSAddr == "" {
-		return nil, nil
+// expiry is when the certificate in use ends to be valid.
+func (c *certificate) expiry() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current.Leaf.NotAfter
+}
+
+// reload reads the files if they have changed. A renewal writes one file after the
+// other: between the two they don't belong together, and are read again later.
+func (c *certificate) reload() error {
+	c.checked = time.Now()
+	version, err := fileVersions(c.certFile, c.keyFile)
+	if err == nil && c.current != nil && version == c.version {
+		return nil
 	}
-	cert, err := loadCertificate(c.RTMPSCertFile, c.RTMPSKeyFile)
-	if err != nil {
-		return nil, &usageError{err}
+	var pair tls.Certificate
+	if err == nil {
+		pair, err = tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	}
-	return &tls.Config{GetCertificate: cert.get, MinVersion: tls.VersionTLS12}, nil
+	switch {
+	case err == nil:
+		if c.current != nil {
+			c.log.Info("certificate replaced", "setting", c.name+"_CERT_FILE", "notAfter", pair.Leaf.NotAfter)
+		}
+		c.current, c.version, c.failed = &pair, version, ""
+	case c.current != nil && c.failed != version+err.Error():
+		c.failed = version + err.Error() // one line for each state of the files
+		c.log.Warn("the new certificate can't be read, the old one stays in use", "setting", c.name+"_CERT_FILE", "error", err,
+			"notAfter", c.current.Leaf.NotAfter)
+	}
+	return err
+}
+
+// fileVersions changes when one of the files is written.
+func fileVersions(files ...string) (string, error) {
+	var b strings.Builder
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%d %d\n", info.ModTime().UnixNano(), info.Size())
+	}
+	return b.String(), nil
+}
+
+// followCertificates looks at the files again on SIGHUP, as the hooks of renewal
+// tools send it, and warns of a certificate that can't be used.
+func (s *server) followCertificates(ctx context.Context) error {
+	if len(s.tls.certificates) == 0 {
+		return nil
+	}
+	for _, c := range s.tls.certificates {
+		s.metrics.gauge(strings.ToLower(c.name)+"_certificate_expires_seconds", "End of the "+c.name+" certificate's validity, in Unix time.",
+			func() float64 { return float64(c.expiry().Unix()) })
+		if !time.Now().Before(c.expiry()) {
+			s.log.Warn("this certificate has expired: clients will refuse it", "setting", c.name+"_CERT_FILE", "notAfter", c.expiry())
+		}
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			select {
+			case <-hangups:
+				for _, c := range s.tls.certificates {
+					c.refresh()
+				}
+			case <-following.Done():
+				return
+			}
+		}
+	})
+	s.onStop("certificates", func(context.Context) error {
+		signal.Stop(hangups)
+		stop()
+		work.Wait()
+		return nil
+	})
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	netmail "net/mail"
 	"net/netip"
@@ -33,12 +34,9 @@ type config struct {
 	PublicURL string `env:"PUBLIC_URL"`
 	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:6060"`
 
-	RTMPAddr      string `env:"RTMP_ADDR" envDefault:":1935"`
-	RTMPSAddr     string `env:"RTMPS_ADDR"`
-	RTMPSCertFile string `env:"RTMPS_CERT_FILE"`
-	RTMPSKeyFile  string `env:"RTMPS_KEY_FILE"`
-	IngestURL     string `env:"INGEST_URL"`
-	IngestSecret  string `env:"INGEST_SECRET"`
+	RTMPAddr     string `env:"RTMP_ADDR" envDefault:":1935"`
+	IngestURL    string `env:"INGEST_URL"`
+	IngestSecret string `env:"INGEST_SECRET"`
 
 	DatabaseURL string `env:"DATABASE_URL"`
 	PGBin       string `env:"PG_BIN"`
@@ -63,6 +61,7 @@ type config struct {
 	LimitSettings
 	RoomSettings
 	ConnSettings
+	TLSSettings
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
 	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct;
@@ -104,7 +103,6 @@ func (c *config) check() error {
 		address("HTTP_ADDR", c.HTTPAddr),
 		address("ADMIN_ADDR", c.AdminAddr),
 		address("RTMP_ADDR", c.RTMPAddr),
-		optional(address)("RTMPS_ADDR", c.RTMPSAddr),
 		optionalLink("PUBLIC_URL", c.PublicURL, "http", "https"),
 		optionalLink("INGEST_URL", c.IngestURL, "rtmp", "rtmps"),
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
@@ -135,19 +133,6 @@ func (c *config) check() error {
 		c.IngestURL = c.deriveIngestURL()
 	}
 	c.IngestURL = strings.TrimRight(c.IngestURL, "/")
-	return nil
-}
-
-func (c *config) checkTLS() error {
-	if (c.RTMPSCertFile == "") != (c.RTMPSKeyFile == "") {
-		return errors.New("RTMPS_CERT_FILE and RTMPS_KEY_FILE must be set together")
-	}
-	if c.RTMPSCertFile != "" && c.RTMPSAddr == "" {
-		c.RTMPSAddr = ":1936"
-	}
-	if c.RTMPSAddr != "" && c.RTMPSCertFile == "" {
-		return errors.New("RTMPS_ADDR needs RTMPS_CERT_FILE and RTMPS_KEY_FILE (paths of PEM files)")
-	}
 	return nil
 }
 
@@ -274,7 +259,7 @@ func (c *config) checkServing() error {
 	if c.key == nil && c.AppEnv == production {
 		return fmt.Errorf("MASTER_KEY: must be set in production; make one with: openssl rand -base64 %d", secret.KeySize)
 	}
-	_, err := c.rtmpTLS()
+	_, err := c.loadTLS(slog.New(slog.DiscardHandler))
 	return err
 }
 

@@ -38,7 +38,11 @@ func (s *server) startHTTP(ctx context.Context) error {
 		return err
 	}
 	s.http = listener.Addr()
-	s.serve("API", listener, s.withSFU(s.withSandbox(router)))
+	handler := s.withSFU(s.withSandbox(router))
+	s.serve("API", listener, newHTTPServer(handler))
+	if err := s.startHTTPS(ctx, handler); err != nil {
+		return err
+	}
 	s.sendReports()
 	// The ingest starts before the API, so that a server that answers is
 	// complete, and it stops before as well: what it seals lets the viewers'
@@ -60,7 +64,7 @@ func (s *server) startAdmin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.serve("admin port", listener, adminHandler(s.metrics))
+	s.serve("admin port", listener, newHTTPServer(adminHandler(s.metrics)))
 	return nil
 }
 
@@ -72,16 +76,18 @@ func (s *server) listen(ctx context.Context, setting, addr string) (net.Listener
 	return listener, nil
 }
 
-// serve runs an HTTP server until it is stopped. A stop lets requests end, but
-// not those that wait for media that won't come.
-func (s *server) serve(what string, listener net.Listener, h http.Handler) {
+// serve runs an HTTP server until it is stopped; over TLS when it has a
+// certificate. A stop lets requests end, but not those that wait for media that won't
+// come.
+func (s *server) serve(what string, listener net.Listener, srv *http.Server) {
 	const patience = 3 * time.Second
-	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	srv.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)
+	run := srv.Serve
+	if srv.TLSConfig != nil {
+		run = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
 	}
 	go func() {
-		if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := run(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.fail(fmt.Errorf("%s: %w", what, err))
 		}
 	}()

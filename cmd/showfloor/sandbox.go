@@ -45,7 +45,7 @@ func (s *server) openSandbox(ctx context.Context) error {
 		return fmt.Errorf("listen for the sandbox: %w", err)
 	}
 	c.ProcessorURL = sandbox.APIURL("http://" + listener.Addr().String())
-	s.serve("sandbox's port", listener, box)
+	s.serve("sandbox's port", listener, newHTTPServer(box))
 	s.sandbox = box
 	return nil
 }

@@ -60,6 +60,8 @@ type server struct {
 	reports  *onair.Reports
 	rtmp     *rtmp.Server
 	http     net.Addr
+	https    net.Addr
+	tls      tlsConfigs
 	// unfinished counts requests that still run after they were answered.
 	unfinished handlers.Unfinished
 	sfu        *sfu.Server
@@ -116,7 +118,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
 	}
 	for _, step := range []func(context.Context) error{
-		s.recoverNode, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin, s.startHTTP,
+		s.recoverNode, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin, s.followCertificates, s.startHTTP,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -207,12 +209,12 @@ func (s *server) openMedia(ctx context.Context) {
 
 // openRTMP makes the ingest, which doesn't listen yet.
 func (s *server) openRTMP() error {
-	rtmpTLS, err := s.config.rtmpTLS()
-	if err != nil {
+	var err error
+	if s.tls, err = s.config.loadTLS(s.log); err != nil {
 		return err
 	}
 	s.rtmp, err = rtmp.New(rtmp.Config{
-		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: rtmpTLS, Hub: s.hub, Gate: s.reports, Log: s.log,
+		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: s.tls.rtmps, Hub: s.hub, Gate: s.reports, Log: s.log,
 		Limits: rtmp.Limits{PublishersPerIP: s.config.rtmpPerAddress},
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // else: a name that begins so and is not a setting is a mistake.
 func families() []string {
 	return []string{
-		"ADMIN", "APP", "CALL", "CORS", "DATA", "DATABASE", "HTTP", "INGEST", "LISTEN", "MASTER", "PLATFORM", "PROCESSOR", "PUBLIC", "RATE",
-		"REDIS", "RTMP", "RTMPS", "SFU", "SMTP", "STORAGE", "TRUSTED", "TURN", "WEBHOOK",
+		"ADMIN", "APP", "CALL", "CORS", "DATA", "DATABASE", "HTTP", "HTTPS", "INGEST", "LISTEN", "MASTER", "PLATFORM", "PROCESSOR", "PUBLIC",
+		"RATE", "REDIS", "RTMP", "RTMPS", "SFU", "SMTP", "STORAGE", "TRUSTED", "TURN", "WEBHOOK",
 	}
 }
 
@@ -53,7 +53,7 @@ func refuseUnknown(environ []string) error {
 // injected tells names that container platforms set for services they know, and
 // what every program knows.
 func injected(name, value string) bool {
-	return name == "HTTP_PROXY" || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") ||
+	return name == "HTTP_PROXY" || name == "HTTPS_PROXY" || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") ||
 		strings.HasPrefix(value, "tcp://") || strings.HasPrefix(value, "udp://")
 }
 

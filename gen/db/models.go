@@ -505,6 +505,7 @@ type Stream struct {
 	RejectedReason     *string
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
+	Node               string
 }
 
 type TeamMember struct {

@@ -12,7 +12,7 @@ import (
 
 const CreateStream = `-- name: CreateStream :one
 INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node
 `
 
 type CreateStreamParams struct {
@@ -61,12 +61,13 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Node,
 	)
 	return i, err
 }
 
 const GetStream = `-- name: GetStream :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = $1 AND s.id = $2
 `
 
@@ -102,13 +103,14 @@ func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStream
 		&i.Stream.RejectedReason,
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
+		&i.Stream.Node,
 		&i.Plays,
 	)
 	return i, err
 }
 
 const GetStreamByKey = `-- name: GetStreamByKey :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE key_hash = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -135,18 +137,20 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Node,
 	)
 	return i, err
 }
 
 const GetStreamFate = `-- name: GetStreamFate :one
-SELECT s.status, s.publisher_id, t.status AS tenant_status
+SELECT s.status, s.publisher_id, s.node, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id WHERE s.id = $1
 `
 
 type GetStreamFateRow struct {
 	Status       string
 	PublisherID  *string
+	Node         string
 	TenantStatus string
 }
 
@@ -155,12 +159,17 @@ type GetStreamFateRow struct {
 func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRow, error) {
 	row := q.db.QueryRow(ctx, GetStreamFate, id)
 	var i GetStreamFateRow
-	err := row.Scan(&i.Status, &i.PublisherID, &i.TenantStatus)
+	err := row.Scan(
+		&i.Status,
+		&i.PublisherID,
+		&i.Node,
+		&i.TenantStatus,
+	)
 	return i, err
 }
 
 const GetStreamForPlayback = `-- name: GetStreamForPlayback :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE id = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -187,6 +196,7 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Node,
 	)
 	return i, err
 }
@@ -208,7 +218,7 @@ func (q *Queries) HasStream(ctx context.Context, arg HasStreamParams) (bool, err
 }
 
 const ListStreams = `-- name: ListStreams :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.id < $2::text)
 ORDER BY s.id DESC LIMIT $3
@@ -253,6 +263,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 			&i.Stream.RejectedReason,
 			&i.Stream.CreatedAt,
 			&i.Stream.UpdatedAt,
+			&i.Stream.Node,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -266,7 +277,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 }
 
 const LockStream = `-- name: LockStream :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -293,12 +304,13 @@ func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Node,
 	)
 	return i, err
 }
 
 const LockStreamByKey = `-- name: LockStreamByKey :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = $1 FOR UPDATE OF s
 `
@@ -332,13 +344,14 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 		&i.Stream.RejectedReason,
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
+		&i.Stream.Node,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfRoom = `-- name: LockStreamOfRoom :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.id = $1 FOR UPDATE OF s
 `
@@ -372,13 +385,14 @@ func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOf
 		&i.Stream.RejectedReason,
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
+		&i.Stream.Node,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockTenantStreams = `-- name: LockTenantStreams :many
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at FROM streams
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE
 `
@@ -412,6 +426,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 			&i.RejectedReason,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Node,
 		); err != nil {
 			return nil, err
 		}
@@ -425,7 +440,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 
 const RotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node
 `
 
 type RotateStreamKeyParams struct {
@@ -464,16 +479,18 @@ func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Node,
 	)
 	return i, err
 }
 
 const SetStreamPublisher = `-- name: SetStreamPublisher :exec
-UPDATE streams SET publisher_id = $1, updated_at = $2 WHERE tenant_id = $3 AND id = $4
+UPDATE streams SET publisher_id = $1, node = $2, updated_at = $3 WHERE tenant_id = $4 AND id = $5
 `
 
 type SetStreamPublisherParams struct {
 	PublisherID *string
+	Node        string
 	Now         time.Time
 	TenantID    string
 	ID          string
@@ -482,6 +499,7 @@ type SetStreamPublisherParams struct {
 func (q *Queries) SetStreamPublisher(ctx context.Context, arg SetStreamPublisherParams) error {
 	_, err := q.db.Exec(ctx, SetStreamPublisher,
 		arg.PublisherID,
+		arg.Node,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,
@@ -513,7 +531,7 @@ func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedPa
 const SetStreamState = `-- name: SetStreamState :one
 UPDATE streams SET status = $1, publisher_id = $2, started_at = $3, ended_at = $4,
     reconnect_until = $5, blocked_until = $6, rejected_reason = $7, updated_at = $8
-WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at
+WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node
 `
 
 type SetStreamStateParams struct {
@@ -563,6 +581,7 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Node,
 	)
 	return i, err
 }
