@@ -50,7 +50,7 @@ ORDER BY id FOR UPDATE;
 -- name: GetStreamFate :one
 -- @sqlc-vet-disable tenant
 -- The media plane knows streams by id alone.
-SELECT s.status, s.publisher_id, t.status AS tenant_status
+SELECT s.status, s.publisher_id, s.node, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id WHERE s.id = @id;
 
 -- name: GetStreamByKey :one
@@ -68,7 +68,7 @@ UPDATE streams SET key_hash = @key_hash, key_last4 = @key_last4, updated_at = @n
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: SetStreamPublisher :exec
-UPDATE streams SET publisher_id = @publisher_id, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
+UPDATE streams SET publisher_id = @publisher_id, node = @node, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: SetStreamRejected :exec
 UPDATE streams SET rejected_reason = @rejected_reason, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;

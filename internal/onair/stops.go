@@ -7,8 +7,8 @@ import (
 	"showfloor/internal/stream"
 )
 
-// Stopped hears that a stream was stopped from outside, on whatever node, and
-// ends it here if it is here.
+// Stopped hears that a stream was stopped from outside or taken over by another
+// node, and ends it here if it is here.
 func (r *Reports) Stopped(ctx context.Context, streamID string) {
 	s, ok := r.hub.Stream(streamID)
 	if !ok {
@@ -29,6 +29,10 @@ func (r *Reports) Stopped(ctx context.Context, streamID string) {
 		r.hub.Drop(streamID, publisherID, hub.ErrStopped)
 	case stream.Withdrawn:
 		r.hub.Drop(streamID, publisherID, hub.ErrWithdrawn)
+	case stream.Moved:
+		r.hub.Drop(streamID, publisherID, hub.ErrMoved)
+	case stream.Replaced:
+		r.hub.Drop(streamID, publisherID, hub.ErrReplaced)
 	case stream.Stays:
 	}
 }

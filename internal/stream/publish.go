@@ -82,22 +82,40 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if err != nil {
 			return fmt.Errorf("end replaced publishers: %w", err)
 		}
-		row.PublisherID = &a.PublisherID
-		if a.Source == SourceSRS {
-			if err := s.goLive(ctx, tx, row, a.PublisherID); err != nil {
-				return err
-			}
-			// Whoever publishes here is replaced, and can't hear it from the hub.
-			s.config.Engine.Seal(row.ID)
-			return nil
+		if err := s.tellOldNode(ctx, q, row, s.node(a.Source)); err != nil {
+			return err
 		}
-		err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Now: now})
+		row.PublisherID = &a.PublisherID
+		err = q.SetStreamPublisher(ctx, db.SetStreamPublisherParams{
+			TenantID: row.TenantID, ID: row.ID, PublisherID: row.PublisherID, Node: s.node(a.Source), Now: now,
+		})
 		if err != nil {
 			return fmt.Errorf("set publisher: %w", err)
 		}
+		if a.Source != SourceSRS {
+			return nil
+		}
+		if err := s.goLive(ctx, tx, row, a.PublisherID); err != nil {
+			return err
+		}
+		// Whoever publishes here is replaced, and can't hear it from the hub.
+		s.config.Engine.Seal(row.ID)
 		return nil
 	})
 	return g, err
+}
+
+// tellOldNode announces at the commit that another node takes the stream over from the
+// one in its row. That one sends its publisher away, or drops what it keeps for the
+// reconnect window. A takeover on the same node needs no word: its hub sees both.
+func (s *Service) tellOldNode(ctx context.Context, q *db.Queries, row db.Stream, node string) error {
+	if row.Node == node || row.PublisherID == nil && !onAir(row) {
+		return nil
+	}
+	if err := q.Notify(ctx, db.NotifyParams{Channel: StopsChannel, Payload: row.ID}); err != nil {
+		return fmt.Errorf("tell the old node: %w", err)
+	}
+	return nil
 }
 
 // lockFor locks the stream that an attempt is about. Its tenant is shared first, as

@@ -172,23 +172,31 @@ func TestABroadcastDoesNotEndBeforeItBegan(t *testing.T) {
 
 func TestFate(t *testing.T) {
 	t.Parallel()
+	const here, there = "node_1", "node_2"
 	for name, c := range map[string]struct {
-		status, tenant string
-		publisher      *string
-		want           Fate
+		status, tenant, node string
+		publisher            *string
+		want                 Fate
 	}{
-		"on air":             {Live, "ACTIVE", new("pub_1"), Stays},
-		"about to be on air": {Ended, "TRIAL", new("pub_1"), Stays},
-		"encoder left":       {Live, "ACTIVE", nil, Stays},
-		"waits":              {Reconnecting, "PAST_DUE", nil, Stays},
-		"stopped":            {Ended, "ACTIVE", nil, Stopped},
-		"stopped before air": {Idle, "ACTIVE", nil, Stopped},
-		"suspended":          {Ended, "SUSPENDED", nil, Withdrawn},
-		"slipped in":         {Live, "CANCELLED", new("pub_1"), Withdrawn},
+		"on air":                {Live, "ACTIVE", here, new("pub_1"), Stays},
+		"about to be on air":    {Ended, "TRIAL", here, new("pub_1"), Stays},
+		"encoder left":          {Live, "ACTIVE", here, nil, Stays},
+		"waits":                 {Reconnecting, "PAST_DUE", here, nil, Stays},
+		"stopped":               {Ended, "ACTIVE", here, nil, Stopped},
+		"stopped before air":    {Idle, "ACTIVE", here, nil, Stopped},
+		"suspended":             {Ended, "SUSPENDED", here, nil, Withdrawn},
+		"slipped in":            {Live, "CANCELLED", here, new("pub_1"), Withdrawn},
+		"taken over":            {Live, "ACTIVE", there, new("pub_2"), Moved},
+		"about to be elsewhere": {Idle, "ACTIVE", there, new("pub_2"), Moved},
+		"waits elsewhere":       {Reconnecting, "ACTIVE", there, nil, Moved},
+		"ended elsewhere":       {Ended, "ACTIVE", there, nil, Stopped},
+		"suspended elsewhere":   {Live, "SUSPENDED", there, new("pub_2"), Withdrawn},
+		"on a media server":     {Live, "ACTIVE", "", new("srs:1:2"), Replaced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, fate(c.status, c.publisher, c.tenant))
+			row := db.GetStreamFateRow{Status: c.status, PublisherID: c.publisher, Node: c.node, TenantStatus: c.tenant}
+			require.Equal(t, c.want, fate(row, here))
 		})
 	}
 }

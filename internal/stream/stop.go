@@ -15,7 +15,8 @@ import (
 )
 
 // StopsChannel is where the database tells all nodes, at the commit, the id of a
-// stream that was stopped from outside: one of them may hold its connection.
+// stream that was stopped from outside, or that another node has taken over. One of
+// them may hold its connection.
 const StopsChannel = "showfloor_stream_stops"
 
 // ForceStop sends the publisher away, ends the broadcast and refuses the key
@@ -97,6 +98,10 @@ const (
 	Stopped
 	// Withdrawn means that nobody may see it any more.
 	Withdrawn
+	// Moved means that it is published on another node, where its viewers go on.
+	Moved
+	// Replaced means that it is published on an SRS server, where it is played from.
+	Replaced
 )
 
 // GetFate tells what the database knows of a stream that this node has on air,
@@ -109,18 +114,23 @@ func (s *Service) GetFate(ctx context.Context, streamID string) (Fate, error) {
 	if err != nil {
 		return Stays, fmt.Errorf("get stream fate: %w", err)
 	}
-	return fate(row.Status, row.PublisherID, row.TenantStatus), nil
+	return fate(row, s.config.Node), nil
 }
 
-// fate: a stream with a publisher, be it another than the node's, is in the
-// middle of a take-over, and one that is LIVE without is about to be reported on.
-func fate(status string, publisherID *string, tenantStatus string) Fate {
+// fate judges for one node. A publisher of the same node, be it another than the one on
+// air, is in the middle of a takeover that the hub carries out. A stream that is LIVE
+// without a publisher is about to be reported on.
+func fate(row db.GetStreamFateRow, node string) Fate {
 	switch {
-	case account.CheckTenant(tenantStatus) != nil:
+	case account.CheckTenant(row.TenantStatus) != nil:
 		return Withdrawn
-	case publisherID == nil && status != Live && status != Reconnecting:
+	case row.PublisherID == nil && row.Status != Live && row.Status != Reconnecting:
 		return Stopped
-	default:
+	case row.Node == node:
 		return Stays
+	case row.Node == "":
+		return Replaced
+	default:
+		return Moved
 	}
 }

@@ -11,6 +11,8 @@ import (
 var (
 	// ErrReplaced: another connection publishes the stream now.
 	ErrReplaced = errors.New("another publisher took over the stream")
+	// ErrMoved: and that connection is on another node, where viewers go on.
+	ErrMoved = fmt.Errorf("%w on another node", ErrReplaced)
 	// ErrStopped: the stream was stopped by its owner or an administrator.
 	ErrStopped = errors.New("the stream was stopped")
 	// ErrWithdrawn: and nobody may see it any more.

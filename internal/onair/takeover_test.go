@@ -1,0 +1,125 @@
+package onair_test
+
+import (
+	"log/slog"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/apitest"
+	"showfloor/internal/audit"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/id"
+	"showfloor/internal/media/hub"
+	"showfloor/internal/media/rtmp"
+	"showfloor/internal/onair"
+	"showfloor/internal/stream"
+)
+
+// nodes are two servers on one database, each of which hears what the other decides.
+type nodes struct {
+	first, second *rig
+}
+
+func newNodes(t *testing.T) nodes {
+	t.Helper()
+	pool := dbtest.New(t)
+	var list [2]*rig
+	for i := range list {
+		s := apitest.New(t, apitest.Options{Pool: pool, Listens: true})
+		reports := onair.NewReports(t.Context(), slog.New(slog.DiscardHandler))
+		reports.Connect(s.Streams, s.Hub)
+		t.Cleanup(reports.Close)
+		list[i] = &rig{Server: s, reports: reports}
+	}
+	list[0].owner = list[0].Register(t)
+	return nodes{list[0], list[1]}
+}
+
+// stream makes a stream of the first node's tenant.
+func (n nodes) stream(t *testing.T, windowSec int) (streamID, key string) {
+	t.Helper()
+	st := n.first.owner.Stream(t, map[string]any{"reconnectWindowSec": windowSec})
+	return st.ID, st.StreamKey
+}
+
+// connect lets an encoder in and puts it on air in the node's hub.
+func (r *rig) connect(t *testing.T, key string) (conn string, e encoder) {
+	t.Helper()
+	conn = id.New(id.Publisher)
+	b, err := r.reports.Publish(t.Context(), rtmp.Attempt{ConnID: conn, Key: key, RemoteIP: netip.MustParseAddr("192.0.2.1")})
+	require.NoError(t, err)
+	return conn, r.attach(t, b, conn)
+}
+
+// heard returns when the first node has acted on everything that was announced so far:
+// a stream of its own that is stopped now is announced behind it.
+func (n nodes) heard(t *testing.T) {
+	t.Helper()
+	streamID, key := n.stream(t, 0)
+	_, last := n.first.connect(t, key)
+	require.NoError(t, n.second.Streams.ForceStop(t.Context(), audit.Actor{Type: "admin", ID: "adm_1"}, streamID, "the last one"))
+	require.ErrorIs(t, <-last.kicked, hub.ErrStopped)
+}
+
+// TestATakeoverOnAnotherNode sends the old encoder away as soon as the other node's
+// transaction commits, not with a later heartbeat.
+func TestATakeoverOnAnotherNode(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t)
+	streamID, key := n.stream(t, 0)
+	_, old := n.first.connect(t, key)
+	_, successor := n.second.connect(t, key)
+	n.heard(t)
+	select {
+	case reason := <-old.kicked:
+		require.ErrorIs(t, reason, hub.ErrReplaced)
+	default:
+		t.Fatal("the old encoder is still on air")
+	}
+	_, there := n.first.Hub.Stream(streamID)
+	require.False(t, there)
+	require.Empty(t, successor.kicked)
+
+	// And back: the second node's encoder goes, the first one's stays.
+	_, again := n.first.connect(t, key)
+	require.ErrorIs(t, <-successor.kicked, hub.ErrReplaced)
+	n.heard(t)
+	require.Empty(t, again.kicked)
+}
+
+// TestAReturnOnAnotherNode ends what the old node keeps for the reconnect window.
+func TestAReturnOnAnotherNode(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t)
+	streamID, key := n.stream(t, 60)
+	conn, old := n.first.connect(t, key)
+	_, err := n.first.Streams.Started(t.Context(), conn)
+	require.NoError(t, err)
+	old.publisher.Close()
+	n.first.reports.Unpublish(t.Context(), conn)
+	_, waits := n.first.Hub.Stream(streamID)
+	require.True(t, waits)
+	n.second.connect(t, key)
+	n.heard(t)
+	_, waits = n.first.Hub.Stream(streamID)
+	require.False(t, waits)
+}
+
+// TestATakeoverByAMediaServer ends the broadcast's playlists here: its viewers play from
+// the media server.
+func TestATakeoverByAMediaServer(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t)
+	streamID, key := n.stream(t, 0)
+	_, old := n.first.connect(t, key)
+	_, err := n.second.Streams.Publish(t.Context(), stream.Attempt{
+		PublisherID: id.New(id.Publisher), Source: stream.SourceSRS, Key: key, RemoteIP: "192.0.2.1",
+	})
+	require.NoError(t, err)
+	require.ErrorIs(t, <-old.kicked, hub.ErrReplaced)
+	n.heard(t)
+	_, there := n.first.Hub.Stream(streamID)
+	require.False(t, there)
+}
