@@ -23,7 +23,10 @@ const (
 	// lateTime is how long a handler may still answer after its context has ended. Its
 	// own answer is better than the layer's: it says what failed.
 	lateTime = 500 * time.Millisecond
-	// sendTime is how long the client may take to read the answer.
+	// responseTime is how long any response may take, from the request's header on.
+	// Playback sets shorter limits of its own.
+	responseTime = 2 * time.Minute
+	// sendTime is how long the client may take to read an operation's answer.
 	sendTime = 30 * time.Second
 	// maxUnfinished bounds the handlers that still run after their request was
 	// answered. Beyond it requests are refused, because each would keep memory for as
@@ -70,7 +73,7 @@ func (d deadline) layer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		op := d.contract.find(e)
 		connection := http.NewResponseController(e.Response())
-		_ = connection.SetWriteDeadline(time.Time{}) // that of the connection's last request
+		_ = connection.SetWriteDeadline(time.Now().Add(responseTime)) // in place of the last request's
 		if op == nil || isUpgrade(e) {
 			return next(e)
 		}

@@ -41,6 +41,7 @@ func (c *contract) layers(config Config) []Layer {
 		{"deadline", deadline{c, float64(config.RequestTime) / float64(DefaultRequestTime), config.Unfinished}.layer},
 		{"recovery", recoverPanic},
 		{"CORS", crossOrigin(config.Origins)},
+		{"limit of connections", refuseCrowded},
 		{"body limit", c.limitBody},
 		{"limit of open operations", c.limitOpen(limits, config.Areas.Tester)},
 		{"authentication", c.authenticate(authenticator{

@@ -8,17 +8,33 @@ import (
 // ConnSettings bound connections, part of config; exported since the library that
 // reads config sees no other part.
 type ConnSettings struct {
-	RTMPMaxPerAddress string `env:"RTMP_MAX_PER_ADDRESS" envDefault:"1000"`
+	HTTPMaxConnections string `env:"HTTP_MAX_CONNECTIONS"`
+	HTTPMaxPerAddress  string `env:"HTTP_MAX_PER_ADDRESS"`
+	RTMPMaxPerAddress  string `env:"RTMP_MAX_PER_ADDRESS" envDefault:"1000"`
 
-	// rtmpPerAddress is RTMPMaxPerAddress, read.
-	rtmpPerAddress int
+	// httpConns, httpPerAddress and rtmpPerAddress are the above, read; 0 when unset.
+	httpConns, httpPerAddress, rtmpPerAddress int
 }
 
 // readConns reads them.
 func (s *ConnSettings) readConns() error {
-	var err error
-	s.rtmpPerAddress, err = count("RTMP_MAX_PER_ADDRESS", s.RTMPMaxPerAddress)
-	return err
+	for _, setting := range []struct {
+		name, text string
+		n          *int
+	}{
+		{"HTTP_MAX_CONNECTIONS", s.HTTPMaxConnections, &s.httpConns},
+		{"HTTP_MAX_PER_ADDRESS", s.HTTPMaxPerAddress, &s.httpPerAddress},
+		{"RTMP_MAX_PER_ADDRESS", s.RTMPMaxPerAddress, &s.rtmpPerAddress},
+	} {
+		if setting.text == "" {
+			continue
+		}
+		var err error
+		if *setting.n, err = count(setting.name, setting.text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // count reads a number of things, at least one.

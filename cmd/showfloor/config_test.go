@@ -227,6 +227,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"PROCESSOR_URL", "https://h/?key=hunter2", "PROCESSOR_URL: must have no user, query or fragment"},
 		{"PROCESSOR_WEBHOOK_SECRET", "whsec_a hunter2", "PROCESSOR_WEBHOOK_SECRET: must be a signing secret without spaces, such as whsec_…"},
 		{"PROCESSOR_CONNECT_SECRET", "\n", "PROCESSOR_CONNECT_SECRET: must be a signing secret without spaces, such as whsec_…"},
+		{"HTTP_MAX_CONNECTIONS", "0", `HTTP_MAX_CONNECTIONS: "0" is not a number of at least 1`},
+		{"HTTP_MAX_PER_ADDRESS", "-1", `HTTP_MAX_PER_ADDRESS: "-1" is not a number of at least 1`},
 		{"RTMP_MAX_PER_ADDRESS", "0", `RTMP_MAX_PER_ADDRESS: "0" is not a number of at least 1`},
 		{"RTMP_MAX_PER_ADDRESS", "many", `RTMP_MAX_PER_ADDRESS: "many" is not a number of at least 1`},
 		{"MASTER_KEY", "hunter2", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},

@@ -38,8 +38,9 @@ func (s *server) startHTTP(ctx context.Context) error {
 		return err
 	}
 	s.http = listener.Addr()
-	handler := s.withSFU(s.withSandbox(router))
-	s.serve("API", listener, newHTTPServer(handler))
+	handler := refuseBy(router, s.withSFU(s.withSandbox(router)))
+	srv := newHTTPServer(handler)
+	s.serve("API", s.bounds.http.Bound(srv, listener), srv)
 	if err := s.startHTTPS(ctx, handler); err != nil {
 		return err
 	}

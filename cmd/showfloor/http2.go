@@ -70,6 +70,6 @@ func (s *server) startHTTPS(ctx context.Context, h http.Handler) error {
 	s.https = listener.Addr()
 	srv := newHTTPServer(h)
 	srv.TLSConfig = s.tls.https
-	s.serve("API over TLS", listener, srv)
+	s.serve("API over TLS", s.bounds.http.Bound(srv, listener), srv)
 	return nil
 }

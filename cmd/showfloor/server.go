@@ -69,6 +69,7 @@ type server struct {
 	// followers hold connections of participants; they are there before the steps
 	// of start.
 	followers []inroom.Follower
+	bounds    bounds
 }
 
 type closer struct {
@@ -105,6 +106,10 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 			err = errors.Join(err, s.stop(stopping))
 		}
 	}()
+	if err := s.divideDescriptors(); err != nil {
+		return nil, err
+	}
+	s.openConns()
 	if err := s.openDatabase(ctx); err != nil {
 		return nil, err
 	}
@@ -132,6 +137,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	}
 	s.printBanner(e.out, created, password)
 	s.warnOfExposure(e.out)
+	s.warnOfDescriptors(e.out)
 	return s, nil
 }
 
@@ -215,7 +221,7 @@ func (s *server) openRTMP() error {
 	}
 	s.rtmp, err = rtmp.New(rtmp.Config{
 		Addr: s.config.RTMPAddr, TLSAddr: s.config.RTMPSAddr, TLS: s.tls.rtmps, Hub: s.hub, Gate: s.reports, Log: s.log,
-		Limits: rtmp.Limits{PublishersPerIP: s.config.rtmpPerAddress},
+		Limits: s.rtmpLimits(),
 	})
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ func (s *server) openSFU() error {
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: inroom.NewAir(s.hub, s.reports), Log: s.log,
 		ClientIP: func(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) },
+		Limits:   sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay},
 	})
 	if err != nil {
 		return err

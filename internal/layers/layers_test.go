@@ -40,6 +40,7 @@ func rules() []rule {
 		{packages: "web", may: []string{}, why: "pages stand alone"},
 		{packages: "internal/loglimit", may: []string{}, never: []string{"github.com/..."}, why: "whatever is logged, counting it is the same"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
+		{packages: "internal/connlimit", may: []string{}, never: []string{"github.com/..."}, why: "it counts connections of any HTTP server"},
 		{packages: "internal/ratelimit", may: []string{}, why: "it counts whatever has a name; who is limited the door decides"},
 		{packages: "internal/processor", may: []string{"internal/problem"}, why: "it speaks to the processor and knows no order"},
 		{packages: "internal/outbound", may: []string{"internal/problem"}, why: "calling a stranger's address is the same for whoever does it"},

@@ -43,6 +43,10 @@ type Limits struct {
 	RoomJoins, AddressJoins, BadTokens int
 	// Handshakes is how many may be on their way in at a time [1024].
 	Handshakes int
+	// TCP is how many TCP connections the media port has at a time [10,000], and
+	// RelayTCP how many the relay has [10,000]. One address has a tenth of them, and
+	// 16 at least, since a whole office may be behind it.
+	TCP, RelayTCP int
 	// MessageBytes is the longest message of a client [256 KiB], OfferBytes and
 	// AnswerBytes the longest descriptions in it [64 KiB, 200 KiB]. The answer to a long offer
 	// may be longer: twice as long as the offer.
@@ -78,6 +82,8 @@ func (l Limits) withDefaults() Limits {
 		{&l.AddressJoins, 50},
 		{&l.BadTokens, 10},
 		{&l.Handshakes, 1024},
+		{&l.TCP, 10_000},
+		{&l.RelayTCP, 10_000},
 		{&l.MessageBytes, 256 << 10},
 		{&l.OfferBytes, 64 << 10},
 		{&l.AnswerBytes, 200 << 10},

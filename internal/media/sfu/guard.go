@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Limits of TCP, where strangers connect before anybody knows who they are.
+// Limits of TCP, where clients connect before they have shown a credential.
 const (
-	// maxTCP connections there are on a port at a time, maxTCPEach from one address,
-	// behind which a whole office may be.
-	maxTCP, maxTCPEach = 10_000, 1000
+	// minTCPEach is how many connections one address may have at least.
+	minTCPEach = 16
 	// acceptAgain is when the system is asked again that had no more descriptors.
 	acceptAgain = 100 * time.Millisecond
 	// relayFirst is for the first word to the relay, relayIdle for the next ones: who
@@ -20,10 +19,14 @@ const (
 	relayFirst, relayIdle, relayWrite = 10 * time.Second, 5 * time.Minute, 10 * time.Second
 )
 
-// guard is a listener that goes on when the system is short of something, and that
-// closes at once what is too much. Its connections end with it.
+// guard is a listener that goes on when the system is short of descriptors, and that
+// closes connections beyond its limits at once. Its connections end with it.
 type guard struct {
 	net.Listener
+
+	// most is how many connections are open at a time, mostEach how many of them are
+	// from one address.
+	most, mostEach int
 
 	// first is how long the first word may take, idle the next ones, write how long the
 	// other end may take to take something in; 0 for as long as it likes.
@@ -35,8 +38,12 @@ type guard struct {
 	each  map[netip.Addr]int
 }
 
-func newGuard(l net.Listener) *guard {
-	return &guard{Listener: l, over: make(chan struct{}), conns: map[*guarded]struct{}{}, each: map[netip.Addr]int{}}
+// newGuard makes one for at most so many connections, a tenth of them from one address.
+func newGuard(l net.Listener, most int) *guard {
+	return &guard{
+		Listener: l, most: most, mostEach: max(most/10, minTCPEach),
+		over: make(chan struct{}), conns: map[*guarded]struct{}{}, each: map[netip.Addr]int{},
+	}
 }
 
 // Accept returns an error only when the listener is closed: those who use it stop
@@ -74,7 +81,7 @@ func (g *guard) admit(conn net.Conn) *guarded {
 		return nil
 	default:
 	}
-	if len(g.conns) >= maxTCP || g.each[c.from] >= maxTCPEach {
+	if len(g.conns) >= g.most || g.each[c.from] >= g.mostEach {
 		return nil
 	}
 	g.conns[c] = struct{}{}

@@ -29,7 +29,7 @@ func listening(t *testing.T, shortages int) *guard {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	g := newGuard(&short{l, shortages})
+	g := newGuard(&short{l, shortages}, 10_000)
 	t.Cleanup(func() { _ = g.Close() })
 	return g
 }
@@ -61,7 +61,7 @@ func TestAShortageDoesntEndAListener(t *testing.T) {
 func TestOneAddressHasSoManyConnections(t *testing.T) {
 	t.Parallel()
 	g := listening(t, 0)
-	accepted := make(chan net.Conn, maxTCPEach+1)
+	accepted := make(chan net.Conn, g.mostEach+1)
 	var accepting sync.WaitGroup
 	accepting.Go(func() {
 		for {
@@ -72,11 +72,11 @@ func TestOneAddressHasSoManyConnections(t *testing.T) {
 			accepted <- conn
 		}
 	})
-	for range maxTCPEach {
+	for range g.mostEach {
 		dial(t, g)
 	}
 	first := <-accepted
-	for range maxTCPEach - 1 {
+	for range g.mostEach - 1 {
 		<-accepted
 	}
 	_, err := dial(t, g).Read(make([]byte, 1))

@@ -78,8 +78,8 @@ func openNetwork(c Config) (*network, error) {
 	}
 	n.umux = udp.NewMux(n.udp)
 	n.tmux = ice.NewTCPMuxDefault(ice.TCPMuxParams{
-		Logger: logger, Listener: newGuard(n.tcp), ReadBufferSize: tcpReads, WriteBufferSize: tcpWriteBuffer, FirstStunBindTimeout: tcpFirst,
-		AliveDurationForConnFromStun: tcpFirst,
+		Logger: logger, Listener: newGuard(n.tcp, c.Limits.TCP), ReadBufferSize: tcpReads, WriteBufferSize: tcpWriteBuffer,
+		FirstStunBindTimeout: tcpFirst, AliveDurationForConnFromStun: tcpFirst,
 	})
 	if err := n.configure(c, interfaces); err != nil {
 		_ = n.close()

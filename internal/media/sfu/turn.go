@@ -78,7 +78,7 @@ func openRelay(c Config, n *network) (*relay, error) {
 	r.urls = []string{"turn:" + at + "?transport=udp", "turn:" + at + "?transport=tcp"}
 	way := &way{relay: r, to: n.inside(), own: own, ip: ip}
 	may := func(_ net.Addr, peer net.IP) bool { return way.leadsTo(peer) }
-	guarded := newGuard(r.tcp)
+	guarded := newGuard(r.tcp, c.Limits.RelayTCP)
 	guarded.first, guarded.idle, guarded.write = relayFirst, relayIdle, relayWrite
 	r.server, err = turn.NewServer(turn.ServerConfig{
 		Realm: realm, LoggerFactory: silent{}, AuthHandler: r.authenticate, QuotaHandler: r.mayAllocate,

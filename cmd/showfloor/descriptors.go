@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"syscall"
+
+	"showfloor/internal/media/rtmp"
+)
+
+const (
+	// ownDescriptors is how many file descriptors are kept for the server's own work:
+	// the database, webhooks (250 at a time and their idle connections), mails, the
+	// payment processor, Redis, files and ffmpeg.
+	ownDescriptors = 1024
+	// fewDescriptors is the number below which the start warns.
+	fewDescriptors = 4096
+	// Most connections that clients have by default, however many descriptors there are.
+	mostHTTP, mostHTTPEach, mostRTMP, mostSFU = 100_000, 1000, 4096, 10_000
+)
+
+// descriptors is how many connections of clients each part may have, so that together
+// they leave ownDescriptors of the process's file descriptors.
+type descriptors struct {
+	limit int // of the process
+	// http is for the API, playback, pages and WebSockets, httpEach of them for one
+	// address. sfu and relay are for media of rooms over TCP.
+	http, httpEach, rtmp, sfu, relay int
+}
+
+// descriptorLimit returns how many file descriptors the process may have. Go's runtime
+// raises the soft limit to the hard one before main runs (package os, rlimit.go).
+func descriptorLimit() (int, error) {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 0, fmt.Errorf("read the limit of file descriptors: %w", err)
+	}
+	return int(min(l.Cur, math.MaxInt32)), nil
+}
+
+// divide gives the parts their shares of limit descriptors; relay tells whether there
+// is a TURN relay. The settings s may ask for other numbers of HTTP connections.
+func divide(limit int, relay bool, s ConnSettings) descriptors {
+	own := min(ownDescriptors, limit*3/8)
+	left := limit - own
+	d := descriptors{limit: limit, rtmp: min(mostRTMP, left/4), sfu: min(mostSFU, left/4)}
+	if relay {
+		d.sfu = min(mostSFU, left/8)
+		d.relay = d.sfu
+	}
+	room := max(left-d.rtmp-d.sfu-d.relay, 1)
+	d.http = min(mostHTTP, room)
+	if s.httpConns > 0 {
+		d.http = min(s.httpConns, room)
+	}
+	d.httpEach = max(min(mostHTTPEach, d.http/4), 1)
+	if s.httpPerAddress > 0 {
+		d.httpEach = min(s.httpPerAddress, d.http)
+	}
+	return d
+}
+
+// divideDescriptors decides how many connections each part may have.
+func (s *server) divideDescriptors() error {
+	limit, err := descriptorLimit()
+	if err != nil {
+		return err
+	}
+	s.bounds.shares = divide(limit, s.config.TURNAddr != "", s.config.ConnSettings)
+	if wanted := s.config.httpConns; wanted > s.bounds.shares.http {
+		s.log.Warn("HTTP_MAX_CONNECTIONS is more than the limit of file descriptors leaves room for; raise that limit",
+			"HTTP_MAX_CONNECTIONS", wanted, "used", s.bounds.shares.http, "descriptors", limit)
+	}
+	return nil
+}
+
+// rtmpLimits returns the share of the ingest. One address may have a quarter of the
+// connections without an accepted key.
+func (s *server) rtmpLimits() rtmp.Limits {
+	const unproven = 256
+	conns := s.bounds.shares.rtmp
+	return rtmp.Limits{
+		Conns: conns, UnprovenPerIP: max(min(unproven, conns/4), 1), PublishersPerIP: s.config.rtmpPerAddress,
+	}
+}
+
+// warnOfDescriptors says in the banner and the log that the process may have few file
+// descriptors only.
+func (s *server) warnOfDescriptors(w io.Writer) {
+	d := s.bounds.shares
+	if d.limit >= fewDescriptors {
+		return
+	}
+	s.log.Warn("the limit of file descriptors is low", "descriptors", d.limit, "HTTP connections", d.http, "per address", d.httpEach,
+		"RTMP connections", d.rtmp)
+	fmt.Fprintf(w, "  WARNING: this process may have only %d file descriptors. That allows %d HTTP connections (%d from one\n"+
+		"  address) and %d RTMP connections at a time. Raise the hard limit to 65536 or more: ulimit -Hn 65536,\n"+
+		"  LimitNOFILE=65536 for systemd, --ulimit nofile=65536 for Docker.\n\n", d.limit, d.http, d.httpEach, d.rtmp)
+}
