@@ -90,10 +90,15 @@ func toStream(v stream.View) api.Stream {
 }
 
 func toStreamHealth(h stream.Health) api.StreamHealth {
+	notices := make([]api.StreamNotice, len(h.Notices))
+	for i, n := range h.Notices {
+		notices[i] = api.StreamNotice{Code: api.StreamNoticeCode(n.Code), Message: n.Message}
+	}
 	return api.StreamHealth{
 		State: api.StreamHealthState(h.State), Reason: orNull(h.Reason),
 		VideoKbps: h.Media.VideoKbps, AudioKbps: h.Media.AudioKbps, Fps: float32(math.Round(h.Media.FPS*10) / 10),
 		Width: h.Media.Width, Height: h.Media.Height,
 		VideoCodec: textOrNull(h.Media.VideoCodec), AudioCodec: textOrNull(h.Media.AudioCodec),
+		Notices: notices,
 	}
 }

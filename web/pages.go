@@ -19,9 +19,10 @@ import (
 // data come from this server, nothing runs inline, nobody else frames it.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
-// A room's media server may be another node than the one that serves the page, and
-// pictures reach their elements without an address.
-const roomPolicy = policy + "; connect-src 'self' ws: wss:; media-src 'self' blob:"
+// A room's media server, and the playlist of a stream that a room can't show, may be on
+// another node than the one that serves the page. Pictures reach their elements without an
+// address.
+const roomPolicy = policy + "; connect-src 'self' ws: wss: https:; media-src 'self' blob: https:"
 
 // devices are what pages may ask for: nothing, but the room's microphone, camera
 // and screen.

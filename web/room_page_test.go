@@ -3,7 +3,9 @@ package web_test
 import (
 	"context"
 	"maps"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -357,4 +359,45 @@ func TestRoomsLibraryCalculates(t *testing.T) {
 	} {
 		require.Equal(t, want, browsertest.Value[string](t, tab, expression), expression)
 	}
+}
+
+// TestRoomPagePlaysAStreamByHLS while its room can't show it, with its sound, and takes the
+// room's tracks again afterwards.
+func TestRoomPagePlaysAStreamByHLS(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	handlers := s.handlers()
+	asked := make(chan string, 64)
+	handlers["/live/"] = func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		http.NotFound(w, r)
+	}
+	origin := serve(t, handlers)
+	tab := browsertest.New(t)
+	viewer := message{"sub": "ben", "name": "Ben Sato", "role": "viewer"}
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=str_1&token="+ticketFor(t, "str_1", "ben", viewer)))
+	browsertest.WaitFor(t, tab, `!document.getElementById("lobby").hidden`)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+	c := s.next()
+	in := welcome(someone("ben", "Ben Sato", "viewer"))
+	in["room"], in["kind"] = "str_1", "stream"
+	c.send(in)
+	browsertest.WaitFor(t, tab, roomIsOpen)
+	const tiles = `document.querySelectorAll(".tile[data-source=stream-video]").length`
+	require.Equal(t, 0, browsertest.Value[int](t, tab, tiles))
+	for _, name := range []string{"one", "two"} {
+		path := "/live/" + name + "/index.m3u8"
+		c.send(message{"type": "fallback", "fallback": message{"code": "b_frames", "message": "B-frames", "url": origin + path}})
+		for got := ""; got != path; {
+			select {
+			case got = <-asked:
+			case <-time.After(20 * time.Second):
+				t.Fatal("the page asked for no playlist " + path)
+			}
+		}
+	}
+	require.Equal(t, 1, browsertest.Value[int](t, tab, tiles))
+	c.send(message{"type": "fallback", "fallback": nil})
+	browsertest.WaitFor(t, tab, tiles+` === 0`)
 }

@@ -125,6 +125,8 @@ func (m *metrics) watchSFU(rooms *sfu.Server) {
 		}
 		return float64(n)
 	})
+	m.countReasons("sfu_fallbacks_total", "Participants of streams' rooms who were told to play HLS instead, by code.",
+		func() map[string]uint64 { return rooms.Stats().Fallbacks })
 	m.counter("sfu_packets_in_total", "RTP packets from those who publish.", func() float64 { return float64(rooms.Stats().PacketsIn) })
 	m.counter("sfu_bytes_in_total", "Bytes of these packets.", func() float64 { return float64(rooms.Stats().BytesIn) })
 	m.counter("sfu_packets_out_total", "RTP packets to subscribers over UDP.", func() float64 { return float64(rooms.Stats().PacketsOut) })

@@ -2607,9 +2607,10 @@ type ClientInterface interface {
 
 	// MuteAllParticipantsWithBody Mute everybody
 	//
-	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-	// counted who were heard: in the room, with leave to speak and not muted.
+	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+	// heard: in the room, with leave to speak and not muted.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2618,9 +2619,10 @@ type ClientInterface interface {
 
 	// MuteAllParticipants Mute everybody
 	//
-	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-	// counted who were heard: in the room, with leave to speak and not muted.
+	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+	// heard: in the room, with leave to speak and not muted.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -8524,9 +8526,10 @@ func (c *Client) RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequest
 
 // MuteAllParticipantsWithBody Mute everybody
 //
-// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-// counted who were heard: in the room, with leave to speak and not muted.
+// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+// heard: in the room, with leave to speak and not muted.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8545,9 +8548,10 @@ func (c *Client) MuteAllParticipantsWithBody(ctx context.Context, id ID, content
 
 // MuteAllParticipants Mute everybody
 //
-// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-// counted who were heard: in the room, with leave to speak and not muted.
+// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+// heard: in the room, with leave to speak and not muted.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -24446,9 +24450,10 @@ type ClientWithResponsesInterface interface {
 
 	// MuteAllParticipantsWithBodyWithResponse Mute everybody
 	//
-	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-	// counted who were heard: in the room, with leave to speak and not muted.
+	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+	// heard: in the room, with leave to speak and not muted.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24457,9 +24462,10 @@ type ClientWithResponsesInterface interface {
 
 	// MuteAllParticipantsWithResponse Mute everybody
 	//
-	// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-	// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-	// counted who were heard: in the room, with leave to speak and not muted.
+	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+	// heard: in the room, with leave to speak and not muted.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -41548,9 +41554,10 @@ func (c *ClientWithResponses) RaiseHandWithResponse(ctx context.Context, id ID, 
 
 // MuteAllParticipantsWithBodyWithResponse Mute everybody
 //
-// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-// counted who were heard: in the room, with leave to speak and not muted.
+// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+// heard: in the room, with leave to speak and not muted.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41565,9 +41572,10 @@ func (c *ClientWithResponses) MuteAllParticipantsWithBodyWithResponse(ctx contex
 
 // MuteAllParticipantsWithResponse Mute everybody
 //
-// Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-// participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-// counted who were heard: in the room, with leave to speak and not muted.
+// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+// heard: in the room, with leave to speak and not muted.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

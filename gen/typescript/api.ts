@@ -3795,9 +3795,10 @@ export interface paths {
         put?: never;
         /**
          * Mute everybody
-         * @description Nobody is heard until they unmute themselves; those who come later are heard. Sends `session.muted-all`. A
-         *     participant token must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are
-         *     counted who were heard: in the room, with leave to speak and not muted.
+         * @description All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
+         *     `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+         *     must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
+         *     heard: in the room, with leave to speak and not muted.
          */
         post: operations["muteAllParticipants"];
         delete?: never;
@@ -11968,6 +11969,8 @@ export interface components {
              * @example 720
              */
             height: number;
+            /** @description What to change in the encoder's settings, for viewers' sake; empty when nothing is to be changed. The state doesn't depend on them. */
+            notices: components["schemas"]["StreamNotice"][];
             /** @description Why the state isn't GOOD, in words; for REJECTED what to change in the encoder. */
             reason: string | null;
             state: components["schemas"]["StreamHealthState"];
@@ -12124,6 +12127,22 @@ export interface components {
          * @enum {string}
          */
         StreamMode: "LOW_LATENCY" | "STANDARD";
+        /** @description A setting of the encoder that costs viewers. */
+        StreamNotice: {
+            code: components["schemas"]["StreamNoticeCode"];
+            /**
+             * @description What it costs and how to change it, with the names of the settings in OBS and ffmpeg.
+             * @example browsers can't show B-frames by WebRTC, so the stream's room plays HLS instead, which is later: set B-frames to 0
+             */
+            message: string;
+        };
+        /**
+         * @description b_frames: pictures don't arrive in the order in which they are shown, which browsers can't play by WebRTC. video_codec: not
+         *     every browser decodes the video by WebRTC. In both cases the participants of the stream's room are told to play HLS.
+         *     key_frame_interval: more than 2 seconds lie between key frames. New codes may be added.
+         * @enum {string}
+         */
+        StreamNoticeCode: "b_frames" | "video_codec" | "key_frame_interval";
         /** @description The connection that a stream arrives on. */
         StreamPublisher: {
             /**
@@ -13892,6 +13911,8 @@ export type StreamKeyRevocationInput = components['schemas']['StreamKeyRevocatio
 export type StreamKeyStatus = components['schemas']['StreamKeyStatus'];
 export type StreamList = components['schemas']['StreamList'];
 export type StreamMode = components['schemas']['StreamMode'];
+export type StreamNotice = components['schemas']['StreamNotice'];
+export type StreamNoticeCode = components['schemas']['StreamNoticeCode'];
 export type StreamPublisher = components['schemas']['StreamPublisher'];
 export type StreamPublisherSource = components['schemas']['StreamPublisherSource'];
 export type StreamStartedData = components['schemas']['StreamStartedData'];

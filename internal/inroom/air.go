@@ -2,6 +2,7 @@ package inroom
 
 import (
 	"context"
+	"time"
 
 	"showfloor/internal/id"
 	"showfloor/internal/media/hub"
@@ -15,9 +16,9 @@ import (
 // few percent of a core.
 const maxConverters = 32
 
-// NewAir joins streams' rooms with the hub: who publishes from a room is let in and
-// written down as encoders are.
-func NewAir(h *hub.Hub, reports *onair.Reports) *sfu.Air {
+// NewAir joins streams' rooms with the hub. Publishers in a room are admitted and recorded
+// as encoders are. playbackURL is as sfu.Air has it.
+func NewAir(h *hub.Hub, reports *onair.Reports, playbackURL func(streamID string) (string, time.Time)) *sfu.Air {
 	return &sfu.Air{
 		Hub: h, Converters: bridge.NewConverters(maxConverters),
 		NewPublisherID: func() string { return id.New(id.Publisher) },
@@ -28,6 +29,6 @@ func NewAir(h *hub.Hub, reports *onair.Reports) *sfu.Air {
 			}
 			return b, err
 		},
-		Unpublish: reports.Unpublish,
+		Unpublish: reports.Unpublish, PlaybackURL: playbackURL,
 	}
 }

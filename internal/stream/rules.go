@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -102,10 +103,26 @@ const (
 
 // Health is what arrives from the encoder, and a verdict on it.
 type Health struct {
-	State  string
-	Reason *string
-	Media  Media
+	State   string
+	Reason  *string
+	Media   Media
+	Notices []Notice
 }
+
+// Notice is something in the encoder's settings that costs viewers, and how to change it.
+// Its code never changes.
+type Notice struct{ Code, Message string }
+
+// Codes of notices.
+const (
+	NoticeBFrames     = "b_frames"
+	NoticeVideoCodec  = "video_codec"
+	NoticeKeyInterval = "key_frame_interval"
+)
+
+// longKeyInterval is the longest time between key pictures without a notice. Viewers in
+// the stream's room get the pictures since the last one when that is 2 s old at most.
+const longKeyInterval = 2100 * time.Millisecond
 
 // Media is what the media plane sees of a stream. Rates are averages over the
 // last seconds: kilobits per second and pictures per second; sizes are pixels.
@@ -116,11 +133,15 @@ type Media struct {
 	Width, Height          int
 	VideoCodec, AudioCodec string
 	Viewers                int
+	// BFrames: pictures don't arrive in the order in which they are shown.
+	BFrames bool
+	// KeyInterval is the time from one key picture to the next; 0 while it isn't known.
+	KeyInterval time.Duration
 }
 
 // health judges the stream by its row and by what arrives.
 func health(s db.Stream, m Media) Health {
-	h := Health{State: Offline, Media: m}
+	h := Health{State: Offline, Media: m, Notices: notices(m)}
 	switch {
 	case s.Status == Reconnecting:
 		h.State, h.Reason = Stalled, new("the encoder is gone; waiting for it to come back")
@@ -134,4 +155,22 @@ func health(s db.Stream, m Media) Health {
 		h.State = Good
 	}
 	return h
+}
+
+// notices lists what to change in the encoder's settings; nothing while no media arrives.
+func notices(m Media) []Notice {
+	list := []Notice{}
+	add := func(code, text string) { list = append(list, Notice{code, text}) }
+	if m.VideoCodec == "H265" {
+		add(NoticeVideoCodec, "not every browser decodes H.265, so the stream's room plays HLS instead, which is later: choose H.264")
+	}
+	if m.BFrames {
+		add(NoticeBFrames, "browsers can't show B-frames by WebRTC, so the stream's room plays HLS instead, which is later: set B-frames to 0 "+
+			"(OBS: Settings, Output, Advanced, 'Max B-frames' 0, or 'bframes=0' in 'x264 Options'; ffmpeg: '-bf 0')")
+	}
+	if m.KeyInterval > longKeyInterval {
+		add(NoticeKeyInterval, fmt.Sprintf("key frames come every %.1f s, so players start late and are further behind: set the key frame interval to 1 or 2 s "+
+			"(OBS: Settings, Output, Advanced, 'Keyframe Interval'; ffmpeg: '-g' with two seconds' worth of pictures)", m.KeyInterval.Seconds()))
+	}
+	return list
 }

@@ -146,6 +146,31 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+func TestNoticesSayWhatToSetInTheEncoder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		media Media
+		codes []string
+	}{
+		"nothing arrives": {Media{}, []string{}},
+		"as it should be": {Media{VideoCodec: "H264", KeyInterval: 2002 * time.Millisecond}, []string{}},
+		"B-frames":        {Media{VideoCodec: "H264", BFrames: true, KeyInterval: time.Second}, []string{NoticeBFrames}},
+		"H.265":           {Media{VideoCodec: "H265", KeyInterval: time.Second}, []string{NoticeVideoCodec}},
+		"all of it":       {Media{VideoCodec: "H265", BFrames: true, KeyInterval: 10 * time.Second}, []string{NoticeVideoCodec, NoticeBFrames, NoticeKeyInterval}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			codes := []string{}
+			for _, n := range health(db.Stream{Status: Live}, c.media).Notices {
+				codes = append(codes, n.Code)
+				require.NotEmpty(t, n.Message)
+			}
+			require.Equal(t, c.codes, codes)
+		})
+	}
+	require.Contains(t, notices(Media{KeyInterval: 10 * time.Second})[0].Message, "every 10.0 s")
+}
+
 func TestCallbackKey(t *testing.T) {
 	t.Parallel()
 	for param, key := range map[string]string{

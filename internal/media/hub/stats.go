@@ -16,6 +16,10 @@ type Stats struct {
 	Width, Height int
 	// VideoCodec and AudioCodec are empty for a kind that is not there.
 	VideoCodec, AudioCodec Codec
+	// BFrames: pictures don't arrive in the order in which they are shown.
+	BFrames bool
+	// KeyInterval is the time from one key picture to the next; 0 while it isn't known.
+	KeyInterval time.Duration
 	// Viewers is how many players watch.
 	Viewers int
 	// Publishing is false while the stream waits for its publisher to come back.

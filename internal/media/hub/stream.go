@@ -39,6 +39,7 @@ type Stream struct {
 	audio     *Track
 	activity  Activity
 	meter     meter
+	pattern   pattern
 	window    *time.Timer
 	isSealed  bool
 	reason    error // why it was sealed, for the publisher's next write
@@ -136,6 +137,7 @@ func (s *Stream) Stats() Stats {
 		Publishing: s.publisher != nil,
 	}
 	st.VideoKbps, st.AudioKbps, st.FPS = s.meter.rates(s.hub.config.Now())
+	st.BFrames, st.KeyInterval = s.pattern.reordered, s.pattern.keyInterval()
 	if s.video != nil {
 		st.VideoCodec, st.Width, st.Height = s.video.Codec, s.video.Width, s.video.Height
 	}
@@ -160,6 +162,7 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 	}
 	if u.Track.Codec.Video() {
 		s.video, s.hasVideo = u.Track, true
+		s.pattern.add(u)
 	} else {
 		s.audio = u.Track
 	}

@@ -2,6 +2,7 @@ package sfu
 
 import (
 	"context"
+	"time"
 
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/sfu/bridge"
@@ -20,6 +21,9 @@ type Air struct {
 	// Unpublish hears of the end of each publisher that Publish was asked for, whatever
 	// the answer was.
 	Unpublish func(ctx context.Context, publisherID string)
+	// PlaybackURL is where a participant plays a stream that its room can't show, and
+	// until when. It must not block.
+	PlaybackURL func(streamID string) (url string, expires time.Time)
 }
 
 // codeOffAir tells a host that its broadcast was ended from outside.

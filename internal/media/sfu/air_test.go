@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -46,6 +47,9 @@ func newStudio(t *testing.T) *studio {
 				defer s.mu.Unlock()
 				require.Equal(t, "127.0.0.1", remoteIP)
 				return hub.Broadcast{StreamID: streamID}, s.refuse
+			},
+			PlaybackURL: func(streamID string) (string, time.Time) {
+				return "https://live.example/live/" + streamID + "/index.m3u8", time.Now().Add(time.Hour)
 			},
 			Unpublish: func(_ context.Context, id string) {
 				s.mu.Lock()
@@ -179,4 +183,36 @@ func TestAHostHearsWhyThereIsNoBroadcast(t *testing.T) {
 	host.Publish(t, sfutest.Media{Source: "screen", Mime: webrtc.MimeTypeH264})
 	host.Expect(t, "that the server failed", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "internal" })
 	eventually(t, "the reports", func() bool { return len(s.endedNow()) == 2 })
+}
+
+// TestAStreamWithBFramesIsPlayedByHLS: those who are in the room are sent to the playlist,
+// those who come later as well, and they come back once the encoder has none.
+func TestAStreamWithBFramesIsPlayedByHLS(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	first := s.join(t, "bob:viewer")
+	encoder, err := s.hub.Publish(hub.Broadcast{StreamID: "sess_1"}, "encoder", nil)
+	require.NoError(t, err)
+	track := &hub.Track{Codec: hub.H264, SPS: []byte{0x67, 1}, PPS: []byte{0x68, 1}, Width: 640, Height: 360}
+	sent := 0
+	send := func(shown int) {
+		require.NoError(t, encoder.Write(&hub.Unit{
+			Track: track, Key: true, Data: []byte{0, 0, 0, 2, 0x65, 1},
+			DTS: time.Duration(sent) * 40 * time.Millisecond, PTS: time.Duration(shown) * 40 * time.Millisecond,
+		}))
+		sent++
+	}
+	fallsBack := func(m sfutest.Message) bool {
+		return m.Type == "fallback" && m.Fallback != nil && m.Fallback.Code == "b_frames" && m.Fallback.URL == "https://live.example/live/sess_1/index.m3u8"
+	}
+	eventually(t, "the fallback", func() bool {
+		for _, shown := range []int{0, 3, 1, 2} {
+			send(sent - sent%4 + shown)
+		}
+		return slices.ContainsFunc(first.Messages(), fallsBack)
+	})
+	s.join(t, "cleo:viewer").Expect(t, "the fallback", fallsBack)
+	encoder.Close()
+	first.Expect(t, "the end of the fallback", func(m sfutest.Message) bool { return m.Type == "fallback" && m.Fallback == nil })
+	require.EqualValues(t, 2, s.server.Stats().Fallbacks["b_frames"])
 }

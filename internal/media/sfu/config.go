@@ -137,6 +137,8 @@ type Stats struct {
 	// Refused counts connections that were turned away or ended by the server, by the
 	// code of their bye; "flood" for those refused before they could be told.
 	Refused map[string]uint64
+	// Fallbacks counts participants who were told to play a stream by HLS, by code.
+	Fallbacks map[string]uint64
 	// PacketsIn and BytesIn came from publishers. Dropped were too many: of those, or of
 	// what waited to be read from the socket, which isn't in PacketsIn.
 	PacketsIn, BytesIn, Dropped uint64

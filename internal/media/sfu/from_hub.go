@@ -102,7 +102,10 @@ func (c *screening) open(source string, payloadType uint8, codec webrtc.RTPCodec
 		config.RequestKeyFrame = func(int) {}
 	}
 	t.fwd = forward.NewTrack(config)
-	c.room.box.post(func() { c.room.add(t) })
+	c.room.box.post(func() {
+		c.room.add(t)
+		c.room.lack(t.kind, nil)
+	})
 	return t
 }
 
@@ -129,16 +132,21 @@ func (c *screening) Size(width, height int) {
 }
 
 // Unavailable implements bridge.Screen.
-func (c *screening) Unavailable(video bool, reason string) {
+func (c *screening) Unavailable(video bool, reason bridge.Reason) {
+	kind := kindAudio
 	if video {
+		kind = kindVideo
 		c.close(c.video)
 		c.video = nil
 	} else {
 		c.close(c.audio)
 		c.audio = nil
 	}
-	text := encode(errorMessage{Type: typeError, Code: codeUnsupported, Message: reason})
-	c.room.box.post(func() { c.room.tellAll(text, nil) })
+	text := encode(errorMessage{Type: typeError, Code: codeUnsupported, Message: reason.Text})
+	c.room.box.post(func() {
+		c.room.tellAll(text, nil)
+		c.room.lack(kind, &reason)
+	})
 }
 
 // clear ends what is shown.
@@ -146,6 +154,10 @@ func (c *screening) clear() {
 	c.close(c.video)
 	c.close(c.audio)
 	c.video, c.audio = nil, nil
+	c.room.box.post(func() {
+		c.room.lack(kindVideo, nil)
+		c.room.lack(kindAudio, nil)
+	})
 }
 
 // close ends a track; nil for none.

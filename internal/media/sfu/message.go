@@ -32,6 +32,7 @@ const (
 	typeError       = "error"
 	typePong        = "pong"
 	typeBye         = "bye"
+	typeFallback    = "fallback"
 )
 
 const (
@@ -320,6 +321,15 @@ type (
 		Re      any    `json:"re,omitempty"`
 		Code    string `json:"code"`
 		Message string `json:"message"`
+	}
+	wireFallback struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		URL     string `json:"url"`
+	}
+	fallbackMessage struct {
+		Type     string        `json:"type"`
+		Fallback *wireFallback `json:"fallback"`
 	}
 	pongMessage struct {
 		Type string          `json:"type"`

@@ -48,6 +48,7 @@ type peer struct {
 	pub         *publisher
 	sub         *subscriber
 	errand      errand
+	fallback    fallback
 }
 
 func newPeer(s *Server, token string) *peer {
@@ -60,7 +61,7 @@ func newPeer(s *Server, token string) *peer {
 		haste: rate.NewLimiter(rate.Limit(limits.Offers), 4*limits.Offers),
 	}
 	p.grace.Stop()
-	p.pub, p.sub = newPublisher(p), newSubscriber(p)
+	p.pub, p.sub, p.fallback.p = newPublisher(p), newSubscriber(p), p
 	return p
 }
 

@@ -73,6 +73,9 @@ func (r *room) welcome(m *member, resumed bool) {
 		}
 	}
 	m.p.send(encode(w))
+	if reason := r.reason; !m.grant.waits() {
+		m.p.box.post(func() { m.p.fallback.lack(reason) })
+	}
 }
 
 // rewelcome tells a peer that has resumed how things are.
@@ -112,6 +115,7 @@ func (r *room) tick() {
 	r.dropBudgets()
 	r.tellSpeakers()
 	r.tellSizes()
+	r.renewPlayback()
 	if r.ticks%audienceEvery == 0 && r.told != r.audience {
 		r.told = r.audience
 		r.tellAll(encode(audienceMessage{typeAudience, r.audience}), nil)

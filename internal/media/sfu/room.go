@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"showfloor/internal/media/sfu/bridge"
 	"showfloor/internal/media/sfu/forward"
 )
 
@@ -54,7 +55,11 @@ type room struct {
 	// stream was told; and what a host broadcasts.
 	screening *screening
 	watching  int
-	cast      *cast
+	// lacks says why a kind of the stream's media can't be shown here; reason is the one
+	// of them that the members were told.
+	lacks  map[string]*bridge.Reason
+	reason *bridge.Reason
+	cast   *cast
 }
 
 // member is somebody in a room.
@@ -82,6 +87,7 @@ func newRoom(s *Server, g Grant) *room {
 		server: s, id: g.RoomID, kind: g.Room.Kind, ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
+		lacks:     map[string]*bridge.Reason{},
 		guestData: newBudget(s.config.Limits.DataBytes), moderatorData: newBudget(s.config.Limits.DataBytes),
 		budgets: map[string]*rate.Limiter{},
 	}

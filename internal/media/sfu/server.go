@@ -51,8 +51,10 @@ type Server struct {
 	serial   uint64
 	accepted uint64
 	refused  map[string]uint64
-	stopping bool
-	tracks   int
+	// fallbacks counts participants who were told to play HLS, by code.
+	fallbacks map[string]uint64
+	stopping  bool
+	tracks    int
 }
 
 // New makes a server that doesn't listen yet.
@@ -68,7 +70,7 @@ func New(c Config) (*Server, error) {
 		badTokens:    newLimiter[netip.Addr](c.Now, c.Limits.BadTokens),
 		handshakes:   make(chan struct{}, c.Limits.Handshakes),
 		faults:       newFaults(c.Log),
-		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{},
+		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{}, fallbacks: map[string]uint64{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -158,7 +160,7 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Stats{
-		Rooms: len(s.open), Tracks: s.tracks, Accepted: s.accepted, Refused: maps.Clone(s.refused),
+		Rooms: len(s.open), Tracks: s.tracks, Accepted: s.accepted, Refused: maps.Clone(s.refused), Fallbacks: maps.Clone(s.fallbacks),
 		PacketsIn: s.packets.Load(), BytesIn: s.bytes.Load(), Dropped: s.dropped.Load(),
 		Malformed: s.malformed.Load(), Nacks: s.nacks.Load(), KeyFrames: s.keyFrames.Load(), Panics: s.faults.count.Load(),
 	}
@@ -286,6 +288,13 @@ func (s *Server) newConnID() string {
 	defer s.mu.Unlock()
 	s.serial++
 	return "sfu-" + s.run + "-" + strconv.FormatUint(s.serial, 10)
+}
+
+// countFallback counts a participant who was told to play HLS.
+func (s *Server) countFallback(code string) {
+	s.mu.Lock()
+	s.fallbacks[code]++
+	s.mu.Unlock()
 }
 
 func (s *Server) countRefused(code string) {

@@ -96,7 +96,7 @@ export class Meeting {
       else notices.drop('connection');
       this.#soon();
     });
-    for (const name of ['welcome', 'audience', 'track', 'untrack', 'media', 'speakers', 'session'] as const) room.on(name, () => this.#soon());
+    for (const name of ['welcome', 'audience', 'track', 'untrack', 'media', 'speakers', 'session', 'fallback'] as const) room.on(name, () => this.#soon());
     room.on('participant', (participant) => this.#met(participant));
     // Whoever is replaced comes in by another connection: a reload.
     room.on('left', ({ userId, reason }) => (reason === 'replaced' ? this.#soon() : this.#announce(userId, 'left')));
@@ -107,7 +107,11 @@ export class Meeting {
     room.on('muted', () => notices.say('A host muted you.', [{ label: 'Unmute', run: () => this.#device('microphone', () => room.setMicrophone(true)) }]));
     room.on('ended', (source) => this.#deviceEnded(source));
     room.on('silenced', () => notices.keep('sound', 'The browser holds the sound back until you click.', [{ label: 'Turn sound on', run: () => void room.startSound() }]));
-    room.on('refused', ({ message }) => notices.say(sentence(message)));
+    room.on('refused', ({ what, code, message }) => {
+      // That a stream can't be shown by WebRTC is the host's concern; everybody else is shown it by HLS.
+      if (room.kind === 'stream' && code === 'unsupported_codec' && !what && room.self?.role !== 'host') return;
+      notices.say(sentence(message));
+    });
   }
 
   /** joined builds the room's page, the first time. */

@@ -87,6 +87,7 @@ export class Stage {
     const shared = [...room.tracks.values()].filter((t) => t.kind === 'video' && t.source !== 'camera');
 
     return [
+      ...(room.fallback && !shared.some((t) => t.source === 'stream-video') ? [{ userId: '', source: 'stream-video' as const }] : []),
       ...shared.map((t) => ({ userId: t.userId, source: t.source as Tile['source'] })),
       ...(self && room.local.has('screen') ? [{ userId: self, source: 'screen' as const }] : []),
       ...people.map(({ userId }) => ({ userId, source: 'camera' as const })),

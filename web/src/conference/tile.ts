@@ -1,6 +1,7 @@
 import { type Participant, type Room, type Source } from '../rooms/index.js';
 import { el, hue, icon, initials } from './dom.js';
 import type { Rect } from './arrange.js';
+import { Playback } from './playback.js';
 
 /** A rectangle of the stage: somebody, or what they share. */
 export class Tile {
@@ -11,6 +12,7 @@ export class Tile {
   readonly #muted = el('span', { class: 'tile-muted', role: 'img', 'aria-label': 'muted' }, icon('microphone-off'));
   readonly #hand = el('span', { class: 'tile-hand', role: 'img', 'aria-label': 'hand raised' }, icon('hand'));
   readonly #mine: boolean;
+  readonly #playback: Playback | undefined;
 
   constructor(
     private readonly room: Room,
@@ -18,8 +20,9 @@ export class Tile {
     readonly source: Extract<Source, 'camera' | 'screen' | 'stream-video'>,
   ) {
     this.#mine = userId === room.self?.userId && source !== 'stream-video';
+    if (source === 'stream-video') this.#playback = new Playback(room, () => this.#picture());
     this.element = el('figure', { class: 'tile', 'data-user': userId, 'data-source': source },
-      this.#face, this.#video, this.#hand, el('figcaption', {}, this.#muted, this.#name));
+      this.#face, this.#video, this.#playback?.element, this.#hand, el('figcaption', {}, this.#muted, this.#name));
     this.element.classList.toggle('mine', this.#mine);
     this.#face.style.setProperty('--hue', String(hue(userId)));
   }
@@ -51,6 +54,7 @@ export class Tile {
   remove(): void {
     this.room.detach(this.#video);
     this.#video.srcObject = null;
+    this.#playback?.play(undefined);
     this.element.remove();
   }
 
@@ -61,9 +65,12 @@ export class Tile {
   }
 
   #picture(): void {
+    this.#playback?.play(this.room.fallback?.url);
+    const played = this.#playback?.plays ?? false;
+    if (this.#playback) this.#playback.element.hidden = !played;
     const shown = this.#mine ? this.#mirror() : this.#watch();
-    this.#video.hidden = !shown;
-    this.#face.hidden = shown;
+    this.#video.hidden = !shown || played;
+    this.#face.hidden = shown || played;
   }
 
   /** mirror shows one's own picture as it is captured. */

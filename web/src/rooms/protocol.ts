@@ -123,6 +123,17 @@ export interface RefusedSection {
   message: string;
 }
 
+/**
+ * Why a stream's room can't show the stream, and where it plays by HLS: `b_frames`, `video_codec`, `audio_codec`,
+ * `audio_converter`, `waiting_for_key_frame`, and codes that are added later.
+ */
+export interface Fallback {
+  code: string;
+  message: string;
+  /** An HLS playlist with pictures and sound; its address changes before it expires. */
+  url: string;
+}
+
 /** What the server sends. Each message has a `seq` besides, which grows. */
 export type ServerMessage =
   | Welcome
@@ -140,6 +151,7 @@ export type ServerMessage =
   | { type: 'data'; from: string; topic: string; payload: string }
   | { type: 'session'; session: SessionState }
   | { type: 'error'; re?: number | string; code: string; message: string }
+  | { type: 'fallback'; fallback: Fallback | null }
   | { type: 'pong'; time: number };
 
 /** How a video is shown, in the device's pixels; hidden, it needn't be sent. */

@@ -1,4 +1,4 @@
-import type { ByeCode, LocalSource, Participant, SessionState, Speaker, Track } from './protocol.js';
+import type { ByeCode, Fallback, LocalSource, Participant, SessionState, Speaker, Track } from './protocol.js';
 import type { VideoCodec } from './sdp.js';
 
 /** How a Room is opened. */
@@ -64,6 +64,8 @@ export interface RoomEvents {
   data: { from: string; topic: string; payload: string };
   /** The session's layout, lock, spotlight or another property changed. */
   session: SessionState;
+  /** A stream can't be shown in its room and is to be played by HLS, or not any more: undefined. */
+  fallback: Fallback | undefined;
   /** The server refused something; the room goes on. */
   refused: { what: string; code: string; message: string };
   /** A camera, microphone or screen stopped by itself: unplugged, or shared no longer. */

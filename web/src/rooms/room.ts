@@ -7,7 +7,7 @@ import { Subscriber } from './subscriber.js';
 import { Views } from './views.js';
 import { type Closed, RoomError, type RoomEvents, type RoomOptions, type RoomState } from './room-events.js';
 import type {
-  Bye, LocalSource, Participant, Perms, ServerMessage, SessionState, Source, Speaker, Track, Welcome,
+  Bye, Fallback, LocalSource, Participant, Perms, ServerMessage, SessionState, Source, Speaker, Track, Welcome,
 } from './protocol.js';
 
 const permOf: Record<LocalSource, keyof Perms> = {
@@ -49,6 +49,7 @@ export class Room extends Emitter<RoomEvents> {
   #audience = 0;
   #speakers: Speaker[] = [];
   #kind: 'session' | 'stream' = 'session';
+  #fallback: Fallback | undefined;
 
   constructor(options: RoomOptions) {
     super();
@@ -78,6 +79,8 @@ export class Room extends Emitter<RoomEvents> {
   get local(): ReadonlyMap<LocalSource, LocalTrack> { return this.#local; }
   get session(): SessionState { return this.#session; }
   get audience(): number { return this.#audience; }
+  /** Where to play the stream by HLS while its room can't show it; undefined while it can. */
+  get fallback(): Fallback | undefined { return this.#fallback; }
   get speakers(): readonly Speaker[] { return this.#speakers; }
 
   /** Resolves once one is in the room or in the waiting room, rejects with a RoomError. */
@@ -220,6 +223,11 @@ export class Room extends Emitter<RoomEvents> {
     return this.#sound.start();
   }
 
+  /** Plays a track's sound or keeps it silent; tracks that were never named are played. */
+  setHeard(trackId: string, heard: boolean): void {
+    this.#sound.setHeard(trackId, heard);
+  }
+
   /** Plays on this loudspeaker, where the browser can choose. */
   setSpeaker(deviceId: string): Promise<void> {
     return this.#sound.use(deviceId);
@@ -244,6 +252,7 @@ export class Room extends Emitter<RoomEvents> {
     this.#audience = message.audience ?? 0;
     this.#participants.clear();
     for (const participant of [...(message.participants ?? []), self]) this.#participants.set(participant.userId, participant);
+    if (!message.resumed) this.#fallBack(null);
     this.#replaceTracks(message.tracks ?? []);
     if (self.state === 'waiting') {
       this.#enter('waiting');
@@ -370,11 +379,19 @@ export class Room extends Emitter<RoomEvents> {
         return this.emit('session', this.#session);
       case 'data':
         return this.emit('data', { from: message.from, topic: message.topic, payload: message.payload });
+      case 'fallback':
+        return this.#fallBack(message.fallback);
       case 'error':
         if (typeof message.re === 'number' && this.#publisher?.awaits(message.re)) return this.#offerRefused(message.code, message.message);
 
         return this.emit('refused', { what: String(message.re ?? ''), code: message.code, message: message.message });
     }
+  }
+
+  #fallBack(fallback: Fallback | null): void {
+    if (!fallback && !this.#fallback) return;
+    this.#fallback = fallback ?? undefined;
+    this.emit('fallback', this.#fallback);
   }
 
   async #changed(participant: Participant): Promise<void> {

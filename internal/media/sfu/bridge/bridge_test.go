@@ -21,11 +21,11 @@ type wall struct {
 	picture, sound []rtp.Packet
 	reports        []*rtcp.SenderReport
 	width, height  int
-	refused        map[bool]string
+	refused        map[bool]Reason
 	changed        chan struct{}
 }
 
-func newWall() *wall { return &wall{refused: map[bool]string{}, changed: make(chan struct{}, 1)} }
+func newWall() *wall { return &wall{refused: map[bool]Reason{}, changed: make(chan struct{}, 1)} }
 
 func (w *wall) note(change func()) {
 	w.mu.Lock()
@@ -51,7 +51,7 @@ func (w *wall) Audio(b []byte)                   { w.note(func() { w.sound = app
 func (w *wall) VideoReport(r *rtcp.SenderReport) { w.note(func() { w.reports = append(w.reports, r) }) }
 func (w *wall) AudioReport(r *rtcp.SenderReport) { w.note(func() { w.reports = append(w.reports, r) }) }
 func (w *wall) Size(width, height int)           { w.note(func() { w.width, w.height = width, height }) }
-func (w *wall) Unavailable(video bool, r string) { w.note(func() { w.refused[video] = r }) }
+func (w *wall) Unavailable(video bool, r Reason) { w.note(func() { w.refused[video] = r }) }
 
 // until waits for what is shown.
 func (w *wall) until(t *testing.T, done func() bool) {
@@ -227,13 +227,14 @@ func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
 	} {
 		video := bad.Track.Codec.Video()
 		require.NoError(t, p.Write(copyOf(bad)))
-		w.until(t, func() bool { return w.refused[video] != "" })
+		w.until(t, func() bool { return w.refused[video].Code != "" })
 	}
-	require.Contains(t, w.refused[false], "as many streams' sound as it may")
+	require.Equal(t, Reason{CodeAudioConverter, errAllConverted.Error()}, w.refused[false])
+	require.Contains(t, w.refused[false].Text, "as many streams' sound as it may")
 	// B-frames: the second picture is shown before the first.
 	p.Discontinuity()
 	w.mu.Lock()
-	w.refused = map[bool]string{}
+	w.refused = map[bool]Reason{}
 	w.mu.Unlock()
 	h264 := pictures(t, 1, 0, "320x180")
 	for i, at := range []int{0, 120, 40, 80} {
@@ -241,8 +242,9 @@ func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
 		u.DTS, u.PTS = time.Duration(i)*40*time.Millisecond, time.Duration(at)*time.Millisecond
 		require.NoError(t, p.Write(u))
 	}
-	w.until(t, func() bool { return w.refused[true] != "" })
-	require.Contains(t, w.refused[true], "B-frames")
+	w.until(t, func() bool { return w.refused[true].Code != "" })
+	require.Equal(t, CodeBFrames, w.refused[true].Code)
+	require.Contains(t, w.refused[true].Text, "B-frames")
 }
 
 // TestAPauseBreaksNoTimeline: what came last before a host muted shows to be complete

@@ -47,8 +47,22 @@ type Screen interface {
 	Size(width, height int)
 	// Unavailable says why a kind of media can't be shown: browsers don't decode it,
 	// or this server can't convert it. It may come again.
-	Unavailable(video bool, reason string)
+	Unavailable(video bool, reason Reason)
 }
+
+// Reason is why a room can't show a stream's pictures, or its sound.
+type Reason struct {
+	// Code is one of the codes below; Text is for people.
+	Code, Text string
+}
+
+// Codes of reasons. Clients act on them: they never change.
+const (
+	CodeBFrames        = "b_frames"
+	CodeVideoCodec     = "video_codec"
+	CodeAudioCodec     = "audio_codec"
+	CodeAudioConverter = "audio_converter"
+)
 
 // Show carries a stream to a screen until the stream is sealed or ctx ends, and
 // closes the reader. Video goes as it is where browsers can decode it, and so does
@@ -178,11 +192,11 @@ func (s *show) video(u *hub.Unit) {
 		return
 	}
 	if u.Track.Codec != hub.H264 {
-		s.refuseVideo(string(u.Track.Codec) + " is not decoded by every browser: watch by HLS, or send H.264")
+		s.refuseVideo(CodeVideoCodec, string(u.Track.Codec)+" is not decoded by every browser: watch by HLS, or send H.264")
 		return
 	}
 	if s.shown && u.PTS < s.newest {
-		s.refuseVideo("pictures don't come in the order in which they are shown: watch by HLS, or switch B-frames off in the encoder")
+		s.refuseVideo(CodeBFrames, "pictures don't come in the order in which they are shown: watch by HLS, or switch B-frames off in the encoder")
 		return
 	}
 	s.newest, s.shown = u.PTS, true
@@ -200,9 +214,9 @@ func (s *show) video(u *hub.Unit) {
 	}
 }
 
-func (s *show) refuseVideo(reason string) {
+func (s *show) refuseVideo(code, text string) {
 	s.refused = true
-	s.screen.Unavailable(true, reason)
+	s.screen.Unavailable(true, Reason{code, text})
 }
 
 // startCodes is the unit with start codes instead of lengths, and with the
@@ -237,7 +251,7 @@ func (s *show) audio(u *hub.Unit) {
 		s.convert(u)
 	case u.Track != s.audioOn:
 		s.audioOn = u.Track
-		s.screen.Unavailable(false, "browsers play Opus of one or two channels: watch by HLS, or send AAC")
+		s.screen.Unavailable(false, Reason{CodeAudioCodec, "browsers play Opus of one or two channels: watch by HLS, or send AAC"})
 	}
 }
 
@@ -282,7 +296,7 @@ func (s *show) startConverter(track *hub.Track) {
 	}
 	s.refusal = err.Error()
 	s.log.Warn("a stream's sound is not converted for its room", "error", err)
-	s.screen.Unavailable(false, s.refusal)
+	s.screen.Unavailable(false, Reason{CodeAudioConverter, s.refusal})
 }
 
 func (s *show) stopConverter() {

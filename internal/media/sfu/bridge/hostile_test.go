@@ -16,7 +16,7 @@ import (
 func told(t *testing.T, p *hub.Publisher, w *wall) {
 	t.Helper()
 	require.NoError(t, p.Write(&hub.Unit{Track: &hub.Track{Codec: hub.H265}, Key: true, Data: []byte{0, 0, 0, 1, 1}}))
-	w.until(t, func() bool { return w.refused[true] != "" })
+	w.until(t, func() bool { return w.refused[true].Code != "" })
 }
 
 // most is how many converters one stream may have started since.
@@ -104,7 +104,7 @@ func TestAConverterIsTriedAgain(t *testing.T) {
 		<-time.After(time.Millisecond)
 	}
 	require.NoError(t, second.Write(copyOf(units[0])))
-	w.until(t, func() bool { return w.refused[false] != "" })
+	w.until(t, func() bool { return w.refused[false].Code != "" })
 	first.Close()
 	for i := 1; len(w.soundNow()) == 0; i++ {
 		require.Less(t, i, len(units), "it was not tried again")

@@ -104,6 +104,7 @@ type (
 		Message      string            `json:"message"`
 		Retry        bool              `json:"retry"`
 		SFUURL       string            `json:"sfuUrl"`
+		Fallback     *Fallback         `json:"fallback"`
 	}
 	// ICEServer is a relay.
 	ICEServer struct {
@@ -116,6 +117,12 @@ type (
 		MID     string `json:"mid"`
 		Code    string `json:"code"`
 		Message string `json:"message"`
+	}
+	// Fallback is why, and where, a stream is to be played by HLS.
+	Fallback struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		URL     string `json:"url"`
 	}
 	// Speaker is who speaks.
 	Speaker struct {

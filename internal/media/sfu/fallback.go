@@ -1,0 +1,112 @@
+package sfu
+
+import (
+	"time"
+
+	"showfloor/internal/media/sfu/bridge"
+)
+
+// codeWaitsForKeyFrame is the code of a fallback that ends with the stream's next key frame.
+const codeWaitsForKeyFrame = "waiting_for_key_frame"
+
+const (
+	// renewEvery is the number of ticks between two looks at the expiry of playback URLs,
+	// and renewBefore is how long before its expiry a URL is replaced.
+	renewEvery  = 240
+	renewBefore = 5 * time.Minute
+)
+
+// lack notes why the room can't show a kind of the stream's media, nil for no reason, and
+// tells everybody when that changes. A missing picture counts before a missing sound.
+func (r *room) lack(kind string, reason *bridge.Reason) {
+	if reason == nil {
+		delete(r.lacks, kind)
+	} else {
+		r.lacks[kind] = reason
+	}
+	now := r.lacks[kindVideo]
+	if now == nil {
+		now = r.lacks[kindAudio]
+	}
+	if now == r.reason {
+		return
+	}
+	r.reason = now
+	for _, m := range r.members {
+		if !m.grant.waits() {
+			m.p.box.post(func() { m.p.fallback.lack(now) })
+		}
+	}
+}
+
+// renewPlayback replaces playback URLs that are about to expire, now and then.
+func (r *room) renewPlayback() {
+	if r.ticks%renewEvery != 0 || r.kind != StreamRoom {
+		return
+	}
+	for _, m := range r.members {
+		m.p.box.post(m.p.fallback.renew)
+	}
+}
+
+// fallback tells a participant of a stream's room when to play the stream by HLS because
+// the room can't show it, and when to come back. The peer's goroutine owns it.
+type fallback struct {
+	p *peer
+	// reason is why nobody in the room sees the whole stream; nil without one.
+	reason *bridge.Reason
+	// waits: this participant gets no picture before the stream's next key frame.
+	waits   bool
+	told    bridge.Reason // zero while the participant was told of no fallback
+	expires time.Time     // of the playback URL that it was told
+}
+
+func (f *fallback) lack(reason *bridge.Reason) {
+	f.reason = reason
+	f.tell()
+}
+
+// wait notes whether the participant waits for a key frame.
+func (f *fallback) wait(waits bool) {
+	f.waits = waits
+	f.tell()
+}
+
+// current is why the participant should play HLS now; zero for no reason.
+func (f *fallback) current() bridge.Reason {
+	switch {
+	case f.reason != nil:
+		return *f.reason
+	case f.waits:
+		return bridge.Reason{Code: codeWaitsForKeyFrame, Text: "the picture begins with the encoder's next key frame: watch by HLS until then"}
+	}
+	return bridge.Reason{}
+}
+
+// tell sends what has changed.
+func (f *fallback) tell() {
+	now := f.current()
+	if now == f.told {
+		return
+	}
+	f.told = now
+	if now == (bridge.Reason{}) {
+		f.p.send(encode(fallbackMessage{Type: typeFallback}))
+		return
+	}
+	f.p.server.countFallback(now.Code)
+	f.send()
+}
+
+func (f *fallback) send() {
+	url, expires := f.p.server.config.Air.PlaybackURL(f.p.room.id)
+	f.expires = expires
+	f.p.send(encode(fallbackMessage{typeFallback, &wireFallback{f.told.Code, f.told.Text, url}}))
+}
+
+// renew sends another URL when the participant's is about to expire.
+func (f *fallback) renew() {
+	if f.told != (bridge.Reason{}) && f.p.server.config.Now().After(f.expires.Add(-renewBefore)) {
+		f.send()
+	}
+}
