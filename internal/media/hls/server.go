@@ -135,7 +135,7 @@ func (s *Server) Open(stream *hub.Stream) {
 	close(s.opened)
 	s.opened = make(chan struct{})
 	done := stream.Hold()
-	reader := stream.Subscribe()
+	reader := stream.SubscribeTo(hub.Selection{Sound: hub.AAC})
 	s.work.Go(func() {
 		defer done()
 		if err := f.feed(s.ctx, reader); err != nil {

@@ -187,7 +187,7 @@ func (s *Stream) attach(p *Publisher) bool {
 	p.stream, p.firstEpoch = s, s.epoch
 	s.publisher, s.activity = p, Activity{Present: true}
 	// The new publisher may carry other kinds than the old one.
-	s.video, s.audio, s.hasVideo, s.pattern = nil, nil, false, pattern{}
+	s.video, s.audio, s.hasVideo, s.pattern, s.converted = nil, nil, false, pattern{}, ""
 	s.mu.Unlock()
 	if old != nil {
 		old.kick(ErrReplaced)

@@ -68,6 +68,16 @@ func (p *Publisher) SetOff(video, audio bool) {
 	}
 }
 
+// ConvertSound announces that the publisher's sound comes in a second codec too, in tracks
+// that are marked as Converted. It must be called before the first Write.
+func (p *Publisher) ConvertSound(to Codec) {
+	p.stream.mu.Lock()
+	defer p.stream.mu.Unlock()
+	if p.stream.publisher == p {
+		p.stream.converted = to
+	}
+}
+
 // Stream is what the publisher writes to.
 func (p *Publisher) Stream() *Stream { return p.stream }
 

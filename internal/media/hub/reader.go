@@ -16,7 +16,8 @@ const (
 
 // Reader is one output's place in a stream. Next is for one goroutine.
 type Reader struct {
-	stream *Stream
+	stream    *Stream
+	selection Selection
 
 	mu       sync.Mutex
 	queue    []*Unit
@@ -48,6 +49,11 @@ func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time) (*Unit, 
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// converted tells whether the reader gets converted sound. The stream's lock is held.
+func (r *Reader) converted() bool {
+	return r.stream.converted != "" && r.selection.Sound == r.stream.converted
 }
 
 // Close gives up the place; idempotent.

@@ -38,6 +38,7 @@ type Stream struct {
 	video     *Track
 	audio     *Track
 	activity  Activity
+	converted Codec // the second codec of the publisher's sound; empty for none
 	meter     meter
 	pattern   pattern
 	window    *time.Timer
@@ -79,9 +80,21 @@ func (s *Stream) PublisherID() string {
 	return s.publisher.id()
 }
 
-// Subscribe gives an output a place in the stream, from the next unit on.
-func (s *Stream) Subscribe() *Reader {
-	r := &Reader{stream: s, wake: make(chan struct{}, 1)}
+// Subscribe gives an output a place in the stream, from the next unit on. It gets the
+// publisher's own sound.
+func (s *Stream) Subscribe() *Reader { return s.SubscribeTo(Selection{}) }
+
+// Selection says what of a stream a reader gets.
+type Selection struct {
+	// Sound is the codec that the reader prefers. Where the publisher's sound comes in that
+	// codec too, the reader gets that one alone. Empty for the publisher's own.
+	Sound Codec
+}
+
+// SubscribeTo is Subscribe for a part of the stream. A publisher's sound never changes between
+// the two codecs: what a reader gets is decided before the publisher's first unit.
+func (s *Stream) SubscribeTo(selection Selection) *Reader {
+	r := &Reader{stream: s, selection: selection, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isSealed {
@@ -160,16 +173,21 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 	if u.Arrived.IsZero() {
 		u.Arrived = s.hub.config.Now()
 	}
-	if u.Track.Codec.Video() {
+	switch {
+	case u.Track.Codec.Video():
 		s.video, s.hasVideo = u.Track, true
 		s.pattern.add(u)
-	} else {
+	case !u.Track.Converted:
 		s.audio = u.Track
 	}
-	s.meter.add(u)
-	s.hub.bytesIn.Add(uint64(len(u.Data)))
+	if !u.Track.Converted {
+		s.meter.add(u)
+		s.hub.bytesIn.Add(uint64(len(u.Data)))
+	}
 	for _, r := range s.readers {
-		r.push(u)
+		if u.Track.Codec.Video() || u.Track.Converted == r.converted() {
+			r.push(u)
+		}
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ type Track struct {
 
 	// AudioConfig is the MPEG-4 AudioSpecificConfig, AAC only.
 	AudioConfig []byte
+	// Converted marks sound that this server made of the publisher's own, which is in the
+	// stream as well. A reader gets one of the two.
+	Converted bool
 	// SampleRate in Hz of the coded core (without SBR), and number of channels.
 	SampleRate, Channels int
 }

@@ -36,12 +36,13 @@ var (
 	errAllConverted = errors.New("this server converts as many streams' sound as it may: watch by HLS, or send Opus")
 )
 
-// Converters runs the processes that make Opus of AAC, one for each stream that is
-// watched in a room on this node, and no more than its bound.
+// Converters runs the processes that convert sound, and no more than its bound: AAC into
+// Opus for each stream that is watched in its room on this node, Opus into AAC for each
+// broadcast from a room.
 type Converters struct {
 	program string
 	bound   int64
-	running atomic.Int64
+	running atomic.Int64 // conversions: each has a process, or will have one again
 	started atomic.Uint64
 }
 
@@ -55,11 +56,66 @@ func NewConverters(bound int) *Converters {
 	return &Converters{program: program, bound: int64(bound)}
 }
 
-// Running is how many processes there are now, and Started how many there were.
+// Running is how many conversions there are now.
 func (c *Converters) Running() int { return int(c.running.Load()) }
 
 // Started is how many processes were started so far.
 func (c *Converters) Started() uint64 { return c.started.Load() }
+
+// claim takes one of the places for conversions; release gives it back.
+func (c *Converters) claim() error {
+	if c.program == "" {
+		return errNoConverter
+	}
+	if c.running.Add(1) > c.bound {
+		c.running.Add(-1)
+		return errAllConverted
+	}
+	return nil
+}
+
+func (c *Converters) release() { c.running.Add(-1) }
+
+// process is one ffmpeg. Its goroutines end with ctx.
+type process struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.Reader
+	said   *tail
+}
+
+// launch starts ffmpeg; its owner calls wait.
+func (c *Converters) launch(arguments []string) (*process, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{ctx: ctx, cancel: cancel, said: &tail{}}
+	p.cmd = exec.CommandContext(ctx, c.program, arguments...)
+	// It decodes what publishers send, so it gets no secret of ours.
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
+	p.cmd.Stderr = p.said
+	var errIn, errOut error
+	p.stdin, errIn = p.cmd.StdinPipe()
+	p.stdout, errOut = p.cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut); err != nil {
+		cancel()
+		return nil, fmt.Errorf("open pipes: %w", err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		cancel()
+		return nil, fmt.Errorf("start ffmpeg: %w", err)
+	}
+	c.started.Add(1)
+	return p, nil
+}
+
+// wait ends the process and returns when it has ended.
+func (p *process) wait(log *slog.Logger) {
+	p.cancel()
+	if err := p.cmd.Wait(); err != nil && len(p.said.text) > 0 {
+		log.Warn("ffmpeg ended", "error", err, "said", string(p.said.text))
+	}
+}
 
 // converter is one process. write and follows are for one goroutine.
 type converter struct {
@@ -76,24 +132,19 @@ type converter struct {
 // start runs a process for a track; out is given what it makes, on a goroutine of
 // the converter's.
 func (c *Converters) start(track *hub.Track, out func(packet []byte, at time.Duration), log *slog.Logger) (*converter, error) {
-	if c.program == "" {
-		return nil, errNoConverter
-	}
-	if c.running.Add(1) > c.bound {
-		c.running.Add(-1)
-		return nil, errAllConverted
+	if err := c.claim(); err != nil {
+		return nil, err
 	}
 	v := &converter{in: make(chan *hub.Unit, aacBacklog), dead: make(chan struct{})}
 	if err := v.config.Unmarshal(track.AudioConfig); err != nil || v.config.SampleRate <= 0 {
-		c.running.Add(-1)
+		c.release()
 		return nil, fmt.Errorf("the stream's sound can't be read: %w", err)
 	}
 	v.frame = 1024 * time.Second / time.Duration(v.config.SampleRate)
 	if err := v.run(c, out, log); err != nil {
-		c.running.Add(-1)
+		c.release()
 		return nil, err
 	}
-	c.started.Add(1)
 	return v, nil
 }
 
@@ -109,36 +160,21 @@ func arguments() []string {
 }
 
 func (v *converter) run(c *Converters, out func([]byte, time.Duration), log *slog.Logger) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, c.program, arguments()...)
-	// What strangers send is decoded there: it needs no secret of ours.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
-	said := &tail{}
-	cmd.Stderr = said
-	stdin, errIn := cmd.StdinPipe()
-	stdout, errOut := cmd.StdoutPipe()
-	if err := errors.Join(errIn, errOut); err != nil {
-		cancel()
-		return fmt.Errorf("open pipes: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		cancel()
-		return fmt.Errorf("start ffmpeg: %w", err)
+	p, err := c.launch(arguments())
+	if err != nil {
+		return err
 	}
 	ready := make(chan struct{}) // closed when first is set
 	var work sync.WaitGroup
-	work.Go(func() { v.feed(ctx, stdin, ready) })
+	work.Go(func() { v.feed(p.ctx, p.stdin, ready) })
 	work.Go(func() {
-		v.drain(ctx, stdout, ready, out)
-		cancel() // whatever ended the output ends the rest
-		if err := cmd.Wait(); err != nil && len(said.text) > 0 {
-			log.Warn("ffmpeg ended", "error", err, "said", string(said.text))
-		}
-		c.running.Add(-1)
+		v.drain(p.ctx, p.stdout, ready, out)
+		p.wait(log) // whatever ended the output ends the rest
+		c.release()
 		close(v.dead)
 	})
 	v.stop = sync.OnceFunc(func() {
-		cancel()
+		p.cancel()
 		work.Wait()
 	})
 	return nil

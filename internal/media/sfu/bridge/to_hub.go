@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +45,9 @@ type Feed struct {
 	video    *hub.Track
 	sps, pps []byte
 	audio    *hub.Track
-	declared bool // outputs know that there is sound
+	declared bool   // outputs know that there is sound
+	aac      *toAAC // nil while the sound isn't converted
+	silenced bool   // outputs of AAC know that there is sound
 	// waiting: something was lost, and nothing decodes until the next key frame.
 	waiting bool
 	asked   time.Time // when a key frame was last asked for
@@ -71,6 +74,33 @@ func NewFeed(out *hub.Publisher, keyFrame func()) *Feed {
 	f.CutAudio()
 	f.audio = &hub.Track{Codec: hub.Opus, SampleRate: audioRate, Channels: 2}
 	return f
+}
+
+// ConvertSound has the sound written in AAC too, which players, recorders and other platforms
+// take that don't know Opus. It must be called before the first packet. The error says why
+// there will be none: no ffmpeg, or too many conversions on this node.
+func (f *Feed) ConvertSound(c *Converters, log *slog.Logger) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	aac, err := newToAAC(c, f.out.Write, log)
+	if err != nil {
+		return err
+	}
+	f.aac = aac
+	f.out.ConvertSound(hub.AAC)
+	return nil
+}
+
+// Close ends the conversion and returns when its process is gone. Nothing may be written any
+// more.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	aac := f.aac
+	f.aac = nil
+	f.mu.Unlock()
+	if aac != nil {
+		aac.close()
+	}
 }
 
 // Carries tells whether a feed takes a codec, by its name in SDP.
@@ -171,7 +201,24 @@ func (f *Feed) declareSound(s *media.Sample, arrived time.Time) error {
 
 func (f *Feed) writeSound(s *media.Sample, arrived time.Time) error {
 	f.declared = true
-	return f.write(&f.sound, s, arrived, &hub.Unit{Track: f.audio, Key: true, Data: s.Data})
+	u := &hub.Unit{Track: f.audio, Key: true, Data: s.Data}
+	if err := f.write(&f.sound, s, arrived, u); err != nil {
+		return err
+	}
+	if f.aac != nil {
+		f.aac.put(s.Data, u.PTS)
+	}
+	return nil
+}
+
+// declareAAC writes a frame of silence beside the first picture or sound. The first frame of
+// the conversion comes a fifth of a second later, and outputs can't add a track.
+func (f *Feed) declareAAC(at time.Duration, arrived time.Time) error {
+	if f.aac == nil || f.silenced {
+		return nil
+	}
+	f.silenced, f.aac.floor = true, at
+	return f.out.Write(&hub.Unit{Track: f.aac.track, Key: true, DTS: at, PTS: at, Arrived: arrived, Data: []byte(silentAAC)})
 }
 
 func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
@@ -208,6 +255,10 @@ func (f *Feed) lose() {
 func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit) error {
 	at, broken := side.clock.place(s.PacketTimestamp, side.complete)
 	if broken {
+		if f.aac != nil {
+			f.aac.cut()
+		}
+		f.silenced = false
 		f.out.Discontinuity()
 		// The others begin anew as well: times of one epoch share their origin.
 		f.picture.clock.started, f.sound.clock.started = side == &f.picture, side == &f.sound
@@ -215,7 +266,11 @@ func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit
 	}
 	side.last = max(side.last, at)
 	u.DTS, u.PTS, u.Arrived = side.last, side.last, arrived
-	if err := f.out.Write(u); err != nil {
+	err := f.declareAAC(side.last, arrived)
+	if err == nil {
+		err = f.out.Write(u)
+	}
+	if err != nil {
 		return fmt.Errorf("write to the stream: %w", err)
 	}
 	return nil
