@@ -188,6 +188,7 @@ func (s *Stream) attach(p *Publisher) bool {
 	s.publisher, s.activity = p, Activity{Present: true}
 	// The new publisher may carry other kinds than the old one.
 	s.video, s.audio, s.hasVideo, s.pattern, s.converted = nil, nil, false, pattern{}, ""
+	s.group.clear()
 	s.mu.Unlock()
 	if old != nil {
 		old.kick(ErrReplaced)

@@ -41,6 +41,7 @@ type Stream struct {
 	converted Codec // the second codec of the publisher's sound; empty for none
 	meter     meter
 	pattern   pattern
+	group     group
 	window    *time.Timer
 	isSealed  bool
 	reason    error // why it was sealed, for the publisher's next write
@@ -89,6 +90,9 @@ type Selection struct {
 	// Sound is the codec that the reader prefers. Where the publisher's sound comes in that
 	// codec too, the reader gets that one alone. Empty for the publisher's own.
 	Sound Codec
+	// Recent has the reader begin with the newest key picture and what came since, without
+	// sound, if that is 2 s and 1 MiB at most.
+	Recent bool
 }
 
 // SubscribeTo is Subscribe for a part of the stream. A publisher's sound never changes between
@@ -100,6 +104,11 @@ func (s *Stream) SubscribeTo(selection Selection) *Reader {
 	if s.isSealed {
 		r.closed = true
 		return r
+	}
+	if selection.Recent {
+		for _, u := range s.group.units {
+			r.push(u)
+		}
 	}
 	s.readers = append(s.readers, r)
 	return r
@@ -177,6 +186,7 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 	case u.Track.Codec.Video():
 		s.video, s.hasVideo = u.Track, true
 		s.pattern.add(u)
+		s.group.add(u)
 	case !u.Track.Converted:
 		s.audio = u.Track
 	}

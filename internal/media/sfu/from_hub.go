@@ -32,7 +32,7 @@ var _ bridge.Screen = (*screening)(nil)
 func (r *room) screen(s *hub.Stream) *screening {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &screening{room: r, stream: s, stop: stop, done: make(chan struct{})}
-	reader := s.Subscribe()
+	reader := s.SubscribeTo(hub.Selection{Recent: true})
 	go func() {
 		defer close(c.done)
 		defer r.server.recovered("a screening")
@@ -98,8 +98,6 @@ func (c *screening) open(source string, payloadType uint8, codec webrtc.RTPCodec
 	if source == sourceStreamVideo {
 		t.kind, config.Kind = kindVideo, forward.Video
 		t.layers = []wireLayer{{c.width, c.height}}
-		// An encoder sends key frames by itself and can't be asked for any.
-		config.RequestKeyFrame = func(int) {}
 	}
 	t.fwd = forward.NewTrack(config)
 	c.room.box.post(func() {

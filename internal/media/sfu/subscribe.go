@@ -83,6 +83,9 @@ func (s *subscriber) remove(id string) {
 	}
 	delete(s.subs, id)
 	s.release(sub)
+	if sub.track.source == sourceStreamVideo {
+		s.p.fallback.wait(false)
+	}
 }
 
 // release gives up a subscription's media section.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/pion/webrtc/v4"
+
+	"showfloor/internal/media/sfu/forward"
 )
 
 // handleAnswer takes in what the client accepts.
@@ -83,8 +85,25 @@ func (s *subscriber) start() {
 	s.connected = true
 	for _, sub := range s.subs {
 		if sub.accepted && sub.sink == nil {
-			sub.sink = s.egress.Add(sub.track.fwd, sub.local.sink())
+			sub.sink = s.egress.Add(sub.track.fwd, s.watched(sub))
 			sub.sink.View(sub.view)
 		}
 	}
+}
+
+// watched is how a track is sent. Of a stream's picture the client is told when it has to
+// wait for a key frame.
+func (s *subscriber) watched(sub *subscription) forward.SinkConfig {
+	config := sub.local.sink()
+	if sub.track.source != sourceStreamVideo {
+		return config
+	}
+	config.Changed = func(state forward.SinkState) {
+		s.p.box.post(func() {
+			if s.subs[sub.track.id] == sub {
+				s.p.fallback.wait(state.Waiting)
+			}
+		})
+	}
+	return config
 }

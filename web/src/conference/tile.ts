@@ -69,7 +69,7 @@ export class Tile {
     const played = this.#playback?.plays ?? false;
     if (this.#playback) this.#playback.element.hidden = !played;
     const shown = this.#mine ? this.#mirror() : this.#watch();
-    this.#video.hidden = !shown || played;
+    this.#video.hidden = !shown; // the playlist lies above it: what is hidden isn't sent
     this.#face.hidden = shown || played;
   }
 

@@ -180,7 +180,7 @@ type show struct {
 // begin starts a new timeline, which goes on from our clock.
 func (s *show) begin(u *hub.Unit) {
 	s.epoch, s.started = u.Epoch, true
-	s.shift = time.Since(s.origin) - u.DTS
+	s.shift = u.Arrived.Sub(s.origin) - u.DTS
 	s.newest, s.refused, s.shown = 0, false, false
 	s.stopConverter()
 	s.audioOn, s.videoOn, s.refusal = nil, nil, ""

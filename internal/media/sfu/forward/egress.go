@@ -53,6 +53,7 @@ type Egress struct {
 	gone      bool
 	touched   bool
 	fresh     bool // a sink is
+	replaying bool // a sink catches up
 	sinks     []*Sink
 	news      []*Sink // whose tracks have something new
 	now       time.Time
@@ -141,7 +142,19 @@ func (e *Egress) send() {
 	}
 	clear(e.news)
 	e.news = e.news[:0]
+	if e.replaying {
+		e.pump(now)
+	}
 	e.flush()
+}
+
+// pump goes on with replays.
+func (e *Egress) pump(now instant) {
+	e.replaying = false
+	for _, s := range e.sinks {
+		s.pump(now)
+		e.replaying = e.replaying || s.replay != nil
+	}
 }
 
 func (e *Egress) flush() {
@@ -175,8 +188,13 @@ func (e *Egress) tick(now time.Time) {
 		return
 	}
 	e.now = now
-	if e.wanted > 0 {
+	if e.wanted > 0 || e.replaying {
 		defer e.flush()
+	}
+	if e.replaying {
+		e.pump(at(now))
+	}
+	if e.wanted > 0 {
 		e.probe()
 	}
 	if at(now).since(e.ticked) < tickEvery-probeEvery/2 {

@@ -176,14 +176,20 @@ func (s *Sink) aim(x *situation, now instant) {
 	}
 	s.track.wants.change(c.wanted, wanted)
 	c.wanted = wanted
-	s.told()
 	s.demand(now)
+	s.told()
 }
 
 // demand asks the publisher for a key picture, if the sink waits for one.
 func (s *Sink) demand(now instant) {
 	c, r := &s.choice, &s.rewriter
 	if s.audio || c.target < 0 {
+		return
+	}
+	if s.track.config.RequestKeyFrame == nil {
+		if !r.sending {
+			s.catchUp(now) // it is shown again, or the track was silent
+		}
 		return
 	}
 	if !r.sending || r.layer != c.target {

@@ -6,60 +6,144 @@ const (
 	// replayFor is how old a key picture may be with which a new subscriber begins.
 	// Publishers are asked for one that often.
 	replayFor = keyFrameInterval
-	// mostReplayed is how many packets a new subscriber may be sent at once.
-	mostReplayed = 600
+	// replaySpan and replayBytes bound what is replayed of a publisher that can't be asked
+	// for key pictures. A subscriber would play more than that too late for too long, and waits.
+	replaySpan  = 2 * time.Second
+	replayBytes = 1 << 20
+	// replayFast is the pace of a replay as a multiple of the layer's rate, replaySlow the
+	// least where the subscriber's path is known to carry less: two seconds are made up for
+	// within two seconds.
+	replayFast, replaySlow = 4, 2
+	// replayBurst is what is sent at once, in bytes, and replayLeast the slowest pace, in
+	// bytes per second.
+	replayBurst = 32 << 10
+	replayLeast = 500_000
 	// replayStep is the time between two pictures that are made up for.
 	replayStep = time.Millisecond
 )
 
-// catchUp sends a new subscriber what came since the last key picture, so that
-// those who come at the same time don't wait for one each. The pictures are dated
-// closely before the newest one: the subscriber decodes them at once and isn't late
-// from then on.
+// replay sends a subscriber what came since the last key picture, faster than it came. The
+// pictures are dated closely before the newest one: the subscriber decodes them at once and
+// isn't late from then on.
+type replay struct {
+	layer  uint8
+	next   uint64  // position in the track's history
+	pace   float64 // bytes per second
+	budget float64
+	paced  instant // when the budget was last raised
+	begun  bool    // a picture is being sent:
+	ts     uint32  // its timestamp, as the publisher wrote it
+	bend   uint32  // and what is added to it
+}
+
+// catchUp begins a replay for a subscriber that is sent nothing yet, if there is a key
+// picture to begin with. Those who come at the same time don't wait for one each.
 func (s *Sink) catchUp(now instant) {
 	s.fresh = false
-	if s.audio || s.rewriter.begun || s.choice.target < 0 {
+	if s.audio || s.rewriter.sending || s.replay != nil || s.choice.target < 0 {
 		return
 	}
-	oldest := now - instant(replayFor)
-	if s.track.config.RequestKeyFrame == nil {
-		oldest = 0 // the next one comes when it comes
+	layer := uint8(s.choice.target)
+	begin, bytes, span := s.track.sinceKey(layer, s.feed.next, now)
+	if begin == s.feed.next {
+		return
 	}
-	list := s.track.sinceKey(uint8(s.choice.target), s.joined, oldest)
-	pictures := 0
+	rate := float64(bytes) / max(span, replayFor).Seconds()
+	pace := rate * replayFast
+	if e := s.egress; e.limited {
+		pace = min(pace, max(rate*replaySlow, float64(e.estimator.Rate())/8))
+	}
+	s.egress.replaying = true
+	s.replay = &replay{layer: layer, next: begin, pace: max(pace, replayLeast), budget: replayBurst, paced: now}
+}
+
+// pump sends what a replay may send by now. When it has come to what the worker has handed
+// out last, the subscriber goes on with the others.
+func (s *Sink) pump(now instant) {
+	r := s.replay
+	if r == nil {
+		return
+	}
+	if s.closed.Load() || s.feed == nil {
+		s.replay = nil
+		return
+	}
+	r.budget = min(r.budget+now.since(r.paced).Seconds()*r.pace, max(replayBurst, r.pace/4))
+	r.paced = now
+	list, whole := s.track.from(r.next, s.feed.next)
+	defer func() {
+		for _, p := range list {
+			p.release()
+		}
+	}()
+	if !whole {
+		s.abandon(now)
+		return
+	}
+	last, pictures := r.ahead(list)
 	for i, p := range list {
-		if i > 0 && p.ts != list[i-1].ts {
+		switch {
+		case p.layer != r.layer:
+		case s.choice.target != int(r.layer) || s.rewriter.sending && p.run != s.rewriter.run:
+			// Another layer is to be sent, or the track went on anew.
+			s.replay = nil
+			s.take(list[i:], false, now)
+			return
+		case r.budget <= 0:
+			return
+		default:
+			if r.isNew(p) {
+				pictures--
+				r.begun, r.ts, r.bend = true, p.ts, last-uint32(pictures)*uint32(ticks(replayStep, s.track.config.ClockRate))-p.ts
+			}
+			s.bend = r.bend
+			if s.rewriter.sending || s.begins(p, now) {
+				s.forward(p)
+			}
+			s.bend = 0
+			r.budget -= float64(len(p.payload) + overhead)
+		}
+		r.next++
+	}
+	s.replay = nil
+	s.told()
+}
+
+// abandon ends a replay whose packets are gone.
+func (s *Sink) abandon(now instant) {
+	s.replay = nil
+	s.interrupt(now)
+	s.told()
+}
+
+// isNew tells whether a packet begins another picture than the one that is being sent.
+func (r *replay) isNew(p *packet) bool { return !r.begun || p.ts != r.ts }
+
+// ahead is the timestamp of the newest picture, and how many pictures are still to begin.
+func (r *replay) ahead(list []*packet) (last uint32, pictures int) {
+	seen := *r
+	for _, p := range list {
+		if p.layer == r.layer && seen.isNew(p) {
+			seen.begun, seen.ts = true, p.ts
 			pictures++
 		}
 	}
-	step := uint32(ticks(replayStep, s.track.config.ClockRate))
-	for i, p := range list {
-		if i > 0 && p.ts != list[i-1].ts {
-			pictures--
-		}
-		if s.rewriter.sending || i == 0 && s.begins(p, now) {
-			s.bend = list[len(list)-1].ts - uint32(pictures)*step - p.ts
-			s.forward(p)
-		}
-		p.release()
-	}
-	s.bend = 0
+	return seen.ts, pictures
 }
 
-// sinceKey gives a layer's packets from its newest key picture on up to a
-// position; nothing when that picture is older than it may be. The caller releases
-// them.
-func (t *Track) sinceKey(layer uint8, end uint64, oldest instant) []*packet {
+// sinceKey is the position of a layer's newest key picture before another position, how many
+// bytes came since, and in what time; end itself when there is none that may be replayed.
+func (t *Track) sinceKey(layer uint8, end uint64, now instant) (begin uint64, bytes int, span time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.silenced {
-		return nil
+		return end, 0, 0
 	}
-	count, run := 0, t.layers[layer].run
-	begin := end
-	for i := end; i > t.past.oldest() && count < mostReplayed; i-- {
+	run, newest, found := t.layers[layer].run, uint32(0), false
+	asked := t.config.RequestKeyFrame != nil
+	for i := end; i > t.past.oldest() && bytes <= replayBytes; i-- {
 		p := t.past.at(i - 1)
-		if p == nil || p.arrived < oldest {
+		if p == nil || asked && now.since(p.arrived) > replayFor {
 			break
 		}
 		if p.layer != layer {
@@ -68,18 +152,34 @@ func (t *Track) sinceKey(layer uint8, end uint64, oldest instant) []*packet {
 		if p.run != run {
 			break
 		}
-		count++
-		if p.view.key {
-			begin = i - 1
+		if !found {
+			newest, found = p.ts, true
+		}
+		bytes += len(p.payload)
+		span = time.Duration(int32(newest-p.ts)) * time.Second / time.Duration(t.config.ClockRate)
+		if span > replaySpan {
 			break
 		}
+		if p.view.key && bytes <= replayBytes {
+			return i - 1, bytes, span
+		}
 	}
-	var list []*packet
+	return end, 0, 0
+}
+
+// from gives the packets from one position up to another; whole is false when some of them
+// are gone. The caller releases them.
+func (t *Track) from(begin, end uint64) (list []*packet, whole bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.silenced || begin < t.past.oldest() {
+		return nil, false
+	}
 	for i := begin; i < end; i++ {
-		if p := t.past.at(i); p != nil && p.layer == layer && p.run == run {
+		if p := t.past.at(i); p != nil {
 			p.refs.Add(1)
 			list = append(list, p)
 		}
 	}
-	return list
+	return list, true
 }

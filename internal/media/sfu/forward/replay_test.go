@@ -45,22 +45,118 @@ func TestWhoeverComesNowBeginsWithTheLastKeyFrame(t *testing.T) {
 	assert.Equal(t, []int{0}, r.keys)
 }
 
-func TestPublishersWithoutKeyFramesOnDemandAreCaughtUpWithAsFarAsTheyAreKnown(t *testing.T) {
+// encoder is a track whose publisher can't be asked for key pictures: 30 pictures a second
+// of so many bytes, the first a key picture.
+func encoder(r *rig, pictures, size int) (*Track, func(n int)) {
+	track := NewTrack(TrackConfig{Kind: Video, MimeType: "video/VP8", Now: r.now})
+	r.t.Cleanup(track.Close)
+	s := &source{ssrc: 1}
+	write := func(n int) {
+		for range n {
+			for _, p := range s.picture(r.t, s.seq == 0, size/1000) {
+				track.Write(0, append(p.raw, make([]byte, 1000-len(p.raw))...))
+			}
+			r.advance(33 * time.Millisecond)
+			r.run()
+		}
+	}
+	write(pictures)
+	return track, write
+}
+
+func TestWhoComesLaterIsSentTheGroupOfPicturesFasterThanItCame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	track := NewTrack(TrackConfig{Kind: Video, MimeType: "video/VP8", Now: r.now})
-	t.Cleanup(track.Close)
-	s := &source{ssrc: 1}
-	for i := range 100 {
-		for _, p := range s.picture(t, i == 0, 2) {
-			track.Write(0, p.raw)
-		}
-		r.advance(33 * time.Millisecond)
-	}
+	track, write := encoder(r, 50, 10_000)
 	x := r.receiver()
-	x.add(track)
+	var states []SinkState
+	x.add(track, func(c *SinkConfig) { c.Changed = func(s SinkState) { states = append(states, s) } })
 	r.run()
-	assert.Equal(t, upTo(200), x.seqs(mediaSSRC))
+	require.Less(t, len(x.packets), 60, "not all of 500 KB at once")
+	require.NotEmpty(t, x.packets)
+	for range 100 {
+		r.advance(probeEvery)
+		r.tick()
+	}
+	require.Equal(t, upTo(500), x.seqs(mediaSSRC))
+	stamps := x.stamps()
+	for i := 10; i < 500; i += 10 {
+		require.Greater(t, stamps[i], stamps[i-10], "picture %d", i/10)
+		require.Equal(t, stamps[i], stamps[i+9], "a picture has one timestamp")
+	}
+	require.Less(t, stamps[499]-stamps[0], 90_000/5)
+	last := x.packets[499].Timestamp
+	write(1)
+	require.Equal(t, last+3000, x.packets[len(x.packets)-1].Timestamp, "no later than everybody else")
+	require.Equal(t, []SinkState{{Layer: 0}}, states)
+}
+
+func TestTheLivePicturesThatComeMeanwhileAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	track, write := encoder(r, 50, 10_000)
+	early := r.receiver()
+	early.add(track)
+	r.run()
+	for range 10 {
+		r.advance(probeEvery)
+		r.tick()
+	}
+	for range 30 { // a second of live pictures
+		write(1)
+		r.tick()
+	}
+	require.Equal(t, upTo(800), early.seqs(mediaSSRC))
+	stamps := early.stamps()
+	for i := 10; i < 800; i += 10 {
+		require.Greater(t, stamps[i], stamps[i-10], "picture %d", i/10)
+	}
+	track.mu.Lock()
+	newest := track.past.at(track.past.written - 1).ts
+	track.mu.Unlock()
+	require.Equal(t, newest, early.packets[799].Timestamp)
+	require.Equal(t, newest-3000, early.packets[789].Timestamp)
+}
+
+func TestWhoWouldBeSentTooMuchWaitsForTheNextKeyFrame(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ pictures, size int }{
+		"more than two seconds": {70, 1000}, "more than a megabyte": {40, 30_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			track, write := encoder(r, c.pictures, c.size)
+			x := r.receiver()
+			sink := x.add(track)
+			r.run()
+			write(3)
+			require.Empty(t, x.packets)
+			require.Equal(t, SinkState{Layer: -1, Waiting: true}, sink.State())
+		})
+	}
+}
+
+func TestWhoLooksAgainIsCaughtUpWith(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	track, write := encoder(r, 5, 1000)
+	x := r.receiver()
+	sink := x.add(track)
+	r.run()
+	sink.View(View{Hidden: true})
+	r.run()
+	before := len(x.packets)
+	write(10)
+	require.Len(t, x.packets, before)
+	sink.View(View{Width: 640, Height: 360})
+	r.pass(200 * time.Millisecond)
+	write(1)
+	stamps := x.stamps()
+	for i := 1; i < len(stamps); i++ {
+		require.Greater(t, stamps[i], stamps[i-1], "packet %d", i)
+	}
+	require.Equal(t, upTo(before+16), x.seqs(mediaSSRC))
 }
 
 func TestNothingOfBeforeASilenceIsReplayed(t *testing.T) {

@@ -54,23 +54,23 @@ type placed struct {
 	late        bool
 }
 
-// start begins a run of packets at p, after whatever was sent before. elapsed is
-// the time from the last packet sent to this one on the track's RTP clock; it
-// counts where their timestamps don't compare.
-func (r *rewriter) start(p *packet, elapsed int64) {
+// start begins a run of packets at p, after whatever was sent before. ts is p's timestamp,
+// or what stands for it in a replay. elapsed is the time from the last packet sent to this
+// one on the track's RTP clock; it counts where their timestamps don't compare.
+func (r *rewriter) start(p *packet, ts uint32, elapsed int64) {
 	if !r.begun {
 		// Below 2^15, so that a receiver that misses the first packets doesn't
 		// take them for those after a wrap-around (RFC 3711).
 		r.out = 1<<16 | uint64(rand.UintN(1<<15))
 	}
 	same := r.begun && r.layer == int(p.layer) && r.source == p.source
-	if r.begun && (!same || int32(p.ts+r.tsShift-r.topTS) <= 0) {
+	if r.begun && (!same || int32(ts+r.tsShift-r.topTS) <= 0) {
 		if same {
 			elapsed = 1
 		}
 		step := max(elapsed-r.ahead, 1)
 		r.ahead += step - elapsed
-		r.tsShift = r.topTS + uint32(step) - p.ts
+		r.tsShift = r.topTS + uint32(step) - ts
 	}
 	r.begun, r.sending = true, true
 	r.layer, r.run, r.source = int(p.layer), p.run, p.source
@@ -97,7 +97,7 @@ func (r *rewriter) start(p *packet, elapsed int64) {
 		}
 		r.hasNum = true
 	}
-	r.topTS = p.ts + r.tsShift
+	r.topTS = ts + r.tsShift
 }
 
 // stop ends the run; what comes next needs a start.

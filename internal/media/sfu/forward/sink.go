@@ -30,6 +30,9 @@ type SinkState struct {
 	Layer int
 	// Starved: nothing is sent because the subscriber's path doesn't carry it.
 	Starved bool
+	// Waiting: nothing is sent before the next key picture of a publisher that can't be
+	// asked for one.
+	Waiting bool
 }
 
 // View is how a subscriber shows a picture.
@@ -51,9 +54,9 @@ type Sink struct {
 
 	// The rest is the worker's.
 	feed     *feed
-	joined   uint64 // position in the track's history from which batches bring it all
-	fresh    bool   // it has been sent nothing yet
-	bend     uint32 // what is added to timestamps while a new subscriber catches up
+	fresh    bool    // it has been sent nothing yet
+	replay   *replay // nil but while a new subscriber catches up
+	bend     uint32  // what is added to timestamps meanwhile
 	audio    bool
 	rewriter rewriter
 	repairer *repairer // nil when repair was not negotiated
@@ -148,8 +151,8 @@ func (s *Sink) Close() {
 
 // take sends what is for it of a batch.
 func (s *Sink) take(batch []*packet, lagged bool, now instant) {
-	if s.closed.Load() {
-		return
+	if s.closed.Load() || s.replay != nil {
+		return // a replay comes to the batch by itself
 	}
 	if lagged && s.rewriter.sending {
 		s.interrupt(now)
@@ -187,7 +190,7 @@ func (s *Sink) begins(p *packet, now instant) bool {
 	if !p.view.key || !s.choice.takes(layer, r.sending, r.layer) {
 		return false
 	}
-	r.start(p, s.elapsed(p))
+	r.start(p, p.ts+s.bend, s.elapsed(p))
 	s.choice.began()
 	s.told()
 	return true
@@ -309,11 +312,22 @@ func (s *Sink) write(h *rtp.Header, payload []byte) (size int) {
 	return size
 }
 
+// waits tells whether nothing is sent before the next key picture. A subscriber that waited
+// and hides the picture, because it shows another one instead, goes on waiting.
+func (s *Sink) waits() bool {
+	if s.audio || s.replay != nil || s.track.config.RequestKeyFrame != nil {
+		return false
+	}
+	return s.choice.target >= 0 || !s.choice.starved && s.state.Load().Waiting
+}
+
 // told tells what is being sent, if that has changed.
 func (s *Sink) told() {
 	state := SinkState{Layer: -1, Starved: s.choice.starved}
 	if s.rewriter.sending {
 		state.Layer = s.rewriter.layer
+	} else {
+		state.Waiting = s.waits()
 	}
 	if *s.state.Load() == state {
 		return

@@ -13,7 +13,8 @@ const (
 	// tickEvery is how often a worker looks at what isn't brought about by packets:
 	// reports, layers, probes, key frames that don't come.
 	tickEvery = 50 * time.Millisecond
-	// probeEvery is how often while padding is being sent, which must be even.
+	// probeEvery is how often while padding is being sent or missed pictures are made up for,
+	// which must be even.
 	probeEvery = 10 * time.Millisecond
 )
 
@@ -152,7 +153,7 @@ func (w *worker) tick() {
 // pace is how long it is until the next tick.
 func (w *worker) pace() time.Duration {
 	for _, e := range w.egresses {
-		if e.wanted > 0 {
+		if e.wanted > 0 || e.replaying {
 			return probeEvery
 		}
 	}
@@ -173,7 +174,7 @@ type feed struct {
 	worker *worker
 	queued atomic.Bool // the worker knows that there is news
 
-	next uint64 // position in the history; the track's lock guards it
+	next uint64 // position in the history; only the worker moves it
 
 	// The rest is the worker's.
 	sinks  []*Sink
@@ -252,7 +253,6 @@ func (w *worker) join(t *Track, s *Sink) bool {
 		t.mu.Unlock()
 		w.feeds[t] = f
 	}
-	s.joined = f.next // it moves only when this worker collects
 	f.sinks = append(f.sinks, s)
 	s.feed = f
 	return true

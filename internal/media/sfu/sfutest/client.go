@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -44,6 +45,8 @@ type Options struct {
 	Deaf bool
 	// Through is a relay that all media goes through; nil for none.
 	Through *Relay
+	// Packet hears of each RTP packet that arrives of a track; nil for nobody.
+	Packet func(trackID string, p *rtp.Packet, at time.Time)
 	// Check hears of each message either way, as sent; nil for nobody.
 	Check func(fromServer bool, data []byte)
 }

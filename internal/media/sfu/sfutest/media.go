@@ -436,6 +436,9 @@ func (c *Client) count(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote) {
 			continue
 		}
 		ask, now := false, time.Now()
+		if c.options.Packet != nil {
+			c.options.Packet(remote.ID(), &p, now)
+		}
 		c.note(func() {
 			r := c.received[remote.ID()]
 			if r == nil {
