@@ -44,7 +44,8 @@ func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
 	if unstorable(token) {
 		token = "" // nobody's
 	}
-	if err := s.areas.Tester.Expect(ctx, token); err != nil {
+	tenantID, err := s.areas.Tester.Expect(ctx, token, r.ContentLength)
+	if err != nil {
 		return api.CaptureReceipt{}, err
 	}
 	body, err := readBody(r)
@@ -52,7 +53,7 @@ func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
 		return api.CaptureReceipt{}, err
 	}
 	captureID, err := s.areas.Tester.Capture(ctx, tester.Request{
-		Token: token, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: originFrom(ctx).IP,
+		Token: token, TenantID: tenantID, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: originFrom(ctx).IP,
 	})
 	if err != nil {
 		return api.CaptureReceipt{}, err

@@ -9,8 +9,10 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token AND d
 
 -- name: GetCaptureTarget :one
 -- @sqlc-vet-disable tenant
--- Whoever knows a token may send to it: the status of its tenant.
-SELECT t.status FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id WHERE u.token = @token AND u.deleted_at IS NULL;
+-- Whoever knows a token may send to it: its tenant, and what the tenant's URLs have taken in.
+SELECT u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
+FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
+WHERE u.token = @token AND u.deleted_at IS NULL;
 
 -- name: EnsureCaptureUsage :exec
 INSERT INTO capture_usage (tenant_id) VALUES (@tenant_id) ON CONFLICT DO NOTHING;

@@ -58,6 +58,11 @@ WITH incoming AS (
 SELECT u.tenant_id, u.bytes AS used, array_agg(k.id)::text[] AS ids FROM used u JOIN kept k ON k.tenant_id = u.tenant_id
 GROUP BY u.tenant_id, u.bytes;
 
+-- name: CloseCaptureMinute :exec
+-- @sqlc-vet-disable tenant
+-- For whoever holds the lock of LockCaptureTargets: these tenants' URLs take nothing more in until the next minute.
+UPDATE capture_usage SET minute = @minute, minute_bytes = @closed::bigint WHERE tenant_id = ANY (@tenant_ids::text[]);
+
 -- name: DropOldestCaptures :one
 -- For whoever holds the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
 -- at most, and returns what the others take up.

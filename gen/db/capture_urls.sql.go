@@ -112,16 +112,34 @@ func (q *Queries) EnsureCaptureUsage(ctx context.Context, tenantID string) error
 }
 
 const GetCaptureTarget = `-- name: GetCaptureTarget :one
-SELECT t.status FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id WHERE u.token = $1 AND u.deleted_at IS NULL
+SELECT u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
+FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
+WHERE u.token = $1 AND u.deleted_at IS NULL
 `
 
+type GetCaptureTargetRow struct {
+	TenantID        string
+	TenantStatus    string
+	MaxCaptureBytes *int64
+	Bytes           int64
+	Minute          time.Time
+	MinuteBytes     int64
+}
+
 // @sqlc-vet-disable tenant
-// Whoever knows a token may send to it: the status of its tenant.
-func (q *Queries) GetCaptureTarget(ctx context.Context, token string) (string, error) {
+// Whoever knows a token may send to it: its tenant, and what the tenant's URLs have taken in.
+func (q *Queries) GetCaptureTarget(ctx context.Context, token string) (GetCaptureTargetRow, error) {
 	row := q.db.QueryRow(ctx, GetCaptureTarget, token)
-	var status string
-	err := row.Scan(&status)
-	return status, err
+	var i GetCaptureTargetRow
+	err := row.Scan(
+		&i.TenantID,
+		&i.TenantStatus,
+		&i.MaxCaptureBytes,
+		&i.Bytes,
+		&i.Minute,
+		&i.MinuteBytes,
+	)
+	return i, err
 }
 
 const GetCaptureURL = `-- name: GetCaptureURL :one

@@ -10,6 +10,23 @@ import (
 	"time"
 )
 
+const CloseCaptureMinute = `-- name: CloseCaptureMinute :exec
+UPDATE capture_usage SET minute = $1, minute_bytes = $2::bigint WHERE tenant_id = ANY ($3::text[])
+`
+
+type CloseCaptureMinuteParams struct {
+	Minute    time.Time
+	Closed    int64
+	TenantIds []string
+}
+
+// @sqlc-vet-disable tenant
+// For whoever holds the lock of LockCaptureTargets: these tenants' URLs take nothing more in until the next minute.
+func (q *Queries) CloseCaptureMinute(ctx context.Context, arg CloseCaptureMinuteParams) error {
+	_, err := q.db.Exec(ctx, CloseCaptureMinute, arg.Minute, arg.Closed, arg.TenantIds)
+	return err
+}
+
 const CreateCaptures = `-- name: CreateCaptures :many
 WITH incoming AS (
     SELECT unnest($1::text[]) AS token, unnest($2::text[]) AS id, unnest($3::text[]) AS method, unnest($4::text[]) AS path,

@@ -20,8 +20,10 @@ import (
 
 // Request is a request to a capture URL, whole.
 type Request struct {
-	Token  string
-	Method string
+	Token string
+	// TenantID is whose URL the token opens, as Expect returned it.
+	TenantID string
+	Method   string
 	// URL is the address as it came; only path and query count.
 	URL *url.URL
 	// Host is the Host header, which Header hasn't.

@@ -15,7 +15,7 @@ import (
 )
 
 // TestUnwrittenCapturesAreBounded: while the database doesn't answer, the bodies
-// of 256 requests are held in memory and no more.
+// of 256 requests are held in memory and no more. One tenant leaves 48 places to others.
 func TestUnwrittenCapturesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -26,19 +26,25 @@ func TestUnwrittenCapturesAreBounded(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "SELECT FROM capture_urls WHERE token = $1 FOR UPDATE", u.Token)
 	require.NoError(t, err)
 
-	const waiting, beyond = 256, 44
-	results := make(chan error, waiting+beyond)
-	for range waiting + beyond {
-		go func() {
-			_, err := s.Tester.Capture(t.Context(), tester.Request{Token: u.Token, Method: "POST", URL: &url.URL{Path: "/"}, Header: http.Header{}})
-			results <- err
-		}()
-	}
-	for range beyond {
-		require.True(t, problem.Is(<-results, "rate_limited"))
+	results := make(chan error, 1000)
+	for _, c := range []struct {
+		tenant        string
+		sent, refused int
+	}{{"busy", 300, 92}, {"one", 20, 4}, {"another", 20, 4}, {"busy", 5, 5}, {"a third", 20, 4}, {"a fourth", 20, 20}} {
+		for range c.sent {
+			go func() {
+				r := sized(u, 0)
+				r.TenantID = c.tenant
+				_, err := s.Tester.Capture(t.Context(), r)
+				results <- err
+			}()
+		}
+		for range c.refused {
+			require.True(t, problem.Is(<-results, "rate_limited"))
+		}
 	}
 	require.NoError(t, tx.Rollback(t.Context()))
-	for range waiting {
+	for range 256 {
 		require.NoError(t, <-results)
 	}
 }

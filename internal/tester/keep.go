@@ -10,45 +10,44 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
 	"showfloor/internal/id"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
 
-const (
-	// maxUnwritten bounds the requests that wait to be written, and with them the
-	// memory of their bodies: 256 MiB while the database doesn't answer.
-	maxUnwritten = 256
-	// rowBytes is what a capture takes up beside its body, headers, path and query.
-	rowBytes = 256
-)
+// rowBytes is what a capture takes up beside its body, headers, path and query.
+const rowBytes = 256
 
-// Expect refuses a token that opens no capture URL, the URLs of suspended tenants,
-// and everything while Config.Refuse does, so that the request's body isn't read:
-// anybody can make up tokens without end.
-func (s *Service) Expect(ctx context.Context, token string) error {
-	status, err := db.New(s.config.Pool).GetCaptureTarget(ctx, token)
+// Expect tells whether a request may come, before its body is read, and whose capture
+// URL the token opens. length is that of the body in bytes, negative if it isn't known.
+// Refused are unknown tokens, the URLs of suspended tenants and of tenants whose URLs
+// can't take the body in this minute, and everything while Config.Refuse does.
+func (s *Service) Expect(ctx context.Context, token string, length int64) (tenantID string, err error) {
+	t, err := db.New(s.config.Pool).GetCaptureTarget(ctx, token)
 	if err := found(err, "capture URL"); err != nil {
-		return err
+		return "", err
 	}
-	if err := account.CheckTenant(status); err != nil {
-		return err
+	now := s.config.Now()
+	if err := newRoom(db.LockCaptureTargetsRow{
+		Token: token, TenantID: t.TenantID, TenantStatus: t.TenantStatus, MaxCaptureBytes: t.MaxCaptureBytes,
+		Bytes: t.Bytes, Minute: t.Minute, MinuteBytes: t.MinuteBytes,
+	}, now).take(max(length, 0)+rowBytes, now); err != nil {
+		return "", err
 	}
-	return s.config.Refuse()
+	return t.TenantID, s.config.Refuse()
 }
 
 // Capture keeps a request and returns its id. The captures of a tenant take up at
 // most what its plan allows: the oldest go. Refused with a problem are unknown
-// URLs, those of suspended tenants, and, until the next minute, those of a tenant
-// whose URLs have taken in this minute as much as they may keep.
+// URLs, those of suspended tenants, requests for which unwritten has no place, and a
+// request that doesn't fit into what the tenant's URLs may take in this minute: after
+// it they take nothing in until the next minute.
 func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err error) {
-	select {
-	case s.unwritten <- struct{}{}:
-		defer func() { <-s.unwritten }()
-	default:
+	leave, ok := s.unwritten.enter(r.TenantID)
+	if !ok {
 		return "", problem.Limited(time.Second, "too many requests are being captured at the moment; try again in a second")
 	}
+	defer leave()
 	// Also when the sender hangs up: the place is taken until the body is let go.
 	r.id = id.New(id.Capture)
 	k, err := s.write.Do(context.WithoutCancel(ctx), r)
@@ -112,12 +111,14 @@ func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []en
 			e.addTo(&p)
 		}
 	}
-	if len(p.Ids) == 0 {
-		return list, nil
+	var rows []db.CreateCapturesRow
+	if len(p.Ids) > 0 {
+		if rows, err = q.CreateCaptures(ctx, p); err != nil {
+			return nil, fmt.Errorf("create captures: %w", err)
+		}
 	}
-	rows, err := q.CreateCaptures(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("create captures: %w", err)
+	if err := closeMinute(ctx, q, p.Minute, byTenant); err != nil {
+		return nil, err
 	}
 	for _, r := range rows {
 		if err := dropOldest(ctx, q, r.TenantID, r.Used, byTenant[r.TenantID].most); err != nil {
@@ -134,6 +135,25 @@ func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []en
 		}
 	}
 	return list, nil
+}
+
+// closeMinute notes the tenants of whose requests one did not fit into this minute, so that
+// Expect refuses the next ones before their bodies are read.
+func closeMinute(ctx context.Context, q *db.Queries, minute time.Time, byTenant map[string]*room) error {
+	var full []string
+	for tenantID, r := range byTenant {
+		if r.full {
+			full = append(full, tenantID)
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	p := db.CloseCaptureMinuteParams{Minute: minute, Closed: maxPerMinute, TenantIds: full}
+	if err := q.CloseCaptureMinute(ctx, p); err != nil {
+		return fmt.Errorf("close the minute of captures: %w", err)
+	}
+	return nil
 }
 
 // entry is a request as it is kept.

@@ -21,9 +21,10 @@ import (
 
 const mib = 1 << 20
 
-// sized is a request whose body has n bytes.
+// sized is a request whose body has n bytes. The token stands for the tenant in the bound of
+// unwritten requests.
 func sized(u api.CaptureURL, n int) tester.Request {
-	return tester.Request{Token: u.Token, Method: "POST", URL: &url.URL{Path: "/"}, Header: http.Header{}, Body: bytes.Repeat([]byte{1}, n)}
+	return tester.Request{Token: u.Token, TenantID: u.Token, Method: "POST", URL: &url.URL{Path: "/"}, Header: http.Header{}, Body: bytes.Repeat([]byte{1}, n)}
 }
 
 func captureURLs(t *testing.T, owner *apitest.Caller, n int) (urls []api.CaptureURL) {
@@ -135,6 +136,34 @@ func TestWhatIsCountedIsWhatIsThere(t *testing.T) {
 	require.Equal(t, outcomes["kept"], captured)
 }
 
+// TestAUsedUpMinuteIsKnownBeforeTheBody: a request that doesn't fit any more costs no more
+// than its headers.
+func TestAUsedUpMinuteIsKnownBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	u := owner.CaptureURL(t)
+	for range 63 {
+		_, err := s.Tester.Capture(t.Context(), sized(u, mib))
+		require.NoError(t, err)
+	}
+	_, err := s.Tester.Expect(t.Context(), u.Token, 2*mib)
+	require.True(t, problem.Is(err, "rate_limited"), "its length says that it doesn't fit")
+	tenantID, err := s.Tester.Expect(t.Context(), u.Token, 1000)
+	require.NoError(t, err)
+	require.Equal(t, owner.TenantID, tenantID)
+	_, err = s.Tester.Capture(t.Context(), sized(u, 2*mib)) // of a length that wasn't known
+	require.True(t, problem.Is(err, "rate_limited"))
+	for _, length := range []int64{-1, 0, 1000} {
+		_, err = s.Tester.Expect(t.Context(), u.Token, length)
+		require.True(t, problem.Is(err, "rate_limited"), "the minute is used up")
+	}
+	before := holdingsOf(t, s, owner.TenantID)
+	s.Clock.Advance(time.Minute)
+	s.Send(t, u, "POST", "", []byte("x"))
+	require.Greater(t, holdingsOf(t, s, owner.TenantID).Actual, before.Actual-mib)
+}
+
 // TestALowerPlanTakesNothingAway: what a tenant has stays, and doesn't grow.
 func TestALowerPlanTakesNothingAway(t *testing.T) {
 	t.Parallel()
@@ -214,6 +243,8 @@ func TestCapturesCanBeRefused(t *testing.T) {
 	u := s.Register(t).CaptureURL(t)
 	full := errors.New("no room")
 	refusing := tester.New(tester.Config{Pool: s.Pool, Refuse: func() error { return full }})
-	require.ErrorIs(t, refusing.Expect(t.Context(), u.Token), full)
-	require.NoError(t, s.Tester.Expect(t.Context(), u.Token))
+	_, err := refusing.Expect(t.Context(), u.Token, 1)
+	require.ErrorIs(t, err, full)
+	_, err = s.Tester.Expect(t.Context(), u.Token, 1)
+	require.NoError(t, err)
 }

@@ -20,8 +20,10 @@ type room struct {
 	// most is how many bytes of captures the tenant may have after this: what its
 	// plan allows, or what it has, if that is more since the plan was lowered.
 	most int64
-	// minuteLeft is how many bytes may still come in this minute.
+	// minuteLeft is how many bytes may still come in this minute; full tells that a request
+	// had more.
 	minuteLeft int64
+	full       bool
 }
 
 // rooms are those of several tenants, by the tokens of their URLs. URLs of one
@@ -59,6 +61,7 @@ func (r *room) take(bytes int64, now time.Time) error {
 		return err
 	}
 	if r.minuteLeft < bytes {
+		r.full = true
 		again := now.Truncate(time.Minute).Add(time.Minute).Sub(now)
 		return problem.Limited(again, "too much was captured for this tenant in the last minute; try again in %d seconds",
 			int(math.Ceil(again.Seconds())))

@@ -53,7 +53,7 @@ type Service struct {
 	total   total
 	replays *counter
 	// unwritten holds a place for each request that waits to be written.
-	unwritten chan struct{}
+	unwritten *places
 }
 
 // New makes the service.
@@ -69,7 +69,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		config: c, client: outbound.NewClient(c.AllowPrivate), replays: newCounter(maxReplays),
-		unwritten: make(chan struct{}, maxUnwritten),
+		unwritten: &places{each: map[string]int{}},
 	}
 	// Together, so that one busy URL costs a connection and not all of them.
 	s.write = batch.New(writeBatch, s.createCaptures)
