@@ -12,6 +12,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
 	"showfloor/internal/timestamp"
 )
 
@@ -46,6 +47,34 @@ func TestAPIKeyIsShownOnceAndWorks(t *testing.T) {
 	var stored string
 	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT k::text FROM api_keys k WHERE id = $1", made.ID).Scan(&stored))
 	require.NotContains(t, stored, strings.TrimPrefix(*made.Key, "sk_live_"), "only the hash is kept")
+}
+
+// TestEndedAPIKeysAreDeleted 30 days after they were revoked or expired, makers and made ones
+// alike. Keys that can be used stay.
+func TestEndedAPIKeysAreDeleted(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // it deletes everybody's
+	owner := s.Register(t)
+	owner.Key(t)
+	var maker, made, expiring api.APIKey
+	owner.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "maker"}).Into(t, 201, &maker)
+	s.With(t, *maker.Key).Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "made", "scopes": []string{"streams:read"}}).Into(t, 201, &made)
+	owner.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "expiring", "expiresAt": s.Clock.Now().Add(time.Hour)}).Into(t, 201, &expiring)
+	owner.Call(t, "DELETE", "/v1/me/api-keys/"+maker.ID, nil).Is(t, 200)
+	count := func() (n int) {
+		require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM api_keys").Scan(&n))
+		return n
+	}
+	s.Clock.Advance(30 * 24 * time.Hour)
+	require.NoError(t, s.Accounts.DeleteOld(t.Context()))
+	require.Equal(t, 4, count(), "not yet")
+	s.Clock.Advance(time.Second)
+	require.NoError(t, s.Accounts.DeleteOld(t.Context()))
+	require.Equal(t, 2, count(), "the revoked ones are gone")
+	s.Clock.Advance(time.Hour)
+	require.NoError(t, s.Accounts.DeleteOld(t.Context()))
+	require.Equal(t, 1, count())
+	owner.LogInAgain(t).Call(t, "DELETE", "/v1/me/api-keys/"+made.ID, nil).Problem(t, http.StatusNotFound, "not_found")
 }
 
 func TestLastUseIsExactToAMinute(t *testing.T) {

@@ -111,6 +111,43 @@ func TestAPlanBoundsWebhookEndpoints(t *testing.T) {
 	create().Problem(t, http.StatusForbidden, "plan_limit")
 }
 
+// TestADayBoundsAPIKeys: a tenant that makes and revokes keys in a loop stops at 1,000 a day.
+func TestADayBoundsAPIKeys(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner, neighbour := s.Register(t), s.Register(t)
+	create := func(c *apitest.Caller) apitest.Response {
+		return c.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Key"})
+	}
+	_, err := s.Pool.Exec(t.Context(), `
+		INSERT INTO api_keys (id, tenant_id, name, key_hash, prefix, last4, scopes, revoked_at, created_at)
+		SELECT $1::text || n, $1, 'Key', sha256(($1::text || n)::bytea), 'sk_live_', 'abcd', '{}', $2, $2 FROM generate_series(1, 998) n`,
+		owner.TenantID, s.Clock.Now())
+	require.NoError(t, err)
+	s.Clock.Advance(time.Hour)
+	require.Equal(t, map[int]int{http.StatusCreated: 2, http.StatusTooManyRequests: 4}, atOnce(6, func() apitest.Response { return create(owner) }))
+	p := create(owner).Problem(t, http.StatusTooManyRequests, "rate_limited")
+	require.Equal(t, "the limit maxApiKeysPerDay is reached: 1000 API keys were created within 24 hours; try again in 82800 seconds", p.Message)
+	create(neighbour).Is(t, http.StatusCreated)
+	s.Clock.Advance(23 * time.Hour)
+	owner.LogInAgain(t).Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Key"}).Is(t, http.StatusCreated)
+}
+
+// TestADayBoundsWebhookEndpoints as it bounds API keys.
+func TestADayBoundsWebhookEndpoints(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	_, err := s.Pool.Exec(t.Context(), `
+		INSERT INTO webhook_endpoints (id, tenant_id, url, events, secret, deleted_at, created_at, updated_at)
+		SELECT $1::text || n, $1, 'https://hooks.example.test/', '{}', '', $2, $2, $2 FROM generate_series(1, 999) n`, owner.TenantID, s.Clock.Now())
+	require.NoError(t, err)
+	input := map[string]any{"url": "https://hooks.example.test/"}
+	owner.Call(t, "POST", "/v1/me/webhooks", input).Is(t, http.StatusCreated)
+	p := owner.Call(t, "POST", "/v1/me/webhooks", input).Problem(t, http.StatusTooManyRequests, "rate_limited")
+	require.Contains(t, p.Message, "the limit maxWebhookEndpointsPerDay is reached: 1000 webhook endpoints")
+}
+
 // TestAChangeOfThePlanHoldsAtOnce, and what a tenant has above a lower limit stays.
 func TestAChangeOfThePlanHoldsAtOnce(t *testing.T) {
 	t.Parallel()

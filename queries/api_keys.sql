@@ -12,6 +12,18 @@ ORDER BY id DESC LIMIT @max_rows;
 SELECT count(*) FROM api_keys
 WHERE tenant_id = @tenant_id AND revoked_at IS NULL AND coalesce(expires_at, 'infinity'::timestamptz) > @now::timestamptz;
 
+-- name: GetAPIKeyCreation :one
+-- When the tenant made the key before its newest skipped ones, revoked and expired ones included.
+SELECT created_at FROM api_keys WHERE tenant_id = @tenant_id AND created_at > @since::timestamptz
+ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
+
+-- name: DeleteAPIKeysBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's.
+DELETE FROM api_keys WHERE id = ANY (ARRAY(
+    SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < @before::timestamptz
+    ORDER BY least(k.revoked_at, k.expires_at) LIMIT @max_rows));
+
 -- name: LockAPIKey :one
 SELECT * FROM api_keys WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 

@@ -10,6 +10,19 @@ ORDER BY id DESC LIMIT @max_rows;
 -- name: CountWebhookEndpoints :one
 SELECT count(*) FROM webhook_endpoints WHERE tenant_id = @tenant_id AND deleted_at IS NULL;
 
+-- name: GetWebhookEndpointCreation :one
+-- When the tenant made the endpoint before its newest skipped ones, deleted ones included.
+SELECT created_at FROM webhook_endpoints WHERE tenant_id = @tenant_id AND created_at > @since::timestamptz
+ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
+
+-- name: DeleteWebhookEndpointsBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's. Endpoints that deliveries refer to stay.
+DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
+    SELECT e.id FROM webhook_endpoints e
+    WHERE e.deleted_at < @before::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
+    ORDER BY e.deleted_at LIMIT @max_rows));
+
 -- name: GetWebhookEndpoint :one
 SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL;
 

@@ -1290,7 +1290,7 @@ type ClientInterface interface {
 
 	// CreateAPIKeyWithBody Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1299,7 +1299,7 @@ type ClientInterface interface {
 
 	// CreateAPIKey Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3216,7 +3216,8 @@ type ClientInterface interface {
 	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-	// `plan_limit` beyond that.
+	// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+	// `rate_limited` beyond them.
 	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
@@ -3240,7 +3241,8 @@ type ClientInterface interface {
 	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-	// `plan_limit` beyond that.
+	// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+	// `rate_limited` beyond them.
 	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
@@ -3497,7 +3499,7 @@ type ClientInterface interface {
 
 	// CapturePostWithBody Capture a POST request
 	//
-	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -6059,7 +6061,7 @@ func (c *Client) ListAPIKeys(ctx context.Context, params *ListAPIKeysParams, req
 
 // CreateAPIKeyWithBody Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6078,7 +6080,7 @@ func (c *Client) CreateAPIKeyWithBody(ctx context.Context, contentType string, b
 
 // CreateAPIKey Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9725,7 +9727,8 @@ func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, r
 // may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-// `plan_limit` beyond that.
+// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+// `rate_limited` beyond them.
 //
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
@@ -9759,7 +9762,8 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 // may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-// `plan_limit` beyond that.
+// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+// `rate_limited` beyond them.
 //
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
@@ -10266,7 +10270,7 @@ func (c *Client) CapturePatchWithBody(ctx context.Context, token CaptureToken, c
 
 // CapturePostWithBody Capture a POST request
 //
-// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
 //
 // Takes any type of body and a specified content type.
 //
@@ -23059,7 +23063,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAPIKeyWithBodyWithResponse Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23068,7 +23072,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAPIKeyWithResponse Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25117,7 +25121,8 @@ type ClientWithResponsesInterface interface {
 	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-	// `plan_limit` beyond that.
+	// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+	// `rate_limited` beyond them.
 	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
@@ -25141,7 +25146,8 @@ type ClientWithResponsesInterface interface {
 	// may arrive more than once.
 	//
 	// Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-	// `plan_limit` beyond that.
+	// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+	// `rate_limited` beyond them.
 	//
 	// 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 	//
@@ -25420,7 +25426,7 @@ type ClientWithResponsesInterface interface {
 
 	// CapturePostWithBodyWithResponse Capture a POST request
 	//
-	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -39473,7 +39479,7 @@ func (c *ClientWithResponses) ListAPIKeysWithResponse(ctx context.Context, param
 
 // CreateAPIKeyWithBodyWithResponse Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39488,7 +39494,7 @@ func (c *ClientWithResponses) CreateAPIKeyWithBodyWithResponse(ctx context.Conte
 
 // CreateAPIKeyWithResponse Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42575,7 +42581,8 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, para
 // may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-// `plan_limit` beyond that.
+// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+// `rate_limited` beyond them.
 //
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
@@ -42605,7 +42612,8 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 // may arrive more than once.
 //
 // Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-// `plan_limit` beyond that.
+// `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+// `rate_limited` beyond them.
 //
 // 400 `invalid_input` for an event that doesn't exist, with a list of those that do.
 //
@@ -43034,7 +43042,7 @@ func (c *ClientWithResponses) CapturePatchWithBodyWithResponse(ctx context.Conte
 
 // CapturePostWithBodyWithResponse Capture a POST request
 //
-// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //

@@ -77,6 +77,27 @@ func (q *Queries) CreateAPIKey(ctx context.Context, arg CreateAPIKeyParams) (API
 	return i, err
 }
 
+const DeleteAPIKeysBefore = `-- name: DeleteAPIKeysBefore :execrows
+DELETE FROM api_keys WHERE id = ANY (ARRAY(
+    SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < $1::timestamptz
+    ORDER BY least(k.revoked_at, k.expires_at) LIMIT $2))
+`
+
+type DeleteAPIKeysBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention is everybody's.
+func (q *Queries) DeleteAPIKeysBefore(ctx context.Context, arg DeleteAPIKeysBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteAPIKeysBefore, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const GetAPIKeyByHash = `-- name: GetAPIKeyByHash :one
 SELECT k.id, k.tenant_id, k.name, k.key_hash, k.parent_id, k.prefix, k.last4, k.scopes, k.expires_at, k.last_used_at, k.revoked_at, k.created_at, t.status AS tenant_status
 FROM api_keys k JOIN tenants t ON t.id = k.tenant_id
@@ -109,6 +130,25 @@ func (q *Queries) GetAPIKeyByHash(ctx context.Context, keyHash []byte) (GetAPIKe
 		&i.TenantStatus,
 	)
 	return i, err
+}
+
+const GetAPIKeyCreation = `-- name: GetAPIKeyCreation :one
+SELECT created_at FROM api_keys WHERE tenant_id = $1 AND created_at > $2::timestamptz
+ORDER BY created_at DESC LIMIT 1 OFFSET $3
+`
+
+type GetAPIKeyCreationParams struct {
+	TenantID string
+	Since    time.Time
+	Skipped  int32
+}
+
+// When the tenant made the key before its newest skipped ones, revoked and expired ones included.
+func (q *Queries) GetAPIKeyCreation(ctx context.Context, arg GetAPIKeyCreationParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, GetAPIKeyCreation, arg.TenantID, arg.Since, arg.Skipped)
+	var created_at time.Time
+	err := row.Scan(&created_at)
+	return created_at, err
 }
 
 const ListAPIKeys = `-- name: ListAPIKeys :many

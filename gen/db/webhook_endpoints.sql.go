@@ -95,6 +95,28 @@ func (q *Queries) DeleteWebhookEndpoint(ctx context.Context, arg DeleteWebhookEn
 	return i, err
 }
 
+const DeleteWebhookEndpointsBefore = `-- name: DeleteWebhookEndpointsBefore :execrows
+DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
+    SELECT e.id FROM webhook_endpoints e
+    WHERE e.deleted_at < $1::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
+    ORDER BY e.deleted_at LIMIT $2))
+`
+
+type DeleteWebhookEndpointsBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention is everybody's. Endpoints that deliveries refer to stay.
+func (q *Queries) DeleteWebhookEndpointsBefore(ctx context.Context, arg DeleteWebhookEndpointsBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteWebhookEndpointsBefore, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const DisableWebhookEndpoint = `-- name: DisableWebhookEndpoint :execrows
 UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = $1, updated_at = $2
 WHERE tenant_id = $3 AND id = $4 AND status = 'active' AND deleted_at IS NULL
@@ -152,6 +174,25 @@ func (q *Queries) GetWebhookEndpoint(ctx context.Context, arg GetWebhookEndpoint
 		&i.FailingSince,
 	)
 	return i, err
+}
+
+const GetWebhookEndpointCreation = `-- name: GetWebhookEndpointCreation :one
+SELECT created_at FROM webhook_endpoints WHERE tenant_id = $1 AND created_at > $2::timestamptz
+ORDER BY created_at DESC LIMIT 1 OFFSET $3
+`
+
+type GetWebhookEndpointCreationParams struct {
+	TenantID string
+	Since    time.Time
+	Skipped  int32
+}
+
+// When the tenant made the endpoint before its newest skipped ones, deleted ones included.
+func (q *Queries) GetWebhookEndpointCreation(ctx context.Context, arg GetWebhookEndpointCreationParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, GetWebhookEndpointCreation, arg.TenantID, arg.Since, arg.Skipped)
+	var created_at time.Time
+	err := row.Scan(&created_at)
+	return created_at, err
 }
 
 const ListEndpointsForEvents = `-- name: ListEndpointsForEvents :many

@@ -2125,7 +2125,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it.
+         * @description The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -4639,7 +4639,8 @@ export interface paths {
          *     may arrive more than once.
          *
          *     Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-         *     `plan_limit` beyond that.
+         *     `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
+         *     `rate_limited` beyond them.
          *
          *     400 `invalid_input` for an event that doesn't exist, with a list of those that do.
          */
@@ -4979,7 +4980,7 @@ export interface paths {
         put: operations["capturePut"];
         /**
          * Capture a POST request
-         * @description Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or when the tenant's URLs have taken in as many bytes within a minute as they may keep. A browser's CORS preflight is answered as such and not kept.
+         * @description Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
          */
         post: operations["capturePost"];
         /**

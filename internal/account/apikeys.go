@@ -42,7 +42,8 @@ func (s *Service) ListAPIKeys(ctx context.Context, c Caller, cursor *string, lim
 
 // CreateAPIKey makes a key and returns it whole, which happens this once. Keys that
 // are neither revoked nor expired count towards the plan's maxApiKeys: 403
-// plan_limit beyond it.
+// plan_limit beyond it. A tenant makes at most 1,000 keys in 24 hours, 429
+// rate_limited beyond them.
 func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (row db.APIKey, key string, err error) {
 	scopes, err := grantable(c, in.Scopes)
 	if err != nil {
@@ -58,6 +59,12 @@ func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (r
 		q := db.New(tx)
 		err := s.quotas.CheckTx(ctx, tx, c.TenantID, quota.APIKeys, 1, func(ctx context.Context) (int64, error) {
 			return q.CountAPIKeys(ctx, db.CountAPIKeysParams{TenantID: c.TenantID, Now: now})
+		})
+		if err != nil {
+			return err
+		}
+		err = s.quotas.CheckDay(ctx, c.TenantID, quota.APIKeys, func(ctx context.Context, since time.Time, skipped int32) (time.Time, error) {
+			return q.GetAPIKeyCreation(ctx, db.GetAPIKeyCreationParams{TenantID: c.TenantID, Since: since, Skipped: skipped})
 		})
 		if err != nil {
 			return err

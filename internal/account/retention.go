@@ -14,10 +14,12 @@ import (
 const (
 	keepForms = time.Hour
 	keepLinks = 30 * 24 * time.Hour
+	// keepKeys is how long API keys are kept after they were revoked or expired.
+	keepKeys = 30 * 24 * time.Hour
 )
 
-// DeleteOld deletes sign-up forms, sign-up tries, password links, invitations and
-// known networks that have expired.
+// DeleteOld deletes sign-up forms, sign-up tries, password links, API keys,
+// invitations and known networks that have expired, and API keys that were revoked.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.pool), s.now()
 	return errors.Join(
@@ -29,6 +31,9 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		}),
 		postgres.DeleteInBatches("password links", func(maxRows int32) (int64, error) {
 			return q.DeletePasswordLinksBefore(ctx, db.DeletePasswordLinksBeforeParams{Before: now.Add(-keepLinks), MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("API keys", func(maxRows int32) (int64, error) {
+			return q.DeleteAPIKeysBefore(ctx, db.DeleteAPIKeysBeforeParams{Before: now.Add(-keepKeys), MaxRows: maxRows})
 		}),
 		postgres.DeleteInBatches("invitations", func(maxRows int32) (int64, error) {
 			return q.DeleteInvitationsBefore(ctx, db.DeleteInvitationsBeforeParams{Before: now, MaxRows: maxRows})

@@ -33,6 +33,13 @@ const (
 	mostProcessorCalls   = 600
 )
 
+// mostPerDay is how many rows of one limit a tenant may make in a day, also if it
+// deletes them at once: deleted rows are kept for a while, and so is the audit log.
+const (
+	mostPerDay = 1000
+	day        = 24 * time.Hour
+)
+
 // of is what the plan allows.
 func (l Limit) of(p db.Plan) int64 {
 	switch l {
@@ -82,6 +89,13 @@ func tooOften(l Limit, p db.Plan, plans []db.Plan, again time.Duration) *problem
 	limited := problem.Limited(again, "%s; try again in %d seconds", refusal.Message, int(math.Ceil(again.Seconds())))
 	limited.Limit = refusal.Limit
 	return limited
+}
+
+// tooManyToday is the refusal for a tenant that has made mostPerDay within a day, on every
+// plan, and may make the next one again after a while.
+func tooManyToday(l Limit, again time.Duration) *problem.Error {
+	return problem.Limited(again, "the limit %sPerDay is reached: %d %s were created within 24 hours; try again in %d seconds",
+		string(l), mostPerDay, l.what(), int(math.Ceil(again.Seconds())))
 }
 
 // upgrade is the plan that allows needed, and the least above it. Of plans that

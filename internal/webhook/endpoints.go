@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -58,7 +59,8 @@ func found(err error) error {
 
 // CreateWebhook registers an endpoint and returns its signing secret, which is
 // shown this once and kept encrypted. Endpoints, disabled ones included, count
-// towards the plan's maxWebhookEndpoints: 403 plan_limit beyond it.
+// towards the plan's maxWebhookEndpoints: 403 plan_limit beyond it. A tenant makes at
+// most 1,000 endpoints in 24 hours, 429 rate_limited beyond them.
 func (s *Service) CreateWebhook(
 	ctx context.Context, c account.Caller, in EndpointInput,
 ) (row db.WebhookEndpoint, secret string, err error) {
@@ -72,6 +74,13 @@ func (s *Service) CreateWebhook(
 		err := s.config.Quotas.CheckTx(ctx, tx, c.TenantID, quota.WebhookEndpoints, 1, func(ctx context.Context) (int64, error) {
 			return q.CountWebhookEndpoints(ctx, c.TenantID)
 		})
+		if err != nil {
+			return err
+		}
+		creation := func(ctx context.Context, since time.Time, skipped int32) (time.Time, error) {
+			return q.GetWebhookEndpointCreation(ctx, db.GetWebhookEndpointCreationParams{TenantID: c.TenantID, Since: since, Skipped: skipped})
+		}
+		err = s.config.Quotas.CheckDay(ctx, c.TenantID, quota.WebhookEndpoints, creation)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,11 @@ import (
 // keepDeliveries is how long deliveries and their events are kept.
 const keepDeliveries = 30 * 24 * time.Hour
 
-// DeleteOld deletes deliveries that are done, and events that nobody waits for.
+// keepEndpoints is how long endpoints are kept after they were deleted.
+const keepEndpoints = 30 * 24 * time.Hour
+
+// DeleteOld deletes deliveries that are done, events that nobody waits for, and the
+// rows of deleted endpoints.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepDeliveries)
 	return errors.Join(
@@ -21,6 +25,10 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		}),
 		postgres.DeleteInBatches("events", func(maxRows int32) (int64, error) {
 			return q.DeleteEventsBefore(ctx, db.DeleteEventsBeforeParams{Before: before, MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("webhook endpoints", func(maxRows int32) (int64, error) {
+			p := db.DeleteWebhookEndpointsBeforeParams{Before: s.config.Now().Add(-keepEndpoints), MaxRows: maxRows}
+			return q.DeleteWebhookEndpointsBefore(ctx, p)
 		}),
 	)
 }
