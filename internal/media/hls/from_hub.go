@@ -44,7 +44,7 @@ func newMuxer(s *hub.Stream, c Config, shared *budget) *muxer {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	m := &muxer{run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, firstNumber(s.Age()), c.MaxBytes, shared)}
-	m.viewers = audience{limit: c.MaxViewers, seen: map[uint64]*viewer{}, report: s.AddViewers}
+	m.viewers = audience{limit: c.MaxViewers, seen: map[uint64]*viewer{}, report: s.AddViewers, watched: s.AddWatched}
 	m.state.Store(m.window.snapshot(0))
 	return m
 }
@@ -111,7 +111,7 @@ func (f *feeder) end() {
 	f.muxer.window.seal()
 	f.publish()
 	f.muxer.ended.Store(f.server.config.Now().UnixNano())
-	f.muxer.viewers.close()
+	f.muxer.viewers.close(f.server.config.Now())
 }
 
 // publish makes a new state visible, if there is one, and wakes all who wait.

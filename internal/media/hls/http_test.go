@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/metering"
 	"showfloor/internal/playtoken"
 	"showfloor/internal/signing"
 )
@@ -49,10 +50,11 @@ func (t tokens) CheckPlayback(_ context.Context, token string) (string, time.Tim
 
 // studio is a hub with an HLS output behind a real HTTP server.
 type studio struct {
-	t    testing.TB
-	hub  *hub.Hub
-	hls  *Server
-	http *httptest.Server
+	t     testing.TB
+	hub   *hub.Hub
+	hls   *Server
+	http  *httptest.Server
+	meter *metering.Meter
 	// playable hears of publishers that can be played.
 	playable chan string
 }
@@ -71,8 +73,8 @@ func newStudio(t testing.TB, c Config) *studio {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &studio{t: t, hls: New(c), playable: make(chan string, 100)}
-	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.hls}, OnPlayable: func(stream, publisher string) {
+	s := &studio{t: t, hls: New(c), meter: metering.New(c.Now), playable: make(chan string, 100)}
+	s.hub = hub.New(hub.Config{Meter: s.meter, Now: c.Now, Outputs: []hub.Output{s.hls}, OnPlayable: func(stream, publisher string) {
 		s.playable <- stream + "/" + publisher
 	}})
 	s.http = httptest.NewServer(s.hls)

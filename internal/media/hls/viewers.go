@@ -11,11 +11,25 @@ type viewer struct {
 	open int       // loads that are under way
 }
 
+// sign returns the time since the last sign. Loads of one player may overlap, so now may be
+// before the last one.
+func (v *viewer) sign(now time.Time) time.Duration {
+	d := now.Sub(v.last)
+	if d <= 0 {
+		return 0
+	}
+	v.last = now
+	return d
+}
+
 // audience counts the players of a stream. Beyond the limit players are served
 // but not counted, so that who begins one session after the other costs no memory.
 type audience struct {
 	limit  int
 	report func(delta int)
+	// watched adds the time from a player's last sign to this one. Signs are the beginning and
+	// the end of each load, so a player's times add up to that from its first sign to its last.
+	watched func(d time.Duration)
 
 	mu     sync.Mutex
 	seen   map[uint64]*viewer
@@ -28,11 +42,11 @@ func (a *audience) enter(id uint64, now time.Time) {
 	v := a.seen[id]
 	added := v == nil && len(a.seen) < a.limit && !a.closed
 	if added {
-		v = &viewer{}
+		v = &viewer{last: now}
 		a.seen[id] = v
 	}
 	if v != nil {
-		v.last = now
+		a.watched(v.sign(now))
 		v.open++
 	}
 	a.mu.Unlock()
@@ -46,7 +60,7 @@ func (a *audience) leave(id uint64, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if v := a.seen[id]; v != nil && v.open > 0 {
-		v.last = now
+		a.watched(v.sign(now))
 		v.open--
 	}
 }
@@ -67,10 +81,15 @@ func (a *audience) sweep(now time.Time, patience time.Duration) {
 	}
 }
 
-// close forgets all players and counts no more.
-func (a *audience) close() {
+// close forgets all players and counts no more. Loads that are under way end now.
+func (a *audience) close(now time.Time) {
 	a.mu.Lock()
 	gone := len(a.seen)
+	for _, v := range a.seen {
+		if v.open > 0 {
+			a.watched(v.sign(now))
+		}
+	}
 	clear(a.seen)
 	a.closed = true
 	a.mu.Unlock()

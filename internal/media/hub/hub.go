@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"showfloor/internal/media/metering"
 )
 
 // windowGrace is how long a stream outlives its reconnect window when nobody
@@ -21,6 +23,8 @@ type Config struct {
 	// OnPlayable hears that what this publisher sends can be played; once per
 	// publisher, on an output's goroutine, so it must not block.
 	OnPlayable func(streamID, publisherID string)
+	// Meter counts what each stream uses; nil for nothing.
+	Meter *metering.Meter
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -60,7 +64,7 @@ func (h *Hub) Publish(b Broadcast, id string, kick func(reason error)) (*Publish
 		}
 		s, exists := h.streams[b.StreamID]
 		if !exists {
-			s = &Stream{Broadcast: b, hub: h, sealed: make(chan struct{})}
+			s = &Stream{Broadcast: b, hub: h, account: h.config.Meter.Open(b.StreamID), sealed: make(chan struct{})}
 			h.streams[b.StreamID] = s
 			s.attach(p)
 			for _, o := range h.config.Outputs {

@@ -91,6 +91,7 @@ func (p *Publisher) Close() {
 		return
 	}
 	s.publisher, s.activity = nil, Activity{}
+	s.account.OnAir(false)
 	if s.ReconnectWindow > 0 {
 		// The owner of the database record decides when the window is over and
 		// calls Hub.Stop; the timer only frees memory should that never come.

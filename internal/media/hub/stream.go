@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"showfloor/internal/media/metering"
 )
 
 // Broadcast says what is to be put on air.
@@ -25,11 +27,11 @@ type Broadcast struct {
 type Stream struct {
 	Broadcast
 
-	hub      *Hub
-	viewers  atomic.Int64
-	bytesOut atomic.Uint64
-	sealed   chan struct{} // closed when the stream takes no more units
-	outputs  sync.WaitGroup
+	hub     *Hub
+	account *metering.Account
+	viewers atomic.Int64
+	sealed  chan struct{} // closed when the stream takes no more units
+	outputs sync.WaitGroup
 
 	mu        sync.Mutex
 	publisher *Publisher // nil while waiting for a reconnect
@@ -134,6 +136,7 @@ func (s *Stream) Playable(epoch uint32) {
 	report := p != nil && epoch >= p.firstEpoch && !p.playable
 	if report {
 		p.playable = true
+		s.account.OnAir(true)
 	}
 	s.mu.Unlock()
 	if report && s.hub.config.OnPlayable != nil {
@@ -144,9 +147,12 @@ func (s *Stream) Playable(epoch uint32) {
 // AddViewers moves the number of players that watch.
 func (s *Stream) AddViewers(delta int) { s.viewers.Add(int64(delta)) }
 
+// AddWatched counts time for which a player watched.
+func (s *Stream) AddWatched(d time.Duration) { s.account.Watched(d) }
+
 // AddBytesOut counts media bytes that were sent to viewers.
 func (s *Stream) AddBytesOut(n int) {
-	s.bytesOut.Add(uint64(n))
+	s.account.Sent(n)
 	s.hub.bytesOut.Add(uint64(n))
 }
 
@@ -184,6 +190,9 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 	}
 	switch {
 	case u.Track.Codec.Video():
+		if s.video != u.Track {
+			s.account.SetQuality(qualityOf(u.Track))
+		}
 		s.video, s.hasVideo = u.Track, true
 		s.pattern.add(u)
 		s.group.add(u)
@@ -192,6 +201,7 @@ func (s *Stream) write(p *Publisher, u *Unit) error {
 	}
 	if !u.Track.Converted {
 		s.meter.add(u)
+		s.account.Received(len(u.Data))
 		s.hub.bytesIn.Add(uint64(len(u.Data)))
 	}
 	for _, r := range s.readers {
@@ -232,6 +242,7 @@ func (s *Stream) shut(reason error, may func(p *Publisher) bool) (p *Publisher, 
 	s.isSealed, s.reason = true, reason
 	p = s.publisher
 	s.publisher, s.activity = nil, Activity{}
+	s.account.Close()
 	if s.window != nil {
 		s.window.Stop()
 	}

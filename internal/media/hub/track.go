@@ -7,7 +7,10 @@
 // it reports through the callbacks of Config.
 package hub
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Codec names an elementary stream's coding, in the spelling that the API shows.
 type Codec string
@@ -43,6 +46,15 @@ type Track struct {
 	Converted bool
 	// SampleRate in Hz of the coded core (without SBR), and number of channels.
 	SampleRate, Channels int
+}
+
+// qualityOf names the picture by its shorter side, such as 720p; empty for an unknown size.
+func qualityOf(t *Track) string {
+	lines := min(t.Width, t.Height)
+	if lines <= 0 {
+		return ""
+	}
+	return strconv.Itoa(lines) + "p"
 }
 
 // Unit is one access unit: a coded picture or one audio frame. It is shared by

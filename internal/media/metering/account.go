@@ -1,0 +1,123 @@
+package metering
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Account counts what one broadcast or one room uses. Its methods may be called from any
+// goroutine; on nil they do nothing.
+type Account struct {
+	id     string
+	now    func() time.Time
+	opened time.Time
+
+	// The numbers of broadcasts on air (0 or 1), viewers and participants, over time.
+	onAir, viewers, participants integral
+	// watched is the time of viewers who aren't in the number, in µs.
+	watched atomic.Int64
+	out, in atomic.Int64
+	quality atomic.Pointer[string]
+	// closed is when it was closed, in nanoseconds since 1970; 0 before.
+	closed atomic.Int64
+
+	// read is what Read has returned, guarded by the meter.
+	read totals
+}
+
+// totals are an account's counts since it opened: whole seconds, and bytes.
+type totals struct{ onAir, watched, participated, out, in int64 }
+
+// OnAir says whether the broadcast can be played from now on.
+func (a *Account) OnAir(playable bool) {
+	n := 0
+	if playable {
+		n = 1
+	}
+	if a != nil {
+		a.onAir.set(n, a.now())
+	}
+}
+
+// Viewers says how many watch from now on, without those whose time Watched adds.
+func (a *Account) Viewers(n int) {
+	if a != nil {
+		a.viewers.set(n, a.now())
+	}
+}
+
+// Watched adds time for which somebody watched.
+func (a *Account) Watched(d time.Duration) {
+	if a != nil && d > 0 {
+		a.watched.Add(d.Microseconds())
+	}
+}
+
+// Participants says how many are in the room from now on.
+func (a *Account) Participants(n int) {
+	if a != nil {
+		a.participants.set(n, a.now())
+	}
+}
+
+// Sent adds bytes that were sent to viewers and participants.
+func (a *Account) Sent(n int) {
+	if a != nil {
+		a.out.Add(int64(n))
+	}
+}
+
+// Received adds bytes that came from publishers.
+func (a *Account) Received(n int) {
+	if a != nil {
+		a.in.Add(int64(n))
+	}
+}
+
+// SetQuality names the quality of the picture, such as 720p. It applies to all that Read
+// has not returned yet.
+func (a *Account) SetQuality(name string) {
+	if a != nil {
+		a.quality.Store(&name)
+	}
+}
+
+// Close ends all numbers. What is still sent and watched is added for as long as an ended
+// broadcast can be fetched; see linger.
+func (a *Account) Close() {
+	if a == nil {
+		return
+	}
+	now := a.now()
+	if !a.closed.CompareAndSwap(0, now.UnixNano()) {
+		return
+	}
+	a.onAir.set(0, now)
+	a.viewers.set(0, now)
+	a.participants.set(0, now)
+}
+
+// take returns what was counted since the last call.
+func (a *Account) take(now time.Time) totals {
+	closed := a.closed.Load() != 0
+	all := totals{
+		onAir:        seconds(a.onAir.until(now), closed),
+		watched:      seconds(a.viewers.until(now)+a.watched.Load(), closed),
+		participated: seconds(a.participants.until(now), closed),
+		out:          a.out.Load(), in: a.in.Load(),
+	}
+	last := a.read
+	a.read = all
+	return totals{
+		all.onAir - last.onAir, all.watched - last.watched, all.participated - last.participated, all.out - last.out, all.in - last.in,
+	}
+}
+
+// seconds is how many whole seconds a total of µs makes: what is left over counts in a later
+// interval. The last total is rounded to the nearest second.
+func seconds(micros int64, last bool) int64 {
+	if last {
+		micros += time.Second.Microseconds() / 2
+	}
+	return micros / time.Second.Microseconds()
+}
