@@ -62,6 +62,7 @@ func (r *room) watch() {
 	if r.screening != nil {
 		r.screening.stream.AddViewers(r.audience - r.watching)
 		r.watching = r.audience
+		r.measure()
 	}
 }
 
@@ -73,6 +74,7 @@ func (r *room) unwatch() {
 	r.screening.end()
 	r.screening.stream.AddViewers(-r.watching)
 	r.screening, r.watching = nil, 0
+	r.measure()
 }
 
 // offAir ends what the room shows and broadcasts.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/sfu/bridge"
 	"showfloor/internal/media/sfu/sfutest"
@@ -32,8 +33,14 @@ type studio struct {
 
 func newStudio(t *testing.T) *studio {
 	t.Helper()
-	s := &studio{hub: hub.New(hub.Config{})}
+	return newStudioWith(t, nil)
+}
+
+func newStudioWith(t *testing.T, meter *metering.Meter) *studio {
+	t.Helper()
+	s := &studio{hub: hub.New(hub.Config{Meter: meter})}
 	s.rig = newRig(t, func(c *sfu.Config) {
+		c.Meter = meter
 		c.Air = &sfu.Air{
 			Hub: s.hub, Converters: bridge.NewConverters(1),
 			NewPublisherID: func() string {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"showfloor/internal/media/metering"
 )
 
 // Config of a Server.
@@ -26,6 +28,8 @@ type Config struct {
 	ClientIP func(r *http.Request) netip.Addr
 	// Air joins streams' rooms with what is on air; nil: they stay among themselves.
 	Air *Air
+	// Meter counts what each room uses; nil for nothing.
+	Meter *metering.Meter
 	// Log hears what goes wrong; no token and no description reaches it. Default: nowhere.
 	Log *slog.Logger
 	// Now is the clock, time.Now by default.

@@ -8,6 +8,8 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/transport/v4/packetio"
 	"golang.org/x/time/rate"
+
+	"showfloor/internal/media/metering"
 )
 
 // subscriberSSRCs is how many times more SSRCs than a publisher a subscriber sees,
@@ -22,6 +24,8 @@ const inputBuffer = 512 << 10
 type intake struct {
 	server *Server
 	pace   *rate.Limiter
+	// account counts for the room; nil counts nothing.
+	account *metering.Account
 	// bogus is called once, when there have been too many streams.
 	bogus func()
 
@@ -73,6 +77,7 @@ func (s *stream) Write(packet []byte) (int, error) {
 	server := s.intake.server
 	server.packets.Add(1)
 	server.bytes.Add(uint64(len(packet)))
+	s.intake.account.Received(len(packet))
 	if !s.intake.pace.Allow() {
 		server.dropped.Add(1)
 		return len(packet), nil

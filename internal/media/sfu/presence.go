@@ -1,10 +1,16 @@
 package sfu
 
-// count keeps the size of the audience: those inside who can't publish.
+// count keeps how many are inside, and the size of the audience: those of them who can't
+// publish.
 func (r *room) count(m *member, delta int) {
-	if !m.grant.waits() && !m.grant.Perms.any() {
+	if m.grant.waits() {
+		return
+	}
+	r.inside += delta
+	if !m.grant.Perms.any() {
 		r.audience += delta
 	}
+	r.measure()
 }
 
 // place decides who is told of a member. Who can publish is announced to all, and

@@ -148,6 +148,9 @@ func describe(pc *webrtc.PeerConnection, d webrtc.SessionDescription) error {
 func (u *publisher) open(d *description) error {
 	p := u.p
 	in := newIntake(p.server, func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) })
+	if p.room.kind != StreamRoom { // of a stream, the hub counts what goes on air
+		in.account = p.room.account
+	}
 	// The DTLS server chooses the SRTP profile. Browsers prefer AES-CM, which costs five times
 	// as much as what this server prefers.
 	role := webrtc.DTLSRoleServer

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu/bridge"
 	"showfloor/internal/media/sfu/forward"
 )
@@ -39,7 +40,11 @@ type room struct {
 	members    map[string]*member
 	moderators map[string]*member
 	tracks     map[string]*track
-	// audience is how many can't publish, told what was said of it last; shown how
+	// account counts what the room uses.
+	account *metering.Account
+	// inside is how many are in the room, without those who wait to be let in.
+	inside int
+	// audience is how many of them can't publish, told what was said of it last; shown how
 	// many of them moderators know.
 	audience, told, shown int
 	ticks                 int
@@ -88,6 +93,7 @@ func newRoom(s *Server, g Grant) *room {
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
 		lacks:     map[string]*bridge.Reason{},
+		account:   s.config.Meter.Open(g.RoomID),
 		guestData: newBudget(s.config.Limits.DataBytes), moderatorData: newBudget(s.config.Limits.DataBytes),
 		budgets: map[string]*rate.Limiter{},
 	}
@@ -106,6 +112,7 @@ func (r *room) run() {
 		case <-r.ended:
 			r.work(r.box.close)
 			r.work(r.offAir)
+			r.account.Close()
 			return
 		}
 	}

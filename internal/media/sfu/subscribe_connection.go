@@ -17,7 +17,9 @@ func (s *subscriber) open() error {
 		return err
 	}
 	s.pc = pc
-	s.egress = forward.NewEgress(p.server.workers, forward.EgressConfig{WriteRTCP: pc.WriteRTCP, Flush: flush, Now: p.server.config.Now})
+	s.egress = forward.NewEgress(p.server.workers, forward.EgressConfig{
+		WriteRTCP: pc.WriteRTCP, Flush: flush, Sent: p.room.account.Sent, Now: p.server.config.Now,
+	})
 	in.handle = s.egress.HandleRTCP
 	pc.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
 		p.box.post(func() { s.follow(pc, state) })

@@ -16,6 +16,9 @@ type EgressConfig struct {
 	// Flush sends what the writers of the sinks have collected; nil when they
 	// collect nothing.
 	Flush func()
+	// Sent hears how many bytes the writers have sent, each time that they are flushed; nil
+	// for nobody. It must not block.
+	Sent func(bytes int)
 	// InitialRate is what the path is taken to carry at first, in bits per second;
 	// 0 for 1.5 Mbit/s.
 	InitialRate int
@@ -69,6 +72,7 @@ type Egress struct {
 	spent     int     // bytes of repairs in the window
 	volume    int     // bytes sent in the window, but for repairs and padding
 	before    int     // the same of the window before
+	sent      int     // bytes that Sent hasn't heard of
 }
 
 // NewEgress makes one.
@@ -158,6 +162,10 @@ func (e *Egress) pump(now instant) {
 }
 
 func (e *Egress) flush() {
+	if e.sent > 0 && e.config.Sent != nil {
+		e.config.Sent(e.sent)
+		e.sent = 0
+	}
 	if e.config.Flush != nil {
 		e.config.Flush()
 	}

@@ -28,6 +28,25 @@ func TestSoundGoesThroughAsItComes(t *testing.T) {
 	assert.Positive(t, x.flushes)
 }
 
+// TestBytesAreCounted: all that the writers sent, repairs and padding included.
+func TestBytesAreCounted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8"})
+	x := r.receiver()
+	x.add(track)
+	r.run()
+	track.Write(0, raw(t, 1, 100, 7, vp8Key))
+	track.Write(0, raw(t, 2, 100, 7, vp8More))
+	r.run()
+	x.egress.HandleRTCP([]rtcp.Packet{&rtcp.TransportLayerNack{MediaSSRC: mediaSSRC, Nacks: []rtcp.NackPair{{PacketID: x.packets[1].SequenceNumber}}}})
+	r.run()
+	r.pass(time.Second)
+	require.Len(t, x.packets, 3, "one was repaired")
+	assert.Positive(t, x.written)
+	assert.Equal(t, x.written, x.told)
+}
+
 func TestPicturesBeginWithAKeyFrame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -80,6 +80,8 @@ type receiver struct {
 	packets []got
 	reports []rtcp.Packet
 	flushes int
+	// written are the bytes of the packets, told those that Sent heard of.
+	written, told int
 }
 
 func (r *rig) receiver() *receiver {
@@ -93,6 +95,7 @@ func (r *rig) receiver() *receiver {
 			return nil
 		},
 		Flush: func() { x.flushes++ },
+		Sent:  func(bytes int) { x.told += bytes },
 	})
 	return x
 }
@@ -101,6 +104,7 @@ func (x *receiver) write(h *rtp.Header, payload []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.packets = append(x.packets, got{h.Clone(), append([]byte(nil), payload...)})
+	x.written += len(payload)
 	return len(payload), nil
 }
 

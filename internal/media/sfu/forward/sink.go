@@ -308,7 +308,8 @@ func (s *Sink) write(h *rtp.Header, payload []byte) (size int) {
 		e.estimator.Sent(e.twcc, size, e.now)
 		e.twcc++
 	}
-	_, _ = s.config.Write(h, payload)
+	sent, _ := s.config.Write(h, payload)
+	e.sent += sent
 	return size
 }
 
