@@ -57,6 +57,8 @@ type config struct {
 
 	CapturesTotalBytes string `env:"CAPTURES_TOTAL_BYTES" envDefault:"10737418240"`
 
+	UsageRetentionDays string `env:"USAGE_RETENTION_DAYS" envDefault:"92"`
+
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
@@ -65,13 +67,15 @@ type config struct {
 
 	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
 	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct;
-	// captureBytes is CapturesTotalBytes. appEnvSet tells whether APP_ENV is set.
+	// captureBytes is CapturesTotalBytes; usageKeep is UsageRetentionDays. appEnvSet
+	// tells whether APP_ENV is set.
 	retries      []time.Duration
 	key          []byte
 	smtp         *mail.Server
 	from         *netmail.Address
 	platformFee  setting.Rate
 	captureBytes int64
+	usageKeep    time.Duration
 	appEnvSet    bool
 }
 
@@ -113,6 +117,7 @@ func (c *config) check() error {
 		c.readSchedule(),
 		c.readFee(),
 		c.readCaptureBytes(),
+		c.readUsageRetention(),
 		c.readProcessor(c.AppEnv),
 		c.readLimits(),
 		c.readRooms(),
@@ -187,6 +192,17 @@ func (c *config) readFee() error {
 	if c.platformFee, err = setting.ParseRate(c.PlatformFeePct); err != nil {
 		return fmt.Errorf("PLATFORM_FEE_PCT: %w", err)
 	}
+	return nil
+}
+
+// readUsageRetention reads USAGE_RETENTION_DAYS.
+func (c *config) readUsageRetention() error {
+	const least, most = 32, 3660
+	days, err := strconv.ParseInt(c.UsageRetentionDays, 10, 32)
+	if err != nil || days < least || days > most {
+		return fmt.Errorf("USAGE_RETENTION_DAYS: %q is not a number of days between %d and %d", c.UsageRetentionDays, least, most)
+	}
+	c.usageKeep = time.Duration(days) * 24 * time.Hour
 	return nil
 }
 

@@ -238,6 +238,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"ADMIN_PASSWORD", strings.Repeat(hidden, 20), "ADMIN_PASSWORD: must have 10 to 128 characters"},
 		{"PLATFORM_FEE_PCT", "2,5", `PLATFORM_FEE_PCT: "2,5" is not a number from 0 to 100 with at most two decimals`},
 		{"PLATFORM_FEE_PCT", "100.01", `PLATFORM_FEE_PCT: "100.01" is not a number from 0 to 100 with at most two decimals`},
+		{"USAGE_RETENTION_DAYS", "90d", `USAGE_RETENTION_DAYS: "90d" is not a number of days between 32 and 3660`},
+		{"USAGE_RETENTION_DAYS", "31", `USAGE_RETENTION_DAYS: "31" is not a number of days between 32 and 3660`},
 		{"CAPTURES_TOTAL_BYTES", "10GiB", `CAPTURES_TOTAL_BYTES: "10GiB" is not a number of bytes, 67108864 (64 MiB) at least`},
 		{"CAPTURES_TOTAL_BYTES", "1000", `CAPTURES_TOTAL_BYTES: "1000" is not a number of bytes, 67108864 (64 MiB) at least`},
 		{"WEBHOOK_RETRY_SCHEDULE", "5s,", `WEBHOOK_RETRY_SCHEDULE: "" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},

@@ -15,6 +15,7 @@ import (
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/postgres/embedded"
 	"showfloor/internal/realtime"
+	"showfloor/internal/usage"
 	"showfloor/jobs"
 )
 
@@ -138,6 +139,20 @@ func (m *metrics) watchSFU(rooms *sfu.Server) {
 		func() float64 { return float64(rooms.Stats().Malformed) })
 	m.counter("sfu_panics_total", "Panics in rooms that were recovered: bugs of the server, whose stacks are in the log.",
 		func() float64 { return float64(rooms.Stats().Panics) })
+}
+
+// watchUsage adds how the writing of usage does.
+func (m *metrics) watchUsage(c *usage.Collector) {
+	m.gauge("usage_intervals_waiting", "Closed intervals of usage that are not written to the database yet.",
+		func() float64 { return float64(c.Stats().Waiting) })
+	m.counter("usage_intervals_written_total", "Intervals of usage that were written.",
+		func() float64 { return float64(c.Stats().Written) })
+	m.counter("usage_intervals_merged_total", "Intervals of usage that were merged into another one because too many waited for the database.",
+		func() float64 { return float64(c.Stats().Merged) })
+	m.counter("usage_intervals_lost_total", "Intervals of usage that were dropped because their resource doesn't exist.",
+		func() float64 { return float64(c.Stats().Lost) })
+	m.counter("usage_write_failures_total", "Attempts to write usage that failed; they are repeated.",
+		func() float64 { return float64(c.Stats().Failures) })
 }
 
 // watchRealtime adds the figures of the realtime channel.

@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/inroom"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/metering"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/onair"
@@ -27,6 +28,7 @@ import (
 	"showfloor/internal/sandbox"
 	"showfloor/internal/secret"
 	"showfloor/internal/stream"
+	"showfloor/internal/usage"
 	"showfloor/jobs"
 )
 
@@ -57,11 +59,14 @@ type server struct {
 
 	hub      *hub.Hub
 	playlist *hls.Server
-	reports  *onair.Reports
-	rtmp     *rtmp.Server
-	http     net.Addr
-	https    net.Addr
-	tls      tlsConfigs
+	// meter counts what streams and rooms use, collector writes it down.
+	meter     *metering.Meter
+	collector *usage.Collector
+	reports   *onair.Reports
+	rtmp      *rtmp.Server
+	http      net.Addr
+	https     net.Addr
+	tls       tlsConfigs
 	// unfinished counts requests that still run after they were answered.
 	unfinished handlers.Unfinished
 	sfu        *sfu.Server
@@ -123,7 +128,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
 	}
 	for _, step := range []func(context.Context) error{
-		s.recoverNode, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin, s.followCertificates, s.startHTTP,
+		s.recoverNode, s.startUsage, s.startSFU, s.followRooms, s.startJobs, s.startRTMP, s.startAdmin, s.followCertificates, s.startHTTP,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -179,6 +184,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
 		Realtime: s.realtime, PlatformFee: s.config.platformFee, CaptureBytes: s.config.captureBytes, RingTimeout: s.config.ringTimeout,
+		UsageKeep:       s.config.usageKeep,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})
 	if err != nil {
@@ -200,11 +206,13 @@ func (s *server) openAreas(ctx context.Context) error {
 
 // openMedia makes what streams run on.
 func (s *server) openMedia(ctx context.Context) {
+	s.meter = metering.New(nil)
+	s.onStop("usage", s.finishUsage)
 	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log,
 	})
-	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable})
+	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter})
 	s.onStop("media", func(context.Context) error {
 		s.hub.Close()
 		s.reports.Close()

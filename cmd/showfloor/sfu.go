@@ -22,7 +22,7 @@ func (s *server) openSFU() error {
 	gate := inroom.NewSFU(s.areas.Sessions, s.log)
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
-		Gate: gate, Air: inroom.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log,
+		Gate: gate, Air: inroom.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
 		ClientIP: func(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) },
 		Limits:   sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay},
 	})

@@ -31,6 +31,7 @@ import (
 	"showfloor/internal/id"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
+	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu"
 	"showfloor/internal/onair"
 	"showfloor/internal/playtoken"
@@ -121,6 +122,7 @@ type Server struct {
 	Box     *secret.Box
 	Node    string
 	Hub     *hub.Hub
+	Meter   *metering.Meter
 	// SFU is where media is, when Options.SFU is set.
 	SFU *sfu.Server
 	// Sandbox is the payment processor.
@@ -216,7 +218,8 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	playlist := hls.New(hls.Config{
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.Playback }), Log: o.Log, Now: now,
 	})
-	s.Hub = hub.New(hub.Config{Outputs: []hub.Output{playlist}, Now: now})
+	s.Meter = metering.New(now)
+	s.Hub = hub.New(hub.Config{Outputs: []hub.Output{playlist}, Meter: s.Meter, Now: now})
 	t.Cleanup(func() {
 		s.Hub.Close()
 		playlist.Close()

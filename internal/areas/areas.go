@@ -40,6 +40,7 @@ import (
 	"showfloor/internal/signing"
 	"showfloor/internal/stream"
 	"showfloor/internal/tester"
+	"showfloor/internal/usage"
 	"showfloor/internal/webhook"
 )
 
@@ -80,6 +81,9 @@ type Config struct {
 	// tester.DefaultTotalBytes when it is 0.
 	CaptureBytes int64
 
+	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep when it is 0.
+	UsageKeep time.Duration
+
 	// Processor takes payments; nil for one that can't be reached.
 	Processor *processor.Client
 	// Realtime carries publications to who watches; to nobody when nil.
@@ -117,6 +121,8 @@ type Areas struct {
 
 	// Quotas keep tenants within the limits of their plans.
 	Quotas *quota.Service
+	// Usage is what tenants used: streams, rooms and jobs write it, billing reads it.
+	Usage *usage.Service
 
 	Accounts  *account.Service
 	Streams   *stream.Service
@@ -179,6 +185,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Idempotency = idempotency.New(idempotency.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now})
 
 	a.Quotas = quota.New(c.Pool, c.Now)
+	a.Usage = usage.New(usage.Config{Pool: c.Pool, Keep: c.UsageKeep, Now: c.Now})
 	a.Accounts = account.New(account.Config{
 		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKey: c.Box.Derive("sign-up codes"),
 		PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,

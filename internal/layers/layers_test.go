@@ -98,6 +98,10 @@ func rules() []rule {
 			why: "whatever a plan limits, the area that has it counts it",
 		},
 		{
+			packages: "internal/usage", may: []string{"gen/db", "internal/postgres"},
+			why: "whatever is used, the area or engine that has it measures it",
+		},
+		{
 			packages: "internal/idempotency", may: []string{"gen/db", "internal/postgres", "internal/problem", "internal/secret"},
 			why: "it keeps the answers of any operation and knows none",
 		},
@@ -179,8 +183,8 @@ func rules() []rule {
 			why: "what strangers send to a capture URL concerns no other area",
 		},
 		{
-			packages: "internal/onair", may: []string{"internal/media/...", "internal/stream", "internal/problem"},
-			why: "the one place where the media plane and the streams area meet",
+			packages: "internal/onair", may: []string{"internal/media/...", "internal/stream", "internal/usage", "internal/problem"},
+			why: "the one place where the media plane and the areas of streams and usage meet",
 		},
 		{
 			packages: "handlers", never: []string{module + "internal/media/...", module + "jobs", module + "cmd/...", "github.com/jackc/...", "github.com/riverqueue/..."},

@@ -1,0 +1,46 @@
+-- name: CreateUsageIntervals :one
+-- @sqlc-vet-disable tenant
+-- Of several tenants. Those that are written already are left out, here and in the
+-- hours' sums. Sums are changed in one order, so that two writers can't deadlock.
+WITH created AS (
+    INSERT INTO usage_intervals (key, tenant_id, project_id, resource_id, meter, quality, from_at, to_at, amount)
+    SELECT unnest(@keys::bytea[]), unnest(@tenant_ids::text[]), nullif(unnest(@project_ids::text[]), ''), unnest(@resource_ids::text[]),
+        unnest(@meters::text[]), unnest(@qualities::text[]), unnest(@from_ats::timestamptz[]), unnest(@to_ats::timestamptz[]),
+        unnest(@amounts::bigint[])
+    ON CONFLICT (key) DO NOTHING
+    RETURNING tenant_id, meter, from_at, amount
+), summed AS (
+    INSERT INTO usage_hours (tenant_id, meter, hour, amount)
+    SELECT tenant_id, meter, date_trunc('hour', from_at, 'UTC'), sum(amount)
+    FROM created GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (tenant_id, meter, hour) DO UPDATE SET amount = usage_hours.amount + excluded.amount
+)
+SELECT count(*) FROM created;
+
+-- name: ListUsageOwners :many
+-- @sqlc-vet-disable tenant
+-- Whose streams and sessions these are, of any tenants.
+SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM streams WHERE id = ANY (@ids::text[])
+UNION ALL
+SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM sessions WHERE id = ANY (@ids::text[]);
+
+-- name: SumUsage :many
+-- Each meter's sum over what begins from since and before until: whole hours from
+-- the hours' sums, the parts of hours at both ends from the intervals.
+SELECT u.meter, sum(u.amount)::bigint AS amount
+FROM (
+    SELECT h.meter, h.amount FROM usage_hours h
+    WHERE h.tenant_id = @tenant_id AND h.hour >= @first_hour::timestamptz AND h.hour < @last_hour::timestamptz
+    UNION ALL
+    SELECT i.meter, i.amount FROM usage_intervals i
+    WHERE i.tenant_id = @tenant_id AND i.from_at >= @since::timestamptz AND i.from_at < @first_hour::timestamptz
+    UNION ALL
+    SELECT i.meter, i.amount FROM usage_intervals i
+    WHERE i.tenant_id = @tenant_id AND i.from_at >= @last_hour::timestamptz AND i.from_at < @until::timestamptz
+) u
+GROUP BY u.meter;
+
+-- name: DeleteUsageIntervalsBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Of all tenants, the oldest first: keys begin with from_at.
+DELETE FROM usage_intervals WHERE key = ANY (ARRAY(SELECT i.key FROM usage_intervals i WHERE i.key < @before::bytea ORDER BY i.key LIMIT @max_rows));
