@@ -346,6 +346,12 @@ type Plan struct {
 	UpdatedAt              time.Time
 }
 
+type PlanAllowance struct {
+	Tier     string
+	Meter    string
+	Included int64
+}
+
 type ProcessorEvent struct {
 	ID          string
 	Type        string

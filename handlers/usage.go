@@ -1,0 +1,46 @@
+package handlers
+
+import (
+	"context"
+
+	"showfloor/gen/api"
+	"showfloor/internal/timestamp"
+	"showfloor/internal/usage"
+)
+
+// GetBillingUsage shows what the caller's tenant used in this period.
+func (s *Server) GetBillingUsage(ctx context.Context, _ api.GetBillingUsageRequestObject) (api.GetBillingUsageResponseObject, error) {
+	p, err := s.areas.Usage.GetUsage(ctx, callerFrom(ctx).TenantID)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetBillingUsage200JSONResponse{
+		Plan: api.PlanTier(p.Plan), PeriodStart: timestamp.From(p.From), PeriodEnd: timestamp.From(p.To), Meters: each(p.Readings, toMeterUsage),
+	}, nil
+}
+
+// GetAdminUsage shows what the tenants used that use most.
+func (s *Server) GetAdminUsage(ctx context.Context, r api.GetAdminUsageRequestObject) (api.GetAdminUsageResponseObject, error) {
+	limit := defaultAdminPage
+	if err := readNumber("limit", r.Params.Limit, maxAdminPage, &limit); err != nil {
+		return nil, err
+	}
+	top, err := s.areas.Usage.ListTopUsage(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetAdminUsage200JSONResponse{
+		From: timestamp.From(top.From), To: timestamp.From(top.To), Items: each(top.Tenants, toOperationsUsageRow),
+	}, nil
+}
+
+func toMeterUsage(r usage.Reading) api.MeterUsage {
+	return api.MeterUsage{Meter: api.UsageMeter(r.Meter), Used: r.Used, Included: orNull(r.Included)}
+}
+
+func toOperationsUsageRow(t usage.TenantUsage) api.OperationsUsageRow {
+	return api.OperationsUsageRow{
+		TenantID: t.ID, TenantName: t.Name, Plan: api.PlanTier(t.Plan), Status: api.TenantStatus(t.Status),
+		Meters: each(t.Readings, toMeterUsage),
+	}
+}

@@ -1,0 +1,138 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+)
+
+// storageBytes is a meter of the API that no interval is written of.
+const storageBytes Meter = "STORAGE_BYTES"
+
+// shown are the meters that the API shows, in the order of UsageMeter.
+func shown() []Meter {
+	return []Meter{StreamMinutes, ViewerMinutes, ParticipantMinutes, RecordingMinutes, storageBytes, EgressBytes, TranscodeMinutes, Pushes}
+}
+
+// Reading is one meter of a period.
+type Reading struct {
+	Meter Meter
+	// Used is in the meter's unit, minutes rounded up.
+	Used int64
+	// Included is what the plan includes; nil for no limit.
+	Included *int64
+}
+
+// Period is what a tenant used from one instant on and before another.
+type Period struct {
+	Plan     string
+	From, To time.Time
+	Readings []Reading
+}
+
+// month is the calendar month (UTC) of an instant.
+func month(now time.Time) (from, to time.Time) {
+	now = now.UTC()
+	from = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return from, from.AddDate(0, 1, 0)
+}
+
+// allowances are what plans include, by plan and meter.
+type allowances map[string]map[Meter]int64
+
+// readings shows amounts beside what a plan includes.
+func (a allowances) readings(plan string, used Amounts) []Reading {
+	var list []Reading
+	for _, m := range shown() {
+		r := Reading{Meter: m, Used: used.Units(m)}
+		if included, limited := a[plan][m]; limited {
+			r.Included = &included
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func listAllowances(ctx context.Context, q *db.Queries) (allowances, error) {
+	found, err := q.ListPlanAllowances(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list allowances: %w", err)
+	}
+	a := allowances{}
+	for _, x := range found {
+		if a[x.Tier] == nil {
+			a[x.Tier] = map[Meter]int64{}
+		}
+		a[x.Tier][Meter(x.Meter)] = x.Included
+	}
+	return a, nil
+}
+
+// GetUsage is what a tenant used in this calendar month, beside what its plan includes.
+func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error) {
+	q := db.New(s.pool)
+	from, to := month(s.now())
+	plan, err := q.GetTenantTier(ctx, tenantID)
+	if err != nil {
+		return Period{}, fmt.Errorf("get plan: %w", err)
+	}
+	included, err := listAllowances(ctx, q)
+	if err != nil {
+		return Period{}, err
+	}
+	used, err := sum(ctx, q, tenantID, from, to)
+	if err != nil {
+		return Period{}, err
+	}
+	return Period{Plan: plan, From: from, To: to, Readings: included.readings(plan, used)}, nil
+}
+
+// TenantUsage is what one of several tenants used.
+type TenantUsage struct {
+	db.ListTopUsageRow
+
+	Readings []Reading
+}
+
+// Top is what the tenants used that use most.
+type Top struct {
+	From, To time.Time
+	Tenants  []TenantUsage
+}
+
+// ListTopUsage shows this calendar month of the tenants with the most bytes sent, at most so
+// many. Tenants that used nothing are left out.
+func (s *Service) ListTopUsage(ctx context.Context, limit int) (Top, error) {
+	q, now := db.New(s.pool), s.now().UTC()
+	from, _ := month(now)
+	top := Top{From: from, To: now}
+	tenants, err := q.ListTopUsage(ctx, db.ListTopUsageParams{Since: from, MaxRows: int32(limit)})
+	if err != nil {
+		return top, fmt.Errorf("list tenants: %w", err)
+	}
+	included, err := listAllowances(ctx, q)
+	if err != nil {
+		return top, err
+	}
+	var ids []string
+	for _, t := range tenants {
+		ids = append(ids, t.ID)
+	}
+	found, err := q.SumUsageOfTenants(ctx, db.SumUsageOfTenantsParams{TenantIds: ids, Since: from})
+	if err != nil {
+		return top, fmt.Errorf("sum usage: %w", err)
+	}
+	used := map[string]Amounts{}
+	for _, x := range found {
+		if used[x.TenantID] == nil {
+			used[x.TenantID] = Amounts{}
+		}
+		used[x.TenantID][Meter(x.Meter)] = x.Amount
+	}
+	for _, t := range tenants {
+		top.Tenants = append(top.Tenants, TenantUsage{t, included.readings(t.Plan, used[t.ID])})
+	}
+	return top, nil
+}
