@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
+	"showfloor/internal/account"
 	"showfloor/internal/apitest"
 )
 
@@ -92,6 +93,21 @@ func TestLinksWantAddresses(t *testing.T) {
 		owner.Call(t, "POST", linkPath, body).Problem(t, http.StatusBadRequest, "invalid_input")
 	}
 	require.Empty(t, s.Sandbox.Accounts())
+}
+
+// TestOnlyLeadersOnboard: the onboarding page decides which bank account is paid.
+func TestOnlyLeadersOnboard(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	owner := s.Register(t)
+	for _, c := range []*apitest.Caller{
+		owner.Colleague(t, "VIEWER"), owner.Colleague(t, "DEVELOPER"), owner.Key(t, account.CommerceRead, account.CommerceWrite),
+	} {
+		c.Call(t, "POST", linkPath, landing()).Problem(t, http.StatusForbidden, "forbidden")
+	}
+	require.Empty(t, s.Sandbox.Accounts())
+	owner.Colleague(t, "ADMIN").Call(t, "POST", linkPath, landing()).Into(t, http.StatusCreated, new(api.OnboardingLink))
+	link(t, s, owner)
 }
 
 func TestALostReportIsMadeUpFor(t *testing.T) {
