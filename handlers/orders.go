@@ -86,7 +86,7 @@ func toOrder(v order.View) api.Order {
 		CustomerExternalID: v.CustomerExternalID, CustomerEmail: orNull(v.CustomerEmail), StreamID: v.StreamID, AuctionID: orNull(v.AuctionID),
 		SubtotalCents: v.SubtotalCents, DiscountCents: v.DiscountCents, TotalCents: v.TotalCents, RefundedCents: v.RefundedCents,
 		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status), PaymentMismatch: orNull(toMismatch(v.Order)), DiscountCode: orNull(v.DiscountCode),
-		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem), Refunds: each(v.Refunds, toRefund),
+		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem), Refunds: each(v.Refunds, toRefund), Disputes: each(v.Disputes, toDispute),
 		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
@@ -106,6 +106,13 @@ func toMismatch(o db.Order) *api.PaymentMismatch {
 
 func toOrderItem(i db.OrderItem) api.OrderItem {
 	return api.OrderItem{ProductID: i.ProductID, NameSnapshot: i.Name, PriceCents: i.PriceCents, Quantity: int(i.Quantity)}
+}
+
+func toDispute(d db.Dispute) api.Dispute {
+	return api.Dispute{
+		ID: d.ID, ProcessorDisputeID: d.ProcessorDisputeID, Status: api.DisputeStatus(d.Status), Reason: d.Reason, AmountCents: d.AmountCents,
+		Currency: strings.ToLower(d.Currency), EvidenceDueAt: timeOrNull(d.EvidenceDueAt), OpenedAt: timestamp.From(d.OpenedAt), ClosedAt: timeOrNull(d.ClosedAt),
+	}
 }
 
 func toRefund(r db.Refund) api.Refund {

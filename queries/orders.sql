@@ -100,5 +100,14 @@ FROM (SELECT d.id FROM orders d WHERE d.check_at <= @now::timestamptz OR d.check
     ORDER BY d.check_at LIMIT @max_rows FOR UPDATE SKIP LOCKED) due
 WHERE o.id = due.id RETURNING o.id;
 
+-- name: AskPayment :one
+-- Numbers a question to the processor about an order's payment.
+UPDATE orders SET payment_asked = payment_asked + 1 WHERE tenant_id = @tenant_id AND id = @id RETURNING payment_asked;
+
+-- name: SetPaymentAnswered :exec
+-- The row is locked.
+UPDATE orders SET payment_answered = @question, updated_at = CASE WHEN @changed::boolean THEN @now::timestamptz ELSE updated_at END
+WHERE tenant_id = @tenant_id AND id = @id;
+
 -- name: FulfilOrder :exec
 UPDATE orders SET status = @status, fulfilled_at = @now::timestamptz, updated_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id;

@@ -2027,6 +2027,9 @@ type ClientInterface interface {
 	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
+	// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+	// for other roles and for API keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
@@ -2039,6 +2042,9 @@ type ClientInterface interface {
 	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
 	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
+	//
+	// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+	// for other roles and for API keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7408,6 +7414,9 @@ func (c *Client) CreateCheckout(ctx context.Context, body CreateCheckoutJSONRequ
 // or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 // `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
+// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+// for other roles and for API keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
@@ -7430,6 +7439,9 @@ func (c *Client) CreateOnboardingLinkWithBody(ctx context.Context, contentType s
 // processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
 // or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 // `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
+//
+// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+// for other roles and for API keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23830,6 +23842,9 @@ type ClientWithResponsesInterface interface {
 	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 	//
+	// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+	// for other roles and for API keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
@@ -23842,6 +23857,9 @@ type ClientWithResponsesInterface interface {
 	// processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
 	// or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 	// `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
+	//
+	// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+	// for other roles and for API keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -40612,6 +40630,9 @@ func (c *ClientWithResponses) CreateCheckoutWithResponse(ctx context.Context, bo
 // or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 // `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
 //
+// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+// for other roles and for API keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/me/commerce/connect/onboarding-link (the `CreateOnboardingLink` operationId).
@@ -40630,6 +40651,9 @@ func (c *ClientWithResponses) CreateOnboardingLinkWithBodyWithResponse(ctx conte
 // processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
 // or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
 // `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
+//
+// Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+// for other roles and for API keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -188,6 +188,22 @@ type Discount struct {
 	UpdatedAt      time.Time
 }
 
+type Dispute struct {
+	ID                 string
+	TenantID           string
+	OrderID            string
+	ProcessorDisputeID string
+	Status             string
+	Reason             string
+	AmountCents        int64
+	Currency           string
+	EvidenceDueAt      *time.Time
+	OpenedAt           time.Time
+	ClosedAt           *time.Time
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
+}
+
 type Event struct {
 	ID         string
 	TenantID   string

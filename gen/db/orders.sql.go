@@ -10,6 +10,23 @@ import (
 	"time"
 )
 
+const AskPayment = `-- name: AskPayment :one
+UPDATE orders SET payment_asked = payment_asked + 1 WHERE tenant_id = $1 AND id = $2 RETURNING payment_asked
+`
+
+type AskPaymentParams struct {
+	TenantID string
+	ID       string
+}
+
+// Numbers a question to the processor about an order's payment.
+func (q *Queries) AskPayment(ctx context.Context, arg AskPaymentParams) (int64, error) {
+	row := q.db.QueryRow(ctx, AskPayment, arg.TenantID, arg.ID)
+	var payment_asked int64
+	err := row.Scan(&payment_asked)
+	return payment_asked, err
+}
+
 const AttachPage = `-- name: AttachPage :exec
 UPDATE orders SET checkout_session_id = $1, checkout_url = $2, expires_at = $3, check_at = $4::timestamptz, check_set_at = $5::timestamptz, checks = 0,
     search_after = NULL, search_began_at = NULL, updated_at = $5::timestamptz
@@ -629,6 +646,31 @@ func (q *Queries) ReviewOrder(ctx context.Context, arg ReviewOrderParams) error 
 		arg.PaidCurrency,
 		arg.CustomerEmail,
 		arg.SessionID,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	return err
+}
+
+const SetPaymentAnswered = `-- name: SetPaymentAnswered :exec
+UPDATE orders SET payment_answered = $1, updated_at = CASE WHEN $2::boolean THEN $3::timestamptz ELSE updated_at END
+WHERE tenant_id = $4 AND id = $5
+`
+
+type SetPaymentAnsweredParams struct {
+	Question int64
+	Changed  bool
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// The row is locked.
+func (q *Queries) SetPaymentAnswered(ctx context.Context, arg SetPaymentAnsweredParams) error {
+	_, err := q.db.Exec(ctx, SetPaymentAnswered,
+		arg.Question,
+		arg.Changed,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,

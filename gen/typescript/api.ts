@@ -2965,6 +2965,9 @@ export interface paths {
          *     processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
          *     or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
          *     `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
+         *
+         *     Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
+         *     for other roles and for API keys.
          */
         post: operations["createOnboardingLink"];
         delete?: never;
@@ -8175,6 +8178,54 @@ export interface components {
          * @enum {string}
          */
         DiscountRefusal: "unknown" | "inactive" | "not_started" | "expired" | "used_up" | "used_up_by_customer" | "other_stream";
+        /**
+         * @description A buyer's bank wants a payment back. The seller responds in the processor's dashboard. A dispute changes neither the order's
+         *     status nor its `refundedCents`.
+         */
+        Dispute: {
+            /**
+             * Format: int64
+             * @description The disputed amount in cents.
+             * @example 3198
+             */
+            amountCents: number;
+            /**
+             * Format: date-time
+             * @description When this server learned that it is closed; null while it is open.
+             */
+            closedAt: string | null;
+            currency: components["schemas"]["Currency"];
+            /**
+             * Format: date-time
+             * @description Until when the seller can respond; null when there is nothing to respond to.
+             */
+            evidenceDueAt: string | null;
+            /** @example dsp_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the buyer's bank opened it.
+             */
+            openedAt: string;
+            /**
+             * @description The processor's id.
+             * @example dp_1a2b3c
+             */
+            processorDisputeId: string;
+            /**
+             * @description The processor's code, such as `fraudulent` or `product_not_received`.
+             * @example product_not_received
+             */
+            reason: string;
+            status: components["schemas"]["DisputeStatus"];
+        };
+        /**
+         * @description NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the money is
+         *     back. LOST: it stays with the buyer. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can become a chargeback.
+         *     WARNING_CLOSED: an inquiry that became none.
+         * @enum {string}
+         */
+        DisputeStatus: "WARNING_NEEDS_RESPONSE" | "WARNING_UNDER_REVIEW" | "WARNING_CLOSED" | "NEEDS_RESPONSE" | "UNDER_REVIEW" | "WON" | "LOST";
         /** @description The SRS server's report that a recorded file is complete. */
         DvrCallback: {
             /** @example on_dvr */
@@ -8216,7 +8267,7 @@ export interface components {
          * @description The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
          *     those that you don't know.
          */
-        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
+        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description What the event says, as in the schema `Event`. */
         EventData: {
             [key: string]: unknown;
@@ -8225,7 +8276,7 @@ export interface components {
          * @description What happened.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -9020,6 +9071,8 @@ export interface components {
              * @example LAUNCH20
              */
             discountCode: string | null;
+            /** @description Disputes of the payment, newest first. */
+            disputes: components["schemas"]["Dispute"][];
             /**
              * Format: date-time
              * @description When the payment page of an unpaid order closes; null once it is paid or expired.
@@ -9900,6 +9953,116 @@ export interface components {
              * @enum {string}
              */
             event: "purchase.completed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description A dispute of a payment is WON, LOST or WARNING_CLOSED. */
+        PurchaseDisputeClosedData: {
+            /**
+             * Format: int64
+             * @description The disputed amount in cents.
+             * @example 3198
+             */
+            amountCents: number;
+            currency: components["schemas"]["Currency"];
+            /**
+             * @description Your own id of the buyer.
+             * @example user-4711
+             */
+            customerExternalId: string;
+            /**
+             * @description Tell repetitions by it and `status`.
+             * @example dsp_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            disputeId: string;
+            /**
+             * Format: date-time
+             * @description Until when the seller can respond at the processor; null when there is nothing to respond to.
+             */
+            evidenceDueAt: string | null;
+            /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
+            orderId: string;
+            /** @example dp_1a2b3c */
+            processorDisputeId: string;
+            /** @example pi_1a2b3c */
+            processorPaymentIntentId: string | null;
+            /**
+             * @description The processor's code.
+             * @example product_not_received
+             */
+            reason: string;
+            status: components["schemas"]["DisputeStatus"];
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /** @description A dispute was decided or withdrawn. */
+        PurchaseDisputeClosedEvent: {
+            data: components["schemas"]["PurchaseDisputeClosedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "purchase.dispute_closed";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description A dispute of a payment was opened or opened again, or an inquiry became a chargeback. */
+        PurchaseDisputedData: {
+            /**
+             * Format: int64
+             * @description The disputed amount in cents.
+             * @example 3198
+             */
+            amountCents: number;
+            currency: components["schemas"]["Currency"];
+            /**
+             * @description Your own id of the buyer.
+             * @example user-4711
+             */
+            customerExternalId: string;
+            /**
+             * @description Tell repetitions by it and `status`.
+             * @example dsp_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            disputeId: string;
+            /**
+             * Format: date-time
+             * @description Until when the seller can respond at the processor; null when there is nothing to respond to.
+             */
+            evidenceDueAt: string | null;
+            /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
+            orderId: string;
+            /** @example dp_1a2b3c */
+            processorDisputeId: string;
+            /** @example pi_1a2b3c */
+            processorPaymentIntentId: string | null;
+            /**
+             * @description The processor's code.
+             * @example product_not_received
+             */
+            reason: string;
+            status: components["schemas"]["DisputeStatus"];
+            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
+            streamId: string;
+        };
+        /** @description A buyer's bank disputes a payment. */
+        PurchaseDisputedEvent: {
+            data: components["schemas"]["PurchaseDisputedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "purchase.disputed";
             /**
              * Format: date-time
              * @description When it happened.
@@ -13659,6 +13822,8 @@ export type DiscountDroppedEvent = components['schemas']['DiscountDroppedEvent']
 export type DiscountInput = components['schemas']['DiscountInput'];
 export type DiscountList = components['schemas']['DiscountList'];
 export type DiscountRefusal = components['schemas']['DiscountRefusal'];
+export type Dispute = components['schemas']['Dispute'];
+export type DisputeStatus = components['schemas']['DisputeStatus'];
 export type DvrCallback = components['schemas']['DvrCallback'];
 export type EmailInput = components['schemas']['EmailInput'];
 export type Event = components['schemas']['Event'];
@@ -13768,6 +13933,10 @@ export type PromotionInput = components['schemas']['PromotionInput'];
 export type PromotionRole = components['schemas']['PromotionRole'];
 export type PurchaseCompletedData = components['schemas']['PurchaseCompletedData'];
 export type PurchaseCompletedEvent = components['schemas']['PurchaseCompletedEvent'];
+export type PurchaseDisputeClosedData = components['schemas']['PurchaseDisputeClosedData'];
+export type PurchaseDisputeClosedEvent = components['schemas']['PurchaseDisputeClosedEvent'];
+export type PurchaseDisputedData = components['schemas']['PurchaseDisputedData'];
+export type PurchaseDisputedEvent = components['schemas']['PurchaseDisputedEvent'];
 export type PurchaseMismatchedData = components['schemas']['PurchaseMismatchedData'];
 export type PurchaseMismatchedEvent = components['schemas']['PurchaseMismatchedEvent'];
 export type PurchaseRefundFailedData = components['schemas']['PurchaseRefundFailedData'];

@@ -50,7 +50,9 @@ func (s *Service) dispatch(ctx context.Context, row db.ProcessorEvent) (again ti
 	case page:
 		return time.Time{}, s.applyPage(ctx, e)
 	case money:
-		return s.applyRefunds(ctx, e, row.ReceivedAt)
+		return s.applyToPayment(ctx, e, row.ReceivedAt, s.config.Orders.ApplyRefunds)
+	case dispute:
+		return s.applyToPayment(ctx, e, row.ReceivedAt, s.config.Orders.ApplyDisputes)
 	case seller:
 		return time.Time{}, s.config.Sellers.ApplyAccount(ctx, e.AccountID)
 	case nobody:
@@ -87,10 +89,12 @@ func (s *Service) applyPage(ctx context.Context, e processor.Event) error {
 	return s.config.Orders.ApplySession(ctx, e.AccountID, p)
 }
 
-// applyRefunds hands a payment over that was refunded. It may be that no order has
-// it yet, because the report that it was paid comes later; or that none ever will,
-// because the seller was paid in another way.
-func (s *Service) applyRefunds(ctx context.Context, e processor.Event, receivedAt time.Time) (again time.Time, err error) {
+// applyToPayment calls apply with the payment that was refunded or disputed. If no
+// order has the payment, it returns when to try again: the report that it was paid
+// may come later. A seller can also be paid without an order of ours.
+func (s *Service) applyToPayment(
+	ctx context.Context, e processor.Event, receivedAt time.Time, apply func(ctx context.Context, accountID, paymentIntentID string) error,
+) (again time.Time, err error) {
 	paymentID, err := e.PaymentIntentID()
 	switch {
 	case err != nil:
@@ -98,7 +102,7 @@ func (s *Service) applyRefunds(ctx context.Context, e processor.Event, receivedA
 	case paymentID == "":
 		return time.Time{}, nil
 	}
-	err = s.config.Orders.ApplyRefunds(ctx, e.AccountID, paymentID)
+	err = apply(ctx, e.AccountID, paymentID)
 	if problem.Is(err, "not_found") {
 		return waitForOrder(receivedAt, s.config.Now()), nil
 	}

@@ -34,6 +34,10 @@ func TestReportsComeInAnyOrder(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Sandbox.Refund(payment, 1000)
 			require.NoError(t, err)
+			dispute, err := s.Sandbox.Dispute(payment, "needs_response", "fraudulent")
+			require.NoError(t, err)
+			require.NoError(t, s.Sandbox.SetDispute(dispute.ID, "under_review"))
+			require.NoError(t, s.Sandbox.SetDispute(dispute.ID, "lost"))
 			var ids []string
 			for _, e := range s.Sandbox.Events() {
 				if e.Owed > 0 {
@@ -50,6 +54,8 @@ func TestReportsComeInAnyOrder(t *testing.T) {
 			s.is(t, c.OrderID, "PARTIALLY_REFUNDED", 1500)
 			require.Equal(t, 1, s.emitted(t, "purchase.completed"))
 			require.Equal(t, 2, s.emitted(t, "purchase.refunded"))
+			require.Equal(t, []int{1, 1}, []int{s.emitted(t, "purchase.disputed"), s.emitted(t, "purchase.dispute_closed")})
+			require.Equal(t, api.DisputeStatus("LOST"), s.order(t, c.OrderID).Disputes[0].Status)
 		})
 	}
 }

@@ -13,6 +13,7 @@ const (
 	nobody concern = iota
 	page
 	money
+	dispute
 	seller
 )
 
@@ -28,6 +29,8 @@ func concerns(e processor.Event) concern {
 		return page
 	case "charge.refunded", "charge.refund.updated", "refund.created", "refund.updated", "refund.failed":
 		return money
+	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated":
+		return dispute
 	case "account.updated", "account.application.deauthorized":
 		return seller
 	default:
@@ -36,15 +39,15 @@ func concerns(e processor.Event) concern {
 }
 
 const (
-	// orderWithin is how long after a refund the order is waited for that it belongs
-	// to: reports of its payment may come that late, and looks at its page may.
+	// orderWithin is how long after a report on a refund or dispute its order is waited
+	// for: reports of its payment may come that late, and looks at its page may.
 	orderWithin = 24 * time.Hour
 	minWait     = 5 * time.Second
 	maxWait     = time.Hour
 )
 
-// waitForOrder is when to look again for the order of a refund, ever more seldom:
-// zero when it can no longer be expected.
+// waitForOrder returns when to look again for the order of a refund or dispute, at
+// growing intervals, and zero after orderWithin.
 func waitForOrder(receivedAt, now time.Time) time.Time {
 	age := now.Sub(receivedAt)
 	if age > orderWithin {

@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/processor"
 )
 
-// Orders are told what became of payments. Both may run twice, and in any order.
+// Orders stores what became of payments. Each method may run twice, and in any order.
 type Orders interface {
 	// ApplySession does to an order what a payment page says. accountID is whose
 	// account the report came from.
@@ -21,6 +21,8 @@ type Orders interface {
 	// ApplyRefunds brings an order in line with the refunds of its payment. A
 	// payment that is no order's is a problem with the code not_found.
 	ApplyRefunds(ctx context.Context, accountID, paymentIntentID string) error
+	// ApplyDisputes does the same with the disputes of the payment.
+	ApplyDisputes(ctx context.Context, accountID, paymentIntentID string) error
 }
 
 // Sellers are told that something about an account has changed.

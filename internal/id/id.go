@@ -42,6 +42,7 @@ const (
 	Bid          Prefix = "bid"
 	Order        Prefix = "ord"
 	Refund       Prefix = "ref"
+	Dispute      Prefix = "dsp"
 	Session      Prefix = "sess"
 	// Guest is a made-up user of a room.
 	Guest Prefix = "guest"

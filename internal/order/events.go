@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"showfloor/gen/db"
+	"showfloor/internal/timestamp"
 )
 
 // mismatchData is a payment that differs from the order's total or currency.
@@ -131,6 +132,29 @@ func refundFailedOf(o db.Order, r db.Refund) refundFailedData {
 		OrderID: o.ID, RefundID: r.ID, ProcessorPaymentIntentID: given.ProcessorPaymentIntentID, ProcessorRefundID: r.ProcessorRefundID,
 		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, AmountCents: r.AmountCents, RefundedCents: o.RefundedCents,
 		TotalCents: given.TotalCents, Currency: given.Currency, Status: o.Status, Reason: r.Reason, FailureReason: *r.FailureReason,
+	}
+}
+
+// disputedData is the data of purchase.disputed and purchase.dispute_closed.
+type disputedData struct {
+	OrderID                  string          `json:"orderId"`
+	DisputeID                string          `json:"disputeId"`
+	ProcessorPaymentIntentID *string         `json:"processorPaymentIntentId"`
+	ProcessorDisputeID       string          `json:"processorDisputeId"`
+	CustomerExternalID       string          `json:"customerExternalId"`
+	StreamID                 string          `json:"streamId"`
+	Status                   string          `json:"status"`
+	Reason                   string          `json:"reason"`
+	AmountCents              int64           `json:"amountCents"`
+	Currency                 string          `json:"currency"`
+	EvidenceDueAt            *timestamp.Time `json:"evidenceDueAt"`
+}
+
+func disputedOf(o db.Order, d db.Dispute) disputedData {
+	return disputedData{
+		OrderID: o.ID, DisputeID: d.ID, ProcessorPaymentIntentID: o.PaymentIntentID, ProcessorDisputeID: d.ProcessorDisputeID,
+		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, Status: d.Status, Reason: d.Reason,
+		AmountCents: d.AmountCents, Currency: strings.ToLower(d.Currency), EvidenceDueAt: timestamp.Optional(d.EvidenceDueAt),
 	}
 }
 

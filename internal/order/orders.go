@@ -21,6 +21,8 @@ type View struct {
 	Items []db.OrderItem
 	// Refunds are newest first.
 	Refunds []db.Refund
+	// Disputes are newest first.
+	Disputes []db.Dispute
 }
 
 // Filter narrows a list; nil for all.
@@ -117,6 +119,14 @@ func withDetails(ctx context.Context, q *db.Queries, tenantID string, rows ...db
 	for _, r := range slices.Backward(refunds) {
 		v := &views[at[r.OrderID]]
 		v.Refunds = append(v.Refunds, r)
+	}
+	disputes, err := q.ListDisputes(ctx, db.ListDisputesParams{TenantID: tenantID, OrderIds: ids})
+	if err != nil {
+		return nil, fmt.Errorf("list disputes: %w", err)
+	}
+	for _, d := range slices.Backward(disputes) {
+		v := &views[at[d.OrderID]]
+		v.Disputes = append(v.Disputes, d)
 	}
 	return views, nil
 }

@@ -23,20 +23,30 @@ import (
 // are taken back. A payment that is no order's is a problem with the code
 // not_found.
 func (s *Service) ApplyRefunds(ctx context.Context, accountID, paymentIntentID string) error {
-	found, err := db.New(s.config.Pool).FindOrderOfPayment(ctx, db.FindOrderOfPaymentParams{
-		PaymentIntentID: paymentIntentID, ProcessorAccountID: accountID,
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return problem.Missing("payment")
-	}
+	tenantID, orderID, err := s.orderOfPayment(ctx, accountID, paymentIntentID)
 	if err != nil {
-		return fmt.Errorf("find order of payment: %w", err)
+		return err
 	}
 	made, err := s.config.Processor.ListRefunds(ctx, accountID, paymentIntentID)
 	if err != nil {
 		return err
 	}
-	return s.applyRefunds(ctx, found.TenantID, found.ID, made)
+	return s.applyRefunds(ctx, tenantID, orderID, made)
+}
+
+// orderOfPayment finds the order of a payment on a seller's account. If there is none
+// it is a problem with the code not_found.
+func (s *Service) orderOfPayment(ctx context.Context, accountID, paymentIntentID string) (tenantID, orderID string, err error) {
+	found, err := db.New(s.config.Pool).FindOrderOfPayment(ctx, db.FindOrderOfPaymentParams{
+		PaymentIntentID: paymentIntentID, ProcessorAccountID: accountID,
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", "", problem.Missing("payment")
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("find order of payment: %w", err)
+	}
+	return found.TenantID, found.ID, nil
 }
 
 // applyRefunds does to a paid order what the processor says of some of its

@@ -101,7 +101,7 @@ func (e Event) Session() (Session, error) {
 	return page, nil
 }
 
-// PaymentIntentID reads the payment that a report on a charge or refund is about;
+// PaymentIntentID reads the payment that a report on a charge, refund or dispute is about;
 // empty when there is none, as with charges that were made in another way.
 func (e Event) PaymentIntentID() (string, error) {
 	var o struct {

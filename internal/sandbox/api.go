@@ -53,6 +53,7 @@ func (s *Server) routeAPI() {
 		"POST /v1/refunds":                          createRefund,
 		"GET /v1/refunds":                           listRefunds,
 		"GET /v1/refunds/{id}":                      getRefund,
+		"GET /v1/disputes":                          listDisputes,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		s.router.HandleFunc(method+" /api"+path, s.api(h))

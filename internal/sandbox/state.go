@@ -194,6 +194,7 @@ type record struct {
 	Price   *Price   `json:"price,omitempty"`
 	Payment *Payment `json:"payment,omitempty"`
 	Refund  *Refund  `json:"refund,omitempty"`
+	Dispute *Dispute `json:"dispute,omitempty"`
 	Event   *Event   `json:"event,omitempty"`
 	Answer  *answer  `json:"answer,omitempty"`
 }
@@ -210,6 +211,7 @@ type state struct {
 	prices   map[string]Price
 	payments map[string]Payment
 	refunds  map[string]Refund
+	disputes map[string]Dispute
 	events   map[string]Event
 	answers  map[string]answer
 	// The ids of what is listed, oldest first, and of the sessions that are open
@@ -235,13 +237,13 @@ func (s *state) expiresBy(unix int64) {
 }
 
 // order is ids from the oldest to the newest.
-type order struct{ accounts, sessions, payments, refunds, events []string }
+type order struct{ accounts, sessions, payments, refunds, disputes, events []string }
 
 func newState() state {
 	return state{
 		accounts: map[string]Account{}, links: map[string]Link{}, sessions: map[string]Session{},
 		coupons: map[string]Coupon{}, products: map[string]Product{}, prices: map[string]Price{},
-		payments: map[string]Payment{}, refunds: map[string]Refund{}, events: map[string]Event{},
+		payments: map[string]Payment{}, refunds: map[string]Refund{}, disputes: map[string]Dispute{}, events: map[string]Event{},
 		answers: map[string]answer{}, open: map[string]bool{}, due: map[string]bool{},
 	}
 }
@@ -273,6 +275,9 @@ func (s *state) apply(r record) {
 	case r.Refund != nil:
 		put(s.refunds, r.Refund.ID, *r.Refund, &s.order.refunds)
 		s.seq = max(s.seq, r.Refund.Seq)
+	case r.Dispute != nil:
+		put(s.disputes, r.Dispute.ID, *r.Dispute, &s.order.disputes)
+		s.seq = max(s.seq, r.Dispute.Seq)
 	case r.Event != nil:
 		put(s.events, r.Event.ID, *r.Event, &s.order.events)
 		mark(s.due, r.Event.ID, r.Event.Owed > 0)
@@ -332,6 +337,9 @@ func (s *state) records(now time.Time) []record {
 	}
 	for _, id := range s.order.refunds {
 		all = append(all, record{Refund: new(s.refunds[id])})
+	}
+	for _, id := range s.order.disputes {
+		all = append(all, record{Dispute: new(s.disputes[id])})
 	}
 	for _, id := range s.order.events {
 		if e := s.events[id]; e.Owed > 0 || e.Created > now.Add(-eventsKept).Unix() {
