@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"showfloor/gen/api"
+	"showfloor/internal/problem"
 )
 
 // checkTimeout bounds one readiness check.
@@ -57,7 +58,8 @@ func (s *Server) checkAll(ctx context.Context) api.Readiness {
 	return result
 }
 
-// run makes one check. What exactly failed is for the log, not for the public.
+// run makes one check. What exactly failed is for the log, not for the public,
+// unless the error is a problem, which is made to be read.
 func (s *Server) run(ctx context.Context, check Check) api.ReadinessCheck {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -69,6 +71,9 @@ func (s *Server) run(ctx context.Context, check Check) api.ReadinessCheck {
 	if err != nil {
 		s.log.WarnContext(ctx, "readiness check failed", "check", check.Name, "error", err)
 		c.Status, c.Message = api.CheckStatusFailing, new("not reachable; see the server's log")
+		if p, public := problem.As(err); public {
+			c.Message = &p.Message
+		}
 	}
 	return c
 }

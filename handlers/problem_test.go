@@ -19,6 +19,7 @@ import (
 	"showfloor/handlers"
 	"showfloor/internal/apitest"
 	"showfloor/internal/id"
+	"showfloor/internal/problem"
 )
 
 func TestEveryLayerAnswersWithAProblem(t *testing.T) {
@@ -263,11 +264,15 @@ func TestHealth(t *testing.T) {
 
 	// What can wait in the queue shows, and that is all.
 	waiting := apitest.New(t, apitest.Options{Checks: []handlers.Check{{
-		Name: "mail", Engine: func() string { return "SMTP" }, Deferred: true, Run: func(context.Context) error { return errors.New("away") },
+		Name: "mail", Engine: func() string { return "SMTP" }, Deferred: true,
+		Run: func(context.Context) error {
+			return problem.New(problem.Unavailable, "mail_unavailable", "no server takes mail")
+		},
 	}}})
 	waiting.With(t, "").Call(t, "GET", "/v1/health/ready", nil).Into(t, 200, &r)
 	require.Equal(t, api.CheckStatusOk, r.Status)
 	require.Equal(t, api.CheckStatusFailing, r.Checks[2].Status)
+	require.Equal(t, "no server takes mail", *r.Checks[2].Message, "a problem is made to be read")
 }
 
 func TestTheDocumentIsServedInBothNotations(t *testing.T) {

@@ -12,9 +12,10 @@ import (
 type handleProcessorEvent struct {
 	river.WorkerDefaults[billing.ProcessorEventArgs]
 	billing *billing.Service
+	clock
 }
 
 // Work does, or puts it off.
 func (w *handleProcessorEvent) Work(ctx context.Context, job *river.Job[billing.ProcessorEventArgs]) error {
-	return until(w.billing.HandleProcessorEvent(ctx, job.Args.EventID))
+	return w.until(w.billing.HandleProcessorEvent(ctx, job.Args.EventID))
 }

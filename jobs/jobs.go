@@ -44,7 +44,9 @@ type Config struct {
 	Areas *areas.Areas
 	// Node names this process. No other process may use the name.
 	Node string
-	Log  *slog.Logger
+	// Now is the database's time, as postgres.Clock tells it; time.Now by default.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // New makes the client that works the jobs; the caller starts and stops it.
@@ -58,57 +60,66 @@ func New(c Config) (*river.Client[pgx.Tx], error) {
 
 // River is how the queue runs: all workers, queues and periodic jobs.
 func (c Config) River() *river.Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	config := queue.Config(c.Log)
+	config.ID, config.Workers = c.Node, c.workers()
+	// The setting says that it is for tests, but it is the one by which the client
+	// takes another clock than the machine's; the driver's interface, in which its
+	// times could be changed as well, may change with each version.
+	config.Test.Time = riverTime{clock{c.Now}}
+	config.Queues = map[string]river.QueueConfig{
+		river.QueueDefault: {MaxWorkers: defaultWorkers},
+		event.Queue:        {MaxWorkers: webhook.Workers},
+		mail.Queue:         {MaxWorkers: mail.Workers},
+		order.Queue:        {MaxWorkers: order.Workers},
+		processor.Queue:    {MaxWorkers: processor.Workers},
+	}
+	config.PeriodicJobs = []*river.PeriodicJob{
+		every(retentionEvery, RetentionArgs{}),
+		every(strandedEvery, EndStrandedArgs{}),
+		every(strandedEvery, EndStrandedSessionsArgs{}),
+		every(overdueEvery, EnqueueOverdueArgs{}),
+		every(rotationEvery, RotateKeysArgs{}),
+		every(reconcileEvery, ReconcileOrdersArgs{}),
+		every(unsettledEvery, SettleOverdueArgs{}),
+		every(ringingEvery, MissOverdueArgs{}),
+		every(rescueEvery, RescueArgs{}),
+	}
+	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, 100*time.Millisecond
+	config.RescueStuckJobsAfter = never
+	config.JobTimeout, config.SoftStopTimeout = time.Minute, 2*time.Second
+	return config
+}
+
+// workers does each kind of job.
+func (c Config) workers() *river.Workers {
+	clock := clock{c.Now}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &deliver{webhooks: c.Areas.Webhooks})
-	river.AddWorker(workers, &redeliver{webhooks: c.Areas.Webhooks})
-	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks})
+	river.AddWorker(workers, &deliver{webhooks: c.Areas.Webhooks, clock: clock})
+	river.AddWorker(workers, &redeliver{webhooks: c.Areas.Webhooks, clock: clock})
+	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
-	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams})
+	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})
 	river.AddWorker(workers, &endStrandedSessions{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
-	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails})
+	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})
 	river.AddWorker(workers, &mailPasswordLink{accounts: c.Areas.Accounts})
-	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders})
+	river.AddWorker(workers, &checkOrder{orders: c.Areas.Orders, clock: clock})
 	river.AddWorker(workers, &reconcileOrders{orders: c.Areas.Orders})
-	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing})
-	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders})
+	river.AddWorker(workers, &handleProcessorEvent{billing: c.Areas.Billing, clock: clock})
+	river.AddWorker(workers, &finishRefund{orders: c.Areas.Orders, clock: clock})
 	river.AddWorker(workers, &cachePrice{products: c.Areas.Catalog})
 	river.AddWorker(workers, &settleAuction{auctions: c.Areas.Auctions})
 	river.AddWorker(workers, &settleOverdue{auctions: c.Areas.Auctions})
 	river.AddWorker(workers, &missCall{calls: c.Areas.Calls})
 	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
-
-	return &river.Config{
-		ID:      c.Node,
-		Logger:  queue.Quiet(c.Log),
-		Workers: workers,
-		Queues: map[string]river.QueueConfig{
-			river.QueueDefault: {MaxWorkers: defaultWorkers},
-			event.Queue:        {MaxWorkers: webhook.Workers},
-			mail.Queue:         {MaxWorkers: mail.Workers},
-			order.Queue:        {MaxWorkers: order.Workers},
-			processor.Queue:    {MaxWorkers: processor.Workers},
-		},
-		PeriodicJobs: []*river.PeriodicJob{
-			every(retentionEvery, RetentionArgs{}),
-			every(strandedEvery, EndStrandedArgs{}),
-			every(strandedEvery, EndStrandedSessionsArgs{}),
-			every(overdueEvery, EnqueueOverdueArgs{}),
-			every(rotationEvery, RotateKeysArgs{}),
-			every(reconcileEvery, ReconcileOrdersArgs{}),
-			every(unsettledEvery, SettleOverdueArgs{}),
-			every(ringingEvery, MissOverdueArgs{}),
-		},
-		FetchCooldown:     10 * time.Millisecond,
-		FetchPollInterval: 100 * time.Millisecond,
-		// Above every worker's own timeout: what runs longer has lost its process.
-		RescueStuckJobsAfter: 2 * time.Minute,
-		JobTimeout:           time.Minute,
-		SoftStopTimeout:      2 * time.Second,
-	}
+	river.AddWorker(workers, &rescue{pool: c.Pool})
+	return workers
 }
 
 // every is a periodic job, run by whichever process leads.
@@ -141,17 +152,6 @@ func outcome(err error) error {
 		return river.JobCancel(err)
 	}
 	return err
-}
-
-// until puts a job off; the zero time means that it is done.
-func until(again time.Time, err error) error {
-	if err != nil {
-		return outcome(err)
-	}
-	if again.IsZero() {
-		return nil
-	}
-	return river.JobSnooze(max(time.Until(again), 0))
 }
 
 // Check tells whether the queue can be asked.

@@ -12,9 +12,10 @@ import (
 type sendMail struct {
 	river.WorkerDefaults[mail.SendArgs]
 	mails *mail.Service
+	clock
 }
 
 // Work makes the attempt that is due.
 func (w *sendMail) Work(ctx context.Context, job *river.Job[mail.SendArgs]) error {
-	return until(w.mails.Send(ctx, job.Args.MailID))
+	return w.until(w.mails.Send(ctx, job.Args.MailID))
 }

@@ -16,13 +16,14 @@ const checkTimeout = 100 * time.Second
 type checkOrder struct {
 	river.WorkerDefaults[order.CheckArgs]
 	orders *order.Service
+	clock
 }
 
 // Timeout bounds the processor's answers.
 func (*checkOrder) Timeout(*river.Job[order.CheckArgs]) time.Duration { return checkTimeout }
 
 // NextRetry is soon; when all attempts have failed, the order comes to be due again.
-func (*checkOrder) NextRetry(job *river.Job[order.CheckArgs]) time.Time { return soon(job.Attempt) }
+func (w *checkOrder) NextRetry(job *river.Job[order.CheckArgs]) time.Time { return w.soon(job.Attempt) }
 
 // Work brings the order in line.
 func (w *checkOrder) Work(ctx context.Context, job *river.Job[order.CheckArgs]) error {

@@ -26,9 +26,9 @@ func TestWhatRepeatingCannotCureIsCancelled(t *testing.T) {
 		require.ErrorAs(t, outcome(problem.New(kind, "code", "message")), &cancel, kind)
 	}
 
-	require.NoError(t, until(time.Time{}, nil))
-	require.ErrorIs(t, until(time.Now().Add(time.Hour), lost), lost, "an error goes before a time")
-	require.ErrorAs(t, until(time.Now().Add(time.Hour), nil), &snooze)
-	require.ErrorAs(t, until(time.Now().Add(-time.Hour), nil), &snooze)
-	require.ErrorAs(t, until(time.Now().Add(time.Hour), problem.Missing("x")), &cancel)
+	require.NoError(t, clock{time.Now}.until(time.Time{}, nil))
+	require.ErrorIs(t, clock{time.Now}.until(time.Now().Add(time.Hour), lost), lost, "an error goes before a time")
+	require.ErrorAs(t, clock{time.Now}.until(time.Now().Add(time.Hour), nil), &snooze)
+	require.ErrorAs(t, clock{time.Now}.until(time.Now().Add(-time.Hour), nil), &snooze)
+	require.ErrorAs(t, clock{time.Now}.until(time.Now().Add(time.Hour), problem.Missing("x")), &cancel)
 }

@@ -13,6 +13,7 @@ import (
 type finishRefund struct {
 	river.WorkerDefaults[order.FinishRefundArgs]
 	orders *order.Service
+	clock
 }
 
 const (
@@ -25,14 +26,14 @@ const (
 
 // NextRetry is soon: somebody waits for money. What fails for long may fail for good,
 // as when the seller has cut the account off, and is tried less and less often.
-func (*finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Time {
+func (w *finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Time {
 	if job.Attempt <= eager {
-		return soon(job.Attempt)
+		return w.soon(job.Attempt)
 	}
-	return time.Now().Add(min(time.Duration(job.Attempt)*lateStep, lateLimit))
+	return w.now().Add(min(time.Duration(job.Attempt)*lateStep, lateLimit))
 }
 
 // Work does, or is put off while the processor has it and it is on its way.
 func (w *finishRefund) Work(ctx context.Context, job *river.Job[order.FinishRefundArgs]) error {
-	return until(w.orders.FinishRefund(ctx, job.Args.RefundID))
+	return w.until(w.orders.FinishRefund(ctx, job.Args.RefundID))
 }

@@ -12,11 +12,12 @@ import (
 type expireReconnect struct {
 	river.WorkerDefaults[stream.ExpireReconnectArgs]
 	streams *stream.Service
+	clock
 }
 
 // Work ends the broadcast, or waits on.
 func (w *expireReconnect) Work(ctx context.Context, job *river.Job[stream.ExpireReconnectArgs]) error {
-	return until(w.streams.ExpireReconnect(ctx, job.Args.StreamID))
+	return w.until(w.streams.ExpireReconnect(ctx, job.Args.StreamID))
 }
 
 // EndStrandedArgs is the periodic job that ends what dead nodes had on air.

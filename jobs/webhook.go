@@ -10,48 +10,40 @@ import (
 	"showfloor/internal/webhook"
 )
 
-const (
-	// deliveryTimeout is above an attempt's own limit and the time for which one
-	// job goes on with the deliveries behind.
-	deliveryTimeout = 45 * time.Second
-	// patience is the longest pause after a failure of ours. An endpoint's failure
-	// is none: that is recorded, and the job put off.
-	patience = time.Minute
-)
-
-// soon is when a job runs again that failed n times for reasons of ours.
-func soon(n int) time.Time {
-	return time.Now().Add(min(time.Duration(n*n)*time.Second, patience))
-}
+// deliveryTimeout is above an attempt's own limit and the time for which one
+// job goes on with the deliveries behind.
+const deliveryTimeout = 45 * time.Second
 
 // deliver takes a delivery to its end, snoozing between attempts.
 type deliver struct {
 	river.WorkerDefaults[event.DeliverArgs]
 	webhooks *webhook.Service
+	clock
 }
 
 // Timeout bounds the attempts of one run.
 func (*deliver) Timeout(*river.Job[event.DeliverArgs]) time.Duration { return deliveryTimeout }
 
 // NextRetry is soon, however often the job has failed.
-func (*deliver) NextRetry(job *river.Job[event.DeliverArgs]) time.Time { return soon(job.Attempt) }
+func (w *deliver) NextRetry(job *river.Job[event.DeliverArgs]) time.Time { return w.soon(job.Attempt) }
 
 // Work makes the attempt that is due.
 func (w *deliver) Work(ctx context.Context, job *river.Job[event.DeliverArgs]) error {
-	return until(w.webhooks.Deliver(ctx, job.Args.DeliveryID))
+	return w.until(w.webhooks.Deliver(ctx, job.Args.DeliveryID))
 }
 
 // restart takes the first step with a delivery that begins anew.
 type restart struct {
 	river.WorkerDefaults[event.RestartArgs]
 	webhooks *webhook.Service
+	clock
 }
 
 // Timeout bounds the attempts of one run.
 func (*restart) Timeout(*river.Job[event.RestartArgs]) time.Duration { return deliveryTimeout }
 
 // NextRetry is soon, however often the job has failed.
-func (*restart) NextRetry(job *river.Job[event.RestartArgs]) time.Time { return soon(job.Attempt) }
+func (w *restart) NextRetry(job *river.Job[event.RestartArgs]) time.Time { return w.soon(job.Attempt) }
 
 // Work makes the attempt.
 func (w *restart) Work(ctx context.Context, job *river.Job[event.RestartArgs]) error {
@@ -62,17 +54,20 @@ func (w *restart) Work(ctx context.Context, job *river.Job[event.RestartArgs]) e
 type redeliver struct {
 	river.WorkerDefaults[event.RedeliverArgs]
 	webhooks *webhook.Service
+	clock
 }
 
 // Timeout bounds the attempt.
 func (*redeliver) Timeout(*river.Job[event.RedeliverArgs]) time.Duration { return deliveryTimeout }
 
 // NextRetry is soon, however often the job has failed.
-func (*redeliver) NextRetry(job *river.Job[event.RedeliverArgs]) time.Time { return soon(job.Attempt) }
+func (w *redeliver) NextRetry(job *river.Job[event.RedeliverArgs]) time.Time {
+	return w.soon(job.Attempt)
+}
 
 // Work makes the attempt.
 func (w *redeliver) Work(ctx context.Context, job *river.Job[event.RedeliverArgs]) error {
-	return until(w.webhooks.Redeliver(ctx, job.Args.DeliveryID))
+	return w.until(w.webhooks.Redeliver(ctx, job.Args.DeliveryID))
 }
 
 // EnqueueOverdueArgs is the periodic job that looks for deliveries without one.

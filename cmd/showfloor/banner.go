@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"path/filepath"
 
 	"showfloor/handlers"
+	"showfloor/internal/problem"
 )
 
 // printBanner says where everything is.
@@ -42,6 +44,9 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	fmt.Fprintln(w)
 	for _, e := range s.engines {
 		line(e.part, e.engine)
+	}
+	if p, skewed := problem.As(s.checkClock(context.Background())); skewed {
+		line("warning", p.Message)
 	}
 	if adminCreated {
 		fmt.Fprintf(w, "\n  super admin %s", s.config.AdminEmail)

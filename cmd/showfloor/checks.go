@@ -23,6 +23,7 @@ func (s *server) checks() []handlers.Check {
 		rooms:    func(context.Context) error { return serving(s.sfu.Addr()) },
 		playback: func(context.Context) error { return serving(s.http) },
 		channel:  s.realtime.Check,
+		timing:   s.checkClock,
 	}
 	limiter := s.config.limits.Limiter
 	asked[limits] = limiter.Check
@@ -31,7 +32,7 @@ func (s *server) checks() []handlers.Check {
 		if run, ok := asked[e.part]; ok {
 			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
 			// Without Redis browsers hear less, and everything else goes on.
-			check.Deferred = e.part == mailing || e.part == payments || e.part == channel
+			check.Deferred = e.part == mailing || e.part == payments || e.part == channel || e.part == timing
 			switch e.part { // it changes while Redis is away
 			case limits:
 				check.Engine = limiter.Engine

@@ -41,11 +41,15 @@ func (s *server) openDatabase(ctx context.Context) error {
 	s.engines = []engineNote{
 		{database, engine}, {queue, "River in the database"},
 		{ingest, "built in"}, {playback, "built in, HLS and LL-HLS"}, {files, "the data folder"},
+		{timing, "the database's"},
 	}
 	if s.pool, err = postgres.Open(ctx, url, options); err != nil {
 		return err
 	}
 	s.onStop("database pool", func(context.Context) error { s.pool.Close(); return nil })
+	if err := s.openClock(ctx); err != nil {
+		return err
+	}
 	return postgres.Migrate(ctx, s.pool, schema.FS, s.log)
 }
 

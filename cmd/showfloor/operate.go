@@ -58,13 +58,16 @@ func (s *server) reachDatabase(ctx context.Context) error {
 		return err
 	}
 	s.onStop("database pool", func(context.Context) error { s.pool.Close(); return nil })
+	if err := s.openClock(ctx); err != nil {
+		return err
+	}
 	return postgres.CheckVersion(ctx, s.pool, schema.FS)
 }
 
 // openConsole is all that commands about admins need.
 func (s *server) openConsole() *console.Service {
-	accounts := account.New(account.Config{Pool: s.pool, Log: s.log})
-	return console.New(console.Config{Pool: s.pool, Accounts: accounts, Log: s.log})
+	accounts := account.New(account.Config{Pool: s.pool, Log: s.log, Now: s.clock.Now})
+	return console.New(console.Config{Pool: s.pool, Accounts: accounts, Log: s.log, Now: s.clock.Now})
 }
 
 // openKeys opens the signing keys. A command must not make a master key: the
@@ -82,5 +85,5 @@ func (s *server) openKeys(ctx context.Context) (*signing.Keys, error) {
 	if s.box, err = secret.NewBox(key); err != nil {
 		return nil, err
 	}
-	return signing.New(ctx, signing.Config{Pool: s.pool, Box: s.box, Log: s.log})
+	return signing.New(ctx, signing.Config{Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now})
 }

@@ -35,6 +35,7 @@ func (s *server) openSandbox(ctx context.Context) error {
 	box, err := sandbox.Open(sandbox.Config{
 		URL: s.config.PublicURL + sandboxPath, Key: c.ProcessorKey, Secret: c.ProcessorWebhookSecret, ConnectSecret: c.ProcessorConnectSecret,
 		Dir: filepath.Join(s.config.DataDir, "sandbox"), Automatic: true, Production: s.config.AppEnv == production, Log: s.log,
+		Now: s.clock.Now,
 	})
 	if err != nil {
 		return err

@@ -47,6 +47,8 @@ type server struct {
 	pool    *pgxpool.Pool
 	// cluster is the built-in database; nil with DATABASE_URL.
 	cluster *embedded.Server
+	// clock is the database's: whatever is due, expires or is written down goes by it.
+	clock   *postgres.Clock
 	box     *secret.Box
 	metrics *metrics
 	// processor takes payments.
@@ -97,6 +99,7 @@ const (
 	payments = "payments"
 	rooms    = "rooms"
 	channel  = "realtime"
+	timing   = "clock"
 )
 
 // start brings everything up and prints the banner; on an error it has stopped
@@ -124,6 +127,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 	if err := s.openLimiter(); err != nil {
 		return nil, err
 	}
+	s.watchClock(ctx)
 	for _, setting := range c.unused() {
 		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
 	}
@@ -177,9 +181,9 @@ func (s *server) openAreas(ctx context.Context) error {
 		return err
 	}
 	s.openProcessor()
-	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log})
+	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
 	s.areas, err = areas.Open(ctx, areas.Config{
-		Pool: s.pool, Box: s.box, Log: s.log, Node: s.node,
+		Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
 		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, SFUURL: s.config.sfuURL(), Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
@@ -210,7 +214,7 @@ func (s *server) openMedia(ctx context.Context) {
 	s.onStop("usage", s.finishUsage)
 	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
-		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log,
+		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now,
 	})
 	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter})
 	s.onStop("media", func(context.Context) error {
@@ -270,7 +274,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 }
 
 func (s *server) startJobs(ctx context.Context) error {
-	client, err := jobs.New(jobs.Config{Pool: s.pool, Areas: s.areas, Node: s.node, Log: s.log})
+	client, err := jobs.New(jobs.Config{Pool: s.pool, Areas: s.areas, Node: s.node, Now: s.clock.Now, Log: s.log})
 	if err != nil {
 		return err
 	}

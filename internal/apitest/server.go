@@ -53,7 +53,7 @@ const publicURL = "https://api.example.test"
 // Options of a test server.
 type Options struct {
 	// Jobs starts the workers, on a database and a node name that no other
-	// test has. The clock is the real one then, since the queue lives by it.
+	// test has. The clock is the database's then, since the queue lives by it.
 	Jobs bool
 	// Pool is the database; nil for one that is shared by the tests of this
 	// process, or for one of its own when Jobs is set.
@@ -145,11 +145,7 @@ func New(t testing.TB, o Options) *Server {
 	o = o.withDefaults(t)
 	s := &Server{Pool: o.Pool, Node: o.Node}
 	s.published.t = t
-	now := time.Now
-	if !o.Jobs {
-		s.Clock = NewClock()
-		now = s.Clock.Now
-	}
+	now := s.openClock(t, o)
 	s.web = httptest.NewUnstartedServer(nil)
 	t.Cleanup(s.web.Close)
 	if o.SFU {
@@ -157,7 +153,7 @@ func New(t testing.TB, o Options) *Server {
 	}
 	s.openSandbox(t, o, now)
 	live := s.openAreas(t, o, now)
-	s.startJobs(t, o)
+	s.startJobs(t, o, now)
 	s.startRealtime(t, o)
 	router, err := handlers.New(handlers.Config{
 		Areas: s.Areas, Realtime: s.upgrades(),
@@ -206,6 +202,18 @@ func (o Options) withDefaults(t testing.TB) Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// openClock chooses what the areas go by.
+func (s *Server) openClock(t testing.TB, o Options) func() time.Time {
+	t.Helper()
+	if o.Jobs {
+		clock, err := postgres.NewClock(t.Context(), s.Pool, nil)
+		must(t, err)
+		return clock.Now
+	}
+	s.Clock = NewClock()
+	return s.Clock.Now
 }
 
 // openAreas makes the media plane and the services, which hold each other, and
@@ -269,12 +277,12 @@ func (s *Server) listenForStops(t testing.TB, log *slog.Logger) {
 }
 
 // startJobs starts the workers, which the test's end stops.
-func (s *Server) startJobs(t testing.TB, o Options) {
+func (s *Server) startJobs(t testing.TB, o Options, now func() time.Time) {
 	t.Helper()
 	if !o.Jobs {
 		return
 	}
-	client, err := jobs.New(jobs.Config{Pool: s.Pool, Areas: s.Areas, Node: s.Node, Log: o.Log})
+	client, err := jobs.New(jobs.Config{Pool: s.Pool, Areas: s.Areas, Node: s.Node, Now: now, Log: o.Log})
 	must(t, err)
 	must(t, client.Start(context.WithoutCancel(t.Context())))
 	t.Cleanup(func() {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -82,6 +83,28 @@ func New(t testing.TB) *pgxpool.Pool {
 		t.Fatal(err)
 	}
 	return c.open(t, template).pool
+}
+
+// NewSkewed is New with a database whose clock is ahead of this process's by so
+// much, or behind it when that is negative.
+func NewSkewed(t testing.TB, ahead time.Duration) *pgxpool.Pool {
+	t.Helper()
+	pool := New(t)
+	var sql strings.Builder
+	sql.WriteString("CREATE SCHEMA skewed;")
+	for _, f := range []struct{ name, volatility string }{
+		{"now", "STABLE"}, {"transaction_timestamp", "STABLE"}, {"statement_timestamp", "STABLE"}, {"clock_timestamp", "VOLATILE"},
+	} {
+		fmt.Fprintf(&sql, "CREATE FUNCTION skewed.%[1]s() RETURNS timestamptz %[2]s LANGUAGE sql AS "+
+			"$$ SELECT pg_catalog.%[1]s() + interval '%[3]d milliseconds' $$;", f.name, f.volatility, ahead.Milliseconds())
+	}
+	// Names that the search path finds before those of pg_catalog replace them.
+	fmt.Fprintf(&sql, "ALTER DATABASE %s SET search_path = skewed, pg_catalog, public", pool.Config().ConnConfig.Database)
+	if _, err := pool.Exec(t.Context(), sql.String()); err != nil {
+		t.Fatal(err)
+	}
+	pool.Reset() // the setting is for new connections
+	return pool
 }
 
 // NewEmpty is New without the migrations: for tests of these.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -15,9 +16,31 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
+// Config returns the settings that all clients of the queue share.
+func Config(log *slog.Logger) *river.Config {
+	return &river.Config{Logger: Quiet(log), Middleware: []rivertype.Middleware{river.JobInsertMiddlewareFunc(dueNow)}}
+}
+
+// dueNow makes jobs without a time due at the database's now(). Otherwise the driver
+// writes this process's time, and the jobs wait for as long as this process's clock is
+// ahead of the database's. The driver's statement replaces the zero time by now().
+func dueNow(
+	ctx context.Context, jobs []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error),
+) ([]*rivertype.JobInsertResult, error) {
+	for _, job := range jobs {
+		if job.ScheduledAt == nil {
+			job.ScheduledAt = &time.Time{}
+		}
+		if job.CreatedAt == nil {
+			job.CreatedAt = &time.Time{}
+		}
+	}
+	return insert(ctx)
+}
+
 // NewInserter makes a client that adds jobs but works none: what use cases hold.
 func NewInserter(pool *pgxpool.Pool, log *slog.Logger) (*river.Client[pgx.Tx], error) {
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: Quiet(log)})
+	client, err := river.NewClient(riverpgxv5.New(pool), Config(log))
 	if err != nil {
 		return nil, fmt.Errorf("make job inserter: %w", err)
 	}

@@ -1,0 +1,65 @@
+package jobs_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/areas"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/queue"
+	"showfloor/jobs"
+)
+
+// TestLostJobsRunAgain: those that have run for longer than any may, by the database's
+// clock, however wrong this machine's is.
+func TestLostJobsRunAgain(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{0, -time.Hour, time.Hour} {
+		pool := dbtest.NewSkewed(t, ahead)
+		inserter, err := queue.NewInserter(pool, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		states := map[string]string{}
+		for name, sql := range map[string]string{
+			"runs":     "attempted_at = now() - interval '100 seconds', attempt = 1",
+			"lost":     "attempted_at = now() - interval '130 seconds', attempt = 1",
+			"used up":  "attempted_at = now() - interval '130 seconds', attempt = max_attempts",
+			"finished": "attempted_at = now() - interval '1 day', attempt = 1, state = 'completed', finalized_at = now()",
+		} {
+			inserted, err := inserter.Insert(t.Context(), jobs.RescueArgs{}, nil)
+			require.NoError(t, err)
+			_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', args = jsonb_build_object('name', $2::text) WHERE id = $1",
+				inserted.Job.ID, name)
+			require.NoError(t, err)
+			_, err = pool.Exec(t.Context(), fmt.Sprintf("UPDATE river_job SET %s WHERE id = $1", sql), inserted.Job.ID)
+			require.NoError(t, err)
+		}
+		n, err := jobs.RescueLost(t.Context(), pool)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, n)
+		list, err := inserter.JobList(t.Context(), river.NewJobListParams())
+		require.NoError(t, err)
+		for _, job := range list.Jobs {
+			states[string(job.EncodedArgs)] = string(job.State)
+			if len(job.Errors) > 0 {
+				require.Equal(t, "the process that worked this job is gone", job.Errors[0].Error)
+				require.WithinDuration(t, time.Now().Add(ahead), job.Errors[0].At, time.Minute)
+			}
+		}
+		require.Equal(t, map[string]string{
+			`{"name": "runs"}`: "running", `{"name": "lost"}`: "available", `{"name": "used up"}`: "discarded", `{"name": "finished"}`: "completed",
+		}, states)
+	}
+}
+
+// TestTheQueueRescuesNothingItself: it compares the database's times with this machine's
+// clock.
+func TestTheQueueRescuesNothingItself(t *testing.T) {
+	t.Parallel()
+	config := jobs.Config{Areas: &areas.Areas{}, Log: slog.New(slog.DiscardHandler)}.River()
+	require.Greater(t, config.RescueStuckJobsAfter, 10*365*24*time.Hour)
+}
