@@ -33,7 +33,8 @@ type Options struct {
 	// with it the locks it holds [30 s].
 	IdleInTransactionTimeout time.Duration
 	// Dial makes the network connections [net.Dialer]. The private server's
-	// waits while that server is being started again.
+	// waits while that server is being started again. The pool hands out no connection
+	// whose net.Conn has a method Stale() bool that returns true.
 	Dial pgconn.DialFunc
 }
 
@@ -102,6 +103,10 @@ func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
 		// A server that became a standby stays one: a new connection may find its
 		// successor.
 		return failure.Code != readOnly && onError(conn, failure)
+	}
+	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
+		line, ok := conn.PgConn().Conn().(interface{ Stale() bool })
+		return !ok || !line.Stale(), nil
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,

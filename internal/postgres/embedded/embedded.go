@@ -59,6 +59,9 @@ type Options struct {
 	restartPauses []time.Duration
 }
 
+// DataDir returns the folder of the cluster.
+func (s *Server) DataDir() string { return s.home.data() }
+
 // Server is a PostgreSQL server that belongs to this process.
 type Server struct {
 	options Options

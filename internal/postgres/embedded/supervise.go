@@ -166,15 +166,29 @@ func isDamage(cause string) bool {
 	return false
 }
 
+// conn is a connection to one run of the server.
+type conn struct {
+	net.Conn
+
+	run *run
+}
+
+// Stale reports whether the server at the other end has ended.
+func (c *conn) Stale() bool { return c.run.hasEnded() }
+
 // Dial connects to the server's socket, for pgconn.Config.DialFunc. While the
-// server is being started again it waits for that, as long as ctx allows.
+// server is being started again it waits for that, as long as ctx allows. The
+// connection has a method Stale() bool, by which pools drop those to an earlier run.
 func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	for {
 		current := s.current()
 		if !current.hasEnded() {
-			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-			if err == nil || !current.child.wait(ctx, noticeTime) {
-				return conn, err
+			c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err == nil {
+				return &conn{c, current}, nil
+			}
+			if !current.child.wait(ctx, noticeTime) {
+				return nil, err
 			}
 		}
 		select {
