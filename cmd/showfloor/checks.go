@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 
 	"showfloor/handlers"
 	"showfloor/jobs"
@@ -16,7 +17,7 @@ func (s *server) checks() []handlers.Check {
 	asked := map[string]func(context.Context) error{
 		database: s.pool.Ping,
 		queue:    func(ctx context.Context) error { return jobs.Check(ctx, s.pool) },
-		files:    func(context.Context) error { return writable(s.config.DataDir) },
+		files:    s.checkFiles,
 		ingest:   func(context.Context) error { return serving(s.rtmp.Addr()) },
 		mailing:  s.areas.Mails.Check,
 		payments: s.processor.Check,
@@ -24,6 +25,7 @@ func (s *server) checks() []handlers.Check {
 		playback: func(context.Context) error { return serving(s.http) },
 		channel:  s.realtime.Check,
 		timing:   s.checkClock,
+		disk:     s.disk.Ready,
 	}
 	limiter := s.config.limits.Limiter
 	asked[limits] = limiter.Check
@@ -31,8 +33,8 @@ func (s *server) checks() []handlers.Check {
 	for _, e := range s.engines {
 		if run, ok := asked[e.part]; ok {
 			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
-			// Without Redis browsers hear less, and everything else goes on.
-			check.Deferred = e.part == mailing || e.part == payments || e.part == channel || e.part == timing
+			// The server is of use without these parts.
+			check.Deferred = slices.Contains([]string{mailing, payments, channel, timing, disk}, e.part)
 			switch e.part { // it changes while Redis is away
 			case limits:
 				check.Engine = limiter.Engine

@@ -59,6 +59,7 @@ type config struct {
 
 	UsageRetentionDays string `env:"USAGE_RETENTION_DAYS" envDefault:"92"`
 
+	DiskSettings
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
@@ -122,6 +123,7 @@ func (c *config) check() error {
 		c.readLimits(),
 		c.readRooms(),
 		c.readConns(),
+		c.readDisk(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		c.checkMasterKey(),

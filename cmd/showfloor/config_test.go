@@ -14,11 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/handlers"
+	"showfloor/internal/diskspace"
 	"showfloor/internal/ratelimit"
 	"showfloor/internal/secret"
 	"showfloor/internal/tester"
 	"showfloor/internal/webhook"
 )
+
+func diskMark(t *testing.T, text string) diskspace.Mark {
+	t.Helper()
+	m, err := diskspace.ParseMark(text)
+	require.NoError(t, err)
+	return m
+}
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
@@ -44,7 +52,10 @@ func TestDefaults(t *testing.T) {
 		},
 		RoomSettings: RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
 		ConnSettings: ConnSettings{RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
-		from:         &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"},
+		DiskSettings: DiskSettings{
+			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
+		},
+		from: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"},
 	}, c)
 	require.Equal(t, "ws://localhost:8080/sfu", c.sfuURL())
 	require.Empty(t, c.unused())

@@ -48,7 +48,9 @@ type server struct {
 	// cluster is the built-in database; nil with DATABASE_URL.
 	cluster *embedded.Server
 	// clock is the database's: whatever is due, expires or is written down goes by it.
-	clock   *postgres.Clock
+	clock *postgres.Clock
+	// disk watches the free space where the server's data is.
+	disk    *diskGuard
 	box     *secret.Box
 	metrics *metrics
 	// processor takes payments.
@@ -100,6 +102,7 @@ const (
 	rooms    = "rooms"
 	channel  = "realtime"
 	timing   = "clock"
+	disk     = "disk"
 )
 
 // start brings everything up and prints the banner; on an error it has stopped
@@ -128,6 +131,7 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 		return nil, err
 	}
 	s.watchClock(ctx)
+	s.watchDisk(ctx)
 	for _, setting := range c.unused() {
 		s.log.Warn("this setting was checked, but nothing in this version uses it", "setting", setting)
 	}
@@ -177,6 +181,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		return err
 	}
 	s.openMedia(ctx)
+	s.openDisk()
 	if err := s.openSandbox(ctx); err != nil {
 		return err
 	}
@@ -187,8 +192,8 @@ func (s *server) openAreas(ctx context.Context) error {
 		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, SFUURL: s.config.sfuURL(), Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
-		Realtime: s.realtime, PlatformFee: s.config.platformFee, CaptureBytes: s.config.captureBytes, RingTimeout: s.config.ringTimeout,
-		UsageKeep:       s.config.usageKeep,
+		Realtime: s.realtime, PlatformFee: s.config.platformFee, RingTimeout: s.config.ringTimeout, UsageKeep: s.config.usageKeep,
+		CaptureBytes: s.config.captureBytes, RefuseCaptures: s.refuseCaptures,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})
 	if err != nil {

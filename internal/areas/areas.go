@@ -80,6 +80,9 @@ type Config struct {
 	// CaptureBytes is what captured requests of all tenants may take up;
 	// tester.DefaultTotalBytes when it is 0.
 	CaptureBytes int64
+	// RefuseCaptures says why requests to capture URLs can't be stored at the moment;
+	// nil for never.
+	RefuseCaptures func() error
 
 	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep when it is 0.
 	UsageKeep time.Duration
@@ -200,7 +203,8 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		AllowPrivate: c.AllowPrivate, Observe: c.ObserveDelivery, Now: c.Now,
 	})
 	a.Tester = tester.New(tester.Config{
-		Pool: c.Pool, TokenKey: c.Box.Derive("capture urls"), AllowPrivate: c.AllowPrivate, TotalBytes: c.CaptureBytes, Now: c.Now,
+		Pool: c.Pool, TokenKey: c.Box.Derive("capture urls"), AllowPrivate: c.AllowPrivate, TotalBytes: c.CaptureBytes,
+		Refuse: c.RefuseCaptures, Now: c.Now,
 	})
 	a.Analytics = analytics.New(c.Pool, c.Now)
 	a.openRooms(c)

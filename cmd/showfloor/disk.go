@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	"showfloor/internal/alert"
+	"showfloor/internal/diskspace"
+)
+
+// diskGuard watches the free space.
+type diskGuard = diskspace.Guard
+
+// openDisk measures the free space where the server's data is. Captured requests are
+// refused while there is little, if the database that stores them is on that disk.
+func (s *server) openDisk() {
+	dirs := []string{s.config.DataDir}
+	if s.cluster != nil {
+		dirs = append(dirs, s.cluster.DataDir())
+	}
+	s.disk = diskspace.New(diskspace.Config{Dirs: dirs, Marks: s.config.diskMarks, Report: s.reportDisk, Log: s.log})
+}
+
+// refuseCaptures says why captured requests can't be stored; nil for no reason.
+func (s *server) refuseCaptures() error {
+	if s.cluster == nil {
+		return nil // they are on the disk of DATABASE_URL, which only its own monitoring sees
+	}
+	return s.disk.Refuse()
+}
+
+// reportDisk tells the operator of a crossing.
+func (s *server) reportDisk(ctx context.Context, disk diskspace.Status) error {
+	return alert.New(alert.Config{
+		Pool: s.pool, Mails: s.areas.Mails, Address: s.config.OperatorEmail, Node: s.node, PublicURL: s.config.PublicURL, Now: s.clock.Now,
+	}).ReportDisk(ctx, disk)
+}
+
+// watchDisk measures again and again until the server stops.
+func (s *server) watchDisk(ctx context.Context) {
+	s.metrics.gauge("disk_free_bytes", "Free space of the fullest disk with data of this server.",
+		func() float64 { return float64(s.disk.Status().Space.Free) })
+	s.metrics.gauge("disk_level", "0: enough space. 1: below DISK_LOW. 2: below DISK_VERY_LOW.",
+		func() float64 { return float64(s.disk.Status().Level) })
+	s.disk.Check(ctx) // before the first request
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() { s.disk.Run(watching) })
+	s.onStop("disk watch", func(context.Context) error {
+		stop()
+		work.Wait()
+		return nil
+	})
+}
+
+// checkFiles is the readiness check of the data folder.
+func (s *server) checkFiles(ctx context.Context) error {
+	if err := s.disk.Writable(ctx); err != nil {
+		return err
+	}
+	return writable(s.config.DataDir)
+}

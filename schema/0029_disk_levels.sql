@@ -1,0 +1,8 @@
+-- +goose Up
+-- How much disk space each node had when its operator was last told. A row's change
+-- and the mail about it are one transaction, so that a restart repeats no mail.
+CREATE TABLE disk_levels (
+    node       text PRIMARY KEY,
+    level      text NOT NULL,
+    changed_at timestamptz NOT NULL
+);
