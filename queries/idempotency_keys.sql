@@ -33,3 +33,16 @@ DELETE FROM idempotency_keys WHERE tenant_id = @tenant_id AND key = @key AND run
 -- The oldest ones, max_rows at most: one statement must not take long.
 DELETE FROM idempotency_keys WHERE (tenant_id, key) IN (
     SELECT o.tenant_id, o.key FROM idempotency_keys o WHERE o.created_at < @before ORDER BY o.created_at LIMIT @max_rows);
+
+-- name: ListIdempotencyKeysToReseal :many
+-- @sqlc-vet-disable tenant
+-- The master key is everybody's. Answers that another one has sealed.
+SELECT * FROM idempotency_keys
+WHERE (tenant_id, key) > (@after_tenant::text, @after_key::text)
+  AND substring(body FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
+ORDER BY tenant_id, key LIMIT @max_rows;
+
+-- name: ResealIdempotencyKey :exec
+-- Nothing when another run has taken the key meanwhile.
+UPDATE idempotency_keys SET body = @sealed
+WHERE tenant_id = @tenant_id AND key = @key AND run_id = @run_id AND body = @before::bytea;

@@ -45,3 +45,15 @@ SELECT * FROM mails WHERE id = @id AND content IS NOT NULL;
 -- @sqlc-vet-disable tenant
 -- Retention is everybody's. The oldest ones, max_rows at most.
 DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < @before ORDER BY m.created_at LIMIT @max_rows));
+
+-- name: ListMailsToReseal :many
+-- @sqlc-vet-disable tenant
+-- The master key is everybody's. Mails that another one has sealed.
+SELECT * FROM mails
+WHERE id > @after AND substring(content FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
+ORDER BY id LIMIT @max_rows;
+
+-- name: ResealMail :exec
+-- @sqlc-vet-disable tenant
+-- As ListMailsToReseal. Nothing when it was sent meanwhile.
+UPDATE mails SET content = @sealed WHERE id = @id AND content = @before::bytea;

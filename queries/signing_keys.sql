@@ -25,3 +25,15 @@ RETURNING k.id;
 -- @sqlc-vet-disable tenant
 -- One set of keys signs for all tenants.
 UPDATE signing_keys SET retired_at = @now, revoked_at = @now, private_key = '' WHERE id = @id;
+
+-- name: ListSigningKeysToReseal :many
+-- @sqlc-vet-disable tenant
+-- One set of keys signs for all tenants. Those that another master key has sealed.
+SELECT * FROM signing_keys
+WHERE id > @after AND octet_length(private_key) > 0 AND substring(private_key FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
+ORDER BY id LIMIT @max_rows;
+
+-- name: ResealSigningKey :exec
+-- @sqlc-vet-disable tenant
+-- As ListSigningKeysToReseal. Nothing when it was changed meanwhile.
+UPDATE signing_keys SET private_key = @sealed WHERE id = @id AND private_key = @before;

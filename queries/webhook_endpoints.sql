@@ -61,3 +61,18 @@ UPDATE webhook_endpoints SET failing_since = @now::timestamptz WHERE tenant_id =
 
 -- name: NoteWebhookSuccess :exec
 UPDATE webhook_endpoints SET failing_since = NULL WHERE tenant_id = @tenant_id AND id = @id AND failing_since IS NOT NULL;
+
+-- name: ListEndpointsToReseal :many
+-- @sqlc-vet-disable tenant
+-- The master key is everybody's. Endpoints with a secret that another one has sealed.
+SELECT * FROM webhook_endpoints
+WHERE id > @after AND (
+    substring(secret FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
+    OR substring(previous_secret FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea)
+ORDER BY id LIMIT @max_rows;
+
+-- name: ResealEndpoint :exec
+-- @sqlc-vet-disable tenant
+-- As ListEndpointsToReseal. Nothing when the secrets were replaced meanwhile.
+UPDATE webhook_endpoints SET secret = @secret, previous_secret = @previous_secret
+WHERE id = @id AND secret = @secret_before AND previous_secret IS NOT DISTINCT FROM @previous_before;

@@ -45,9 +45,10 @@ type config struct {
 	SMTPURL     string `env:"SMTP_URL"`
 	MailFrom    string `env:"MAIL_FROM"`
 
-	MasterKey     string `env:"MASTER_KEY"`
-	AdminEmail    string `env:"ADMIN_EMAIL" envDefault:"admin@localhost"`
-	AdminPassword string `env:"ADMIN_PASSWORD"`
+	MasterKey       string `env:"MASTER_KEY"`
+	MasterKeySecond string `env:"MASTER_KEY_SECOND"`
+	AdminEmail      string `env:"ADMIN_EMAIL" envDefault:"admin@localhost"`
+	AdminPassword   string `env:"ADMIN_PASSWORD"`
 
 	CORSOrigins string `env:"CORS_ORIGINS" envDefault:"*"`
 
@@ -66,12 +67,14 @@ type config struct {
 	ConnSettings
 	TLSSettings
 
-	// retries is WebhookRetrySchedule, read; key is MasterKey, nil when unset; smtp
+	// retries is WebhookRetrySchedule, read; key and secondKey are MasterKey
+	// and MasterKeySecond, nil when unset; smtp
 	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct;
 	// captureBytes is CapturesTotalBytes; usageKeep is UsageRetentionDays. appEnvSet
 	// tells whether APP_ENV is set.
 	retries      []time.Duration
 	key          []byte
+	secondKey    []byte
 	smtp         *mail.Server
 	from         *netmail.Address
 	platformFee  setting.Rate
@@ -126,7 +129,8 @@ func (c *config) check() error {
 		c.readDisk(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
-		c.checkMasterKey(),
+		readKey("MASTER_KEY", c.MasterKey, &c.key),
+		readKey("MASTER_KEY_SECOND", c.MasterKeySecond, &c.secondKey),
 	} {
 		if err != nil {
 			return err
@@ -257,16 +261,16 @@ func (c *config) deriveIngestURL() string {
 	return "rtmp://" + net.JoinHostPort(c.publicHost(), port) + "/live"
 }
 
-// checkMasterKey reads MASTER_KEY.
-func (c *config) checkMasterKey() error {
-	if c.MasterKey == "" {
+// readKey reads a master key; "" leaves it nil.
+func readKey(name, text string, key *[]byte) error {
+	if text == "" {
 		return nil
 	}
-	key, err := base64.StdEncoding.DecodeString(c.MasterKey)
-	if err != nil || len(key) != secret.KeySize {
-		return fmt.Errorf("MASTER_KEY: must be %d bytes in base64; make one with: openssl rand -base64 %[1]d", secret.KeySize)
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(raw) != secret.KeySize {
+		return fmt.Errorf("%s: must be %d bytes in base64; make one with: openssl rand -base64 %[2]d", name, secret.KeySize)
 	}
-	c.key = key
+	*key = raw
 	return nil
 }
 

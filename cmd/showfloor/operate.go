@@ -13,7 +13,6 @@ import (
 	"showfloor/internal/console"
 	"showfloor/internal/postgres"
 	"showfloor/internal/postgres/embedded"
-	"showfloor/internal/secret"
 	"showfloor/internal/signing"
 	"showfloor/schema"
 )
@@ -78,11 +77,8 @@ func (s *server) openKeys(ctx context.Context) (*signing.Keys, error) {
 			return nil, fmt.Errorf("there is no master key in %s: set MASTER_KEY or DATA_DIR as they are set for the server", path)
 		}
 	}
-	key, err := s.config.masterKey()
-	if err != nil {
-		return nil, err
-	}
-	if s.box, err = secret.NewBox(key); err != nil {
+	var err error
+	if s.box, err = s.config.newBox(); err != nil {
 		return nil, err
 	}
 	return signing.New(ctx, signing.Config{Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now})

@@ -173,11 +173,8 @@ func (s *server) stop(ctx context.Context) error {
 
 // openAreas makes the media plane and the services, which hold each other.
 func (s *server) openAreas(ctx context.Context) error {
-	key, err := s.config.masterKey()
-	if err != nil {
-		return err
-	}
-	if s.box, err = secret.NewBox(key); err != nil {
+	var err error
+	if s.box, err = s.config.newBox(); err != nil {
 		return err
 	}
 	s.openMedia(ctx)

@@ -107,6 +107,58 @@ func (q *Queries) GetIdempotencyKey(ctx context.Context, arg GetIdempotencyKeyPa
 	return i, err
 }
 
+const ListIdempotencyKeysToReseal = `-- name: ListIdempotencyKeysToReseal :many
+SELECT tenant_id, key, fingerprint, run_id, created_at, lease_until, committed_at, status, content_type, body FROM idempotency_keys
+WHERE (tenant_id, key) > ($1::text, $2::text)
+  AND substring(body FROM 1 FOR octet_length($3::bytea)) <> $3::bytea
+ORDER BY tenant_id, key LIMIT $4
+`
+
+type ListIdempotencyKeysToResealParams struct {
+	AfterTenant string
+	AfterKey    string
+	Header      []byte
+	MaxRows     int32
+}
+
+// @sqlc-vet-disable tenant
+// The master key is everybody's. Answers that another one has sealed.
+func (q *Queries) ListIdempotencyKeysToReseal(ctx context.Context, arg ListIdempotencyKeysToResealParams) ([]IdempotencyKey, error) {
+	rows, err := q.db.Query(ctx, ListIdempotencyKeysToReseal,
+		arg.AfterTenant,
+		arg.AfterKey,
+		arg.Header,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []IdempotencyKey{}
+	for rows.Next() {
+		var i IdempotencyKey
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Key,
+			&i.Fingerprint,
+			&i.RunID,
+			&i.CreatedAt,
+			&i.LeaseUntil,
+			&i.CommittedAt,
+			&i.Status,
+			&i.ContentType,
+			&i.Body,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ReleaseIdempotencyKey = `-- name: ReleaseIdempotencyKey :execrows
 DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key = $2 AND run_id = $3 AND committed_at IS NULL
 `
@@ -143,6 +195,31 @@ func (q *Queries) RenewIdempotencyKey(ctx context.Context, arg RenewIdempotencyK
 		arg.TenantID,
 		arg.Key,
 		arg.RunID,
+	)
+	return err
+}
+
+const ResealIdempotencyKey = `-- name: ResealIdempotencyKey :exec
+UPDATE idempotency_keys SET body = $1
+WHERE tenant_id = $2 AND key = $3 AND run_id = $4 AND body = $5::bytea
+`
+
+type ResealIdempotencyKeyParams struct {
+	Sealed   []byte
+	TenantID string
+	Key      string
+	RunID    string
+	Before   []byte
+}
+
+// Nothing when another run has taken the key meanwhile.
+func (q *Queries) ResealIdempotencyKey(ctx context.Context, arg ResealIdempotencyKeyParams) error {
+	_, err := q.db.Exec(ctx, ResealIdempotencyKey,
+		arg.Sealed,
+		arg.TenantID,
+		arg.Key,
+		arg.RunID,
+		arg.Before,
 	)
 	return err
 }

@@ -185,6 +185,53 @@ func (q *Queries) KeepMail(ctx context.Context, arg KeepMailParams) (int64, erro
 	return result.RowsAffected(), nil
 }
 
+const ListMailsToReseal = `-- name: ListMailsToReseal :many
+SELECT id, tenant_id, kind, recipient, content, status, tries, error, next_attempt_at, expires_at, created_at, done_at FROM mails
+WHERE id > $1 AND substring(content FROM 1 FOR octet_length($2::bytea)) <> $2::bytea
+ORDER BY id LIMIT $3
+`
+
+type ListMailsToResealParams struct {
+	After   string
+	Header  []byte
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// The master key is everybody's. Mails that another one has sealed.
+func (q *Queries) ListMailsToReseal(ctx context.Context, arg ListMailsToResealParams) ([]Mail, error) {
+	rows, err := q.db.Query(ctx, ListMailsToReseal, arg.After, arg.Header, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Mail{}
+	for rows.Next() {
+		var i Mail
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Kind,
+			&i.Recipient,
+			&i.Content,
+			&i.Status,
+			&i.Tries,
+			&i.Error,
+			&i.NextAttemptAt,
+			&i.ExpiresAt,
+			&i.CreatedAt,
+			&i.DoneAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListUnsentMails = `-- name: ListUnsentMails :many
 SELECT id, tenant_id, kind, recipient, content, status, tries, error, next_attempt_at, expires_at, created_at, done_at FROM mails WHERE content IS NOT NULL ORDER BY id DESC LIMIT $1
 `
@@ -239,5 +286,22 @@ type RecordMailAttemptParams struct {
 // As GetMail. What another worker has finished meanwhile stays.
 func (q *Queries) RecordMailAttempt(ctx context.Context, arg RecordMailAttemptParams) error {
 	_, err := q.db.Exec(ctx, RecordMailAttempt, arg.Error, arg.NextAttemptAt, arg.ID)
+	return err
+}
+
+const ResealMail = `-- name: ResealMail :exec
+UPDATE mails SET content = $1 WHERE id = $2 AND content = $3::bytea
+`
+
+type ResealMailParams struct {
+	Sealed []byte
+	ID     string
+	Before []byte
+}
+
+// @sqlc-vet-disable tenant
+// As ListMailsToReseal. Nothing when it was sent meanwhile.
+func (q *Queries) ResealMail(ctx context.Context, arg ResealMailParams) error {
+	_, err := q.db.Exec(ctx, ResealMail, arg.Sealed, arg.ID, arg.Before)
 	return err
 }

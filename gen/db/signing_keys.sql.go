@@ -99,6 +99,63 @@ func (q *Queries) ListSigningKeys(ctx context.Context) ([]SigningKey, error) {
 	return items, nil
 }
 
+const ListSigningKeysToReseal = `-- name: ListSigningKeysToReseal :many
+SELECT id, private_key, created_at, retired_at, revoked_at FROM signing_keys
+WHERE id > $1 AND octet_length(private_key) > 0 AND substring(private_key FROM 1 FOR octet_length($2::bytea)) <> $2::bytea
+ORDER BY id LIMIT $3
+`
+
+type ListSigningKeysToResealParams struct {
+	After   string
+	Header  []byte
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// One set of keys signs for all tenants. Those that another master key has sealed.
+func (q *Queries) ListSigningKeysToReseal(ctx context.Context, arg ListSigningKeysToResealParams) ([]SigningKey, error) {
+	rows, err := q.db.Query(ctx, ListSigningKeysToReseal, arg.After, arg.Header, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SigningKey{}
+	for rows.Next() {
+		var i SigningKey
+		if err := rows.Scan(
+			&i.ID,
+			&i.PrivateKey,
+			&i.CreatedAt,
+			&i.RetiredAt,
+			&i.RevokedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ResealSigningKey = `-- name: ResealSigningKey :exec
+UPDATE signing_keys SET private_key = $1 WHERE id = $2 AND private_key = $3
+`
+
+type ResealSigningKeyParams struct {
+	Sealed []byte
+	ID     string
+	Before []byte
+}
+
+// @sqlc-vet-disable tenant
+// As ListSigningKeysToReseal. Nothing when it was changed meanwhile.
+func (q *Queries) ResealSigningKey(ctx context.Context, arg ResealSigningKeyParams) error {
+	_, err := q.db.Exec(ctx, ResealSigningKey, arg.Sealed, arg.ID, arg.Before)
+	return err
+}
+
 const RetireSigningKeys = `-- name: RetireSigningKeys :many
 UPDATE signing_keys k SET retired_at = $1, private_key = ''
 WHERE k.retired_at IS NULL

@@ -233,6 +233,56 @@ func (q *Queries) ListEndpointsForEvents(ctx context.Context, arg ListEndpointsF
 	return items, nil
 }
 
+const ListEndpointsToReseal = `-- name: ListEndpointsToReseal :many
+SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints
+WHERE id > $1 AND (
+    substring(secret FROM 1 FOR octet_length($2::bytea)) <> $2::bytea
+    OR substring(previous_secret FROM 1 FOR octet_length($2::bytea)) <> $2::bytea)
+ORDER BY id LIMIT $3
+`
+
+type ListEndpointsToResealParams struct {
+	After   string
+	Header  []byte
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// The master key is everybody's. Endpoints with a secret that another one has sealed.
+func (q *Queries) ListEndpointsToReseal(ctx context.Context, arg ListEndpointsToResealParams) ([]WebhookEndpoint, error) {
+	rows, err := q.db.Query(ctx, ListEndpointsToReseal, arg.After, arg.Header, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []WebhookEndpoint{}
+	for rows.Next() {
+		var i WebhookEndpoint
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.URL,
+			&i.Events,
+			&i.Secret,
+			&i.Status,
+			&i.DisabledReason,
+			&i.DeletedAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.PreviousSecret,
+			&i.PreviousSecretUntil,
+			&i.FailingSince,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListWebhookEndpoints = `-- name: ListWebhookEndpoints :many
 SELECT id, tenant_id, url, events, secret, status, disabled_reason, deleted_at, created_at, updated_at, previous_secret, previous_secret_until, failing_since FROM webhook_endpoints
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($2::text IS NULL OR id < $2::text)
@@ -336,6 +386,32 @@ type NoteWebhookSuccessParams struct {
 
 func (q *Queries) NoteWebhookSuccess(ctx context.Context, arg NoteWebhookSuccessParams) error {
 	_, err := q.db.Exec(ctx, NoteWebhookSuccess, arg.TenantID, arg.ID)
+	return err
+}
+
+const ResealEndpoint = `-- name: ResealEndpoint :exec
+UPDATE webhook_endpoints SET secret = $1, previous_secret = $2
+WHERE id = $3 AND secret = $4 AND previous_secret IS NOT DISTINCT FROM $5
+`
+
+type ResealEndpointParams struct {
+	Secret         []byte
+	PreviousSecret []byte
+	ID             string
+	SecretBefore   []byte
+	PreviousBefore []byte
+}
+
+// @sqlc-vet-disable tenant
+// As ListEndpointsToReseal. Nothing when the secrets were replaced meanwhile.
+func (q *Queries) ResealEndpoint(ctx context.Context, arg ResealEndpointParams) error {
+	_, err := q.db.Exec(ctx, ResealEndpoint,
+		arg.Secret,
+		arg.PreviousSecret,
+		arg.ID,
+		arg.SecretBefore,
+		arg.PreviousBefore,
+	)
 	return err
 }
 

@@ -32,7 +32,7 @@ type Service struct {
 	mails     *mail.Service
 	jobs      mail.Inserter
 	quotas    *quota.Service
-	codeKey   []byte
+	codeKeys  [][]byte
 	publicURL string
 	cache     *callerCache
 	hasher    *hasher
@@ -48,8 +48,9 @@ type Config struct {
 	Jobs  mail.Inserter
 	// Quotas keep tenants within the limits of their plans.
 	Quotas *quota.Service
-	// CodeKey hashes what is too guessable for a hash without a key.
-	CodeKey []byte
+	// CodeKeys hash what is too guessable for a hash without a key: the first what is
+	// new, each what is checked.
+	CodeKeys [][]byte
 	// PublicURL begins the links in mails; without a slash at the end.
 	PublicURL string
 	Log       *slog.Logger
@@ -59,12 +60,15 @@ type Config struct {
 
 // New prepares the service.
 func New(c Config) *Service {
+	if len(c.CodeKeys) == 0 {
+		c.CodeKeys = [][]byte{nil}
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	s := &Service{
 		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
-		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKey: c.CodeKey, publicURL: c.PublicURL,
+		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
 		cache: newCallerCache(c.Now, cacheLife),
 		// Half of the cores at most hash passwords, the rest goes on serving.
 		hasher: newHasher(max(1, runtime.NumCPU()/2)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -60,7 +61,7 @@ func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (em
 		}
 		code := secret.Digits(codeLength)
 		letter := codeLetter(form, code)
-		if form.CodeHash = hashCode(s.codeKey, form.ID, code); taken {
+		if form.CodeHash = hashCode(s.codeKeys[0], form.ID, code); taken {
 			form.CodeHash, letter = nil, takenLetter(form, s.publicURL)
 		}
 		err = q.PutSignupForm(ctx, db.PutSignupFormParams{
@@ -105,7 +106,7 @@ func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, fro
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("lock sign-up form: %w", err)
 		}
-		right := equalHash(form.CodeHash, hashCode(s.codeKey, form.ID, code))
+		right := slices.ContainsFunc(s.codeKeys, func(key []byte) bool { return equalHash(form.CodeHash, hashCode(key, form.ID, code)) })
 		tries.WrongCodes, refusal = judgeCode(right, tries.WrongCodes, form.ExpiresAt, s.now())
 		if err := setTries(ctx, q, tries); err != nil || refusal != nil {
 			return err // what was counted commits
@@ -195,7 +196,7 @@ func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
 		letter := takenLetter(form, s.publicURL)
 		if form.CodeHash != nil {
 			code := secret.Digits(codeLength)
-			form.CodeHash, letter = hashCode(s.codeKey, form.ID, code), codeLetter(form, code)
+			form.CodeHash, letter = hashCode(s.codeKeys[0], form.ID, code), codeLetter(form, code)
 		}
 		if err := q.SetSignupCode(ctx, db.SetSignupCodeParams{Email: a.Email, CodeHash: form.CodeHash, ResendID: &a.RequestID}); err != nil {
 			return fmt.Errorf("set sign-up code: %w", err)
@@ -207,7 +208,7 @@ func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
 // lockTries locks what is remembered of an e-mail; the first lock that anything
 // about a sign-up takes.
 func (s *Service) lockTries(ctx context.Context, q *db.Queries, email string) (db.SignupTry, error) {
-	tries, err := q.LockSignupTries(ctx, db.LockSignupTriesParams{EmailHash: hashEmail(s.codeKey, email), Now: s.now()})
+	tries, err := q.LockSignupTries(ctx, db.LockSignupTriesParams{EmailHash: hashEmail(s.codeKeys[0], email), Now: s.now()})
 	if err != nil {
 		return tries, fmt.Errorf("lock sign-up tries: %w", err)
 	}

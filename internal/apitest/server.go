@@ -68,6 +68,8 @@ type Options struct {
 	RedisURL string
 	// Node names the process; a fresh name by default.
 	Node string
+	// Box holds other master keys than MasterKey.
+	Box *secret.Box
 	// SFUURL is where the node's SFU is; the package's SFUURL by default.
 	SFUURL string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
@@ -221,8 +223,10 @@ func (s *Server) openClock(t testing.TB, o Options) func() time.Time {
 func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.Handler {
 	t.Helper()
 	var err error
-	s.Box, err = secret.NewBox([]byte(MasterKey))
-	must(t, err)
+	if s.Box = o.Box; s.Box == nil {
+		s.Box, err = secret.NewBox([]byte(MasterKey))
+		must(t, err)
+	}
 	playlist := hls.New(hls.Config{
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.Playback }), Log: o.Log, Now: now,
 	})

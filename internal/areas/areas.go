@@ -190,7 +190,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Quotas = quota.New(c.Pool, c.Now)
 	a.Usage = usage.New(usage.Config{Pool: c.Pool, Keep: c.UsageKeep, Now: c.Now})
 	a.Accounts = account.New(account.Config{
-		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKey: c.Box.Derive("sign-up codes"),
+		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKeys: c.Box.DeriveAll("sign-up codes"),
 		PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
 	})
 	a.Playback = playtoken.New(a.Keys)
@@ -203,7 +203,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		AllowPrivate: c.AllowPrivate, Observe: c.ObserveDelivery, Now: c.Now,
 	})
 	a.Tester = tester.New(tester.Config{
-		Pool: c.Pool, TokenKey: c.Box.Derive("capture urls"), AllowPrivate: c.AllowPrivate, TotalBytes: c.CaptureBytes,
+		Pool: c.Pool, TokenKeys: c.Box.DeriveAll("capture urls"), AllowPrivate: c.AllowPrivate, TotalBytes: c.CaptureBytes,
 		Refuse: c.RefuseCaptures, Now: c.Now,
 	})
 	a.Analytics = analytics.New(c.Pool, c.Now)

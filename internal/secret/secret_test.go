@@ -118,3 +118,23 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+func TestSecondKeyOpensAndDoesNotSeal(t *testing.T) {
+	t.Parallel()
+	first, second := bytes.Repeat([]byte{1}, KeySize), bytes.Repeat([]byte{2}, KeySize)
+	b, err := NewBox(first, second, first)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{newBox(t, 1).Derive("x"), newBox(t, 2).Derive("x")}, b.DeriveAll("x"))
+	old := newBox(t, 2).Seal([]byte("x"), "c")
+	plain, err := b.Open(old, "c")
+	require.NoError(t, err)
+	require.Equal(t, "x", string(plain))
+	sealed, err := b.Reseal(old, "c")
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(sealed, b.Header()))
+	_, err = newBox(t, 1).Open(sealed, "c")
+	require.NoError(t, err)
+	_, err = b.Reseal(old, "another place")
+	require.Error(t, err)
+	_, err = NewBox(first, second[1:])
+	require.ErrorContains(t, err, "32 bytes")
+}

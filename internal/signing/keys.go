@@ -49,8 +49,8 @@ type Config struct {
 // Keys signs and verifies.
 type Keys struct {
 	config Config
-	// checks is the key of Check.
-	checks []byte
+	// checks are the keys of Checks.
+	checks [][]byte
 	set    atomic.Pointer[keySet]
 
 	// loading lets one caller read the keys at a time; started counts these
@@ -78,7 +78,7 @@ func New(ctx context.Context, c Config) (*Keys, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	k := &Keys{config: c, checks: c.Box.Derive("signing checks"), loading: make(chan struct{}, 1)}
+	k := &Keys{config: c, checks: c.Box.DeriveAll("signing checks"), loading: make(chan struct{}, 1)}
 	if err := k.ensureFirst(ctx); err != nil {
 		return nil, err
 	}

@@ -37,9 +37,14 @@ func TypeOf(token string) string {
 	return c.Type
 }
 
-// Check is a sum that only the holder of the master key can make of the text.
-func (k *Keys) Check(text string) []byte {
-	m := hmac.New(sha256.New, k.checks)
-	m.Write([]byte(text))
-	return m.Sum(nil)
+// Checks returns the sums that only a holder of the master keys can make of the text,
+// that of the first master key first.
+func (k *Keys) Checks(text string) [][]byte {
+	var sums [][]byte
+	for _, key := range k.checks {
+		m := hmac.New(sha256.New, key)
+		m.Write([]byte(text))
+		sums = append(sums, m.Sum(nil))
+	}
+	return sums
 }

@@ -30,8 +30,8 @@ const (
 // Config of a Service.
 type Config struct {
 	Pool *pgxpool.Pool
-	// TokenKey makes the check characters of tokens.
-	TokenKey []byte
+	// TokenKeys check the check characters of tokens; the first makes those of new ones.
+	TokenKeys [][]byte
 	// AllowPrivate lets replays go to private and loopback addresses.
 	AllowPrivate bool
 	// TotalBytes is what the captures of all tenants may take up together,
@@ -60,6 +60,9 @@ type Service struct {
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if len(c.TokenKeys) == 0 {
+		c.TokenKeys = [][]byte{nil}
 	}
 	if c.TotalBytes == 0 {
 		c.TotalBytes = DefaultTotalBytes

@@ -3,6 +3,7 @@ package tester
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"slices"
 
 	"showfloor/internal/secret"
 )
@@ -10,7 +11,7 @@ import (
 const (
 	// tokenLength is the number of base62 characters of a capture URL's token.
 	tokenLength = 32
-	// checkLength of them, at the end, follow from the others and Config.TokenKey:
+	// checkLength of them, at the end, follow from the others and Config.TokenKeys:
 	// 36 bits. The 26 before are random: 155 bits.
 	checkLength = 6
 )
@@ -18,18 +19,20 @@ const (
 // newToken makes the token of a capture URL.
 func (s *Service) newToken() string {
 	random := secret.Text(tokenLength - checkLength)
-	return random + string(s.tokenCheck(random))
+	return random + string(tokenCheck(s.config.TokenKeys[0], random))
 }
 
 // Issued tells without a query whether this server made a token. It is false for
 // tokens from before tokens had check characters.
 func (s *Service) Issued(token string) bool {
 	const random = tokenLength - checkLength
-	return len(token) == tokenLength && hmac.Equal([]byte(token[random:]), s.tokenCheck(token[:random]))
+	return len(token) == tokenLength && slices.ContainsFunc(s.config.TokenKeys, func(key []byte) bool {
+		return hmac.Equal([]byte(token[random:]), tokenCheck(key, token[:random]))
+	})
 }
 
-func (s *Service) tokenCheck(random string) []byte {
-	m := hmac.New(sha256.New, s.config.TokenKey)
+func tokenCheck(key []byte, random string) []byte {
+	m := hmac.New(sha256.New, key)
 	m.Write([]byte(random))
 	return secret.Base62(m.Sum(nil), checkLength)
 }
