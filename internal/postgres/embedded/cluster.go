@@ -108,7 +108,9 @@ func (h *home) removeUnfinished() error {
 func (h *home) initdb(ctx context.Context, bin binaries, dir string, fast bool) error {
 	// Plain byte order sorts the same on every machine, whatever locales it
 	// has, and no operating system update can make an index wrong.
-	args := []string{"-D", dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-instructions"}
+	// Checksums of pages tell of a disk that returns other bytes than were written,
+	// instead of serving them.
+	args := []string{"-D", dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums", "--no-instructions"}
 	if fast {
 		args = append(args, "--no-sync")
 	}

@@ -23,6 +23,7 @@ func TestServerIsDurableAndKeepsItsData(t *testing.T) {
 	for setting, want := range map[string]string{
 		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "listen_addresses": "",
 		"server_encoding": "UTF8", "timezone": "UTC", "jit": "off", "max_connections": "100", "shared_buffers": "128MB",
+		"data_checksums": "on",
 	} {
 		if got := query[string](t, s, "SHOW "+setting); got != want {
 			t.Errorf("%s is %q, want %q", setting, got, want)
