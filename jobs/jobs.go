@@ -75,9 +75,9 @@ func (c Config) River() *river.Config {
 		mail.Queue:         {MaxWorkers: mail.Workers},
 		order.Queue:        {MaxWorkers: order.Workers},
 		processor.Queue:    {MaxWorkers: processor.Workers},
+		retentionQueue:     {MaxWorkers: 1},
 	}
 	config.PeriodicJobs = []*river.PeriodicJob{
-		every(retentionEvery, RetentionArgs{}),
 		every(strandedEvery, EndStrandedArgs{}),
 		every(strandedEvery, EndStrandedSessionsArgs{}),
 		every(overdueEvery, EnqueueOverdueArgs{}),
@@ -87,6 +87,7 @@ func (c Config) River() *river.Config {
 		every(ringingEvery, MissOverdueArgs{}),
 		every(rescueEvery, RescueArgs{}),
 	}
+	config.PeriodicJobs = append(config.PeriodicJobs, retentionJobs(c.Areas.Keepers())...)
 	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, 100*time.Millisecond
 	config.RescueStuckJobsAfter = never
 	config.JobTimeout, config.SoftStopTimeout = time.Minute, 2*time.Second

@@ -2,29 +2,61 @@ package jobs
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/areas"
 )
 
-// RetentionArgs is the periodic job that deletes what is older than we keep.
-type RetentionArgs struct{}
+const (
+	// retentionQueue has one worker per process: old rows are deleted one area after
+	// the other, beside all other jobs.
+	retentionQueue = "retention"
+	// retentionTime bounds the deletion in one area. What is left is deleted by the
+	// next run.
+	retentionTime = time.Minute
+)
+
+// RetentionArgs is the periodic job that deletes what an area keeps no longer. Each
+// area has a job of its own, so that a slow one takes no time from the others.
+type RetentionArgs struct {
+	// Area is a key of areas.Areas.Keepers.
+	Area string `json:"area"`
+}
 
 // Kind names the job.
 func (RetentionArgs) Kind() string { return "retention" }
 
+// InsertOpts puts the job in its queue.
+func (RetentionArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: retentionQueue} }
+
 type retention struct {
 	river.WorkerDefaults[RetentionArgs]
-	keepers []areas.Keeper
+	keepers map[string]areas.Keeper
 }
 
-// Work deletes in each area; one area's failure doesn't keep the others from it.
-func (w *retention) Work(ctx context.Context, _ *river.Job[RetentionArgs]) error {
-	var errs []error
-	for _, area := range w.keepers {
-		errs = append(errs, area.DeleteOld(ctx))
+// Timeout bounds the deletion in one area.
+func (*retention) Timeout(*river.Job[RetentionArgs]) time.Duration { return retentionTime }
+
+// Work deletes. Another version of the server may have added a job for an area that
+// this one doesn't have.
+func (w *retention) Work(ctx context.Context, job *river.Job[RetentionArgs]) error {
+	if area, known := w.keepers[job.Args.Area]; known {
+		return area.DeleteOld(ctx)
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+// retentionJobs are the periodic jobs of all areas.
+func retentionJobs(keepers map[string]areas.Keeper) (list []*river.PeriodicJob) {
+	for _, area := range slices.Sorted(maps.Keys(keepers)) {
+		args := RetentionArgs{Area: area}
+		list = append(list, river.NewPeriodicJob(river.PeriodicInterval(retentionEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return args, nil
+		}, &river.PeriodicJobOpts{ID: args.Kind() + "_" + area, RunOnStart: true}))
+	}
+	return list
 }

@@ -11,13 +11,13 @@ type Keeper interface {
 	DeleteOld(ctx context.Context) error
 }
 
-// Keepers finds the areas that delete what is older than they keep, in the order
-// of their fields. It looks instead of being told, so that no area is forgotten.
-func (a *Areas) Keepers() []Keeper {
-	var keepers []Keeper
-	for _, field := range reflect.ValueOf(a).Elem().Fields() {
-		if k, keeps := reflect.TypeAssert[Keeper](field); keeps {
-			keepers = append(keepers, k)
+// Keepers returns the areas that delete old rows, by the names of their fields in
+// Areas. It looks at all fields, so that no area is forgotten.
+func (a *Areas) Keepers() map[string]Keeper {
+	keepers := map[string]Keeper{}
+	for field, value := range reflect.ValueOf(a).Elem().Fields() {
+		if k, keeps := reflect.TypeAssert[Keeper](value); keeps {
+			keepers[field.Name] = k
 		}
 	}
 	return keepers

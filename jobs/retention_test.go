@@ -1,0 +1,85 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/areas"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/queue"
+)
+
+// keeper calls a function.
+type keeper func(ctx context.Context) error
+
+func (k keeper) DeleteOld(ctx context.Context) error { return k(ctx) }
+
+// TestSlowRetentionStarvesNobody: an area that doesn't end in time takes no time from the
+// others, and they run one after the other.
+func TestSlowRetentionStarvesNobody(t *testing.T) {
+	t.Parallel()
+	ended, cancelled := make(chan string, 10), make(chan error, 10)
+	running := make(chan struct{}, 1)
+	one := func(name string) keeper {
+		return func(ctx context.Context) error {
+			select {
+			case running <- struct{}{}:
+			default:
+				t.Error("two areas at the same time")
+			}
+			defer func() { <-running }()
+			_, limited := ctx.Deadline()
+			require.True(t, limited)
+			require.NoError(t, ctx.Err())
+			ended <- name
+			return nil
+		}
+	}
+	keepers := map[string]areas.Keeper{
+		"A": keeper(func(ctx context.Context) error { <-ctx.Done(); cancelled <- ctx.Err(); return ctx.Err() }),
+		"B": one("B"), "C": one("C"), "D": one("D"),
+	}
+	require.Len(t, retentionJobs(keepers), 4)
+	pool := dbtest.New(t)
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &quick{retention{keepers: keepers}})
+	config := queue.Config(slog.New(slog.DiscardHandler))
+	config.Workers, config.Queues = workers, map[string]river.QueueConfig{retentionQueue: {MaxWorkers: 1}}
+	client, err := river.NewClient(riverpgxv5.New(pool), config)
+	require.NoError(t, err)
+	for _, area := range []string{"A", "B", "an area of another version", "C", "D"} {
+		_, err := client.Insert(t.Context(), RetentionArgs{Area: area}, nil)
+		require.NoError(t, err)
+	}
+	require.NoError(t, client.Start(t.Context()))
+	t.Cleanup(func() { stop(t, client) })
+	require.ErrorIs(t, <-cancelled, context.DeadlineExceeded)
+	for _, want := range []string{"B", "C", "D"} {
+		require.Equal(t, want, <-ended)
+	}
+}
+
+// quick has a shorter time limit.
+type quick struct{ retention }
+
+func (*quick) Timeout(*river.Job[RetentionArgs]) time.Duration { return 50 * time.Millisecond }
+
+func stop(t *testing.T, client *river.Client[pgx.Tx]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, client.StopAndCancel(ctx))
+}
+
+// TestRetentionEndsBeforeItsJobCountsAsLost keeps two runs from deleting at the same time.
+func TestRetentionEndsBeforeItsJobCountsAsLost(t *testing.T) {
+	t.Parallel()
+	require.Less(t, (&retention{}).Timeout(nil), lostAfter)
+}
