@@ -1,7 +1,7 @@
 -- name: IsKnownNetwork :one
 -- @sqlc-vet-disable tenant
 -- E-mail addresses are unique over all tenants.
-SELECT EXISTS (SELECT 1 FROM known_networks WHERE pair_hash = @pair_hash AND seen_at >= @since) AS known;
+SELECT EXISTS (SELECT 1 FROM known_networks WHERE pair_hash = ANY (@pair_hashes::bytea[]) AND seen_at >= @since) AS known;
 
 -- name: PutKnownNetwork :exec
 -- @sqlc-vet-disable tenant

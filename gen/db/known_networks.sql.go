@@ -31,18 +31,18 @@ func (q *Queries) DeleteKnownNetworksBefore(ctx context.Context, arg DeleteKnown
 }
 
 const IsKnownNetwork = `-- name: IsKnownNetwork :one
-SELECT EXISTS (SELECT 1 FROM known_networks WHERE pair_hash = $1 AND seen_at >= $2) AS known
+SELECT EXISTS (SELECT 1 FROM known_networks WHERE pair_hash = ANY ($1::bytea[]) AND seen_at >= $2) AS known
 `
 
 type IsKnownNetworkParams struct {
-	PairHash []byte
-	Since    time.Time
+	PairHashes [][]byte
+	Since      time.Time
 }
 
 // @sqlc-vet-disable tenant
 // E-mail addresses are unique over all tenants.
 func (q *Queries) IsKnownNetwork(ctx context.Context, arg IsKnownNetworkParams) (bool, error) {
-	row := q.db.QueryRow(ctx, IsKnownNetwork, arg.PairHash, arg.Since)
+	row := q.db.QueryRow(ctx, IsKnownNetwork, arg.PairHashes, arg.Since)
 	var known bool
 	err := row.Scan(&known)
 	return known, err

@@ -19,7 +19,7 @@ const (
 // this network within 90 days. network is any text that names it.
 func (s *Service) KnowsNetwork(ctx context.Context, email, network string) (bool, error) {
 	known, err := db.New(s.pool).IsKnownNetwork(ctx, db.IsKnownNetworkParams{
-		PairHash: s.hashNetwork(email, network), Since: s.now().Add(-keepNetworks),
+		PairHashes: s.hashNetwork(email, network), Since: s.now().Add(-keepNetworks),
 	})
 	if err != nil {
 		return false, fmt.Errorf("look up known network: %w", err)
@@ -31,7 +31,7 @@ func (s *Service) KnowsNetwork(ctx context.Context, email, network string) (bool
 func (s *Service) RememberNetwork(ctx context.Context, email, network string) error {
 	now := s.now()
 	err := db.New(s.pool).PutKnownNetwork(ctx, db.PutKnownNetworkParams{
-		PairHash: s.hashNetwork(email, network), Now: now, Stale: now.Add(-networkGrain),
+		PairHash: s.hashNetwork(email, network)[0], Now: now, Stale: now.Add(-networkGrain),
 	})
 	if err != nil {
 		return fmt.Errorf("put known network: %w", err)
@@ -39,6 +39,11 @@ func (s *Service) RememberNetwork(ctx context.Context, email, network string) er
 	return nil
 }
 
-func (s *Service) hashNetwork(email, network string) []byte {
-	return keyed(s.codeKey, "network/"+CanonicalEmail(email)+"\n"+network)
+// hashNetwork hashes the pair with each of the code keys.
+func (s *Service) hashNetwork(email, network string) [][]byte {
+	hashes := make([][]byte, len(s.codeKeys))
+	for i, key := range s.codeKeys {
+		hashes[i] = keyed(key, "network/"+CanonicalEmail(email)+"\n"+network)
+	}
+	return hashes
 }
