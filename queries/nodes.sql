@@ -1,7 +1,7 @@
 -- name: TouchNode :exec
 -- @sqlc-vet-disable tenant
 -- Nodes serve all tenants.
-INSERT INTO nodes (id, seen_at) VALUES (@id, @now) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at;
+INSERT INTO nodes (id, seen_at, url) VALUES (@id, @now, sqlc.narg('url')) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, url = excluded.url;
 
 -- name: Notify :exec
 -- @sqlc-vet-disable tenant

@@ -6,6 +6,13 @@ VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reco
 SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = @id;
 
+-- name: GetStreamPlace :one
+-- @sqlc-vet-disable tenant
+-- A playback token names the stream alone. The node that the stream was published on, and
+-- where it can be reached while it lives.
+SELECT s.node, s.publisher_id, s.status, coalesce(n.url, '')::text AS url
+FROM streams s LEFT JOIN nodes n ON n.id = s.node AND n.seen_at >= @alive_since WHERE s.id = @id;
+
 -- name: ListStreams :many
 SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s

@@ -33,6 +33,7 @@ type config struct {
 	HTTPAddr  string `env:"HTTP_ADDR" envDefault:":8080"`
 	PublicURL string `env:"PUBLIC_URL"`
 	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:6060"`
+	NodeURL   string `env:"NODE_URL"`
 
 	RTMPAddr     string `env:"RTMP_ADDR" envDefault:":1935"`
 	IngestURL    string `env:"INGEST_URL"`
@@ -112,6 +113,7 @@ func (c *config) check() error {
 		address("ADMIN_ADDR", c.AdminAddr),
 		address("RTMP_ADDR", c.RTMPAddr),
 		optionalLink("PUBLIC_URL", c.PublicURL, "http", "https"),
+		optional(nodeAddress)("NODE_URL", c.NodeURL),
 		optionalLink("INGEST_URL", c.IngestURL, "rtmp", "rtmps"),
 		optionalLink("DATABASE_URL", c.DatabaseURL, "postgres", "postgresql"),
 		optionalLink("REDIS_URL", c.RedisURL, "redis", "rediss", "unix"),
@@ -140,6 +142,7 @@ func (c *config) check() error {
 		c.PublicURL = c.derivePublicURL()
 	}
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	c.NodeURL = strings.TrimRight(c.NodeURL, "/")
 	if c.IngestURL == "" {
 		c.IngestURL = c.deriveIngestURL()
 	}

@@ -203,6 +203,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"CALL_RING_TIMEOUT", "45", `CALL_RING_TIMEOUT: "45" is not a time between 1s and 10m; write a duration such as 45s`},
 		{"RTMPS_ADDR", "x", `RTMPS_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},
 		{"RTMPS_ADDR", ":1936", "RTMPS_ADDR needs RTMPS_CERT_FILE and RTMPS_KEY_FILE (paths of PEM files)"},
+		{"NODE_URL", "10.0.0.5:8080", `NODE_URL: "10.0.0.5:8080" is not the address of a server; write http://10.0.0.5:8080 or the like, without a path`},
+		{"NODE_URL", "http://h/path", `NODE_URL: "http://h/path" is not the address of a server; write http://10.0.0.5:8080 or the like, without a path`},
 		{"HTTPS_ADDR", "x", `HTTPS_ADDR: "x" is not an address; write host:port, or :port for all interfaces`},
 		{"HTTPS_ADDR", ":443", "HTTPS_ADDR needs HTTPS_CERT_FILE and HTTPS_KEY_FILE (paths of PEM files)"},
 		{"HTTPS_CERT_FILE", "c.pem", "HTTPS_CERT_FILE and HTTPS_KEY_FILE must be set together"},

@@ -185,7 +185,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.openProcessor()
 	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
 	s.areas, err = areas.Open(ctx, areas.Config{
-		Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
+		Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node, NodeURL: s.config.NodeURL,
 		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, SFUURL: s.config.sfuURL(), Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
@@ -217,6 +217,7 @@ func (s *server) openMedia(ctx context.Context) {
 	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now,
+		Edge: onair.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
 	})
 	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter})
 	s.onStop("media", func(context.Context) error {
@@ -241,6 +242,7 @@ func (s *server) openRTMP() error {
 		return err
 	}
 	s.metrics.watch(s.pool, s.hub, s.playlist, s.rtmp)
+	s.metrics.watchEdge(s.playlist)
 	if s.cluster != nil {
 		s.metrics.watchCluster(s.cluster)
 	}
@@ -261,11 +263,12 @@ func (s *server) recoverNode(ctx context.Context) error {
 		return err
 	}
 	listener := &postgres.Listener{
-		Pool: s.pool, Channel: stream.StopsChannel, Connected: s.reports.Missed, Heard: s.reports.Stopped, Log: s.log,
+		Pool: s.pool, Channel: stream.StopsChannel, Connected: s.reports.Missed, Heard: s.streamChanged, Log: s.log,
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	work.Go(func() { s.reports.Watch(watching) })
+	work.Go(func() { s.reports.Share(watching) })
 	work.Go(func() { listener.Run(watching) })
 	s.onStop("heartbeat", func(context.Context) error {
 		stop()

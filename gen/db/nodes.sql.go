@@ -190,17 +190,18 @@ func (q *Queries) NotifyRooms(ctx context.Context, arg NotifyRoomsParams) error 
 }
 
 const TouchNode = `-- name: TouchNode :exec
-INSERT INTO nodes (id, seen_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+INSERT INTO nodes (id, seen_at, url) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, url = excluded.url
 `
 
 type TouchNodeParams struct {
 	ID  string
 	Now time.Time
+	URL *string
 }
 
 // @sqlc-vet-disable tenant
 // Nodes serve all tenants.
 func (q *Queries) TouchNode(ctx context.Context, arg TouchNodeParams) error {
-	_, err := q.db.Exec(ctx, TouchNode, arg.ID, arg.Now)
+	_, err := q.db.Exec(ctx, TouchNode, arg.ID, arg.Now, arg.URL)
 	return err
 }

@@ -201,6 +201,38 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 	return i, err
 }
 
+const GetStreamPlace = `-- name: GetStreamPlace :one
+SELECT s.node, s.publisher_id, s.status, coalesce(n.url, '')::text AS url
+FROM streams s LEFT JOIN nodes n ON n.id = s.node AND n.seen_at >= $1 WHERE s.id = $2
+`
+
+type GetStreamPlaceParams struct {
+	AliveSince time.Time
+	ID         string
+}
+
+type GetStreamPlaceRow struct {
+	Node        string
+	PublisherID *string
+	Status      string
+	URL         string
+}
+
+// @sqlc-vet-disable tenant
+// A playback token names the stream alone. The node that the stream was published on, and
+// where it can be reached while it lives.
+func (q *Queries) GetStreamPlace(ctx context.Context, arg GetStreamPlaceParams) (GetStreamPlaceRow, error) {
+	row := q.db.QueryRow(ctx, GetStreamPlace, arg.AliveSince, arg.ID)
+	var i GetStreamPlaceRow
+	err := row.Scan(
+		&i.Node,
+		&i.PublisherID,
+		&i.Status,
+		&i.URL,
+	)
+	return i, err
+}
+
 const HasStream = `-- name: HasStream :one
 SELECT EXISTS (SELECT 1 FROM streams WHERE tenant_id = $1 AND id = $2)
 `

@@ -70,6 +70,8 @@ type Options struct {
 	Node string
 	// Box holds other master keys than MasterKey.
 	Box *secret.Box
+	// NodeURL is where other nodes reach this one; none by default.
+	NodeURL string
 	// SFUURL is where the node's SFU is; the package's SFUURL by default.
 	SFUURL string
 	// IngestSecret lets SRS servers in; empty for loopback callers only.
@@ -238,7 +240,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	})
 	s.openRealtime(o, now)
 	s.Areas, err = areas.Open(t.Context(), areas.Config{
-		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node,
+		Pool: s.Pool, Box: s.Box, Log: o.Log, Now: now, Node: s.Node, NodeURL: o.NodeURL,
 		PublicURL: publicURL, IngestURL: "rtmp://ingest.example.test/live", SFUURL: o.SFUURL, Engine: onair.Engine{Hub: s.Hub},
 		MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"}, Mailbox: !o.Production,
 		Schedule: o.Schedule, AllowPrivate: !o.Production, CheckEvent: eventCheck(t),

@@ -54,6 +54,9 @@ type Config struct {
 	Now func() time.Time
 	// Node names this process in the rows of the connections that it holds.
 	Node string
+	// NodeURL is where other nodes reach this one, without a slash at the end; "" when
+	// it is alone.
+	NodeURL string
 	// PublicURL and IngestURL are this server as clients and encoders see it,
 	// without a slash at the end.
 	PublicURL, IngestURL string
@@ -195,7 +198,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.Playback = playtoken.New(a.Keys)
 	a.Streams = stream.New(stream.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL,
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
 	a.Webhooks = webhook.New(webhook.Config{

@@ -48,7 +48,7 @@ func (b *beats) steady(now time.Time) bool {
 // given up while nothing was heard of the node.
 func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended []string, err error) {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	if err := q.TouchNode(ctx, db.TouchNodeParams{ID: s.config.Node, Now: now}); err != nil {
+	if err := q.TouchNode(ctx, db.TouchNodeParams{ID: s.config.Node, Now: now, URL: s.nodeURL()}); err != nil {
 		return nil, fmt.Errorf("touch node: %w", err)
 	}
 	s.beats.note(now)
@@ -85,6 +85,9 @@ func (s *Service) EndStranded(ctx context.Context) error {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	if err := q.DeleteStreamMediaBefore(ctx, now.Add(-keepMedia)); err != nil {
+		return fmt.Errorf("delete old figures of streams: %w", err)
 	}
 	if err := q.DeleteNodesBefore(ctx, now.Add(-keepNodes)); err != nil {
 		return fmt.Errorf("delete old nodes: %w", err)

@@ -32,6 +32,8 @@ type Config struct {
 	Engine Engine
 	// Node names this process in the rows of the connections that it holds.
 	Node string
+	// NodeURL is where other nodes reach this one; "" when it is alone.
+	NodeURL string
 	// Playback signs playback URLs.
 	Playback *playtoken.Tokens
 	// PublicURL and IngestURL are this server as viewers and encoders see it,

@@ -49,9 +49,17 @@ func (s *Service) ListStreams(ctx context.Context, c account.Caller, cursor *str
 	if err != nil {
 		return nil, fmt.Errorf("list streams: %w", err)
 	}
+	list := make([]db.Stream, len(rows))
+	for i, r := range rows {
+		list[i] = r.Stream
+	}
+	media, err := s.media(ctx, c.TenantID, list...)
+	if err != nil {
+		return nil, err
+	}
 	views := make([]View, len(rows))
 	for i, r := range rows {
-		views[i] = s.view(r.Stream, int(r.Plays))
+		views[i] = s.view(r.Stream, int(r.Plays), media[r.Stream.ID])
 	}
 	return views, nil
 }
@@ -65,7 +73,11 @@ func (s *Service) GetStream(ctx context.Context, c account.Caller, streamID stri
 	if err != nil {
 		return View{}, fmt.Errorf("get stream: %w", err)
 	}
-	return s.view(row.Stream, int(row.Plays)), nil
+	media, err := s.media(ctx, c.TenantID, row.Stream)
+	if err != nil {
+		return View{}, err
+	}
+	return s.view(row.Stream, int(row.Plays), media[streamID]), nil
 }
 
 // CreateStream makes a stream with a fresh key.
@@ -91,7 +103,7 @@ func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) 
 	if err != nil {
 		return View{}, err
 	}
-	v := s.view(row, 0)
+	v := s.view(row, 0, Media{})
 	v.Key = key
 	return v, nil
 }
@@ -124,8 +136,7 @@ func (s *Service) RotateStreamKey(ctx context.Context, c account.Caller, streamI
 }
 
 // view joins a row with what the media plane sees.
-func (s *Service) view(row db.Stream, plays int) View {
-	media, _ := s.config.Engine.Media(row.ID)
+func (s *Service) view(row db.Stream, plays int, media Media) View {
 	return View{
 		Stream:    row,
 		Key:       keyPrefix + "…" + row.KeyLast4,

@@ -31,6 +31,8 @@ type visit struct {
 	streamID string
 	expired  bool
 	session  session
+	// node is set for a request of another node, which has checked the viewer's tokens.
+	node bool
 }
 
 // session is one viewer's, from the first index.m3u8 to the end of the broadcast.
@@ -70,16 +72,17 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal
 
 // follows tells whether the viewer may have a broadcast's playlists: the playback token
 // is still good, or it was when the viewer's session began in this broadcast.
-func (v *visit) follows(m *muxer) bool { return !v.expired || v.session.in(m) }
+func (v *visit) follows(m *muxer) bool { return !v.expired || v.session.in(m.stream.Began) }
 
-// in tells whether a session began in a run's broadcast.
-func (x session) in(m *muxer) bool {
-	return x.token != "" && !x.began.Before(m.stream.Began.Truncate(time.Second))
+// in tells whether a session began in the broadcast that began at a time.
+func (x session) in(broadcast time.Time) bool {
+	return x.token != "" && !x.began.Before(broadcast.Truncate(time.Second))
 }
 
-// begin gives the visit a session in a run's broadcast unless it has one.
-func (s *Server) begin(v *visit, m *muxer) {
-	if v.session.in(m) {
+// begin gives the visit a session in a broadcast unless it has one. The viewers of another
+// node's requests are not known here.
+func (s *Server) begin(v *visit, broadcast time.Time) {
+	if v.node || v.session.in(broadcast) {
 		return
 	}
 	var id [8]byte

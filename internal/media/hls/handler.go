@@ -48,7 +48,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	// the run.
 	m := s.byRun(v.streamID, v.at.run)
 	if m == nil {
-		return notFound()
+		return s.elsewhereOr(v, notFound())
 	}
 	return s.serveMedia(s.output(w, r, m), m, v.at)
 }
@@ -80,6 +80,12 @@ func (s *Server) serveMedia(out *output, m *muxer, at location) *refusal {
 // first part, and begins the viewer's session unless the request brings one.
 func (s *Server) serveIndex(v *visit) *refusal {
 	m := s.newest(v.streamID)
+	if m == nil || m.stream.Reason() != nil {
+		if served, p := s.elsewhere(v); served {
+			return p
+		}
+		m = s.newest(v.streamID)
+	}
 	if m == nil {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream is not live")
 	}
@@ -93,7 +99,7 @@ func (s *Server) serveIndex(v *visit) *refusal {
 	if st.multivariant == nil {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
-	s.begin(v, m)
+	s.begin(v, m.stream.Began)
 	body := make([]byte, 0, len(st.multivariant)+256)
 	body = append(body, st.multivariant...)
 	body = append(body, m.playlistPath(v.session)...)
@@ -120,6 +126,9 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 	m := s.byRun(v.streamID, v.at.run)
 	switch {
 	case m == nil:
+		if served, p := s.elsewhere(v); served {
+			return p
+		}
 		return s.serveSuccessor(v)
 	case !v.follows(m):
 		return expired()

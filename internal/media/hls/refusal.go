@@ -3,6 +3,7 @@ package hls
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 )
 
 // refusal is an answer that is not media, in the shape that all the API's
@@ -15,7 +16,8 @@ type refusal struct {
 	Message   string `json:"message"`
 	RequestID string `json:"requestId"`
 
-	passing bool // another answer may come at any moment
+	retryAfter int  // seconds; 0: the client's own patience
+	passing    bool // another answer may come at any moment
 }
 
 func refuse(status int, code, message string) *refusal {
@@ -56,6 +58,9 @@ func (p *refusal) write(w http.ResponseWriter) {
 	h.Set("Cache-Control", "max-age=1")
 	if p.passing {
 		h.Set("Cache-Control", "no-store")
+	}
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // a viewer that has gone doesn't matter

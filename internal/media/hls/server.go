@@ -46,6 +46,8 @@ type Config struct {
 	SuccessorWait time.Duration
 	// WriteTimeout is how long one response may take to be written; 30 s.
 	WriteTimeout time.Duration
+	// Edge serves streams that other nodes have; nil for a node that is alone.
+	Edge *EdgeConfig
 	// Now is the clock; time.Now.
 	Now func() time.Time
 	// Log; slog.Default().
@@ -106,6 +108,7 @@ type Server struct {
 	// awaiting counts requests that wait for a stream to come back.
 	awaiting atomic.Int64
 	started  time.Time
+	edge     *edge // nil without Config.Edge
 
 	mu     sync.RWMutex
 	muxers map[string][]*muxer // by stream, the newest last
@@ -120,6 +123,10 @@ func New(config Config) *Server {
 	s.budget.total = int64(s.config.TotalBytes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work.Go(s.housekeeping)
+	if c := s.config.Edge; c != nil {
+		s.edge = newEdge(s, *c)
+		s.work.Go(s.edge.run)
+	}
 	return s
 }
 
@@ -189,7 +196,13 @@ func (s *Server) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	s.stop()
+	if s.edge != nil {
+		s.edge.cache.close()
+	}
 	s.work.Wait()
+	if s.edge != nil {
+		s.edge.cache.client.CloseIdleConnections()
+	}
 }
 
 // Stats tells how much there is to do.

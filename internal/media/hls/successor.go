@@ -41,7 +41,7 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 		return expired()
 	}
 	if v.session.token != "" {
-		s.begin(v, m)
+		s.begin(v, m.stream.Began)
 	}
 	// Without the number of a segment: the player can't know this run's.
 	h := v.w.Header()

@@ -1,0 +1,369 @@
+package hls
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Place is where a stream is published, or was last.
+type Place struct {
+	// Node is the node's id, URL the address at which this node reaches it; empty when it
+	// has none or is gone.
+	Node, URL string
+	// Here is set for this node.
+	Here bool
+	// Held is set while the stream has a publisher, or waits for one to come back.
+	Held bool
+}
+
+// EdgeConfig is what a server needs to serve streams that other nodes have.
+type EdgeConfig struct {
+	// Node is this node's id.
+	Node string
+	// Keys authenticate requests between nodes, which all have them: the first signs, and
+	// each is accepted, so that the nodes can be given another one by one.
+	Keys [][]byte
+	// Locate finds a stream's place. The edge asks at most once a second for a stream.
+	Locate func(ctx context.Context, streamID string) (Place, error)
+	// CacheBytes bounds the media and playlists of other nodes in memory; 256 MiB.
+	CacheBytes int
+}
+
+// EdgeStats are figures of what is served for other nodes.
+type EdgeStats struct {
+	// Streams and Viewers are those of other nodes that are watched here.
+	Streams, Viewers int
+	// Waiting is the number of requests that wait for another node.
+	Waiting int
+	// CacheBytes is the memory that their playlists and media take.
+	CacheBytes int
+	// Upstream and Failed count requests to other nodes, and those without an answer.
+	Upstream, Failed uint64
+	// BytesOut counts the bytes that viewers were sent.
+	BytesOut uint64
+}
+
+const (
+	// placeTime is for how long a stream's place is believed.
+	placeTime = time.Second
+	// maxPlaces bounds the places that are remembered, those of made-up streams too.
+	maxPlaces = 10_000
+	// maxRemotes bounds the streams of other nodes that are watched here.
+	maxRemotes = 10_000
+	// attachTime is how long a publisher that was let in may take to reach the hub.
+	attachTime = 3 * time.Second
+)
+
+// edge serves streams that other nodes have. Requests for the same file or the same state
+// of a playlist share one request to the node.
+type edge struct {
+	server *Server
+	config EdgeConfig
+	cache  *pullCache
+	failed atomic.Uint64
+
+	bytesOut atomic.Uint64
+
+	mu      sync.Mutex
+	places  map[string]*placing
+	remotes map[string]*remote
+}
+
+// placing is a look-up of a stream's place, under way or done.
+type placing struct {
+	done  chan struct{}
+	place Place
+	err   error
+	until time.Time // zero while it is under way
+}
+
+// remote is a stream of another node that is watched here.
+type remote struct {
+	viewers audience
+	count   atomic.Int64 // viewers
+	waiting atomic.Int64 // requests that wait for the node
+	sent    atomic.Int64 // bytes that the node has not been told of
+	used    time.Time    // guarded by edge.mu
+}
+
+func newEdge(s *Server, c EdgeConfig) *edge {
+	if c.CacheBytes <= 0 {
+		c.CacheBytes = 256 << 20
+	}
+	e := &edge{server: s, config: c, places: map[string]*placing{}, remotes: map[string]*remote{}}
+	e.cache = newPullCache(s.ctx, &s.work, s.config.Now, c)
+	return e
+}
+
+// elsewhere serves what this node doesn't have from the one that has it. served is false
+// when this node is to answer by itself.
+func (s *Server) elsewhere(v *visit) (served bool, p *refusal) {
+	e := s.edge
+	if e == nil || v.node {
+		return false, nil
+	}
+	for range 2 {
+		place, err := e.locate(v.r.Context(), v.streamID)
+		if err != nil {
+			return true, unreachable()
+		}
+		if place.Here || place.Node == "" || place.URL == "" && !place.Held {
+			return false, nil
+		}
+		if place.URL == "" {
+			return true, unreachable()
+		}
+		p = e.serve(v, place)
+		if p == nil || p.Code != codeMoved {
+			return true, p
+		}
+		e.forget(v.streamID)
+	}
+	return true, unreachable()
+}
+
+// elsewhereOr is elsewhere, or the refusal when this node is to answer.
+func (s *Server) elsewhereOr(v *visit, p *refusal) *refusal {
+	if served, theirs := s.elsewhere(v); served {
+		return theirs
+	}
+	return p
+}
+
+// unreachable is the answer while the node that has the stream can't be asked.
+func unreachable() *refusal {
+	p := refuse(http.StatusServiceUnavailable, "node_unreachable", "the server that has the stream can't be reached at the moment; try again")
+	p.retryAfter = 1
+	return p
+}
+
+// locate looks a stream's place up, at most once a second.
+func (e *edge) locate(ctx context.Context, streamID string) (Place, error) {
+	now := e.server.config.Now()
+	e.mu.Lock()
+	l := e.places[streamID]
+	fresh := l != nil && (l.until.IsZero() || now.Before(l.until))
+	if !fresh {
+		if len(e.places) >= maxPlaces {
+			clear(e.places) // those who wait hold their own
+		}
+		l = &placing{done: make(chan struct{})}
+		e.places[streamID] = l
+	}
+	e.mu.Unlock()
+	if !fresh {
+		// Whoever asks must not end the look-up for the others.
+		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), attachTime)
+		place, err := e.config.Locate(looking, streamID)
+		cancel()
+		e.mu.Lock()
+		l.place, l.err, l.until = place, err, e.server.config.Now().Add(placeTime)
+		if err != nil && e.places[streamID] == l {
+			delete(e.places, streamID)
+		}
+		e.mu.Unlock()
+		close(l.done)
+	}
+	select {
+	case <-l.done:
+		return l.place, l.err
+	case <-ctx.Done():
+		return Place{}, ctx.Err()
+	}
+}
+
+// forget has a stream's place looked up anew: it was announced that it changes.
+func (e *edge) forget(streamID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.places, streamID)
+}
+
+// Moved hears that a stream was stopped or taken over by another node.
+func (s *Server) Moved(streamID string) {
+	if s.edge != nil {
+		s.edge.forget(streamID)
+	}
+}
+
+// remote finds or makes a stream's entry; nil when there are too many.
+func (e *edge) remote(streamID string) *remote {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.remotes[streamID]
+	if r == nil {
+		if len(e.remotes) >= maxRemotes {
+			return nil
+		}
+		r = &remote{}
+		r.viewers = audience{
+			limit: e.server.config.MaxViewers, seen: map[uint64]*viewer{}, report: func(delta int) { r.count.Add(int64(delta)) },
+			watched: func(time.Duration) {}, // the stream's node adds the time up
+		}
+		e.remotes[streamID] = r
+	}
+	r.used = e.server.config.Now()
+	return r
+}
+
+// serve answers a request with what a node says.
+func (e *edge) serve(v *visit, place Place) *refusal {
+	r := e.remote(v.streamID)
+	if r == nil {
+		return overloaded()
+	}
+	request, p := upstreamPath(v)
+	if p != nil {
+		return p
+	}
+	if v.at.kind == mediaFile && v.session.token != "" {
+		r.viewers.enter(v.session.viewer, e.server.config.Now())
+		defer func() { r.viewers.leave(v.session.viewer, e.server.config.Now()) }()
+	}
+	defer r.waiting.Add(-1)
+	if r.waiting.Add(1) > 2*int64(e.server.config.MaxBlocked) { // a player has a playlist and a part
+		e.server.overloaded.Add(1)
+		return overloaded()
+	}
+	got, err := e.cache.get(v.r.Context(), place, request)
+	switch {
+	case errors.Is(err, errTooMany):
+		return overloaded()
+	case err != nil && v.r.Context().Err() != nil:
+		return refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
+	case err != nil:
+		e.failed.Add(1)
+		e.forget(v.streamID)
+		return unreachable()
+	}
+	return e.write(v, r, got)
+}
+
+// count adds bytes that viewers of a stream were sent.
+func (e *edge) count(r *remote, n int) {
+	e.bytesOut.Add(uint64(n))
+	r.sent.Add(int64(n))
+}
+
+func overloaded() *refusal {
+	return refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream")
+}
+
+// upstreamPath is what the node is asked: the same for all who ask for the same.
+func upstreamPath(v *visit) (string, *refusal) {
+	path := NodePrefix + v.streamID + "/index.m3u8"
+	if v.at.kind == indexFile {
+		return path, nil
+	}
+	path = NodePrefix + v.streamID + "/" + v.at.run + "/" + sourceRendition + "/"
+	number := strconv.FormatUint(v.at.number, 10)
+	switch v.at.kind {
+	case initFile:
+		return path + "init" + number + ".mp4", nil
+	case segmentFile:
+		return path + "seg" + number + ".mp4", nil
+	case partFile:
+		return path + "part" + number + ".mp4", nil
+	}
+	q, ok := parseReload(v.query)
+	if !ok {
+		return "", badReload()
+	}
+	path += "live.m3u8"
+	if q.blocking {
+		path += "?_HLS_msn=" + strconv.FormatUint(q.msn, 10)
+		if q.part >= 0 {
+			path += "&_HLS_part=" + strconv.Itoa(q.part)
+		}
+	}
+	if q.skip {
+		path += map[bool]string{true: "&", false: "?"}[q.blocking] + "_HLS_skip=YES"
+	}
+	return path, nil
+}
+
+// write passes an answer on. index.m3u8 gets the viewer's session.
+func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
+	if v.at.playlist() && v.expired && !v.session.in(got.began) {
+		return expired()
+	}
+	if got.status == http.StatusFound {
+		return e.redirect(v, got)
+	}
+	if got.status != http.StatusOK {
+		if got.refusal == nil {
+			return unreachable()
+		}
+		copied := *got.refusal // its writer changes it
+		copied.passing = got.caching == "no-store"
+		return &copied
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", got.contentType)
+	h.Set("Cache-Control", got.caching)
+	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(e.server.config.WriteTimeout)) // as in output.begin
+	if !v.at.playlist() {
+		h.Set("ETag", got.etag)
+		ranged := &rangedWriter{ResponseWriter: v.w}
+		http.ServeContent(ranged, v.r, "", time.Time{}, bytes.NewReader(got.text.plain))
+		e.count(r, ranged.n)
+		return nil
+	}
+	t := got.text
+	if v.at.kind == indexFile {
+		e.server.begin(v, got.began)
+		plain := append(bytes.TrimSuffix(bytes.Clone(t.plain), []byte("\n")), "?viewer="...)
+		t = &text{plain: append(append(plain, v.session.token...), '\n')}
+	}
+	h.Set("Vary", "Accept-Encoding")
+	body := t.plain
+	if acceptsGzip(v.r) {
+		h.Set("Content-Encoding", "gzip")
+		body = t.gzip(&e.server.zip)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if v.r.Method != http.MethodHead {
+		n, _ := v.w.Write(body) // a viewer that has gone doesn't matter
+		e.count(r, n)
+	}
+	return nil
+}
+
+// redirect leads from a run that is not known any more to the stream's newest one.
+func (e *edge) redirect(v *visit, got *pulled) *refusal {
+	location := got.location
+	if v.session.token != "" {
+		e.server.begin(v, got.began)
+		location += "?viewer=" + v.session.token
+	}
+	h := v.w.Header()
+	h.Set("Location", location)
+	h.Set("Cache-Control", "no-store")
+	v.w.WriteHeader(http.StatusFound)
+	return nil
+}
+
+// EdgeStats tells what is served for other nodes.
+func (s *Server) EdgeStats() EdgeStats {
+	e := s.edge
+	if e == nil {
+		return EdgeStats{}
+	}
+	st := EdgeStats{Failed: e.failed.Load(), BytesOut: e.bytesOut.Load(), Upstream: e.cache.requests.Load(), CacheBytes: e.cache.bytes()}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.remotes {
+		st.Waiting += int(r.waiting.Load())
+		if n := int(r.count.Load()); n > 0 {
+			st.Streams++
+			st.Viewers += n
+		}
+	}
+	return st
+}

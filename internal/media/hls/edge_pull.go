@@ -1,0 +1,231 @@
+package hls
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// pullTime bounds one request to another node: three target durations of 10 s, and
+	// the time to send a segment.
+	pullTime = time.Minute
+	// maxPulls bounds the requests to other nodes that are under way.
+	maxPulls = 4096
+	// maxPulled bounds an answer in bytes, as a stream's memory is bounded.
+	maxPulled = 64 << 20
+	// mediaTime is for how long media of other nodes is kept, playlistTime playlists and
+	// refusals: as long as a CDN is told to keep what isn't asked for by its number.
+	mediaTime    = time.Minute
+	playlistTime = time.Second
+	// entryBytes is what an answer takes besides its body.
+	entryBytes = 1 << 10
+)
+
+// errTooMany refuses a request to another node.
+var errTooMany = errors.New("too many requests to other nodes")
+
+// pulled is another node's answer, under way until done is closed.
+type pulled struct {
+	done chan struct{}
+	err  error
+
+	status                     int
+	contentType, caching, etag string
+	location                   string   // of a redirect
+	text                       *text    // the body
+	refusal                    *refusal // of a status that isn't 200
+	began                      time.Time
+
+	key   string
+	until time.Time // when another answer is asked for; zero while it is under way
+	entry *list.Element
+}
+
+// pullCache asks other nodes, once for all who want the same, and keeps their answers
+// for a while, within a bound.
+type pullCache struct {
+	ctx      context.Context //nolint:containedctx // ends the requests, which outlive who asked first
+	work     *sync.WaitGroup
+	now      func() time.Time
+	config   EdgeConfig
+	client   *http.Client
+	requests atomic.Uint64
+
+	mu      sync.Mutex
+	items   map[string]*pulled
+	recent  list.List // of complete ones, the last used first
+	size    int
+	pending int
+	closed  bool
+}
+
+func newPullCache(ctx context.Context, work *sync.WaitGroup, now func() time.Time, c EdgeConfig) *pullCache {
+	return &pullCache{ctx: ctx, work: work, now: now, config: c, client: newNodeClient(), items: map[string]*pulled{}}
+}
+
+// newNodeClient speaks HTTP/2 alone: hundreds of blocked requests share a connection, and
+// pings find a machine that is gone within seconds.
+func newNodeClient() *http.Client {
+	var protocols http.Protocols
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Client{
+		Transport: &http.Transport{
+			Protocols: &protocols, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext, TLSHandshakeTimeout: 2 * time.Second,
+			IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 32 << 10,
+			HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * time.Second, PingTimeout: 2 * time.Second, WriteByteTimeout: 5 * time.Second},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// get asks a node, or shares what it was asked already.
+func (c *pullCache) get(ctx context.Context, place Place, path string) (*pulled, error) {
+	key := place.Node + path
+	c.mu.Lock()
+	p := c.items[key]
+	switch {
+	case p != nil && p.until.IsZero():
+	case p != nil && c.now().Before(p.until):
+		c.recent.MoveToFront(p.entry)
+	case c.closed || c.pending >= maxPulls:
+		c.mu.Unlock()
+		return nil, errTooMany
+	default:
+		if p != nil {
+			c.remove(p)
+		}
+		p = &pulled{done: make(chan struct{}), key: key, text: &text{}}
+		c.items[key] = p
+		c.pending++
+		c.work.Go(func() { c.pull(p, place, path) })
+	}
+	c.mu.Unlock()
+	select {
+	case <-p.done:
+		return p, p.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// pull asks the node and keeps the answer.
+func (c *pullCache) pull(p *pulled, place Place, path string) {
+	ctx, cancel := context.WithTimeout(c.ctx, pullTime)
+	defer cancel()
+	c.requests.Add(1)
+	p.err = c.ask(ctx, p, place, path)
+	c.mu.Lock()
+	c.pending--
+	keep := mediaTime
+	if p.status != http.StatusOK || strings.Contains(p.contentType, "mpegurl") {
+		keep = playlistTime
+	}
+	if p.err != nil || p.status != http.StatusOK && p.caching == "no-store" {
+		delete(c.items, p.key)
+	} else {
+		p.until = c.now().Add(keep)
+		p.entry = c.recent.PushFront(p)
+		c.size += entryBytes + len(p.text.plain)
+		for c.size > c.config.CacheBytes && c.recent.Len() > 0 {
+			c.remove(kept(c.recent.Back()))
+		}
+	}
+	c.mu.Unlock()
+	close(p.done)
+}
+
+// kept is an entry of the list of complete answers.
+func kept(e *list.Element) *pulled {
+	p, _ := e.Value.(*pulled) // nothing else is in it
+	return p
+}
+
+// remove forgets a complete answer; the caller holds mu.
+func (c *pullCache) remove(p *pulled) {
+	c.recent.Remove(p.entry)
+	c.size -= entryBytes + len(p.text.plain)
+	if c.items[p.key] == p {
+		delete(c.items, p.key)
+	}
+}
+
+// ask is one request.
+func (c *pullCache) ask(ctx context.Context, p *pulled, place Place, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place.URL+path, nil) //nolint:gosec // the operator has set it as NODE_URL
+	if err != nil {
+		return err
+	}
+	signNode(req, c.config.Keys[0], place.Node, path, nil, time.Now())
+	resp, err := c.client.Do(req) //nolint:gosec // as above
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPulled+1))
+	if err != nil {
+		return err
+	}
+	if len(body) > maxPulled {
+		return fmt.Errorf("the answer of node %s has more than %d bytes", place.Node, maxPulled)
+	}
+	h := resp.Header
+	p.status, p.contentType, p.caching, p.etag = resp.StatusCode, h.Get("Content-Type"), h.Get("Cache-Control"), h.Get("ETag")
+	if seconds, err := strconv.ParseInt(h.Get(headerBegan), 10, 64); err == nil {
+		p.began = time.Unix(seconds, 0)
+	}
+	switch p.status {
+	case http.StatusOK:
+		p.text.plain = body
+		return nil
+	case http.StatusFound:
+		p.location = h.Get("Location")
+		return nil
+	}
+	p.refusal = &refusal{}
+	if err := json.Unmarshal(body, p.refusal); err != nil || p.refusal.Status != p.status {
+		return fmt.Errorf("node %s answers %d", place.Node, p.status)
+	}
+	if p.refusal.Code == codeNotANode {
+		return fmt.Errorf("node %s refuses: %s", place.Node, p.refusal.Message)
+	}
+	return nil
+}
+
+func (c *pullCache) bytes() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
+// sweep forgets what is too old to be used.
+func (c *pullCache) sweep() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	for e := c.recent.Back(); e != nil; {
+		p, before := kept(e), e.Prev()
+		if !now.Before(p.until) {
+			c.remove(p)
+		}
+		e = before
+	}
+}
+
+// close refuses further requests. Those under way end with ctx.
+func (c *pullCache) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+}

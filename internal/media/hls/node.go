@@ -1,0 +1,158 @@
+package hls
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"showfloor/internal/media/hub"
+)
+
+// NodePrefix is where nodes ask each other; what follows is the path behind Prefix, with
+// the stream's id instead of a token.
+const NodePrefix = "/internal/live/"
+
+const (
+	// headerNode authenticates a request between nodes, and headerBegan says when the
+	// stream's broadcast began, in Unix time.
+	headerNode  = "X-Showfloor-Node"
+	headerBegan = "X-Showfloor-Began"
+	// nodeSkew is how far the clocks of two nodes may differ.
+	nodeSkew = time.Minute
+	// codeMoved refuses what another node has meanwhile, codeNotANode whoever can't sign.
+	codeMoved    = "stream_moved"
+	codeNotANode = "not_a_node"
+	// viewersFile is what reports of viewers are posted to.
+	viewersFile = "/viewers"
+	// maxReport bounds a report of viewers in bytes, 8 for each.
+	maxReport = 8 * 100_000
+	// attachPoll is how often a stream is looked for that was published a moment ago.
+	attachPoll = 20 * time.Millisecond
+)
+
+// nodeCode is the code of a request to one node: nobody else can use it, and not for
+// anything else.
+func nodeCode(key []byte, node, method, path, at string, body []byte) string {
+	sum := sha256.Sum256(body)
+	m := hmac.New(sha256.New, key)
+	fmt.Fprintf(m, "%s\n%s\n%s\n%s\n%x", node, method, path, at, sum)
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+// signNode authenticates a request to a node.
+func signNode(r *http.Request, key []byte, node, path string, body []byte, now time.Time) {
+	at := strconv.FormatInt(now.Unix(), 10)
+	r.Header.Set(headerNode, at+"."+nodeCode(key, node, r.Method, path, at, body))
+}
+
+// fromNode tells whether another node has sent the request.
+func (e *edge) fromNode(r *http.Request, body []byte, now time.Time) bool {
+	at, code, _ := strings.Cut(r.Header.Get(headerNode), ".")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > nodeSkew {
+		return false
+	}
+	for _, key := range e.config.Keys {
+		if hmac.Equal([]byte(code), []byte(nodeCode(key, e.config.Node, r.Method, r.URL.RequestURI(), at, body))) {
+			return true
+		}
+	}
+	return false
+}
+
+// NodeHandler answers other nodes, below NodePrefix. It serves what this node has and
+// never asks another one, so that no request goes in circles.
+func (s *Server) NodeHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := s.serveNode(w, r); p != nil {
+			p.write(w)
+		}
+	})
+}
+
+func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
+	if err != nil || s.edge == nil || !s.edge.fromNode(r, body, time.Now()) {
+		return refuse(http.StatusForbidden, codeNotANode, "only nodes of the same installation may ask; their clocks must agree within a minute")
+	}
+	path := strings.TrimPrefix(r.URL.Path, NodePrefix)
+	if streamID, ok := strings.CutSuffix(path, viewersFile); ok && r.Method == http.MethodPost {
+		return s.takeReport(w, r, streamID, body)
+	}
+	at, ok := parseLocation(Prefix + path)
+	if !ok || r.Method != http.MethodGet {
+		return notFound()
+	}
+	v := &visit{w: w, r: r, at: at, query: r.URL.Query(), streamID: at.token, node: true}
+	m := s.byRun(v.streamID, at.run)
+	if at.kind == indexFile || at.kind == mediaFile && m == nil {
+		m = s.attached(r.Context(), v.streamID)
+	}
+	if m != nil {
+		w.Header().Set(headerBegan, strconv.FormatInt(m.stream.Began.Unix(), 10))
+	}
+	if m != nil && m.run != at.run && m.left() {
+		return refuse(http.StatusMisdirectedRequest, codeMoved, "the stream is on another node")
+	}
+	switch at.kind {
+	case indexFile:
+		return s.serveIndex(v)
+	case mediaFile:
+		return s.servePlaylist(v)
+	}
+	if m == nil {
+		return notFound()
+	}
+	return s.serveMedia(s.output(w, r, m), m, at)
+}
+
+// left tells whether another node has taken the stream over.
+func (m *muxer) left() bool { return errors.Is(m.stream.Reason(), hub.ErrMoved) }
+
+// attached is a stream's newest muxer. A publisher that was just let in is in the
+// database before it is in the hub, so it waits a while for one.
+func (s *Server) attached(ctx context.Context, streamID string) *muxer {
+	ctx, cancel := context.WithTimeout(ctx, attachTime)
+	defer cancel()
+	tick := time.NewTicker(attachPoll)
+	defer tick.Stop()
+	for {
+		if m := s.newest(streamID); m != nil {
+			return m
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// takeReport counts viewers that another node serves, and the bytes that it has sent them.
+// Whoever watches by way of two nodes is one viewer.
+func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *refusal {
+	m := s.newest(streamID)
+	if m == nil {
+		return notFound()
+	}
+	if sent, err := strconv.Atoi(r.URL.Query().Get("sent")); err == nil && sent > 0 {
+		m.stream.AddBytesOut(sent)
+	}
+	now := s.config.Now()
+	for ; len(body) >= 8; body = body[8:] {
+		id := binary.BigEndian.Uint64(body)
+		m.viewers.enter(id, now)
+		m.viewers.leave(id, now)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

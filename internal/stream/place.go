@@ -1,0 +1,110 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+)
+
+const (
+	// ShareEvery is how often a node tells the others what it sees of its streams.
+	ShareEvery = 2 * time.Second
+	// mediaFresh is for how long what a node told is believed.
+	mediaFresh = 10 * time.Second
+	// keepMedia is for how long it is kept.
+	keepMedia = time.Hour
+	// nodeSilent is after how long without a heartbeat a node is not asked any more.
+	nodeSilent = 30 * time.Second
+)
+
+// Place is where a stream is published, or was last.
+type Place struct {
+	// Node is "" when it is on none of ours.
+	Node string
+	// URL is where the node can be reached; "" when it is silent or has no address.
+	URL string
+	// Held is set while the stream has a publisher or waits for one.
+	Held bool
+}
+
+// Locate tells where a stream is. An unknown one is nowhere.
+func (s *Service) Locate(ctx context.Context, streamID string) (Place, error) {
+	row, err := db.New(s.config.Pool).GetStreamPlace(ctx, db.GetStreamPlaceParams{ID: streamID, AliveSince: s.config.Now().Add(-nodeSilent)})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Place{}, nil
+	}
+	if err != nil {
+		return Place{}, fmt.Errorf("get stream place: %w", err)
+	}
+	return Place{Node: row.Node, URL: row.URL, Held: row.PublisherID != nil || row.Status == Live || row.Status == Reconnecting}, nil
+}
+
+// nodeURL is null for a node that the others can't reach.
+func (s *Service) nodeURL() *string {
+	if s.config.NodeURL == "" {
+		return nil
+	}
+	return &s.config.NodeURL
+}
+
+// ShareMedia tells the other nodes what arrives on this one's streams, and how many
+// watch them. A node without an address is alone, and tells nothing.
+func (s *Service) ShareMedia(ctx context.Context, streamIDs []string) error {
+	if s.config.NodeURL == "" {
+		return nil
+	}
+	p := db.ShareStreamMediaParams{Node: s.config.Node, Now: s.config.Now()}
+	for _, id := range streamIDs {
+		m, ok := s.config.Engine.Media(id)
+		if !ok {
+			continue
+		}
+		p.StreamIds, p.Viewers = append(p.StreamIds, id), append(p.Viewers, int32(m.Viewers))
+		p.VideoKbps, p.AudioKbps, p.Fps = append(p.VideoKbps, int32(m.VideoKbps)), append(p.AudioKbps, int32(m.AudioKbps)), append(p.Fps, m.FPS)
+		p.Widths, p.Heights = append(p.Widths, int32(m.Width)), append(p.Heights, int32(m.Height))
+		p.VideoCodecs, p.AudioCodecs = append(p.VideoCodecs, m.VideoCodec), append(p.AudioCodecs, m.AudioCodec)
+	}
+	if len(p.StreamIds) == 0 {
+		return nil
+	}
+	if err := db.New(s.config.Pool).ShareStreamMedia(ctx, p); err != nil {
+		return fmt.Errorf("share what streams carry: %w", err)
+	}
+	return nil
+}
+
+// media is what this node sees of the tenant's streams, or the node that has them told.
+func (s *Service) media(ctx context.Context, tenantID string, rows ...db.Stream) (map[string]Media, error) {
+	list := map[string]Media{}
+	var elsewhere []string
+	for _, row := range rows {
+		m, here := s.config.Engine.Media(row.ID)
+		switch {
+		case here:
+			list[row.ID] = m
+		case row.Node != "" && row.Node != s.config.Node && (onAir(row) || row.PublisherID != nil):
+			elsewhere = append(elsewhere, row.ID)
+		}
+	}
+	if len(elsewhere) == 0 {
+		return list, nil
+	}
+	told, err := db.New(s.config.Pool).ListStreamMedia(ctx, db.ListStreamMediaParams{
+		TenantID: tenantID, Ids: elsewhere, Since: s.config.Now().Add(-mediaFresh),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list what streams carry: %w", err)
+	}
+	for _, m := range told {
+		list[m.StreamID] = Media{
+			VideoKbps: int(m.VideoKbps), AudioKbps: int(m.AudioKbps), FPS: m.Fps, Width: int(m.Width), Height: int(m.Height),
+			VideoCodec: m.VideoCodec, AudioCodec: m.AudioCodec, Viewers: int(m.Viewers),
+		}
+	}
+	return list, nil
+}
