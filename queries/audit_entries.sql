@@ -33,3 +33,14 @@ WHERE (sqlc.narg('tenant_id')::text IS NULL OR tenant_id = sqlc.narg('tenant_id'
   AND (sqlc.narg('from_at')::timestamptz IS NULL OR at >= sqlc.narg('from_at'))
   AND (sqlc.narg('to_at')::timestamptz IS NULL OR at < sqlc.narg('to_at'))
 ORDER BY at DESC, id DESC LIMIT @max_rows OFFSET @skip::bigint;
+
+-- name: AllowAuditRetention :exec
+-- @sqlc-vet-disable tenant
+-- Lets this transaction delete entries.
+SELECT set_config('showfloor.audit_retention', 'on', true);
+
+-- name: DeleteAuditEntriesBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+DELETE FROM audit_entries WHERE id = ANY (ARRAY(
+    SELECT e.id FROM audit_entries e WHERE e.id < @before_id AND e.at < @before ORDER BY e.id LIMIT @max_rows));

@@ -54,3 +54,9 @@ VALUES (@id, @tenant_id, @room_id, @product_id, @pinned_by, @now);
 -- Those of a span of time, in their order.
 SELECT * FROM product_pins
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND pinned_at >= @since AND pinned_at < @until ORDER BY pinned_at, id;
+
+-- name: DeleteMessagesBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+DELETE FROM channel_messages WHERE id = ANY (ARRAY(
+    SELECT m.id FROM channel_messages m WHERE m.id < @before_id AND m.created_at < @before ORDER BY m.id LIMIT @max_rows));

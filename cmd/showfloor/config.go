@@ -62,6 +62,7 @@ type config struct {
 	UsageRetentionDays string `env:"USAGE_RETENTION_DAYS" envDefault:"92"`
 
 	DiskSettings
+	RetentionSettings
 	ProcessorSettings
 	LimitSettings
 	RoomSettings
@@ -129,6 +130,7 @@ func (c *config) check() error {
 		c.readRooms(),
 		c.readConns(),
 		c.readDisk(),
+		c.readRetention(),
 		checkOrigins(c.origins()),
 		c.checkAdmin(),
 		readKey("MASTER_KEY", c.MasterKey, &c.key),

@@ -50,8 +50,9 @@ func TestDefaults(t *testing.T) {
 				Capture: ratelimit.Rate{Events: 50, Per: time.Second, Burst: 200}, Guesses: ratelimit.Rate{Events: 1, Per: time.Second, Burst: 20},
 			},
 		},
-		RoomSettings: RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
-		ConnSettings: ConnSettings{RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
+		RoomSettings:      RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
+		ConnSettings:      ConnSettings{RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
+		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0"},
 		DiskSettings: DiskSettings{
 			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
 		},

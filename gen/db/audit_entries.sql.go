@@ -11,6 +11,17 @@ import (
 	"time"
 )
 
+const AllowAuditRetention = `-- name: AllowAuditRetention :exec
+SELECT set_config('showfloor.audit_retention', 'on', true)
+`
+
+// @sqlc-vet-disable tenant
+// Lets this transaction delete entries.
+func (q *Queries) AllowAuditRetention(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, AllowAuditRetention)
+	return err
+}
+
 const CountPlatformAudit = `-- name: CountPlatformAudit :one
 SELECT count(*) FROM audit_entries
 WHERE ($1::text IS NULL OR tenant_id = $1)
@@ -92,6 +103,27 @@ func (q *Queries) CreateAuditEntry(ctx context.Context, arg CreateAuditEntryPara
 		arg.After,
 	)
 	return err
+}
+
+const DeleteAuditEntriesBefore = `-- name: DeleteAuditEntriesBefore :execrows
+DELETE FROM audit_entries WHERE id = ANY (ARRAY(
+    SELECT e.id FROM audit_entries e WHERE e.id < $1 AND e.at < $2 ORDER BY e.id LIMIT $3))
+`
+
+type DeleteAuditEntriesBeforeParams struct {
+	BeforeID string
+	Before   time.Time
+	MaxRows  int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+func (q *Queries) DeleteAuditEntriesBefore(ctx context.Context, arg DeleteAuditEntriesBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteAuditEntriesBefore, arg.BeforeID, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const ListAuditEntries = `-- name: ListAuditEntries :many

@@ -84,6 +84,27 @@ func (q *Queries) CreatePin(ctx context.Context, arg CreatePinParams) error {
 	return err
 }
 
+const DeleteMessagesBefore = `-- name: DeleteMessagesBefore :execrows
+DELETE FROM channel_messages WHERE id = ANY (ARRAY(
+    SELECT m.id FROM channel_messages m WHERE m.id < $1 AND m.created_at < $2 ORDER BY m.id LIMIT $3))
+`
+
+type DeleteMessagesBeforeParams struct {
+	BeforeID string
+	Before   time.Time
+	MaxRows  int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+func (q *Queries) DeleteMessagesBefore(ctx context.Context, arg DeleteMessagesBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteMessagesBefore, arg.BeforeID, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const EditMessage = `-- name: EditMessage :one
 UPDATE channel_messages SET body = $1::text, mentions = $2, edited_at = $3::timestamptz
 WHERE tenant_id = $4 AND channel_id = $5 AND id = $6 RETURNING id, channel_id, tenant_id, author_id, author_name, body, parent_id, mentions, attachments, created_at, edited_at, redacted_at, redacted_by

@@ -17,6 +17,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/analytics"
 	"showfloor/internal/auction"
+	"showfloor/internal/audit"
 	"showfloor/internal/billing"
 	"showfloor/internal/call"
 	"showfloor/internal/catalog"
@@ -83,6 +84,9 @@ type Config struct {
 	// CaptureBytes is what captured requests of all tenants may take up;
 	// tester.DefaultTotalBytes when it is 0.
 	CaptureBytes int64
+	// KeepAudit and KeepMessages are how long audit entries and messages are kept; 0 is
+	// for ever.
+	KeepAudit, KeepMessages time.Duration
 	// RefuseCaptures says why requests to capture URLs can't be stored at the moment;
 	// nil for never.
 	RefuseCaptures func() error
@@ -129,6 +133,9 @@ type Areas struct {
 	Quotas *quota.Service
 	// Usage is what tenants used: streams, rooms and jobs write it, billing reads it.
 	Usage *usage.Service
+
+	// Audit deletes old entries of the audit log.
+	Audit *audit.Retention
 
 	Accounts  *account.Service
 	Streams   *stream.Service
@@ -190,6 +197,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.Idempotency = idempotency.New(idempotency.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now})
 
+	a.Audit = audit.NewRetention(c.Pool, c.KeepAudit, c.Now)
 	a.Quotas = quota.New(c.Pool, c.Now)
 	a.Usage = usage.New(usage.Config{Pool: c.Pool, Keep: c.UsageKeep, Now: c.Now})
 	a.Accounts = account.New(account.Config{
@@ -225,7 +233,10 @@ func (a *Areas) openRooms(c Config) {
 		Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
 		Steady: a.Streams.Steady, Now: c.Now,
 	})
-	a.Chat = chat.New(chat.Config{Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Realtime: c.Realtime, Now: c.Now})
+	a.Chat = chat.New(chat.Config{
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Realtime: c.Realtime,
+		KeepMessages: c.KeepMessages, Now: c.Now,
+	})
 	a.Calls = call.New(call.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Sessions: a.Sessions, RingTimeout: c.RingTimeout, Now: c.Now,
 	})

@@ -37,6 +37,8 @@ type Config struct {
 	Rooms *session.Service
 	// Realtime shows messages and pins to all who are in the channel's room.
 	Realtime realtime.Publisher
+	// KeepMessages is how long messages are kept; 0 is for ever.
+	KeepMessages time.Duration
 	// Now dates the audit log and pins, time.Now by default. It never decides
 	// about a message.
 	Now func() time.Time

@@ -7,6 +7,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -87,6 +88,17 @@ func After(p Prefix, last string) string {
 		next[i] = alphabet[0]
 	}
 	return string(next)
+}
+
+// Earliest returns the id before all that are made at the time or later, by the clock
+// of the process that makes them.
+func Earliest(p Prefix, at time.Time) string {
+	var u uuid.UUID
+	ms := uint64(max(at.UnixMilli(), 0))
+	for i := range 6 {
+		u[i] = byte(ms >> (40 - 8*i))
+	}
+	return string(p) + "_" + encode(u)
 }
 
 // Matches tells whether text has the form of an id of this kind.

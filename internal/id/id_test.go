@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -86,5 +87,17 @@ func TestMatches(t *testing.T) {
 		good[:len(good)-1] + "l", good[:len(good)-1] + "\x00", "str_" + strings.Repeat("é", 13),
 	} {
 		require.False(t, Stream.Matches(bad), "%q", bad)
+	}
+}
+
+func TestEarliestIsBeforeLaterIDs(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	made := New(Message)
+	if early, late := Earliest(Message, now.Add(-time.Millisecond)), Earliest(Message, now.Add(time.Minute)); early > made || late < made {
+		t.Errorf("%s isn't between %s and %s", made, early, late)
+	}
+	if !Message.Matches(Earliest(Message, time.Time{})) || Earliest(Message, time.Time{}) > Earliest(Message, now) {
+		t.Error("the zero time")
 	}
 }

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// RetentionSettings say how long rows are kept, part of config; exported since the
+// library that reads config sees no other part.
+type RetentionSettings struct {
+	RetentionAuditDays    string `env:"RETENTION_AUDIT_DAYS" envDefault:"0"`
+	RetentionMessagesDays string `env:"RETENTION_MESSAGES_DAYS" envDefault:"0"`
+
+	// keepAudit and keepMessages are the two, read; 0 is for ever.
+	keepAudit, keepMessages time.Duration
+}
+
+// maxDays is the longest retention, a hundred years.
+const maxDays = 36500
+
+// readRetention reads them.
+func (s *RetentionSettings) readRetention() error {
+	for _, setting := range []struct {
+		name, text string
+		keep       *time.Duration
+	}{
+		{"RETENTION_AUDIT_DAYS", s.RetentionAuditDays, &s.keepAudit},
+		{"RETENTION_MESSAGES_DAYS", s.RetentionMessagesDays, &s.keepMessages},
+	} {
+		days, err := strconv.ParseUint(setting.text, 10, 32)
+		if err != nil || days > maxDays {
+			return fmt.Errorf("%s: %q is not a number of days from 1 to %d, or 0 to keep for ever", setting.name, setting.text, maxDays)
+		}
+		*setting.keep = time.Duration(days) * 24 * time.Hour
+	}
+	return nil
+}
