@@ -15,7 +15,7 @@ func TestRefusals(t *testing.T) {
 	for path, want := range map[string]int{
 		"/live/forged/index.m3u8": 403, "/live/forged/" + s.run + "/source/seg9.mp4": 403,
 		"/live/old/index.m3u8": 200, "/live/other/" + s.run + "/source/live.m3u8": 404, "/live/other/index.m3u8": 404,
-		"/live/good/0000000000000000/source/live.m3u8": 404, "/live/good/" + s.run + "/other/live.m3u8": 404, s.base + "seg1000.mp4": 404, s.base + "seg0.mp4": 404, s.base + "init9.mp4": 404,
+		"/live/good/0000000000000000/source/seg9.mp4": 404, "/live/good/" + s.run + "/other/live.m3u8": 404, s.base + "seg1000.mp4": 404, s.base + "seg0.mp4": 404, s.base + "init9.mp4": 404,
 		s.base + "part5000.mp4": 404, s.base + "gap.mp4": 404, "/live/good/x": 404, "/elsewhere": 404,
 		list + "?_HLS_msn=x": 400, list + "?_HLS_part=1": 400, list + "?_HLS_msn=17": 400,
 		list + "?_HLS_msn=13&_HLS_part=40": 400, list + "?_HLS_skip=NO": 400,

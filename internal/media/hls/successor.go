@@ -28,7 +28,8 @@ func firstNumber(age time.Duration) uint64 {
 // one that is long over. It leads to the stream's newest run.
 func (s *Server) serveSuccessor(v *visit) *refusal {
 	m := s.newest(v.streamID)
-	if m == nil && v.session.token != "" {
+	// Sessions of after the start saw a stream here that is over.
+	if m == nil && v.session.token != "" && v.session.began.Before(s.started.Truncate(time.Second)) {
 		var p *refusal
 		if m, p = s.awaitStream(v.r.Context(), v.streamID); p != nil {
 			return p

@@ -41,6 +41,11 @@ func beforeRestart(t *testing.T) string {
 	return s.media("a")
 }
 
+// afterRestart makes a server start in a later second than sessions of before began in.
+const afterRestart = 2 * time.Second
+
+func restarted() time.Time { return time.Now().Add(afterRestart) }
+
 // TestARunOfBeforeLeadsToTheNewestOne: after a restart of the server, players go on with
 // the address that they have, and see numbers that are greater than before.
 func TestARunOfBeforeLeadsToTheNewestOne(t *testing.T) {
@@ -74,6 +79,7 @@ func TestARunOfBeforeLeadsToTheNewestOne(t *testing.T) {
 func TestAStreamIsAwaitedAfterARestart(t *testing.T) {
 	old := beforeRestart(t)
 	var later atomic.Int64
+	later.Store(int64(afterRestart))
 	s := newStudio(t, Config{SuccessorWait: time.Hour, Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }})
 	result := make(chan answer)
 	go func() { result <- s.do("GET", old) }()
@@ -94,13 +100,13 @@ func TestAStreamIsAwaitedAfterARestart(t *testing.T) {
 // TestAStreamThatDoesNotComeBack: players are told to ask again.
 func TestAStreamThatDoesNotComeBack(t *testing.T) {
 	old := beforeRestart(t)
-	s := newStudio(t, Config{SuccessorWait: time.Millisecond})
+	s := newStudio(t, Config{SuccessorWait: time.Millisecond, Now: restarted})
 	a := s.do("GET", old)
 	require.Equal(t, http.StatusServiceUnavailable, a.status)
 	require.Contains(t, a.body, `"no_news"`)
 	require.Equal(t, "no-store", a.header.Get("Cache-Control"))
 
-	full := newStudio(t, Config{MaxBlocked: 1, SuccessorWait: time.Hour})
+	full := newStudio(t, Config{MaxBlocked: 1, SuccessorWait: time.Hour, Now: restarted})
 	result := make(chan answer)
 	go func() { result <- full.do("GET", old) }()
 	eventually(t, "a waiting player", func() bool { return full.hls.Stats().Blocked == 1 })
