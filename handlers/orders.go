@@ -20,7 +20,7 @@ func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequest
 			return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
 		}),
 		StreamID: r.Body.StreamID, CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
-		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
+		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL, Metadata: orEmptyMap(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
@@ -57,6 +57,15 @@ func (s *Server) GetOrder(ctx context.Context, r api.GetOrderRequestObject) (api
 	return api.GetOrder200JSONResponse(toOrder(v)), nil
 }
 
+// UpdateOrder changes an order's metadata.
+func (s *Server) UpdateOrder(ctx context.Context, r api.UpdateOrderRequestObject) (api.UpdateOrderResponseObject, error) {
+	v, err := s.areas.Orders.UpdateOrder(ctx, callerFrom(ctx), r.ID, orEmptyMap(r.Body.Metadata))
+	if err != nil {
+		return nil, err
+	}
+	return api.UpdateOrder200JSONResponse(toOrder(v)), nil
+}
+
 // FulfilOrder notes that an order was handed over.
 func (s *Server) FulfilOrder(ctx context.Context, r api.FulfilOrderRequestObject) (api.FulfilOrderResponseObject, error) {
 	v, err := s.areas.Orders.FulfilOrder(ctx, callerFrom(ctx), r.ID)
@@ -87,7 +96,7 @@ func toOrder(v order.View) api.Order {
 		SubtotalCents: v.SubtotalCents, DiscountCents: v.DiscountCents, TotalCents: v.TotalCents, RefundedCents: v.RefundedCents,
 		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status), PaymentMismatch: orNull(toMismatch(v.Order)), DiscountCode: orNull(v.DiscountCode),
 		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem), Refunds: each(v.Refunds, toRefund), Disputes: each(v.Disputes, toDispute),
-		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt),
+		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt), Metadata: toMetadata(v.Metadata),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 	if v.Status == order.Pending {

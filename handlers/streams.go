@@ -35,7 +35,7 @@ func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObject) (api.CreateStreamResponseObject, error) {
 	v, err := s.areas.Streams.CreateStream(ctx, callerFrom(ctx), stream.Input{
 		Name: r.Body.Name, Mode: string(*r.Body.Mode), ProjectID: r.Body.ProjectID,
-		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled,
+		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled, Metadata: orEmptyMap(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
@@ -50,6 +50,15 @@ func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (a
 		return nil, err
 	}
 	return api.GetStream200JSONResponse(toStream(v)), nil
+}
+
+// UpdateStream changes a stream's name and metadata.
+func (s *Server) UpdateStream(ctx context.Context, r api.UpdateStreamRequestObject) (api.UpdateStreamResponseObject, error) {
+	v, err := s.areas.Streams.UpdateStream(ctx, callerFrom(ctx), r.ID, stream.Change{Name: r.Body.Name, Metadata: orEmptyMap(r.Body.Metadata)})
+	if err != nil {
+		return nil, err
+	}
+	return api.UpdateStream200JSONResponse(toStream(v)), nil
 }
 
 // RotateStreamKey replaces the stream key and shows the new one, once.
@@ -84,7 +93,7 @@ func toStream(v stream.View) api.Stream {
 		StreamKey: v.Key, IngestURL: v.IngestURL, ProjectID: orNull(v.ProjectID),
 		ReconnectWindowSec: int(v.ReconnectWindowSec), RecordingEnabled: v.RecordingEnabled,
 		ViewerCount: v.Viewers, Health: toStreamHealth(v.Health),
-		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt),
+		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), Metadata: toMetadata(v.Metadata),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 }

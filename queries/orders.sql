@@ -8,9 +8,9 @@ FROM tenants t LEFT JOIN sellers se ON se.tenant_id = t.id WHERE t.id = @tenant_
 -- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
-        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
+        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, metadata, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
     VALUES (@id, @tenant_id, @stream_id, sqlc.narg('auction_id'), @customer_external_id, sqlc.narg('customer_email'), @subtotal_cents, @discount_cents, @total_cents,
-        @application_fee_cents, @currency, sqlc.narg('discount_id'), sqlc.narg('discount_code'), @success_url, @cancel_url,
+        @application_fee_cents, @currency, sqlc.narg('discount_id'), sqlc.narg('discount_code'), @success_url, @cancel_url, @metadata,
         sqlc.narg('processor_account_id'), @expires_at, @check_at::timestamptz, @now::timestamptz, @now::timestamptz, @now::timestamptz)
     RETURNING id, tenant_id
 )
@@ -108,6 +108,10 @@ UPDATE orders SET payment_asked = payment_asked + 1 WHERE tenant_id = @tenant_id
 -- The row is locked.
 UPDATE orders SET payment_answered = @question, updated_at = CASE WHEN @changed::boolean THEN @now::timestamptz ELSE updated_at END
 WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: SetOrderMetadata :exec
+-- The row is locked.
+UPDATE orders SET metadata = @metadata, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: FulfilOrder :exec
 UPDATE orders SET status = @status, fulfilled_at = @now::timestamptz, updated_at = @now::timestamptz WHERE tenant_id = @tenant_id AND id = @id;

@@ -1,6 +1,6 @@
 -- name: CreateStream :one
-INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, created_at, updated_at)
-VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reconnect_window_sec, @recording_enabled, @now, @now) RETURNING *;
+INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, metadata, created_at, updated_at)
+VALUES (@id, @tenant_id, @name, @mode, @key_hash, @key_last4, @project_id, @reconnect_window_sec, @recording_enabled, @metadata, @now, @now) RETURNING *;
 
 -- name: GetStream :one
 SELECT sqlc.embed(s), (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
@@ -88,3 +88,10 @@ WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: HasStream :one
 SELECT EXISTS (SELECT 1 FROM streams WHERE tenant_id = @tenant_id AND id = @id);
+
+-- name: LockStreamOfTenant :one
+SELECT * FROM streams WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
+
+-- name: UpdateStream :exec
+-- The row is locked.
+UPDATE streams SET name = @name, metadata = @metadata, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;

@@ -2135,6 +2135,24 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/commerce/orders/{id} (the `GetOrder` operationId).
 	GetOrder(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// UpdateOrderWithBody Change an order
+	//
+	// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+	UpdateOrderWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateOrder Change an order
+	//
+	// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+	UpdateOrder(ctx context.Context, id ID, body UpdateOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// FulfilOrder Note that an order was handed over
 	//
 	// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
@@ -2860,6 +2878,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/me/streams/{id} (the `GetStream` operationId).
 	GetStream(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateStreamWithBody Change a stream
+	//
+	// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+	UpdateStreamWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateStream Change a stream
+	//
+	// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+	UpdateStream(ctx context.Context, id ID, body UpdateStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SendStreamMessageWithBody Write in a stream's chat
 	//
@@ -7632,6 +7668,44 @@ func (c *Client) GetOrder(ctx context.Context, id ID, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
+// UpdateOrderWithBody Change an order
+//
+// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+func (c *Client) UpdateOrderWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateOrderRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateOrder Change an order
+//
+// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+func (c *Client) UpdateOrder(ctx context.Context, id ID, body UpdateOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateOrderRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // FulfilOrder Note that an order was handed over
 //
 // A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
@@ -8998,6 +9072,44 @@ func (c *Client) CreateStream(ctx context.Context, body CreateStreamJSONRequestB
 // Corresponds with GET /v1/me/streams/{id} (the `GetStream` operationId).
 func (c *Client) GetStream(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetStreamRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateStreamWithBody Change a stream
+//
+// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+func (c *Client) UpdateStreamWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateStreamRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateStream Change a stream
+//
+// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+func (c *Client) UpdateStream(ctx context.Context, id ID, body UpdateStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateStreamRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -17380,6 +17492,53 @@ func NewGetOrderRequest(server string, id ID) (*http.Request, error) {
 	return req, nil
 }
 
+// NewUpdateOrderRequest calls the generic UpdateOrder builder with application/json body
+func NewUpdateOrderRequest(server string, id ID, body UpdateOrderJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateOrderRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateOrderRequestWithBody constructs an http.Request for the UpdateOrder method, with any body, and a specified content type
+func NewUpdateOrderRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/commerce/orders/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewFulfilOrderRequest constructs an http.Request for the FulfilOrder method
 func NewFulfilOrderRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -19484,6 +19643,53 @@ func NewGetStreamRequest(server string, id ID) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewUpdateStreamRequest calls the generic UpdateStream builder with application/json body
+func NewUpdateStreamRequest(server string, id ID, body UpdateStreamJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateStreamRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateStreamRequestWithBody constructs an http.Request for the UpdateStream method, with any body, and a specified content type
+func NewUpdateStreamRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/streams/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -23960,6 +24166,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/commerce/orders/{id} (the `GetOrder` operationId).
 	GetOrderWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetOrderResponse, error)
 
+	// UpdateOrderWithBodyWithResponse Change an order
+	//
+	// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+	UpdateOrderWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateOrderResponse, error)
+
+	// UpdateOrderWithResponse Change an order
+	//
+	// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+	UpdateOrderWithResponse(ctx context.Context, id ID, body UpdateOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateOrderResponse, error)
+
 	// FulfilOrderWithResponse Note that an order was handed over
 	//
 	// A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
@@ -24735,6 +24959,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/me/streams/{id} (the `GetStream` operationId).
 	GetStreamWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*GetStreamResponse, error)
+
+	// UpdateStreamWithBodyWithResponse Change a stream
+	//
+	// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+	UpdateStreamWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateStreamResponse, error)
+
+	// UpdateStreamWithResponse Change a stream
+	//
+	// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+	UpdateStreamWithResponse(ctx context.Context, id ID, body UpdateStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateStreamResponse, error)
 
 	// SendStreamMessageWithBodyWithResponse Write in a stream's chat
 	//
@@ -32658,6 +32900,54 @@ func (r GetOrderResponse) ContentType() string {
 	return ""
 }
 
+type UpdateOrderResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Order
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateOrderResponse) GetJSON200() *Order {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateOrderResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateOrderResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateOrderResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateOrderResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateOrderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type FulfilOrderResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -34868,6 +35158,54 @@ func (r GetStreamResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetStreamResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateStreamResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Stream
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateStreamResponse) GetJSON200() *Stream {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateStreamResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateStreamResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateStreamResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateStreamResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateStreamResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -40814,6 +41152,36 @@ func (c *ClientWithResponses) GetOrderWithResponse(ctx context.Context, id ID, r
 	return ParseGetOrderResponse(rsp)
 }
 
+// UpdateOrderWithBodyWithResponse Change an order
+//
+// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+func (c *ClientWithResponses) UpdateOrderWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateOrderResponse, error) {
+	rsp, err := c.UpdateOrderWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateOrderResponse(rsp)
+}
+
+// UpdateOrderWithResponse Change an order
+//
+// An order in any status. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/commerce/orders/{id} (the `UpdateOrder` operationId).
+func (c *ClientWithResponses) UpdateOrderWithResponse(ctx context.Context, id ID, body UpdateOrderJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateOrderResponse, error) {
+	rsp, err := c.UpdateOrder(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateOrderResponse(rsp)
+}
+
 // FulfilOrderWithResponse Note that an order was handed over
 //
 // A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
@@ -41978,6 +42346,36 @@ func (c *ClientWithResponses) GetStreamWithResponse(ctx context.Context, id ID, 
 		return nil, err
 	}
 	return ParseGetStreamResponse(rsp)
+}
+
+// UpdateStreamWithBodyWithResponse Change a stream
+//
+// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+func (c *ClientWithResponses) UpdateStreamWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateStreamResponse, error) {
+	rsp, err := c.UpdateStreamWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateStreamResponse(rsp)
+}
+
+// UpdateStreamWithResponse Change a stream
+//
+// A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/streams/{id} (the `UpdateStream` operationId).
+func (c *ClientWithResponses) UpdateStreamWithResponse(ctx context.Context, id ID, body UpdateStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateStreamResponse, error) {
+	rsp, err := c.UpdateStream(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateStreamResponse(rsp)
 }
 
 // SendStreamMessageWithBodyWithResponse Write in a stream's chat
@@ -48125,6 +48523,39 @@ func ParseGetOrderResponse(rsp *http.Response) (*GetOrderResponse, error) {
 	return response, nil
 }
 
+// ParseUpdateOrderResponse parses an HTTP response from a UpdateOrderWithResponse call
+func ParseUpdateOrderResponse(rsp *http.Response) (*UpdateOrderResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateOrderResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Order
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseFulfilOrderResponse parses an HTTP response from a FulfilOrderWithResponse call
 func ParseFulfilOrderResponse(rsp *http.Response) (*FulfilOrderResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -49690,6 +50121,39 @@ func ParseGetStreamResponse(rsp *http.Response) (*GetStreamResponse, error) {
 	}
 
 	response := &GetStreamResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Stream
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateStreamResponse parses an HTTP response from a UpdateStreamWithResponse call
+func ParseUpdateStreamResponse(rsp *http.Response) (*UpdateStreamResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateStreamResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -292,6 +292,7 @@ type Order struct {
 	PaidCurrency        *string
 	PaymentAsked        int64
 	PaymentAnswered     int64
+	Metadata            json.RawMessage
 }
 
 type OrderItem struct {
@@ -527,21 +528,7 @@ type Stream struct {
 	RejectedReason     *string
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
-	Node               string
-}
-
-type StreamMedium struct {
-	StreamID   string
-	Node       string
-	SeenAt     time.Time
-	Viewers    int32
-	VideoKbps  int32
-	AudioKbps  int32
-	Fps        float64
-	Width      int32
-	Height     int32
-	VideoCodec string
-	AudioCodec string
+	Metadata           json.RawMessage
 }
 
 type TeamMember struct {

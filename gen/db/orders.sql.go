@@ -7,6 +7,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -123,10 +124,10 @@ func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) (int64, er
 const CreateOrder = `-- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
-        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
+        application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, metadata, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
     VALUES ($5, $6, $7, $8, $9, $10, $11, $12, $13,
-        $14, $15, $16, $17, $18, $19,
-        $20, $21, $22::timestamptz, $23::timestamptz, $23::timestamptz, $23::timestamptz)
+        $14, $15, $16, $17, $18, $19, $20,
+        $21, $22, $23::timestamptz, $24::timestamptz, $24::timestamptz, $24::timestamptz)
     RETURNING id, tenant_id
 )
 INSERT INTO order_items (order_id, tenant_id, position, product_id, name, price_cents, quantity)
@@ -155,6 +156,7 @@ type CreateOrderParams struct {
 	DiscountCode        *string
 	SuccessURL          string
 	CancelURL           string
+	Metadata            json.RawMessage
 	ProcessorAccountID  *string
 	ExpiresAt           time.Time
 	CheckAt             time.Time
@@ -182,6 +184,7 @@ func (q *Queries) CreateOrder(ctx context.Context, arg CreateOrderParams) error 
 		arg.DiscountCode,
 		arg.SuccessURL,
 		arg.CancelURL,
+		arg.Metadata,
 		arg.ProcessorAccountID,
 		arg.ExpiresAt,
 		arg.CheckAt,
@@ -287,7 +290,7 @@ func (q *Queries) GetCheckoutSeller(ctx context.Context, arg GetCheckoutSellerPa
 }
 
 const GetOrder = `-- name: GetOrder :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders WHERE tenant_id = $1 AND id = $2
 `
 
 type GetOrderParams struct {
@@ -334,12 +337,13 @@ func (q *Queries) GetOrder(ctx context.Context, arg GetOrderParams) (Order, erro
 		&i.PaidCurrency,
 		&i.PaymentAsked,
 		&i.PaymentAnswered,
+		&i.Metadata,
 	)
 	return i, err
 }
 
 const GetOrderForCheck = `-- name: GetOrderForCheck :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders WHERE id = $1
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -383,6 +387,7 @@ func (q *Queries) GetOrderForCheck(ctx context.Context, id string) (Order, error
 		&i.PaidCurrency,
 		&i.PaymentAsked,
 		&i.PaymentAnswered,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -425,7 +430,7 @@ func (q *Queries) ListOrderItems(ctx context.Context, arg ListOrderItemsParams) 
 }
 
 const ListOrders = `-- name: ListOrders :many
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR status = $2::text)
   AND ($3::text IS NULL OR stream_id = $3::text)
@@ -495,6 +500,7 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 			&i.PaidCurrency,
 			&i.PaymentAsked,
 			&i.PaymentAnswered,
+			&i.Metadata,
 		); err != nil {
 			return nil, err
 		}
@@ -507,7 +513,7 @@ func (q *Queries) ListOrders(ctx context.Context, arg ListOrdersParams) ([]Order
 }
 
 const LockOrder = `-- name: LockOrder :one
-SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents, refunded_cents, application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, processor_account_id, checkout_session_id, checkout_url, payment_intent_id, expires_at, check_at, checks, paid_at, fulfilled_at, created_at, updated_at, check_set_at, search_after, search_began_at, paid_cents, paid_currency, payment_asked, payment_answered, metadata FROM orders WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockOrderParams struct {
@@ -554,6 +560,7 @@ func (q *Queries) LockOrder(ctx context.Context, arg LockOrderParams) (Order, er
 		&i.PaidCurrency,
 		&i.PaymentAsked,
 		&i.PaymentAnswered,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -646,6 +653,28 @@ func (q *Queries) ReviewOrder(ctx context.Context, arg ReviewOrderParams) error 
 		arg.PaidCurrency,
 		arg.CustomerEmail,
 		arg.SessionID,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
+	return err
+}
+
+const SetOrderMetadata = `-- name: SetOrderMetadata :exec
+UPDATE orders SET metadata = $1, updated_at = $2 WHERE tenant_id = $3 AND id = $4
+`
+
+type SetOrderMetadataParams struct {
+	Metadata json.RawMessage
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// The row is locked.
+func (q *Queries) SetOrderMetadata(ctx context.Context, arg SetOrderMetadataParams) error {
+	_, err := q.db.Exec(ctx, SetOrderMetadata,
+		arg.Metadata,
 		arg.Now,
 		arg.TenantID,
 		arg.ID,

@@ -7,12 +7,13 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
 const CreateStream = `-- name: CreateStream :one
-INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node
+INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, metadata, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata
 `
 
 type CreateStreamParams struct {
@@ -25,6 +26,7 @@ type CreateStreamParams struct {
 	ProjectID          *string
 	ReconnectWindowSec int32
 	RecordingEnabled   bool
+	Metadata           json.RawMessage
 	Now                time.Time
 }
 
@@ -39,6 +41,7 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		arg.ProjectID,
 		arg.ReconnectWindowSec,
 		arg.RecordingEnabled,
+		arg.Metadata,
 		arg.Now,
 	)
 	var i Stream
@@ -61,13 +64,13 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Node,
+		&i.Metadata,
 	)
 	return i, err
 }
 
 const GetStream = `-- name: GetStream :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = $1 AND s.id = $2
 `
 
@@ -103,14 +106,14 @@ func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStream
 		&i.Stream.RejectedReason,
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
-		&i.Stream.Node,
+		&i.Stream.Metadata,
 		&i.Plays,
 	)
 	return i, err
 }
 
 const GetStreamByKey = `-- name: GetStreamByKey :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams WHERE key_hash = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -137,7 +140,7 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Node,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -169,7 +172,7 @@ func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRo
 }
 
 const GetStreamForPlayback = `-- name: GetStreamForPlayback :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams WHERE id = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -196,39 +199,7 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Node,
-	)
-	return i, err
-}
-
-const GetStreamPlace = `-- name: GetStreamPlace :one
-SELECT s.node, s.publisher_id, s.status, coalesce(n.url, '')::text AS url
-FROM streams s LEFT JOIN nodes n ON n.id = s.node AND n.seen_at >= $1 WHERE s.id = $2
-`
-
-type GetStreamPlaceParams struct {
-	AliveSince time.Time
-	ID         string
-}
-
-type GetStreamPlaceRow struct {
-	Node        string
-	PublisherID *string
-	Status      string
-	URL         string
-}
-
-// @sqlc-vet-disable tenant
-// A playback token names the stream alone. The node that the stream was published on, and
-// where it can be reached while it lives.
-func (q *Queries) GetStreamPlace(ctx context.Context, arg GetStreamPlaceParams) (GetStreamPlaceRow, error) {
-	row := q.db.QueryRow(ctx, GetStreamPlace, arg.AliveSince, arg.ID)
-	var i GetStreamPlaceRow
-	err := row.Scan(
-		&i.Node,
-		&i.PublisherID,
-		&i.Status,
-		&i.URL,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -250,7 +221,7 @@ func (q *Queries) HasStream(ctx context.Context, arg HasStreamParams) (bool, err
 }
 
 const ListStreams = `-- name: ListStreams :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.id < $2::text)
 ORDER BY s.id DESC LIMIT $3
@@ -295,7 +266,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 			&i.Stream.RejectedReason,
 			&i.Stream.CreatedAt,
 			&i.Stream.UpdatedAt,
-			&i.Stream.Node,
+			&i.Stream.Metadata,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -309,7 +280,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 }
 
 const LockStream = `-- name: LockStream :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -336,13 +307,13 @@ func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Node,
+		&i.Metadata,
 	)
 	return i, err
 }
 
 const LockStreamByKey = `-- name: LockStreamByKey :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = $1 FOR UPDATE OF s
 `
@@ -376,14 +347,14 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 		&i.Stream.RejectedReason,
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
-		&i.Stream.Node,
+		&i.Stream.Metadata,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfRoom = `-- name: LockStreamOfRoom :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.node, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.id = $1 FOR UPDATE OF s
 `
@@ -417,14 +388,50 @@ func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOf
 		&i.Stream.RejectedReason,
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
-		&i.Stream.Node,
+		&i.Stream.Metadata,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
+const LockStreamOfTenant = `-- name: LockStreamOfTenant :one
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+`
+
+type LockStreamOfTenantParams struct {
+	TenantID string
+	ID       string
+}
+
+func (q *Queries) LockStreamOfTenant(ctx context.Context, arg LockStreamOfTenantParams) (Stream, error) {
+	row := q.db.QueryRow(ctx, LockStreamOfTenant, arg.TenantID, arg.ID)
+	var i Stream
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.Name,
+		&i.Mode,
+		&i.Status,
+		&i.KeyHash,
+		&i.KeyLast4,
+		&i.ProjectID,
+		&i.ReconnectWindowSec,
+		&i.RecordingEnabled,
+		&i.PublisherID,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.ReconnectUntil,
+		&i.BlockedUntil,
+		&i.RejectedReason,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.Metadata,
+	)
+	return i, err
+}
+
 const LockTenantStreams = `-- name: LockTenantStreams :many
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node FROM streams
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE
 `
@@ -458,7 +465,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 			&i.RejectedReason,
 			&i.CreatedAt,
 			&i.UpdatedAt,
-			&i.Node,
+			&i.Metadata,
 		); err != nil {
 			return nil, err
 		}
@@ -472,7 +479,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 
 const RotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata
 `
 
 type RotateStreamKeyParams struct {
@@ -511,7 +518,7 @@ func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Node,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -563,7 +570,7 @@ func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedPa
 const SetStreamState = `-- name: SetStreamState :one
 UPDATE streams SET status = $1, publisher_id = $2, started_at = $3, ended_at = $4,
     reconnect_until = $5, blocked_until = $6, rejected_reason = $7, updated_at = $8
-WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, node
+WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata
 `
 
 type SetStreamStateParams struct {
@@ -613,7 +620,7 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 		&i.RejectedReason,
 		&i.CreatedAt,
 		&i.UpdatedAt,
-		&i.Node,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -637,5 +644,29 @@ SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s W
 // The room's ticket was checked, and names the stream alone.
 func (q *Queries) ShareTenantOfStream(ctx context.Context, id string) error {
 	_, err := q.db.Exec(ctx, ShareTenantOfStream, id)
+	return err
+}
+
+const UpdateStream = `-- name: UpdateStream :exec
+UPDATE streams SET name = $1, metadata = $2, updated_at = $3 WHERE tenant_id = $4 AND id = $5
+`
+
+type UpdateStreamParams struct {
+	Name     string
+	Metadata json.RawMessage
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+// The row is locked.
+func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) error {
+	_, err := q.db.Exec(ctx, UpdateStream,
+		arg.Name,
+		arg.Metadata,
+		arg.Now,
+		arg.TenantID,
+		arg.ID,
+	)
 	return err
 }

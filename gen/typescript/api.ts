@@ -3115,7 +3115,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change an order
+         * @description An order in any status. `metadata` is merged by key; an empty value deletes its key.
+         */
+        patch: operations["updateOrder"];
         trace?: never;
     };
     "/v1/me/commerce/orders/{id}/fulfil": {
@@ -4130,7 +4134,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a stream
+         * @description A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+         */
+        patch: operations["updateStream"];
         trace?: never;
     };
     "/v1/me/streams/{id}/chat": {
@@ -7445,6 +7453,7 @@ export interface components {
             discountCode?: string;
             /** @description 1 to 100 lines, all in one currency; lines of the same product are added up. */
             items: components["schemas"]["CartItem"][];
+            metadata?: components["schemas"]["Metadata"];
             /**
              * @description The stream in which it is bought.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -8857,6 +8866,17 @@ export interface components {
          * @enum {string}
          */
         MediaJobStatus: "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELED";
+        /**
+         * @description Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
+         *     of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
+         *     empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+         * @example {
+         *       "campaign": "spring"
+         *     }
+         */
+        Metadata: {
+            [key: string]: string;
+        };
         /** @description One meter's reading. */
         MeterUsage: {
             /**
@@ -9084,6 +9104,7 @@ export interface components {
             id: string;
             /** @description The lines of the cart. */
             items: components["schemas"]["OrderItem"][];
+            metadata: components["schemas"]["Metadata"];
             /** Format: date-time */
             paidAt: string | null;
             /** @description The payment, if it differs from the order's total or currency; null otherwise. Refunds are in `paidCurrency` then. */
@@ -9150,6 +9171,10 @@ export interface components {
         };
         /** @description Orders, newest first. */
         OrderList: components["schemas"]["Order"][];
+        /** @description What is to change; what is absent stays. */
+        OrderPatch: {
+            metadata?: components["schemas"]["Metadata"];
+        };
         /**
          * @description PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
          *     the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
@@ -9927,6 +9952,7 @@ export interface components {
              */
             customerExternalId: string;
             items: components["schemas"]["PurchasedItem"][];
+            metadata: components["schemas"]["Metadata"];
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
             orderId: string;
             /** @description The payment, if it differs from the order's total or currency; null otherwise. `totalCents` and `currency` are the payment's. */
@@ -9985,6 +10011,7 @@ export interface components {
              * @description Until when the seller can respond at the processor; null when there is nothing to respond to.
              */
             evidenceDueAt: string | null;
+            metadata: components["schemas"]["Metadata"];
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
             orderId: string;
             /** @example dp_1a2b3c */
@@ -10040,6 +10067,7 @@ export interface components {
              * @description Until when the seller can respond at the processor; null when there is nothing to respond to.
              */
             evidenceDueAt: string | null;
+            metadata: components["schemas"]["Metadata"];
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
             orderId: string;
             /** @example dp_1a2b3c */
@@ -10084,6 +10112,7 @@ export interface components {
              * @example user-4711
              */
             customerExternalId: string;
+            metadata: components["schemas"]["Metadata"];
             /**
              * @description Tell repetitions by it.
              * @example ord_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -10133,6 +10162,7 @@ export interface components {
              * @example insufficient_funds
              */
             failureReason: string;
+            metadata: components["schemas"]["Metadata"];
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
             orderId: string;
             /** @example pi_1a2b3c */
@@ -10200,6 +10230,7 @@ export interface components {
              * @example user-4711
              */
             customerExternalId: string;
+            metadata: components["schemas"]["Metadata"];
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
             orderId: string;
             /** @example pi_1a2b3c */
@@ -11971,6 +12002,7 @@ export interface components {
              * @example rtmp://localhost:1935/live
              */
             ingestUrl: string;
+            metadata: components["schemas"]["Metadata"];
             mode: components["schemas"]["StreamMode"];
             /** @example Launch */
             name: string;
@@ -12087,6 +12119,7 @@ export interface components {
             durationSec: number;
             /** Format: date-time */
             endedAt: string;
+            metadata: components["schemas"]["Metadata"];
             mode: components["schemas"]["StreamMode"];
             /** @example Launch */
             name: string;
@@ -12182,6 +12215,7 @@ export interface components {
         StreamHealthState: "OFFLINE" | "GOOD" | "STALLED" | "REJECTED";
         /** @description A stream to be made. */
         StreamInput: {
+            metadata?: components["schemas"]["Metadata"];
             mode?: components["schemas"]["StreamMode"];
             /**
              * @description For people; up to 200 characters.
@@ -12291,22 +12325,15 @@ export interface components {
          * @enum {string}
          */
         StreamMode: "LOW_LATENCY" | "STANDARD";
-        /** @description A setting of the encoder that costs viewers. */
-        StreamNotice: {
-            code: components["schemas"]["StreamNoticeCode"];
+        /** @description What is to change; what is absent stays. */
+        StreamPatch: {
+            metadata?: components["schemas"]["Metadata"];
             /**
-             * @description What it costs and how to change it, with the names of the settings in OBS and ffmpeg.
-             * @example browsers can't show B-frames by WebRTC, so the stream's room plays HLS instead, which is later: set B-frames to 0
+             * @description For people; up to 200 characters.
+             * @example Launch
              */
-            message: string;
+            name?: string;
         };
-        /**
-         * @description b_frames: pictures don't arrive in the order in which they are shown, which browsers can't play by WebRTC. video_codec: not
-         *     every browser decodes the video by WebRTC. In both cases the participants of the stream's room are told to play HLS.
-         *     key_frame_interval: more than 2 seconds lie between key frames. New codes may be added.
-         * @enum {string}
-         */
-        StreamNoticeCode: "b_frames" | "video_codec" | "key_frame_interval";
         /** @description The connection that a stream arrives on. */
         StreamPublisher: {
             /**
@@ -12343,6 +12370,7 @@ export interface components {
         StreamPublisherSource: "RTMP" | "WEBRTC" | "SRS";
         /** @description A broadcast has begun, and its playlist can be played. */
         StreamStartedData: {
+            metadata: components["schemas"]["Metadata"];
             mode: components["schemas"]["StreamMode"];
             /** @example Launch */
             name: string;
@@ -13865,6 +13893,7 @@ export type KeyFrameStats = components['schemas']['KeyFrameStats'];
 export type Login = components['schemas']['Login'];
 export type MaskedUrl = components['schemas']['MaskedUrl'];
 export type MediaJobStatus = components['schemas']['MediaJobStatus'];
+export type Metadata = components['schemas']['Metadata'];
 export type MeterUsage = components['schemas']['MeterUsage'];
 export type MuteAllInput = components['schemas']['MuteAllInput'];
 export type MuteAllResult = components['schemas']['MuteAllResult'];
@@ -13880,6 +13909,7 @@ export type OperationsUsageRow = components['schemas']['OperationsUsageRow'];
 export type Order = components['schemas']['Order'];
 export type OrderItem = components['schemas']['OrderItem'];
 export type OrderList = components['schemas']['OrderList'];
+export type OrderPatch = components['schemas']['OrderPatch'];
 export type OrderStatus = components['schemas']['OrderStatus'];
 export type Overview = components['schemas']['Overview'];
 export type Package = components['schemas']['Package'];
@@ -14081,8 +14111,7 @@ export type StreamKeyRevocationInput = components['schemas']['StreamKeyRevocatio
 export type StreamKeyStatus = components['schemas']['StreamKeyStatus'];
 export type StreamList = components['schemas']['StreamList'];
 export type StreamMode = components['schemas']['StreamMode'];
-export type StreamNotice = components['schemas']['StreamNotice'];
-export type StreamNoticeCode = components['schemas']['StreamNoticeCode'];
+export type StreamPatch = components['schemas']['StreamPatch'];
 export type StreamPublisher = components['schemas']['StreamPublisher'];
 export type StreamPublisherSource = components['schemas']['StreamPublisherSource'];
 export type StreamStartedData = components['schemas']['StreamStartedData'];
@@ -18276,6 +18305,34 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    updateOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrderPatch"];
+            };
+        };
+        responses: {
+            /** @description The order as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     fulfilOrder: {
         parameters: {
             query?: never;
@@ -19698,6 +19755,34 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The stream. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stream"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamPatch"];
+            };
+        };
+        responses: {
+            /** @description The stream as it is now. The stream key is masked. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -23,6 +23,7 @@ type Cart struct {
 	// DiscountCode is empty for none.
 	DiscountCode          string
 	SuccessURL, CancelURL string
+	Metadata              map[string]string
 }
 
 // Checkout is a payment page.

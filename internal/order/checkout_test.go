@@ -22,9 +22,10 @@ func TestACartIsSold(t *testing.T) {
 	mug, plate := r.product(t, 10), r.productIn(t, "USD", 333, -1)
 	codeID := r.code(t, "Launch20", 5, 1)
 
-	c := r.checkout(t, r.cart(mug, map[string]any{"discountCode": "LAUNCH20", "items": []map[string]any{
-		{"productId": mug, "quantity": 1}, {"productId": plate, "quantity": 3}, {"productId": mug, "quantity": 2},
-	}}))
+	c := r.checkout(t, r.cart(mug, map[string]any{
+		"metadata": map[string]any{"desk": "7", "empty": ""}, "discountCode": "LAUNCH20", "items": []map[string]any{
+			{"productId": mug, "quantity": 1}, {"productId": plate, "quantity": 3}, {"productId": mug, "quantity": 2},
+		}}))
 	require.Equal(t, r.Clock.Now().Add(31*time.Minute).Truncate(time.Second), c.ExpiresAt.Time)
 	o := r.order(t, c.OrderID)
 	require.Equal(t, api.OrderStatus("PENDING"), o.Status)
@@ -58,7 +59,7 @@ func TestACartIsSold(t *testing.T) {
 	require.Equal(t, []int32{1, 0}, []int32{redemptions, held})
 	require.Equal(t, []map[string]any{{
 		"orderId": c.OrderID, "processorPaymentIntentId": o.ProcessorPaymentIntentID.MustGet(), "customerEmail": "bo@buyer.example",
-		"customerExternalId": "user-1", "streamId": r.stream, "totalCents": 3199., "currency": "usd", "paymentMismatch": nil,
+		"customerExternalId": "user-1", "streamId": r.stream, "totalCents": 3199., "currency": "usd", "paymentMismatch": nil, "metadata": map[string]any{"desk": "7"},
 		"items": []any{
 			map[string]any{"productId": mug, "name": "Blue mug", "quantity": 3., "priceCents": 1000.},
 			map[string]any{"productId": plate, "name": "Blue mug", "quantity": 3., "priceCents": 333.},

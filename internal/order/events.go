@@ -1,6 +1,7 @@
 package order
 
 import (
+	"encoding/json"
 	"strings"
 
 	"showfloor/gen/db"
@@ -25,6 +26,7 @@ func mismatchOf(o db.Order) *mismatchData {
 // purchaseData is the data of purchase.completed.
 type purchaseData struct {
 	OrderID                  string          `json:"orderId"`
+	Metadata                 json.RawMessage `json:"metadata"`
 	ProcessorPaymentIntentID *string         `json:"processorPaymentIntentId"`
 	CustomerEmail            string          `json:"customerEmail"`
 	CustomerExternalID       string          `json:"customerExternalId"`
@@ -45,7 +47,7 @@ type purchasedItem struct {
 func purchase(o db.Order, items []db.OrderItem) purchaseData {
 	paid, currency := charged(o)
 	d := purchaseData{
-		OrderID: o.ID, ProcessorPaymentIntentID: o.PaymentIntentID, CustomerEmail: *o.CustomerEmail,
+		OrderID: o.ID, Metadata: o.Metadata, ProcessorPaymentIntentID: o.PaymentIntentID, CustomerEmail: *o.CustomerEmail,
 		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, TotalCents: paid, Currency: strings.ToLower(currency),
 		Items: make([]purchasedItem, len(items)), PaymentMismatch: mismatchOf(o),
 	}
@@ -57,43 +59,45 @@ func purchase(o db.Order, items []db.OrderItem) purchaseData {
 
 // mismatchedData is the data of purchase.mismatched.
 type mismatchedData struct {
-	OrderID                  string        `json:"orderId"`
-	ProcessorPaymentIntentID *string       `json:"processorPaymentIntentId"`
-	CustomerEmail            string        `json:"customerEmail"`
-	CustomerExternalID       string        `json:"customerExternalId"`
-	StreamID                 string        `json:"streamId"`
-	PaymentMismatch          *mismatchData `json:"paymentMismatch"`
-	Currency                 string        `json:"currency"`
+	OrderID                  string          `json:"orderId"`
+	Metadata                 json.RawMessage `json:"metadata"`
+	ProcessorPaymentIntentID *string         `json:"processorPaymentIntentId"`
+	CustomerEmail            string          `json:"customerEmail"`
+	CustomerExternalID       string          `json:"customerExternalId"`
+	StreamID                 string          `json:"streamId"`
+	PaymentMismatch          *mismatchData   `json:"paymentMismatch"`
+	Currency                 string          `json:"currency"`
 }
 
 func mismatchedOf(o db.Order) mismatchedData {
 	return mismatchedData{
-		OrderID: o.ID, ProcessorPaymentIntentID: o.PaymentIntentID, CustomerEmail: *o.CustomerEmail, CustomerExternalID: o.CustomerExternalID,
+		OrderID: o.ID, Metadata: o.Metadata, ProcessorPaymentIntentID: o.PaymentIntentID, CustomerEmail: *o.CustomerEmail, CustomerExternalID: o.CustomerExternalID,
 		StreamID: o.StreamID, PaymentMismatch: mismatchOf(o), Currency: strings.ToLower(o.Currency),
 	}
 }
 
 // refundedData is the data of purchase.refunded.
 type refundedData struct {
-	OrderID                  string  `json:"orderId"`
-	RefundID                 string  `json:"refundId"`
-	ProcessorPaymentIntentID string  `json:"processorPaymentIntentId"`
-	ProcessorRefundID        string  `json:"processorRefundId"`
-	CustomerEmail            string  `json:"customerEmail"`
-	CustomerExternalID       string  `json:"customerExternalId"`
-	StreamID                 string  `json:"streamId"`
-	AmountCents              int64   `json:"amountCents"`
-	RefundedCents            int64   `json:"refundedCents"`
-	TotalCents               int64   `json:"totalCents"`
-	Currency                 string  `json:"currency"`
-	Status                   string  `json:"status"`
-	Reason                   *string `json:"reason"`
+	OrderID                  string          `json:"orderId"`
+	Metadata                 json.RawMessage `json:"metadata"`
+	RefundID                 string          `json:"refundId"`
+	ProcessorPaymentIntentID string          `json:"processorPaymentIntentId"`
+	ProcessorRefundID        string          `json:"processorRefundId"`
+	CustomerEmail            string          `json:"customerEmail"`
+	CustomerExternalID       string          `json:"customerExternalId"`
+	StreamID                 string          `json:"streamId"`
+	AmountCents              int64           `json:"amountCents"`
+	RefundedCents            int64           `json:"refundedCents"`
+	TotalCents               int64           `json:"totalCents"`
+	Currency                 string          `json:"currency"`
+	Status                   string          `json:"status"`
+	Reason                   *string         `json:"reason"`
 }
 
 func refundedOf(o db.Order, r db.Refund) refundedData {
 	paid, currency := charged(o)
 	d := refundedData{
-		OrderID: o.ID, RefundID: r.ID, CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID,
+		OrderID: o.ID, Metadata: o.Metadata, RefundID: r.ID, CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID,
 		AmountCents: r.AmountCents, RefundedCents: o.RefundedCents, TotalCents: paid,
 		Currency: strings.ToLower(currency), Status: o.Status, Reason: r.Reason,
 	}
@@ -111,25 +115,26 @@ func refundedOf(o db.Order, r db.Refund) refundedData {
 
 // refundFailedData is the data of purchase.refund_failed.
 type refundFailedData struct {
-	OrderID                  string  `json:"orderId"`
-	RefundID                 string  `json:"refundId"`
-	ProcessorPaymentIntentID string  `json:"processorPaymentIntentId"`
-	ProcessorRefundID        *string `json:"processorRefundId"`
-	CustomerExternalID       string  `json:"customerExternalId"`
-	StreamID                 string  `json:"streamId"`
-	AmountCents              int64   `json:"amountCents"`
-	RefundedCents            int64   `json:"refundedCents"`
-	TotalCents               int64   `json:"totalCents"`
-	Currency                 string  `json:"currency"`
-	Status                   string  `json:"status"`
-	Reason                   *string `json:"reason"`
-	FailureReason            string  `json:"failureReason"`
+	OrderID                  string          `json:"orderId"`
+	Metadata                 json.RawMessage `json:"metadata"`
+	RefundID                 string          `json:"refundId"`
+	ProcessorPaymentIntentID string          `json:"processorPaymentIntentId"`
+	ProcessorRefundID        *string         `json:"processorRefundId"`
+	CustomerExternalID       string          `json:"customerExternalId"`
+	StreamID                 string          `json:"streamId"`
+	AmountCents              int64           `json:"amountCents"`
+	RefundedCents            int64           `json:"refundedCents"`
+	TotalCents               int64           `json:"totalCents"`
+	Currency                 string          `json:"currency"`
+	Status                   string          `json:"status"`
+	Reason                   *string         `json:"reason"`
+	FailureReason            string          `json:"failureReason"`
 }
 
 func refundFailedOf(o db.Order, r db.Refund) refundFailedData {
 	given := refundedOf(o, r)
 	return refundFailedData{
-		OrderID: o.ID, RefundID: r.ID, ProcessorPaymentIntentID: given.ProcessorPaymentIntentID, ProcessorRefundID: r.ProcessorRefundID,
+		OrderID: o.ID, Metadata: o.Metadata, RefundID: r.ID, ProcessorPaymentIntentID: given.ProcessorPaymentIntentID, ProcessorRefundID: r.ProcessorRefundID,
 		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, AmountCents: r.AmountCents, RefundedCents: o.RefundedCents,
 		TotalCents: given.TotalCents, Currency: given.Currency, Status: o.Status, Reason: r.Reason, FailureReason: *r.FailureReason,
 	}
@@ -138,6 +143,7 @@ func refundFailedOf(o db.Order, r db.Refund) refundFailedData {
 // disputedData is the data of purchase.disputed and purchase.dispute_closed.
 type disputedData struct {
 	OrderID                  string          `json:"orderId"`
+	Metadata                 json.RawMessage `json:"metadata"`
 	DisputeID                string          `json:"disputeId"`
 	ProcessorPaymentIntentID *string         `json:"processorPaymentIntentId"`
 	ProcessorDisputeID       string          `json:"processorDisputeId"`
@@ -152,7 +158,7 @@ type disputedData struct {
 
 func disputedOf(o db.Order, d db.Dispute) disputedData {
 	return disputedData{
-		OrderID: o.ID, DisputeID: d.ID, ProcessorPaymentIntentID: o.PaymentIntentID, ProcessorDisputeID: d.ProcessorDisputeID,
+		OrderID: o.ID, Metadata: o.Metadata, DisputeID: d.ID, ProcessorPaymentIntentID: o.PaymentIntentID, ProcessorDisputeID: d.ProcessorDisputeID,
 		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, Status: d.Status, Reason: d.Reason,
 		AmountCents: d.AmountCents, Currency: strings.ToLower(d.Currency), EvidenceDueAt: timestamp.Optional(d.EvidenceDueAt),
 	}

@@ -72,7 +72,7 @@ func TestAPageOfOursPaidWithAnotherAmount(t *testing.T) {
 					require.Empty(t, r.events(t, "purchase.completed"))
 					require.Equal(t, []map[string]any{{
 						"orderId": c.OrderID, "processorPaymentIntentId": *r.row(t, c.OrderID).PaymentIntentID, "customerEmail": "bo@buyer.example",
-						"customerExternalId": "user-1", "streamId": r.stream, "currency": "usd",
+						"customerExternalId": "user-1", "streamId": r.stream, "currency": "usd", "metadata": map[string]any{},
 						"paymentMismatch": map[string]any{"expectedTotalCents": 1000., "paidTotalCents": float64(tt.cents), "paidCurrency": tt.currency},
 					}}, r.events(t, "purchase.mismatched"), "once, however often it is reported")
 				}

@@ -11,6 +11,8 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/audit"
+	"showfloor/internal/metadata"
+	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
 
@@ -54,6 +56,35 @@ func (s *Service) GetOrder(ctx context.Context, c account.Caller, orderID string
 		return View{}, err
 	}
 	return views[0], nil
+}
+
+// UpdateOrder merges metadata into an order's, by key; an empty value deletes its key.
+func (s *Service) UpdateOrder(ctx context.Context, c account.Caller, orderID string, update map[string]string) (View, error) {
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		o, err := q.LockOrder(ctx, db.LockOrderParams{TenantID: c.TenantID, ID: orderID})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("order")
+		}
+		if err != nil {
+			return fmt.Errorf("lock order: %w", err)
+		}
+		kept, err := metadata.Merge(o.Metadata, update)
+		if err != nil {
+			return err
+		}
+		if err := q.SetOrderMetadata(ctx, db.SetOrderMetadataParams{TenantID: c.TenantID, ID: orderID, Metadata: kept, Now: now}); err != nil {
+			return fmt.Errorf("set metadata of order: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "order.update", Entity: "order", EntityID: orderID,
+			Before: map[string]any{"metadata": o.Metadata}, After: map[string]any{"metadata": kept},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return s.GetOrder(ctx, c, orderID)
 }
 
 // FulfilOrder notes that the goods were handed over. Doing it again changes nothing.

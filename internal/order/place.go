@@ -11,6 +11,7 @@ import (
 	"showfloor/internal/catalog"
 	"showfloor/internal/discount"
 	"showfloor/internal/id"
+	"showfloor/internal/metadata"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 	"showfloor/internal/setting"
@@ -36,12 +37,16 @@ func (s *Service) place(ctx context.Context, tx pgx.Tx, tenantID string, in Cart
 	if err != nil {
 		return placed{}, err
 	}
+	kept, err := metadata.Merge(nil, in.Metadata)
+	if err != nil {
+		return placed{}, err
+	}
 	now := s.config.Now()
 	o := placed{lines: lines, products: cart.products, CreateOrderParams: db.CreateOrderParams{
 		ID: id.New(id.Order), TenantID: tenantID, StreamID: in.StreamID,
 		CustomerExternalID: in.CustomerExternalID, CustomerEmail: &in.CustomerEmail,
 		SubtotalCents: subtotal, TotalCents: subtotal, Currency: currency,
-		SuccessURL: in.SuccessURL, CancelURL: in.CancelURL, ProcessorAccountID: &cart.seller.AccountID,
+		SuccessURL: in.SuccessURL, CancelURL: in.CancelURL, Metadata: kept, ProcessorAccountID: &cart.seller.AccountID,
 		ExpiresAt: now.Add(cartLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,
 	}}
 	if cart.held != nil {

@@ -103,12 +103,12 @@ func TestMoneyIsGivenBack(t *testing.T) {
 	require.Equal(t, []map[string]any{
 		{
 			"orderId": orderID, "refundId": o.Refunds[1].ID, "processorPaymentIntentId": payment, "processorRefundId": made[1].ID, "customerEmail": "bo@buyer.example",
-			"customerExternalId": "user-1", "streamId": r.stream, "amountCents": 500., "refundedCents": 500., "totalCents": 3000.,
+			"customerExternalId": "user-1", "metadata": map[string]any{}, "streamId": r.stream, "amountCents": 500., "refundedCents": 500., "totalCents": 3000.,
 			"currency": "usd", "status": "PARTIALLY_REFUNDED", "reason": "Arrived broken",
 		},
 		{
 			"orderId": orderID, "refundId": o.Refunds[0].ID, "processorPaymentIntentId": payment, "processorRefundId": made[0].ID, "customerEmail": "bo@buyer.example",
-			"customerExternalId": "user-1", "streamId": r.stream, "amountCents": 2500., "refundedCents": 3000., "totalCents": 3000.,
+			"customerExternalId": "user-1", "metadata": map[string]any{}, "streamId": r.stream, "amountCents": 2500., "refundedCents": 3000., "totalCents": 3000.,
 			"currency": "usd", "status": "REFUNDED", "reason": nil,
 		},
 	}, r.events(t, "purchase.refunded"))
@@ -173,7 +173,7 @@ func TestAFulfilledOrderStaysFulfilled(t *testing.T) {
 	require.Len(t, failed, 1)
 	require.Equal(t, map[string]any{
 		"orderId": orderID, "refundId": o.Refunds[0].ID, "processorPaymentIntentId": payment, "processorRefundId": r.Sandbox.Refunds(payment)[0].ID,
-		"customerExternalId": "user-1", "streamId": r.stream, "amountCents": 400., "refundedCents": 0., "totalCents": 1000.,
+		"customerExternalId": "user-1", "metadata": map[string]any{}, "streamId": r.stream, "amountCents": 400., "refundedCents": 0., "totalCents": 1000.,
 		"currency": "usd", "status": "FULFILLED", "reason": nil, "failureReason": "unknown",
 	}, failed[0])
 

@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/id"
+	"showfloor/internal/metadata"
 	"showfloor/internal/processor"
 )
 
@@ -36,7 +38,7 @@ func (s *Service) CreateForWinner(ctx context.Context, tx pgx.Tx, w Winner) (ord
 		ID: id.New(id.Order), TenantID: w.TenantID, StreamID: w.StreamID, AuctionID: &w.AuctionID, CustomerExternalID: w.BidderExternalID,
 		SubtotalCents: w.AmountCents, TotalCents: w.AmountCents, Currency: w.Currency,
 		SuccessURL: s.config.PublicURL + "/purchase?result=paid", CancelURL: s.config.PublicURL + "/purchase?result=cancelled",
-		ExpiresAt: now.Add(winnerLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,
+		Metadata: json.RawMessage(metadata.None), ExpiresAt: now.Add(winnerLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,
 		ProductIds: []string{w.ProductID}, Names: []string{w.ProductName}, PricesCents: []int64{w.AmountCents}, Quantities: []int32{1},
 	}
 	if err := db.New(tx).CreateOrder(ctx, o); err != nil {

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,11 +23,12 @@ const (
 
 // startedData is the data of stream.started.
 type startedData struct {
-	StreamID  string         `json:"streamId"`
-	Name      string         `json:"name"`
-	Mode      string         `json:"mode"`
-	ProjectID *string        `json:"projectId"`
-	StartedAt timestamp.Time `json:"startedAt"`
+	StreamID  string          `json:"streamId"`
+	Name      string          `json:"name"`
+	Mode      string          `json:"mode"`
+	ProjectID *string         `json:"projectId"`
+	Metadata  json.RawMessage `json:"metadata"`
+	StartedAt timestamp.Time  `json:"startedAt"`
 }
 
 // endedData is the data of stream.ended.
@@ -74,7 +76,7 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason str
 }
 
 func startedOf(row db.Stream) startedData {
-	return startedData{row.ID, row.Name, row.Mode, row.ProjectID, timestamp.From(*row.StartedAt)}
+	return startedData{row.ID, row.Name, row.Mode, row.ProjectID, row.Metadata, timestamp.From(*row.StartedAt)}
 }
 
 // save writes a state of the stream that the rules have made.

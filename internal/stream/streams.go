@@ -12,6 +12,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/audit"
 	"showfloor/internal/id"
+	"showfloor/internal/metadata"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 	"showfloor/internal/secret"
@@ -40,6 +41,14 @@ type Input struct {
 	ProjectID        *string
 	ReconnectWindow  int // seconds
 	RecordingEnabled bool
+	Metadata         map[string]string
+}
+
+// Change is what changes about a stream; what is nil stays.
+type Change struct {
+	Name *string
+	// Metadata is merged by key; an empty value deletes its key.
+	Metadata map[string]string
 }
 
 // ListStreams pages through the tenant's streams, newest first; cursor is the
@@ -83,14 +92,18 @@ func (s *Service) GetStream(ctx context.Context, c account.Caller, streamID stri
 // CreateStream makes a stream with a fresh key.
 func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) (View, error) {
 	key, hash := newKey()
+	kept, err := metadata.Merge(nil, in.Metadata)
+	if err != nil {
+		return View{}, err
+	}
 	var row db.Stream
-	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
 		var err error
 		row, err = q.CreateStream(ctx, db.CreateStreamParams{
 			ID: id.New(id.Stream), TenantID: c.TenantID, Name: in.Name, Mode: in.Mode,
 			KeyHash: hash, KeyLast4: key[len(key)-4:], ProjectID: in.ProjectID,
-			ReconnectWindowSec: int32(in.ReconnectWindow), RecordingEnabled: in.RecordingEnabled, Now: now,
+			ReconnectWindowSec: int32(in.ReconnectWindow), RecordingEnabled: in.RecordingEnabled, Metadata: kept, Now: now,
 		})
 		if err != nil {
 			return fmt.Errorf("create stream: %w", err)
@@ -106,6 +119,38 @@ func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) 
 	v := s.view(row, 0, Media{})
 	v.Key = key
 	return v, nil
+}
+
+// UpdateStream changes a stream's name and metadata. A running broadcast goes on.
+func (s *Service) UpdateStream(ctx context.Context, c account.Caller, streamID string, in Change) (View, error) {
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		row, err := q.LockStreamOfTenant(ctx, db.LockStreamOfTenantParams{TenantID: c.TenantID, ID: streamID})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("stream")
+		}
+		if err != nil {
+			return fmt.Errorf("lock stream: %w", err)
+		}
+		next := db.UpdateStreamParams{TenantID: c.TenantID, ID: streamID, Name: row.Name, Now: now}
+		if in.Name != nil {
+			next.Name = *in.Name
+		}
+		if next.Metadata, err = metadata.Merge(row.Metadata, in.Metadata); err != nil {
+			return err
+		}
+		if err := q.UpdateStream(ctx, next); err != nil {
+			return fmt.Errorf("update stream: %w", err)
+		}
+		return audit.Write(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.update", Entity: "stream", EntityID: streamID,
+			Before: map[string]any{"name": row.Name, "metadata": row.Metadata}, After: map[string]any{"name": next.Name, "metadata": next.Metadata},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return s.GetStream(ctx, c, streamID)
 }
 
 // RotateStreamKey replaces the key. A running broadcast goes on; the next
