@@ -159,7 +159,8 @@ type aacEncoder struct {
 func (e *aacEncoder) put(packet []byte, at time.Duration) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.over || e.fed-e.made > maxBehind+aacPriming {
+	// Before its first frame a process starts; the backlog bounds how long that takes.
+	if e.over || e.made > 0 && e.fed-e.made > maxBehind+aacPriming {
 		return false
 	}
 	switch gap := at - e.next(); {

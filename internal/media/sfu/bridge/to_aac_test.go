@@ -88,19 +88,26 @@ func paced(t *testing.T, feed *Feed, packets [][]byte, skip func(i int) bool) {
 		if skip(i) {
 			continue
 		}
-		feed.mu.Lock()
-		e := feed.aac.encoder
-		feed.mu.Unlock()
-		if e != nil {
-			require.Eventually(t, func() bool {
-				e.mu.Lock()
-				defer e.mu.Unlock()
-				return e.over || e.fed-e.made < maxBehind/2
-			}, 20*time.Second, time.Millisecond)
-		}
+		follow(t, feed)
 		sing(t, feed, sequence, i, packet)
 		sequence++
 	}
+}
+
+// follow waits until the conversion isn't far behind.
+func follow(t *testing.T, feed *Feed) {
+	t.Helper()
+	feed.mu.Lock()
+	e := feed.aac.encoder
+	feed.mu.Unlock()
+	if e == nil {
+		return
+	}
+	require.Eventually(t, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.over || e.fed-e.made < maxBehind/2
+	}, 20*time.Second, time.Millisecond)
 }
 
 // onset is when the tone begins in AAC, by the frames' times.
@@ -165,9 +172,10 @@ func TestAACGoesOnAfterAPause(t *testing.T) {
 		if i >= 75 {
 			frame += pause
 		}
+		follow(t, feed)
 		sing(t, feed, sequence, frame, packet)
 		sequence++
-		if i == 74 { // let it follow
+		if i == 74 { // what is on its way when the pause begins is not passed on after it
 			frames(t, converted, time.Duration(max(frame-20, 0))*opusFrame)
 		}
 	}
