@@ -529,6 +529,21 @@ type Stream struct {
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
 	Metadata           json.RawMessage
+	Node               string
+}
+
+type StreamMedium struct {
+	StreamID   string
+	Node       string
+	SeenAt     time.Time
+	Viewers    int32
+	VideoKbps  int32
+	AudioKbps  int32
+	Fps        float64
+	Width      int32
+	Height     int32
+	VideoCodec string
+	AudioCodec string
 }
 
 type TeamMember struct {

@@ -13,7 +13,7 @@ import (
 
 const CreateStream = `-- name: CreateStream :one
 INSERT INTO streams (id, tenant_id, name, mode, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node
 `
 
 type CreateStreamParams struct {
@@ -65,12 +65,13 @@ func (q *Queries) CreateStream(ctx context.Context, arg CreateStreamParams) (Str
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.Node,
 	)
 	return i, err
 }
 
 const GetStream = `-- name: GetStream :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s WHERE s.tenant_id = $1 AND s.id = $2
 `
 
@@ -107,13 +108,14 @@ func (q *Queries) GetStream(ctx context.Context, arg GetStreamParams) (GetStream
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
 		&i.Stream.Metadata,
+		&i.Stream.Node,
 		&i.Plays,
 	)
 	return i, err
 }
 
 const GetStreamByKey = `-- name: GetStreamByKey :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE key_hash = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -141,6 +143,7 @@ func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, e
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.Node,
 	)
 	return i, err
 }
@@ -172,7 +175,7 @@ func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRo
 }
 
 const GetStreamForPlayback = `-- name: GetStreamForPlayback :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE id = $1
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE id = $1
 `
 
 // @sqlc-vet-disable tenant
@@ -200,6 +203,39 @@ func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.Node,
+	)
+	return i, err
+}
+
+const GetStreamPlace = `-- name: GetStreamPlace :one
+SELECT s.node, s.publisher_id, s.status, coalesce(n.url, '')::text AS url
+FROM streams s LEFT JOIN nodes n ON n.id = s.node AND n.seen_at >= $1 WHERE s.id = $2
+`
+
+type GetStreamPlaceParams struct {
+	AliveSince time.Time
+	ID         string
+}
+
+type GetStreamPlaceRow struct {
+	Node        string
+	PublisherID *string
+	Status      string
+	URL         string
+}
+
+// @sqlc-vet-disable tenant
+// A playback token names the stream alone. The node that the stream was published on, and
+// where it can be reached while it lives.
+func (q *Queries) GetStreamPlace(ctx context.Context, arg GetStreamPlaceParams) (GetStreamPlaceRow, error) {
+	row := q.db.QueryRow(ctx, GetStreamPlace, arg.AliveSince, arg.ID)
+	var i GetStreamPlaceRow
+	err := row.Scan(
+		&i.Node,
+		&i.PublisherID,
+		&i.Status,
+		&i.URL,
 	)
 	return i, err
 }
@@ -221,7 +257,7 @@ func (q *Queries) HasStream(ctx context.Context, arg HasStreamParams) (bool, err
 }
 
 const ListStreams = `-- name: ListStreams :many
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, (SELECT count(*) FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL)::integer AS plays
 FROM streams s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.id < $2::text)
 ORDER BY s.id DESC LIMIT $3
@@ -267,6 +303,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 			&i.Stream.CreatedAt,
 			&i.Stream.UpdatedAt,
 			&i.Stream.Metadata,
+			&i.Stream.Node,
 			&i.Plays,
 		); err != nil {
 			return nil, err
@@ -280,7 +317,7 @@ func (q *Queries) ListStreams(ctx context.Context, arg ListStreamsParams) ([]Lis
 }
 
 const LockStream = `-- name: LockStream :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE id = $1 FOR UPDATE
 `
 
 // @sqlc-vet-disable tenant
@@ -308,12 +345,13 @@ func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.Node,
 	)
 	return i, err
 }
 
 const LockStreamByKey = `-- name: LockStreamByKey :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = $1 FOR UPDATE OF s
 `
@@ -348,13 +386,14 @@ func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStre
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
 		&i.Stream.Metadata,
+		&i.Stream.Node,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfRoom = `-- name: LockStreamOfRoom :one
-SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status
+SELECT s.id, s.tenant_id, s.name, s.mode, s.status, s.key_hash, s.key_last4, s.project_id, s.reconnect_window_sec, s.recording_enabled, s.publisher_id, s.started_at, s.ended_at, s.reconnect_until, s.blocked_until, s.rejected_reason, s.created_at, s.updated_at, s.metadata, s.node, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.id = $1 FOR UPDATE OF s
 `
@@ -389,13 +428,14 @@ func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOf
 		&i.Stream.CreatedAt,
 		&i.Stream.UpdatedAt,
 		&i.Stream.Metadata,
+		&i.Stream.Node,
 		&i.TenantStatus,
 	)
 	return i, err
 }
 
 const LockStreamOfTenant = `-- name: LockStreamOfTenant :one
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockStreamOfTenantParams struct {
@@ -426,12 +466,13 @@ func (q *Queries) LockStreamOfTenant(ctx context.Context, arg LockStreamOfTenant
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.Node,
 	)
 	return i, err
 }
 
 const LockTenantStreams = `-- name: LockTenantStreams :many
-SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata FROM streams
+SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node FROM streams
 WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE
 `
@@ -466,6 +507,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Metadata,
+			&i.Node,
 		); err != nil {
 			return nil, err
 		}
@@ -479,7 +521,7 @@ func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Str
 
 const RotateStreamKey = `-- name: RotateStreamKey :one
 UPDATE streams SET key_hash = $1, key_last4 = $2, updated_at = $3
-WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata
+WHERE tenant_id = $4 AND id = $5 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node
 `
 
 type RotateStreamKeyParams struct {
@@ -519,6 +561,7 @@ func (q *Queries) RotateStreamKey(ctx context.Context, arg RotateStreamKeyParams
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.Node,
 	)
 	return i, err
 }
@@ -570,7 +613,7 @@ func (q *Queries) SetStreamRejected(ctx context.Context, arg SetStreamRejectedPa
 const SetStreamState = `-- name: SetStreamState :one
 UPDATE streams SET status = $1, publisher_id = $2, started_at = $3, ended_at = $4,
     reconnect_until = $5, blocked_until = $6, rejected_reason = $7, updated_at = $8
-WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata
+WHERE tenant_id = $9 AND id = $10 RETURNING id, tenant_id, name, mode, status, key_hash, key_last4, project_id, reconnect_window_sec, recording_enabled, publisher_id, started_at, ended_at, reconnect_until, blocked_until, rejected_reason, created_at, updated_at, metadata, node
 `
 
 type SetStreamStateParams struct {
@@ -621,6 +664,7 @@ func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.Node,
 	)
 	return i, err
 }

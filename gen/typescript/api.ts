@@ -12325,6 +12325,22 @@ export interface components {
          * @enum {string}
          */
         StreamMode: "LOW_LATENCY" | "STANDARD";
+        /** @description A setting of the encoder that costs viewers. */
+        StreamNotice: {
+            code: components["schemas"]["StreamNoticeCode"];
+            /**
+             * @description What it costs and how to change it, with the names of the settings in OBS and ffmpeg.
+             * @example browsers can't show B-frames by WebRTC, so the stream's room plays HLS instead, which is later: set B-frames to 0
+             */
+            message: string;
+        };
+        /**
+         * @description b_frames: pictures don't arrive in the order in which they are shown, which browsers can't play by WebRTC. video_codec: not
+         *     every browser decodes the video by WebRTC. In both cases the participants of the stream's room are told to play HLS.
+         *     key_frame_interval: more than 2 seconds lie between key frames. New codes may be added.
+         * @enum {string}
+         */
+        StreamNoticeCode: "b_frames" | "video_codec" | "key_frame_interval";
         /** @description What is to change; what is absent stays. */
         StreamPatch: {
             metadata?: components["schemas"]["Metadata"];
@@ -14111,6 +14127,8 @@ export type StreamKeyRevocationInput = components['schemas']['StreamKeyRevocatio
 export type StreamKeyStatus = components['schemas']['StreamKeyStatus'];
 export type StreamList = components['schemas']['StreamList'];
 export type StreamMode = components['schemas']['StreamMode'];
+export type StreamNotice = components['schemas']['StreamNotice'];
+export type StreamNoticeCode = components['schemas']['StreamNoticeCode'];
 export type StreamPatch = components['schemas']['StreamPatch'];
 export type StreamPublisher = components['schemas']['StreamPublisher'];
 export type StreamPublisherSource = components['schemas']['StreamPublisherSource'];
