@@ -34,7 +34,8 @@ func (rotateMasterCommand) Run(ctx context.Context, e environment) error {
 			}
 			fmt.Fprintf(e.out, "%s: done, %d rows were encrypted anew\n", sealed.Name, result.Done)
 			if result.Failed > 0 {
-				fmt.Fprintf(e.err, "showfloor: %s: neither key opens %d rows, such as %s\n", sealed.Name, result.Failed, strings.Join(result.Unopened, ", "))
+				fmt.Fprintf(e.err, "showfloor: %s: neither key opens %d rows, such as %s\n",
+					sealed.Name, result.Failed, strings.Join(result.Unopened, ", "))
 			}
 		}
 		if failed > 0 {
@@ -49,8 +50,8 @@ func (rotateMasterCommand) Run(ctx context.Context, e environment) error {
 // nextStep says what the operator does after the command.
 func nextStep(done int) string {
 	if done > 0 {
-		return "Everything was encrypted with MASTER_KEY. Next: make sure that all servers run with this MASTER_KEY, and run this command again: " +
-			"a server that still runs with the old one has perhaps added rows."
+		return "Everything was encrypted with MASTER_KEY. Next: make sure that all servers run with this MASTER_KEY, and run this command " +
+			"again: a server that still runs with the old one may have added rows."
 	}
 	return "Nothing is left that another key has encrypted. Next: remove MASTER_KEY_SECOND and restart the servers. " +
 		"If the old key was known to others, replace what it protected too: showfloor keys rotate, and the secrets of webhook endpoints."
