@@ -169,7 +169,8 @@ func notices(m Media) []Notice {
 			"(OBS: Settings, Output, Advanced, 'Max B-frames' 0, or 'bframes=0' in 'x264 Options'; ffmpeg: '-bf 0')")
 	}
 	if m.KeyInterval > longKeyInterval {
-		add(NoticeKeyInterval, fmt.Sprintf("key frames come every %.1f s, so players start late and are further behind: set the key frame interval to 1 or 2 s "+
+		add(NoticeKeyInterval, fmt.Sprintf("key frames come every %.1f s, so players start late and are further behind: "+
+			"set the key frame interval to 1 or 2 s "+
 			"(OBS: Settings, Output, Advanced, 'Keyframe Interval'; ffmpeg: '-g' with two seconds' worth of pictures)", m.KeyInterval.Seconds()))
 	}
 	return list

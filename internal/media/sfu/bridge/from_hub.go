@@ -196,7 +196,8 @@ func (s *show) video(u *hub.Unit) {
 		return
 	}
 	if s.shown && u.PTS < s.newest {
-		s.refuseVideo(CodeBFrames, "pictures don't come in the order in which they are shown: watch by HLS, or switch B-frames off in the encoder")
+		s.refuseVideo(CodeBFrames,
+			"pictures don't come in the order in which they are shown: watch by HLS, or switch B-frames off in the encoder")
 		return
 	}
 	s.newest, s.shown = u.PTS, true

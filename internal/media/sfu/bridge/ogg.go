@@ -33,7 +33,8 @@ func (w *oggWriter) packet(data []byte, samples int64) error { return w.write(da
 
 func (w *oggWriter) write(data []byte, samples int64, flags byte) error {
 	w.granule += uint64(samples)
-	b := append(w.buffer[:0], "OggS\x00"...)
+	b := w.buffer[:0]
+	b = append(b, "OggS\x00"...)
 	b = append(b, flags)
 	b = binary.LittleEndian.AppendUint64(b, w.granule)
 	b = binary.LittleEndian.AppendUint32(b, 1) // the stream's serial number
