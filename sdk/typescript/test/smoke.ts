@@ -48,7 +48,7 @@ const started: EventOf<'stream.started'> = {
   event: 'stream.started',
   tenantId: login.tenant.id,
   occurredAt: made.createdAt,
-  data: { streamId: made.id, name: made.name, mode: made.mode, projectId: null, startedAt: made.createdAt },
+  data: { streamId: made.id, name: made.name, mode: made.mode, projectId: null, metadata: {}, startedAt: made.createdAt },
 };
 must(started.data.streamId === made.id, 'events are typed');
 
