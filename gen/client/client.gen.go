@@ -1170,7 +1170,8 @@ type ClientInterface interface {
 	// GetReadiness Readiness probe
 	//
 	// Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
-	// such as mail, shows as failing without making the server unready.
+	// such as mail, shows as failing without making the server unready. So do `clock` (its time differs from the database's)
+	// and `disk` (little space is left; `message` has the free bytes).
 	//
 	// Corresponds with GET /v1/health/ready (the `GetReadiness` operationId).
 	GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3541,7 +3542,7 @@ type ClientInterface interface {
 
 	// CapturePostWithBody Capture a POST request
 	//
-	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep; 503 `disk_space_low` while the server's disk is almost full. A browser's CORS preflight is answered as such and not kept.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5843,7 +5844,8 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 // GetReadiness Readiness probe
 //
 // Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
-// such as mail, shows as failing without making the server unready.
+// such as mail, shows as failing without making the server unready. So do `clock` (its time differs from the database's)
+// and `disk` (little space is left; `message` has the free bytes).
 //
 // Corresponds with GET /v1/health/ready (the `GetReadiness` operationId).
 func (c *Client) GetReadiness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10394,7 +10396,7 @@ func (c *Client) CapturePatchWithBody(ctx context.Context, token CaptureToken, c
 
 // CapturePostWithBody Capture a POST request
 //
-// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep; 503 `disk_space_low` while the server's disk is almost full. A browser's CORS preflight is answered as such and not kept.
 //
 // Takes any type of body and a specified content type.
 //
@@ -23153,7 +23155,8 @@ type ClientWithResponsesInterface interface {
 	// GetReadinessWithResponse Readiness probe
 	//
 	// Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
-	// such as mail, shows as failing without making the server unready.
+	// such as mail, shows as failing without making the server unready. So do `clock` (its time differs from the database's)
+	// and `disk` (little space is left; `message` has the free bytes).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -25686,7 +25689,7 @@ type ClientWithResponsesInterface interface {
 
 	// CapturePostWithBodyWithResponse Capture a POST request
 	//
-	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
+	// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep; 503 `disk_space_low` while the server's disk is almost full. A browser's CORS preflight is answered as such and not kept.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -39623,7 +39626,8 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 // GetReadinessWithResponse Readiness probe
 //
 // Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
-// such as mail, shows as failing without making the server unready.
+// such as mail, shows as failing without making the server unready. So do `clock` (its time differs from the database's)
+// and `disk` (little space is left; `message` has the free bytes).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43464,7 +43468,7 @@ func (c *ClientWithResponses) CapturePatchWithBodyWithResponse(ctx context.Conte
 
 // CapturePostWithBodyWithResponse Capture a POST request
 //
-// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
+// Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep; 503 `disk_space_low` while the server's disk is almost full. A browser's CORS preflight is answered as such and not kept.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1957,7 +1957,8 @@ export interface paths {
         /**
          * Readiness probe
          * @description Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
-         *     such as mail, shows as failing without making the server unready.
+         *     such as mail, shows as failing without making the server unready. So do `clock` (its time differs from the database's)
+         *     and `disk` (little space is left; `message` has the free bytes).
          */
         get: operations["getReadiness"];
         put?: never;
@@ -4991,7 +4992,7 @@ export interface paths {
         put: operations["capturePut"];
         /**
          * Capture a POST request
-         * @description Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep. A browser's CORS preflight is answered as such and not kept.
+         * @description Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep; 503 `disk_space_low` while the server's disk is almost full. A browser's CORS preflight is answered as such and not kept.
          */
         post: operations["capturePost"];
         /**
