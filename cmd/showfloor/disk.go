@@ -8,9 +8,6 @@ import (
 	"showfloor/internal/diskspace"
 )
 
-// diskGuard watches the free space.
-type diskGuard = diskspace.Guard
-
 // openDisk measures the free space where the server's data is. Captured requests are
 // refused while there is little, if the database that stores them is on that disk.
 func (s *server) openDisk() {

@@ -13,6 +13,7 @@ import (
 
 	"showfloor/handlers"
 	"showfloor/internal/areas"
+	"showfloor/internal/diskspace"
 	"showfloor/internal/inroom"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
@@ -50,7 +51,7 @@ type server struct {
 	// clock is the database's: whatever is due, expires or is written down goes by it.
 	clock *postgres.Clock
 	// disk watches the free space where the server's data is.
-	disk    *diskGuard
+	disk    *diskspace.Guard
 	box     *secret.Box
 	metrics *metrics
 	// processor takes payments.
