@@ -29,7 +29,8 @@ type EdgeConfig struct {
 	// Keys authenticate requests between nodes, which all have them: the first signs, and
 	// each is accepted, so that the nodes can be given another one by one.
 	Keys [][]byte
-	// Locate finds a stream's place. The edge asks at most once a second for a stream.
+	// Locate finds a stream's place. The edge asks at most once a second for a stream, and
+	// every 10 seconds while it is on air, unless it hears that the place changes.
 	Locate func(ctx context.Context, streamID string) (Place, error)
 	// CacheBytes bounds the media and playlists of other nodes in memory; 256 MiB.
 	CacheBytes int
@@ -50,8 +51,10 @@ type EdgeStats struct {
 }
 
 const (
-	// placeTime is for how long a stream's place is believed.
+	// placeTime is for how long a stream's place is believed, heldTime that of a stream on
+	// air: a takeover is announced, and the old node refuses as well.
 	placeTime = time.Second
+	heldTime  = 10 * time.Second
 	// maxPlaces bounds the places that are remembered, those of made-up streams too.
 	maxPlaces = 10_000
 	// maxRemotes bounds the streams of other nodes that are watched here.
@@ -80,6 +83,7 @@ type placing struct {
 	done  chan struct{}
 	place Place
 	err   error
+	asked time.Time
 	until time.Time // zero while it is under way
 }
 
@@ -120,7 +124,12 @@ func (s *Server) elsewhere(v *visit) (served bool, p *refusal) {
 			return true, unreachable()
 		}
 		p = e.serve(v, place)
-		if p == nil || p.Code != codeMoved {
+		switch {
+		case p == nil:
+			return true, nil
+		case p.Code == codeUnreachable && !place.Held:
+			return false, nil // it ended, and so did the node
+		case p.Code != codeMoved:
 			return true, p
 		}
 		e.forget(v.streamID)
@@ -138,7 +147,7 @@ func (s *Server) elsewhereOr(v *visit, p *refusal) *refusal {
 
 // unreachable is the answer while the node that has the stream can't be asked.
 func unreachable() *refusal {
-	p := refuse(http.StatusServiceUnavailable, "node_unreachable", "the server that has the stream can't be reached at the moment; try again")
+	p := refuse(http.StatusServiceUnavailable, codeUnreachable, "the server that has the stream can't be reached at the moment; try again")
 	p.retryAfter = 1
 	return p
 }
@@ -163,7 +172,11 @@ func (e *edge) locate(ctx context.Context, streamID string) (Place, error) {
 		place, err := e.config.Locate(looking, streamID)
 		cancel()
 		e.mu.Lock()
-		l.place, l.err, l.until = place, err, e.server.config.Now().Add(placeTime)
+		l.place, l.err, l.asked = place, err, e.server.config.Now()
+		l.until = l.asked.Add(placeTime)
+		if place.Held && place.URL != "" {
+			l.until = l.asked.Add(heldTime)
+		}
 		if err != nil && e.places[streamID] == l {
 			delete(e.places, streamID)
 		}
@@ -185,10 +198,21 @@ func (e *edge) forget(streamID string) {
 	delete(e.places, streamID)
 }
 
-// Moved hears that a stream was stopped or taken over by another node.
+// doubt has a place looked up anew that a request has failed at, at most once in placeTime.
+func (e *edge) doubt(streamID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.places[streamID]; l != nil && !l.until.IsZero() {
+		l.until = l.asked.Add(placeTime)
+	}
+}
+
+// Moved hears that a stream was stopped or taken over by another node. What is kept of it
+// is forgotten: perhaps nobody may see it any more.
 func (s *Server) Moved(streamID string) {
 	if s.edge != nil {
 		s.edge.forget(streamID)
+		s.edge.cache.forget(streamID)
 	}
 }
 
@@ -239,7 +263,7 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 		return refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
 	case err != nil:
 		e.failed.Add(1)
-		e.forget(v.streamID)
+		e.doubt(v.streamID)
 		return unreachable()
 	}
 	return e.write(v, r, got)

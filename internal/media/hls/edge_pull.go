@@ -26,7 +26,7 @@ const (
 	maxPulled = 64 << 20
 	// mediaTime is for how long media of other nodes is kept, playlistTime playlists and
 	// refusals: as long as a CDN is told to keep what isn't asked for by its number.
-	mediaTime    = time.Minute
+	mediaTime    = 30 * time.Second
 	playlistTime = time.Second
 	// entryBytes is what an answer takes besides its body.
 	entryBytes = 1 << 10
@@ -207,6 +207,19 @@ func (c *pullCache) bytes() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.size
+}
+
+// forget removes a stream's answers.
+func (c *pullCache) forget(streamID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.recent.Back(); e != nil; {
+		p, before := kept(e), e.Prev()
+		if strings.Contains(p.key, NodePrefix+streamID+"/") {
+			c.remove(p)
+		}
+		e = before
+	}
 }
 
 // sweep forgets what is too old to be used.

@@ -135,6 +135,7 @@ func TestAnEdgeServesWhatAnotherNodeHas(t *testing.T) {
 	}
 	eventually(t, "all wait", func() bool { return edge.hls.EdgeStats().Waiting == 200 })
 	write(t, p, after)
+	answered := edge.hls.EdgeStats().CacheBytes
 	for range 200 {
 		if a := <-results; a.status != http.StatusOK {
 			t.Fatalf("%d %s", a.status, a.body)
@@ -142,6 +143,14 @@ func TestAnEdgeServesWhatAnotherNodeHas(t *testing.T) {
 	}
 	if n := edge.hls.EdgeStats().Upstream - asked; n != 2 {
 		t.Errorf("%d requests for one playlist and one part", n)
+	}
+	edge.hls.Moved("another")
+	if n := edge.hls.EdgeStats().CacheBytes; n <= answered {
+		t.Errorf("%d bytes are kept", n)
+	}
+	edge.hls.Moved("a")
+	if n := edge.hls.EdgeStats().CacheBytes; n != 0 {
+		t.Errorf("%d bytes are kept of a stream that was stopped", n)
 	}
 }
 
@@ -253,7 +262,11 @@ func TestANodeThatIsGone(t *testing.T) {
 	gone()
 	c.set("a", Place{Node: nodeName(0), Held: true}) // silent for too long
 	gone()
-	c.set("a", Place{Node: nodeName(0)}) // and its streams were ended
+	c.set("a", Place{Node: nodeName(0), URL: c.inner[0].URL}) // it stopped, and ended its streams before
+	if a := c.nodes[1].do("GET", "/live/token-a/index.m3u8"); a.status != 404 || !strings.Contains(a.body, "stream_not_live") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	c.set("a", Place{Node: nodeName(0)}) // another node has ended them
 	if a := c.nodes[1].do("GET", "/live/token-a/index.m3u8"); a.status != 404 || !strings.Contains(a.body, "stream_not_live") {
 		t.Errorf("%d %s", a.status, a.body)
 	}

@@ -29,8 +29,10 @@ const (
 	// nodeSkew is how far the clocks of two nodes may differ.
 	nodeSkew = time.Minute
 	// codeMoved refuses what another node has meanwhile, codeNotANode whoever can't sign.
-	codeMoved    = "stream_moved"
-	codeNotANode = "not_a_node"
+	// codeUnreachable is what viewers are told while a node can't be asked.
+	codeMoved       = "stream_moved"
+	codeNotANode    = "not_a_node"
+	codeUnreachable = "node_unreachable"
 	// viewersFile is what reports of viewers are posted to.
 	viewersFile = "/viewers"
 	// maxReport bounds a report of viewers in bytes, 8 for each.
