@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -432,8 +431,11 @@ func TestLimitClasses(t *testing.T) {
 				}
 			}
 		case strings.HasPrefix(op.path, "/v1/auth/") && op.method == http.MethodPost:
-			want := map[string]string{"login": "login", "sendCode": "mail", "resendCode": "mail"}[op.id]
-			require.Equal(t, cmp.Or(want, "auth"), stated, op.id)
+			want, special := map[string]string{"login": "login", "sendCode": "mail", "resendCode": "mail"}[op.id]
+			if !special {
+				want = "auth"
+			}
+			require.Equal(t, want, stated, op.id)
 		}
 	}
 	require.True(t, unlimited["getHealth"])
