@@ -105,6 +105,12 @@ func signUp(t testing.TB, s *server) *tenant {
 	return a
 }
 
+// asOwner makes one call with the owner's token instead of the API key.
+func (a *tenant) asOwner(_ context.Context, r *http.Request) error {
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	return nil
+}
+
 // creation is what the client returns for a POST.
 type creation[T any] interface {
 	GetJSON201() *T

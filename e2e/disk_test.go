@@ -27,7 +27,7 @@ func TestLittleDiskSpace(t *testing.T) {
 
 	status, body = call(t, http.MethodGet, s.url+"/v1/health/ready", "", nil)
 	require.Equal(t, 200, status, body)
-	require.Regexp(t, `"message":"free space is low: [0-9.]+ GiB \\([0-9]+ bytes\\) are left","name":"disk","status":"failing"`, body)
+	require.Regexp(t, `"message":"free space is low: [0-9.]+ GiB \([0-9]+ bytes\) are left","name":"disk","status":"failing"`, body)
 
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
 	encode(t, target(stream))

@@ -85,7 +85,7 @@ func TestSellingOnAnEmptyMachine(t *testing.T) {
 	a := signUp(t, s)
 	link := created(a.CreateOnboardingLinkWithResponse(t.Context(), api.OnboardingLinkInput{
 		ReturnURL: "https://acme.example/selling", RefreshURL: "https://acme.example/again",
-	}))(t)
+	}, a.asOwner))(t)
 	back := submit(t, link.OnboardingURL, url.Values{"action": {"finish"}, "name": {"Acme"}, "email": {"owner@acme.example"}})
 	require.Equal(t, "https://acme.example/selling", back)
 	until(t, "the seller may take charges", func() bool { return mayCharge(t, a) })

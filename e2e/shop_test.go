@@ -65,7 +65,7 @@ func openShop(t testing.TB, s *server, box *sandbox.Server) *shop {
 	sh := &shop{tenant: a, box: box, stream: a.newStream(api.StreamModeLOWLATENCY, 0).ID}
 	created(a.CreateOnboardingLinkWithResponse(t.Context(), api.OnboardingLinkInput{
 		ReturnURL: "https://shop.example/selling", RefreshURL: "https://shop.example/again",
-	}))(t)
+	}, a.asOwner))(t)
 	require.Len(t, box.Accounts(), 1)
 	sh.account = box.Accounts()[0].ID
 	require.NoError(t, box.Onboard(sh.account))

@@ -77,7 +77,7 @@ func (d deadline) layer(next echo.HandlerFunc) echo.HandlerFunc {
 		if op == nil || isUpgrade(e) {
 			return next(e)
 		}
-		if d.unfinished.Count() >= maxUnfinished {
+		if op.class != classNone && d.unfinished.Count() >= maxUnfinished { // health tells that the process lives
 			return problem.New(problem.Unavailable, "unavailable",
 				"the server still works on requests that it couldn't answer in time; try again later")
 		}

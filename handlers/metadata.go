@@ -18,6 +18,6 @@ func orEmptyMap(m *api.Metadata) map[string]string {
 // always a JSON object of strings.
 func toMetadata(stored json.RawMessage) api.Metadata {
 	m := api.Metadata{}
-	_ = json.Unmarshal(stored, &m) //nolint:errcheck // see above
+	_ = json.Unmarshal(stored, &m)
 	return m
 }

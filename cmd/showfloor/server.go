@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -218,10 +219,10 @@ func (s *server) openMedia(ctx context.Context) {
 	s.onStop("usage", s.finishUsage)
 	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
-		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now,
+		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now, Arrivals: time.Now,
 		Edge: onair.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
 	})
-	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter})
+	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter, Calendar: s.clock.Now})
 	s.onStop("media", func(context.Context) error {
 		s.hub.Close()
 		s.reports.Close()

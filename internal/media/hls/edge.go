@@ -255,7 +255,7 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 		e.server.overloaded.Add(1)
 		return overloaded()
 	}
-	got, err := e.cache.get(v.r.Context(), place, request)
+	got, err := e.cache.get(v.r.Context(), place, v.streamID, request)
 	switch {
 	case errors.Is(err, errTooMany):
 		return overloaded()

@@ -22,6 +22,12 @@ const (
 	pullTime = time.Minute
 	// maxPulls bounds the requests to other nodes that are under way.
 	maxPulls = 4096
+	// maxStreamPulls bounds those for one stream. Players of a stream share their requests,
+	// so that only made-up ones reach it.
+	maxStreamPulls = 256
+	// maxEndedPulls bounds those for all streams that are off air together: their owners'
+	// tokens must not use up what others' streams need.
+	maxEndedPulls = 1024
 	// maxPulled bounds an answer in bytes, as a stream's memory is bounded.
 	maxPulled = 64 << 20
 	// mediaTime is for how long media of other nodes is kept, playlistTime playlists and
@@ -67,11 +73,13 @@ type pullCache struct {
 	recent  list.List // of complete ones, the last used first
 	size    int
 	pending int
+	ended   int            // pending for streams that are off air
+	streams map[string]int // pending by stream
 	closed  bool
 }
 
 func newPullCache(ctx context.Context, work *sync.WaitGroup, now func() time.Time, c EdgeConfig) *pullCache {
-	return &pullCache{ctx: ctx, work: work, now: now, config: c, client: newNodeClient(), items: map[string]*pulled{}}
+	return &pullCache{ctx: ctx, work: work, now: now, config: c, client: newNodeClient(), items: map[string]*pulled{}, streams: map[string]int{}}
 }
 
 // newNodeClient speaks HTTP/2 alone: hundreds of blocked requests share a connection, and
@@ -91,7 +99,7 @@ func newNodeClient() *http.Client {
 }
 
 // get asks a node, or shares what it was asked already.
-func (c *pullCache) get(ctx context.Context, place Place, path string) (*pulled, error) {
+func (c *pullCache) get(ctx context.Context, place Place, streamID, path string) (*pulled, error) {
 	key := place.Node + path
 	c.mu.Lock()
 	p := c.items[key]
@@ -99,7 +107,7 @@ func (c *pullCache) get(ctx context.Context, place Place, path string) (*pulled,
 	case p != nil && p.until.IsZero():
 	case p != nil && c.now().Before(p.until):
 		c.recent.MoveToFront(p.entry)
-	case c.closed || c.pending >= maxPulls:
+	case c.closed || c.pending >= maxPulls || c.streams[streamID] >= maxStreamPulls || !place.Held && c.ended >= maxEndedPulls:
 		c.mu.Unlock()
 		return nil, errTooMany
 	default:
@@ -108,8 +116,8 @@ func (c *pullCache) get(ctx context.Context, place Place, path string) (*pulled,
 		}
 		p = &pulled{done: make(chan struct{}), key: key, text: &text{}}
 		c.items[key] = p
-		c.pending++
-		c.work.Go(func() { c.pull(p, place, path) })
+		c.begin(place, streamID)
+		c.work.Go(func() { c.pull(p, place, streamID, path) })
 	}
 	c.mu.Unlock()
 	select {
@@ -120,14 +128,34 @@ func (c *pullCache) get(ctx context.Context, place Place, path string) (*pulled,
 	}
 }
 
+// begin counts a request to another node; the caller holds mu.
+func (c *pullCache) begin(place Place, streamID string) {
+	c.pending++
+	c.streams[streamID]++
+	if !place.Held {
+		c.ended++
+	}
+}
+
+// end undoes begin.
+func (c *pullCache) end(place Place, streamID string) {
+	c.pending--
+	if c.streams[streamID]--; c.streams[streamID] == 0 {
+		delete(c.streams, streamID)
+	}
+	if !place.Held {
+		c.ended--
+	}
+}
+
 // pull asks the node and keeps the answer.
-func (c *pullCache) pull(p *pulled, place Place, path string) {
+func (c *pullCache) pull(p *pulled, place Place, streamID, path string) {
 	ctx, cancel := context.WithTimeout(c.ctx, pullTime)
 	defer cancel()
 	c.requests.Add(1)
 	p.err = c.ask(ctx, p, place, path)
 	c.mu.Lock()
-	c.pending--
+	c.end(place, streamID)
 	keep := mediaTime
 	if p.status != http.StatusOK || strings.Contains(p.contentType, "mpegurl") {
 		keep = playlistTime

@@ -84,7 +84,7 @@ func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 		if u != nil {
 			f.cut.push(u)
 		} else {
-			f.cut.tick(f.server.config.Now())
+			f.cut.tick(f.server.config.Arrivals())
 		}
 		f.publish()
 	}

@@ -49,7 +49,7 @@ func parseLocation(path string) (l location, ok bool) {
 	}
 	var file string
 	l.run, file, ok = strings.Cut(rest, "/")
-	if !ok || l.run == "" {
+	if !ok || !isRun(l.run) {
 		return l, false
 	}
 	if file, ok = strings.CutPrefix(file, sourceRendition+"/"); !ok {
@@ -79,6 +79,21 @@ func parseLocation(path string) (l location, ok bool) {
 	return l, ok
 }
 
+// isRun tells whether a path's run may be one of ours: characters that mean nothing in a
+// URL, since an edge puts the run into the URL that it asks another node for.
+func isRun(run string) bool {
+	const longest = 32
+	if run == "" || len(run) > longest {
+		return false
+	}
+	for _, c := range []byte(run) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
 // maxNumber bounds sequence numbers, far beyond what a stream reaches.
 const maxNumber = 1 << 40
 
@@ -104,6 +119,9 @@ type reload struct {
 	skip     bool
 }
 
+// maxParts bounds the number of a part in its segment, beyond what a segment has.
+const maxParts = 1000
+
 // parseReload reads _HLS_msn, _HLS_part and _HLS_skip. Other parameters are ignored.
 func parseReload(values url.Values) (q reload, ok bool) {
 	q.part = -1
@@ -115,7 +133,7 @@ func parseReload(values url.Values) (q reload, ok bool) {
 	}
 	if v, there := values["_HLS_part"]; there {
 		n, fine := parseNumber(v[0])
-		if !fine || !q.blocking || n > 1<<20 {
+		if !fine || !q.blocking || n > maxParts {
 			return q, false
 		}
 		q.part = int(n)

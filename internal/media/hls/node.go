@@ -42,33 +42,51 @@ const (
 )
 
 // nodeCode is the code of a request to one node: nobody else can use it, and not for
-// anything else.
-func nodeCode(key []byte, node, method, path, at string, body []byte) string {
-	sum := sha256.Sum256(body)
+// anything else. digest is that of the body.
+func nodeCode(key []byte, node, method, path, at, digest string) string {
 	m := hmac.New(sha256.New, key)
-	fmt.Fprintf(m, "%s\n%s\n%s\n%s\n%x", node, method, path, at, sum)
+	fmt.Fprintf(m, "%s\n%s\n%s\n%s\n%s", node, method, path, at, digest)
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+// digestOf is the digest of a body, as the header has it.
+func digestOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // signNode authenticates a request to a node.
 func signNode(r *http.Request, key []byte, node, path string, body []byte, now time.Time) {
 	at := strconv.FormatInt(now.Unix(), 10)
-	r.Header.Set(headerNode, at+"."+nodeCode(key, node, r.Method, path, at, body))
+	digest := digestOf(body)
+	r.Header.Set(headerNode, at+"."+digest+"."+nodeCode(key, node, r.Method, path, at, digest))
 }
 
-// fromNode tells whether another node has sent the request.
-func (e *edge) fromNode(r *http.Request, body []byte, now time.Time) bool {
-	at, code, _ := strings.Cut(r.Header.Get(headerNode), ".")
+// fromNode tells whether another node has sent the request, before its body is read.
+// The body is its only if it has the digest.
+func (e *edge) fromNode(r *http.Request, now time.Time) (digest string, ok bool) {
+	at, rest, _ := strings.Cut(r.Header.Get(headerNode), ".")
+	digest, code, _ := strings.Cut(rest, ".")
 	seconds, err := strconv.ParseInt(at, 10, 64)
 	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > nodeSkew {
-		return false
+		return "", false
 	}
 	for _, key := range e.config.Keys {
-		if hmac.Equal([]byte(code), []byte(nodeCode(key, e.config.Node, r.Method, r.URL.RequestURI(), at, body))) {
-			return true
+		if hmac.Equal([]byte(code), []byte(nodeCode(key, e.config.Node, r.Method, r.URL.RequestURI(), at, digest))) {
+			return digest, true
 		}
 	}
-	return false
+	return "", false
+}
+
+// readBody reads the body of a request that is from a node.
+func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	digest, ok := e.fromNode(r, time.Now())
+	if !ok {
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
+	return body, err == nil && digestOf(body) == digest
 }
 
 // NodeHandler answers other nodes, below NodePrefix. It serves what this node has and
@@ -82,8 +100,11 @@ func (s *Server) NodeHandler() http.Handler {
 }
 
 func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
-	if err != nil || s.edge == nil || !s.edge.fromNode(r, body, time.Now()) {
+	if s.edge == nil {
+		return notFound()
+	}
+	body, ok := s.edge.readBody(w, r)
+	if !ok {
 		return refuse(http.StatusForbidden, codeNotANode, "only nodes of the same installation may ask; their clocks must agree within a minute")
 	}
 	path := strings.TrimPrefix(r.URL.Path, NodePrefix)

@@ -48,8 +48,10 @@ type Config struct {
 	WriteTimeout time.Duration
 	// Edge serves streams that other nodes have; nil for a node that is alone.
 	Edge *EdgeConfig
-	// Now is the clock; time.Now.
+	// Now is the clock of tokens and sessions, the same on all nodes; time.Now.
 	Now func() time.Time
+	// Arrivals is the clock of units' Arrived; Now.
+	Arrivals func() time.Time
 	// Log; slog.Default().
 	Log *slog.Logger
 }
@@ -74,6 +76,9 @@ func (c Config) withDefaults() Config {
 	setTime(&c.WriteTimeout, 30*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Arrivals == nil {
+		c.Arrivals = c.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

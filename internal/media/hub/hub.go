@@ -25,8 +25,10 @@ type Config struct {
 	OnPlayable func(streamID, publisherID string)
 	// Meter counts what each stream uses; nil for nothing.
 	Meter *metering.Meter
-	// Now is the clock, time.Now by default.
+	// Now is the clock of units' Arrived, time.Now by default.
 	Now func() time.Time
+	// Calendar is the clock of when broadcasts began, the same on all nodes; Now by default.
+	Calendar func() time.Time
 }
 
 // Hub holds the streams that are on air on this node.
@@ -45,6 +47,9 @@ func New(config Config) *Hub {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	if config.Calendar == nil {
+		config.Calendar = config.Now
+	}
 	return &Hub{config: config, streams: map[string]*Stream{}}
 }
 
@@ -54,7 +59,7 @@ func New(config Config) *Hub {
 func (h *Hub) Publish(b Broadcast, id string, kick func(reason error)) (*Publisher, error) {
 	p := &Publisher{ID: id, Kick: kick}
 	if b.Began.IsZero() {
-		b.Began = h.config.Now()
+		b.Began = h.config.Calendar()
 	}
 	for {
 		h.mu.Lock()

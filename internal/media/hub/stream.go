@@ -67,7 +67,7 @@ func (s *Stream) Activity() Activity {
 }
 
 // Age is how long ago the broadcast began.
-func (s *Stream) Age() time.Duration { return s.hub.config.Now().Sub(s.Began) }
+func (s *Stream) Age() time.Duration { return s.hub.config.Calendar().Sub(s.Began) }
 
 // Reason tells why the stream was sealed; nil while it isn't.
 func (s *Stream) Reason() error {
