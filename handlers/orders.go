@@ -20,7 +20,8 @@ func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequest
 			return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
 		}),
 		StreamID: r.Body.StreamID, CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
-		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL, Metadata: orEmptyMap(r.Body.Metadata),
+		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
+		Metadata: orEmptyMap(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
@@ -94,9 +95,12 @@ func toOrder(v order.View) api.Order {
 		ID: v.ID, ProcessorCheckoutSessionID: orNull(v.CheckoutSessionID), ProcessorPaymentIntentID: orNull(v.PaymentIntentID),
 		CustomerExternalID: v.CustomerExternalID, CustomerEmail: orNull(v.CustomerEmail), StreamID: v.StreamID, AuctionID: orNull(v.AuctionID),
 		SubtotalCents: v.SubtotalCents, DiscountCents: v.DiscountCents, TotalCents: v.TotalCents, RefundedCents: v.RefundedCents,
-		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status), PaymentMismatch: orNull(toMismatch(v.Order)), DiscountCode: orNull(v.DiscountCode),
-		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem), Refunds: each(v.Refunds, toRefund), Disputes: each(v.Disputes, toDispute),
-		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt), Metadata: toMetadata(v.Metadata),
+		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status),
+		PaymentMismatch: orNull(toMismatch(v.Order)), DiscountCode: orNull(v.DiscountCode),
+		ApplicationFeeCents: v.ApplicationFeeCents, Items: each(v.Items, toOrderItem),
+		Refunds: each(v.Refunds, toRefund), Disputes: each(v.Disputes, toDispute),
+		CheckoutURL: orNull[string](nil), ExpiresAt: timeOrNull(nil), PaidAt: timeOrNull(v.PaidAt), FulfilledAt: timeOrNull(v.FulfilledAt),
+		Metadata:  toMetadata(v.Metadata),
 		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 	if v.Status == order.Pending {
@@ -120,7 +124,8 @@ func toOrderItem(i db.OrderItem) api.OrderItem {
 func toDispute(d db.Dispute) api.Dispute {
 	return api.Dispute{
 		ID: d.ID, ProcessorDisputeID: d.ProcessorDisputeID, Status: api.DisputeStatus(d.Status), Reason: d.Reason, AmountCents: d.AmountCents,
-		Currency: strings.ToLower(d.Currency), EvidenceDueAt: timeOrNull(d.EvidenceDueAt), OpenedAt: timestamp.From(d.OpenedAt), ClosedAt: timeOrNull(d.ClosedAt),
+		Currency: strings.ToLower(d.Currency), EvidenceDueAt: timeOrNull(d.EvidenceDueAt),
+		OpenedAt: timestamp.From(d.OpenedAt), ClosedAt: timeOrNull(d.ClosedAt),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // keyCommands are about the keys that sign tokens.
 type keyCommands struct {
-	RotateMaster rotateMasterCommand `cmd:"" help:"Encrypt everything anew with MASTER_KEY instead of MASTER_KEY_SECOND, while the server runs or not."`
+	RotateMaster rotateMasterCommand `cmd:"" help:"Encrypt everything with MASTER_KEY instead of MASTER_KEY_SECOND; servers may run."`
 
 	List   listKeysCommand   `cmd:"" help:"List the keys that sign tokens."`
 	Rotate rotateKeysCommand `cmd:"" help:"Make a new key that signs from now on; tokens of the old one stay good until they expire."`

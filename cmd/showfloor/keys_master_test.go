@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func TestRotateMasterCommand(t *testing.T) {
 	require.Contains(t, out, "signing keys: neither key opens 2 rows, such as ")
 	require.Contains(t, out, "keep MASTER_KEY_SECOND")
 
-	both := append(onlyNew, "MASTER_KEY_SECOND="+text(oldKey))
+	both := append(slices.Clone(onlyNew), "MASTER_KEY_SECOND="+text(oldKey))
 	code, out = command(both, "rotate-master")
 	require.Zero(t, code, out)
 	require.Contains(t, out, "signing keys: done, 2 rows were encrypted anew\n")

@@ -44,7 +44,8 @@ func newMetrics() *metrics {
 		}, []string{"outcome"}),
 		orders: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "showfloor_orders_total",
-			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, and payments that belong to no order (UNMATCHED), on this node, by status.",
+			Help: "Checkouts that were begun (PENDING), orders that were paid, expired or put into REVIEW, " +
+				"and payments that belong to no order (UNMATCHED), on this node, by status.",
 		}, []string{"status"}),
 	}
 	m.registry.MustRegister(m.http, m.deliveries, m.mails, m.orders,
