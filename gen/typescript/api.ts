@@ -9666,7 +9666,7 @@ export interface components {
         PlaybackUrl: {
             /**
              * Format: date-time
-             * @description The URL opens nothing afterwards. Viewers who began to watch a broadcast before then go on to its end.
+             * @description The URL begins no viewer session afterwards. Viewers who began to watch a broadcast before then go on to its end.
              */
             expiresAt: string;
             type: components["schemas"]["PlaybackType"];
