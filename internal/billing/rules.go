@@ -29,7 +29,8 @@ func concerns(e processor.Event) concern {
 		return page
 	case "charge.refunded", "charge.refund.updated", "refund.created", "refund.updated", "refund.failed":
 		return money
-	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated":
+	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
+		"charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated":
 		return dispute
 	case "account.updated", "account.application.deauthorized":
 		return seller

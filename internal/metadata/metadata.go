@@ -43,7 +43,8 @@ func Merge(before json.RawMessage, update map[string]string) (json.RawMessage, e
 		}
 	}
 	if len(merged) > MaxKeys {
-		return nil, problem.BadField("metadata", "has %d keys after the update, at most %d are allowed; send an empty value for keys to delete", len(merged), MaxKeys)
+		return nil, problem.BadField("metadata",
+			"has %d keys after the update, at most %d are allowed; send an empty value for keys to delete", len(merged), MaxKeys)
 	}
 	out, err := json.Marshal(merged)
 	if err != nil {
@@ -57,7 +58,8 @@ func check(key, value string) error {
 	case key == "":
 		return problem.BadField("metadata", "has an empty key")
 	case utf8.RuneCountInString(key) > maxKeyLen:
-		return problem.BadField("metadata", "has the key %q of %d characters, at most %d are allowed", key, utf8.RuneCountInString(key), maxKeyLen)
+		return problem.BadField("metadata", "has the key %q of %d characters, at most %d are allowed",
+			key, utf8.RuneCountInString(key), maxKeyLen)
 	case utf8.RuneCountInString(value) > maxValueLen:
 		return problem.BadField("metadata."+key, "has %d characters, at most %d are allowed", utf8.RuneCountInString(value), maxValueLen)
 	case strings.ContainsRune(key+value, 0):

@@ -82,7 +82,9 @@ func (s *Service) takeDisputeStep(ctx context.Context, tx pgx.Tx, o db.Order, st
 	}
 	err = audit.Write(ctx, q, now, audit.Entry{
 		Actor: audit.System("processor"), TenantID: o.TenantID, Action: "order.dispute", Entity: "order", EntityID: o.ID, Reason: row.Reason,
-		After: map[string]any{"disputeId": row.ID, "status": row.Status, "amountCents": row.AmountCents, "currency": strings.ToLower(row.Currency)},
+		After: map[string]any{
+			"disputeId": row.ID, "status": row.Status, "amountCents": row.AmountCents, "currency": strings.ToLower(row.Currency),
+		},
 	})
 	if err != nil {
 		return err

@@ -71,7 +71,8 @@ type mismatchedData struct {
 
 func mismatchedOf(o db.Order) mismatchedData {
 	return mismatchedData{
-		OrderID: o.ID, Metadata: o.Metadata, ProcessorPaymentIntentID: o.PaymentIntentID, CustomerEmail: *o.CustomerEmail, CustomerExternalID: o.CustomerExternalID,
+		OrderID: o.ID, Metadata: o.Metadata, ProcessorPaymentIntentID: o.PaymentIntentID,
+		CustomerEmail: *o.CustomerEmail, CustomerExternalID: o.CustomerExternalID,
 		StreamID: o.StreamID, PaymentMismatch: mismatchOf(o), Currency: strings.ToLower(o.Currency),
 	}
 }
@@ -134,7 +135,8 @@ type refundFailedData struct {
 func refundFailedOf(o db.Order, r db.Refund) refundFailedData {
 	given := refundedOf(o, r)
 	return refundFailedData{
-		OrderID: o.ID, Metadata: o.Metadata, RefundID: r.ID, ProcessorPaymentIntentID: given.ProcessorPaymentIntentID, ProcessorRefundID: r.ProcessorRefundID,
+		OrderID: o.ID, Metadata: o.Metadata, RefundID: r.ID,
+		ProcessorPaymentIntentID: given.ProcessorPaymentIntentID, ProcessorRefundID: r.ProcessorRefundID,
 		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, AmountCents: r.AmountCents, RefundedCents: o.RefundedCents,
 		TotalCents: given.TotalCents, Currency: given.Currency, Status: o.Status, Reason: r.Reason, FailureReason: *r.FailureReason,
 	}
@@ -158,7 +160,8 @@ type disputedData struct {
 
 func disputedOf(o db.Order, d db.Dispute) disputedData {
 	return disputedData{
-		OrderID: o.ID, Metadata: o.Metadata, DisputeID: d.ID, ProcessorPaymentIntentID: o.PaymentIntentID, ProcessorDisputeID: d.ProcessorDisputeID,
+		OrderID: o.ID, Metadata: o.Metadata, DisputeID: d.ID,
+		ProcessorPaymentIntentID: o.PaymentIntentID, ProcessorDisputeID: d.ProcessorDisputeID,
 		CustomerExternalID: o.CustomerExternalID, StreamID: o.StreamID, Status: d.Status, Reason: d.Reason,
 		AmountCents: d.AmountCents, Currency: strings.ToLower(d.Currency), EvidenceDueAt: timestamp.Optional(d.EvidenceDueAt),
 	}

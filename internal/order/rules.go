@@ -121,7 +121,7 @@ func judge(o db.Order, accountID string, p processor.Session) verdict {
 	case o.ProcessorAccountID == nil || *o.ProcessorAccountID != accountID,
 		noted && *o.CheckoutSessionID != p.ID,
 		!noted && p.OrderID != o.ID,
-		!noted && !p.Paid && !(p.TotalCents == o.TotalCents && sameCurrency(o, p)):
+		!noted && !p.Paid && (p.TotalCents != o.TotalCents || !sameCurrency(o, p)):
 		return unrelated
 	case p.Paid && (o.Status == Pending || o.Status == Expired):
 		if p.TotalCents >= o.TotalCents && sameCurrency(o, p) {

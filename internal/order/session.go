@@ -198,7 +198,8 @@ func (s *Service) review(ctx context.Context, tx pgx.Tx, o db.Order, paid paymen
 	if err != nil {
 		return effect{}, fmt.Errorf("put order %s under review: %w", o.ID, err)
 	}
-	s.config.Log.Error("an order was paid with too little or in another currency", "tenant", o.TenantID, "order", o.ID, "session", paid.sessionID,
+	s.config.Log.Error("an order was paid with too little or in another currency",
+		"tenant", o.TenantID, "order", o.ID, "session", paid.sessionID,
 		"cents", o.TotalCents, "currency", o.Currency, "paidCents", *paid.cents, "paidCurrency", *paid.currency)
 	err = audit.Write(ctx, q, now, audit.Entry{
 		Actor: audit.System("processor"), TenantID: o.TenantID, Action: "order.review", Entity: "order", EntityID: o.ID,

@@ -79,7 +79,10 @@ type pullCache struct {
 }
 
 func newPullCache(ctx context.Context, work *sync.WaitGroup, now func() time.Time, c EdgeConfig) *pullCache {
-	return &pullCache{ctx: ctx, work: work, now: now, config: c, client: newNodeClient(), items: map[string]*pulled{}, streams: map[string]int{}}
+	return &pullCache{
+		ctx: ctx, work: work, now: now, config: c, client: newNodeClient(),
+		items: map[string]*pulled{}, streams: map[string]int{},
+	}
 }
 
 // newNodeClient speaks HTTP/2 alone: hundreds of blocked requests share a connection, and
