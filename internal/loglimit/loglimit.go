@@ -44,6 +44,10 @@ type causes struct {
 	period time.Duration
 	now    func() time.Time
 
+	// writing is held for reading while a line is written, ended after the last one.
+	writing sync.RWMutex
+	ended   bool
+
 	mu     sync.Mutex
 	counts map[cause]*count
 	// shapes is how many causes there are with the same message.
@@ -96,8 +100,13 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &Handler{h.next.WithGroup(name), h.causes}
 }
 
-// Handle implements slog.Handler.
+// Handle implements slog.Handler. After the end of Run it drops the line.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+	h.causes.writing.RLock()
+	defer h.causes.writing.RUnlock()
+	if h.causes.ended {
+		return nil
+	}
 	if r.Level < slog.LevelInfo || h.admit(cause{r.Level, r.Message, shapeOf(r)}, r, h.next) {
 		return h.next.Handle(ctx, r)
 	}
@@ -105,7 +114,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // Run writes, until ctx ends, the line that ends a period for each cause of which
-// lines were held back. Then it writes those of all that are left.
+// lines were held back. Then it writes those of all that are left and ends the log:
+// what the process prints next is the last line, whatever else still runs.
 func (h *Handler) Run(ctx context.Context) {
 	ticker := time.NewTicker(h.period / 10)
 	defer ticker.Stop()
@@ -115,6 +125,9 @@ func (h *Handler) Run(ctx context.Context) {
 			h.Sum(h.now().Add(-h.period))
 		case <-ctx.Done():
 			h.Sum(h.now())
+			h.causes.writing.Lock()
+			h.causes.ended = true
+			h.causes.writing.Unlock()
 			return
 		}
 	}

@@ -162,4 +162,7 @@ func TestRunWritesWhatIsLeft(t *testing.T) {
 	work.Wait()
 	got := r.written(t)
 	require.Len(t, got, 11)
+
+	r.log.Error("after the end")
+	require.Empty(t, r.written(t))
 }
