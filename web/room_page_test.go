@@ -291,6 +291,47 @@ func TestRoomPageComesBackAfterALoss(t *testing.T) {
 	browsertest.WaitFor(t, tab, roomIsOpen)
 }
 
+// TestRoomPageTakesBackARefusedOffer, and offers again what is switched on later.
+func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
+	t.Parallel()
+
+	s := newScript(t)
+	s.sessions["sess_1"] = aSession("sess_1")
+	origin := serve(t, s.handlers())
+	tab := browsertest.New(t, browsertest.Devices)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
+	browsertest.WaitFor(t, tab, lobbyIsReady)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+	c := s.next()
+	c.send(welcome(someone("ada", "Ada Okafor", "host")))
+	refuse := func(offer message, code string) {
+		c.send(message{"type": "error", "re": offer["id"], "code": code, "message": "no: " + code})
+	}
+	notice := func(code string) {
+		browsertest.WaitFor(t, tab, `[...document.querySelectorAll(".notice")].some((n) => n.textContent.includes("`+code+`"))`)
+	}
+
+	first := c.hear("offer")
+	refuse(first, "rate_limited")
+	require.Equal(t, first, c.hear("offer"), "repeated as it was")
+
+	// Nothing has changed at the server: the connection goes on.
+	refuse(first, "forbidden")
+	notice("forbidden")
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=microphone]")))
+	second := c.hear("offer")
+	require.InDelta(t, 2, second["id"], 0)
+	require.Len(t, second["tracks"], 1)
+
+	// The server has given up the connection: it begins with another one.
+	refuse(second, "bad_message")
+	notice("bad_message")
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=microphone]")))
+	third := c.hear("offer")
+	require.InDelta(t, 1, third["id"], 0)
+	require.Len(t, third["tracks"], 1)
+}
+
 // TestRoomPageReadsTheChatAnewAfterALoss that was too long for the channel to bring what
 // was missed: new messages are counted, and what was deleted or edited is.
 func TestRoomPageReadsTheChatAnewAfterALoss(t *testing.T) {

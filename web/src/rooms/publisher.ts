@@ -125,8 +125,8 @@ export class Publisher {
   }
 
   /**
-   * Takes back the offer that the server refused as a whole: sections that it never took are given up, the others go on
-   * as they were. An offer that came too soon is repeated.
+   * Takes back the offer that the server refused as a whole; what it took before goes on. An offer that came too soon is
+   * repeated.
    */
   async refused(code: string): Promise<void> {
     const pending = this.#pending;
@@ -137,12 +137,13 @@ export class Publisher {
       return;
     }
     this.#pending = undefined;
+    this.#making = true; // no offer is made before this one is taken back
     await this.connection.setLocalDescription({ type: 'rollback' });
-    for (const slot of this.#slots.filter(({ transceiver }) => transceiver.mid === null)) {
-      this.#slots.splice(this.#slots.indexOf(slot), 1);
-      slot.transceiver.stop();
-    }
-    if (this.#wanted) this.#negotiate();
+    this.#making = false;
+    // Slots of sections that the server never took stay, for when their sources are switched on again: Chromium would
+    // take a new transceiver for the stopped one, and its section would have no mid. Alone they are no reason to offer.
+    const worthwhile = this.#slots.some(({ active, transceiver }) => active || transceiver.currentDirection !== null);
+    if (this.#wanted && worthwhile) this.#negotiate();
   }
 
   /** A way to the server. */
