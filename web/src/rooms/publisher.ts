@@ -138,8 +138,11 @@ export class Publisher {
     }
     this.#pending = undefined;
     this.#making = true; // no offer is made before this one is taken back
-    await this.connection.setLocalDescription({ type: 'rollback' });
-    this.#making = false;
+    try {
+      await this.connection.setLocalDescription({ type: 'rollback' });
+    } finally {
+      this.#making = false;
+    }
     // Slots of sections that the server never took stay, for when their sources are switched on again: Chromium would
     // take a new transceiver for the stopped one, and its section would have no mid. Alone they are no reason to offer.
     const worthwhile = this.#slots.some(({ active, transceiver }) => active || transceiver.currentDirection !== null);
