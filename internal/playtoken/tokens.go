@@ -4,7 +4,7 @@
 // A token is base64url, without padding, of
 //
 //	version  1 byte, 1
-//	kind     1 byte: 1 a playback URL, 2 a viewer's session
+//	kind     1 byte: 1 a playback URL, 2 a viewer's session, 3 a playback URL for a room
 //	key      4 bytes: which key signed it
 //	time     5 bytes, seconds since 1970: when a playback URL expires, or a session began
 //	viewer   8 bytes: who watches; 0 in a playback URL that is nobody's in particular
@@ -32,6 +32,7 @@ const (
 
 	kindPlayback = 1
 	kindSession  = 2
+	kindRoom     = 3
 
 	header  = 1 + 1 + 4 + 5 + 8
 	macSize = 16
@@ -73,6 +74,19 @@ func (t *Tokens) SignPlayback(streamID string, expires time.Time) string {
 // token is no error: what it still opens is for the caller to say.
 func (t *Tokens) CheckPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
 	v, err := t.read(ctx, kindPlayback, text)
+	return v.streamID, v.time, err
+}
+
+// SignRoomPlayback makes the token of a playback URL for the participants of the stream's
+// room. It expires at a time in whole seconds, and nothing that was opened with it outlives
+// it, so that a participant who leaves the room can't go on watching.
+func (t *Tokens) SignRoomPlayback(streamID string, expires time.Time) string {
+	return t.sign(token{kind: kindRoom, streamID: streamID, time: expires})
+}
+
+// CheckRoomPlayback is CheckPlayback for tokens of SignRoomPlayback.
+func (t *Tokens) CheckRoomPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
+	v, err := t.read(ctx, kindRoom, text)
 	return v.streamID, v.time, err
 }
 
@@ -136,6 +150,11 @@ type Late func() *Tokens
 // CheckPlayback is Tokens.CheckPlayback.
 func (l Late) CheckPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
 	return l().CheckPlayback(ctx, text)
+}
+
+// CheckRoomPlayback is Tokens.CheckRoomPlayback.
+func (l Late) CheckRoomPlayback(ctx context.Context, text string) (streamID string, expires time.Time, err error) {
+	return l().CheckRoomPlayback(ctx, text)
 }
 
 // SignSession is Tokens.SignSession.

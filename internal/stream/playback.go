@@ -22,23 +22,24 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c account.Caller, strea
 	}
 	expires := s.config.Now().Add(life).Truncate(time.Second)
 	return PlaybackURL{
-		URL:        s.playbackURL(v.ID, expires),
+		URL:        s.playbackURL(s.config.Playback.SignPlayback(v.ID, expires)),
 		LowLatency: v.Mode == LowLatency,
 		ExpiresAt:  expires,
 	}, nil
 }
 
-// roomPlayback is how long at least a participant of a stream's room may use a playback
-// URL. All participants get the same URL for as long, so that caches work.
-const roomPlayback = 30 * time.Minute
+// roomPlayback is the shortest life of a room's playback URL, and for how long all
+// participants get the same one, so that shared caches work.
+const roomPlayback = 5 * time.Minute
 
-// RoomPlaybackURL is where participants of a stream's room play it by HLS, and until when:
-// 30 to 60 minutes from now. It neither blocks nor looks whether there is such a stream.
+// RoomPlaybackURL returns the URL at which participants of a stream's room play it by HLS,
+// and when it expires: in 5 to 10 minutes. A participant who was sent away can watch for
+// that long. It neither blocks nor looks whether there is such a stream.
 func (s *Service) RoomPlaybackURL(streamID string) (url string, expires time.Time) {
 	expires = s.config.Now().Truncate(roomPlayback).Add(2 * roomPlayback)
-	return s.playbackURL(streamID, expires), expires
+	return s.playbackURL(s.config.Playback.SignRoomPlayback(streamID, expires)), expires
 }
 
-func (s *Service) playbackURL(streamID string, expires time.Time) string {
-	return s.config.PublicURL + "/live/" + s.config.Playback.SignPlayback(streamID, expires) + "/index.m3u8"
+func (s *Service) playbackURL(token string) string {
+	return s.config.PublicURL + "/live/" + token + "/index.m3u8"
 }

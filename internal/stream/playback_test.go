@@ -41,6 +41,27 @@ func TestPlaybackTokens(t *testing.T) {
 	require.True(t, problem.Is(err, "not_found"))
 }
 
+// TestARoomsPlaybackURL lives 5 to 10 minutes, and is the same for all participants.
+func TestARoomsPlaybackURL(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 0)
+	for range 12 {
+		r.Clock.Advance(70 * time.Second)
+		url, expires := r.Streams.RoomPlaybackURL(r.st.ID)
+		again, _ := r.Streams.RoomPlaybackURL(r.st.ID)
+		require.Equal(t, url, again)
+		life := expires.Sub(r.Clock.Now())
+		require.True(t, life > 5*time.Minute-time.Second && life <= 10*time.Minute, "%s", life)
+		token := strings.Split(url, "/")[4]
+		streamID, until, err := r.Playback.CheckRoomPlayback(t.Context(), token)
+		require.NoError(t, err)
+		require.Equal(t, r.st.ID, streamID)
+		require.True(t, expires.Equal(until))
+		_, _, err = r.Playback.CheckPlayback(t.Context(), token)
+		require.Error(t, err, "it opens nothing else")
+	}
+}
+
 func TestOldConnectionsAreDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // it deletes everybody's

@@ -15,6 +15,9 @@ type Tokens interface {
 	// CheckPlayback tells which stream the token in a path opens, and when it expires (zero:
 	// never). It returns an expired token without an error.
 	CheckPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
+	// CheckRoomPlayback is CheckPlayback for the tokens that participants of the stream's room
+	// get. Nothing opened with such a token outlives it.
+	CheckRoomPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
 	// SignSession makes the token of a viewer's session, which is a part of playlists' URLs.
 	SignSession(streamID string, viewer uint64, began time.Time) string
 	// CheckSession tells whose session with the stream a token is, and when it began, in
@@ -30,6 +33,7 @@ type visit struct {
 	query    url.Values
 	streamID string
 	expired  bool
+	room     bool // the token is one of the stream's room
 	session  session
 	// node is set for a request of another node, which has checked the viewer's tokens.
 	node bool
@@ -39,8 +43,12 @@ type visit struct {
 type session struct {
 	token  string // "": there is none, or not one of ours
 	viewer uint64
-	began  time.Time
+	began  time.Time // noBroadcast for one opened with a room's token
 }
+
+// noBroadcast is when sessions of room participants are signed to have begun: before every
+// broadcast, so that such a session doesn't extend an expired playback URL.
+func noBroadcast() time.Time { return time.Unix(0, 0) }
 
 // visit checks a request's tokens.
 func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal) {
@@ -49,10 +57,18 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal
 		return nil, notFound()
 	}
 	streamID, expires, err := s.config.Tokens.CheckPlayback(r.Context(), at.token)
+	room := false
+	if err != nil {
+		streamID, expires, err = s.config.Tokens.CheckRoomPlayback(r.Context(), at.token)
+		room = true
+	}
 	if err != nil {
 		return nil, refuse(http.StatusForbidden, "invalid_playback_token", "the playback URL is not valid")
 	}
-	v := &visit{w: w, r: r, at: at, streamID: streamID, expired: !expires.IsZero() && !s.config.Now().Before(expires)}
+	v := &visit{w: w, r: r, at: at, streamID: streamID, room: room, expired: !expires.IsZero() && !s.config.Now().Before(expires)}
+	if v.room && v.expired {
+		return nil, expired() // media too: its names can be guessed
+	}
 	if !at.playlist() {
 		return v, nil
 	}
@@ -82,11 +98,14 @@ func (x session) in(broadcast time.Time) bool {
 // begin gives the visit a session in a broadcast unless it has one. The viewers of another
 // node's requests are not known here.
 func (s *Server) begin(v *visit, broadcast time.Time) {
-	if v.node || v.session.in(broadcast) {
+	if v.node || v.session.in(broadcast) || v.room && v.session.token != "" {
 		return
 	}
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	v.session.viewer, v.session.began = binary.BigEndian.Uint64(id[:]), s.config.Now()
+	if v.room {
+		v.session.began = noBroadcast()
+	}
 	v.session.token = s.config.Tokens.SignSession(v.streamID, v.session.viewer, v.session.began)
 }

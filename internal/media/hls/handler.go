@@ -44,8 +44,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	case mediaFile:
 		return s.servePlaylist(v)
 	}
-	// Media has no expiry: a playlist that was served in time may name it at any moment of
-	// the run.
+	// Media has no expiry, except below a room's token: a playlist that was served in time
+	// may name it at any moment of the run.
 	m := s.byRun(v.streamID, v.at.run)
 	if m == nil {
 		return s.elsewhereOr(v, notFound())

@@ -72,6 +72,40 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// TestARoomsURLEndsWithItsToken: whoever was sent out of a room watches neither with the
+// session that its URL began nor by guessing the names of media, and that session doesn't
+// extend another URL either.
+func TestARoomsURLEndsWithItsToken(t *testing.T) {
+	s := newTheatre(t)
+	tokens := newTokens(nil)
+	good := "/live/" + tokens.SignRoomPlayback("a", time.Now().Add(time.Minute)) + "/"
+	session := mediaLine.FindString(s.get(good + "index.m3u8"))
+	_, viewer, _ := strings.Cut(session, "?")
+	if again := mediaLine.FindString(s.get(good + "index.m3u8?" + viewer)); again != session {
+		t.Errorf("the session was %s and is %s", session, again)
+	}
+	// Another URL of the room goes on with the same session.
+	next := "/live/" + tokens.SignRoomPlayback("a", time.Now().Add(2*time.Minute)) + "/"
+	s.get(next + session)
+	old := "/live/" + tokens.SignRoomPlayback("a", time.Now().Add(-time.Second)) + "/"
+	s.expires = time.Now().Add(-time.Hour)
+	files := []string{"index.m3u8", "index.m3u8?" + viewer, session, session + "&_HLS_msn=5", s.run + "/source/seg9.mp4", s.run + "/source/part97.mp4"}
+	for _, path := range append(prefixed(old, files), "/live/old/"+session, "/live/old/index.m3u8?"+viewer) {
+		if a := s.do("GET", path); a.status != 403 || !strings.Contains(a.body, "playback_token_expired") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
+// prefixed puts a prefix before each of the names.
+func prefixed(prefix string, names []string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = prefix + name
+	}
+	return list
+}
+
 // A segment that is being made must not be kept from players by a cache that
 // was asked for it too early.
 func TestNextSegmentIsNotCachedAsMissing(t *testing.T) {

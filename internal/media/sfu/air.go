@@ -21,8 +21,9 @@ type Air struct {
 	// Unpublish hears of the end of each publisher that Publish was asked for, whatever
 	// the answer was.
 	Unpublish func(ctx context.Context, publisherID string)
-	// PlaybackURL is where a participant plays a stream that its room can't show, and
-	// until when. It must not block.
+	// PlaybackURL returns where a participant plays a stream that its room can't show, and
+	// when that URL expires: more than 2 minutes from now. It is the same for all
+	// participants, and nothing opened with it outlives it. It must not block.
 	PlaybackURL func(streamID string) (url string, expires time.Time)
 }
 

@@ -29,6 +29,7 @@ type studio struct {
 	serial int
 	refuse error
 	ended  []string
+	life   time.Duration // of playback URLs
 }
 
 func newStudio(t *testing.T) *studio {
@@ -38,7 +39,7 @@ func newStudio(t *testing.T) *studio {
 
 func newStudioWith(t *testing.T, meter *metering.Meter) *studio {
 	t.Helper()
-	s := &studio{hub: hub.New(hub.Config{Meter: meter})}
+	s := &studio{hub: hub.New(hub.Config{Meter: meter}), life: time.Hour}
 	s.rig = newRig(t, func(c *sfu.Config) {
 		c.Meter = meter
 		c.Air = &sfu.Air{
@@ -56,7 +57,9 @@ func newStudioWith(t *testing.T, meter *metering.Meter) *studio {
 				return hub.Broadcast{StreamID: streamID}, s.refuse
 			},
 			PlaybackURL: func(streamID string) (string, time.Time) {
-				return "https://live.example/live/" + streamID + "/index.m3u8", time.Now().Add(time.Hour)
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return "https://live.example/live/" + streamID + "/index.m3u8", time.Now().Add(s.life)
 			},
 			Unpublish: func(_ context.Context, id string) {
 				s.mu.Lock()
@@ -218,7 +221,16 @@ func TestAStreamWithBFramesIsPlayedByHLS(t *testing.T) {
 		}
 		return slices.ContainsFunc(first.Messages(), fallsBack)
 	})
-	s.join(t, "cleo:viewer").Expect(t, "the fallback", fallsBack)
+	s.mu.Lock()
+	s.life = time.Minute
+	s.mu.Unlock()
+	cleo := s.join(t, "cleo:viewer")
+	cleo.Expect(t, "the fallback", fallsBack)
+	// Her URL is about to expire, and the first one's isn't.
+	heard, hers := len(first.Messages()), len(cleo.Messages())
+	s.server.RenewPlayback("sess_1")
+	cleo.ExpectAfter(t, hers, "the next URL", fallsBack)
+	require.False(t, slices.ContainsFunc(first.Messages()[heard:], fallsBack))
 	encoder.Close()
 	first.Expect(t, "the end of the fallback", func(m sfutest.Message) bool { return m.Type == "fallback" && m.Fallback == nil })
 	require.EqualValues(t, 2, s.server.Stats().Fallbacks["b_frames"])

@@ -8,6 +8,18 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
+// RenewPlayback looks at the expiry of the playback URLs in a room, as it does every 15 s.
+func (s *Server) RenewPlayback(roomID string) {
+	done := make(chan struct{})
+	r := s.room(roomID)
+	r.box.post(func() {
+		defer close(done)
+		r.ticks -= r.ticks % renewEvery
+		r.renewPlayback()
+	})
+	<-done
+}
+
 // Fill adds so many tracks of the server's own to a room, one half sound and one half
 // pictures, and returns them.
 func (s *Server) Fill(roomID string, n int) []*forward.Track {

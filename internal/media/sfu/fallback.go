@@ -10,10 +10,11 @@ import (
 const codeWaitsForKeyFrame = "waiting_for_key_frame"
 
 const (
-	// renewEvery is the number of ticks between two looks at the expiry of playback URLs,
-	// and renewBefore is how long before its expiry a URL is replaced.
-	renewEvery  = 240
-	renewBefore = 5 * time.Minute
+	// renewEvery is the number of ticks (250 ms) between two looks at the expiry of playback
+	// URLs, and renewBefore is how long before its expiry a URL is replaced. A participant
+	// whose socket is lost for ResumeFor (30 s) still gets the next URL in time.
+	renewEvery  = 60
+	renewBefore = 2 * time.Minute
 )
 
 // lack notes why the room can't show a kind of the stream's media, nil for no reason, and

@@ -1,6 +1,6 @@
 import type Hls from 'hls.js';
 
-import type { Room } from '../rooms/index.js';
+import { PlaybackAddress, type Room } from '../rooms/index.js';
 import { el } from './dom.js';
 
 const retryMs = 2000; // between two attempts to load the playlist
@@ -8,7 +8,7 @@ const retryMs = 2000; // between two attempts to load the playlist
 /** A stream's playlist, with its sound, in the place of tracks that its room can't show. */
 export class Playback {
   readonly element = el('video', { playsinline: true, hidden: true });
-  #url = '';
+  #address: PlaybackAddress | undefined;
   #hls: Hls | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
@@ -23,32 +23,50 @@ export class Playback {
 
   /** Whether its picture is there. */
   get plays(): boolean {
-    return this.#url !== '' && this.element.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
+    return this.#address !== undefined && this.element.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
   }
 
-  /** Plays the playlist, or nothing without one. */
+  /** Plays the playlist, or nothing without one. Another address of it goes on where the one before was. */
   play(url: string | undefined): void {
-    const wanted = url ? ownAddress(url) : '';
-    if (wanted === this.#url) return;
-    this.#stop();
-    this.#url = wanted;
-    if (wanted) void this.#start(wanted);
+    const wanted = url ? ownAddress(url) : undefined;
+    if (wanted === this.#address?.url) return;
+    if (!wanted) return this.#stop();
+    if (this.#address) {
+      this.#address.renew(wanted);
+      if (!this.#hls && this.element.hasAttribute('src')) void this.#startNative(wanted); // it can't be given another address
+    } else {
+      this.#address = new PlaybackAddress(wanted);
+      void this.#start(this.#address);
+    }
   }
 
-  async #start(url: string): Promise<void> {
+  async #start(address: PlaybackAddress): Promise<void> {
     const { default: Engine } = await import('hls.js');
-    if (url !== this.#url) return;
+    if (address !== this.#address) return;
     if (!Engine.isSupported()) {
-      this.element.src = url; // Safari on phones plays HLS itself
-    } else {
-      const hls = new Engine({ lowLatencyMode: true, workerPath: '/assets/hls.worker.js', backBufferLength: 10, maxLiveSyncPlaybackRate: 1.1 });
-      this.#hls = hls;
-      hls.on(Engine.Events.ERROR, (_, { fatal }) => {
-        if (fatal) this.#again(url);
-      });
-      hls.loadSource(url);
-      hls.attachMedia(this.element);
+      return this.#startNative(address.url);
     }
+    const hls = new Engine({
+      lowLatencyMode: true, workerPath: '/assets/hls.worker.js', backBufferLength: 10, maxLiveSyncPlaybackRate: 1.1,
+      xhrSetup: (xhr, url) => xhr.open('GET', address.of(url)),
+    });
+    this.#hls = hls;
+    hls.on(Engine.Events.ERROR, (_, { fatal }) => {
+      if (fatal) this.#again(address);
+    });
+    hls.loadSource(address.url);
+    hls.attachMedia(this.element);
+    await this.#begin();
+  }
+
+  /** startNative leaves the playlist to the browser, as on older phones of Apple. */
+  #startNative(url: string): Promise<void> {
+    this.element.src = url;
+
+    return this.#begin();
+  }
+
+  async #begin(): Promise<void> {
     // Without a click on the page the browser allows no sound: the room's own goes on then.
     await this.element.play().catch(async () => {
       this.element.muted = true;
@@ -57,17 +75,17 @@ export class Playback {
   }
 
   /** again starts anew after a while: the playlist begins a little later than the stream. */
-  #again(url: string): void {
+  #again(address: PlaybackAddress): void {
     this.#stop();
-    this.#url = url;
-    this.#retry = setTimeout(() => void this.#start(url), retryMs);
+    this.#address = address;
+    this.#retry = setTimeout(() => void this.#start(address), retryMs);
   }
 
   #stop(): void {
     clearTimeout(this.#retry);
     this.#hls?.destroy();
     this.#hls = undefined;
-    this.#url = '';
+    this.#address = undefined;
     this.element.removeAttribute('src');
     this.element.muted = false;
     this.#hear(true);
