@@ -120,6 +120,28 @@ func TestTooMuchOfEverything(t *testing.T) {
 	eve.ExpectBye(t, "bad_message")
 }
 
+// TestRestartsAreLimited: each costs an offer of all tracks, and the answer to it.
+func TestRestartsAreLimited(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	bob := r.join(t, "bob")
+	for range 4 {
+		bob.Send(t, map[string]any{"type": "restart", "pc": "subscribe"})
+	}
+	bob.Expect(t, "the fourth is refused", func(m sfutest.Message) bool {
+		return m.Type == "error" && m.Code == "rate_limited" && m.Re == "restart"
+	})
+	bob.Send(t, map[string]any{"type": "ping", "time": 1})
+	bob.Expect(t, "the end", func(m sfutest.Message) bool { return m.Type == "pong" })
+	refused := 0
+	for _, m := range bob.Messages() {
+		if m.Type == "error" {
+			refused++
+		}
+	}
+	require.Equal(t, 1, refused)
+}
+
 func dataTo(payload string, to ...string) map[string]any {
 	m := map[string]any{"type": "data", "topic": "x", "payload": payload}
 	if len(to) > 0 {

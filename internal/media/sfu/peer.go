@@ -8,8 +8,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxInbox is how many messages of a client may wait to be seen to.
+// maxInbox is how many messages of a client may wait to be handled.
 const maxInbox = 16
+
+// An ICE restart of the subscribe connection makes an offer of all tracks and applies its
+// answer: more than 100 ms of a core for 500 tracks. A participant may ask for restartBurst at
+// once, and for one more every restartEvery.
+const (
+	restartBurst = 3
+	restartEvery = 10 * time.Second
+)
 
 // reasonLeft and reasonLost are why somebody left who wasn't sent away.
 const (
@@ -43,8 +51,9 @@ type peer struct {
 	expected int
 	grace    *time.Timer
 	grant    Grant
-	// pace is that of data messages, haste that of offers.
-	pace, haste *rate.Limiter
+	// pace limits data messages, haste offers, restarts ICE restarts of the subscribe connection.
+	pace, haste, restarts *rate.Limiter
+
 	pub         *publisher
 	sub         *subscriber
 	errand      errand
@@ -58,7 +67,7 @@ func newPeer(s *Server, token string) *peer {
 		out: newOutbox(s.config.Now, limits.DeadAfter+limits.ResumeFor+limits.WriteTime), box: newMailbox(),
 		ending: make(chan struct{}), done: make(chan struct{}), inbox: make(chan message, maxInbox),
 		grace: time.NewTimer(time.Hour), pace: rate.NewLimiter(rate.Limit(limits.Data), 4*limits.Data),
-		haste: rate.NewLimiter(rate.Limit(limits.Offers), 4*limits.Offers),
+		haste: rate.NewLimiter(rate.Limit(limits.Offers), 4*limits.Offers), restarts: rate.NewLimiter(rate.Every(restartEvery), restartBurst),
 	}
 	p.grace.Stop()
 	p.pub, p.sub, p.fallback.p = newPublisher(p), newSubscriber(p), p
@@ -167,10 +176,8 @@ func (p *peer) handle(m message) {
 		p.pub.handleOffer(m)
 	case m.Type == typeAnswer:
 		p.sub.handleAnswer(m)
-	case m.Type == typeRestart:
-		if m.PC == pcSubscribe {
-			p.sub.restartICE()
-		}
+	case m.Type == typeRestart && m.PC == pcSubscribe:
+		p.restart()
 	case m.Type == typeMute:
 		p.mute(m)
 	case m.Type == typeView:
@@ -179,6 +186,15 @@ func (p *peer) handle(m message) {
 		p.data(m)
 	}
 	// A candidate needs nothing: the server waits to be found.
+}
+
+// restart makes an offer with new ICE credentials on the subscribe connection.
+func (p *peer) restart() {
+	if !p.restarts.Allow() {
+		p.fail(typeRestart, CodeRateLimited, "too many restarts; wait 10 seconds before the next")
+		return
+	}
+	p.sub.restartICE()
 }
 
 func (p *peer) data(m message) {

@@ -52,9 +52,11 @@ func (u *publisher) source(id string) (string, bool) {
 	return "", false
 }
 
-// handleOffer takes in what the client wants to publish.
+// handleOffer applies an offer of the client's. A participant without any permission to
+// publish is refused before the offer is parsed. When permissions were taken away, enforce
+// has ended the tracks already, so such a participant has nothing to negotiate.
 func (u *publisher) handleOffer(m message) {
-	if u.pc == nil && !u.p.grant.Perms.any() {
+	if !u.p.grant.Perms.any() {
 		u.p.fail(m.ID, CodeForbidden, "you may not publish anything")
 		return
 	}

@@ -63,8 +63,10 @@ func TestADemotionSilencesAtOnce(t *testing.T) {
 		c.Expect(t, "the demotion", about("bob", func(p sfutest.Participant) bool { return p.Role == "viewer" && !p.Perms["audio"] }))
 	}
 	require.Zero(t, r.server.Stats().Tracks)
-	bob.Offer(t) // it goes on trying
-	require.Equal(t, "forbidden", sent[0].Refused.Code)
+	// It goes on trying. The offer isn't even parsed, and the connection stays as it was.
+	answer := offerNonsense(t, bob)
+	require.Equal(t, "error", answer.Type)
+	require.Equal(t, "forbidden", answer.Code)
 	require.Zero(t, r.server.Stats().Tracks)
 
 	r.change("sess_1", "bob", func(g *sfu.Grant) { g.Role, g.Perms = "guest", permsOf("guest") })
@@ -74,6 +76,14 @@ func TestADemotionSilencesAtOnce(t *testing.T) {
 	require.NotEqual(t, before, sent[0].ID)
 	ada.Hears(t, sent[0].ID, 5)
 	ada.Hears(t, sent[1].ID, 5)
+}
+
+// offerNonsense sends an offer that is no description, and returns the answer.
+func offerNonsense(t *testing.T, c *sfutest.Client) sfutest.Message {
+	t.Helper()
+	n := len(c.Messages())
+	c.Send(t, map[string]any{"type": "offer", "id": 99, "sdp": "x", "tracks": []any{}})
+	return c.ExpectAfter(t, n, "an answer", func(m sfutest.Message) bool { return m.Re == float64(99) })
 }
 
 func TestMuting(t *testing.T) {

@@ -382,6 +382,7 @@ export class Room extends Emitter<RoomEvents> {
       case 'fallback':
         return this.#fallBack(message.fallback);
       case 'error':
+        if (message.re === 'restart') return; // it is asked for again while the connection is away
         if (typeof message.re === 'number' && this.#publisher?.awaits(message.re)) return this.#offerRefused(message.code, message.message);
 
         return this.emit('refused', { what: String(message.re ?? ''), code: message.code, message: message.message });
