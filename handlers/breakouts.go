@@ -16,7 +16,7 @@ func (s *Server) CreateBreakouts(ctx context.Context, r api.CreateBreakoutsReque
 	if err != nil {
 		return nil, err
 	}
-	return api.CreateBreakouts201JSONResponse(each(rooms, toSession)), nil
+	return api.CreateBreakouts201JSONResponse(each(rooms, toSession(callerFrom(ctx)))), nil
 }
 
 // CloseBreakouts ends the breakout rooms that are open.

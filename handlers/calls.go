@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"showfloor/gen/api"
+	"showfloor/internal/account"
 	"showfloor/internal/call"
 	"showfloor/internal/timestamp"
 )
@@ -12,12 +13,12 @@ import (
 func (s *Server) InviteCall(ctx context.Context, r api.InviteCallRequestObject) (api.InviteCallResponseObject, error) {
 	a, err := s.areas.Calls.InviteCall(ctx, callerFrom(ctx), call.Input{
 		FromUserID: r.Body.FromUserID, FromDisplayName: r.Body.FromDisplayName, ToUserID: r.Body.ToUserID, Kind: string(r.Body.Kind),
-		ProjectID: r.Body.ProjectID,
+		ProjectID: r.Body.ProjectID, Metadata: orEmptyMap(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return api.InviteCall201JSONResponse(toCallAdmission(a)), nil
+	return api.InviteCall201JSONResponse(toCallAdmission(callerFrom(ctx), a)), nil
 }
 
 // AnswerCall lets the callee in.
@@ -26,7 +27,7 @@ func (s *Server) AnswerCall(ctx context.Context, r api.AnswerCallRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return api.AnswerCall201JSONResponse(toCallAdmission(a)), nil
+	return api.AnswerCall201JSONResponse(toCallAdmission(callerFrom(ctx), a)), nil
 }
 
 // DeclineCall cancels a call that rings, for the callee.
@@ -55,12 +56,12 @@ func toCall(v call.View) api.Call {
 	}
 }
 
-func toCallAdmission(a call.Admission) api.CallAdmission {
+func toCallAdmission(by account.Caller, a call.Admission) api.CallAdmission {
 	c := toCall(a.View)
 	return api.CallAdmission{
 		SessionID: c.SessionID, State: c.State, Kind: c.Kind, FromUserID: c.FromUserID, FromDisplayName: c.FromDisplayName,
 		ToUserID: c.ToUserID, ProjectID: c.ProjectID, RingExpiresAt: c.RingExpiresAt, StartedAt: c.StartedAt, EndedAt: c.EndedAt,
-		Session: toSession(a.View.View), Token: a.Token.Token, SfuURL: a.Token.SFUURL, Role: api.ParticipantRole(a.Token.Role),
+		Session: toSession(by)(a.View.View), Token: a.Token.Token, SfuURL: a.Token.SFUURL, Role: api.ParticipantRole(a.Token.Role),
 		Perms: toPerms(a.Token.Perms), ExpiresAt: timestamp.From(a.Token.ExpiresAt),
 	}
 }

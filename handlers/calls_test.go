@@ -103,6 +103,7 @@ func TestInviteCall(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"sessionId": a.SessionID, "state": "waiting", "kind": "voice", "fromUserId": "ada", "fromDisplayName": "Ada Okafor", "toUserId": "ben",
 		"projectId": "launch", "ringExpiresAt": timestamp.Format(a.RingExpiresAt.Time), "startedAt": nil, "endedAt": nil,
+		"metadata": map[string]any{},
 	}, data[1])
 
 	owner.Ring(t, map[string]any{"fromUserId": "ben", "toUserId": "ada"}) // they may call each other at once

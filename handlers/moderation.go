@@ -63,7 +63,7 @@ func (s *Server) SetSessionSpotlight(
 	if err != nil {
 		return nil, err
 	}
-	return api.SetSessionSpotlight201JSONResponse(toSession(v)), nil
+	return api.SetSessionSpotlight201JSONResponse(toSession(callerFrom(ctx))(v)), nil
 }
 
 // PromoteSessionParticipant brings a viewer on stage.

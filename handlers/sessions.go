@@ -7,6 +7,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
+	"showfloor/internal/account"
 	"showfloor/internal/id"
 	"showfloor/internal/session"
 	"showfloor/internal/timestamp"
@@ -24,7 +25,7 @@ func (s *Server) ListSessions(ctx context.Context, r api.ListSessionsRequestObje
 		return nil, err
 	}
 	views, link := page(ctx, s, views, size, func(v session.View) string { return v.ID })
-	return api.ListSessions200JSONResponse{Body: each(views, toSession), Headers: api.ListSessions200ResponseHeaders{Link: link}}, nil
+	return api.ListSessions200JSONResponse{Body: each(views, toSession(callerFrom(ctx))), Headers: api.ListSessions200ResponseHeaders{Link: link}}, nil
 }
 
 // CreateSession opens a session. The validator has filled in the document's
@@ -34,11 +35,12 @@ func (s *Server) CreateSession(ctx context.Context, r api.CreateSessionRequestOb
 		Type: string(r.Body.Type), Name: r.Body.Name, ProjectID: r.Body.ProjectID, HostID: r.Body.HostID,
 		Capacity: small(r.Body.Capacity), Layout: (*string)(r.Body.Layout), RecordingEnabled: *r.Body.RecordingEnabled,
 		TranscriptionEnabled: *r.Body.TranscriptionEnabled, WaitingRoom: *r.Body.WaitingRoom, InviteUserIDs: r.Body.InviteUserIds,
+		Metadata: orEmptyMap(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return api.CreateSession201JSONResponse(toSession(v)), nil
+	return api.CreateSession201JSONResponse(toSession(callerFrom(ctx))(v)), nil
 }
 
 // GetSession shows a session.
@@ -47,7 +49,7 @@ func (s *Server) GetSession(ctx context.Context, r api.GetSessionRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return api.GetSession200JSONResponse(toSession(v)), nil
+	return api.GetSession200JSONResponse(toSession(callerFrom(ctx))(v)), nil
 }
 
 // UpdateSession changes a session.
@@ -55,11 +57,12 @@ func (s *Server) UpdateSession(ctx context.Context, r api.UpdateSessionRequestOb
 	v, err := s.areas.Sessions.UpdateSession(ctx, callerFrom(ctx), r.ID, session.Patch{
 		Name: r.Body.Name, Layout: (*string)(r.Body.Layout), Locked: r.Body.Locked, WaitingRoom: r.Body.WaitingRoom,
 		Capacity: small(r.Body.Capacity), RecordingEnabled: r.Body.RecordingEnabled, TranscriptionEnabled: r.Body.TranscriptionEnabled,
+		Metadata: orEmptyMap(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return api.UpdateSession200JSONResponse(toSession(v)), nil
+	return api.UpdateSession200JSONResponse(toSession(callerFrom(ctx))(v)), nil
 }
 
 // CreateSessionToken lets a user into a session.
@@ -121,7 +124,20 @@ func (s *Server) CreateSfuToken(ctx context.Context, r api.CreateSfuTokenRequest
 	}, nil
 }
 
-func toSession(v session.View) api.Session {
+// toSession returns the conversion of sessions for a caller. Participants don't see
+// the metadata, which is the tenant's own.
+func toSession(c account.Caller) func(session.View) api.Session {
+	return func(v session.View) api.Session {
+		out := withoutMetadata(v)
+		if c.Participant == nil {
+			m := toMetadata(v.Metadata)
+			out.Metadata = &m
+		}
+		return out
+	}
+}
+
+func withoutMetadata(v session.View) api.Session {
 	out := api.Session{
 		ID: v.ID, Type: api.SessionType(v.Type), Name: v.Name, ProjectID: orNull(v.ProjectID), HostID: v.HostID,
 		Capacity: int(v.Capacity), ParticipantCount: int(v.Present), RecordingEnabled: v.RecordingEnabled,

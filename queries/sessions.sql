@@ -13,9 +13,9 @@ ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CreateSession :one
 INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled,
-    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, started_at, created_at, updated_at)
+    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, metadata, started_at, created_at, updated_at)
 VALUES (@id, @tenant_id, @type, @name, @project_id, @host_id, @capacity, @recording_enabled, @transcription_enabled,
-    @waiting_room, @layout, @invite_user_ids, @state, @parent_session_id, @breakout_number, @started_at, @now, @now)
+    @waiting_room, @layout, @invite_user_ids, @state, @parent_session_id, @breakout_number, @metadata, @started_at, @now, @now)
 RETURNING *;
 
 -- name: SaveSession :exec
@@ -23,7 +23,7 @@ RETURNING *;
 UPDATE sessions SET name = @name, capacity = @capacity, recording_enabled = @recording_enabled,
     transcription_enabled = @transcription_enabled, waiting_room = @waiting_room, locked = @locked, layout = @layout,
     spotlight_user_id = @spotlight_user_id, invite_user_ids = @invite_user_ids, state = @state, seats = @seats, present = @present,
-    started_at = @started_at, ended_at = @ended_at, updated_at = @updated_at
+    metadata = @metadata, started_at = @started_at, ended_at = @ended_at, updated_at = @updated_at
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: GetDoor :one

@@ -2359,6 +2359,24 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
 	ListRecordings(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// UpdateRecordingWithBody Change a recording's metadata
+	//
+	// In any status but DELETED.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+	UpdateRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRecording Change a recording's metadata
+	//
+	// In any status but DELETED.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+	UpdateRecording(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetRecordingPlaybackURL A URL to watch a recording with
 	//
 	// A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
@@ -2514,8 +2532,9 @@ type ClientInterface interface {
 
 	// UpdateSessionWithBody Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+	// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+	// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes any type of body and a specified content type.
@@ -2525,8 +2544,9 @@ type ClientInterface interface {
 
 	// UpdateSession Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+	// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+	// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2953,13 +2973,25 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/me/streams/{id}/recordings (the `ListStreamRecordings` operationId).
 	ListStreamRecordings(ctx context.Context, id ID, params *ListStreamRecordingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// StartRecordingWithBody Record a stream from now on
+	//
+	// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+	// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+	StartRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// StartRecording Record a stream from now on
 	//
 	// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
 	// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
 	//
+	// Takes a body of the `application/json` content type.
+	//
 	// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
-	StartRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	StartRecording(ctx context.Context, id ID, body StartRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StopRecording Stop recording
 	//
@@ -8093,6 +8125,44 @@ func (c *Client) ListRecordings(ctx context.Context, params *ListRecordingsParam
 	return c.Client.Do(req)
 }
 
+// UpdateRecordingWithBody Change a recording's metadata
+//
+// In any status but DELETED.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+func (c *Client) UpdateRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRecordingRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRecording Change a recording's metadata
+//
+// In any status but DELETED.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+func (c *Client) UpdateRecording(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRecordingRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetRecordingPlaybackURL A URL to watch a recording with
 //
 // A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
@@ -8398,8 +8468,9 @@ func (c *Client) GetSession(ctx context.Context, id ID, reqEditors ...RequestEdi
 
 // UpdateSessionWithBody Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes any type of body and a specified content type.
@@ -8419,8 +8490,9 @@ func (c *Client) UpdateSessionWithBody(ctx context.Context, id ID, contentType s
 
 // UpdateSession Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes a body of the `application/json` content type.
@@ -9227,14 +9299,36 @@ func (c *Client) ListStreamRecordings(ctx context.Context, id ID, params *ListSt
 	return c.Client.Do(req)
 }
 
+// StartRecordingWithBody Record a stream from now on
+//
+// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+func (c *Client) StartRecordingWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartRecordingRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // StartRecording Record a stream from now on
 //
 // Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
 // and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
 //
+// Takes a body of the `application/json` content type.
+//
 // Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
-func (c *Client) StartRecording(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewStartRecordingRequest(c.Server, id)
+func (c *Client) StartRecording(ctx context.Context, id ID, body StartRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartRecordingRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -18127,6 +18221,53 @@ func NewListRecordingsRequest(server string, params *ListRecordingsParams) (*htt
 	return req, nil
 }
 
+// NewUpdateRecordingRequest calls the generic UpdateRecording builder with application/json body
+func NewUpdateRecordingRequest(server string, id ID, body UpdateRecordingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateRecordingRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewUpdateRecordingRequestWithBody constructs an http.Request for the UpdateRecording method, with any body, and a specified content type
+func NewUpdateRecordingRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/recordings/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetRecordingPlaybackURLRequest constructs an http.Request for the GetRecordingPlaybackURL method
 func NewGetRecordingPlaybackURLRequest(server string, id ID) (*http.Request, error) {
 	var err error
@@ -19863,8 +20004,19 @@ func NewListStreamRecordingsRequest(server string, id ID, params *ListStreamReco
 	return req, nil
 }
 
-// NewStartRecordingRequest constructs an http.Request for the StartRecording method
-func NewStartRecordingRequest(server string, id ID) (*http.Request, error) {
+// NewStartRecordingRequest calls the generic StartRecording builder with application/json body
+func NewStartRecordingRequest(server string, id ID, body StartRecordingJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStartRecordingRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewStartRecordingRequestWithBody constructs an http.Request for the StartRecording method, with any body, and a specified content type
+func NewStartRecordingRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -19889,10 +20041,12 @@ func NewStartRecordingRequest(server string, id ID) (*http.Request, error) {
 		return nil, err
 	}
 
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -24408,6 +24562,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/recordings (the `ListRecordings` operationId).
 	ListRecordingsWithResponse(ctx context.Context, params *ListRecordingsParams, reqEditors ...RequestEditorFn) (*ListRecordingsResponse, error)
 
+	// UpdateRecordingWithBodyWithResponse Change a recording's metadata
+	//
+	// In any status but DELETED.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+	UpdateRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRecordingResponse, error)
+
+	// UpdateRecordingWithResponse Change a recording's metadata
+	//
+	// In any status but DELETED.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+	UpdateRecordingWithResponse(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRecordingResponse, error)
+
 	// GetRecordingPlaybackURLWithResponse A URL to watch a recording with
 	//
 	// A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
@@ -24577,8 +24749,9 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSessionWithBodyWithResponse Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+	// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+	// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -24588,8 +24761,9 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSessionWithResponse Change a session
 	//
-	// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-	// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+	// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+	// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+	// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 	// too.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -25038,15 +25212,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/me/streams/{id}/recordings (the `ListStreamRecordings` operationId).
 	ListStreamRecordingsWithResponse(ctx context.Context, id ID, params *ListStreamRecordingsParams, reqEditors ...RequestEditorFn) (*ListStreamRecordingsResponse, error)
 
+	// StartRecordingWithBodyWithResponse Record a stream from now on
+	//
+	// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+	// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+	StartRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error)
+
 	// StartRecordingWithResponse Record a stream from now on
 	//
 	// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
 	// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
 	//
-	// Returns a wrapper object for the known response body format(s).
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
-	StartRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error)
+	StartRecordingWithResponse(ctx context.Context, id ID, body StartRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error)
 
 	// StopRecordingWithResponse Stop recording
 	//
@@ -33589,6 +33773,54 @@ func (r ListRecordingsResponse) ContentType() string {
 	return ""
 }
 
+type UpdateRecordingResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Recording
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateRecordingResponse) GetJSON200() *Recording {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateRecordingResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateRecordingResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateRecordingResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateRecordingResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateRecordingResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetRecordingPlaybackURLResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -41515,6 +41747,36 @@ func (c *ClientWithResponses) ListRecordingsWithResponse(ctx context.Context, pa
 	return ParseListRecordingsResponse(rsp)
 }
 
+// UpdateRecordingWithBodyWithResponse Change a recording's metadata
+//
+// In any status but DELETED.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+func (c *ClientWithResponses) UpdateRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRecordingResponse, error) {
+	rsp, err := c.UpdateRecordingWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRecordingResponse(rsp)
+}
+
+// UpdateRecordingWithResponse Change a recording's metadata
+//
+// In any status but DELETED.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/me/recordings/{id} (the `UpdateRecording` operationId).
+func (c *ClientWithResponses) UpdateRecordingWithResponse(ctx context.Context, id ID, body UpdateRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRecordingResponse, error) {
+	rsp, err := c.UpdateRecording(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRecordingResponse(rsp)
+}
+
 // GetRecordingPlaybackURLWithResponse A URL to watch a recording with
 //
 // A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
@@ -41774,8 +42036,9 @@ func (c *ClientWithResponses) GetSessionWithResponse(ctx context.Context, id ID,
 
 // UpdateSessionWithBodyWithResponse Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -41791,8 +42054,9 @@ func (c *ClientWithResponses) UpdateSessionWithBodyWithResponse(ctx context.Cont
 
 // UpdateSessionWithResponse Change a session
 //
-// A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-// waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+// A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+// change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+// participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
 // too.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -42469,16 +42733,32 @@ func (c *ClientWithResponses) ListStreamRecordingsWithResponse(ctx context.Conte
 	return ParseListStreamRecordingsResponse(rsp)
 }
 
+// StartRecordingWithBodyWithResponse Record a stream from now on
+//
+// Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
+// and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
+func (c *ClientWithResponses) StartRecordingWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error) {
+	rsp, err := c.StartRecordingWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartRecordingResponse(rsp)
+}
+
 // StartRecordingWithResponse Record a stream from now on
 //
 // Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
 // and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
 //
-// Returns a wrapper object for the known response body format(s).
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/me/streams/{id}/recordings/start (the `StartRecording` operationId).
-func (c *ClientWithResponses) StartRecordingWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error) {
-	rsp, err := c.StartRecording(ctx, id, reqEditors...)
+func (c *ClientWithResponses) StartRecordingWithResponse(ctx context.Context, id ID, body StartRecordingJSONRequestBody, reqEditors ...RequestEditorFn) (*StartRecordingResponse, error) {
+	rsp, err := c.StartRecording(ctx, id, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -49010,6 +49290,39 @@ func ParseListRecordingsResponse(rsp *http.Response) (*ListRecordingsResponse, e
 			headers.Link = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateRecordingResponse parses an HTTP response from a UpdateRecordingWithResponse call
+func ParseUpdateRecordingResponse(rsp *http.Response) (*UpdateRecordingResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateRecordingResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Recording
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil

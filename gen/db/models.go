@@ -473,6 +473,7 @@ type Session struct {
 	EndedAt              *time.Time
 	CreatedAt            time.Time
 	UpdatedAt            time.Time
+	Metadata             json.RawMessage
 }
 
 type Setting struct {

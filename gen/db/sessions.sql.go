@@ -7,15 +7,16 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
 const CreateSession = `-- name: CreateSession :one
 INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled,
-    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, started_at, created_at, updated_at)
+    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, metadata, started_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12, $13, $14, $15, $16, $17, $17)
-RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at
+    $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)
+RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata
 `
 
 type CreateSessionParams struct {
@@ -34,6 +35,7 @@ type CreateSessionParams struct {
 	State                string
 	ParentSessionID      *string
 	BreakoutNumber       *int32
+	Metadata             json.RawMessage
 	StartedAt            *time.Time
 	Now                  time.Time
 }
@@ -55,6 +57,7 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		arg.State,
 		arg.ParentSessionID,
 		arg.BreakoutNumber,
+		arg.Metadata,
 		arg.StartedAt,
 		arg.Now,
 	)
@@ -85,12 +88,13 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		&i.EndedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Metadata,
 	)
 	return i, err
 }
 
 const GetDoor = `-- name: GetDoor :one
-SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, t.status AS tenant_status,
+SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status,
     EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= $1::timestamptz) AS seats_expired
 FROM sessions s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.tenant_id = $2 AND s.id = $3
@@ -138,6 +142,7 @@ func (q *Queries) GetDoor(ctx context.Context, arg GetDoorParams) (GetDoorRow, e
 		&i.Session.EndedAt,
 		&i.Session.CreatedAt,
 		&i.Session.UpdatedAt,
+		&i.Session.Metadata,
 		&i.TenantStatus,
 		&i.SeatsExpired,
 	)
@@ -145,7 +150,7 @@ func (q *Queries) GetDoor(ctx context.Context, arg GetDoorParams) (GetDoorRow, e
 }
 
 const GetSession = `-- name: GetSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at FROM sessions WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions WHERE tenant_id = $1 AND id = $2
 `
 
 type GetSessionParams struct {
@@ -182,6 +187,7 @@ func (q *Queries) GetSession(ctx context.Context, arg GetSessionParams) (Session
 		&i.EndedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -329,7 +335,7 @@ func (q *Queries) ListOpenSessions(ctx context.Context, tenantID string) ([]stri
 }
 
 const ListSessions = `-- name: ListSessions :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR type = $2)
   AND ($3::text IS NULL OR id < $3)
@@ -383,6 +389,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 			&i.EndedAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Metadata,
 		); err != nil {
 			return nil, err
 		}
@@ -395,7 +402,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 }
 
 const LockOpenBreakouts = `-- name: LockOpenBreakouts :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions
 WHERE tenant_id = $1 AND parent_session_id = $2 AND state = 'live'
 ORDER BY id FOR UPDATE
 `
@@ -440,6 +447,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 			&i.EndedAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Metadata,
 		); err != nil {
 			return nil, err
 		}
@@ -452,7 +460,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 }
 
 const LockSession = `-- name: LockSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockSessionParams struct {
@@ -489,6 +497,7 @@ func (q *Queries) LockSession(ctx context.Context, arg LockSessionParams) (Sessi
 		&i.EndedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Metadata,
 	)
 	return i, err
 }
@@ -497,8 +506,8 @@ const SaveSession = `-- name: SaveSession :exec
 UPDATE sessions SET name = $1, capacity = $2, recording_enabled = $3,
     transcription_enabled = $4, waiting_room = $5, locked = $6, layout = $7,
     spotlight_user_id = $8, invite_user_ids = $9, state = $10, seats = $11, present = $12,
-    started_at = $13, ended_at = $14, updated_at = $15
-WHERE tenant_id = $16 AND id = $17
+    metadata = $13, started_at = $14, ended_at = $15, updated_at = $16
+WHERE tenant_id = $17 AND id = $18
 `
 
 type SaveSessionParams struct {
@@ -514,6 +523,7 @@ type SaveSessionParams struct {
 	State                string
 	Seats                int32
 	Present              int32
+	Metadata             json.RawMessage
 	StartedAt            *time.Time
 	EndedAt              *time.Time
 	UpdatedAt            time.Time
@@ -536,6 +546,7 @@ func (q *Queries) SaveSession(ctx context.Context, arg SaveSessionParams) error 
 		arg.State,
 		arg.Seats,
 		arg.Present,
+		arg.Metadata,
 		arg.StartedAt,
 		arg.EndedAt,
 		arg.UpdatedAt,

@@ -3443,6 +3443,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/recordings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a recording's metadata
+         * @description In any status but DELETED.
+         */
+        patch: operations["updateRecording"];
+        trace?: never;
+    };
     "/v1/me/recordings/{id}/playback-url": {
         parameters: {
             query?: never;
@@ -3651,8 +3674,9 @@ export interface paths {
         head?: never;
         /**
          * Change a session
-         * @description A participant token must be the host's. 409 `conflict` when the session has ended, or when a call's capacity or
-         *     waiting room is to change. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
+         * @description A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
+         *     change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
+         *     participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
          *     too.
          */
         patch: operations["updateSession"];
@@ -6554,6 +6578,7 @@ export interface components {
             /** @example ada */
             fromUserId: string;
             kind: components["schemas"]["CallKind"];
+            metadata: components["schemas"]["Metadata"];
             /** @example launch-2026 */
             projectId: string | null;
             /**
@@ -6585,6 +6610,8 @@ export interface components {
              */
             fromUserId: string;
             kind: components["schemas"]["CallKind"];
+            /** @description Kept with the call's session and sent with the events of both. */
+            metadata?: components["schemas"]["Metadata"];
             /**
              * @description The project whose push credentials ring the callee.
              * @example launch-2026
@@ -10552,6 +10579,7 @@ export interface components {
             error: string | null;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
+            metadata: components["schemas"]["Metadata"];
             /** @description An entry for each product that was pinned while recording, in the order of pinning. */
             productTimeline: components["schemas"]["ProductTimelineEntry"][];
             /**
@@ -10622,8 +10650,16 @@ export interface components {
             sizeBytes?: number;
             status: components["schemas"]["RecordingFinalStatus"];
         };
+        /** @description What a recording is made with. */
+        RecordingInput: {
+            metadata?: components["schemas"]["Metadata"];
+        };
         /** @description Recordings, newest first. */
         RecordingList: components["schemas"]["Recording"][];
+        /** @description What is to change; what is absent stays. */
+        RecordingPatch: {
+            metadata?: components["schemas"]["Metadata"];
+        };
         /**
          * @description HLS: a playlist of the whole recording, complete with its end, so that players can seek.
          * @enum {string}
@@ -10652,6 +10688,7 @@ export interface components {
             durationSec: number;
             /** Format: date-time */
             endedAt: string;
+            metadata: components["schemas"]["Metadata"];
             /** @example launch-2026 */
             projectId: string | null;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -11200,6 +11237,8 @@ export interface components {
             layout: components["schemas"]["SessionLayout"];
             /** @description Whether nobody new may come in. */
             locked: boolean;
+            /** @description Your own key-value pairs. Your server alone sees them; absent for participant tokens. */
+            metadata?: components["schemas"]["Metadata"];
             /** @example Weekly planning */
             name: string;
             /** @description The session that this is a breakout room of; null for all others. */
@@ -11368,6 +11407,8 @@ export interface components {
             inviteUserIds: string[];
             layout: components["schemas"]["SessionLayout"];
             locked: boolean;
+            /** @description The session's metadata. Webhooks have it; what participants receive in the room does not. */
+            metadata?: components["schemas"]["Metadata"];
             /** @example Weekly planning */
             name: string;
             /** @description For a breakout room, the session that it belongs to. */
@@ -11467,6 +11508,7 @@ export interface components {
             /** @description Your own ids of users to invite, up to 1000. They become guests, in webinars and livestreams viewers. */
             inviteUserIds?: string[];
             layout?: components["schemas"]["SessionLayout"];
+            metadata?: components["schemas"]["Metadata"];
             /**
              * @description For people; up to 200 characters.
              * @example Weekly planning
@@ -11632,6 +11674,8 @@ export interface components {
              * @example true
              */
             locked?: boolean;
+            /** @description Merged by key, also once the session has ended. With a participant token: 403 `forbidden`. */
+            metadata?: components["schemas"]["Metadata"];
             /**
              * @description Up to 200 characters.
              * @example Weekly planning
@@ -11657,6 +11701,8 @@ export interface components {
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             layout: components["schemas"]["SessionRecordingLayout"];
+            /** @description Your own key-value pairs. Your server alone sees them; absent for participant tokens. */
+            metadata?: components["schemas"]["Metadata"];
             /**
              * @description A signed HLS playlist, good for an hour from this answer; null unless ready.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
@@ -11684,6 +11730,8 @@ export interface components {
         /** @description How the recording is to look. */
         SessionRecordingInput: {
             layout?: components["schemas"]["SessionRecordingLayout"];
+            /** @description With a participant token: 403 `forbidden`. */
+            metadata?: components["schemas"]["Metadata"];
         };
         /**
          * @description How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
@@ -11701,6 +11749,8 @@ export interface components {
              */
             by: string | null;
             layout: components["schemas"]["SessionRecordingLayout"];
+            /** @description The recording's metadata. Webhooks have it; what participants receive in the room does not. */
+            metadata?: components["schemas"]["Metadata"];
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxd */
             recordingId: string;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -11740,6 +11790,8 @@ export interface components {
             /** @description Why it failed. */
             error: string | null;
             layout: components["schemas"]["SessionRecordingLayout"];
+            /** @description The recording's metadata. Webhooks have it; what participants receive in the room does not. */
+            metadata?: components["schemas"]["Metadata"];
             /**
              * @description A signed HLS playlist, good for an hour after the event; null when it failed.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
@@ -14015,7 +14067,9 @@ export type Recording = components['schemas']['Recording'];
 export type RecordingDeletionInput = components['schemas']['RecordingDeletionInput'];
 export type RecordingFinalStatus = components['schemas']['RecordingFinalStatus'];
 export type RecordingFinalization = components['schemas']['RecordingFinalization'];
+export type RecordingInput = components['schemas']['RecordingInput'];
 export type RecordingList = components['schemas']['RecordingList'];
+export type RecordingPatch = components['schemas']['RecordingPatch'];
 export type RecordingPlaybackType = components['schemas']['RecordingPlaybackType'];
 export type RecordingPlaybackUrl = components['schemas']['RecordingPlaybackUrl'];
 export type RecordingReadyData = components['schemas']['RecordingReadyData'];
@@ -18757,6 +18811,34 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    updateRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingPatch"];
+            };
+        };
+        responses: {
+            /** @description The recording as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getRecordingPlaybackUrl: {
         parameters: {
             query?: never;
@@ -19939,7 +20021,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RecordingInput"];
+            };
+        };
         responses: {
             /** @description The recording, RECORDING. */
             201: {

@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/event"
 	"showfloor/internal/id"
+	"showfloor/internal/metadata"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 	"showfloor/internal/push"
@@ -46,6 +47,8 @@ type Input struct {
 	ToUserID        string
 	Kind            string
 	ProjectID       *string
+	// Metadata is kept with the call's session.
+	Metadata map[string]string
 }
 
 // InviteCall makes a call and rings the callee, once it is sure that the caller can
@@ -91,6 +94,10 @@ func (s *Service) InviteCall(ctx context.Context, c account.Caller, in Input) (A
 
 // openRoom makes the call's session, in which the caller waits for the callee.
 func (s *Service) openRoom(ctx context.Context, tx pgx.Tx, c account.Caller, in Input) (db.Session, error) {
+	kept, err := metadata.Merge(nil, in.Metadata)
+	if err != nil {
+		return db.Session{}, err
+	}
 	now, name := s.config.Now(), in.FromUserID
 	if in.FromDisplayName != nil {
 		name = *in.FromDisplayName
@@ -98,7 +105,7 @@ func (s *Service) openRoom(ctx context.Context, tx pgx.Tx, c account.Caller, in 
 	return s.config.Sessions.Insert(ctx, tx, db.CreateSessionParams{
 		ID: id.New(id.Session), TenantID: c.TenantID, Type: session.Call, Name: "Call from " + name, ProjectID: in.ProjectID,
 		HostID: in.FromUserID, Capacity: session.DefaultCapacity(session.Call), Layout: session.DefaultLayout(session.Call),
-		WaitingRoom: true, InviteUserIds: []string{in.ToUserID}, State: session.Ringing, Now: now,
+		WaitingRoom: true, InviteUserIds: []string{in.ToUserID}, State: session.Ringing, Metadata: kept, Now: now,
 	}, []session.Invitee{
 		{UserID: in.FromUserID, DisplayName: in.FromDisplayName, Role: session.Host},
 		{UserID: in.ToUserID, Role: session.Guest},

@@ -153,7 +153,7 @@ func rules() []rule {
 		},
 		{
 			packages: "internal/call",
-			may:      []string{"gen/db", "internal/account", "internal/event", "internal/id", "internal/postgres", "internal/problem", "internal/push", "internal/session", "internal/timestamp"},
+			may:      []string{"gen/db", "internal/account", "internal/event", "internal/id", "internal/metadata", "internal/postgres", "internal/problem", "internal/push", "internal/session", "internal/timestamp"},
 			why:      "a call is a session that rings before",
 		},
 		{packages: "internal/push", may: []string{"internal/postgres", "internal/timestamp"}, why: "whatever is pushed, adding it is the same"},

@@ -23,7 +23,7 @@ const None = "{}"
 
 // Merge returns the pairs of an object after an update: a pair replaces the one with
 // the same key, an empty value deletes it, and all others stay. before is the stored
-// JSON object; empty for a new one. Pairs beyond the limits are a problem with the
+// JSON object; empty for a new one. It is returned as it is if nothing changes. Pairs beyond the limits are a problem with the
 // code invalid_input.
 func Merge(before json.RawMessage, update map[string]string) (json.RawMessage, error) {
 	merged := map[string]string{}
@@ -32,15 +32,23 @@ func Merge(before json.RawMessage, update map[string]string) (json.RawMessage, e
 			return nil, fmt.Errorf("read stored metadata: %w", err)
 		}
 	}
+	same := len(before) > 0
 	for key, value := range update {
 		if err := check(key, value); err != nil {
 			return nil, err
 		}
+		if merged[key] == value { // stored values are never empty
+			continue
+		}
+		same = false
 		if value == "" {
 			delete(merged, key)
 		} else {
 			merged[key] = value
 		}
+	}
+	if same {
+		return before, nil
 	}
 	if len(merged) > MaxKeys {
 		return nil, problem.BadField("metadata",

@@ -35,6 +35,17 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeReturnsTheStoredFormWhenNothingChanges: then callers can compare bytes.
+func TestMergeReturnsTheStoredFormWhenNothingChanges(t *testing.T) {
+	t.Parallel()
+	before := json.RawMessage(`{"b": "2", "a": "1"}`)
+	for _, update := range []map[string]string{nil, {}, {"a": "1"}, {"c": ""}} {
+		got, err := Merge(before, update)
+		require.NoError(t, err)
+		require.Equal(t, string(before), string(got))
+	}
+}
+
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
 	full := map[string]string{}

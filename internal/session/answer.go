@@ -48,6 +48,6 @@ func (s *Service) Answer(
 	}
 	t := &told{}
 	t.add(row, event.CallAnswered, CallDataOf(row, c))
-	t.add(row, event.SessionStarted, DataOf(row))
+	t.addSession(row, event.SessionStarted, func(d Data) any { return d })
 	return row, func(ctx context.Context) { s.publish(ctx, t) }, s.emit(ctx, tx, t)
 }

@@ -15,7 +15,7 @@ import (
 
 // CreateBreakouts opens so many breakout rooms of a session, beside those that are
 // open, and invites users by the number of the room, "1" to count. Each room is a
-// conference with the settings of its parent, in which the parent's host and
+// conference with the settings and metadata of its parent, in which the parent's host and
 // cohosts moderate and all others may speak.
 func (s *Service) CreateBreakouts(
 	ctx context.Context, c account.Caller, sessionID string, count int, assignments map[string][]string,
@@ -80,8 +80,8 @@ func (s *Service) createBreakout(ctx context.Context, tx pgx.Tx, parent db.Sessi
 		ID: id.New(id.Session), TenantID: parent.TenantID, Type: Conference, Name: breakoutName(parent.Name, number),
 		ProjectID: parent.ProjectID, HostID: parent.HostID, Capacity: min(parent.Capacity, DefaultCapacity(Conference)),
 		RecordingEnabled: parent.RecordingEnabled, TranscriptionEnabled: parent.TranscriptionEnabled, Layout: layout,
-		InviteUserIds: userIDs, State: Live, ParentSessionID: &parent.ID, BreakoutNumber: &number, StartedAt: &now,
-		Now: now,
+		InviteUserIds: userIDs, State: Live, ParentSessionID: &parent.ID, BreakoutNumber: &number, Metadata: parent.Metadata,
+		StartedAt: &now, Now: now,
 	}, invited)
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +24,8 @@ type CallData struct {
 	RingExpiresAt   timestamp.Time  `json:"ringExpiresAt"`
 	StartedAt       *timestamp.Time `json:"startedAt"`
 	EndedAt         *timestamp.Time `json:"endedAt"`
+	// Metadata is the session's.
+	Metadata json.RawMessage `json:"metadata"`
 }
 
 // CallDataOf is the call in events.
@@ -30,7 +33,7 @@ func CallDataOf(s db.Session, c db.Call) CallData {
 	return CallData{
 		SessionID: s.ID, State: s.State, Kind: c.Kind, FromUserID: c.FromUserID, FromDisplayName: c.FromDisplayName,
 		ToUserID: c.ToUserID, ProjectID: s.ProjectID, RingExpiresAt: timestamp.From(c.RingExpiresAt),
-		StartedAt: timestamp.Optional(s.StartedAt), EndedAt: timestamp.Optional(s.EndedAt),
+		StartedAt: timestamp.Optional(s.StartedAt), EndedAt: timestamp.Optional(s.EndedAt), Metadata: s.Metadata,
 	}
 }
 

@@ -120,7 +120,7 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, 
 		}
 	}
 	if row.State == Ended {
-		t.add(row, event.SessionEnded, endedData{DataOf(row), duration(row)})
+		t.addSession(row, event.SessionEnded, func(d Data) any { return endedData{d, duration(row)} })
 	}
 	q := db.New(tx)
 	if err := q.EmptyRoom(ctx, db.EmptyRoomParams{TenantID: row.TenantID, RoomID: row.ID, Now: now}); err != nil {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -31,15 +32,18 @@ type Data struct {
 	StartedAt            *timestamp.Time `json:"startedAt"`
 	EndedAt              *timestamp.Time `json:"endedAt"`
 	ParentSessionID      *string         `json:"parentSessionId"`
+	// Metadata is the tenant's; nil in what participants receive.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// DataOf is the session in events.
-func DataOf(s db.Session) Data {
+// dataOf returns the session as webhooks carry it, with its metadata.
+func dataOf(s db.Session) Data {
 	return Data{
 		SessionID: s.ID, Type: s.Type, Name: s.Name, ProjectID: s.ProjectID, HostID: s.HostID, Capacity: s.Capacity,
 		RecordingEnabled: s.RecordingEnabled, TranscriptionEnabled: s.TranscriptionEnabled, WaitingRoom: s.WaitingRoom,
 		Locked: s.Locked, Layout: s.Layout, InviteUserIDs: s.InviteUserIds, State: s.State,
 		StartedAt: timestamp.Optional(s.StartedAt), EndedAt: timestamp.Optional(s.EndedAt), ParentSessionID: s.ParentSessionID,
+		Metadata: s.Metadata,
 	}
 }
 
@@ -87,12 +91,23 @@ type told struct {
 	publications []realtime.Publication
 }
 
-// add notes an event of a session's. What isn't its creation, or about a call, is
-// told in the room too.
+// add notes an event of a session. All but those about a call are published in the
+// room too. For events with the session's own data there is addSession.
 func (t *told) add(s db.Session, name string, data any) {
 	t.events = append(t.events, event.Event{TenantID: s.TenantID, Name: name, Subject: s.ID, Data: data})
-	if strings.HasPrefix(name, "session.") && name != event.SessionCreated {
+	if strings.HasPrefix(name, "session.") {
 		t.publications = append(t.publications, realtime.Publication{Room: s.ID, Type: name, Data: data})
+	}
+}
+
+// addSession notes an event whose data is the session's, extended by build. In the
+// room it is published without the session's metadata, which is the tenant's own.
+func (t *told) addSession(s db.Session, name string, build func(Data) any) {
+	data := dataOf(s)
+	t.events = append(t.events, event.Event{TenantID: s.TenantID, Name: name, Subject: s.ID, Data: build(data)})
+	if name != event.SessionCreated { // nobody is in the room yet
+		data.Metadata = nil
+		t.publications = append(t.publications, realtime.Publication{Room: s.ID, Type: name, Data: build(data)})
 	}
 }
 

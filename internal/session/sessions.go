@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"showfloor/internal/audit"
 	"showfloor/internal/event"
 	"showfloor/internal/id"
+	"showfloor/internal/metadata"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 )
@@ -38,6 +40,7 @@ type Input struct {
 	RecordingEnabled, TranscriptionEnabled, WaitingRoom bool
 	// InviteUserIDs may name somebody twice, and the host.
 	InviteUserIDs []string
+	Metadata      map[string]string
 }
 
 // CreateSession opens a session, whose host and invited users are participants
@@ -62,11 +65,15 @@ func (s *Service) CreateSession(ctx context.Context, c account.Caller, in Input)
 // plan is the session that an input describes, and whom it invites.
 func (s *Service) plan(c account.Caller, in Input) (db.CreateSessionParams, []Invitee, error) {
 	now := s.config.Now()
+	kept, err := metadata.Merge(nil, in.Metadata)
+	if err != nil {
+		return db.CreateSessionParams{}, nil, err
+	}
 	row := db.CreateSessionParams{
 		ID: id.New(id.Session), TenantID: c.TenantID, Type: in.Type, Name: in.Name, ProjectID: in.ProjectID, HostID: in.HostID,
 		Capacity: DefaultCapacity(in.Type), Layout: DefaultLayout(in.Type), RecordingEnabled: in.RecordingEnabled,
 		TranscriptionEnabled: in.TranscriptionEnabled, WaitingRoom: in.WaitingRoom, InviteUserIds: []string{}, State: Live,
-		StartedAt: &now, Now: now,
+		Metadata: kept, StartedAt: &now, Now: now,
 	}
 	if in.Capacity != nil {
 		row.Capacity = *in.Capacity
@@ -116,6 +123,9 @@ func (s *Service) Insert(ctx context.Context, tx pgx.Tx, in db.CreateSessionPara
 	if in.InviteUserIds == nil {
 		in.InviteUserIds = []string{}
 	}
+	if in.Metadata == nil {
+		in.Metadata = json.RawMessage(metadata.None)
+	}
 	row, err := q.CreateSession(ctx, in)
 	if err != nil {
 		return row, fmt.Errorf("create session: %w", err)
@@ -124,7 +134,7 @@ func (s *Service) Insert(ctx context.Context, tx pgx.Tx, in db.CreateSessionPara
 		return row, err
 	}
 	t := &told{}
-	t.add(row, event.SessionCreated, DataOf(row))
+	t.addSession(row, event.SessionCreated, func(d Data) any { return d })
 	return row, s.emit(ctx, tx, t)
 }
 

@@ -2,13 +2,16 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
 	"showfloor/internal/account"
 	"showfloor/internal/event"
+	"showfloor/internal/metadata"
 	"showfloor/internal/problem"
 )
 
@@ -17,6 +20,14 @@ type Patch struct {
 	Name, Layout                                                *string
 	Locked, WaitingRoom, RecordingEnabled, TranscriptionEnabled *bool
 	Capacity                                                    *int32
+	// Metadata is merged by key; an empty value deletes its key.
+	Metadata map[string]string
+}
+
+// onlyMetadata reports whether the patch changes metadata and nothing else.
+func (p Patch) onlyMetadata() bool {
+	return p.Metadata != nil && p.Name == nil && p.Layout == nil && p.Locked == nil && p.WaitingRoom == nil &&
+		p.RecordingEnabled == nil && p.TranscriptionEnabled == nil && p.Capacity == nil
 }
 
 // updatedData is the data of session.updated.
@@ -26,10 +37,14 @@ type updatedData struct {
 	Changed []string `json:"changed"`
 }
 
-// UpdateSession changes a session. Switching its waiting room off admits those who
+// UpdateSession changes a session. Metadata can be changed after its end too, by the
+// tenant's own server alone. Switching its waiting room off admits those who
 // wait, in the order of their coming, as far as there are seats; the others come in
 // when they ask again.
 func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID string, patch Patch) (View, error) {
+	if patch.Metadata != nil && c.Participant != nil {
+		return View{}, problem.New(problem.Forbidden, "forbidden", "metadata can be changed by your server only, not with a participant token")
+	}
 	var row db.Session
 	err := s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
 		before, err := s.lockFor(ctx, tx, c, sessionID, hosting)
@@ -40,8 +55,8 @@ func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID
 			return err
 		}
 		row.UpdatedAt = s.config.Now()
-		if changed := toldOf(before, row); len(changed) > 0 {
-			t.add(row, event.SessionUpdated, updatedData{DataOf(row), changed})
+		if changed := announcedChanges(before, row); len(changed) > 0 {
+			t.addSession(row, event.SessionUpdated, func(d Data) any { return updatedData{d, changed} })
 		}
 		if before.WaitingRoom && !row.WaitingRoom {
 			if err := s.admitWaiting(ctx, tx, &row, By(c), t); err != nil {
@@ -62,10 +77,13 @@ func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID
 	return s.ViewOf(ctx, db.New(s.config.Pool), row)
 }
 
-// patched is the session with what is to change, or why that may not be.
+// patched returns the session with the changes applied, or the reason for which they
+// are refused.
 func patched(s db.Session, p Patch) (db.Session, error) {
-	if err := checkOpen(s); err != nil {
-		return s, err
+	if !p.onlyMetadata() {
+		if err := checkOpen(s); err != nil {
+			return s, err
+		}
 	}
 	if p.Capacity != nil && *p.Capacity != s.Capacity {
 		if s.Type == Call {
@@ -85,6 +103,11 @@ func patched(s db.Session, p Patch) (db.Session, error) {
 	set(&s.WaitingRoom, p.WaitingRoom)
 	set(&s.RecordingEnabled, p.RecordingEnabled)
 	set(&s.TranscriptionEnabled, p.TranscriptionEnabled)
+	kept, err := metadata.Merge(s.Metadata, p.Metadata)
+	if err != nil {
+		return s, err
+	}
+	s.Metadata = kept
 	return s, nil
 }
 
@@ -94,8 +117,8 @@ func set[T any](field *T, to *T) {
 	}
 }
 
-// toldOf lists what of a change session.updated tells.
-func toldOf(before, after db.Session) []string {
+// announcedChanges lists the changed fields that session.updated announces.
+func announcedChanges(before, after db.Session) []string {
 	var list []string
 	for _, f := range []struct {
 		name    string
@@ -112,7 +135,7 @@ func toldOf(before, after db.Session) []string {
 	return list
 }
 
-// settings are what of a session can be changed, as the audit log shows them.
+// settings are the fields of a session that can be changed, as the audit log shows them.
 type settings struct {
 	Name                 string `json:"name"`
 	Layout               string `json:"layout"`
@@ -121,13 +144,15 @@ type settings struct {
 	Capacity             int32  `json:"capacity"`
 	RecordingEnabled     bool   `json:"recordingEnabled"`
 	TranscriptionEnabled bool   `json:"transcriptionEnabled"`
+
+	Metadata json.RawMessage `json:"metadata"`
 }
 
 func settingsOf(s db.Session) settings {
-	return settings{s.Name, s.Layout, s.Locked, s.WaitingRoom, s.Capacity, s.RecordingEnabled, s.TranscriptionEnabled}
+	return settings{s.Name, s.Layout, s.Locked, s.WaitingRoom, s.Capacity, s.RecordingEnabled, s.TranscriptionEnabled, s.Metadata}
 }
 
-func sameSettings(a, b db.Session) bool { return settingsOf(a) == settingsOf(b) }
+func sameSettings(a, b db.Session) bool { return reflect.DeepEqual(settingsOf(a), settingsOf(b)) }
 
 // admitWaiting lets in those who wait, those who came first first, until there are
 // no seats left. The others stay where they are.
