@@ -16,19 +16,20 @@ const (
 )
 
 // ask waits until the gate may be asked about the connection's stream key. After nil the
-// caller must call settle. At a time, the gate checks at most askingPerIP keys of an address,
-// and at most as many as may be refused before the address has to wait. Encoders that come
-// back all at once take turns; they are not refused.
+// caller must call settle. At a time, the gate checks at most askingPerIP keys of an address;
+// of those that attempts does not remember, at most as many as may be refused before the
+// address has to wait. Encoders that come back all at once take turns; they are not refused.
 //
 // It returns a *crowdedError when the connection was evicted or its address has too many
 // encoders, a *Refusal after too many refused keys, and the error of ctx.
-func (p *places) ask(ctx context.Context, x *place) error {
+func (p *places) ask(ctx context.Context, x *place, key string) error {
+	id := newKeyID(x.ip, key)
 	p.mu.Lock()
 	if x.state == placeGone {
 		p.mu.Unlock()
 		return &crowdedError{reason: reasonUnproven}
 	}
-	x.turn = make(chan error, 1)
+	x.key, x.turn = id, make(chan error, 1)
 	x.queued = p.addresses[x.ip].waiting.PushBack(x)
 	p.advance(x.ip)
 	p.mu.Unlock()
@@ -49,13 +50,20 @@ func (p *places) ask(ctx context.Context, x *place) error {
 // a refused one is the next to be evicted. It returns a *crowdedError when the connection was
 // evicted meanwhile.
 func (p *places) settle(x *place, v verdict) error {
-	if v == refused {
-		p.attempts.count(x.ip)
+	switch v {
+	case accepted:
+		p.attempts.accept(x.key)
+	case refused:
+		p.attempts.refuse(x.key)
+	case undecided:
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.addresses[x.ip]
 	at.asking--
+	if x.permit == permitNew {
+		at.askingNew--
+	}
 	switch {
 	case x.state != placeUnproven:
 	case v == accepted:
@@ -79,22 +87,43 @@ func (p *places) settle(x *place, v verdict) error {
 // one is asking, whose settle advances again.
 func (p *places) advance(ip netip.Addr) {
 	at := p.addresses[ip]
-	for x := oldest(at.waiting); x != nil; x = oldest(at.waiting) {
-		left := p.attempts.left(ip)
+	for e := at.waiting.Front(); e != nil; {
+		x := placeOf(e)
+		e = e.Next()
 		switch {
 		case p.publishersPerIP >= 0 && at.proven >= p.publishersPerIP:
 			at.answer(x, &crowdedError{reasonPublishers, fmt.Sprintf("%d encoders publish from this address, as many as one address may have. "+
 				"Stop one of them, or ask the operator of this server for more.", at.proven)})
-		case left == 0:
-			at.answer(x, &Refusal{codeDenied, "Too many refused attempts from this address. Try again in a minute."})
-		case at.asking >= min(askingPerIP, left), p.publishersPerIP >= 0 && at.proven+at.asking >= p.publishersPerIP:
+		case at.asking >= askingPerIP, p.publishersPerIP >= 0 && at.proven+at.asking >= p.publishersPerIP:
 			return
 		default:
-			at.asking++
-			at.answer(x, nil)
+			p.turn(at, x)
 		}
 	}
 	p.forget(ip)
+}
+
+// turn lets the gate be asked about the key of a connection, or refuses it. A new key keeps
+// waiting while as many new ones are being checked as may be refused.
+func (p *places) turn(at *addressPlaces, x *place) {
+	x.permit = p.attempts.permit(x.key)
+	if x.permit == permitDenied {
+		at.answer(x, &Refusal{codeDenied, "Too many refused attempts with this stream key. Try again in a few seconds."})
+		return
+	}
+	if x.permit == permitNew {
+		left := p.attempts.left(x.ip)
+		if left == 0 {
+			at.answer(x, &Refusal{codeDenied, "Too many refused attempts from this address. Try again in a minute."})
+			return
+		}
+		if at.askingNew >= left {
+			return
+		}
+		at.askingNew++
+	}
+	at.asking++
+	at.answer(x, nil)
 }
 
 // answer ends a connection's wait for its turn.

@@ -9,19 +9,39 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxTracked bounds how many addresses attempts remembers.
-const maxTracked = 1 << 14
+const (
+	// maxTracked bounds how many addresses, and how many keys in all, attempts remembers.
+	maxTracked = 1 << 14
+	// A stream key that the gate accepted is remembered for acceptedLife after its last
+	// publish, at most acceptedPerIP keys of one address.
+	acceptedLife, acceptedPerIP = 24 * time.Hour, 1000
+	// A key that the gate refused is remembered for refusedLife after its last check, at
+	// most refusedPerIP keys of one address. Meanwhile it may be checked refusedRepeats
+	// times more, and one time more after each refusedPause.
+	refusedLife, refusedPerIP    = 10 * time.Minute, 64
+	refusedRepeats, refusedPause = 2, 5 * time.Second
+)
 
-// attempts limits refused attempts to publish by address.
+// attempts limits the stream keys that the gate refuses to an address.
+//
+// A key counts for its address once, however often it is tried: each refused key has a
+// limit of its own. Otherwise one encoder with a wrong key, which tries again every
+// second, would use up what all encoders behind its NAT have. Keys that were accepted
+// from the address before are not limited, so random keys don't lock them out.
 type attempts struct {
-	burst int // refused attempts at once; one comes back each second; negative: any number
+	burst int // refused keys at once; one comes back each second; negative: any number
+	now   func() time.Time
 
-	mu     sync.Mutex
-	failed map[netip.Addr]*rate.Limiter
+	mu                sync.Mutex
+	failed            map[netip.Addr]*rate.Limiter
+	accepted, refused *keyMemory
 }
 
 func newAttempts(burst int) *attempts {
-	return &attempts{burst: burst, failed: map[netip.Addr]*rate.Limiter{}}
+	return &attempts{
+		burst: burst, now: time.Now, failed: map[netip.Addr]*rate.Limiter{},
+		accepted: newKeyMemory(acceptedPerIP, maxTracked, acceptedLife), refused: newKeyMemory(refusedPerIP, maxTracked, refusedLife),
+	}
 }
 
 // network is the address that limits count: an IPv4 address, or the /64 network
@@ -34,7 +54,38 @@ func network(ip netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
-// left is how many attempts of an address may be refused before it must wait.
+// permit is whether a key may be checked now.
+type permit int
+
+const (
+	// permitNew is for a key that is not remembered: while it is checked, it counts as
+	// one that may be refused.
+	permitNew permit = iota
+	permitKnown
+	permitDenied
+)
+
+// permit tells whether the gate may be asked about a key now. permitKnown uses up one
+// of the checks that a refused key has.
+func (a *attempts) permit(id keyID) permit {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	if a.burst < 0 || a.accepted.find(id, now) != nil {
+		return permitKnown
+	}
+	k := a.refused.find(id, now)
+	switch {
+	case k == nil:
+		return permitNew
+	case k.repeats.AllowN(now, 1):
+		return permitKnown
+	default:
+		return permitDenied
+	}
+}
+
+// left is how many new keys of an address may be refused before it must wait.
 func (a *attempts) left(ip netip.Addr) int {
 	ip = network(ip)
 	a.mu.Lock()
@@ -45,31 +96,48 @@ func (a *attempts) left(ip netip.Addr) int {
 	case t == nil:
 		return max(a.burst, 1)
 	default:
-		return max(int(t.Tokens()), 0)
+		return max(int(t.TokensAt(a.now())), 0)
 	}
 }
 
-// count adds an attempt that the gate refused.
-func (a *attempts) count(ip netip.Addr) {
-	ip = network(ip)
+// accept remembers a key that the gate accepted.
+func (a *attempts) accept(id keyID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.failed[ip]
+	a.refused.forget(id)
+	a.accepted.use(id, a.now())
+}
+
+// refuse remembers a key that the gate refused, and counts it for its address if it is
+// not remembered as refused already.
+func (a *attempts) refuse(id keyID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	a.accepted.forget(id)
+	k := a.refused.use(id, now)
+	if k != nil && k.repeats != nil {
+		return
+	}
+	if k != nil {
+		k.repeats = rate.NewLimiter(rate.Every(refusedPause), refusedRepeats)
+	}
+	t := a.failed[id.ip]
 	if t == nil {
 		if len(a.failed) >= maxTracked {
-			a.prune()
+			a.prune(now)
 		}
 		t = rate.NewLimiter(rate.Every(time.Second), max(a.burst, 1))
-		a.failed[ip] = t
+		a.failed[id.ip] = t
 	}
-	t.Allow()
+	t.AllowN(now, 1)
 }
 
 // prune forgets addresses whose failures are over, and all if none is: a flood
 // from that many addresses is not stopped by counting each.
-func (a *attempts) prune() {
+func (a *attempts) prune(now time.Time) {
 	for ip, t := range a.failed {
-		if t.Tokens() >= float64(t.Burst()) {
+		if t.TokensAt(now) >= float64(t.Burst()) {
 			delete(a.failed, ip)
 		}
 	}

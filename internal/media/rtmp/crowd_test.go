@@ -262,7 +262,7 @@ func (k *taker) take(t testing.TB, n int, ip string) *place {
 // check has the connection's key checked.
 func (k *taker) check(t testing.TB, x *place, v verdict) {
 	t.Helper()
-	require.NoError(t, k.ask(t.Context(), x))
+	require.NoError(t, k.ask(t.Context(), x, "key"))
 	require.NoError(t, k.settle(x, v))
 }
 
@@ -289,28 +289,28 @@ func TestPlaces(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 1, PublishersPerIP: -1})}
 		slow := k.take(t, 0, "192.0.2.1")
 		k.take(t, 1, "192.0.2.1")
-		require.Error(t, k.ask(t.Context(), slow))
+		require.Error(t, k.ask(t.Context(), slow, "key"))
 		k.release(slow)
 		require.Equal(t, 1, k.open)
 	})
 	t.Run("who is evicted while its key is checked still counts as one that asks", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 2, PublishersPerIP: -1, Failures: 1})}
 		first, second := k.take(t, 0, "192.0.2.1"), k.take(t, 1, "192.0.2.1")
-		require.NoError(t, k.ask(t.Context(), first))
+		require.NoError(t, k.ask(t.Context(), first, "first"))
 		k.take(t, 2, "192.0.2.1")
 		require.Equal(t, []int{0}, k.lost)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, k.ask(ctx, second), context.Canceled, "it waits for its turn")
+		require.ErrorIs(t, k.ask(ctx, second, "second"), context.Canceled, "it waits for its turn")
 		require.Error(t, k.settle(first, accepted))
 		k.check(t, second, accepted)
 	})
 	t.Run("nobody waits for the last place of an encoder", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: -1, PublishersPerIP: 1, Failures: -1})}
 		first, second := k.take(t, 0, "192.0.2.1"), k.take(t, 1, "192.0.2.1")
-		require.NoError(t, k.ask(t.Context(), first))
+		require.NoError(t, k.ask(t.Context(), first, "first"))
 		answer := make(chan error)
-		go func() { answer <- k.ask(t.Context(), second) }()
+		go func() { answer <- k.ask(t.Context(), second, "second") }()
 		require.NoError(t, k.settle(first, accepted))
 		require.ErrorContains(t, <-answer, reasonPublishers)
 	})

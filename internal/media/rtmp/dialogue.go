@@ -180,7 +180,7 @@ func (s *session) publish(ctx context.Context, c command) error {
 func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.server.config.Limits.PublishTime)
 	defer cancel()
-	if err = s.server.places.ask(ctx, s.place); err != nil {
+	if err = s.server.places.ask(ctx, s.place, a.Key); err != nil {
 		return b, s.undecided(err)
 	}
 	said := undecided

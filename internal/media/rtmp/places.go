@@ -42,9 +42,10 @@ type addressPlaces struct {
 	unproven *list.List // of *place, the oldest first
 	proven   int
 	// asking counts the gate's checks that have not returned, also those of evicted
-	// connections; waiting are the *place that wait for their turn, the oldest first.
-	asking  int
-	waiting *list.List
+	// connections, and askingNew those of them with permitNew; waiting are the *place that
+	// wait for their turn, the oldest first.
+	asking, askingNew int
+	waiting           *list.List
 }
 
 // place is that of one connection. Its fields belong to places.
@@ -56,8 +57,11 @@ type place struct {
 	// all and own are the place in the lists of unproven connections, queued is in the list of
 	// those that wait for their turn; nil when it is in none.
 	all, own, queued *list.Element
-	// turn gets the end of the wait: nil, or why the key isn't checked.
-	turn chan error
+	// key is the one to check. turn gets the end of the wait: nil, or why the key isn't
+	// checked. permit is by what right it is checked.
+	key    keyID
+	turn   chan error
+	permit permit
 }
 
 type placeState int
@@ -108,10 +112,14 @@ func (p *places) take(ip netip.Addr, evict func(reason string)) (*place, string)
 // oldest is the first of a list; nil when it is empty.
 func oldest(l *list.List) *place {
 	if e := l.Front(); e != nil {
-		x, _ := e.Value.(*place) // the lists hold nothing else
-		return x
+		return placeOf(e)
 	}
 	return nil
+}
+
+func placeOf(e *list.Element) *place {
+	x, _ := e.Value.(*place) // the lists hold nothing else
+	return x
 }
 
 // release gives the place back; for one that was lost it does nothing.

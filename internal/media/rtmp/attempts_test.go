@@ -1,0 +1,134 @@
+package rtmp
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tries connects, publishes with a key and returns the code of the answer.
+func (g *rig) tries(t testing.TB, key string) string {
+	t.Helper()
+	c := dial(t, g.Addr())
+	c.connect("live")
+	return c.publish(key)
+}
+
+// TestOneBadEncoderLocksNobodyOut: an encoder that retries a wrong key counts once for its
+// address, and others of the address are accepted.
+func TestOneBadEncoderLocksNobodyOut(t *testing.T) {
+	g := newRig(t, func(c *Config) {
+		knowing(20)(c)
+		c.Limits.Failures = 5
+	})
+	for range 50 {
+		require.NotEqual(t, codePublishStart, g.tries(t, "wrong"))
+	}
+	for i := range 20 {
+		onAir(t, g.Addr(), fmt.Sprint("k", i))
+	}
+	require.Less(t, len(g.door.keysTried()), 50, "the wrong key's own limit holds checks back")
+}
+
+// TestKnownKeysAtAnExhaustedAddress: random keys use up what the address has. Keys that were
+// accepted before are checked nevertheless, others aren't.
+func TestKnownKeysAtAnExhaustedAddress(t *testing.T) {
+	g := newRig(t, func(c *Config) {
+		knowing(3)(c)
+		c.Limits.Failures = 5
+	})
+	for i := range 2 {
+		require.NoError(t, onAir(t, g.Addr(), fmt.Sprint("k", i)).Close())
+	}
+	g.gone(t, 2)
+	for i := range 20 {
+		require.NotEqual(t, codePublishStart, g.tries(t, fmt.Sprint("random", i)))
+	}
+	require.Less(t, len(g.door.keysTried()), 15)
+	require.Equal(t, codeDenied, g.tries(t, "k2"), "a key that was never accepted from here")
+	onAir(t, g.Addr(), "k0")
+
+	g.door.note(func() { delete(g.door.keys, "k1") }) // rotated
+	require.Equal(t, codeBadName, g.tries(t, "k1"))
+	onAir(t, g.Addr(), "k0")
+}
+
+func TestAttempts(t *testing.T) {
+	clock := time.Now()
+	attemptsAt := func(burst int) *attempts {
+		a := newAttempts(burst)
+		a.now = func() time.Time { return clock }
+		return a
+	}
+	ip := netip.MustParseAddr("192.0.2.1")
+	good, bad := newKeyID(ip, "good"), newKeyID(ip, "bad")
+
+	t.Run("a refused key has a limit of its own", func(t *testing.T) {
+		a := attemptsAt(5)
+		require.Equal(t, permitNew, a.permit(bad))
+		a.refuse(bad)
+		for range refusedRepeats {
+			require.Equal(t, permitKnown, a.permit(bad))
+			a.refuse(bad)
+		}
+		require.Equal(t, permitDenied, a.permit(bad))
+		clock = clock.Add(refusedPause)
+		require.Equal(t, permitKnown, a.permit(bad))
+		require.Equal(t, permitDenied, a.permit(bad))
+		require.Equal(t, permitNew, a.permit(newKeyID(netip.MustParseAddr("192.0.2.2"), "bad")), "elsewhere it is new")
+		clock = clock.Add(refusedLife)
+		require.Equal(t, permitNew, a.permit(bad))
+		require.Empty(t, a.refused.keys)
+	})
+	t.Run("it counts for its address once", func(t *testing.T) {
+		a := attemptsAt(5)
+		for range 10 {
+			a.refuse(bad)
+		}
+		require.Equal(t, 4, a.left(ip))
+	})
+	t.Run("an accepted key is remembered for a day after its last publish", func(t *testing.T) {
+		a := attemptsAt(5)
+		a.refuse(good)
+		a.accept(good)
+		for range 3 {
+			clock = clock.Add(acceptedLife - time.Second)
+			require.Equal(t, permitKnown, a.permit(good))
+			a.accept(good)
+		}
+		clock = clock.Add(acceptedLife)
+		require.Equal(t, permitNew, a.permit(good))
+		require.Empty(t, a.accepted.keys)
+	})
+	t.Run("an accepted key that is refused is as any other", func(t *testing.T) {
+		a := attemptsAt(5)
+		a.accept(good)
+		a.refuse(good)
+		require.Equal(t, 4, a.left(ip))
+		require.Empty(t, a.accepted.keys)
+	})
+	t.Run("what is remembered is bounded", func(t *testing.T) {
+		a := attemptsAt(1000)
+		for i := range refusedPerIP + 100 {
+			a.refuse(newKeyID(ip, fmt.Sprint(i)))
+		}
+		require.Len(t, a.refused.keys, refusedPerIP)
+		require.Equal(t, 1000-refusedPerIP-100, a.left(ip))
+
+		m := newKeyMemory(10, 3, time.Hour)
+		for i := range 5 {
+			m.use(newKeyID(ip, fmt.Sprint(i)), clock)
+			m.use(newKeyID(ip, "0"), clock)
+		}
+		require.Len(t, m.keys, 3)
+		require.Equal(t, 3, m.of[ip])
+		require.NotNil(t, m.find(newKeyID(ip, "0"), clock))
+		require.Nil(t, m.find(newKeyID(ip, "1"), clock))
+		require.Nil(t, m.find(newKeyID(ip, "0"), clock.Add(time.Hour)))
+		require.Empty(t, m.of)
+		require.Zero(t, m.order.Len())
+	})
+}

@@ -1,0 +1,95 @@
+package rtmp
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"net/netip"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// keyID is a stream key as one address (see network) showed it. It holds the key's
+// hash: the memory must not hold keys.
+type keyID struct {
+	ip   netip.Addr
+	hash [sha256.Size]byte
+}
+
+func newKeyID(ip netip.Addr, key string) keyID { return keyID{network(ip), sha256.Sum256([]byte(key))} }
+
+// keyMemory remembers stream keys for a time after their last use. It is not safe for
+// concurrent use.
+type keyMemory struct {
+	// perIP and all bound the keys of one address and of all. A further key is not
+	// remembered when its address has perIP; beyond all, the key whose use is longest
+	// ago is forgotten.
+	perIP, all int
+	life       time.Duration
+
+	keys  map[keyID]*list.Element
+	order *list.List // of *rememberedKey, the longest unused first
+	of    map[netip.Addr]int
+}
+
+type rememberedKey struct {
+	id   keyID
+	used time.Time
+	// repeats limits the checks of a key that was refused; nil for an accepted one.
+	repeats *rate.Limiter
+}
+
+func newKeyMemory(perIP, all int, life time.Duration) *keyMemory {
+	return &keyMemory{
+		perIP: perIP, all: all, life: life,
+		keys: map[keyID]*list.Element{}, order: list.New(), of: map[netip.Addr]int{},
+	}
+}
+
+// find returns a remembered key, or nil.
+func (m *keyMemory) find(id keyID, now time.Time) *rememberedKey {
+	for e := m.order.Front(); e != nil && now.Sub(remembered(e).used) >= m.life; e = m.order.Front() {
+		m.forget(remembered(e).id)
+	}
+	if e := m.keys[id]; e != nil {
+		return remembered(e)
+	}
+	return nil
+}
+
+// use remembers a key from now on, and returns nil if its address has too many.
+func (m *keyMemory) use(id keyID, now time.Time) *rememberedKey {
+	k := m.find(id, now)
+	if k != nil {
+		k.used = now
+		m.order.MoveToBack(m.keys[id])
+		return k
+	}
+	if m.of[id.ip] >= m.perIP {
+		return nil
+	}
+	if m.order.Len() >= m.all {
+		m.forget(remembered(m.order.Front()).id)
+	}
+	k = &rememberedKey{id: id, used: now}
+	m.keys[id] = m.order.PushBack(k)
+	m.of[id.ip]++
+	return k
+}
+
+func (m *keyMemory) forget(id keyID) {
+	e := m.keys[id]
+	if e == nil {
+		return
+	}
+	m.order.Remove(e)
+	delete(m.keys, id)
+	if m.of[id.ip]--; m.of[id.ip] == 0 {
+		delete(m.of, id.ip)
+	}
+}
+
+func remembered(e *list.Element) *rememberedKey {
+	k, _ := e.Value.(*rememberedKey) // the list holds nothing else
+	return k
+}
