@@ -30,7 +30,7 @@ func New(memory *Memory, redis *Redis, log *slog.Logger) *Limiter {
 
 // Take counts an event of the subject, when the policy, which has a rate, allows it.
 func (l *Limiter) Take(ctx context.Context, p Policy, subject string) Result {
-	return l.TakeAll(ctx, Bucket{p, subject})[0]
+	return l.TakeAll(ctx, Bucket{Policy: p, Subject: subject})[0]
 }
 
 // TakeAll counts an event in each bucket when all of them allow it, and in none
@@ -48,11 +48,11 @@ func (l *Limiter) TakeAll(ctx context.Context, buckets ...Bucket) []Result {
 // Peek tells what Take would, and counts nothing.
 func (l *Limiter) Peek(ctx context.Context, p Policy, subject string) Result {
 	if ask, probe := l.mayAsk(); ask {
-		if r, err := l.redis.Peek(ctx, Bucket{p, subject}); l.heard(ctx, err, probe) {
+		if r, err := l.redis.Peek(ctx, Bucket{Policy: p, Subject: subject}); l.heard(ctx, err, probe) {
 			return r[0]
 		}
 	}
-	return l.memory.Peek(Bucket{p, subject})[0]
+	return l.memory.Peek(Bucket{Policy: p, Subject: subject})[0]
 }
 
 // Engine says where counting happens at the moment.

@@ -67,7 +67,7 @@ func (m *Memory) judgeEach(buckets []Bucket, results []Result, now int64, count 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fullAt, known := s.fullAt[b.Subject]
-	after, result := judge(b.Rate, fullAt, now)
+	after, result := judge(b, fullAt, now)
 	results[0] = result
 	if !m.judgeEach(buckets[1:], results[1:], now, count && result.Allowed) {
 		return false

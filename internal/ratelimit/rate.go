@@ -87,7 +87,13 @@ type Bucket struct {
 	Policy
 
 	Subject string
+	// Cost is how many of the policy's events one event counts as; 0 is 1. A cost above
+	// the burst counts as the burst: it is allowed when the bucket is full.
+	Cost int
 }
+
+// cost is between 1 and the burst.
+func (b Bucket) cost() int { return min(max(b.Cost, 1), b.Burst) }
 
 // Result is a bucket after an event, or after one that was refused.
 type Result struct {
@@ -100,13 +106,13 @@ type Result struct {
 	Full time.Duration
 }
 
-// judge decides on one event. A bucket is kept as the instant at which it will
+// judge decides on one event of a cost. A bucket is kept as the instant at which it will
 // be full (both in ns): the form in which it needs no filling, whatever time
 // passes. The returned instant is that after the event, when it is allowed.
-func judge(rate Rate, fullAt, now int64) (after int64, r Result) {
-	interval, window := int64(rate.interval()), int64(rate.Window())
+func judge(b Bucket, fullAt, now int64) (after int64, r Result) {
+	interval, window := int64(b.interval()), int64(b.Window())
 	fullAt = max(fullAt, now)
-	after = fullAt + interval
+	after = fullAt + interval*int64(b.cost())
 	if wait := after - window - now; wait > 0 {
 		return fullAt, Result{RetryAfter: time.Duration(wait), Full: time.Duration(fullAt - now)}
 	}

@@ -53,7 +53,7 @@ func TestABucketFillsAndRunsOut(t *testing.T) {
 	now := int64(1_000_000_000_000)
 	fullAt := int64(0)
 	take := func() Result {
-		after, r := judge(rate, fullAt, now)
+		after, r := judge(Bucket{Policy: Policy{Rate: rate}}, fullAt, now)
 		fullAt = after
 		return r
 	}

@@ -20,7 +20,7 @@ const keyPrefix = "showfloor:limit:"
 
 // take is Memory.Take in Redis, on Redis's clock, so that processes whose clocks
 // differ share the buckets; times are in µs. KEYS: the buckets. ARGV: 1 to count
-// the event, then interval and window of each bucket. Answers, of each bucket:
+// the event, then interval, window and cost of each bucket. Answers, of each bucket:
 // allowed, remaining, retry after, full after.
 //
 //nolint:gochecknoglobals,dupword // go-redis keeps its hash; Lua ends each block with end
@@ -29,9 +29,9 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local answer, after, allowed = {}, {}, true
 for i, key in ipairs(KEYS) do
-  local interval, window = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  local interval, window, cost = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
   local fullAt = math.max(tonumber(redis.call('GET', key) or '0'), now)
-  after[i] = fullAt + interval
+  after[i] = fullAt + interval * cost
   local wait = after[i] - window - now
   local bucket = {0, 0, wait, fullAt - now}
   if wait > 0 then
@@ -108,7 +108,7 @@ func (r *Redis) judge(ctx context.Context, buckets []Bucket, count int) ([]Resul
 	keys, args := make([]string, len(buckets)), []any{count}
 	for i, b := range buckets {
 		interval := b.interval().Microseconds()
-		keys[i], args = keyPrefix+b.Name+":"+b.Subject, append(args, interval, interval*int64(b.Burst))
+		keys[i], args = keyPrefix+b.Name+":"+b.Subject, append(args, interval, interval*int64(b.Burst), b.cost())
 	}
 	answer, err := take.Run(ctx, r.client, keys, args...).Int64Slice()
 	if err != nil {

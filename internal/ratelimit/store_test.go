@@ -32,11 +32,11 @@ func (s inMemory) Peek(_ context.Context, buckets ...Bucket) ([]Result, error) {
 type store struct{ engine }
 
 func (s store) take(ctx context.Context, p Policy, subject string) (Result, error) {
-	return first(s.Take(ctx, Bucket{p, subject}))
+	return first(s.Take(ctx, Bucket{Policy: p, Subject: subject}))
 }
 
 func (s store) peek(ctx context.Context, p Policy, subject string) (Result, error) {
-	return first(s.Peek(ctx, Bucket{p, subject}))
+	return first(s.Peek(ctx, Bucket{Policy: p, Subject: subject}))
 }
 
 func first(results []Result, err error) (Result, error) {
@@ -155,7 +155,7 @@ func TestSeveralBucketsCountTogether(t *testing.T) {
 		key := Policy{"key", Rate{Events: 1, Per: time.Hour, Burst: 3}}
 		tenant := Policy{"tenant", Rate{Events: 1, Per: time.Hour, Burst: 5}}
 		both := func(subject string) []Result {
-			results, err := s.Take(t.Context(), Bucket{key, subject}, Bucket{tenant, "acme"})
+			results, err := s.Take(t.Context(), Bucket{Policy: key, Subject: subject}, Bucket{Policy: tenant, Subject: "acme"})
 			require.NoError(t, err)
 			require.Len(t, results, 2)
 			return results
@@ -198,7 +198,7 @@ func TestSeveralBucketsAtOnce(t *testing.T) {
 		for i := range 20 {
 			wg.Go(func() {
 				for range 10 {
-					r, err := s.Take(t.Context(), Bucket{key, []string{"ada", "bob", "eve"}[i%3]}, Bucket{tenant, "acme"})
+					r, err := s.Take(t.Context(), Bucket{Policy: key, Subject: []string{"ada", "bob", "eve"}[i%3]}, Bucket{Policy: tenant, Subject: "acme"})
 					if err != nil {
 						t.Error(err)
 					} else if AllAllow(r) {
@@ -219,7 +219,7 @@ func TestPeekingLeavesNoTrace(t *testing.T) {
 	r := onRedis(t, server)
 	hourly := Policy{"hourly", Rate{Events: 1, Per: time.Hour, Burst: 1}}
 	for range 3 {
-		require.True(t, m.Peek(Bucket{hourly, "ada"})[0].Allowed)
+		require.True(t, m.Peek(Bucket{Policy: hourly, Subject: "ada"})[0].Allowed)
 		require.True(t, must(t)(store{r}.peek(t.Context(), hourly, "ada")).Allowed)
 	}
 	require.Zero(t, m.buckets())
@@ -249,4 +249,28 @@ func TestARedisURLIsNotShown(t *testing.T) {
 	_, err := NewRedis("redis://ada:secret@host:port%zz/0", Timeout)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secret")
+}
+
+// TestCosts: an event can count as several, and one that costs more than the burst
+// needs a full bucket.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s store) {
+		t.Helper()
+		p := Policy{Name: "bytes", Rate: Rate{Events: 100, Per: time.Hour, Burst: 10}}
+		take := func(subject string, cost int) Result {
+			return must(t)(first(s.Take(t.Context(), Bucket{Policy: p, Subject: subject, Cost: cost})))
+		}
+		require.Equal(t, 4, take("ada", 6).Remaining)
+		refused := take("ada", 5)
+		require.False(t, refused.Allowed)
+		require.InDelta(t, 36*time.Second, refused.RetryAfter, float64(2*time.Second), "until one more of 100 an hour is back")
+		require.True(t, take("ada", 4).Allowed, "what fits is allowed")
+		require.False(t, take("ada", 0).Allowed, "0 counts as 1")
+
+		require.True(t, take("bob", 1000).Allowed, "a full bucket allows any cost")
+		require.False(t, take("bob", 1).Allowed)
+		take("eve", 1)
+		require.False(t, take("eve", 1000).Allowed)
+	})
 }
