@@ -25,8 +25,9 @@ const (
 type descriptors struct {
 	limit int // of the process
 	// http is for the API, playback, pages and WebSockets, httpEach of them for one
-	// address. sfu and relay are for media of rooms over TCP.
-	http, httpEach, rtmp, sfu, relay int
+	// address. sfu and relay are for media of rooms over TCP, relaySockets for the UDP
+	// sockets that the relay opens for its clients.
+	http, httpEach, rtmp, sfu, relay, relaySockets int
 }
 
 // descriptorLimit returns how many file descriptors the process may have. Go's runtime
@@ -47,9 +48,9 @@ func divide(limit int, relay bool, s ConnSettings) descriptors {
 	d := descriptors{limit: limit, rtmp: min(mostRTMP, left/4), sfu: min(mostSFU, left/4)}
 	if relay {
 		d.sfu = min(mostSFU, left/8)
-		d.relay = d.sfu
+		d.relay, d.relaySockets = d.sfu, d.sfu
 	}
-	room := max(left-d.rtmp-d.sfu-d.relay, 1)
+	room := max(left-d.rtmp-d.sfu-d.relay-d.relaySockets, 1)
 	d.http = min(mostHTTP, room)
 	if s.httpConns > 0 {
 		d.http = min(s.httpConns, room)

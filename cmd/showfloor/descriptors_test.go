@@ -16,9 +16,12 @@ func TestDivideDescriptors(t *testing.T) {
 	}{
 		{limit: 256, want: descriptors{http: 80, httpEach: 20, rtmp: 40, sfu: 40}},
 		{limit: 1024, want: descriptors{http: 320, httpEach: 80, rtmp: 160, sfu: 160}},
-		{limit: 1024, relay: true, want: descriptors{http: 320, httpEach: 80, rtmp: 160, sfu: 80, relay: 80}},
+		{limit: 1024, relay: true, want: descriptors{http: 240, httpEach: 60, rtmp: 160, sfu: 80, relay: 80, relaySockets: 80}},
 		{limit: 20_000, want: descriptors{http: 10_136, httpEach: 1000, rtmp: 4096, sfu: 4744}},
-		{limit: 65_536, relay: true, want: descriptors{http: 44_288, httpEach: 1000, rtmp: 4096, sfu: 8064, relay: 8064}},
+		{
+			limit: 65_536, relay: true,
+			want: descriptors{http: 36_224, httpEach: 1000, rtmp: 4096, sfu: 8064, relay: 8064, relaySockets: 8064},
+		},
 		{limit: 1 << 20, want: descriptors{http: 100_000, httpEach: 1000, rtmp: 4096, sfu: 10_000}},
 		{
 			limit: 1 << 20, settings: ConnSettings{httpConns: 200_000, httpPerAddress: 50_000},
@@ -31,6 +34,6 @@ func TestDivideDescriptors(t *testing.T) {
 		got := divide(c.limit, c.relay, c.settings)
 		c.want.limit = c.limit
 		require.Equal(t, c.want, got)
-		require.LessOrEqual(t, got.http+got.rtmp+got.sfu+got.relay, c.limit-min(ownDescriptors, c.limit*3/8))
+		require.LessOrEqual(t, got.http+got.rtmp+got.sfu+got.relay+got.relaySockets, c.limit-min(ownDescriptors, c.limit*3/8))
 	}
 }

@@ -138,6 +138,8 @@ func (m *metrics) watchSFU(rooms *sfu.Server) {
 		func() float64 { return float64(rooms.Stats().Dropped) })
 	m.counter("sfu_packets_malformed_total", "RTP packets with redundancy (RED) that couldn't be read.",
 		func() float64 { return float64(rooms.Stats().Malformed) })
+	m.gauge("sfu_relay_sockets", "UDP sockets that the relay (TURN) has open for its clients.",
+		func() float64 { return float64(rooms.Stats().RelaySockets) })
 	m.counter("sfu_panics_total", "Panics in rooms that were recovered: bugs of the server, whose stacks are in the log.",
 		func() float64 { return float64(rooms.Stats().Panics) })
 }

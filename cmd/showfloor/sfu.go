@@ -24,7 +24,7 @@ func (s *server) openSFU() error {
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: inroom.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
 		ClientIP: func(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) },
-		Limits:   sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay},
+		Limits:   sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
 	})
 	if err != nil {
 		return err

@@ -51,6 +51,10 @@ type Limits struct {
 	// RelayTCP how many the relay has [10,000]. One address has a tenth of them, and
 	// 16 at least, since a whole office may be behind it.
 	TCP, RelayTCP int
+	// RelaySockets is how many UDP sockets the relay has at a time for its clients
+	// [10,000]. The clients of one address have a tenth of them, and 16 at least; one
+	// client has 32 at most. Beyond a limit the relay refuses the allocation.
+	RelaySockets int
 	// MessageBytes is the longest message of a client [256 KiB], OfferBytes and
 	// AnswerBytes the longest descriptions in it [64 KiB, 200 KiB]. The answer to a long offer
 	// may be longer: twice as long as the offer.
@@ -88,6 +92,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.Handshakes, 1024},
 		{&l.TCP, 10_000},
 		{&l.RelayTCP, 10_000},
+		{&l.RelaySockets, 10_000},
 		{&l.MessageBytes, 256 << 10},
 		{&l.OfferBytes, 64 << 10},
 		{&l.AnswerBytes, 200 << 10},
@@ -154,6 +159,8 @@ type Stats struct {
 	// PacketsOut went to subscribers over UDP, with so many system calls; PacketsLost
 	// the system didn't take.
 	PacketsOut, SendCalls, PacketsLost uint64
+	// RelaySockets are the UDP sockets that the relay has open for its clients.
+	RelaySockets int
 	// Panics were recovered: each is a bug of the server, and ended one connection, reader
 	// or piece of a room's work.
 	Panics uint64

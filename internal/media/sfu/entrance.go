@@ -99,7 +99,7 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *Refusal) {
 		return nil, s.refusal(err)
 	}
 	p.connection = Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID}
-	p.grant, p.ip = g, e.ip.String()
+	p.grant, p.ip, p.from = g, e.ip.String(), e.from
 	p.socket = x
 	if !s.join(p, g) {
 		s.leave(p.connection)

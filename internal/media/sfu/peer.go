@@ -2,6 +2,7 @@ package sfu
 
 import (
 	"crypto/rand"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -36,6 +37,8 @@ type peer struct {
 	connection            Connection
 	// ip is where it first came from.
 	ip string
+	// from is the address that limits count, of ip.
+	from netip.Addr
 
 	out *outbox
 	box *mailbox
@@ -54,10 +57,10 @@ type peer struct {
 	// pace limits data messages, haste offers, restarts ICE restarts of the subscribe connection.
 	pace, haste, restarts *rate.Limiter
 
-	pub         *publisher
-	sub         *subscriber
-	errand      errand
-	fallback    fallback
+	pub      *publisher
+	sub      *subscriber
+	errand   errand
+	fallback fallback
 }
 
 func newPeer(s *Server, token string) *peer {

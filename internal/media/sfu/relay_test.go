@@ -2,6 +2,8 @@ package sfu_test
 
 import (
 	"net"
+	"net/http"
+	"net/netip"
 	"testing"
 
 	"github.com/pion/turn/v5"
@@ -106,4 +108,77 @@ func TestTheRelayIsForThoseWhoAreThere(t *testing.T) {
 	bob := r.join(t, "bob")
 	_, err = allocate(t, relayClient(t, r, bob.Messages()[0].ICEServers[0]))
 	require.NoError(t, err)
+}
+
+// TestTheRelaysSocketsAreBounded: every allocation is a socket, for each of the server's
+// addresses that its client tries.
+func TestTheRelaysSocketsAreBounded(t *testing.T) {
+	t.Parallel()
+	limited := func(t *testing.T, sockets int, change func(*sfu.Config)) *rig {
+		t.Helper()
+		return newRig(t, func(c *sfu.Config) {
+			c.TURNAddr, c.Limits.RelaySockets = "127.0.0.1:0", sockets
+			change(c)
+		})
+	}
+	fill := func(t *testing.T, r *rig, c *sfutest.Client, n int) {
+		t.Helper()
+		for range n {
+			_, err := allocate(t, relayClient(t, r, c.Messages()[0].ICEServers[0]))
+			require.NoError(t, err)
+		}
+	}
+	refused := func(t *testing.T, r *rig, c *sfutest.Client) {
+		t.Helper()
+		_, err := allocate(t, relayClient(t, r, c.Messages()[0].ICEServers[0]))
+		require.ErrorContains(t, err, "486", "allocation quota reached")
+	}
+
+	t.Run("in all", func(t *testing.T) {
+		t.Parallel()
+		r := limited(t, 6, func(*sfu.Config) {})
+		ada, bob := r.join(t, "ada"), r.join(t, "bob")
+		fill(t, r, ada, 3)
+		fill(t, r, bob, 3)
+		refused(t, r, ada)
+		require.Equal(t, 6, r.server.Stats().RelaySockets)
+		r.change("sess_1", "ada", func(g *sfu.Grant) { g.Gone = "kicked" })
+		ada.ExpectBye(t, "kicked")
+		eventually(t, "her sockets are closed", func() bool { return r.server.Stats().RelaySockets == 3 })
+		fill(t, r, bob, 3)
+	})
+	t.Run("from one address", func(t *testing.T) {
+		t.Parallel()
+		r := limited(t, 40, func(c *sfu.Config) {
+			c.ClientIP = func(r *http.Request) netip.Addr {
+				if r.URL.Query().Get("token") == "carol" {
+					return netip.MustParseAddr("192.0.2.2")
+				}
+				return netip.MustParseAddr("192.0.2.1")
+			}
+		})
+		ada, bob, carol := r.join(t, "ada"), r.join(t, "bob"), r.join(t, "carol")
+		fill(t, r, ada, 10)
+		fill(t, r, bob, 6)
+		refused(t, r, bob)
+		fill(t, r, carol, 5)
+	})
+	t.Run("of one connection", func(t *testing.T) {
+		t.Parallel()
+		var external []netip.Addr
+		for i := range 40 {
+			external = append(external, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+		}
+		r := limited(t, 1000, func(c *sfu.Config) { c.ExternalIPs = external })
+		ada := r.join(t, "ada")
+		c := relayClient(t, r, ada.Messages()[0].ICEServers[0])
+		lent, err := allocate(t, c)
+		require.NoError(t, err)
+		for _, ip := range external {
+			_, err := lent.WriteTo([]byte("x"), &net.UDPAddr{IP: ip.AsSlice(), Port: r.server.Addr().(*net.UDPAddr).Port})
+			require.NoError(t, err)
+		}
+		refused(t, r, ada)
+		require.Equal(t, 32, r.server.Stats().RelaySockets)
+	})
 }

@@ -169,6 +169,9 @@ func (s *Server) Stats() Stats {
 		st.PacketsOut, st.SendCalls, st.PacketsLost = out.Packets, out.Calls, out.Failed
 		st.Dropped += out.Overrun
 	}
+	if s.relay != nil {
+		st.RelaySockets = s.relay.openSockets()
+	}
 	for _, r := range s.open {
 		st.Participants += r.peers
 	}
@@ -246,7 +249,7 @@ func (s *Server) join(p *peer, g Grant) bool {
 	r.peers++
 	s.accepted++
 	s.resumes[p.resume] = p
-	s.relay.enter(p.connID)
+	s.relay.enter(p.connID, p.from)
 	p.room = r
 	s.wg.Go(p.run)
 	r.box.post(func() { r.join(p, g) })

@@ -27,9 +27,12 @@ const (
 	// credentialLife is how long credentials of the relay are good: longer than any
 	// token, since they are shown again and again while a connection lives.
 	credentialLife = 12 * time.Hour
-	// maxAllocations there are at a time, in all and of one connection, which has two
-	// peer connections and may be changing networks.
-	maxAllocations, maxAllocationsEach = 5000, 16
+	// maxAllocationsEach and maxSocketsEach bound the allocations of one connection and their
+	// sockets (see leash). A connection has two peer connections, which try UDP and TCP, and
+	// may be changing networks.
+	maxAllocationsEach, maxSocketsEach = 16, 32
+	// minSocketsEach is how many sockets one address may have at least.
+	minSocketsEach = 16
 )
 
 // relay is the TURN server for clients that reach nothing but it. It leads to the
@@ -42,17 +45,24 @@ type relay struct {
 	secret []byte
 	urls   []string
 	now    func() time.Time
+	// maxSockets bounds the sockets of all allocations, maxSocketsFrom those of the
+	// connections from one address.
+	maxSockets, maxSocketsFrom int
 
 	mu sync.Mutex
 	// users are those who may use it, by the name of their connection to the SFU.
 	users map[string]*relayUser
-	all   int // allocations
+	// sockets are open for allocations, socketsFrom of them by the address of the
+	// connection to the SFU.
+	sockets     int
+	socketsFrom map[netip.Addr]int
 }
 
-// relayUser is what a connection to the SFU has of the relay.
+// relayUser is what a connection to the SFU has of the relay. The relay's lock guards it.
 type relayUser struct {
-	allocations int
-	leashes     map[*leash]struct{}
+	from                 netip.Addr // the address that limits count
+	allocations, sockets int
+	leashes              map[*leash]struct{}
 }
 
 // openRelay listens, when the configuration names an address.
@@ -60,7 +70,10 @@ func openRelay(c Config, n *network) (*relay, error) {
 	if c.TURNAddr == "" {
 		return nil, nil
 	}
-	r := &relay{now: c.Now, secret: make([]byte, 32), users: map[string]*relayUser{}}
+	r := &relay{
+		now: c.Now, secret: make([]byte, 32), users: map[string]*relayUser{}, socketsFrom: map[netip.Addr]int{},
+		maxSockets: c.Limits.RelaySockets, maxSocketsFrom: max(c.Limits.RelaySockets/10, minSocketsEach),
+	}
 	_, _ = rand.Read(r.secret) // never fails
 	var err error
 	r.udp, r.tcp, err = listenBoth(c.TURNAddr, func(addr string) (net.PacketConn, error) {
@@ -127,20 +140,23 @@ func (r *relay) authenticate(a *turn.RequestAttributes) (connID string, key []by
 }
 
 // knows tells whether a connection may use the relay.
-func (r *relay) knows(connID string) bool {
+func (r *relay) knows(connID string) bool { return r.user(connID) != nil }
+
+// user is what a connection has of the relay; nil when it may not use it.
+func (r *relay) user(connID string) *relayUser {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.users[connID] != nil
+	return r.users[connID]
 }
 
-// enter lets a connection use the relay, until it leaves.
-func (r *relay) enter(connID string) {
+// enter lets a connection from an address use the relay, until it leaves.
+func (r *relay) enter(connID string, from netip.Addr) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.users[connID] = &relayUser{leashes: map[*leash]struct{}{}}
+	r.users[connID] = &relayUser{from: from, leashes: map[*leash]struct{}{}}
 }
 
 // leave ends what a connection has of the relay: its credentials are still written
@@ -168,7 +184,42 @@ func (r *relay) mayAllocate(connID, _ string, _ net.Addr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	u := r.users[connID]
-	return u != nil && r.all < maxAllocations && u.allocations < maxAllocationsEach
+	return u != nil && u.allocations < maxAllocationsEach && r.hasSocket(u)
+}
+
+// hasSocket tells whether a connection may open another socket. The caller holds the lock.
+func (r *relay) hasSocket(u *relayUser) bool {
+	return r.sockets < r.maxSockets && r.socketsFrom[u.from] < r.maxSocketsFrom && u.sockets < maxSocketsEach
+}
+
+func (r *relay) openSockets() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sockets
+}
+
+// takeSocket counts a socket that is about to be opened; false when it is one too many.
+func (r *relay) takeSocket(u *relayUser) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.hasSocket(u) {
+		return false
+	}
+	r.sockets++
+	r.socketsFrom[u.from]++
+	u.sockets++
+	return true
+}
+
+// giveSockets counts sockets that were closed.
+func (r *relay) giveSockets(u *relayUser, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sockets -= n
+	u.sockets -= n
+	if r.socketsFrom[u.from] -= n; r.socketsFrom[u.from] == 0 {
+		delete(r.socketsFrom, u.from)
+	}
 }
 
 func (r *relay) allocated(_, _ net.Addr, _, connID, _ string, _ net.Addr, _ int) { r.count(connID, 1) }
@@ -177,7 +228,6 @@ func (r *relay) deleted(_, _ net.Addr, _, connID, _ string)                     
 func (r *relay) count(connID string, delta int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all += delta
 	if u := r.users[connID]; u != nil {
 		u.allocations += delta
 	}
@@ -221,12 +271,17 @@ func (*way) Validate() error { return nil }
 
 // AllocatePacketConn implements turn.RelayAddressGenerator.
 func (w *way) AllocatePacketConn(c turn.AllocateListenerConfig) (net.PacketConn, net.Addr, error) {
+	user := w.relay.user(c.UserID)
+	if user == nil {
+		return nil, nil, errGone
+	}
 	l := &leash{
-		way: w, connID: c.UserID,
+		way: w, connID: c.UserID, user: user,
 		arrived: make(chan relayed, 64), closed: make(chan struct{}), ends: map[netip.AddrPort]*net.UDPConn{},
 	}
 	first, err := l.end(w.own[0])
 	if err != nil {
+		_ = l.Close()
 		return nil, nil, err
 	}
 	if !w.relay.hold(c.UserID, l) {
@@ -239,6 +294,7 @@ func (w *way) AllocatePacketConn(c turn.AllocateListenerConfig) (net.PacketConn,
 var (
 	errOnlyUDP = errors.New("sfu: only UDP is relayed")
 	errGone    = errors.New("sfu: the connection is gone")
+	errSockets = errors.New("sfu: the relay, the address or the connection has as many sockets as it may have")
 )
 
 // AllocateListener implements turn.RelayAddressGenerator.
@@ -255,6 +311,7 @@ func (*way) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return nil
 type leash struct {
 	way     *way
 	connID  string // whose it is
+	user    *relayUser
 	arrived chan relayed
 	closed  chan struct{}
 	once    sync.Once
@@ -301,8 +358,12 @@ func (l *leash) end(to netip.AddrPort) (*net.UDPConn, error) {
 	if !slices.Contains(l.way.own, to) {
 		return nil, errNotOurs
 	}
+	if !l.way.relay.takeSocket(l.user) {
+		return nil, errSockets
+	}
 	end, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(l.way.to))
 	if err != nil {
+		l.way.relay.giveSockets(l.user, 1)
 		return nil, err
 	}
 	l.ends[to] = end
@@ -348,6 +409,7 @@ func (l *leash) Close() error {
 		for _, end := range l.ends {
 			_ = end.Close()
 		}
+		l.way.relay.giveSockets(l.user, len(l.ends))
 		l.mu.Unlock()
 		l.readers.Wait()
 	})
