@@ -202,8 +202,7 @@ func (a authenticator) participant(e echo.Context) (context.Context, error) {
 	origin := originFrom(ctx)
 	caller.IP, caller.RequestID = origin.IP, origin.RequestID
 	ctx = context.WithValue(ctx, callerKey, caller)
-	// A user has as much in each room, whatever tokens it holds.
-	return ctx, a.limits.takeCaller(e, digest(caller.Participant.RoomID+"/"+caller.Participant.UserID))
+	return ctx, a.limits.takeParticipant(e, caller)
 }
 
 // bearerOf is the token or key in the request's header.

@@ -91,13 +91,13 @@ func inBytes(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// readBody reads the body to its end and puts it back.
+// readBody reads the body to its end and puts it back. ContentLength is exact after it.
 func readBody(r *http.Request) ([]byte, error) {
 	raw, err := readAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(raw))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
 	return raw, nil
 }
 

@@ -38,6 +38,8 @@ type operation struct {
 	timeout time.Duration
 	// maxBody is the largest body that it takes, in bytes.
 	maxBody int64
+	// stores: it stores something that can wait.
+	stores bool
 	// class says which limit it has.
 	class class
 	// idempotent: it takes an Idempotency-Key.
@@ -109,6 +111,9 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 		return nil, err
 	}
 	if o.timeout, err = timeoutOf(op); err != nil {
+		return nil, err
+	}
+	if o.stores, err = storesOf(op); err != nil {
 		return nil, err
 	}
 	o.maxBody, err = maxBodyOf(op)

@@ -30,6 +30,9 @@ func (c *contract) layers(config Config) []Layer {
 	if config.RequestTime == 0 {
 		config.RequestTime = DefaultRequestTime
 	}
+	if config.RefuseStorage == nil {
+		config.RefuseStorage = func() error { return nil }
+	}
 	if config.Unfinished == nil {
 		config.Unfinished = new(Unfinished)
 	}
@@ -51,6 +54,7 @@ func (c *contract) layers(config Config) []Layer {
 		{"unbuilt operations", c.refuseUnbuilt},
 		{"fingerprint", c.fingerprint},
 		{"validation", c.validate},
+		{"limit of storage", c.limitStorage(storage{quotas: config.Areas.Quotas, limits: limits, refuse: config.RefuseStorage})},
 		{"limit of e-mail addresses", c.limitEmail(emailLimits{limits: limits, known: config.Areas.Accounts, log: config.Log})},
 		{"idempotency", c.once(config.Areas.Idempotency, config.Log)},
 		{"upgrade", upgrade(config.Realtime, config.Areas.Accounts, limits)},

@@ -27,6 +27,8 @@ type Limits struct {
 	Caller ratelimit.Rate
 	// Tenant is per tenant, over all its users and API keys together.
 	Tenant ratelimit.Rate
+	// Audience is per tenant, over all participants of its rooms together.
+	Audience ratelimit.Rate
 	// Public is per network, for operations without a token.
 	Public ratelimit.Rate
 	// Auth is per network, for operations that try passwords and codes.
@@ -104,22 +106,23 @@ func takesBearer(security openapi3.SecurityRequirements, schemes openapi3.Securi
 type limits struct {
 	limiter *ratelimit.Limiter
 
-	caller, tenant, public, auth, capture, misses, guesses ratelimit.Policy
-	email, failures, siteFailures, mails                   ratelimit.Policy
+	caller, tenant, audience, public, auth, capture, misses, guesses ratelimit.Policy
+	email, failures, siteFailures, mails                             ratelimit.Policy
 }
 
 func newLimits(l Limits) *limits {
 	return &limits{
 		limiter: l.Limiter,
 
-		caller:  ratelimit.Policy{Name: "caller", Rate: l.Caller},
-		tenant:  ratelimit.Policy{Name: "tenant", Rate: l.Tenant},
-		public:  ratelimit.Policy{Name: "public", Rate: l.Public},
-		auth:    ratelimit.Policy{Name: "auth", Rate: l.Auth},
-		email:   ratelimit.Policy{Name: "email", Rate: l.Email},
-		capture: ratelimit.Policy{Name: "capture", Rate: l.Capture},
-		misses:  ratelimit.Policy{Name: "misses", Rate: l.Misses},
-		guesses: ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
+		caller:   ratelimit.Policy{Name: "caller", Rate: l.Caller},
+		tenant:   ratelimit.Policy{Name: "tenant", Rate: l.Tenant},
+		audience: ratelimit.Policy{Name: "audience", Rate: l.Audience},
+		public:   ratelimit.Policy{Name: "public", Rate: l.Public},
+		auth:     ratelimit.Policy{Name: "auth", Rate: l.Auth},
+		email:    ratelimit.Policy{Name: "email", Rate: l.Email},
+		capture:  ratelimit.Policy{Name: "capture", Rate: l.Capture},
+		misses:   ratelimit.Policy{Name: "misses", Rate: l.Misses},
+		guesses:  ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
 
 		failures:     ratelimit.Policy{Name: "failures", Rate: l.Failures},
 		siteFailures: ratelimit.Policy{Name: "failures-network", Rate: siteFailures(l.Failures)},
@@ -307,6 +310,15 @@ func (l *limits) takeTenantCaller(e echo.Context, c account.Caller) error {
 	return l.takeAll(e,
 		counted{Bucket: ratelimit.Bucket{Policy: l.caller, Subject: c.UserID + c.APIKeyID}, what: "requests"},
 		counted{Bucket: ratelimit.Bucket{Policy: l.tenant, Subject: c.TenantID}, what: "requests of your tenant's users and API keys together"})
+}
+
+// takeParticipant counts a participant's call, for its user in the room, whatever
+// tokens it holds, and for the tenant's audience.
+func (l *limits) takeParticipant(e echo.Context, c account.Caller) error {
+	user := digest(c.Participant.RoomID + "/" + c.Participant.UserID)
+	return l.takeAll(e,
+		counted{Bucket: ratelimit.Bucket{Policy: l.caller, Subject: user}, what: "requests"},
+		counted{Bucket: ratelimit.Bucket{Policy: l.audience, Subject: c.TenantID}, what: "requests of this tenant's participants together"})
 }
 
 func inSeconds(d time.Duration) string {

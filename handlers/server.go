@@ -46,6 +46,9 @@ type Config struct {
 	Unfinished *Unfinished
 	// Limits says how often callers may come; nothing is limited by default.
 	Limits Limits
+	// RefuseStorage says why nothing that can wait may be stored at the moment, such as
+	// products and chat messages; it returns nil for no reason. nil refuses nothing.
+	RefuseStorage func() error
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Metrics is served at /metrics.

@@ -26,6 +26,14 @@ func (s *server) refuseCaptures() error {
 	return s.disk.Refuse()
 }
 
+// refuseStorage says why requests that can wait can't be stored; nil for no reason.
+func (s *server) refuseStorage() error {
+	if s.cluster == nil {
+		return nil // as above
+	}
+	return s.disk.RefuseMore()
+}
+
 // reportDisk tells the operator of a crossing.
 func (s *server) reportDisk(ctx context.Context, disk diskspace.Status) error {
 	return alert.New(alert.Config{

@@ -25,7 +25,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 	router, err := handlers.New(handlers.Config{
 		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Realtime: s.realtime, Pages: pages, PagePaths: paths,
 		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.trustsThisMachine(),
-		Origins: s.config.origins(), Limits: s.config.limits, TrustedProxies: s.config.proxies,
+		Origins: s.config.origins(), Limits: s.config.limits, RefuseStorage: s.refuseStorage, TrustedProxies: s.config.proxies,
 		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP, Unfinished: &s.unfinished,
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 type LimitSettings struct {
 	Caller   string `env:"RATE_LIMIT_CALLER"   envDefault:"100/s:200"`
 	Tenant   string `env:"RATE_LIMIT_TENANT"   envDefault:"500/s:1000"`
+	Audience string `env:"RATE_LIMIT_AUDIENCE" envDefault:"1000/s:10000"`
 	Public   string `env:"RATE_LIMIT_PUBLIC"   envDefault:"10/s:20"`
 	Auth     string `env:"RATE_LIMIT_AUTH"     envDefault:"10/min"`
 	Email    string `env:"RATE_LIMIT_EMAIL"    envDefault:"5/min"`
@@ -39,7 +40,7 @@ func (s *LimitSettings) readLimits() error {
 		rate       *ratelimit.Rate
 	}{
 		{"CALLER", s.Caller, &s.limits.Caller}, {"TENANT", s.Tenant, &s.limits.Tenant},
-		{"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
+		{"AUDIENCE", s.Audience, &s.limits.Audience}, {"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
 		{"EMAIL", s.Email, &s.limits.Email}, {"FAILURES", s.Failures, &s.limits.Failures},
 		{"MAILS", s.Mails, &s.limits.Mails}, {"CAPTURE", s.Capture, &s.limits.Capture},
 		{"MISSES", s.Misses, &s.limits.Misses}, {"GUESSES", s.Guesses, &s.limits.Guesses},

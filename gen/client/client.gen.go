@@ -2559,7 +2559,7 @@ type ClientInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -2576,7 +2576,7 @@ type ClientInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -8515,7 +8515,7 @@ func (c *Client) UpdateSession(ctx context.Context, id ID, body UpdateSessionJSO
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 // of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 // enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 // `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 // and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -8542,7 +8542,7 @@ func (c *Client) CreateBreakoutsWithBody(ctx context.Context, id ID, contentType
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 // of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 // enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 // `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 // and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -24776,7 +24776,7 @@ type ClientWithResponsesInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -24793,7 +24793,7 @@ type ClientWithResponsesInterface interface {
 	// Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 	// assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 	// of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-	// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+	// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 	// enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 	// `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 	// and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -42075,7 +42075,7 @@ func (c *ClientWithResponses) UpdateSessionWithResponse(ctx context.Context, id 
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 // of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 // enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 // `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 // and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -42098,7 +42098,7 @@ func (c *ClientWithResponses) CreateBreakoutsWithBodyWithResponse(ctx context.Co
 // Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
 // assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
 // of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-// this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+// this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
 // enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
 // `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
 // and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,

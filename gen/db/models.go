@@ -361,6 +361,7 @@ type Plan struct {
 	MaxProcessorCalls      *int32
 	CreatedAt              time.Time
 	UpdatedAt              time.Time
+	MaxWrittenBytes        *int64
 }
 
 type PlanAllowance struct {

@@ -10,7 +10,7 @@ import (
 )
 
 const GetTenantPlan = `-- name: GetTenantPlan :one
-SELECT p.id, p.tier, p.name, p.description, p.price_cents, p.yearly_price_cents, p.currency, p.trial_days, p.active, p.processor_product_id, p.max_users, p.max_api_keys, p.max_live_streams, p.max_viewers, p.max_session_capacity, p.max_webhook_endpoints, p.max_restream_targets, p.recording_retention_days, p.max_capture_bytes, p.max_processor_calls, p.created_at, p.updated_at FROM tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = $1
+SELECT p.id, p.tier, p.name, p.description, p.price_cents, p.yearly_price_cents, p.currency, p.trial_days, p.active, p.processor_product_id, p.max_users, p.max_api_keys, p.max_live_streams, p.max_viewers, p.max_session_capacity, p.max_webhook_endpoints, p.max_restream_targets, p.recording_retention_days, p.max_capture_bytes, p.max_processor_calls, p.created_at, p.updated_at, p.max_written_bytes FROM tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = $1
 `
 
 type GetTenantPlanRow struct {
@@ -45,12 +45,13 @@ func (q *Queries) GetTenantPlan(ctx context.Context, tenantID string) (GetTenant
 		&i.Plan.MaxProcessorCalls,
 		&i.Plan.CreatedAt,
 		&i.Plan.UpdatedAt,
+		&i.Plan.MaxWrittenBytes,
 	)
 	return i, err
 }
 
 const ListPlans = `-- name: ListPlans :many
-SELECT id, tier, name, description, price_cents, yearly_price_cents, currency, trial_days, active, processor_product_id, max_users, max_api_keys, max_live_streams, max_viewers, max_session_capacity, max_webhook_endpoints, max_restream_targets, recording_retention_days, max_capture_bytes, max_processor_calls, created_at, updated_at FROM plans ORDER BY array_position(ARRAY['FREE', 'STARTER', 'PRO', 'ENTERPRISE'], tier)
+SELECT id, tier, name, description, price_cents, yearly_price_cents, currency, trial_days, active, processor_product_id, max_users, max_api_keys, max_live_streams, max_viewers, max_session_capacity, max_webhook_endpoints, max_restream_targets, recording_retention_days, max_capture_bytes, max_processor_calls, created_at, updated_at, max_written_bytes FROM plans ORDER BY array_position(ARRAY['FREE', 'STARTER', 'PRO', 'ENTERPRISE'], tier)
 `
 
 // @sqlc-vet-disable tenant
@@ -87,6 +88,7 @@ func (q *Queries) ListPlans(ctx context.Context) ([]Plan, error) {
 			&i.MaxProcessorCalls,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.MaxWrittenBytes,
 		); err != nil {
 			return nil, err
 		}
@@ -100,7 +102,7 @@ func (q *Queries) ListPlans(ctx context.Context) ([]Plan, error) {
 
 const LockPlan = `-- name: LockPlan :one
 WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('limit ' || $2::text || ' ' || $1::text, 0)))
-SELECT p.id, p.tier, p.name, p.description, p.price_cents, p.yearly_price_cents, p.currency, p.trial_days, p.active, p.processor_product_id, p.max_users, p.max_api_keys, p.max_live_streams, p.max_viewers, p.max_session_capacity, p.max_webhook_endpoints, p.max_restream_targets, p.recording_retention_days, p.max_capture_bytes, p.max_processor_calls, p.created_at, p.updated_at FROM locked, tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = $1
+SELECT p.id, p.tier, p.name, p.description, p.price_cents, p.yearly_price_cents, p.currency, p.trial_days, p.active, p.processor_product_id, p.max_users, p.max_api_keys, p.max_live_streams, p.max_viewers, p.max_session_capacity, p.max_webhook_endpoints, p.max_restream_targets, p.recording_retention_days, p.max_capture_bytes, p.max_processor_calls, p.created_at, p.updated_at, p.max_written_bytes FROM locked, tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = $1
 `
 
 type LockPlanParams struct {
@@ -141,6 +143,7 @@ func (q *Queries) LockPlan(ctx context.Context, arg LockPlanParams) (LockPlanRow
 		&i.Plan.MaxProcessorCalls,
 		&i.Plan.CreatedAt,
 		&i.Plan.UpdatedAt,
+		&i.Plan.MaxWrittenBytes,
 	)
 	return i, err
 }

@@ -3699,7 +3699,7 @@ export interface paths {
          * @description Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
          *     assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
          *     of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-         *     this session's project, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
+         *     this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
          *     enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
          *     `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
          *     and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
@@ -9559,6 +9559,12 @@ export interface components {
             maxViewers: number | null;
             /** @example 20 */
             maxWebhookEndpoints: number | null;
+            /**
+             * Format: int64
+             * @description Bytes an hour in requests of operations with `x-stores`; each request counts as 1 KiB at least.
+             * @example 134217728
+             */
+            maxWrittenBytes?: number | null;
             /**
              * @description After how many days recordings are deleted; null to keep them.
              * @example 365

@@ -85,6 +85,8 @@ type Options struct {
 	Production bool
 	// Limits says how often callers may come; nothing is limited by default.
 	Limits handlers.Limits
+	// RefuseStorage says why nothing that can wait is stored; nil refuses nothing.
+	RefuseStorage func() error
 	// RequestTime is the time in which operations have to answer; the default when it
 	// is 0.
 	RequestTime time.Duration
@@ -168,7 +170,7 @@ func New(t testing.TB, o Options) *Server {
 		Live: live, Pages: o.Pages, PagePaths: o.PagePaths,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret, TrustLoopback: !o.Production,
 		RequestTime: o.RequestTime, Unfinished: &s.Unfinished,
-		Limits: o.Limits, TrustedProxies: o.TrustedProxies, Origins: o.Origins,
+		Limits: o.Limits, RefuseStorage: o.RefuseStorage, TrustedProxies: o.TrustedProxies, Origins: o.Origins,
 		Metrics: http.NotFoundHandler(), Log: o.Log, Observe: o.Observe,
 	})
 	must(t, err)

@@ -82,6 +82,16 @@ func (g *Guard) Refuse() error {
 		"this server's disk is almost full, so it stores no requests at the moment; try again later, or ask its operator to free space")
 }
 
+// RefuseMore returns why nothing may be stored but money and what is live: a problem
+// disk_space_low, or nil. It begins below the lower mark.
+func (g *Guard) RefuseMore() error {
+	if g.Status().Level < VeryLow {
+		return nil
+	}
+	return problem.New(problem.Unavailable, "disk_space_low",
+		"this server's disk is almost full, so it takes orders and live media only; try again later, or ask its operator to free space")
+}
+
 // Ready fails while the level isn't Enough; its message names the level and the free
 // bytes. Money and live media go on, so that the server stays of use.
 func (g *Guard) Ready(context.Context) error {

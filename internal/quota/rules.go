@@ -25,12 +25,16 @@ const (
 // processorCalls per minute are counted by TakeProcessorCall.
 const processorCalls Limit = "maxProcessorCalls"
 
+// writtenBytes per hour are those of WrittenBytes.
+const writtenBytes Limit = "maxWrittenBytes"
+
 // The server's own bounds, which hold on every plan.
 const (
 	mostUsers            = 1000
 	mostAPIKeys          = 1000
 	mostWebhookEndpoints = 50
 	mostProcessorCalls   = 600
+	mostWrittenBytes     = 16 << 30
 )
 
 // mostPerDay is how many rows of one limit a tenant may make in a day, also if it
@@ -51,6 +55,11 @@ func (l Limit) of(p db.Plan) int64 {
 		return lower(p.MaxWebhookEndpoints, mostWebhookEndpoints)
 	case processorCalls:
 		return lower(p.MaxProcessorCalls, mostProcessorCalls)
+	case writtenBytes:
+		if p.MaxWrittenBytes == nil {
+			return mostWrittenBytes
+		}
+		return min(*p.MaxWrittenBytes, mostWrittenBytes)
 	}
 	panic(fmt.Sprintf("quota: unknown limit %q", string(l)))
 }
@@ -60,6 +69,7 @@ func (l Limit) what() string {
 	return map[Limit]string{
 		Users: "users", APIKeys: "API keys", WebhookEndpoints: "webhook endpoints",
 		processorCalls: "calls a minute to the payment processor",
+		writtenBytes:   "bytes an hour in requests that store something",
 	}[l]
 }
 

@@ -18,6 +18,8 @@ import (
 type Service struct {
 	pool *pgxpool.Pool
 	now  func() time.Time
+	// known are tenants' plans that were read lately.
+	known knownPlans
 }
 
 // New makes the service on a clock.
