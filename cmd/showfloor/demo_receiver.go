@@ -84,7 +84,7 @@ func (r *demoReceiver) await(ctx context.Context, name api.EventName, streamID s
 				return event, ctx.Err()
 			}
 			return event, fmt.Errorf("%s has not arrived at %s after %s: run the demo on the server's own machine, and with APP_ENV=development "+
-				"(production sends nothing to private addresses)", name, r.url, seconds(demoStepTimeout))
+				"(only with APP_ENV=development does the server send to private addresses)", name, r.url, seconds(demoStepTimeout))
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // trustsThisMachine tells whether the development mailbox, the sandbox's pages and
-// the like answer callers on this machine. APP_ENV=development has to be set for
+// the like answer callers on this machine, and whether webhooks may go to private
+// addresses, such as a cloud's metadata service. APP_ENV=development has to be set for
 // it: a reverse proxy on this machine that doesn't say for whom it asks (nginx's
 // default) makes everybody such a caller, and a server whose APP_ENV was forgotten
 // may stand behind one.
@@ -25,7 +26,7 @@ func (s *server) warnOfExposure(w io.Writer) {
 	}
 	s.log.Warn("APP_ENV is not set: this is a development server on a public address", "address", at)
 	fmt.Fprintf(w, "  WARNING: APP_ENV is not set, so this is a development server, and it can be reached at %s.\n"+
-		"  It may send webhooks to private addresses and takes no real payments. Set APP_ENV=production, or\n"+
+		"  It takes no real payments. Set APP_ENV=production, or\n"+
 		"  APP_ENV=development to confirm. HTTP_ADDR=127.0.0.1:8080 serves this machine only.\n\n", at)
 }
 

@@ -190,7 +190,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node, NodeURL: s.config.NodeURL,
 		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, SFUURL: s.config.sfuURL(), Engine: onair.Engine{Hub: s.hub},
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
-		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.AppEnv != production,
+		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.trustsThisMachine(),
 		Realtime: s.realtime, PlatformFee: s.config.platformFee, RingTimeout: s.config.ringTimeout, UsageKeep: s.config.usageKeep,
 		CaptureBytes: s.config.captureBytes, RefuseCaptures: s.refuseCaptures,
 		KeepAudit: s.config.keepAudit, KeepMessages: s.config.keepMessages,
