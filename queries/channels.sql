@@ -54,12 +54,14 @@ SELECT id FROM channels
 WHERE tenant_id = @tenant_id AND kind = 'direct' AND coalesce(project_id, '') = coalesce(sqlc.narg('project_id')::text, '') AND direct_user_ids = @user_ids;
 
 -- name: CreateRoomChannel :execrows
--- The channel of a stream or session, unless it has a row.
+-- The channel of a stream or session, unless it has a row. A session is locked against retention, which would leave the channel behind.
 INSERT INTO channels (id, tenant_id, kind, created_at, updated_at)
 SELECT room.id, @tenant_id, room.kind, room.created_at, room.created_at FROM (
     SELECT st.id, 'stream' AS kind, st.created_at FROM streams st WHERE st.tenant_id = @tenant_id AND st.id = @id
     UNION ALL
-    SELECT se.id, 'session', se.created_at FROM sessions se WHERE se.tenant_id = @tenant_id AND se.id = @id) room
+    SELECT se.id, 'session', se.created_at FROM (
+        SELECT sessions.id, sessions.created_at FROM sessions
+        WHERE sessions.tenant_id = @tenant_id AND sessions.id = @id FOR KEY SHARE) se) room
 ON CONFLICT (id) DO NOTHING;
 
 -- name: LockChannel :one

@@ -11,9 +11,10 @@ import (
 type RetentionSettings struct {
 	RetentionAuditDays    string `env:"RETENTION_AUDIT_DAYS" envDefault:"0"`
 	RetentionMessagesDays string `env:"RETENTION_MESSAGES_DAYS" envDefault:"0"`
+	RetentionSessionsDays string `env:"RETENTION_SESSIONS_DAYS" envDefault:"0"`
 
-	// keepAudit and keepMessages are the two, read; 0 is for ever.
-	keepAudit, keepMessages time.Duration
+	// The settings as durations; 0 is for ever.
+	keepAudit, keepMessages, keepSessions time.Duration
 }
 
 // maxDays is the longest retention, a hundred years.
@@ -27,6 +28,7 @@ func (s *RetentionSettings) readRetention() error {
 	}{
 		{"RETENTION_AUDIT_DAYS", s.RetentionAuditDays, &s.keepAudit},
 		{"RETENTION_MESSAGES_DAYS", s.RetentionMessagesDays, &s.keepMessages},
+		{"RETENTION_SESSIONS_DAYS", s.RetentionSessionsDays, &s.keepSessions},
 	} {
 		days, err := strconv.ParseUint(setting.text, 10, 32)
 		if err != nil || days > maxDays {

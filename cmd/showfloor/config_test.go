@@ -54,7 +54,7 @@ func TestDefaults(t *testing.T) {
 		},
 		RoomSettings:      RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
 		ConnSettings:      ConnSettings{RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
-		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0"},
+		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0", RetentionSessionsDays: "0"},
 		DiskSettings: DiskSettings{
 			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
 		},
@@ -256,6 +256,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"PLATFORM_FEE_PCT", "100.01", `PLATFORM_FEE_PCT: "100.01" is not a number from 0 to 100 with at most two decimals`},
 		{"USAGE_RETENTION_DAYS", "90d", `USAGE_RETENTION_DAYS: "90d" is not a number of days between 32 and 3660`},
 		{"USAGE_RETENTION_DAYS", "31", `USAGE_RETENTION_DAYS: "31" is not a number of days between 32 and 3660`},
+		{"RETENTION_SESSIONS_DAYS", "90d", `RETENTION_SESSIONS_DAYS: "90d" is not a number of days from 1 to 36500, or 0 to keep for ever`},
 		{"CAPTURES_TOTAL_BYTES", "10GiB", `CAPTURES_TOTAL_BYTES: "10GiB" is not a number of bytes, 67108864 (64 MiB) at least`},
 		{"CAPTURES_TOTAL_BYTES", "1000", `CAPTURES_TOTAL_BYTES: "1000" is not a number of bytes, 67108864 (64 MiB) at least`},
 		{"WEBHOOK_RETRY_SCHEDULE", "5s,", `WEBHOOK_RETRY_SCHEDULE: "" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},

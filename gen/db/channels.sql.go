@@ -166,7 +166,9 @@ INSERT INTO channels (id, tenant_id, kind, created_at, updated_at)
 SELECT room.id, $1, room.kind, room.created_at, room.created_at FROM (
     SELECT st.id, 'stream' AS kind, st.created_at FROM streams st WHERE st.tenant_id = $1 AND st.id = $2
     UNION ALL
-    SELECT se.id, 'session', se.created_at FROM sessions se WHERE se.tenant_id = $1 AND se.id = $2) room
+    SELECT se.id, 'session', se.created_at FROM (
+        SELECT sessions.id, sessions.created_at FROM sessions
+        WHERE sessions.tenant_id = $1 AND sessions.id = $2 FOR KEY SHARE) se) room
 ON CONFLICT (id) DO NOTHING
 `
 
@@ -175,7 +177,7 @@ type CreateRoomChannelParams struct {
 	ID       string
 }
 
-// The channel of a stream or session, unless it has a row.
+// The channel of a stream or session, unless it has a row. A session is locked against retention, which would leave the channel behind.
 func (q *Queries) CreateRoomChannel(ctx context.Context, arg CreateRoomChannelParams) (int64, error) {
 	result, err := q.db.Exec(ctx, CreateRoomChannel, arg.TenantID, arg.ID)
 	if err != nil {

@@ -84,9 +84,9 @@ type Config struct {
 	// CaptureBytes is what captured requests of all tenants may take up;
 	// tester.DefaultTotalBytes when it is 0.
 	CaptureBytes int64
-	// KeepAudit and KeepMessages are how long audit entries and messages are kept; 0 is
-	// for ever.
-	KeepAudit, KeepMessages time.Duration
+	// KeepAudit, KeepMessages and KeepSessions are how long audit entries, messages, and
+	// sessions after their end are kept; 0 is for ever.
+	KeepAudit, KeepMessages, KeepSessions time.Duration
 	// RefuseCaptures says why requests to capture URLs can't be stored at the moment;
 	// nil for never.
 	RefuseCaptures func() error
@@ -136,6 +136,8 @@ type Areas struct {
 
 	// Audit deletes old entries of the audit log.
 	Audit *audit.Retention
+	// SessionRetention deletes old sessions.
+	SessionRetention *session.Retention
 
 	Accounts  *account.Service
 	Streams   *stream.Service
@@ -233,6 +235,7 @@ func (a *Areas) openRooms(c Config) {
 		Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
 		Steady: a.Streams.Steady, Now: c.Now,
 	})
+	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now)
 	a.Chat = chat.New(chat.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Realtime: c.Realtime,
 		KeepMessages: c.KeepMessages, Now: c.Now,

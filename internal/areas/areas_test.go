@@ -17,6 +17,6 @@ func TestAreasThatDeleteOldRowsAreFound(t *testing.T) {
 		found = append(found, fmt.Sprintf("%T", k))
 	}
 	require.Subset(t, found, []string{
-		"*mail.Service", "*idempotency.Service", "*account.Service", "*stream.Service", "*webhook.Service", "*tester.Service", "*session.Service", "*usage.Service",
+		"*mail.Service", "*idempotency.Service", "*account.Service", "*stream.Service", "*webhook.Service", "*tester.Service", "*session.Service", "*session.Retention", "*usage.Service",
 	})
 }

@@ -1,0 +1,97 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/gen/db"
+	"showfloor/internal/postgres"
+)
+
+// sessionsAtOnce is how many sessions one transaction of Retention deletes.
+const sessionsAtOnce = 100
+
+// Retention deletes sessions that ended longer ago than they are to be kept, with
+// everything that belongs to them: participants, calls, chat, pins, breakout rooms.
+// Events, deliveries, audit entries and usage name a session by its id only, and
+// stay; the numbering of its events, which can't go on, is deleted. Orders don't refer
+// to sessions.
+type Retention struct {
+	pool *pgxpool.Pool
+	keep time.Duration
+	now  func() time.Time
+}
+
+// NewRetention makes a Retention. A keep of 0 keeps sessions for ever.
+func NewRetention(pool *pgxpool.Pool, keep time.Duration, now func() time.Time) *Retention {
+	return &Retention{pool, keep, now}
+}
+
+// DeleteOld deletes expired sessions, the oldest first. A session's row goes last, so
+// that a run that was interrupted is continued by the next.
+func (r *Retention) DeleteOld(ctx context.Context) error {
+	if r.keep == 0 {
+		return nil
+	}
+	before := r.now().Add(-r.keep)
+	for {
+		ids, err := db.New(r.pool).ListSessionsEndedBefore(ctx, db.ListSessionsEndedBeforeParams{Before: before, MaxRows: sessionsAtOnce})
+		if err != nil {
+			return fmt.Errorf("list expired sessions: %w", err)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		if err := r.empty(ctx, ids); err != nil {
+			return err
+		}
+		if err := postgres.InTx(ctx, r.pool, func(tx pgx.Tx) error { return deleteSessions(ctx, db.New(tx), ids) }); err != nil {
+			return fmt.Errorf("delete expired sessions: %w", err)
+		}
+	}
+}
+
+// empty deletes the rows of which a session can have any number, in batches.
+func (r *Retention) empty(ctx context.Context, ids []string) error {
+	q := db.New(r.pool)
+	for _, rows := range []struct {
+		of  string
+		del func(maxRows int32) (int64, error)
+	}{
+		{"messages of sessions", func(n int32) (int64, error) {
+			return q.DeleteMessagesOfSessions(ctx, db.DeleteMessagesOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+		{"channel members of sessions", func(n int32) (int64, error) {
+			return q.DeleteChannelMembersOfSessions(ctx, db.DeleteChannelMembersOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+		{"chat moderation of sessions", func(n int32) (int64, error) {
+			return q.DeleteChannelModerationOfSessions(ctx, db.DeleteChannelModerationOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+		{"pins of sessions", func(n int32) (int64, error) {
+			return q.DeletePinsOfSessions(ctx, db.DeletePinsOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+		{"participants of sessions", func(n int32) (int64, error) {
+			return q.DeleteParticipantsOfSessions(ctx, db.DeleteParticipantsOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+	} {
+		if err := postgres.DeleteInBatches(rows.of, rows.del); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteSessions deletes sessions and what was written since they were emptied.
+func deleteSessions(ctx context.Context, q *db.Queries, ids []string) error {
+	if err := q.LockSessions(ctx, ids); err != nil {
+		return fmt.Errorf("lock sessions: %w", err)
+	}
+	if err := q.DeleteChannelsOfSessions(ctx, ids); err != nil {
+		return fmt.Errorf("delete channels: %w", err)
+	}
+	return q.DeleteSessions(ctx, ids)
+}
