@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// stableAfter is how long the server must run after a restart before its next
-	// end is counted as the first one again.
+	// stableAfter is how long the server must run after a restart so that its next
+	// end counts as the first one again, which is followed by no pause.
 	stableAfter = time.Minute
 	// restartTime bounds one restart. Crash recovery replays what was written
 	// since the last checkpoint, which takes seconds, on a slow disk minutes.
@@ -21,10 +21,17 @@ const (
 	noticeTime = 100 * time.Millisecond
 )
 
-// defaultRestartPauses are the pauses before each attempt to start the server
-// again. After the last one the server is given up.
+// defaultRestartPauses are the pauses before the attempts to start the server again:
+// one for each attempt. When as many attempts in a row have failed the server is given up.
 func defaultRestartPauses() []time.Duration {
 	return []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+}
+
+// restartPause returns the pause before an attempt to start the server again: it grows
+// with the failed attempts before it, and with the earlier runs that ended within
+// stableAfter, up to the last of the pauses.
+func restartPause(pauses []time.Duration, quickEnds, failures int) time.Duration {
+	return pauses[min(quickEnds+failures, len(pauses)-1)]
 }
 
 // run is one life of the postmaster.
@@ -41,21 +48,23 @@ func newRun(child *process) *run {
 }
 
 // supervise starts the server again each time it ends by itself, in the same
-// folder and on the same socket, until Stop is called or all attempts fail.
+// folder and on the same socket, until Stop is called or all attempts after one
+// end fail.
 func (s *Server) supervise() {
-	attempts := 0
-	for {
+	for quickEnds := 0; ; quickEnds++ {
 		current := s.current()
 		<-current.child.done
 		if time.Since(current.began) >= stableAfter {
-			attempts = 0
+			quickEnds = 0
 		}
-		if err := s.startAgain(current, &attempts); err != nil {
+		err := s.startAgain(current, quickEnds)
+		if err != nil {
 			close(s.ended)
-			close(current.over)
-			return
 		}
 		close(current.over)
+		if err != nil {
+			return
+		}
 	}
 }
 
@@ -65,27 +74,28 @@ func (s *Server) current() *run {
 	return s.run
 }
 
-// startAgain replaces a run that has ended by a new one. attempts counts the
-// pauses that were used up; an error means that the server has ended for good.
-func (s *Server) startAgain(ended *run, attempts *int) error {
+// startAgain replaces a run that has ended by a new one. quickEnds is how many runs
+// before it ended within stableAfter, in a row. An error means that the server has ended
+// for good.
+func (s *Server) startAgain(ended *run, quickEnds int) error {
 	began := time.Now()
 	cause := ended.child.state()
 	if message := s.log.gravest(); message != "" {
 		cause += ": " + message
 	}
-	for ; *attempts < len(s.options.restartPauses); *attempts++ {
+	pauses := s.options.restartPauses
+	for failures := range len(pauses) {
 		if s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}
-		pause := s.options.restartPauses[*attempts]
+		pause := restartPause(pauses, quickEnds, failures)
 		s.options.Log.Warn("the private PostgreSQL server ended and is started again",
-			"cause", cause, "attempt", *attempts+1, "pause", pause.String())
+			"cause", cause, "attempt", failures+1, "pause", pause.String())
 		if !sleep(s.ctx, pause) {
 			return s.ctx.Err()
 		}
 		child, err := s.relaunch()
 		if err == nil {
-			*attempts++
 			return s.adopt(child, time.Since(began))
 		}
 		if cause = s.log.gravest(); cause == "" {

@@ -67,6 +67,45 @@ func TestKilledServerIsStartedAgain(t *testing.T) {
 	}
 }
 
+// TestServerThatEndsOftenIsStartedAgain: restarts that succeed use up no attempts, however
+// soon the server ends again.
+func TestServerThatEndsOftenIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	s := mustStart(t, Options{Dir: newDir(t), Fast: true, restartPauses: []time.Duration{0, time.Millisecond}})
+	for restarts := 1; restarts <= 4; restarts++ {
+		kill(s)
+		conn, err := dial(t.Context(), s)
+		if err != nil {
+			t.Fatal(restarts, err)
+		}
+		_ = conn.Close(t.Context())
+		if s.Restarts() != restarts || s.Err() != nil {
+			t.Errorf("%d restarts, error %v", s.Restarts(), s.Err())
+		}
+	}
+}
+
+func TestPausesBetweenRestarts(t *testing.T) {
+	t.Parallel()
+	pauses := defaultRestartPauses()
+	for _, c := range []struct {
+		ends, failures int
+		want           time.Duration
+	}{
+		{0, 0, 0},
+		{0, 1, time.Second},
+		{1, 0, time.Second},
+		{1, 2, 4 * time.Second},
+		{4, 0, 8 * time.Second},
+		{4, 4, 8 * time.Second},
+		{100, 0, 8 * time.Second},
+	} {
+		if got := restartPause(pauses, c.ends, c.failures); got != c.want {
+			t.Errorf("after %d quick ends and %d failures: %v, not %v", c.ends, c.failures, got, c.want)
+		}
+	}
+}
+
 func TestServerThatCannotStartAgainIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
