@@ -13,7 +13,7 @@ const (
 	// DefaultPeriod is the time over which lines of a cause are counted.
 	DefaultPeriod = 10 * time.Second
 	// maxCauses is how many causes are told apart in a period, and maxShapes
-	// how many of them may have the same message. Beyond that they share a
+	// how many errors of them may have the same message. Beyond that they share a
 	// count, so that texts that clients choose don't fill the memory.
 	maxCauses = 1000
 	maxShapes = 20
@@ -32,8 +32,9 @@ func allowance(level slog.Level) int {
 // and holds back the rest. When the period is over the last line that was held
 // back is written, with how many there were in the attribute "suppressed".
 //
-// A cause is the level, the message and the error's text without its numbers and
-// ids; other attributes don't count.
+// A cause is the level, the message, the error's text without its numbers and ids, and
+// of a line about a request (attributes "route" and "status") the route and the class of
+// the status; other attributes don't count.
 type Handler struct {
 	next slog.Handler
 	*causes
@@ -50,7 +51,7 @@ type causes struct {
 
 	mu     sync.Mutex
 	counts map[cause]*count
-	// shapes is how many causes there are with the same message.
+	// shapes is how many causes there are that differ in the error only.
 	shapes map[cause]int
 }
 
@@ -58,8 +59,17 @@ type causes struct {
 type cause struct {
 	level   slog.Level
 	message string
+	// answer is the route and the class of the status of a line about a request. The
+	// server has only so many, so maxShapes doesn't bound them.
+	answer answer
 	// shape is the error's text as shapeOf makes it.
 	shape string
+}
+
+// withoutShape is what all errors have in common that share maxShapes.
+func (c cause) withoutShape() cause {
+	c.shape = ""
+	return c
 }
 
 // count is what was logged of a cause since the period began.
@@ -107,7 +117,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if h.causes.ended {
 		return nil
 	}
-	if r.Level < slog.LevelInfo || h.admit(cause{r.Level, r.Message, shapeOf(r)}, r, h.next) {
+	if r.Level < slog.LevelInfo || h.admit(causeOf(r), r, h.next) {
 		return h.next.Handle(ctx, r)
 	}
 	return nil
@@ -163,7 +173,7 @@ func (c *causes) find(of cause, now time.Time) *count {
 	if n := c.counts[of]; n != nil {
 		return n
 	}
-	if message := (cause{of.level, of.message, ""}); c.shapes[message] >= maxShapes {
+	if message := of.withoutShape(); c.shapes[message] >= maxShapes {
 		of = message
 	}
 	if len(c.counts) >= maxCauses {
@@ -173,7 +183,7 @@ func (c *causes) find(of cause, now time.Time) *count {
 	if n == nil {
 		n = &count{began: now}
 		c.counts[of] = n
-		c.shapes[cause{of.level, of.message, ""}]++
+		c.shapes[of.withoutShape()]++
 	}
 	return n
 }
@@ -192,7 +202,7 @@ func (c *causes) take(began time.Time) []*count {
 			over = append(over, n)
 		}
 		delete(c.counts, of)
-		message := cause{of.level, of.message, ""}
+		message := of.withoutShape()
 		if c.shapes[message]--; c.shapes[message] == 0 {
 			delete(c.shapes, message)
 		}

@@ -166,3 +166,29 @@ func TestRunWritesWhatIsLeft(t *testing.T) {
 	r.log.Error("after the end")
 	require.Empty(t, r.written(t))
 }
+
+// TestRequestsOfOneRouteDoNotHideOthers: lines about requests count by route and class of
+// status, however many routes there are.
+func TestRequestsOfOneRouteDoNotHideOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig()
+	request := func(route string, status int) {
+		r.log.LogAttrs(t.Context(), slog.LevelInfo, "request", slog.String("route", route), slog.Int("status", status))
+	}
+	for n := range 1000 {
+		request("/v1/auth/login", 400+n%30)
+	}
+	require.Len(t, r.written(t), 200)
+	request("/v1/auth/login", 500)
+	require.Len(t, r.written(t), 1, "another class")
+	for n := range 100 {
+		request("/v1/me/"+string([]byte{'a' + byte(n/26), 'a' + byte(n%26)}), 404)
+	}
+	require.Len(t, r.written(t), 100, "other routes")
+
+	r.now = r.now.Add(time.Minute)
+	r.limiter.Sum(r.now)
+	got := r.written(t)
+	require.Len(t, got, 1)
+	require.Equal(t, 800, got[0].Suppressed)
+}

@@ -5,19 +5,37 @@ import "log/slog"
 // maxShape is how many bytes of an error's text tell causes apart.
 const maxShape = 200
 
-// shapeOf returns the text of the record's error, cut to maxShape bytes, in
-// which each word that holds a digit is "#": ids, ports and addresses differ
-// from line to line although the cause is one. It is "" without an error.
-func shapeOf(r slog.Record) string {
-	text := ""
+// answer is what a line about a request says of its answer: the route and the first
+// digit of the status.
+type answer struct {
+	route string
+	class int64
+}
+
+// causeOf returns what the record is counted by. The shape is the text of its error, cut
+// to maxShape bytes, in which each word that holds a digit is "#": ids, ports and
+// addresses differ from line to line although the cause is one. It is "" without an error.
+func causeOf(r slog.Record) cause {
+	var text, route string
+	var status int64
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "error" || a.Key == "err" { // ours, and the job queue's
+		switch a.Key {
+		case "error", "err": // ours, and the job queue's
 			text = a.Value.String()
-			return false
+		case "route":
+			route = a.Value.String()
+		case "status":
+			if a.Value.Kind() == slog.KindInt64 {
+				status = a.Value.Int64()
+			}
 		}
 		return true
 	})
-	return withoutNumbers(text)
+	c := cause{level: r.Level, message: r.Message, shape: withoutNumbers(text)}
+	if route != "" && status != 0 { // without a status: an error, which has one cause on all routes
+		c.answer = answer{route, status / 100}
+	}
+	return c
 }
 
 func withoutNumbers(text string) string {
