@@ -2951,6 +2951,9 @@ type ClientInterface interface {
 	// A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 	// says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
 	//
+	// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+	// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/me/streams/{id}/playback-url (the `CreatePlaybackURL` operationId).
@@ -2960,6 +2963,9 @@ type ClientInterface interface {
 	//
 	// A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 	// says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
+	//
+	// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+	// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9247,6 +9253,9 @@ func (c *Client) SendStreamMessage(ctx context.Context, id ID, body SendStreamMe
 // A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 // says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
 //
+// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/me/streams/{id}/playback-url (the `CreatePlaybackURL` operationId).
@@ -9266,6 +9275,9 @@ func (c *Client) CreatePlaybackURLWithBody(ctx context.Context, id ID, contentTy
 //
 // A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 // says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
+//
+// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -25188,6 +25200,9 @@ type ClientWithResponsesInterface interface {
 	// A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 	// says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
 	//
+	// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+	// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/me/streams/{id}/playback-url (the `CreatePlaybackURL` operationId).
@@ -25197,6 +25212,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 	// says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
+	//
+	// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+	// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -42691,6 +42709,9 @@ func (c *ClientWithResponses) SendStreamMessageWithResponse(ctx context.Context,
 // A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 // says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
 //
+// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/me/streams/{id}/playback-url (the `CreatePlaybackURL` operationId).
@@ -42706,6 +42727,9 @@ func (c *ClientWithResponses) CreatePlaybackURLWithBodyWithResponse(ctx context.
 //
 // A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
 // says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
+//
+// Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+// problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

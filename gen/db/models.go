@@ -535,17 +535,19 @@ type Stream struct {
 }
 
 type StreamMedium struct {
-	StreamID   string
-	Node       string
-	SeenAt     time.Time
-	Viewers    int32
-	VideoKbps  int32
-	AudioKbps  int32
-	Fps        float64
-	Width      int32
-	Height     int32
-	VideoCodec string
-	AudioCodec string
+	StreamID      string
+	Node          string
+	SeenAt        time.Time
+	Viewers       int32
+	VideoKbps     int32
+	AudioKbps     int32
+	Fps           float64
+	Width         int32
+	Height        int32
+	VideoCodec    string
+	AudioCodec    string
+	BFrames       bool
+	KeyIntervalMs int32
 }
 
 type TeamMember struct {

@@ -22,7 +22,7 @@ func (q *Queries) DeleteStreamMediaBefore(ctx context.Context, before time.Time)
 }
 
 const ListStreamMedia = `-- name: ListStreamMedia :many
-SELECT m.stream_id, m.node, m.seen_at, m.viewers, m.video_kbps, m.audio_kbps, m.fps, m.width, m.height, m.video_codec, m.audio_codec FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
+SELECT m.stream_id, m.node, m.seen_at, m.viewers, m.video_kbps, m.audio_kbps, m.fps, m.width, m.height, m.video_codec, m.audio_codec, m.b_frames, m.key_interval_ms FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
 WHERE s.tenant_id = $1 AND m.stream_id = ANY ($2::text[]) AND m.seen_at >= $3
 `
 
@@ -54,6 +54,8 @@ func (q *Queries) ListStreamMedia(ctx context.Context, arg ListStreamMediaParams
 			&i.Height,
 			&i.VideoCodec,
 			&i.AudioCodec,
+			&i.BFrames,
+			&i.KeyIntervalMs,
 		); err != nil {
 			return nil, err
 		}
@@ -66,29 +68,35 @@ func (q *Queries) ListStreamMedia(ctx context.Context, arg ListStreamMediaParams
 }
 
 const ShareStreamMedia = `-- name: ShareStreamMedia :exec
-INSERT INTO stream_media (stream_id, node, seen_at, viewers, video_kbps, audio_kbps, fps, width, height, video_codec, audio_codec)
-SELECT n.stream_id, $1, $2, n.viewers, n.video_kbps, n.audio_kbps, n.fps, n.width, n.height, n.video_codec, n.audio_codec
+INSERT INTO stream_media (stream_id, node, seen_at, viewers, video_kbps, audio_kbps, fps, width, height, video_codec, audio_codec,
+    b_frames, key_interval_ms)
+SELECT n.stream_id, $1, $2, n.viewers, n.video_kbps, n.audio_kbps, n.fps, n.width, n.height, n.video_codec, n.audio_codec,
+    n.b_frames, n.key_interval_ms
 FROM (SELECT unnest($3::text[]) AS stream_id, unnest($4::integer[]) AS viewers, unnest($5::integer[]) AS video_kbps,
     unnest($6::integer[]) AS audio_kbps, unnest($7::double precision[]) AS fps, unnest($8::integer[]) AS width,
-    unnest($9::integer[]) AS height, unnest($10::text[]) AS video_codec, unnest($11::text[]) AS audio_codec) n
+    unnest($9::integer[]) AS height, unnest($10::text[]) AS video_codec, unnest($11::text[]) AS audio_codec,
+    unnest($12::boolean[]) AS b_frames, unnest($13::integer[]) AS key_interval_ms) n
 ORDER BY n.stream_id
 ON CONFLICT (stream_id) DO UPDATE SET node = excluded.node, seen_at = excluded.seen_at, viewers = excluded.viewers,
     video_kbps = excluded.video_kbps, audio_kbps = excluded.audio_kbps, fps = excluded.fps, width = excluded.width,
-    height = excluded.height, video_codec = excluded.video_codec, audio_codec = excluded.audio_codec
+    height = excluded.height, video_codec = excluded.video_codec, audio_codec = excluded.audio_codec, b_frames = excluded.b_frames,
+    key_interval_ms = excluded.key_interval_ms
 `
 
 type ShareStreamMediaParams struct {
-	Node        string
-	Now         time.Time
-	StreamIds   []string
-	Viewers     []int32
-	VideoKbps   []int32
-	AudioKbps   []int32
-	Fps         []float64
-	Widths      []int32
-	Heights     []int32
-	VideoCodecs []string
-	AudioCodecs []string
+	Node          string
+	Now           time.Time
+	StreamIds     []string
+	Viewers       []int32
+	VideoKbps     []int32
+	AudioKbps     []int32
+	Fps           []float64
+	Widths        []int32
+	Heights       []int32
+	VideoCodecs   []string
+	AudioCodecs   []string
+	BFrames       []bool
+	KeyIntervalMs []int32
 }
 
 // @sqlc-vet-disable tenant
@@ -106,6 +114,8 @@ func (q *Queries) ShareStreamMedia(ctx context.Context, arg ShareStreamMediaPara
 		arg.Heights,
 		arg.VideoCodecs,
 		arg.AudioCodecs,
+		arg.BFrames,
+		arg.KeyIntervalMs,
 	)
 	return err
 }

@@ -4210,6 +4210,9 @@ export interface paths {
          * Make a URL to watch the stream with
          * @description A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
          *     says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
+         *
+         *     Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
+         *     problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
          */
         post: operations["createPlaybackUrl"];
         delete?: never;
@@ -5436,7 +5439,7 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
             /**
-             * @description Players that watch right now.
+             * @description Players that watch right now. With several servers it may be up to 2 seconds old.
              * @example 340
              */
             viewerCount: number;
@@ -12091,7 +12094,7 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
             /**
-             * @description Players that watch right now.
+             * @description Players that watch right now. With several servers it may be up to 2 seconds old.
              * @example 0
              */
             viewerCount: number;
@@ -12206,7 +12209,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description What arrives from the encoder, averaged over the last five seconds. Numbers are 0 and codecs null while nothing arrives. */
+        /** @description What arrives from the encoder, averaged over the last five seconds. With several servers it may be up to 2 seconds old. Numbers are 0 and codecs null while nothing arrives. */
         StreamHealth: {
             /** @example AAC */
             audioCodec: string | null;
@@ -12356,7 +12359,7 @@ export interface components {
             /** @example Acme Live */
             tenantName: string;
             /**
-             * @description Players that watch right now.
+             * @description Players that watch right now. With several servers it may be up to 2 seconds old.
              * @example 340
              */
             viewerCount: number;

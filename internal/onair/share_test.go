@@ -3,12 +3,14 @@ package onair_test
 import (
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
 	"showfloor/internal/apitest"
 	"showfloor/internal/dbtest"
+	"showfloor/internal/media/hub"
 	"showfloor/internal/onair"
 	"showfloor/internal/stream"
 )
@@ -29,6 +31,12 @@ func TestHealthOnAnotherNode(t *testing.T) {
 	_, err := here.Streams.Started(t.Context(), conn)
 	require.NoError(t, err)
 	e.publisher.Stream().AddViewers(3)
+	track := &hub.Track{Codec: hub.H264, SPS: []byte{0x67, 1}, PPS: []byte{0x68, 1}, Width: 640, Height: 360}
+	for i, shown := range []int{0, 3, 1, 2, 4} { // in another order than decoded, and 4 s without a key picture
+		require.NoError(t, e.publisher.Write(&hub.Unit{
+			Track: track, Key: i == 0, Data: []byte{0, 0, 0, 2, 0x65, 1}, DTS: time.Duration(i) * time.Second, PTS: time.Duration(shown) * time.Second,
+		}))
+	}
 	_, err = here.Streams.Heartbeat(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, here.Streams.ShareMedia(t.Context(), []string{st.ID}))
@@ -39,6 +47,11 @@ func TestHealthOnAnotherNode(t *testing.T) {
 	}
 	require.Equal(t, get(here), get(there))
 	require.Equal(t, 3, get(there).ViewerCount)
+	codes := []string{}
+	for _, n := range get(there).Health.Notices {
+		codes = append(codes, string(n.Code))
+	}
+	require.Equal(t, []string{stream.NoticeBFrames, stream.NoticeKeyInterval}, codes)
 	place, err := there.Streams.Locate(t.Context(), st.ID)
 	require.NoError(t, err)
 	require.Equal(t, stream.Place{Node: here.Node, URL: "http://10.0.0.1:8080", Held: true}, place)

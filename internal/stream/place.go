@@ -68,6 +68,7 @@ func (s *Service) ShareMedia(ctx context.Context, streamIDs []string) error {
 		p.VideoKbps, p.AudioKbps, p.Fps = append(p.VideoKbps, int32(m.VideoKbps)), append(p.AudioKbps, int32(m.AudioKbps)), append(p.Fps, m.FPS)
 		p.Widths, p.Heights = append(p.Widths, int32(m.Width)), append(p.Heights, int32(m.Height))
 		p.VideoCodecs, p.AudioCodecs = append(p.VideoCodecs, m.VideoCodec), append(p.AudioCodecs, m.AudioCodec)
+		p.BFrames, p.KeyIntervalMs = append(p.BFrames, m.BFrames), append(p.KeyIntervalMs, int32(m.KeyInterval.Milliseconds()))
 	}
 	if len(p.StreamIds) == 0 {
 		return nil
@@ -104,6 +105,7 @@ func (s *Service) media(ctx context.Context, tenantID string, rows ...db.Stream)
 		list[m.StreamID] = Media{
 			VideoKbps: int(m.VideoKbps), AudioKbps: int(m.AudioKbps), FPS: m.Fps, Width: int(m.Width), Height: int(m.Height),
 			VideoCodec: m.VideoCodec, AudioCodec: m.AudioCodec, Viewers: int(m.Viewers),
+			BFrames: m.BFrames, KeyInterval: time.Duration(m.KeyIntervalMs) * time.Millisecond,
 		}
 	}
 	return list, nil
