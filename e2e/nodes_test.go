@@ -16,9 +16,9 @@ import (
 func asNode(_ testing.TB, s *server) { s.settings["NODE_URL"] = s.url }
 
 // TestAStreamOnAnotherServer has three servers on one database. What is published at one
-// is watched at another, counted and healthy there; a takeover at the third one sends
-// the old encoder away and is followed by index.m3u8; a forced stop at any of them ends
-// it, and a killed server is a 503.
+// is watched at another, counted and healthy there. A takeover at the third one sends the
+// old encoder away and is followed by index.m3u8. While that server is killed, the stream
+// is a 503, until the encoder publishes at another one.
 func TestAStreamOnAnotherServer(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)

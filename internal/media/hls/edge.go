@@ -3,9 +3,11 @@ package hls
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,9 +75,13 @@ type edge struct {
 
 	bytesOut atomic.Uint64
 
+	tallies tallies       // of what other nodes report
+	looking chan struct{} // slots for look-ups of places for reports
+
 	mu      sync.Mutex
 	places  map[string]*placing
 	remotes map[string]*remote
+	slots   map[string]chan struct{} // for reports, by node
 }
 
 // placing is a look-up of a stream's place, under way or done.
@@ -92,15 +98,23 @@ type remote struct {
 	viewers audience
 	count   atomic.Int64 // viewers
 	waiting atomic.Int64 // requests that wait for the node
-	sent    atomic.Int64 // bytes that the node has not been told of
 	used    time.Time    // guarded by edge.mu
+
+	// tally names the count of sent: bytes that viewers were sent since the entry was made.
+	// The node has confirmed the first told of them. reporting: a report is under way.
+	tally      string
+	sent, told atomic.Int64
+	reporting  atomic.Bool
 }
 
 func newEdge(s *Server, c EdgeConfig) *edge {
 	if c.CacheBytes <= 0 {
 		c.CacheBytes = 256 << 20
 	}
-	e := &edge{server: s, config: c, places: map[string]*placing{}, remotes: map[string]*remote{}}
+	e := &edge{
+		server: s, config: c, places: map[string]*placing{}, remotes: map[string]*remote{}, slots: map[string]chan struct{}{},
+		tallies: tallies{list: map[string]tally{}}, looking: make(chan struct{}, maxReports),
+	}
 	e.cache = newPullCache(s.ctx, &s.work, s.config.Now, c)
 	return e
 }
@@ -225,7 +239,7 @@ func (e *edge) remote(streamID string) *remote {
 		if len(e.remotes) >= maxRemotes {
 			return nil
 		}
-		r = &remote{}
+		r = &remote{tally: strings.ToLower(rand.Text())}
 		r.viewers = audience{
 			limit: e.server.config.MaxViewers, seen: map[uint64]*viewer{}, report: func(delta int) { r.count.Add(int64(delta)) },
 			watched: func(time.Duration) {}, // the stream's node adds the time up

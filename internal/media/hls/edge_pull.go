@@ -36,6 +36,9 @@ const (
 	playlistTime = time.Second
 	// entryBytes is what an answer takes besides its body.
 	entryBytes = 1 << 10
+	// streamShare is the part of CacheBytes that one stream may take: a quarter, 64 MiB by
+	// default, which is all that its node has of it. It can't push the others' answers out.
+	streamShare = 4
 )
 
 // errTooMany refuses a request to another node.
@@ -53,9 +56,19 @@ type pulled struct {
 	refusal                    *refusal // of a status that isn't 200
 	began                      time.Time
 
-	key   string
-	until time.Time // when another answer is asked for; zero while it is under way
-	entry *list.Element
+	key    string
+	stream *pulledStream
+	until  time.Time // when another answer is asked for; zero while it is under way
+	size   int       // bytes that it counts for, once it is complete
+	// entry is its place among all complete answers, own among those of its stream.
+	entry, own *list.Element
+}
+
+// pulledStream is what is asked and kept of one stream.
+type pulledStream struct {
+	pending int
+	size    int
+	recent  list.List // complete answers, the last used first
 }
 
 // pullCache asks other nodes, once for all who want the same, and keeps their answers
@@ -73,15 +86,15 @@ type pullCache struct {
 	recent  list.List // of complete ones, the last used first
 	size    int
 	pending int
-	ended   int            // pending for streams that are off air
-	streams map[string]int // pending by stream
+	ended   int // pending for streams that are off air
+	streams map[string]*pulledStream
 	closed  bool
 }
 
 func newPullCache(ctx context.Context, work *sync.WaitGroup, now func() time.Time, c EdgeConfig) *pullCache {
 	return &pullCache{
 		ctx: ctx, work: work, now: now, config: c, client: newNodeClient(),
-		items: map[string]*pulled{}, streams: map[string]int{},
+		items: map[string]*pulled{}, streams: map[string]*pulledStream{},
 	}
 }
 
@@ -110,17 +123,17 @@ func (c *pullCache) get(ctx context.Context, place Place, streamID, path string)
 	case p != nil && p.until.IsZero():
 	case p != nil && c.now().Before(p.until):
 		c.recent.MoveToFront(p.entry)
-	case c.closed || c.pending >= maxPulls || c.streams[streamID] >= maxStreamPulls || !place.Held && c.ended >= maxEndedPulls:
+		p.stream.recent.MoveToFront(p.own)
+	case c.closed || c.pending >= maxPulls || c.streams[streamID].asks() >= maxStreamPulls || !place.Held && c.ended >= maxEndedPulls:
 		c.mu.Unlock()
 		return nil, errTooMany
 	default:
 		if p != nil {
 			c.remove(p)
 		}
-		p = &pulled{done: make(chan struct{}), key: key, text: &text{}}
+		p = &pulled{done: make(chan struct{}), key: key, text: &text{}, stream: c.begin(place, streamID)}
 		c.items[key] = p
-		c.begin(place, streamID)
-		c.work.Go(func() { c.pull(p, place, streamID, path) })
+		c.work.Go(func() { c.pull(p, place, path) })
 	}
 	c.mu.Unlock()
 	select {
@@ -131,50 +144,84 @@ func (c *pullCache) get(ctx context.Context, place Place, streamID, path string)
 	}
 }
 
-// begin counts a request to another node; the caller holds mu.
-func (c *pullCache) begin(place Place, streamID string) {
+// asks is the number of requests for the stream that are under way.
+func (s *pulledStream) asks() int {
+	if s == nil {
+		return 0
+	}
+	return s.pending
+}
+
+// begin counts a request to another node and returns its stream; the caller holds mu.
+func (c *pullCache) begin(place Place, streamID string) *pulledStream {
+	s := c.streams[streamID]
+	if s == nil {
+		s = &pulledStream{}
+		c.streams[streamID] = s
+	}
 	c.pending++
-	c.streams[streamID]++
+	s.pending++
 	if !place.Held {
 		c.ended++
 	}
+	return s
 }
 
 // end undoes begin.
-func (c *pullCache) end(place Place, streamID string) {
+func (c *pullCache) end(place Place, s *pulledStream) {
 	c.pending--
-	if c.streams[streamID]--; c.streams[streamID] == 0 {
-		delete(c.streams, streamID)
-	}
+	s.pending--
 	if !place.Held {
 		c.ended--
 	}
 }
 
+// prune forgets streams of which nothing is asked and nothing kept; the caller holds mu.
+func (c *pullCache) prune() {
+	for id, s := range c.streams {
+		if s.pending == 0 && s.recent.Len() == 0 {
+			delete(c.streams, id)
+		}
+	}
+}
+
 // pull asks the node and keeps the answer.
-func (c *pullCache) pull(p *pulled, place Place, streamID, path string) {
+func (c *pullCache) pull(p *pulled, place Place, path string) {
 	ctx, cancel := context.WithTimeout(c.ctx, pullTime)
 	defer cancel()
 	c.requests.Add(1)
 	p.err = c.ask(ctx, p, place, path)
 	c.mu.Lock()
-	c.end(place, streamID)
-	keep := mediaTime
-	if p.status != http.StatusOK || strings.Contains(p.contentType, "mpegurl") {
-		keep = playlistTime
-	}
+	c.end(place, p.stream)
 	if p.err != nil || p.status != http.StatusOK && p.caching == "no-store" {
 		delete(c.items, p.key)
 	} else {
-		p.until = c.now().Add(keep)
-		p.entry = c.recent.PushFront(p)
-		c.size += entryBytes + len(p.text.plain)
-		for c.size > c.config.CacheBytes && c.recent.Len() > 0 {
-			c.remove(kept(c.recent.Back()))
-		}
+		c.keep(p)
 	}
 	c.mu.Unlock()
 	close(p.done)
+}
+
+// keep keeps a complete answer, within the bounds; the caller holds mu.
+func (c *pullCache) keep(p *pulled) {
+	playlist := strings.Contains(p.contentType, "mpegurl")
+	life := mediaTime
+	if p.status != http.StatusOK || playlist {
+		life = playlistTime
+	}
+	p.until, p.size = c.now().Add(life), entryBytes+len(p.text.plain)
+	if playlist {
+		p.size += len(p.text.plain) // for the gzipped form, which is made later and is shorter
+	}
+	p.entry, p.own = c.recent.PushFront(p), p.stream.recent.PushFront(p)
+	c.size += p.size
+	p.stream.size += p.size
+	for p.stream.size > c.config.CacheBytes/streamShare {
+		c.remove(kept(p.stream.recent.Back()))
+	}
+	for c.size > c.config.CacheBytes {
+		c.remove(kept(c.recent.Back()))
+	}
 }
 
 // kept is an entry of the list of complete answers.
@@ -186,7 +233,9 @@ func kept(e *list.Element) *pulled {
 // remove forgets a complete answer; the caller holds mu.
 func (c *pullCache) remove(p *pulled) {
 	c.recent.Remove(p.entry)
-	c.size -= entryBytes + len(p.text.plain)
+	p.stream.recent.Remove(p.own)
+	c.size -= p.size
+	p.stream.size -= p.size
 	if c.items[p.key] == p {
 		delete(c.items, p.key)
 	}
@@ -198,7 +247,7 @@ func (c *pullCache) ask(ctx context.Context, p *pulled, place Place, path string
 	if err != nil {
 		return err
 	}
-	signNode(req, c.config.Keys[0], place.Node, path, nil, time.Now())
+	signNode(req, c.config.Keys[0], place.Node, path, nil, c.now())
 	resp, err := c.client.Do(req) //nolint:gosec // as above
 	if err != nil {
 		return err
@@ -217,11 +266,11 @@ func (c *pullCache) ask(ctx context.Context, p *pulled, place Place, path string
 		p.began = time.Unix(seconds, 0)
 	}
 	switch p.status {
-	case http.StatusOK:
-		p.text.plain = body
-		return nil
-	case http.StatusFound:
-		p.location = h.Get("Location")
+	case http.StatusOK, http.StatusFound:
+		if p.began.IsZero() {
+			return fmt.Errorf("what answers for node %s at %s is not a node", place.Node, place.URL)
+		}
+		p.text.plain, p.location = body, h.Get("Location")
 		return nil
 	}
 	p.refusal = &refusal{}
@@ -244,12 +293,9 @@ func (c *pullCache) bytes() int {
 func (c *pullCache) forget(streamID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for e := c.recent.Back(); e != nil; {
-		p, before := kept(e), e.Prev()
-		if strings.Contains(p.key, NodePrefix+streamID+"/") {
-			c.remove(p)
-		}
-		e = before
+	s := c.streams[streamID]
+	for s != nil && s.recent.Len() > 0 {
+		c.remove(kept(s.recent.Back()))
 	}
 }
 
@@ -265,6 +311,7 @@ func (c *pullCache) sweep() {
 		}
 		e = before
 	}
+	c.prune()
 }
 
 // close refuses further requests. Those under way end with ctx.

@@ -50,7 +50,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if m == nil {
 		return s.elsewhereOr(v, notFound())
 	}
-	return s.serveMedia(s.output(w, r, m), m, v.at)
+	return s.serveMedia(s.output(v, m), m, v.at)
 }
 
 func (s *Server) serveMedia(out *output, m *muxer, at location) *refusal {
@@ -89,6 +89,7 @@ func (s *Server) serveIndex(v *visit) *refusal {
 	if m == nil {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream is not live")
 	}
+	v.stampBroadcast(m)
 	if !v.follows(m) {
 		return expired()
 	}
@@ -105,7 +106,7 @@ func (s *Server) serveIndex(v *visit) *refusal {
 	body = append(body, m.playlistPath(v.session)...)
 	body = append(body, '\n')
 	// It must not be shared: the session in it is one viewer's.
-	s.output(v.w, v.r, m).text(&text{plain: body}, "no-store")
+	s.output(v, m).text(&text{plain: body}, "no-store")
 	return nil
 }
 
@@ -157,7 +158,7 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 	if q.skip && st.delta != nil {
 		t = st.delta
 	}
-	s.output(v.w, v.r, m).text(t, playlistCaching(st, q.blocking))
+	s.output(v, m).text(t, playlistCaching(st, q.blocking))
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ const (
 	// stream's broadcast began, in Unix time.
 	headerNode  = "X-Showfloor-Node"
 	headerBegan = "X-Showfloor-Began"
-	// nodeSkew is how far the clocks of two nodes may differ.
+	// nodeSkew is how far the clocks of two nodes, which follow the database's, may differ.
 	nodeSkew = time.Minute
 	// codeMoved refuses what another node has meanwhile, codeNotANode whoever can't sign.
 	// codeUnreachable is what viewers are told while a node can't be asked.
@@ -81,7 +80,7 @@ func (e *edge) fromNode(r *http.Request, now time.Time) (digest string, ok bool)
 
 // readBody reads the body of a request that is from a node.
 func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	digest, ok := e.fromNode(r, time.Now())
+	digest, ok := e.fromNode(r, e.server.config.Now())
 	if !ok {
 		return nil, false
 	}
@@ -105,7 +104,7 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	body, ok := s.edge.readBody(w, r)
 	if !ok {
-		return refuse(http.StatusForbidden, codeNotANode, "only nodes of the same installation may ask; their clocks must agree within a minute")
+		return refuse(http.StatusForbidden, codeNotANode, "only nodes of the same installation may ask, within a minute of signing")
 	}
 	path := strings.TrimPrefix(r.URL.Path, NodePrefix)
 	if streamID, ok := strings.CutSuffix(path, viewersFile); ok && r.Method == http.MethodPost {
@@ -121,7 +120,7 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
 		m = s.attached(r.Context(), v.streamID)
 	}
 	if m != nil {
-		w.Header().Set(headerBegan, strconv.FormatInt(m.stream.Began.Unix(), 10))
+		v.stampBroadcast(m)
 	}
 	if m != nil && m.run != at.run && m.left() {
 		return refuse(http.StatusMisdirectedRequest, codeMoved, "the stream is on another node")
@@ -135,7 +134,15 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
 	if m == nil {
 		return notFound()
 	}
-	return s.serveMedia(s.output(w, r, m), m, at)
+	return s.serveMedia(s.output(v, m), m, at)
+}
+
+// stampBroadcast tells another node when the broadcast began that an answer is of. An answer
+// without it isn't a node's.
+func (v *visit) stampBroadcast(m *muxer) {
+	if v.node {
+		v.w.Header().Set(headerBegan, strconv.FormatInt(m.stream.Began.Unix(), 10))
+	}
 }
 
 // left tells whether another node has taken the stream over.
@@ -158,24 +165,4 @@ func (s *Server) attached(ctx context.Context, streamID string) *muxer {
 			return nil
 		}
 	}
-}
-
-// takeReport counts viewers that another node serves, and the bytes that it has sent them.
-// Whoever watches by way of two nodes is one viewer.
-func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *refusal {
-	m := s.newest(streamID)
-	if m == nil {
-		return notFound()
-	}
-	if sent, err := strconv.Atoi(r.URL.Query().Get("sent")); err == nil && sent > 0 {
-		m.stream.AddBytesOut(sent)
-	}
-	now := s.config.Now()
-	for ; len(body) >= 8; body = body[8:] {
-		id := binary.BigEndian.Uint64(body)
-		m.viewers.enter(id, now)
-		m.viewers.leave(id, now)
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
 }

@@ -15,10 +15,19 @@ type output struct {
 	m       *muxer
 	timeout time.Duration
 	zip     *compressor
+	// node is set for the answer to another node, which reports what it sends to viewers.
+	node bool
 }
 
-func (s *Server) output(w http.ResponseWriter, r *http.Request, m *muxer) *output {
-	return &output{w: w, r: r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip}
+func (s *Server) output(v *visit, m *muxer) *output {
+	return &output{w: v.w, r: v.r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip, node: v.node}
+}
+
+// count adds bytes that a viewer was sent.
+func (o *output) count(n int) {
+	if !o.node {
+		o.m.stream.AddBytesOut(n)
+	}
 }
 
 // begin sets the time until which the response must be written, so that a
@@ -52,7 +61,7 @@ func (o *output) write(b []byte) bool {
 		return true
 	}
 	n, err := o.w.Write(b)
-	o.m.stream.AddBytesOut(n)
+	o.count(n)
 	return err == nil
 }
 
@@ -79,7 +88,7 @@ func (o *output) media(parts []*part, at location) {
 	}
 	ranged := &rangedWriter{ResponseWriter: o.w}
 	http.ServeContent(ranged, o.r, "", time.Time{}, &partsReader{parts: parts, size: int64(size)})
-	o.m.stream.AddBytesOut(ranged.n)
+	o.count(ranged.n)
 }
 
 // rangedWriter takes what http.ServeContent writes: it counts the body's bytes, and

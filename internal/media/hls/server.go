@@ -130,7 +130,7 @@ func New(config Config) *Server {
 	s.work.Go(s.housekeeping)
 	if c := s.config.Edge; c != nil {
 		s.edge = newEdge(s, *c)
-		s.work.Go(s.edge.run)
+		s.work.Go(s.edge.reportWhileOpen)
 	}
 	return s
 }
@@ -206,6 +206,8 @@ func (s *Server) Close() {
 	}
 	s.work.Wait()
 	if s.edge != nil {
+		s.edge.reportLast()
+		s.work.Wait()
 		s.edge.cache.client.CloseIdleConnections()
 	}
 }
@@ -257,6 +259,9 @@ func (s *Server) housekeeping() {
 		select {
 		case <-tick.C:
 			s.sweep(s.config.Now())
+			if s.edge != nil {
+				s.edge.sweep(s.config.Now())
+			}
 		case <-s.ctx.Done():
 			return
 		}

@@ -44,6 +44,7 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 	if v.session.token != "" {
 		s.begin(v, m.stream.Began)
 	}
+	v.stampBroadcast(m)
 	// Without the number of a segment: the player can't know this run's.
 	h := v.w.Header()
 	h.Set("Location", "../../"+m.playlistPath(v.session))
