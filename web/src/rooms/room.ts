@@ -1,5 +1,6 @@
 import { capture, captureScreen } from './devices.js';
 import { Emitter } from './emitter.js';
+import { Pictures } from './pictures.js';
 import { type LocalTrack, Publisher } from './publisher.js';
 import { Signal } from './signal.js';
 import { Sound } from './sound.js';
@@ -39,7 +40,7 @@ export class Room extends Emitter<RoomEvents> {
   readonly #tracks = new Map<string, Track>();
   readonly #media = new Map<string, MediaStreamTrack>();
   readonly #local = new Map<LocalSource, LocalTrack>();
-  readonly #elements = new Map<HTMLVideoElement, string>();
+  readonly #pictures: Pictures;
   #iceServers: RTCIceServer[] = [];
   #publisher: Publisher | undefined;
   #subscriber: Subscriber | undefined;
@@ -55,6 +56,7 @@ export class Room extends Emitter<RoomEvents> {
     super();
     this.#options = options;
     this.#views = new Views((tracks) => this.#signal.send({ type: 'view', tracks }));
+    this.#pictures = new Pictures(this.#views);
     this.#sound = new Sound(() => this.emit('silenced', undefined));
     this.#signal = new Signal(options.url, options.token, options.room, {
       welcome: (message) => void this.#welcomed(message),
@@ -183,18 +185,12 @@ export class Room extends Emitter<RoomEvents> {
 
   /** Shows a video track in the element, which says by its size how large it is sent. */
   attach(trackId: string, element: HTMLVideoElement): void {
-    if (this.#elements.get(element) === trackId) return;
-    this.detach(element);
-    this.#elements.set(element, trackId);
-    this.#views.observe(element, trackId);
-    this.#show(element, this.#media.get(trackId));
+    this.#pictures.attach(trackId, element, this.#media.get(trackId));
   }
 
   /** Takes the picture out of the element. */
   detach(element: HTMLVideoElement): void {
-    if (!this.#elements.delete(element)) return;
-    this.#views.unobserve(element);
-    element.srcObject = null;
+    this.#pictures.detach(element);
   }
 
   /** A track's picture or sound, for uses of one's own; undefined before `media`. */
@@ -465,7 +461,7 @@ export class Room extends Emitter<RoomEvents> {
     this.#tracks.delete(id);
     this.#views.remove(id);
     this.#receive(id, undefined);
-    for (const [element, shown] of [...this.#elements]) if (shown === id) this.detach(element);
+    this.#pictures.detachAll(id);
     this.emit('untrack', track);
   }
 
@@ -474,14 +470,9 @@ export class Room extends Emitter<RoomEvents> {
     if (media) this.#media.set(id, media);
     else this.#media.delete(id);
     if ((media ?? this.#tracks.get(id))?.kind === 'audio') this.#sound.play(id, media);
-    for (const [element, shown] of this.#elements) if (shown === id) this.#show(element, media);
+    this.#pictures.changed(id, media);
     const track = this.#tracks.get(id);
     if (track && media) this.emit('media', track);
-  }
-
-  #show(element: HTMLVideoElement, media: MediaStreamTrack | undefined): void {
-    element.srcObject = media ? new MediaStream([media]) : null;
-    element.muted = element.playsInline = element.autoplay = true;
   }
 
   #enter(state: RoomState): void {
@@ -497,7 +488,7 @@ export class Room extends Emitter<RoomEvents> {
     this.#sound.close();
     this.#views.close();
     for (const track of this.#local.values()) track.media?.stop();
-    for (const element of [...this.#elements.keys()]) this.detach(element);
+    this.#pictures.detachAll();
     this.#enter('closed');
     this.emit('closed', { code: why.code, message: why.message });
   }

@@ -1,20 +1,14 @@
 package sfutest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/pion/dtls/v3"
-	"github.com/pion/ice/v4"
-	"github.com/pion/interceptor"
-	"github.com/pion/logging"
 	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -75,102 +69,6 @@ func (o *Output) KeyFramesAsked() int { return int(o.asked.Load()) }
 func (o *Output) Stop() {
 	o.once.Do(func() { close(o.stop) })
 	o.done.Wait()
-}
-
-// newAPI makes a pion client's settings.
-func newAPI(t testing.TB, o Options) *webrtc.API {
-	t.Helper()
-	settings := webrtc.SettingEngine{}
-	logger := logging.NewDefaultLoggerFactory()
-	logger.DefaultLogLevel = logging.LogLevelDisabled
-	settings.LoggerFactory = logger
-	settings.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
-	settings.SetIncludeLoopbackCandidate(true)
-	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
-	if o.TCPOnly {
-		settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeTCP4})
-	}
-	// As browsers do. pion's default is to leave it to a server that is an ICE-lite agent.
-	if err := settings.SetAnsweringDTLSRole(webrtc.DTLSRoleClient); err != nil {
-		t.Fatal(err)
-	}
-	if o.AESCMFirst {
-		settings.SetSRTPProtectionProfiles(dtls.SRTP_AES128_CM_HMAC_SHA1_80, dtls.SRTP_AEAD_AES_256_GCM, dtls.SRTP_AEAD_AES_128_GCM)
-	}
-	media := &webrtc.MediaEngine{}
-	if err := registerCodecs(media, o.Codecs); err != nil {
-		t.Fatal(err)
-	}
-	if o.RED {
-		if err := media.RegisterCodec(redCodec(), webrtc.RTPCodecTypeAudio); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, uri := range []string{
-		"urn:ietf:params:rtp-hdrext:sdes:mid", "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id",
-		"http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01",
-	} {
-		for _, kind := range []webrtc.RTPCodecType{webrtc.RTPCodecTypeAudio, webrtc.RTPCodecTypeVideo} {
-			if err := media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: uri}, kind); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	registry := &interceptor.Registry{}
-	if err := webrtc.RegisterDefaultInterceptorsWithOptions(media, registry, webrtc.WithInterceptorLoggerFactory(logger)); err != nil {
-		t.Fatal(err)
-	}
-	return webrtc.NewAPI(webrtc.WithSettingEngine(settings), webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(registry))
-}
-
-// registerCodecs takes those of pion's default codecs that have these types.
-func registerCodecs(media *webrtc.MediaEngine, types []string) error {
-	if types == nil {
-		return media.RegisterDefaultCodecs()
-	}
-	pt := webrtc.PayloadType(96)
-	for _, mime := range types {
-		kind := webrtc.RTPCodecTypeVideo
-		c := webrtc.RTPCodecCapability{MimeType: mime, ClockRate: 90000}
-		switch mime {
-		case webrtc.MimeTypeOpus:
-			kind, c.ClockRate, c.Channels, c.SDPFmtpLine = webrtc.RTPCodecTypeAudio, 48000, 2, "minptime=10;useinbandfec=1"
-		case webrtc.MimeTypeH264:
-			c.SDPFmtpLine = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"
-		}
-		if err := media.RegisterCodec(webrtc.RTPCodecParameters{RTPCodecCapability: c, PayloadType: pt}, kind); err != nil {
-			return err
-		}
-		pt++
-	}
-	return nil
-}
-
-// connection is one of the two peer connections, made when it isn't there; nil once
-// the client is closed.
-func (c *Client) connection(which **webrtc.PeerConnection) (pc *webrtc.PeerConnection, isNew bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if *which != nil || c.closed {
-		return *which, false
-	}
-	config := webrtc.Configuration{}
-	for _, m := range c.messages {
-		for _, s := range m.ICEServers {
-			config.ICEServers = append(config.ICEServers, webrtc.ICEServer{URLs: s.URLs, Username: s.Username, Credential: s.Credential})
-		}
-	}
-	if c.options.RelayOnly {
-		config.ICETransportPolicy = webrtc.ICETransportPolicyRelay
-	} else {
-		config.ICEServers = nil
-	}
-	pc, err := c.api.NewPeerConnection(config)
-	if err != nil {
-		return nil, false
-	}
-	*which = pc
-	return pc, true
 }
 
 // Publish begins to send, and returns when the server has agreed or refused.
@@ -386,143 +284,4 @@ func (c *Client) accept(m Message) {
 			}
 		}
 	}
-}
-
-// answer takes in what is to be received.
-func (c *Client) answer(m Message) {
-	pc, isNew := c.connection(&c.sub)
-	if pc == nil {
-		return
-	}
-	if isNew {
-		pc.OnTrack(func(remote *webrtc.TrackRemote, _ *webrtc.RTPReceiver) { c.work.Go(func() { c.count(pc, remote) }) })
-	}
-	if pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: c.through(m.SDP)}) != nil {
-		return
-	}
-	answer, err := pc.CreateAnswer(nil)
-	if err != nil {
-		return
-	}
-	gathered := webrtc.GatheringCompletePromise(pc)
-	if pc.SetLocalDescription(answer) != nil {
-		return
-	}
-	<-gathered
-	data, err := json.Marshal(map[string]any{"type": "answer", "id": m.ID, "sdp": pc.LocalDescription().SDP})
-	if err == nil {
-		_ = c.write(data)
-	}
-}
-
-// through leads a description's addresses through the relay.
-func (c *Client) through(sdp string) string {
-	if c.options.Through == nil {
-		return sdp
-	}
-	return c.options.Through.Rewrite(sdp)
-}
-
-// count counts what arrives of a track, and asks for key frames as a decoder does.
-func (c *Client) count(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote) {
-	buf := make([]byte, 1600)
-	for {
-		n, _, err := remote.Read(buf)
-		if err != nil {
-			return
-		}
-		var p rtp.Packet
-		if p.Unmarshal(append([]byte(nil), buf[:n]...)) != nil {
-			continue
-		}
-		ask, now := false, time.Now()
-		if c.options.Packet != nil {
-			c.options.Packet(remote.ID(), &p, now)
-		}
-		c.note(func() {
-			r := c.received[remote.ID()]
-			if r == nil {
-				r = &Received{}
-				c.received[remote.ID()] = r
-			}
-			r.Packets++
-			r.Bytes += n
-			if remote.Kind() == webrtc.RTPCodecTypeVideo {
-				ask = r.Frames.take(p, now)
-			} else {
-				r.Frames.shown(now)
-				switch {
-				case bytes.Equal(p.Payload, opusFrame):
-					r.Plain++
-				case remote.Codec().MimeType == redCodec().MimeType && bytes.Equal(p.Payload, redFrames()):
-					r.RED++
-				}
-			}
-		})
-		if ask {
-			_ = pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(remote.SSRC())}})
-		}
-	}
-}
-
-// Received is what has arrived of a track so far.
-func (c *Client) Received(id string) Received {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r := c.received[id]; r != nil {
-		return *r
-	}
-	return Received{}
-}
-
-// Sees waits for so many more complete pictures of a track, or packets of sound.
-func (c *Client) Sees(t testing.TB, id string, frames int) {
-	t.Helper()
-	want := c.Received(id).Frames.Shown + frames
-	c.Wait(t, fmt.Sprintf("%d pictures of %s", want, id), func() bool {
-		return c.received[id] != nil && c.received[id].Frames.Shown >= want
-	})
-}
-
-// Hears waits for so many more packets of a track.
-func (c *Client) Hears(t testing.TB, id string, packets int) {
-	t.Helper()
-	want := c.Received(id).Packets + packets
-	c.Wait(t, fmt.Sprintf("%d packets of %s", want, id), func() bool {
-		return c.received[id] != nil && c.received[id].Packets >= want
-	})
-}
-
-// Path is the address by which media reaches the client, as ICE tells it.
-func (c *Client) Path(t testing.TB) string {
-	t.Helper()
-	c.mu.Lock()
-	pc := c.sub
-	c.mu.Unlock()
-	pair, err := pc.SCTP().Transport().ICETransport().GetSelectedCandidatePair()
-	if err != nil || pair == nil {
-		t.Fatalf("no path: %v", err)
-	}
-	return pair.Local.String()
-}
-
-// Profiles are the SRTP profiles of its two connections, as RFC 5764 and RFC 7714 number
-// them, once media goes over them.
-func (c *Client) Profiles(t testing.TB) (publish, subscribe dtls.SRTPProtectionProfile) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	of := func(pc *webrtc.PeerConnection) dtls.SRTPProtectionProfile {
-		// pion tells nobody which it is.
-		profile := reflect.ValueOf(pc.SCTP().Transport()).Elem().FieldByName("srtpProtectionProfile")
-		return dtls.SRTPProtectionProfile(profile.Uint())
-	}
-	return of(c.pub), of(c.sub)
-}
-
-// Sections is how many media sections there are to receive in.
-func (c *Client) Sections() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.sub.GetTransceivers())
 }
