@@ -10,6 +10,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/internal/access"
 	"showfloor/internal/apitest"
+	"showfloor/internal/session"
 	"showfloor/internal/timestamp"
 )
 
@@ -368,6 +369,19 @@ func TestMuteAllParticipants(t *testing.T) {
 	require.NoError(t, m.s.Sessions.SetMuted(t.Context(), m.owner.TenantID, m.session.ID, "cleo", m.cleo.ConnID, false))
 	require.Equal(t, 2, mute(m.owner, map[string]any{"exceptHost": false}))
 	require.Equal(t, []string{"ada", "ben", "cleo"}, muted())
+	m.one(t, "session.muted-all")
+	require.True(t, m.owner.Participant(t, m.session.ID, "cleo").Silenced)
+
+	// A participant's own mute isn't a moderator's. One that is muted already isn't counted,
+	// but its screen falls silent.
+	set := func(muted bool) session.Grant {
+		require.NoError(t, m.s.Sessions.SetMuted(t.Context(), m.owner.TenantID, m.session.ID, "cleo", m.cleo.ConnID, muted))
+		return m.owner.Participant(t, m.session.ID, "cleo")
+	}
+	require.False(t, set(false).Silenced)
+	require.False(t, set(true).Silenced)
+	require.Zero(t, mute(m.owner, map[string]any{"exceptHost": false}))
+	require.True(t, m.owner.Participant(t, m.session.ID, "cleo").Silenced)
 	m.one(t, "session.muted-all")
 
 	m.owner.Join(t, m.session.ID, "fay", map[string]any{"role": "guest"})

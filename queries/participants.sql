@@ -34,7 +34,7 @@ ON CONFLICT (room_id, user_id) DO NOTHING;
 -- name: SaveParticipant :exec
 -- All that changes in a participant's life, for whoever holds its lock.
 UPDATE participants SET display_name = @display_name, role = @role, can_publish_screen = @can_publish_screen, state = @state,
-    admitted = @admitted, seat = @seat, seat_until = @seat_until, muted = @muted, hand_raised_at = @hand_raised_at,
+    admitted = @admitted, seat = @seat, seat_until = @seat_until, muted = @muted, silenced = @silenced, hand_raised_at = @hand_raised_at,
     conn_id = @conn_id, node = @node, joined_at = @joined_at, left_at = @left_at, updated_at = @updated_at
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND user_id = @user_id;
 
@@ -90,7 +90,8 @@ DELETE FROM participants p WHERE (p.room_id, p.user_id) IN (
     ORDER BY o.updated_at LIMIT @max_rows);
 
 -- name: SetMuted :exec
-UPDATE participants SET muted = @muted, updated_at = @now
+-- A participant that unmutes is not silenced any more.
+UPDATE participants SET muted = @muted, silenced = silenced AND @muted, updated_at = @now
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND user_id = @user_id AND conn_id = @conn_id;
 
 -- name: ListSessionParticipants :many
@@ -98,12 +99,13 @@ SELECT * FROM participants
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND position > @after
 ORDER BY position LIMIT @max_rows;
 
--- name: MuteAllParticipants :execrows
--- Those who are heard, locked in the order in which everybody locks them.
+-- name: MuteAllParticipants :many
+-- Silences those who may speak, and returns for each whether it was muted. Rows are locked in the usual order.
 WITH heard AS (
-    SELECT p.user_id FROM participants p
-    WHERE p.tenant_id = @tenant_id AND p.room_id = @room_id AND p.state = 'joined' AND p.role <> 'viewer' AND NOT p.muted
+    SELECT p.user_id, p.muted FROM participants p
+    WHERE p.tenant_id = @tenant_id AND p.room_id = @room_id AND p.state = 'joined' AND p.role <> 'viewer' AND NOT p.silenced
       AND NOT (@except_host::boolean AND p.role = 'host')
     ORDER BY p.user_id FOR UPDATE)
-UPDATE participants SET muted = true, updated_at = @now FROM heard
-WHERE participants.tenant_id = @tenant_id AND participants.room_id = @room_id AND participants.user_id = heard.user_id;
+UPDATE participants SET muted = true, silenced = true, updated_at = @now FROM heard
+WHERE participants.tenant_id = @tenant_id AND participants.room_id = @room_id AND participants.user_id = heard.user_id
+RETURNING heard.muted AS was_muted;

@@ -2652,8 +2652,8 @@ type ClientInterface interface {
 
 	// MuteAllParticipantsWithBody Mute everybody
 	//
-	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -2664,8 +2664,8 @@ type ClientInterface interface {
 
 	// MuteAllParticipants Mute everybody
 	//
-	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -8694,8 +8694,8 @@ func (c *Client) RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequest
 
 // MuteAllParticipantsWithBody Mute everybody
 //
-// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //
@@ -8716,8 +8716,8 @@ func (c *Client) MuteAllParticipantsWithBody(ctx context.Context, id ID, content
 
 // MuteAllParticipants Mute everybody
 //
-// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //
@@ -24885,8 +24885,8 @@ type ClientWithResponsesInterface interface {
 
 	// MuteAllParticipantsWithBodyWithResponse Mute everybody
 	//
-	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -24897,8 +24897,8 @@ type ClientWithResponsesInterface interface {
 
 	// MuteAllParticipantsWithResponse Mute everybody
 	//
-	// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-	// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -42238,8 +42238,8 @@ func (c *ClientWithResponses) RaiseHandWithResponse(ctx context.Context, id ID, 
 
 // MuteAllParticipantsWithBodyWithResponse Mute everybody
 //
-// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //
@@ -42256,8 +42256,8 @@ func (c *ClientWithResponses) MuteAllParticipantsWithBodyWithResponse(ctx contex
 
 // MuteAllParticipantsWithResponse Mute everybody
 //
-// All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-// `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //

@@ -325,6 +325,7 @@ type Participant struct {
 	LeftAt           *time.Time
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
+	Silenced         bool
 }
 
 type PasswordLink struct {

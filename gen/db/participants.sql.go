@@ -81,7 +81,7 @@ func (q *Queries) FreeExpiredSeats(ctx context.Context, arg FreeExpiredSeatsPara
 }
 
 const GetParticipant = `-- name: GetParticipant :one
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = $3
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = $3
 `
 
 type GetParticipantParams struct {
@@ -113,6 +113,7 @@ func (q *Queries) GetParticipant(ctx context.Context, arg GetParticipantParams) 
 		&i.LeftAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Silenced,
 	)
 	return i, err
 }
@@ -153,7 +154,7 @@ func (q *Queries) InviteParticipants(ctx context.Context, arg InviteParticipants
 }
 
 const ListCallParties = `-- name: ListCallParties :many
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants WHERE tenant_id = $1 AND room_id = ANY ($2::text[])
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants WHERE tenant_id = $1 AND room_id = ANY ($2::text[])
 ORDER BY room_id, position
 `
 
@@ -192,6 +193,7 @@ func (q *Queries) ListCallParties(ctx context.Context, arg ListCallPartiesParams
 			&i.LeftAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Silenced,
 		); err != nil {
 			return nil, err
 		}
@@ -204,7 +206,7 @@ func (q *Queries) ListCallParties(ctx context.Context, arg ListCallPartiesParams
 }
 
 const ListParticipantsByUser = `-- name: ListParticipantsByUser :many
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = ANY ($3::text[])
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = ANY ($3::text[])
 `
 
 type ListParticipantsByUserParams struct {
@@ -243,6 +245,7 @@ func (q *Queries) ListParticipantsByUser(ctx context.Context, arg ListParticipan
 			&i.LeftAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Silenced,
 		); err != nil {
 			return nil, err
 		}
@@ -286,7 +289,7 @@ func (q *Queries) ListRoomsOfNode(ctx context.Context, node string) ([]ListRooms
 }
 
 const ListSessionParticipants = `-- name: ListSessionParticipants :many
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants
 WHERE tenant_id = $1 AND room_id = $2 AND position > $3
 ORDER BY position LIMIT $4
 `
@@ -332,6 +335,7 @@ func (q *Queries) ListSessionParticipants(ctx context.Context, arg ListSessionPa
 			&i.LeftAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Silenced,
 		); err != nil {
 			return nil, err
 		}
@@ -344,7 +348,7 @@ func (q *Queries) ListSessionParticipants(ctx context.Context, arg ListSessionPa
 }
 
 const ListStandings = `-- name: ListStandings :many
-SELECT p.room_id, p.user_id, p.tenant_id, p.position, p.display_name, p.role, p.can_publish_screen, p.state, p.admitted, p.seat, p.seat_until, p.muted, p.hand_raised_at, p.conn_id, p.node, p.joined_at, p.left_at, p.created_at, p.updated_at, s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
+SELECT p.room_id, p.user_id, p.tenant_id, p.position, p.display_name, p.role, p.can_publish_screen, p.state, p.admitted, p.seat, p.seat_until, p.muted, p.hand_raised_at, p.conn_id, p.node, p.joined_at, p.left_at, p.created_at, p.updated_at, p.silenced, s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
     s.waiting_room, s.recording_enabled, s.spotlight_user_id, s.parent_session_id,
     coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
 FROM participants p JOIN tenants t ON t.id = p.tenant_id LEFT JOIN sessions s ON s.id = p.room_id
@@ -404,6 +408,7 @@ func (q *Queries) ListStandings(ctx context.Context, arg ListStandingsParams) ([
 			&i.Participant.LeftAt,
 			&i.Participant.CreatedAt,
 			&i.Participant.UpdatedAt,
+			&i.Participant.Silenced,
 			&i.SessionState,
 			&i.TenantStatus,
 			&i.Type,
@@ -468,7 +473,7 @@ func (q *Queries) ListStrandedRooms(ctx context.Context, arg ListStrandedRoomsPa
 }
 
 const LockConnectedTo = `-- name: LockConnectedTo :many
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants WHERE tenant_id = $1 AND room_id = $2 AND node = $3::text AND conn_id IS NOT NULL
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants WHERE tenant_id = $1 AND room_id = $2 AND node = $3::text AND conn_id IS NOT NULL
 ORDER BY user_id FOR UPDATE
 `
 
@@ -508,6 +513,7 @@ func (q *Queries) LockConnectedTo(ctx context.Context, arg LockConnectedToParams
 			&i.LeftAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Silenced,
 		); err != nil {
 			return nil, err
 		}
@@ -520,7 +526,7 @@ func (q *Queries) LockConnectedTo(ctx context.Context, arg LockConnectedToParams
 }
 
 const LockParticipant = `-- name: LockParticipant :one
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = $3 FOR UPDATE
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = $3 FOR UPDATE
 `
 
 type LockParticipantParams struct {
@@ -552,12 +558,13 @@ func (q *Queries) LockParticipant(ctx context.Context, arg LockParticipantParams
 		&i.LeftAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Silenced,
 	)
 	return i, err
 }
 
 const LockParticipantsByUser = `-- name: LockParticipantsByUser :many
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = ANY ($3::text[])
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants WHERE tenant_id = $1 AND room_id = $2 AND user_id = ANY ($3::text[])
 ORDER BY user_id FOR UPDATE
 `
 
@@ -596,6 +603,7 @@ func (q *Queries) LockParticipantsByUser(ctx context.Context, arg LockParticipan
 			&i.LeftAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Silenced,
 		); err != nil {
 			return nil, err
 		}
@@ -608,7 +616,7 @@ func (q *Queries) LockParticipantsByUser(ctx context.Context, arg LockParticipan
 }
 
 const LockWaiting = `-- name: LockWaiting :many
-SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at FROM participants WHERE tenant_id = $1 AND room_id = $2 AND state = 'waiting'
+SELECT room_id, user_id, tenant_id, position, display_name, role, can_publish_screen, state, admitted, seat, seat_until, muted, hand_raised_at, conn_id, node, joined_at, left_at, created_at, updated_at, silenced FROM participants WHERE tenant_id = $1 AND room_id = $2 AND state = 'waiting'
 ORDER BY position FOR UPDATE
 `
 
@@ -647,6 +655,7 @@ func (q *Queries) LockWaiting(ctx context.Context, arg LockWaitingParams) ([]Par
 			&i.LeftAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Silenced,
 		); err != nil {
 			return nil, err
 		}
@@ -658,14 +667,15 @@ func (q *Queries) LockWaiting(ctx context.Context, arg LockWaitingParams) ([]Par
 	return items, nil
 }
 
-const MuteAllParticipants = `-- name: MuteAllParticipants :execrows
+const MuteAllParticipants = `-- name: MuteAllParticipants :many
 WITH heard AS (
-    SELECT p.user_id FROM participants p
-    WHERE p.tenant_id = $2 AND p.room_id = $3 AND p.state = 'joined' AND p.role <> 'viewer' AND NOT p.muted
+    SELECT p.user_id, p.muted FROM participants p
+    WHERE p.tenant_id = $2 AND p.room_id = $3 AND p.state = 'joined' AND p.role <> 'viewer' AND NOT p.silenced
       AND NOT ($4::boolean AND p.role = 'host')
     ORDER BY p.user_id FOR UPDATE)
-UPDATE participants SET muted = true, updated_at = $1 FROM heard
+UPDATE participants SET muted = true, silenced = true, updated_at = $1 FROM heard
 WHERE participants.tenant_id = $2 AND participants.room_id = $3 AND participants.user_id = heard.user_id
+RETURNING heard.muted AS was_muted
 `
 
 type MuteAllParticipantsParams struct {
@@ -675,25 +685,37 @@ type MuteAllParticipantsParams struct {
 	ExceptHost bool
 }
 
-// Those who are heard, locked in the order in which everybody locks them.
-func (q *Queries) MuteAllParticipants(ctx context.Context, arg MuteAllParticipantsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, MuteAllParticipants,
+// Silences those who may speak, and returns for each whether it was muted. Rows are locked in the usual order.
+func (q *Queries) MuteAllParticipants(ctx context.Context, arg MuteAllParticipantsParams) ([]bool, error) {
+	rows, err := q.db.Query(ctx, MuteAllParticipants,
 		arg.Now,
 		arg.TenantID,
 		arg.RoomID,
 		arg.ExceptHost,
 	)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	items := []bool{}
+	for rows.Next() {
+		var was_muted bool
+		if err := rows.Scan(&was_muted); err != nil {
+			return nil, err
+		}
+		items = append(items, was_muted)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const SaveParticipant = `-- name: SaveParticipant :exec
 UPDATE participants SET display_name = $1, role = $2, can_publish_screen = $3, state = $4,
-    admitted = $5, seat = $6, seat_until = $7, muted = $8, hand_raised_at = $9,
-    conn_id = $10, node = $11, joined_at = $12, left_at = $13, updated_at = $14
-WHERE tenant_id = $15 AND room_id = $16 AND user_id = $17
+    admitted = $5, seat = $6, seat_until = $7, muted = $8, silenced = $9, hand_raised_at = $10,
+    conn_id = $11, node = $12, joined_at = $13, left_at = $14, updated_at = $15
+WHERE tenant_id = $16 AND room_id = $17 AND user_id = $18
 `
 
 type SaveParticipantParams struct {
@@ -705,6 +727,7 @@ type SaveParticipantParams struct {
 	Seat             string
 	SeatUntil        *time.Time
 	Muted            bool
+	Silenced         bool
 	HandRaisedAt     *time.Time
 	ConnID           *string
 	Node             *string
@@ -727,6 +750,7 @@ func (q *Queries) SaveParticipant(ctx context.Context, arg SaveParticipantParams
 		arg.Seat,
 		arg.SeatUntil,
 		arg.Muted,
+		arg.Silenced,
 		arg.HandRaisedAt,
 		arg.ConnID,
 		arg.Node,
@@ -741,7 +765,7 @@ func (q *Queries) SaveParticipant(ctx context.Context, arg SaveParticipantParams
 }
 
 const SetMuted = `-- name: SetMuted :exec
-UPDATE participants SET muted = $1, updated_at = $2
+UPDATE participants SET muted = $1, silenced = silenced AND $1, updated_at = $2
 WHERE tenant_id = $3 AND room_id = $4 AND user_id = $5 AND conn_id = $6
 `
 
@@ -754,6 +778,7 @@ type SetMutedParams struct {
 	ConnID   *string
 }
 
+// A participant that unmutes is not silenced any more.
 func (q *Queries) SetMuted(ctx context.Context, arg SetMutedParams) error {
 	_, err := q.db.Exec(ctx, SetMuted,
 		arg.Muted,

@@ -3827,8 +3827,8 @@ export interface paths {
         put?: never;
         /**
          * Mute everybody
-         * @description All microphones are muted until their users unmute themselves. The sound of a shared screen goes on: take
-         *     `canPublishScreen` away to end it. Those who come later are heard. Sends `session.muted-all`. A participant token
+         * @description All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
+         *     mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
          *     must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
          *     heard: in the room, with leave to speak and not muted.
          */

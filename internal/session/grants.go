@@ -81,7 +81,7 @@ func (s *Service) Reach(ctx context.Context, t Ticket, roomID string) (Grant, er
 // having been there.
 func visiting(own Grant, row db.Session) Grant {
 	g := own
-	g.RoomID, g.State, g.ConnID, g.Muted, g.HandRaised, g.Session = row.ID, Invited, "", false, false, nil
+	g.RoomID, g.State, g.ConnID, g.Muted, g.Silenced, g.HandRaised, g.Session = row.ID, Invited, "", false, false, false, nil
 	if own.Gone == "" || own.Gone == GoneMoved || own.Gone == GoneEnded {
 		g.Gone = goneOf(Invited, &row.State, "")
 	}
@@ -142,7 +142,7 @@ func (s *Service) Reaches(ctx context.Context, c account.Caller, roomID string) 
 func grantOf(p db.Participant, sessionState *string, tenantStatus string) Grant {
 	g := Grant{
 		TenantID: p.TenantID, RoomID: p.RoomID, UserID: p.UserID, DisplayName: p.UserID, Role: p.Role, Perms: PermsOf(p),
-		State: p.State, Muted: p.Muted, Gone: goneOf(p.State, sessionState, tenantStatus),
+		State: p.State, Muted: p.Muted, Silenced: p.Silenced, Gone: goneOf(p.State, sessionState, tenantStatus),
 	}
 	if p.DisplayName != nil {
 		g.DisplayName = *p.DisplayName

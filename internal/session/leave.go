@@ -88,7 +88,8 @@ func (s *Service) takeOut(ctx context.Context, tx pgx.Tx, row db.Session, list [
 		p := &list[i]
 		wasIn := p.State == Joined
 		gone(&row, p, now)
-		p.Muted = p.Muted && until != nil // who has left for good comes anew
+		// A participant who has left for good is unmuted when it comes back.
+		p.Muted, p.Silenced = p.Muted && until != nil, p.Silenced && until != nil
 		if wasIn && until != nil {        // its own, even if the capacity fell meanwhile
 			row.Seats++
 			p.Seat, p.SeatUntil = seatHeld, until

@@ -106,7 +106,8 @@ func (s *Service) AdmitSessionParticipant(ctx context.Context, c account.Caller,
 	})
 }
 
-// MuteAllParticipants mutes everybody who is heard, and counts them.
+// MuteAllParticipants mutes microphones and sounds of screens, and counts those whose
+// microphone was on.
 func (s *Service) MuteAllParticipants(ctx context.Context, c account.Caller, sessionID string, exceptHost bool) (muted int, err error) {
 	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
 		row, err := s.lockFor(ctx, tx, c, sessionID, moderation)
@@ -116,16 +117,21 @@ func (s *Service) MuteAllParticipants(ctx context.Context, c account.Caller, ses
 		if err := checkLive(row); err != nil {
 			return err
 		}
-		n, err := db.New(tx).MuteAllParticipants(ctx, db.MuteAllParticipantsParams{
+		silenced, err := db.New(tx).MuteAllParticipants(ctx, db.MuteAllParticipantsParams{
 			TenantID: row.TenantID, RoomID: row.ID, ExceptHost: exceptHost, Now: s.config.Now(),
 		})
 		if err != nil {
 			return fmt.Errorf("mute all: %w", err)
 		}
-		muted = int(n)
+		muted = 0
+		for _, wasMuted := range silenced {
+			if !wasMuted {
+				muted++
+			}
+		}
 		t.add(row, event.SessionMutedAll, mutedAllData{row.ID, exceptHost, muted, By(c)})
 		err = s.audit(ctx, tx, c, "session.mute_all", row.ID, nil, map[string]any{"exceptHost": exceptHost, "muted": muted})
-		if err != nil || muted == 0 {
+		if err != nil || len(silenced) == 0 {
 			return err
 		}
 		return Changed(ctx, tx, row.ID, "")

@@ -98,7 +98,7 @@ func come(s *db.Session, p *db.Participant, now time.Time) {
 	if p.State != Joined {
 		s.Present++
 		// Those who come are heard, those who come back as they were.
-		p.Muted = p.Muted && back(*p, now)
+		p.Muted, p.Silenced = p.Muted && back(*p, now), p.Silenced && back(*p, now)
 	}
 	p.State, p.Admitted, p.LeftAt = Joined, true, nil
 	if p.JoinedAt == nil {
@@ -142,7 +142,7 @@ func saveParticipants(ctx context.Context, tx pgx.Tx, now time.Time, list ...db.
 		postgres.Queue(b, db.SaveParticipant, db.SaveParticipantParams{
 			TenantID: p.TenantID, RoomID: p.RoomID, UserID: p.UserID, DisplayName: p.DisplayName, Role: p.Role,
 			CanPublishScreen: p.CanPublishScreen, State: p.State, Admitted: p.Admitted, Seat: p.Seat, SeatUntil: p.SeatUntil,
-			Muted: p.Muted, HandRaisedAt: p.HandRaisedAt, ConnID: p.ConnID, Node: p.Node, JoinedAt: p.JoinedAt, LeftAt: p.LeftAt,
+			Muted: p.Muted, Silenced: p.Silenced, HandRaisedAt: p.HandRaisedAt, ConnID: p.ConnID, Node: p.Node, JoinedAt: p.JoinedAt, LeftAt: p.LeftAt,
 			UpdatedAt: now,
 		})
 	}

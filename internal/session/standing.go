@@ -30,6 +30,9 @@ type Grant struct {
 	State string
 	// Muted: the participant's microphone must not be heard.
 	Muted bool
+	// Silenced: a moderator muted the participant, so the sound of its screen must not be
+	// heard either.
+	Silenced bool
 	// HandRaised and Session are told by GetGrant and ListRoom only.
 	HandRaised bool
 	// Session is what those in the room are told of it; nil in a stream's room.

@@ -37,6 +37,9 @@ type Grant struct {
 	State string
 	// Muted: the participant's microphone isn't heard.
 	Muted, HandRaised bool
+	// Silenced: a moderator muted the participant. The sound of its screen isn't heard
+	// either, until it unmutes.
+	Silenced bool
 	// Gone is the code of the bye for one who can't be in the room (any more).
 	Gone string
 	Room RoomInfo

@@ -208,9 +208,7 @@ func (r *room) publish(t *track) {
 		t.fwd.Close()
 		return
 	}
-	if t.source == sourceMicrophone {
-		t.muted = m.grant.Muted || m.muting > 0
-	}
+	t.muted = m.silences(t)
 	t.fwd.SetSilenced(t.muted)
 	t.fwd.SetPrivileged(m.grant.moderates())
 	r.add(t)
@@ -263,11 +261,35 @@ func (r *room) unpublishAll(m *member) {
 
 // mute silences a participant's own track, or undoes it.
 func (r *room) mute(p *peer, id string, muted bool) {
-	t := r.tracks[id]
-	if t == nil || t.owner != p || t.source == sourceMicrophone || t.muted == muted {
+	t, m := r.tracks[id], r.members[p.connection.UserID]
+	if t == nil || m == nil || t.owner != p || t.source == sourceMicrophone {
 		return
 	}
-	r.silence(t, muted)
+	t.off = muted
+	if !muted && m.silences(t) {
+		p.fail(id, CodeForbidden, "a moderator muted you; unmute your microphone to be heard again")
+	}
+	r.settle(m, t)
+}
+
+// silences reports whether a track of the member is muted: by its user, who muted the
+// track or the microphone, or by a moderator, who mutes every sound of a participant.
+func (m *member) silences(t *track) bool {
+	switch t.source {
+	case sourceMicrophone:
+		return m.grant.Muted || m.muting > 0
+	case sourceScreenAudio:
+		return t.off || m.grant.Silenced
+	default:
+		return t.off
+	}
+}
+
+// settle announces whether a member's track is muted, if that has changed.
+func (r *room) settle(m *member, t *track) {
+	if muted := m.silences(t); t.muted != muted {
+		r.silence(t, muted)
+	}
 }
 
 func (r *room) silence(t *track, muted bool) {
@@ -311,15 +333,14 @@ func (r *room) muteSelf(p *peer, pending bool) {
 	} else {
 		m.muting--
 	}
-	r.silenceMicrophones(m)
+	r.settleAll(m)
 }
 
-// silenceMicrophones brings a member's microphones in line with its standing.
-func (r *room) silenceMicrophones(m *member) {
-	muted := m.grant.Muted || m.muting > 0
+// settleAll brings a member's tracks in line with its grant.
+func (r *room) settleAll(m *member) {
 	for _, t := range r.tracks {
-		if t.owner == m.p && t.source == sourceMicrophone && t.muted != muted {
-			r.silence(t, muted)
+		if t.owner == m.p {
+			r.settle(m, t)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (r *room) change(m *member, g Grant) {
 	r.count(m, -1)
 	m.grant = g
 	r.count(m, 1)
-	r.silenceMicrophones(m)
+	r.settleAll(m)
 	if r.cast != nil && r.cast.owner == m.p && g.Role != roleHost {
 		m.p.fail(nil, codeOffAir, "off air: only hosts broadcast")
 		r.cast.end()
@@ -78,8 +78,8 @@ func (r *room) change(m *member, g Grant) {
 
 // sameStanding tells whether nothing has changed that clients are told.
 func sameStanding(a, b Grant) bool {
-	return a.DisplayName == b.DisplayName && a.Role == b.Role && a.Perms == b.Perms && a.State == b.State && a.Muted == b.Muted &&
-		a.HandRaised == b.HandRaised
+	return a.DisplayName == b.DisplayName && a.Role == b.Role && a.Perms == b.Perms && a.State == b.State &&
+		a.Muted == b.Muted && a.Silenced == b.Silenced && a.HandRaised == b.HandRaised
 }
 
 // learn takes in what a grant says of the room, and tells what has changed.

@@ -1,6 +1,7 @@
 package sfu_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/pion/webrtc/v4"
@@ -233,26 +234,45 @@ func TestWhatARoomTells(t *testing.T) {
 	bob.Expect(t, "nobody watches", func(m sfutest.Message) bool { return m.Type == "audience" && m.Count == 0 })
 }
 
-// TestAMuteIsOfTheMicrophone: the sound of a screen that somebody shares goes on.
-func TestAMuteIsOfTheMicrophone(t *testing.T) {
+// TestAMuteOfOnesOwnIsOfTheMicrophone: the sound of a screen that somebody shares goes on.
+// A moderator's mute silences both, also for somebody who comes later, until the
+// participant unmutes.
+func TestAMuteOfOnesOwnIsOfTheMicrophone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	ada, bob := r.join(t, "ada:host"), r.join(t, "bob:cohost")
 	sound := sfutest.Media{Source: "screen-audio", Mime: webrtc.MimeTypeOpus}
-	sent := bob.Publish(t, sfutest.Microphone(), sound)
-	mic, shared := sent[0].ID, sent[1].ID
+	sent := bob.Publish(t, sfutest.Microphone(), sound, sfutest.Camera())
+	mic, shared, camera := sent[0].ID, sent[1].ID, sent[2].ID
 	ada.Hears(t, mic, 5)
 	ada.Hears(t, shared, 5)
-	r.change("sess_1", "bob", func(g *sfu.Grant) { g.Muted = true })
-	ada.Expect(t, "the microphone is muted", func(m sfutest.Message) bool { return m.Type == "track" && m.Track.ID == mic && m.Track.Muted })
+	change := func(id string, muted bool, change func(g *sfu.Grant)) {
+		t.Helper()
+		n := len(ada.Messages())
+		r.change("sess_1", "bob", change)
+		ada.ExpectAfter(t, n, fmt.Sprintf("%s is muted: %v", id, muted), func(m sfutest.Message) bool {
+			return m.Type == "track" && m.Track.ID == id && m.Track.Muted == muted
+		})
+	}
+	change(mic, true, func(g *sfu.Grant) { g.Muted = true })
 	heard := ada.Received(mic).Packets
 	ada.Hears(t, shared, 50)
 	require.LessOrEqual(t, ada.Received(mic).Packets, heard+2, "packets on their way at most")
 	for _, m := range ada.Messages() {
 		require.False(t, m.Type == "track" && m.Track.ID == shared && m.Track.Muted)
 	}
-	// Also for somebody who comes later.
+
+	change(shared, true, func(g *sfu.Grant) { g.Silenced = true })
+	bob.Send(t, map[string]any{"type": "mute", "id": shared, "muted": false})
+	bob.Expect(t, "it can't undo that for the screen alone", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "forbidden" })
 	cat := r.join(t, "cat:viewer")
+	still := ada.Received(shared).Packets
+	ada.Sees(t, camera, 50)
+	cat.Sees(t, camera, 20)
+	require.Zero(t, cat.Received(shared).Packets)
+	require.LessOrEqual(t, ada.Received(shared).Packets, still+2)
+
+	change(shared, false, func(g *sfu.Grant) { g.Muted, g.Silenced = false, false })
 	cat.Hears(t, shared, 20)
-	require.Zero(t, cat.Received(mic).Packets)
+	cat.Hears(t, mic, 20)
 }

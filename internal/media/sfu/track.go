@@ -66,6 +66,8 @@ type track struct {
 
 	// The room's alone.
 	muted bool
+	// off: its user muted the track; a microphone is muted by the participant's grant.
+	off bool
 	// resized: the size of its pictures isn't told yet.
 	resized bool
 	layers  []wireLayer
