@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/postgres"
 )
 
 // Line is a database that a test can bring to a standstill, as a frozen server or a
@@ -39,9 +41,9 @@ func NewLine(t testing.TB) *Line {
 	config := l.Direct.Config()
 	network, address := pgconn.NetworkAddress(config.ConnConfig.Host, config.ConnConfig.Port)
 	l.work.Go(func() { l.accept(network, address) })
-	config.ConnConfig.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+	config.ConnConfig.DialFunc = postgres.MarkDial(func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", l.listener.Addr().String())
-	}
+	})
 	if l.Pool, err = pgxpool.NewWithConfig(context.WithoutCancel(t.Context()), config); err != nil {
 		t.Fatal(err)
 	}

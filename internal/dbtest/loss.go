@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/postgres"
 )
 
 // Loss makes answers of the database get lost: the statement runs and commits, and
@@ -29,13 +31,13 @@ func NewLossy(t testing.TB) (*pgxpool.Pool, *Loss) {
 	l := &Loss{}
 	config := New(t).Config()
 	dial := config.ConnConfig.DialFunc
-	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+	config.ConnConfig.DialFunc = postgres.MarkDial(func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		return &lossyConn{Conn: conn, loss: l, prepared: map[string]string{}}, nil
-	}
+	})
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"errors"
-	"io"
 	"strings"
-	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
@@ -55,7 +53,9 @@ func isConflict(err error) bool {
 // IsUnavailable reports whether the database could not be reached, ended the
 // connection for reasons of its own, or takes no writes: the same request may
 // succeed a moment later. A transaction that was being committed may have been
-// committed. It is false for a statement that the caller's context ended.
+// committed. It is false for a statement that the caller's context ended, and for
+// failures of connections to other servers. Pools are made by Open, whose connections
+// mark their errors.
 func IsUnavailable(err error) bool { return Cause(err) != "" }
 
 // Cause returns in a word or two why the database is unavailable, for logs. It
@@ -77,18 +77,11 @@ func isAway(state string) bool {
 		strings.HasPrefix(state, insufficientResources) || strings.HasPrefix(state, operatorIntervention)
 }
 
-// isLost reports whether a statement failed because its connection was lost: then
-// the error is what the network said.
+// isLost reports whether a statement failed because its connection to the database, and to no
+// other server, was lost.
 func isLost(err error) bool {
-	for _, sign := range []error{
-		io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
-		pgconn.ErrConnClosed, puddle.ErrClosedPool,
-	} {
-		if errors.Is(err, sign) {
-			return true
-		}
-	}
-	return false
+	_, lost := errors.AsType[*LostError](err)
+	return lost || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, puddle.ErrClosedPool)
 }
 
 // isUnreachable reports whether no connection could be made.

@@ -98,6 +98,7 @@ func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
 	if o.Dial != nil {
 		config.ConnConfig.DialFunc = o.Dial
 	}
+	config.ConnConfig.DialFunc = MarkDial(config.ConnConfig.DialFunc)
 	onError := config.ConnConfig.OnPgError // closes connections after fatal errors
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, failure *pgconn.PgError) bool {
 		// A server that became a standby stays one: a new connection may find its

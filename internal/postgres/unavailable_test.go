@@ -3,7 +3,10 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,6 +77,31 @@ func TestATransactionIsNotRepeatedWhenItsConnectionIsLost(t *testing.T) {
 	}
 }
 
+// closedPool is the error of a statement on a pool that is closed.
+func closedPool(t *testing.T) error {
+	t.Helper()
+	pool := dbtest.NewEmpty(t)
+	other, err := pgxpool.NewWithConfig(t.Context(), pool.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Close()
+	_, err = other.Exec(t.Context(), "SELECT 1")
+	return err
+}
+
+// cutOff is the error of a statement whose connection breaks without a word of the server.
+func cutOff(t *testing.T) error {
+	t.Helper()
+	line := dbtest.NewLine(t)
+	err := line.Pool.AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
+		line.Cut()
+		_, err := conn.Exec(t.Context(), "SELECT 1")
+		return err
+	})
+	return err
+}
+
 func TestWhatCountsAsUnavailable(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.NewEmpty(t)
@@ -95,15 +123,25 @@ func TestWhatCountsAsUnavailable(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"refused":              {refused, true},
-		"no answer":            {slow, true},
-		"wrapped":              {fmt.Errorf("begin: %w", refused), true},
-		"no such table":        {statement("SELECT n FROM nothing"), false},
-		"a slow statement":     {statement("SET statement_timeout = 1; SELECT pg_sleep(5)"), false},
-		"a crashed backend":    {statement("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '57P02'; END $$"), true},
-		"still starting":       {statement("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '57P03'; END $$"), true},
-		"an error of our own":  {errors.New("broken"), false},
-		"everything went well": {nil, false},
+		"refused":             {refused, true},
+		"no answer":           {slow, true},
+		"wrapped":             {fmt.Errorf("begin: %w", refused), true},
+		"no such table":       {statement("SELECT n FROM nothing"), false},
+		"a slow statement":    {statement("SET statement_timeout = 1; SELECT pg_sleep(5)"), false},
+		"a crashed backend":   {statement("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '57P02'; END $$"), true},
+		"still starting":      {statement("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '57P03'; END $$"), true},
+		"an error of our own": {errors.New("broken"), false},
+		"another server, reset": {fmt.Errorf("send mail: %w", &net.OpError{
+			Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET),
+		}), false},
+		"another server, refused": {fmt.Errorf("call processor: %w", &net.OpError{
+			Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+		}), false},
+		"another server, silent": {fmt.Errorf("call processor: %w", syscall.ETIMEDOUT), false},
+		"another server, cut":    {fmt.Errorf("call processor: %w", io.ErrUnexpectedEOF), false},
+		"a closed pool":          {closedPool(t), true},
+		"a cut connection":       {cutOff(t), true},
+		"everything went well":   {nil, false},
 	} {
 		if got := postgres.IsUnavailable(c.err); got != c.want {
 			t.Errorf("%s: %v, %v", name, got, c.err)

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// LostError is a failure of the network below a connection to the database. The driver returns
+// network errors as they are, so without this type they look like those of any other server.
+type LostError struct{ Cause error }
+
+func (e *LostError) Error() string { return "connection to the database: " + e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *LostError) Unwrap() error { return e.Cause }
+
+// MarkDial makes the errors of the connections that dial opens *LostError, by which IsUnavailable
+// recognises them. Open does it; whoever replaces the DialFunc of an open pool's configuration has to.
+func MarkDial(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err // pgconn.ConnectError, once it has passed the driver
+		}
+		return &conn{c}, nil
+	}
+}
+
+// conn is a connection to the database whose errors are *LostError.
+type conn struct{ net.Conn }
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	return n, lost(err)
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	return n, lost(err)
+}
+
+// Stale reports what the connection below says, if it has such a method.
+func (c *conn) Stale() bool {
+	below, ok := c.Conn.(interface{ Stale() bool })
+	return ok && below.Stale()
+}
+
+// lost leaves deadlines as they are, since the driver and TLS ask for them by their type, and what
+// comes of our own Close.
+func lost(err error) error {
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return &LostError{err}
+}
