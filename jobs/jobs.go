@@ -72,6 +72,7 @@ func (c Config) River() *river.Config {
 	config.Queues = map[string]river.QueueConfig{
 		river.QueueDefault: {MaxWorkers: defaultWorkers},
 		event.Queue:        {MaxWorkers: webhook.Workers},
+		event.FanoutQueue:  {MaxWorkers: 1}, // more would take the database's time from requests
 		mail.Queue:         {MaxWorkers: mail.Workers},
 		order.Queue:        {MaxWorkers: order.Workers},
 		processor.Queue:    {MaxWorkers: processor.Workers},
@@ -101,6 +102,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &deliver{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &redeliver{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks, clock: clock})
+	river.AddWorker(workers, &fanOut{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})

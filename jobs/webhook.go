@@ -70,6 +70,21 @@ func (w *redeliver) Work(ctx context.Context, job *river.Job[event.RedeliverArgs
 	return w.until(w.webhooks.Redeliver(ctx, job.Args.DeliveryID))
 }
 
+// fanOut writes the deliveries that large transactions have left to it.
+type fanOut struct {
+	river.WorkerDefaults[event.FanOutArgs]
+	webhooks *webhook.Service
+	clock
+}
+
+// NextRetry is soon, however often the job has failed.
+func (w *fanOut) NextRetry(job *river.Job[event.FanOutArgs]) time.Time { return w.soon(job.Attempt) }
+
+// Work writes deliveries for some seconds at most.
+func (w *fanOut) Work(ctx context.Context, job *river.Job[event.FanOutArgs]) error {
+	return w.until(w.webhooks.FanOut(ctx, job.Args.TenantID))
+}
+
 // EnqueueOverdueArgs is the periodic job that looks for deliveries without one.
 type EnqueueOverdueArgs struct{}
 

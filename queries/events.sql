@@ -83,4 +83,5 @@ ORDER BY e.position LIMIT @max_rows;
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < @before
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+    AND NOT EXISTS (SELECT 1 FROM event_fanouts f WHERE f.event_id = e.id)
     ORDER BY e.occurred_at LIMIT @max_rows));

@@ -1,10 +1,11 @@
 -- name: LinkToTails :many
 -- Makes new deliveries wait for the first attempt of their subject's newest one; returns those that have one to wait for.
 -- The arrays have one element for each pair of endpoint and subject. The row locks, taken in one order by everybody,
--- serialise this with the attempts' recording.
+-- serialise this with the attempts' recording. tails is materialized: with statistics from when the table was empty, the
+-- planner looked for all tails once for each open delivery.
 WITH fresh AS (
     SELECT unnest(@endpoint_ids::text[]) AS endpoint_id, unnest(@subjects::text[]) AS subject, unnest(@next_ids::text[]) AS next_id
-), tails AS (
+), tails AS MATERIALIZED (
     SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
         SELECT n.id FROM webhook_deliveries n
         WHERE n.tenant_id = @tenant_id AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
@@ -111,11 +112,12 @@ ORDER BY d.id LIMIT @max_rows;
 
 -- name: ListRecoverable :many
 -- What an endpoint has not got of the events after one: deliveries that failed, and events without a delivery
--- (delivery_id is empty), in the order of the events.
+-- (delivery_id is empty), in the order of the events. A delivery that a job is about to write isn't missing.
 SELECT e.id AS event_id, e.position, e.subject, e.sequence, coalesce(d.id, '')::text AS delivery_id
 FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = @endpoint_id
 WHERE e.tenant_id = @tenant_id AND e.position > @after AND e.occurred_at >= @since
-  AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[])))
+  AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
+      AND NOT EXISTS (SELECT FROM event_fanouts f WHERE f.event_id = e.id AND @endpoint_id = ANY (f.endpoint_ids)))
 ORDER BY e.position LIMIT @max_rows;
 
 -- name: RestartDeliveries :exec

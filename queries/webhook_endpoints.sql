@@ -17,18 +17,22 @@ ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 
 -- name: DeleteWebhookEndpointsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's. Endpoints that deliveries refer to stay.
+-- Retention is everybody's. Endpoints that deliveries refer to stay, and those that will get some.
 DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
     SELECT e.id FROM webhook_endpoints e
     WHERE e.deleted_at < @before::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
+      AND NOT EXISTS (SELECT FROM event_fanouts f WHERE f.tenant_id = e.tenant_id AND e.id = ANY (f.endpoint_ids))
     ORDER BY e.deleted_at LIMIT @max_rows));
 
 -- name: GetWebhookEndpoint :one
 SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL;
 
 -- name: ListEndpointsForEvents :many
--- Those that want one of these events or more.
-SELECT id, events FROM webhook_endpoints
+-- Those that want one of these events or more. deferred tells whether one of the subjects has events without their
+-- deliveries; its counter was locked in a statement before.
+SELECT id, events, EXISTS (
+    SELECT FROM event_fanouts f WHERE f.tenant_id = @tenant_id AND f.subject = ANY (@subjects::text[])
+)::boolean AS deferred FROM webhook_endpoints
 WHERE tenant_id = @tenant_id AND deleted_at IS NULL AND status = 'active'
   AND (cardinality(events) = 0 OR events && @names::text[])
 ORDER BY id;

@@ -113,6 +113,7 @@ const DeleteEventsBefore = `-- name: DeleteEventsBefore :execrows
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < $1
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+    AND NOT EXISTS (SELECT 1 FROM event_fanouts f WHERE f.event_id = e.id)
     ORDER BY e.occurred_at LIMIT $2))
 `
 

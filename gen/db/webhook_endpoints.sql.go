@@ -99,6 +99,7 @@ const DeleteWebhookEndpointsBefore = `-- name: DeleteWebhookEndpointsBefore :exe
 DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
     SELECT e.id FROM webhook_endpoints e
     WHERE e.deleted_at < $1::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
+      AND NOT EXISTS (SELECT FROM event_fanouts f WHERE f.tenant_id = e.tenant_id AND e.id = ANY (f.endpoint_ids))
     ORDER BY e.deleted_at LIMIT $2))
 `
 
@@ -108,7 +109,7 @@ type DeleteWebhookEndpointsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's. Endpoints that deliveries refer to stay.
+// Retention is everybody's. Endpoints that deliveries refer to stay, and those that will get some.
 func (q *Queries) DeleteWebhookEndpointsBefore(ctx context.Context, arg DeleteWebhookEndpointsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteWebhookEndpointsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -196,25 +197,30 @@ func (q *Queries) GetWebhookEndpointCreation(ctx context.Context, arg GetWebhook
 }
 
 const ListEndpointsForEvents = `-- name: ListEndpointsForEvents :many
-SELECT id, events FROM webhook_endpoints
+SELECT id, events, EXISTS (
+    SELECT FROM event_fanouts f WHERE f.tenant_id = $1 AND f.subject = ANY ($2::text[])
+)::boolean AS deferred FROM webhook_endpoints
 WHERE tenant_id = $1 AND deleted_at IS NULL AND status = 'active'
-  AND (cardinality(events) = 0 OR events && $2::text[])
+  AND (cardinality(events) = 0 OR events && $3::text[])
 ORDER BY id
 `
 
 type ListEndpointsForEventsParams struct {
 	TenantID string
+	Subjects []string
 	Names    []string
 }
 
 type ListEndpointsForEventsRow struct {
-	ID     string
-	Events []string
+	ID       string
+	Events   []string
+	Deferred bool
 }
 
-// Those that want one of these events or more.
+// Those that want one of these events or more. deferred tells whether one of the subjects has events without their
+// deliveries; its counter was locked in a statement before.
 func (q *Queries) ListEndpointsForEvents(ctx context.Context, arg ListEndpointsForEventsParams) ([]ListEndpointsForEventsRow, error) {
-	rows, err := q.db.Query(ctx, ListEndpointsForEvents, arg.TenantID, arg.Names)
+	rows, err := q.db.Query(ctx, ListEndpointsForEvents, arg.TenantID, arg.Subjects, arg.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +228,7 @@ func (q *Queries) ListEndpointsForEvents(ctx context.Context, arg ListEndpointsF
 	items := []ListEndpointsForEventsRow{}
 	for rows.Next() {
 		var i ListEndpointsForEventsRow
-		if err := rows.Scan(&i.ID, &i.Events); err != nil {
+		if err := rows.Scan(&i.ID, &i.Events, &i.Deferred); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -12,6 +12,10 @@ import (
 	"showfloor/internal/id"
 )
 
+// maxDeliveries is how many deliveries one call of EmitMany writes itself. With more it leaves
+// them all to a job: they would hold up everybody who writes to the database meanwhile.
+const maxDeliveries = 500
+
 // Emit writes the event, one delivery for each of the tenant's endpoints that
 // wants it, and the jobs.
 func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
@@ -20,38 +24,75 @@ func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
 
 // EmitMany is Emit for many events of one tenant, in their order, with as many
 // statements as for one. The transaction holds the row locks of all subjects.
+//
+// When there are more than 500 deliveries, the transaction notes for each event which
+// endpoints get it, and adds a job that writes the deliveries (FanOutTx). The same happens
+// while one of the subjects has events that wait for such a job, so that a subject's
+// deliveries are written in the order of its events.
 func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	q := db.New(tx)
+	q, tenantID := db.New(tx), events[0].TenantID
 	ids, sequences, err := l.createMany(ctx, q, events)
 	if err != nil {
 		return err
 	}
-	var names []string
+	p := db.ListEndpointsForEventsParams{TenantID: tenantID}
 	for _, e := range events {
-		if !slices.Contains(names, e.Name) {
-			names = append(names, e.Name)
+		if !slices.Contains(p.Names, e.Name) {
+			p.Names = append(p.Names, e.Name)
 		}
+		p.Subjects = append(p.Subjects, e.Subject)
 	}
-	endpoints, err := q.ListEndpointsForEvents(ctx, db.ListEndpointsForEventsParams{TenantID: events[0].TenantID, Names: names})
+	endpoints, err := q.ListEndpointsForEvents(ctx, p)
 	if err != nil {
 		return fmt.Errorf("list endpoints for events: %w", err)
 	}
 	if len(endpoints) == 0 {
 		return nil
 	}
-	deliveries, first := lineUp(events, ids, sequences, endpoints)
-	deliveries.Now = l.now()
-	start, err := first.Link(ctx, q, deliveries.TenantID)
+	list, deliveries := address(events, ids, sequences, endpoints)
+	if deliveries > maxDeliveries || endpoints[0].Deferred {
+		return l.deferFanout(ctx, tx, tenantID, list)
+	}
+	return l.createDeliveries(ctx, tx, tenantID, list)
+}
+
+// address lists for each event which endpoints get it, without events that none gets, and
+// counts the deliveries.
+func address(
+	events []Event, ids []string, sequences []int64, endpoints []db.ListEndpointsForEventsRow,
+) (list []db.TakeEventFanoutsRow, deliveries int) {
+	for i, e := range events {
+		f := db.TakeEventFanoutsRow{EventID: ids[i], Subject: e.Subject, Sequence: sequences[i]}
+		for _, endpoint := range endpoints {
+			if len(endpoint.Events) == 0 || slices.Contains(endpoint.Events, e.Name) {
+				f.EndpointIds = append(f.EndpointIds, endpoint.ID)
+			}
+		}
+		if len(f.EndpointIds) > 0 {
+			list = append(list, f)
+			deliveries += len(f.EndpointIds)
+		}
+	}
+	return list, deliveries
+}
+
+// createDeliveries writes the deliveries of events, given in their order, and the jobs of those
+// that wait for none before them.
+func (l *Log) createDeliveries(ctx context.Context, tx pgx.Tx, tenantID string, list []db.TakeEventFanoutsRow) error {
+	q := db.New(tx)
+	deliveries, start, behind := lineUp(list)
+	deliveries.TenantID, deliveries.Now = tenantID, l.now()
+	freed, err := behind.Link(ctx, q, tenantID)
 	if err != nil {
 		return err
 	}
 	if err := q.CreateWebhookDeliveries(ctx, deliveries); err != nil {
 		return fmt.Errorf("create deliveries: %w", err)
 	}
-	return l.EnqueueDelivery(ctx, tx, start...)
+	return l.EnqueueDelivery(ctx, tx, append(start, freed...)...)
 }
 
 // createMany writes the events and returns their ids, and their numbers within their subjects.
@@ -103,33 +144,31 @@ func count(ctx context.Context, q *db.Queries, tenantID string, subjects []strin
 	return sequences, nil
 }
 
-// lineUp makes the deliveries of events. Those of one endpoint and subject wait for
-// each other; the first of each such line is in first.
-func lineUp(
-	events []Event, ids []string, sequences []int64, endpoints []db.ListEndpointsForEventsRow,
-) (all db.CreateWebhookDeliveriesParams, first Tails) {
+// lineUp makes the deliveries of events. Those of one endpoint and subject wait for each other. Of
+// the first one of each such line, start has those of a subject's first event; the others are in
+// behind, since there may be deliveries of earlier events.
+func lineUp(list []db.TakeEventFanoutsRow) (all db.CreateWebhookDeliveriesParams, start []string, behind Tails) {
 	type lane struct{ endpointID, subject string }
-	all.TenantID = events[0].TenantID
 	last := map[lane]int{}
-	for i, e := range events {
-		for _, endpoint := range endpoints {
-			if len(endpoint.Events) > 0 && !slices.Contains(endpoint.Events, e.Name) {
-				continue
-			}
+	for _, f := range list {
+		for _, endpointID := range f.EndpointIds {
 			deliveryID, n := id.New(id.Delivery), len(all.Ids)
-			all.Ids, all.EndpointIds = append(all.Ids, deliveryID), append(all.EndpointIds, endpoint.ID)
-			all.EventIds, all.Subjects = append(all.EventIds, ids[i]), append(all.Subjects, e.Subject)
-			all.Sequences, all.NextIds = append(all.Sequences, sequences[i]), append(all.NextIds, "")
-			before, waits := last[lane{endpoint.ID, e.Subject}]
-			if waits {
+			all.Ids, all.EndpointIds = append(all.Ids, deliveryID), append(all.EndpointIds, endpointID)
+			all.EventIds, all.Subjects = append(all.EventIds, f.EventID), append(all.Subjects, f.Subject)
+			all.Sequences, all.NextIds = append(all.Sequences, f.Sequence), append(all.NextIds, "")
+			before, waits := last[lane{endpointID, f.Subject}]
+			switch {
+			case waits:
 				all.NextIds[before] = deliveryID
-			} else {
-				first.Add(endpoint.ID, e.Subject, deliveryID)
+			case f.Sequence == 1:
+				start = append(start, deliveryID)
+			default:
+				behind.Add(endpointID, f.Subject, deliveryID)
 			}
-			last[lane{endpoint.ID, e.Subject}] = n
+			last[lane{endpointID, f.Subject}] = n
 		}
 	}
-	return all, first
+	return all, start, behind
 }
 
 // Tails are deliveries that are about to be written, at most one for each pair of

@@ -20,8 +20,12 @@ const (
 
 // EnqueueOverdue gives a job to each delivery that is late and waits for none
 // before it. Those that have one, since they wait for room or for a suspended
-// tenant, get no second one. It is what heals a job that was lost.
+// tenant, get no second one. It also gives a job to each tenant with deliveries that should
+// have been written by then. So lost jobs are replaced.
 func (s *Service) EnqueueOverdue(ctx context.Context) error {
+	if err := s.enqueueOverdueFanouts(ctx); err != nil {
+		return err
+	}
 	after := ""
 	for {
 		ids, err := db.New(s.config.Pool).ListOverdueDeliveries(ctx, db.ListOverdueDeliveriesParams{
@@ -36,4 +40,12 @@ func (s *Service) EnqueueOverdue(ctx context.Context) error {
 		}
 		after = ids[len(ids)-1]
 	}
+}
+
+func (s *Service) enqueueOverdueFanouts(ctx context.Context) error {
+	tenantIDs, err := db.New(s.config.Pool).ListOverdueFanouts(ctx, s.config.Now().Add(-overdue))
+	if err != nil {
+		return fmt.Errorf("list overdue fan-outs: %w", err)
+	}
+	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error { return s.config.Events.EnqueueFanOut(ctx, tx, tenantIDs...) })
 }

@@ -1,0 +1,93 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"showfloor/gen/db"
+)
+
+// FanoutQueue is the queue of the jobs that write deliveries. Each node works one at a time.
+const FanoutQueue = "webhook_fanouts"
+
+// FanOutArgs is the job that writes the deliveries which a tenant's transactions have left to it.
+// It is not unique in the queue, for the reason of RedeliverArgs: the job before may have found
+// nothing left a moment ago.
+type FanOutArgs struct {
+	TenantID string `json:"tenantId"`
+}
+
+// Kind names the job.
+func (FanOutArgs) Kind() string { return "webhook_fan_out" }
+
+// InsertOpts lets it go on until the deliveries are written.
+func (FanOutArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: FanoutQueue, MaxAttempts: maxFailures}
+}
+
+// deferFanout notes which endpoints get which events, and adds the job that writes the deliveries.
+func (l *Log) deferFanout(ctx context.Context, tx pgx.Tx, tenantID string, list []db.TakeEventFanoutsRow) error {
+	p := db.CreateEventFanoutsParams{TenantID: tenantID, Now: l.now()}
+	for _, f := range list {
+		p.EventIds, p.Subjects = append(p.EventIds, f.EventID), append(p.Subjects, f.Subject)
+		p.Sequences, p.EndpointIds = append(p.Sequences, f.Sequence), append(p.EndpointIds, strings.Join(f.EndpointIds, ","))
+	}
+	if err := db.New(tx).CreateEventFanouts(ctx, p); err != nil {
+		return fmt.Errorf("defer deliveries: %w", err)
+	}
+	return l.EnqueueFanOut(ctx, tx, tenantID)
+}
+
+// EnqueueFanOut adds the job that writes the deferred deliveries of each tenant.
+func (l *Log) EnqueueFanOut(ctx context.Context, tx pgx.Tx, tenantIDs ...string) error {
+	jobs := make([]river.InsertManyParams, len(tenantIDs))
+	for i, tenantID := range tenantIDs {
+		jobs[i].Args = FanOutArgs{TenantID: tenantID}
+	}
+	return l.insert(ctx, tx, jobs)
+}
+
+// fanoutEvents is how many events FanOutTx takes at most.
+const fanoutEvents = 100
+
+// FanOutTx writes the first deferred deliveries of a tenant with their jobs: those of up to 100
+// events, and as soon as there are 500 deliveries no more. It reports whether there may be others.
+//
+// Until the transaction ends it keeps others from writing events of the same subjects. So whoever
+// writes one afterwards sees either that its subject is still deferred, or the deliveries.
+func (l *Log) FanOutTx(ctx context.Context, tx pgx.Tx, tenantID string) (more bool, err error) {
+	q := db.New(tx)
+	waiting, err := q.ListEventFanouts(ctx, db.ListEventFanoutsParams{TenantID: tenantID, MaxRows: fanoutEvents})
+	if err != nil || len(waiting) == 0 {
+		return false, wrap("list deferred deliveries", err)
+	}
+	var eventIDs, subjects []string
+	for n := 0; len(eventIDs) < len(waiting) && n < maxDeliveries; {
+		f := waiting[len(eventIDs)]
+		eventIDs, subjects = append(eventIDs, f.EventID), append(subjects, f.Subject)
+		n += int(f.Deliveries)
+	}
+	slices.Sort(subjects) // the order in which count locks them
+	p := db.LockEventSubjectsParams{TenantID: tenantID, Subjects: slices.Compact(subjects)}
+	if _, err := q.LockEventSubjects(ctx, p); err != nil {
+		return false, fmt.Errorf("lock subjects of deferred deliveries: %w", err)
+	}
+	list, err := q.TakeEventFanouts(ctx, db.TakeEventFanoutsParams{TenantID: tenantID, EventIds: eventIDs})
+	if err != nil || len(list) == 0 {
+		return true, wrap("take deferred deliveries", err)
+	}
+	return true, l.createDeliveries(ctx, tx, tenantID, list)
+}
+
+// wrap says what failed, if anything did.
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
