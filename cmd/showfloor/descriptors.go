@@ -28,6 +28,9 @@ type descriptors struct {
 	// address. sfu and relay are for media of rooms over TCP, relaySockets for the UDP
 	// sockets that the relay opens for its clients.
 	http, httpEach, rtmp, sfu, relay, relaySockets int
+	// idleCalls is how many of the server's own descriptors connections to tenants' URLs
+	// may hold between requests.
+	idleCalls int
 }
 
 // descriptorLimit returns how many file descriptors the process may have. Go's runtime
@@ -45,7 +48,7 @@ func descriptorLimit() (int, error) {
 func divide(limit int, relay bool, s ConnSettings) descriptors {
 	own := min(ownDescriptors, limit*3/8)
 	left := limit - own
-	d := descriptors{limit: limit, rtmp: min(mostRTMP, left/4), sfu: min(mostSFU, left/4)}
+	d := descriptors{limit: limit, rtmp: min(mostRTMP, left/4), sfu: min(mostSFU, left/4), idleCalls: own / 4}
 	if relay {
 		d.sfu = min(mostSFU, left/8)
 		d.relay, d.relaySockets = d.sfu, d.sfu

@@ -32,7 +32,7 @@ func TestDivideDescriptors(t *testing.T) {
 		{limit: 20_000, settings: ConnSettings{httpConns: 2}, want: descriptors{http: 2, httpEach: 1, rtmp: 4096, sfu: 4744}},
 	} {
 		got := divide(c.limit, c.relay, c.settings)
-		c.want.limit = c.limit
+		c.want.limit, c.want.idleCalls = c.limit, min(256, c.limit*3/32)
 		require.Equal(t, c.want, got)
 		require.LessOrEqual(t, got.http+got.rtmp+got.sfu+got.relay+got.relaySockets, c.limit-min(ownDescriptors, c.limit*3/8))
 	}

@@ -192,7 +192,7 @@ func (s *server) openAreas(ctx context.Context) error {
 		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
 		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.trustsThisMachine(),
 		Realtime: s.realtime, PlatformFee: s.config.platformFee, RingTimeout: s.config.ringTimeout, UsageKeep: s.config.usageKeep,
-		CaptureBytes: s.config.captureBytes, RefuseCaptures: s.refuseCaptures,
+		IdleCalls: s.bounds.shares.idleCalls, CaptureBytes: s.config.captureBytes, RefuseCaptures: s.refuseCaptures,
 		KeepAudit: s.config.keepAudit, KeepMessages: s.config.keepMessages, KeepSessions: s.config.keepSessions,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})

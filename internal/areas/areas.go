@@ -5,6 +5,7 @@
 package areas
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	netmail "net/mail"
@@ -28,6 +29,7 @@ import (
 	"showfloor/internal/idempotency"
 	"showfloor/internal/mail"
 	"showfloor/internal/order"
+	"showfloor/internal/outbound"
 	"showfloor/internal/playtoken"
 	"showfloor/internal/processor"
 	"showfloor/internal/push"
@@ -81,6 +83,9 @@ type Config struct {
 	Schedule []time.Duration
 	// AllowPrivate lets tenants' URLs lead to private and loopback addresses.
 	AllowPrivate bool
+	// IdleCalls is how many connections to tenants' URLs stay open between requests, for
+	// webhooks and replays together; 256 when it is 0.
+	IdleCalls int
 	// CaptureBytes is what captured requests of all tenants may take up;
 	// tester.DefaultTotalBytes when it is 0.
 	CaptureBytes int64
@@ -211,12 +216,13 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL,
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
+	client := outbound.NewClient(c.AllowPrivate, cmp.Or(c.IdleCalls, 256))
 	a.Webhooks = webhook.New(webhook.Config{
 		Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,
-		AllowPrivate: c.AllowPrivate, Observe: c.ObserveDelivery, Now: c.Now,
+		Client: client, Observe: c.ObserveDelivery, Now: c.Now,
 	})
 	a.Tester = tester.New(tester.Config{
-		Pool: c.Pool, TokenKeys: c.Box.DeriveAll("capture urls"), AllowPrivate: c.AllowPrivate, TotalBytes: c.CaptureBytes,
+		Pool: c.Pool, TokenKeys: c.Box.DeriveAll("capture urls"), Client: client, TotalBytes: c.CaptureBytes,
 		Refuse: c.RefuseCaptures, Now: c.Now,
 	})
 	a.Analytics = analytics.New(c.Pool, c.Now)

@@ -25,7 +25,10 @@ var ErrPrivate = errors.New("the address is private or reserved; only public add
 // NewClient makes a client that follows no redirect, uses no proxy and, unless
 // allowed, connects to public addresses only. The address is checked after
 // resolution, on the socket, so that no name can be turned around in between.
-func NewClient(allowPrivate bool) *http.Client {
+//
+// At most idle connections stay open between requests, half of them to one host; at
+// least 1 each. Beyond that they are closed after their request.
+func NewClient(allowPrivate bool, idle int) *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	if !allowPrivate {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -42,8 +45,8 @@ func NewClient(allowPrivate bool) *http.Client {
 		Transport: noSwitching{&http.Transport{
 			DialContext:            dialer.DialContext,
 			ForceAttemptHTTP2:      true,
-			MaxIdleConns:           512,
-			MaxIdleConnsPerHost:    256,
+			MaxIdleConns:           max(idle, 1), // 0 would be any number
+			MaxIdleConnsPerHost:    max(idle/2, 1),
 			IdleConnTimeout:        60 * time.Second,
 			TLSHandshakeTimeout:    connectTimeout,
 			DisableCompression:     true,

@@ -9,14 +9,18 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -127,7 +131,7 @@ func TestDialGuard(t *testing.T) {
 	t.Cleanup(func() { sink.Close() })
 	_, port, err := net.SplitHostPort(sink.Addr().String())
 	require.NoError(t, err)
-	guarded := NewClient(false)
+	guarded := NewClient(false, 1)
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "LOCALHOST.", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "0.0.0.0", "[::1]", "[::]",
 		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]", "[64:ff9b::7f00:1%25lo]", "[::1%25lo]", "10.0.0.1", "169.254.169.254",
@@ -146,4 +150,47 @@ func TestDialGuard(t *testing.T) {
 		dns, unresolved := errors.AsType[*net.DNSError](err)
 		require.True(t, errors.Is(err, ErrPrivate) || unresolved, "%s: %v %v", host, err, dns)
 	}
+}
+
+// TestIdleConnectionsAreBounded: of 20 connections to each of 3 hosts, the client keeps what
+// it may.
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	const hosts, each, idle = 3, 20, 4
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	var together sync.WaitGroup
+	together.Add(hosts * each)
+	client := NewClient(true, idle)
+	t.Cleanup(client.Transport.(noSwitching).RoundTripper.(*http.Transport).CloseIdleConnections)
+	var work sync.WaitGroup
+	for range hosts {
+		sink := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			together.Done()
+			together.Wait()
+		}))
+		sink.Config.ConnState = func(c net.Conn, state http.ConnState) {
+			mu.Lock()
+			defer mu.Unlock()
+			if open[c] = true; state == http.StateClosed {
+				delete(open, c)
+			}
+		}
+		sink.Start()
+		t.Cleanup(sink.Close)
+		for range each {
+			work.Go(func() {
+				resp, err := client.Get(sink.URL)
+				if assert.NoError(t, err) {
+					resp.Body.Close()
+				}
+			})
+		}
+	}
+	work.Wait()
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(open) <= idle
+	}, 10*time.Second, 10*time.Millisecond)
 }

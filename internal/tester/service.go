@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/batch"
-	"showfloor/internal/outbound"
 )
 
 const (
@@ -32,8 +31,8 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// TokenKeys check the check characters of tokens; the first makes those of new ones.
 	TokenKeys [][]byte
-	// AllowPrivate lets replays go to private and loopback addresses.
-	AllowPrivate bool
+	// Client makes the replays.
+	Client *http.Client
 	// TotalBytes is what the captures of all tenants may take up together,
 	// DefaultTotalBytes by default: beyond it the oldest go.
 	TotalBytes int64
@@ -71,7 +70,7 @@ func New(c Config) *Service {
 		c.Refuse = func() error { return nil }
 	}
 	s := &Service{
-		config: c, client: outbound.NewClient(c.AllowPrivate), replays: newCounter(maxReplays),
+		config: c, client: c.Client, replays: newCounter(maxReplays),
 		unwritten: &places{each: map[string]int{}},
 	}
 	// Together, so that one busy URL costs a connection and not all of them.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/outbound"
 )
 
 // TestSlowEndpointIsAFailure shortens the patience, and never answers.
@@ -16,7 +18,7 @@ func TestSlowEndpointIsAFailure(t *testing.T) {
 	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(sink.Close)
 	t.Cleanup(func() { close(release) })
-	s := New(Config{AllowPrivate: true})
+	s := New(Config{Client: outbound.NewClient(true, 1)})
 	require.Equal(t, 15*time.Second, s.client.Timeout)
 	s.client.Timeout = 20 * time.Millisecond
 	o := s.attempt(t.Context(), sink.URL, message{Secret: "whsec_"})
@@ -36,7 +38,7 @@ func TestSlowBodyIsAFailure(t *testing.T) {
 	}))
 	t.Cleanup(sink.Close)
 	t.Cleanup(func() { close(release) })
-	s := New(Config{AllowPrivate: true})
+	s := New(Config{Client: outbound.NewClient(true, 1)})
 	s.client.Timeout = 100 * time.Millisecond
 	o := s.attempt(t.Context(), sink.URL, message{Secret: "whsec_"})
 	require.Equal(t, "no answer within 15 seconds", o.failure)

@@ -12,7 +12,6 @@ import (
 	"showfloor/internal/batch"
 	"showfloor/internal/event"
 	"showfloor/internal/mail"
-	"showfloor/internal/outbound"
 	"showfloor/internal/quota"
 	"showfloor/internal/secret"
 )
@@ -29,8 +28,8 @@ type Config struct {
 	Schedule []time.Duration
 	// Mails tells owners of endpoints that are disabled; nil for nobody.
 	Mails *mail.Service
-	// AllowPrivate lets deliveries go to private and loopback addresses.
-	AllowPrivate bool
+	// Client makes the deliveries.
+	Client *http.Client
 	// Observe hears of each attempt, for metrics; nil for none.
 	Observe func(outcome string, took time.Duration)
 	// Now is the clock, time.Now by default.
@@ -58,7 +57,7 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(string, time.Duration) {}
 	}
-	s := &Service{config: c, client: outbound.NewClient(c.AllowPrivate), limit: newLimiter()}
+	s := &Service{config: c, client: c.Client, limit: newLimiter()}
 	s.load, s.recordLone = batch.New(maxBatch, s.loadDeliveries), batch.New(maxBatch, s.recordLoneAttempts)
 	return s
 }
