@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,7 +131,8 @@ func (s *server) said() string {
 }
 
 // finish stops the server in order at the end of the test, which also ends its
-// database, and shows its log when the test has failed.
+// database, and shows its log when the test has failed. A panic in the log fails the
+// test, also one that was recovered and that no client noticed.
 func (s *server) finish(t testing.TB) {
 	t.Helper()
 	if s.process != nil && s.running() {
@@ -139,9 +141,40 @@ func (s *server) finish(t testing.TB) {
 			t.Errorf("the server stopped with code %d", code)
 		}
 	}
+	if found := panics(s.said()); len(found) > 0 {
+		t.Errorf("the server panicked:\n%s", strings.Join(found, "\n"))
+	}
 	if t.Failed() {
 		t.Logf("the server said:\n%s", s.said())
 	}
+}
+
+// panics returns the lines of a log that tell of panics: of the media engines ("panicked"),
+// requests ("panic: …" as error), jobs ("panic recovery"), connections of net/http
+// ("panic serving"), and the whole process.
+func panics(log string) []string {
+	sign := regexp.MustCompile(`panicked|panic: |panic recovery|panic serving`)
+	return slices.Collect(func(yield func(string) bool) {
+		for line := range strings.Lines(log) {
+			if sign.MatchString(line) && !yield(strings.TrimSuffix(line, "\n")) {
+				return
+			}
+		}
+	})
+}
+
+func TestPanicsAreFound(t *testing.T) {
+	t.Parallel()
+	bad := []string{
+		`{"level":"ERROR","msg":"rtmp session panicked","conn":"rtmp-1-1","panic":"x"}`,
+		`{"level":"ERROR","msg":"sfu: a room's work panicked","panic":"x"}`,
+		`{"level":"ERROR","msg":"request failed","error":"panic: x\ngoroutine 1"}`,
+		`{"level":"ERROR","msg":"jobexecutor.JobExecutor: panic recovery; possible bug with Worker"}`,
+		`http: panic serving 127.0.0.1:1: x`,
+		`panic: runtime error: index out of range`,
+	}
+	good := []string{`{"level":"INFO","msg":"request","route":"/metrics"}`, `showfloor_sfu_panics_total 0`}
+	require.Equal(t, bad, panics(strings.Join(append(good, bad...), "\n")+"\n"))
 }
 
 // postgres is the process id of the built-in PostgreSQL, 0 when none runs.

@@ -197,6 +197,8 @@ type rig struct {
 	tape *tape
 	door *door
 	url  string // up to the key
+	// panics is how many the test causes on purpose.
+	panics uint64
 }
 
 func newRig(t testing.TB, change func(*Config)) *rig {
@@ -221,6 +223,7 @@ func newRig(t testing.TB, change func(*Config)) *rig {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		require.NoError(t, g.Stop(ctx))
+		require.Equal(t, g.panics, g.Stats().Refused["panic"], "panics that were recovered; their stacks are in the log")
 		g.hub.Close()
 		g.tape.await(t, "all streams sealed", func() bool { return g.tape.sealed == g.tape.streams })
 	})

@@ -93,7 +93,9 @@ func (s *session) run(ctx context.Context) {
 	}
 	s.server.ended(err, s.ip)
 	told := s.farewell(err)
-	_ = s.guard(func() error { s.unpublish(err); return nil })
+	if failure := s.guard(func() error { s.unpublish(err); return nil }); failure != nil {
+		s.server.ended(failure, s.ip)
+	}
 	if told {
 		s.linger(errors.Is(err, errFinished))
 	}

@@ -208,6 +208,7 @@ func TestStopDoesNotWaitForTheGate(t *testing.T) {
 
 func TestPanicEndsOneSessionOnly(t *testing.T) {
 	g := newRig(t, nil)
+	g.panics = 1
 	c := onAir(t, g.Addr(), "secret")
 	x := dial(t, g.Addr())
 	x.connect("live")
