@@ -58,6 +58,7 @@ type pulled struct {
 
 	key    string
 	stream *pulledStream
+	moves  int       // of the stream, when it was asked for
 	until  time.Time // when another answer is asked for; zero while it is under way
 	size   int       // bytes that it counts for, once it is complete
 	// entry is its place among all complete answers, own among those of its stream.
@@ -69,6 +70,9 @@ type pulledStream struct {
 	pending int
 	size    int
 	recent  list.List // complete answers, the last used first
+	// moves counts how often the stream was stopped or moved to another node. An answer
+	// that was asked for before the last time is not kept.
+	moves int
 }
 
 // pullCache asks other nodes, once for all who want the same, and keeps their answers
@@ -132,6 +136,7 @@ func (c *pullCache) get(ctx context.Context, place Place, streamID, path string)
 			c.remove(p)
 		}
 		p = &pulled{done: make(chan struct{}), key: key, text: &text{}, stream: c.begin(place, streamID)}
+		p.moves = p.stream.moves
 		c.items[key] = p
 		c.work.Go(func() { c.pull(p, place, path) })
 	}
@@ -193,7 +198,7 @@ func (c *pullCache) pull(p *pulled, place Place, path string) {
 	p.err = c.ask(ctx, p, place, path)
 	c.mu.Lock()
 	c.end(place, p.stream)
-	if p.err != nil || p.status != http.StatusOK && p.caching == "no-store" {
+	if p.err != nil || p.moves != p.stream.moves || p.status != http.StatusOK && p.caching == "no-store" {
 		delete(c.items, p.key)
 	} else {
 		c.keep(p)
@@ -289,12 +294,17 @@ func (c *pullCache) bytes() int {
 	return c.size
 }
 
-// forget removes a stream's answers.
+// forget removes a stream's answers. Those under way reach who waits for them, and are
+// not kept.
 func (c *pullCache) forget(streamID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.streams[streamID]
-	for s != nil && s.recent.Len() > 0 {
+	if s == nil {
+		return
+	}
+	s.moves++
+	for s.recent.Len() > 0 {
 		c.remove(kept(s.recent.Back()))
 	}
 }

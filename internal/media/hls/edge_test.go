@@ -174,6 +174,38 @@ func TestAnEdgeServesWhatAnotherNodeHas(t *testing.T) {
 	}
 }
 
+// TestAnAnswerFromBeforeAMoveIsNotKept: it was asked for before the stream was stopped or
+// moved, and comes afterwards.
+func TestAnAnswerFromBeforeAMoveIsNotKept(t *testing.T) {
+	c := newCluster(t, 2, Config{})
+	owner, edge := c.nodes[0], c.nodes[1]
+	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	c.place("a", 0)
+	before, _ := upTo(lowLatencyUnits(t, 4*time.Second), 2300*time.Millisecond)
+	write(t, p, before)
+	media := edge.media("a")
+	eventually(t, "the first parts", func() bool { return strings.Contains(edge.get(media), `TYPE=PART,URI="part11.mp4"`) })
+	edge.hls.Moved("a")
+
+	answered, release := make(chan struct{}, 1), make(chan struct{})
+	c.at(0, func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+		h.ServeHTTP(w, r)
+		answered <- struct{}{}
+		<-release // the answer ends with the handler
+	})
+	got := make(chan answer, 1)
+	go func() { got <- edge.do("GET", media[:strings.LastIndexByte(media, '/')+1]+"part2.mp4") }()
+	<-answered
+	edge.hls.Moved("a")
+	close(release)
+	if a := <-got; a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if n := edge.hls.EdgeStats().CacheBytes; n != 0 {
+		t.Errorf("%d bytes are kept", n)
+	}
+}
+
 func TestViewersOfAnEdgeCountOnce(t *testing.T) {
 	c := newCluster(t, 3, Config{})
 	owner := c.nodes[0]
