@@ -35,5 +35,5 @@ func (w *finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Ti
 
 // Work does, or is put off while the processor has it and it is on its way.
 func (w *finishRefund) Work(ctx context.Context, job *river.Job[order.FinishRefundArgs]) error {
-	return w.until(w.orders.FinishRefund(ctx, job.Args.RefundID))
+	return w.until(w.orders.FinishRefund(ctx, job.Args))
 }

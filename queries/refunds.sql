@@ -14,7 +14,7 @@ SELECT sqlc.embed(r), sqlc.embed(o) FROM refunds r JOIN orders o ON o.id = r.ord
 
 -- name: SetRefundStatus :one
 -- The order's row is locked.
-UPDATE refunds SET status = @status, processor_refund_id = coalesce(sqlc.narg('processor_refund_id')::text, processor_refund_id),
+UPDATE refunds SET status = @status, revived = revived OR status = 'FAILED' AND @status = 'PENDING', processor_refund_id = coalesce(sqlc.narg('processor_refund_id')::text, processor_refund_id),
     failure_reason = sqlc.narg('failure_reason'), updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 

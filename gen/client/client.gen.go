@@ -2180,6 +2180,7 @@ type ClientInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -2204,6 +2205,7 @@ type ClientInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -7782,6 +7784,7 @@ func (c *Client) FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEd
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
@@ -7816,6 +7819,7 @@ func (c *Client) RefundOrderWithBody(ctx context.Context, id ID, contentType str
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
@@ -24381,6 +24385,7 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -24405,6 +24410,7 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -41470,6 +41476,7 @@ func (c *ClientWithResponses) FulfilOrderWithResponse(ctx context.Context, id ID
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
@@ -41500,6 +41507,7 @@ func (c *ClientWithResponses) RefundOrderWithBodyWithResponse(ctx context.Contex
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //

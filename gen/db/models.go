@@ -435,6 +435,7 @@ type Refund struct {
 	Source            string
 	IdempotencyKey    *string
 	FailureReason     *string
+	Revived           bool
 }
 
 type Seller struct {

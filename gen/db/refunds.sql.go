@@ -13,7 +13,7 @@ import (
 const CreateRefund = `-- name: CreateRefund :one
 INSERT INTO refunds (id, tenant_id, order_id, amount_cents, status, source, reason, idempotency_key, processor_refund_id, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
-RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason
+RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason, revived
 `
 
 type CreateRefundParams struct {
@@ -56,6 +56,7 @@ func (q *Queries) CreateRefund(ctx context.Context, arg CreateRefundParams) (Ref
 		&i.Source,
 		&i.IdempotencyKey,
 		&i.FailureReason,
+		&i.Revived,
 	)
 	return i, err
 }
@@ -85,7 +86,7 @@ func (q *Queries) FindOrderOfPayment(ctx context.Context, arg FindOrderOfPayment
 }
 
 const GetRefundForFinish = `-- name: GetRefundForFinish :one
-SELECT r.id, r.tenant_id, r.order_id, r.amount_cents, r.status, r.reason, r.processor_refund_id, r.created_at, r.updated_at, r.source, r.idempotency_key, r.failure_reason, o.id, o.tenant_id, o.status, o.stream_id, o.auction_id, o.customer_external_id, o.customer_email, o.subtotal_cents, o.discount_cents, o.total_cents, o.refunded_cents, o.application_fee_cents, o.currency, o.discount_id, o.discount_code, o.success_url, o.cancel_url, o.processor_account_id, o.checkout_session_id, o.checkout_url, o.payment_intent_id, o.expires_at, o.check_at, o.checks, o.paid_at, o.fulfilled_at, o.created_at, o.updated_at, o.check_set_at, o.search_after, o.search_began_at, o.paid_cents, o.paid_currency, o.payment_asked, o.payment_answered, o.metadata FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = $1
+SELECT r.id, r.tenant_id, r.order_id, r.amount_cents, r.status, r.reason, r.processor_refund_id, r.created_at, r.updated_at, r.source, r.idempotency_key, r.failure_reason, r.revived, o.id, o.tenant_id, o.status, o.stream_id, o.auction_id, o.customer_external_id, o.customer_email, o.subtotal_cents, o.discount_cents, o.total_cents, o.refunded_cents, o.application_fee_cents, o.currency, o.discount_id, o.discount_code, o.success_url, o.cancel_url, o.processor_account_id, o.checkout_session_id, o.checkout_url, o.payment_intent_id, o.expires_at, o.check_at, o.checks, o.paid_at, o.fulfilled_at, o.created_at, o.updated_at, o.check_set_at, o.search_after, o.search_began_at, o.paid_cents, o.paid_currency, o.payment_asked, o.payment_answered, o.metadata FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = $1
 `
 
 type GetRefundForFinishRow struct {
@@ -111,6 +112,7 @@ func (q *Queries) GetRefundForFinish(ctx context.Context, id string) (GetRefundF
 		&i.Refund.Source,
 		&i.Refund.IdempotencyKey,
 		&i.Refund.FailureReason,
+		&i.Refund.Revived,
 		&i.Order.ID,
 		&i.Order.TenantID,
 		&i.Order.Status,
@@ -152,7 +154,7 @@ func (q *Queries) GetRefundForFinish(ctx context.Context, id string) (GetRefundF
 }
 
 const ListRefunds = `-- name: ListRefunds :many
-SELECT id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason FROM refunds WHERE tenant_id = $1 AND order_id = ANY ($2::text[]) ORDER BY order_id, id
+SELECT id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason, revived FROM refunds WHERE tenant_id = $1 AND order_id = ANY ($2::text[]) ORDER BY order_id, id
 `
 
 type ListRefundsParams struct {
@@ -183,6 +185,7 @@ func (q *Queries) ListRefunds(ctx context.Context, arg ListRefundsParams) ([]Ref
 			&i.Source,
 			&i.IdempotencyKey,
 			&i.FailureReason,
+			&i.Revived,
 		); err != nil {
 			return nil, err
 		}
@@ -219,9 +222,9 @@ func (q *Queries) SetOrderRefunded(ctx context.Context, arg SetOrderRefundedPara
 }
 
 const SetRefundStatus = `-- name: SetRefundStatus :one
-UPDATE refunds SET status = $1, processor_refund_id = coalesce($2::text, processor_refund_id),
+UPDATE refunds SET status = $1, revived = revived OR status = 'FAILED' AND $1 = 'PENDING', processor_refund_id = coalesce($2::text, processor_refund_id),
     failure_reason = $3, updated_at = $4
-WHERE tenant_id = $5 AND id = $6 RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason
+WHERE tenant_id = $5 AND id = $6 RETURNING id, tenant_id, order_id, amount_cents, status, reason, processor_refund_id, created_at, updated_at, source, idempotency_key, failure_reason, revived
 `
 
 type SetRefundStatusParams struct {
@@ -257,6 +260,7 @@ func (q *Queries) SetRefundStatus(ctx context.Context, arg SetRefundStatusParams
 		&i.Source,
 		&i.IdempotencyKey,
 		&i.FailureReason,
+		&i.Revived,
 	)
 	return i, err
 }

@@ -3177,6 +3177,7 @@ export interface paths {
          *     | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
          *     | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
          *     | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
+         *     | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
          *     | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
          *     | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
          */
@@ -9156,7 +9157,7 @@ export interface components {
              * @example 0
              */
             refundedCents: number;
-            /** @description Its refunds, newest first, also those made in the processor's dashboard. */
+            /** @description Its refunds, newest first, also those made in the processor's dashboard. The API makes a refund while there are fewer than 100. */
             refunds: components["schemas"]["Refund"][];
             status: components["schemas"]["OrderStatus"];
             /**

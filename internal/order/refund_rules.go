@@ -24,6 +24,11 @@ const (
 	sourceProcessor = "processor"
 )
 
+// maxRefunds is how many refunds of an order the API makes, those that failed and those made
+// at the processor included. Each is a row that every view of the order reads, and an entry in
+// the processor's list, which is read whole.
+const maxRefunds = 100
+
 // refundable is how much of a locked order a refund gives back: what was asked for,
 // or all that is left. PENDING refunds count as given. One that repeats a PENDING
 // refund is a conflict.
@@ -55,6 +60,9 @@ func refundable(o db.Order, refunds []db.Refund, n NewRefund) (int64, error) {
 		return 0, problem.Conflicting("nothing is left to refund: the refund %s is PENDING and will be made as soon as it can be", pending)
 	case left <= 0:
 		return 0, problem.Conflicting("the order was refunded in full")
+	case len(refunds) >= maxRefunds:
+		return 0, problem.Conflicting("the order has %d refunds, failed ones included, and may have %d; "+
+			"make further ones in the payment processor's dashboard, from where the order takes them over", len(refunds), maxRefunds)
 	case n.AmountCents == nil:
 		return left, nil
 	case *n.AmountCents > left:

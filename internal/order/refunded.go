@@ -80,8 +80,9 @@ func (s *Service) applyRefunds(ctx context.Context, tenantID, orderID string, ma
 	})
 }
 
-// takeStep writes one refund down, and tells what became of it; o is the order after
-// it.
+// takeStep writes one refund with its audit entries, and its event if it succeeded or
+// failed. One that is PENDING and new here, or PENDING again, gets a job. o is the order
+// after the refund.
 func (s *Service) takeStep(ctx context.Context, tx pgx.Tx, o db.Order, st step, now time.Time) error {
 	q := db.New(tx)
 	r, err := writeRefund(ctx, q, o, st, now)
@@ -106,10 +107,11 @@ func (s *Service) takeStep(ctx context.Context, tx pgx.Tx, o db.Order, st step, 
 			TenantID: o.TenantID, Name: event.PurchaseRefunded, Subject: o.ID, Data: refundedOf(o, r),
 		})
 	}
-	if st.row == nil { // one of ours has its job already
-		return s.enqueueFinish(ctx, tx, r.ID, nextLook(r, now))
+	if st.row != nil && st.row.Revived == r.Revived {
+		return nil // it has its job
 	}
-	return nil
+	// The job of a refund that FAILED has ended, or is about to.
+	return s.enqueueFinish(ctx, tx, r, nextLook(r, now))
 }
 
 func writeRefund(ctx context.Context, q *db.Queries, o db.Order, st step, now time.Time) (r db.Refund, err error) {

@@ -24,9 +24,12 @@ import (
 // asked for it has ended.
 const finishAfter = time.Minute
 
-// FinishRefundArgs is the job that brings a PENDING refund to its end.
+// FinishRefundArgs is the job that brings a PENDING refund to its end. A refund has one such job
+// that acts: that whose Revived equals the row's.
 type FinishRefundArgs struct {
 	RefundID string `json:"refundId"`
+	// Revived marks the job of a refund that was FAILED and is PENDING again.
+	Revived bool `json:"revived,omitempty"`
 }
 
 // Kind names the job.
@@ -94,7 +97,7 @@ func (s *Service) beginRefund(ctx context.Context, c account.Caller, orderID str
 		if err != nil {
 			return fmt.Errorf("create refund: %w", err)
 		}
-		if err := s.enqueueFinish(ctx, tx, r.ID, now.Add(finishAfter)); err != nil {
+		if err := s.enqueueFinish(ctx, tx, r, now.Add(finishAfter)); err != nil {
 			return err
 		}
 		if err := auditRefund(ctx, q, now, c.Actor(), "order.refund", r); err != nil {
@@ -110,10 +113,10 @@ func (s *Service) beginRefund(ctx context.Context, c account.Caller, orderID str
 	return v, r, err
 }
 
-func (s *Service) enqueueFinish(ctx context.Context, tx pgx.Tx, refundID string, at time.Time) error {
+func (s *Service) enqueueFinish(ctx context.Context, tx pgx.Tx, r db.Refund, at time.Time) error {
 	opts := FinishRefundArgs{}.InsertOpts()
 	opts.ScheduledAt = at
-	jobs := []river.InsertManyParams{{Args: FinishRefundArgs{RefundID: refundID}, InsertOpts: &opts}}
+	jobs := []river.InsertManyParams{{Args: FinishRefundArgs{RefundID: r.ID, Revived: r.Revived}, InsertOpts: &opts}}
 	if _, err := s.config.Jobs.InsertManyTx(ctx, tx, jobs); err != nil {
 		return fmt.Errorf("insert job of refund: %w", err)
 	}
@@ -149,16 +152,16 @@ func (s *Service) makeRefund(ctx context.Context, o db.Order, r db.Refund) (stat
 
 // FinishRefund makes a PENDING refund unless the processor has it, and takes its
 // state over. It returns when to call again for one that the processor has and
-// that is still on its way, the zero time when nothing is left to do. It may run
-// twice, also beside the request that asked for the refund.
-func (s *Service) FinishRefund(ctx context.Context, refundID string) (again time.Time, err error) {
-	row, err := db.New(s.config.Pool).GetRefundForFinish(ctx, refundID)
+// that is still on its way, the zero time when nothing is left to do or another job
+// does it. It may run twice, also beside the request that asked for the refund.
+func (s *Service) FinishRefund(ctx context.Context, args FinishRefundArgs) (again time.Time, err error) {
+	row, err := db.New(s.config.Pool).GetRefundForFinish(ctx, args.RefundID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return time.Time{}, nil
 	case err != nil:
 		return time.Time{}, fmt.Errorf("get refund: %w", err)
-	case row.Refund.Status != refundPending:
+	case row.Refund.Status != refundPending || row.Refund.Revived != args.Revived:
 		return time.Time{}, nil
 	}
 	o, r := row.Order, row.Refund

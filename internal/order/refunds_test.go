@@ -70,7 +70,7 @@ func (r *rig) unfinished(t *testing.T, orderID string) (refundID string) {
 // finish runs the job of a refund, which has nothing more to do then.
 func (r *rig) finish(t *testing.T, refundID string) {
 	t.Helper()
-	again, err := r.Orders.FinishRefund(t.Context(), refundID)
+	again, err := r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID})
 	require.NoError(t, err)
 	require.Zero(t, again)
 }
@@ -203,7 +203,7 @@ func TestAPendingRefundIsAskedAbout(t *testing.T) {
 	}
 	r.refund(t, orderID, 300).Problem(t, http.StatusConflict, "conflict") // as the seller has done there
 	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 6 * time.Hour} {
-		again, err := r.Orders.FinishRefund(t.Context(), made[0].ID)
+		again, err := r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: made[0].ID})
 		require.NoError(t, err)
 		if pause == 6*time.Hour {
 			break
@@ -212,7 +212,7 @@ func TestAPendingRefundIsAskedAbout(t *testing.T) {
 		r.Clock.Advance(pause)
 	}
 	r.Clock.Advance(48 * time.Hour)
-	again, err := r.Orders.FinishRefund(t.Context(), made[0].ID)
+	again, err := r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: made[0].ID})
 	require.NoError(t, err)
 	require.Equal(t, r.Clock.Now().Add(6*time.Hour), again)
 	_, err = r.Sandbox.SettleRefund(theirs.ID, true)
@@ -273,6 +273,60 @@ func TestARefusalFreesTheAmount(t *testing.T) {
 	r.refunded(t, orderID, order.Refunded, 1000, 2)
 }
 
+// TestARevivedRefundHasOneJob: the processor refused it, as far as we know, and has it all the same.
+func TestARevivedRefundHasOneJob(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	orderID, payment := r.sale(t, 1)
+	r.Sandbox.RefundsWait(true)
+	r.refund(t, orderID, 400).Is(t, http.StatusCreated)
+	refundID := r.unfinished(t, orderID)
+	_, err := r.Pool.Exec(t.Context(), "UPDATE refunds SET status = 'FAILED', failure_reason = 'unknown', processor_refund_id = NULL WHERE id = $1", refundID)
+	require.NoError(t, err)
+	for range 3 {
+		r.apply(t, payment)
+	}
+	require.Equal(t, []string{"PENDING 400"}, r.refunds(t, orderID))
+	require.Equal(t, 2, r.jobs(t, "order_finish_refund", refundID), "the first one, which is due in a minute, and its own")
+	require.Equal(t, 1, r.jobs(t, "order_finish_refund", `"revived": true`))
+
+	asked := r.Sandbox.Count("GET", "/v1/refunds")
+	r.finish(t, refundID) // the first one ends
+	require.Equal(t, asked, r.Sandbox.Count("GET", "/v1/refunds"))
+	job := order.FinishRefundArgs{RefundID: refundID, Revived: true}
+	again, err := r.Orders.FinishRefund(t.Context(), job)
+	require.NoError(t, err)
+	require.Equal(t, r.Clock.Now().Add(time.Minute), again)
+	_, err = r.Sandbox.SettleRefund(r.Sandbox.Refunds(payment)[0].ID, true)
+	require.NoError(t, err)
+	again, err = r.Orders.FinishRefund(t.Context(), job)
+	require.NoError(t, err)
+	require.Zero(t, again)
+	r.refunded(t, orderID, order.PartiallyRefunded, 400, 1)
+	require.Len(t, r.Sandbox.Refunds(payment), 1)
+}
+
+// TestRefundsOfAnOrderAreBounded, failed ones included; those made at the processor come in beyond
+// the bound, too.
+func TestRefundsOfAnOrderAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	orderID, payment := r.sale(t, 1)
+	_, err := r.Pool.Exec(t.Context(), `INSERT INTO refunds (id, tenant_id, order_id, amount_cents, status, failure_reason, created_at, updated_at)
+		SELECT 'ref_' || $2 || n, $1, $2, 10, 'FAILED', 'unknown', $3, $3 FROM generate_series(1, 99) n`, r.owner.TenantID, orderID, r.Clock.Now())
+	require.NoError(t, err)
+	r.refund(t, orderID, 10).Is(t, http.StatusCreated)
+	p := r.refund(t, orderID, 10).Problem(t, http.StatusConflict, "conflict")
+	require.Contains(t, p.Message, "has 100 refunds")
+	require.Contains(t, p.Message, "processor's dashboard")
+	require.Equal(t, 1, r.Sandbox.Count("POST", "/v1/refunds"))
+	_, err = r.Sandbox.Refund(payment, 0)
+	require.NoError(t, err)
+	r.apply(t, payment)
+	r.refunded(t, orderID, order.Refunded, 1000, 2)
+	require.Len(t, r.refunds(t, orderID), 101)
+}
+
 // TestManyRefundsAtOnceGiveNoMoreThanWasPaid back.
 func TestManyRefundsAtOnceGiveNoMoreThanWasPaid(t *testing.T) {
 	t.Parallel()
@@ -321,18 +375,18 @@ func TestARefundIsSeenThrough(t *testing.T) {
 				require.Equal(t, 1, r.jobs(t, "order_finish_refund", refundID))
 
 				r.Sandbox.Down(true)
-				_, err := r.Orders.FinishRefund(t.Context(), refundID)
+				_, err := r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID})
 				known, _ := problem.As(err)
 				require.Equal(t, problem.Unavailable, known.Kind, "so that the job goes on")
 				r.Sandbox.Down(false)
 				r.Clock.Advance(pause)
 				r.Sandbox.LoseAnswers(1, "/v1/refunds") // that of the list
-				_, err = r.Orders.FinishRefund(t.Context(), refundID)
+				_, err = r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID})
 				require.Error(t, err)
 				var work sync.WaitGroup
 				for range 5 {
 					// At the same moment the processor may let one of them wait.
-					work.Go(func() { _, _ = r.Orders.FinishRefund(t.Context(), refundID) })
+					work.Go(func() { _, _ = r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID}) })
 				}
 				work.Wait()
 				r.finish(t, refundID)
@@ -391,7 +445,7 @@ func TestARefundOfWhichNothingCanBeLearned(t *testing.T) {
 	r.refund(t, orderID, 400).Is(t, http.StatusCreated)
 	refundID := r.unfinished(t, orderID)
 	connect("acct_gone")
-	_, err := r.Orders.FinishRefund(t.Context(), refundID)
+	_, err := r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID})
 	require.Error(t, err)
 	require.Equal(t, refundID, r.unfinished(t, orderID))
 	r.refund(t, orderID, 601).Problem(t, http.StatusBadRequest, "refund_too_large")
