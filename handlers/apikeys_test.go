@@ -75,6 +75,19 @@ func TestEndedAPIKeysAreDeleted(t *testing.T) {
 	require.NoError(t, s.Accounts.DeleteOld(t.Context()))
 	require.Equal(t, 1, count())
 	owner.LogInAgain(t).Call(t, "DELETE", "/v1/me/api-keys/"+made.ID, nil).Problem(t, http.StatusNotFound, "not_found")
+
+	answers := func() (codes []string) {
+		for _, key := range []api.APIKey{maker, made, expiring} {
+			var p api.Problem
+			s.With(t, *key.Key).Call(t, "GET", "/v1/me", nil).Into(t, http.StatusUnauthorized, &p)
+			codes = append(codes, p.Code)
+		}
+		return codes
+	}
+	require.Equal(t, []string{"key_revoked", "key_revoked", "key_expired"}, answers(), "the reason outlives the row")
+	s.Clock.Advance(371 * 24 * time.Hour)
+	require.NoError(t, s.Accounts.DeleteOld(t.Context()))
+	require.Equal(t, []string{"unauthenticated", "unauthenticated", "unauthenticated"}, answers())
 }
 
 func TestLastUseIsExactToAMinute(t *testing.T) {

@@ -19,10 +19,26 @@ ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 
 -- name: DeleteAPIKeysBefore :execrows
 -- @sqlc-vet-disable tenant
+-- Retention is everybody's. What is left of the keys are their hashes. Counts the keys.
+WITH gone AS (
+    DELETE FROM api_keys a WHERE a.id = ANY (ARRAY(
+        SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < @before::timestamptz
+        ORDER BY least(k.revoked_at, k.expires_at) LIMIT @max_rows))
+    RETURNING a.key_hash, a.revoked_at, a.expires_at
+)
+INSERT INTO ended_api_keys (key_hash, revoked, ended_at)
+SELECT g.key_hash, g.revoked_at IS NOT NULL, least(g.revoked_at, g.expires_at) FROM gone g;
+
+-- name: DeleteEndedAPIKeysBefore :execrows
+-- @sqlc-vet-disable tenant
 -- Retention is everybody's.
-DELETE FROM api_keys WHERE id = ANY (ARRAY(
-    SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < @before::timestamptz
-    ORDER BY least(k.revoked_at, k.expires_at) LIMIT @max_rows));
+DELETE FROM ended_api_keys WHERE key_hash = ANY (ARRAY(
+    SELECT k.key_hash FROM ended_api_keys k WHERE k.ended_at < @before::timestamptz ORDER BY k.ended_at LIMIT @max_rows));
+
+-- name: GetEndedAPIKey :one
+-- @sqlc-vet-disable tenant
+-- Nobody knows any more whose key it was.
+SELECT revoked FROM ended_api_keys WHERE key_hash = @key_hash;
 
 -- name: LockAPIKey :one
 SELECT * FROM api_keys WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;

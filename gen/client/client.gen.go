@@ -379,7 +379,7 @@ type ClientInterface interface {
 
 	// RevokeFirstPartyAppKey Revoke an app's API key
 	//
-	// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+	// The key, and keys that were made with it, are refused with 401 `key_revoked` for the next 400 days, then with `unauthenticated`. Revoking twice changes nothing; 30 days later the key is deleted, and revoking it is a 404 `not_found`. Audited. A key of another tenant is a 404 `not_found`.
 	//
 	// Corresponds with DELETE /v1/admin/first-party-apps/{id}/keys/{keyId} (the `RevokeFirstPartyAppKey` operationId).
 	RevokeFirstPartyAppKey(ctx context.Context, id ID, keyID AdminKeyID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1291,7 +1291,7 @@ type ClientInterface interface {
 
 	// CreateAPIKeyWithBody Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1300,7 +1300,7 @@ type ClientInterface interface {
 
 	// CreateAPIKey Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1309,7 +1309,7 @@ type ClientInterface interface {
 
 	// RevokeAPIKey Revoke an API key
 	//
-	// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
+	// Calls with the key, and with keys that were made with it, get 401 `key_revoked` for the next 400 days, then `unauthenticated`. Revoking twice is harmless; 30 days later the key is deleted, and revoking it is a 404 `not_found`.
 	//
 	// Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 	RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4223,7 +4223,7 @@ func (c *Client) CreateFirstPartyAppKey(ctx context.Context, id ID, body CreateF
 
 // RevokeFirstPartyAppKey Revoke an app's API key
 //
-// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+// The key, and keys that were made with it, are refused with 401 `key_revoked` for the next 400 days, then with `unauthenticated`. Revoking twice changes nothing; 30 days later the key is deleted, and revoking it is a 404 `not_found`. Audited. A key of another tenant is a 404 `not_found`.
 //
 // Corresponds with DELETE /v1/admin/first-party-apps/{id}/keys/{keyId} (the `RevokeFirstPartyAppKey` operationId).
 func (c *Client) RevokeFirstPartyAppKey(ctx context.Context, id ID, keyID AdminKeyID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6145,7 +6145,7 @@ func (c *Client) ListAPIKeys(ctx context.Context, params *ListAPIKeysParams, req
 
 // CreateAPIKeyWithBody Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6164,7 +6164,7 @@ func (c *Client) CreateAPIKeyWithBody(ctx context.Context, contentType string, b
 
 // CreateAPIKey Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6183,7 +6183,7 @@ func (c *Client) CreateAPIKey(ctx context.Context, body CreateAPIKeyJSONRequestB
 
 // RevokeAPIKey Revoke an API key
 //
-// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
+// Calls with the key, and with keys that were made with it, get 401 `key_revoked` for the next 400 days, then `unauthenticated`. Revoking twice is harmless; 30 days later the key is deleted, and revoking it is a 404 `not_found`.
 //
 // Corresponds with DELETE /v1/me/api-keys/{id} (the `RevokeAPIKey` operationId).
 func (c *Client) RevokeAPIKey(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22442,7 +22442,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeFirstPartyAppKeyWithResponse Revoke an app's API key
 	//
-	// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+	// The key, and keys that were made with it, are refused with 401 `key_revoked` for the next 400 days, then with `unauthenticated`. Revoking twice changes nothing; 30 days later the key is deleted, and revoking it is a 404 `not_found`. Audited. A key of another tenant is a 404 `not_found`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23454,7 +23454,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAPIKeyWithBodyWithResponse Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23463,7 +23463,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAPIKeyWithResponse Create an API key
 	//
-	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+	// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23472,7 +23472,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeAPIKeyWithResponse Revoke an API key
 	//
-	// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
+	// Calls with the key, and with keys that were made with it, get 401 `key_revoked` for the next 400 days, then `unauthenticated`. Revoking twice is harmless; 30 days later the key is deleted, and revoking it is a 404 `not_found`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -38477,7 +38477,7 @@ func (c *ClientWithResponses) CreateFirstPartyAppKeyWithResponse(ctx context.Con
 
 // RevokeFirstPartyAppKeyWithResponse Revoke an app's API key
 //
-// The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+// The key, and keys that were made with it, are refused with 401 `key_revoked` for the next 400 days, then with `unauthenticated`. Revoking twice changes nothing; 30 days later the key is deleted, and revoking it is a 404 `not_found`. Audited. A key of another tenant is a 404 `not_found`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40095,7 +40095,7 @@ func (c *ClientWithResponses) ListAPIKeysWithResponse(ctx context.Context, param
 
 // CreateAPIKeyWithBodyWithResponse Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40110,7 +40110,7 @@ func (c *ClientWithResponses) CreateAPIKeyWithBodyWithResponse(ctx context.Conte
 
 // CreateAPIKeyWithResponse Create an API key
 //
-// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+// The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40125,7 +40125,7 @@ func (c *ClientWithResponses) CreateAPIKeyWithResponse(ctx context.Context, body
 
 // RevokeAPIKeyWithResponse Revoke an API key
 //
-// Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
+// Calls with the key, and with keys that were made with it, get 401 `key_revoked` for the next 400 days, then `unauthenticated`. Revoking twice is harmless; 30 days later the key is deleted, and revoking it is a 404 `not_found`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

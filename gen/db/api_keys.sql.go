@@ -78,9 +78,14 @@ func (q *Queries) CreateAPIKey(ctx context.Context, arg CreateAPIKeyParams) (API
 }
 
 const DeleteAPIKeysBefore = `-- name: DeleteAPIKeysBefore :execrows
-DELETE FROM api_keys WHERE id = ANY (ARRAY(
-    SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < $1::timestamptz
-    ORDER BY least(k.revoked_at, k.expires_at) LIMIT $2))
+WITH gone AS (
+    DELETE FROM api_keys a WHERE a.id = ANY (ARRAY(
+        SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < $1::timestamptz
+        ORDER BY least(k.revoked_at, k.expires_at) LIMIT $2))
+    RETURNING a.key_hash, a.revoked_at, a.expires_at
+)
+INSERT INTO ended_api_keys (key_hash, revoked, ended_at)
+SELECT g.key_hash, g.revoked_at IS NOT NULL, least(g.revoked_at, g.expires_at) FROM gone g
 `
 
 type DeleteAPIKeysBeforeParams struct {
@@ -89,9 +94,29 @@ type DeleteAPIKeysBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's.
+// Retention is everybody's. What is left of the keys are their hashes. Counts the keys.
 func (q *Queries) DeleteAPIKeysBefore(ctx context.Context, arg DeleteAPIKeysBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteAPIKeysBefore, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const DeleteEndedAPIKeysBefore = `-- name: DeleteEndedAPIKeysBefore :execrows
+DELETE FROM ended_api_keys WHERE key_hash = ANY (ARRAY(
+    SELECT k.key_hash FROM ended_api_keys k WHERE k.ended_at < $1::timestamptz ORDER BY k.ended_at LIMIT $2))
+`
+
+type DeleteEndedAPIKeysBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention is everybody's.
+func (q *Queries) DeleteEndedAPIKeysBefore(ctx context.Context, arg DeleteEndedAPIKeysBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteEndedAPIKeysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -149,6 +174,19 @@ func (q *Queries) GetAPIKeyCreation(ctx context.Context, arg GetAPIKeyCreationPa
 	var created_at time.Time
 	err := row.Scan(&created_at)
 	return created_at, err
+}
+
+const GetEndedAPIKey = `-- name: GetEndedAPIKey :one
+SELECT revoked FROM ended_api_keys WHERE key_hash = $1
+`
+
+// @sqlc-vet-disable tenant
+// Nobody knows any more whose key it was.
+func (q *Queries) GetEndedAPIKey(ctx context.Context, keyHash []byte) (bool, error) {
+	row := q.db.QueryRow(ctx, GetEndedAPIKey, keyHash)
+	var revoked bool
+	err := row.Scan(&revoked)
+	return revoked, err
 }
 
 const ListAPIKeys = `-- name: ListAPIKeys :many

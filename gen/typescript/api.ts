@@ -511,7 +511,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an app's API key
-         * @description The key is refused from now on with 401 `key_revoked`. Revoking twice changes nothing. Audited. A key of another tenant is a 404 `not_found`.
+         * @description The key, and keys that were made with it, are refused with 401 `key_revoked` for the next 400 days, then with `unauthenticated`. Revoking twice changes nothing; 30 days later the key is deleted, and revoking it is a 404 `not_found`. Audited. A key of another tenant is a 404 `not_found`.
          */
         delete: operations["revokeFirstPartyAppKey"];
         options?: never;
@@ -2126,7 +2126,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired.
+         * @description The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -2150,7 +2150,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API key
-         * @description Calls with the key, and with keys that were made with it, get 401 `key_revoked` from now on. Revoking twice is harmless.
+         * @description Calls with the key, and with keys that were made with it, get 401 `key_revoked` for the next 400 days, then `unauthenticated`. Revoking twice is harmless; 30 days later the key is deleted, and revoking it is a 404 `not_found`.
          */
         delete: operations["revokeApiKey"];
         options?: never;

@@ -26,6 +26,10 @@ func errKeyRevoked() error {
 	return problem.New(problem.Unauthenticated, "key_revoked", "this API key was revoked")
 }
 
+func errKeyExpired() error {
+	return problem.New(problem.Unauthenticated, "key_expired", "this API key has expired")
+}
+
 // CheckTenant refuses whatever a tenant in this status may not do any more: log
 // in, call, publish. Its webhooks wait.
 func CheckTenant(status string) error {
@@ -64,7 +68,7 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 	q := db.New(s.pool)
 	row, err := q.GetAPIKeyByHash(ctx, hash[:])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Caller{}, ErrBadCredential()
+		return Caller{}, unknownKey(ctx, q, hash[:])
 	}
 	if err != nil {
 		return Caller{}, fmt.Errorf("get api key: %w", err)
@@ -74,7 +78,7 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 	case key.RevokedAt != nil:
 		return Caller{}, errKeyRevoked()
 	case key.ExpiresAt != nil && !key.ExpiresAt.After(now):
-		return Caller{}, problem.New(problem.Unauthenticated, "key_expired", "this API key has expired")
+		return Caller{}, errKeyExpired()
 	}
 	if err := CheckTenant(row.TenantStatus); err != nil {
 		return Caller{}, err
@@ -84,6 +88,21 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 		return Caller{}, fmt.Errorf("touch api key: %w", err)
 	}
 	return Caller{TenantID: key.TenantID, APIKeyID: key.ID, Role: Developer, Scopes: narrowed(Developer, key.Scopes)}, nil
+}
+
+// unknownKey is the answer to a key without a row: key_revoked or key_expired for 400 days after
+// it ended.
+func unknownKey(ctx context.Context, q *db.Queries, hash []byte) error {
+	revoked, err := q.GetEndedAPIKey(ctx, hash)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return ErrBadCredential()
+	case err != nil:
+		return fmt.Errorf("get ended api key: %w", err)
+	case revoked:
+		return errKeyRevoked()
+	}
+	return errKeyExpired()
 }
 
 func (s *Service) authenticateToken(ctx context.Context, bearer string) (Caller, error) {

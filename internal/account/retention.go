@@ -16,6 +16,8 @@ const (
 	keepLinks = 30 * 24 * time.Hour
 	// keepKeys is how long API keys are kept after they were revoked or expired.
 	keepKeys = 30 * 24 * time.Hour
+	// keepEnded is how long the hashes of such keys are kept after that time.
+	keepEnded = 400 * 24 * time.Hour
 )
 
 // DeleteOld deletes sign-up forms, sign-up tries, password links, API keys,
@@ -34,6 +36,9 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		}),
 		postgres.DeleteInBatches("API keys", func(maxRows int32) (int64, error) {
 			return q.DeleteAPIKeysBefore(ctx, db.DeleteAPIKeysBeforeParams{Before: now.Add(-keepKeys), MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("ended API keys", func(maxRows int32) (int64, error) {
+			return q.DeleteEndedAPIKeysBefore(ctx, db.DeleteEndedAPIKeysBeforeParams{Before: now.Add(-keepEnded), MaxRows: maxRows})
 		}),
 		postgres.DeleteInBatches("invitations", func(maxRows int32) (int64, error) {
 			return q.DeleteInvitationsBefore(ctx, db.DeleteInvitationsBeforeParams{Before: now, MaxRows: maxRows})

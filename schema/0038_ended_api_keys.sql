@@ -1,0 +1,9 @@
+-- +goose Up
+-- Why a deleted API key doesn't work any more, for 400 days after it ended: so that a client that still calls with it reads
+-- key_revoked or key_expired. Only the hash is kept, neither the tenant nor what the key was for.
+CREATE TABLE ended_api_keys (
+    key_hash bytea PRIMARY KEY,
+    revoked  boolean NOT NULL, -- else it expired
+    ended_at timestamptz NOT NULL
+);
+CREATE INDEX ended_api_keys_ended_idx ON ended_api_keys (ended_at);
