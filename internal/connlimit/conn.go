@@ -15,7 +15,7 @@ type Conn struct {
 	net.Conn
 
 	limiter *Limiter
-	ip      netip.Addr // see network
+	ip      netip.Addr // see fairshare.Network
 	exempt  bool       // from PerAddress
 	reason  Reason     // why it is refused; "" when it isn't
 	state   state

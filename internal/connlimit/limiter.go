@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"showfloor/internal/fairshare"
 )
 
 // Reason is the limit that a connection has met, as metrics and logs name it.
@@ -142,7 +144,7 @@ func (l *Limiter) admit(inner net.Conn) *Conn {
 	x := &Conn{Conn: inner, limiter: l}
 	if tcp, ok := inner.RemoteAddr().(*net.TCPAddr); ok {
 		ip := tcp.AddrPort().Addr()
-		x.ip, x.exempt = network(ip), l.exempt(ip.Unmap())
+		x.ip, x.exempt = fairshare.Network(ip), l.exempt(ip.Unmap())
 	}
 	l.mu.Lock()
 	reason, candidates := l.crowded(x)
@@ -290,14 +292,4 @@ func longest(l *list.List) *Conn {
 	}
 	x, _ := l.Front().Value.(*Conn) // the lists hold nothing else
 	return x
-}
-
-// network is the address that limits count: an IPv4 address, or the /64 network of an
-// IPv6 address, all of which one client has.
-func network(ip netip.Addr) netip.Addr {
-	if ip = ip.Unmap(); ip.Is4() || !ip.IsValid() {
-		return ip
-	}
-	p, _ := ip.WithZone("").Prefix(64)
-	return p.Addr()
 }

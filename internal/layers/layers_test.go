@@ -45,13 +45,14 @@ func rules() []rule {
 		},
 		{packages: "internal/loglimit", may: []string{}, never: []string{"github.com/..."}, why: "whatever is logged, counting it is the same"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
-		{packages: "internal/connlimit", may: []string{}, never: []string{"github.com/..."}, why: "it counts connections of any HTTP server"},
+		{packages: "internal/connlimit", may: []string{"internal/fairshare"}, never: []string{"github.com/..."}, why: "it counts connections of any HTTP server"},
+		{packages: "internal/fairshare", may: []string{}, never: []string{"github.com/..."}, why: "whatever is shared out, it only knows holders' names"},
 		{packages: "internal/ratelimit", may: []string{}, why: "it counts whatever has a name; who is limited the door decides"},
 		{packages: "internal/processor", may: []string{"internal/problem"}, why: "it speaks to the processor and knows no order"},
 		{packages: "internal/outbound", may: []string{"internal/problem"}, why: "calling a stranger's address is the same for whoever does it"},
 		{packages: "internal/sandbox", may: []string{"internal/durable"}, why: "it plays a stranger, who knows nothing of ours"},
 		{
-			packages: "internal/media/...", may: []string{"internal/media/..."},
+			packages: "internal/media/...", may: []string{"internal/fairshare", "internal/media/..."},
 			why: "media reports through interfaces that it declares; it knows no tenant, route or SQL",
 		},
 		{

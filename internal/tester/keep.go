@@ -43,11 +43,10 @@ func (s *Service) Expect(ctx context.Context, token string, length int64) (tenan
 // request that doesn't fit into what the tenant's URLs may take in this minute: after
 // it they take nothing in until the next minute.
 func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err error) {
-	leave, ok := s.unwritten.enter(r.TenantID)
-	if !ok {
+	if !s.unwritten.Take(r.TenantID) {
 		return "", problem.Limited(time.Second, "too many requests are being captured at the moment; try again in a second")
 	}
-	defer leave()
+	defer s.unwritten.Release(r.TenantID)
 	// Also when the sender hangs up: the place is taken until the body is let go.
 	r.id = id.New(id.Capture)
 	k, err := s.write.Do(context.WithoutCancel(ctx), r)

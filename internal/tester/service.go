@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"showfloor/internal/batch"
+	"showfloor/internal/fairshare"
 )
 
 const (
@@ -24,6 +25,12 @@ const (
 	writeBatch = 20
 	// DefaultTotalBytes is Config.TotalBytes by default.
 	DefaultTotalBytes = 10 << 30
+	// maxUnwritten bounds the requests that wait to be written, and with them the
+	// memory of their bodies: 256 MiB while the database doesn't answer.
+	maxUnwritten = 256
+	// reserved are the last places. A tenant takes one of them only while it holds fewer
+	// than fewPlaces.
+	reserved, fewPlaces = 48, 16
 )
 
 // Config of a Service.
@@ -52,7 +59,7 @@ type Service struct {
 	total   total
 	replays *counter
 	// unwritten holds a place for each request that waits to be written.
-	unwritten *places
+	unwritten *fairshare.Places[string]
 }
 
 // New makes the service.
@@ -71,7 +78,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		config: c, client: c.Client, replays: newCounter(maxReplays),
-		unwritten: &places{each: map[string]int{}},
+		unwritten: fairshare.New[string](maxUnwritten, reserved, fewPlaces),
 	}
 	// Together, so that one busy URL costs a connection and not all of them.
 	s.write = batch.New(writeBatch, s.createCaptures)

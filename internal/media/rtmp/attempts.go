@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"showfloor/internal/fairshare"
 )
 
 const (
@@ -44,16 +46,6 @@ func newAttempts(burst int) *attempts {
 	}
 }
 
-// network is the address that limits count: an IPv4 address, or the /64 network
-// of an IPv6 address, all of which one client has.
-func network(ip netip.Addr) netip.Addr {
-	if ip = ip.Unmap(); ip.Is4() || !ip.IsValid() {
-		return ip
-	}
-	p, _ := ip.WithZone("").Prefix(64)
-	return p.Addr()
-}
-
 // permit is whether a key may be checked now.
 type permit int
 
@@ -87,7 +79,7 @@ func (a *attempts) permit(id keyID) permit {
 
 // left is how many new keys of an address may be refused before it must wait.
 func (a *attempts) left(ip netip.Addr) int {
-	ip = network(ip)
+	ip = fairshare.Network(ip)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch t := a.failed[ip]; {

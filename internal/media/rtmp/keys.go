@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"showfloor/internal/fairshare"
 )
 
 // keyID is a stream key as one address (see network) showed it. It holds the key's
@@ -16,7 +18,9 @@ type keyID struct {
 	hash [sha256.Size]byte
 }
 
-func newKeyID(ip netip.Addr, key string) keyID { return keyID{network(ip), sha256.Sum256([]byte(key))} }
+func newKeyID(ip netip.Addr, key string) keyID {
+	return keyID{fairshare.Network(ip), sha256.Sum256([]byte(key))}
+}
 
 // keyMemory remembers stream keys for a time after their last use. It is not safe for
 // concurrent use.

@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"net/netip"
 	"sync"
+
+	"showfloor/internal/fairshare"
 )
 
 // Reasons why a connection was refused or closed for want of a place, for metrics.
@@ -82,7 +84,7 @@ func newPlaces(l Limits) *places {
 // take gives a connection a place, if need be that of an older unproven one. When
 // every place belongs to an encoder it returns nil and the reason.
 func (p *places) take(ip netip.Addr, evict func(reason string)) (*place, string) {
-	x := &place{ip: network(ip), evict: evict}
+	x := &place{ip: fairshare.Network(ip), evict: evict}
 	p.mu.Lock()
 	var victim *place
 	reason := ""

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"showfloor/internal/fairshare"
 )
 
 const (
@@ -29,7 +31,7 @@ type entrance struct {
 func (s *Server) newEntrance(r *http.Request) entrance {
 	query := r.URL.Query()
 	e := entrance{token: query.Get("token"), roomID: query.Get("room"), ip: s.config.ClientIP(r)}
-	e.from = address(e.ip)
+	e.from = fairshare.Network(e.ip)
 	if after, err := strconv.ParseUint(query.Get("after"), 10, 64); err == nil {
 		e.back, e.after = s.resumable(query.Get("resume"), e.roomID), after
 	}

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"showfloor/internal/fairshare"
 )
 
 // Limits of TCP, where clients connect before they have shown a credential.
@@ -72,7 +74,7 @@ func (g *guard) Accept() (net.Conn, error) {
 func (g *guard) admit(conn net.Conn) *guarded {
 	c := &guarded{Conn: conn, guard: g}
 	if at, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		c.from = address(at.AddrPort().Addr())
+		c.from = fairshare.Network(at.AddrPort().Addr())
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

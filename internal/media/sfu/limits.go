@@ -59,15 +59,6 @@ func (l *limiter[K]) prune(now time.Time) {
 	}
 }
 
-// address is what counts as one client: an IPv6 client owns a whole /64.
-func address(ip netip.Addr) netip.Addr {
-	if ip = ip.Unmap(); ip.Is4() || !ip.IsValid() {
-		return ip
-	}
-	p, _ := ip.WithZone("").Prefix(64)
-	return p.Addr()
-}
-
 // remoteIP is where a request's connection comes from.
 func remoteIP(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
