@@ -23,7 +23,7 @@ func (s *server) openSFU() error {
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
 		Gate: gate, Air: inroom.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
-		ClientIP: func(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) },
+		ClientIP: s.clientIP,
 		Limits:   sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
 	})
 	if err != nil {
@@ -35,6 +35,9 @@ func (s *server) openSFU() error {
 	s.metrics.watchSFU(server)
 	return nil
 }
+
+// clientIP is the address of a request's client: TRUSTED_PROXIES name it in X-Forwarded-For.
+func (s *server) clientIP(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) }
 
 // startSFU listens for media, and tells the other processes that it does.
 func (s *server) startSFU(ctx context.Context) error {

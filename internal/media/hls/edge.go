@@ -97,7 +97,7 @@ type placing struct {
 type remote struct {
 	viewers audience
 	count   atomic.Int64 // viewers
-	waiting atomic.Int64 // requests that wait for the node
+	waiting *waiters     // of requests that wait for the node
 	used    time.Time    // guarded by edge.mu
 
 	// tally names the count of sent: bytes that viewers were sent since the entry was made.
@@ -239,7 +239,8 @@ func (e *edge) remote(streamID string) *remote {
 		if len(e.remotes) >= maxRemotes {
 			return nil
 		}
-		r = &remote{tally: strings.ToLower(rand.Text())}
+		// A player has a playlist and a part.
+		r = &remote{tally: strings.ToLower(rand.Text()), waiting: newWaiters(2 * e.server.config.MaxBlocked)}
 		r.viewers = audience{
 			limit: e.server.config.MaxViewers, seen: map[uint64]*viewer{}, report: func(delta int) { r.count.Add(int64(delta)) },
 			watched: func(time.Duration) {}, // the stream's node adds the time up
@@ -264,11 +265,11 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 		r.viewers.enter(v.session.viewer, e.server.config.Now())
 		defer func() { r.viewers.leave(v.session.viewer, e.server.config.Now()) }()
 	}
-	defer r.waiting.Add(-1)
-	if r.waiting.Add(1) > 2*int64(e.server.config.MaxBlocked) { // a player has a playlist and a part
-		e.server.overloaded.Add(1)
+	release, ok := e.server.take(r.waiting, v.r)
+	if !ok {
 		return overloaded()
 	}
+	defer release()
 	got, err := e.cache.get(v.r.Context(), place, v.streamID, request)
 	switch {
 	case errors.Is(err, errTooMany):
@@ -287,10 +288,6 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 func (e *edge) count(r *remote, n int) {
 	e.bytesOut.Add(uint64(n))
 	r.sent.Add(int64(n))
-}
-
-func overloaded() *refusal {
-	return refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream")
 }
 
 // upstreamPath is what the node is asked: the same for all who ask for the same.
@@ -397,7 +394,7 @@ func (s *Server) EdgeStats() EdgeStats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.remotes {
-		st.Waiting += int(r.waiting.Load())
+		st.Waiting += r.waiting.Taken()
 		if n := int(r.count.Load()); n > 0 {
 			st.Streams++
 			st.Viewers += n

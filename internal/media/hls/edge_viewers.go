@@ -40,7 +40,7 @@ func (e *edge) sweep(now time.Time) {
 		if r.told.Load() < r.sent.Load() {
 			patience = reportPatience
 		}
-		if now.Sub(r.used) > patience && r.count.Load() == 0 && r.waiting.Load() == 0 {
+		if now.Sub(r.used) > patience && r.count.Load() == 0 && r.waiting.Taken() == 0 {
 			delete(e.remotes, id)
 		}
 	}

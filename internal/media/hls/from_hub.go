@@ -31,8 +31,8 @@ type muxer struct {
 	stream  *hub.Stream
 	window  *window
 	state   atomic.Pointer[state]
-	blocked atomic.Int64 // requests that wait for a playlist
-	hinted  atomic.Int64 // requests that wait for a part
+	blocked *waiters // of requests that wait for a playlist
+	hinted  *waiters // of requests that wait for a part
 	viewers audience
 	ended   atomic.Int64 // when it was sealed, in nanoseconds since 1970; 0: it isn't
 
@@ -43,7 +43,10 @@ type muxer struct {
 func newMuxer(s *hub.Stream, c Config, shared *budget) *muxer {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	m := &muxer{run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, firstNumber(s.Age()), c.MaxBytes, shared)}
+	m := &muxer{
+		run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, firstNumber(s.Age()), c.MaxBytes, shared),
+		blocked: newWaiters(c.MaxBlocked), hinted: newWaiters(c.MaxBlocked),
+	}
 	m.viewers = audience{limit: c.MaxViewers, seen: map[uint64]*viewer{}, report: s.AddViewers, watched: s.AddWatched}
 	m.state.Store(m.window.snapshot(0))
 	return m

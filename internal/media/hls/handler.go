@@ -1,11 +1,9 @@
 package hls
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -93,7 +91,7 @@ func (s *Server) serveIndex(v *visit) *refusal {
 	if !v.follows(m) {
 		return expired()
 	}
-	st, p := s.wait(v.r.Context(), m, &m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.multivariant != nil })
+	st, p := s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.multivariant != nil })
 	if p != nil {
 		return p
 	}
@@ -144,13 +142,13 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 			return refuse(http.StatusBadRequest, "too_far_ahead", "the playlist will not get there for long")
 		}
 		var p *refusal
-		if st, p = s.wait(v.r.Context(), m, &m.blocked, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
+		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
 			return p
 		}
 	} else if len(st.counts) == 0 {
 		// Before its first part a playlist would be empty, which players take for an error.
 		var p *refusal
-		if st, p = s.wait(v.r.Context(), m, &m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 }); p != nil {
+		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 }); p != nil {
 			return p
 		}
 	}
@@ -180,7 +178,7 @@ func playlistCaching(st *state, blocking bool) string {
 func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
 	p, next := m.window.part(at.number)
 	if p == nil && at.number == next {
-		if _, problem := s.wait(o.r.Context(), m, &m.hinted, func(st *state) bool {
+		if _, problem := s.wait(o.r, m, m.hinted, func(st *state) bool {
 			p, next = m.window.part(at.number)
 			return st.sealed || p != nil || at.number < next
 		}); problem != nil {
@@ -197,19 +195,19 @@ func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
 	return nil
 }
 
-// wait waits until a state satisfies ready, the stream has brought nothing for
-// three target durations, or the viewer has gone. waiting counts the requests of its
-// kind that wait.
-func (s *Server) wait(ctx context.Context, m *muxer, waiting *atomic.Int64, ready func(*state) bool) (*state, *refusal) {
+// wait waits until a state satisfies ready. It gives up when the stream brings nothing for
+// three target durations, and when the viewer has gone. waiting has the places of requests
+// of this kind.
+func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*state) bool) (*state, *refusal) {
 	st := m.state.Load()
 	if ready(st) {
 		return st, nil
 	}
-	defer waiting.Add(-1)
-	if waiting.Add(1) > int64(s.config.MaxBlocked) {
-		s.overloaded.Add(1)
-		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream")
+	release, ok := s.take(waiting, r)
+	if !ok {
+		return nil, overloaded()
 	}
+	defer release()
 	timer := time.NewTimer(3 * st.target)
 	defer timer.Stop()
 	for {
@@ -220,7 +218,7 @@ func (s *Server) wait(ctx context.Context, m *muxer, waiting *atomic.Int64, read
 			}
 		case <-timer.C:
 			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the stream brings nothing new at the moment")
-		case <-ctx.Done():
+		case <-r.Context().Done():
 			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,10 +37,12 @@ type Config struct {
 	// have ended go after a quarter of Linger. It is exceeded when the streams
 	// on air need more than that.
 	TotalBytes int
-	// MaxBlocked bounds the requests that wait for one stream's playlists, and likewise
-	// those that wait for its parts; 10000. Further ones are refused with 503. A player
-	// has one of each.
+	// MaxBlocked is how many requests may wait for one stream's playlists, and how many for
+	// its parts; 10000. Further ones are refused with 503. A player has one of each. The last
+	// quarter is for networks with fewer than 64 waiting requests.
 	MaxBlocked int
+	// ClientIP returns a viewer's address; by default the other end of the connection.
+	ClientIP func(r *http.Request) netip.Addr
 	// MaxViewers bounds the players that are counted for one stream; 100000.
 	MaxViewers int
 	// SuccessorWait is how long a playlist of before a restart waits for its stream; 6 s, since
@@ -74,6 +78,9 @@ func (c Config) withDefaults() Config {
 	setTime(&c.Linger, time.Minute)
 	setTime(&c.SuccessorWait, successorWait)
 	setTime(&c.WriteTimeout, 30*time.Second)
+	if c.ClientIP == nil {
+		c.ClientIP = remoteIP
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -94,7 +101,7 @@ type Stats struct {
 	Live int
 	// Blocked is the number of requests that wait for a part or playlist.
 	Blocked int
-	// Overloaded is the number of requests that were refused because MaxBlocked others waited.
+	// Overloaded is the number of requests that were refused for want of a place to wait, see MaxBlocked.
 	Overloaded uint64
 	// MediaBytes is the memory that parts and segments take.
 	MediaBytes int
@@ -108,10 +115,10 @@ type Server struct {
 	work   sync.WaitGroup
 	zip    compressor
 	budget budget
-	// overloaded counts requests beyond MaxBlocked.
+	// overloaded counts requests that got no place to wait.
 	overloaded atomic.Uint64
 	// awaiting counts requests that wait for a stream to come back.
-	awaiting atomic.Int64
+	awaiting *waiters
 	started  time.Time
 	edge     *edge // nil without Config.Edge
 
@@ -124,6 +131,7 @@ type Server struct {
 // New starts a server. It must be closed.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), muxers: map[string][]*muxer{}, opened: make(chan struct{})}
+	s.awaiting = newWaiters(s.config.MaxBlocked)
 	s.started = s.config.Now()
 	s.budget.total = int64(s.config.TotalBytes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -214,7 +222,7 @@ func (s *Server) Close() {
 
 // Stats tells how much there is to do.
 func (s *Server) Stats() Stats {
-	st := Stats{Overloaded: s.overloaded.Load(), Blocked: int(s.awaiting.Load())}
+	st := Stats{Overloaded: s.overloaded.Load(), Blocked: s.awaiting.Taken()}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, list := range s.muxers {
@@ -223,7 +231,7 @@ func (s *Server) Stats() Stats {
 			if m.ended.Load() == 0 {
 				st.Live++
 			}
-			st.Blocked += int(m.blocked.Load() + m.hinted.Load())
+			st.Blocked += m.blocked.Taken() + m.hinted.Taken()
 			st.MediaBytes += m.window.usage()
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -328,6 +330,47 @@ func TestBlockedRequestsAreBounded(t *testing.T) {
 	}
 }
 
+// TestOneNetworkLeavesWaitingPlacesToOthers: one network gets three quarters of the places at
+// most. Networks with fewer than 64 requests get the others.
+func TestOneNetworkLeavesWaitingPlacesToOthers(t *testing.T) {
+	s := newStudio(t, Config{MaxBlocked: 260, ClientIP: func(r *http.Request) netip.Addr {
+		ip, _ := netip.ParseAddr(r.Header.Get("Client"))
+		return ip
+	}})
+	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+	media := s.media("a")
+	base, _, _ := strings.Cut(media, "live.m3u8")
+	eventually(t, "all parts", func() bool { return strings.Contains(s.get(media), `TYPE=PART,URI="part11.mp4"`) })
+	paths := []string{media + "&_HLS_msn=5", base + "part11.mp4"}
+	results := make(chan answer, 1000)
+	blocked := 0
+	wait := func(path, network string, n int) {
+		for i := range n {
+			go func() { results <- s.do("GET", path, "Client", network+strconv.Itoa(i%9+1)) }()
+		}
+		blocked += n
+		eventually(t, "blocked requests", func() bool { return s.hls.Stats().Blocked == blocked })
+	}
+	refused := func(path, client string) {
+		if a := s.do("GET", path, "Client", client); a.status != 503 || !strings.Contains(a.body, "overloaded") {
+			t.Errorf("%s is answered %d %s", client, a.status, a.body)
+		}
+	}
+	for _, path := range paths {
+		wait(path, "2001:db8:0:1::", 195)
+		refused(path, "2001:db8:0:1:ffff::1")
+		wait(path, "2001:db8:0:2::", 64)
+		refused(path, "2001:db8:0:2:ffff::1")
+		wait(path, "192.0.2.", 1)
+		refused(path, "192.0.2.200")
+	}
+	p.Close()
+	for range blocked {
+		<-results
+	}
+}
+
 // A player that has gone ends its blocked request, and one that reads nothing
 // loses its connection, while the others and the publisher notice nothing.
 func TestDeadViewers(t *testing.T) {
@@ -427,10 +470,10 @@ func bytesOut(s *studio) uint64 {
 }
 
 func TestNoNews(t *testing.T) {
-	m := &muxer{}
-	m.state.Store(&state{target: time.Millisecond, changed: make(chan struct{})})
 	s := &Server{config: Config{}.withDefaults()}
-	_, p := s.wait(t.Context(), m, &m.blocked, func(*state) bool { return false })
+	m := &muxer{blocked: newWaiters(1)}
+	m.state.Store(&state{target: time.Millisecond, changed: make(chan struct{})})
+	_, p := s.wait(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), m, m.blocked, func(*state) bool { return false })
 	if p == nil || p.Status != http.StatusServiceUnavailable || p.Code != "no_news" {
 		t.Errorf("%+v", p)
 	}

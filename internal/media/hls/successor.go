@@ -1,7 +1,6 @@
 package hls
 
 import (
-	"context"
 	"net/http"
 	"time"
 )
@@ -31,7 +30,7 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 	// Sessions of after the start saw a stream here that is over.
 	if m == nil && v.session.token != "" && v.session.began.Before(s.started.Truncate(time.Second)) {
 		var p *refusal
-		if m, p = s.awaitStream(v.r.Context(), v.streamID); p != nil {
+		if m, p = s.awaitStream(v.r, v.streamID); p != nil {
 			return p
 		}
 	}
@@ -55,15 +54,15 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 
 // awaitStream waits for a stream that may have been on air when the server was started;
 // nil if it is too late for that.
-func (s *Server) awaitStream(ctx context.Context, streamID string) (*muxer, *refusal) {
+func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *refusal) {
 	if s.config.Now().Sub(s.started) > restartWindow {
 		return nil, nil
 	}
-	defer s.awaiting.Add(-1)
-	if s.awaiting.Add(1) > int64(s.config.MaxBlocked) {
-		s.overloaded.Add(1)
+	release, ok := s.take(s.awaiting, r)
+	if !ok {
 		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for streams to come back")
 	}
+	defer release()
 	timer := time.NewTimer(s.config.SuccessorWait)
 	defer timer.Stop()
 	for {
@@ -75,7 +74,7 @@ func (s *Server) awaitStream(ctx context.Context, streamID string) (*muxer, *ref
 		case <-opened:
 		case <-timer.C:
 			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the server was restarted, and the stream isn't back yet")
-		case <-ctx.Done():
+		case <-r.Context().Done():
 			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
 		case <-s.ctx.Done():
 			return nil, refuse(http.StatusServiceUnavailable, "gone", "the server stops")

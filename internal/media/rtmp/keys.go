@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/fairshare"
 )
 
-// keyID is a stream key as one address (see network) showed it. It holds the key's
+// keyID is a stream key as one address (see fairshare.Network) showed it. It holds the key's
 // hash: the memory must not hold keys.
 type keyID struct {
 	ip   netip.Addr
