@@ -2,14 +2,15 @@ package forward
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// loudest is how many speakers of a room are sent at once by default, and how many
-	// privileged ones besides.
+	// loudest is how many speakers of a room are sent at once by default, privileged ones
+	// not counted.
 	loudest = 8
 	// Loudness is counted in decibels above silence, which RFC 6464 puts at -127
 	// below overload. Speech at a microphone is at some 90 to 110.
@@ -30,7 +31,7 @@ const (
 // SpeakersConfig describes a room's sound.
 type SpeakersConfig struct {
 	// Most is how many speakers are sent at once, the loudest; 8 for 0. Below 0 all are.
-	// As many privileged ones are sent besides.
+	// Privileged speakers are sent besides, however many there are.
 	Most int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
@@ -200,5 +201,9 @@ func (s *Speakers) hear(t *Track, extension []byte, silenced bool, now instant) 
 	default:
 		v.hears(float64(silence-extension[0]&0x7f), now)
 	}
-	return s.config.Most < 0 || s.slots(v).admit(v, s.config.Most, now)
+	most := s.config.Most
+	if v.privileged {
+		most = math.MaxInt
+	}
+	return most < 0 || s.slots(v).admit(v, most, now)
 }

@@ -182,3 +182,29 @@ func TestPrivilegedSpeakersHaveSlotsOfTheirOwn(t *testing.T) {
 	r.talk(t, time.Second, 0, 0, 0, 60)
 	assert.Equal(t, []int{50, 50, 50, 0}, counts())
 }
+
+// TestEveryPrivilegedSpeakerIsHeard: hosts and cohosts don't compete with each other.
+func TestEveryPrivilegedSpeakerIsHeard(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, 20, 0)
+	var listeners []*receiver
+	levels := make([]uint8, len(r.tracks))
+	for i, track := range r.tracks {
+		x := r.receiver()
+		x.add(track)
+		listeners = append(listeners, x)
+		track.SetPrivileged(i < 10)
+		if i == 9 {
+			levels[i] = 60
+		}
+	}
+	r.run()
+	r.talk(t, time.Second, levels...)
+	for i, x := range listeners {
+		heard := 50
+		if i >= 10+loudest {
+			heard = 0
+		}
+		assert.Len(t, x.packets, heard, "track %d", i)
+	}
+}
