@@ -69,6 +69,11 @@ type Limits struct {
 	// Offers a second from a client [5], four times as many at once: each costs
 	// milliseconds.
 	Offers int
+	// Publications is how many tracks a second a user may begin to publish in a room, and how
+	// many changes of its tracks all members are told [2], five times as many at once. A
+	// publication beyond that is refused, since it makes every member renegotiate. Changes are
+	// merged: the last one is announced later.
+	Publications int
 	// Sections is how many media sections an offer may have [32], with at most Candidates
 	// candidates in all [64].
 	Sections, Candidates int
@@ -100,6 +105,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.Data, 10},
 		{&l.DataBytes, 8 << 20},
 		{&l.Offers, 5},
+		{&l.Publications, 2},
 		{&l.Sections, 32},
 		{&l.Candidates, 64},
 		{&l.Packets, 5000},

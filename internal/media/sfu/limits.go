@@ -10,25 +10,33 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxTracked bounds how many rooms or addresses a limiter remembers.
+// maxTracked bounds how many keys a limiter remembers.
 const maxTracked = 1 << 14
+
+// How many seconds' worth may come at once.
+const joinBurst, publicationBurst = 2, 5
 
 // limiter lets so many a second pass for each key.
 type limiter[K comparable] struct {
-	now  func() time.Time
-	rate rate.Limit
+	now   func() time.Time
+	rate  rate.Limit
+	burst int
 
 	mu   sync.Mutex
 	keys map[K]*rate.Limiter
 }
 
-// newLimiter makes one; a negative rate lets all pass.
-func newLimiter[K comparable](now func() time.Time, perSecond int) *limiter[K] {
-	return &limiter[K]{now: now, rate: rate.Limit(perSecond), keys: map[K]*rate.Limiter{}}
+// newLimiter makes one that lets burst times as many pass at once. A negative rate lets all
+// pass.
+func newLimiter[K comparable](now func() time.Time, perSecond, burst int) *limiter[K] {
+	return &limiter[K]{now: now, rate: rate.Limit(perSecond), burst: burst * perSecond, keys: map[K]*rate.Limiter{}}
 }
 
 // allow counts one more.
-func (l *limiter[K]) allow(key K) bool {
+func (l *limiter[K]) allow(key K) bool { return l.allowN(key, 1) }
+
+// allowN counts n more, or none when not all of them may pass.
+func (l *limiter[K]) allowN(key K, n int) bool {
 	if l.rate < 0 {
 		return true
 	}
@@ -40,10 +48,10 @@ func (l *limiter[K]) allow(key K) bool {
 		if len(l.keys) >= maxTracked {
 			l.prune(now)
 		}
-		one = rate.NewLimiter(l.rate, 2*int(l.rate))
+		one = rate.NewLimiter(l.rate, l.burst)
 		l.keys[key] = one
 	}
-	return one.AllowN(now, 1)
+	return one.AllowN(now, n)
 }
 
 // prune forgets those that are as if new, and all if none is: a flood under that

@@ -20,6 +20,10 @@ const (
 	restartEvery = 10 * time.Second
 )
 
+// muteRate is how many mutes of a microphone a second are written down, and muteBurst how many
+// at once.
+const muteRate, muteBurst = 2, 10
+
 // reasonLeft and reasonLost are why somebody left who wasn't sent away.
 const (
 	reasonLeft = "left"
@@ -54,8 +58,9 @@ type peer struct {
 	expected int
 	grace    *time.Timer
 	grant    Grant
-	// pace limits data messages, haste offers, restarts ICE restarts of the subscribe connection.
-	pace, haste, restarts *rate.Limiter
+	// pace limits data messages, haste offers, restarts ICE restarts of the subscribe connection,
+	// mutes those of the microphone that are written down.
+	pace, haste, restarts, mutes *rate.Limiter
 
 	pub      *publisher
 	sub      *subscriber
@@ -71,6 +76,7 @@ func newPeer(s *Server, token string) *peer {
 		ending: make(chan struct{}), done: make(chan struct{}), inbox: make(chan message, maxInbox),
 		grace: time.NewTimer(time.Hour), pace: rate.NewLimiter(rate.Limit(limits.Data), 4*limits.Data),
 		haste: rate.NewLimiter(rate.Limit(limits.Offers), 4*limits.Offers), restarts: rate.NewLimiter(rate.Every(restartEvery), restartBurst),
+		mutes: rate.NewLimiter(muteRate, muteBurst),
 	}
 	p.grace.Stop()
 	p.pub, p.sub, p.fallback.p = newPublisher(p), newSubscriber(p), p
@@ -298,6 +304,8 @@ func (e *errand) tell(p *peer, m message) {
 	e.busy = true
 	e.idle.Go(func() {
 		for m := e.take(p); m != nil; m = e.take(p) {
+			p.awaitMute()
+			m = e.newest(m)
 			func() {
 				defer p.server.recovered("an errand")
 				if err := p.server.setMuted(p.connection, m.Muted); err != nil {
@@ -322,6 +330,32 @@ func (e *errand) take(p *peer) *message {
 		p.room.box.post(func() { p.room.muteSelf(p, false) })
 	}
 	return nil
+}
+
+// newest is the message that has come since m was taken, or m.
+func (e *errand) newest(m *message) *message {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.next != nil {
+		m, e.next = e.next, nil
+	}
+	return m
+}
+
+// awaitMute waits until the microphone's state may be written down once more, or the peer
+// ends. Each time is a transaction, and all members are told.
+func (p *peer) awaitMute() {
+	now := p.server.config.Now()
+	wait := p.mutes.ReserveN(now, 1).DelayFrom(now)
+	if wait <= 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.ending:
+	}
 }
 
 func (e *errand) wait() { e.idle.Wait() }

@@ -120,7 +120,7 @@ func (r *room) tick() {
 	r.sweep()
 	r.dropBudgets()
 	r.tellSpeakers()
-	r.tellSizes()
+	r.tellChanges()
 	r.renewPlayback()
 	if r.ticks%audienceEvery == 0 && r.told != r.audience {
 		r.told = r.audience

@@ -69,7 +69,12 @@ func (u *publisher) handleOffer(m message) {
 	if closed(u.pc) {
 		u.reset() // which its close will ask for again
 	}
-	refused := u.judge(d, m.Sources)
+	carriers := u.carriers(d, m.Sources)
+	if n := u.begun(carriers); n > 0 && !u.p.room.publications.allowN(u.p.connection.UserID, n) {
+		u.p.fail(m.ID, CodeRateLimited, "too many publications; wait a second before the next offer")
+		return
+	}
+	refused := u.judge(d, m.Sources, carriers)
 	answer, err := u.negotiate(d)
 	if err != nil {
 		// Half of it may hold: begin anew.

@@ -9,13 +9,9 @@ import (
 // judge decides on each section, and ends what isn't sent or may not be sent any
 // more. What is refused is negotiated with pion all the same, and what arrives of
 // it never read further: so nothing has to change in pion when it is allowed later.
-func (u *publisher) judge(d *description, sources []section) []refusedSection {
+func (u *publisher) judge(d *description, sources []section, carriers map[string]string) []refusedSection {
 	refused := []refusedSection{}
-	named := map[string]string{}
-	for _, s := range sources {
-		named[s.MID] = s.Source
-	}
-	carriers := u.carriers(d, named)
+	named := bySection(sources)
 	for _, s := range d.sections {
 		if !s.sends {
 			u.end(s.mid)
@@ -51,7 +47,8 @@ func (u *publisher) judge(d *description, sources []section) []refusedSection {
 // carriers is the section that carries each source: the one that does already, else the
 // first that may. A participant has one track of each source, so that nobody takes more
 // than one place in the sound and on the screens of others.
-func (u *publisher) carriers(d *description, named map[string]string) map[string]string {
+func (u *publisher) carriers(d *description, sources []section) map[string]string {
+	named := bySection(sources)
 	carriers := map[string]string{}
 	for _, s := range d.sections {
 		source := named[s.mid]
@@ -64,6 +61,25 @@ func (u *publisher) carriers(d *description, named map[string]string) map[string
 		}
 	}
 	return carriers
+}
+
+// begun counts the publications that begin with an offer whose sources carriers carry.
+func (u *publisher) begun(carriers map[string]string) (n int) {
+	for source, mid := range carriers {
+		if pub := u.sections[mid]; pub == nil || pub.source != source {
+			n++
+		}
+	}
+	return n
+}
+
+// bySection is the source that each section carries.
+func bySection(sources []section) map[string]string {
+	named := map[string]string{}
+	for _, s := range sources {
+		named[s.MID] = s.Source
+	}
+	return named
 }
 
 // verdict tells why a section is refused for what it is; an empty code when it isn't.

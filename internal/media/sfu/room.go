@@ -55,6 +55,10 @@ type room struct {
 	guestData, moderatorData *rate.Limiter
 	// budgets are those of guests who left, by user id, until they are full again.
 	budgets map[string]*rate.Limiter
+	// publications and changes limit what a user makes the room announce: new tracks, and
+	// other states of its tracks. They are safe for concurrent use, and a new connection of
+	// the user has what is left.
+	publications, changes *limiter[string]
 
 	// Streams' rooms: what the hub has, shown here, to watching of the audience as the
 	// stream was told; and what a host broadcasts.
@@ -95,7 +99,9 @@ func newRoom(s *Server, g Grant) *room {
 		lacks:     map[string]*bridge.Reason{},
 		account:   s.config.Meter.Open(g.RoomID),
 		guestData: newBudget(s.config.Limits.DataBytes), moderatorData: newBudget(s.config.Limits.DataBytes),
-		budgets: map[string]*rate.Limiter{},
+		budgets:      map[string]*rate.Limiter{},
+		publications: newLimiter[string](s.config.Now, s.config.Limits.Publications, publicationBurst),
+		changes:      newLimiter[string](s.config.Now, s.config.Limits.Publications, publicationBurst),
 	}
 }
 
@@ -295,7 +301,8 @@ func (r *room) settle(m *member, t *track) {
 func (r *room) silence(t *track, muted bool) {
 	t.muted = muted
 	t.fwd.SetSilenced(muted)
-	r.tellAll(encode(trackMessage{typeTrack, t.wire()}), nil)
+	t.changed = true
+	r.tellChange(t)
 	if r.cast != nil && r.cast.owner == t.owner {
 		r.cast.tellOff()
 	}
@@ -307,16 +314,24 @@ func (r *room) sized(t *track, layer, width, height int) {
 		return
 	}
 	t.layers[layer] = wireLayer{width, height}
-	t.resized = true
+	t.changed = true
 }
 
-// tellSizes tells of the tracks whose pictures have another size: a publisher may
-// change it with each of them.
-func (r *room) tellSizes() {
+// tellChange announces a track that has changed, if its publisher's budget allows it now.
+// Otherwise a later tick does, with the state that the track has then.
+func (r *room) tellChange(t *track) {
+	if t.owner == nil || r.changes.allow(t.userID) {
+		t.changed = false
+		r.tellAll(encode(trackMessage{typeTrack, t.wire()}), nil)
+	}
+}
+
+// tellChanges announces the tracks that have changed. The sizes of their pictures wait for
+// this, since a publisher may change them with each picture.
+func (r *room) tellChanges() {
 	for _, t := range r.tracks {
-		if t.resized {
-			t.resized = false
-			r.tellAll(encode(trackMessage{typeTrack, t.wire()}), nil)
+		if t.changed {
+			r.tellChange(t)
 		}
 	}
 }

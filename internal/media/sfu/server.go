@@ -65,9 +65,9 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, run: rand.Text()[:10],
-		roomJoins:    newLimiter[string](c.Now, c.Limits.RoomJoins),
-		addressJoins: newLimiter[netip.Addr](c.Now, c.Limits.AddressJoins),
-		badTokens:    newLimiter[netip.Addr](c.Now, c.Limits.BadTokens),
+		roomJoins:    newLimiter[string](c.Now, c.Limits.RoomJoins, joinBurst),
+		addressJoins: newLimiter[netip.Addr](c.Now, c.Limits.AddressJoins, joinBurst),
+		badTokens:    newLimiter[netip.Addr](c.Now, c.Limits.BadTokens, joinBurst),
 		handshakes:   make(chan struct{}, c.Limits.Handshakes),
 		faults:       newFaults(c.Log),
 		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{}, fallbacks: map[string]uint64{},

@@ -68,8 +68,8 @@ type track struct {
 	muted bool
 	// off: its user muted the track; a microphone is muted by the participant's grant.
 	off bool
-	// resized: the size of its pictures isn't told yet.
-	resized bool
+	// changed: its newest state hasn't been announced yet.
+	changed bool
 	layers  []wireLayer
 }
 
