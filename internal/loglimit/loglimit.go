@@ -112,9 +112,9 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 
 // Handle implements slog.Handler. After the end of Run it drops the line.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
-	h.causes.writing.RLock()
-	defer h.causes.writing.RUnlock()
-	if h.causes.ended {
+	h.writing.RLock()
+	defer h.writing.RUnlock()
+	if h.ended {
 		return nil
 	}
 	if r.Level < slog.LevelInfo || h.admit(causeOf(r), r, h.next) {
@@ -135,9 +135,9 @@ func (h *Handler) Run(ctx context.Context) {
 			h.Sum(h.now().Add(-h.period))
 		case <-ctx.Done():
 			h.Sum(h.now())
-			h.causes.writing.Lock()
-			h.causes.ended = true
-			h.causes.writing.Unlock()
+			h.writing.Lock()
+			h.ended = true
+			h.writing.Unlock()
 			return
 		}
 	}

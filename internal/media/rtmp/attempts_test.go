@@ -3,6 +3,7 @@ package rtmp
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
@@ -113,14 +114,14 @@ func TestAttempts(t *testing.T) {
 	t.Run("what is remembered is bounded", func(t *testing.T) {
 		a := attemptsAt(1000)
 		for i := range refusedPerIP + 100 {
-			a.refuse(newKeyID(ip, fmt.Sprint(i)))
+			a.refuse(newKeyID(ip, strconv.Itoa(i)))
 		}
 		require.Len(t, a.refused.keys, refusedPerIP)
 		require.Equal(t, 1000-refusedPerIP-100, a.left(ip))
 
 		m := newKeyMemory(10, 3, time.Hour)
 		for i := range 5 {
-			m.use(newKeyID(ip, fmt.Sprint(i)), clock)
+			m.use(newKeyID(ip, strconv.Itoa(i)), clock)
 			m.use(newKeyID(ip, "0"), clock)
 		}
 		require.Len(t, m.keys, 3)

@@ -84,7 +84,7 @@ func (s *Server) startAgain(ended *run, quickEnds int) error {
 		cause += ": " + message
 	}
 	pauses := s.options.restartPauses
-	for failures := range len(pauses) {
+	for failures := range pauses {
 		if s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}
