@@ -9,7 +9,7 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token AND d
 
 -- name: GetCaptureTarget :one
 -- @sqlc-vet-disable tenant
--- Whoever knows a token may send to it: its tenant, and what the tenant's URLs have taken in.
+-- The token's tenant, and what the tenant's URLs have taken in. A token is all that a sender needs.
 SELECT u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
 FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
 WHERE u.token = @token AND u.deleted_at IS NULL;
@@ -25,7 +25,7 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token FOR U
 UPDATE capture_urls SET deleted_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: DeleteCapturesOf :exec
--- For whoever holds the tenant's capture_usage.
+-- The caller has locked the tenant's capture_usage.
 WITH deleted AS (DELETE FROM captures c WHERE c.tenant_id = @tenant_id AND c.capture_url_id = @capture_url_id RETURNING c.bytes)
 UPDATE capture_usage SET bytes = bytes - (SELECT coalesce(sum(d.bytes), 0) FROM deleted d) WHERE capture_usage.tenant_id = @tenant_id;
 

@@ -1,6 +1,6 @@
 -- name: LockCaptureTargets :many
 -- @sqlc-vet-disable tenant
--- Whoever knows a token may send to it. The URLs of these tokens, with what their tenants may keep; locks the tenants'
+-- A token is all that a sender needs. The URLs of these tokens, with what their tenants may keep; locks the tenants'
 -- capture_usage in one order, so that two servers don't wait for each other.
 SELECT u.token, u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
 FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
@@ -14,12 +14,12 @@ SELECT * FROM capture_usage WHERE tenant_id = ANY (@tenant_ids::text[]) ORDER BY
 
 -- name: ListKeptCaptures :many
 -- @sqlc-vet-disable tenant
--- Those of these ids that are kept. For whoever holds the lock of LockCaptureTargets.
+-- Those of these ids that are kept. The caller holds the lock of LockCaptureTargets.
 SELECT id FROM captures WHERE id = ANY (@ids::text[]);
 
 -- name: CreateCaptures :many
 -- @sqlc-vet-disable tenant
--- For whoever holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of
+-- The caller holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of
 -- those that are kept (those to URLs that were deleted meanwhile are not), and what its captures take up now. At most
 -- ring of the requests may be for one token.
 WITH incoming AS (
@@ -60,11 +60,11 @@ GROUP BY u.tenant_id, u.bytes;
 
 -- name: CloseCaptureMinute :exec
 -- @sqlc-vet-disable tenant
--- For whoever holds the lock of LockCaptureTargets: these tenants' URLs take nothing more in until the next minute.
+-- The caller holds the lock of LockCaptureTargets. These tenants' URLs take nothing more in until the next minute.
 UPDATE capture_usage SET minute = @minute, minute_bytes = @closed::bigint WHERE tenant_id = ANY (@tenant_ids::text[]);
 
 -- name: DropOldestCaptures :one
--- For whoever holds the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
+-- The caller has locked the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
 -- at most, and returns what the others take up.
 WITH oldest AS (
     SELECT c.id, c.bytes FROM captures c WHERE c.tenant_id = @tenant_id ORDER BY c.id LIMIT @max_rows
@@ -86,7 +86,7 @@ SELECT o.id, o.tenant_id FROM (
 
 -- name: DeleteCaptures :exec
 -- @sqlc-vet-disable tenant
--- Of several tenants, for whoever holds their capture_usage.
+-- Of several tenants; the caller has locked their capture_usage.
 WITH deleted AS (
     DELETE FROM captures c WHERE c.id = ANY (@ids::text[]) RETURNING c.tenant_id, c.bytes
 )

@@ -3,7 +3,7 @@ INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_
 VALUES (@id, @tenant_id, @kind, @recipient, @content, @expires_at, @now);
 
 -- name: CountRecentMails :one
--- Mails of these kinds: those of a tenant, and those to an address, whoever caused them.
+-- Mails of these kinds: those of a tenant, and those of all tenants to an address.
 SELECT count(*) FILTER (WHERE m.tenant_id = @tenant_id::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = @recipient) AS to_recipient,
     coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest
 FROM mails m

@@ -38,9 +38,9 @@ const (
 	stuckTime = 30 * time.Second
 )
 
-// newHTTPServer speaks HTTP/1.1 and HTTP/2. Without TLS it takes HTTP/2 from clients
-// that begin with it (RFC 9113, 3.3), as proxies do that are told to; it doesn't
-// switch on an Upgrade header, which proxies pass on by mistake. WebSockets use
+// newHTTPServer returns a server for HTTP/1.1 and HTTP/2. Without TLS it accepts HTTP/2
+// from clients that begin with it (RFC 9113, 3.3), such as proxies configured for it. It
+// doesn't switch on an Upgrade header, which proxies pass on by mistake. WebSockets use
 // HTTP/1.1: clients open a connection of their own for them, since the server doesn't
 // offer RFC 8441.
 func newHTTPServer(h http.Handler) *http.Server {

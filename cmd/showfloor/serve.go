@@ -11,8 +11,8 @@ import (
 const (
 	// shutdownTime is what a clean stop may take in all.
 	shutdownTime = 10 * time.Second
-	// farewellTime is what a stop may take when the database is lost: encoders,
-	// viewers and participants are told, and nothing can be written any more.
+	// farewellTime is what a stop may take when the database is lost. It is for the
+	// messages to encoders, viewers and participants; nothing can be written any more.
 	farewellTime = 2 * time.Second
 )
 

@@ -96,7 +96,7 @@ type DeleteCapturesOfParams struct {
 	CaptureURLID string
 }
 
-// For whoever holds the tenant's capture_usage.
+// The caller has locked the tenant's capture_usage.
 func (q *Queries) DeleteCapturesOf(ctx context.Context, arg DeleteCapturesOfParams) error {
 	_, err := q.db.Exec(ctx, DeleteCapturesOf, arg.TenantID, arg.CaptureURLID)
 	return err
@@ -127,7 +127,7 @@ type GetCaptureTargetRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Whoever knows a token may send to it: its tenant, and what the tenant's URLs have taken in.
+// The token's tenant, and what the tenant's URLs have taken in. A token is all that a sender needs.
 func (q *Queries) GetCaptureTarget(ctx context.Context, token string) (GetCaptureTargetRow, error) {
 	row := q.db.QueryRow(ctx, GetCaptureTarget, token)
 	var i GetCaptureTargetRow

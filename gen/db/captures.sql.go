@@ -21,7 +21,7 @@ type CloseCaptureMinuteParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For whoever holds the lock of LockCaptureTargets: these tenants' URLs take nothing more in until the next minute.
+// The caller holds the lock of LockCaptureTargets. These tenants' URLs take nothing more in until the next minute.
 func (q *Queries) CloseCaptureMinute(ctx context.Context, arg CloseCaptureMinuteParams) error {
 	_, err := q.db.Exec(ctx, CloseCaptureMinute, arg.Minute, arg.Closed, arg.TenantIds)
 	return err
@@ -87,7 +87,7 @@ type CreateCapturesRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For whoever holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of
+// The caller holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of
 // those that are kept (those to URLs that were deleted meanwhile are not), and what its captures take up now. At most
 // ring of the requests may be for one token.
 func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) ([]CreateCapturesRow, error) {
@@ -133,7 +133,7 @@ WHERE x.tenant_id = d.tenant_id
 `
 
 // @sqlc-vet-disable tenant
-// Of several tenants, for whoever holds their capture_usage.
+// Of several tenants; the caller has locked their capture_usage.
 func (q *Queries) DeleteCaptures(ctx context.Context, ids []string) error {
 	_, err := q.db.Exec(ctx, DeleteCaptures, ids)
 	return err
@@ -157,7 +157,7 @@ type DropOldestCapturesParams struct {
 	Excess   int64
 }
 
-// For whoever holds the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
+// The caller has locked the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
 // at most, and returns what the others take up.
 func (q *Queries) DropOldestCaptures(ctx context.Context, arg DropOldestCapturesParams) (int64, error) {
 	row := q.db.QueryRow(ctx, DropOldestCaptures, arg.TenantID, arg.MaxRows, arg.Excess)
@@ -277,7 +277,7 @@ SELECT id FROM captures WHERE id = ANY ($1::text[])
 `
 
 // @sqlc-vet-disable tenant
-// Those of these ids that are kept. For whoever holds the lock of LockCaptureTargets.
+// Those of these ids that are kept. The caller holds the lock of LockCaptureTargets.
 func (q *Queries) ListKeptCaptures(ctx context.Context, ids []string) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListKeptCaptures, ids)
 	if err != nil {
@@ -356,7 +356,7 @@ type LockCaptureTargetsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Whoever knows a token may send to it. The URLs of these tokens, with what their tenants may keep; locks the tenants'
+// A token is all that a sender needs. The URLs of these tokens, with what their tenants may keep; locks the tenants'
 // capture_usage in one order, so that two servers don't wait for each other.
 func (q *Queries) LockCaptureTargets(ctx context.Context, tokens []string) ([]LockCaptureTargetsRow, error) {
 	rows, err := q.db.Query(ctx, LockCaptureTargets, tokens)

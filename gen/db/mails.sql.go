@@ -30,7 +30,7 @@ type CountRecentMailsRow struct {
 	Oldest      time.Time
 }
 
-// Mails of these kinds: those of a tenant, and those to an address, whoever caused them.
+// Mails of these kinds: those of a tenant, and those of all tenants to an address.
 func (q *Queries) CountRecentMails(ctx context.Context, arg CountRecentMailsParams) (CountRecentMailsRow, error) {
 	row := q.db.QueryRow(ctx, CountRecentMails,
 		arg.TenantID,

@@ -105,8 +105,8 @@ func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, fr
 	})
 }
 
-// createUser creates a user who is logged in at once. An e-mail that another
-// user has is a conflict.
+// createUser creates a user and records the first login. An e-mail that another user has
+// is a conflict.
 func (s *Service) createUser(ctx context.Context, q *db.Queries, p db.CreateUserParams) (db.User, error) {
 	user, err := q.CreateUser(ctx, p)
 	if postgres.IsUnique(err, emailIndex) {

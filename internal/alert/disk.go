@@ -1,4 +1,4 @@
-// Package alert tells whoever runs the platform, by mail, what needs a hand.
+// Package alert mails the platform's operator about problems that need action.
 package alert
 
 import (

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// every is the interval of the measurements. Captures, the fastest thing that a
-	// stranger can make grow, fill far less than the lowest sensible mark in between.
+	// every is the interval of the measurements. Captured requests are what clients can
+	// make grow fastest; in one interval they fill far less than the lowest sensible mark.
 	every = 5 * time.Second
 	// reportTimeout bounds one report, so that a database that doesn't answer can't
 	// hold up the measurements.

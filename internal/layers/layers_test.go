@@ -38,10 +38,10 @@ func rules() []rule {
 		{packages: "gen/...", may: []string{"gen/...", "internal/timestamp"}, why: "generated code stands alone; timestamp is a type that its configuration names"},
 		{packages: "schema", may: []string{}, why: "migrations stand alone"},
 		{packages: "web", may: []string{}, why: "pages stand alone"},
-		{packages: "internal/diskspace", may: []string{"internal/problem"}, why: "whoever fills a disk, measuring it is the same"},
+		{packages: "internal/diskspace", may: []string{"internal/problem"}, why: "it measures disks and nothing else"},
 		{
 			packages: "internal/alert", may: []string{"gen/db", "internal/diskspace", "internal/mail", "internal/postgres"},
-			why: "it writes to whoever runs the platform, not to tenants",
+			why: "it writes to the operator, not to tenants",
 		},
 		{packages: "internal/loglimit", may: []string{}, never: []string{"github.com/..."}, why: "whatever is logged, counting it is the same"},
 		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},

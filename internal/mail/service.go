@@ -164,8 +164,8 @@ type RecentFilter struct {
 
 // Recent counts mails.
 type Recent struct {
-	// OfTenant are those of one tenant, ToRecipient those to one address, whoever
-	// caused them.
+	// OfTenant counts the mails of one tenant, ToRecipient those to one address, of all
+	// tenants.
 	OfTenant, ToRecipient int64
 	// Oldest is when the first of them was written.
 	Oldest time.Time

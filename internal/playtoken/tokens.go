@@ -40,7 +40,7 @@ const (
 	maxToken = 256
 )
 
-// ErrInvalid says no more than that to whoever tries tokens.
+// ErrInvalid is the same for every fault of a token, so that guessing reveals nothing.
 var ErrInvalid = errors.New("this playback URL is not valid")
 
 // Keys are the keys that sign. They must not wait for a database as long as a token's key is

@@ -141,7 +141,7 @@ const (
 	idleConnections = 32
 	// connectTimeout bounds each of: looking the name up and connecting, and TLS's
 	// handshake. It is below the client's timeout, so that a request that found no
-	// connection is told from one that was sent and not answered.
+	// connection differs from one that was sent and not answered.
 	connectTimeout = 5 * time.Second
 )
 

@@ -33,8 +33,8 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c account.Caller, strea
 const roomPlayback = 5 * time.Minute
 
 // RoomPlaybackURL returns the URL at which participants of a stream's room play it by HLS,
-// and when it expires: in 5 to 10 minutes. A participant who was sent away can watch for
-// that long. It neither blocks nor looks whether there is such a stream.
+// and when it expires: in 5 to 10 minutes. A removed participant can watch until
+// then. It neither blocks nor looks whether there is such a stream.
 func (s *Service) RoomPlaybackURL(streamID string) (url string, expires time.Time) {
 	expires = s.config.Now().Truncate(roomPlayback).Add(2 * roomPlayback)
 	return s.playbackURL(s.config.Playback.SignRoomPlayback(streamID, expires)), expires

@@ -98,7 +98,8 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if err := s.goLive(ctx, tx, row, a.PublisherID); err != nil {
 			return err
 		}
-		// Whoever publishes here is replaced, and can't hear it from the hub.
+		// A publisher of this process is replaced by one at an SRS server, of which the hub
+		// doesn't know.
 		s.config.Engine.Seal(row.ID)
 		return nil
 	})

@@ -60,9 +60,9 @@ func (t *total) set(bytes int64, until time.Time) {
 	t.bytes, t.until = bytes, until
 }
 
-// makeRoom drops the oldest captures, whoever's they are, when all of them would
-// take up more than Config.TotalBytes with so many more. Other processes may add
-// some at the same moment; the next call sees to those.
+// makeRoom drops the oldest captures, of all tenants, if with so many bytes more they
+// would exceed Config.TotalBytes. Captures that other processes add at the same moment
+// are dropped by the next call.
 func (s *Service) makeRoom(ctx context.Context, bytes int64) error {
 	now := s.config.Now()
 	if sum, known := s.total.add(bytes, now); known && sum <= s.config.TotalBytes {

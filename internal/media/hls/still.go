@@ -99,7 +99,7 @@ func newStillH265(nalus [][]byte) *stillPicture {
 		case kind < h265.NALUType_VPS_NUT:
 			return nil // a slice of something else
 		default:
-			continue // what is said about one picture, such as its captions, isn't said again
+			continue // metadata of one picture, such as its captions, isn't repeated
 		}
 		data = appendUnit(data, n)
 	}

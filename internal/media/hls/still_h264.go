@@ -107,9 +107,9 @@ func newStillH264(t *hub.Track, nalus [][]byte) *stillPicture {
 	return s
 }
 
-// repeatH264 is the access unit as an IDR picture with that idr_pic_id, and its first
-// slice; nil if that can't be. What is said about one picture, such as its captions,
-// is left out.
+// repeatH264 returns the access unit as an IDR picture with that idr_pic_id, and its first
+// slice; nil if that isn't possible. Metadata of one picture, such as its captions, is
+// left out.
 func repeatH264(sets *parameterSets, nalus [][]byte, id uint32) (data []byte, first *sliceH264) {
 	idr := slices.ContainsFunc(nalus, func(n []byte) bool { return h264.NALUType(n[0]&0x1F) == h264.NALUTypeIDR })
 	for _, n := range nalus {

@@ -1,6 +1,6 @@
 // Package metering counts what broadcasts and rooms use: time on air, time watched, time of
-// participants, and bytes. Engines open an Account for each broadcast and each room; whoever
-// writes usage down reads all of them every few seconds.
+// participants, and bytes. Engines open an Account for each broadcast and each room; the
+// collector (internal/usage) reads all of them every 10 seconds.
 //
 // Amounts are whole seconds and bytes. Of a broadcast's or a room's total nothing is lost
 // and nothing counts twice: parts of seconds are carried over to the next reading.

@@ -199,7 +199,8 @@ func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err er
 	return b, s.undecided(err)
 }
 
-// undecided is what the client is told of an error of the gate or of the wait for it.
+// undecided returns the error that the client sees when the gate, or the wait for it,
+// failed.
 func (s *session) undecided(err error) error {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r

@@ -31,7 +31,7 @@ func (e *handshakeError) Unwrap() error { return e.error }
 // crowdedError is a connection that closes for want of a place.
 type crowdedError struct {
 	reason string // one of the reasons for metrics
-	tell   string // what the client is told; empty: nothing
+	tell   string // the description sent to the client; empty: nothing is sent
 }
 
 func (e *crowdedError) Error() string { return "no place: " + e.reason }
@@ -51,7 +51,7 @@ func isAppError(err error) bool {
 	return ok
 }
 
-// farewell adds what the client is told at the end; false if that is nothing.
+// farewell adds the closing reply to the client; false if there is none.
 func (r *replies) farewell(err error) bool {
 	if e, ok := errors.AsType[*appError](err); ok {
 		r.connectRefused(e.transaction, e.Error())

@@ -112,7 +112,7 @@ func (l *serverLog) gravest() string {
 			_, message, found = strings.Cut(line, "PANIC:  ")
 		}
 		switch {
-		case found && !strings.HasPrefix(message, "terminating connection"): // not what a client that is cut off is told
+		case found && !strings.HasPrefix(message, "terminating connection"): // those are for clients whose connection ends
 			fatal = strings.TrimSpace(message)
 		case !strings.Contains(line, ":  "):
 			plain += " " + strings.TrimSpace(line)
