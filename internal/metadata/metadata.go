@@ -23,8 +23,8 @@ const None = "{}"
 
 // Merge returns the pairs of an object after an update: a pair replaces the one with
 // the same key, an empty value deletes it, and all others stay. before is the stored
-// JSON object; empty for a new one. It is returned as it is if nothing changes. Pairs beyond the limits are a problem with the
-// code invalid_input.
+// JSON object; empty for a new one. It is returned unchanged if the update changes
+// nothing. Pairs beyond the limits are a problem with the code invalid_input.
 func Merge(before json.RawMessage, update map[string]string) (json.RawMessage, error) {
 	merged := map[string]string{}
 	if len(before) > 0 {
