@@ -25,7 +25,9 @@ func (s *Server) ListSessions(ctx context.Context, r api.ListSessionsRequestObje
 		return nil, err
 	}
 	views, link := page(ctx, s, views, size, func(v session.View) string { return v.ID })
-	return api.ListSessions200JSONResponse{Body: each(views, toSession(callerFrom(ctx))), Headers: api.ListSessions200ResponseHeaders{Link: link}}, nil
+	return api.ListSessions200JSONResponse{
+		Body: each(views, toSession(callerFrom(ctx))), Headers: api.ListSessions200ResponseHeaders{Link: link},
+	}, nil
 }
 
 // CreateSession opens a session. The validator has filled in the document's
