@@ -72,7 +72,7 @@ func BenchmarkEdge(b *testing.B) {
 		b.ReportMetric(base.parts, "base-parts/viewer/s")
 		b.ReportMetric(edge.cpu/base.cpu, "cpu-ratio")
 		// A part is two requests: itself, and the playlist that names it.
-		b.ReportMetric(float64(asked.Upstream)/2/(edge.parts*11), "upstream/part")
+		b.ReportMetric(float64(asked.Upstream)/2/edge.all, "upstream/part")
 		b.ReportMetric(0, "ns/op")
 	}
 }

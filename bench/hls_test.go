@@ -101,6 +101,7 @@ func BenchmarkHLSViewers(b *testing.B) {
 type hlsServing struct {
 	cpu   float64 // percent of a core
 	parts float64 // parts that a viewer got, per second
+	all   float64 // parts for each viewer, those before the measurement too
 }
 
 func serveHLS(b *testing.B, clip *hlsClip, sink hlsSink, viewers int) hlsServing {
@@ -120,7 +121,10 @@ func serveHLS(b *testing.B, clip *hlsClip, sink hlsSink, viewers int) hlsServing
 	cpu, took := processCPU(b)-before, time.Since(begin)
 	got := crowd.parts(b) - parts
 	crowd.stop(b)
-	return hlsServing{cpu: 100 * cpu.Seconds() / took.Seconds(), parts: float64(got) / float64(viewers) / took.Seconds()}
+	return hlsServing{
+		cpu: 100 * cpu.Seconds() / took.Seconds(), parts: float64(got) / float64(viewers) / took.Seconds(),
+		all: float64(parts+got) / float64(viewers),
+	}
 }
 
 // BenchmarkHLSMuxing muxes 50 streams in real time. The media has filled the
