@@ -128,6 +128,7 @@ func TestADayBoundsAPIKeys(t *testing.T) {
 	require.Equal(t, map[int]int{http.StatusCreated: 2, http.StatusTooManyRequests: 4}, atOnce(6, func() apitest.Response { return create(owner) }))
 	p := create(owner).Problem(t, http.StatusTooManyRequests, "rate_limited")
 	require.Equal(t, "the limit maxApiKeysPerDay is reached: 1000 API keys were created within 24 hours; try again in 82800 seconds", p.Message)
+	require.Equal(t, &api.ProblemLimit{Name: "maxApiKeysPerDay", Value: 1000, Plan: "FREE"}, p.Limit)
 	create(neighbour).Is(t, http.StatusCreated)
 	s.Clock.Advance(23 * time.Hour)
 	owner.LogInAgain(t).Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Key"}).Is(t, http.StatusCreated)
@@ -146,6 +147,7 @@ func TestADayBoundsWebhookEndpoints(t *testing.T) {
 	owner.Call(t, "POST", "/v1/me/webhooks", input).Is(t, http.StatusCreated)
 	p := owner.Call(t, "POST", "/v1/me/webhooks", input).Problem(t, http.StatusTooManyRequests, "rate_limited")
 	require.Contains(t, p.Message, "the limit maxWebhookEndpointsPerDay is reached: 1000 webhook endpoints")
+	require.Equal(t, &api.ProblemLimit{Name: "maxWebhookEndpointsPerDay", Value: 1000, Plan: "FREE"}, p.Limit)
 }
 
 // TestAChangeOfThePlanHoldsAtOnce, and what a tenant has above a lower limit stays.

@@ -170,6 +170,11 @@ type ClientInterface interface {
 	// and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 	// 401 `invalid_credentials`.
 	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/admin/auth/login (the `LoginAdmin` operationId).
@@ -180,6 +185,11 @@ type ClientInterface interface {
 	// Answers with a token for the admin operations, valid 8 hours; it is refused everywhere else, as tenants' tokens
 	// and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 	// 401 `invalid_credentials`.
+	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1007,6 +1017,11 @@ type ClientInterface interface {
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 	// a suspended tenant get 403 `tenant_suspended`.
 	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/auth/login (the `Login` operationId).
@@ -1016,6 +1031,11 @@ type ClientInterface interface {
 	//
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 	// a suspended tenant get 403 `tenant_suspended`.
+	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3774,6 +3794,11 @@ func (c *Client) ListAuditEntries(ctx context.Context, params *ListAuditEntriesP
 // and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 // 401 `invalid_credentials`.
 //
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/admin/auth/login (the `LoginAdmin` operationId).
@@ -3794,6 +3819,11 @@ func (c *Client) LoginAdminWithBody(ctx context.Context, contentType string, bod
 // Answers with a token for the admin operations, valid 8 hours; it is refused everywhere else, as tenants' tokens
 // and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 // 401 `invalid_credentials`.
+//
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5571,6 +5601,11 @@ func (c *Client) ForgotPassword(ctx context.Context, body ForgotPasswordJSONRequ
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 // a suspended tenant get 403 `tenant_suspended`.
 //
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/auth/login (the `Login` operationId).
@@ -5590,6 +5625,11 @@ func (c *Client) LoginWithBody(ctx context.Context, contentType string, body io.
 //
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 // a suspended tenant get 403 `tenant_suspended`.
+//
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -22205,6 +22245,11 @@ type ClientWithResponsesInterface interface {
 	// and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 	// 401 `invalid_credentials`.
 	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/admin/auth/login (the `LoginAdmin` operationId).
@@ -22215,6 +22260,11 @@ type ClientWithResponsesInterface interface {
 	// Answers with a token for the admin operations, valid 8 hours; it is refused everywhere else, as tenants' tokens
 	// and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 	// 401 `invalid_credentials`.
+	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23158,6 +23208,11 @@ type ClientWithResponsesInterface interface {
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 	// a suspended tenant get 403 `tenant_suspended`.
 	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/auth/login (the `Login` operationId).
@@ -23167,6 +23222,11 @@ type ClientWithResponsesInterface interface {
 	//
 	// A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 	// a suspended tenant get 403 `tenant_suspended`.
+	//
+	// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+	// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+	// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+	// can answers 429 too. `Retry-After` says when to try again.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -38096,6 +38156,11 @@ func (c *ClientWithResponses) ListAuditEntriesWithResponse(ctx context.Context, 
 // and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 // 401 `invalid_credentials`.
 //
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/admin/auth/login (the `LoginAdmin` operationId).
@@ -38112,6 +38177,11 @@ func (c *ClientWithResponses) LoginAdminWithBodyWithResponse(ctx context.Context
 // Answers with a token for the admin operations, valid 8 hours; it is refused everywhere else, as tenants' tokens
 // and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
 // 401 `invalid_credentials`.
+//
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39625,6 +39695,11 @@ func (c *ClientWithResponses) ForgotPasswordWithResponse(ctx context.Context, bo
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 // a suspended tenant get 403 `tenant_suspended`.
 //
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/auth/login (the `Login` operationId).
@@ -39640,6 +39715,11 @@ func (c *ClientWithResponses) LoginWithBodyWithResponse(ctx context.Context, con
 //
 // A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
 // a suspended tenant get 403 `tenant_suspended`.
+//
+// A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+// one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+// one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+// can answers 429 too. `Retry-After` says when to try again.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -117,6 +117,11 @@ export interface paths {
          * @description Answers with a token for the admin operations, valid 8 hours; it is refused everywhere else, as tenants' tokens
          *     and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
          *     401 `invalid_credentials`.
+         *
+         *     A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+         *     one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+         *     one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+         *     can answers 429 too. `Retry-After` says when to try again.
          */
         post: operations["loginAdmin"];
         delete?: never;
@@ -1760,6 +1765,11 @@ export interface paths {
          * Log a tenant user in
          * @description A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
          *     a suspended tenant get 403 `tenant_suspended`.
+         *
+         *     A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
+         *     one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
+         *     one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
+         *     can answers 429 too. `Retry-After` says when to try again.
          */
         post: operations["login"];
         delete?: never;
@@ -9537,10 +9547,21 @@ export interface components {
              */
             maxApiKeys: number | null;
             /**
+             * Format: int64
+             * @description Bytes that captured requests of the webhook tester take up.
+             * @example 1073741824
+             */
+            maxCaptureBytes?: number | null;
+            /**
              * @description Streams on air at one time.
              * @example 10
              */
             maxLiveStreams: number | null;
+            /**
+             * @description Calls to the payment processor per minute for onboarding and for looks at a seller's status. Checkouts and refunds don't count.
+             * @example 300
+             */
+            maxProcessorCalls?: number | null;
             /**
              * @description Destinations of one stream.
              * @example 8
@@ -9758,12 +9779,14 @@ export interface components {
             type: string;
         };
         /**
-         * @description A limit of the tenant's plan, with the `plan` that the tenant has; in problems that such a limit caused. `upgradeTo`
-         *     is the smallest plan that allows what was asked for, absent when none does.
+         * @description A limit of the tenant's plan, with the `plan` that the tenant has; in problems that such a limit caused: 403 `plan_limit`, and 429
+         *     `rate_limited` for a limit that counts per minute or day. `upgradeTo` is the smallest plan that allows what was asked for, absent
+         *     when none does. A 429 of a rate limit that isn't a plan's, and one that is sent to somebody who isn't of the tenant, such as the
+         *     sender of a captured request, has no `limit`.
          */
         ProblemLimit: {
             /**
-             * @description The limit's name in `PlanLimits`.
+             * @description The limit's name in `PlanLimits`; `maxApiKeysPerDay` or `maxWebhookEndpointsPerDay` for those that are the same on every plan.
              * @example maxApiKeys
              */
             name: string;

@@ -29,7 +29,8 @@ type Field struct{ Field, Message string }
 
 // Limit is one limit of the caller's plan.
 type Limit struct {
-	// Name is that of the field in the API's PlanLimits.
+	// Name is that of the field in the API's PlanLimits, or a name of its own for a limit that is
+	// the same on every plan.
 	Name  string
 	Value int64
 	// Plan is the tenant's tier; UpgradeTo is the smallest tier that allows what was

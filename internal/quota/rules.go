@@ -103,9 +103,11 @@ func tooOften(l Limit, p db.Plan, plans []db.Plan, again time.Duration) *problem
 
 // tooManyToday is the refusal for a tenant that has made mostPerDay within a day, on every
 // plan, and may make the next one again after a while.
-func tooManyToday(l Limit, again time.Duration) *problem.Error {
-	return problem.Limited(again, "the limit %sPerDay is reached: %d %s were created within 24 hours; try again in %d seconds",
+func tooManyToday(l Limit, p db.Plan, again time.Duration) *problem.Error {
+	limited := problem.Limited(again, "the limit %sPerDay is reached: %d %s were created within 24 hours; try again in %d seconds",
 		string(l), mostPerDay, l.what(), int(math.Ceil(again.Seconds())))
+	limited.Limit = &problem.Limit{Name: string(l) + "PerDay", Value: mostPerDay, Plan: p.Tier}
+	return limited
 }
 
 // upgrade is the plan that allows needed, and the least above it. Of plans that

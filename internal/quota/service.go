@@ -56,13 +56,13 @@ func (s *Service) CheckTx(
 	return exceeded(limit, row.Plan, plans, have+wanted)
 }
 
-// CheckDay refuses one more of something, with 429 rate_limited, when the tenant has made
+// CheckDayTx refuses one more of something, with 429 rate_limited, when the tenant has made
 // mostPerDay of them within 24 hours, deleted ones included. creation reads, in the transaction
 // that adds it, when the tenant made the one before its newest skipped ones, if that was after
-// since; else it returns pgx.ErrNoRows. Call CheckDay after CheckTx for the same limit, whose lock
+// since; else it returns pgx.ErrNoRows. Call CheckDayTx after CheckTx for the same limit, whose lock
 // makes it exact.
-func (s *Service) CheckDay(
-	ctx context.Context, tenantID string, limit Limit, creation func(ctx context.Context, since time.Time, skipped int32) (time.Time, error),
+func (s *Service) CheckDayTx(
+	ctx context.Context, tx pgx.Tx, tenantID string, limit Limit, creation func(ctx context.Context, since time.Time, skipped int32) (time.Time, error),
 ) error {
 	now := s.now()
 	at, err := creation(ctx, now.Add(-day), mostPerDay-1)
@@ -72,7 +72,11 @@ func (s *Service) CheckDay(
 	case err != nil:
 		return fmt.Errorf("look for the day's %s of %s: %w", limit, tenantID, err)
 	}
-	return tooManyToday(limit, at.Add(day).Sub(now))
+	row, err := db.New(tx).GetTenantPlan(ctx, tenantID)
+	if err != nil {
+		return fmt.Errorf("get plan: %w", err)
+	}
+	return tooManyToday(limit, row.Plan, at.Add(day).Sub(now))
 }
 
 // TakeProcessorCall counts a call to the payment processor that a tenant's request

@@ -90,7 +90,7 @@ func (s *Service) takeOut(ctx context.Context, tx pgx.Tx, row db.Session, list [
 		gone(&row, p, now)
 		// A participant who has left for good is unmuted when it comes back.
 		p.Muted, p.Silenced = p.Muted && until != nil, p.Silenced && until != nil
-		if wasIn && until != nil {        // its own, even if the capacity fell meanwhile
+		if wasIn && until != nil { // its own, even if the capacity fell meanwhile
 			row.Seats++
 			p.Seat, p.SeatUntil = seatHeld, until
 		}

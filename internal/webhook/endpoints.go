@@ -80,7 +80,7 @@ func (s *Service) CreateWebhook(
 		creation := func(ctx context.Context, since time.Time, skipped int32) (time.Time, error) {
 			return q.GetWebhookEndpointCreation(ctx, db.GetWebhookEndpointCreationParams{TenantID: c.TenantID, Since: since, Skipped: skipped})
 		}
-		err = s.config.Quotas.CheckDay(ctx, c.TenantID, quota.WebhookEndpoints, creation)
+		err = s.config.Quotas.CheckDayTx(ctx, tx, c.TenantID, quota.WebhookEndpoints, creation)
 		if err != nil {
 			return err
 		}
