@@ -119,7 +119,7 @@ func (p problems) describe(r *http.Request, err error) api.Problem {
 	case errors.Is(err, context.Canceled) && timeIsOver(ctx):
 		return describeKnown(timedOut(r.Method))
 	case hungUp(ctx, err):
-		return plain(statusHungUp, "hung_up", "the request was given up")
+		return plain(statusHungUp, "hung_up", "the request was cancelled")
 	case ok:
 		return describeKnown(known)
 	case large:

@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	// maxAnswered is how many refused connections stay open to be told so, and
+	// maxAnswered is how many refused connections stay open to receive the refusal, and
 	// maxAnsweredEach how many of them are from one address. Others close unanswered.
 	maxAnswered, maxAnsweredEach = 32, 4
 	// answerTime is how long a refused connection may stay open.

@@ -146,7 +146,7 @@ func rowOf(rows []db.Refund, r processor.Refund) *db.Refund {
 }
 
 // isRefund tells whether the processor's refund is this one of ours. The processor's
-// id decides: whoever refunds there can mark theirs with an id of ours.
+// id decides: a seller who refunds in the processor's dashboard can use an id of ours.
 func isRefund(row db.Refund, r processor.Refund) bool {
 	if row.ProcessorRefundID != nil {
 		return *row.ProcessorRefundID == r.ID

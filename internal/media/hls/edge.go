@@ -181,7 +181,7 @@ func (e *edge) locate(ctx context.Context, streamID string) (Place, error) {
 	}
 	e.mu.Unlock()
 	if !fresh {
-		// Whoever asks must not end the look-up for the others.
+		// A caller's cancelled context must not end the look-up that others share.
 		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), attachTime)
 		place, err := e.config.Locate(looking, streamID)
 		cancel()
@@ -275,7 +275,7 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 	case errors.Is(err, errTooMany):
 		return overloaded()
 	case err != nil && v.r.Context().Err() != nil:
-		return refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
+		return refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
 	case err != nil:
 		e.failed.Add(1)
 		e.doubt(v.streamID)

@@ -219,7 +219,7 @@ func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*s
 		case <-timer.C:
 			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the stream brings nothing new at the moment")
 		case <-r.Context().Done():
-			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
+			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *refusal
 		case <-timer.C:
 			return nil, refuse(http.StatusServiceUnavailable, "no_news", "the server was restarted, and the stream isn't back yet")
 		case <-r.Context().Done():
-			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was given up")
+			return nil, refuse(http.StatusServiceUnavailable, "gone", "the request was cancelled")
 		case <-s.ctx.Done():
 			return nil, refuse(http.StatusServiceUnavailable, "gone", "the server stops")
 		}

@@ -127,7 +127,7 @@ func (s *Server) joinInstead(e entrance) *Refusal {
 	return refusal
 }
 
-// refusal is what a client is told of an error of the gate's.
+// refusal returns the bye for an error of the gate.
 func (s *Server) refusal(err error) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r

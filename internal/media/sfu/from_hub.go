@@ -37,7 +37,7 @@ func (r *room) screen(s *hub.Stream) *screening {
 		defer close(c.done)
 		defer r.server.recovered("a screening")
 		defer c.clear()
-		bridge.Show(ctx, reader, c, r.server.config.Air.Converters, r.server.config.Log)
+		bridge.Show(ctx, reader, c, r.server.config.Air.Converters.For(r.tenantID), r.server.config.Log)
 	}()
 	return c
 }

@@ -90,8 +90,8 @@ func (p *peer) send(data []byte) {
 	}
 }
 
-// expect lets the client send a description of so many bytes; 0 when none is awaited. So
-// only who is asked for a long one may send a long message.
+// expect lets the client send a description of so many bytes; 0 when none is awaited.
+// A long message is accepted only as the answer to a request for one.
 func (p *peer) expect(bytes int) {
 	p.expected = bytes
 	if p.socket != nil {

@@ -24,9 +24,10 @@ const maxShown = 1000
 // room holds who is together. Its goroutine alone touches what is below box,
 // except for peers.
 type room struct {
-	server *Server
-	id     string
-	kind   string
+	server   *Server
+	tenantID string
+	id       string
+	kind     string
 	// peers counts connections, under the server's lock; when there are none, ended
 	// closes, and then done.
 	peers       int
@@ -93,7 +94,7 @@ const awaited = 12
 
 func newRoom(s *Server, g Grant) *room {
 	return &room{
-		server: s, id: g.RoomID, kind: g.Room.Kind, ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
+		server: s, tenantID: g.TenantID, id: g.RoomID, kind: g.Room.Kind, ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
 		lacks:     map[string]*bridge.Reason{},

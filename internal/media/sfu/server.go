@@ -293,7 +293,7 @@ func (s *Server) newConnID() string {
 	return "sfu-" + s.run + "-" + strconv.FormatUint(s.serial, 10)
 }
 
-// countFallback counts a participant who was told to play HLS.
+// countFallback counts a participant who was sent to HLS.
 func (s *Server) countFallback(code string) {
 	s.mu.Lock()
 	s.fallbacks[code]++

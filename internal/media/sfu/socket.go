@@ -26,7 +26,7 @@ type socket struct {
 }
 
 // Handler serves the signalling socket, on whatever path it is mounted. Connections that are
-// too many are refused with 429 before the upgrade; all others are told by a bye.
+// too many are refused with 429 before the upgrade; later refusals are a bye.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.begin() {

@@ -91,7 +91,7 @@ func (s *subscriber) start() {
 	}
 }
 
-// watched is how a track is sent. Of a stream's picture the client is told when it has to
+// watched is how a track is sent. The client gets a message when a stream's picture has to
 // wait for a key frame.
 func (s *subscriber) watched(sub *subscription) forward.SinkConfig {
 	config := sub.local.sink()

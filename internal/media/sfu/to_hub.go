@@ -89,7 +89,7 @@ func (r *room) newCast(owner *peer) *cast {
 		}
 		c.egress = forward.NewEgress(r.server.workers, forward.EgressConfig{InitialRate: castRate, Now: r.server.config.Now})
 		c.feed = bridge.NewFeed(c.publisher, c.askKeyFrame)
-		if err := c.feed.ConvertSound(air.Converters, r.server.config.Log); err != nil {
+		if err := c.feed.ConvertSound(air.Converters.For(r.tenantID), r.server.config.Log); err != nil {
 			r.server.config.Log.Warn("sfu: a broadcast has no AAC, which older players need", "stream", r.id, "error", err)
 		}
 		r.box.post(c.arrange)

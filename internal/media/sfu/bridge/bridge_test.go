@@ -83,7 +83,7 @@ func (w *wall) marks() (n int) {
 }
 
 // onAir shows a fresh stream on a wall, and returns its publisher.
-func onAir(t *testing.T, c *Converters) (*hub.Publisher, *wall) {
+func onAir(t *testing.T, c Share) (*hub.Publisher, *wall) {
 	t.Helper()
 	h := hub.New(hub.Config{})
 	p, err := h.Publish(hub.Broadcast{StreamID: "a"}, "p", nil)
@@ -106,7 +106,7 @@ func copyOf(u *hub.Unit) *hub.Unit { c := *u; return &c }
 
 func TestABroadcastGoesToARoomAndBackUnchanged(t *testing.T) {
 	t.Parallel()
-	p, w := onAir(t, NewConverters(1))
+	p, w := onAir(t, NewConverters(1).For("acme"))
 	units := pictures(t, 2, 0, "640x360")
 	for _, u := range units {
 		require.NoError(t, p.Write(copyOf(u)))
@@ -150,7 +150,7 @@ func TestABroadcastGoesToARoomAndBackUnchanged(t *testing.T) {
 
 func TestLossIsHealedByTheNextKeyFrame(t *testing.T) {
 	t.Parallel()
-	p, w := onAir(t, NewConverters(1))
+	p, w := onAir(t, NewConverters(1).For("acme"))
 	units := pictures(t, 4, 0, "320x180")
 	for _, u := range units {
 		require.NoError(t, p.Write(copyOf(u)))
@@ -196,7 +196,7 @@ func TestLossIsHealedByTheNextKeyFrame(t *testing.T) {
 
 func TestAACIsConverted(t *testing.T) {
 	t.Parallel()
-	c := NewConverters(1)
+	c := NewConverters(1).For("acme")
 	p, w := onAir(t, c)
 	units := sound(t, 2)[:80] // as many as wait for a converter
 	for _, u := range units {
@@ -211,6 +211,25 @@ func TestAACIsConverted(t *testing.T) {
 	}
 }
 
+// TestOneTenantLeavesConvertersToOthers: the last quarter is for tenants with fewer than two.
+func TestOneTenantLeavesConvertersToOthers(t *testing.T) {
+	t.Parallel()
+	c := NewConverters(8)
+	claimed := func(tenant string) (n int) {
+		for c.For(tenant).claim() == nil {
+			n++
+		}
+		return n
+	}
+	require.Equal(t, 6, claimed("acme"))
+	require.Equal(t, 2, claimed("other"))
+	require.Zero(t, claimed("third"))
+	c.For("acme").release()
+	require.Zero(t, claimed("acme"))
+	require.Equal(t, 1, claimed("third"))
+	require.Equal(t, 8, c.Running())
+}
+
 func (w *wall) soundNow() []rtp.Packet {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -219,7 +238,7 @@ func (w *wall) soundNow() []rtp.Packet {
 
 func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
 	t.Parallel()
-	p, w := onAir(t, NewConverters(0))
+	p, w := onAir(t, NewConverters(0).For("acme"))
 	aac := sound(t, 1)
 	for _, bad := range []*hub.Unit{
 		{Track: &hub.Track{Codec: hub.H265}, Key: true, Data: []byte{0, 0, 0, 1, 1}},

@@ -16,6 +16,7 @@ import (
 	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
 	"github.com/pion/webrtc/v4/pkg/media/oggreader"
 
+	"showfloor/internal/fairshare"
 	"showfloor/internal/media/hub"
 )
 
@@ -33,7 +34,8 @@ const (
 // Why a sound can't be converted.
 var (
 	errNoConverter  = errors.New("this server has no ffmpeg to convert AAC into what browsers play: watch by HLS, or send Opus")
-	errAllConverted = errors.New("this server converts as many streams' sound as it may: watch by HLS, or send Opus")
+	errAllConverted = errors.New("this server converts as many streams' sound as it may, in all or for this tenant: " +
+		"watch by HLS, or send Opus")
 )
 
 // Converters runs the processes that convert sound, and no more than its bound: AAC into
@@ -41,40 +43,53 @@ var (
 // broadcast from a room.
 type Converters struct {
 	program string
-	bound   int64
-	running atomic.Int64 // conversions: each has a process, or will have one again
+	// running has a place for each conversion, by tenant. A conversion has a process, or
+	// will have one again.
+	running *fairshare.Places[string]
 	started atomic.Uint64
 }
 
+// few is how many of the last places a tenant may have taken before.
+const few = 2
+
 // NewConverters finds ffmpeg; without it every conversion is refused. bound is how
-// many may run at a time.
+// many may run at a time; the last quarter is for tenants that have fewer than two.
 func NewConverters(bound int) *Converters {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
 		program = ""
 	}
-	return &Converters{program: program, bound: int64(bound)}
+	return &Converters{program: program, running: fairshare.New[string](bound, bound/4, few)}
 }
 
 // Running is how many conversions there are now.
-func (c *Converters) Running() int { return int(c.running.Load()) }
+func (c *Converters) Running() int { return c.running.Taken() }
 
 // Started is how many processes were started so far.
 func (c *Converters) Started() uint64 { return c.started.Load() }
 
+// Share is a tenant's share of the converters.
+type Share struct {
+	*Converters
+
+	tenantID string
+}
+
+// For returns a tenant's share.
+func (c *Converters) For(tenantID string) Share { return Share{c, tenantID} }
+
 // claim takes one of the places for conversions; release gives it back.
-func (c *Converters) claim() error {
-	if c.program == "" {
+func (s Share) claim() error {
+	if s.program == "" {
 		return errNoConverter
 	}
-	if c.running.Add(1) > c.bound {
-		c.running.Add(-1)
+	if !s.running.Take(s.tenantID) {
 		return errAllConverted
 	}
 	return nil
 }
 
-func (c *Converters) release() { c.running.Add(-1) }
+func (s Share) release() { s.running.Release(s.tenantID) }
 
 // process is one ffmpeg. Its goroutines end with ctx.
 type process struct {
@@ -131,18 +146,18 @@ type converter struct {
 
 // start runs a process for a track; out is given what it makes, on a goroutine of
 // the converter's.
-func (c *Converters) start(track *hub.Track, out func(packet []byte, at time.Duration), log *slog.Logger) (*converter, error) {
-	if err := c.claim(); err != nil {
+func (s Share) start(track *hub.Track, out func(packet []byte, at time.Duration), log *slog.Logger) (*converter, error) {
+	if err := s.claim(); err != nil {
 		return nil, err
 	}
 	v := &converter{in: make(chan *hub.Unit, aacBacklog), dead: make(chan struct{})}
 	if err := v.config.Unmarshal(track.AudioConfig); err != nil || v.config.SampleRate <= 0 {
-		c.release()
+		s.release()
 		return nil, fmt.Errorf("the stream's sound can't be read: %w", err)
 	}
 	v.frame = 1024 * time.Second / time.Duration(v.config.SampleRate)
-	if err := v.run(c, out, log); err != nil {
-		c.release()
+	if err := v.run(s, out, log); err != nil {
+		s.release()
 		return nil, err
 	}
 	return v, nil
@@ -159,8 +174,8 @@ func arguments() []string {
 	}
 }
 
-func (v *converter) run(c *Converters, out func([]byte, time.Duration), log *slog.Logger) error {
-	p, err := c.launch(arguments())
+func (v *converter) run(s Share, out func([]byte, time.Duration), log *slog.Logger) error {
+	p, err := s.launch(arguments())
 	if err != nil {
 		return err
 	}
@@ -170,7 +185,7 @@ func (v *converter) run(c *Converters, out func([]byte, time.Duration), log *slo
 	work.Go(func() {
 		v.drain(p.ctx, p.stdout, ready, out)
 		p.wait(log) // whatever ended the output ends the rest
-		c.release()
+		s.release()
 		close(v.dead)
 	})
 	v.stop = sync.OnceFunc(func() {

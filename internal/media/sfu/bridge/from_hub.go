@@ -67,7 +67,7 @@ const (
 // Show carries a stream to a screen until the stream is sealed or ctx ends, and
 // closes the reader. Video goes as it is where browsers can decode it, and so does
 // Opus; AAC is converted.
-func Show(ctx context.Context, reader *hub.Reader, screen Screen, converters *Converters, log *slog.Logger) {
+func Show(ctx context.Context, reader *hub.Reader, screen Screen, converters Share, log *slog.Logger) {
 	defer reader.Close()
 	show := &show{
 		screen: screen, converters: converters, log: log, origin: time.Now(),
@@ -151,7 +151,7 @@ func ntp(t time.Time) uint64 {
 // show is one screen's state.
 type show struct {
 	screen     Screen
-	converters *Converters
+	converters Share
 	log        *slog.Logger
 
 	epoch uint32

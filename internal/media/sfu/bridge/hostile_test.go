@@ -26,7 +26,7 @@ func most(begun time.Time) uint64 { return startsAtOnce + 1 + uint64(time.Since(
 // own, and each break takes another process.
 func TestSoundThatBreaksOverAndOverStartsFewConverters(t *testing.T) {
 	t.Parallel()
-	c := NewConverters(1)
+	c := NewConverters(1).For("acme")
 	p, w := onAir(t, c)
 	begun := time.Now()
 	for i, u := range sound(t, 2)[:60] {
@@ -44,7 +44,7 @@ func TestSoundThatBreaksOverAndOverStartsFewConverters(t *testing.T) {
 // with another one for each frame.
 func TestNoiseInsteadOfSoundStartsFewConverters(t *testing.T) {
 	t.Parallel()
-	c := NewConverters(1)
+	c := NewConverters(1).For("acme")
 	p, w := onAir(t, c)
 	begun := time.Now()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -67,7 +67,7 @@ func TestNoiseInsteadOfSoundStartsFewConverters(t *testing.T) {
 // line, and be one of those that others wait for.
 func TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind(t *testing.T) {
 	t.Parallel()
-	c := NewConverters(1)
+	c := NewConverters(1).For("acme")
 	p, w := onAir(t, c)
 	units := sound(t, 2)
 	for _, u := range units[:40] {
@@ -95,7 +95,7 @@ func TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind(t *testing.T) {
 // TestAConverterIsTriedAgain: who found all of them taken has sound once one is free.
 func TestAConverterIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	c := NewConverters(1)
+	c := NewConverters(1).For("acme")
 	first, _ := onAir(t, c)
 	second, w := onAir(t, c)
 	units := sound(t, 10)

@@ -51,7 +51,7 @@ func newAACTrack() (*hub.Track, error) {
 
 // toAAC makes AAC of one publisher's Opus. Its methods are for one goroutine at a time.
 type toAAC struct {
-	converters *Converters
+	converters Share
 	track      *hub.Track
 	log        *slog.Logger
 	write      func(*hub.Unit) error
@@ -66,7 +66,7 @@ type toAAC struct {
 
 // newToAAC claims a place for a conversion, until close. write gets the frames, on another
 // goroutine.
-func newToAAC(c *Converters, write func(*hub.Unit) error, log *slog.Logger) (*toAAC, error) {
+func newToAAC(c Share, write func(*hub.Unit) error, log *slog.Logger) (*toAAC, error) {
 	track, err := newAACTrack()
 	if err != nil {
 		return nil, err

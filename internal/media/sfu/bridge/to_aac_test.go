@@ -40,7 +40,7 @@ func opusPackets(t testing.TB, seconds string) [][]byte {
 }
 
 // broadcast is a feed with AAC, and a reader of each kind of sound.
-func broadcast(t *testing.T, c *Converters) (*Feed, *hub.Reader, *hub.Reader, error) {
+func broadcast(t *testing.T, c Share) (*Feed, *hub.Reader, *hub.Reader, error) {
 	t.Helper()
 	h := hub.New(hub.Config{})
 	t.Cleanup(h.Close)
@@ -134,7 +134,7 @@ func onset(t *testing.T, units []*hub.Unit) time.Duration {
 
 func TestABroadcastsSoundComesInAACToo(t *testing.T) {
 	t.Parallel()
-	c := NewConverters(1)
+	c := NewConverters(1).For("acme")
 	feed, own, converted, err := broadcast(t, c)
 	require.NoError(t, err)
 	packets := opusPackets(t, "4")
@@ -161,7 +161,7 @@ func TestABroadcastsSoundComesInAACToo(t *testing.T) {
 
 func TestAACGoesOnAfterAPause(t *testing.T) {
 	t.Parallel()
-	c := NewConverters(1)
+	c := NewConverters(1).For("acme")
 	feed, _, converted, err := broadcast(t, c)
 	require.NoError(t, err)
 	packets := opusPackets(t, "3")
@@ -192,7 +192,7 @@ func TestAACGoesOnAfterAPause(t *testing.T) {
 
 func TestWithoutAConverterABroadcastHasOpusAlone(t *testing.T) {
 	t.Parallel()
-	feed, _, converted, err := broadcast(t, NewConverters(0))
+	feed, _, converted, err := broadcast(t, NewConverters(0).For("acme"))
 	require.True(t, errors.Is(err, errAllConverted) || errors.Is(err, errNoConverter))
 	for i, packet := range opusPackets(t, "1") {
 		sing(t, feed, i, i, packet)

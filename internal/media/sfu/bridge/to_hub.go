@@ -79,7 +79,7 @@ func NewFeed(out *hub.Publisher, keyFrame func()) *Feed {
 // ConvertSound has the sound written in AAC too, which players, recorders and other platforms
 // take that don't know Opus. It must be called before the first packet. The error says why
 // there will be none: no ffmpeg, or too many conversions on this node.
-func (f *Feed) ConvertSound(c *Converters, log *slog.Logger) error {
+func (f *Feed) ConvertSound(c Share, log *slog.Logger) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	aac, err := newToAAC(c, f.out.Write, log)
