@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	// MaxLife is the longest that a token may live. A key that was replaced
-	// longer ago than this has no token left to verify.
+	// MaxLife is the longest that a token may live.
 	MaxLife = 24 * time.Hour
 	// freshFor is how long this process goes by the keys that it has read: a
 	// revoked one verifies no longer than that.

@@ -20,9 +20,10 @@ import (
 const (
 	// rotateAfter is the age at which the newest key is replaced.
 	rotateAfter = 90 * 24 * time.Hour
-	// retireAfter is how long a replaced key verifies: as long as its last token
-	// can live, and a while for clocks that differ.
-	retireAfter = MaxLife + time.Hour
+	// retireAfter is how long a replaced key verifies. Its last token lives for MaxLife;
+	// a viewer session, which a code key of the same row signs, lives as long as its
+	// broadcast, and a channel may broadcast for weeks.
+	retireAfter = 31 * 24 * time.Hour
 )
 
 // ensureFirst makes the first key of a database. Several processes may start at

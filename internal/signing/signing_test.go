@@ -120,7 +120,7 @@ func TestKeysRotateAndRetireByAge(t *testing.T) {
 
 	clock.Advance(90*24*time.Hour - time.Minute)
 	require.NoError(t, first.RotateDue(t.Context()))
-	token := sign(t, first, clock, signing.MaxLife)
+	token, code := sign(t, first, clock, signing.MaxLife), first.NewestCodeKey()
 	require.Equal(t, oldest, kidOf(t, token))
 
 	clock.Advance(time.Minute)
@@ -134,6 +134,12 @@ func TestKeysRotateAndRetireByAge(t *testing.T) {
 	clock.Advance(signing.MaxLife - 2*time.Minute)
 	require.NoError(t, first.RotateDue(t.Context()))
 	good(t, second, token)
+
+	// Viewer sessions last as long as their broadcast.
+	clock.Advance(30 * 24 * time.Hour)
+	require.NoError(t, first.RotateDue(t.Context()))
+	_, known := second.FindCodeKey(t.Context(), code.ID)
+	require.True(t, known)
 
 	clock.Advance(2 * time.Hour)
 	require.NoError(t, first.RotateDue(t.Context()))
