@@ -128,7 +128,11 @@ func TestViewersStayWhenAHostMutes(t *testing.T) {
 	ada.joins()
 	ada.isIn()
 	a.await(stream.ID, api.StreamStatusLIVE)
-	v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+	url := a.playback(stream.ID).URL
+	status, playlist := get(t.Context(), t, url)
+	require.Equal(t, 200, status)
+	require.Contains(t, playlist, "mp4a.40.2", "AAC, which every player decodes, made of the browser's Opus")
+	v := watchInBrowser(t, s, url)
 	v.hears()
 
 	ada.clicks("[data-control=microphone]")

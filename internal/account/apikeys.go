@@ -63,10 +63,10 @@ func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (r
 		if err != nil {
 			return err
 		}
-		err = s.quotas.CheckDayTx(ctx, tx, c.TenantID, quota.APIKeys, func(ctx context.Context, since time.Time, skipped int32) (time.Time, error) {
+		creation := func(ctx context.Context, since time.Time, skipped int32) (time.Time, error) {
 			return q.GetAPIKeyCreation(ctx, db.GetAPIKeyCreationParams{TenantID: c.TenantID, Since: since, Skipped: skipped})
-		})
-		if err != nil {
+		}
+		if err := s.quotas.CheckDayTx(ctx, tx, c.TenantID, quota.APIKeys, creation); err != nil {
 			return err
 		}
 		parent, expiresAt, err := s.parentKey(ctx, q, c, in.ExpiresAt)

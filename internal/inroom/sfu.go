@@ -251,7 +251,8 @@ func grantOf(g session.Grant) sfu.Grant {
 	to := sfu.Grant{
 		TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: g.ConnID, DisplayName: g.DisplayName, Role: g.Role,
 		Perms: sfu.Perms{Audio: g.Perms.Audio, Video: g.Perms.Video, Screen: g.Perms.Screen},
-		State: g.State, Muted: g.Muted, Silenced: g.Silenced, HandRaised: g.HandRaised, Gone: byeOf(g.Gone), Room: sfu.RoomInfo{Kind: sfu.StreamRoom},
+		State: g.State, Muted: g.Muted, Silenced: g.Silenced, HandRaised: g.HandRaised, Gone: byeOf(g.Gone),
+		Room: sfu.RoomInfo{Kind: sfu.StreamRoom},
 	}
 	if v := g.Session; v != nil {
 		to.Room = sfu.RoomInfo{Kind: sfu.SessionRoom, Session: map[string]any{

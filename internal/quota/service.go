@@ -62,7 +62,8 @@ func (s *Service) CheckTx(
 // since; else it returns pgx.ErrNoRows. Call CheckDayTx after CheckTx for the same limit, whose lock
 // makes it exact.
 func (s *Service) CheckDayTx(
-	ctx context.Context, tx pgx.Tx, tenantID string, limit Limit, creation func(ctx context.Context, since time.Time, skipped int32) (time.Time, error),
+	ctx context.Context, tx pgx.Tx, tenantID string, limit Limit,
+	creation func(ctx context.Context, since time.Time, skipped int32) (time.Time, error),
 ) error {
 	now := s.now()
 	at, err := creation(ctx, now.Add(-day), mostPerDay-1)

@@ -142,8 +142,8 @@ func saveParticipants(ctx context.Context, tx pgx.Tx, now time.Time, list ...db.
 		postgres.Queue(b, db.SaveParticipant, db.SaveParticipantParams{
 			TenantID: p.TenantID, RoomID: p.RoomID, UserID: p.UserID, DisplayName: p.DisplayName, Role: p.Role,
 			CanPublishScreen: p.CanPublishScreen, State: p.State, Admitted: p.Admitted, Seat: p.Seat, SeatUntil: p.SeatUntil,
-			Muted: p.Muted, Silenced: p.Silenced, HandRaisedAt: p.HandRaisedAt, ConnID: p.ConnID, Node: p.Node, JoinedAt: p.JoinedAt, LeftAt: p.LeftAt,
-			UpdatedAt: now,
+			Muted: p.Muted, Silenced: p.Silenced, HandRaisedAt: p.HandRaisedAt, ConnID: p.ConnID, Node: p.Node,
+			JoinedAt: p.JoinedAt, LeftAt: p.LeftAt, UpdatedAt: now,
 		})
 	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
