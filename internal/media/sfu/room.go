@@ -94,7 +94,8 @@ const awaited = 12
 
 func newRoom(s *Server, g Grant) *room {
 	return &room{
-		server: s, tenantID: g.TenantID, id: g.RoomID, kind: g.Room.Kind, ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
+		server: s, tenantID: g.TenantID, id: g.RoomID, kind: g.Room.Kind,
+		ended: make(chan struct{}), done: make(chan struct{}), box: newMailbox(),
 		ears: forward.NewSpeakers(forward.SpeakersConfig{Now: s.config.Now}), session: g.Room.Session,
 		members: map[string]*member{}, moderators: map[string]*member{}, tracks: map[string]*track{},
 		lacks:     map[string]*bridge.Reason{},
