@@ -38,8 +38,8 @@ type operation struct {
 	timeout time.Duration
 	// maxBody is the largest body that it takes, in bytes.
 	maxBody int64
-	// stores: it stores something that can wait.
-	stores bool
+	// stores says what it stores.
+	stores stores
 	// class says which limit it has.
 	class class
 	// idempotent: it takes an Idempotency-Key.

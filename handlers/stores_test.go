@@ -119,3 +119,26 @@ func TestTheAudienceHasALimitOfItsOwn(t *testing.T) {
 	elsewhere := neighbour.Session(t, nil)
 	list(neighbour.Ticket(t, elsewhere.ID, "guest", nil), elsewhere.ID).Is(t, 200)
 }
+
+// TestShortRequestsThatStoreMuchAreCounted by what they store: here each writes 50 KB
+// into the audit log.
+func TestShortRequestsThatStoreMuchAreCounted(t *testing.T) {
+	t.Parallel()
+	s := withBytes(t)
+	owner := s.Register(t)
+	metadata := map[string]string{}
+	for i := range 50 {
+		metadata[fmt.Sprint("key", i)] = strings.Repeat("x", 500)
+	}
+	stream := owner.Stream(t, map[string]any{"metadata": metadata})
+	for n := range 300 { // 8 MiB are enough for 170 of them
+		r := owner.Call(t, "PATCH", "/v1/me/streams/"+stream.ID, map[string]any{})
+		if r.Status == http.StatusTooManyRequests {
+			limited(t, r, "tenant-written")
+			require.Greater(t, n, 100)
+			return
+		}
+		r.Is(t, 200)
+	}
+	t.Fatal("300 requests stored 15 MB")
+}

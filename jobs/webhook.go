@@ -70,7 +70,7 @@ func (w *redeliver) Work(ctx context.Context, job *river.Job[event.RedeliverArgs
 	return w.until(w.webhooks.Redeliver(ctx, job.Args.DeliveryID))
 }
 
-// fanOut writes the deliveries that large transactions have left to it.
+// fanOut writes the deliveries that large transactions deferred.
 type fanOut struct {
 	river.WorkerDefaults[event.FanOutArgs]
 	webhooks *webhook.Service

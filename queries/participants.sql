@@ -32,7 +32,7 @@ FROM (SELECT unnest(@user_ids::text[]) AS user_id, unnest(@display_names::text[]
 ON CONFLICT (room_id, user_id) DO NOTHING;
 
 -- name: SaveParticipant :exec
--- All that changes in a participant's life, for whoever holds its lock.
+-- Writes all columns that change. The caller holds the participant's lock.
 UPDATE participants SET display_name = @display_name, role = @role, can_publish_screen = @can_publish_screen, state = @state,
     admitted = @admitted, seat = @seat, seat_until = @seat_until, muted = @muted, silenced = @silenced, hand_raised_at = @hand_raised_at,
     conn_id = @conn_id, node = @node, joined_at = @joined_at, left_at = @left_at, updated_at = @updated_at
@@ -101,11 +101,11 @@ ORDER BY position LIMIT @max_rows;
 
 -- name: MuteAllParticipants :many
 -- Silences those who may speak, and returns for each whether it was muted. Rows are locked in the usual order.
-WITH heard AS (
+WITH speaking AS (
     SELECT p.user_id, p.muted FROM participants p
     WHERE p.tenant_id = @tenant_id AND p.room_id = @room_id AND p.state = 'joined' AND p.role <> 'viewer' AND NOT p.silenced
       AND NOT (@except_host::boolean AND p.role = 'host')
     ORDER BY p.user_id FOR UPDATE)
-UPDATE participants SET muted = true, silenced = true, updated_at = @now FROM heard
-WHERE participants.tenant_id = @tenant_id AND participants.room_id = @room_id AND participants.user_id = heard.user_id
-RETURNING heard.muted AS was_muted;
+UPDATE participants SET muted = true, silenced = true, updated_at = @now FROM speaking
+WHERE participants.tenant_id = @tenant_id AND participants.room_id = @room_id AND participants.user_id = speaking.user_id
+RETURNING speaking.muted AS was_muted;

@@ -41,12 +41,13 @@ func TestDefaults(t *testing.T) {
 		UsageRetentionDays: "92", usageKeep: 92 * 24 * time.Hour,
 		AdminEmail: "admin@localhost", retries: webhook.DefaultSchedule(),
 		LimitSettings: LimitSettings{
-			Caller: "100/s:200", Tenant: "500/s:1000", Public: "10/s:20", Auth: "10/min", Email: "5/min", Failures: "100/h", Mails: "5/h",
+			Caller: "100/s:200", Tenant: "500/s:1000", Audience: "1000/s:10000", Public: "10/s:20", Auth: "10/min", Email: "5/min", Failures: "100/h", Mails: "5/h",
 			Capture: "50/s:200", Misses: "1/s:20", Guesses: "1/s:20",
 			limits: handlers.Limits{
 				Caller: ratelimit.Rate{Events: 100, Per: time.Second, Burst: 200}, Tenant: ratelimit.Rate{Events: 500, Per: time.Second, Burst: 1000},
-				Public: ratelimit.Rate{Events: 10, Per: time.Second, Burst: 20},
-				Auth:   ratelimit.Rate{Events: 10, Per: time.Minute, Burst: 10}, Email: ratelimit.Rate{Events: 5, Per: time.Minute, Burst: 5},
+				Audience: ratelimit.Rate{Events: 1000, Per: time.Second, Burst: 10000},
+				Public:   ratelimit.Rate{Events: 10, Per: time.Second, Burst: 20},
+				Auth:     ratelimit.Rate{Events: 10, Per: time.Minute, Burst: 10}, Email: ratelimit.Rate{Events: 5, Per: time.Minute, Burst: 5},
 				Failures: ratelimit.Rate{Events: 100, Per: time.Hour, Burst: 100}, Mails: ratelimit.Rate{Events: 5, Per: time.Hour, Burst: 5},
 				Misses:  ratelimit.Rate{Events: 1, Per: time.Second, Burst: 20},
 				Capture: ratelimit.Rate{Events: 50, Per: time.Second, Burst: 200}, Guesses: ratelimit.Rate{Events: 1, Per: time.Second, Burst: 20},

@@ -432,7 +432,7 @@ type ClientInterface interface {
 	// UpdateAdminPlanWithBody Change a plan
 	//
 	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 	//
 	// Takes any type of body and a specified content type.
@@ -443,7 +443,7 @@ type ClientInterface interface {
 	// UpdateAdminPlan Change a plan
 	//
 	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2200,7 +2200,7 @@ type ClientInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+	// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -2225,7 +2225,7 @@ type ClientInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+	// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -2383,7 +2383,7 @@ type ClientInterface interface {
 
 	// UpdateRecordingWithBody Change a recording's metadata
 	//
-	// In any status but DELETED.
+	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2392,7 +2392,7 @@ type ClientInterface interface {
 
 	// UpdateRecording Change a recording's metadata
 	//
-	// In any status but DELETED.
+	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2675,7 +2675,7 @@ type ClientInterface interface {
 	// MuteAllParticipantsWithBody Mute everybody
 	//
 	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -2687,7 +2687,7 @@ type ClientInterface interface {
 	// MuteAllParticipants Mute everybody
 	//
 	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -4356,7 +4356,7 @@ func (c *Client) GetAdminPlan(ctx context.Context, id ID, reqEditors ...RequestE
 // UpdateAdminPlanWithBody Change a plan
 //
 // Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 // above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 //
 // Takes any type of body and a specified content type.
@@ -4377,7 +4377,7 @@ func (c *Client) UpdateAdminPlanWithBody(ctx context.Context, id ID, contentType
 // UpdateAdminPlan Change a plan
 //
 // Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 // above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 //
 // Takes a body of the `application/json` content type.
@@ -7824,7 +7824,7 @@ func (c *Client) FulfilOrder(ctx context.Context, id ID, reqEditors ...RequestEd
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
@@ -7859,7 +7859,7 @@ func (c *Client) RefundOrderWithBody(ctx context.Context, id ID, contentType str
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
@@ -8177,7 +8177,7 @@ func (c *Client) ListRecordings(ctx context.Context, params *ListRecordingsParam
 
 // UpdateRecordingWithBody Change a recording's metadata
 //
-// In any status but DELETED.
+// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 //
 // Takes any type of body and a specified content type.
 //
@@ -8196,7 +8196,7 @@ func (c *Client) UpdateRecordingWithBody(ctx context.Context, id ID, contentType
 
 // UpdateRecording Change a recording's metadata
 //
-// In any status but DELETED.
+// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8739,7 +8739,7 @@ func (c *Client) RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequest
 // MuteAllParticipantsWithBody Mute everybody
 //
 // All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //
@@ -8761,7 +8761,7 @@ func (c *Client) MuteAllParticipantsWithBody(ctx context.Context, id ID, content
 // MuteAllParticipants Mute everybody
 //
 // All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //
@@ -22547,7 +22547,7 @@ type ClientWithResponsesInterface interface {
 	// UpdateAdminPlanWithBodyWithResponse Change a plan
 	//
 	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -22558,7 +22558,7 @@ type ClientWithResponsesInterface interface {
 	// UpdateAdminPlanWithResponse Change a plan
 	//
 	// Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-	// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+	// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 	// above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -24445,7 +24445,7 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+	// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -24470,7 +24470,7 @@ type ClientWithResponsesInterface interface {
 	// | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 	// | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 	// | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-	// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+	// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 	// | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 	// | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 	//
@@ -24642,7 +24642,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateRecordingWithBodyWithResponse Change a recording's metadata
 	//
-	// In any status but DELETED.
+	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24651,7 +24651,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateRecordingWithResponse Change a recording's metadata
 	//
-	// In any status but DELETED.
+	// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24952,7 +24952,7 @@ type ClientWithResponsesInterface interface {
 	// MuteAllParticipantsWithBodyWithResponse Mute everybody
 	//
 	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -24964,7 +24964,7 @@ type ClientWithResponsesInterface interface {
 	// MuteAllParticipantsWithResponse Mute everybody
 	//
 	// All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-	// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+	// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 	// must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 	// heard: in the room, with leave to speak and not muted.
 	//
@@ -38638,7 +38638,7 @@ func (c *ClientWithResponses) GetAdminPlanWithResponse(ctx context.Context, id I
 // UpdateAdminPlanWithBodyWithResponse Change a plan
 //
 // Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 // above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -38655,7 +38655,7 @@ func (c *ClientWithResponses) UpdateAdminPlanWithBodyWithResponse(ctx context.Co
 // UpdateAdminPlanWithResponse Change a plan
 //
 // Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-// `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+// `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
 // above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -41556,7 +41556,7 @@ func (c *ClientWithResponses) FulfilOrderWithResponse(ctx context.Context, id ID
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
@@ -41587,7 +41587,7 @@ func (c *ClientWithResponses) RefundOrderWithBodyWithResponse(ctx context.Contex
 // | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
 // | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
 // | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-// | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+// | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
 // | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
 // | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
 //
@@ -41855,7 +41855,7 @@ func (c *ClientWithResponses) ListRecordingsWithResponse(ctx context.Context, pa
 
 // UpdateRecordingWithBodyWithResponse Change a recording's metadata
 //
-// In any status but DELETED.
+// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41870,7 +41870,7 @@ func (c *ClientWithResponses) UpdateRecordingWithBodyWithResponse(ctx context.Co
 
 // UpdateRecordingWithResponse Change a recording's metadata
 //
-// In any status but DELETED.
+// `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42327,7 +42327,7 @@ func (c *ClientWithResponses) RaiseHandWithResponse(ctx context.Context, id ID, 
 // MuteAllParticipantsWithBodyWithResponse Mute everybody
 //
 // All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //
@@ -42345,7 +42345,7 @@ func (c *ClientWithResponses) MuteAllParticipantsWithBodyWithResponse(ctx contex
 // MuteAllParticipantsWithResponse Mute everybody
 //
 // All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-// mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+// mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
 // must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
 // heard: in the room, with leave to speak and not muted.
 //

@@ -668,14 +668,14 @@ func (q *Queries) LockWaiting(ctx context.Context, arg LockWaitingParams) ([]Par
 }
 
 const MuteAllParticipants = `-- name: MuteAllParticipants :many
-WITH heard AS (
+WITH speaking AS (
     SELECT p.user_id, p.muted FROM participants p
     WHERE p.tenant_id = $2 AND p.room_id = $3 AND p.state = 'joined' AND p.role <> 'viewer' AND NOT p.silenced
       AND NOT ($4::boolean AND p.role = 'host')
     ORDER BY p.user_id FOR UPDATE)
-UPDATE participants SET muted = true, silenced = true, updated_at = $1 FROM heard
-WHERE participants.tenant_id = $2 AND participants.room_id = $3 AND participants.user_id = heard.user_id
-RETURNING heard.muted AS was_muted
+UPDATE participants SET muted = true, silenced = true, updated_at = $1 FROM speaking
+WHERE participants.tenant_id = $2 AND participants.room_id = $3 AND participants.user_id = speaking.user_id
+RETURNING speaking.muted AS was_muted
 `
 
 type MuteAllParticipantsParams struct {
@@ -739,7 +739,7 @@ type SaveParticipantParams struct {
 	UserID           string
 }
 
-// All that changes in a participant's life, for whoever holds its lock.
+// Writes all columns that change. The caller holds the participant's lock.
 func (q *Queries) SaveParticipant(ctx context.Context, arg SaveParticipantParams) error {
 	_, err := q.db.Exec(ctx, SaveParticipant,
 		arg.DisplayName,

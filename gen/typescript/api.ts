@@ -627,7 +627,7 @@ export interface paths {
         /**
          * Change a plan
          * @description Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-         *     `allowances` replace the old ones as a whole and hold for every tenant on the plan at once; what a tenant has
+         *     `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
          *     above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
          */
         patch: operations["updateAdminPlan"];
@@ -3187,7 +3187,7 @@ export interface paths {
          *     | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
          *     | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
          *     | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-         *     | 409 | `conflict` | the order has 100 refunds, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+         *     | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
          *     | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
          *     | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
          */
@@ -3472,7 +3472,7 @@ export interface paths {
         head?: never;
         /**
          * Change a recording's metadata
-         * @description In any status but DELETED.
+         * @description `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
          */
         patch: operations["updateRecording"];
         trace?: never;
@@ -3839,7 +3839,7 @@ export interface paths {
         /**
          * Mute everybody
          * @description All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-         *     mutes the own microphone goes on sharing the screen's sound. Those who come later are heard. Sends `session.muted-all`. A participant token
+         *     mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
          *     must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
          *     heard: in the room, with leave to speak and not muted.
          */
@@ -8946,7 +8946,7 @@ export interface components {
         /** @description What muting did. */
         MuteAllResult: {
             /**
-             * @description How many participants were heard before and aren't now.
+             * @description How many participants had their microphone on and are muted now.
              * @example 7
              */
             muted: number;
@@ -9167,7 +9167,7 @@ export interface components {
              * @example 0
              */
             refundedCents: number;
-            /** @description Its refunds, newest first, also those made in the processor's dashboard. The API makes a refund while there are fewer than 100. */
+            /** @description Its refunds, newest first, also those made in the processor's dashboard. With 100 or more the API makes no further one. */
             refunds: components["schemas"]["Refund"][];
             status: components["schemas"]["OrderStatus"];
             /**
@@ -9539,7 +9539,7 @@ export interface components {
             /** @example 115 */
             total: number;
         };
-        /** @description How much a tenant may have at one time; null for no limit but the server's own. */
+        /** @description How much a tenant may have at one time, or do in a minute or an hour; null for no limit but the server's own. */
         PlanLimits: {
             /**
              * @description API keys that are neither revoked nor expired.
@@ -9955,7 +9955,7 @@ export interface components {
         /** @description Products, newest first. */
         ProductList: components["schemas"]["Product"][];
         /**
-         * @description Whatever you want to keep with the product; up to 100 keys. Nothing is read from it.
+         * @description Whatever you want to keep with the product; up to 100 keys and 64 KiB of JSON. Nothing is read from it.
          * @example {
          *       "color": "blue"
          *     }
@@ -11591,7 +11591,7 @@ export interface components {
             /** @description Whether the host was spared. */
             exceptHost: boolean;
             /**
-             * @description How many were heard before.
+             * @description How many participants had their microphone on before.
              * @example 7
              */
             muted: number;
@@ -13619,7 +13619,7 @@ export interface components {
             events?: components["schemas"]["EventName"][];
             /**
              * Format: uri
-             * @description An http or https address. In production private and loopback addresses are refused when the delivery is made, whatever the name resolves to.
+             * @description An http or https address. Private and loopback addresses are refused when the delivery is made, whatever the name resolves to, unless the server runs with APP_ENV=development.
              * @example https://hooks.acme.example/showfloor
              */
             url: string;

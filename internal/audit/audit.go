@@ -10,6 +10,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/id"
+	"showfloor/internal/stored"
 )
 
 // Actor is who causes a change, and from where.
@@ -62,6 +63,7 @@ func Write(ctx context.Context, q *db.Queries, now time.Time, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("write audit entry %s: %w", e.Action, err)
 	}
+	stored.Add(ctx, len(before)+len(after))
 	return nil
 }
 

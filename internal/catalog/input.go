@@ -52,6 +52,10 @@ type Input struct {
 // maxFaults is how many faults are named at most.
 const maxFaults = 100
 
+// mostMetadata is how large a product's metadata may be, in bytes of JSON: each change of
+// the product writes it again, into the event as well.
+const mostMetadata = 64 << 10
+
 // check returns the inputs in the form in which they are stored, or names what is
 // wrong with them; path is what comes before the n-th input's field names.
 func check(list []Input, path func(n int) string) ([]Input, error) {
@@ -68,6 +72,9 @@ func check(list []Input, path func(n int) string) ([]Input, error) {
 			var storable bool
 			if in.Metadata, storable = canonical(in.Metadata); !storable {
 				faults = append(faults, problem.Field{Field: path(n) + "metadata", Message: "holds a character that can't be stored, such as NUL"})
+			}
+			if len(in.Metadata) > mostMetadata {
+				faults = append(faults, problem.Field{Field: path(n) + "metadata", Message: "has more than 64 KiB"})
 			}
 		}
 		checked[n] = in

@@ -82,8 +82,8 @@ func (g *Guard) Refuse() error {
 		"this server's disk is almost full, so it stores no requests at the moment; try again later, or ask its operator to free space")
 }
 
-// RefuseMore returns why nothing may be stored but money and what is live: a problem
-// disk_space_low, or nil. It begins below the lower mark.
+// RefuseMore returns a problem disk_space_low below the lower mark, else nil. Operations
+// with x-stores: true are refused with it; money and live media go on.
 func (g *Guard) RefuseMore() error {
 	if g.Status().Level < VeryLow {
 		return nil

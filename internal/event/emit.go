@@ -10,10 +10,11 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/id"
+	"showfloor/internal/stored"
 )
 
 // maxDeliveries is how many deliveries one call of EmitMany writes itself. With more it leaves
-// them all to a job: they would hold up everybody who writes to the database meanwhile.
+// them all to a job, because so many rows in one transaction delay all other writers.
 const maxDeliveries = 500
 
 // Emit writes the event, one delivery for each of the tenant's endpoints that
@@ -106,6 +107,7 @@ func (l *Log) createMany(ctx context.Context, q *db.Queries, events []Event) (id
 		if err != nil {
 			return nil, nil, err
 		}
+		stored.Add(ctx, len(payload))
 		p.Ids, p.Events = append(p.Ids, id.New(id.Event)), append(p.Events, e.Name)
 		p.Subjects, p.Payloads = append(p.Subjects, e.Subject), append(p.Payloads, string(payload))
 	}

@@ -15,7 +15,7 @@ import (
 // FanoutQueue is the queue of the jobs that write deliveries. Each node works one at a time.
 const FanoutQueue = "webhook_fanouts"
 
-// FanOutArgs is the job that writes the deliveries which a tenant's transactions have left to it.
+// FanOutArgs is the job that writes a tenant's deferred deliveries (see EmitMany).
 // It is not unique in the queue, for the reason of RedeliverArgs: the job before may have found
 // nothing left a moment ago.
 type FanOutArgs struct {

@@ -5,7 +5,7 @@ import "log/slog"
 // maxShape is how many bytes of an error's text tell causes apart.
 const maxShape = 200
 
-// answer is what a line about a request says of its answer: the route and the first
+// answer holds the route and the class of the status of a line about a request: the first
 // digit of the status.
 type answer struct {
 	route string

@@ -19,7 +19,7 @@ func (e *LostError) Error() string { return "connection to the database: " + e.C
 func (e *LostError) Unwrap() error { return e.Cause }
 
 // MarkDial makes the errors of the connections that dial opens *LostError, by which IsUnavailable
-// recognises them. Open does it; whoever replaces the DialFunc of an open pool's configuration has to.
+// recognises them. Open does it; code that replaces the DialFunc of a pool's configuration must call MarkDial.
 func MarkDial(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)

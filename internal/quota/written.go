@@ -9,7 +9,18 @@ import (
 	"showfloor/gen/db"
 )
 
-// planAge is how old a plan may be that WrittenBytes goes by: it is asked for each
+const (
+	// WrittenUnit is what a request counts as at least, in bytes: its row and its event
+	// take about as much, however short its body is.
+	WrittenUnit = 1024
+	// AudiencePart is the part of WrittenBytes that all participants of a tenant have
+	// together, besides the tenant's own users and keys.
+	AudiencePart = 2
+	// ParticipantPart is the part of WrittenBytes that one participant has.
+	ParticipantPart = 32
+)
+
+// planAge is how long WrittenBytes uses a plan that it has read: it is called for each
 // chat message.
 const planAge = 10 * time.Second
 

@@ -12,7 +12,7 @@ import (
 // fanOutTime is for how long one run of FanOut goes on. Then other tenants have their turn.
 const fanOutTime = 5 * time.Second
 
-// FanOut writes the deliveries that a tenant's transactions have left to a job, in transactions of
+// FanOut writes a tenant's deferred deliveries, in transactions of
 // some 500 deliveries each. It returns when to call again, the zero time when all are written. It
 // may be interrupted and run again, also beside another run.
 func (s *Service) FanOut(ctx context.Context, tenantID string) (again time.Time, err error) {

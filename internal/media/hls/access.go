@@ -46,7 +46,7 @@ type session struct {
 	began  time.Time // noBroadcast for one opened with a room's token
 }
 
-// noBroadcast is when sessions of room participants are signed to have begun: before every
+// noBroadcast is the start signed into sessions of room participants: before every
 // broadcast, so that such a session doesn't extend an expired playback URL.
 func noBroadcast() time.Time { return time.Unix(0, 0) }
 

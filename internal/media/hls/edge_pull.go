@@ -294,7 +294,7 @@ func (c *pullCache) bytes() int {
 	return c.size
 }
 
-// forget removes a stream's answers. Those under way reach who waits for them, and are
+// forget removes a stream's answers. Those under way still reach their waiters and are
 // not kept.
 func (c *pullCache) forget(streamID string) {
 	c.mu.Lock()

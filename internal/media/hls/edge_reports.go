@@ -162,7 +162,7 @@ func (e *edge) post(ctx context.Context, place Place, streamID string, w watched
 }
 
 // takeReport counts viewers that another node serves, and the bytes that it has sent them.
-// Whoever watches by way of two nodes is one viewer.
+// A viewer who watches through two nodes counts once.
 func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *refusal {
 	report, ok := readTally(r.URL.Query())
 	if !ok {

@@ -70,7 +70,7 @@ type Limits struct {
 	// milliseconds.
 	Offers int
 	// Publications is how many tracks a second a user may begin to publish in a room, and how
-	// many changes of its tracks all members are told [2], five times as many at once. A
+	// many changes of its tracks are announced [2], five times as many at once. A
 	// publication beyond that is refused, since it makes every member renegotiate. Changes are
 	// merged: the last one is announced later.
 	Publications int

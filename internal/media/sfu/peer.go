@@ -222,11 +222,16 @@ func (p *peer) mute(m message) {
 		p.fail(m.Track, codeNotFound, "you publish no such track")
 		return
 	}
-	if source != sourceMicrophone {
-		p.room.box.post(func() { p.room.mute(p, m.Track, m.Muted) })
+	if source == sourceMicrophone {
+		p.errand.tell(p, m)
 		return
 	}
-	p.errand.tell(p, m)
+	// Without a microphone, the screen's sound is what undoes a moderator's mute.
+	unmutes := source == sourceScreenAudio && !m.Muted && p.grant.Silenced && !p.pub.publishes(sourceMicrophone)
+	p.room.box.post(func() { p.room.mute(p, m.Track, m.Muted, unmutes) })
+	if unmutes {
+		p.errand.tell(p, m)
+	}
 }
 
 func (p *peer) subscribe(t *track)    { p.sub.add(t) }
@@ -343,7 +348,7 @@ func (e *errand) newest(m *message) *message {
 }
 
 // awaitMute waits until the microphone's state may be written down once more, or the peer
-// ends. Each time is a transaction, and all members are told.
+// ends. Each write is a transaction and an announcement to all members.
 func (p *peer) awaitMute() {
 	now := p.server.config.Now()
 	wait := p.mutes.ReserveN(now, 1).DelayFrom(now)

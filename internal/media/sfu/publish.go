@@ -52,6 +52,16 @@ func (u *publisher) source(id string) (string, bool) {
 	return "", false
 }
 
+// publishes reports whether a section carries a source.
+func (u *publisher) publishes(source string) bool {
+	for _, pub := range u.sections {
+		if pub.source == source {
+			return true
+		}
+	}
+	return false
+}
+
 // handleOffer applies an offer of the client's. A participant without any permission to
 // publish is refused before the offer is parsed. When permissions were taken away, enforce
 // has ended the tracks already, so such a participant has nothing to negotiate.

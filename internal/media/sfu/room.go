@@ -267,14 +267,15 @@ func (r *room) unpublishAll(m *member) {
 	}
 }
 
-// mute silences a participant's own track, or undoes it.
-func (r *room) mute(p *peer, id string, muted bool) {
+// mute silences a participant's own track, or undoes it. unmutes says that a moderator's
+// mute is being undone too.
+func (r *room) mute(p *peer, id string, muted, unmutes bool) {
 	t, m := r.tracks[id], r.members[p.connection.UserID]
 	if t == nil || m == nil || t.owner != p || t.source == sourceMicrophone {
 		return
 	}
 	t.off = muted
-	if !muted && m.silences(t) {
+	if !muted && !unmutes && m.silences(t) {
 		p.fail(id, CodeForbidden, "a moderator muted you; unmute your microphone to be heard again")
 	}
 	r.settle(m, t)

@@ -58,7 +58,7 @@ type relay struct {
 	socketsFrom map[netip.Addr]int
 }
 
-// relayUser is what a connection to the SFU has of the relay. The relay's lock guards it.
+// relayUser holds the allocations and sockets of one connection to the SFU. The relay's lock guards it.
 type relayUser struct {
 	from                 netip.Addr // the address that limits count
 	allocations, sockets int

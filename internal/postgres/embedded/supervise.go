@@ -22,7 +22,7 @@ const (
 )
 
 // defaultRestartPauses are the pauses before the attempts to start the server again:
-// one for each attempt. When as many attempts in a row have failed the server is given up.
+// one for each attempt. After as many failed attempts in a row, no further one is made.
 func defaultRestartPauses() []time.Duration {
 	return []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 }

@@ -306,7 +306,10 @@ export class Room extends Emitter<RoomEvents> {
   /** repeatMutes says again what may have been lost with the socket. */
   #repeatMutes(): void {
     for (const { source, id, muted } of this.#local.values()) {
-      if (id && (source !== 'microphone' || muted !== this.#self?.muted)) this.#signal.send({ type: 'mute', id, muted });
+      // A moderator's mute can't be undone for the screen's sound alone.
+      const refused = source === 'screen-audio' && !muted && this.#self?.muted;
+      if (!id || refused || (source === 'microphone' && muted === this.#self?.muted)) continue;
+      this.#signal.send({ type: 'mute', id, muted });
     }
   }
 

@@ -2,7 +2,6 @@ package forward
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +11,8 @@ const (
 	// loudest is how many speakers of a room are sent at once by default, privileged ones
 	// not counted.
 	loudest = 8
+	// mostPrivileged bounds the privileged ones, which a tenant can make any number of.
+	mostPrivileged = 64
 	// Loudness is counted in decibels above silence, which RFC 6464 puts at -127
 	// below overload. Speech at a microphone is at some 90 to 110.
 	silence       = 127
@@ -31,7 +32,7 @@ const (
 // SpeakersConfig describes a room's sound.
 type SpeakersConfig struct {
 	// Most is how many speakers are sent at once, the loudest; 8 for 0. Below 0 all are.
-	// Privileged speakers are sent besides, however many there are.
+	// Privileged speakers are sent besides, up to mostPrivileged of them.
 	Most int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
@@ -203,7 +204,7 @@ func (s *Speakers) hear(t *Track, extension []byte, silenced bool, now instant) 
 	}
 	most := s.config.Most
 	if v.privileged {
-		most = math.MaxInt
+		most = mostPrivileged
 	}
 	return most < 0 || s.slots(v).admit(v, most, now)
 }
