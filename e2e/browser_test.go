@@ -49,6 +49,7 @@ func plays(t *testing.T, tab context.Context, seconds string) {
 
 func TestPlayerPageWithLowLatency(t *testing.T) {
 	t.Parallel()
+	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	hooks := newSink(t, a, nil)

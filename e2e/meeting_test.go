@@ -98,9 +98,9 @@ func TestTwoMeetInARoom(t *testing.T) {
 // each, a share is lost; pictures go on, and sound stays.
 func TestBrowsersMeetOverABadNetwork(t *testing.T) {
 	t.Parallel()
+	alone(t)
 	for name, loss := range map[string]float64{"5 in 100 are lost": 0.05, "20 in 100 are lost": 0.2} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			addr := freeAddr(t)
 			s := serve(t, onTestDatabase, set("SFU_ADDR", addr))
 			a := signUp(t, s)

@@ -53,6 +53,7 @@ func onTestDatabase(t testing.TB, s *server) {
 // prepare chooses folder and ports, and starts nothing.
 func prepare(t testing.TB, options ...option) *server {
 	t.Helper()
+	shared(t)
 	s := &server{dir: dataDir(t)}
 	http, admin := freeAddr(t), freeAddr(t)
 	s.rtmp = freeAddr(t)

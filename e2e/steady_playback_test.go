@@ -121,6 +121,7 @@ func host(a *tenant, s *server, stream api.Stream) *person {
 // both at once: the player goes on with silence and the last picture.
 func TestViewersStayWhenAHostMutes(t *testing.T) {
 	t.Parallel()
+	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -161,6 +162,7 @@ func TestViewersStayWhenAHostMutes(t *testing.T) {
 // TestAMicrophoneThatIsSwitchedOnLater is heard by those who watch already.
 func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
 	t.Parallel()
+	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -180,6 +182,7 @@ func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
 // TestAnEncodersSoundStopsAndReturns without an end of playback, in both modes.
 func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
 	t.Parallel()
+	alone(t)
 	for name, mode := range map[string]api.StreamMode{"low latency": api.StreamModeLOWLATENCY, "standard": api.StreamModeSTANDARD} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,6 +208,7 @@ func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
 // other playlist by itself.
 func TestAPictureThatComesLater(t *testing.T) {
 	t.Parallel()
+	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)

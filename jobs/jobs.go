@@ -102,7 +102,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &deliver{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &redeliver{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks, clock: clock})
-	river.AddWorker(workers, &fanOut{webhooks: c.Areas.Webhooks, clock: clock})
+	river.AddWorker(workers, &fanOut{webhooks: c.Areas.Webhooks, pool: c.Pool, clock: clock})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})

@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/event"
@@ -74,14 +76,27 @@ func (w *redeliver) Work(ctx context.Context, job *river.Job[event.RedeliverArgs
 type fanOut struct {
 	river.WorkerDefaults[event.FanOutArgs]
 	webhooks *webhook.Service
+	pool     *pgxpool.Pool
 	clock
 }
 
 // NextRetry is soon, however often the job has failed.
 func (w *fanOut) NextRetry(job *river.Job[event.FanOutArgs]) time.Time { return w.soon(job.Attempt) }
 
-// Work writes deliveries for some seconds at most.
+// Work writes deliveries for some seconds at most. It leaves them to another job of the
+// tenant that hasn't begun, which sees all that this one sees: turns go by job, so a
+// tenant with many would keep others waiting.
 func (w *fanOut) Work(ctx context.Context, job *river.Job[event.FanOutArgs]) error {
+	var another bool
+	err := w.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM river_job
+		WHERE kind = $1 AND state IN ('available', 'scheduled') AND args->>'tenantId' = $2 AND id <> $3)`,
+		job.Kind, job.Args.TenantID, job.ID).Scan(&another)
+	if err != nil {
+		return outcome(fmt.Errorf("look for another job: %w", err))
+	}
+	if another {
+		return nil
+	}
 	return w.until(w.webhooks.FanOut(ctx, job.Args.TenantID))
 }
 
