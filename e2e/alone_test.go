@@ -9,8 +9,6 @@ import (
 // machine is shared by the tests that run at the same time. One with browsers that play
 // in real time has it alone: beside others its players starve, which looks like a fault
 // of the server.
-//
-//nolint:gochecknoglobals // all tests share it
 var machine struct {
 	sync.RWMutex
 
@@ -43,7 +41,7 @@ func hold(t testing.TB, lock, unlock func()) {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
 	entry, _ := machine.holders.LoadOrStore(test, &holder{})
-	h := entry.(*holder) //nolint:forcetypeassert,errcheck // nothing else is stored
+	h := entry.(*holder) // nothing else is stored
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.n == 0 {
