@@ -49,8 +49,8 @@ type storage struct {
 }
 
 // limitStorage refuses operations with x-stores beyond the bytes that the tenant's plan
-// allows in an hour, and those that can wait also while the disk is nearly full. The body's length is
-// known: validation has read it.
+// allows in an hour, and those that can wait also while the disk is nearly full. The
+// body's length is known: validation has read it.
 func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {

@@ -323,7 +323,7 @@ func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	require.InDelta(t, 2, second["id"], 0)
 	require.Len(t, second["tracks"], 1)
 
-	// The server has given up the connection: it begins with another one.
+	// The server has closed the connection: the page begins another one.
 	refuse(second, "bad_message")
 	notice("bad_message")
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=microphone]")))

@@ -12422,7 +12422,7 @@ export interface components {
         };
         /**
          * @description b_frames: pictures don't arrive in the order in which they are shown, which browsers can't play by WebRTC. video_codec: not
-         *     every browser decodes the video by WebRTC. In both cases the participants of the stream's room are told to play HLS.
+         *     every browser decodes the video by WebRTC. In both cases the participants of the stream's room get a `fallback` message and play HLS.
          *     key_frame_interval: more than 2 seconds lie between key frames. New codes may be added.
          * @enum {string}
          */

@@ -56,10 +56,10 @@ func (l *Log) EnqueueFanOut(ctx context.Context, tx pgx.Tx, tenantIDs ...string)
 const fanoutEvents = 100
 
 // FanOutTx writes the first deferred deliveries of a tenant with their jobs: those of up to 100
-// events, and as soon as there are 500 deliveries no more. It reports whether there may be others.
+// events, and no further event once there are 500 deliveries. It reports whether more may be left.
 //
-// Until the transaction ends it keeps others from writing events of the same subjects. So whoever
-// writes one afterwards sees either that its subject is still deferred, or the deliveries.
+// It locks the events' subjects until the transaction ends. A transaction that writes an event of
+// such a subject afterwards sees the rows of event_fanouts that are left, or the deliveries.
 func (l *Log) FanOutTx(ctx context.Context, tx pgx.Tx, tenantID string) (more bool, err error) {
 	q := db.New(tx)
 	waiting, err := q.ListEventFanouts(ctx, db.ListEventFanoutsParams{TenantID: tenantID, MaxRows: fanoutEvents})

@@ -27,8 +27,8 @@ const (
 	headerBegan = "X-Showfloor-Began"
 	// nodeSkew is how far the clocks of two nodes, which follow the database's, may differ.
 	nodeSkew = time.Minute
-	// codeMoved refuses what another node has meanwhile, codeNotANode whoever can't sign.
-	// codeUnreachable is what viewers are told while a node can't be asked.
+	// codeMoved: another node has the stream by now. codeNotANode: the caller's signature is
+	// missing or wrong. codeUnreachable: viewers get it while a node doesn't answer.
 	codeMoved       = "stream_moved"
 	codeNotANode    = "not_a_node"
 	codeUnreachable = "node_unreachable"

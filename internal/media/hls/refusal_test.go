@@ -72,9 +72,9 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestARoomsURLEndsWithItsToken: whoever was sent out of a room watches neither with the
-// session that its URL began nor by guessing the names of media, and that session doesn't
-// extend another URL either.
+// TestARoomsURLEndsWithItsToken: a removed participant can watch neither with the session
+// that its URL began nor by guessing the names of media. That session doesn't extend another
+// URL either.
 func TestARoomsURLEndsWithItsToken(t *testing.T) {
 	s := newTheatre(t)
 	tokens := newTokens(nil)

@@ -20,8 +20,8 @@ func stoppedClock() (set func(*sfu.Config), forward func(time.Duration)) {
 	}, func(d time.Duration) { at.Add(int64(d)) }
 }
 
-// TestMutesBeyondTheBudgetAreMerged: the whole room is told of ten at once and of two a second
-// then, of the last one always.
+// TestMutesBeyondTheBudgetAreMerged: ten are announced at once, then two a second, and the
+// last one always.
 func TestMutesBeyondTheBudgetAreMerged(t *testing.T) {
 	t.Parallel()
 	stopped, forward := stoppedClock()

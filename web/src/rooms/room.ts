@@ -328,7 +328,7 @@ export class Room extends Emitter<RoomEvents> {
         this.emit('refused', { what: source, code, message });
       }
     }
-    // After a fault in the offer the server has given up the connection, and all that came by it.
+    // After a fault in the offer the server has closed the connection with all its tracks.
     if (code === 'bad_message') this.#openPublisher();
     else await this.#publisher?.refused(code);
   }
