@@ -60,8 +60,10 @@ func prepare(t testing.TB, options ...option) *server {
 	s.url, s.admin = "http://"+http, "http://"+admin
 	s.settings = map[string]string{
 		"DATA_DIR": s.dir, "HTTP_ADDR": http, "PUBLIC_URL": s.url, "ADMIN_ADDR": admin, "RTMP_ADDR": s.rtmp,
-		"SFU_ADDR":               "127.0.0.1:0",
-		"APP_ENV":                "development",
+		"SFU_ADDR": "127.0.0.1:0",
+		"APP_ENV":  "development",
+		// Little free space on the tester's disk must not refuse what a test writes.
+		"DISK_LOW": "0", "DISK_VERY_LOW": "0",
 		"WEBHOOK_RETRY_SCHEDULE": "0s,200ms,200ms,500ms,500ms,1s,1s,1s",
 	}
 	for _, o := range options {

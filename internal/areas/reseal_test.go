@@ -144,7 +144,7 @@ func TestAllSealedColumnsAreKnown(t *testing.T) {
 		// Sealed.
 		"signing_keys.private_key", "webhook_endpoints.secret", "webhook_endpoints.previous_secret", "mails.content", "idempotency_keys.body",
 		// Hashes and bodies.
-		"api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash", "password_links.token_hash",
-		"invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "idempotency_keys.fingerprint",
+		"api_keys.key_hash", "ended_api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
+		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "idempotency_keys.fingerprint",
 	}, columns)
 }
