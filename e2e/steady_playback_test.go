@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
+	"path"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -224,8 +226,8 @@ func TestAPictureThatComesLater(t *testing.T) {
 	v.hears()
 }
 
-// TestViewersStayThroughARestart of the server within the reconnect window: the page
-// goes on by itself.
+// TestViewersStayThroughARestart of the server within the reconnect window: the playlist
+// of the old run redirects to the new one, and the page goes on by itself.
 func TestViewersStayThroughARestart(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
@@ -234,11 +236,15 @@ func TestViewersStayThroughARestart(t *testing.T) {
 	encoder := encode(t, target(stream))
 	a.await(stream.ID, api.StreamStatusLIVE)
 	v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+	playlist := browsertest.Value[string](t, v.tab, `showfloorPlayer.hls.levels[0].details.url`)
 	s.kill()
 	encoder.wait(t)
 	s.start(t)
 	encode(t, target(stream))
 	a.await(stream.ID, api.StreamStatusLIVE)
+	status, location := redirect(t, playlist)
+	require.Equal(t, http.StatusFound, status, playlist)
+	require.NotEqual(t, path.Dir(urlOf(t, playlist).Path), path.Dir(urlOf(t, location).Path), "the new run is elsewhere")
 	// Numbers of the second run begin a minute later than those of the first.
 	v.waits(`showfloorPlayer.hls?.latestLevelDetails?.startSN > 100 && showfloorPlayer.hls.latency < 8`)
 	fatal := browsertest.Value[[]string](t, v.tab, `watched.fatal.splice(0)`)
@@ -246,4 +252,22 @@ func TestViewersStayThroughARestart(t *testing.T) {
 	v.sees()
 	v.hears()
 	t.Logf("%d engines, fatal errors: %v", browsertest.Value[int](t, v.tab, `watched.engines`), fatal)
+}
+
+// redirect is the status of a GET and its Location, which isn't followed.
+func redirect(t *testing.T, from string) (status int, location string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from, nil)
+	require.NoError(t, err)
+	response, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode, response.Header.Get("Location")
+}
+
+func urlOf(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	require.NoError(t, err)
+	return u
 }
