@@ -5,15 +5,16 @@ import (
 	"strconv"
 )
 
-// ConnSettings bound connections, part of config; exported since the library that
+// ConnSettings bound connections and viewers, part of config; exported since the library that
 // reads config sees no other part.
 type ConnSettings struct {
 	HTTPMaxConnections string `env:"HTTP_MAX_CONNECTIONS"`
 	HTTPMaxPerAddress  string `env:"HTTP_MAX_PER_ADDRESS"`
+	HLSMaxPerAddress   string `env:"HLS_MAX_PER_ADDRESS" envDefault:"2000"`
 	RTMPMaxPerAddress  string `env:"RTMP_MAX_PER_ADDRESS" envDefault:"1000"`
 
-	// httpConns, httpPerAddress and rtmpPerAddress are the above, read; 0 when unset.
-	httpConns, httpPerAddress, rtmpPerAddress int
+	// httpConns, httpPerAddress, hlsPerAddress and rtmpPerAddress are the above, read; 0 when unset.
+	httpConns, httpPerAddress, hlsPerAddress, rtmpPerAddress int
 }
 
 // readConns reads them.
@@ -24,6 +25,7 @@ func (s *ConnSettings) readConns() error {
 	}{
 		{"HTTP_MAX_CONNECTIONS", s.HTTPMaxConnections, &s.httpConns},
 		{"HTTP_MAX_PER_ADDRESS", s.HTTPMaxPerAddress, &s.httpPerAddress},
+		{"HLS_MAX_PER_ADDRESS", s.HLSMaxPerAddress, &s.hlsPerAddress},
 		{"RTMP_MAX_PER_ADDRESS", s.RTMPMaxPerAddress, &s.rtmpPerAddress},
 	} {
 		if setting.text == "" {

@@ -54,7 +54,7 @@ func TestDefaults(t *testing.T) {
 			},
 		},
 		RoomSettings:      RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
-		ConnSettings:      ConnSettings{RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
+		ConnSettings:      ConnSettings{HLSMaxPerAddress: "2000", hlsPerAddress: 2000, RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
 		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0", RetentionSessionsDays: "0"},
 		DiskSettings: DiskSettings{
 			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
@@ -246,6 +246,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"PROCESSOR_CONNECT_SECRET", "\n", "PROCESSOR_CONNECT_SECRET: must be a signing secret without spaces, such as whsec_…"},
 		{"HTTP_MAX_CONNECTIONS", "0", `HTTP_MAX_CONNECTIONS: "0" is not a number of at least 1`},
 		{"HTTP_MAX_PER_ADDRESS", "-1", `HTTP_MAX_PER_ADDRESS: "-1" is not a number of at least 1`},
+		{"HLS_MAX_PER_ADDRESS", "0", `HLS_MAX_PER_ADDRESS: "0" is not a number of at least 1`},
 		{"RTMP_MAX_PER_ADDRESS", "0", `RTMP_MAX_PER_ADDRESS: "0" is not a number of at least 1`},
 		{"RTMP_MAX_PER_ADDRESS", "many", `RTMP_MAX_PER_ADDRESS: "many" is not a number of at least 1`},
 		{"MASTER_KEY", "hunter2", "MASTER_KEY: must be 32 bytes in base64; make one with: openssl rand -base64 32"},

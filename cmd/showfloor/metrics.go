@@ -94,6 +94,8 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 	m.gauge("hls_blocked_requests", "Requests that wait for a playlist or part.", func() float64 { return float64(playlists.Stats().Blocked) })
 	m.counter("hls_overloaded_total", "Requests for playlists and parts that were refused because too many waited for the stream.",
 		func() float64 { return float64(playlists.Stats().Overloaded) })
+	m.counter("hls_refused_sessions_total", "Viewers' sessions that were refused because their network has too many with the stream.",
+		func() float64 { return float64(playlists.Stats().RefusedSessions) })
 	m.gauge("hls_media_bytes", "Memory that parts and segments take.", func() float64 { return float64(playlists.Stats().MediaBytes) })
 	m.gauge("rtmp_connections", "Open RTMP connections.", func() float64 { return float64(ingest.Stats().Connections) })
 	m.counter("rtmp_accepted_total", "Publishers that were let in.", func() float64 { return float64(ingest.Stats().Accepted) })

@@ -220,8 +220,8 @@ func (s *server) openMedia(ctx context.Context) {
 	s.reports = onair.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now, Arrivals: time.Now,
-		ClientIP: s.clientIP,
-		Edge:     onair.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
+		ClientIP: s.clientIP, NetworkViewers: s.config.hlsPerAddress,
+		Edge: onair.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
 	})
 	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter, Calendar: s.clock.Now})
 	s.onStop("media", func(context.Context) error {

@@ -95,11 +95,14 @@ func (x session) in(broadcast time.Time) bool {
 	return x.token != "" && !x.began.Before(broadcast.Truncate(time.Second))
 }
 
-// begin gives the visit a session in a broadcast unless it has one. The viewers of another
-// node's requests are not known here.
-func (s *Server) begin(v *visit, broadcast time.Time) {
+// begin gives the visit a session in a broadcast unless it has one. It refuses when the viewer's
+// network has too many in this audience. The viewers of another node's requests are not known here.
+func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *refusal {
 	if v.node || v.session.in(broadcast) || v.room && v.session.token != "" {
-		return
+		return nil
+	}
+	if p := in.admit(s.network(v.r), s.config.Now()); p != nil {
+		return p
 	}
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -108,4 +111,5 @@ func (s *Server) begin(v *visit, broadcast time.Time) {
 		v.session.began = noBroadcast()
 	}
 	v.session.token = s.config.Tokens.SignSession(v.streamID, v.session.viewer, v.session.began)
+	return nil
 }

@@ -241,10 +241,10 @@ func (e *edge) remote(streamID string) *remote {
 		}
 		// A player has a playlist and a part.
 		r = &remote{tally: strings.ToLower(rand.Text()), waiting: newWaiters(2 * e.server.config.MaxBlocked)}
-		r.viewers = audience{
-			limit: e.server.config.MaxViewers, seen: map[uint64]*viewer{}, report: func(delta int) { r.count.Add(int64(delta)) },
-			watched: func(time.Duration) {}, // the stream's node adds the time up
-		}
+		r.viewers = e.server.newAudience(
+			func(delta int) { r.count.Add(int64(delta)) },
+			func(time.Duration) {}, // the stream's node adds the time up
+		)
 		e.remotes[streamID] = r
 	}
 	r.used = e.server.config.Now()
@@ -262,7 +262,7 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 		return p
 	}
 	if v.at.kind == mediaFile && v.session.token != "" {
-		r.viewers.enter(v.session.viewer, e.server.config.Now())
+		r.viewers.enter(v.session.viewer, e.server.network(v.r), e.server.config.Now())
 		defer func() { r.viewers.leave(v.session.viewer, e.server.config.Now()) }()
 	}
 	release, ok := e.server.take(r.waiting, v.r)
@@ -329,7 +329,7 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 		return expired()
 	}
 	if got.status == http.StatusFound {
-		return e.redirect(v, got)
+		return e.redirect(v, r, got)
 	}
 	if got.status != http.StatusOK {
 		if got.refusal == nil {
@@ -338,6 +338,11 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 		copied := *got.refusal // its writer changes it
 		copied.passing = got.caching == "no-store"
 		return &copied
+	}
+	if v.at.kind == indexFile {
+		if p := e.server.begin(v, got.began, &r.viewers); p != nil {
+			return p
+		}
 	}
 	h := v.w.Header()
 	h.Set("Content-Type", got.contentType)
@@ -352,7 +357,6 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 	}
 	t := got.text
 	if v.at.kind == indexFile {
-		e.server.begin(v, got.began)
 		plain := append(bytes.TrimSuffix(bytes.Clone(t.plain), []byte("\n")), "?viewer="...)
 		t = &text{plain: append(append(plain, v.session.token...), '\n')}
 	}
@@ -371,10 +375,12 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 }
 
 // redirect leads from a run that is not known any more to the stream's newest one.
-func (e *edge) redirect(v *visit, got *pulled) *refusal {
+func (e *edge) redirect(v *visit, r *remote, got *pulled) *refusal {
 	location := got.location
 	if v.session.token != "" {
-		e.server.begin(v, got.began)
+		if p := e.server.begin(v, got.began, &r.viewers); p != nil {
+			return p
+		}
 		location += "?viewer=" + v.session.token
 	}
 	h := v.w.Header()

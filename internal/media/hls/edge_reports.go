@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"sync"
@@ -187,7 +188,7 @@ func (s *Server) count(streamID string, w watched) bool {
 	now := s.config.Now()
 	m.stream.AddBytesOut(int(s.edge.tallies.add(w, now)))
 	for _, id := range w.viewers {
-		m.viewers.enter(id, now)
+		m.viewers.enter(id, netip.Addr{}, now)
 		m.viewers.leave(id, now)
 	}
 	return true

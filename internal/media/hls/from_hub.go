@@ -40,14 +40,15 @@ type muxer struct {
 	reported bool
 }
 
-func newMuxer(s *hub.Stream, c Config, shared *budget) *muxer {
+func (s *Server) newMuxer(stream *hub.Stream) *muxer {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	m := &muxer{
-		run: hex.EncodeToString(id[:]), stream: s, window: newWindow(s.LowLatency, firstNumber(s.Age()), c.MaxBytes, shared),
-		blocked: newWaiters(c.MaxBlocked), hinted: newWaiters(c.MaxBlocked),
+		run: hex.EncodeToString(id[:]), stream: stream,
+		window:  newWindow(stream.LowLatency, firstNumber(stream.Age()), s.config.MaxBytes, &s.budget),
+		blocked: newWaiters(s.config.MaxBlocked), hinted: newWaiters(s.config.MaxBlocked),
+		viewers: s.newAudience(stream.AddViewers, stream.AddWatched),
 	}
-	m.viewers = audience{limit: c.MaxViewers, seen: map[uint64]*viewer{}, report: s.AddViewers, watched: s.AddWatched}
 	m.state.Store(m.window.snapshot(0))
 	return m
 }
@@ -63,7 +64,7 @@ type feeder struct {
 
 // newFeeder begins a stream's first run.
 func (s *Server) newFeeder(stream *hub.Stream) *feeder {
-	f := &feeder{server: s, stream: stream, muxer: newMuxer(stream, s.config, &s.budget)}
+	f := &feeder{server: s, stream: stream, muxer: s.newMuxer(stream)}
 	pieces, segments := standardPiece, standardSegment
 	if stream.LowLatency {
 		pieces, segments = partTarget, segmentTarget
@@ -102,7 +103,7 @@ func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 // nextRun closes the playlist and begins another one under a new name. index.m3u8 names
 // the new one before players see the end of the old one.
 func (f *feeder) nextRun() *window {
-	next := newMuxer(f.stream, f.server.config, &f.server.budget)
+	next := f.server.newMuxer(f.stream)
 	f.server.succeed(f.stream.StreamID, next)
 	f.end()
 	f.muxer = next

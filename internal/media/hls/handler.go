@@ -98,7 +98,9 @@ func (s *Server) serveIndex(v *visit) *refusal {
 	if st.multivariant == nil {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
-	s.begin(v, m.stream.Began)
+	if p := s.begin(v, m.stream.Began, &m.viewers); p != nil {
+		return p
+	}
 	body := make([]byte, 0, len(st.multivariant)+256)
 	body = append(body, st.multivariant...)
 	body = append(body, m.playlistPath(v.session)...)
@@ -133,7 +135,7 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 		return expired()
 	}
 	if v.session.token != "" {
-		m.viewers.enter(v.session.viewer, s.config.Now())
+		m.viewers.enter(v.session.viewer, s.network(v.r), s.config.Now())
 		defer func() { m.viewers.leave(v.session.viewer, s.config.Now()) }()
 	}
 	st := m.state.Load()

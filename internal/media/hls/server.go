@@ -45,6 +45,10 @@ type Config struct {
 	ClientIP func(r *http.Request) netip.Addr
 	// MaxViewers bounds the players that are counted for one stream; 100000.
 	MaxViewers int
+	// NetworkViewers bounds the viewers of one stream in one network (see fairshare.Network), and
+	// the sessions that they may begin within sessionsPeriod; 2000. Further sessions are refused
+	// with 429.
+	NetworkViewers int
 	// SuccessorWait is how long a playlist of before a restart waits for its stream; 6 s, since
 	// players give up after ten.
 	SuccessorWait time.Duration
@@ -70,6 +74,7 @@ func (c Config) withDefaults() Config {
 	set(&c.TotalBytes, 2<<30)
 	set(&c.MaxBlocked, 10_000)
 	set(&c.MaxViewers, 100_000)
+	set(&c.NetworkViewers, 2000)
 	setTime := func(d *time.Duration, standard time.Duration) {
 		if *d <= 0 {
 			*d = standard
@@ -105,6 +110,8 @@ type Stats struct {
 	Overloaded uint64
 	// MediaBytes is the memory that parts and segments take.
 	MediaBytes int
+	// RefusedSessions is the number of viewers' sessions that were refused, see NetworkViewers.
+	RefusedSessions uint64
 }
 
 // Server is the hub's HLS output and its HTTP handler.
@@ -117,6 +124,8 @@ type Server struct {
 	budget budget
 	// overloaded counts requests that got no place to wait.
 	overloaded atomic.Uint64
+	// refused counts viewers' sessions that were refused because of their network.
+	refused atomic.Uint64
 	// awaiting counts requests that wait for a stream to come back.
 	awaiting *waiters
 	started  time.Time
@@ -222,7 +231,7 @@ func (s *Server) Close() {
 
 // Stats tells how much there is to do.
 func (s *Server) Stats() Stats {
-	st := Stats{Overloaded: s.overloaded.Load(), Blocked: s.awaiting.Taken()}
+	st := Stats{Overloaded: s.overloaded.Load(), RefusedSessions: s.refused.Load(), Blocked: s.awaiting.Taken()}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, list := range s.muxers {

@@ -41,7 +41,9 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 		return expired()
 	}
 	if v.session.token != "" {
-		s.begin(v, m.stream.Began)
+		if p := s.begin(v, m.stream.Began, &m.viewers); p != nil {
+			return p
+		}
 	}
 	v.stampBroadcast(m)
 	// Without the number of a segment: the player can't know this run's.

@@ -1,14 +1,17 @@
 package hls
 
 import (
+	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // viewer is a player that loads playlists.
 type viewer struct {
-	last time.Time // when it last began or ended to load one
-	open int       // loads that are under way
+	last    time.Time  // when it last began or ended to load one
+	open    int        // loads that are under way
+	network netip.Addr // where it loaded its first one; zero: another node has reported it
 }
 
 // sign returns the time since the last sign. Loads of one player may overlap, so now may be
@@ -22,28 +25,37 @@ func (v *viewer) sign(now time.Time) time.Duration {
 	return d
 }
 
-// audience counts the players of a stream. Beyond the limit players are served
-// but not counted, so that who begins one session after the other costs no memory.
+// audience counts the players of a stream. Beyond limit, and beyond perNetwork in one network,
+// players with a session are served but not counted, so that they cost no memory.
 type audience struct {
-	limit  int
-	report func(delta int)
+	limit, perNetwork int
+	// refused counts sessions that were not begun because their network has too many.
+	refused *atomic.Uint64
+	report  func(delta int)
 	// watched adds the time from a player's last sign to this one. Signs are the beginning and
 	// the end of each load, so a player's times add up to that from its first sign to its last.
 	watched func(d time.Duration)
 
-	mu     sync.Mutex
-	seen   map[uint64]*viewer
-	closed bool
+	mu       sync.Mutex
+	seen     map[uint64]*viewer
+	networks map[netip.Addr]*clients
+	closed   bool
+}
+
+func (s *Server) newAudience(report func(delta int), watched func(d time.Duration)) audience {
+	return audience{
+		limit: s.config.MaxViewers, perNetwork: s.config.NetworkViewers, refused: &s.refused, report: report, watched: watched,
+		seen: map[uint64]*viewer{}, networks: map[netip.Addr]*clients{},
+	}
 }
 
 // enter notes that a player begins to load a playlist.
-func (a *audience) enter(id uint64, now time.Time) {
+func (a *audience) enter(id uint64, network netip.Addr, now time.Time) {
 	a.mu.Lock()
 	v := a.seen[id]
-	added := v == nil && len(a.seen) < a.limit && !a.closed
+	added := v == nil && a.add(id, network, now)
 	if added {
-		v = &viewer{last: now}
-		a.seen[id] = v
+		v = a.seen[id]
 	}
 	if v != nil {
 		a.watched(v.sign(now))
@@ -53,6 +65,22 @@ func (a *audience) enter(id uint64, now time.Time) {
 	if added {
 		a.report(1)
 	}
+}
+
+// add counts a player unless a bound is reached; the caller holds mu.
+func (a *audience) add(id uint64, network netip.Addr, now time.Time) bool {
+	if a.closed || len(a.seen) >= a.limit {
+		return false
+	}
+	if network.IsValid() {
+		c := a.clientsOf(network)
+		if c == nil || c.viewers >= a.perNetwork {
+			return false
+		}
+		c.viewers++
+	}
+	a.seen[id] = &viewer{last: now, network: network}
+	return true
 }
 
 // leave notes that the load has ended.
@@ -72,7 +100,15 @@ func (a *audience) sweep(now time.Time, patience time.Duration) {
 	for id, v := range a.seen {
 		if v.open == 0 && now.Sub(v.last) > patience {
 			delete(a.seen, id)
+			if c := a.networks[v.network]; c != nil {
+				c.viewers--
+			}
 			gone++
+		}
+	}
+	for network, c := range a.networks {
+		if c.idle(now) {
+			delete(a.networks, network)
 		}
 	}
 	a.mu.Unlock()
@@ -91,6 +127,7 @@ func (a *audience) close(now time.Time) {
 		}
 	}
 	clear(a.seen)
+	clear(a.networks)
 	a.closed = true
 	a.mu.Unlock()
 	if gone > 0 {

@@ -22,13 +22,16 @@ func newWaiters(bound int) *waiters { return fairshare.New[netip.Addr](bound, bo
 // take takes a place for a request, whose holder is the client's network. It counts the
 // request as overloaded when there is none.
 func (s *Server) take(from *waiters, r *http.Request) (release func(), ok bool) {
-	network := fairshare.Network(s.config.ClientIP(r))
+	network := s.network(r)
 	if !from.Take(network) {
 		s.overloaded.Add(1)
 		return nil, false
 	}
 	return func() { from.Release(network) }, true
 }
+
+// network is the network of a request's client, which limits count.
+func (s *Server) network(r *http.Request) netip.Addr { return fairshare.Network(s.config.ClientIP(r)) }
 
 // remoteIP is the address of a request's connection.
 func remoteIP(r *http.Request) netip.Addr {
