@@ -132,7 +132,7 @@ func TestShortRequestsThatStoreMuchAreCounted(t *testing.T) {
 	}
 	stream := owner.Stream(t, map[string]any{"metadata": metadata})
 	for n := range 300 { // 8 MiB are enough for 170 of them
-		r := owner.Call(t, "PATCH", "/v1/me/streams/"+stream.ID, map[string]any{})
+		r := owner.Call(t, "PATCH", "/v1/me/streams/"+stream.ID, map[string]any{"name": fmt.Sprint("Launch ", n)})
 		if r.Status == http.StatusTooManyRequests {
 			limited(t, r, "tenant-written")
 			require.Greater(t, n, 100)

@@ -61,15 +61,17 @@ func auditView(p db.Product) map[string]any {
 // errOvertaken: somebody else has inserted a product that was about to be.
 var errOvertaken = errors.New("a product was inserted meanwhile")
 
-// put writes inputs of different SKUs with their events and one audit entry.
+// put writes inputs of different SKUs with their events, and one audit entry unless all products
+// are as the inputs say already.
 func (s *Service) put(ctx context.Context, c account.Caller, list []Input, entry func([]change) audit.Entry) ([]change, error) {
 	for {
 		var changes []change
 		err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
-			if changes, err = s.write(ctx, tx, c.TenantID, list); err != nil {
+			var written int
+			if changes, written, err = s.write(ctx, tx, c.TenantID, list); err != nil {
 				return err
 			}
-			if err := s.config.Events.EmitMany(ctx, tx, upsertEvents(changes)); err != nil {
+			if err := s.config.Events.EmitMany(ctx, tx, upsertEvents(changes)); err != nil || written == 0 {
 				return err
 			}
 			e := entry(changes)
@@ -85,8 +87,8 @@ func (s *Service) put(ctx context.Context, c account.Caller, list []Input, entry
 }
 
 // write locks the products that exist, in the order of ids, and writes those that
-// change, in one statement.
-func (s *Service) write(ctx context.Context, tx pgx.Tx, tenantID string, list []Input) ([]change, error) {
+// change, in one statement. It returns one change per input, and how many products it has written.
+func (s *Service) write(ctx context.Context, tx pgx.Tx, tenantID string, list []Input) (changes []change, written int, err error) {
 	q, now := db.New(tx), s.config.Now()
 	skus := make([]string, len(list))
 	for i, in := range list {
@@ -94,13 +96,14 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, tenantID string, list []
 	}
 	rows, err := q.LockProductsByExternalID(ctx, db.LockProductsByExternalIDParams{TenantID: tenantID, ExternalIds: skus})
 	if err != nil {
-		return nil, fmt.Errorf("lock products: %w", err)
+		return nil, 0, fmt.Errorf("lock products: %w", err)
 	}
 	known := make(map[string]db.Product, len(rows))
 	for _, p := range rows {
 		known[p.ExternalID] = p
 	}
-	changes, fresh := make([]change, len(list)), 0
+	fresh := 0
+	changes = make([]change, len(list))
 	w := db.WriteProductsParams{TenantID: tenantID, Now: now}
 	for i, in := range list {
 		before := known[in.ExternalID]
@@ -117,16 +120,16 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, tenantID string, list []
 		changes[i] = change{before, after}
 	}
 	if len(w.Ids) == 0 {
-		return changes, nil
+		return changes, len(w.Ids), nil
 	}
 	inserted, err := q.WriteProducts(ctx, w)
 	if err != nil {
-		return nil, fmt.Errorf("write products: %w", err)
+		return nil, 0, fmt.Errorf("write products: %w", err)
 	}
 	if int(inserted) < fresh {
-		return nil, errOvertaken
+		return nil, 0, errOvertaken
 	}
-	return changes, nil
+	return changes, len(w.Ids), nil
 }
 
 // addRow adds a row to the statement's arrays, in which ” and -1 stand for NULL.

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,8 @@ func (s *Service) GetOrder(ctx context.Context, c account.Caller, orderID string
 	return views[0], nil
 }
 
-// UpdateOrder merges metadata into an order's, by key; an empty value deletes its key.
+// UpdateOrder merges metadata into an order's, by key; an empty value deletes its key. An
+// update that changes nothing writes nothing.
 func (s *Service) UpdateOrder(ctx context.Context, c account.Caller, orderID string, update map[string]string) (View, error) {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -70,7 +72,7 @@ func (s *Service) UpdateOrder(ctx context.Context, c account.Caller, orderID str
 			return fmt.Errorf("lock order: %w", err)
 		}
 		kept, err := metadata.Merge(o.Metadata, update)
-		if err != nil {
+		if err != nil || bytes.Equal(kept, o.Metadata) {
 			return err
 		}
 		if err := q.SetOrderMetadata(ctx, db.SetOrderMetadataParams{TenantID: c.TenantID, ID: orderID, Metadata: kept, Now: now}); err != nil {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -121,7 +122,8 @@ func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) 
 	return v, nil
 }
 
-// UpdateStream changes a stream's name and metadata. A running broadcast goes on.
+// UpdateStream changes a stream's name and metadata. A running broadcast goes on. An update
+// that changes nothing writes nothing.
 func (s *Service) UpdateStream(ctx context.Context, c account.Caller, streamID string, in Change) (View, error) {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -138,6 +140,9 @@ func (s *Service) UpdateStream(ctx context.Context, c account.Caller, streamID s
 		}
 		if next.Metadata, err = metadata.Merge(row.Metadata, in.Metadata); err != nil {
 			return err
+		}
+		if next.Name == row.Name && bytes.Equal(next.Metadata, row.Metadata) {
+			return nil
 		}
 		if err := q.UpdateStream(ctx, next); err != nil {
 			return fmt.Errorf("update stream: %w", err)

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,7 +47,7 @@ func (p EndpointPatch) apply(row db.WebhookEndpoint) db.WebhookEndpoint {
 	return row
 }
 
-// UpdateWebhook changes an endpoint.
+// UpdateWebhook changes an endpoint. An update that changes nothing writes nothing.
 func (s *Service) UpdateWebhook(ctx context.Context, c account.Caller, endpointID string, p EndpointPatch) (db.WebhookEndpoint, error) {
 	var row db.WebhookEndpoint
 	if p.URL != nil {
@@ -61,6 +62,10 @@ func (s *Service) UpdateWebhook(ctx context.Context, c account.Caller, endpointI
 			return err
 		}
 		after := p.apply(before)
+		if after.URL == before.URL && slices.Equal(after.Events, before.Events) && after.Status == before.Status {
+			row = before
+			return nil
+		}
 		row, err = q.UpdateWebhookEndpoint(ctx, db.UpdateWebhookEndpointParams{
 			TenantID: c.TenantID, ID: endpointID, URL: after.URL, Events: after.Events, Status: after.Status,
 			DisabledReason: after.DisabledReason, FailingSince: after.FailingSince, Now: now,
