@@ -101,10 +101,11 @@ type remote struct {
 	used    time.Time    // guarded by edge.mu
 
 	// tally names the count of sent: bytes that viewers were sent since the entry was made.
-	// The node has confirmed the first told of them. reporting: a report is under way.
-	tally      string
-	sent, told atomic.Int64
-	reporting  atomic.Bool
+	// The first settled of them are confirmed by a node, or given up.
+	tally         string
+	sent, settled atomic.Int64
+	reporting     atomic.Bool // a report is under way
+	unanswered    *unanswered // belongs to the report that is under way
 }
 
 func newEdge(s *Server, c EdgeConfig) *edge {
@@ -265,7 +266,7 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 		r.viewers.enter(v.session.viewer, e.server.network(v.r), e.server.config.Now())
 		defer func() { r.viewers.leave(v.session.viewer, e.server.config.Now()) }()
 	}
-	release, ok := e.server.take(r.waiting, v.r)
+	release, ok := e.server.takePlace(r.waiting, v.r)
 	if !ok {
 		return overloaded()
 	}

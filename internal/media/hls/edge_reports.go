@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,6 +21,8 @@ const (
 	reportEvery = 2 * time.Second
 	// reportTime bounds one report.
 	reportTime = 2 * time.Second
+	// settleTime is how long a node that had a stream is asked again for its answer to a report.
+	settleTime = 10 * time.Second
 	// maxReports bounds the reports to one node that are under way, and the look-ups of
 	// streams' places for reports.
 	maxReports = 16
@@ -32,8 +36,26 @@ const (
 type watched struct {
 	viewers  []uint64
 	tally    string
-	from, to int64 // from is what the node has confirmed
+	from, to int64 // from is settled: a node has confirmed it, or it was given up
+	last     bool  // the edge ends
 }
+
+// unanswered is a report whose answer was lost: the node may have counted the bytes up to to.
+type unanswered struct {
+	place Place
+	to    int64
+	since time.Time // when the first such answer was lost
+}
+
+// outcome is what became of a report.
+type outcome int
+
+const (
+	outcomeUnsent     outcome = iota // the node did not get it
+	outcomeCounted                   // the node has counted the bytes
+	outcomeNotCounted                // the node does not have the stream, and has not counted them
+	outcomeUnknown                   // the answer was lost
+)
 
 // reportWhileOpen reports until the server is closed.
 func (e *edge) reportWhileOpen() {
@@ -66,62 +88,93 @@ func (e *edge) report(ctx context.Context, viewers bool) *sync.WaitGroup {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for streamID, r := range e.remotes {
-		w := watched{tally: r.tally, from: r.told.Load(), to: r.sent.Load()}
+		w := watched{tally: r.tally, from: r.settled.Load(), to: r.sent.Load(), last: !viewers}
 		if viewers {
 			w.viewers = r.viewers.recent(since)
 			w.viewers = w.viewers[:min(len(w.viewers), maxReport/8)]
 		}
-		if len(w.viewers) == 0 && w.from == w.to || !r.reporting.CompareAndSwap(false, true) {
+		if w.empty() || !r.reporting.CompareAndSwap(false, true) {
 			continue
 		}
 		round.Add(1)
 		e.server.work.Go(func() {
 			defer round.Done()
 			defer r.reporting.Store(false)
-			confirmed, err := e.reportStream(ctx, streamID, w)
-			if err != nil {
+			if err := e.reportStream(ctx, streamID, r, w); err != nil {
 				e.failed.Add(1)
-			}
-			if confirmed {
-				r.told.Store(w.to)
 			}
 		})
 	}
 	return round
 }
 
-// reportStream reports to the node that has a stream, and tells whether it has confirmed. A
-// stream that is on no node that can be reached gets no report.
-func (e *edge) reportStream(ctx context.Context, streamID string, w watched) (confirmed bool, err error) {
+func (w watched) empty() bool { return len(w.viewers) == 0 && w.from == w.to }
+
+// reportStream reports to the node that has a stream. A stream that is on no node that can be
+// reached gets no report. The caller has set r.reporting.
+func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w watched) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTime)
 	defer cancel()
-	if err := take(ctx, e.looking); err != nil {
-		return false, err
+	if err := takeSlot(ctx, e.looking); err != nil {
+		return err
 	}
 	place, err := e.locate(ctx, streamID)
 	<-e.looking
+	if err != nil {
+		return err
+	}
+	if u := r.unanswered; u != nil && u.place.Node != place.Node {
+		e.settle(ctx, streamID, r, &w)
+	}
 	switch {
-	case err != nil:
-		return false, err
+	case w.empty() || place.URL == "" && !place.Here:
+		return nil
 	case place.Here: // it was taken over by this node
-		return e.server.count(streamID, w), nil
-	case place.URL == "":
-		return false, nil
+		if e.server.count(streamID, w) {
+			r.settled.Store(w.to)
+		}
+		return nil
 	}
-	slots := e.slotsOf(place.Node)
-	if err := take(ctx, slots); err != nil {
-		return false, err
-	}
-	defer func() { <-slots }()
-	if err := e.post(ctx, place, streamID, w); err != nil {
+	done, err := e.post(ctx, place, streamID, w)
+	if err != nil {
 		e.doubt(streamID)
-		return false, err
 	}
-	return true, nil
+	switch {
+	case w.from == w.to: // another node's answer may still be missing
+	case done == outcomeCounted:
+		r.settled.Store(w.to)
+		r.unanswered = nil
+	case done == outcomeUnknown && r.unanswered == nil:
+		r.unanswered = &unanswered{place: place, to: w.to, since: e.server.config.Now()}
+	case done == outcomeUnknown:
+		r.unanswered.to = w.to
+	}
+	return err
 }
 
-// take takes a slot.
-func take(ctx context.Context, slots chan struct{}) error {
+// settle finds out whether a node that had the stream before has counted the bytes of a report
+// without an answer: it sends the report once more, without viewers. Until the node answers, the
+// next one gets no bytes, and after settleTime those in question are given up: bytes are counted
+// at most once.
+func (e *edge) settle(ctx context.Context, streamID string, r *remote, w *watched) {
+	// The other half is for the report to the stream's node.
+	ctx, cancel := context.WithTimeout(ctx, reportTime/2)
+	defer cancel()
+	u := r.unanswered
+	switch done, _ := e.post(ctx, u.place, streamID, watched{tally: w.tally, from: w.from, to: u.to}); {
+	case done == outcomeNotCounted:
+		r.unanswered = nil
+	case done == outcomeCounted || w.last || e.server.config.Now().Sub(u.since) >= settleTime:
+		w.from = u.to
+		r.settled.Store(u.to)
+		r.unanswered = nil
+	default:
+		w.to = w.from
+	}
+}
+
+// takeSlot takes one of the slots. The caller gives it back by receiving from them.
+func takeSlot(ctx context.Context, slots chan struct{}) error {
 	select {
 	case slots <- struct{}{}:
 		return nil
@@ -139,8 +192,13 @@ func (e *edge) slotsOf(node string) chan struct{} {
 	return e.slots[node]
 }
 
-// post sends a report. Nothing but a 204 confirms it.
-func (e *edge) post(ctx context.Context, place Place, streamID string, w watched) error {
+// post sends a report when one of the node's slots is free. Nothing but a 204 confirms it.
+func (e *edge) post(ctx context.Context, place Place, streamID string, w watched) (outcome, error) {
+	slots := e.slotsOf(place.Node)
+	if err := takeSlot(ctx, slots); err != nil {
+		return outcomeUnsent, err
+	}
+	defer func() { <-slots }()
 	body := make([]byte, 0, 8*len(w.viewers))
 	for _, id := range w.viewers {
 		body = binary.BigEndian.AppendUint64(body, id)
@@ -148,18 +206,25 @@ func (e *edge) post(ctx context.Context, place Place, streamID string, w watched
 	path := fmt.Sprintf("%s%s%s?tally=%s&from=%d&to=%d", NodePrefix, streamID, viewersFile, w.tally, w.from, w.to)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, place.URL+path, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return outcomeUnsent, err
 	}
 	signNode(req, e.config.Keys[0], place.Node, path, body, e.server.config.Now())
 	resp, err := e.cache.client.Do(req)
 	if err != nil {
-		return err
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			return outcomeUnsent, err
+		}
+		return outcomeUnknown, err
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("node %s answers a report with %d", place.Node, resp.StatusCode)
+	switch resp.StatusCode {
+	case http.StatusNoContent:
+		return outcomeCounted, nil
+	case http.StatusNotFound:
+		return outcomeNotCounted, fmt.Errorf("node %s does not have the stream of a report", place.Node)
 	}
-	return nil
+	return outcomeUnknown, fmt.Errorf("node %s answers a report with %d", place.Node, resp.StatusCode)
 }
 
 // takeReport counts viewers that another node serves, and the bytes that it has sent them.
@@ -179,11 +244,12 @@ func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID str
 	return nil
 }
 
-// count applies a report to a stream of this node; false when there is none.
+// count applies a report to a stream of this node; false when there is none. A report without
+// viewers may be about a stream that is gone: then it is true if the bytes were counted before.
 func (s *Server) count(streamID string, w watched) bool {
 	m := s.newest(streamID)
 	if m == nil {
-		return false
+		return len(w.viewers) == 0 && s.edge.tallies.has(w)
 	}
 	now := s.config.Now()
 	m.stream.AddBytesOut(int(s.edge.tallies.add(w, now)))
@@ -225,6 +291,14 @@ func (t *tallies) add(w watched, now time.Time) int64 {
 		t.list[w.tally] = tally{total, now}
 	}
 	return total - known
+}
+
+// has tells whether all of a report was added.
+func (t *tallies) has(w watched) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known, ok := t.list[w.tally]
+	return ok && known.total >= w.to
 }
 
 // sweep forgets counts that have not been reported for long.

@@ -61,6 +61,69 @@ func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
 	counted("at the end")
 }
 
+// TestBytesOfAnEdgeAreCountedOnceOverAMove: the stream moves to another node while the answer of
+// a report is lost. The old node says whether it has counted the bytes, also when it has forgotten
+// the stream. While it can't be asked they are counted nowhere.
+func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
+	for name, x := range map[string]struct {
+		counts, forgets, gone, closes bool
+	}{
+		"counted":                         {counts: true},
+		"not counted":                     {},
+		"counted by a node that forgot":   {counts: true, forgets: true},
+		"not counted, and it has none":    {forgets: true},
+		"counted by a node that is gone":  {counts: true, gone: true},
+		"the same when the edge is ended": {counts: true, gone: true, closes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
+			c := newCluster(t, 3, Config{Now: clock.Now})
+			old, next, edge := c.nodes[0], c.nodes[1], c.nodes[2]
+			publish := func(i int, id string) string {
+				p := c.nodes[i].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
+				c.place("a", i)
+				write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+				media := edge.media("a")
+				edge.get(media)
+				return media
+			}
+			report := func() { edge.hls.edge.report(t.Context(), true).Wait() }
+			publish(0, "p")
+			c.at(0, func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+				if r.Method == http.MethodPost && x.counts {
+					h.ServeHTTP(httptest.NewRecorder(), r)
+				}
+				w.WriteHeader(http.StatusInternalServerError)
+			})
+			report()
+			old.hub.Drop("a", "p", hub.ErrMoved)
+			publish(1, "q")
+			switch {
+			case x.gone:
+				c.inner[0].CloseClientConnections()
+				c.inner[0].Close()
+			case x.forgets:
+				eventually(t, "the end", func() bool { return old.hls.Stats().Live == 0 })
+				old.hls.forget("a")
+				fallthrough
+			default:
+				c.at(0, nil)
+			}
+			report()
+			if x.closes {
+				edge.hls.Close()
+			} else {
+				clock.advance(settleTime)
+				report()
+				report() // repeats nothing
+			}
+			if all, theirs := bytesOut(old)+bytesOut(next), edge.hls.EdgeStats().BytesOut; all != theirs {
+				t.Errorf("%d and %d bytes are counted, %d were sent", bytesOut(old), bytesOut(next), theirs)
+			}
+		})
+	}
+}
+
 // TestASilentNodeDelaysNoOtherOne: reports to it are left behind.
 func TestASilentNodeDelaysNoOtherOne(t *testing.T) {
 	c := newCluster(t, 3, Config{})

@@ -37,7 +37,7 @@ func (e *edge) sweep(now time.Time) {
 	for id, r := range e.remotes {
 		r.viewers.sweep(now, remotePatience)
 		patience := remotePatience
-		if r.told.Load() < r.sent.Load() {
+		if r.settled.Load() < r.sent.Load() {
 			patience = reportPatience
 		}
 		if now.Sub(r.used) > patience && r.count.Load() == 0 && r.waiting.Taken() == 0 {

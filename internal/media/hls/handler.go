@@ -205,7 +205,7 @@ func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*s
 	if ready(st) {
 		return st, nil
 	}
-	release, ok := s.take(waiting, r)
+	release, ok := s.takePlace(waiting, r)
 	if !ok {
 		return nil, overloaded()
 	}

@@ -60,7 +60,7 @@ func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *refusal
 	if s.config.Now().Sub(s.started) > restartWindow {
 		return nil, nil
 	}
-	release, ok := s.take(s.awaiting, r)
+	release, ok := s.takePlace(s.awaiting, r)
 	if !ok {
 		return nil, refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for streams to come back")
 	}

@@ -19,9 +19,9 @@ type waiters = fairshare.Places[netip.Addr]
 // two, so a network that fills them loses them to others soon.
 func newWaiters(bound int) *waiters { return fairshare.New[netip.Addr](bound, bound/4, fewWaiting) }
 
-// take takes a place for a request, whose holder is the client's network. It counts the
+// takePlace takes a place for a request, whose holder is the client's network. It counts the
 // request as overloaded when there is none.
-func (s *Server) take(from *waiters, r *http.Request) (release func(), ok bool) {
+func (s *Server) takePlace(from *waiters, r *http.Request) (release func(), ok bool) {
 	network := s.network(r)
 	if !from.Take(network) {
 		s.overloaded.Add(1)
