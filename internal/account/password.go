@@ -27,10 +27,14 @@ type hasher struct {
 // maxWaiting is how many logins may wait for a slot: about a second's worth.
 const maxWaiting = 32
 
-// newHasher uses OWASP's parameters for argon2id: 19 MiB, two passes, one lane.
-func newHasher(parallel int) *hasher {
+// passwordMemory is what one hash takes, in KiB: 19 MiB with two passes and one lane are
+// OWASP's parameters for argon2id.
+const passwordMemory = 19 * 1024
+
+// newHasher hashes so many passwords at a time, each in memory KiB.
+func newHasher(parallel int, memory uint32) *hasher {
 	h := &hasher{
-		params:  argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
+		params:  argon2id.Params{Memory: memory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
 		slots:   make(chan struct{}, parallel),
 		waiting: make(chan struct{}, maxWaiting),
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestPasswords(t *testing.T) {
 	t.Parallel()
-	h := newHasher(1)
+	h := newHasher(1, passwordMemory)
 	hash, err := h.hash(t.Context(), "correct horse battery")
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$"), "OWASP's parameters: %s", hash)
@@ -37,7 +37,7 @@ func TestPasswords(t *testing.T) {
 func TestHashingIsBounded(t *testing.T) {
 	t.Parallel()
 	const parallel = 2
-	h := newHasher(parallel)
+	h := newHasher(parallel, passwordMemory)
 	for range parallel {
 		require.NoError(t, h.enter(t.Context()))
 	}

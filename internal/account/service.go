@@ -3,6 +3,7 @@
 package account
 
 import (
+	"cmp"
 	"log/slog"
 	"runtime"
 	"time"
@@ -53,7 +54,10 @@ type Config struct {
 	CodeKeys [][]byte
 	// PublicURL begins the links in mails; without a slash at the end.
 	PublicURL string
-	Log       *slog.Logger
+	// PasswordMemory is what hashing one password takes, in KiB; 19 MiB when it is 0.
+	// Tests take less, since each user that they make costs two hashes.
+	PasswordMemory uint32
+	Log            *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -71,7 +75,7 @@ func New(c Config) *Service {
 		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
 		cache: newCallerCache(c.Now, cacheLife),
 		// Half of the cores at most hash passwords, the rest goes on serving.
-		hasher: newHasher(max(1, runtime.NumCPU()/2)),
+		hasher: newHasher(max(1, runtime.NumCPU()/2), cmp.Or(c.PasswordMemory, passwordMemory)),
 	}
 	s.hasher.dummy() // now, so that the first login takes no longer than others
 	return s

@@ -13,6 +13,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -94,6 +95,9 @@ type Options struct {
 	Origins []string
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// PasswordMemory is what hashing one password takes, in KiB: 64 when it is 0, a 300th
+	// of the server's.
+	PasswordMemory uint32
 	// RingTimeout is how long a call rings; the default when it is 0.
 	RingTimeout time.Duration
 	// CaptureBytes is what captured requests of all tenants may take up; the default
@@ -247,7 +251,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 		MailServer: o.mailServer(t), MailFrom: &netmail.Address{Name: "Showfloor", Address: "no-reply@example.test"}, Mailbox: !o.Production,
 		Schedule: o.Schedule, AllowPrivate: !o.Production, CheckEvent: eventCheck(t),
 		Processor: s.Sandbox.Client, Realtime: &s.published, PlatformFee: o.PlatformFee,
-		RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes,
+		RingTimeout: o.RingTimeout, CaptureBytes: o.CaptureBytes, PasswordMemory: cmp.Or(o.PasswordMemory, 64),
 	})
 	must(t, err)
 	if o.Listens {

@@ -70,6 +70,9 @@ type Config struct {
 	SFUURL string
 	// RingTimeout is how long a call rings, call.DefaultRingTimeout when it is 0.
 	RingTimeout time.Duration
+	// PasswordMemory is what hashing one password takes, in KiB; account's default when it
+	// is 0.
+	PasswordMemory uint32
 
 	// MailServer takes our mail; nil when there is none.
 	MailServer *mail.Server
@@ -209,7 +212,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Usage = usage.New(usage.Config{Pool: c.Pool, Keep: c.UsageKeep, Now: c.Now})
 	a.Accounts = account.New(account.Config{
 		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKeys: c.Box.DeriveAll("sign-up codes"),
-		PublicURL: c.PublicURL, Log: c.Log, Now: c.Now,
+		PublicURL: c.PublicURL, PasswordMemory: c.PasswordMemory, Log: c.Log, Now: c.Now,
 	})
 	a.Playback = playtoken.New(a.Keys)
 	a.Streams = stream.New(stream.Config{
