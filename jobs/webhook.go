@@ -83,19 +83,15 @@ type fanOut struct {
 // NextRetry is soon, however often the job has failed.
 func (w *fanOut) NextRetry(job *river.Job[event.FanOutArgs]) time.Time { return w.soon(job.Attempt) }
 
-// Work writes deliveries for some seconds at most. It leaves them to another job of the
-// tenant that hasn't begun, which sees all that this one sees: turns go by job, so a
-// tenant with many would keep others waiting.
+// Work writes deliveries for some seconds at most, after deleting the tenant's other jobs that
+// haven't begun. They have nothing left to do: what they were added for was committed before
+// they could be seen here. Turns go by job, so a tenant that adds many would keep others waiting.
 func (w *fanOut) Work(ctx context.Context, job *river.Job[event.FanOutArgs]) error {
-	var another bool
-	err := w.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM river_job
-		WHERE kind = $1 AND state IN ('available', 'scheduled') AND args->>'tenantId' = $2 AND id <> $3)`,
-		job.Kind, job.Args.TenantID, job.ID).Scan(&another)
+	_, err := w.pool.Exec(ctx, `DELETE FROM river_job
+		WHERE kind = $1 AND state IN ('available', 'scheduled') AND args->>'tenantId' = $2 AND id <> $3`,
+		job.Kind, job.Args.TenantID, job.ID)
 	if err != nil {
-		return outcome(fmt.Errorf("look for another job: %w", err))
-	}
-	if another {
-		return nil
+		return outcome(fmt.Errorf("delete the tenant's other jobs: %w", err))
 	}
 	return w.until(w.webhooks.FanOut(ctx, job.Args.TenantID))
 }
