@@ -1,8 +1,7 @@
 -- name: LinkToTails :many
 -- Makes new deliveries wait for the first attempt of their subject's newest one; returns those that have one to wait for.
 -- The arrays have one element for each pair of endpoint and subject. The row locks, taken in one order by everybody,
--- serialise this with the attempts' recording. tails is materialized: with statistics from when the table was empty, the
--- planner looked for all tails once for each open delivery.
+-- serialise this with the attempts' recording. Rows are locked and updated by their primary key alone: see RecordLoneAttempts.
 WITH fresh AS (
     SELECT unnest(@endpoint_ids::text[]) AS endpoint_id, unnest(@subjects::text[]) AS subject, unnest(@next_ids::text[]) AS next_id
 ), tails AS MATERIALIZED (
@@ -10,12 +9,13 @@ WITH fresh AS (
         SELECT n.id FROM webhook_deliveries n
         WHERE n.tenant_id = @tenant_id AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
         ORDER BY n.sequence DESC LIMIT 1) t
-), locked AS (
-    SELECT d.id, t.next_id FROM webhook_deliveries d JOIN tails t ON t.id = d.id
-    WHERE d.tenant_id = @tenant_id AND d.status = 'pending' AND d.next_id IS NULL ORDER BY d.id FOR UPDATE OF d
+    ORDER BY t.id
+), locked AS MATERIALIZED (
+    SELECT t.id, t.next_id FROM tails t CROSS JOIN LATERAL (
+        SELECT d.status, d.next_id FROM webhook_deliveries d WHERE d.id = t.id OFFSET 0 FOR UPDATE OF d) d
+    WHERE d.status = 'pending' AND d.next_id IS NULL
 )
-UPDATE webhook_deliveries d SET next_id = l.next_id FROM locked l
-WHERE d.tenant_id = @tenant_id AND d.id = l.id AND d.status = 'pending' AND d.next_id IS NULL
+UPDATE webhook_deliveries d SET next_id = l.next_id FROM locked l WHERE d.id = l.id
 RETURNING l.next_id::text;
 
 -- name: CreateWebhookDelivery :exec
@@ -72,15 +72,18 @@ FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before
 -- RecordAttempt for many deliveries that nothing waits for, or what waits the same worker goes on with (hold);
 -- returns those it has recorded. It waits for no lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
 -- have one element per delivery and know no NULL; 0 and '' stand for it.
-WITH made AS (
+-- Rows are locked and updated by their primary key alone, and their other columns are compared after that (OFFSET 0 keeps the
+-- planner from comparing them earlier). Otherwise statistics from before many deliveries came made it read all open ones.
+WITH made AS MATERIALIZED (
     SELECT unnest(@id::text[]) AS id, unnest(@tenant_id::text[]) AS tenant_id, unnest(@tries::integer[]) AS tries,
         unnest(@status::text[]) AS status, unnest(@next_attempt_at::timestamptz[]) AS next_attempt_at,
         unnest(@response_status::integer[]) AS response_status, unnest(@response_body::text[]) AS response_body,
         unnest(@duration_ms::integer[]) AS duration_ms, unnest(@error::text[]) AS error, unnest(@entry::text[]) AS entry,
         unnest(@delivered_at::timestamptz[]) AS delivered_at, unnest(@hold::boolean[]) AS hold
-), free AS (
-    SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
-    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND (d.next_id IS NULL OR m.hold) FOR UPDATE OF d SKIP LOCKED
+), free AS MATERIALIZED (
+    SELECT m.* FROM made m CROSS JOIN LATERAL (
+        SELECT d.tenant_id, d.tries, d.status, d.next_id FROM webhook_deliveries d WHERE d.id = m.id OFFSET 0 FOR UPDATE OF d SKIP LOCKED) d
+    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND (d.next_id IS NULL OR m.hold)
 )
 UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
@@ -88,8 +91,7 @@ UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tr
     duration_ms = m.duration_ms, error = nullif(m.error, ''),
     log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
-FROM made m JOIN free f ON f.id = m.id
-WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND (d.next_id IS NULL OR m.hold)
+FROM free m WHERE d.id = m.id
 RETURNING d.id, d.next_id;
 
 -- name: GiveUpDelivery :one
@@ -104,10 +106,11 @@ FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before
 -- name: ListOverdueDeliveries :many
 -- @sqlc-vet-disable tenant
 -- Those that should have been tried before a time and wait for no other delivery, whether they have a job or not.
--- The worker that delivered the one in front at most that long ago may be on its way to them.
+-- The worker that delivered the one in front at most that long ago may be on its way to them. OFFSET 0 keeps the planner from
+-- making a join of the search for that one, which with old statistics compares all that wait with all that are overdue.
 SELECT d.id FROM webhook_deliveries d
 WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < @before::timestamptz AND d.id > @after
-  AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > @before::timestamptz))
+  AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > @before::timestamptz) OFFSET 0)
 ORDER BY d.id LIMIT @max_rows;
 
 -- name: ListRecoverable :many

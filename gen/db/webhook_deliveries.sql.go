@@ -137,38 +137,38 @@ func (q *Queries) GiveUpDelivery(ctx context.Context, arg GiveUpDeliveryParams) 
 
 const LinkToTails = `-- name: LinkToTails :many
 WITH fresh AS (
-    SELECT unnest($2::text[]) AS endpoint_id, unnest($3::text[]) AS subject, unnest($4::text[]) AS next_id
+    SELECT unnest($1::text[]) AS endpoint_id, unnest($2::text[]) AS subject, unnest($3::text[]) AS next_id
 ), tails AS MATERIALIZED (
     SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
         SELECT n.id FROM webhook_deliveries n
-        WHERE n.tenant_id = $1 AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
+        WHERE n.tenant_id = $4 AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
         ORDER BY n.sequence DESC LIMIT 1) t
-), locked AS (
-    SELECT d.id, t.next_id FROM webhook_deliveries d JOIN tails t ON t.id = d.id
-    WHERE d.tenant_id = $1 AND d.status = 'pending' AND d.next_id IS NULL ORDER BY d.id FOR UPDATE OF d
+    ORDER BY t.id
+), locked AS MATERIALIZED (
+    SELECT t.id, t.next_id FROM tails t CROSS JOIN LATERAL (
+        SELECT d.status, d.next_id FROM webhook_deliveries d WHERE d.id = t.id OFFSET 0 FOR UPDATE OF d) d
+    WHERE d.status = 'pending' AND d.next_id IS NULL
 )
-UPDATE webhook_deliveries d SET next_id = l.next_id FROM locked l
-WHERE d.tenant_id = $1 AND d.id = l.id AND d.status = 'pending' AND d.next_id IS NULL
+UPDATE webhook_deliveries d SET next_id = l.next_id FROM locked l WHERE d.id = l.id
 RETURNING l.next_id::text
 `
 
 type LinkToTailsParams struct {
-	TenantID    string
 	EndpointIds []string
 	Subjects    []string
 	NextIds     []string
+	TenantID    string
 }
 
 // Makes new deliveries wait for the first attempt of their subject's newest one; returns those that have one to wait for.
 // The arrays have one element for each pair of endpoint and subject. The row locks, taken in one order by everybody,
-// serialise this with the attempts' recording. tails is materialized: with statistics from when the table was empty, the
-// planner looked for all tails once for each open delivery.
+// serialise this with the attempts' recording. Rows are locked and updated by their primary key alone: see RecordLoneAttempts.
 func (q *Queries) LinkToTails(ctx context.Context, arg LinkToTailsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, LinkToTails,
-		arg.TenantID,
 		arg.EndpointIds,
 		arg.Subjects,
 		arg.NextIds,
+		arg.TenantID,
 	)
 	if err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 const ListOverdueDeliveries = `-- name: ListOverdueDeliveries :many
 SELECT d.id FROM webhook_deliveries d
 WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < $1::timestamptz AND d.id > $2
-  AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > $1::timestamptz))
+  AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > $1::timestamptz) OFFSET 0)
 ORDER BY d.id LIMIT $3
 `
 
@@ -278,7 +278,8 @@ type ListOverdueDeliveriesParams struct {
 
 // @sqlc-vet-disable tenant
 // Those that should have been tried before a time and wait for no other delivery, whether they have a job or not.
-// The worker that delivered the one in front at most that long ago may be on its way to them.
+// The worker that delivered the one in front at most that long ago may be on its way to them. OFFSET 0 keeps the planner from
+// making a join of the search for that one, which with old statistics compares all that wait with all that are overdue.
 func (q *Queries) ListOverdueDeliveries(ctx context.Context, arg ListOverdueDeliveriesParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListOverdueDeliveries, arg.Before, arg.After, arg.MaxRows)
 	if err != nil {
@@ -541,15 +542,16 @@ func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*
 }
 
 const RecordLoneAttempts = `-- name: RecordLoneAttempts :many
-WITH made AS (
+WITH made AS MATERIALIZED (
     SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS tenant_id, unnest($3::integer[]) AS tries,
         unnest($4::text[]) AS status, unnest($5::timestamptz[]) AS next_attempt_at,
         unnest($6::integer[]) AS response_status, unnest($7::text[]) AS response_body,
         unnest($8::integer[]) AS duration_ms, unnest($9::text[]) AS error, unnest($10::text[]) AS entry,
         unnest($11::timestamptz[]) AS delivered_at, unnest($12::boolean[]) AS hold
-), free AS (
-    SELECT d.id FROM webhook_deliveries d JOIN made m ON m.id = d.id
-    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND (d.next_id IS NULL OR m.hold) FOR UPDATE OF d SKIP LOCKED
+), free AS MATERIALIZED (
+    SELECT m.id, m.tenant_id, m.tries, m.status, m.next_attempt_at, m.response_status, m.response_body, m.duration_ms, m.error, m.entry, m.delivered_at, m.hold FROM made m CROSS JOIN LATERAL (
+        SELECT d.tenant_id, d.tries, d.status, d.next_id FROM webhook_deliveries d WHERE d.id = m.id OFFSET 0 FOR UPDATE OF d SKIP LOCKED) d
+    WHERE d.tenant_id = m.tenant_id AND d.tries = m.tries AND d.status IN ('pending', 'retrying') AND (d.next_id IS NULL OR m.hold)
 )
 UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tries = d.tries + 1,
     next_attempt_at = CASE WHEN m.status = 'retrying' THEN m.next_attempt_at END,
@@ -557,8 +559,7 @@ UPDATE webhook_deliveries d SET status = m.status, attempts = d.attempts + 1, tr
     duration_ms = m.duration_ms, error = nullif(m.error, ''),
     log = CASE WHEN jsonb_array_length(d.log) >= 50 THEN d.log - 0 ELSE d.log END || m.entry::jsonb,
     delivered_at = CASE WHEN m.status = 'delivered' THEN m.delivered_at ELSE d.delivered_at END
-FROM made m JOIN free f ON f.id = m.id
-WHERE d.id = m.id AND d.tenant_id = m.tenant_id AND d.tries = m.tries AND (d.next_id IS NULL OR m.hold)
+FROM free m WHERE d.id = m.id
 RETURNING d.id, d.next_id
 `
 
@@ -585,6 +586,8 @@ type RecordLoneAttemptsRow struct {
 // RecordAttempt for many deliveries that nothing waits for, or what waits the same worker goes on with (hold);
 // returns those it has recorded. It waits for no lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
 // have one element per delivery and know no NULL; 0 and ” stand for it.
+// Rows are locked and updated by their primary key alone, and their other columns are compared after that (OFFSET 0 keeps the
+// planner from comparing them earlier). Otherwise statistics from before many deliveries came made it read all open ones.
 func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttemptsParams) ([]RecordLoneAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, RecordLoneAttempts,
 		arg.ID,
