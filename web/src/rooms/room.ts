@@ -40,6 +40,8 @@ export class Room extends Emitter<RoomEvents> {
   readonly #tracks = new Map<string, Track>();
   readonly #media = new Map<string, MediaStreamTrack>();
   readonly #local = new Map<LocalSource, LocalTrack>();
+  /** Tracks whose state was sent again after a loss of the socket. */
+  readonly #repeated = new Set<string>();
   readonly #pictures: Pictures;
   #iceServers: RTCIceServer[] = [];
   #publisher: Publisher | undefined;
@@ -303,13 +305,14 @@ export class Room extends Emitter<RoomEvents> {
     }
   }
 
-  /** repeatMutes says again what may have been lost with the socket. */
+  /** repeatMutes sends the state of all tracks again: what changed while the socket was away was lost. */
   #repeatMutes(): void {
     for (const { source, id, muted } of this.#local.values()) {
-      // A moderator's mute can't be undone for the screen's sound alone.
-      const refused = source === 'screen-audio' && !muted && this.#self?.muted;
-      if (!id || refused || (source === 'microphone' && muted === this.#self?.muted)) continue;
+      // Without a microphone this would undo a moderator's mute.
+      const undoes = source === 'screen-audio' && !muted && this.#self?.muted && !this.#local.has('microphone');
+      if (!id || undoes || (source === 'microphone' && muted === this.#self?.muted)) continue;
       this.#signal.send({ type: 'mute', id, muted });
+      this.#repeated.add(id);
     }
   }
 
@@ -382,6 +385,8 @@ export class Room extends Emitter<RoomEvents> {
         return this.#fallBack(message.fallback);
       case 'error':
         if (message.re === 'restart') return; // it is asked for again while the connection is away
+        // A moderator has muted us: the page knows, and nobody has clicked.
+        if (message.code === 'forbidden' && this.#repeated.delete(String(message.re))) return;
         if (typeof message.re === 'number' && this.#publisher?.awaits(message.re)) return this.#offerRefused(message.code, message.message);
 
         return this.emit('refused', { what: String(message.re ?? ''), code: message.code, message: message.message });
@@ -431,7 +436,10 @@ export class Room extends Emitter<RoomEvents> {
   #mute(track: LocalTrack, muted: boolean): void {
     track.muted = muted;
     if (track.media) track.media.enabled = !muted;
-    if (track.id) this.#signal.send({ type: 'mute', id: track.id, muted });
+    if (track.id) {
+      this.#repeated.delete(track.id);
+      this.#signal.send({ type: 'mute', id: track.id, muted });
+    }
     this.emit('local', track.source);
   }
 
