@@ -25,6 +25,15 @@ UPDATE publishers SET ended_at = @now WHERE tenant_id = @tenant_id AND id = @id 
 -- What a process that has just started must have held when it died.
 SELECT * FROM publishers WHERE node = @node AND source IN ('rtmp', 'webrtc') AND ended_at IS NULL ORDER BY accepted_at, id;
 
+-- name: ListAcceptedKeys :many
+-- @sqlc-vet-disable tenant
+-- The stream keys of encoders that published over RTMP after a time, by address, the last used first. The ingest
+-- counts refused keys by address, over all tenants.
+SELECT p.remote_ip, s.key_hash, max(coalesce(p.ended_at, @now::timestamptz))::timestamptz AS used_at
+FROM publishers p JOIN streams s ON s.tenant_id = p.tenant_id AND s.id = p.stream_id
+WHERE p.source = 'rtmp' AND (p.ended_at >= @since::timestamptz OR p.ended_at IS NULL)
+GROUP BY p.remote_ip, s.key_hash ORDER BY used_at DESC LIMIT @max_rows;
+
 -- name: DeletePublishersBefore :execrows
 -- @sqlc-vet-disable tenant
 -- Retention is everybody's.

@@ -273,6 +273,7 @@ func (s *server) recoverNode(ctx context.Context) error {
 	var work sync.WaitGroup
 	work.Go(func() { s.reports.Watch(watching) })
 	work.Go(func() { s.reports.Share(watching) })
+	work.Go(func() { s.reports.RecallKeys(watching, s.rtmp) })
 	work.Go(func() { listener.Run(watching) })
 	s.onStop("heartbeat", func(context.Context) error {
 		stop()

@@ -135,6 +135,48 @@ func (q *Queries) GetPublisher(ctx context.Context, id string) (Publisher, error
 	return i, err
 }
 
+const ListAcceptedKeys = `-- name: ListAcceptedKeys :many
+SELECT p.remote_ip, s.key_hash, max(coalesce(p.ended_at, $1::timestamptz))::timestamptz AS used_at
+FROM publishers p JOIN streams s ON s.tenant_id = p.tenant_id AND s.id = p.stream_id
+WHERE p.source = 'rtmp' AND (p.ended_at >= $2::timestamptz OR p.ended_at IS NULL)
+GROUP BY p.remote_ip, s.key_hash ORDER BY used_at DESC LIMIT $3
+`
+
+type ListAcceptedKeysParams struct {
+	Now     time.Time
+	Since   time.Time
+	MaxRows int32
+}
+
+type ListAcceptedKeysRow struct {
+	RemoteIP string
+	KeyHash  []byte
+	UsedAt   time.Time
+}
+
+// @sqlc-vet-disable tenant
+// The stream keys of encoders that published over RTMP after a time, by address, the last used first. The ingest
+// counts refused keys by address, over all tenants.
+func (q *Queries) ListAcceptedKeys(ctx context.Context, arg ListAcceptedKeysParams) ([]ListAcceptedKeysRow, error) {
+	rows, err := q.db.Query(ctx, ListAcceptedKeys, arg.Now, arg.Since, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListAcceptedKeysRow{}
+	for rows.Next() {
+		var i ListAcceptedKeysRow
+		if err := rows.Scan(&i.RemoteIP, &i.KeyHash, &i.UsedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListOpenPublishers = `-- name: ListOpenPublishers :many
 SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, ended_at FROM publishers WHERE node = $1 AND source IN ('rtmp', 'webrtc') AND ended_at IS NULL ORDER BY accepted_at, id
 `

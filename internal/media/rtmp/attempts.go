@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxTracked bounds how many addresses, and how many keys in all, attempts remembers.
+	// maxTracked bounds how many addresses, and how many refused keys in all, attempts remembers.
 	maxTracked = 1 << 14
-	// A stream key that the gate accepted is remembered for acceptedLife after its last
-	// publish, at most acceptedPerIP keys of one address.
-	acceptedLife, acceptedPerIP = 24 * time.Hour, 1000
+	// A stream key that the gate accepted is remembered for AcceptedLife after its last
+	// publish, at most acceptedPerIP keys of one address and MaxAccepted in all.
+	AcceptedLife, acceptedPerIP, MaxAccepted = 24 * time.Hour, 1000, 1 << 14
 	// A key that the gate refused is remembered for refusedLife after its last check, at
 	// most refusedPerIP keys of one address. Meanwhile it may be checked refusedRepeats
 	// times more, and one time more after each refusedPause.
@@ -42,7 +42,7 @@ type attempts struct {
 func newAttempts(burst int) *attempts {
 	return &attempts{
 		burst: burst, now: time.Now, failed: map[netip.Addr]*rate.Limiter{},
-		accepted: newKeyMemory(acceptedPerIP, maxTracked, acceptedLife), refused: newKeyMemory(refusedPerIP, maxTracked, refusedLife),
+		accepted: newKeyMemory(acceptedPerIP, MaxAccepted, AcceptedLife), refused: newKeyMemory(refusedPerIP, maxTracked, refusedLife),
 	}
 }
 
@@ -98,6 +98,15 @@ func (a *attempts) accept(id keyID) {
 	defer a.mu.Unlock()
 	a.refused.forget(id)
 	a.accepted.use(id, a.now())
+}
+
+// recall remembers keys that were accepted earlier, the last used first.
+func (a *attempts) recall(keys []AcceptedKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range keys {
+		a.accepted.recall(keyID{fairshare.Network(k.RemoteIP), k.Hash}, k.UsedAt)
+	}
 }
 
 // refuse remembers a key that the gate refused, and counts it for its address if it is

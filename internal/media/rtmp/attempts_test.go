@@ -1,6 +1,7 @@
 package rtmp
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -57,6 +58,20 @@ func TestKnownKeysAtAnExhaustedAddress(t *testing.T) {
 	onAir(t, g.Addr(), "k0")
 }
 
+// TestKeysOfBeforeARestart are checked although random keys use up what the address has.
+func TestKeysOfBeforeARestart(t *testing.T) {
+	g := newRig(t, func(c *Config) {
+		knowing(2)(c)
+		c.Limits.Failures = 5
+	})
+	g.Recall([]AcceptedKey{{RemoteIP: netip.MustParseAddr("127.0.0.1"), Hash: sha256.Sum256([]byte("k0")), UsedAt: time.Now().Add(-time.Hour)}})
+	for i := range 20 {
+		require.NotEqual(t, codePublishStart, g.tries(t, fmt.Sprint("random", i)))
+	}
+	require.Equal(t, codeDenied, g.tries(t, "k1"), "a key that was never accepted from here")
+	onAir(t, g.Addr(), "k0")
+}
+
 func TestAttempts(t *testing.T) {
 	clock := time.Now()
 	attemptsAt := func(burst int) *attempts {
@@ -96,13 +111,37 @@ func TestAttempts(t *testing.T) {
 		a.refuse(good)
 		a.accept(good)
 		for range 3 {
-			clock = clock.Add(acceptedLife - time.Second)
+			clock = clock.Add(AcceptedLife - time.Second)
 			require.Equal(t, permitKnown, a.permit(good))
 			a.accept(good)
 		}
-		clock = clock.Add(acceptedLife)
+		clock = clock.Add(AcceptedLife)
 		require.Equal(t, permitNew, a.permit(good))
 		require.Empty(t, a.accepted.keys)
+	})
+	t.Run("keys of before a restart are remembered as long as others", func(t *testing.T) {
+		a := attemptsAt(5)
+		recent, older := newKeyID(ip, "recent"), newKeyID(ip, "older")
+		a.accept(good)
+		a.recall([]AcceptedKey{
+			{RemoteIP: ip, Hash: good.hash, UsedAt: clock.Add(-time.Hour)},
+			{RemoteIP: ip, Hash: recent.hash, UsedAt: clock.Add(-time.Hour)},
+			{RemoteIP: ip, Hash: older.hash, UsedAt: clock.Add(-2 * time.Hour)},
+		})
+		for left := 3; ; left-- {
+			require.Equal(t, permitNew, a.permit(bad)) // which forgets what is too old
+			require.Len(t, a.accepted.keys, left)
+			if left == 0 {
+				break
+			}
+			clock = clock.Add(map[int]time.Duration{3: 22, 2: 1, 1: 1}[left] * time.Hour)
+		}
+		for range acceptedPerIP - 1 {
+			a.recall([]AcceptedKey{{RemoteIP: ip, Hash: sha256.Sum256([]byte(strconv.Itoa(len(a.accepted.keys)))), UsedAt: clock}})
+		}
+		a.recall([]AcceptedKey{{RemoteIP: ip, Hash: recent.hash, UsedAt: clock}, {RemoteIP: ip, Hash: older.hash, UsedAt: clock}})
+		require.Equal(t, permitKnown, a.permit(recent))
+		require.Equal(t, permitNew, a.permit(older), "one key too many for the address")
 	})
 	t.Run("an accepted key that is refused is as any other", func(t *testing.T) {
 		a := attemptsAt(5)

@@ -81,6 +81,16 @@ func (m *keyMemory) use(id keyID, now time.Time) *rememberedKey {
 	return k
 }
 
+// recall remembers a key whose last use is longer ago than that of every key in the memory,
+// unless there are too many already.
+func (m *keyMemory) recall(id keyID, used time.Time) {
+	if m.keys[id] != nil || m.of[id.ip] >= m.perIP || m.order.Len() >= m.all {
+		return
+	}
+	m.keys[id] = m.order.PushFront(&rememberedKey{id: id, used: used})
+	m.of[id.ip]++
+}
+
 func (m *keyMemory) forget(id keyID) {
 	e := m.keys[id]
 	if e == nil {

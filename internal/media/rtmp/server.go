@@ -10,6 +10,7 @@ package rtmp
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -101,6 +102,17 @@ func (s *Server) Start() error {
 	}
 	return nil
 }
+
+// AcceptedKey is a stream key that the gate accepted from an address.
+type AcceptedKey struct {
+	RemoteIP netip.Addr
+	Hash     [sha256.Size]byte // of the key
+	UsedAt   time.Time
+}
+
+// Recall lets the server know keys that were accepted before it was started, the last used
+// first. Their encoders don't wait when their address has shown too many bad keys.
+func (s *Server) Recall(keys []AcceptedKey) { s.places.attempts.recall(keys) }
 
 // Addr is where RTMP is listened for and TLSAddr where RTMPS is; nil if not.
 func (s *Server) Addr() net.Addr { return s.addr(0) }

@@ -1,0 +1,35 @@
+package onair
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/netip"
+	"time"
+
+	"showfloor/internal/media/rtmp"
+)
+
+// recallTime bounds RecallKeys.
+const recallTime = 30 * time.Second
+
+// RecallKeys lets an ingest that has just started know the stream keys that encoders published
+// with on the last day. Without it, many encoders behind one address have to wait for each other
+// after a restart while somebody at that address tries random keys.
+func (r *Reports) RecallKeys(ctx context.Context, ingest *rtmp.Server) {
+	ctx, cancel := context.WithTimeout(ctx, recallTime)
+	defer cancel()
+	list, err := r.streams.AcceptedKeys(ctx, rtmp.AcceptedLife, rtmp.MaxAccepted)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.log.WarnContext(ctx, "the ingest doesn't know the stream keys of the last day", "error", err)
+		}
+		return
+	}
+	keys := make([]rtmp.AcceptedKey, 0, len(list))
+	for _, k := range list {
+		if ip, err := netip.ParseAddr(k.RemoteIP); err == nil && len(k.Hash) == sha256.Size {
+			keys = append(keys, rtmp.AcceptedKey{RemoteIP: ip, Hash: [sha256.Size]byte(k.Hash), UsedAt: k.UsedAt})
+		}
+	}
+	ingest.Recall(keys)
+}

@@ -1,0 +1,32 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+)
+
+// AcceptedKey is a stream key that an encoder published with.
+type AcceptedKey struct {
+	RemoteIP string    // the encoder's address
+	Hash     []byte    // SHA-256 of the key; the stream's newest one if it was rotated since
+	UsedAt   time.Time // when the encoder's last connection ended; now for an open one
+}
+
+// AcceptedKeys returns the keys that encoders published with over RTMP to any server within
+// the last period, at most limit of them, the last used first. It has one entry for each address
+// and key.
+func (s *Service) AcceptedKeys(ctx context.Context, period time.Duration, limit int32) ([]AcceptedKey, error) {
+	now := s.config.Now()
+	rows, err := db.New(s.config.Pool).ListAcceptedKeys(ctx, db.ListAcceptedKeysParams{Now: now, Since: now.Add(-period), MaxRows: limit})
+	if err != nil {
+		return nil, fmt.Errorf("list accepted stream keys: %w", err)
+	}
+	keys := make([]AcceptedKey, len(rows))
+	for i, row := range rows {
+		keys[i] = AcceptedKey{RemoteIP: row.RemoteIP, Hash: row.KeyHash, UsedAt: row.UsedAt}
+	}
+	return keys, nil
+}
