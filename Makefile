@@ -14,7 +14,8 @@ LDFLAGS := -X main.version=$(VERSION)
 
 # Packages that are tested under the race detector: those where goroutines
 # share state. The rest runs without it, several times faster.
-RACE := ./internal/media/... ./handlers/... ./jobs/...
+RACE := ./internal/media/... ./handlers/... ./jobs/... ./internal/batch ./internal/inroom ./internal/onair ./internal/ratelimit \
+	./internal/realtime ./internal/signing ./internal/webhook
 FUZZTIME ?= 20s
 
 ##@ Use it

@@ -88,7 +88,7 @@ type Options struct {
 	Limits handlers.Limits
 	// RefuseStorage says why nothing that can wait is stored; nil refuses nothing.
 	RefuseStorage func() error
-	// RequestTime is the time in which operations have to answer; the default when it
+	// RequestTime is the time in which operations have to answer; a minute when it
 	// is 0.
 	RequestTime time.Duration
 	// Origins are those whose scripts may call the API; all by default.
@@ -173,7 +173,7 @@ func New(t testing.TB, o Options) *Server {
 		}, o.Checks...),
 		Live: live, Pages: o.Pages, PagePaths: o.PagePaths,
 		PublicURL: publicURL, IngestSecret: o.IngestSecret, TrustLoopback: !o.Production,
-		RequestTime: o.RequestTime, Unfinished: &s.Unfinished,
+		RequestTime: cmp.Or(o.RequestTime, time.Minute), Unfinished: &s.Unfinished,
 		Limits: o.Limits, RefuseStorage: o.RefuseStorage, TrustedProxies: o.TrustedProxies, Origins: o.Origins,
 		Metrics: http.NotFoundHandler(), Log: o.Log, Observe: o.Observe,
 	})

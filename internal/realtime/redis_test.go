@@ -109,7 +109,7 @@ func TestARedisThatDoesntAnswerHoldsUpNobody(t *testing.T) {
 	redis.Thaw(t)
 	until(t, func() bool { return check(t, r) == nil }, "it is back")
 	require.NotZero(t, r.Stats().Dropped, "there is room for so many only")
-	c.NextOf(t, realtimetest.Published, func(e realtimetest.Event) bool { return e.Data["n"] == 4000.0 })
+	c.NextOf(t, realtimetest.Published, func(e realtimetest.Event) bool { return e.Data["n"] == 1000.0 })
 }
 
 // check asks with little patience.
