@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/problem"
 	"showfloor/internal/ratelimit"
+	"showfloor/internal/tester"
 )
 
 // Limits are the rates of requests. A zero Rate limits nothing.
@@ -43,7 +45,7 @@ type Limits struct {
 	Mails ratelimit.Rate
 	// Capture is per token of a capture URL.
 	Capture ratelimit.Rate
-	// Misses is per network, for capture URLs that this server never made.
+	// Misses is per network, for capture URLs that this server never made or that were deleted more than a day ago.
 	Misses ratelimit.Rate
 	// Guesses is per network that sends credentials which this server did not
 	// issue, and per credential that it issued and that is no longer valid.
@@ -106,9 +108,13 @@ func takesBearer(security openapi3.SecurityRequirements, schemes openapi3.Securi
 type limits struct {
 	limiter *ratelimit.Limiter
 
-	caller, tenant, audience, public, auth, capture, misses, guesses ratelimit.Policy
-	email, failures, siteFailures, mails                             ratelimit.Policy
+	caller, tenant, audience, public, auth, capture, misses, gone, guesses ratelimit.Policy
+	email, failures, siteFailures, mails                                   ratelimit.Policy
 }
+
+// goneFor is how long a token that this server made is remembered as gone: then its requests
+// are judged like those with made-up tokens, before a query. A token never comes back.
+const goneFor = 24 * time.Hour
 
 func newLimits(l Limits) *limits {
 	return &limits{
@@ -122,6 +128,7 @@ func newLimits(l Limits) *limits {
 		email:    ratelimit.Policy{Name: "email", Rate: l.Email},
 		capture:  ratelimit.Policy{Name: "capture", Rate: l.Capture},
 		misses:   ratelimit.Policy{Name: "misses", Rate: l.Misses},
+		gone:     ratelimit.Policy{Name: "gone", Rate: ratelimit.Rate{Events: 1, Per: goneFor, Burst: 1}},
 		guesses:  ratelimit.Policy{Name: "guesses", Rate: l.Guesses},
 
 		failures:     ratelimit.Policy{Name: "failures", Rate: l.Failures},
@@ -158,13 +165,15 @@ func (c *contract) limitOpen(l *limits, captures captureTokens) echo.MiddlewareF
 // captureTokens judges the tokens of capture URLs without a query.
 type captureTokens interface{ Issued(token string) bool }
 
-// captured limits requests to one capture URL, and requests of one network to
-// URLs that don't exist. The latter count only tokens that this server didn't
-// make, so that a network with a stale or made-up URL can still reach the others.
+// captured limits requests to one capture URL, and requests of one network to URLs that
+// don't exist. The second limit refuses only tokens that this server didn't make or that
+// were found to be gone during the last day, so that a network with a stale or made-up URL
+// can still reach the others. URLs that were deleted within a day don't count: their senders may not know it yet.
 func (l *limits) captured(e echo.Context, tokens captureTokens, next echo.HandlerFunc) error {
+	ctx := e.Request().Context()
 	token, network := captureToken(e.Request()), callersNetwork(e)
-	made := tokens.Issued(token)
-	if !made {
+	unknown := !tokens.Issued(token) || l.misses.Limits() && !l.limiter.Peek(ctx, l.gone, digest(token)).Allowed
+	if unknown {
 		if err := l.peek(e, l.misses, network, "requests from this address to capture URLs that don't exist"); err != nil {
 			return err
 		}
@@ -173,8 +182,12 @@ func (l *limits) captured(e echo.Context, tokens captureTokens, next echo.Handle
 		return err
 	}
 	err := next(e)
-	if !made && l.misses.Limits() && problem.Is(err, "not_found") {
-		l.limiter.Take(e.Request().Context(), l.misses, network)
+	gone := errors.Is(err, tester.ErrGone)
+	if l.misses.Limits() && (gone || unknown && problem.Is(err, "not_found")) {
+		l.limiter.Take(ctx, l.misses, network)
+		if !unknown {
+			l.limiter.Take(ctx, l.gone, digest(token))
+		}
 	}
 	return err
 }

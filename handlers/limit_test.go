@@ -309,6 +309,35 @@ func TestUnknownCaptureURLsAreLimited(t *testing.T) {
 	})
 }
 
+// TestDeletedCaptureURLsCountAsUnknownAfterADay: before that, their senders may not know. A token
+// that was found to be gone costs no further query once its network has used up its misses.
+func TestDeletedCaptureURLsCountAsUnknownAfterADay(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, handlers.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
+		t.Helper()
+		owner := s.Register(t)
+		live, deleted := apitest.CapturePath(t, owner.CaptureURL(t)), owner.CaptureURL(t)
+		path := apitest.CapturePath(t, deleted)
+		owner.Call(t, "POST", "/v1/me/webhook-tester/"+deleted.Token+"/delete", nil).Is(t, 200)
+		send := func(ip, path string) apitest.Response {
+			t.Helper()
+			return behind(t, s.With(t, ""), s, ip, "POST", path, "")
+		}
+		s.Clock.Advance(24 * time.Hour)
+		for range 10 {
+			send("203.0.113.1", path).Problem(t, 404, "not_found")
+		}
+		s.Clock.Advance(time.Second)
+		for range 5 {
+			send("203.0.113.1", path).Problem(t, 404, "not_found")
+		}
+		limited(t, send("203.0.113.1", path), "misses")
+		limited(t, send("203.0.113.1", "/v1/webhooks/capture/unknown"), "misses")
+		send("203.0.113.1", live).Is(t, 200)
+		send("203.0.113.2", path).Is(t, 404)
+	})
+}
+
 // TestGarbageIsTurnedAway: an address that sends made-up credentials is slowed
 // down, and those behind the same address who have good ones are not.
 func TestGarbageIsTurnedAway(t *testing.T) {

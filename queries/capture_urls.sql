@@ -10,9 +10,10 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token AND d
 -- name: GetCaptureTarget :one
 -- @sqlc-vet-disable tenant
 -- The token's tenant, and what the tenant's URLs have taken in. A token is all that a sender needs.
-SELECT u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
+-- Deleted ones too.
+SELECT u.tenant_id, u.deleted_at, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
 FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
-WHERE u.token = @token AND u.deleted_at IS NULL;
+WHERE u.token = @token;
 
 -- name: EnsureCaptureUsage :exec
 INSERT INTO capture_usage (tenant_id) VALUES (@tenant_id) ON CONFLICT DO NOTHING;

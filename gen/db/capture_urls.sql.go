@@ -112,13 +112,14 @@ func (q *Queries) EnsureCaptureUsage(ctx context.Context, tenantID string) error
 }
 
 const GetCaptureTarget = `-- name: GetCaptureTarget :one
-SELECT u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
+SELECT u.tenant_id, u.deleted_at, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
 FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
-WHERE u.token = $1 AND u.deleted_at IS NULL
+WHERE u.token = $1
 `
 
 type GetCaptureTargetRow struct {
 	TenantID        string
+	DeletedAt       *time.Time
 	TenantStatus    string
 	MaxCaptureBytes *int64
 	Bytes           int64
@@ -128,11 +129,13 @@ type GetCaptureTargetRow struct {
 
 // @sqlc-vet-disable tenant
 // The token's tenant, and what the tenant's URLs have taken in. A token is all that a sender needs.
+// Deleted ones too.
 func (q *Queries) GetCaptureTarget(ctx context.Context, token string) (GetCaptureTargetRow, error) {
 	row := q.db.QueryRow(ctx, GetCaptureTarget, token)
 	var i GetCaptureTargetRow
 	err := row.Scan(
 		&i.TenantID,
+		&i.DeletedAt,
 		&i.TenantStatus,
 		&i.MaxCaptureBytes,
 		&i.Bytes,

@@ -3,6 +3,7 @@ package tester
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,16 +19,27 @@ import (
 // rowBytes is what a capture takes up beside its body, headers, path and query.
 const rowBytes = 256
 
+// ErrGone marks the refusal of a token that no capture URL has, or none has had for a day.
+var ErrGone = errors.New("no capture URL has this token, or it was deleted more than a day ago")
+
+// goneAfter is how long a sender may take to notice that a capture URL was deleted.
+const goneAfter = 24 * time.Hour
+
 // Expect tells whether a request may come, before its body is read, and whose capture
 // URL the token opens. length is that of the body in bytes, negative if it isn't known.
-// Refused are unknown tokens, the URLs of suspended tenants and of tenants whose URLs
+// Refused are unknown tokens (ErrGone), URLs that were deleted (after a day also ErrGone), the URLs of suspended tenants and of tenants whose URLs
 // can't take the body in this minute, and everything while Config.Refuse does.
 func (s *Service) Expect(ctx context.Context, token string, length int64) (tenantID string, err error) {
 	t, err := db.New(s.config.Pool).GetCaptureTarget(ctx, token)
-	if err := found(err, "capture URL"); err != nil {
-		return "", err
-	}
 	now := s.config.Now()
+	switch {
+	case errors.Is(err, pgx.ErrNoRows) || err == nil && t.DeletedAt != nil && now.Sub(*t.DeletedAt) > goneAfter:
+		return "", fmt.Errorf("%w: %w", ErrGone, problem.Missing("capture URL"))
+	case err != nil:
+		return "", fmt.Errorf("get capture URL: %w", err)
+	case t.DeletedAt != nil:
+		return "", problem.Missing("capture URL")
+	}
 	if err := newRoom(db.LockCaptureTargetsRow{
 		Token: token, TenantID: t.TenantID, TenantStatus: t.TenantStatus, MaxCaptureBytes: t.MaxCaptureBytes,
 		Bytes: t.Bytes, Minute: t.Minute, MinuteBytes: t.MinuteBytes,
