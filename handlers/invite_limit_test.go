@@ -23,11 +23,34 @@ func TestNobodyIsInvitedOverAndOver(t *testing.T) {
 		invite(owner, target).Into(t, 201, &member)
 		owner.Call(t, "DELETE", "/v1/me/team/"+member.ID, nil).Is(t, 200) // what is counted stays
 	}
-	invite(owner, target).Problem(t, 429, "rate_limited")
-	invite(s.Register(t), target).Problem(t, 429, "rate_limited")
+	refused := invite(owner, target)
+	require.Equal(t, "too many invitations: your tenant can send 5 a day to one address", refused.Problem(t, 429, "rate_limited").Message)
+	require.Equal(t, "86400", refused.Header.Get("Retry-After"))
 	require.Len(t, s.MailsTo(t, target), 5)
-	s.Clock.Advance(time.Hour)
-	invite(owner, target).Is(t, 201)
+	s.Clock.Advance(24 * time.Hour)
+	invite(owner.LogInAgain(t), target).Is(t, 201)
+}
+
+// TestOneTenantDoesNotUseUpAnAddress: others can still invite it, until all together have sent 20 mails in a day.
+func TestOneTenantDoesNotUseUpAnAddress(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{})
+	target := newEmail()
+	invite := func(c *apitest.Caller) apitest.Response {
+		return c.Call(t, "POST", "/v1/me/team", map[string]any{"email": target, "role": "VIEWER"})
+	}
+	for range 4 {
+		owner := s.Register(t)
+		for range 5 {
+			invite(owner).Is(t, 201)
+		}
+		invite(owner).Problem(t, 429, "rate_limited")
+		s.Clock.Advance(time.Minute)
+	}
+	late := s.Register(t)
+	refused := invite(late)
+	require.Equal(t, "too many invitations: all tenants together can send 20 a day to one address", refused.Problem(t, 429, "rate_limited").Message)
+	require.Equal(t, "86160", refused.Header.Get("Retry-After"))
 }
 
 func TestATenantInvitesOnlySoMany(t *testing.T) {

@@ -2,12 +2,19 @@
 INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_at)
 VALUES (@id, @tenant_id, @kind, @recipient, @content, @expires_at, @now);
 
--- name: CountRecentMails :one
--- Mails of these kinds: those of a tenant, and those of all tenants to an address.
-SELECT count(*) FILTER (WHERE m.tenant_id = @tenant_id::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = @recipient) AS to_recipient,
-    coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest
+-- name: CountRecentMailsTo :one
+-- Mails of these kinds to an address: those of all tenants, and those of one.
+SELECT count(*) AS of_all, coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest,
+    count(*) FILTER (WHERE m.tenant_id = @tenant_id::text) AS of_tenant,
+    coalesce(min(m.created_at) FILTER (WHERE m.tenant_id = @tenant_id::text), @since::timestamptz)::timestamptz AS oldest_of_tenant
 FROM mails m
-WHERE m.kind = ANY (@kinds::text[]) AND m.created_at > @since::timestamptz AND (m.tenant_id = @tenant_id::text OR m.recipient = @recipient);
+WHERE m.kind = ANY (@kinds::text[]) AND m.created_at > @since::timestamptz AND m.recipient = @recipient;
+
+-- name: CountRecentMailsOf :one
+-- Mails of these kinds that a tenant has sent.
+SELECT count(*) AS count, coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest
+FROM mails m
+WHERE m.kind = ANY (@kinds::text[]) AND m.created_at > @since::timestamptz AND m.tenant_id = @tenant_id::text;
 
 -- name: GetMail :one
 -- @sqlc-vet-disable tenant

@@ -3074,8 +3074,9 @@ type ClientInterface interface {
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+	// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+	// limit it was, and when to try again. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type.
@@ -3090,8 +3091,9 @@ type ClientInterface interface {
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+	// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+	// limit it was, and when to try again. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -9498,8 +9500,9 @@ func (c *Client) ListTeam(ctx context.Context, params *ListTeamParams, reqEditor
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 // accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 // invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+// limit it was, and when to try again. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes any type of body and a specified content type.
@@ -9524,8 +9527,9 @@ func (c *Client) InviteTeamMemberWithBody(ctx context.Context, contentType strin
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 // accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 // invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+// limit it was, and when to try again. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type.
@@ -25375,8 +25379,9 @@ type ClientWithResponsesInterface interface {
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+	// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+	// limit it was, and when to try again. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -25391,8 +25396,9 @@ type ClientWithResponsesInterface interface {
 	// invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 	// accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 	// invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-	// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+	// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+	// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+	// limit it was, and when to try again. A server that can't send mail answers 503
 	// `mail_unavailable`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -42966,8 +42972,9 @@ func (c *ClientWithResponses) ListTeamWithResponse(ctx context.Context, params *
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 // accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 // invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+// limit it was, and when to try again. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -42988,8 +42995,9 @@ func (c *ClientWithResponses) InviteTeamMemberWithBodyWithResponse(ctx context.C
 // invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
 // accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
 // invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-// one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+// `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+// address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+// limit it was, and when to try again. A server that can't send mail answers 503
 // `mail_unavailable`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

@@ -10,36 +10,68 @@ import (
 	"time"
 )
 
-const CountRecentMails = `-- name: CountRecentMails :one
-SELECT count(*) FILTER (WHERE m.tenant_id = $1::text) AS of_tenant, count(*) FILTER (WHERE m.recipient = $2) AS to_recipient,
-    coalesce(min(m.created_at), $3::timestamptz)::timestamptz AS oldest
+const CountRecentMailsOf = `-- name: CountRecentMailsOf :one
+SELECT count(*) AS count, coalesce(min(m.created_at), $1::timestamptz)::timestamptz AS oldest
 FROM mails m
-WHERE m.kind = ANY ($4::text[]) AND m.created_at > $3::timestamptz AND (m.tenant_id = $1::text OR m.recipient = $2)
+WHERE m.kind = ANY ($2::text[]) AND m.created_at > $1::timestamptz AND m.tenant_id = $3::text
 `
 
-type CountRecentMailsParams struct {
-	TenantID  string
-	Recipient string
+type CountRecentMailsOfParams struct {
+	Since    time.Time
+	Kinds    []string
+	TenantID string
+}
+
+type CountRecentMailsOfRow struct {
+	Count  int64
+	Oldest time.Time
+}
+
+// Mails of these kinds that a tenant has sent.
+func (q *Queries) CountRecentMailsOf(ctx context.Context, arg CountRecentMailsOfParams) (CountRecentMailsOfRow, error) {
+	row := q.db.QueryRow(ctx, CountRecentMailsOf, arg.Since, arg.Kinds, arg.TenantID)
+	var i CountRecentMailsOfRow
+	err := row.Scan(&i.Count, &i.Oldest)
+	return i, err
+}
+
+const CountRecentMailsTo = `-- name: CountRecentMailsTo :one
+SELECT count(*) AS of_all, coalesce(min(m.created_at), $1::timestamptz)::timestamptz AS oldest,
+    count(*) FILTER (WHERE m.tenant_id = $2::text) AS of_tenant,
+    coalesce(min(m.created_at) FILTER (WHERE m.tenant_id = $2::text), $1::timestamptz)::timestamptz AS oldest_of_tenant
+FROM mails m
+WHERE m.kind = ANY ($3::text[]) AND m.created_at > $1::timestamptz AND m.recipient = $4
+`
+
+type CountRecentMailsToParams struct {
 	Since     time.Time
+	TenantID  string
 	Kinds     []string
+	Recipient string
 }
 
-type CountRecentMailsRow struct {
-	OfTenant    int64
-	ToRecipient int64
-	Oldest      time.Time
+type CountRecentMailsToRow struct {
+	OfAll          int64
+	Oldest         time.Time
+	OfTenant       int64
+	OldestOfTenant time.Time
 }
 
-// Mails of these kinds: those of a tenant, and those of all tenants to an address.
-func (q *Queries) CountRecentMails(ctx context.Context, arg CountRecentMailsParams) (CountRecentMailsRow, error) {
-	row := q.db.QueryRow(ctx, CountRecentMails,
-		arg.TenantID,
-		arg.Recipient,
+// Mails of these kinds to an address: those of all tenants, and those of one.
+func (q *Queries) CountRecentMailsTo(ctx context.Context, arg CountRecentMailsToParams) (CountRecentMailsToRow, error) {
+	row := q.db.QueryRow(ctx, CountRecentMailsTo,
 		arg.Since,
+		arg.TenantID,
 		arg.Kinds,
+		arg.Recipient,
 	)
-	var i CountRecentMailsRow
-	err := row.Scan(&i.OfTenant, &i.ToRecipient, &i.Oldest)
+	var i CountRecentMailsToRow
+	err := row.Scan(
+		&i.OfAll,
+		&i.Oldest,
+		&i.OfTenant,
+		&i.OldestOfTenant,
+	)
 	return i, err
 }
 

@@ -4374,8 +4374,9 @@ export interface paths {
          *     invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
          *     accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
          *     invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-         *     `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour, and at most 5 an hour go to
-         *     one address, whoever sends them; more are a 429 `rate_limited`. A server that can't send mail answers 503
+         *     `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
+         *     address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
+         *     limit it was, and when to try again. A server that can't send mail answers 503
          *     `mail_unavailable`.
          */
         post: operations["inviteTeamMember"];

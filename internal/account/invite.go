@@ -12,7 +12,6 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/audit"
 	"showfloor/internal/id"
-	"showfloor/internal/mail"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 	"showfloor/internal/quota"
@@ -71,28 +70,38 @@ func (s *Service) InviteTeamMember(ctx context.Context, c Caller, in Invite) (db
 	return memberOfInvitation(invited), err
 }
 
-// Limits on invitation mails per mailPeriod. Anybody can create a tenant and
-// write any text into its name, so the mails must not serve to spam.
+// Limits on invitation mails. Anybody can create a tenant and write any text into its name,
+// so the mails must not serve to spam. Only several tenants together can use up what an
+// address may get, so that one can't keep another's invitation from being sent.
 const (
-	maxInvites          = 100
-	maxInvitesRecipient = 5
+	maxInvites            = 100 // of a tenant per mailPeriod
+	inviteRecipientPeriod = 24 * time.Hour
+	maxInvitesTo          = 5  // of a tenant to one address per inviteRecipientPeriod
+	maxInvitesOfAll       = 20 // of all tenants to one address per inviteRecipientPeriod
 )
 
-// limitInvites refuses an invitation when the tenant has sent maxInvites within
-// mailPeriod, or all tenants together maxInvitesRecipient to this address.
+// limitInvites refuses an invitation that is beyond one of these limits, and says which.
 func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.Invitation) error {
 	now := s.now()
-	recent, err := s.mails.CountRecent(ctx, tx, mail.RecentFilter{
-		Kinds: []string{inviteKind}, TenantID: invited.TenantID, Recipient: invited.Email, Since: now.Add(-mailPeriod),
-	})
+	sent, err := s.mails.CountOf(ctx, tx, invited.TenantID, now.Add(-mailPeriod), inviteKind)
 	if err != nil {
 		return err
 	}
-	if recent.OfTenant < maxInvites && recent.ToRecipient < maxInvitesRecipient {
-		return nil
+	ofAll, ofTenant, err := s.mails.CountTo(ctx, tx, invited.Email, invited.TenantID, now.Add(-inviteRecipientPeriod), inviteKind)
+	if err != nil {
+		return err
 	}
-	return problem.Limited(recent.Oldest.Add(mailPeriod).Sub(now),
-		"too many invitations: a tenant may send %d an hour, and %d an hour can be sent to one address", maxInvites, maxInvitesRecipient)
+	switch {
+	case ofTenant.Count >= maxInvitesTo:
+		return problem.Limited(ofTenant.Oldest.Add(inviteRecipientPeriod).Sub(now),
+			"too many invitations: your tenant can send %d a day to one address", maxInvitesTo)
+	case ofAll.Count >= maxInvitesOfAll:
+		return problem.Limited(ofAll.Oldest.Add(inviteRecipientPeriod).Sub(now),
+			"too many invitations: all tenants together can send %d a day to one address", maxInvitesOfAll)
+	case sent.Count >= maxInvites:
+		return problem.Limited(sent.Oldest.Add(mailPeriod).Sub(now), "too many invitations: your tenant can send %d an hour", maxInvites)
+	}
+	return nil
 }
 
 // putInvitation creates the tenant's invitation of an address, or changes the

@@ -20,5 +20,6 @@ const (
 // mailsTo counts the mails of these kinds that were written to an address within
 // mailPeriod.
 func (s *Service) mailsTo(ctx context.Context, tx pgx.Tx, address string, kinds ...string) (mail.Recent, error) {
-	return s.mails.CountRecent(ctx, tx, mail.RecentFilter{Kinds: kinds, Recipient: address, Since: s.now().Add(-mailPeriod)})
+	recent, _, err := s.mails.CountTo(ctx, tx, address, "", s.now().Add(-mailPeriod), kinds...)
+	return recent, err
 }

@@ -67,7 +67,7 @@ func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) erro
 			return fmt.Errorf("lock user: %w", err)
 		}
 		recent, err := s.mailsTo(ctx, tx, user.Email, resetKind)
-		if err != nil || recent.ToRecipient >= maxResetsRecipient {
+		if err != nil || recent.Count >= maxResetsRecipient {
 			return err
 		}
 		before, err := q.GetPasswordLink(ctx, db.GetPasswordLinkParams{TenantID: user.TenantID, UserID: user.ID})

@@ -44,7 +44,7 @@ func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (em
 		if err != nil {
 			return err
 		}
-		if recent.ToRecipient >= maxCodesRecipient {
+		if recent.Count >= maxCodesRecipient {
 			refusal = problem.Limited(recent.Oldest.Add(mailPeriod).Sub(now),
 				"too many sign-up mails: %d an hour can be sent to one address", maxCodesRecipient)
 			if err := q.DeleteSignupForm(ctx, email); err != nil {
@@ -190,7 +190,7 @@ func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
 			return err
 		}
 		answered := form.ResendID != nil && *form.ResendID == a.RequestID
-		if answered || recent.ToRecipient >= maxCodesRecipient || tries.WrongCodes >= maxWrongCodes || !form.ExpiresAt.After(s.now()) {
+		if answered || recent.Count >= maxCodesRecipient || tries.WrongCodes >= maxWrongCodes || !form.ExpiresAt.After(s.now()) {
 			return nil
 		}
 		letter := takenLetter(form, s.publicURL)

@@ -154,33 +154,33 @@ func (s *Service) Post(ctx context.Context, tx pgx.Tx, l Letter) error {
 	return nil
 }
 
-// RecentFilter selects mails that were posted after Since.
-type RecentFilter struct {
-	Kinds []string
-	// TenantID is "" for mails of no tenant.
-	TenantID, Recipient string
-	Since               time.Time
-}
-
-// Recent counts mails.
+// Recent counts mails. Oldest is when the first of them was posted.
 type Recent struct {
-	// OfTenant counts the mails of one tenant, ToRecipient those to one address, of all
-	// tenants.
-	OfTenant, ToRecipient int64
-	// Oldest is when the first of them was written.
+	Count  int64
 	Oldest time.Time
 }
 
-// CountRecent counts, in the caller's transaction, mails that were posted, sent
-// or not.
-func (s *Service) CountRecent(ctx context.Context, tx pgx.Tx, f RecentFilter) (Recent, error) {
-	row, err := db.New(tx).CountRecentMails(ctx, db.CountRecentMailsParams{
-		Kinds: f.Kinds, TenantID: f.TenantID, Recipient: f.Recipient, Since: f.Since,
+// CountTo counts, in the caller's transaction, mails of these kinds to an address that were
+// posted after since, sent or not: those of all tenants, and those of one, which is "" for none.
+func (s *Service) CountTo(
+	ctx context.Context, tx pgx.Tx, recipient, tenantID string, since time.Time, kinds ...string,
+) (ofAll, ofTenant Recent, err error) {
+	row, err := db.New(tx).CountRecentMailsTo(ctx, db.CountRecentMailsToParams{
+		Recipient: recipient, TenantID: tenantID, Since: since, Kinds: kinds,
 	})
 	if err != nil {
-		return Recent{}, fmt.Errorf("count recent mails: %w", err)
+		return ofAll, ofTenant, fmt.Errorf("count mails to an address: %w", err)
 	}
-	return Recent{row.OfTenant, row.ToRecipient, row.Oldest}, nil
+	return Recent{row.OfAll, row.Oldest}, Recent{row.OfTenant, row.OldestOfTenant}, nil
+}
+
+// CountOf is CountTo for the mails of a tenant to all addresses.
+func (s *Service) CountOf(ctx context.Context, tx pgx.Tx, tenantID string, since time.Time, kinds ...string) (Recent, error) {
+	row, err := db.New(tx).CountRecentMailsOf(ctx, db.CountRecentMailsOfParams{TenantID: tenantID, Since: since, Kinds: kinds})
+	if err != nil {
+		return Recent{}, fmt.Errorf("count mails of a tenant: %w", err)
+	}
+	return Recent{row.Count, row.Oldest}, nil
 }
 
 // sealContext binds a sealed content to its row.
