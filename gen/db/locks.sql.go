@@ -19,3 +19,16 @@ func (q *Queries) LockName(ctx context.Context, name string) error {
 	_, err := q.db.Exec(ctx, LockName, name)
 	return err
 }
+
+const TryLockName = `-- name: TryLockName :one
+SELECT pg_try_advisory_xact_lock(hashtext($1::text))
+`
+
+// @sqlc-vet-disable tenant
+// LockName without waiting: false when another transaction holds it.
+func (q *Queries) TryLockName(ctx context.Context, name string) (bool, error) {
+	row := q.db.QueryRow(ctx, TryLockName, name)
+	var pg_try_advisory_xact_lock bool
+	err := row.Scan(&pg_try_advisory_xact_lock)
+	return pg_try_advisory_xact_lock, err
+}

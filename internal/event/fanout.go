@@ -1,7 +1,9 @@
 package event
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,13 +57,21 @@ func (l *Log) EnqueueFanOut(ctx context.Context, tx pgx.Tx, tenantIDs ...string)
 // fanoutEvents is how many events FanOutTx takes at most.
 const fanoutEvents = 100
 
+// ErrFanOutTaken says that another transaction is writing deferred deliveries of the tenant. It
+// may have looked for them before the caller's were there, so the caller comes back.
+var ErrFanOutTaken = errors.New("another transaction writes deferred deliveries of this tenant")
+
 // FanOutTx writes the first deferred deliveries of a tenant with their jobs: those of up to 100
 // events, and no further event once there are 500 deliveries. It reports whether more may be left.
+// Of two transactions of one tenant, one gets ErrFanOutTaken: it would only wait for the same rows.
 //
 // It locks the events' subjects until the transaction ends. A transaction that writes an event of
 // such a subject afterwards sees the rows of event_fanouts that are left, or the deliveries.
 func (l *Log) FanOutTx(ctx context.Context, tx pgx.Tx, tenantID string) (more bool, err error) {
 	q := db.New(tx)
+	if free, err := q.TryLockName(ctx, "fan-out "+tenantID); err != nil || !free {
+		return false, cmp.Or(wrap("lock deferred deliveries", err), ErrFanOutTaken)
+	}
 	waiting, err := q.ListEventFanouts(ctx, db.ListEventFanoutsParams{TenantID: tenantID, MaxRows: fanoutEvents})
 	if err != nil || len(waiting) == 0 {
 		return false, wrap("list deferred deliveries", err)

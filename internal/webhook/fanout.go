@@ -2,19 +2,25 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"showfloor/internal/event"
 	"showfloor/internal/postgres"
 )
 
 // fanOutTime is for how long one run of FanOut goes on. Then other tenants have their turn.
 const fanOutTime = 5 * time.Second
 
+// fanOutPause is after how long a run comes back that has found another one of its tenant at
+// work. Meanwhile its worker is free for other tenants.
+const fanOutPause = time.Second
+
 // FanOut writes a tenant's deferred deliveries, in transactions of
 // some 500 deliveries each. It returns when to call again, the zero time when all are written. It
-// may be interrupted and run again, also beside another run.
+// may be interrupted and run again, also beside another run: of two, on whatever nodes, one makes way.
 func (s *Service) FanOut(ctx context.Context, tenantID string) (again time.Time, err error) {
 	end := time.Now().Add(fanOutTime)
 	for more := true; more; {
@@ -25,6 +31,9 @@ func (s *Service) FanOut(ctx context.Context, tenantID string) (again time.Time,
 			more, err = s.config.Events.FanOutTx(ctx, tx, tenantID)
 			return err
 		})
+		if errors.Is(err, event.ErrFanOutTaken) {
+			return s.config.Now().Add(fanOutPause), nil
+		}
 		if err != nil {
 			return time.Time{}, err
 		}

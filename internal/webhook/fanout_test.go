@@ -167,3 +167,33 @@ func TestALostFanOutIsReplaced(t *testing.T) {
 	r.fanOut(t)
 	require.Len(t, r.deliveries(t), 502, "however late")
 }
+
+// TestATenantsFanOutsMakeWayForEachOther: while one run of a tenant writes, on whatever node, another
+// comes back later instead of waiting, so that its worker is free. Other tenants aren't held up.
+func TestATenantsFanOutsMakeWayForEachOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, apitest.Options{})
+	for range 3 {
+		r.owner.Webhook(t, "http://127.0.0.1:1/")
+	}
+	require.NoError(t, r.emitMany(t, bulk(100)...))
+	tx, err := r.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context()) //nolint:errcheck // it is rolled back below
+	more, err := r.Events.FanOutTx(t.Context(), tx, r.owner.TenantID)
+	require.NoError(t, err)
+	require.True(t, more)
+
+	again, err := r.Webhooks.FanOut(t.Context(), r.owner.TenantID)
+	require.NoError(t, err)
+	require.Equal(t, r.Clock.Now().Add(time.Second), again)
+	again, err = r.Webhooks.FanOut(t.Context(), r.Register(t).TenantID)
+	require.NoError(t, err)
+	require.Zero(t, again)
+
+	require.NoError(t, tx.Rollback(t.Context()))
+	r.fanOut(t)
+	events, _ := r.deferred(t)
+	require.Zero(t, events)
+	require.Len(t, r.deliveries(t), 600)
+}
