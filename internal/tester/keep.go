@@ -27,8 +27,9 @@ const goneAfter = 24 * time.Hour
 
 // Expect tells whether a request may come, before its body is read, and whose capture
 // URL the token opens. length is that of the body in bytes, negative if it isn't known.
-// Refused are unknown tokens (ErrGone), URLs that were deleted (after a day also ErrGone), the URLs of suspended tenants and of tenants whose URLs
-// can't take the body in this minute, and everything while Config.Refuse does.
+// Refused are unknown tokens and URLs that were deleted more than a day ago (ErrGone), URLs that
+// were deleted later, the URLs of suspended tenants and of tenants whose URLs can't take the body
+// in this minute, and everything while Config.Refuse does.
 func (s *Service) Expect(ctx context.Context, token string, length int64) (tenantID string, err error) {
 	t, err := db.New(s.config.Pool).GetCaptureTarget(ctx, token)
 	now := s.config.Now()

@@ -179,7 +179,7 @@ func TestATenantsFanOutsMakeWayForEachOther(t *testing.T) {
 	require.NoError(t, r.emitMany(t, bulk(100)...))
 	tx, err := r.Pool.Begin(t.Context())
 	require.NoError(t, err)
-	defer tx.Rollback(t.Context()) //nolint:errcheck // it is rolled back below
+	defer tx.Rollback(t.Context())
 	more, err := r.Events.FanOutTx(t.Context(), tx, r.owner.TenantID)
 	require.NoError(t, err)
 	require.True(t, more)
