@@ -14,9 +14,12 @@ import (
 const (
 	// maxTracked bounds how many addresses, and how many refused keys in all, attempts remembers.
 	maxTracked = 1 << 14
-	// A stream key that the gate accepted is remembered for AcceptedLife after its last
-	// publish, at most acceptedPerIP keys of one address and MaxAccepted in all.
-	AcceptedLife, acceptedPerIP, MaxAccepted = 24 * time.Hour, 1000, 1 << 14
+	// AcceptedLife is how long a stream key that the gate accepted is remembered after its last
+	// publish.
+	AcceptedLife = 24 * time.Hour
+	// MaxAccepted bounds these keys, acceptedPerIP those of one address.
+	MaxAccepted   = 1 << 14
+	acceptedPerIP = 1000
 	// A key that the gate refused is remembered for refusedLife after its last check, at
 	// most refusedPerIP keys of one address. Meanwhile it may be checked refusedRepeats
 	// times more, and one time more after each refusedPause.

@@ -134,7 +134,7 @@ func TestAttempts(t *testing.T) {
 			if left == 0 {
 				break
 			}
-			clock = clock.Add(map[int]time.Duration{3: 22, 2: 1, 1: 1}[left] * time.Hour)
+			clock = clock.Add(map[int]time.Duration{3: 22 * time.Hour, 2: time.Hour, 1: time.Hour}[left])
 		}
 		for range acceptedPerIP - 1 {
 			a.recall([]AcceptedKey{{RemoteIP: ip, Hash: sha256.Sum256([]byte(strconv.Itoa(len(a.accepted.keys)))), UsedAt: clock}})
