@@ -141,7 +141,7 @@ func dialPublisher(t *testing.T, ctx context.Context, addr, key string) (net.Con
 	require.NoError(t, c.Initialize(ctx))
 	conn := c.NetConn()
 	// The bytes that follow are our own, in chunks of OBS's size.
-	_, err = conn.Write([]byte{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, outChunk >> 8, outChunk & 0xFF})
+	_, err = conn.Write(setOutChunk())
 	require.NoError(t, err)
 	go func() {
 		// Acknowledgements must not fill the socket.
@@ -155,6 +155,11 @@ func dialPublisher(t *testing.T, ctx context.Context, addr, key string) (net.Con
 	return conn, c.Close
 }
 
+// setOutChunk is the message that announces chunks of outChunk bytes.
+func setOutChunk() []byte {
+	return []byte{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, outChunk >> 8, outChunk & 0xFF}
+}
+
 // flvTag is a prepared message: time in milliseconds, and its bytes on the
 // wire, whose time is filled in when it is sent.
 type flvTag struct {
@@ -163,7 +168,7 @@ type flvTag struct {
 	wire   []byte
 }
 
-func readFLV(t *testing.T, path string) []flvTag {
+func readFLV(t testing.TB, path string) []flvTag {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
