@@ -47,12 +47,27 @@ func (l *Limiter) TakeAll(ctx context.Context, buckets ...Bucket) []Result {
 
 // Peek tells what Take would, and counts nothing.
 func (l *Limiter) Peek(ctx context.Context, p Policy, subject string) Result {
+	return l.PeekAll(ctx, Bucket{Policy: p, Subject: subject})[0]
+}
+
+// PeekAll tells what TakeAll would, and counts nothing.
+func (l *Limiter) PeekAll(ctx context.Context, buckets ...Bucket) []Result {
 	if ask, probe := l.mayAsk(); ask {
-		if r, err := l.redis.Peek(ctx, Bucket{Policy: p, Subject: subject}); l.heard(ctx, err, probe) {
-			return r[0]
+		if r, err := l.redis.Peek(ctx, buckets...); l.heard(ctx, err, probe) {
+			return r
 		}
 	}
-	return l.memory.Peek(Bucket{Policy: p, Subject: subject})[0]
+	return l.memory.Peek(buckets...)
+}
+
+// Charge counts an event in each bucket that has happened already, whatever is left: the
+// whole Cost, also above the burst; with Redis in one round trip. A bucket may owe up to 24
+// hours, and Take refuses until that is paid.
+func (l *Limiter) Charge(ctx context.Context, buckets ...Bucket) {
+	if ask, probe := l.mayAsk(); ask && l.heard(ctx, l.redis.Charge(ctx, buckets...), probe) {
+		return
+	}
+	l.memory.Charge(buckets...)
 }
 
 // Engine says where counting happens at the moment.

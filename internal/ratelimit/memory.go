@@ -49,6 +49,27 @@ func (m *Memory) Take(buckets ...Bucket) []Result { return m.judge(buckets, true
 // Peek tells what Take would, and counts nothing.
 func (m *Memory) Peek(buckets ...Bucket) []Result { return m.judge(buckets, false) }
 
+// Charge counts an event in each bucket that has happened already, whatever is left.
+func (m *Memory) Charge(buckets ...Bucket) {
+	now := m.now().UnixNano()
+	for _, b := range buckets {
+		if b.Cost > 0 {
+			m.charge(b, now)
+		}
+	}
+}
+
+func (m *Memory) charge(b Bucket, now int64) {
+	s := m.shard(b)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fullAt, known := s.fullAt[b.Subject]
+	if !known {
+		s.makeRoom(now)
+	}
+	s.fullAt[b.Subject] = charge(b, fullAt, now)
+}
+
 func (m *Memory) judge(buckets []Bucket, count bool) []Result {
 	results := make([]Result, len(buckets))
 	m.judgeEach(buckets, results, m.now().UnixNano(), count)
@@ -63,7 +84,7 @@ func (m *Memory) judgeEach(buckets []Bucket, results []Result, now int64, count 
 		return count
 	}
 	b := buckets[0]
-	s := &m.table(b.Name)[maphash.String(m.seed, b.Subject)%shards]
+	s := m.shard(b)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fullAt, known := s.fullAt[b.Subject]
@@ -106,6 +127,10 @@ func (s *shard) makeRoom(now int64) {
 	if full {
 		delete(s.fullAt, soonest)
 	}
+}
+
+func (m *Memory) shard(b Bucket) *shard {
+	return &m.table(b.Name)[maphash.String(m.seed, b.Subject)%shards]
 }
 
 func (m *Memory) table(policy string) *table {

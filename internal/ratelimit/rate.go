@@ -26,6 +26,9 @@ const Off = "off"
 // longest is the longest time that an empty bucket may take to fill.
 const longest = 24 * time.Hour
 
+// mostDebt is how long a bucket takes to fill at most after Charge.
+const mostDebt = 24 * time.Hour
+
 // ParseRate reads "100/s:200" (100 a second on average, 200 at once) and the
 // like with min or h. Without ":200" as many may come at once as in one period.
 func ParseRate(text string) (Rate, error) {
@@ -121,6 +124,16 @@ func judge(b Bucket, fullAt, now int64) (after int64, r Result) {
 		r.RetryAfter = time.Duration(after + interval - window - now)
 	}
 	return after, r
+}
+
+// charge is the bucket's instant after an event that has happened already: its whole Cost
+// counts, also above the burst, and may exceed what the bucket has. The debt ends at
+// mostDebt: what exceeds it is forgotten. Cost 0 charges nothing.
+func charge(b Bucket, fullAt, now int64) int64 {
+	fullAt = max(fullAt, now)
+	interval, most := int64(b.interval()), now+int64(mostDebt)
+	cost := min(int64(max(b.Cost, 0)), int64(mostDebt)/interval+1) // so that the product doesn't overflow
+	return max(fullAt, min(fullAt+interval*cost, most))
 }
 
 // Seconds rounds up to whole seconds, as headers want them.

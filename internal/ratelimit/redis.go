@@ -56,6 +56,22 @@ end
 return answer
 `)
 
+// chargeAll is Memory.Charge in Redis. KEYS: the buckets. ARGV: the longest debt in µs, then
+// interval and cost of each bucket.
+//
+//nolint:gochecknoglobals // go-redis keeps its hash
+var chargeAll = redis.NewScript(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+for i, key in ipairs(KEYS) do
+  local fullAt = math.max(tonumber(redis.call('GET', key) or '0'), now)
+  local after = fullAt + tonumber(ARGV[2 * i]) * tonumber(ARGV[2 * i + 1])
+  after = math.max(fullAt, math.min(after, now + tonumber(ARGV[1])))
+  redis.call('SET', key, string.format('%.0f', after), 'PX', math.ceil((after - now) / 1000))
+end
+return 0
+`)
+
 // Redis keeps buckets where several processes find them. A bucket's key expires
 // when it is full.
 type Redis struct {
@@ -100,6 +116,28 @@ func (r *Redis) Peek(ctx context.Context, buckets ...Bucket) ([]Result, error) {
 	return r.judge(ctx, buckets, 0)
 }
 
+// Charge counts an event in each bucket that has happened already, whatever is left.
+func (r *Redis) Charge(ctx context.Context, buckets ...Bucket) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+	defer cancel()
+	var keys []string
+	args := []any{mostDebt.Microseconds()}
+	for _, b := range buckets {
+		if b.Cost > 0 {
+			keys, args = append(keys, key(b)), append(args, b.interval().Microseconds(), b.Cost)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	if err := chargeAll.Run(ctx, r.client, keys, args...).Err(); err != nil {
+		return fmt.Errorf("charge in Redis: %w", err)
+	}
+	return nil
+}
+
+func key(b Bucket) string { return keyPrefix + b.Name + ":" + b.Subject }
+
 func (r *Redis) judge(ctx context.Context, buckets []Bucket, count int) ([]Result, error) {
 	// Not the request's own end: a caller who goes away must not look like a
 	// Redis that doesn't answer.
@@ -108,7 +146,7 @@ func (r *Redis) judge(ctx context.Context, buckets []Bucket, count int) ([]Resul
 	keys, args := make([]string, len(buckets)), []any{count}
 	for i, b := range buckets {
 		interval := b.interval().Microseconds()
-		keys[i], args = keyPrefix+b.Name+":"+b.Subject, append(args, interval, interval*int64(b.Burst), b.cost())
+		keys[i], args = key(b), append(args, interval, interval*int64(b.Burst), b.cost())
 	}
 	answer, err := take.Run(ctx, r.client, keys, args...).Int64Slice()
 	if err != nil {

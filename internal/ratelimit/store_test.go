@@ -16,6 +16,7 @@ import (
 type engine interface {
 	Take(ctx context.Context, buckets ...Bucket) ([]Result, error)
 	Peek(ctx context.Context, buckets ...Bucket) ([]Result, error)
+	Charge(ctx context.Context, buckets ...Bucket) error
 }
 
 type inMemory struct{ m *Memory }
@@ -26,6 +27,11 @@ func (s inMemory) Take(_ context.Context, buckets ...Bucket) ([]Result, error) {
 
 func (s inMemory) Peek(_ context.Context, buckets ...Bucket) ([]Result, error) {
 	return s.m.Peek(buckets...), nil
+}
+
+func (s inMemory) Charge(_ context.Context, buckets ...Bucket) error {
+	s.m.Charge(buckets...)
+	return nil
 }
 
 // store asks an engine about one bucket.
@@ -272,5 +278,43 @@ func TestCosts(t *testing.T) {
 		require.False(t, take("bob", 1).Allowed)
 		take("eve", 1)
 		require.False(t, take("eve", 1000).Allowed)
+	})
+}
+
+// TestCharge: a charge beyond the burst is a debt, up to 24 hours, and Take refuses until it
+// is paid.
+func TestCharge(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s store) {
+		t.Helper()
+		p := Policy{Name: "bytes", Rate: Rate{Events: 100, Per: time.Hour, Burst: 100}}
+		charge := func(subject string, cost int) {
+			require.NoError(t, s.Charge(t.Context(), Bucket{Policy: p, Subject: subject, Cost: cost}))
+		}
+		ok := must(t)
+		charge("ada", 0)
+		charge("ada", -1)
+		require.Equal(t, 99, ok(s.peek(t.Context(), p, "ada")).Remaining, "nothing was charged")
+		charge("ada", 60)
+		require.Equal(t, 39, ok(s.peek(t.Context(), p, "ada")).Remaining)
+		charge("ada", 239)
+		r := ok(s.take(t.Context(), p, "ada"))
+		require.False(t, r.Allowed)
+		require.InDelta(t, 2*time.Hour, r.RetryAfter, float64(time.Minute), "199 and the next one are owed")
+
+		lenient := p
+		lenient.Burst = 1000 // of the same bucket
+		require.True(t, ok(s.peek(t.Context(), lenient, "ada")).Allowed)
+
+		charge("bob", 1_000_000_000)
+		charge("bob", 1_000_000_000)
+		require.InDelta(t, 24*time.Hour, ok(s.peek(t.Context(), p, "bob")).Full, float64(time.Minute))
+
+		slow := Policy{Name: "slow", Rate: Rate{Events: 1, Per: time.Hour, Burst: 48}}
+		for range 48 {
+			require.True(t, ok(s.take(t.Context(), slow, "eve")).Allowed)
+		}
+		require.NoError(t, s.Charge(t.Context(), Bucket{Policy: slow, Subject: "eve", Cost: 1}))
+		require.InDelta(t, 48*time.Hour, ok(s.peek(t.Context(), slow, "eve")).Full, float64(time.Minute), "a charge gives nothing back")
 	})
 }
