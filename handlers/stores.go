@@ -70,7 +70,7 @@ func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 			ctx, written := stored.Count(e.Request().Context())
 			e.SetRequest(e.Request().WithContext(ctx))
 			err = next(e)
-			s.settle(ctx, buckets, written.Load())
+			s.settle(ctx, buckets, written.Bytes())
 			return err
 		}
 	}

@@ -43,6 +43,9 @@ type Entry struct {
 	Before, After any
 }
 
+// entryBytes is what an entry takes up without its views.
+const entryBytes = 256
+
 // Write adds the entry in the caller's transaction.
 func Write(ctx context.Context, q *db.Queries, now time.Time, e Entry) error {
 	before, err := view(e.Before)
@@ -63,7 +66,7 @@ func Write(ctx context.Context, q *db.Queries, now time.Time, e Entry) error {
 	if err != nil {
 		return fmt.Errorf("write audit entry %s: %w", e.Action, err)
 	}
-	stored.Add(ctx, len(before)+len(after))
+	stored.Add(ctx, entryBytes+len(before)+len(after))
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"showfloor/internal/stored"
 )
 
 // timeout bounds one query, whoever waits for it.
@@ -40,8 +42,11 @@ func New[In, Out any](most int, query func(ctx context.Context, in []In) ([]Out,
 
 // Do answers one question. A query may fail for all because of one of them, so
 // then each asks again by itself. When ctx ends Do returns its error; the
-// question is put to the database all the same.
+// question is put to the database all the same. No query has the counter of ctx
+// (stored.Count), because the query may be shared: what counts bytes carries its
+// counter in its question.
 func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (out Out, err error) {
+	ctx = stored.Without(ctx)
 	q := &question[In, Out]{in: in, done: make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, q)

@@ -16,6 +16,7 @@ import (
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
 	"showfloor/internal/realtime"
+	"showfloor/internal/stored"
 )
 
 // Input is a message to be posted; the door has checked its limits.
@@ -36,6 +37,9 @@ type letter struct {
 	in   Input
 	// hook belongs to the request that brought the message; nil for none.
 	hook postgres.Hook
+	// request counts what the request stores; nil for none. written is what the last
+	// transaction with the message wrote for it.
+	request, written *stored.Counter
 	// messageID is given when the message is first found good enough.
 	messageID string
 	// unsure: a transaction that wrote the message failed, at its commit perhaps, so
@@ -81,7 +85,7 @@ func (s *Service) send(ctx context.Context, c account.Caller, what, channelID st
 	// To the end, even if the caller hangs up: the message is posted all the same, and
 	// an Idempotency-Key must not be given back meanwhile.
 	v, err := s.lanes.Do(context.WithoutCancel(ctx), lane{c.TenantID, channelID},
-		&letter{caller: c, what: what, in: in, hook: postgres.HookFrom(ctx)})
+		&letter{caller: c, what: what, in: in, hook: postgres.HookFrom(ctx), request: stored.From(ctx)})
 	if err != nil {
 		return db.ChannelMessage{}, err
 	}
@@ -135,6 +139,11 @@ func (s *Service) decide(ctx context.Context, key lane, letters []*letter) ([]ve
 			l.failed = time.Now()
 		}
 		return nil, err
+	}
+	for i, l := range letters {
+		if r.verdicts[i].problem == nil {
+			l.request.Add(int(l.written.Bytes()))
+		}
 	}
 	for _, m := range r.unseen {
 		s.show(ctx, key, realtime.ChatMessage, dataOf(m))
@@ -248,6 +257,7 @@ func (r *round) add(l *letter, st standing) db.ChannelMessage {
 	if l.caller.Participant != nil && st.DisplayName != nil {
 		m.AuthorName = *st.DisplayName // a participant can't take another's name
 	}
+	l.written = new(stored.Counter)
 	r.channel.LastMessageID, r.channel.LastMessageAt = &m.ID, &m.CreatedAt
 	r.Add(l.hook)
 	r.taken, r.messages, r.unseen = append(r.taken, l), append(r.messages, m), append(r.unseen, m)
@@ -275,6 +285,7 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, key lane, r *round) erro
 		p.Bodies, p.ParentIds, p.CreatedAts = append(p.Bodies, *m.Body), append(p.ParentIds, parent), append(p.CreatedAts, m.CreatedAt)
 		p.Mentions, p.Attachments = append(p.Mentions, string(mentions)), append(p.Attachments, string(m.Attachments))
 		events[i] = happened(key, event.ChatMessageCreated, dataOf(m))
+		events[i].Stored = r.taken[i].written
 	}
 	if err := q.CreateMessages(ctx, p); err != nil {
 		return fmt.Errorf("create messages: %w", err)

@@ -53,7 +53,7 @@ func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 	if len(endpoints) == 0 {
 		return nil
 	}
-	list, deliveries := address(events, ids, sequences, endpoints)
+	list, deliveries := address(ctx, events, ids, sequences, endpoints)
 	if deliveries > maxDeliveries || endpoints[0].Deferred {
 		return l.deferFanout(ctx, tx, tenantID, list)
 	}
@@ -61,9 +61,9 @@ func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 }
 
 // address lists for each event which endpoints get it, without events that none gets, and
-// counts the deliveries.
+// counts the deliveries, also those that a job will write.
 func address(
-	events []Event, ids []string, sequences []int64, endpoints []db.ListEndpointsForEventsRow,
+	ctx context.Context, events []Event, ids []string, sequences []int64, endpoints []db.ListEndpointsForEventsRow,
 ) (list []db.TakeEventFanoutsRow, deliveries int) {
 	for i, e := range events {
 		f := db.TakeEventFanoutsRow{EventID: ids[i], Subject: e.Subject, Sequence: sequences[i]}
@@ -75,6 +75,7 @@ func address(
 		if len(f.EndpointIds) > 0 {
 			list = append(list, f)
 			deliveries += len(f.EndpointIds)
+			e.counter(ctx).Add(len(f.EndpointIds) * stored.Delivery)
 		}
 	}
 	return list, deliveries
@@ -107,7 +108,7 @@ func (l *Log) createMany(ctx context.Context, q *db.Queries, events []Event) (id
 		if err != nil {
 			return nil, nil, err
 		}
-		stored.Add(ctx, len(payload))
+		e.counter(ctx).Add(len(payload))
 		p.Ids, p.Events = append(p.Ids, id.New(id.Event)), append(p.Events, e.Name)
 		p.Subjects, p.Payloads = append(p.Subjects, e.Subject), append(p.Payloads, string(payload))
 	}

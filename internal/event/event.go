@@ -17,6 +17,7 @@ import (
 	"showfloor/gen/db"
 	"showfloor/internal/id"
 	"showfloor/internal/queue"
+	"showfloor/internal/stored"
 	"showfloor/internal/timestamp"
 )
 
@@ -77,6 +78,17 @@ type Event struct {
 	Subject string
 	// Data becomes the envelope's data; it is written as JSON.
 	Data any
+	// Stored counts the bytes of the event and its deliveries; nil for the counter of the
+	// context. It is for events of several requests in one transaction.
+	Stored *stored.Counter
+}
+
+// counter is what counts the bytes of the event.
+func (e Event) counter(ctx context.Context) *stored.Counter {
+	if e.Stored != nil {
+		return e.Stored
+	}
+	return stored.From(ctx)
 }
 
 // envelope is the body of every delivery.

@@ -1,5 +1,5 @@
-// Package stored counts the bytes of events and audit entries that a request writes: a
-// short request can write long ones.
+// Package stored counts the bytes of events, webhook deliveries and audit entries that a
+// request writes: a short request can write long ones.
 package stored
 
 import (
@@ -7,17 +7,51 @@ import (
 	"sync/atomic"
 )
 
-type key struct{}
+// Delivery is how many bytes a webhook delivery counts as: its row and its job, without the
+// event.
+const Delivery = 512
 
-// Count returns a context in which Add counts, and the count.
-func Count(ctx context.Context) (context.Context, *atomic.Int64) {
-	n := new(atomic.Int64)
-	return context.WithValue(ctx, key{}, n), n
-}
+// Counter counts the bytes of one request. Its methods may be called by several goroutines;
+// a nil Counter counts nothing.
+type Counter struct{ n atomic.Int64 }
 
-// Add counts bytes; it does nothing where nobody counts.
-func Add(ctx context.Context, bytes int) {
-	if n, ok := ctx.Value(key{}).(*atomic.Int64); ok {
-		n.Add(int64(bytes))
+// Add counts bytes.
+func (c *Counter) Add(bytes int) {
+	if c != nil {
+		c.n.Add(int64(bytes))
 	}
 }
+
+// Bytes is the sum of what was added.
+func (c *Counter) Bytes() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.n.Load()
+}
+
+type key struct{}
+
+// Count returns a context in which Add counts, and the counter.
+func Count(ctx context.Context) (context.Context, *Counter) {
+	c := new(Counter)
+	return context.WithValue(ctx, key{}, c), c
+}
+
+// From is the context's counter; nil for none.
+func From(ctx context.Context) *Counter {
+	c, _ := ctx.Value(key{}).(*Counter)
+	return c
+}
+
+// Without returns a context in which Add counts nothing. It is for work that several
+// requests share: each adds its own part to its own counter.
+func Without(ctx context.Context) context.Context {
+	if From(ctx) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, key{}, (*Counter)(nil))
+}
+
+// Add adds bytes to the context's counter, if there is one.
+func Add(ctx context.Context, bytes int) { From(ctx).Add(bytes) }
