@@ -253,6 +253,17 @@ func (l *limits) take(e echo.Context, p ratelimit.Policy, subject, what string) 
 // them in the answer's headers, the tightest first. The refusal is that of the limit
 // that refuses for longest.
 func (l *limits) takeAll(e echo.Context, all ...counted) error {
+	return l.judge(e, l.limiter.TakeAll, all)
+}
+
+// peekAll refuses and shows what takeAll would, and counts nothing.
+func (l *limits) peekAll(e echo.Context, all ...counted) error {
+	return l.judge(e, l.limiter.PeekAll, all)
+}
+
+func (l *limits) judge(
+	e echo.Context, ask func(context.Context, ...ratelimit.Bucket) []ratelimit.Result, all []counted,
+) error {
 	var buckets []ratelimit.Bucket
 	all = slices.DeleteFunc(all, func(c counted) bool { return !c.Limits() })
 	for _, c := range all {
@@ -261,7 +272,7 @@ func (l *limits) takeAll(e echo.Context, all ...counted) error {
 	if len(buckets) == 0 {
 		return nil
 	}
-	for i, r := range l.limiter.TakeAll(e.Request().Context(), buckets...) {
+	for i, r := range ask(e.Request().Context(), buckets...) {
 		all[i].result = r
 	}
 	slices.SortStableFunc(all, func(a, b counted) int { return tighter(a.result, b.result) })

@@ -3,12 +3,14 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
-	"showfloor/internal/account"
 	"showfloor/internal/problem"
 	"showfloor/internal/quota"
 	"showfloor/internal/ratelimit"
@@ -20,12 +22,19 @@ type stores string
 
 const (
 	storesLittle stores = ""
-	// storesCounted: its requests count against the plan's maxWrittenBytes.
+	// storesCounted: what its requests store counts against the plan's maxWrittenBytes. They
+	// are refused only when the caller is far in debt (overdraft): moderation, the end of
+	// something and the replacement of a secret must not fail because of other writes.
 	storesCounted stores = "counted"
-	// storesLater: they do, and it can wait while the disk is nearly full. So can a
-	// product or a chat message, in contrast to an order, a bid or the end of a stream.
+	// storesLater: what its requests store counts, and they are refused once the plan's bytes
+	// are used up and while the disk is nearly full. A product or a chat message can wait, in
+	// contrast to an order, a bid or the end of a stream.
 	storesLater stores = "true"
 )
+
+// overdraft is how many hours' bytes operations with x-stores: counted may use: an hour's
+// and a debt of 11 more. Beyond it they are as fast as the plan's bytes come.
+const overdraft = 12
 
 func storesOf(op *openapi3.Operation) (stores, error) {
 	stated, ok := op.Extensions["x-stores"]
@@ -48,9 +57,9 @@ type storage struct {
 	refuse func() error
 }
 
-// limitStorage refuses operations with x-stores beyond the bytes that the tenant's plan
-// allows in an hour, and those that can wait also while the disk is nearly full. The
-// body's length is known: validation has read it.
+// limitStorage charges the bytes that a request stored to the plan's maxWrittenBytes, after
+// the answer. The charge may exceed what is left; the next requests are refused until that
+// is paid. Before, it refuses operations that can wait while the disk is nearly full.
 func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -63,69 +72,114 @@ func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 					return err
 				}
 			}
-			buckets, err := s.take(e, callerFrom(e.Request().Context()))
+			if s.limits.limiter == nil {
+				return next(e)
+			}
+			budgets, err := s.budgets(e.Request().Context())
 			if err != nil {
+				return err
+			}
+			if err := s.check(e, op.stores, budgets); err != nil {
 				return err
 			}
 			ctx, written := stored.Count(e.Request().Context())
 			e.SetRequest(e.Request().WithContext(ctx))
 			err = next(e)
-			s.settle(ctx, buckets, written.Bytes())
+			s.charge(ctx, budgets, units(op.stores, written.Bytes(), statusOf(e, err)))
 			return err
 		}
 	}
 }
 
-// settle counts the bytes of events and audit entries beyond those of the request, as far
-// as the buckets have them: the next request is refused then.
-func (s storage) settle(ctx context.Context, buckets []ratelimit.Bucket, written int64) {
-	for _, b := range buckets {
-		more := units(written) - max(b.Cost, 1)
-		if more <= 0 {
-			continue
-		}
-		left := s.limits.limiter.Peek(ctx, b.Policy, b.Subject)
-		if !left.Allowed {
-			continue
-		}
-		b.Cost = min(more, left.Remaining+1) // Peek has taken one off
-		s.limits.limiter.TakeAll(ctx, b)
-	}
-}
-
-// units are the KiB of so many bytes, rounded up.
-func units(bytes int64) int {
-	return int((bytes + quota.WrittenUnit - 1) / quota.WrittenUnit)
-}
-
-// take counts a request's bytes: for the tenant or, if a participant sends it, for the
-// participant and for all participants of the tenant, so that they can't use up what the
-// tenant's own servers have.
-func (s storage) take(e echo.Context, caller account.Caller) ([]ratelimit.Bucket, error) {
-	if s.limits.limiter == nil {
-		return nil, nil
-	}
-	ctx := e.Request().Context()
+// budgets are the buckets that a request is charged to: the tenant's or, if a participant
+// sends it, the participant's and that of all participants of the tenant, so that they can't
+// use up what the tenant's own servers have.
+func (s storage) budgets(ctx context.Context) ([]counted, error) {
+	caller := callerFrom(ctx)
 	allowed, err := s.quotas.WrittenBytes(ctx, caller.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	bucket := func(name, subject string, part int64) ratelimit.Bucket {
-		return ratelimit.Bucket{Policy: hourlyKiB(name, allowed/part), Subject: subject, Cost: units(e.Request().ContentLength)}
+	budget := func(name, subject string, part int64, what string) counted {
+		policy := hourlyKiB(name, allowed/part)
+		// A bucket keeps a debt as time. Each size has its own bucket, so that a larger plan
+		// doesn't wait for as long as a smaller one.
+		subject += "/" + strconv.Itoa(policy.Events)
+		return counted{Bucket: ratelimit.Bucket{Policy: policy, Subject: subject}, what: what}
 	}
 	if p := caller.Participant; p != nil {
-		all := bucket("audience-written", caller.TenantID, quota.AudiencePart)
-		one := bucket("participant-written", digest(p.RoomID+"/"+p.UserID), quota.ParticipantPart)
-		return []ratelimit.Bucket{all, one}, s.limits.takeAll(e,
-			counted{Bucket: all, what: "KiB in requests of this tenant's participants together that store something"},
-			counted{Bucket: one, what: "KiB in requests of this participant that store something"})
+		return []counted{
+			budget("audience-written", caller.TenantID, quota.AudiencePart,
+				"KiB in requests of this tenant's participants together that store something"),
+			budget("participant-written", digest(p.RoomID+"/"+p.UserID), quota.ParticipantPart,
+				"KiB in requests of this participant that store something"),
+		}, nil
 	}
-	own := bucket("tenant-written", caller.TenantID, 1)
-	err = s.limits.takeAll(e, counted{Bucket: own})
-	if refusal, refused := problem.As(err); refused {
-		err = s.quotas.RefuseWritten(ctx, caller.TenantID, refusal.RetryAfter)
+	return []counted{budget("tenant-written", caller.TenantID, 1, "KiB in requests of your tenant that store something")}, nil
+}
+
+// check refuses a request when a budget is used up, or overdrawn if the operation only
+// counts. It charges nothing.
+func (s storage) check(e echo.Context, op stores, budgets []counted) error {
+	var err error
+	if op == storesLater {
+		err = s.limits.peekAll(e, slices.Clone(budgets)...)
+	} else {
+		for _, b := range budgets {
+			b.Burst *= overdraft
+			if err = s.limits.peek(e, b.Policy, b.Subject, b.what); err != nil {
+				break
+			}
+		}
 	}
-	return []ratelimit.Bucket{own}, err
+	caller := callerFrom(e.Request().Context())
+	if refusal, refused := problem.As(err); refused && caller.Participant == nil {
+		return s.quotas.RefuseWritten(e.Request().Context(), caller.TenantID, refusal.RetryAfter)
+	}
+	return err
+}
+
+// charge takes KiB from every budget, whatever is left there.
+func (s storage) charge(ctx context.Context, budgets []counted, cost int) {
+	if cost == 0 {
+		return
+	}
+	buckets := make([]ratelimit.Bucket, len(budgets))
+	for i, b := range budgets {
+		buckets[i] = b.Bucket
+		buckets[i].Cost = cost
+	}
+	s.limits.limiter.Charge(ctx, buckets...)
+}
+
+// units are the KiB that a request is charged, rounded up: none for one that was refused,
+// at least 1 for one that succeeded. With x-stores: counted that is 0 if nothing changed,
+// so that guests who lower a hand that isn't raised put nobody in debt. A request that
+// failed with a 5xx may have committed.
+func units(op stores, bytes int64, status int) int {
+	n := int((bytes + quota.WrittenUnit - 1) / quota.WrittenUnit)
+	switch {
+	case status < http.StatusBadRequest && op == storesLater:
+		return max(n, 1)
+	case status < http.StatusBadRequest:
+		return n
+	case status < http.StatusInternalServerError:
+		return 0
+	default:
+		return n
+	}
+}
+
+// statusOf is the status of a request's answer, also of one that is still to be written
+// because of err.
+func statusOf(e echo.Context, err error) int {
+	if err == nil {
+		return e.Response().Status
+	}
+	if known, ok := problem.As(err); ok {
+		return status(known.Kind)
+	}
+	return http.StatusInternalServerError
 }
 
 // hourlyKiB allows bytes in an hour, all of them at once, counted in KiB.

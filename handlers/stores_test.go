@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,15 +14,36 @@ import (
 	"showfloor/handlers"
 	"showfloor/internal/apitest"
 	"showfloor/internal/problem"
+	"showfloor/internal/ratelimit"
 )
 
 // withBytes is a server on which FREE tenants may write 8 MiB an hour.
 func withBytes(t *testing.T) *apitest.Server {
 	t.Helper()
-	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory()}})
+	s, _ := withBudgets(t)
+	return s
+}
+
+func withBudgets(t *testing.T) (*apitest.Server, *ratelimit.Limiter) {
+	t.Helper()
+	limiter := inMemory()
+	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: limiter}})
 	_, err := s.Pool.Exec(t.Context(), "UPDATE plans SET max_written_bytes = 8388608 WHERE tier = 'FREE'")
 	require.NoError(t, err)
-	return s
+	return s, limiter
+}
+
+// written is a bucket of bytes that FREE tenants, with 8 MiB an hour, may write.
+func written(name, subject string, kib int) ratelimit.Bucket {
+	rate := ratelimit.Rate{Events: kib, Per: time.Hour, Burst: kib}
+	return ratelimit.Bucket{Policy: ratelimit.Policy{Name: name, Rate: rate}, Subject: fmt.Sprintf("%s/%d", subject, kib)}
+}
+
+// exhaust charges so many hours' bytes, and a few more that don't come back during a test.
+func exhaust(t *testing.T, l *ratelimit.Limiter, b ratelimit.Bucket, hours int) {
+	t.Helper()
+	b.Cost = hours*b.Events + 100
+	l.Charge(t.Context(), b)
 }
 
 // TestAPlanBoundsWhatATenantStores: one tenant can't fill the disk with its catalog. What
@@ -31,17 +53,19 @@ func TestAPlanBoundsWhatATenantStores(t *testing.T) {
 	s := withBytes(t)
 	owner, neighbour := s.Register(t), s.Register(t)
 	stream := owner.Stream(t, nil)
+	price := 0
 	sync := func(c *apitest.Caller, products int) apitest.Response {
+		price++ // what is the same already stores nothing
 		items := make([]map[string]any, products)
 		for i := range items {
 			items[i] = map[string]any{
-				"externalId": fmt.Sprint("SKU-", i), "name": "Mug", "priceCents": 1, "description": strings.Repeat("😀", 5000),
+				"externalId": fmt.Sprint("SKU-", i), "name": "Mug", "priceCents": price, "description": strings.Repeat("😀", 5000),
 			}
 		}
 		return c.Call(t, "POST", "/v1/me/catalog/sync", map[string]any{"items": items})
 	}
 	for range 2 {
-		sync(owner, 200).Is(t, http.StatusCreated) // 4 MB
+		sync(owner, 210).Is(t, http.StatusCreated) // 4.2 MB
 	}
 	p := limited(t, sync(owner, 200), "tenant-written")
 	require.Equal(t, &api.ProblemLimit{
@@ -141,4 +165,133 @@ func TestShortRequestsThatStoreMuchAreCounted(t *testing.T) {
 		r.Is(t, 200)
 	}
 	t.Fatal("300 requests stored 15 MB")
+}
+
+// TestGuestsTakeNoModerationAway from the host: what is refused with a 4xx isn't charged,
+// and moderation goes on when the bytes of all participants are used up.
+func TestGuestsTakeNoModerationAway(t *testing.T) {
+	t.Parallel()
+	s, limiter := withBudgets(t)
+	owner := s.Register(t)
+	session := owner.Session(t, nil)
+	host := owner.Join(t, session.ID, session.HostID, nil)
+	muteAll := func(g *apitest.Guest, junk int) apitest.Response {
+		return g.Call(t, "POST", "/v1/me/sessions/"+session.ID+"/moderate/mute-all", map[string]any{"junk": strings.Repeat("x", junk)})
+	}
+	var guests []*apitest.Guest
+	for i := range 16 {
+		guests = append(guests, owner.Join(t, session.ID, fmt.Sprint("guest", i), map[string]any{"role": "viewer"}))
+		muteAll(guests[i], 255<<10).Problem(t, http.StatusForbidden, "forbidden")
+	}
+	muteAll(host, 0).Is(t, http.StatusCreated)
+	for range 100 { // they change nothing
+		guests[0].Call(t, "POST", "/v1/me/sessions/"+session.ID+"/moderate/hand-lower", map[string]any{
+			"userId": guests[0].UserID, "junk": strings.Repeat("x", 10<<10),
+		}).Is(t, http.StatusCreated)
+	}
+	require.Greater(t, limiter.PeekAll(t.Context(), written("audience-written", owner.TenantID, 4096))[0].Remaining, 4000)
+
+	exhaust(t, limiter, written("audience-written", owner.TenantID, 4096), 1)
+	limited(t, guests[0].Say(t, session.ID, guests[0].UserID, "hello"), "audience-written")
+	muteAll(host, 0).Is(t, http.StatusCreated)
+	host.Call(t, "PATCH", "/v1/me/sessions/"+session.ID, map[string]any{"locked": true}).Is(t, http.StatusOK)
+	ban := map[string]any{"target": "guest0", "by": host.UserID}
+	host.Call(t, "POST", "/v1/me/channels/"+session.ID+"/moderate/ban", ban).Is(t, http.StatusCreated)
+	owner.Say(t, session.ID, "ada", "the tenant has bytes of its own").Is(t, http.StatusCreated)
+
+	// There is an end to that, too.
+	exhaust(t, limiter, written("audience-written", owner.TenantID, 4096), 11)
+	limited(t, muteAll(host, 0), "audience-written")
+}
+
+// TestWhatEndsSomethingGoesOn when the tenant's bytes are used up, and is charged.
+func TestWhatEndsSomethingGoesOn(t *testing.T) {
+	t.Parallel()
+	s, limiter := withBudgets(t)
+	owner := s.Register(t)
+	session, stream, hook := owner.Session(t, nil), owner.Stream(t, nil), owner.Webhook(t, "https://hooks.example.test/")
+	product := owner.Product(t, map[string]any{"externalId": "MUG"})
+	guest := owner.Join(t, session.ID, "guest", nil)
+	owner.Call(t, "POST", "/v1/me/sessions/"+session.ID+"/breakouts", map[string]any{"count": 1}).Is(t, http.StatusCreated)
+	b := written("tenant-written", owner.TenantID, 8192)
+	exhaust(t, limiter, b, 1)
+	limited(t, owner.Say(t, session.ID, "ada", "hello"), "tenant-written")
+	owed := func() time.Duration { return limiter.PeekAll(t.Context(), b)[0].Full }
+	for what, call := range map[string]func() apitest.Response{
+		"session token": func() apitest.Response { return owner.SessionToken(t, session.ID, "another", nil) },
+		"archive":       func() apitest.Response { return owner.Call(t, "DELETE", "/v1/me/catalog/products/"+product.ID, nil) },
+		"rotate key":    func() apitest.Response { return owner.Call(t, "POST", "/v1/me/streams/"+stream.ID+"/rotate-key", nil) },
+		"rotate secret": func() apitest.Response {
+			return owner.Call(t, "POST", "/v1/me/webhooks/"+hook.ID+"/rotate-secret", nil)
+		},
+		"disable": func() apitest.Response {
+			return owner.Call(t, "PATCH", "/v1/me/webhooks/"+hook.ID, map[string]any{"status": "disabled"})
+		},
+		"tenant": func() apitest.Response {
+			return owner.Call(t, "PATCH", "/v1/me/tenant", map[string]any{"name": "Other"})
+		},
+		"close breakout": func() apitest.Response {
+			return owner.Call(t, "POST", "/v1/me/sessions/"+session.ID+"/breakouts/close", nil)
+		},
+		"kick": func() apitest.Response {
+			return owner.Call(t, "DELETE", "/v1/me/sessions/"+session.ID+"/participants/"+guest.UserID, nil)
+		},
+	} {
+		before := owed()
+		require.Less(t, call().Status, 300, what)
+		require.Greater(t, owed(), before, what)
+	}
+}
+
+// TestAPlanBoundsAmplifiedWrites: what a short request stores beyond the bytes that are left
+// is a debt, and nothing that can wait is stored until it is paid.
+func TestAPlanBoundsAmplifiedWrites(t *testing.T) {
+	t.Parallel()
+	s := withBytes(t)
+	owner := s.Register(t)
+	sync := func(cents int, metadata map[string]any) apitest.Response {
+		items := make([]map[string]any, 40)
+		for i := range items {
+			items[i] = map[string]any{"externalId": fmt.Sprint("SKU-", i), "name": "Mug", "priceCents": cents}
+			if metadata != nil {
+				items[i]["metadata"] = metadata
+			}
+		}
+		return owner.Call(t, "POST", "/v1/me/catalog/sync", map[string]any{"items": items})
+	}
+	sync(1, map[string]any{"text": strings.Repeat("x", 60_000)}).Is(t, http.StatusCreated)
+	r := apitest.Response{}
+	for cents := range 10 {
+		if r = sync(cents+2, nil); r.Status != http.StatusCreated {
+			break
+		}
+	}
+	limited(t, r, "tenant-written")
+	var emitted int64
+	require.NoError(t, s.Pool.QueryRow(t.Context(),
+		"SELECT sum(octet_length(payload::text)) FROM events WHERE tenant_id = $1", owner.TenantID).Scan(&emitted))
+	require.Greater(t, emitted, int64(8<<20))
+	require.Less(t, emitted, int64(11<<20), "one request more than the plan has")
+	again, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	require.NoError(t, err)
+	require.InDelta(t, float64(emitted-8<<20)/(8<<20)*3600, float64(again), 120, "the debt is paid by then")
+}
+
+// TestDeliveriesCount: each endpoint that an event goes to makes the request costlier.
+func TestDeliveriesCount(t *testing.T) {
+	t.Parallel()
+	s, limiter := withBudgets(t)
+	owner := s.Register(t)
+	session := owner.Session(t, nil)
+	b := written("tenant-written", owner.TenantID, 8192)
+	cost := func() int {
+		before := limiter.PeekAll(t.Context(), b)[0].Remaining
+		owner.Say(t, session.ID, "ada", "hello").Is(t, http.StatusCreated)
+		return before - limiter.PeekAll(t.Context(), b)[0].Remaining
+	}
+	require.LessOrEqual(t, cost(), 2)
+	for range 5 {
+		owner.Webhook(t, "https://hooks.example.test/")
+	}
+	require.GreaterOrEqual(t, cost(), 3)
 }

@@ -9587,7 +9587,7 @@ export interface components {
             maxWebhookEndpoints: number | null;
             /**
              * Format: int64
-             * @description Bytes an hour in requests of operations with `x-stores`; each request counts as 1 KiB at least.
+             * @description Bytes an hour that requests of operations with `x-stores` store; each successful request counts as 1 KiB at least.
              * @example 134217728
              */
             maxWrittenBytes?: number | null;

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// WrittenUnit is what a request counts as at least, in bytes: its row and its event
-	// take about as much, however short its body is.
+	// WrittenUnit is what a successful request counts as at least, in bytes: its row and its
+	// event take about as much.
 	WrittenUnit = 1024
 	// AudiencePart is the part of WrittenBytes that all participants of a tenant have
 	// together, besides the tenant's own users and keys.
@@ -68,15 +68,15 @@ func (s *Service) planOf(ctx context.Context, tenantID string) (db.Plan, error) 
 	return row.Plan, nil
 }
 
-// WrittenBytes is how many bytes the tenant may send in an hour in requests that store
-// something that can wait. A change of the plan holds after 10 seconds.
+// WrittenBytes is how many bytes the tenant's requests may store in an hour. A change of the
+// plan holds after 10 seconds.
 func (s *Service) WrittenBytes(ctx context.Context, tenantID string) (int64, error) {
 	p, err := s.planOf(ctx, tenantID)
 	return writtenBytes.of(p), err
 }
 
-// RefuseWritten is the refusal, 429 rate_limited, of a tenant that has sent as many
-// bytes and may go on again after a while.
+// RefuseWritten is the refusal, 429 rate_limited, of a tenant whose requests have stored as
+// many bytes; again is when it may go on.
 func (s *Service) RefuseWritten(ctx context.Context, tenantID string, again time.Duration) error {
 	p, err := s.planOf(ctx, tenantID)
 	if err != nil {

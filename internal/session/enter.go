@@ -10,6 +10,7 @@ import (
 	"showfloor/internal/account"
 	"showfloor/internal/postgres"
 	"showfloor/internal/problem"
+	"showfloor/internal/stored"
 )
 
 // TokenInput is whom to let in; the door has checked its limits.
@@ -37,8 +38,12 @@ func (s *Service) CreateSessionToken(ctx context.Context, c account.Caller, sess
 	if a.problem != nil {
 		return Token{}, a.problem
 	}
+	stored.Add(ctx, participantBytes)
 	return s.issueToken(ctx, a.sfuURL, a.grant)
 }
+
+// participantBytes is what a participant's row takes up. It has no event.
+const participantBytes = 512
 
 // EnterInput is a connection that wants into a room.
 type EnterInput struct {
