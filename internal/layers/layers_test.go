@@ -148,7 +148,7 @@ func rules() []rule {
 			packages: "internal/chat",
 			may: []string{
 				"gen/db", "internal/account", "internal/audit", "internal/batch", "internal/event", "internal/id", "internal/postgres", "internal/problem",
-				"internal/push", "internal/realtime", "internal/session", "internal/timestamp",
+				"internal/push", "internal/realtime", "internal/session", "internal/stored", "internal/timestamp",
 			},
 			why: "it knows who is in a room, and whoever is pushed to or connected sees to that by itself",
 		},
