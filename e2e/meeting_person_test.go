@@ -117,11 +117,16 @@ func (p *person) chooses(text string) {
 	})()`, text))
 }
 
-// opens the menu of somebody in the list of people, and chooses from it.
+// does opens a participant's menu in the list of people, and chooses from it. The click is a
+// script's: the list is drawn anew now and then, and the driver would lose the button.
 func (p *person) does(userID, what string) {
 	p.t.Helper()
 	p.shows("people")
-	p.clicks(`.group:last-of-type li[data-user=` + userID + `] button`)
+	p.waits(fmt.Sprintf(`(() => {
+		const button = document.querySelector(".group:last-of-type li[data-user=%s] button");
+		button?.click();
+		return button !== null;
+	})()`, userID))
 	p.chooses(what)
 }
 
