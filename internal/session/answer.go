@@ -10,15 +10,15 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Hold lets nobody else within this process change a room until it is released,
-// so that what is told after a commit is told in the order of the commits. No
-// transaction may be open.
+// Hold lets no other caller in this process change a room until release is called,
+// so that publications after a commit follow the order of the commits. The caller
+// must have no open transaction.
 func (s *Service) Hold(roomID string) (release func()) { return s.rooms.Hold(roomID) }
 
-// Answer makes, in the caller's transaction, a call live that is locked and rings:
-// the callee has come in by answering, and has a seat until its connection comes.
-// It emits call.answered and session.started; tell tells those in the room, and is
-// for after the commit.
+// Answer makes a locked, ringing call live, in the caller's transaction. Answering
+// admits the callee and holds a seat until its connection enters. Answer emits
+// call.answered and session.started. Call tell after the commit: it publishes the
+// changes in the room.
 func (s *Service) Answer(
 	ctx context.Context, tx pgx.Tx, row db.Session, c db.Call,
 ) (live db.Session, tell func(context.Context), err error) {

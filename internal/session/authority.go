@@ -12,12 +12,12 @@ import (
 	"showfloor/internal/problem"
 )
 
-// power is what an operation asks of the participant who calls it. The tenant's
-// own server may do everything.
+// power is the permission that an operation requires of a calling participant. The
+// tenant's own server may do everything.
 type power int
 
 const (
-	// presence: anybody who is in the room or may come.
+	// presence: every participant of the room, also one that is only invited.
 	presence power = iota
 	// moderation: a host or cohost.
 	moderation
@@ -25,9 +25,9 @@ const (
 	hosting
 )
 
-// lockFor locks a session that a caller wants to change, and refuses a participant
-// whose role doesn't let it. A token of the parent speaks for its user in each
-// breakout room too: the parent is locked first then.
+// lockFor locks a session for a change and refuses a participant whose role
+// doesn't permit it. A token of the parent session is valid in each of its
+// breakout rooms too; in this case lockFor locks the parent first.
 func (s *Service) lockFor(ctx context.Context, tx pgx.Tx, c account.Caller, sessionID string, need power) (db.Session, error) {
 	if c.Participant == nil {
 		return Lock(ctx, tx, c.TenantID, sessionID)
@@ -52,8 +52,9 @@ func (s *Service) lockFor(ctx context.Context, tx pgx.Tx, c account.Caller, sess
 	return row, mayDo(role, need)
 }
 
-// roleOf is what the participant who calls is in a session: what its row says, or
-// what it is in the parent if that is more. Who moderates there does so here.
+// roleOf is the calling participant's role in a session: the higher of the role in
+// its own row and its moderator role in the parent session. A moderator of the
+// parent moderates its breakout rooms too.
 func roleOf(ctx context.Context, tx pgx.Tx, c account.Caller, row db.Session) (string, error) {
 	rooms := []string{row.ID}
 	if row.ParentSessionID != nil {
@@ -79,7 +80,7 @@ func roleOf(ctx context.Context, tx pgx.Tx, c account.Caller, row db.Session) (s
 		return "", problem.New(problem.Forbidden, "forbidden", "you are in the waiting room")
 	case c.Participant.RoomID == row.ID:
 		return "", problem.New(problem.Forbidden, "forbidden", "you were thrown out of this session")
-	default: // a guest of the parent who isn't invited here
+	default: // a guest of the parent who isn't invited to this breakout room
 		return "", problem.Missing("session")
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"showfloor/internal/problem"
 )
 
-// CreateBreakouts opens so many breakout rooms of a session, beside those that are
-// open, and invites users by the number of the room, "1" to count. Each room is a
-// conference with the settings and metadata of its parent, in which the parent's host and
-// cohosts moderate and all others may speak.
+// CreateBreakouts opens count more breakout rooms of a session. assignments lists
+// the users to invite by room number, "1" to count. Each room is a conference with
+// the settings and metadata of its parent. The parent's host and cohosts moderate
+// there; all others may speak.
 func (s *Service) CreateBreakouts(
 	ctx context.Context, c account.Caller, sessionID string, count int, assignments map[string][]string,
 ) (rooms []View, err error) {
@@ -54,8 +54,8 @@ func (s *Service) CreateBreakouts(
 	return rooms, err
 }
 
-// firstNumber is that of the next breakout room: numbers go on behind those that
-// are open.
+// firstNumber is the number of the next breakout room: the highest number of an
+// open room plus one.
 func firstNumber(open []db.Session) int32 {
 	last := int32(0)
 	for _, room := range open {
@@ -85,8 +85,9 @@ func (s *Service) createBreakout(ctx context.Context, tx pgx.Tx, parent db.Sessi
 	}, invited)
 }
 
-// inviteesOf are users as they come into a breakout room: with the names that they
-// have in the parent, as moderators if they moderate there, else as guests.
+// inviteesOf converts users to invitees of a breakout room. They keep their
+// display names from the parent session. Its moderators are moderators here too;
+// all others are guests.
 func inviteesOf(ctx context.Context, q *db.Queries, parent db.Session, userIDs []string) ([]Invitee, error) {
 	known, err := q.ListParticipantsByUser(ctx, db.ListParticipantsByUserParams{
 		TenantID: parent.TenantID, RoomID: parent.ID, UserIds: userIDs,
@@ -112,7 +113,8 @@ func inviteesOf(ctx context.Context, q *db.Queries, parent db.Session, userIDs [
 	return list, nil
 }
 
-// CloseBreakouts ends all breakout rooms of a session that are open, and counts them.
+// CloseBreakouts ends all open breakout rooms of a session and returns their
+// number.
 func (s *Service) CloseBreakouts(ctx context.Context, c account.Caller, sessionID string) (closed int, err error) {
 	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
 		parent, err := s.lockFor(ctx, tx, c, sessionID, hosting)
@@ -128,7 +130,7 @@ func (s *Service) CloseBreakouts(ctx context.Context, c account.Caller, sessionI
 	return closed, err
 }
 
-// lockOpenBreakouts locks the open breakout rooms of a session that is locked.
+// lockOpenBreakouts locks the open breakout rooms of a locked session.
 func lockOpenBreakouts(ctx context.Context, tx pgx.Tx, parent db.Session) ([]db.Session, error) {
 	open, err := db.New(tx).LockOpenBreakouts(ctx, db.LockOpenBreakoutsParams{TenantID: parent.TenantID, ParentSessionID: &parent.ID})
 	if err != nil {
@@ -137,8 +139,9 @@ func lockOpenBreakouts(ctx context.Context, tx pgx.Tx, parent db.Session) ([]db.
 	return open, nil
 }
 
-// followInBreakouts gives who became a cohost of a session, or is none any more,
-// the same role in its open breakout rooms, as far as it is known there.
+// followInBreakouts copies a role change into the session's open breakout rooms,
+// when a participant became a cohost or stopped being one. Rooms in which the user
+// has no participant row stay as they are.
 func (s *Service) followInBreakouts(
 	ctx context.Context, tx pgx.Tx, t *told, c account.Caller, parent db.Session, before string, p db.Participant,
 ) error {
@@ -159,8 +162,8 @@ func (s *Service) followInBreakouts(
 	})
 }
 
-// kickFromBreakouts throws who was thrown out of a session out of its open
-// breakout rooms.
+// kickFromBreakouts kicks a user, who was kicked from a session, from its open
+// breakout rooms too.
 func (s *Service) kickFromBreakouts(ctx context.Context, tx pgx.Tx, t *told, c account.Caller, parent db.Session, userID string) error {
 	return s.inBreakouts(ctx, tx, parent, userID, func(row *db.Session, there *db.Participant) bool {
 		if there.State == Kicked || there.Role == Host {
@@ -171,8 +174,10 @@ func (s *Service) kickFromBreakouts(ctx context.Context, tx pgx.Tx, t *told, c a
 	})
 }
 
-// inBreakouts changes a user of a session in each of the session's open breakout
-// rooms where there is such a participant. In the others it may be listening.
+// inBreakouts calls change for a user's participant in each open breakout room of
+// a session. In rooms without such a participant the user may still receive
+// messages as a moderator of the parent, so inBreakouts notifies the nodes about
+// these rooms too.
 func (s *Service) inBreakouts(
 	ctx context.Context, tx pgx.Tx, parent db.Session, userID string, change func(row *db.Session, there *db.Participant) bool,
 ) error {

@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// CallData is a call as events tell of it.
+// CallData is a call in the data of events.
 type CallData struct {
 	SessionID       string          `json:"sessionId"`
 	State           string          `json:"state"`
@@ -28,7 +28,7 @@ type CallData struct {
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-// CallDataOf is the call in events.
+// CallDataOf converts a call for events.
 func CallDataOf(s db.Session, c db.Call) CallData {
 	return CallData{
 		SessionID: s.ID, State: s.State, Kind: c.Kind, FromUserID: c.FromUserID, FromDisplayName: c.FromDisplayName,
@@ -45,7 +45,7 @@ type callEndedData struct {
 	DurationSec float64 `json:"durationSec"`
 }
 
-// endCall notes how the call of a session came to its end, and adds the event of it.
+// endCall records how a session's call ended, and adds the event for it to t.
 func (s *Service) endCall(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, t *told) error {
 	p := db.EndCallParams{TenantID: row.TenantID, SessionID: row.ID, EndedBy: e.By}
 	if row.State == Cancelled {
@@ -61,7 +61,7 @@ func (s *Service) endCall(ctx context.Context, tx pgx.Tx, row db.Session, e Endi
 	}
 	switch {
 	case row.State == Ended:
-		by := row.HostID // whoever ended it for them, it is one of the two
+		by := row.HostID // if the server ended the call: call.ended must name one of the two parties
 		if e.By != nil {
 			by = *e.By
 		}

@@ -11,9 +11,9 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// change carries out a change of a session and, if need be, its breakout rooms:
-// what fn notes commits with it as events, and those in the rooms are told after
-// the commit, in the order of the commits.
+// change runs fn in a transaction that changes a session and, if necessary, its
+// breakout rooms. The events that fn adds to t commit with the transaction.
+// Publications follow after the commit, in the order of the commits.
 func (s *Service) change(ctx context.Context, c account.Caller, sessionID string, fn func(tx pgx.Tx, t *told) error) error {
 	release, err := s.holdWithBreakouts(ctx, c.TenantID, sessionID)
 	if err != nil {
@@ -34,12 +34,12 @@ func (s *Service) change(ctx context.Context, c account.Caller, sessionID string
 	return err
 }
 
-// participantChange changes a participant and, if need be, its session. It tells
-// whether anything is different.
+// participantChange changes a participant and, if necessary, its session. It
+// reports whether it changed anything.
 type participantChange = func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (changed bool, err error)
 
-// changeParticipant is change for one participant, whom fn is handed with the
-// session, both locked. What it leaves in them is saved if it says so.
+// changeParticipant is change for one participant. fn receives the participant and
+// its session, both locked. If fn reports a change, both are saved.
 func (s *Service) changeParticipant(
 	ctx context.Context, c account.Caller, sessionID, userID string, need power,
 	fn participantChange,
@@ -50,7 +50,7 @@ func (s *Service) changeParticipant(
 			return err
 		}
 		if need != presence {
-			if _, err := lockOpenBreakouts(ctx, tx, row); err != nil { // sessions before participants
+			if _, err := lockOpenBreakouts(ctx, tx, row); err != nil { // lock order: sessions before participants
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func (s *Service) changeParticipant(
 			}
 		}
 		if row.SpotlightUserID != before.SpotlightUserID {
-			return Changed(ctx, tx, p.RoomID, "") // everybody sees another picture
+			return Changed(ctx, tx, p.RoomID, "") // the picture changes for every participant
 		}
 		return Changed(ctx, tx, p.RoomID, p.UserID)
 	})

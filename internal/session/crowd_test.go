@@ -14,9 +14,10 @@ import (
 	"showfloor/internal/session"
 )
 
-// TestModeratorsActAtOnce: in a session and its breakout rooms, on two servers,
-// while people come and go: whatever is refused is refused for a reason, nothing
-// waits for itself, and seats and people are counted right in the end.
+// TestModeratorsActAtOnce: moderators act in a session and its breakout rooms, on
+// two servers, while participants enter and leave. Operations fail only with
+// problems, there is no deadlock, and the counters of seats and participants are
+// right in the end.
 func TestModeratorsActAtOnce(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)

@@ -13,43 +13,42 @@ import (
 	"showfloor/internal/problem"
 )
 
-// mostAsks bounds how many who want in one transaction decides about.
+// mostAsks is the maximum number of asks that one transaction decides.
 const mostAsks = 200
 
-// door is the way into one session. Those who ask while others are being decided
-// about are decided about together afterwards (batch.Lanes): a room that fills up
-// takes a few transactions, and one that is full none.
+// door is the entry to one session. Asks that arrive while others are being
+// decided are decided together afterwards (batch.Lanes). So a room that fills up
+// takes a few transactions, and a full room none.
 type door struct{ tenantID, sessionID string }
 
-// ask is somebody who wants a token for a session, or in with one.
+// ask is a user's request for a token of a session, or to enter with one.
 type ask struct {
 	userID string
-	// displayName and role are what the tenant's server says of the user, nil for
-	// what it doesn't.
+	// displayName and role are the values from the tenant's server; nil if it sent
+	// none.
 	displayName, role *string
-	// connID is the connection that wants in; empty for who wants a token.
+	// connID is the connection that enters; empty for a token request.
 	connID string
-	// tokenOf is the room whose token wants in: the session, or its parent.
+	// tokenOf is the room that the token names: the session or its parent.
 	tokenOf string
-	// hook belongs to the request that brought the ask; nil for none.
+	// hook belongs to the request that made the ask; nil for none.
 	hook postgres.Hook
 }
 
 func (a *ask) enters() bool { return a.connID != "" }
 
-// admission is what becomes of an ask: where the user goes and how it stands, or
-// the problem with it.
+// admission is the result of an ask: the user's node and grant, or a problem.
 type admission struct {
 	grant   Grant
 	sfuURL  string
 	problem error
 }
 
-// errNobody rolls back what lets nobody in.
+// errNobody rolls back a transaction that admitted no one.
 var errNobody = errors.New("nobody was let in")
 
-// decide lets in, in their order, whom there is nothing against. What is known
-// without a lock to be in vain is refused without one. An error is all of theirs.
+// decide admits users in the order of their asks. It refuses an ask without a lock
+// if a plain read shows that it must fail. An error applies to all asks.
 func (s *Service) decide(ctx context.Context, at door, asks []*ask) ([]admission, error) {
 	out := make([]admission, len(asks))
 	hopeful, err := s.peek(ctx, at, asks, out)
@@ -80,7 +79,8 @@ func (s *Service) decide(ctx context.Context, at door, asks []*ask) ([]admission
 	return out, err
 }
 
-// peek answers those who can't come in, and lists the others.
+// peek refuses the asks that must fail, without a lock, and returns the indexes of
+// the others.
 func (s *Service) peek(ctx context.Context, at door, asks []*ask, out []admission) (hopeful []int, err error) {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	row, err := q.GetDoor(ctx, db.GetDoorParams{TenantID: at.tenantID, ID: at.sessionID, Now: now})
@@ -119,7 +119,7 @@ func (s *Service) peek(ctx context.Context, at door, asks []*ask, out []admissio
 	return hopeful, nil
 }
 
-// open decides under the session's lock.
+// open decides the remaining asks under the session's lock.
 func (s *Service) open(ctx context.Context, tx pgx.Tx, at door, asks []*ask, these []int, out []admission, hooks *postgres.Hooks) error {
 	q, now := db.New(tx), s.config.Now()
 	row, err := Lock(ctx, tx, at.tenantID, at.sessionID)

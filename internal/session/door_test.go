@@ -15,8 +15,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// TestSeatsAreExact: of a thousand who ask at once as many get in as there are
-// seats, and of those who were in when they came back nobody is turned away.
+// TestSeatsAreExact: of 1000 users who ask at once, as many enter as there are
+// seats. A participant who was inside is never refused when it comes back.
 func TestSeatsAreExact(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]any{"capacity": 50})
@@ -61,8 +61,8 @@ func TestSeatsAreExact(t *testing.T) {
 	refused(t, r.token(t, "late"), "session_full")
 }
 
-// TestSeatsAreExactWhileTheyChange: people come, enter, leave and come back all at
-// once, and at no time more than there are seats are in.
+// TestSeatsAreExactWhileTheyChange: users get tokens, enter, leave and come back
+// at once. At no time are more inside than there are seats.
 func TestSeatsAreExactWhileTheyChange(t *testing.T) {
 	t.Parallel()
 	const seats, users, rounds = 5, 20, 10
@@ -111,7 +111,7 @@ func TestAHeldSeatExpires(t *testing.T) {
 	require.EqualValues(t, 2, r.row(t).Seats)
 	refused(t, r.token(t, "dora"), "session_full")
 	r.Clock.Advance(20 * time.Second)
-	dora := r.owner.Ticket(t, r.room, "dora", nil) // cleo's is free
+	dora := r.owner.Ticket(t, r.room, "dora", nil) // cleo's seat has expired
 	_, err := cleo.Enter(t, r.room)
 	refused(t, err, "session_full")
 	_, err = ben.Enter(t, r.room)
@@ -246,7 +246,8 @@ func TestTheWaitingRoom(t *testing.T) {
 	r.counted(t)
 }
 
-// TestAFallingCapacityThrowsNobodyOut, and nobody comes until there is a seat again.
+// TestAFallingCapacityThrowsNobodyOut: existing participants stay, and no one else
+// enters until a seat is free.
 func TestAFallingCapacityThrowsNobodyOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -296,8 +297,8 @@ func TestTokensOfOtherRooms(t *testing.T) {
 	require.Equal(t, session.GoneUnknown, g.Gone, "another tenant's")
 }
 
-// TestRefusingIsCheap: ten thousand who want into a full room are all told so,
-// without a lock and with a few reads.
+// TestRefusingIsCheap: ten thousand asks for a full room are all refused with
+// session_full, without a lock and with a few reads.
 func TestRefusingIsCheap(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]any{"capacity": 2})

@@ -12,12 +12,12 @@ import (
 	"showfloor/internal/event"
 )
 
-// Ending is how a session ends.
+// Ending says how a session ends.
 type Ending struct {
-	// By is who ended it; nil for the tenant's own server and for ours.
+	// By is the user who ended it; nil if the tenant's server or our own did.
 	By *string
-	// CancelledAs is why a call that rings doesn't any more, TakenBack when it is
-	// empty.
+	// CancelledAs is why a call stopped ringing: Declined, TakenBack or Missed. Empty
+	// means TakenBack.
 	CancelledAs string
 }
 
@@ -43,8 +43,8 @@ type breakoutsClosedData struct {
 	By          *string  `json:"by"`
 }
 
-// EndSession ends a session with its breakout rooms; a call that rings is taken
-// back. One that is over already stays as it is.
+// EndSession ends a session with its breakout rooms. A ringing call is cancelled
+// as TakenBack. A session that has ended already stays as it is.
 func (s *Service) EndSession(ctx context.Context, c account.Caller, sessionID string) (row db.Session, err error) {
 	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
 		if row, err = s.lockFor(ctx, tx, c, sessionID, hosting); err != nil || over(row.State) {
@@ -59,10 +59,10 @@ func (s *Service) EndSession(ctx context.Context, c account.Caller, sessionID st
 	return row, err
 }
 
-// End ends, in the caller's transaction, a session that is locked and not over,
-// with its breakout rooms, and emits the events of it: session.ended, call.ended
-// for a call that was live, call.declined for one that was declined. tell tells
-// those in the rooms; it is for after the commit.
+// End ends a locked, open session and its breakout rooms, in the caller's
+// transaction. It emits session.ended; also call.ended for a live call and
+// call.declined for a declined one. Call tell after the commit: it publishes the
+// changes in the rooms.
 func (s *Service) End(ctx context.Context, tx pgx.Tx, row db.Session, e Ending) (ended db.Session, tell func(context.Context), err error) {
 	t := &told{}
 	if ended, err = s.end(ctx, tx, row, e, t); err != nil {
@@ -71,8 +71,8 @@ func (s *Service) End(ctx context.Context, tx pgx.Tx, row db.Session, e Ending) 
 	return ended, func(ctx context.Context) { s.publish(ctx, t) }, s.emit(ctx, tx, t)
 }
 
-// StopTenant ends, in the caller's transaction, every session that the tenant has
-// open, and sends those away who are in rooms of its streams; calls that ring are
+// StopTenant ends every open session of the tenant, in the caller's transaction,
+// and disconnects the participants of its streams' rooms. Ringing calls are
 // cancelled. The caller holds a lock on the tenant.
 func (s *Service) StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error {
 	ids, err := db.New(tx).ListOpenSessions(ctx, tenantID)
@@ -103,7 +103,7 @@ func (s *Service) StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) er
 	return nil
 }
 
-// end is End but for the events, which it adds to t.
+// end is End, except that it adds the events to t instead of emitting them.
 func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, t *told) (db.Session, error) {
 	if _, err := s.closeBreakouts(ctx, tx, t, row, e.By); err != nil {
 		return row, err
@@ -135,8 +135,8 @@ func (s *Service) end(ctx context.Context, tx pgx.Tx, row db.Session, e Ending, 
 	return row, saveSession(ctx, tx, row)
 }
 
-// closeBreakouts ends the open breakout rooms of a session that is locked, and
-// tells of it when there were any.
+// closeBreakouts ends the open breakout rooms of a locked session, and adds
+// session.breakouts.closed to t if there were any.
 func (s *Service) closeBreakouts(ctx context.Context, tx pgx.Tx, t *told, parent db.Session, by *string) (closed int, err error) {
 	open, err := lockOpenBreakouts(ctx, tx, parent)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Service) closeBreakouts(ctx context.Context, tx pgx.Tx, t *told, parent
 	return len(open), nil
 }
 
-// duration is the seconds for which a session was live, to the millisecond.
+// duration is how long a session was live, in seconds with a precision of 1 ms.
 func duration(s db.Session) float64 {
 	if s.StartedAt == nil || s.EndedAt == nil {
 		return 0

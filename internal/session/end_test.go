@@ -19,7 +19,7 @@ import (
 	"showfloor/internal/session"
 )
 
-// breakout opens a breakout room of the session, to which these are invited.
+// breakout opens a breakout room of the session and invites these users.
 func (r *rig) breakout(t *testing.T, users ...string) string {
 	t.Helper()
 	parent, now := r.row(t), r.Clock.Now()
@@ -88,8 +88,8 @@ func TestEndingASession(t *testing.T) {
 	require.Equal(t, got.EndedAt.Time, *r.participant(t, "ben").LeftAt, "there is nothing to leave any more")
 }
 
-// TestEndingAgainstEverything: whoever comes while a session ends is refused or
-// thrown out, and nothing is counted in it afterwards.
+// TestEndingAgainstEverything: users who enter while a session ends are refused or
+// removed, and its counters are zero afterwards.
 func TestEndingAgainstEverything(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -137,7 +137,7 @@ func TestWhoLeavesLeavesTheSpotlight(t *testing.T) {
 	require.Equal(t, apitest.Publication{Room: r.room, Type: event.SessionSpotlight, Data: data[1]}, published[len(published)-1])
 }
 
-// TestASuspendedTenantsSessionsEnd, and nobody comes into them.
+// TestASuspendedTenantsSessionsEnd: they end at once, and no user can enter them.
 func TestASuspendedTenantsSessionsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -197,7 +197,8 @@ func (r *rig) call(t *testing.T, state string) string {
 	return p.ID
 }
 
-// TestCallsAreForTwo: nobody else is let in, and the callee waits for its answer.
+// TestCallsAreForTwo: a third user is refused, and the callee waits until it
+// answers.
 func TestCallsAreForTwo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -224,7 +225,8 @@ func TestCallsAreForTwo(t *testing.T) {
 	r.counted(t)
 }
 
-// TestACallThatEverybodyHasLeftIsOver, as nobody will hang up any more.
+// TestACallThatEverybodyHasLeftIsOver: the call ends, because no party is left to
+// hang up.
 func TestACallThatEverybodyHasLeftIsOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -243,8 +245,8 @@ func TestACallThatEverybodyHasLeftIsOver(t *testing.T) {
 	r.counted(t)
 }
 
-// TestBreakoutRoomsOpenToTheParentsToken, for those who are invited there or
-// moderate the parent.
+// TestBreakoutRoomsOpenToTheParentsToken: the parent's token is valid there for
+// invited users and for moderators of the parent.
 func TestBreakoutRoomsOpenToTheParentsToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -273,7 +275,7 @@ func TestBreakoutRoomsOpenToTheParentsToken(t *testing.T) {
 	})
 	inside := r.owner.Ticket(t, child.room, "ben", nil)
 	_, err = inside.Enter(t, r.room)
-	refused(t, err, "unauthenticated") // the child's token isn't the parent's
+	refused(t, err, "unauthenticated") // a token of the breakout room isn't valid in its parent
 	child.counted(t)
 
 	_, err = r.Pool.Exec(t.Context(), "UPDATE participants SET state = 'kicked' WHERE room_id = $1 AND user_id = 'cleo'", r.room)

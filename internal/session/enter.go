@@ -13,22 +13,23 @@ import (
 	"showfloor/internal/stored"
 )
 
-// TokenInput is whom to let in; the door has checked its limits.
+// TokenInput describes a user who gets a token. The handler has checked its
+// limits.
 type TokenInput struct {
 	UserID string
-	// DisplayName is nil for what it was, Role for that of an invitation or of the
-	// session's type.
+	// DisplayName is nil to keep the current name. Role is nil for the role of the
+	// invitation, or else the default role of the session's type.
 	DisplayName, Role *string
 }
 
-// CreateSessionToken lets a user into a session: a seat is held for the next
-// minute unless the user has to wait to be admitted, and the token is good for
-// longer, as far as there is a seat then. Problems: not_found, session_full,
-// conflict when the session is over, forbidden when it is locked or the user was
-// thrown out.
+// CreateSessionToken issues a token for a session. It holds a seat for one minute,
+// unless the user has to wait for admission. The token is valid for longer than
+// that, but entering later requires a free seat. Problems: not_found,
+// session_full, conflict when the session is over, forbidden when it is locked or
+// the user was kicked.
 func (s *Service) CreateSessionToken(ctx context.Context, c account.Caller, sessionID string, in TokenInput) (Token, error) {
-	// To the end, even if the caller hangs up: the seat is held all the same, and
-	// an Idempotency-Key must not be given back meanwhile.
+	// Without cancellation: if the caller disconnects, the seat is held all the same,
+	// and the Idempotency-Key must not be released meanwhile.
 	a, err := s.doors.Do(context.WithoutCancel(ctx), door{c.TenantID, sessionID}, &ask{
 		userID: in.UserID, displayName: in.DisplayName, role: in.Role, tokenOf: sessionID, hook: postgres.HookFrom(ctx),
 	})
@@ -42,26 +43,27 @@ func (s *Service) CreateSessionToken(ctx context.Context, c account.Caller, sess
 	return s.issueToken(ctx, a.sfuURL, a.grant)
 }
 
-// participantBytes is what a participant's row takes up. It has no event.
+// participantBytes is the size of a participant's row. The row has no event.
 const participantBytes = 512
 
-// EnterInput is a connection that wants into a room.
+// EnterInput is a connection that enters a room.
 type EnterInput struct {
-	// Token is good for the room that it names, and for breakout rooms of it to
-	// which the user is invited, or all if it moderates.
+	// Token is valid for the room that it names and for the breakout rooms of it to
+	// which the user is invited. A moderator's token is valid for all its breakout
+	// rooms.
 	Token  string
 	RoomID string
-	// ConnID is made up for each connection; a new one replaces the user's one
-	// before.
+	// ConnID is a new id for each connection. A new connection replaces the user's
+	// previous one.
 	ConnID string
 }
 
-// Enter puts a connection into a room, or into its waiting room, as the grant's
-// State says: who waits is in the room once it is admitted, without entering
-// again. Entering again with the same connection is harmless. Problems:
-// unauthenticated, token_expired, tenant_suspended, forbidden when the user was
-// thrown out or the session is locked, session_full, conflict when it is over; a
-// *Moved when another node has the room.
+// Enter puts a connection into a room or into its waiting room; the grant's State
+// says which. A waiting participant is in the room once it is admitted, and does
+// not enter again. Entering again with the same connection has no effect.
+// Problems: unauthenticated, token_expired, tenant_suspended, forbidden when the
+// user was kicked or the session is locked, session_full, conflict when it is
+// over. If another node has the room, the error is a *Moved.
 func (s *Service) Enter(ctx context.Context, in EnterInput) (Grant, error) {
 	t, err := s.AuthenticateParticipant(ctx, in.Token)
 	if err != nil {
@@ -70,8 +72,8 @@ func (s *Service) Enter(ctx context.Context, in EnterInput) (Grant, error) {
 	if !isSession(in.RoomID) {
 		return s.enterStream(ctx, t, in)
 	}
-	// To the end, even if the connection is lost meanwhile: whoever asked has to
-	// know that there is something to leave.
+	// Without cancellation: if the connection is lost meanwhile, the caller must know
+	// whether it entered, and so has to leave.
 	a, err := s.doors.Do(context.WithoutCancel(ctx), door{t.TenantID, in.RoomID}, &ask{
 		userID: t.UserID, connID: in.ConnID, tokenOf: t.RoomID,
 	})
@@ -79,17 +81,17 @@ func (s *Service) Enter(ctx context.Context, in EnterInput) (Grant, error) {
 		err = a.problem
 	}
 	if problem.Is(err, "not_found") {
-		err = errOtherRoom() // another tenant's is none
+		err = errOtherRoom() // also for a session of another tenant, so as not to reveal that it exists
 	}
 	return a.grant, err
 }
 
-// errOtherRoom refuses a token at a room that it isn't for.
+// errOtherRoom refuses a token for a room that it isn't valid for.
 func errOtherRoom() error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "this participant token is for another room")
 }
 
-// enterTime bounds an entry that goes on although its connection is lost.
+// enterTime bounds an entry that continues after its connection is lost.
 const enterTime = 10 * time.Second
 
 // enterStream is Enter for a stream's room, which has neither seats nor a lock.

@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// Data is a session as events tell of it.
+// Data is a session in the data of events.
 type Data struct {
 	SessionID            string          `json:"sessionId"`
 	Type                 string          `json:"type"`
@@ -32,7 +32,7 @@ type Data struct {
 	StartedAt            *timestamp.Time `json:"startedAt"`
 	EndedAt              *timestamp.Time `json:"endedAt"`
 	ParentSessionID      *string         `json:"parentSessionId"`
-	// Metadata is the tenant's; nil in what participants receive.
+	// Metadata is set by the tenant; nil in what participants receive.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -47,7 +47,7 @@ func dataOf(s db.Session) Data {
 	}
 }
 
-// ParticipantData is a participant as events tell of it.
+// ParticipantData is a participant in the data of events.
 type ParticipantData struct {
 	SessionID        string          `json:"sessionId"`
 	UserID           string          `json:"userId"`
@@ -60,7 +60,8 @@ type ParticipantData struct {
 	By               *string         `json:"by"`
 }
 
-// ParticipantDataOf is the participant in events; by is who changed it.
+// ParticipantDataOf converts a participant for events; by is the user who changed
+// it.
 func ParticipantDataOf(p db.Participant, by *string) ParticipantData {
 	return ParticipantData{
 		SessionID: p.RoomID, UserID: p.UserID, DisplayName: p.DisplayName, Role: p.Role, CanPublishScreen: p.CanPublishScreen,
@@ -75,8 +76,8 @@ type SpotlightData struct {
 	By        *string `json:"by"`
 }
 
-// By is the moderator whom events name: the participant whose token was shown, nil
-// when the tenant's own server asked.
+// By is the moderator for events: the user of the participant token, or nil when
+// the tenant's own server called.
 func By(c account.Caller) *string {
 	if c.Participant == nil {
 		return nil
@@ -84,15 +85,15 @@ func By(c account.Caller) *string {
 	return &c.Participant.UserID
 }
 
-// told is what a change has to say: its events, which commit with it, and what
-// those in the room are told once it has.
+// told collects what a change announces: events, which commit with it, and
+// publications for the participants in the room, which follow the commit.
 type told struct {
 	events       []event.Event
 	publications []realtime.Publication
 }
 
-// add notes an event of a session. All but those about a call are published in the
-// room too. For events with the session's own data there is addSession.
+// add adds an event of a session. It also adds a publication for the room, except
+// for call events. Use addSession for events with the session's own data.
 func (t *told) add(s db.Session, name string, data any) {
 	t.events = append(t.events, event.Event{TenantID: s.TenantID, Name: name, Subject: s.ID, Data: data})
 	if strings.HasPrefix(name, "session.") {
@@ -100,12 +101,13 @@ func (t *told) add(s db.Session, name string, data any) {
 	}
 }
 
-// addSession notes an event whose data is the session's, extended by build. In the
-// room it is published without the session's metadata, which is the tenant's own.
+// addSession adds an event whose data is the session's, extended by build. The
+// publication for the room omits the session's metadata, which only the tenant may
+// see.
 func (t *told) addSession(s db.Session, name string, build func(Data) any) {
 	data := dataOf(s)
 	t.events = append(t.events, event.Event{TenantID: s.TenantID, Name: name, Subject: s.ID, Data: build(data)})
-	if name != event.SessionCreated { // nobody is in the room yet
+	if name != event.SessionCreated { // no participant is in a new session
 		data.Metadata = nil
 		t.publications = append(t.publications, realtime.Publication{Room: s.ID, Type: name, Data: build(data)})
 	}
@@ -116,7 +118,7 @@ func (s *Service) emit(ctx context.Context, tx pgx.Tx, t *told) error {
 	return s.config.Events.EmitMany(ctx, tx, t.events)
 }
 
-// publish tells those in the rooms, after the commit.
+// publish sends the publications to the rooms. Call it after the commit.
 func (s *Service) publish(ctx context.Context, t *told) {
 	for _, p := range t.publications {
 		s.config.Realtime.Publish(ctx, p)

@@ -12,29 +12,29 @@ import (
 	"showfloor/internal/problem"
 )
 
-// foyer is a session with those of its users who want in, as one reading has
-// found them and as admitting some of them leaves them.
+// foyer holds a session and the users who ask to enter it. It starts with what one
+// read found; each admission then updates it.
 type foyer struct {
 	session db.Session
 	now     time.Time
-	// node is the process whose connections come in.
+	// node is the process that holds the entering connections.
 	node   string
 	people map[string]*guest
-	// parents are those of the users who are in the session of which this one is
-	// a breakout room.
+	// parents are the users' participants in the parent session, if this session is a
+	// breakout room.
 	parents map[string]db.Participant
 }
 
-// guest is a participant on the way in.
+// guest is a participant that is being admitted.
 type guest struct {
 	db.Participant
 
-	// fresh: there is no row yet. changed: the row isn't like that yet. told:
-	// connections elsewhere have to look at it.
+	// fresh: the participant has no row yet. changed: the row must be saved. told:
+	// other nodes must be notified, because they may hold the user's connection.
 	fresh, changed, told bool
 }
 
-// fill looks up whom the foyer is for.
+// fill loads the users' participants, in the session and in its parent.
 func (f *foyer) fill(ctx context.Context, q *db.Queries, users []string, list []db.Participant) error {
 	f.people, f.parents = make(map[string]*guest, len(users)), map[string]db.Participant{}
 	for _, p := range list {
@@ -55,12 +55,12 @@ func (f *foyer) fill(ctx context.Context, q *db.Queries, users []string, list []
 	return nil
 }
 
-// find is the participant who asks, or becomes one by asking.
+// find returns the participant of an ask, or a new one if the user has none.
 func (f *foyer) find(a *ask) (db.Participant, error) {
 	parent, inParent := f.parents[a.userID]
 	if a.enters() && a.tokenOf != f.session.ID {
-		// A token of the parent's opens a breakout room to those invited there and
-		// to moderators.
+		// A token of the parent is valid in a breakout room for invited users and for
+		// moderators.
 		switch {
 		case f.session.ParentSessionID == nil || a.tokenOf != *f.session.ParentSessionID:
 			return db.Participant{}, errOtherRoom()
@@ -83,7 +83,7 @@ func (f *foyer) find(a *ask) (db.Participant, error) {
 	return p, err
 }
 
-// admit lets one in, or tells why not.
+// admit admits one ask, or returns why it is refused.
 func (f *foyer) admit(a *ask) (db.Participant, error) {
 	p, err := f.find(a)
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *foyer) admit(a *ask) (db.Participant, error) {
 	return g.Participant, nil
 }
 
-// enter puts a connection in the place of the one before.
+// enter replaces the participant's previous connection with connID.
 func (f *foyer) enter(g *guest, connID string) error {
 	if waits(f.session, g.Participant) {
 		freeSeat(&f.session, &g.Participant)
@@ -127,7 +127,8 @@ func (f *foyer) enter(g *guest, connID string) error {
 	return nil
 }
 
-// invite readies a participant who is given a token.
+// invite prepares a participant for its token: it holds a seat, or puts the
+// participant into the waiting room.
 func (f *foyer) invite(g *guest) error {
 	switch {
 	case g.State == Joined:
@@ -136,7 +137,7 @@ func (f *foyer) invite(g *guest) error {
 		freeSeat(&f.session, &g.Participant)
 		g.State, g.changed = Waiting, true
 		return nil
-	case g.State == Waiting && g.ConnID != nil: // there is nothing to wait for any more
+	case g.State == Waiting && g.ConnID != nil: // it waits and is connected, but no longer needs an admission
 		if err := takeSeat(&f.session, &g.Participant, nil); err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (f *foyer) invite(g *guest) error {
 	return nil
 }
 
-// save writes what has changed, in the transaction that holds the locks.
+// save writes the changes, in the transaction that holds the locks.
 func (f *foyer) save(ctx context.Context, tx pgx.Tx) error {
 	var fresh []Invitee
 	var changed []db.Participant

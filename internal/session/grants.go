@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/problem"
 )
 
-// GetGrant is how a user stands in a room now. Somebody who is no participant is
-// gone, and no error.
+// GetGrant is a user's current grant in a room. For a user who is no participant,
+// Gone is GoneUnknown; that is not an error.
 func (s *Service) GetGrant(ctx context.Context, tenantID, roomID, userID string) (Grant, error) {
 	list, err := s.ListRoom(ctx, roomID, []string{userID})
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Service) GetGrant(ctx context.Context, tenantID, roomID, userID string)
 	return Grant{TenantID: tenantID, RoomID: roomID, UserID: userID, DisplayName: userID, Gone: GoneUnknown}, nil
 }
 
-// ListRoom is how these users stand in a room now, in their order.
+// ListRoom returns these users' current grants in a room, in the order of userIDs.
 func (s *Service) ListRoom(ctx context.Context, roomID string, userIDs []string) ([]Grant, error) {
 	rows, err := db.New(s.config.Pool).ListStandings(ctx, db.ListStandingsParams{RoomID: roomID, UserIds: userIDs})
 	if err != nil {
@@ -49,8 +49,9 @@ func (s *Service) ListRoom(ctx context.Context, roomID string, userIDs []string)
 	return list, nil
 }
 
-// Reach is how the holder of a ticket stands in a room: its own, or a breakout
-// room of it, which those may enter who are invited there or moderate its own.
+// Reach is the current grant of a ticket's holder in a room: the ticket's own room
+// or a breakout room of it. Users who are invited to the breakout room, or
+// moderate the ticket's room, may enter it.
 func (s *Service) Reach(ctx context.Context, t Ticket, roomID string) (Grant, error) {
 	own, err := s.GetGrant(ctx, t.TenantID, t.RoomID, t.UserID)
 	if err != nil || roomID == t.RoomID {
@@ -68,7 +69,7 @@ func (s *Service) Reach(ctx context.Context, t Ticket, roomID string) (Grant, er
 		return unknown, nil
 	}
 	g, err := s.GetGrant(ctx, t.TenantID, roomID, t.UserID)
-	if g.Gone == GoneMoved { // that is about a connection, and not about who may come
+	if g.Gone == GoneMoved { // GoneMoved concerns a connection, not the permission to enter
 		g.Gone = ""
 	}
 	if err == nil && g.Gone == GoneUnknown && Moderates(own.Role) {
@@ -77,8 +78,8 @@ func (s *Service) Reach(ctx context.Context, t Ticket, roomID string) (Grant, er
 	return g, err
 }
 
-// visiting is how who moderates a session stands in a breakout room of it without
-// having been there.
+// visiting is the grant that a session's moderator has in a breakout room in which
+// it has no participant row.
 func visiting(own Grant, row db.Session) Grant {
 	g := own
 	g.RoomID, g.State, g.ConnID, g.Muted, g.Silenced, g.HandRaised, g.Session = row.ID, Invited, "", false, false, false, nil
@@ -88,9 +89,9 @@ func visiting(own Grant, row db.Session) Grant {
 	return g
 }
 
-// ListHearers is how these users of the tenant stand in a room now, in their order, as
-// to what is said there: in a breakout room, who moderates its parent is as good as
-// invited.
+// ListHearers returns these users' current grants in a room, in the order of
+// userIDs, to decide whether they may read its chat. In a breakout room, a
+// moderator of the parent counts as invited.
 func (s *Service) ListHearers(ctx context.Context, tenantID, roomID string, userIDs []string) ([]Grant, error) {
 	list, err := s.ListRoom(ctx, roomID, userIDs)
 	if err != nil {
@@ -125,8 +126,9 @@ func (s *Service) ListHearers(ctx context.Context, tenantID, roomID string, user
 	return list, nil
 }
 
-// Reaches tells whether a room is there for a caller: for the tenant's own server
-// any, for a participant its own, and each breakout room of it that Reach leads to.
+// Reaches reports whether a caller may access a room. The tenant's own server may
+// access any room; a participant its own, and each breakout room of it that Reach
+// allows.
 func (s *Service) Reaches(ctx context.Context, c account.Caller, roomID string) (bool, error) {
 	if c.Participant == nil || c.Participant.RoomID == roomID {
 		return true, nil
@@ -138,7 +140,7 @@ func (s *Service) Reaches(ctx context.Context, c account.Caller, roomID string) 
 	return g.Gone == "" || g.Gone == GoneEnded, err
 }
 
-// grantOf is the standing of a participant; sessionState is nil in a stream's room.
+// grantOf is the grant of a participant; sessionState is nil in a stream's room.
 func grantOf(p db.Participant, sessionState *string, tenantStatus string) Grant {
 	g := Grant{
 		TenantID: p.TenantID, RoomID: p.RoomID, UserID: p.UserID, DisplayName: p.UserID, Role: p.Role, Perms: PermsOf(p),
@@ -166,7 +168,7 @@ func goneOf(state string, sessionState *string, tenantStatus string) string {
 	}
 }
 
-// outlineOf is the session of a standing, nil for a stream's room.
+// outlineOf is the session of a participant's grant; nil for a stream's room.
 func outlineOf(r db.ListStandingsRow) *Outline {
 	if r.SessionState == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// RaiseHand raises a participant's hand. Raising one that is up changes nothing.
+// RaiseHand raises a participant's hand. It has no effect if the hand is up.
 func (s *Service) RaiseHand(ctx context.Context, c account.Caller, sessionID, userID string) (db.Participant, error) {
 	return s.changeParticipant(ctx, c, sessionID, userID, presence, func(_ pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
 		if c.Participant != nil && c.Participant.UserID != userID {
@@ -28,7 +28,7 @@ func (s *Service) RaiseHand(ctx context.Context, c account.Caller, sessionID, us
 	})
 }
 
-// LowerHand lowers a participant's hand. Lowering one that is down changes nothing.
+// LowerHand lowers a participant's hand. It has no effect if the hand is down.
 func (s *Service) LowerHand(ctx context.Context, c account.Caller, sessionID, userID string) (db.Participant, error) {
 	need := presence
 	if c.Participant != nil && c.Participant.UserID != userID {
@@ -43,13 +43,13 @@ func (s *Service) LowerHand(ctx context.Context, c account.Caller, sessionID, us
 			return false, nil
 		}
 		if c.Participant != nil && c.Participant.UserID == userID {
-			return true, nil // one's own hand
+			return true, nil // lowering one's own hand is not audited
 		}
 		return true, s.auditParticipant(ctx, tx, c, "session.lower_hand", before, *p)
 	})
 }
 
-// lower takes a hand down that is up.
+// lower lowers a raised hand. It reports whether the hand was up.
 func lower(c account.Caller, t *told, row *db.Session, p *db.Participant) bool {
 	if p.HandRaisedAt == nil {
 		return false

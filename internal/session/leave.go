@@ -14,12 +14,13 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Leave takes a user out of a room, for good: its connection ended and nobody came
-// back in time. It does nothing unless connID is the connection that counts, and
-// may be repeated. A call that everybody has left is over. Who is sent away because
-// this node stops may be back.
+// Leave removes a user from a room for good: its connection ended and no other
+// replaced it in time. It does nothing unless connID is the user's current
+// connection, so it may be repeated. A call ends when its last participant leaves.
+// When the node shuts down, seats are kept so that participants can reconnect.
 func (s *Service) Leave(ctx context.Context, tenantID, roomID, userID, connID string) error {
-	// One that was replaced isn't worth a lock: a connection enters but once.
+	// If the connection was replaced, return before taking a lock: a connection id
+	// enters only once.
 	p, err := db.New(s.config.Pool).GetParticipant(ctx, db.GetParticipantParams{TenantID: tenantID, RoomID: roomID, UserID: userID})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows), err == nil && (p.ConnID == nil || *p.ConnID != connID):
@@ -39,8 +40,8 @@ func (s *Service) Leave(ctx context.Context, tenantID, roomID, userID, connID st
 	}, s.mayBeBack())
 }
 
-// mayBeBack is until when the seats of those are kept who are lost now; nil for not
-// at all.
+// mayBeBack is the time until which the seats of participants who lose their
+// connection now are kept; nil to free the seats at once.
 func (s *Service) mayBeBack() *time.Time {
 	if !s.retired.Load() {
 		return nil
@@ -48,11 +49,11 @@ func (s *Service) mayBeBack() *time.Time {
 	return new(s.config.Now().Add(resumeFor))
 }
 
-// finder locks participants of a locked room.
+// finder locks participants of a locked room and returns them.
 type finder func(ctx context.Context, tx pgx.Tx, row db.Session) ([]db.Participant, error)
 
-// part takes those whom find locks out of a room. until is when the seats that they
-// had are given back, nil for now.
+// part removes the participants that find returns from a room. until is the time
+// until which their seats are kept, nil to free the seats at once.
 func (s *Service) part(ctx context.Context, tenantID, roomID string, find finder, until *time.Time) error {
 	defer s.rooms.Hold(roomID)()
 	var t *told
@@ -80,7 +81,7 @@ func (s *Service) part(ctx context.Context, tenantID, roomID string, find finder
 	return err
 }
 
-// takeOut writes that locked participants of a locked room are gone.
+// takeOut records that locked participants have left a locked room.
 func (s *Service) takeOut(ctx context.Context, tx pgx.Tx, row db.Session, list []db.Participant, until *time.Time, t *told) error {
 	now := s.config.Now()
 	last := list[len(list)-1].UserID
@@ -88,9 +89,9 @@ func (s *Service) takeOut(ctx context.Context, tx pgx.Tx, row db.Session, list [
 		p := &list[i]
 		wasIn := p.State == Joined
 		gone(&row, p, now)
-		// A participant who has left for good is unmuted when it comes back.
+		// A participant without a kept seat is unmuted when it comes back.
 		p.Muted, p.Silenced = p.Muted && until != nil, p.Silenced && until != nil
-		if wasIn && until != nil { // its own, even if the capacity fell meanwhile
+		if wasIn && until != nil { // also if the capacity was reduced meanwhile: the seat was its own
 			row.Seats++
 			p.Seat, p.SeatUntil = seatHeld, until
 		}
@@ -118,8 +119,8 @@ func (s *Service) takeOut(ctx context.Context, tx pgx.Tx, row db.Session, list [
 	return s.emit(ctx, tx, t)
 }
 
-// SetMuted notes that a participant has muted or unmuted its own microphone. It
-// does nothing unless connID is the connection that counts.
+// SetMuted records that a participant muted or unmuted its own microphone. It does
+// nothing unless connID is the participant's current connection.
 func (s *Service) SetMuted(ctx context.Context, tenantID, roomID, userID, connID string, muted bool) error {
 	err := db.New(s.config.Pool).SetMuted(ctx, db.SetMutedParams{
 		TenantID: tenantID, RoomID: roomID, UserID: userID, ConnID: &connID, Muted: muted, Now: s.config.Now(),

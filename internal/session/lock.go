@@ -12,12 +12,13 @@ import (
 	"showfloor/internal/problem"
 )
 
-// ChangesChannel is where the database tells all nodes, at the commit, whose
-// standing in which room is another: "<room>/<user>", or "<room>/" for everybody's.
-// Whoever holds connections of theirs asks GetGrant.
+// ChangesChannel is the PostgreSQL channel on which changed participant grants are
+// announced to all nodes, at the commit. The payload is "<room>/<user>", or
+// "<room>/" for everyone in the room. A node that holds connections of these users
+// then calls GetGrant.
 const ChangesChannel = "showfloor_room_changes"
 
-// get is one of the tenant's sessions.
+// get returns one of the tenant's sessions.
 func get(ctx context.Context, q *db.Queries, tenantID, sessionID string) (db.Session, error) {
 	row, err := q.GetSession(ctx, db.GetSessionParams{TenantID: tenantID, ID: sessionID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -29,8 +30,8 @@ func get(ctx context.Context, q *db.Queries, tenantID, sessionID string) (db.Ses
 	return row, nil
 }
 
-// getBreakout is a breakout room of a session. To those in that one all others are
-// as if they weren't there.
+// getBreakout returns a breakout room of a session. Any other session gives
+// not_found, so that participants can't find out that it exists.
 func getBreakout(ctx context.Context, q *db.Queries, tenantID, parentID, sessionID string) (db.Session, error) {
 	row, err := get(ctx, q, tenantID, sessionID)
 	if err == nil && (row.ParentSessionID == nil || *row.ParentSessionID != parentID) {
@@ -39,9 +40,9 @@ func getBreakout(ctx context.Context, q *db.Queries, tenantID, parentID, session
 	return row, err
 }
 
-// Lock locks one of the tenant's sessions. Whatever changes a session, its
-// participants' standing or its breakouts holds it, parents before children, so
-// that events of a room commit in the order in which they happen.
+// Lock locks one of the tenant's sessions. A change of a session, its
+// participants' grants or its breakout rooms requires this lock, parents before
+// children. So a room's events commit in the order of its changes.
 func Lock(ctx context.Context, tx pgx.Tx, tenantID, sessionID string) (db.Session, error) {
 	row, err := db.New(tx).LockSession(ctx, db.LockSessionParams{TenantID: tenantID, ID: sessionID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -53,7 +54,7 @@ func Lock(ctx context.Context, tx pgx.Tx, tenantID, sessionID string) (db.Sessio
 	return row, nil
 }
 
-// LockParticipant locks one participant of a session that is locked.
+// LockParticipant locks one participant of a locked session.
 func LockParticipant(ctx context.Context, tx pgx.Tx, s db.Session, userID string) (db.Participant, error) {
 	row, err := db.New(tx).LockParticipant(ctx, db.LockParticipantParams{TenantID: s.TenantID, RoomID: s.ID, UserID: userID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -65,8 +66,8 @@ func LockParticipant(ctx context.Context, tx pgx.Tx, s db.Session, userID string
 	return row, nil
 }
 
-// Changed tells all nodes, once the transaction commits, that a participant's
-// standing is another; an empty userID means everybody's in the room.
+// Changed notifies all nodes, at the commit, that a participant's grant has
+// changed; an empty userID means everyone in the room.
 func Changed(ctx context.Context, tx pgx.Tx, roomID, userID string) error {
 	if err := db.New(tx).Notify(ctx, db.NotifyParams{Channel: ChangesChannel, Payload: roomID + "/" + userID}); err != nil {
 		return fmt.Errorf("tell the nodes: %w", err)
@@ -74,5 +75,5 @@ func Changed(ctx context.Context, tx pgx.Tx, roomID, userID string) error {
 	return nil
 }
 
-// isSession tells whether a room is a session's, and not a stream's.
+// isSession reports whether a room belongs to a session, and not to a stream.
 func isSession(roomID string) bool { return id.Session.Matches(roomID) }

@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/event"
 )
 
-// ParticipantPatch is what of a participant is to change; nil stays.
+// ParticipantPatch holds the changes of a participant; nil keeps a value.
 type ParticipantPatch struct {
 	Role             *string
 	CanPublishScreen *bool
@@ -48,8 +48,8 @@ func (s *Service) UpdateSessionParticipant(
 	})
 }
 
-// KickSessionParticipant throws a participant out, of the session's breakout rooms
-// too. Kicking again changes nothing.
+// KickSessionParticipant kicks a participant from a session and its breakout
+// rooms. It has no effect on a participant who was kicked already.
 func (s *Service) KickSessionParticipant(ctx context.Context, c account.Caller, sessionID, userID string) (db.Participant, error) {
 	kick := func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
 		if p.State == Kicked {
@@ -71,8 +71,8 @@ func (s *Service) KickSessionParticipant(ctx context.Context, c account.Caller, 
 	return s.changeParticipant(ctx, c, sessionID, userID, moderation, kick)
 }
 
-// throwOut takes a participant and the seat it had out of the room. The spotlight
-// doesn't stay on who has left.
+// throwOut removes a participant from the room, frees its seat and marks it as
+// kicked. If the spotlight was on it, the spotlight ends.
 func (s *Service) throwOut(c account.Caller, t *told, row *db.Session, p *db.Participant) {
 	gone(row, p, s.config.Now())
 	p.State, p.Admitted = Kicked, false
@@ -83,8 +83,8 @@ func (s *Service) throwOut(c account.Caller, t *told, row *db.Session, p *db.Par
 	}
 }
 
-// AdmitSessionParticipant lets a participant in from the waiting room, or one who
-// was thrown out back in. Admitting again changes nothing.
+// AdmitSessionParticipant admits a participant from the waiting room, or readmits
+// a kicked one. Admitting again has no effect.
 func (s *Service) AdmitSessionParticipant(ctx context.Context, c account.Caller, sessionID, userID string) (db.Participant, error) {
 	return s.changeParticipant(ctx, c, sessionID, userID, hosting, func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
 		if err := checkLive(*row); err != nil {
@@ -94,7 +94,7 @@ func (s *Service) AdmitSessionParticipant(ctx context.Context, c account.Caller,
 			return false, nil
 		}
 		before := *p
-		if p.State != Waiting && p.State != Kicked { // has not come yet: it won't have to wait
+		if p.State != Waiting && p.State != Kicked { // it has not entered yet; when it does, it won't wait
 			p.Admitted = true
 			return true, s.auditParticipant(ctx, tx, c, "session.admit_participant", before, *p)
 		}
@@ -106,8 +106,8 @@ func (s *Service) AdmitSessionParticipant(ctx context.Context, c account.Caller,
 	})
 }
 
-// MuteAllParticipants mutes microphones and sounds of screens, and counts those whose
-// microphone was on.
+// MuteAllParticipants mutes microphones and screen audio. It returns how many
+// participants had their microphone on.
 func (s *Service) MuteAllParticipants(ctx context.Context, c account.Caller, sessionID string, exceptHost bool) (muted int, err error) {
 	err = s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
 		row, err := s.lockFor(ctx, tx, c, sessionID, moderation)
@@ -139,7 +139,7 @@ func (s *Service) MuteAllParticipants(ctx context.Context, c account.Caller, ses
 	return muted, err
 }
 
-// SetSessionSpotlight shows everybody a participant, or with nil nobody.
+// SetSessionSpotlight puts the spotlight on a participant; nil ends it.
 func (s *Service) SetSessionSpotlight(ctx context.Context, c account.Caller, sessionID string, userID *string) (View, error) {
 	var row db.Session
 	err := s.change(ctx, c, sessionID, func(tx pgx.Tx, t *told) error {
@@ -182,7 +182,7 @@ func (s *Service) SetSessionSpotlight(ctx context.Context, c account.Caller, ses
 
 func same(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-// standingOf is what audit entries show of a participant.
+// standingOf is a participant as audit entries show it.
 func standingOf(p db.Participant) map[string]any {
 	return map[string]any{
 		"userId": p.UserID, "role": p.Role, "canPublishScreen": p.CanPublishScreen, "state": p.State, "admitted": p.Admitted,

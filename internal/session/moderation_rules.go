@@ -10,10 +10,10 @@ import (
 	"showfloor/internal/problem"
 )
 
-// mostBreakouts is how many breakout rooms of one session may be open.
+// mostBreakouts is the maximum number of open breakout rooms of one session.
 const mostBreakouts = 100
 
-// rank orders the roles, the mightiest last.
+// rank orders the roles from the one with the fewest permissions to the host.
 func rank(role string) int { return slices.Index([]string{Viewer, Guest, Cohost, Host}, role) }
 
 func mightier(a, b string) string {
@@ -23,7 +23,7 @@ func mightier(a, b string) string {
 	return a
 }
 
-// mayDo refuses a participant of this role what needs more.
+// mayDo refuses a participant whose role lacks the required power.
 func mayDo(role string, need power) error {
 	switch {
 	case need == moderation && !Moderates(role):
@@ -35,7 +35,7 @@ func mayDo(role string, need power) error {
 	}
 }
 
-// checkLive refuses what only makes sense while people are together.
+// checkLive refuses an operation that requires a live session.
 func checkLive(s db.Session) error {
 	if s.State == Ringing {
 		return problem.Conflicting("the call is not answered yet")
@@ -43,7 +43,7 @@ func checkLive(s db.Session) error {
 	return checkOpen(s)
 }
 
-// mayBeRole refuses a role that isn't to be given or taken: a session has one host.
+// mayBeRole refuses a change from or to the role host: a session has one host.
 func mayBeRole(p db.Participant, role string) error {
 	switch {
 	case p.Role == role:
@@ -57,7 +57,7 @@ func mayBeRole(p db.Participant, role string) error {
 	}
 }
 
-// checkIn refuses somebody who was thrown out.
+// checkIn refuses a participant who was kicked.
 func checkIn(p db.Participant) error {
 	if p.State == Kicked {
 		return problem.Conflicting("the participant was thrown out")
@@ -65,7 +65,7 @@ func checkIn(p db.Participant) error {
 	return nil
 }
 
-// mayPromote refuses to take rights away by a promotion.
+// mayPromote refuses a promotion to a role with fewer permissions.
 func mayPromote(p db.Participant, role string) error {
 	if err := checkIn(p); err != nil {
 		return err
@@ -76,7 +76,7 @@ func mayPromote(p db.Participant, role string) error {
 	return nil
 }
 
-// mayKick refuses to throw the host out.
+// mayKick refuses to kick the host.
 func mayKick(p db.Participant) error {
 	if p.Role == Host {
 		return problem.Conflicting("the host can't be thrown out")
@@ -84,7 +84,8 @@ func mayKick(p db.Participant) error {
 	return nil
 }
 
-// mayRaiseHand refuses those who aren't in the room, where nobody would see it.
+// mayRaiseHand refuses participants in the waiting room or kicked ones: the raised
+// hand would be invisible to the others.
 func mayRaiseHand(s db.Session, p db.Participant) error {
 	if err := checkLive(s); err != nil {
 		return err
@@ -95,7 +96,8 @@ func mayRaiseHand(s db.Session, p db.Participant) error {
 	return checkIn(p)
 }
 
-// mayBreakOut refuses breakout rooms where there can be none.
+// mayBreakOut refuses to open breakout rooms for calls, breakout rooms and
+// sessions that aren't live.
 func mayBreakOut(s db.Session) error {
 	switch {
 	case s.Type == Call:
@@ -107,7 +109,7 @@ func mayBreakOut(s db.Session) error {
 	}
 }
 
-// readAssignments is who goes where, by the number of the room less one.
+// readAssignments returns the assigned users by room; index 0 is room "1".
 func readAssignments(count int, assignments map[string][]string) ([][]string, error) {
 	rooms := make([][]string, count)
 	for i := range rooms {
@@ -138,7 +140,7 @@ func readAssignments(count int, assignments map[string][]string) ([][]string, er
 	return rooms, nil
 }
 
-// byNumber orders texts by the numbers that they are.
+// byNumber orders decimal numbers without leading zeros by value.
 func byNumber(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
@@ -149,5 +151,5 @@ func byNumber(a, b string) int {
 	return 1
 }
 
-// breakoutName is what the n-th breakout room of a session is called.
+// breakoutName is the name of a session's n-th breakout room.
 func breakoutName(parent string, n int32) string { return fmt.Sprintf("%s – Breakout %d", parent, n) }

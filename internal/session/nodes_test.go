@@ -33,14 +33,14 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// beat says for both nodes that they live, and how many participants they carry.
+// beat writes the heartbeats of both nodes with their numbers of participants.
 func (c *cluster) beat(t *testing.T, a, b int) {
 	t.Helper()
 	require.NoError(t, c.a.Sessions.Beat(t.Context(), a))
 	require.NoError(t, c.b.Sessions.Beat(t.Context(), b))
 }
 
-// at is where a token for the room leads.
+// at is the SFU address in a token for the room.
 func (c *cluster) at(t *testing.T, s *apitest.Server, sessionID string) string {
 	t.Helper()
 	var token api.SessionToken
@@ -72,7 +72,7 @@ func TestARoomIsOnOneNode(t *testing.T) {
 	_, err = c.b.Sessions.Enter(t.Context(), in)
 	require.NoError(t, err)
 
-	c.a.Clock.Advance(31 * time.Second) // in which nothing is heard of b
+	c.a.Clock.Advance(31 * time.Second) // b writes no heartbeat meanwhile
 	require.NoError(t, c.a.Sessions.Beat(t.Context(), 9))
 	_, err = guest.Enter(t, first)
 	require.NoError(t, err, "a has it now")
@@ -86,7 +86,8 @@ func TestARoomIsOnOneNode(t *testing.T) {
 	require.Equal(t, "wss://a", moved.SFUURL)
 }
 
-// TestAStreamsRoomIsWhereItsEncoderIs, so that its media has no way to go.
+// TestAStreamsRoomIsWhereItsEncoderIs: so its media needs no transfer between
+// nodes.
 func TestAStreamsRoomIsWhereItsEncoderIs(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -147,13 +148,13 @@ func TestANodeThatWasKilledLosesItsConnections(t *testing.T) {
 	r.counted(t)
 }
 
-// steady writes a node's heartbeat for long enough to tell who is gone.
+// steady writes heartbeats for long enough that Steady is true.
 func steady(t *testing.T, streams *stream.Service, clock *apitest.Clock) {
 	t.Helper()
 	beats(t, streams, clock, 8)
 }
 
-// beats writes so many of them.
+// beats writes n heartbeats, HeartbeatEvery apart.
 func beats(t *testing.T, streams *stream.Service, clock *apitest.Clock, n int) {
 	t.Helper()
 	for range n {
@@ -163,7 +164,7 @@ func beats(t *testing.T, streams *stream.Service, clock *apitest.Clock, n int) {
 	}
 }
 
-// talk is a call from ada to ben that was answered.
+// talk makes an answered call from ada to ben.
 func (r *rig) talk(t *testing.T) string {
 	t.Helper()
 	r.room = r.call(t, session.Live)
@@ -172,8 +173,8 @@ func (r *rig) talk(t *testing.T) string {
 	return r.room
 }
 
-// TestACallThatEverybodyWasLostFromIsOver, though nobody was left to hang up: those
-// who were in it have had time to come back.
+// TestACallThatEverybodyWasLostFromIsOver: all connections of a call are lost. The
+// call ends after the time that its parties have to reconnect.
 func TestACallThatEverybodyWasLostFromIsOver(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -207,7 +208,8 @@ func TestACallThatEverybodyWasLostFromIsOver(t *testing.T) {
 	require.Equal(t, "ada", data[1]["endedBy"], "one of the two")
 }
 
-// TestACallThatNobodyCameToIsOver: it was answered, and that is all.
+// TestACallThatNobodyCameToIsOver: the call was answered, but neither party
+// entered.
 func TestACallThatNobodyCameToIsOver(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -221,7 +223,7 @@ func TestACallThatNobodyCameToIsOver(t *testing.T) {
 	for c.a.Clock.Now().Add(stream.HeartbeatEvery).Sub(answered) < 2*time.Minute {
 		beats(t, c.a.Streams, c.a.Clock, 1)
 	}
-	c.owner.Ticket(t, r.room, "ben", nil) // who is on the way
+	c.owner.Ticket(t, r.room, "ben", nil) // a seat is held for ben
 	beats(t, c.a.Streams, c.a.Clock, 2)
 	require.NoError(t, c.a.Sessions.EndStranded(t.Context()))
 	require.Equal(t, session.Live, r.row(t).State)
@@ -236,7 +238,8 @@ func TestACallThatNobodyCameToIsOver(t *testing.T) {
 	require.Equal(t, session.Ringing, r.row(t).State, "that one is the ringing's to end")
 }
 
-// TestANodeThatStopsGivesUpItsRooms, at once, and who is lost by that may come back.
+// TestANodeThatStopsGivesUpItsRooms: other nodes take the rooms at once, and the
+// participants may reconnect.
 func TestANodeThatStopsGivesUpItsRooms(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -275,7 +278,7 @@ func TestANodeThatStopsGivesUpItsRooms(t *testing.T) {
 	onB.SessionToken(t, room, "dora", nil).Problem(t, 503, "unavailable")
 }
 
-// behind waits until so many wait for what a transaction holds.
+// behind waits until n backends are blocked by the transaction.
 func (r *rig) behind(t *testing.T, tx pgx.Tx, n int) {
 	t.Helper()
 	holder := tx.Conn().PgConn().PID()
@@ -285,8 +288,9 @@ func (r *rig) behind(t *testing.T, tx pgx.Tx, n int) {
 	}
 }
 
-// TestANodeThatStopsWaitsForNoWordOfItsOwn: the database may have stopped answering,
-// and the time is for what else has to end.
+// TestANodeThatStopsWaitsForNoWordOfItsOwn: Retire doesn't wait for a heartbeat
+// that is being written. The database may not answer, and the shutdown time is
+// needed for other work.
 func TestANodeThatStopsWaitsForNoWordOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -311,8 +315,8 @@ func TestANodeThatStopsWaitsForNoWordOfItsOwn(t *testing.T) {
 	require.Zero(t, urls, "the next word says it")
 }
 
-// TestACallIsNotOverForWhoIsOnTheWay, even if the way was opened after it had been
-// found empty.
+// TestACallIsNotOverForWhoIsOnTheWay: a call does not end while a seat is held for
+// a party, also if the seat was held after the call had been found empty.
 func TestACallIsNotOverForWhoIsOnTheWay(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -13,8 +13,9 @@ import (
 	"showfloor/internal/problem"
 )
 
-// ListSessionParticipants pages through who was invited to a session or ever came,
-// in that order; cursor is the user after whom to go on, nil for the start.
+// ListSessionParticipants pages through a session's participants in the order in
+// which they were invited or first came. cursor is the user id after which the
+// page starts, nil for the first page.
 func (s *Service) ListSessionParticipants(
 	ctx context.Context, c account.Caller, sessionID string, cursor *string, limit int,
 ) ([]db.Participant, error) {
@@ -46,7 +47,7 @@ func (s *Service) ListSessionParticipants(
 	return rows, err
 }
 
-// mayLookInto refuses whoever has no business in a session.
+// mayLookInto refuses a participant who has no access to a session.
 func mayLookInto(ctx context.Context, tx pgx.Tx, c account.Caller, sessionID string) error {
 	if c.Participant != nil && c.Participant.RoomID != sessionID {
 		if _, err := getBreakout(ctx, db.New(tx), c.TenantID, c.Participant.RoomID, sessionID); err != nil {

@@ -2,7 +2,7 @@ package session
 
 import "showfloor/gen/db"
 
-// Roles of participants, the mightiest first.
+// Roles of participants, the one with the most permissions first.
 const (
 	Host   = "host"
 	Cohost = "cohost"
@@ -27,7 +27,7 @@ const (
 	Call       = "call"
 )
 
-// States of sessions; a call that rings is waiting, as its callee is.
+// States of sessions. A ringing call has the state "waiting", as its callee has.
 const (
 	Ringing   = "waiting"
 	Live      = "live"
@@ -42,8 +42,9 @@ type Perms struct {
 	Screen bool `json:"screen"`
 }
 
-// PermsOf is what a participant may publish now: nothing while it waits or once
-// it was thrown out, else what its role has, and the screen as its row says.
+// PermsOf is what a participant may publish now: nothing while it waits or after
+// it was kicked; otherwise what its role permits, and the screen if its row
+// permits it.
 func PermsOf(p db.Participant) Perms {
 	if p.State == Waiting || p.State == Kicked {
 		return Perms{}
@@ -52,8 +53,8 @@ func PermsOf(p db.Participant) Perms {
 	return Perms{Audio: speaks, Video: speaks, Screen: p.CanPublishScreen}
 }
 
-// ScreenOf tells whether a role comes with the right to share the screen.
+// ScreenOf reports whether a role includes the permission to share the screen.
 func ScreenOf(role string) bool { return role == Host || role == Cohost }
 
-// Moderates tells whether a role may mute, spotlight and kick.
+// Moderates reports whether a role may mute, spotlight and kick.
 func Moderates(role string) bool { return role == Host || role == Cohost }

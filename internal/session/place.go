@@ -12,12 +12,13 @@ import (
 	"showfloor/internal/problem"
 )
 
-// aliveFor is after how long without a word a node has lost its rooms.
+// aliveFor is the time after a node's last heartbeat from which its rooms may be
+// placed elsewhere.
 const aliveFor = 30 * time.Second
 
-// Moved is the error of who wants into a room that another node has.
+// Moved is the error for an entry into a room that is on another node.
 type Moved struct { //nolint:errname // it tells where to go
-	// SFUURL is where it is.
+	// SFUURL is the WebSocket address of that node's SFU.
 	SFUURL string
 }
 
@@ -26,15 +27,17 @@ func (m *Moved) Error() string { return "the room is at " + m.SFUURL }
 // placement is the node that has a room.
 type placement struct{ node, sfuURL string }
 
-// Retire gives up this node's place for rooms, before it stops: whoever asks for one
-// of its rooms from now on has it placed elsewhere, and who is lost by the stop may come
-// back there, for as long as after a lost connection.
+// Retire withdraws this node from room placement, before it stops. A later request
+// for one of its rooms places the room on another node. Participants who lose
+// their connection by the stop may reconnect there, within the same time as after
+// a lost connection.
 func (s *Service) Retire(ctx context.Context) error {
 	s.retired.Store(true)
 	return s.Beat(ctx, 0)
 }
 
-// sfuURL is where this node takes rooms; empty when it doesn't, or not any more.
+// sfuURL is the address at which this node takes rooms; empty if it has no SFU or
+// is retired.
 func (s *Service) sfuURL() string {
 	if s.retired.Load() {
 		return ""
@@ -42,16 +45,16 @@ func (s *Service) sfuURL() string {
 	return s.config.SFUURL
 }
 
-// place tells which node has the room's media, and gives the room to one when
-// none that lives has it: to the one where a stream's encoder is, to this one if
-// somebody wants in here, else to the one with the fewest participants.
+// place returns the node that has the room's media. If no live node has the room,
+// place assigns it: to the node of the stream's encoder; else to this node, if
+// here is true; else to the node with the fewest participants.
 func (s *Service) place(ctx context.Context, tenantID, roomID string, here bool) (placement, error) {
 	return s.placeBy(ctx, db.New(s.config.Pool), tenantID, roomID, here)
 }
 
-// placeBy is place with queries that may be a transaction's.
+// placeBy is place with queries that may belong to a transaction.
 func (s *Service) placeBy(ctx context.Context, q *db.Queries, tenantID, roomID string, here bool) (placement, error) {
-	const attempts = 3 // only nodes that die in between take more than two
+	const attempts = 3 // a third attempt is needed only if a node dies meanwhile
 	for range attempts {
 		now := s.config.Now()
 		alive := now.Add(-aliveFor)
@@ -72,15 +75,15 @@ func (s *Service) placeBy(ctx context.Context, q *db.Queries, tenantID, roomID s
 		if err == nil {
 			return to, nil
 		}
-		if !errors.Is(err, pgx.ErrNoRows) { // else somebody else has placed it meanwhile
+		if !errors.Is(err, pgx.ErrNoRows) { // else another process has placed the room meanwhile
 			return placement{}, fmt.Errorf("place room: %w", err)
 		}
 	}
 	return placement{}, errNowhere()
 }
 
-// stays tells whether a room stays on the node where it is: that one lives, and a
-// stream's encoder is nowhere else.
+// stays reports whether a room stays on its current node: the node is alive, and
+// the stream's encoder is not on another node.
 func (s *Service) stays(is db.GetPlacementRow) (placement, bool) {
 	switch {
 	case is.EncoderNode != "" && is.EncoderNode != is.NodeID:
@@ -92,7 +95,7 @@ func (s *Service) stays(is db.GetPlacementRow) (placement, bool) {
 	}
 }
 
-// choose picks the node for a room that isn't where it should be.
+// choose picks a node for a room that has to be placed.
 func (s *Service) choose(ctx context.Context, q *db.Queries, alive time.Time, is db.GetPlacementRow, here bool) (placement, error) {
 	self := placement{s.config.Node, s.sfuURL()}
 	if is.EncoderNode != "" {
@@ -106,7 +109,7 @@ func (s *Service) choose(ctx context.Context, q *db.Queries, alive time.Time, is
 		return self, fmt.Errorf("list nodes: %w", err)
 	}
 	for _, n := range nodes {
-		if n.ID != self.node || self.sfuURL != "" { // that it is retired may not be written down
+		if n.ID != self.node || self.sfuURL != "" { // the database may not show yet that this node is retired
 			return placement{n.ID, n.SfuURL}, nil
 		}
 	}
@@ -120,8 +123,8 @@ func errNowhere() error {
 	return problem.New(problem.Unavailable, "unavailable", "no media server is there to take the room; try again")
 }
 
-// Beat says that this node lives, where its SFU is and how many participants it
-// carries.
+// Beat writes this node's heartbeat with the address of its SFU and its number of
+// participants.
 func (s *Service) Beat(ctx context.Context, participants int) error {
 	select {
 	case s.beating <- struct{}{}:

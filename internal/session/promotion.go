@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/event"
 )
 
-// PromoteSessionParticipant brings a participant on stage, and takes its raised
-// hand down. Who has the role already only has the hand taken down.
+// PromoteSessionParticipant gives a participant a higher role and lowers its
+// raised hand. If it has the role already, only the hand is lowered.
 func (s *Service) PromoteSessionParticipant(ctx context.Context, c account.Caller, sessionID, userID, role string) (db.Participant, error) {
 	return s.changeParticipant(ctx, c, sessionID, userID, hosting, func(tx pgx.Tx, t *told, row *db.Session, p *db.Participant) (bool, error) {
 		if err := checkLive(*row); err != nil {
@@ -27,7 +27,7 @@ func (s *Service) PromoteSessionParticipant(ctx context.Context, c account.Calle
 			}
 			return true, s.auditParticipant(ctx, tx, c, "session.lower_hand", before, *p)
 		}
-		// What came on top of the old role stays.
+		// Permissions that were granted in addition to the old role stay.
 		p.Role, p.CanPublishScreen, p.HandRaisedAt = role, p.CanPublishScreen || ScreenOf(role), nil
 		t.add(*row, event.SessionParticipantPromoted, promotedData{ParticipantDataOf(*p, By(c)), before.Role})
 		if err := s.followInBreakouts(ctx, tx, t, c, *row, before.Role, *p); err != nil {

@@ -14,8 +14,9 @@ import (
 	"showfloor/internal/session"
 )
 
-// TestAKickWinsAgainstEveryEntry: whoever is thrown out while it comes in by many
-// connections is out afterwards, whichever came first, and none of its tokens is good.
+// TestAKickWinsAgainstEveryEntry: a user is kicked while it enters by many
+// connections. Afterwards it is out, in whatever order these happened, and none of
+// its tokens is valid.
 func TestAKickWinsAgainstEveryEntry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -49,8 +50,8 @@ func TestAKickWinsAgainstEveryEntry(t *testing.T) {
 	r.counted(t)
 }
 
-// TestAdmissionsTakeTheSeatsThatThereAre: those who are admitted, who come by
-// themselves and who leave at the same time never are more than may be in.
+// TestAdmissionsTakeTheSeatsThatThereAre: participants are admitted, enter and
+// leave at the same time. At no time are more inside than there are seats.
 func TestAdmissionsTakeTheSeatsThatThereAre(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]any{"waitingRoom": true, "capacity": 4})
@@ -78,8 +79,8 @@ func TestAdmissionsTakeTheSeatsThatThereAre(t *testing.T) {
 	r.counted(t)
 }
 
-// TestNodesAreToldWhoseStandingIsAnother: of whoever comes in by another
-// connection, of a change of the session, and of nothing else.
+// TestNodesAreToldWhoseStandingIsAnother: nodes are notified when a user enters by
+// another connection and when the session changes, and at no other time.
 func TestNodesAreToldWhoseStandingIsAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -91,7 +92,7 @@ func TestNodesAreToldWhoseStandingIsAnother(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _, _ = conn.Exec(context.WithoutCancel(t.Context()), "UNLISTEN *") }()
 
-	_, err = ben.Enter(t, r.room) // which concerns nobody else
+	_, err = ben.Enter(t, r.room) // a first entry concerns no other node
 	require.NoError(t, err)
 	_, err = ben.Enter(t, r.room)
 	require.NoError(t, err)
@@ -100,7 +101,7 @@ func TestNodesAreToldWhoseStandingIsAnother(t *testing.T) {
 	spot := func(userID string) {
 		r.owner.Call(t, "POST", path+"/moderate/spotlight", map[string]any{"userId": userID}).Is(t, 201)
 	}
-	// Who goes out of the spotlight concerns everybody.
+	// The end of a spotlight concerns everyone in the room.
 	spot("ben")
 	ben.Leave(t)
 	spot("cleo")
@@ -119,8 +120,8 @@ func TestNodesAreToldWhoseStandingIsAnother(t *testing.T) {
 	require.Equal(t, []string{"/ben", "/", "/", "/", "/", "/", "/"}, heard)
 }
 
-// TestEventsOfARoomAreInTheOrderOfItsChanges, and those in it hear of them in that
-// order.
+// TestEventsOfARoomAreInTheOrderOfItsChanges: and participants receive the
+// publications in the same order.
 func TestEventsOfARoomAreInTheOrderOfItsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -144,7 +145,7 @@ func TestEventsOfARoomAreInTheOrderOfItsChanges(t *testing.T) {
 	published := r.Published()
 	require.Len(t, published, len(data)-1)
 	for i, p := range published {
-		delete(data[i+1], "metadata") // the tenant's own
+		delete(data[i+1], "metadata") // publications omit the tenant's metadata
 		require.Equal(t, data[i+1], p.Data)
 	}
 }

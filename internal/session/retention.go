@@ -15,24 +15,24 @@ import (
 // sessionsAtOnce is how many sessions one transaction of Retention deletes.
 const sessionsAtOnce = 100
 
-// Retention deletes sessions that ended longer ago than they are to be kept, with
-// everything that belongs to them: participants, calls, chat, pins, breakout rooms.
-// Events, deliveries, audit entries and usage name a session by its id only, and
-// stay; the numbering of its events, which can't go on, is deleted. Orders don't refer
-// to sessions.
+// Retention deletes sessions that ended longer ago than the retention time, with
+// their participants, calls, chat, pins and breakout rooms. Events, deliveries,
+// audit entries and usage refer to a session by its id only, and stay. The counter
+// that numbers its events is deleted, since no more events follow. Orders don't
+// refer to sessions.
 type Retention struct {
 	pool *pgxpool.Pool
 	keep time.Duration
 	now  func() time.Time
 }
 
-// NewRetention makes a Retention. A keep of 0 keeps sessions for ever.
+// NewRetention makes a Retention. If keep is 0, sessions are never deleted.
 func NewRetention(pool *pgxpool.Pool, keep time.Duration, now func() time.Time) *Retention {
 	return &Retention{pool, keep, now}
 }
 
-// DeleteOld deletes expired sessions, the oldest first. A session's row goes last, so
-// that a run that was interrupted is continued by the next.
+// DeleteOld deletes expired sessions, the oldest first. It deletes a session's row
+// last, so that the next run continues after an interruption.
 func (r *Retention) DeleteOld(ctx context.Context) error {
 	if r.keep == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (r *Retention) DeleteOld(ctx context.Context) error {
 	}
 }
 
-// empty deletes the rows of which a session can have any number, in batches.
+// empty deletes, in batches, the rows whose number per session is unlimited.
 func (r *Retention) empty(ctx context.Context, ids []string) error {
 	q := db.New(r.pool)
 	for _, rows := range []struct {
@@ -85,7 +85,7 @@ func (r *Retention) empty(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// deleteSessions deletes sessions and what was written since they were emptied.
+// deleteSessions deletes sessions, and the rows written after they were emptied.
 func deleteSessions(ctx context.Context, q *db.Queries, ids []string) error {
 	if err := q.LockSessions(ctx, ids); err != nil {
 		return fmt.Errorf("lock sessions: %w", err)

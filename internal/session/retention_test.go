@@ -29,7 +29,7 @@ type kept struct {
 
 func newKept(t *testing.T) *kept {
 	t.Helper()
-	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // one of its own: retention is everybody's
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // its own database: retention deletes sessions of all tenants
 	return &kept{s, s.Register(t)}
 }
 
@@ -45,7 +45,7 @@ func (k *kept) session(t *testing.T) (ids []string) {
 	return []string{made.ID, rooms[0].ID}
 }
 
-// used writes what people do in a room.
+// used writes rows of every kind in a room.
 func (k *kept) used(t *testing.T, roomID string) {
 	t.Helper()
 	k.owner.Join(t, roomID, "ada", nil)
@@ -61,7 +61,7 @@ func (k *kept) end(t *testing.T, id string) {
 	k.owner.Call(t, "POST", "/v1/me/sessions/"+id+"/end", nil).Is(t, 201)
 }
 
-// rows are all rows of all tables, with the table's name in front.
+// rows returns all rows of all tables, each prefixed with its table's name.
 func (k *kept) rows(t *testing.T) (list []string) {
 	t.Helper()
 	tables, err := k.Pool.Query(t.Context(), "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'river%' ORDER BY 1")
@@ -78,14 +78,14 @@ func (k *kept) rows(t *testing.T) (list []string) {
 	return list
 }
 
-// retain deletes sessions that ended longer than a month before later.
+// retain deletes sessions that ended longer ago than keep, as of later from now.
 func (k *kept) retain(t *testing.T, keep, later time.Duration) {
 	t.Helper()
 	now := func() time.Time { return k.Clock.Now().Add(later) }
 	require.NoError(t, session.NewRetention(k.Pool, keep, now).DeleteOld(t.Context()))
 }
 
-// naming are those of the rows that name one of the sessions.
+// naming returns the rows that contain the id of one of the sessions.
 func naming(rows, ids []string) (found []string) {
 	for _, row := range rows {
 		if slices.ContainsFunc(ids, func(id string) bool { return strings.Contains(row, id) }) {
@@ -95,17 +95,17 @@ func naming(rows, ids []string) (found []string) {
 	return found
 }
 
-// staying are the tables in which rows that name a deleted session may stay.
+// staying lists the tables whose rows may name a deleted session.
 var staying = []string{"events", "audit_entries"}
 
-// tableOf is the table of a row.
+// tableOf is the table's name in a row of rows.
 func tableOf(row string) string {
 	name, _, _ := strings.Cut(row, " ")
 	return name
 }
 
-// TestRetentionDeletesSessionsWithAllOfTheirs: and nothing else. Events, audit entries
-// and usage stay.
+// TestRetentionDeletesSessionsWithAllOfTheirs: and deletes nothing else. Events,
+// audit entries and usage stay.
 func TestRetentionDeletesSessionsWithAllOfTheirs(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -159,8 +159,8 @@ func TestRetentionDeletesSessionsWithAllOfTheirs(t *testing.T) {
 	require.Equal(t, after, k.rows(t), "again: nothing is left")
 }
 
-// TestRetentionGoesOnAfterAnInterruption: with sessions whose rows are deleted in part,
-// and with more than one transaction takes.
+// TestRetentionGoesOnAfterAnInterruption: sessions may be deleted in part, and
+// there may be more of them than one transaction deletes.
 func TestRetentionGoesOnAfterAnInterruption(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
@@ -178,8 +178,8 @@ func TestRetentionGoesOnAfterAnInterruption(t *testing.T) {
 	require.Zero(t, left)
 }
 
-// TestRetentionLeavesNoChannelBehind: a message that is written into the session's first
-// channel row while the session is deleted is deleted too.
+// TestRetentionLeavesNoChannelBehind: a message creates the session's first
+// channel row while the session is deleted. Retention deletes both.
 func TestRetentionLeavesNoChannelBehind(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)

@@ -32,7 +32,7 @@ func newRig(t *testing.T, fields map[string]any) *rig {
 	return &rig{s, owner, account.Caller{TenantID: owner.TenantID, UserID: owner.UserID}, owner.Session(t, fields).ID}
 }
 
-// row is the session as the database has it.
+// row is the session's row in the database.
 func (r *rig) row(t *testing.T) db.Session {
 	t.Helper()
 	row, err := db.New(r.Pool).GetSession(t.Context(), db.GetSessionParams{TenantID: r.owner.TenantID, ID: r.room})
@@ -40,7 +40,7 @@ func (r *rig) row(t *testing.T) db.Session {
 	return row
 }
 
-// participant is one as the database has it.
+// participant is a participant's row in the database.
 func (r *rig) participant(t *testing.T, userID string) db.Participant {
 	t.Helper()
 	p, err := db.New(r.Pool).GetParticipant(t.Context(), db.GetParticipantParams{TenantID: r.owner.TenantID, RoomID: r.room, UserID: userID})
@@ -48,7 +48,7 @@ func (r *rig) participant(t *testing.T, userID string) db.Participant {
 	return p
 }
 
-// counted holds the session's counters against its participants.
+// counted compares the session's counters with its participants.
 func (r *rig) counted(t *testing.T) {
 	t.Helper()
 	var seats, present int32
@@ -65,14 +65,14 @@ func (r *rig) patch(t *testing.T, body map[string]any) (got api.Session) {
 	return got
 }
 
-// token asks for one without HTTP.
+// token requests a token without HTTP.
 func (r *rig) token(t *testing.T, userID string) error {
 	t.Helper()
 	_, err := r.Sessions.CreateSessionToken(t.Context(), r.caller, r.room, session.TokenInput{UserID: userID})
 	return err
 }
 
-// events are the session's events, with their data.
+// events returns the names and data of the session's events.
 func (r *rig) events(t *testing.T) (names []string, data []map[string]any) {
 	t.Helper()
 	rows, err := db.New(r.Pool).ListEvents(t.Context(), r.owner.TenantID)
@@ -88,7 +88,7 @@ func (r *rig) events(t *testing.T) (names []string, data []map[string]any) {
 	return names, data
 }
 
-// refused wants a problem with this code.
+// refused requires a problem with this code.
 func refused(t *testing.T, err error, code string) {
 	t.Helper()
 	require.True(t, problem.Is(err, code), "%v", err)

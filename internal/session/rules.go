@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// heldFor is how long a seat is kept for somebody who has a token and hasn't
-	// come (back) yet.
+	// heldFor is how long a seat is held for a user who has a token and has not
+	// entered yet, or has not come back yet.
 	heldFor = 60 * time.Second
-	// resumeFor is how long somebody whose connection is lost may take to be back
-	// as the same participant.
+	// resumeFor is how long after a lost connection a user may reconnect as the same
+	// participant.
 	resumeFor = 30 * time.Second
 )
 
-// kind is what sessions of a type have unless something else is asked for.
+// kind holds the defaults of a session type.
 type kind struct {
 	layout string
-	// capacity is also the most.
+	// capacity is the default and also the maximum.
 	capacity int32
-	// role is that of whoever comes and isn't the host.
+	// role is the default role of a user who isn't the host.
 	role string
 }
 
@@ -34,16 +34,16 @@ func kindOf(sessionType string) kind {
 	}[sessionType]
 }
 
-// DefaultLayout is that of a session of the type when nobody says otherwise.
+// DefaultLayout is the layout of a session of this type if none is requested.
 func DefaultLayout(sessionType string) string { return kindOf(sessionType).layout }
 
-// DefaultCapacity is also the most that the type may have.
+// DefaultCapacity is the default, and also the maximum, for this type.
 func DefaultCapacity(sessionType string) int32 { return kindOf(sessionType).capacity }
 
-// DefaultRole is that of whoever isn't the host.
+// DefaultRole is the role of a user who isn't the host.
 func DefaultRole(sessionType string) string { return kindOf(sessionType).role }
 
-// checkCapacity holds a wish against the type's most.
+// checkCapacity refuses a capacity above the type's maximum.
 func checkCapacity(sessionType string, capacity int32) error {
 	if most := kindOf(sessionType).capacity; capacity > most {
 		return problem.BadField("capacity", "must be at most %d for a %s", most, sessionType)
@@ -51,10 +51,10 @@ func checkCapacity(sessionType string, capacity int32) error {
 	return nil
 }
 
-// over tells whether a session in this state is past.
+// over reports whether a session in this state has ended.
 func over(state string) bool { return state == Ended || state == Cancelled }
 
-// checkOpen refuses what needs a session that isn't over.
+// checkOpen refuses an operation on a session that has ended.
 func checkOpen(s db.Session) error {
 	if over(s.State) {
 		return problem.Conflicting("the session has ended")
@@ -62,7 +62,7 @@ func checkOpen(s db.Session) error {
 	return nil
 }
 
-// checkHost refuses to let somebody else in as the host.
+// checkHost refuses the role host for a user who isn't the session's host.
 func checkHost(s db.Session, userID string, asked *string) error {
 	if asked != nil && *asked == Host && userID != s.HostID {
 		return problem.Conflicting("a session has one host, and this user isn't its hostId")
@@ -70,9 +70,10 @@ func checkHost(s db.Session, userID string, asked *string) error {
 	return nil
 }
 
-// newcomer is the participant as which a user comes first; asked is the role that
-// the tenant's server gave it, nil for none, and parent its row in the parent of a
-// breakout room, whose moderators are those of the breakout room too.
+// newcomer is the participant for a user who has none yet. asked is the role from
+// the tenant's server, nil for none. parent is the user's row in the parent
+// session if this is a breakout room: moderators of the parent moderate its
+// breakout rooms too.
 func newcomer(s db.Session, userID string, asked *string, parent *db.Participant) (db.Participant, error) {
 	if err := checkHost(s, userID, asked); err != nil {
 		return db.Participant{}, err
@@ -94,8 +95,8 @@ func newcomer(s db.Session, userID string, asked *string, parent *db.Participant
 	}, nil
 }
 
-// mayCome tells why a participant can't come in, nil when it can. Whether there is
-// a seat is another question.
+// mayCome returns why a participant can't enter, nil if it can. It doesn't check
+// for a free seat.
 func mayCome(s db.Session, p db.Participant, now time.Time) error {
 	if err := checkOpen(s); err != nil {
 		return err
@@ -109,9 +110,9 @@ func mayCome(s db.Session, p db.Participant, now time.Time) error {
 	return nil
 }
 
-// passesLock tells who is none of the new ones whom a lock keeps out: moderators,
-// those inside, those whom a moderator has just admitted, and those who lost their
-// connection a moment ago.
+// passesLock reports whether a participant may enter a locked session: moderators,
+// participants who are inside, those whom a moderator has just admitted, and those
+// who lost their connection less than resumeFor ago.
 func passesLock(p db.Participant, now time.Time) bool {
 	switch {
 	case Moderates(p.Role), p.State == Joined:
@@ -123,13 +124,14 @@ func passesLock(p db.Participant, now time.Time) bool {
 	}
 }
 
-// back tells who has lost its connection, or left, only a moment ago.
+// back reports whether a participant lost its connection, or left, at most
+// resumeFor ago.
 func back(p db.Participant, now time.Time) bool {
 	return p.State == Left && p.LeftAt != nil && now.Sub(*p.LeftAt) <= resumeFor
 }
 
-// waits tells whether a participant who may come has to wait to be admitted; the
-// callee of a call that rings does, whatever it may do in there, as it hasn't answered.
+// waits reports whether a participant that may enter has to wait for admission.
+// The callee of a ringing call waits until it answers, also if it is a moderator.
 func waits(s db.Session, p db.Participant) bool {
 	if s.State == Ringing {
 		return p.UserID != s.HostID

@@ -12,20 +12,20 @@ import (
 	"showfloor/internal/problem"
 )
 
-// What participants have of a session's seats.
+// Seat states of participants.
 const (
 	seatNone  = "none"
 	seatHeld  = "held"
 	seatTaken = "taken"
 )
 
-// errFull refuses whom there is no seat for.
+// errFull refuses an entry because no seat is free.
 func errFull() error {
 	return problem.New(problem.Conflict, "session_full", "the session is full")
 }
 
-// takeSeat gives the participant a seat until then, nil for as long as it is in
-// the room. Both rows are locked, and saved by whoever asks.
+// takeSeat gives the participant a seat: until the given time, or with nil for as
+// long as it is in the room. Both rows are locked; the caller saves them.
 func takeSeat(s *db.Session, p *db.Participant, until *time.Time) error {
 	if p.Seat == seatNone {
 		if s.Seats >= s.Capacity {
@@ -40,8 +40,8 @@ func takeSeat(s *db.Session, p *db.Participant, until *time.Time) error {
 	return nil
 }
 
-// freeSeat gives the participant's seat back, if it has one. Both rows are locked,
-// and saved by whoever asks.
+// freeSeat frees the participant's seat, if it has one. Both rows are locked; the
+// caller saves them.
 func freeSeat(s *db.Session, p *db.Participant) {
 	if p.Seat != seatNone {
 		s.Seats--
@@ -49,8 +49,8 @@ func freeSeat(s *db.Session, p *db.Participant) {
 	p.Seat, p.SeatUntil = seatNone, nil
 }
 
-// sweepSeats gives back, when a locked session seems full, the seats that nobody
-// came to take in time, but for those of the users who are being seen to.
+// sweepSeats frees expired held seats if a locked session seems full, except those
+// of the users in but, whose asks are being decided.
 func sweepSeats(ctx context.Context, tx pgx.Tx, s *db.Session, now time.Time, but ...string) error {
 	if s.Seats < s.Capacity {
 		return nil
@@ -63,9 +63,9 @@ func sweepSeats(ctx context.Context, tx pgx.Tx, s *db.Session, now time.Time, bu
 	return nil
 }
 
-// letIn admits a participant to a session, both locked: it has passed the waiting
-// room and has a seat, for good when it is connected and waited, else until it
-// comes. Whoever asks saves both rows. Problem: session_full.
+// letIn admits a participant to a session, both locked. A participant that waits
+// with a connection enters at once. One without a connection gets a seat that is
+// held for heldFor. The caller saves both rows. Problem: session_full.
 func letIn(ctx context.Context, tx pgx.Tx, s *db.Session, p *db.Participant, now time.Time) error {
 	if p.Seat == seatNone {
 		if err := sweepSeats(ctx, tx, s, now, p.UserID); err != nil {
@@ -93,11 +93,12 @@ func letIn(ctx context.Context, tx pgx.Tx, s *db.Session, p *db.Participant, now
 	return nil
 }
 
-// come puts a participant with a seat and a connection in the room.
+// come puts a connected participant that has a seat into the room.
 func come(s *db.Session, p *db.Participant, now time.Time) {
 	if p.State != Joined {
 		s.Present++
-		// Those who come are heard, those who come back as they were.
+		// A new participant starts unmuted; one that reconnects in time keeps its mute
+		// state.
 		p.Muted, p.Silenced = p.Muted && back(*p, now), p.Silenced && back(*p, now)
 	}
 	p.State, p.Admitted, p.LeftAt = Joined, true, nil
@@ -106,8 +107,8 @@ func come(s *db.Session, p *db.Participant, now time.Time) {
 	}
 }
 
-// gone takes a participant out of the room, or of the waiting room, and its
-// connection, seat and raised hand from it.
+// gone removes a participant from the room or the waiting room, and clears its
+// connection, seat and raised hand.
 func gone(s *db.Session, p *db.Participant, now time.Time) {
 	freeSeat(s, p)
 	if p.State == Joined {
@@ -117,7 +118,7 @@ func gone(s *db.Session, p *db.Participant, now time.Time) {
 	p.HandRaisedAt, p.ConnID, p.Node = nil, nil, nil
 }
 
-// saveSession writes what may have changed of a locked session.
+// saveSession writes the fields of a locked session that may have changed.
 func saveSession(ctx context.Context, tx pgx.Tx, s db.Session) error {
 	err := db.New(tx).SaveSession(ctx, db.SaveSessionParams{
 		TenantID: s.TenantID, ID: s.ID, Name: s.Name, Capacity: s.Capacity, RecordingEnabled: s.RecordingEnabled,
@@ -131,8 +132,8 @@ func saveSession(ctx context.Context, tx pgx.Tx, s db.Session) error {
 	return nil
 }
 
-// saveParticipants writes what may have changed of locked participants, in one
-// round trip.
+// saveParticipants writes the fields of locked participants that may have changed,
+// in one round trip.
 func saveParticipants(ctx context.Context, tx pgx.Tx, now time.Time, list ...db.Participant) error {
 	if len(list) == 0 {
 		return nil

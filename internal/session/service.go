@@ -1,6 +1,5 @@
-// Package session holds rooms and who is in them: conferences, webinars,
-// livestreams and calls, their participants, and the tickets into a session's or
-// a stream's room.
+// Package session holds rooms and their participants: conferences, webinars,
+// livestreams and calls, and the tickets into a session's or a stream's room.
 package session
 
 import (
@@ -19,31 +18,32 @@ import (
 type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
-	// Realtime tells those in a room what happens there.
+	// Realtime publishes changes to the participants in a room.
 	Realtime realtime.Publisher
-	// Keys sign and verify participant tokens.
+	// Keys signs and verifies participant tokens.
 	Keys *signing.Keys
-	// Node names this process, and SFUURL is the WebSocket address of its SFU
-	// without a slash at the end; empty for a process that has none.
+	// Node names this process. SFUURL is the WebSocket address of its SFU, without a
+	// slash at the end; empty for a process without an SFU.
 	Node, SFUURL string
-	// Steady tells whether every node that lives has had time to say so; always,
-	// when it is nil.
+	// Steady reports whether every live node has had time to write a heartbeat. If it
+	// is nil, the answer is always yes.
 	Steady func(now time.Time) bool
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, unless its comment says otherwise.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
 type Service struct {
 	config Config
-	// rooms lets one change of a room at a time be made and told, so that within this
-	// process those in it hear of changes in the order of their commits: a parent's
-	// turn is taken before its breakout rooms', those by ascending id.
+	// rooms lets one change of a room at a time commit and be published, so that
+	// participants connected to this process receive changes in the order of the
+	// commits. A parent's turn is taken before those of its breakout rooms, which
+	// follow by ascending id.
 	rooms batch.Turns[string]
 	doors *batch.Lanes[door, *ask, admission]
-	// retired: this node takes no rooms any more. beating has a token while a word of
-	// it is on its way, so that none is overtaken by one from before.
+	// retired: this node takes no more rooms. beating holds a token while a heartbeat
+	// is being written, so that no later heartbeat overtakes it.
 	retired atomic.Bool
 	beating chan struct{}
 }

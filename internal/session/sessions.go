@@ -19,32 +19,32 @@ import (
 	"showfloor/internal/problem"
 )
 
-// View is a session as its tenant sees it.
+// View is a session as the API shows it to the tenant.
 type View struct {
 	db.Session
 	// Parties are the caller and the callee of a call; nil for other sessions.
 	Parties []db.Participant
-	// Breakouts are the open breakout rooms that who asks may enter; told by
-	// GetSession only.
+	// Breakouts are the open breakout rooms that the caller may enter. Only GetSession
+	// sets it.
 	Breakouts []db.ListBreakoutsForRow
 }
 
-// Input describes a session to be made; the door has checked its limits.
+// Input describes a new session; the handler has checked its limits.
 type Input struct {
 	Type, Name string
 	ProjectID  *string
 	HostID     string
-	// Capacity and Layout are nil for those of the type.
+	// Capacity and Layout are nil for the type's defaults.
 	Capacity                                            *int32
 	Layout                                              *string
 	RecordingEnabled, TranscriptionEnabled, WaitingRoom bool
-	// InviteUserIDs may name somebody twice, and the host.
+	// InviteUserIDs may contain duplicates and the host.
 	InviteUserIDs []string
 	Metadata      map[string]string
 }
 
-// CreateSession opens a session, whose host and invited users are participants
-// from now on.
+// CreateSession opens a session. Its host and the invited users become
+// participants.
 func (s *Service) CreateSession(ctx context.Context, c account.Caller, in Input) (View, error) {
 	row, invited, err := s.plan(c, in)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Service) CreateSession(ctx context.Context, c account.Caller, in Input)
 	return v, err
 }
 
-// plan is the session that an input describes, and whom it invites.
+// plan returns the session that an input describes and the users to invite.
 func (s *Service) plan(c account.Caller, in Input) (db.CreateSessionParams, []Invitee, error) {
 	now := s.config.Now()
 	kept, err := metadata.Merge(nil, in.Metadata)
@@ -97,18 +97,18 @@ func (s *Service) plan(c account.Caller, in Input) (db.CreateSessionParams, []In
 	return row, invited, nil
 }
 
-// Invitee is somebody who becomes a participant before coming.
+// Invitee is a user who becomes a participant before entering.
 type Invitee struct {
 	UserID      string
 	DisplayName *string
 	Role        string
-	// State is Invited when it is empty.
+	// State is Invited if empty.
 	State string
 }
 
-// Insert makes a session with its participants in the caller's transaction, and
-// emits session.created. A tenant that is suspended gets none; a breakout room's
-// parent is locked instead.
+// Insert creates a session with its participants in the caller's transaction, and
+// emits session.created. It refuses a suspended tenant. For a breakout room it
+// does not check the tenant, because the parent is locked.
 func (s *Service) Insert(ctx context.Context, tx pgx.Tx, in db.CreateSessionParams, invited []Invitee) (db.Session, error) {
 	q := db.New(tx)
 	if in.ParentSessionID == nil {
@@ -138,8 +138,8 @@ func (s *Service) Insert(ctx context.Context, tx pgx.Tx, in db.CreateSessionPara
 	return row, s.emit(ctx, tx, t)
 }
 
-// Invite makes users participants of a locked or new session; those who are stay
-// as they are.
+// Invite makes users participants of a locked or new session; existing
+// participants stay as they are.
 func Invite(ctx context.Context, tx pgx.Tx, s db.Session, now time.Time, invited []Invitee) error {
 	if len(invited) == 0 {
 		return nil
@@ -162,8 +162,8 @@ func Invite(ctx context.Context, tx pgx.Tx, s db.Session, now time.Time, invited
 	return nil
 }
 
-// ListSessions pages through the tenant's sessions, newest first, all or those of
-// one type; cursor is the id after which to go on, nil for the start.
+// ListSessions pages through the tenant's sessions, newest first, of all types or
+// of one. cursor is the id after which the page starts, nil for the first page.
 func (s *Service) ListSessions(ctx context.Context, c account.Caller, sessionType, cursor *string, limit int) ([]View, error) {
 	q := db.New(s.config.Pool)
 	rows, err := q.ListSessions(ctx, db.ListSessionsParams{
@@ -175,8 +175,8 @@ func (s *Service) ListSessions(ctx context.Context, c account.Caller, sessionTyp
 	return s.views(ctx, q, c.TenantID, rows)
 }
 
-// GetSession is one of the tenant's sessions; for a participant, its own or a
-// breakout room of it to which it is invited.
+// GetSession returns one of the tenant's sessions. A participant may get its own
+// session or a breakout room that it may enter.
 func (s *Service) GetSession(ctx context.Context, c account.Caller, sessionID string) (View, error) {
 	inside, err := s.Reaches(ctx, c, sessionID)
 	if err != nil {
@@ -201,8 +201,8 @@ func (s *Service) GetSession(ctx context.Context, c account.Caller, sessionID st
 	return v, nil
 }
 
-// ViewOf is a session as its tenant sees it, read by queries that may be a
-// transaction's.
+// ViewOf is the tenant's view of a session, read by queries that may belong to a
+// transaction.
 func (s *Service) ViewOf(ctx context.Context, q *db.Queries, row db.Session) (View, error) {
 	views, err := s.views(ctx, q, row.TenantID, []db.Session{row})
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Service) ViewOf(ctx context.Context, q *db.Queries, row db.Session) (Vi
 	return views[0], nil
 }
 
-// views adds to calls who their parties are.
+// views converts sessions to views, and adds the parties of calls.
 func (s *Service) views(ctx context.Context, q *db.Queries, tenantID string, rows []db.Session) ([]View, error) {
 	views := make([]View, len(rows))
 	var calls []string
@@ -238,7 +238,7 @@ func (s *Service) views(ctx context.Context, q *db.Queries, tenantID string, row
 	return views, nil
 }
 
-// audit notes who changed a session.
+// audit writes an audit entry for a change of a session.
 func (s *Service) audit(ctx context.Context, tx pgx.Tx, c account.Caller, action, sessionID string, before, after any) error {
 	return audit.Write(ctx, db.New(tx), s.config.Now(), audit.Entry{
 		Actor: c.Actor(), TenantID: c.TenantID, Action: action, Entity: "session", EntityID: sessionID, Before: before, After: after,

@@ -13,14 +13,16 @@ import (
 	"showfloor/internal/problem"
 )
 
-// SfuTokenInput is whom to let into a stream's room; the door has checked its limits.
+// SfuTokenInput describes a user who gets a token for a stream's room. The handler
+// has checked its limits.
 type SfuTokenInput struct {
-	// UserID is nil for a made-up one, Role for a viewer, DisplayName for what it was.
+	// UserID is nil for a generated one, Role for viewer, DisplayName to keep the
+	// current name.
 	UserID, DisplayName, Role *string
 }
 
-// CreateSfuToken lets somebody into a stream's room. A user who is there already
-// has the role from now on that this says.
+// CreateSfuToken issues a token for a stream's room. If the user is a participant
+// already, its role changes to the given one at once.
 func (s *Service) CreateSfuToken(ctx context.Context, c account.Caller, streamID string, in SfuTokenInput) (Token, error) {
 	userID, role := id.New(id.Guest), Viewer
 	if in.UserID != nil {

@@ -2,48 +2,48 @@ package session
 
 import "time"
 
-// Why somebody can't be in a room (any more).
+// Why a participant can't be in a room, or no longer.
 const (
 	GoneKicked    = "kicked"
 	GoneEnded     = "ended"
-	GoneReplaced  = "replaced"  // the user came in by another connection
-	GoneSuspended = "suspended" // the tenant is
+	GoneReplaced  = "replaced"  // the user entered by another connection
+	GoneSuspended = "suspended" // the tenant is suspended
 	GoneMoved     = "moved"     // another node has the room now
 	GoneUnknown   = "unknown"   // there is no such participant
 )
 
-// Ticket is what a participant token says once its signature is checked: who may
-// ask to come in where. What its holder may do there, Grant says.
+// Ticket is the content of a participant token with a valid signature: which user
+// may ask to enter which room. The permissions there are in Grant.
 type Ticket struct {
 	TenantID, RoomID, UserID string
 	ExpiresAt                time.Time
 }
 
-// Grant is how a participant stands in a room now.
+// Grant is a participant's current role, permissions and state in a room.
 type Grant struct {
 	TenantID, RoomID, UserID string
-	// DisplayName is the user's id when none was given.
+	// DisplayName is the user's id if the user has no name.
 	DisplayName string
 	Role        string
 	Perms       Perms
 	// State is one of the participants' states.
 	State string
-	// Muted: the participant's microphone must not be heard.
+	// Muted: the participant's microphone must not be forwarded.
 	Muted bool
-	// Silenced: a moderator muted the participant, so the sound of its screen must not be
-	// heard either.
+	// Silenced: a moderator muted the participant, so its screen audio must not be
+	// forwarded either.
 	Silenced bool
-	// HandRaised and Session are told by GetGrant and ListRoom only.
+	// HandRaised and Session are set by GetGrant and ListRoom only.
 	HandRaised bool
-	// Session is what those in the room are told of it; nil in a stream's room.
+	// Session is the session as participants see it; nil in a stream's room.
 	Session *Outline
-	// ConnID is the one connection that counts.
+	// ConnID is the participant's current connection; there is at most one.
 	ConnID string
-	// Gone tells why the participant can't be in the room; empty for one who can.
+	// Gone is why the participant can't be in the room; empty if it can.
 	Gone string
 }
 
-// Outline is what those in a session's room are told of it.
+// Outline is a session as its participants see it.
 type Outline struct {
 	ID, Type, Name, State, Layout, HostID string
 	Locked, WaitingRoom, RecordingEnabled bool

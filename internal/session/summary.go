@@ -10,7 +10,7 @@ import (
 	"showfloor/internal/account"
 )
 
-// SummaryText is a summary's parts.
+// SummaryText holds the parts of a summary.
 type SummaryText struct {
 	TLDR        string   `json:"tldr"`
 	Highlights  []string `json:"highlights"`
@@ -18,14 +18,15 @@ type SummaryText struct {
 	Decisions   []string `json:"decisions"`
 }
 
-// Summary is what was said in a session, written up.
+// Summary is the written summary of a session's conversation.
 type Summary struct {
-	// At and Text are nil until it is written.
+	// At and Text are nil until the summary is written.
 	At   *time.Time
 	Text *SummaryText
 }
 
-// GetSessionSummary is a session's summary, as far as there is one.
+// GetSessionSummary returns a session's summary; both fields are nil if there is
+// none.
 func (s *Service) GetSessionSummary(ctx context.Context, c account.Caller, sessionID string) (Summary, error) {
 	row, err := get(ctx, db.New(s.config.Pool), c.TenantID, sessionID)
 	if err != nil {

@@ -14,26 +14,28 @@ import (
 )
 
 const (
-	// TokenType tells participants' tokens from others that the same keys sign.
+	// TokenType distinguishes participants' tokens from other tokens signed with the
+	// same keys.
 	TokenType = "participant"
-	// TokenLife is how long one is good.
+	// TokenLife is how long a token is valid.
 	TokenLife = 6 * time.Hour
 )
 
-// claims of a participant's token. They say who it is; how it stands, its row.
+// claims of a participant's token. Only the identity in them is trusted; role and
+// permissions come from the participant's row.
 type claims struct {
 	TenantID string `json:"tid"`
 	RoomID   string `json:"room"`
 	Type     string `json:"typ"`
-	// Name, Role and Perms are those of when the token was issued, for pages to show
-	// before the door. They are never read here.
+	// Name, Role and Perms are from the time of issue. Pages show them before the user
+	// enters. The server never reads them.
 	Name  string `json:"name"`
 	Role  string `json:"role"`
 	Perms Perms  `json:"perms"`
 	jwt.RegisteredClaims
 }
 
-// Token is a way into a room.
+// Token lets its holder into a room.
 type Token struct {
 	Token string
 	// SFUURL is the WebSocket address of the node that has the room.
@@ -44,8 +46,7 @@ type Token struct {
 	ExpiresAt time.Time
 }
 
-// issueToken makes a token that lets the user of a grant in, as far as its standing
-// does.
+// issueToken makes a token for the user of a grant.
 func (s *Service) issueToken(ctx context.Context, sfuURL string, g Grant) (Token, error) {
 	now := s.config.Now()
 	t := Token{SFUURL: sfuURL, RoomID: g.RoomID, Role: g.Role, Perms: g.Perms, ExpiresAt: now.Add(TokenLife)}
@@ -60,8 +61,8 @@ func (s *Service) issueToken(ctx context.Context, sfuURL string, g Grant) (Token
 	return t, err
 }
 
-// AuthenticateParticipant reads a participant's token. It looks at no row: a token
-// that is good in itself may be of somebody who was thrown out. Problems:
+// AuthenticateParticipant verifies and reads a participant's token. It reads no
+// database row, so the user of a valid token may have been kicked. Problems:
 // unauthenticated, token_expired.
 func (s *Service) AuthenticateParticipant(ctx context.Context, token string) (Ticket, error) {
 	var c claims
@@ -77,9 +78,9 @@ func (s *Service) AuthenticateParticipant(ctx context.Context, token string) (Ti
 	return Ticket{TenantID: c.TenantID, RoomID: c.RoomID, UserID: c.Subject, ExpiresAt: c.ExpiresAt.Time}, nil
 }
 
-// AuthenticateCaller finds out for whom a participant token speaks: somebody who
-// wasn't thrown out, of a tenant that isn't suspended. Session and standing may
-// be anything else; the use case looks at them. Problems: unauthenticated,
+// AuthenticateCaller returns the caller that a participant token stands for. It
+// refuses a kicked user and a suspended tenant; the use case checks everything
+// else about the session and the participant. Problems: unauthenticated,
 // token_expired, tenant_suspended.
 func (s *Service) AuthenticateCaller(ctx context.Context, token string) (account.Caller, error) {
 	t, err := s.AuthenticateParticipant(ctx, token)
@@ -99,7 +100,7 @@ func (s *Service) AuthenticateCaller(ctx context.Context, token string) (account
 	return account.Caller{TenantID: t.TenantID, Participant: &account.Participant{RoomID: t.RoomID, UserID: t.UserID}}, nil
 }
 
-// errRevoked refuses a token whose user isn't to come in any more.
+// errRevoked refuses a token whose user may no longer enter.
 func errRevoked() error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "this participant token was revoked")
 }

@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Patch is what of a session is to change; nil stays.
+// Patch holds the changes of a session; nil keeps a value.
 type Patch struct {
 	Name, Layout                                                *string
 	Locked, WaitingRoom, RecordingEnabled, TranscriptionEnabled *bool
@@ -37,10 +37,10 @@ type updatedData struct {
 	Changed []string `json:"changed"`
 }
 
-// UpdateSession changes a session. Metadata can be changed after its end too, by the
-// tenant's own server alone. Switching its waiting room off admits those who
-// wait, in the order of their coming, as far as there are seats; the others come in
-// when they ask again.
+// UpdateSession changes a session. Metadata can be changed after its end too, but
+// only by the tenant's own server. Switching the waiting room off admits the
+// waiting participants in the order of their arrival, as long as seats are free;
+// the others enter when they ask again.
 func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID string, patch Patch) (View, error) {
 	if patch.Metadata != nil && c.Participant != nil {
 		return View{}, problem.New(problem.Forbidden, "forbidden", "metadata can be changed by your server only, not with a participant token")
@@ -77,8 +77,7 @@ func (s *Service) UpdateSession(ctx context.Context, c account.Caller, sessionID
 	return s.ViewOf(ctx, db.New(s.config.Pool), row)
 }
 
-// patched returns the session with the changes applied, or the reason for which they
-// are refused.
+// patched returns the session with the changes applied, or why they are refused.
 func patched(s db.Session, p Patch) (db.Session, error) {
 	if !p.onlyMetadata() {
 		if err := checkOpen(s); err != nil {
@@ -154,8 +153,8 @@ func settingsOf(s db.Session) settings {
 
 func sameSettings(a, b db.Session) bool { return reflect.DeepEqual(settingsOf(a), settingsOf(b)) }
 
-// admitWaiting lets in those who wait, those who came first first, until there are
-// no seats left. The others stay where they are.
+// admitWaiting admits waiting participants in the order of their arrival until no
+// seat is free. The others keep waiting.
 func (s *Service) admitWaiting(ctx context.Context, tx pgx.Tx, row *db.Session, by *string, t *told) error {
 	waiting, err := db.New(tx).LockWaiting(ctx, db.LockWaitingParams{TenantID: row.TenantID, RoomID: row.ID})
 	if err != nil {

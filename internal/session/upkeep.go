@@ -14,21 +14,22 @@ import (
 )
 
 const (
-	// strandedFor is after how long without a word from a node those who were
-	// connected to it are gone.
+	// strandedFor is the time after a node's last heartbeat from which its connected
+	// participants count as gone.
 	strandedFor = 60 * time.Second
-	// deserted is after how long a call is over in which nobody is: nobody has come
-	// since the answer, or all were lost.
+	// deserted is how long a live call may be empty before it is ended: no party
+	// entered after the answer, or all connections were lost.
 	deserted = 2 * time.Minute
-	// abandonedAtOnce bounds how many empty calls one look for them ends.
+	// abandonedAtOnce is the maximum number of empty calls that one run of EndStranded
+	// ends.
 	abandonedAtOnce = 100
-	// keepVisitors is how long those who were in a stream's room are remembered
-	// there: longer than their tokens are good.
+	// keepVisitors is how long participants of a stream's room are kept after they
+	// leave. It is longer than the life of their tokens.
 	keepVisitors = 24 * time.Hour
 )
 
-// RecoverNode sees to those who were connected to this node when it was killed.
-// Their seats are kept for as long as they may take to be back.
+// RecoverNode removes the participants who were connected to this node when it was
+// killed. Their seats are kept for resumeFor, so that they can reconnect.
 func (s *Service) RecoverNode(ctx context.Context) error {
 	rooms, err := db.New(s.config.Pool).ListRoomsOfNode(ctx, s.config.Node)
 	if err != nil {
@@ -42,12 +43,12 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// EndStranded sees to those who were connected to nodes that were killed and don't
-// come back under their name, and to calls in which nobody is.
+// EndStranded removes the participants of killed nodes that did not start again
+// under their name, and ends calls that are empty.
 func (s *Service) EndStranded(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	if !s.config.Steady(now) {
-		return nil // if we could write nothing for a while, others couldn't either
+		return nil // if this node could not write for a while, others could not write their heartbeats either
 	}
 	before := now.Add(-strandedFor)
 	rooms, err := q.ListStrandedRooms(ctx, db.ListStrandedRoomsParams{Node: s.config.Node, Before: before})
@@ -76,7 +77,8 @@ func (s *Service) EndStranded(ctx context.Context) error {
 	return nil
 }
 
-// endAbandoned ends a call, unless somebody has come back meanwhile, or is on the way.
+// endAbandoned ends a call, unless a party has come back meanwhile or may still
+// enter.
 func (s *Service) endAbandoned(ctx context.Context, tenantID, sessionID string, now time.Time) error {
 	defer s.rooms.Hold(sessionID)()
 	var tell func(context.Context)
@@ -102,13 +104,13 @@ func (s *Service) endAbandoned(ctx context.Context, tenantID, sessionID string, 
 	return err
 }
 
-// awaited tells whether somebody who isn't in a call keeps it from being over: was in
-// it a moment ago, or has a seat to come to.
+// awaited reports whether an absent party keeps a call from being ended: it left
+// less than deserted ago, or a seat is held for it.
 func awaited(p db.Participant, now time.Time) bool {
 	return p.LeftAt != nil && !p.LeftAt.Before(now.Add(-deserted)) || p.SeatUntil != nil && !p.SeatUntil.Before(now)
 }
 
-// connectedTo finds who is connected to a room by way of a node.
+// connectedTo finds a room's participants that are connected to a node.
 func connectedTo(node string) finder {
 	return func(ctx context.Context, tx pgx.Tx, row db.Session) ([]db.Participant, error) {
 		list, err := db.New(tx).LockConnectedTo(ctx, db.LockConnectedToParams{TenantID: row.TenantID, RoomID: row.ID, Node: node})
@@ -119,9 +121,9 @@ func connectedTo(node string) finder {
 	}
 }
 
-// DeleteOld forgets who was let into a stream's room and has long been gone: those
-// are as many as watch, and most of them have a made-up name. Who was in a session
-// is kept with it.
+// DeleteOld deletes participants of streams' rooms who left longer than
+// keepVisitors ago. There are as many as viewers, and most have a generated user
+// id. Participants of a session are deleted with the session.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepVisitors)
 	return postgres.DeleteInBatches("visitors", func(maxRows int32) (int64, error) {

@@ -8,17 +8,16 @@ import (
 	"showfloor/gen/db"
 )
 
-// Way leads a participant into a session: the node that has the room, and how the
-// participant stands.
+// Way is the node that has a session's room, and the participant's grant there.
 type Way struct {
 	sfuURL string
 	grant  Grant
 }
 
-// Seat opens, in the caller's transaction, the way of a participant into a session
-// that is locked or new: a node has the room, and a seat is held. So what commits with
-// it isn't done for somebody who can't come in. Problems: those of CreateSessionToken,
-// and unavailable when there is no node.
+// Seat reserves, in the caller's transaction, a participant's entry to a locked or
+// new session: it places the room on a node and holds a seat. So the transaction
+// commits only if the participant can enter. Problems: those of
+// CreateSessionToken, and unavailable when there is no node.
 func (s *Service) Seat(ctx context.Context, tx pgx.Tx, row db.Session, userID string) (db.Session, Way, error) {
 	now := s.config.Now()
 	where, err := s.placeBy(ctx, db.New(tx), row.TenantID, row.ID, false)
@@ -46,8 +45,8 @@ func (s *Service) Seat(ctx context.Context, tx pgx.Tx, row db.Session, userID st
 	return row, Way{where.sfuURL, grantOf(p, &row.State, "")}, nil
 }
 
-// IssueToken makes the token for a way that is committed. That doesn't fail for want of
-// the database: the keys that were read last go on.
+// IssueToken makes the token for a committed Way. It works while the database is
+// down, because it uses the signing keys that were read last.
 func (s *Service) IssueToken(ctx context.Context, w Way) (Token, error) {
 	return s.issueToken(ctx, w.sfuURL, w.grant)
 }
