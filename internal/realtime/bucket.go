@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// bucket allows so many a second and some at once. It is one connection's, and
-// counts in whole units.
+// bucket is the rate limiter of one connection: a token bucket that counts in
+// whole units.
 type bucket struct {
 	perSecond, burst float64
 
@@ -19,7 +19,7 @@ func newBucket(perSecond, burst float64) *bucket {
 	return &bucket{perSecond: perSecond, burst: burst, left: burst}
 }
 
-// take takes up to n and tells how many there were.
+// take takes up to n units and returns how many were available.
 func (b *bucket) take(now time.Time, n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

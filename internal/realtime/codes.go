@@ -6,14 +6,15 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Codes of the channel's own, in the ranges that the protocol leaves to servers:
-// clients connect again after 4000 to 4499 and don't after 4500 to 4999; they
-// subscribe again after 2500 and above, and don't below.
+// Codes of our own, in the ranges that the protocol reserves for servers. Clients
+// reconnect after disconnect codes 4000 to 4499, and do not after 4500 to 4999.
+// They subscribe again after unsubscribe codes from 2500, and do not after lower
+// ones.
 const (
 	codeKicked    = 4500
 	codeBanned    = 4501
 	codeSuspended = 4502
-	// codeReplaced is told to the oldest of too many connections of one user.
+	// codeReplaced goes to the oldest connection of a user who has too many.
 	codeReplaced = 4503
 
 	codeRoomEnded   = 2100
@@ -30,29 +31,30 @@ func unsubscription(code uint32, reason string) centrifuge.Unsubscribe {
 	return centrifuge.Unsubscribe{Code: code, Reason: reason}
 }
 
-// errWaiting is the one refusal of a room that clients try again by themselves.
+// errWaiting is the only refusal of a subscription that clients retry by
+// themselves.
 func errWaiting() *centrifuge.Error {
 	return &centrifuge.Error{Code: errCodeWaiting, Message: "waiting to be admitted", Temporary: true}
 }
 
-// clientError is an error with a sentence of our own.
+// clientError is a protocol error with a message of our own.
 func clientError(like *centrifuge.Error, message string) *centrifuge.Error {
 	return &centrifuge.Error{Code: like.Code, Message: message, Temporary: like.Temporary}
 }
 
-// Problem codes that tell of an end, not of a fault.
+// Problem codes that report an expiry or a suspension, not a fault.
 const (
 	problemTokenExpired    = "token_expired"
 	problemKeyExpired      = "key_expired"
 	problemTenantSuspended = "tenant_suspended"
 )
 
-// expired tells whether the credential was good and its time is over.
+// expired reports whether the credential was valid and has expired.
 func expired(p *problem.Error) bool {
 	return p.Kind == problem.Unauthenticated && (p.Code == problemTokenExpired || p.Code == problemKeyExpired)
 }
 
-// refusal is the answer to a connect command whose token was refused with err:
+// refusal converts err to the answer to a connect command whose token was refused:
 // an error or a disconnection of the protocol.
 func refusal(err error) error {
 	p, ok := problem.As(err)
@@ -68,11 +70,11 @@ func refusal(err error) error {
 	}
 }
 
-// ending is the disconnection of somebody whose token isn't good any more.
+// ending is the disconnection of a client whose token is no longer valid.
 func ending(p *problem.Error) centrifuge.Disconnect {
 	switch {
 	case expired(p):
-		// Clients come back, are told 109 and fetch another token, if they can.
+		// Clients reconnect, receive error 109 and fetch another token, if they can.
 		return centrifuge.DisconnectExpired
 	case p.Code == problemTenantSuspended:
 		return disconnection(codeSuspended, "tenant suspended")
@@ -83,8 +85,8 @@ func ending(p *problem.Error) centrifuge.Disconnect {
 	}
 }
 
-// out is the disconnection of a participant who may not be connected at all in
-// this state; ok is false for those who may.
+// out returns the disconnection for a participant that may not be connected in
+// this state; ok is false if it may.
 func (s Standing) out() (d centrifuge.Disconnect, ok bool) {
 	switch s.State {
 	case Kicked:

@@ -15,30 +15,31 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Limits of one connection, and of those of one holder on this process.
+// Limits of one connection, and of one holder's connections to this process.
 const (
-	// Whatever a client asks for, pongs excepted.
+	// All commands of a client, except pongs.
 	commandsPerSecond, commandsBurst = 20, 100
-	// What it publishes.
+	// Publications of a client.
 	publicationsPerSecond, publicationsBurst = 10, 20
-	// Of the hearts that it publishes, those that count.
+	// Hearts of a client that are counted; more are discarded.
 	heartsPerSecond, heartsBurst = 50, 100
 
 	connsPerParticipant = 10
 	connsPerHolder      = 1000
-	// pendingPerNetwork is how many connections may be nobody's yet.
+	// pendingPerNetwork is the maximum number of unauthenticated connections of one
+	// network.
 	pendingPerNetwork = 200
 )
 
 type connKey struct{}
 
-// connOf is the client's connection; nil before its token was found good.
+// connOf is the client's connection; nil before its token was accepted.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
 }
 
-// connecting answers a connect command: the token says who it is.
+// connecting answers a connect command, whose token identifies the client.
 func (s *Server) connecting(ctx context.Context, e centrifuge.ConnectEvent) (centrifuge.ConnectReply, error) {
 	if s.ctx.Err() != nil {
 		return centrifuge.ConnectReply{}, centrifuge.DisconnectShutdown
@@ -65,8 +66,7 @@ func (s *Server) connecting(ctx context.Context, e centrifuge.ConnectEvent) (cen
 	}, nil
 }
 
-// roomIn is the room that a connect command's data names, {"room": id}; empty for
-// none.
+// roomIn is the room in a connect command's data, {"room": id}; empty for none.
 func roomIn(data []byte) string {
 	var in struct {
 		Room string `json:"room"`
@@ -77,7 +77,8 @@ func roomIn(data []byte) string {
 	return in.Room
 }
 
-// authenticate asks the gate, unless too many bad tokens came from there.
+// authenticate asks the gate, unless too many bad tokens came from the client's
+// network.
 func (s *Server) authenticate(ctx context.Context, token, room string) (Identity, error) {
 	visitor := arrivalOf(ctx).visitor
 	if err := visitor.MayGuess(ctx, token); err != nil {
@@ -90,26 +91,26 @@ func (s *Server) authenticate(ctx context.Context, token, room string) (Identity
 	return who, err
 }
 
-// standing is how a participant stands in its room.
+// standing is a participant's standing in its room.
 func (s *Server) standing(ctx context.Context, who Identity) (Standing, error) {
 	found, err := s.gate.Standings(ctx, who.TenantID, who.Room, []string{who.UserID})
 	return found[who.UserID], err
 }
 
-// note logs what isn't the caller's fault.
+// note logs errors that the client didn't cause.
 func (s *Server) note(what string, err error) {
 	if _, refused := problem.As(err); !refused && !errors.Is(err, context.Canceled) {
 		s.config.Log.Warn("realtime: "+what+" failed", "error", err)
 	}
 }
 
-// connected is called once a client's token was found good.
+// connected is called once a client's token was accepted.
 func (s *Server) connected(client *centrifuge.Client) {
 	c := connOf(client.Context())
 	c.client = client
 	client.OnSubscribe(func(e centrifuge.SubscribeEvent, answer centrifuge.SubscribeCallback) { s.subscribe(c, e, answer) })
 	client.OnPublish(func(e centrifuge.PublishEvent, answer centrifuge.PublishCallback) {
-		// What the handler took needs no publishing by the library.
+		// The handler has done everything; the library must not publish the message.
 		answer(centrifuge.PublishReply{Result: &centrifuge.PublishResult{}}, s.publish(c, e))
 	})
 	client.OnPresence(func(e centrifuge.PresenceEvent, answer centrifuge.PresenceCallback) { answer(s.presence(c, e.Channel)) })
@@ -128,22 +129,23 @@ func (s *Server) connected(client *centrifuge.Client) {
 	}
 }
 
-// command bounds what a client may ask for in a second.
+// command enforces the rate limit of a client's commands.
 func (s *Server) command(client *centrifuge.Client, _ centrifuge.CommandReadEvent) error {
 	c := connOf(client.Context())
 	if c == nil || c.commands.take(time.Now(), 1) == 1 {
-		return nil // before the connect command there is none but that one
+		return nil // the only command before authentication is the connect command
 	}
 	return centrifuge.DisconnectTooManyRequests
 }
 
-// pending counts the connections of each network that are nobody's yet.
+// pending counts the unauthenticated connections of each network.
 type pending struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// admit counts one in, unless there are too many; leave counts it out.
+// admit counts a connection, unless the network has too many. leave uncounts it;
+// only its first call has an effect.
 func (p *pending) admit(network string) (leave func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,10 +165,10 @@ func (p *pending) admit(network string) (leave func(), ok bool) {
 	}), true
 }
 
-// arrival is what is known of a connection from its request.
+// arrival holds what the HTTP request tells about a connection.
 type arrival struct {
 	visitor Visitor
-	// known ends its being nobody's.
+	// known ends the count of the connection as unauthenticated.
 	known func()
 }
 
@@ -177,12 +179,12 @@ func arrivalOf(ctx context.Context) arrival {
 	return a
 }
 
-// IsUpgrade tells whether the request asks for a WebSocket.
+// IsUpgrade reports whether the request asks for a WebSocket.
 func IsUpgrade(r *http.Request) bool {
 	return has(r.Header, "Connection", "upgrade") && has(r.Header, "Upgrade", "websocket")
 }
 
-// has tells whether a header that is a list holds the word.
+// has reports whether a list header contains the word.
 func has(h http.Header, name, word string) bool {
 	for _, line := range h.Values(name) {
 		for part := range strings.SplitSeq(line, ",") {
@@ -194,8 +196,8 @@ func has(h http.Header, name, word string) bool {
 	return false
 }
 
-// Serve makes a WebSocket of the request and returns. Its errors are problems,
-// and nothing was written then.
+// Serve upgrades the request to a WebSocket and returns. Its errors are problems;
+// if it returns one, it has written nothing.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, v Visitor) error {
 	if key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key")); err != nil || len(key) != 16 ||
 		r.Header.Get("Sec-WebSocket-Version") != "13" {
@@ -209,7 +211,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, v Visitor) error 
 	if !ok {
 		return problem.Limited(strangerTime, "too many connections from this address that haven't sent their token yet")
 	}
-	// One that never sends it is closed by then.
+	// A client that never sends its token is disconnected by then.
 	time.AfterFunc(strangerTime, leave)
 	e.sockets.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), arrivalKey{}, arrival{v, leave})))
 	return nil

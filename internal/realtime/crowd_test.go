@@ -14,7 +14,8 @@ import (
 	"showfloor/internal/realtimetest"
 )
 
-// crowd lets n viewers hear a room; heard counts what all of them are told.
+// crowd subscribes n viewers to a room; heard counts the messages that all of them
+// receive.
 func crowd(t testing.TB, r *rig, room string, n int) (viewers []*realtimetest.Client, heard *atomic.Int64) {
 	t.Helper()
 	heard = &atomic.Int64{}
@@ -54,7 +55,7 @@ func TestAThousandConnections(t *testing.T) {
 	for _, v := range viewers {
 		require.Empty(t, only(v.Events(), realtimetest.Disconnected))
 	}
-	// From 500 on nobody is told of who comes.
+	// With 500 subscribers, join messages stop.
 	joins := only(viewers[0].Events(), realtimetest.Joined)
 	require.Less(t, len(joins), 560)
 	_, err := viewers[0].Presence(t.Context(), "room:str_1")
@@ -64,8 +65,8 @@ func TestAThousandConnections(t *testing.T) {
 	require.Equal(t, many, stats.NumUsers)
 }
 
-// BenchmarkFanOut is chat messages in a room of 1000 on one server. The viewers
-// are in the same process, and cheap.
+// BenchmarkFanOut measures chat messages in a room of 1000 on one server. The
+// viewers run in the same process and cost little.
 func BenchmarkFanOut(b *testing.B) {
 	const many = 1000
 	for _, burst := range []int{1, 20} {

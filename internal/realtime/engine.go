@@ -15,35 +15,38 @@ import (
 )
 
 const (
-	// redisPrefix begins our keys and channels in Redis: it may serve others too.
+	// redisPrefix begins our keys and channels in Redis, which other programs may
+	// share.
 	redisPrefix = "showfloor:realtime"
-	// redisConnectTime and redisAnswerTime bound a connection to Redis and a call.
+	// redisConnectTime and redisAnswerTime bound connecting to Redis and one call.
 	redisConnectTime = time.Second
 	redisAnswerTime  = 3 * time.Second
-	// queueSize is how many bytes may wait for one client before it is too slow.
+	// queueSize is how many bytes may wait for one client. A client with more is too
+	// slow and is disconnected.
 	queueSize = 4 << 20
-	// recoverySize is how many bytes of publications a client may be given that comes
-	// back: it has to fit into the queue, or it would be too slow at once.
+	// recoverySize is how many bytes of missed publications a reconnecting client may
+	// receive. It must fit into the queue, or the client would be too slow at once.
 	recoverySize = queueSize / 4
-	// historySize and historyTime say how many publications of a room, and how old
-	// ones, are there for clients that come back.
+	// historySize and historyTime bound the number and the age of a room's
+	// publications that are kept for reconnecting clients.
 	historySize = 2000
 	historyTime = time.Minute
-	// historyMetaTime is after how long without anybody a room's numbering begins anew.
+	// historyMetaTime is how long a room without activity keeps its numbering of
+	// publications.
 	historyMetaTime = 6 * time.Hour
-	// historyPage is how many publications one history command gives.
+	// historyPage is the maximum number of publications per history command.
 	historyPage = 300
-	// messageSize is how long a client's message may be, in bytes.
+	// messageSize is the maximum size of a client's message in bytes.
 	messageSize = 64 << 10
-	// writeTime is how long one write to a socket may take.
+	// writeTime is the deadline of one write to a socket.
 	writeTime = 5 * time.Second
-	// strangerTime is how long a connection may be nobody's.
+	// strangerTime is how long a connection may stay unauthenticated.
 	strangerTime = 5 * time.Second
-	// maxRooms is how many rooms one connection may hear.
+	// maxRooms is the maximum number of rooms that one connection may subscribe to.
 	maxRooms = 128
 )
 
-// engine is a running Centrifuge node with what carries its publications.
+// engine is a running Centrifuge node and its broker for publications.
 type engine struct {
 	node     *centrifuge.Node
 	presence centrifuge.PresenceManager
@@ -79,8 +82,8 @@ func (s *Server) openEngine() (_ *engine, err error) {
 		return nil, fmt.Errorf("run realtime node: %w", err)
 	}
 	e.sockets = centrifuge.NewWebsocketHandler(node, centrifuge.WebsocketConfig{
-		// Any page may connect: it can do here what it has a token for, and nothing
-		// goes by cookies.
+		// Pages of any origin may connect: a client's permissions come from its token, and
+		// cookies have no effect.
 		CheckOrigin:        func(*http.Request) bool { return true },
 		ReadBufferSize:     1 << 10,
 		UseWriteBufferPool: true,
@@ -103,7 +106,7 @@ func (s *Server) nodeConfig() centrifuge.Config {
 		ClientChannelLimit:    maxRooms,
 		HistoryMetaTTL:        historyMetaTime, HistoryMaxPublicationLimit: historyPage,
 		UseSingleFlight: true,
-		// Its metrics are not shown, nor sent to other nodes.
+		// We neither export the library's metrics nor send them to other nodes.
 		NodeInfoMetricsAggregateInterval: 24 * time.Hour,
 		Metrics:                          centrifuge.MetricsConfig{RegistererGatherer: prometheus.NewRegistry()},
 	}
@@ -140,7 +143,7 @@ func (e *engine) useRedis(s *Server) error {
 	}
 	presence, err := centrifuge.NewRedisPresenceManager(e.node, centrifuge.RedisPresenceManagerConfig{
 		Prefix: redisPrefix, Shards: shards,
-		// Counting a room doesn't load it.
+		// So a room's users are counted without loading its members.
 		EnableUserMapping: func(string) bool { return true },
 	})
 	if err != nil {
@@ -152,12 +155,12 @@ func (e *engine) useRedis(s *Server) error {
 	return nil
 }
 
-// check asks whether the engine works.
+// check reports whether the engine works.
 func (e *engine) check(ctx context.Context) error {
 	if e.shard == nil {
 		return nil
 	}
-	// The library's calls know no context, but end by themselves.
+	// The library's calls take no context, but they end by themselves.
 	answer := make(chan error, 1)
 	go func() {
 		_, err := e.presence.PresenceStats(channelPrefix + "check")
@@ -174,16 +177,16 @@ func (e *engine) check(ctx context.Context) error {
 	}
 }
 
-// close disconnects everybody, who are told to connect again.
+// close disconnects all clients and asks them to reconnect.
 func (e *engine) close(ctx context.Context) {
-	_ = e.node.Shutdown(ctx) // it fails when ctx ends before all have said goodbye
+	_ = e.node.Shutdown(ctx) // it fails if ctx ends before all clients have closed
 	if e.shard != nil {
 		e.shard.Close()
 	}
 }
 
-// memoryBroker and redisBroker are the library's, with an ear for what they
-// deliver and a bound to what they give again.
+// memoryBroker and redisBroker are the library's brokers. They also report each
+// delivery to the server, and bound what a recovery returns.
 type memoryBroker struct {
 	*centrifuge.MemoryBroker
 
@@ -218,8 +221,9 @@ func (b redisBroker) History(room string, o centrifuge.HistoryOptions) ([]*centr
 	return bounded(list, o), at, err
 }
 
-// bounded is what a client may be given that comes back: all that it missed, or
-// nothing, by which it is told that it hasn't recovered.
+// bounded limits what a reconnecting client receives: all that it missed, or
+// nothing if that is more than recoverySize. After nothing the client knows that
+// it hasn't recovered.
 func bounded(list []*centrifuge.Publication, o centrifuge.HistoryOptions) []*centrifuge.Publication {
 	if o.Filter.Since == nil || o.Filter.Limit >= 0 {
 		return list
@@ -234,8 +238,8 @@ func bounded(list []*centrifuge.Publication, o centrifuge.HistoryOptions) []*cen
 	return list
 }
 
-// ear hears of each publication that comes to this node once it is in the queues
-// of its clients.
+// ear reports each publication that arrives at this node to the server, after it
+// was queued for the node's clients.
 type ear struct {
 	centrifuge.BrokerEventHandler
 
@@ -253,11 +257,11 @@ func (e ear) HandlePublication(
 	return err
 }
 
-// lastOfRoom begins the publication after which a session's room is over, as
-// envelope writes it.
+// lastOfRoom begins the last publication of a session's room, as envelope writes
+// it.
 const lastOfRoom = `{"type":"` + SessionEnded + `"`
 
-// delivered counts a publication, and ends a room after its last.
+// delivered counts a publication, and ends a room after its last one.
 func (s *Server) delivered(room string, data []byte) {
 	if e := s.engine.Load(); e != nil {
 		s.counts.messages.Add(uint64(e.node.Hub().NumSubscribers(channelPrefix + room)))

@@ -5,68 +5,68 @@ import (
 	"time"
 )
 
-// Gate knows whom tokens speak for and who may hear what. What it refuses is a
-// problem.Error; any other error means that it can't tell now, and the client is
+// Gate authenticates tokens and decides who may subscribe to what. A refusal is a
+// problem.Error. Any other error means that it can't decide now; the client is
 // asked to try again.
 type Gate interface {
-	// Authenticate finds out whom a token speaks for, each time anew. A participant's
-	// may be meant for another room than its own, which room names: a breakout room of
-	// it to which the user is invited. Else it is empty.
+	// Authenticate returns the identity of a token; it checks the token at each call.
+	// room is empty for the token's own room. For a participant it may be a breakout
+	// room of that room to which the user is invited.
 	Authenticate(ctx context.Context, token, room string) (Identity, error)
-	// Admit tells whether a tenant's credential may hear a room. Another tenant's
-	// room is refused as one that isn't there.
+	// Admit reports whether a tenant's credential may subscribe to a room. For another
+	// tenant's room the error is the same as for one that doesn't exist.
 	Admit(ctx context.Context, who Identity, room string) error
-	// Standings tells how these users stand in a room; who isn't in the answer is no
-	// participant of it.
+	// Standings returns these users' standings in a room. A user who is missing from
+	// the answer is no participant of it.
 	Standings(ctx context.Context, tenantID, room string, userIDs []string) (map[string]Standing, error)
-	// Pin shows a product in the room of a participant, who must be its host. What it
-	// changes, it publishes by itself.
+	// Pin pins a product in the room of a participant, who must be its host. It
+	// publishes the change itself.
 	Pin(ctx context.Context, who Identity, productID string) error
 }
 
-// Identity is whom a token speaks for.
+// Identity is the participant or tenant credential that a token stands for.
 type Identity struct {
 	TenantID string
 	// Room and UserID are a participant's; empty for a tenant's own credential.
 	Room, UserID string
 	// Holder names the tenant's user or API key; empty for a participant.
 	Holder string
-	// ExpiresAt is when the token ends; zero when Authenticate alone can tell.
+	// ExpiresAt is when the token expires; zero if only Authenticate can tell.
 	ExpiresAt time.Time
 }
 
-// participant tells whether it is one.
+// participant reports whether the identity is a participant.
 func (i Identity) participant() bool { return i.Room != "" }
 
-// State says whether a participant may hear the room.
+// State says whether a participant may subscribe to the room.
 type State int
 
-// The states. The zero one is that of somebody who is no participant.
+// The states. The zero value means that the user is no participant.
 const (
 	Unknown State = iota
 	Inside
-	// Waiting is to be admitted.
+	// Waiting: the participant waits for admission.
 	Waiting
-	// Ended: the room is over. What was said until then may be heard.
+	// Ended: the room is over. Earlier publications may still be read.
 	Ended
 	Kicked
 	Banned
-	// Suspended: the tenant is.
+	// Suspended: the tenant is suspended.
 	Suspended
 )
 
-// Standing is how a participant stands in a room now.
+// Standing is a participant's current state, name and role in a room.
 type Standing struct {
 	State             State
 	DisplayName, Role string
 }
 
-// Visitor is what the HTTP side knows of a connection that isn't anybody's yet.
+// Visitor is what the HTTP side knows of an unauthenticated connection.
 type Visitor interface {
-	// Network is where it comes from, as connections are counted.
+	// Network is the client's network, by which connections are counted.
 	Network() string
-	// MayGuess refuses a token before it costs anything, when too many bad ones came
-	// from there. Its error is a problem.
+	// MayGuess refuses a token, before it is verified, if too many bad ones came from
+	// the client's network. Its error is a problem.
 	MayGuess(ctx context.Context, token string) error
 	// Guessed counts a bad token.
 	Guessed(ctx context.Context, token string)

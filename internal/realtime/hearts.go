@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// maxHearts is the largest count of one publication, as in the document.
+// maxHearts is the largest count of one publication, as in the API document.
 const maxHearts = 1_000_000
 
-// hearts merges those of all viewers of a room on this node into one publication
-// in each window.
+// hearts merges the hearts of all viewers of a room on this node into one
+// publication per window.
 type hearts struct {
 	window  time.Duration
 	publish func(room string, count int)
@@ -24,7 +24,7 @@ func newHearts(window time.Duration, publish func(room string, count int)) *hear
 	return &hearts{window: window, publish: publish, counts: map[string]int{}}
 }
 
-// add counts hearts; the first opens the window.
+// add counts hearts; the first heart starts the window.
 func (h *hearts) add(room string, count int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,7 +37,7 @@ func (h *hearts) add(room string, count int) {
 	}
 }
 
-// flush publishes what was counted in the window.
+// flush publishes the counts of the window.
 func (h *hearts) flush() {
 	h.mu.Lock()
 	counts := h.counts
@@ -48,7 +48,7 @@ func (h *hearts) flush() {
 	}
 }
 
-// close publishes what is left and takes no more.
+// close publishes the rest and ignores later hearts.
 func (h *hearts) close() {
 	h.mu.Lock()
 	h.closed = true

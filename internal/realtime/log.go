@@ -7,8 +7,8 @@ import (
 	"github.com/centrifugal/centrifuge"
 )
 
-// logLibrary writes what the library logs. Its errors are warnings: browsers miss
-// something, and the rest goes on.
+// logLibrary writes the library's log entries. Its errors are logged as warnings:
+// clients miss something, but the server continues.
 func (s *Server) logLibrary(e centrifuge.LogEntry) {
 	level := slog.LevelDebug
 	if e.Level >= centrifuge.LogLevelWarn {

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// rounds is in how many parts all connections are looked at again, each part
-	// at its own time, so that the database isn't asked for all at once.
+	// rounds is the number of parts into which the periodic check of all connections
+	// is divided. The parts run at different times, to spread the database queries.
 	rounds = 20
-	// askTime bounds one question to the gate.
+	// askTime bounds one call of the gate.
 	askTime = 5 * time.Second
-	// lastWords is how long after a session's end its last publication may come: then
-	// those who have not heard it are unsubscribed all the same.
+	// lastWords is how long after a session's end its last publication may arrive.
+	// Then clients that have not received it are unsubscribed too.
 	lastWords = 5 * time.Second
-	// askAtOnce is of how many participants the gate is asked at once.
+	// askAtOnce is the maximum number of participants per call of the gate.
 	askAtOnce = 1000
 )
 
-// patrol looks at every connection again each CheckEvery, until the server
-// stops: whose credential is no longer good is disconnected. What changes in
-// rooms comes by itself (RoomChanged); this is for the rest, and for what was lost.
+// patrol checks every connection once per CheckEvery until the server stops, and
+// disconnects clients whose credential is no longer valid. RoomChanged handles
+// changes of rooms at once; patrol covers everything else and lost notifications.
 func (s *Server) patrol() {
 	ticker := time.NewTicker(max(s.config.CheckEvery/rounds, time.Millisecond))
 	defer ticker.Stop()
@@ -39,7 +39,7 @@ func (s *Server) patrol() {
 	}
 }
 
-// look asks the gate about the connections whose room or token is due.
+// look asks the gate about the connections of each room or token that is due.
 func (s *Server) look(ctx context.Context, due func(key string) bool) {
 	rooms, tokens := s.conns.all()
 	for room, conns := range rooms {
@@ -54,21 +54,21 @@ func (s *Server) look(ctx context.Context, due func(key string) bool) {
 	}
 }
 
-// Missed looks at every connection: there may have been changes of which nobody
-// heard.
+// Missed checks every connection, because notifications of changes may have been
+// lost.
 func (s *Server) Missed(ctx context.Context) {
 	s.look(ctx, func(string) bool { return true })
 }
 
-// RoomChanged looks at a participant's connections, or at everybody's in the
-// room when userID is empty.
+// RoomChanged checks a participant's connections, or all participants' in the room
+// when userID is empty.
 func (s *Server) RoomChanged(ctx context.Context, room, userID string) {
 	if conns := s.conns.inRoom(room, userID); len(conns) > 0 {
 		s.lookAtParticipants(ctx, room, conns)
 	}
 }
 
-// lookAtToken asks whether a tenant's credential is still good.
+// lookAtToken checks whether a tenant's credential is still valid.
 func (s *Server) lookAtToken(ctx context.Context, token string, conns []*conn) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -85,8 +85,8 @@ func (s *Server) lookAtToken(ctx context.Context, token string, conns []*conn) {
 	}
 }
 
-// lookAtParticipants asks how participants of one room stand, and lets their
-// connections do what that allows.
+// lookAtParticipants asks for the standings of participants of one room, and
+// applies them to their connections.
 func (s *Server) lookAtParticipants(ctx context.Context, room string, conns []*conn) {
 	for len(conns) > 0 {
 		some := conns[:min(len(conns), askAtOnce)]
@@ -116,7 +116,7 @@ func (s *Server) ask(ctx context.Context, tenantID, room string, users []string)
 	return s.gate.Standings(ctx, tenantID, room, users)
 }
 
-// apply lets a participant's connection do what its standing allows.
+// apply restricts a participant's connection to what its standing allows.
 func (s *Server) apply(c *conn, st Standing) {
 	before := c.getStanding()
 	c.setStanding(st)
@@ -139,7 +139,8 @@ func (s *Server) apply(c *conn, st Standing) {
 	}
 }
 
-// endLater unsubscribes from a room that is over, if its last publication didn't.
+// endLater unsubscribes a client from a room that is over, if the room's last
+// publication didn't.
 func (s *Server) endLater(c *conn, channel string) {
 	select {
 	case <-time.After(lastWords):
@@ -151,8 +152,8 @@ func (s *Server) endLater(c *conn, channel string) {
 	}
 }
 
-// endRoom unsubscribes a room's participants, whose last publication is in their
-// queues.
+// endRoom unsubscribes a room's participants. The last publication is in their
+// queues already.
 func (s *Server) endRoom(room string) {
 	for _, c := range s.conns.inRoom(room, "") {
 		s.unsubscribeEnded(c, channelPrefix+room)

@@ -1,20 +1,22 @@
-// Package realtime is what only those who watch see, at once and without a trace:
-// chat as it is written, stock that falls, bids, who is muted. It is published after
-// the commit of what it tells of, and may be lost; events are what must arrive.
+// Package realtime publishes messages that only connected viewers receive, at once
+// and without storage: chat messages, stock changes, bids, mutes. A message is
+// published after the commit of its change and may be lost. Use events for what
+// must arrive.
 //
-// Server carries it to browsers over WebSockets, in the Centrifuge protocol. It
-// knows rooms and connections; who may hear what, Gate says.
+// Server delivers publications to browsers over WebSockets, in the Centrifuge
+// protocol. It knows rooms and connections; Gate decides who may subscribe to
+// what.
 package realtime
 
 import "context"
 
-// Publication is a message to all who watch a room.
+// Publication is a message to all subscribers of a room.
 type Publication struct {
 	// Room is the stream's, session's or channel's id.
 	Room string
 	// Type is one of this package's types.
 	Type string
-	// Data is written as JSON.
+	// Data is encoded as JSON.
 	Data any
 }
 
@@ -55,15 +57,15 @@ func Types() []string {
 	}
 }
 
-// Publisher carries publications to browsers.
+// Publisher delivers publications to browsers.
 type Publisher interface {
-	// Publish never blocks for long and doesn't fail: what can't be delivered is
-	// dropped.
+	// Publish never blocks for long and never fails. A publication that can't be
+	// delivered is dropped.
 	Publish(ctx context.Context, p Publication)
 }
 
 // Nobody is the Publisher of a server without a realtime channel.
 type Nobody struct{}
 
-// Publish drops it.
+// Publish drops the publication.
 func (Nobody) Publish(context.Context, Publication) {}

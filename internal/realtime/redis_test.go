@@ -37,7 +37,7 @@ func TestServersOnOneRedisCarryWhatTheOtherPublishes(t *testing.T) {
 	stats, err := boHears.PresenceStats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 2, stats.NumUsers)
-	// Whoever comes to the other server is given what it missed.
+	// A client that reconnects to the other server receives what it missed.
 	ada.Next(t, realtimetest.Connecting)
 	for _, r := range []*rig{one, two} {
 		for _, user := range []string{"ada", "bo"} {
@@ -82,8 +82,8 @@ func TestRedisGoesAwayAndComesBackEmpty(t *testing.T) {
 	until(t, func() bool { return r.Stats().Dropped == 1 }, "what can't be carried is dropped")
 	redis.Start(t)
 	until(t, func() bool { return check(t, r) == nil }, "it is back")
-	// The room's numbering has begun anew; the client is told that it has missed
-	// something, and goes on.
+	// The room's numbering has begun anew. The client learns that it missed something,
+	// and continues.
 	until(t, func() bool {
 		r.bid(t, "ses_1", 2)
 		for _, e := range c.Events() {
@@ -112,7 +112,7 @@ func TestARedisThatDoesntAnswerHoldsUpNobody(t *testing.T) {
 	c.NextOf(t, realtimetest.Published, func(e realtimetest.Event) bool { return e.Data["n"] == 1000.0 })
 }
 
-// check asks with little patience.
+// check calls Check with a deadline of one second.
 func check(t testing.TB, r *rig) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

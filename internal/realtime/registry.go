@@ -8,7 +8,7 @@ import (
 	"github.com/centrifugal/centrifuge"
 )
 
-// conn is one connection whose token was good.
+// conn is an authenticated connection.
 type conn struct {
 	client *centrifuge.Client
 	token  string
@@ -41,19 +41,20 @@ func (c *conn) getStanding() Standing {
 	return c.standing
 }
 
-// holder is whose connection it is.
+// holder is the participant or tenant credential that opened the connection.
 func (c *conn) holder() holder {
 	return holder{c.who.TenantID, c.who.Room, c.who.UserID + c.who.Holder}
 }
 
-// holder is a participant in a room, or a tenant's user or key with no room.
+// holder is a participant in a room, or a tenant's user or API key; those have no
+// room.
 type holder struct{ tenantID, room, id string }
 
-// registry knows the connections by whose they are.
+// registry indexes the connections by their holders.
 type registry struct {
 	mu      sync.RWMutex
 	holders map[holder][]*conn
-	// rooms holds participants by their room.
+	// rooms holds participants' connections by room.
 	rooms map[string]map[*conn]struct{}
 }
 
@@ -61,8 +62,7 @@ func newRegistry() *registry {
 	return &registry{holders: map[holder][]*conn{}, rooms: map[string]map[*conn]struct{}{}}
 }
 
-// add keeps a connection, and returns the oldest of its holder's when those are
-// too many.
+// add stores a connection. If its holder has too many, it returns the oldest.
 func (r *registry) add(c *conn) (oldest *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +95,8 @@ func (r *registry) remove(c *conn) {
 	}
 }
 
-// inRoom lists a room's participants' connections: one user's, or everybody's
-// when userID is empty.
+// inRoom lists the connections of a room's participants: one user's, or all when
+// userID is empty.
 func (r *registry) inRoom(room, userID string) []*conn {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -109,8 +109,8 @@ func (r *registry) inRoom(room, userID string) []*conn {
 	return list
 }
 
-// all lists every connection by what is asked about them at once: participants
-// by their room, others by their token.
+// all lists every connection, grouped by what one call of the gate checks:
+// participants by room, others by token.
 func (r *registry) all() (rooms, tokens map[string][]*conn) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -22,15 +22,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		// The library never ends the goroutine that gathers the metrics of a node.
 		goleak.IgnoreTopFunction("github.com/FZambia/eagle.(*Eagle).aggregate"),
-		// It sleeps for a second before it leaves a room that nobody hears any more.
+		// It sleeps for a second before it leaves a room without subscribers.
 		goleak.IgnoreAnyFunction("github.com/centrifugal/centrifuge/internal/dissolve.(*Dissolver).runWorker"),
-		// The client's commands wait for their time, also when it was closed.
+		// The client's commands wait until their timeout, also after it was closed.
 		goleak.IgnoreAnyFunction("github.com/centrifugal/centrifuge-go.(*Client).sendAsync.func1"),
 		goleak.IgnoreTopFunction("github.com/centrifugal/centrifuge-go.(*Client).PresenceStats.func1"),
 	)
 }
 
-// gate is a Gate whose rules the test sets: what the areas say is tested with them.
+// gate is a Gate with rules set by the test. The real rules are tested in their
+// areas.
 type gate struct {
 	mu        sync.Mutex
 	who       map[string]realtime.Identity
@@ -114,7 +115,7 @@ func (g *gate) Pin(_ context.Context, who realtime.Identity, productID string) e
 	return nil
 }
 
-// set changes how a participant stands.
+// set changes a participant's standing.
 func (g *gate) set(key string, st realtime.Standing) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,7 +123,7 @@ func (g *gate) set(key string, st realtime.Standing) {
 	g.standings[key] = st
 }
 
-// refuse lets a token be good no more.
+// refuse makes a token invalid.
 func (g *gate) refuse(token string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +136,7 @@ func (g *gate) setAway(away bool) {
 	g.away = away
 }
 
-// rig is a server that listens.
+// rig is a listening server.
 type rig struct {
 	*realtime.Server
 
@@ -168,7 +169,7 @@ func newRig(t testing.TB, c realtime.Config) *rig {
 	return r
 }
 
-// watch is a client that hears a room.
+// watch is a client that subscribes to a room.
 func (r *rig) watch(t testing.TB, token, room string) *realtimetest.Client {
 	t.Helper()
 	c, _ := realtimetest.Watch(t, r.url, token, room)
@@ -181,7 +182,7 @@ func until(t testing.TB, condition func() bool, what string) {
 	require.Eventually(t, condition, 20*time.Second, time.Millisecond, what)
 }
 
-// clock is one that the test sets.
+// clock is a clock that the test sets.
 type clock struct {
 	mu sync.Mutex
 	at time.Time

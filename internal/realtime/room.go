@@ -11,12 +11,12 @@ import (
 	"showfloor/internal/problem"
 )
 
-// bigRoom is from how many subscribers on a node on a room tells no more who
-// comes and goes, nor who is there: each would be told of each.
+// bigRoom is the number of a room's subscribers on a node from which join and
+// leave messages and the member list stop. Otherwise each member would receive a
+// message for each other one.
 const bigRoom = 500
 
-// isID tells whether a text may be the id of something of ours; what isn't one
-// needn't be asked for.
+// isID reports whether a text may be an id of ours. Other texts need no query.
 func isID(text string) bool {
 	const longest = 64
 	return text != "" && len(text) <= longest && strings.IndexFunc(text, func(c rune) bool {
@@ -24,7 +24,7 @@ func isID(text string) bool {
 	}) < 0
 }
 
-// subscribe answers a client that wants to hear a room.
+// subscribe answers a client that subscribes to a room.
 func (s *Server) subscribe(c *conn, e centrifuge.SubscribeEvent, answer centrifuge.SubscribeCallback) {
 	room, ok := strings.CutPrefix(e.Channel, channelPrefix)
 	if !ok || room == "" {
@@ -46,13 +46,14 @@ func (s *Server) subscribe(c *conn, e centrifuge.SubscribeEvent, answer centrifu
 	}
 	answer(centrifuge.SubscribeReply{Options: options}, nil)
 	if st.State == Ended {
-		// It was given what it had missed, and there is no more to come.
+		// The client received what it had missed, and nothing will follow.
 		s.spawn(func() { c.client.Unsubscribe(e.Channel, unsubscription(codeRoomEnded, "the session has ended")) })
 	}
 }
 
-// mayHear tells whether the connection may hear a room. Its errors are the
-// protocol's; rooms of others and rooms that aren't there are one.
+// mayHear reports whether the connection may subscribe to a room. Its errors are
+// the protocol's. The error for another tenant's room is the same as for one that
+// doesn't exist.
 func (s *Server) mayHear(c *conn, room string) (Standing, error) {
 	if !isID(room) {
 		return Standing{}, centrifuge.ErrorPermissionDenied
@@ -87,7 +88,7 @@ func (s *Server) mayHear(c *conn, room string) (Standing, error) {
 	return st, nil
 }
 
-// member is what presence, join and leave show of a participant.
+// member is a participant as presence, join and leave show it.
 type member struct {
 	UserID      string `json:"userId"`
 	DisplayName string `json:"displayName"`
@@ -97,12 +98,12 @@ type member struct {
 func info(userID string, st Standing) []byte {
 	raw, err := json.Marshal(member{userID, st.DisplayName, st.Role})
 	if err != nil {
-		return nil // it is three strings
+		return nil // three strings always encode
 	}
 	return raw
 }
 
-// mayAsk tells whether a client may ask about a room: it must hear it.
+// mayAsk reports whether a client may query a room: it must be subscribed.
 func mayAsk(c *conn, channel string) error {
 	if !c.client.IsSubscribed(channel) {
 		return centrifuge.ErrorPermissionDenied
@@ -110,7 +111,7 @@ func mayAsk(c *conn, channel string) error {
 	return nil
 }
 
-// presence lists who is in a room, as they are called and what they may do now.
+// presence lists the participants in a room with their current names and roles.
 func (s *Server) presence(c *conn, channel string) (centrifuge.PresenceReply, error) {
 	if err := mayAsk(c, channel); err != nil {
 		return centrifuge.PresenceReply{}, err
@@ -133,8 +134,8 @@ func (s *Server) presence(c *conn, channel string) (centrifuge.PresenceReply, er
 	return centrifuge.PresenceReply{Result: &centrifuge.PresenceResult{Presence: list}}, nil
 }
 
-// refreshInfos puts today's names and roles into a copy of the list, where those
-// are that were noted when each came.
+// refreshInfos returns a copy of the list with current names and roles. The list
+// has those from when each participant subscribed.
 func (s *Server) refreshInfos(c *conn, room string, list map[string]*centrifuge.ClientInfo) map[string]*centrifuge.ClientInfo {
 	users := make(map[string]bool, len(list))
 	for _, one := range list {
@@ -160,16 +161,17 @@ func (s *Server) refreshInfos(c *conn, room string, list map[string]*centrifuge.
 	return fresh
 }
 
-// said is what a client publishes.
+// said is a message that a client publishes.
 type said struct {
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
 
-// pinTime bounds one pin.
+// pinTime is the deadline of one pin.
 const pinTime = 10 * time.Second
 
-// publish takes what clients may publish, and says of all else why not.
+// publish handles the messages that clients may publish, and refuses all others
+// with a reason.
 func (s *Server) publish(c *conn, e centrifuge.PublishEvent) error {
 	if err := mayAsk(c, e.Channel); err != nil {
 		return err
@@ -192,8 +194,7 @@ func (s *Server) publish(c *conn, e centrifuge.PublishEvent) error {
 	}
 }
 
-// takeHearts counts hearts, those that are beyond what one connection may send in
-// a second left out.
+// takeHearts counts hearts; those above the connection's rate limit are discarded.
 func (s *Server) takeHearts(c *conn, room string, data json.RawMessage) error {
 	var h heartData
 	if json.Unmarshal(data, &h) != nil || h.Count < 1 || h.Count > maxHearts {
@@ -205,7 +206,7 @@ func (s *Server) takeHearts(c *conn, room string, data json.RawMessage) error {
 	return nil
 }
 
-// takePin shows a product, if the host of the room says so.
+// takePin pins a product, if the client is the room's host.
 func (s *Server) takePin(c *conn, data json.RawMessage) error {
 	var pin struct {
 		ID string `json:"id"`

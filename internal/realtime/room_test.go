@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/realtimetest"
 )
 
-// bid publishes something that is kept.
+// bid publishes a message that the history keeps.
 func (r *rig) bid(t testing.TB, room string, n int) {
 	t.Helper()
 	r.Publish(t.Context(), realtime.Publication{Room: room, Type: realtime.AuctionBid, Data: map[string]any{"n": n}})
@@ -55,7 +55,8 @@ func TestAClientThatComesBackIsGivenWhatItMissedInOrder(t *testing.T) {
 	c.Next(t, realtimetest.Connecting)
 	r.bid(t, "ses_1", 0)
 	require.EqualValues(t, 0, c.Next(t, realtimetest.Published).Data["n"])
-	// Its token isn't good while it is away, so that it comes back when we say so.
+	// The gate is unavailable, so that the client can't reconnect until the test
+	// permits it.
 	r.gate.setAway(true)
 	c.Drop()
 	c.Next(t, realtimetest.Connecting)
@@ -156,7 +157,7 @@ func TestTheEndOfASessionIsHeardAndThenNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, realtime.Config{CheckEvery: 1 << 40})
 	ada, bo, key := r.watch(t, "ada", "ses_1"), r.watch(t, "bo", "ses_1"), r.watch(t, "key", "ses_1")
-	// Bo isn't there when it ends, and comes back.
+	// Bo is disconnected when the session ends, and reconnects later.
 	bo.Next(t, realtimetest.Connecting)
 	r.gate.setAway(true)
 	bo.Drop()
@@ -324,8 +325,9 @@ func TestAClientThatPublishesTooOftenIsRefused(t *testing.T) {
 	}
 }
 
-// One question waits for the answer to the one before, on a socket without a client
-// library: what is on its way when the server hangs up can hide why it did.
+// TestAClientThatAsksTooOftenIsDisconnected sends one command at a time, on a
+// socket without a client library: commands that are on their way when the server
+// closes can hide the close code.
 func TestAClientThatAsksTooOftenIsDisconnected(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, realtime.Config{})

@@ -15,30 +15,32 @@ import (
 )
 
 const (
-	// channelPrefix begins the only channels that there are.
+	// channelPrefix begins the name of every channel.
 	channelPrefix = "room:"
-	// heartWindow is over how long hearts are merged.
+	// heartWindow is the time over which hearts are merged.
 	heartWindow = 250 * time.Millisecond
-	// lanes carry publications, each room's in order; laneSize is how many may wait
-	// in one.
+	// lanes is the number of queues of publications; each room's go through one queue
+	// in order. laneSize is how many publications one queue holds; more are dropped.
 	lanes    = 16
 	laneSize = 4096
-	// maxEnginePause is the longest pause between attempts to reach Redis at first.
+	// maxEnginePause is the longest pause between attempts to connect to Redis after
+	// the start.
 	maxEnginePause = 5 * time.Second
-	// farewellTime is how long a stop waits for clients to say goodbye.
+	// farewellTime bounds how long Stop waits for queued publications and for clients
+	// to close.
 	farewellTime = 3 * time.Second
 )
 
 // Config of a Server.
 type Config struct {
-	// RedisURL lets several processes carry one another's publications; in memory
-	// when empty.
+	// RedisURL connects several processes, so that each delivers the others'
+	// publications. If it is empty, publications stay in this process's memory.
 	RedisURL string
 	Log      *slog.Logger
-	// Now is the clock that tokens are held against, time.Now by default.
+	// Now is the clock for the expiry of tokens, time.Now by default.
 	Now func() time.Time
-	// CheckEvery is after how long each connection's credential is looked at again,
-	// 5 s by default.
+	// CheckEvery is the interval at which each connection's credential is checked
+	// again, 5 s by default.
 	CheckEvery time.Duration
 }
 
@@ -59,38 +61,38 @@ type Server struct {
 
 	stop context.CancelFunc
 	ctx  context.Context //nolint:containedctx // ends what runs beside the requests
-	// work is what runs beside the requests; carriers are those that empty queues.
+	// work is what runs outside of requests; carriers are the goroutines that empty
+	// queues.
 	work, carriers sync.WaitGroup
 	spawning       sync.Mutex
 }
 
-// errNotReached is the state of a server whose Redis was away when it started.
+// errNotReached means that Redis has not been reached since the server started.
 var errNotReached = errors.New("not connected to Redis yet")
 
-// message is a publication as it is sent.
+// message is an encoded publication.
 type message struct {
 	room string
 	data []byte
-	// kept: clients that come back are given it again.
+	// kept: the history keeps it for reconnecting clients.
 	kept bool
 }
 
-// counts of what has happened, for metrics.
+// counts are event counters for metrics.
 type counts struct {
 	publications, messages, dropped atomic.Uint64
 }
 
-// Stats are figures of this process.
+// Stats are this process's metrics.
 type Stats struct {
-	// Connections whose token was good, and the rooms that they hear, each counted
-	// once for each connection.
+	// Connections with an accepted token, and their subscriptions to rooms.
 	Connections, Subscriptions int
-	// Publications that this process made, what it sent to clients of them and of
-	// other processes', and those that it had to drop.
+	// Publications that this process made; Messages that it sent to clients for its
+	// own and other processes' publications; publications that it had to drop.
 	Publications, Messages, Dropped uint64
 }
 
-// New makes a server; what is published before Start waits for it.
+// New makes a server. Publications from before Start are queued.
 func New(c Config) *Server {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -112,8 +114,8 @@ func New(c Config) *Server {
 	return s
 }
 
-// Start lets clients connect. When Redis can't be reached it is tried until it
-// can be; clients are asked to come again until then.
+// Start lets clients connect. If Redis can't be reached, Start returns nil and
+// attempts continue; until one succeeds, clients are asked to try again.
 func (s *Server) Start(gate Gate) error {
 	s.gate = gate
 	e, err := s.openEngine()
@@ -133,7 +135,7 @@ func (s *Server) Start(gate Gate) error {
 	return nil
 }
 
-// awaitEngine tries until Redis is there.
+// awaitEngine tries to connect to Redis until it succeeds.
 func (s *Server) awaitEngine() {
 	for pause := time.Second / 4; ; pause = min(2*pause, maxEnginePause) {
 		select {
@@ -152,7 +154,7 @@ func (s *Server) awaitEngine() {
 	}
 }
 
-// spawn runs something beside the requests, which Stop waits for.
+// spawn runs a function outside of requests; Stop waits for it.
 func (s *Server) spawn(run func()) {
 	s.spawning.Lock()
 	defer s.spawning.Unlock()
@@ -161,8 +163,8 @@ func (s *Server) spawn(run func()) {
 	}
 }
 
-// Stop carries what was published, and then disconnects everybody, who are told
-// to connect again.
+// Stop delivers queued publications, then disconnects all clients and asks them to
+// reconnect.
 func (s *Server) Stop(ctx context.Context) error {
 	s.hearts.close()
 	s.queueMu.Lock()
@@ -184,7 +186,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}()
 	select {
 	case <-carried:
-	case <-ctx.Done(): // Redis doesn't answer, and what waits for it is lost
+	case <-ctx.Done(): // Redis doesn't answer, and the queued publications are lost
 	}
 	s.spawning.Lock()
 	s.stop()
@@ -197,7 +199,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Check tells whether publications are carried.
+// Check reports whether publications can be delivered.
 func (s *Server) Check(ctx context.Context) error {
 	e := s.engine.Load()
 	if e == nil {
@@ -206,7 +208,7 @@ func (s *Server) Check(ctx context.Context) error {
 	return e.check(ctx)
 }
 
-// Engine says what carries publications from process to process.
+// Engine describes what transports publications between processes.
 func (s *Server) Engine() string {
 	switch {
 	case s.config.RedisURL == "":
@@ -218,7 +220,7 @@ func (s *Server) Engine() string {
 	}
 }
 
-// Stats reads the figures.
+// Stats returns the metrics.
 func (s *Server) Stats() Stats {
 	st := Stats{
 		Publications: s.counts.publications.Load(), Messages: s.counts.messages.Load(), Dropped: s.counts.dropped.Load(),
@@ -264,7 +266,7 @@ func (s *Server) enqueue(room, kind string, data any, kept bool) {
 	}
 }
 
-// carry publishes what comes into a queue until it is closed.
+// carry publishes a queue's messages until it is closed.
 func (s *Server) carry(queue <-chan message) {
 	for m := range queue {
 		if err := s.send(m); err != nil {
