@@ -19,12 +19,12 @@ import (
 	"showfloor/internal/session"
 )
 
-// View is a channel as its tenant sees it.
+// View is a channel as the API shows it to the tenant.
 type View = db.GetChannelRow
 
-// ListChannels pages through the tenant's groups and direct channels, newest first,
-// all or those that a user is a member of; cursor is the id after which to go on, nil
-// for the start.
+// ListChannels pages through the tenant's groups and direct channels, newest
+// first: all, or those that a user is a member of. cursor is the id after which
+// the page starts, nil for the first page.
 func (s *Service) ListChannels(ctx context.Context, c account.Caller, userID, cursor *string, limit int) ([]View, error) {
 	rows, err := db.New(s.config.Pool).ListChannels(ctx, db.ListChannelsParams{
 		TenantID: c.TenantID, UserID: userID, Cursor: cursor, MaxRows: int32(limit),
@@ -42,7 +42,7 @@ func (s *Service) ListChannels(ctx context.Context, c account.Caller, userID, cu
 	return views, nil
 }
 
-// viewOf shows a channel with a name of its own.
+// viewOf converts a channel that has its own name: a group or direct channel.
 func viewOf(c db.Channel, members int32) View {
 	v := View{
 		ID: c.ID, Kind: c.Kind, ProjectID: c.ProjectID, CreatedAt: c.CreatedAt, SlowmodeSec: c.SlowmodeSec, LastMessageAt: c.LastMessageAt,
@@ -54,7 +54,7 @@ func viewOf(c db.Channel, members int32) View {
 	return v
 }
 
-// GetChannel is one channel of the tenant, or that of one of its streams or sessions.
+// GetChannel returns one channel of the tenant, also that of a stream or session.
 func (s *Service) GetChannel(ctx context.Context, c account.Caller, channelID string) (View, error) {
 	row, err := db.New(s.config.Pool).GetChannel(ctx, db.GetChannelParams{TenantID: c.TenantID, ID: channelID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -66,7 +66,7 @@ func (s *Service) GetChannel(ctx context.Context, c account.Caller, channelID st
 	return row, nil
 }
 
-// GroupInput describes a group channel to be made.
+// GroupInput describes a new group channel.
 type GroupInput struct {
 	Name      string
 	ProjectID *string
@@ -75,7 +75,7 @@ type GroupInput struct {
 	UserIDs []string
 }
 
-// CreateChannel makes a group and its first members: the host, then the guests.
+// CreateChannel creates a group with its first members: the host, then the guests.
 func (s *Service) CreateChannel(ctx context.Context, c account.Caller, in GroupInput) (View, error) {
 	var users []string
 	if in.HostID != nil {
@@ -102,16 +102,17 @@ func (s *Service) CreateChannel(ctx context.Context, c account.Caller, in GroupI
 	return viewOf(row, int32(len(users))), err
 }
 
-// DirectInput says whose direct channel is wanted.
+// DirectInput describes a direct channel to create or find.
 type DirectInput struct {
-	// UserIDs are two.
+	// UserIDs are exactly two.
 	UserIDs []string
-	// Name is nil for the two ids.
+	// Name is nil for a name made of the two ids.
 	Name      *string
 	ProjectID *string
 }
 
-// CreateDirectChannel makes the direct channel of two users in a project, or finds it.
+// CreateDirectChannel returns the direct channel of two users in a project, and
+// creates it if necessary.
 func (s *Service) CreateDirectChannel(ctx context.Context, c account.Caller, in DirectInput) (View, error) {
 	users := slices.Sorted(slices.Values(in.UserIDs))
 	name := users[0] + ", " + users[1]
@@ -143,7 +144,8 @@ func (s *Service) CreateDirectChannel(ctx context.Context, c account.Caller, in 
 	return s.GetChannel(ctx, c, found)
 }
 
-// settle gives a new channel its members, who join one after the other.
+// settle adds the members of a new channel. Their join times are 1 µs apart, in
+// the order of users.
 func (s *Service) settle(ctx context.Context, tx pgx.Tx, c account.Caller, row db.Channel, users, roles []string) error {
 	q, key := db.New(tx), lane{row.TenantID, row.ID}
 	p := db.AddChannelMembersParams{ChannelID: row.ID, TenantID: row.TenantID, UserIds: users, Roles: roles}

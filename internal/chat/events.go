@@ -76,14 +76,15 @@ func editedDataOf(m db.ChannelMessage) editedData {
 	return editedData{dataOf(m), timestamp.From(*m.EditedAt)}
 }
 
-// happened is an event of a channel. Its subject isn't the channel's id, which that of
-// a stream or session is too: a busy chat must not hold up what its session has to
-// tell, whose row isn't locked here either.
+// happened builds an event of a channel. Its subject is "<channel id>/chat" and
+// not the id alone, which is also the id of the stream or session. Events of one
+// subject are delivered in order, so a busy chat would delay the session's events;
+// the session's row isn't locked here either.
 func happened(key lane, name string, data any) event.Event {
 	return event.Event{TenantID: key.tenantID, Name: name, Subject: key.channelID + "/chat", Data: data}
 }
 
-// show tells those who are in the channel's room, once it is committed.
+// show publishes a change in the channel's room. Call it after the commit.
 func (s *Service) show(ctx context.Context, key lane, kind string, data any) {
 	s.config.Realtime.Publish(ctx, realtime.Publication{Room: key.channelID, Type: kind, Data: data})
 }

@@ -19,20 +19,22 @@ import (
 type Member struct {
 	ChannelID, UserID, Role string
 	JoinedAt                time.Time
-	// LeftAt is nil for a member, TimedOutUntil without a timeout that lasts.
+	// LeftAt is nil for a current member, TimedOutUntil without a current timeout.
 	LeftAt, TimedOutUntil *time.Time
 	Muted, Banned         bool
 }
 
-// Joined is a place in the order of joining: behind a member.
+// Joined is a cursor in the list of members, which is ordered by join time: the
+// position after one member.
 type Joined struct {
 	At time.Time
-	// Tie tells those apart who joined at the same moment.
+	// Tie orders members who joined at the same time.
 	Tie string
 }
 
-// ListChannelMembers pages through a channel's members in the order of joining, those
-// who are in its room among them. The places are those behind each of them.
+// ListChannelMembers pages through a channel's members in the order in which they
+// joined, including participants in its room. For each member it also returns the
+// cursor after it.
 func (s *Service) ListChannelMembers(
 	ctx context.Context, c account.Caller, channelID string, after Joined, limit int,
 ) ([]Member, []Joined, error) {
@@ -57,7 +59,7 @@ func (s *Service) ListChannelMembers(
 	return members, places, nil
 }
 
-// lasting is the end of a timeout; nil when it is over.
+// lasting is the end of a current timeout; nil when the timeout is over.
 func lasting(until *time.Time, now time.Time) *time.Time {
 	if until == nil || !now.Before(*until) {
 		return nil
@@ -65,8 +67,8 @@ func lasting(until *time.Time, now time.Time) *time.Time {
 	return until
 }
 
-// JoinChannel makes a user a member, a guest without role. One who is a member gets
-// the role, if there is one.
+// JoinChannel makes a user a member, with the role guest if role is nil. If the
+// user is a member already and role is set, the role changes.
 func (s *Service) JoinChannel(ctx context.Context, c account.Caller, channelID, userID string, role *string) (m Member, err error) {
 	key := lane{c.TenantID, channelID}
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -97,8 +99,8 @@ func (s *Service) JoinChannel(ctx context.Context, c account.Caller, channelID, 
 	return m, err
 }
 
-// LeaveChannel ends a membership; ending it again changes nothing. One who is a member
-// by being in the room has to leave that.
+// LeaveChannel ends a membership. Ending it again has no effect. A participant who
+// is a member by being in the room must leave the room instead.
 func (s *Service) LeaveChannel(ctx context.Context, c account.Caller, channelID, userID string) (m Member, err error) {
 	key := lane{c.TenantID, channelID}
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -125,7 +127,7 @@ func (s *Service) LeaveChannel(ctx context.Context, c account.Caller, channelID,
 	return m, err
 }
 
-// lockMember locks a channel to change one user's standing in it.
+// lockMember locks a channel, to change one user's standing in it.
 func lockMember(ctx context.Context, tx pgx.Tx, key lane, userID string) (channel, standing, error) {
 	ch, err := lock(ctx, tx, key)
 	if err != nil {
@@ -135,10 +137,10 @@ func lockMember(ctx context.Context, tx pgx.Tx, key lane, userID string) (channe
 	return ch, all[userID], err
 }
 
-// write stores a user's standing in a channel that is locked.
+// write stores a user's standing in a locked channel.
 func write(ctx context.Context, tx pgx.Tx, ch channel, st standing) (Member, error) {
 	if st.Role == "" {
-		st.Role = session.Viewer // one who is restricted and no member
+		st.Role = session.Viewer // the user is restricted, but not a member
 	}
 	err := db.New(tx).SetChannelMember(ctx, db.SetChannelMemberParams{
 		ChannelID: ch.ID, UserID: st.UserID, TenantID: ch.TenantID, Role: st.Role, JoinedAt: st.JoinedAt, LeftAt: st.LeftAt,
@@ -150,7 +152,7 @@ func write(ctx context.Context, tx pgx.Tx, ch channel, st standing) (Member, err
 	return memberOf(ch, st), nil
 }
 
-// memberOf shows one who was made a member at some time.
+// memberOf converts the standing of a user who has a row in the channel.
 func memberOf(ch channel, st standing) Member {
 	m := Member{
 		ChannelID: ch.ID, UserID: st.UserID, Role: st.Role, LeftAt: st.LeftAt, TimedOutUntil: lasting(st.TimedOutUntil, ch.Now),

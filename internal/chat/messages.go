@@ -19,8 +19,8 @@ import (
 	"showfloor/internal/realtime"
 )
 
-// Place is where a page of a history begins or ends, exclusive: at a message or at a
-// time. The zero one is nowhere.
+// Place is the exclusive start or end of a history page: a message or a time. The
+// zero Place means that the page has no such limit.
 type Place struct {
 	MessageID string
 	At        time.Time
@@ -28,11 +28,12 @@ type Place struct {
 
 func (p Place) nowhere() bool { return p == Place{} }
 
-// lastID sorts behind all ids of messages.
+// lastID sorts after the ids of all messages.
 const lastID = string(id.Message) + "_zzzzzzzzzzzzzzzzzzzzzzzzzzz"
 
-// ListStreamMessages is the chat of any tenant's stream, oldest first: the first limit
-// messages after since, or the newest when that is nowhere.
+// ListStreamMessages returns a page of a stream's chat, oldest first, whichever
+// tenant the stream belongs to: the first limit messages after since, or the
+// newest ones if since is zero.
 func (s *Service) ListStreamMessages(ctx context.Context, streamID string, since Place, limit int) ([]db.ChannelMessage, error) {
 	q := db.New(s.config.Pool)
 	st, err := q.GetStreamForPlayback(ctx, streamID)
@@ -45,9 +46,9 @@ func (s *Service) ListStreamMessages(ctx context.Context, streamID string, since
 	return history(ctx, q, lane{st.TenantID, st.ID}, since, Place{}, limit)
 }
 
-// ListChannelMessages is a part of a channel's history, oldest first: the first limit
-// messages after since, or the newest when that is nowhere; all of them before before,
-// if that is somewhere.
+// ListChannelMessages returns a page of a channel's history, oldest first: the
+// first limit messages after since, or the newest ones if since is zero. If before
+// is set, all of them are older than before.
 func (s *Service) ListChannelMessages(
 	ctx context.Context, c account.Caller, channelID string, since, before Place, limit int,
 ) ([]db.ChannelMessage, error) {
@@ -71,8 +72,8 @@ func (s *Service) ListChannelMessages(
 	return history(ctx, q, key, since, before, limit)
 }
 
-// history reads a page. Times are looked up once: behind that, ids alone say what
-// comes after what.
+// history reads a page. It converts times to message ids first, because the order
+// of messages is that of their ids.
 func history(ctx context.Context, q *db.Queries, key lane, since, before Place, limit int) ([]db.ChannelMessage, error) {
 	end := lastID
 	switch {
@@ -113,15 +114,15 @@ func history(ctx context.Context, q *db.Queries, key lane, since, before Place, 
 	return list, nil
 }
 
-// Patch is what a message is to say.
+// Patch is the new content of a message.
 type Patch struct {
 	Body string
-	// Mentions are left as they are when nil.
+	// Mentions stay as they are if nil.
 	Mentions []string
 }
 
-// EditChannelMessage changes what a message says. A participant may change what its
-// own user wrote, as long as that one may write.
+// EditChannelMessage changes a message's content. A participant may edit its own
+// user's messages, as long as the user may write.
 func (s *Service) EditChannelMessage(
 	ctx context.Context, c account.Caller, channelID, messageID string, p Patch,
 ) (db.ChannelMessage, error) {
@@ -148,15 +149,16 @@ func (s *Service) EditChannelMessage(
 		if err != nil {
 			return false, fmt.Errorf("edit message: %w", err)
 		}
-		// Nobody is pushed to: by editing over and over, one message would ring on devices without end.
+		// No push: repeated edits of one message could otherwise cause any number of
+		// notifications.
 		return true, s.config.Events.Emit(ctx, tx, happened(lane{m.TenantID, m.ChannelID}, event.ChatMessageEdited, editedDataOf(edited)))
 	}, func(ctx context.Context, key lane) { s.show(ctx, key, realtime.ChatEdited, editedDataOf(edited)) })
 	return edited, err
 }
 
-// DeleteChannelMessage takes away what a message said; by is who does it, whoever
-// calls when nil. Deleting again changes nothing. A participant may delete what its own
-// user wrote, a host or cohost anything.
+// DeleteChannelMessage erases a message's content. by is the user recorded as
+// deleting it, nil for the caller. Deleting again has no effect. A participant may
+// delete its own user's messages; a host or cohost may delete any.
 func (s *Service) DeleteChannelMessage(
 	ctx context.Context, c account.Caller, channelID, messageID string, by *string,
 ) (db.ChannelMessage, error) {
@@ -200,8 +202,8 @@ func (s *Service) DeleteChannelMessage(
 	return deleted, err
 }
 
-// change runs what changes a message under its channel's lock, and then tells those in
-// the room, if it was changed.
+// change runs a change of a message under its channel's lock. If the message
+// changed, it then calls tell to publish that in the room.
 func (s *Service) change(ctx context.Context, c account.Caller, channelID, messageID string,
 	change func(ctx context.Context, tx pgx.Tx, e entered, m db.ChannelMessage) (changed bool, err error),
 	tell func(ctx context.Context, key lane),
@@ -234,14 +236,15 @@ func (s *Service) change(ctx context.Context, c account.Caller, channelID, messa
 	})
 }
 
-// entered is a channel that is locked for a caller, and how that one stands there, if it
-// is a participant.
+// entered is a channel locked for a caller, with the caller's standing if it is a
+// participant.
 type entered struct {
 	channel  channel
 	standing standing
 }
 
-// enter locks a channel for a caller. A participant must be one who may be there.
+// enter locks a channel for a caller. It refuses a participant who may not read
+// there.
 func enter(ctx context.Context, tx pgx.Tx, c account.Caller, key lane) (e entered, err error) {
 	if e.channel, err = lock(ctx, tx, key); err != nil || c.Participant == nil {
 		return e, err

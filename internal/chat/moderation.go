@@ -19,7 +19,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// Kinds of what moderators do.
+// Kinds of moderation.
 const (
 	Timeout  = "timeout"
 	Ban      = "ban"
@@ -27,8 +27,8 @@ const (
 	Slowmode = "slowmode"
 )
 
-// ListChannelModeration pages through what moderators did in a channel, newest first;
-// cursor is the id after which to go on, nil for the start.
+// ListChannelModeration pages through a channel's moderation actions, newest
+// first. cursor is the id after which the page starts, nil for the first page.
 func (s *Service) ListChannelModeration(
 	ctx context.Context, c account.Caller, channelID string, cursor *string, limit int,
 ) ([]db.ChannelModeration, error) {
@@ -45,16 +45,16 @@ func (s *Service) ListChannelModeration(
 	return rows, nil
 }
 
-// Restriction is what a moderator does to a user.
+// Restriction is a moderator's restriction of a user.
 type Restriction struct {
 	Target, By string
 	Reason     *string
-	// Lift ends it.
+	// Lift ends the restriction.
 	Lift bool
 }
 
-// TimeoutChannelMember keeps a user from writing for a while, beginning now; none
-// ends it.
+// TimeoutChannelMember prevents a user from writing for the duration d from now. A
+// d of 0 ends the timeout.
 func (s *Service) TimeoutChannelMember(
 	ctx context.Context, c account.Caller, channelID string, r Restriction, d time.Duration,
 ) (db.ChannelModeration, error) {
@@ -67,7 +67,7 @@ func (s *Service) TimeoutChannelMember(
 	})
 }
 
-// MuteChannelMember keeps a user from writing until that is lifted.
+// MuteChannelMember prevents a user from writing until the mute is lifted.
 func (s *Service) MuteChannelMember(ctx context.Context, c account.Caller, channelID string, r Restriction) (db.ChannelModeration, error) {
 	return s.restrict(ctx, c, channelID, Mute, r, func(_ channel, st *standing) *time.Time {
 		st.Muted = !r.Lift
@@ -75,9 +75,9 @@ func (s *Service) MuteChannelMember(ctx context.Context, c account.Caller, chann
 	})
 }
 
-// BanChannelMember shuts a user out until that is lifted: whoever holds connections of
-// that one to the channel's room ends them. A member is none any more, but in a direct
-// channel, which is for the two for good.
+// BanChannelMember excludes a user until the ban is lifted. Nodes with connections
+// of this user to the channel's room close them. The ban ends a membership, except
+// in a direct channel, whose two members are permanent.
 func (s *Service) BanChannelMember(ctx context.Context, c account.Caller, channelID string, r Restriction) (db.ChannelModeration, error) {
 	return s.restrict(ctx, c, channelID, Ban, r, func(ch channel, st *standing) *time.Time {
 		if !r.Lift && st.invited() && ch.Kind != Direct {
@@ -88,8 +88,8 @@ func (s *Service) BanChannelMember(ctx context.Context, c account.Caller, channe
 	})
 }
 
-// restrict does something to a user: set changes its standing, and returns when that
-// ends by itself, if it does.
+// restrict restricts a user, or lifts a restriction. set changes the user's
+// standing and returns when the restriction expires, nil for never.
 func (s *Service) restrict(ctx context.Context, c account.Caller, channelID, kind string, r Restriction,
 	set func(ch channel, st *standing) *time.Time,
 ) (row db.ChannelModeration, err error) {
@@ -132,8 +132,8 @@ func (s *Service) restrict(ctx context.Context, c account.Caller, channelID, kin
 	return row, err
 }
 
-// checkRestriction tells whether the one may do something to the other; lifting it is
-// possible with anybody.
+// checkRestriction checks that by may restrict target. A restriction of any user
+// may be lifted, also of a host.
 func checkRestriction(c account.Caller, ch channel, by, target standing, lift bool) error {
 	if err := checkModerator(c, ch, by); err != nil {
 		return err
@@ -147,8 +147,8 @@ func checkRestriction(c account.Caller, ch channel, by, target standing, lift bo
 	return nil
 }
 
-// SetChannelSlowmode makes everybody but hosts and cohosts wait between two messages;
-// 0 seconds for no wait.
+// SetChannelSlowmode sets the minimum time between two messages of one author, in
+// seconds; 0 switches the slow mode off. Hosts and cohosts are exempt.
 func (s *Service) SetChannelSlowmode(
 	ctx context.Context, c account.Caller, channelID, by string, seconds int32, reason *string,
 ) (row db.ChannelModeration, err error) {
@@ -177,8 +177,9 @@ func (s *Service) SetChannelSlowmode(
 	return row, err
 }
 
-// mostRecalled is how many messages are looked through, when a slow mode begins, for
-// those who wrote within it: without one nobody remembers who wrote when.
+// mostRecalled is the maximum number of messages that are read when a slow mode
+// begins, to find authors who wrote within its time: without a slow mode, write
+// times are not recorded per author.
 const mostRecalled = 10_000
 
 func slow(ctx context.Context, tx pgx.Tx, ch channel, seconds int32) error {
@@ -198,7 +199,8 @@ func slow(ctx context.Context, tx pgx.Tx, ch channel, seconds int32) error {
 	return nil
 }
 
-// record keeps what a moderator did and tells of it, unless it ends something.
+// record stores a moderation action. It emits an event, unless the action lifts a
+// restriction.
 func (s *Service) record(
 	ctx context.Context, tx pgx.Tx, c account.Caller, ch channel, p db.CreateModerationParams,
 ) (db.ChannelModeration, error) {

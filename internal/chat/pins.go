@@ -16,8 +16,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// PinProduct shows a product to all in a stream's or session's room, as userID, who
-// must be a host there; an empty one stands for the tenant's own server.
+// PinProduct pins a product in a stream's or session's room, as userID, who must
+// be a host there. An empty userID stands for the tenant's own server.
 func (s *Service) PinProduct(ctx context.Context, tenantID, roomID, userID, productID string) error {
 	key := lane{tenantID, roomID}
 	return s.inOrder(ctx, key, func(ctx context.Context) error {
@@ -51,7 +51,8 @@ func (s *Service) PinProduct(ctx context.Context, tenantID, roomID, userID, prod
 	})
 }
 
-// checkPinner wants a room that there is, and one who may pin there.
+// checkPinner requires an existing room of a stream or session, and a user who may
+// pin there.
 func checkPinner(ctx context.Context, tx pgx.Tx, key lane, userID string) error {
 	found, err := find(ctx, db.New(tx), key)
 	if err == nil && found.Kind != Stream && found.Kind != Session {
@@ -71,7 +72,8 @@ func checkPinner(ctx context.Context, tx pgx.Tx, key lane, userID string) error 
 	return nil
 }
 
-// ListPins is what was pinned in a room from since until before until, in that order.
+// ListPins returns a room's pins from since (inclusive) until before until, oldest
+// first.
 func (s *Service) ListPins(ctx context.Context, tenantID, roomID string, since, until time.Time) ([]db.ProductPin, error) {
 	pins, err := db.New(s.config.Pool).ListPins(ctx, db.ListPinsParams{TenantID: tenantID, RoomID: roomID, Since: since, Until: until})
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// longestPush is how many characters of a message a push shows, its author's name
-	// among them.
+	// longestPush is the maximum length of a push's text in characters, including the
+	// author's name.
 	longestPush = 200
-	// pushedFor is after how long a push of a message is void.
+	// pushedFor is how long after its message a push expires.
 	pushedFor = 24 * time.Hour
 )
 
-// ping is a message of which users are to hear on their devices.
+// ping is a message about which users receive a push.
 type ping struct {
 	message db.ChannelMessage
 	reason  push.Reason
 	userIDs []string
 }
 
-// pingsOf are the pushes of new messages: to the other one of a direct channel, and
-// elsewhere to those who are mentioned, but for the author.
+// pingsOf returns the pushes for new messages: in a direct channel to the other
+// member, elsewhere to the mentioned users, never to the author.
 func pingsOf(ch channel, messages []db.ChannelMessage) (list []ping) {
 	for _, m := range messages {
 		p := ping{m, push.Mention, m.Mentions}
@@ -45,13 +45,13 @@ func pingsOf(ch channel, messages []db.ChannelMessage) (list []ping) {
 	return list
 }
 
-// without leaves a user out.
+// without returns the users except one.
 func without(userIDs []string, userID string) []string {
 	return slices.DeleteFunc(slices.Clone(userIDs), func(one string) bool { return one == userID })
 }
 
-// push enqueues pings in the transaction that writes their messages, as one
-// insertion. Who may not read in the channel isn't told what is said there.
+// push enqueues pings with one insertion, in the transaction that writes their
+// messages. Users who may not read the channel get no push.
 func (s *Service) push(ctx context.Context, tx pgx.Tx, ch channel, pings []ping) error {
 	if len(pings) == 0 {
 		return nil
@@ -94,8 +94,8 @@ func (s *Service) push(ctx context.Context, tx pgx.Tx, ch channel, pings []ping)
 	return nil
 }
 
-// titleOf is the name of a channel, which for a room's is the session's or stream's,
-// and its project.
+// titleOf is a channel's name and project; for a room's channel, those of the
+// session or stream.
 func titleOf(ctx context.Context, q *db.Queries, ch channel) (title string, projectID *string, err error) {
 	switch {
 	case ch.Kind == Session:
@@ -112,7 +112,7 @@ func titleOf(ctx context.Context, q *db.Queries, ch channel) (title string, proj
 	return title, ch.ProjectID, nil
 }
 
-// pushBody is "<author>: <message>", as far as there is room.
+// pushBody is "<author>: <message>", cut off after longestPush characters.
 func pushBody(m db.ChannelMessage) string {
 	text := m.AuthorName + ": " + *m.Body
 	characters := 0

@@ -15,8 +15,7 @@ import (
 	"showfloor/internal/session"
 )
 
-// pushes are the jobs that a channel's messages have left, in their order: to whom, and
-// what the push says.
+// pushes lists the push jobs of a channel's messages in order: recipient and text.
 func (r *rig) pushes(t testing.TB, channelID string) (list []string) {
 	t.Helper()
 	rows, err := r.s.Pool.Query(t.Context(), `SELECT (args ->> 'userId') || ' ' || (args ->> 'body') FROM river_job
@@ -27,7 +26,7 @@ func (r *rig) pushes(t testing.TB, channelID string) (list []string) {
 	return list
 }
 
-// mention writes something that mentions users.
+// mention writes a message that mentions users.
 func (r *rig) mention(t testing.TB, channelID, userID, text string, mentions ...string) (messageID string) {
 	t.Helper()
 	in := message(userID, text)
@@ -37,7 +36,7 @@ func (r *rig) mention(t testing.TB, channelID, userID, text string, mentions ...
 	return m.ID
 }
 
-// TestThePushOfAMention: its job is exactly this.
+// TestThePushOfAMention checks every field of the job.
 func TestThePushOfAMention(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -63,8 +62,8 @@ func TestThePushOfAMention(t *testing.T) {
 	require.Equal(t, []string{"push", "available"}, []string{queue, state})
 }
 
-// TestWhoGetsAPush: those who are mentioned and may read, once for each message, and
-// never who wrote it.
+// TestWhoGetsAPush: mentioned users who may read get one push per message; its
+// author never gets one.
 func TestWhoGetsAPush(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -81,7 +80,7 @@ func TestWhoGetsAPush(t *testing.T) {
 	refused(t, err, "banned")
 	require.Len(t, r.pushes(t, ch), 3)
 
-	// In rooms, who waits to be let in and who was thrown out hear nothing.
+	// In rooms, users in the waiting room and kicked users get no push.
 	room := r.owner.Session(t, map[string]any{"name": "All hands"}).ID
 	r.in(t, room, "ben", session.Guest, session.Waiting)
 	r.in(t, room, "dan", session.Guest, session.Kicked)
@@ -113,7 +112,8 @@ func TestThePushesOfADirectChannel(t *testing.T) {
 	require.Equal(t, []string{"ada, ben", "chat.direct"}, []string{title, reason})
 }
 
-// TestAnEditPushesToNobody, or one message would ring on devices without end.
+// TestAnEditPushesToNobody: otherwise one message could cause any number of
+// notifications.
 func TestAnEditPushesToNobody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -129,7 +129,7 @@ func TestAnEditPushesToNobody(t *testing.T) {
 	require.Equal(t, []string{"ben User ada: draft"}, r.pushes(t, ch))
 }
 
-// TestManyMessagesAtOncePushOnceEach, and what isn't written pushes nothing.
+// TestManyMessagesAtOncePushOnceEach: and a refused message causes no push.
 func TestManyMessagesAtOncePushOnceEach(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

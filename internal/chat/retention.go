@@ -8,8 +8,8 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// DeleteOld deletes messages that are older than Config.KeepMessages, in channels of
-// every kind. Replies to a deleted message keep its id.
+// DeleteOld deletes messages older than Config.KeepMessages, in channels of every
+// kind. Replies to a deleted message keep its id.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	if s.config.KeepMessages == 0 {
 		return nil

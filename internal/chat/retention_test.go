@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// TestMessagesAreKeptAsLongAsSet: for ever by default.
+// TestMessagesAreKeptAsLongAsSet: by default for ever.
 func TestMessagesAreKeptAsLongAsSet(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)

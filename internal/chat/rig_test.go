@@ -16,8 +16,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// rig is a tenant on two servers with one database, which know nothing of each
-// other but what is in it.
+// rig is a tenant on two servers that share only a database.
 type rig struct {
 	s, other *apitest.Server
 	owner    *apitest.Caller
@@ -33,7 +32,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// service is that of one or the other server.
+// service is the service of one of the two servers.
 func (r *rig) service(n int) *chat.Service {
 	if n%2 == 0 {
 		return r.s.Chat
@@ -41,12 +40,12 @@ func (r *rig) service(n int) *chat.Service {
 	return r.other.Chat
 }
 
-// as is a participant of a room.
+// as is the caller for a participant of a room.
 func (r *rig) as(roomID, userID string) account.Caller {
 	return account.Caller{TenantID: r.owner.TenantID, Participant: &account.Participant{RoomID: roomID, UserID: userID}}
 }
 
-// in puts a user into a room, or changes its role and state there.
+// in makes a user a participant of a room, or changes its role and state there.
 func (r *rig) in(t testing.TB, roomID, userID, role, state string) {
 	t.Helper()
 	_, err := r.s.Pool.Exec(t.Context(), `INSERT INTO participants
@@ -60,13 +59,13 @@ func message(userID, text string) chat.Input {
 	return chat.Input{Body: text, AuthorID: userID, AuthorName: "User " + userID}
 }
 
-// say writes through a server, n telling which.
+// say writes a message through server n modulo 2.
 func (r *rig) say(t testing.TB, n int, channelID, userID, text string) (db.ChannelMessage, error) {
 	t.Helper()
 	return r.service(n).SendChannelMessage(t.Context(), r.caller, channelID, message(userID, text))
 }
 
-// said are a channel's messages, by their ids.
+// said returns a channel's messages in the order of their ids.
 func (r *rig) said(t testing.TB, channelID string) (texts []string) {
 	t.Helper()
 	rows, err := r.s.Pool.Query(t.Context(), "SELECT coalesce(body, '-') FROM channel_messages WHERE channel_id = $1 ORDER BY id", channelID)
@@ -82,7 +81,7 @@ type happened struct {
 	Data  map[string]any
 }
 
-// events are what was emitted of the channel, in order.
+// events returns the channel's events, in order.
 func (r *rig) events(t testing.TB, channelID string) (list []happened) {
 	t.Helper()
 	all, err := db.New(r.s.Pool).ListEvents(t.Context(), r.owner.TenantID)
@@ -97,13 +96,14 @@ func (r *rig) events(t testing.TB, channelID string) (list []happened) {
 	return list
 }
 
-// refused wants a problem with this code.
+// refused requires a problem with this code.
 func refused(t testing.TB, err error, code string) {
 	t.Helper()
 	require.True(t, problem.Is(err, code), "%v", err)
 }
 
-// stop locks the channel's row until release is called, which may change it.
+// stop locks the channel's row until release is called. tx holds the lock and may
+// change the row.
 func (r *rig) stop(t testing.TB, channelID string) (tx pgx.Tx, release func()) { //nolint:ireturn // as pgx has it
 	t.Helper()
 	tx, err := r.s.Pool.Begin(t.Context())
@@ -114,7 +114,7 @@ func (r *rig) stop(t testing.TB, channelID string) (tx pgx.Tx, release func()) {
 	return tx, func() { require.NoError(t, tx.Commit(t.Context())) }
 }
 
-// waiters returns once so many transactions wait for the channel's row, which tx has
+// waiters returns once n transactions wait for the channel's row, which tx has
 // locked.
 func (r *rig) waiters(t testing.TB, tx pgx.Tx, n int) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 	"showfloor/internal/session"
 )
 
-// tries are all that a participant can do in a channel, by name.
+// tries holds every operation of a participant in a channel, by name.
 func (r *rig) tries(c account.Caller, channelID string, own, others db.ChannelMessage) map[string]func(ctx context.Context) error {
 	s, by := r.s.Chat, c.Participant.UserID
 	restrict := chat.Restriction{Target: "tom", By: by}
@@ -67,7 +67,7 @@ func (r *rig) tries(c account.Caller, channelID string, own, others db.ChannelMe
 	}
 }
 
-// code is that of a problem, and the text of any other error.
+// code is the code of a problem, or the text of any other error.
 func code(err error) string {
 	if p, ok := problem.As(err); ok {
 		return p.Code
@@ -78,7 +78,8 @@ func code(err error) string {
 	return ""
 }
 
-// TestWhatAParticipantMayDo in the chat of its room, by its role and standing there.
+// TestWhatAParticipantMayDo checks a participant's permissions in its room's chat,
+// for each role and standing.
 func TestWhatAParticipantMayDo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -159,8 +160,8 @@ func TestWhatAParticipantMayDo(t *testing.T) {
 	}
 }
 
-// TestAParticipantIsInItsRoomAlone: other channels aren't there for it, nor can it speak
-// for others.
+// TestAParticipantIsInItsRoomAlone: other channels give not_found, and a
+// participant can't act as another user.
 func TestAParticipantIsInItsRoomAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -195,7 +196,8 @@ func TestAParticipantIsInItsRoomAlone(t *testing.T) {
 	require.Equal(t, "ada", *m.RedactedBy)
 }
 
-// TestWhoIsSentOutDoesntWriteThroughTheTenant either.
+// TestWhoIsSentOutDoesntWriteThroughTheTenant: the tenant's server can't post as a
+// user who waits or was kicked.
 func TestWhoIsSentOutDoesntWriteThroughTheTenant(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -211,7 +213,7 @@ func TestWhoIsSentOutDoesntWriteThroughTheTenant(t *testing.T) {
 	}
 }
 
-// TestASessionsChatEndsWithIt: what was said stays, and can be taken away.
+// TestASessionsChatEndsWithIt: existing messages stay and can be deleted.
 func TestASessionsChatEndsWithIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -235,7 +237,7 @@ func TestASessionsChatEndsWithIt(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWhoIsInARoomIsAMember without a row and without an event.
+// TestWhoIsInARoomIsAMember: without a member row and without an event.
 func TestWhoIsInARoomIsAMember(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -258,7 +260,7 @@ func TestWhoIsInARoomIsAMember(t *testing.T) {
 	require.Equal(t, []string{"ben guest", "cyd viewer"}, members())
 	_, err := r.s.Chat.LeaveChannel(t.Context(), r.caller, room, "ben")
 	refused(t, err, "conflict")
-	// A role in the chat that is beyond the one in the room, and outlasts it.
+	// The role in the chat is higher than the one in the room, and outlasts it.
 	m, err := r.s.Chat.JoinChannel(t.Context(), r.caller, room, "cyd", new(session.Cohost))
 	require.NoError(t, err)
 	require.Equal(t, session.Cohost, m.Role)
@@ -279,13 +281,13 @@ func TestWhoIsInARoomIsAMember(t *testing.T) {
 		names = append(names, e.Event)
 	}
 	require.Equal(t, []string{"channel.member.left", "chat.moderation.action", "channel.member.left"}, names)
-	// The session's host is one also before it comes in.
+	// The session's host counts as host also before it enters.
 	_, err = r.s.Chat.BanChannelMember(t.Context(), r.caller, room, chat.Restriction{Target: "ada", By: "ben"})
 	refused(t, err, "conflict")
 }
 
-// TestABanReachesAllProcesses at its commit, and so does its end; it is of the channel
-// alone.
+// TestABanReachesAllProcesses: nodes are notified of a ban, and of its end, at the
+// commit. The ban applies to this channel only.
 func TestABanReachesAllProcesses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -379,8 +381,8 @@ func TestPinProduct(t *testing.T) {
 	require.Len(t, pins, 2)
 }
 
-// TestAllAtOnce: nothing that happens in one room's chat at the same time fails for
-// another reason than a rule.
+// TestAllAtOnce: concurrent operations in one room's chat fail only because of a
+// rule.
 func TestAllAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,8 +9,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// checkReader tells whether a user may read in a channel; direct are the two of a
-// direct one, nil for other kinds.
+// checkReader checks that a user may read a channel. direct holds the two members
+// of a direct channel, nil for other kinds.
 func checkReader(direct []string, st standing) error {
 	switch {
 	case direct != nil && !slices.Contains(direct, st.UserID):
@@ -25,8 +25,8 @@ func checkReader(direct []string, st standing) error {
 	return nil
 }
 
-// checkParticipant is checkReader for the one whose token is shown, who must be
-// known in the room.
+// checkParticipant is checkReader for a calling participant, who must also have a
+// row in the room. It permits the tenant's own server.
 func checkParticipant(c account.Caller, direct []string, st standing) error {
 	if c.Participant == nil {
 		return nil
@@ -37,7 +37,7 @@ func checkParticipant(c account.Caller, direct []string, st standing) error {
 	return checkReader(direct, st)
 }
 
-// checkAuthor tells whether a user may say something, slow mode apart.
+// checkAuthor checks that a user may write, except for the slow mode.
 func checkAuthor(ch channel, st standing) error {
 	if err := checkReader(ch.DirectUserIds, st); err != nil {
 		return err
@@ -53,8 +53,7 @@ func checkAuthor(ch channel, st standing) error {
 	return nil
 }
 
-// checkPace holds an author against the slow mode, which hosts and cohosts are
-// exempt from.
+// checkPace enforces the slow mode on an author. Hosts and cohosts are exempt.
 func checkPace(ch channel, st standing) error {
 	if !paced(ch, st) || st.WroteAt == nil {
 		return nil
@@ -66,13 +65,13 @@ func checkPace(ch channel, st standing) error {
 	return problem.Limited(left, "slow mode: one message every %d seconds; write again in %d", ch.SlowmodeSec, seconds(left))
 }
 
-// paced tells whether the slow mode is for this author.
+// paced reports whether the slow mode applies to this author.
 func paced(ch channel, st standing) bool {
 	return ch.SlowmodeSec > 0 && !session.Moderates(st.role(ch.HostID))
 }
 
-// checkModerator tells whether the caller may moderate: a tenant's server may, a
-// participant if it is a host or cohost there.
+// checkModerator checks that the caller may moderate: the tenant's own server, or
+// a participant who is host or cohost in the channel.
 func checkModerator(c account.Caller, ch channel, st standing) error {
 	if c.Participant == nil {
 		return nil
@@ -86,16 +85,17 @@ func checkModerator(c account.Caller, ch channel, st standing) error {
 	return nil
 }
 
-// seconds rounds up, so that whoever waits that long has waited long enough.
+// seconds rounds up, so that waiting this many seconds is always enough.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// mostAhead is how far times of messages may run ahead of the clock.
+// mostAhead is how far the times of messages may be ahead of the clock.
 const mostAhead = time.Second
 
-// timeAfter is the time of a message that follows one of the time last; nil for
-// none. Each is a millisecond, the API's unit, behind the one before, so that a time
-// tells messages apart too; where more than a thousand a second are written it isn't
-// kept up for long, and some share one. It never goes back.
+// timeAfter is the time of a new message; last is the time of the previous one,
+// nil for none. Times are at least 1 ms (the API's unit) apart, so that a reader
+// can continue after a message by its time. If more than 1000 messages per second
+// are written, times run ahead of the clock by at most mostAhead; then several
+// messages share a time. Times never go back.
 func timeAfter(last *time.Time, now time.Time) time.Time {
 	at := now.Truncate(time.Millisecond)
 	if last == nil || last.Before(at) {

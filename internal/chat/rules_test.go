@@ -81,7 +81,7 @@ func TestRoles(t *testing.T) {
 		want string
 	}{
 		{db.ListChannelStandingsRow{}, ""},
-		{db.ListChannelStandingsRow{Role: session.Viewer}, ""}, // restricted, and no member
+		{db.ListChannelStandingsRow{Role: session.Viewer}, ""}, // restricted, but not a member
 		{db.ListChannelStandingsRow{Role: session.Host, JoinedAt: &now}, session.Host},
 		{db.ListChannelStandingsRow{Role: session.Host, JoinedAt: &now, LeftAt: &now}, ""},
 		{db.ListChannelStandingsRow{Role: session.Host, JoinedAt: &now, Banned: true}, ""},
@@ -90,7 +90,7 @@ func TestRoles(t *testing.T) {
 		{db.ListChannelStandingsRow{RoomRole: session.Cohost, RoomState: session.Waiting}, ""},
 		{db.ListChannelStandingsRow{Role: session.Guest, JoinedAt: &now, RoomRole: session.Cohost, RoomState: session.Joined}, session.Cohost},
 		{db.ListChannelStandingsRow{Role: session.Host, JoinedAt: &now, RoomRole: session.Viewer, RoomState: session.Joined}, session.Host},
-		{db.ListChannelStandingsRow{UserID: "zoe"}, session.Host}, // the session's own
+		{db.ListChannelStandingsRow{UserID: "zoe"}, session.Host}, // the session's host
 		{db.ListChannelStandingsRow{UserID: "zoe", RoomRole: session.Guest, RoomState: session.Kicked}, ""},
 	} {
 		require.Equal(t, c.want, standing{c.row}.role("zoe"), "%+v", c.row)

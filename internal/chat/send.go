@@ -19,10 +19,10 @@ import (
 	"showfloor/internal/stored"
 )
 
-// Input is a message to be posted; the door has checked its limits.
+// Input is a message to post; the handler has checked its limits.
 type Input struct {
 	Body, AuthorID, AuthorName string
-	// ParentID is the message that it answers; nil for none.
+	// ParentID is the message that it replies to; nil for none.
 	ParentID *string
 	Mentions []string
 	// Attachments is a JSON list; nil for none.
@@ -32,24 +32,24 @@ type Input struct {
 // letter is a message that waits to be written.
 type letter struct {
 	caller account.Caller
-	// what the channel is to the caller: a channel or a stream.
+	// what names the channel in the caller's problems: "channel" or "stream".
 	what string
 	in   Input
-	// hook belongs to the request that brought the message; nil for none.
+	// hook belongs to the request that sent the message; nil for none.
 	hook postgres.Hook
-	// request counts what the request stores; nil for none. written is what the last
-	// transaction with the message wrote for it.
+	// request counts the bytes that the request stores; nil for none. written holds
+	// the bytes that the last transaction wrote for this message.
 	request, written *stored.Counter
-	// messageID is given when the message is first found good enough.
+	// messageID is assigned when the message is first accepted.
 	messageID string
-	// unsure: a transaction that wrote the message failed, at its commit perhaps, so
-	// that it may stand all the same.
+	// unsure: a transaction that wrote the message failed, perhaps at its commit, so
+	// the message may be stored anyway.
 	unsure bool
 	// failed is when a transaction with it first failed; zero for never.
 	failed time.Time
 }
 
-// verdict is what becomes of a letter: a message, or the problem with it.
+// verdict is the result of a letter: a message, or the problem with it.
 type verdict struct {
 	message db.ChannelMessage
 	problem error
@@ -63,13 +63,14 @@ func (s *Service) SendStreamMessage(ctx context.Context, c account.Caller, strea
 	return s.send(ctx, c, "stream", streamID, in)
 }
 
-// SendChannelMessage posts a message. Those of one channel are taken in the order in
-// which they come, those that come meanwhile in one transaction.
+// SendChannelMessage posts a message. Messages to one channel are written in the
+// order of their arrival; those that arrive during a transaction share the next
+// one.
 func (s *Service) SendChannelMessage(ctx context.Context, c account.Caller, channelID string, in Input) (db.ChannelMessage, error) {
 	return s.send(ctx, c, "channel", channelID, in)
 }
 
-// send posts a message in what the caller calls a channel or a stream.
+// send posts a message. what says whether the caller names a channel or a stream.
 func (s *Service) send(ctx context.Context, c account.Caller, what, channelID string, in Input) (db.ChannelMessage, error) {
 	err := s.checkRoom(ctx, c, channelID)
 	if problem.Is(err, "not_found") {
@@ -82,8 +83,8 @@ func (s *Service) send(ctx context.Context, c account.Caller, what, channelID st
 		return db.ChannelMessage{}, err
 	}
 	in.Mentions = distinct(in.Mentions)
-	// To the end, even if the caller hangs up: the message is posted all the same, and
-	// an Idempotency-Key must not be given back meanwhile.
+	// Without cancellation: if the caller disconnects, the message is posted all the
+	// same, and the Idempotency-Key must not be released meanwhile.
 	v, err := s.lanes.Do(context.WithoutCancel(ctx), lane{c.TenantID, channelID},
 		&letter{caller: c, what: what, in: in, hook: postgres.HookFrom(ctx), request: stored.From(ctx)})
 	if err != nil {
@@ -92,35 +93,37 @@ func (s *Service) send(ctx context.Context, c account.Caller, what, channelID st
 	return v.message, v.problem
 }
 
-// retryWithin bounds how long after a transaction of many has failed each of them is
-// still tried by itself, one after the other: the database may be away for longer than
-// anybody waits.
+// retryWithin is how long after a failed transaction of several messages each one
+// is still retried by itself, one after the other. The database may be down for
+// longer than any caller waits.
 const retryWithin = 10 * time.Second
 
 var errTooLate = errors.New("the message's transaction failed, and the next try would be too late")
 
-// errNothing rolls a round back that took no message.
+// errNothing rolls back a round that accepted no message.
 var errNothing = errors.New("no message was taken")
 
-// round is one transaction's messages. It is the hook of the requests whose messages
-// it takes.
+// round holds one transaction's messages. It is also the hook of the requests
+// whose messages it accepts.
 type round struct {
 	postgres.Hooks
 
 	channel   channel
 	standings map[string]standing
-	// parents are those messages that are answered and are the channel's.
+	// parents are the messages in this channel that the letters reply to.
 	parents  map[string]bool
 	verdicts []verdict
 	taken    []*letter
 	messages []db.ChannelMessage
-	// unseen are to be published: the messages, and those that stand from before.
+	// unseen are the messages to publish: new ones, and ones that an earlier failed
+	// transaction had stored.
 	unseen []db.ChannelMessage
-	// wrote are the authors for whom the slow mode begins anew.
+	// wrote are the authors whose slow mode waiting time starts again.
 	wrote []string
 }
 
-// decide takes or refuses each letter, in their order. An error is all of theirs.
+// decide accepts or refuses each letter, in their order. An error applies to all
+// letters.
 func (s *Service) decide(ctx context.Context, key lane, letters []*letter) ([]verdict, error) {
 	defer s.order.Hold(key)()
 	if l := letters[0]; len(letters) == 1 && !l.failed.IsZero() && time.Since(l.failed) > retryWithin {
@@ -151,7 +154,7 @@ func (s *Service) decide(ctx context.Context, key lane, letters []*letter) ([]ve
 	return r.verdicts, nil
 }
 
-// take decides under the channel's lock.
+// take decides the letters under the channel's lock.
 func (s *Service) take(ctx context.Context, tx pgx.Tx, key lane, letters []*letter, r *round) error {
 	ch, err := lock(ctx, tx, key)
 	if _, missing := problem.As(err); missing {
@@ -178,7 +181,7 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, key lane, letters []*lett
 	return s.write(ctx, tx, key, r)
 }
 
-// gather reads what all of the letters are judged by.
+// gather reads what judge needs for all letters.
 func (r *round) gather(ctx context.Context, q *db.Queries, key lane, letters []*letter) error {
 	var authors, parents []string
 	for _, l := range letters {
@@ -202,7 +205,7 @@ func (r *round) gather(ctx context.Context, q *db.Queries, key lane, letters []*
 	return nil
 }
 
-// judge looks at one letter, and adds it to the round if it is good.
+// judge checks one letter and adds it to the round if it is accepted.
 func (r *round) judge(ctx context.Context, tx pgx.Tx, l *letter) (v verdict, err error) {
 	if l.unsure {
 		m, err := db.New(tx).GetMessage(ctx, db.GetMessageParams{TenantID: r.channel.TenantID, ChannelID: r.channel.ID, ID: l.messageID})
@@ -242,7 +245,7 @@ func (r *round) check(l *letter, st standing) error {
 	return checkPace(r.channel, st)
 }
 
-// add makes the message, which is the channel's last one from now on.
+// add creates the message and makes it the channel's last one.
 func (r *round) add(l *letter, st standing) db.ChannelMessage {
 	last := ""
 	if r.channel.LastMessageID != nil {
@@ -255,7 +258,7 @@ func (r *round) add(l *letter, st standing) db.ChannelMessage {
 		CreatedAt: timeAfter(r.channel.LastMessageAt, r.channel.Now),
 	}
 	if l.caller.Participant != nil && st.DisplayName != nil {
-		m.AuthorName = *st.DisplayName // a participant can't take another's name
+		m.AuthorName = *st.DisplayName // a participant can't use another user's name
 	}
 	l.written = new(stored.Counter)
 	r.channel.LastMessageID, r.channel.LastMessageAt = &m.ID, &m.CreatedAt
@@ -264,8 +267,8 @@ func (r *round) add(l *letter, st standing) db.ChannelMessage {
 	return m
 }
 
-// write stores a round's messages, what they make of the channel, and their events and
-// pushes.
+// write stores a round's messages, the resulting change of the channel, and the
+// messages' events and pushes.
 func (s *Service) write(ctx context.Context, tx pgx.Tx, key lane, r *round) error {
 	q := db.New(tx)
 	p := db.CreateMessagesParams{

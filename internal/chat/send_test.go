@@ -22,8 +22,8 @@ import (
 	"showfloor/internal/realtime"
 )
 
-// follow pages through a stream's chat, on one of the servers, until it has seen all
-// that was written before over was closed.
+// follow pages through a stream's chat on one of the servers, until it has read
+// all messages that were written before over was closed.
 func (r *rig) follow(t *testing.T, n int, streamID string, over <-chan struct{}) (texts []string) {
 	t.Helper()
 	place := chat.Place{MessageID: "msg_00000000000000000000000000"}
@@ -50,9 +50,9 @@ func (r *rig) follow(t *testing.T, n int, streamID string, over <-chan struct{})
 	}
 }
 
-// TestNobodyWhoFollowsAChatMissesAMessage: while many write on two servers, others page
-// on from the last message that they have seen. What they have seen in the end is all,
-// in order, and so are the events and what each server published.
+// TestNobodyWhoFollowsAChatMissesAMessage: many write on two servers, while
+// readers page on from their last message. Each reader gets all messages in order;
+// so do the events, and the publications of each server.
 func TestNobodyWhoFollowsAChatMissesAMessage(t *testing.T) {
 	t.Parallel()
 	const writers, each = 40, 10
@@ -99,7 +99,7 @@ func TestNobodyWhoFollowsAChatMissesAMessage(t *testing.T) {
 	require.Equal(t, writers*each, shown)
 }
 
-// TestTimesTellMessagesApart: by the time of each one a reader finds those behind it.
+// TestTimesTellMessagesApart: a reader can continue after any message by its time.
 func TestTimesTellMessagesApart(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -120,7 +120,8 @@ func TestTimesTellMessagesApart(t *testing.T) {
 	}
 }
 
-// TestIdsRiseThoughAnotherServersClockIsAhead: so do times.
+// TestIdsRiseThoughAnotherServersClockIsAhead: ids and times ascend even if
+// another server's clock is ahead.
 func TestIdsRiseThoughAnotherServersClockIsAhead(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -143,7 +144,7 @@ func TestIdsRiseThoughAnotherServersClockIsAhead(t *testing.T) {
 	require.True(t, sorted)
 }
 
-// hook is that of a request with an Idempotency-Key.
+// hook is the hook of a request with an Idempotency-Key.
 type hook struct {
 	refuse                error
 	committing, committed atomic.Int64
@@ -156,9 +157,9 @@ func (h *hook) BeforeCommit(context.Context, pgx.Tx) error {
 
 func (h *hook) AfterCommit() { h.committed.Add(1) }
 
-// TestEachRequestsHookIsPartOfItsMessage: messages that are written together run the
-// hooks of all their requests, and one that refuses keeps its own from being written
-// and nobody else's.
+// TestEachRequestsHookIsPartOfItsMessage: a transaction of several messages runs
+// the hooks of all their requests. If a hook refuses, only its own message is not
+// written.
 func TestEachRequestsHookIsPartOfItsMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -193,8 +194,8 @@ func TestEachRequestsHookIsPartOfItsMessage(t *testing.T) {
 	require.Len(t, r.s.Published(), 17)
 }
 
-// TestOneRefusedMessageIsNobodyElsesBusiness: those that are written together are judged
-// one by one.
+// TestOneRefusedMessageIsNobodyElsesBusiness: messages of one transaction are
+// accepted or refused independently.
 func TestOneRefusedMessageIsNobodyElsesBusiness(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -215,9 +216,9 @@ func TestOneRefusedMessageIsNobodyElsesBusiness(t *testing.T) {
 			case 3:
 				c = account.Caller{TenantID: "ten_other"}
 			case 4:
-				c = r.as(st.ID, "ben") // who isn't in the room
+				c = r.as(st.ID, "ben") // ben isn't in the room
 			case 5:
-				in.Body = "a\x00b" // what the door would have refused
+				in.Body = "a\x00b" // text that the handler would have refused
 			}
 			_, err := r.s.Chat.SendChannelMessage(t.Context(), c, st.ID, in)
 			if p, ok := problem.As(err); ok {
@@ -239,8 +240,8 @@ func TestOneRefusedMessageIsNobodyElsesBusiness(t *testing.T) {
 	require.Len(t, r.s.Published(), 5)
 }
 
-// TestSlowModeIsExactForThoseWhoWriteAtOnce: of many messages of one author one passes,
-// on whichever server, and of each author one.
+// TestSlowModeIsExactForThoseWhoWriteAtOnce: of each author's concurrent messages
+// one is accepted, whichever servers receive them.
 func TestSlowModeIsExactForThoseWhoWriteAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -263,7 +264,8 @@ func TestSlowModeIsExactForThoseWhoWriteAtOnce(t *testing.T) {
 	require.Equal(t, []int64{5, 95}, []int64{passed.Load(), slowed.Load()})
 }
 
-// TestACallerWhoHangsUpHasWritten: the message is posted all the same, and told.
+// TestACallerWhoHangsUpHasWritten: the message is posted and published all the
+// same.
 func TestACallerWhoHangsUpHasWritten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -282,7 +284,7 @@ func TestACallerWhoHangsUpHasWritten(t *testing.T) {
 	require.Len(t, r.s.Published(), 1)
 }
 
-// fight lets some edit a message while others delete it, on both servers.
+// fight edits and deletes a message concurrently, on both servers.
 func (r *rig) fight(t *testing.T, m db.ChannelMessage) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -302,8 +304,9 @@ func (r *rig) fight(t *testing.T, m db.ChannelMessage) {
 	wg.Wait()
 }
 
-// TestEditsAndDeletionsAtOnce: whoever comes first, a deleted message says nothing any
-// more, one is told to have deleted it, and what the room was shown last is that.
+// TestEditsAndDeletionsAtOnce: in whatever order they commit, the message is
+// deleted in the end, one user is recorded as deleting it, and the last
+// publication is the deletion.
 func TestEditsAndDeletionsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -334,7 +337,8 @@ func TestEditsAndDeletionsAtOnce(t *testing.T) {
 	require.Equal(t, []string{"-", "-", "-", "-", "-"}, r.said(t, ch.ID))
 }
 
-// checkLife wants a message's events in their order: one beginning and one end.
+// checkLife requires a message's events in order: one created, any number of
+// edited, one deleted.
 func checkLife(t *testing.T, names []string, created, edited, deleted string) []string {
 	t.Helper()
 	require.Equal(t, created, names[0])

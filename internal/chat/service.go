@@ -1,7 +1,7 @@
-// Package chat holds channels and what is said in them: the chat of each stream
-// and session, groups and direct channels, their members and moderators, and the
-// products that hosts pin. Slow modes and timeouts go by the database's clock, read
-// once the channel's row is locked.
+// Package chat holds channels and their messages: the chat of each stream and
+// session, groups and direct channels, their members and moderators, and the
+// products that hosts pin. Slow modes and timeouts use the database's clock, read
+// after the channel's row is locked.
 package chat
 
 import (
@@ -16,8 +16,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// Kinds of channels. A stream's or session's has that one's id, and a row only once
-// there is something to remember.
+// Kinds of channels. The channel of a stream or session has the id of that stream
+// or session. It gets a row only when there is something to store.
 const (
 	Stream  = "stream"
 	Session = "session"
@@ -25,7 +25,7 @@ const (
 	Direct  = "direct"
 )
 
-// mostMessages bounds how many messages one transaction takes.
+// mostMessages is the maximum number of messages per transaction.
 const mostMessages = 200
 
 // Config of a Service.
@@ -33,25 +33,25 @@ type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
 	Jobs   event.Inserter
-	// Rooms knows which rooms participants may be in.
+	// Rooms decides which rooms participants may access.
 	Rooms *session.Service
-	// Realtime shows messages and pins to all who are in the channel's room.
+	// Realtime publishes messages and pins in the channel's room.
 	Realtime realtime.Publisher
-	// KeepMessages is how long messages are kept; 0 is for ever.
+	// KeepMessages is how long messages are kept; 0 means for ever.
 	KeepMessages time.Duration
-	// Now dates the audit log and pins, time.Now by default. It never decides
-	// about a message.
+	// Now dates audit entries and pins, time.Now by default. It never decides about a
+	// message.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, unless its comment says otherwise.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
 type Service struct {
 	config Config
 	lanes  *batch.Lanes[lane, *letter, verdict]
-	// order lets the changes of a channel that its room is told of come one after
-	// the other, so that this process publishes in the order of the commits and a
-	// channel takes one connection of the pool, however hot it is.
+	// order serializes a channel's changes that are published in its room. So this
+	// process publishes in the order of the commits, and a busy channel uses only one
+	// connection of the pool.
 	order batch.Turns[lane]
 }
 
@@ -65,14 +65,15 @@ func New(c Config) *Service {
 	return s
 }
 
-// lane is the way to one channel.
+// lane identifies a channel.
 type lane struct{ tenantID, channelID string }
 
-// changeTime bounds a change of a channel, as many others may wait for their turn.
+// changeTime is the deadline of a change of a channel, since many others may wait
+// for their turn.
 const changeTime = 10 * time.Second
 
-// inOrder runs a change of the channel and its publication when it's their turn. Once
-// begun it goes to its end even if the caller hangs up, as what is committed is
+// inOrder runs a change of the channel, with its publication, in turn. After its
+// start it ignores the caller's cancellation, because a committed change must be
 // published.
 func (s *Service) inOrder(ctx context.Context, key lane, change func(ctx context.Context) error) error {
 	defer s.order.Hold(key)()

@@ -13,21 +13,22 @@ import (
 	"showfloor/internal/session"
 )
 
-// channel is one whose row is locked: whatever changes a channel, its members or its
-// messages holds it, so that events of a channel commit in the order in which they
-// happen, and ids of messages follow it.
+// channel is a channel whose row is locked. A change of a channel, its members or
+// its messages requires this lock. So a channel's events commit in the order of
+// its changes, and message ids ascend in that order.
 type channel struct {
 	db.LockChannelRow
 
-	// HostID is the session's host; empty for other kinds, as are its name and project.
+	// HostID is the session's host; empty for other kinds of channels, as are
+	// SessionName and SessionProjectID.
 	HostID, SessionName string
 	SessionProjectID    *string
-	// Over is set when the session has ended or was cancelled.
+	// Over: the session has ended or was cancelled.
 	Over bool
 }
 
-// lock locks one of the tenant's channels. That of a stream or session gets its row
-// with it.
+// lock locks one of the tenant's channels. It creates the row of a stream's or
+// session's channel if there is none.
 func lock(ctx context.Context, tx pgx.Tx, key lane) (channel, error) {
 	q := db.New(tx)
 	row, err := q.LockChannel(ctx, db.LockChannelParams{TenantID: key.tenantID, ID: key.channelID})
@@ -56,23 +57,25 @@ func lock(ctx context.Context, tx pgx.Tx, key lane) (channel, error) {
 	return ch, nil
 }
 
-// standing is how a user stands in a channel and, if it is a room's, in that room.
+// standing is a user's membership and restrictions in a channel and, for a room's
+// channel, its role and state in the room.
 type standing struct{ db.ListChannelStandingsRow }
 
-// invited tells whether the user was made a member.
+// invited reports whether the user was made a member of the channel.
 func (st standing) invited() bool { return st.JoinedAt != nil && st.LeftAt == nil && !st.Banned }
 
-// inRoom tells whether the user is a member by being in the room.
+// inRoom reports whether the user is a member by being in the room.
 func (st standing) inRoom() bool { return st.RoomState == session.Joined && !st.Banned }
 
-// outside tells whether the room doesn't let the user in: not yet, or not any more.
+// outside reports whether the room keeps the user out: it waits for admission or
+// was kicked.
 func (st standing) outside() bool {
 	return st.RoomState == session.Waiting || st.RoomState == session.Kicked
 }
 
-// role is the mightiest that the user has in the channel; the empty one for one who
-// has none. A tenant can give one in a stream's or session's chat that is beyond the
-// one in its room.
+// role is the user's role with the most permissions in the channel; empty for
+// none. In the chat of a stream or session, a tenant can give a user a higher role
+// than the user has in its room.
 func (st standing) role(hostID string) string {
 	has := map[string]bool{}
 	if st.invited() {
@@ -90,7 +93,7 @@ func (st standing) role(hostID string) string {
 	return ""
 }
 
-// standings are those of users, by their ids.
+// standings returns users' standings by user id.
 func standings(ctx context.Context, q *db.Queries, key lane, userIDs ...string) (map[string]standing, error) {
 	rows, err := q.ListChannelStandings(ctx, db.ListChannelStandingsParams{
 		UserIds: distinct(userIDs), TenantID: key.tenantID, ChannelID: key.channelID,
@@ -105,7 +108,7 @@ func standings(ctx context.Context, q *db.Queries, key lane, userIDs ...string) 
 	return all, nil
 }
 
-// distinct leaves out what came before; the list isn't nil.
+// distinct removes duplicates and keeps the order; the result is never nil.
 func distinct(texts []string) []string {
 	list, seen := make([]string, 0, len(texts)), make(map[string]bool, len(texts))
 	for _, text := range texts {
@@ -116,7 +119,7 @@ func distinct(texts []string) []string {
 	return list
 }
 
-// find tells what kind a channel of the tenant is.
+// find returns the kind of one of the tenant's channels.
 func find(ctx context.Context, q *db.Queries, key lane) (db.FindChannelRow, error) {
 	row, err := q.FindChannel(ctx, db.FindChannelParams{TenantID: key.tenantID, ID: key.channelID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -128,8 +131,8 @@ func find(ctx context.Context, q *db.Queries, key lane) (db.FindChannelRow, erro
 	return row, nil
 }
 
-// checkRoom wants a participant's own room, or a breakout room of it: no other
-// channel is there for it.
+// checkRoom restricts a participant to its own room and that room's breakout
+// rooms. For any other channel the problem is not_found.
 func (s *Service) checkRoom(ctx context.Context, c account.Caller, channelID string) error {
 	inside, err := s.config.Rooms.Reaches(ctx, c, channelID)
 	if err == nil && !inside {
@@ -138,8 +141,8 @@ func (s *Service) checkRoom(ctx context.Context, c account.Caller, channelID str
 	return err
 }
 
-// checkUser wants a participant to speak for its own user only; field names who it
-// says that it is.
+// checkUser restricts a participant to its own user id. field is the request's
+// field for the problem.
 func checkUser(c account.Caller, field, userID string) error {
 	if c.Participant != nil && c.Participant.UserID != userID {
 		return problem.New(problem.Forbidden, "forbidden", "%s must be the user that your token is for", field)

@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/stored"
 )
 
-// TestEachMessageCountsForItsRequest: messages that share a transaction, also behind the
-// request that started the batch.
+// TestEachMessageCountsForItsRequest: a message's bytes count for its own request,
+// also when another request started the transaction.
 func TestEachMessageCountsForItsRequest(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
