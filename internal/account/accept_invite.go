@@ -19,8 +19,9 @@ type Acceptance struct {
 	Name            *string
 }
 
-// AcceptInvite turns an invitation into a user, who keeps the invitation's id,
-// and logs the user in. An address that a user has taken since is a conflict.
+// AcceptInvite turns an invitation into a user with the invitation's id, and logs
+// the user in. If another user has taken the address meanwhile, the problem is a
+// conflict.
 func (s *Service) AcceptInvite(ctx context.Context, a Acceptance, from Origin) (Login, error) {
 	if err := s.checkInvitation(ctx, a.Token); err != nil {
 		return Login{}, err
@@ -41,7 +42,8 @@ func (s *Service) AcceptInvite(ctx context.Context, a Acceptance, from Origin) (
 	return l, err
 }
 
-// checkInvitation refuses a token before the password is hashed, which is work.
+// checkInvitation refuses a bad token before the password is hashed, which is
+// expensive.
 func (s *Service) checkInvitation(ctx context.Context, token string) error {
 	row, err := db.New(s.pool).GetInvitationByToken(ctx, hashToken(token))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -56,8 +58,8 @@ func (s *Service) checkInvitation(ctx context.Context, token string) error {
 	return CheckTenant(row.TenantStatus)
 }
 
-// takeInvitation deletes the invitation and creates its user. Of several calls
-// at the same time one finds the invitation.
+// takeInvitation deletes the invitation and creates its user. Of several
+// concurrent calls only one finds the invitation.
 func (s *Service) takeInvitation(ctx context.Context, q *db.Queries, a Acceptance, passwordHash string, from Origin) (Login, error) {
 	var l Login
 	now := s.now()

@@ -18,20 +18,20 @@ import (
 	"showfloor/internal/quota"
 )
 
-// lastUsedGrain is how exact lastUsedAt is, to spare writes.
+// lastUsedGrain is the precision of lastUsedAt. It saves writes.
 const lastUsedGrain = time.Minute
 
-// APIKeyInput describes a key to be made.
+// APIKeyInput describes a new key.
 type APIKeyInput struct {
 	Name string
-	// Scopes is nil for all that a DEVELOPER may and the caller has.
+	// Scopes is nil for all scopes that both a DEVELOPER and the caller have.
 	Scopes []Scope
-	// ExpiresAt is nil for never.
+	// ExpiresAt is nil for a key that never expires.
 	ExpiresAt *time.Time
 }
 
-// ListAPIKeys pages through the tenant's keys, newest first; cursor is the id
-// after which to go on, nil for the start.
+// ListAPIKeys pages through the tenant's keys, newest first. cursor is the id
+// after which the page starts, nil for the first page.
 func (s *Service) ListAPIKeys(ctx context.Context, c Caller, cursor *string, limit int) ([]db.APIKey, error) {
 	rows, err := db.New(s.pool).ListAPIKeys(ctx, db.ListAPIKeysParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
 	if err != nil {
@@ -40,10 +40,10 @@ func (s *Service) ListAPIKeys(ctx context.Context, c Caller, cursor *string, lim
 	return rows, nil
 }
 
-// CreateAPIKey makes a key and returns it whole, which happens this once. Keys that
-// are neither revoked nor expired count towards the plan's maxApiKeys: 403
-// plan_limit beyond it. A tenant makes at most 1,000 keys in 24 hours, 429
-// rate_limited beyond them.
+// CreateAPIKey creates a key. Only this call returns the whole key. Keys that are
+// neither revoked nor expired count towards the plan's maxApiKeys: 403 plan_limit
+// above it. A tenant can create 1,000 keys in 24 hours: 429 rate_limited above
+// that.
 func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (row db.APIKey, key string, err error) {
 	scopes, err := grantable(c, in.Scopes)
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *Service) CreateAPIKey(ctx context.Context, c Caller, in APIKeyInput) (r
 	return row, key, err
 }
 
-// RevokeAPIKey ends a key at once, and the keys that were made with it.
-// Revoking twice is harmless.
+// RevokeAPIKey revokes a key at once, and the keys that were created with it.
+// Revoking again has no effect.
 func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.APIKey, error) {
 	var row db.APIKey
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -105,9 +105,9 @@ func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.
 		if row.RevokedAt != nil {
 			return nil
 		}
-		// Again until there is nothing left: a key that was being made meanwhile
-		// shows only to the next statement, and its maker's row, once revoked,
-		// lets no further one be made.
+		// Repeat until no key is left. A key that was being created meanwhile is visible
+		// only to the next statement. Once the row of its parent key is revoked, the
+		// parent can't create another key.
 		for revoked := int64(1); revoked > 0; {
 			revoked, err = q.RevokeAPIKeys(ctx, db.RevokeAPIKeysParams{TenantID: c.TenantID, ID: keyID, Now: &now})
 			if err != nil {
@@ -124,8 +124,9 @@ func (s *Service) RevokeAPIKey(ctx context.Context, c Caller, keyID string) (db.
 	return row, err
 }
 
-// parentKey is the key that makes another one, nil for a user. A key can't
-// outlive the one that made it, or an expiry would mean nothing.
+// parentKey is the calling key that creates another key, nil if a user calls. The
+// new key can't expire after its parent: otherwise the parent's expiry would have
+// no effect.
 func (s *Service) parentKey(
 	ctx context.Context, q *db.Queries, c Caller, wanted *time.Time,
 ) (parent *string, expiresAt *time.Time, err error) {
@@ -145,7 +146,8 @@ func (s *Service) parentKey(
 	return &row.ID, wanted, nil
 }
 
-// grantable is what a new key gets: nobody gives on what they don't have.
+// grantable returns the scopes of a new key. A caller can grant only scopes that
+// it has itself.
 func grantable(c Caller, asked []Scope) ([]string, error) {
 	names := []string{}
 	if asked == nil {

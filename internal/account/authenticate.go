@@ -17,7 +17,7 @@ import (
 // KeyPrefix begins every API key.
 const KeyPrefix = "sk_live_"
 
-// ErrBadCredential is the answer to whatever isn't a token or key of ours.
+// ErrBadCredential is the answer to a token or key that we didn't issue.
 func ErrBadCredential() error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "the bearer token is not valid")
 }
@@ -30,8 +30,8 @@ func errKeyExpired() error {
 	return problem.New(problem.Unauthenticated, "key_expired", "this API key has expired")
 }
 
-// CheckTenant refuses whatever a tenant in this status may not do any more: log
-// in, call, publish. Its webhooks wait.
+// CheckTenant refuses operations for a suspended or cancelled tenant: logging in,
+// API calls, publishing. Its webhook deliveries wait.
 func CheckTenant(status string) error {
 	if status == TenantSuspended || status == TenantCancelled {
 		return problem.New(problem.Forbidden, "tenant_suspended", "this tenant is suspended; contact support")
@@ -39,16 +39,16 @@ func CheckTenant(status string) error {
 	return nil
 }
 
-// Authenticate finds out who calls with this token or API key. What is not
-// good is a problem with a code that tells why. The caller's IP and RequestID
-// are left to the door.
+// Authenticate returns the caller of a token or API key. If the credential isn't
+// valid, the problem's code says why. The handler sets the caller's IP and
+// RequestID.
 func (s *Service) Authenticate(ctx context.Context, bearer string) (Caller, error) {
 	hash := sha256.Sum256([]byte(bearer))
 	if c, ok := s.cache.get(hash); ok {
 		return c, nil
 	}
-	// Taken before the row is read: a revocation in between empties the cache
-	// and makes this put a no-op.
+	// Read before the row: if a revocation clears the cache in between, the put has no
+	// effect.
 	generation := s.cache.generation()
 	var c Caller
 	var err error
@@ -90,8 +90,8 @@ func (s *Service) authenticateKey(ctx context.Context, hash [sha256.Size]byte) (
 	return Caller{TenantID: key.TenantID, APIKeyID: key.ID, Role: Developer, Scopes: narrowed(Developer, key.Scopes)}, nil
 }
 
-// unknownKey is the answer to a key without a row: key_revoked or key_expired for 400 days after
-// it ended.
+// unknownKey is the answer to a key without a row: key_revoked or key_expired for
+// 400 days after the key ended, then ErrBadCredential.
 func unknownKey(ctx context.Context, q *db.Queries, hash []byte) error {
 	revoked, err := q.GetEndedAPIKey(ctx, hash)
 	switch {
@@ -131,7 +131,7 @@ func (s *Service) authenticateToken(ctx context.Context, bearer string) (Caller,
 	return Caller{TenantID: c.TenantID, UserID: c.Subject, Role: role, Scopes: role.Scopes()}, nil
 }
 
-// narrowed keeps the role's scopes that the key was given.
+// narrowed returns those of the role's scopes that the key has.
 func narrowed(role Role, given []string) []Scope {
 	var out []Scope
 	for _, scope := range role.Scopes() {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// cacheSize bounds the memory that callers can fill with fresh tokens.
+// cacheSize bounds the memory that callers can fill with new tokens. When it is
+// reached, the cache is cleared.
 const cacheSize = 10_000
 
-// callerCache remembers who a token stands for, for a moment: a busy client
-// would otherwise cost a signature check and a query on each request.
+// callerCache remembers the caller of a token for a short time. Otherwise each
+// request of a busy client would cost a signature check and a query.
 type callerCache struct {
 	now  func() time.Time
 	life time.Duration
@@ -46,7 +47,7 @@ func (c *callerCache) generation() uint64 {
 	return c.gen
 }
 
-// put remembers the caller unless the cache was cleared since generation.
+// put stores the caller, unless the cache was cleared since generation was read.
 func (c *callerCache) put(hash [sha256.Size]byte, caller Caller, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,11 +60,11 @@ func (c *callerCache) put(hash [sha256.Size]byte, caller Caller, generation uint
 	c.entries[hash] = cachedCaller{caller, c.now().Add(c.life)}
 }
 
-// ForgetCallers lets this process look anew who a token or key stands for, after
-// another area has changed somebody's rights.
+// ForgetCallers makes this process authenticate all tokens and keys again, after
+// another area has changed a user's permissions.
 func (s *Service) ForgetCallers() { s.cache.clear() }
 
-// clear forgets everybody, after a change that may end somebody's rights.
+// clear removes all callers, after a change that may reduce permissions.
 func (c *callerCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

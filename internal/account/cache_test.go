@@ -25,8 +25,8 @@ func TestCallerCache(t *testing.T) {
 	require.False(t, ok, "its life is over")
 }
 
-// TestRevocationBeatsALookUpThatIsUnderWay: the row was read before the
-// revocation, and is put into the cache after it.
+// TestRevocationBeatsALookUpThatIsUnderWay: a row that was read before a
+// revocation isn't put into the cache after it.
 func TestRevocationBeatsALookUpThatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	c := newCallerCache(time.Now, time.Hour)

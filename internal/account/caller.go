@@ -6,7 +6,7 @@ import (
 	"showfloor/internal/audit"
 )
 
-// Role is what a user may do in a tenant.
+// Role determines what a user may do in a tenant.
 type Role string
 
 // The roles. An API key acts as a DEVELOPER, narrowed by its scopes.
@@ -17,13 +17,14 @@ const (
 	Viewer    Role = "VIEWER"
 )
 
-// Roles lists the roles, the mightiest first.
+// Roles lists the roles, the one with the most permissions first.
 func Roles() []Role { return []Role{Owner, Admin, Developer, Viewer} }
 
-// Scope is one right; the operations of the API name those that they need.
+// Scope is one permission; each operation of the API lists the scopes that it
+// needs.
 type Scope string
 
-// The scopes, in the order in which they are shown.
+// The scopes, in display order.
 const (
 	AccountRead     Scope = "account:read"
 	TenantWrite     Scope = "tenant:write"
@@ -53,7 +54,7 @@ const (
 	BillingWrite    Scope = "billing:write"
 )
 
-// Scopes lists what a role may do, in the order in which it is shown.
+// Scopes lists the role's scopes, in display order.
 func (r Role) Scopes() []Scope {
 	var list []Scope
 	for _, g := range grants() {
@@ -104,19 +105,19 @@ func grants() []grant {
 	}
 }
 
-// Participant is the one in a room for whom a participant token speaks.
+// Participant is the participant of a room that a participant token stands for.
 type Participant struct {
 	// RoomID is the session's or stream's id.
 	RoomID string
-	// UserID is the tenant's own id of the user.
+	// UserID is the user's id in the tenant's own system.
 	UserID string
 }
 
-// Caller is who makes a request: a user, an API key or a participant of one tenant.
+// Caller makes a request: it is a user, an API key or a participant of one tenant.
 type Caller struct {
 	TenantID string
-	// One of the three is set. A participant has neither role nor scopes: what it
-	// may do, its row says.
+	// Exactly one of these three is set. A participant has neither role nor scopes
+	// here; its permissions are in its row.
 	UserID, APIKeyID string
 	Participant      *Participant
 	Role             Role
@@ -125,7 +126,7 @@ type Caller struct {
 	IP, RequestID string
 }
 
-// May tells whether the caller has all of the scopes.
+// May reports whether the caller has all of the scopes.
 func (c Caller) May(scopes ...Scope) bool {
 	for _, s := range scopes {
 		if !slices.Contains(c.Scopes, s) {

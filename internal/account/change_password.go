@@ -12,9 +12,9 @@ import (
 	"showfloor/internal/problem"
 )
 
-// ChangePassword replaces the caller's password, ends all of the caller's
-// tokens and logs the caller in anew. The current password must be right: a
-// token that somebody found isn't enough.
+// ChangePassword replaces the caller's password, ends all of the caller's tokens
+// and issues a new one. It requires the current password, so a stolen token isn't
+// enough.
 func (s *Service) ChangePassword(ctx context.Context, c Caller, current, next string) (Login, error) {
 	user, err := s.GetCurrentUser(ctx, c)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Identity is the caller with the rows behind it.
+// Identity is the caller with its rows.
 type Identity struct {
 	Tenant db.Tenant
 	// User is nil for an API key.
 	User *db.User
 }
 
-// GetIdentity tells a caller who it is.
+// GetIdentity returns the caller's tenant and user.
 func (s *Service) GetIdentity(ctx context.Context, c Caller) (Identity, error) {
 	tenant, err := db.New(s.pool).GetTenant(ctx, c.TenantID)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Service) GetIdentity(ctx context.Context, c Caller) (Identity, error) {
 	return Identity{Tenant: tenant, User: &user}, nil
 }
 
-// GetCurrentUser is the user who calls.
+// GetCurrentUser returns the calling user.
 func (s *Service) GetCurrentUser(ctx context.Context, c Caller) (db.User, error) {
 	user, err := db.New(s.pool).GetUser(ctx, db.GetUserParams{TenantID: c.TenantID, ID: c.UserID})
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -21,18 +21,18 @@ import (
 // InviteLife is how long an invitation can be accepted.
 const InviteLife = 7 * 24 * time.Hour
 
-// Invite is the input of InviteTeamMember. Name is nil for the part of the
-// e-mail address before the @, or, when the address is invited again, for the
-// name that the invitation has.
+// Invite is the input of InviteTeamMember. If Name is nil, the name is the part of
+// the e-mail address before the @, or, for an address that is invited again, the
+// name in the invitation.
 type Invite struct {
 	Email string
 	Name  *string
 	Role  Role
 }
 
-// InviteTeamMember writes an invitation and mails its link. Inviting the address
-// again mails a new link, and the old one stops working. The address is not
-// reserved: other tenants may invite it, and anybody may sign up with it.
+// InviteTeamMember creates an invitation and mails its link. Inviting the address
+// again mails a new link and invalidates the old one. The address is not reserved:
+// other tenants may invite it, and anyone may sign up with it.
 func (s *Service) InviteTeamMember(ctx context.Context, c Caller, in Invite) (db.TeamMember, error) {
 	if err := s.mails.Require(); err != nil {
 		return db.TeamMember{}, err
@@ -70,9 +70,10 @@ func (s *Service) InviteTeamMember(ctx context.Context, c Caller, in Invite) (db
 	return memberOfInvitation(invited), err
 }
 
-// Limits on invitation mails. Anybody can create a tenant and write any text into its name,
-// so the mails must not serve to spam. Only several tenants together can use up what an
-// address may get, so that one can't keep another's invitation from being sent.
+// Limits on invitation mails. Anyone can create a tenant with any text as its
+// name, so without limits the mails could be used for spam. The limit per address
+// is higher for all tenants together than for one, so one tenant alone can't block
+// another's invitation.
 const (
 	maxInvites            = 100 // of a tenant per mailPeriod
 	inviteRecipientPeriod = 24 * time.Hour
@@ -80,7 +81,7 @@ const (
 	maxInvitesOfAll       = 20 // of all tenants to one address per inviteRecipientPeriod
 )
 
-// limitInvites refuses an invitation that is beyond one of these limits, and says which.
+// limitInvites refuses an invitation above one of these limits, and says which.
 func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.Invitation) error {
 	now := s.now()
 	sent, err := s.mails.CountOf(ctx, tx, invited.TenantID, now.Add(-mailPeriod), inviteKind)
@@ -105,7 +106,7 @@ func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.Invita
 }
 
 // putInvitation creates the tenant's invitation of an address, or changes the
-// one that there is. The caller holds the tenant's lock.
+// existing one. The caller holds the tenant's lock.
 func (s *Service) putInvitation(ctx context.Context, tx pgx.Tx, c Caller, in Invite, token string) (db.Invitation, error) {
 	q, email, now := db.New(tx), CanonicalEmail(in.Email), s.now()
 	taken, err := isTaken(ctx, q, email)
@@ -122,7 +123,7 @@ func (s *Service) putInvitation(ctx context.Context, tx pgx.Tx, c Caller, in Inv
 	if err := checkRoleChange(c.Role, Role(before.Role), in.Role); err != nil {
 		return before, err
 	}
-	if !before.ExpiresAt.After(now) { // an open invitation counts already
+	if !before.ExpiresAt.After(now) { // an open invitation is counted already
 		err := s.quotas.CheckTx(ctx, tx, c.TenantID, quota.Users, 1, func(ctx context.Context) (int64, error) {
 			return q.CountTeamMembers(ctx, db.CountTeamMembersParams{TenantID: c.TenantID, Now: now})
 		})
@@ -141,7 +142,7 @@ func (s *Service) putInvitation(ctx context.Context, tx pgx.Tx, c Caller, in Inv
 	return invited, nil
 }
 
-// memberOfInvitation is how an invitation shows in the team's list.
+// memberOfInvitation converts an invitation for the team's list.
 func memberOfInvitation(i db.Invitation) db.TeamMember {
 	return db.TeamMember{
 		ID: i.ID, TenantID: i.TenantID, Email: i.Email, Name: i.Name, Role: i.Role, Status: userInvited,
@@ -149,7 +150,7 @@ func memberOfInvitation(i db.Invitation) db.TeamMember {
 	}
 }
 
-// MemberOfUser is how a user shows in the team's list.
+// MemberOfUser converts a user for the team's list.
 func MemberOfUser(u db.User) db.TeamMember {
 	return db.TeamMember{
 		ID: u.ID, TenantID: u.TenantID, Email: u.Email, Name: u.Name, Role: u.Role, Status: u.Status,

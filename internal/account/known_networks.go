@@ -11,12 +11,12 @@ import (
 const (
 	// keepNetworks is how long a network stays known after the last login from it.
 	keepNetworks = 90 * 24 * time.Hour
-	// networkGrain bounds how often the time of the last login is written.
+	// networkGrain is the minimum time between two writes of the last login's time.
 	networkGrain = 24 * time.Hour
 )
 
-// KnowsNetwork tells whether somebody logged in with this e-mail address from
-// this network within 90 days. network is any text that names it.
+// KnowsNetwork reports whether a login with this e-mail address came from this
+// network within 90 days. network is any text that identifies the network.
 func (s *Service) KnowsNetwork(ctx context.Context, email, network string) (bool, error) {
 	known, err := db.New(s.pool).IsKnownNetwork(ctx, db.IsKnownNetworkParams{
 		PairHashes: s.hashNetwork(email, network), Since: s.now().Add(-keepNetworks),
@@ -27,7 +27,7 @@ func (s *Service) KnowsNetwork(ctx context.Context, email, network string) (bool
 	return known, nil
 }
 
-// RememberNetwork notes a login with this e-mail address from this network.
+// RememberNetwork records a login with this e-mail address from this network.
 func (s *Service) RememberNetwork(ctx context.Context, email, network string) error {
 	now := s.now()
 	err := db.New(s.pool).PutKnownNetwork(ctx, db.PutKnownNetworkParams{
@@ -39,7 +39,7 @@ func (s *Service) RememberNetwork(ctx context.Context, email, network string) er
 	return nil
 }
 
-// hashNetwork hashes the pair with each of the code keys.
+// hashNetwork hashes the pair of address and network with each of the code keys.
 func (s *Service) hashNetwork(email, network string) [][]byte {
 	hashes := make([][]byte, len(s.codeKeys))
 	for i, key := range s.codeKeys {

@@ -10,7 +10,7 @@ import (
 	"showfloor/internal/mail"
 )
 
-// noticeLife is how long a mail that only tells of something is worth sending.
+// noticeLife is how long a mail that is only a notice may still be sent.
 const noticeLife = 24 * time.Hour
 
 // Kinds of mails that are counted to limit them.
@@ -21,10 +21,10 @@ const (
 	resetKind  = "password_reset"
 )
 
-// linkLabel is what a link to set another password is called.
+// linkLabel is the label of a link to set a new password.
 const linkLabel = "Set a new password"
 
-// codeLetter brings the code of a sign-up form.
+// codeLetter contains the code of a sign-up form.
 func codeLetter(form db.SignupForm, code string) mail.Letter {
 	return mail.Letter{
 		Kind: codeKind, To: form.Email, Subject: "Your sign-up code", Until: form.ExpiresAt,
@@ -37,7 +37,7 @@ func codeLetter(form db.SignupForm, code string) mail.Letter {
 	}
 }
 
-// takenLetter goes to somebody who signs up with an e-mail that has an account.
+// takenLetter is for a sign-up with an address that has an account already.
 func takenLetter(form db.SignupForm, publicURL string) mail.Letter {
 	return mail.Letter{
 		Kind: takenKind, To: form.Email, Subject: "You have an account already", Until: form.ExpiresAt,
@@ -52,7 +52,7 @@ func takenLetter(form db.SignupForm, publicURL string) mail.Letter {
 	}
 }
 
-// inviteLetter brings an invitation.
+// inviteLetter contains the link of an invitation.
 func inviteLetter(invited db.Invitation, inviter string, tenant db.Tenant, link string) mail.Letter {
 	return mail.Letter{
 		TenantID: tenant.ID, Kind: inviteKind, To: invited.Email, Until: invited.ExpiresAt,
@@ -67,7 +67,7 @@ func inviteLetter(invited db.Invitation, inviter string, tenant db.Tenant, link 
 	}
 }
 
-// resetLetter brings a link to set a new password.
+// resetLetter contains a link to set a new password.
 func resetLetter(user db.User, link string, until time.Time) mail.Letter {
 	return mail.Letter{
 		TenantID: user.TenantID, Kind: resetKind, To: user.Email, Subject: linkLabel, Until: until,
@@ -77,8 +77,8 @@ func resetLetter(user db.User, link string, until time.Time) mail.Letter {
 	}
 }
 
-// voidedLetter brings a link to set a new password to a user whose old one was
-// voided by those who run the platform.
+// voidedLetter contains a link to set a new password, for a user whose password
+// was voided by a platform admin.
 func voidedLetter(user db.User, link string, until time.Time) mail.Letter {
 	return mail.Letter{
 		TenantID: user.TenantID, Kind: "password_voided", To: user.Email, Subject: linkLabel, Until: until,
@@ -93,7 +93,7 @@ func voidedLetter(user db.User, link string, until time.Time) mail.Letter {
 	}
 }
 
-// changedLetter tells a user that the password was changed.
+// changedLetter informs a user that the password was changed.
 func changedLetter(user db.User, at time.Time, publicURL string) mail.Letter {
 	return mail.Letter{
 		TenantID: user.TenantID, Kind: "password_changed", To: user.Email, Subject: "Your password was changed", Until: at.Add(noticeLife),
@@ -107,7 +107,7 @@ func changedLetter(user db.User, at time.Time, publicURL string) mail.Letter {
 	}
 }
 
-// pageLink is a page's address with the token that it needs.
+// pageLink is the URL of a page with its token.
 func (s *Service) pageLink(page, token string) string {
 	return s.publicURL + page + "?token=" + url.QueryEscape(token)
 }

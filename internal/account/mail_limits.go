@@ -9,16 +9,15 @@ import (
 	"showfloor/internal/mail"
 )
 
-// Limits on mails to one address per mailPeriod. Anybody can name any address, so
-// these mails must not serve to fill somebody's mailbox.
+// Limits on mails to one address per mailPeriod. Anyone can enter any address, so
+// without limits these mails could be used to flood a mailbox.
 const (
 	mailPeriod         = time.Hour
 	maxCodesRecipient  = 20 // sign-up mails, first and resent ones together
 	maxResetsRecipient = 5
 )
 
-// mailsTo counts the mails of these kinds that were written to an address within
-// mailPeriod.
+// mailsTo counts the mails of these kinds to an address within mailPeriod.
 func (s *Service) mailsTo(ctx context.Context, tx pgx.Tx, address string, kinds ...string) (mail.Recent, error) {
 	recent, _, err := s.mails.CountTo(ctx, tx, address, "", s.now().Add(-mailPeriod), kinds...)
 	return recent, err

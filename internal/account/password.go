@@ -11,27 +11,29 @@ import (
 	"showfloor/internal/problem"
 )
 
-// hasher hashes passwords with argon2id. The cost is meant to hurt, so few run
-// at a time: a flood of logins waits here and starves nobody else.
+// hasher hashes passwords with argon2id. One hash is expensive on purpose, so only
+// a few run at a time: during a flood of logins the others wait here, and other
+// requests keep their CPU time.
 type hasher struct {
 	params argon2id.Params
 	slots  chan struct{}
-	// waiting bounds the queue: who comes later is told to try again, instead
-	// of making everybody's login slow.
+	// waiting bounds the queue. Logins above its limit are refused with a retry time,
+	// so that they don't slow down all others.
 	waiting chan struct{}
-	// dummy is compared with when there is no user, so that an unknown e-mail
+	// dummy returns a hash for comparisons without a user, so that an unknown e-mail
 	// takes as long as a wrong password.
 	dummy func() string
 }
 
-// maxWaiting is how many logins may wait for a slot: about a second's worth.
+// maxWaiting is how many logins may wait for a slot; hashing them takes about 1 s.
 const maxWaiting = 32
 
-// passwordMemory is what one hash takes, in KiB: 19 MiB with two passes and one lane are
-// OWASP's parameters for argon2id.
+// passwordMemory is the memory of one hash in KiB. 19 MiB with two passes and one
+// lane are OWASP's parameters for argon2id.
 const passwordMemory = 19 * 1024
 
-// newHasher hashes so many passwords at a time, each in memory KiB.
+// newHasher makes a hasher that computes up to parallel hashes at a time, each
+// with memory KiB.
 func newHasher(parallel int, memory uint32) *hasher {
 	h := &hasher{
 		params:  argon2id.Params{Memory: memory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
@@ -41,7 +43,7 @@ func newHasher(parallel int, memory uint32) *hasher {
 	h.dummy = sync.OnceValue(func() string {
 		hash, err := argon2id.CreateHash("no user has this password", &h.params)
 		if err != nil {
-			panic(fmt.Sprintf("hash: %v", err)) // the system's random source is gone
+			panic(fmt.Sprintf("hash: %v", err)) // the system's random source has failed
 		}
 		return hash
 	})
@@ -60,8 +62,8 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	return hash, nil
 }
 
-// matches compares in constant time; an empty hash never matches but costs the
-// same.
+// matches compares in constant time. An empty hash never matches but takes the
+// same time.
 func (h *hasher) matches(ctx context.Context, password, hash string) (bool, error) {
 	known := hash != ""
 	if !known {
@@ -78,14 +80,14 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (bool, erro
 	return ok && known, nil
 }
 
-// HashPassword makes what is kept of a password. When too many wait for it, the
-// problem says when to come again.
+// HashPassword returns the hash to store for a password. If too many logins wait,
+// the problem says when to retry.
 func (s *Service) HashPassword(ctx context.Context, password string) (string, error) {
 	return s.hasher.hash(ctx, password)
 }
 
-// PasswordMatches compares in constant time; an empty hash, that of somebody who
-// doesn't exist, never matches but costs the same.
+// PasswordMatches compares in constant time. An empty hash, for a user who doesn't
+// exist, never matches but takes the same time.
 func (s *Service) PasswordMatches(ctx context.Context, password, hash string) (bool, error) {
 	return s.hasher.matches(ctx, password, hash)
 }
@@ -94,8 +96,8 @@ func errTooManyLogins() error {
 	return problem.Limited(time.Second, "too many logins at the moment; try again in a second")
 }
 
-// ready refuses early what enter would refuse: a flood of logins is to cost as
-// little as can be.
+// ready refuses early what enter would refuse, so that a flood of logins costs as
+// little as possible.
 func (h *hasher) ready() error {
 	if len(h.waiting) == cap(h.waiting) {
 		return errTooManyLogins()

@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/secret"
 )
 
-// PasswordLinkLife is how long a link to set a new password is good.
+// PasswordLinkLife is how long a link to set a new password is valid.
 const PasswordLinkLife = time.Hour
 
 // linkTokenLength is the number of random base62 characters in the token of a
@@ -23,7 +23,7 @@ const PasswordLinkLife = time.Hour
 const linkTokenLength = 43
 
 // putPasswordLink creates the user's link to set a new password and returns its
-// token. An older link of the user stops working.
+// token. An older link of the user becomes invalid.
 func (s *Service) putPasswordLink(
 	ctx context.Context, q *db.Queries, u db.User, requestID string, expires time.Time,
 ) (token string, err error) {
@@ -38,7 +38,7 @@ func (s *Service) putPasswordLink(
 	return token, nil
 }
 
-// findPasswordLink returns the link of a token that can be used now.
+// findPasswordLink returns the link of a token if it is valid now.
 func (s *Service) findPasswordLink(ctx context.Context, token string) (db.PasswordLink, error) {
 	row, err := db.New(s.pool).GetPasswordLinkByToken(ctx, hashToken(token))
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && (row.PasswordLink.UsedAt != nil || row.UserStatus != userActive) {
@@ -51,7 +51,7 @@ func (s *Service) findPasswordLink(ctx context.Context, token string) (db.Passwo
 }
 
 // usePasswordLink locks the link's user and marks the link as used. Of several
-// calls at the same time one succeeds.
+// concurrent calls only one succeeds.
 func (s *Service) usePasswordLink(ctx context.Context, q *db.Queries, l db.PasswordLink) (db.User, error) {
 	user, err := q.LockUser(ctx, db.LockUserParams{TenantID: l.TenantID, ID: l.UserID})
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && user.Status != userActive {

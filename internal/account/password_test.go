@@ -32,8 +32,8 @@ func TestPasswords(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestHashingIsBounded fills the slots by hand: who comes then waits, and can
-// give up.
+// TestHashingIsBounded fills the slots by hand: the next call waits and can be
+// cancelled.
 func TestHashingIsBounded(t *testing.T) {
 	t.Parallel()
 	const parallel = 2

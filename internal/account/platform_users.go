@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// entityUser is what the audit log calls a user.
+// entityUser is the entity of a user in the audit log.
 const entityUser = "user"
 
 // PlatformUser is a user or an invitation with the name of its tenant.
@@ -22,8 +22,8 @@ type PlatformUser struct {
 	TenantName string
 }
 
-// ActivateUser lets a deactivated user in again, for somebody who runs the
-// platform. An active user stays so.
+// ActivateUser reactivates a deactivated user, for a platform admin. It has no
+// effect on an active user.
 func (s *Service) ActivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
 	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.TeamMember) error {
 		if u.Status == userActive {
@@ -36,8 +36,8 @@ func (s *Service) ActivateUser(ctx context.Context, actor audit.Actor, userID st
 	})
 }
 
-// DeactivateUser keeps a user out and ends the user's tokens, for somebody who
-// runs the platform. A deactivated user stays so.
+// DeactivateUser prevents a user from logging in and ends the user's tokens, for a
+// platform admin. It has no effect on a deactivated user.
 func (s *Service) DeactivateUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
 	return s.changeUser(ctx, userID, func(tx pgx.Tx, u db.TeamMember) error {
 		if u.Status == userDeactivated {
@@ -53,8 +53,8 @@ func (s *Service) DeactivateUser(ctx context.Context, actor audit.Actor, userID 
 	})
 }
 
-// DeleteUser removes a user, whose tokens end with it, for somebody who runs the
-// platform; API keys that the user made are the tenant's and go on.
+// DeleteUser deletes a user and so ends its tokens, for a platform admin. API keys
+// that the user created belong to the tenant and stay valid.
 func (s *Service) DeleteUser(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
 	var gone PlatformUser
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -79,7 +79,7 @@ func (s *Service) DeleteUser(ctx context.Context, actor audit.Actor, userID stri
 }
 
 // ResetUserPassword voids a user's password, ends the user's tokens and mails a
-// link to set a new one, for somebody who runs the platform.
+// link to set a new one, for a platform admin.
 func (s *Service) ResetUserPassword(ctx context.Context, actor audit.Actor, userID string) (PlatformUser, error) {
 	if err := s.mails.Require(); err != nil {
 		return PlatformUser{}, err
@@ -89,7 +89,7 @@ func (s *Service) ResetUserPassword(ctx context.Context, actor audit.Actor, user
 			return problem.Conflicting("this user cannot log in; resetting the password does not change that")
 		}
 		q, now := db.New(tx), s.now()
-		// No password has the empty hash.
+		// The empty hash matches no password.
 		user, err := q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: u.TenantID, ID: u.ID, PasswordHash: "", Now: now})
 		if err != nil {
 			return fmt.Errorf("void password: %w", err)
@@ -108,7 +108,7 @@ func (s *Service) ResetUserPassword(ctx context.Context, actor audit.Actor, user
 	})
 }
 
-// checkLeaves refuses to take the last owner away.
+// checkLeaves refuses to remove the last owner.
 func (s *Service) checkLeaves(ctx context.Context, q *db.Queries, u db.TeamMember) error {
 	owners, err := q.CountActiveOwners(ctx, u.TenantID)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Service) setUserStatus(ctx context.Context, q *db.Queries, actor audit.
 	})
 }
 
-// changeUser runs change on the locked user and returns the user as it is then.
+// changeUser runs change on the locked user and returns the changed user.
 func (s *Service) changeUser(ctx context.Context, userID string, change func(tx pgx.Tx, u db.TeamMember) error) (PlatformUser, error) {
 	var after PlatformUser
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -148,8 +148,8 @@ func (s *Service) changeUser(ctx context.Context, userID string, change func(tx 
 	return after, err
 }
 
-// lockPlatformUser locks the user's tenant, so that two owners can't be removed
-// at the same time, and the user or invitation.
+// lockPlatformUser locks the user's tenant, so that its last two owners can't be
+// removed concurrently, and then the user or invitation.
 func lockPlatformUser(ctx context.Context, q *db.Queries, userID string) (PlatformUser, error) {
 	found, err := getPlatformUser(ctx, q, userID)
 	if err != nil {

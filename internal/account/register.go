@@ -28,7 +28,7 @@ const (
 	userDeactivated = "DEACTIVATED"
 )
 
-// Login is a fresh token and whom it stands for.
+// Login is a new token with its user and tenant.
 type Login struct {
 	Token     string
 	ExpiresAt time.Time
@@ -36,26 +36,28 @@ type Login struct {
 	Tenant    db.Tenant
 }
 
-// Registration is the sign-up form; the door has checked its lengths.
+// Registration is the sign-up form; the handler has checked its lengths.
 type Registration struct{ TenantName, Name, Email, Password string }
 
-// Origin is where a request without a caller comes from, for the audit log.
+// Origin describes, for the audit log, a request without a caller.
 type Origin struct{ IP, RequestID string }
 
-// user is a user in the audit log who has shown who it is by this request.
+// user is the audit log's actor for a user who has proved its identity in this
+// request.
 func (o Origin) user(userID string) audit.Actor {
 	return audit.Actor{Type: "user", ID: userID, IP: o.IP, RequestID: o.RequestID}
 }
 
-// stranger is somebody in the audit log who has not: component acts for them.
+// stranger is the audit log's actor for an unauthenticated client: the component
+// that acts for it.
 func (o Origin) stranger(component string) audit.Actor {
 	a := audit.System(component)
 	a.IP, a.RequestID = o.IP, o.RequestID
 	return a
 }
 
-// Register creates a tenant with its first user, an OWNER, and logs that user
-// in. An e-mail that is taken is a conflict.
+// Register creates a tenant with its first user, an OWNER, and logs the user in.
+// If the e-mail is taken, the problem is a conflict.
 func (s *Service) Register(ctx context.Context, r Registration, from Origin) (Login, error) {
 	hash, err := s.hasher.hash(ctx, r.Password)
 	if err != nil {
@@ -76,15 +78,15 @@ func (s *Service) Register(ctx context.Context, r Registration, from Origin) (Lo
 	return l, err
 }
 
-// founder is who a tenant begins with.
+// founder is the first user of a tenant.
 type founder struct {
 	tenantName, name, email, passwordHash string
-	// verified: the e-mail has shown that it is the founder's.
+	// verified: the founder has proved that the e-mail address is its own.
 	verified bool
 }
 
-// createTenant creates a tenant and its OWNER; the token is left to be issued
-// after the commit.
+// createTenant creates a tenant and its OWNER. The caller issues the token after
+// the commit.
 func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, from Origin) (Login, error) {
 	var l Login
 	var err error
@@ -105,8 +107,8 @@ func (s *Service) createTenant(ctx context.Context, q *db.Queries, f founder, fr
 	})
 }
 
-// createUser creates a user and records the first login. An e-mail that another user has
-// is a conflict.
+// createUser creates a user and records the first login. If another user has the
+// e-mail, the problem is a conflict.
 func (s *Service) createUser(ctx context.Context, q *db.Queries, p db.CreateUserParams) (db.User, error) {
 	user, err := q.CreateUser(ctx, p)
 	if postgres.IsUnique(err, emailIndex) {
@@ -124,15 +126,15 @@ func (s *Service) createUser(ctx context.Context, q *db.Queries, p db.CreateUser
 	return user, nil
 }
 
-// emailIndex keeps e-mails unique over all tenants.
+// emailIndex keeps e-mails unique across all tenants.
 const emailIndex = "users_email_key"
 
 func errEmailTaken(advice string) error {
 	return problem.Conflicting("this e-mail address is taken; %s", advice)
 }
 
-// Login checks a user's password. A wrong password and an unknown e-mail can't
-// be told apart, neither by the answer nor by its time.
+// Login checks a user's password. A wrong password and an unknown e-mail give the
+// same answer, after the same time.
 func (s *Service) Login(ctx context.Context, email, password string) (Login, error) {
 	if err := s.hasher.ready(); err != nil {
 		return Login{}, err
@@ -161,7 +163,7 @@ func (s *Service) Login(ctx context.Context, email, password string) (Login, err
 		TenantID: user.TenantID, ID: user.ID, TokenVersion: user.TokenVersion, Now: &now,
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Login{}, errCredentials() // they were right a moment ago
+		return Login{}, errCredentials() // the password or the user changed since it was checked
 	}
 	if err != nil {
 		return Login{}, fmt.Errorf("record login: %w", err)
@@ -175,5 +177,5 @@ func errCredentials() error {
 	return problem.New(problem.Unauthenticated, "invalid_credentials", "e-mail or password is wrong")
 }
 
-// CanonicalEmail is the form in which addresses are kept and compared.
+// CanonicalEmail is the form in which addresses are stored and compared.
 func CanonicalEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }

@@ -16,22 +16,22 @@ import (
 )
 
 // PasswordLinkArgs is the job that mails a link to set a new password, if the
-// e-mail is a user's. Whether it is, is found out there, so that the request's
-// time can't tell.
+// e-mail belongs to a user. The job looks that up, so that the time of the request
+// doesn't reveal it.
 type PasswordLinkArgs struct {
 	Email     string `json:"email"`
 	RequestID string `json:"requestId"`
 	IP        string `json:"ip"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (PasswordLinkArgs) Kind() string { return "password_mail_link" }
 
-// InsertOpts puts it beside the mails, which it makes.
+// InsertOpts puts the job into the queue of the mails, because it creates one.
 func (PasswordLinkArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: mail.Queue} }
 
-// ForgotPassword has a link mailed to set a new password, if the e-mail is a
-// user's. It returns the e-mail as it is compared.
+// ForgotPassword requests a mailed link to set a new password, if the e-mail
+// belongs to a user. It returns the canonical e-mail.
 func (s *Service) ForgotPassword(ctx context.Context, email string, from Origin) (string, error) {
 	if err := s.mails.Require(); err != nil {
 		return "", err
@@ -47,7 +47,7 @@ func (s *Service) ForgotPassword(ctx context.Context, email string, from Origin)
 }
 
 // MailPasswordLink mails the link to an active user, also of a suspended tenant,
-// up to maxResetsRecipient mails per mailPeriod. It may run twice: a request
+// up to maxResetsRecipient mails per mailPeriod. It may run twice: one request
 // causes one mail.
 func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) error {
 	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -91,9 +91,9 @@ func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) erro
 	})
 }
 
-// ResetPassword sets a new password on the strength of a mailed link, ends all
-// of the user's tokens and mails that it happened. It returns the user's e-mail
-// and when.
+// ResetPassword sets a new password with the token of a mailed link, ends all of
+// the user's tokens and mails a notice. It returns the user's e-mail and the time
+// of the change.
 func (s *Service) ResetPassword(ctx context.Context, token, password string, from Origin) (email string, at time.Time, err error) {
 	link, err := s.findPasswordLink(ctx, token)
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string, fro
 	return email, at, err
 }
 
-// setPassword sets a locked user's password, which ends the user's tokens and
-// mailed links, and mails that it happened.
+// setPassword sets a locked user's password, ends the user's tokens and mailed
+// links, and mails a notice.
 func (s *Service) setPassword(ctx context.Context, tx pgx.Tx, user db.User, hash string) (db.User, error) {
 	q, now := db.New(tx), s.now()
 	user, err := q.SetUserPassword(ctx, db.SetUserPasswordParams{TenantID: user.TenantID, ID: user.ID, PasswordHash: hash, Now: now})
@@ -134,7 +134,7 @@ func (s *Service) setPassword(ctx context.Context, tx pgx.Tx, user db.User, hash
 	if err != nil {
 		return user, fmt.Errorf("end password link: %w", err)
 	}
-	if !s.mails.Works() { // the change itself needs no mail
+	if !s.mails.Works() { // the change works without a mail
 		return user, nil
 	}
 	return user, s.mails.Post(ctx, tx, changedLetter(user, now, s.publicURL))

@@ -10,18 +10,21 @@ import (
 )
 
 // How long sign-up forms and password links are kept after they expired, so that
-// their users read "expired" instead of "wrong". Invitations go at once.
+// their users read "expired" instead of "wrong". Expired invitations are deleted
+// at once.
 const (
 	keepForms = time.Hour
 	keepLinks = 30 * 24 * time.Hour
 	// keepKeys is how long API keys are kept after they were revoked or expired.
 	keepKeys = 30 * 24 * time.Hour
-	// keepEnded is how long the hashes of such keys are kept after that time.
+	// keepEnded is how long the hashes of revoked or expired keys are kept after that
+	// time.
 	keepEnded = 400 * 24 * time.Hour
 )
 
 // DeleteOld deletes sign-up forms, sign-up tries, password links, API keys,
-// invitations and known networks that have expired, and API keys that were revoked.
+// invitations and known networks that have expired, and API keys that were
+// revoked.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.pool), s.now()
 	return errors.Join(

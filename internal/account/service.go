@@ -1,5 +1,5 @@
-// Package account holds tenants, their users and API keys, and the tokens that
-// both call with.
+// Package account holds tenants, their users and API keys, and the tokens of their
+// users.
 package account
 
 import (
@@ -18,13 +18,13 @@ import (
 // Lifetimes of tokens.
 const (
 	UserTokenLife = 12 * time.Hour
-	// cacheLife bounds how long a revoked token or key goes on in other
-	// processes; in this one it ends at once.
+	// cacheLife bounds how long a revoked token or key stays valid in other processes;
+	// in this one it ends at once.
 	cacheLife = time.Second
 )
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction.
 type Service struct {
 	pool      *pgxpool.Pool
 	now       func() time.Time
@@ -42,27 +42,27 @@ type Service struct {
 // Config of a Service.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Keys sign and verify the tokens.
+	// Keys signs and verifies the tokens.
 	Keys *signing.Keys
-	// Mails sends codes and links; Jobs adds what finds out whom to send them to.
+	// Mails sends codes and links. Jobs adds the jobs that look up their recipients.
 	Mails *mail.Service
 	Jobs  mail.Inserter
-	// Quotas keep tenants within the limits of their plans.
+	// Quotas enforces the limits of tenants' plans.
 	Quotas *quota.Service
-	// CodeKeys hash what is too guessable for a hash without a key: the first what is
-	// new, each what is checked.
+	// CodeKeys are keys for hashes of guessable values, such as codes. The first
+	// hashes new values; all are tried when a value is checked.
 	CodeKeys [][]byte
-	// PublicURL begins the links in mails; without a slash at the end.
+	// PublicURL is the beginning of links in mails, without a slash at the end.
 	PublicURL string
-	// PasswordMemory is what hashing one password takes, in KiB; 19 MiB when it is 0.
-	// Tests take less, since each user that they make costs two hashes.
+	// PasswordMemory is the memory for hashing one password in KiB; 0 means 19 MiB.
+	// Tests use less, because each of their users costs two hashes.
 	PasswordMemory uint32
 	Log            *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// New prepares the service.
+// New makes the service.
 func New(c Config) *Service {
 	if len(c.CodeKeys) == 0 {
 		c.CodeKeys = [][]byte{nil}
@@ -74,9 +74,9 @@ func New(c Config) *Service {
 		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
 		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
 		cache: newCallerCache(c.Now, cacheLife),
-		// Half of the cores at most hash passwords, the rest goes on serving.
+		// At most half of the cores hash passwords; the others keep serving requests.
 		hasher: newHasher(max(1, runtime.NumCPU()/2), cmp.Or(c.PasswordMemory, passwordMemory)),
 	}
-	s.hasher.dummy() // now, so that the first login takes no longer than others
+	s.hasher.dummy() // computed now, so that the first login isn't slower than others
 	return s
 }

@@ -18,12 +18,13 @@ import (
 	"showfloor/internal/secret"
 )
 
-// SendCode holds a sign-up form and mails its code. Whether the e-mail is taken
-// shows in the mail alone: the same is hashed, read and written either way. It
-// returns the e-mail as it is compared.
+// SendCode stores a sign-up form and mails its code. Only the mail reveals whether
+// the e-mail is taken: the same is hashed, read and written in both cases. It
+// returns the canonical e-mail.
 //
-// Beyond maxCodesRecipient the held form is deleted. Otherwise somebody who used up
-// the mails could have the owner of the address confirm a form that isn't his.
+// Above maxCodesRecipient mails the stored form is deleted. Otherwise an attacker
+// who used up the mails could have the owner of the address confirm the attacker's
+// form.
 func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (email string, err error) {
 	if err := s.mails.Require(); err != nil {
 		return "", err
@@ -80,7 +81,7 @@ func (s *Service) SendCode(ctx context.Context, r Registration, from Origin) (em
 	return email, errors.Join(err, refusal)
 }
 
-// postCode mails what a form's owner is to know.
+// postCode mails the letter for a form and writes an audit entry.
 func (s *Service) postCode(ctx context.Context, tx pgx.Tx, form db.SignupForm, l mail.Letter, action string, from Origin) error {
 	if err := s.mails.Post(ctx, tx, l); err != nil {
 		return err
@@ -90,8 +91,9 @@ func (s *Service) postCode(ctx context.Context, tx pgx.Tx, form db.SignupForm, l
 	})
 }
 
-// VerifyAndRegister creates the tenant of a form whose code is right, and logs
-// its OWNER in. Wrong codes are counted for every e-mail, with a form or without.
+// VerifyAndRegister creates the tenant of a form if the code is right, and logs
+// its OWNER in. Wrong codes are counted per e-mail, also if there is no form for
+// it.
 func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, from Origin) (Login, error) {
 	var l Login
 	var refusal error
@@ -109,7 +111,7 @@ func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, fro
 		right := slices.ContainsFunc(s.codeKeys, func(key []byte) bool { return equalHash(form.CodeHash, hashCode(key, form.ID, code)) })
 		tries.WrongCodes, refusal = judgeCode(right, tries.WrongCodes, form.ExpiresAt, s.now())
 		if err := setTries(ctx, q, tries); err != nil || refusal != nil {
-			return err // what was counted commits
+			return err // the new count of tries commits
 		}
 		if err := q.DeleteSignupForm(ctx, email); err != nil {
 			return fmt.Errorf("delete sign-up form: %w", err)
@@ -126,22 +128,23 @@ func (s *Service) VerifyAndRegister(ctx context.Context, email, code string, fro
 	return l, err
 }
 
-// ResendCodeArgs is the job that mails a code again, if there is a form for it.
-// Whether there is, is found out there, so that the request's time can't tell.
+// ResendCodeArgs is the job that mails a new code, if there is a form for the
+// e-mail. The job looks that up, so that the time of the request doesn't reveal
+// it.
 type ResendCodeArgs struct {
 	Email     string `json:"email"`
 	RequestID string `json:"requestId"`
 	IP        string `json:"ip"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (ResendCodeArgs) Kind() string { return "signup_resend_code" }
 
-// InsertOpts puts it beside the mails, which it makes.
+// InsertOpts puts the job into the queue of the mails, because it creates one.
 func (ResendCodeArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: mail.Queue} }
 
-// ResendCode has a form's code mailed again, at most once per 30 seconds and
-// e-mail, with a form or without. It returns the e-mail as it is compared.
+// ResendCode requests another mail with a code for a form, at most once per 30
+// seconds and e-mail, also if there is no form. It returns the canonical e-mail.
 func (s *Service) ResendCode(ctx context.Context, email string, from Origin) (string, error) {
 	if err := s.mails.Require(); err != nil {
 		return "", err
@@ -168,9 +171,9 @@ func (s *Service) ResendCode(ctx context.Context, email string, from Origin) (st
 	})
 }
 
-// MailCodeAgain gives the form for this e-mail, if there is a valid one, a new
-// code and mails it, up to maxCodesRecipient mails per mailPeriod. It may run
-// twice: a request causes one mail.
+// MailCodeAgain makes a new code for the e-mail's form, if there is a valid one,
+// and mails it, up to maxCodesRecipient mails per mailPeriod. It may run twice:
+// one request causes one mail.
 func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
 	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -205,8 +208,8 @@ func (s *Service) MailCodeAgain(ctx context.Context, a ResendCodeArgs) error {
 	})
 }
 
-// lockTries locks what is remembered of an e-mail; the first lock that anything
-// about a sign-up takes.
+// lockTries locks the row with an e-mail's sign-up tries. Every sign-up operation
+// takes this lock first.
 func (s *Service) lockTries(ctx context.Context, q *db.Queries, email string) (db.SignupTry, error) {
 	tries, err := q.LockSignupTries(ctx, db.LockSignupTriesParams{EmailHash: hashEmail(s.codeKeys[0], email), Now: s.now()})
 	if err != nil {

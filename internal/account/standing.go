@@ -9,29 +9,29 @@ import (
 	"showfloor/internal/secret"
 )
 
-// Standing is what can be said of a credential without asking the database.
+// Standing classifies a credential without a database query.
 type Standing int
 
 const (
-	// Strange is what we can't have issued, as far as this process knows.
+	// Strange: we can't have issued it, as far as this process knows.
 	Strange Standing = iota
-	// Ours is what we have issued, be it good or not any more.
+	// Ours: we have issued it; it may be invalid now.
 	Ours
-	// Known is what was good a moment ago.
+	// Known: it was valid at most cacheLife ago.
 	Known
 )
 
 const (
 	// keyLength is the number of base62 characters of a key after KeyPrefix.
 	keyLength = 32
-	// checkLength of them, at the end, follow from the others and the master
-	// key: 36 bits, by which a key of ours is told from a made-up one without a
-	// query. The 26 before are random: 155 bits.
+	// checkLength is how many characters at the end are computed from the others and
+	// the master key: 36 bits. They distinguish our keys from made-up ones without a
+	// query. The 26 characters before are random: 155 bits.
 	checkLength = 6
 )
 
-// Standing judges a bearer token or API key. Keys from before keys had check
-// characters are Strange, and as good as any other.
+// Standing classifies a bearer token or API key. Keys from before check characters
+// were introduced are Strange, but may be valid.
 func (s *Service) Standing(bearer string) Standing {
 	if _, ok := s.cache.get(sha256.Sum256([]byte(bearer))); ok {
 		return Known
@@ -54,7 +54,7 @@ func (s *Service) newKey() string {
 	return KeyPrefix + random + string(secret.Base62(s.keys.Checks("api key " + random)[0], checkLength))
 }
 
-// checked tells whether the end of a key follows from its beginning.
+// checked reports whether the end of a key matches its beginning.
 func (s *Service) checked(random, end string) bool {
 	return slices.ContainsFunc(s.keys.Checks("api key "+random), func(sum []byte) bool {
 		return hmac.Equal([]byte(end), secret.Base62(sum, checkLength))

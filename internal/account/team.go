@@ -24,8 +24,8 @@ func (s *Service) ListTeam(ctx context.Context, c Caller, cursor *string, limit 
 }
 
 // ChangeTeamMemberRole gives a user or an invitation another role. It ends the
-// user's tokens, which carry the old one. The role that the member has already
-// changes nothing.
+// user's tokens, which contain the old role. It has no effect if the member has
+// the role already.
 func (s *Service) ChangeTeamMemberRole(ctx context.Context, c Caller, memberID string, to Role) (db.TeamMember, error) {
 	var row db.TeamMember
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -62,8 +62,8 @@ func setMemberRole(ctx context.Context, q *db.Queries, m db.TeamMember, to Role,
 	return MemberOfUser(row), nil
 }
 
-// RemoveTeamMember removes a user, whose tokens end with it, or withdraws an
-// invitation. API keys that the user made belong to the tenant and stay.
+// RemoveTeamMember deletes a user and so ends its tokens, or withdraws an
+// invitation. API keys that the user created belong to the tenant and stay.
 func (s *Service) RemoveTeamMember(ctx context.Context, c Caller, memberID string) (db.TeamMember, error) {
 	var row db.TeamMember
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -98,9 +98,9 @@ func deleteMember(ctx context.Context, q *db.Queries, m db.TeamMember) error {
 	return nil
 }
 
-// lockMember locks the tenant, so that two owners can't remove each other at
-// the same time, and the user or invitation. It refuses what the caller may not
-// do: give the member the role to, or remove the member when to is "".
+// lockMember locks the tenant, so that two owners can't remove each other
+// concurrently, and then the user or invitation. It refuses a change that the
+// caller may not make: to is the member's new role, or "" to remove the member.
 func lockMember(ctx context.Context, q *db.Queries, c Caller, memberID string, to Role) (db.TeamMember, error) {
 	if _, err := q.LockTenant(ctx, c.TenantID); err != nil {
 		return db.TeamMember{}, fmt.Errorf("lock tenant: %w", err)
@@ -122,8 +122,8 @@ func lockMember(ctx context.Context, q *db.Queries, c Caller, memberID string, t
 	return member, checkOwnersLeft(Role(member.Role), member.Status, to, owners)
 }
 
-// lockMemberRow locks the user or the invitation with this id. The error is
-// pgx.ErrNoRows when there is neither.
+// lockMemberRow locks the user or the invitation with this id. If there is
+// neither, the error is pgx.ErrNoRows.
 func lockMemberRow(ctx context.Context, q *db.Queries, tenantID, memberID string) (db.TeamMember, error) {
 	user, err := q.LockUser(ctx, db.LockUserParams{TenantID: tenantID, ID: memberID})
 	if err == nil {

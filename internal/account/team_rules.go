@@ -2,9 +2,9 @@ package account
 
 import "showfloor/internal/problem"
 
-// checkRoleChange tells whether somebody with the role actor may give a member
-// who has the role from the role to; an empty from is a new member, an empty to
-// one who leaves. Owners are the business of owners alone.
+// checkRoleChange checks whether a user with the role actor may change a member's
+// role. from is empty for a new member, to is empty for one who is removed. Only
+// owners may change owners.
 func checkRoleChange(actor, from, to Role) error {
 	if (from == Owner || to == Owner) && actor != Owner {
 		return problem.New(problem.Forbidden, "forbidden", "only an OWNER may make, change or remove an OWNER")
@@ -12,8 +12,8 @@ func checkRoleChange(actor, from, to Role) error {
 	return nil
 }
 
-// checkOwnersLeft refuses a change that leaves the tenant without an owner who
-// can log in. active is how many there are, the member included.
+// checkOwnersLeft refuses a change that leaves the tenant without an owner who can
+// log in. active is the number of such owners, including the member.
 func checkOwnersLeft(member Role, status string, to Role, active int64) error {
 	if member == Owner && status == userActive && to != Owner && active <= 1 {
 		return problem.Conflicting("this is the tenant's last OWNER; make somebody else an OWNER first")

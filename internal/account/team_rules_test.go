@@ -44,7 +44,7 @@ func TestATenantKeepsAnOwner(t *testing.T) {
 		{Owner, "ACTIVE", Admin, 2, true},
 		{Owner, "ACTIVE", Owner, 1, true},
 		{Viewer, "ACTIVE", "", 1, true},
-		{Owner, "INVITED", "", 1, true}, // not one of those who can log in
+		{Owner, "INVITED", "", 1, true}, // an invited owner can't log in
 		{Owner, "DEACTIVATED", Viewer, 1, true},
 		{Owner, "ACTIVE", Admin, 1, false},
 		{Owner, "ACTIVE", "", 1, false},

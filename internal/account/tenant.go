@@ -20,8 +20,7 @@ func (s *Service) GetTenant(ctx context.Context, c Caller) (db.Tenant, error) {
 	return row, nil
 }
 
-// TenantChange is what a tenant may change about itself; nil leaves a field as
-// it is.
+// TenantChange holds what a tenant may change about itself; nil keeps a value.
 type TenantChange struct{ Name *string }
 
 // UpdateTenant changes the caller's tenant.

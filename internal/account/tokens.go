@@ -12,7 +12,8 @@ import (
 	"showfloor/internal/signing"
 )
 
-// tokenType tells tenant tokens from other kinds that the same keys sign.
+// tokenType distinguishes tenant tokens from other tokens signed with the same
+// keys.
 const tokenType = "tenant"
 
 // claims of a tenant user's token.
