@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/outbound"
 )
 
-// TestSlowEndpointIsAFailure shortens the patience, and never answers.
+// TestSlowEndpointIsAFailure shortens the timeout; the endpoint never answers.
 func TestSlowEndpointIsAFailure(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -27,7 +27,7 @@ func TestSlowEndpointIsAFailure(t *testing.T) {
 	require.Positive(t, o.took)
 }
 
-// TestSlowBodyIsAFailure answers at once, but the body doesn't end.
+// TestSlowBodyIsAFailure: the endpoint answers at once, but the body doesn't end.
 func TestSlowBodyIsAFailure(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

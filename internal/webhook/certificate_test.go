@@ -21,7 +21,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// poisoned is a TLS server whose certificate names what no database can hold.
+// poisoned is a TLS server whose certificate contains a name that PostgreSQL can't
+// store.
 func poisoned(t *testing.T) (url string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,8 +41,8 @@ func poisoned(t *testing.T) (url string) {
 	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 }
 
-// TestWhatNoDatabaseCanHoldIsRecorded: nothing that an endpoint does keeps the
-// recording of its attempts, or of others', from succeeding.
+// TestWhatNoDatabaseCanHoldIsRecorded: no response of an endpoint can make the
+// recording of its attempts, or of others', fail.
 func TestWhatNoDatabaseCanHoldIsRecorded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// keptBody is how much of an answer is kept for the tenant to read, in bytes.
+	// keptBody is how much of a response body is stored for the tenant, in bytes.
 	keptBody = 4 << 10
-	// keptFailure is how long a failure's words may be, in bytes.
+	// keptFailure is the maximum length of a failure's text in bytes.
 	keptFailure = 500
-	// readBody is how much is read at most, to leave the connection reusable.
+	// readBody is how much of the rest of a body is read at most, so that the
+	// connection can be reused, in bytes.
 	readBody = 64 << 10
 )
 
-// outcome of one attempt.
+// outcome is the result of one attempt.
 type outcome struct {
-	// status is nil when there was no answer.
+	// status is nil if there was no response.
 	status *int32
 	body   *string
-	// failure is empty when the delivery arrived.
+	// failure is empty if the endpoint accepted the delivery.
 	failure string
 	gone    bool
 	took    time.Duration
 }
 
-// attempt makes one POST. It never returns an error: a failure is an outcome.
-// Whatever the endpoint does, the outcome's texts are such as can be recorded.
+// attempt makes one POST. It never returns an error: a failure is an outcome. The
+// outcome's texts can always be stored, whatever the endpoint sends.
 func (s *Service) attempt(ctx context.Context, target string, m message) outcome {
 	start := s.config.Now()
 	o := s.post(ctx, target, m)

@@ -12,35 +12,38 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// suspendedPause is how long deliveries of a suspended tenant wait before they
-// look again; they are not dropped.
+// suspendedPause is how long deliveries of a suspended tenant wait before the next
+// check. They are not dropped.
 const suspendedPause = time.Minute
 
-// One worker goes on with the deliveries of a subject for this long and this
-// many, since a job for each would wait for the queue each time. Then the next
-// one waits for its turn among all others.
+// One worker continues with the deliveries of a subject for at most this time and
+// this number, because a job per delivery would wait in the queue each time. The
+// next delivery then gets a job in the queue, so that other subjects have their
+// turn.
 const (
 	laneTime       = 5 * time.Second
 	laneDeliveries = 100
 )
 
-// turn is what a delivery's step leaves to do: nothing, or one of the two.
+// turn is what remains to do after a delivery's step: nothing, or one of the two.
 type turn struct {
-	// again is when to call again for the same delivery.
+	// again is when to call Deliver again for the same delivery.
 	again time.Time
-	// next is the delivery that the caller goes on with: the one behind, which has no
-	// job, or the same one, whose row has moved on since it was read.
+	// next is the delivery with which the caller continues: the one behind, which has
+	// no job, or the same one, whose row has changed since it was read.
 	next string
 }
 
-// Deliver takes a delivery one step on: it makes the attempt that is due and
-// records it. If it arrived it goes on with the deliveries that waited behind
-// it. It returns when to call again for the first one, or the zero time when
-// that is at its end. It may run twice; what arrived twice carries the same id.
+// Deliver advances a delivery by one step: it makes the attempt that is due and
+// records it. If the delivery arrived, Deliver continues with the deliveries that
+// waited behind it. It returns when to call it again for the first one, or the
+// zero time when that one is finished. It may run twice; a delivery that arrives
+// twice carries the same id.
 //
-// A delivery that is held, because its worker is on its way to it, has no job
-// but that of the delivery at which the worker began. When the worker dies, that
-// job runs again and follows next_id to where it ended.
+// A delivery that is held, because a worker is about to reach it, has no job of
+// its own, only that of the delivery at which the worker began. If the worker
+// dies, that job runs again and follows next_id to the delivery at which it
+// stopped.
 func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Time, err error) {
 	end, current := time.Now().Add(laneTime), deliveryID
 	for n := 1; ; n++ {
@@ -59,11 +62,11 @@ func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Ti
 	}
 }
 
-// step takes one delivery a step on. own tells that it has the job that runs,
-// hold that the caller can go on with the one behind.
+// step advances one delivery by one step. own says that the running job is its
+// own, hold that the caller can continue with the one behind.
 func (s *Service) step(ctx context.Context, deliveryID string, own, hold bool) (turn, error) {
 	found, err := s.load.Do(ctx, deliveryID)
-	if err != nil || found == nil { // older than what is kept
+	if err != nil || found == nil { // not found: deleted after its retention time
 		return turn{}, err
 	}
 	d, now := *found, s.config.Now()
@@ -84,15 +87,15 @@ func (s *Service) step(ctx context.Context, deliveryID string, own, hold bool) (
 	return s.record(ctx, d, o, own, hold)
 }
 
-// putOff gives a delivery that was held a job of its own.
+// putOff gives a job to a delivery that was held.
 func (s *Service) putOff(ctx context.Context, deliveryID string, until time.Time) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		return s.config.Events.EnqueueDeliveryAt(ctx, tx, deliveryID, until)
 	})
 }
 
-// send makes the attempt. When the tenant or the endpoint has too many under way
-// it makes none and returns when to ask again.
+// send makes the attempt. If the tenant or the endpoint has too many attempts in
+// progress, it makes none and returns when to ask again.
 func (s *Service) send(ctx context.Context, d db.ListDeliveriesForAttemptRow) (o outcome, again time.Time, err error) {
 	m := message{DeliveryID: d.ID, EventID: d.EventID, Event: d.Event, Sequence: d.Sequence, Body: d.Payload}
 	if m.Secret, m.Previous, err = s.secrets(d); err != nil {
@@ -108,15 +111,15 @@ func (s *Service) send(ctx context.Context, d db.ListDeliveriesForAttemptRow) (o
 	defer leave()
 	o = s.attempt(ctx, d.URL, m)
 	if ctx.Err() != nil && o.failure != "" {
-		// We are shutting down: this says nothing about the endpoint.
+		// The server is shutting down: the failure says nothing about the endpoint.
 		return outcome{}, time.Time{}, fmt.Errorf("attempt: %w", ctx.Err())
 	}
 	s.config.Observe(observed(o), o.took)
 	return o, time.Time{}, nil
 }
 
-// secrets opens what the attempt is signed with; previous is empty once it has
-// expired.
+// secrets decrypts the signing secrets of an attempt; previous is empty once it
+// has expired.
 func (s *Service) secrets(d db.ListDeliveriesForAttemptRow) (current, previous string, err error) {
 	opened, err := s.config.Box.Open(d.Secret, sealContext(d.EndpointID))
 	if err != nil {
@@ -132,8 +135,7 @@ func (s *Service) secrets(d db.ListDeliveriesForAttemptRow) (current, previous s
 	return string(opened), string(before), nil
 }
 
-// closed says why nothing is delivered to the endpoint any more; empty while
-// deliveries go on.
+// closed is why the endpoint receives no more deliveries; empty while it does.
 func closed(d db.ListDeliveriesForAttemptRow) string {
 	switch {
 	case d.EndpointDeleted:

@@ -270,7 +270,7 @@ func TestEightAttemptsAndNoMore(t *testing.T) {
 	}
 }
 
-// TestDeliverMayRunTwice: of two workers one records.
+// TestDeliverMayRunTwice: of several workers only one records.
 func TestDeliverMayRunTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -314,7 +314,7 @@ func TestShuttingDownSaysNothingAboutTheEndpoint(t *testing.T) {
 	sink := apitest.NewSink(t, func(w http.ResponseWriter, got apitest.Received) {
 		if got.Attempt == 1 {
 			cancel()
-			_, _, _ = http.NewResponseController(w).Hijack() // and no answer
+			_, _, _ = http.NewResponseController(w).Hijack() // without an answer
 		}
 	})
 	hook := r.owner.Webhook(t, sink.URL)
@@ -397,11 +397,11 @@ func TestProductionRefusesPrivateAddresses(t *testing.T) {
 
 func TestOldDeliveriesAreDeleted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, apitest.Options{Pool: dbtest.New(t)}) // it deletes everybody's
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)}) // DeleteOld deletes rows of all tenants
 	sink := apitest.NewSink(t, nil)
 	hook := r.owner.Webhook(t, sink.URL, "stream.started")
 	done, open := r.emit(t, "stream.started", "str_1")[0], r.emit(t, "stream.started", "str_2")[0]
-	r.emit(t, "stream.ended", "str_1") // nobody wants it
+	r.emit(t, "stream.ended", "str_1") // no endpoint wants it
 	r.deliver(t, done)
 	events := func() int {
 		rows, err := db.New(r.Pool).ListEvents(t.Context(), r.owner.TenantID)

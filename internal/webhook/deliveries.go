@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/account"
 )
 
-// The states of a delivery, and that of an endpoint which takes any.
+// The states of a delivery, and the state of an endpoint that receives deliveries.
 const (
 	statusPending   = "pending"
 	statusDelivered = "delivered"
@@ -18,14 +18,14 @@ const (
 	endpointActive  = "active"
 )
 
-// Delivery is a delivery with its event, as its tenant sees it.
+// Delivery is a delivery with its event, as the API shows it to the tenant.
 type Delivery struct {
 	db.WebhookDelivery
 	Event   string
 	Payload []byte
 }
 
-// newDelivery shows an attempt that somebody asked for as the next one.
+// newDelivery shows a requested retry as the next attempt.
 func newDelivery(d db.WebhookDelivery, name string, payload []byte) Delivery {
 	if d.RetryAt != nil {
 		d.Status, d.NextAttemptAt = statusRetrying, d.RetryAt
@@ -33,11 +33,11 @@ func newDelivery(d db.WebhookDelivery, name string, payload []byte) Delivery {
 	return Delivery{d, name, payload}
 }
 
-// DeliveryFilter narrows a list of deliveries; nil fields let all through.
+// DeliveryFilter narrows a list of deliveries; nil fields don't filter.
 type DeliveryFilter struct {
 	// Event and Status are names of the API's EventName and WebhookDeliveryStatus.
 	Event, Status *string
-	// Since is the first time of creation that is listed, Until the first that isn't.
+	// Since is the inclusive start and Until the exclusive end of the creation time.
 	Since, Until *time.Time
 }
 

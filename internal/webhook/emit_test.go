@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// emitMany writes events in one call: pairs of name and subject.
+// emitMany emits events in one call: pairs of name and subject.
 func (r *rig) emitMany(t *testing.T, pairs ...string) error {
 	t.Helper()
 	return postgres.InTx(t.Context(), r.Pool, func(tx pgx.Tx) error {
@@ -27,8 +27,8 @@ func (r *rig) emitMany(t *testing.T, pairs ...string) error {
 	})
 }
 
-// TestManyEventsAreDeliveredLikeOneAfterTheOther: each to the endpoints that want
-// it, those of a subject in their order, behind what was there before.
+// TestManyEventsAreDeliveredLikeOneAfterTheOther: each event goes to the endpoints
+// that want it; those of a subject arrive in order, after earlier ones.
 func TestManyEventsAreDeliveredLikeOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -44,7 +44,7 @@ func TestManyEventsAreDeliveredLikeOneAfterTheOther(t *testing.T) {
 	list := r.deliveries(t)
 	require.Len(t, list, 2+6)
 	started := 0
-	for _, d := range list { // the others are behind these
+	for _, d := range list { // the others wait behind these
 		if r.jobs(t, d) == 1 {
 			started++
 			r.deliver(t, d)

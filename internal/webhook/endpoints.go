@@ -19,10 +19,10 @@ import (
 	"showfloor/internal/quota"
 )
 
-// endpointEntity is what the audit log calls an endpoint.
+// endpointEntity is the entity of an endpoint in the audit log.
 const endpointEntity = "webhook"
 
-// EndpointInput describes an endpoint to be registered.
+// EndpointInput describes a new endpoint.
 type EndpointInput struct {
 	URL string
 	// Events to deliver, names of the API's EventName; empty for all.
@@ -46,7 +46,7 @@ func (s *Service) GetWebhook(ctx context.Context, c account.Caller, endpointID s
 	return row, found(err)
 }
 
-// found tells a missing endpoint from a query that failed.
+// found distinguishes a missing endpoint from a failed query.
 func found(err error) error {
 	switch {
 	case err == nil:
@@ -57,10 +57,10 @@ func found(err error) error {
 	return fmt.Errorf("get webhook endpoint: %w", err)
 }
 
-// CreateWebhook registers an endpoint and returns its signing secret, which is
-// shown this once and kept encrypted. Endpoints, disabled ones included, count
-// towards the plan's maxWebhookEndpoints: 403 plan_limit beyond it. A tenant makes at
-// most 1,000 endpoints in 24 hours, 429 rate_limited beyond them.
+// CreateWebhook registers an endpoint and returns its signing secret. Only this
+// call shows the secret, which is stored encrypted. Endpoints, disabled ones
+// included, count towards the plan's maxWebhookEndpoints: 403 plan_limit above it.
+// A tenant can create 1,000 endpoints in 24 hours: 429 rate_limited above that.
 func (s *Service) CreateWebhook(
 	ctx context.Context, c account.Caller, in EndpointInput,
 ) (row db.WebhookEndpoint, secret string, err error) {
@@ -99,8 +99,7 @@ func (s *Service) CreateWebhook(
 	return row, secret, err
 }
 
-// DeleteWebhook removes an endpoint. Deliveries that are due give up when their
-// turn comes.
+// DeleteWebhook deletes an endpoint. Its open deliveries fail when they are due.
 func (s *Service) DeleteWebhook(ctx context.Context, c account.Caller, endpointID string) (db.WebhookEndpoint, error) {
 	var row db.WebhookEndpoint
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -121,10 +120,10 @@ func (s *Service) DeleteWebhook(ctx context.Context, c account.Caller, endpointI
 	return row, err
 }
 
-// eventList is a list of events as it is kept: each once, in order.
+// eventList is a list of events as it is stored: without duplicates, sorted.
 func eventList(events []string) []string {
 	if len(events) == 0 {
-		return []string{} // not nil, which the database takes for NULL
+		return []string{} // not nil, which the database would store as NULL
 	}
 	return slices.Compact(slices.Sorted(slices.Values(events)))
 }

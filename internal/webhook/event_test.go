@@ -13,7 +13,8 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// TestEventIsPartOfTheCallersTransaction: all of it happens or none.
+// TestEventIsPartOfTheCallersTransaction: event, deliveries and jobs commit
+// together or not at all.
 func TestEventIsPartOfTheCallersTransaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

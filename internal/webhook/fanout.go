@@ -11,16 +11,17 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// fanOutTime is for how long one run of FanOut goes on. Then other tenants have their turn.
+// fanOutTime bounds one run of FanOut. Then other tenants have their turn.
 const fanOutTime = 5 * time.Second
 
-// fanOutPause is after how long a run comes back that has found another one of its tenant at
-// work. Meanwhile its worker is free for other tenants.
+// fanOutPause is after how long a run is repeated if it found another run of its
+// tenant. Meanwhile its worker is free for other tenants.
 const fanOutPause = time.Second
 
-// FanOut writes a tenant's deferred deliveries, in transactions of
-// some 500 deliveries each. It returns when to call again, the zero time when all are written. It
-// may be interrupted and run again, also beside another run: of two, on whatever nodes, one makes way.
+// FanOut writes a tenant's deferred deliveries, in transactions of about 500
+// deliveries each. It returns when to call it again, the zero time when all are
+// written. It may be interrupted and repeated. If two runs of a tenant overlap, on
+// any nodes, one of them stops.
 func (s *Service) FanOut(ctx context.Context, tenantID string) (again time.Time, err error) {
 	end := time.Now().Add(fanOutTime)
 	for more := true; more; {

@@ -15,7 +15,8 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// bulk is pairs of name and subject for emitMany: two events of each of n subjects.
+// bulk makes pairs of name and subject for emitMany: two events for each of n
+// subjects.
 func bulk(n int) (pairs []string) {
 	for _, name := range []string{"stream.started", "stream.ended"} {
 		for i := range n {
@@ -27,7 +28,8 @@ func bulk(n int) (pairs []string) {
 
 func subject(i int) string { return fmt.Sprintf("str_bulk%03d_", i) }
 
-// deferred counts the events whose deliveries a job has to write, and those jobs.
+// deferred counts the events with deferred deliveries, and the jobs that will
+// write them.
 func (r *rig) deferred(t *testing.T) (events, jobs int) {
 	t.Helper()
 	require.NoError(t, r.Pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM event_fanouts WHERE tenant_id = $1),
@@ -47,7 +49,7 @@ func (r *rig) fanOut(t *testing.T) {
 	}
 }
 
-// once wants each of the tenant's events to have at most one delivery to each endpoint.
+// once requires at most one delivery of each of the tenant's events per endpoint.
 func (r *rig) once(t *testing.T) {
 	t.Helper()
 	var repeated int
@@ -56,8 +58,9 @@ func (r *rig) once(t *testing.T) {
 	require.Zero(t, repeated)
 }
 
-// TestALargeTransactionLeavesItsDeliveriesToAJob: they are those of the endpoints that there were,
-// and what happens before the job has run comes behind them.
+// TestALargeTransactionLeavesItsDeliveriesToAJob: the job writes deliveries for
+// the endpoints that existed at the commit. Deliveries of events from before the
+// job's run follow them.
 func TestALargeTransactionLeavesItsDeliveriesToAJob(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -97,8 +100,8 @@ func TestALargeTransactionLeavesItsDeliveriesToAJob(t *testing.T) {
 	require.Len(t, r.emit(t, "stream.ended", subject(7)), 3, "at once again")
 }
 
-// TestDeferredDeliveriesAreWrittenOnce, in order, while jobs die, run beside each other and
-// further events come in.
+// TestDeferredDeliveriesAreWrittenOnce: and in order, while jobs die and overlap
+// and more events are emitted.
 func TestDeferredDeliveriesAreWrittenOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -147,7 +150,7 @@ func TestDeferredDeliveriesAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestALostFanOutIsReplaced like any other lost job.
+// TestALostFanOutIsReplaced: EnqueueOverdue replaces a lost fan-out job too.
 func TestALostFanOutIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})
@@ -168,8 +171,9 @@ func TestALostFanOutIsReplaced(t *testing.T) {
 	require.Len(t, r.deliveries(t), 502, "however late")
 }
 
-// TestATenantsFanOutsMakeWayForEachOther: while one run of a tenant writes, on whatever node, another
-// comes back later instead of waiting, so that its worker is free. Other tenants aren't held up.
+// TestATenantsFanOutsMakeWayForEachOther: while one run of a tenant writes, on any
+// node, another is repeated later instead of waiting, so that its worker is free.
+// Other tenants aren't delayed.
 func TestATenantsFanOutsMakeWayForEachOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

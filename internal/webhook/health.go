@@ -13,7 +13,8 @@ import (
 	"showfloor/internal/mail"
 )
 
-// maxFailing is how long an endpoint may fail without a success in between.
+// maxFailing is how long all attempts of an endpoint may fail before it is
+// disabled.
 const maxFailing = 5 * 24 * time.Hour
 
 // Why an endpoint is disabled.
@@ -23,7 +24,8 @@ const (
 	disabledReason = "disabled by the tenant"
 )
 
-// changesHealth tells whether an attempt says anything new about its endpoint.
+// changesHealth reports whether an attempt changes the stored health of its
+// endpoint.
 func changesHealth(d db.ListDeliveriesForAttemptRow, o outcome, now time.Time) bool {
 	if o.failure == "" || o.gone || d.FailingSince == nil {
 		return o.gone || (o.failure == "") != (d.FailingSince == nil)
@@ -31,8 +33,8 @@ func changesHealth(d db.ListDeliveriesForAttemptRow, o outcome, now time.Time) b
 	return now.Sub(*d.FailingSince) >= maxFailing
 }
 
-// noteHealth keeps since when an endpoint fails, and disables it when that has
-// been for too long or it asked for it.
+// noteHealth stores since when an endpoint fails. It disables the endpoint if it
+// has failed for maxFailing or answered 410 Gone.
 func (s *Service) noteHealth(ctx context.Context, tx pgx.Tx, d db.ListDeliveriesForAttemptRow, o outcome, now time.Time) error {
 	q := db.New(tx)
 	var err error
@@ -53,7 +55,8 @@ func (s *Service) noteHealth(ctx context.Context, tx pgx.Tx, d db.ListDeliveries
 	return nil
 }
 
-// disable stops an endpoint; with failingBefore only if it has failed since then.
+// disable disables an endpoint; with failingBefore only if it has failed since
+// then or longer.
 func (s *Service) disable(
 	ctx context.Context, tx pgx.Tx, d db.ListDeliveriesForAttemptRow, why string, failingBefore *time.Time,
 ) error {
@@ -76,10 +79,10 @@ func (s *Service) disable(
 	})
 }
 
-// noticeLife is how long the mail about a disabled endpoint is worth sending.
+// noticeLife is how long the mail about a disabled endpoint may still be sent.
 const noticeLife = 3 * 24 * time.Hour
 
-// tellOwners mails those who answer for the tenant.
+// tellOwners mails the tenant's owners that an endpoint was disabled.
 func (s *Service) tellOwners(ctx context.Context, tx pgx.Tx, d db.ListDeliveriesForAttemptRow, why string) error {
 	if s.config.Mails == nil || !s.config.Mails.Works() {
 		return nil
@@ -99,8 +102,8 @@ func (s *Service) tellOwners(ctx context.Context, tx pgx.Tx, d db.ListDeliveries
 	return nil
 }
 
-// disabledLetter tells of an endpoint that gets nothing more. The query of its
-// address is left out: some hold keys.
+// disabledLetter says that an endpoint was disabled. It omits the query of the
+// endpoint's URL, which may contain keys.
 func disabledLetter(owner db.User, d db.ListDeliveriesForAttemptRow, why string, now time.Time) mail.Letter {
 	address, _, _ := strings.Cut(d.URL, "?")
 	return mail.Letter{

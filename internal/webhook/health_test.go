@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// endpoint is the endpoint as its tenant sees it now.
+// endpoint is the endpoint's current state in the API.
 func (r *rig) endpoint(t *testing.T, hook api.WebhookEndpoint) api.WebhookEndpoint {
 	t.Helper()
 	r.owner = r.owner.LogInAgain(t)
@@ -23,8 +23,8 @@ func (r *rig) endpoint(t *testing.T, hook api.WebhookEndpoint) api.WebhookEndpoi
 	return now
 }
 
-// TestFiveDaysOfFailureDisableTheEndpoint: whichever delivery the attempts
-// belong to.
+// TestFiveDaysOfFailureDisableTheEndpoint: the attempts may belong to any
+// deliveries.
 func TestFiveDaysOfFailureDisableTheEndpoint(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -91,8 +91,8 @@ func TestFiveDaysOfFailureDisableTheEndpoint(t *testing.T) {
 	require.Len(t, r.MailsTo(t, second.Email), 1, "who disables it knows")
 }
 
-// TestALateSuccessKeepsTheEndpoint: the worker that is about to disable it read
-// of the failures before the success.
+// TestALateSuccessKeepsTheEndpoint: the worker that would disable the endpoint had
+// read its health before the success.
 func TestALateSuccessKeepsTheEndpoint(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// chain writes n events of one subject and returns their deliveries.
+// chain emits n events of one subject and returns their deliveries.
 func (r *rig) chain(t *testing.T, n int) []string {
 	t.Helper()
 	var list []string
@@ -21,7 +21,7 @@ func (r *rig) chain(t *testing.T, n int) []string {
 	return list
 }
 
-// status is what the database says of a delivery.
+// status is a delivery's status in the database.
 func (r *rig) status(t *testing.T, deliveryID string) string {
 	t.Helper()
 	var status string
@@ -29,7 +29,7 @@ func (r *rig) status(t *testing.T, deliveryID string) string {
 	return status
 }
 
-// order is what arrived, in order.
+// order lists the received deliveries' ids in order of arrival.
 func order(received []apitest.Received) []string {
 	list := make([]string, len(received))
 	for i, r := range received {
@@ -68,8 +68,8 @@ func TestAWorkerGoesOnForAHundred(t *testing.T) {
 	require.Equal(t, deliveries, order(sink.Received()))
 }
 
-// TestADeadWorkersLaneGoesOn kills the worker after each step that it can die
-// behind, as the database sees it: the job of the first delivery runs again.
+// TestADeadWorkersLaneGoesOn simulates, in the database, a worker's death after
+// each possible step: the job of the first delivery runs again.
 func TestADeadWorkersLaneGoesOn(t *testing.T) {
 	t.Parallel()
 	for done := range 3 {
@@ -130,8 +130,8 @@ func TestASuspensionOnTheWayPutsTheRestOff(t *testing.T) {
 	require.Equal(t, "delivered", r.status(t, deliveries[1]))
 }
 
-// TestLostJobsAreFound: whatever a delivery was waiting for, a job comes back to
-// it, and none to one that waits for another delivery.
+// TestLostJobsAreFound: each delivery that waits for no other one gets a job
+// again, whatever it was waiting for.
 func TestLostJobsAreFound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Pool: nil})

@@ -7,34 +7,37 @@ import (
 	"time"
 )
 
-// Workers is how many attempts are made at a time, those of all tenants
-// together. They wait for other people's servers most of the time.
+// Workers is the maximum number of concurrent attempts of all tenants together.
+// Most of the time they wait for the tenants' servers.
 const Workers = 250
 
-// One tenant's slow endpoints must not hold up everybody's deliveries, and a
-// quick endpoint needs no limit: its attempts are over before they are in
-// anybody's way. So there is a share that everybody has, and more only for those
-// whose attempts come to an end.
+// One tenant's slow endpoints must not delay the deliveries of others. A quick
+// endpoint needs no limit, because its attempts end before they delay others. So
+// each tenant and endpoint has a share, and more only while its attempts end
+// quickly.
 const (
-	// endpointShare is how many attempts an endpoint may hold that answers
+	// endpointShare is how many concurrent attempts an endpoint may have that answers
 	// slowly or not at all: at the attempts' time limit still some 2400 an hour.
 	endpointShare = 10
-	// tenantShare is the same for all endpoints of a tenant: enough that one of
-	// them can be down without any loss for the others, a sixth of the workers.
+	// tenantShare is the same for all endpoints of a tenant: a sixth of the workers.
+	// It is enough that one endpoint can be down without delaying the others.
 	tenantShare = 40
-	// quick is how long an attempt may take to count as a sign of life.
+	// quick is the maximum duration of an attempt that counts as a sign of life of its
+	// endpoint and tenant.
 	quick = time.Second
-	// patience is for how long after a sign of life there is more than the share,
-	// and how long a delivery waits for room, holding its worker.
+	// patience is how long after a sign of life a lane may exceed its share. It is
+	// also how long a delivery waits for room while it occupies its worker.
 	patience = 200 * time.Millisecond
-	// firstPause and spacing say when those for whom there was no room ask again:
-	// one after the other, so that the work of asking doesn't grow with a backlog.
+	// firstPause and spacing determine when refused deliveries ask again: the first
+	// after firstPause, each next one spacing later, so that the load of asking
+	// doesn't grow with the backlog.
 	firstPause = 250 * time.Millisecond
 	spacing    = 5 * time.Millisecond
 )
 
-// limiter decides who may make an attempt. It keeps nothing of those that neither
-// make nor wait for one, so it is as small as the workers are few.
+// limiter decides which deliveries may make an attempt. It stores only deliveries
+// that make an attempt or wait for one, so its size is bounded by the number of
+// workers.
 type limiter struct {
 	mu        sync.Mutex
 	going     int
@@ -46,31 +49,31 @@ func newLimiter() *limiter {
 	return &limiter{tenants: map[string]*lane{}, endpoints: map[string]*lane{}}
 }
 
-// lane is what one tenant or one endpoint has under way.
+// lane holds the attempts in progress of one tenant or one endpoint.
 type lane struct {
-	// users counts attempts and those that wait; going counts attempts.
+	// users counts attempts and waiting deliveries; going counts attempts only.
 	users, going int
-	// since is the last sign of life, or when the lane began; proven tells which.
+	// since is the last sign of life if proven is set, else when the lane was created.
 	since  time.Time
 	proven bool
-	// line is when the last one that was sent away asks again.
+	// line is when the last refused delivery asks again.
 	line time.Time
-	// waiting of a tenant, in order of arrival.
+	// waiting holds a tenant's waiting deliveries, in order of arrival.
 	waiting []*ticket
 }
 
-// ticket is one delivery's wish to make an attempt.
+// ticket is one delivery's request for an attempt.
 type ticket struct {
 	tenantID, endpointID string
 	tenant, endpoint     *lane
-	// admitted is closed when the wish is granted, at the time entered.
+	// admitted is closed when the attempt may begin, at the time entered.
 	admitted chan struct{}
 	entered  time.Time
 }
 
-// enter asks for room for an attempt. With room it returns a function that the
-// caller calls once at the end of the attempt; without it returns nil and after
-// what pause to ask again. An error is that of ctx.
+// enter asks for room for an attempt. If there is room, it returns a function that
+// the caller must call once at the end of the attempt. Otherwise leave is nil, and
+// pause is how long to wait before asking again. An error is that of ctx.
 func (q *limiter) enter(ctx context.Context, tenantID, endpointID string) (leave func(), pause time.Duration, err error) {
 	q.mu.Lock()
 	t := q.open(tenantID, endpointID)
@@ -97,7 +100,7 @@ func (q *limiter) enter(ctx context.Context, tenantID, endpointID string) (leave
 	return q.decide(ctx, t)
 }
 
-// decide ends the wait of a delivery.
+// decide ends a delivery's wait: with an attempt, or with a pause.
 func (q *limiter) decide(ctx context.Context, t *ticket) (leave func(), pause time.Duration, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,10 +119,10 @@ func (q *limiter) decide(ctx context.Context, t *ticket) (leave func(), pause ti
 	return func() { q.leave(t) }, 0, nil
 }
 
-// full is the lane that has no room for the attempt; nil when there is room.
+// full returns the lane that has no room for the attempt; nil if there is room.
 func (q *limiter) full(t *ticket) *lane {
-	// Never more than are left, so that there is some room for the next tenant
-	// however many there are: one alone has half of all.
+	// A tenant may use at most as many workers as are free, so that the next tenant
+	// always finds some: a single tenant can use half of all.
 	limit := Workers - q.going
 	if !t.tenant.alive() {
 		limit = min(limit, tenantShare)
@@ -141,7 +144,7 @@ func (q *limiter) admit(t *ticket) {
 	close(t.admitted)
 }
 
-// leave ends an attempt and lets those in for whom there is room now.
+// leave ends an attempt and admits waiting deliveries for which there is room now.
 func (q *limiter) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -163,7 +166,7 @@ func (q *limiter) leave(t *ticket) {
 	q.close(t)
 }
 
-// open takes part in the lanes of a tenant and an endpoint, close no more.
+// open adds a ticket to the lanes of a tenant and an endpoint; close removes it.
 func (q *limiter) open(tenantID, endpointID string) *ticket {
 	t := &ticket{tenantID: tenantID, endpointID: endpointID, admitted: make(chan struct{})}
 	t.tenant, t.endpoint = join(q.tenants, tenantID), join(q.endpoints, endpointID)
@@ -193,17 +196,18 @@ func quit(lanes map[string]*lane, key string) {
 	delete(lanes, key)
 }
 
-// alive tells whether attempts come to an end.
+// alive reports whether an attempt of the lane ended quickly less than patience
+// ago.
 func (l *lane) alive() bool { return l.proven && time.Since(l.since) < patience }
 
-// worthWaiting tells whether there may be room soon. Who comes while others are
-// lined up doesn't get ahead of them.
+// worthWaiting reports whether there may be room soon. A new delivery must not
+// overtake the refused ones that have a time to ask again.
 func (l *lane) worthWaiting() bool {
 	now := time.Now()
 	return now.Sub(l.since) < patience && !l.line.After(now)
 }
 
-// lineUp says after what pause to ask again.
+// lineUp returns the pause before asking again.
 func (l *lane) lineUp() time.Duration {
 	now := time.Now()
 	if earliest := now.Add(firstPause); l.line.Before(earliest) {

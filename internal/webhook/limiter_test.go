@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/outbound"
 )
 
-// visitor asks a limiter for room, and counts.
+// visitor asks a limiter for room, and records the answers.
 type visitor struct {
 	*limiter
 
@@ -23,7 +23,7 @@ type visitor struct {
 	leaves []func()
 }
 
-// visit asks for n attempts at once.
+// visit asks for n attempts concurrently.
 func (v *visitor) visit(t *testing.T, n int, tenantID, endpointID string) {
 	t.Helper()
 	for range n {
@@ -44,7 +44,7 @@ func (v *visitor) visit(t *testing.T, n int, tenantID, endpointID string) {
 	synctest.Wait()
 }
 
-// leave ends the attempts that are under way.
+// leave ends the attempts in progress and returns their number.
 func (v *visitor) leave() int {
 	v.mu.Lock()
 	leaves := v.leaves
@@ -63,7 +63,7 @@ func (v *visitor) counts() (going, sentAway int) {
 	return len(v.leaves), len(v.pauses)
 }
 
-// empty wants nothing to be left in the limiter.
+// empty requires that the limiter stores nothing.
 func (v *visitor) empty(t *testing.T) {
 	t.Helper()
 	require.Zero(t, v.going)
@@ -84,7 +84,7 @@ func TestStalledEndpointHoldsItsShare(t *testing.T) {
 		going, away = v.counts()
 		require.Equal(t, endpointShare, going)
 		require.Equal(t, 300-endpointShare, away)
-		slices.Sort(v.pauses) // they are noted in any order
+		slices.Sort(v.pauses) // recorded in any order
 		for i, pause := range v.pauses {
 			require.Equal(t, firstPause+time.Duration(i+1)*spacing, pause, "one after the other")
 		}

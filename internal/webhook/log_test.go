@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestLogKeepsTheLastFiftyAttempts, whichever way an attempt is recorded.
+// TestLogKeepsTheLastFiftyAttempts: in both ways of recording an attempt.
 func TestLogKeepsTheLastFiftyAttempts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

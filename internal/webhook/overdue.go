@@ -14,14 +14,14 @@ import (
 const (
 	// overdue is how late a delivery may be before its job counts as lost.
 	overdue = 5 * time.Minute
-	// overdueBatch is how many are looked for at a time.
+	// overdueBatch is how many overdue deliveries one query returns.
 	overdueBatch = 500
 )
 
-// EnqueueOverdue gives a job to each delivery that is late and waits for none
-// before it. Those that have one, since they wait for room or for a suspended
-// tenant, get no second one. It also gives a job to each tenant with deliveries that should
-// have been written by then. So lost jobs are replaced.
+// EnqueueOverdue replaces lost jobs. It gives a job to each overdue delivery that
+// waits for no other delivery. Deliveries that have a job, because they wait for
+// room or for a suspended tenant, get no second one. It also gives a job to each
+// tenant with deferred deliveries that are overdue.
 func (s *Service) EnqueueOverdue(ctx context.Context) error {
 	if err := s.enqueueOverdueFanouts(ctx); err != nil {
 		return err

@@ -11,10 +11,11 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// TestPlansStandOldStatistics: when many deliveries come at once, statistics say for a minute or
-// more that hardly any delivery is open. The statements of every delivery must still find
-// their rows one by one: a plan that reads all open ones for each row took 39 s for 500 new
-// deliveries beside 100,000.
+// TestPlansStandOldStatistics: after many deliveries at once, the database's
+// statistics say for a minute or more that hardly any delivery is open. The
+// statements of every delivery must still find their rows one by one: a plan that
+// reads all open ones for each row took 39 s for 500 new deliveries beside
+// 100,000.
 func TestPlansStandOldStatistics(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)

@@ -8,8 +8,8 @@ import (
 	"showfloor/gen/db"
 )
 
-// loadDeliveries reads deliveries for their next attempts; nil for one that is
-// not there.
+// loadDeliveries reads deliveries for their next attempts; nil for one that
+// doesn't exist.
 func (s *Service) loadDeliveries(ctx context.Context, ids []string) ([]*db.ListDeliveriesForAttemptRow, error) {
 	rows, err := db.New(s.config.Pool).ListDeliveriesForAttempt(ctx, ids)
 	if err != nil {
@@ -26,16 +26,16 @@ func (s *Service) loadDeliveries(ctx context.Context, ids []string) ([]*db.ListD
 	return out, nil
 }
 
-// recorded tells whether an attempt was written down, and which delivery the
-// worker goes on with.
+// recorded says whether an attempt was recorded, and with which delivery the
+// worker continues.
 type recorded struct {
 	done bool
 	next string
 }
 
-// recordLoneAttempts writes attempts down, in one commit, except those of
-// deliveries that another one waits for unless the worker goes on with that,
-// that somebody has locked, or whose attempt another worker has recorded.
+// recordLoneAttempts records attempts in one commit. It skips a delivery in three
+// cases: another delivery waits behind it and the worker does not continue with
+// that one; its row is locked; or another worker has recorded the attempt.
 func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAttemptParams) ([]recorded, error) {
 	var p db.RecordLoneAttemptsParams
 	for _, a := range attempts {
@@ -67,7 +67,7 @@ func (s *Service) recordLoneAttempts(ctx context.Context, attempts []db.RecordAt
 	return out, nil
 }
 
-// orZero is the value, or the zero value that the query takes for NULL.
+// orZero returns the value, or the zero value, which the query stores as NULL.
 func orZero[T string | int32 | time.Time](v *T) T {
 	if v == nil {
 		var zero T

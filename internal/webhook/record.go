@@ -15,14 +15,15 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// record stores the attempt. After a first attempt it also releases the delivery that
-// waits behind: this worker goes on with it if this delivery arrived and hold is set,
-// otherwise it gets a job. A delivery with another attempt ahead gets a job too, unless
-// the job that runs is its own (own).
+// record stores the attempt. After a first attempt it also releases the delivery
+// that waits behind: if this delivery arrived and hold is set, this worker
+// continues with it, otherwise it gets a job. A delivery that will be retried gets
+// a job too, unless the running job is its own (own).
 //
-// When the attempt is not stored because the row has moved on, the row decides how to go
-// on, not this attempt: a write of ours that timed out may have committed, here or in an
-// earlier run of this job, and then nobody else goes on with the deliveries behind.
+// If the attempt is not stored because the row has changed, the row decides how to
+// continue, not this attempt. A write of ours that timed out may have committed,
+// here or in an earlier run of this job, and then no other worker continues with
+// the deliveries behind.
 func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, o outcome, own, hold bool) (turn, error) {
 	now := s.config.Now()
 	p, again, err := recording(d, o, now, s.config.Schedule)
@@ -44,7 +45,7 @@ func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 		q := db.New(tx)
 		next, err := q.RecordAttempt(ctx, p)
 		if errors.Is(err, pgx.ErrNoRows) {
-			t = turn{next: d.ID} // the row has moved on: see above
+			t = turn{next: d.ID} // the row has changed: see above
 			return nil
 		}
 		if err != nil {
@@ -64,8 +65,8 @@ func (s *Service) record(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 	return t, err
 }
 
-// release starts the delivery behind one that has had its first attempt, or
-// returns it to the worker that goes on with it.
+// release gives a job to the delivery behind one that has had its first attempt.
+// With hold it returns that delivery instead, for the worker to continue with.
 func (s *Service) release(ctx context.Context, tx pgx.Tx, next *string, triesBefore int32, hold bool) (held string, err error) {
 	switch {
 	case next == nil || triesBefore > 0:
@@ -82,7 +83,7 @@ func (s *Service) giveUp(ctx context.Context, d db.ListDeliveriesForAttemptRow, 
 		t = turn{}
 		next, err := db.New(tx).GiveUpDelivery(ctx, db.GiveUpDeliveryParams{TenantID: d.TenantID, ID: d.ID, Error: &why, Hold: hold})
 		if errors.Is(err, pgx.ErrNoRows) {
-			t = turn{next: d.ID} // the row has moved on, as in record
+			t = turn{next: d.ID} // the row has changed, as in record
 			return nil
 		}
 		if err != nil {
@@ -102,7 +103,7 @@ type logEntry struct {
 	Error          *string `json:"error"`
 }
 
-// recording decides what becomes of a delivery after an attempt.
+// recording decides a delivery's new state after an attempt.
 func recording(
 	d db.ListDeliveriesForAttemptRow, o outcome, now time.Time, schedule []time.Duration,
 ) (p db.RecordAttemptParams, again time.Time, err error) {
@@ -123,7 +124,7 @@ func recording(
 	return p, again, err
 }
 
-// entry is the attempt in the delivery's log.
+// entry is an attempt in the delivery's log.
 func entry(o outcome, now time.Time) (json.RawMessage, error) {
 	e := logEntry{At: timestamp.Format(now), ResponseStatus: o.status, DurationMs: o.took.Milliseconds()}
 	if o.failure != "" {
@@ -136,9 +137,9 @@ func entry(o outcome, now time.Time) (json.RawMessage, error) {
 	return b, nil
 }
 
-// pause is the time between an attempt and the next, spread by ±20 % so that
-// an endpoint that was down isn't hit by everything at once. It is the same
-// whenever it is asked.
+// pause is the time between an attempt and the next. It varies by ±20 %, so that
+// deliveries don't all hit an endpoint at once after it was down. It is
+// deterministic for a delivery and its number of tries.
 func pause(deliveryID string, tries int, schedule []time.Duration) time.Duration {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s/%d", deliveryID, tries)

@@ -16,28 +16,29 @@ import (
 	"showfloor/internal/problem"
 )
 
-// A recovery takes so many events at most, and so many in one transaction.
+// The maximum number of events per recovery, and per transaction.
 const (
 	recoverEvents = 2000
 	recoverBatch  = 500
 )
 
-// Recovery is what a recovery has started.
+// Recovery is the result of RecoverWebhook.
 type Recovery struct {
 	Recovered int
-	// More tells that there are others.
+	// More reports that there are more events to recover.
 	More bool
 }
 
-// RecoverWebhook delivers anew what has failed of the events since a time, and
-// what the endpoint has no delivery of though its list names it; the oldest
-// first. What it has started when it fails stays started: calling again goes on.
+// RecoverWebhook restarts an endpoint's failed deliveries of events since a time,
+// and creates the missing ones for events in the endpoint's list; oldest events
+// first. If it fails, the restarted deliveries stay restarted; another call
+// continues.
 func (s *Service) RecoverWebhook(ctx context.Context, c account.Caller, endpointID string, since time.Time) (Recovery, error) {
 	now := s.config.Now()
 	if since.After(now) {
 		return Recovery{}, problem.BadField("since", "must not be in the future")
 	}
-	// Events beyond are on their way out, some of them without their deliveries.
+	// Older events are about to be deleted, and some deliveries already are.
 	if oldest := now.Add(-keepDeliveries); since.Before(oldest) {
 		since = oldest
 	}
@@ -54,8 +55,8 @@ func (s *Service) RecoverWebhook(ctx context.Context, c account.Caller, endpoint
 	return done, nil
 }
 
-// recoveredBatch is one batch: how many, the last event's position, and whether there are
-// others behind it.
+// recoveredBatch describes one batch: the number of events, the position of the
+// last one, and whether more follow.
 type recoveredBatch struct {
 	n    int
 	last int64
@@ -68,7 +69,7 @@ func (s *Service) recoverBatch(
 	var done recoveredBatch
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		// The lock makes one recovery of an endpoint wait for the other.
+		// The lock serializes recoveries of one endpoint.
 		endpoint, err := lockActive(ctx, q, c, endpointID)
 		if err != nil {
 			return err
@@ -100,8 +101,8 @@ func (s *Service) recoverBatch(
 	return done, err
 }
 
-// restart makes the rows, given in the order of their events, wait for each
-// other, subject by subject, and starts the first of each.
+// restart links the rows, which are in the order of their events, so that each
+// waits for the one before in its subject, and starts the first of each subject.
 func (s *Service) restart(ctx context.Context, tx pgx.Tx, endpoint db.WebhookEndpoint, rows []db.ListRecoverableRow) error {
 	q, now := db.New(tx), s.config.Now()
 	missed := db.CreateWebhookDeliveriesParams{TenantID: endpoint.TenantID, Now: now}
@@ -134,8 +135,8 @@ func (s *Service) restart(ctx context.Context, tx pgx.Tx, endpoint db.WebhookEnd
 	return s.config.Events.EnqueueRestart(ctx, tx, start...)
 }
 
-// Restart takes the first step with a delivery that a recovery started anew; for
-// the next one the delivery has a job of its own again.
+// Restart makes the first attempt of a delivery that a recovery restarted. For the
+// next one the delivery gets a job of its own.
 func (s *Service) Restart(ctx context.Context, deliveryID string) error {
 	again, err := s.Deliver(ctx, deliveryID)
 	if err != nil || again.IsZero() {
@@ -144,7 +145,7 @@ func (s *Service) Restart(ctx context.Context, deliveryID string) error {
 	return s.putOff(ctx, deliveryID, again)
 }
 
-// link is a delivery's place in the line of its subject.
+// link is a delivery's position in its subject's line.
 type link struct {
 	deliveryID string
 	// next is the delivery behind it; empty for the last one.
@@ -152,8 +153,8 @@ type link struct {
 	first bool
 }
 
-// chain lines up the deliveries of each subject, and names those that are yet to
-// be made.
+// chain links the deliveries of each subject, and assigns ids to those that have
+// to be created.
 func chain(rows []db.ListRecoverableRow) []link {
 	links := make([]link, len(rows))
 	last := map[string]int{} // by subject

@@ -29,7 +29,7 @@ func (r *rig) setStatus(t *testing.T, hook api.WebhookEndpoint, status string) {
 	r.owner.Call(t, "PATCH", "/v1/me/webhooks/"+hook.ID, map[string]any{"status": status}).Is(t, 200)
 }
 
-// work takes on every delivery that has a job, until none has.
+// work makes the attempts of every delivery that has a job, until no job is left.
 func (r *rig) work(t *testing.T) {
 	t.Helper()
 	for {
@@ -47,8 +47,8 @@ func (r *rig) work(t *testing.T) {
 	}
 }
 
-// TestRecoveryDuringTheLastAttempt: the job that brought a delivery to its end
-// isn't over yet when it begins anew.
+// TestRecoveryDuringTheLastAttempt: a delivery is restarted while the job that
+// finished it is still running.
 func TestRecoveryDuringTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Schedule: []time.Duration{}})
@@ -77,8 +77,8 @@ func TestRecoveryDuringTheLastAttempt(t *testing.T) {
 	require.Equal(t, 1, r.jobs(t, d))
 }
 
-// TestRecoveryBringsWhatFailedAndWhatWasMissed, in the order in which it
-// happened, and once.
+// TestRecoveryBringsWhatFailedAndWhatWasMissed: in the order of the events, and
+// once each.
 func TestRecoveryBringsWhatFailedAndWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Schedule: []time.Duration{}})
@@ -105,7 +105,7 @@ func TestRecoveryBringsWhatFailedAndWhatWasMissed(t *testing.T) {
 	r.owner.Call(t, "POST", "/v1/me/webhooks/"+hook.ID+"/recover", map[string]any{"since": start}).Problem(t, 409, "conflict")
 	r.setStatus(t, hook, "active")
 	down.Delete("down")
-	r.emit(t, "stream.started", "str_2") // waits for nothing yet
+	r.emit(t, "stream.started", "str_2") // not waiting for another one yet
 
 	require.Equal(t, api.WebhookRecovery{Recovered: 4}, r.recover(t, hook, start))
 	require.Equal(t, api.WebhookRecovery{}, r.recover(t, hook, start), "twice is once")
@@ -141,7 +141,8 @@ func (r *rig) subject(t *testing.T, deliveryID string) string {
 	return subject
 }
 
-// TestRecoveryKeepsToItsLimits: of time and of what the endpoint is for.
+// TestRecoveryKeepsToItsLimits: limits of time, and of the endpoint's list of
+// events.
 func TestRecoveryKeepsToItsLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -173,8 +174,8 @@ func TestRecoveryKeepsToItsLimits(t *testing.T) {
 	require.Zero(t, r.recover(t, hook, start).Recovered, "what is about to be deleted stays")
 }
 
-// TestRecoveryOfManyInBatches: two calls at once bring each event once, and
-// those of a subject in order over the batches.
+// TestRecoveryOfManyInBatches: two concurrent calls deliver each event once, and
+// the events of a subject in order across batches.
 func TestRecoveryOfManyInBatches(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

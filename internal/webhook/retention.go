@@ -12,10 +12,10 @@ import (
 // keepDeliveries is how long deliveries and their events are kept.
 const keepDeliveries = 30 * 24 * time.Hour
 
-// keepEndpoints is how long endpoints are kept after they were deleted.
+// keepEndpoints is how long the rows of deleted endpoints are kept.
 const keepEndpoints = 30 * 24 * time.Hour
 
-// DeleteOld deletes deliveries that are done, events that nobody waits for, and the
+// DeleteOld deletes finished deliveries, events without an open delivery, and the
 // rows of deleted endpoints.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepDeliveries)

@@ -14,7 +14,7 @@ import (
 func TestRetentionGoesOnUntilAllIsDeleted(t *testing.T) {
 	t.Parallel()
 	const rows = 10_001
-	r := newRig(t, apitest.Options{Pool: dbtest.New(t)}) // it deletes everybody's
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)}) // DeleteOld deletes rows of all tenants
 	hook := r.owner.Webhook(t, "http://127.0.0.1:1/")
 	run := func(sql string, args ...any) {
 		_, err := r.Pool.Exec(t.Context(), sql, args...)
@@ -40,7 +40,7 @@ func TestRetentionGoesOnUntilAllIsDeleted(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{deliveries, events}, "what still waits stays, and its event")
 }
 
-// TestDeletedEndpointsAreDeleted 30 days later, once no delivery refers to them.
+// TestDeletedEndpointsAreDeleted: 30 days later, once no delivery refers to them.
 func TestDeletedEndpointsAreDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})

@@ -15,12 +15,12 @@ import (
 	"showfloor/internal/problem"
 )
 
-// retryPatience is how long an attempt that somebody asked for is taken to be on
-// its way; after that its job must have been given up, and another one is made.
+// retryPatience is how long after a request a retry counts as pending. After that
+// its job must have been lost, and another request creates a new one.
 const retryPatience = 5 * time.Minute
 
-// RetryWebhookDelivery asks for another attempt now, besides the schedule and
-// whatever became of the attempts before.
+// RetryWebhookDelivery requests another attempt now, in addition to the schedule
+// and whatever the result of earlier attempts.
 func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, deliveryID string) (Delivery, error) {
 	var d Delivery
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -56,9 +56,9 @@ func (s *Service) RetryWebhookDelivery(ctx context.Context, c account.Caller, de
 	return d, err
 }
 
-// Redeliver makes the attempt that RetryWebhookDelivery asked for. A failure
-// leaves the delivery as it was: its schedule goes on. It returns when to call
-// again, or the zero time when there is nothing left to do; it may run twice.
+// Redeliver makes the attempt that RetryWebhookDelivery requested. If it fails,
+// the delivery's state and schedule stay as they were. It returns when to call it
+// again, or the zero time when nothing remains to do. It may run twice.
 func (s *Service) Redeliver(ctx context.Context, deliveryID string) (again time.Time, err error) {
 	found, err := s.load.Do(ctx, deliveryID)
 	if err != nil || found == nil || found.RetryAt == nil {

@@ -42,7 +42,7 @@ func TestRetryWorksInEveryState(t *testing.T) {
 	}
 	require.Equal(t, api.WebhookDeliveryStatusPending, retry().Status, "it is due already")
 	due := r.deliver(t, d)
-	for range 12 { // more often than the schedule is long
+	for range 12 { // more attempts than the schedule has
 		redeliver()
 	}
 	got := r.shown(t, hook, d)
@@ -104,7 +104,7 @@ func TestRetryRequestedTwiceIsOne(t *testing.T) {
 		"SELECT count(*) FROM river_job WHERE kind = 'webhook_redeliver' AND args->>'deliveryId' = $1", d).Scan(&jobs))
 	require.Equal(t, 1, jobs)
 	var wg sync.WaitGroup
-	for range at { // should the job run several times at once
+	for range at { // as if the job ran several times concurrently
 		wg.Go(func() {
 			if _, err := r.Webhooks.Redeliver(t.Context(), d); err != nil {
 				t.Error(err)

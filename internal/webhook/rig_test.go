@@ -14,8 +14,8 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// rig is a tenant on a server whose deliveries are made by hand, one step at a
-// time.
+// rig is a tenant on a server whose deliveries advance only when the test calls
+// Deliver.
 type rig struct {
 	*apitest.Server
 
@@ -28,7 +28,7 @@ func newRig(t *testing.T, o apitest.Options) *rig {
 	return &rig{s, s.Register(t)}
 }
 
-// emit writes an event and returns its deliveries, in the endpoints' order.
+// emit emits an event and returns its deliveries, in the endpoints' order.
 func (r *rig) emit(t *testing.T, name, subject string) []string {
 	t.Helper()
 	before := r.deliveries(t)
@@ -49,12 +49,12 @@ func (r *rig) deliveries(t *testing.T) []string {
 	return ids
 }
 
-// caller is the owner as the areas know him.
+// caller is the owner as a Caller.
 func (r *rig) caller() account.Caller {
 	return account.Caller{TenantID: r.owner.TenantID, UserID: r.owner.UserID, Role: account.Owner, Scopes: account.Owner.Scopes()}
 }
 
-// deliver takes a delivery one step on.
+// deliver advances a delivery by one step.
 func (r *rig) deliver(t *testing.T, deliveryID string) time.Time {
 	t.Helper()
 	again, err := r.Webhooks.Deliver(t.Context(), deliveryID)
@@ -62,7 +62,7 @@ func (r *rig) deliver(t *testing.T, deliveryID string) time.Time {
 	return again
 }
 
-// shown is the delivery as the tenant sees it.
+// shown is the delivery in the API.
 func (r *rig) shown(t *testing.T, hook api.WebhookEndpoint, deliveryID string) api.WebhookDelivery {
 	t.Helper()
 	var list []api.WebhookDelivery
@@ -76,7 +76,7 @@ func (r *rig) shown(t *testing.T, hook api.WebhookEndpoint, deliveryID string) a
 	return api.WebhookDelivery{}
 }
 
-// jobs counts the delivery jobs that wait for this delivery.
+// jobs counts the open delivery jobs of this delivery.
 func (r *rig) jobs(t *testing.T, deliveryID string) int {
 	t.Helper()
 	var n int

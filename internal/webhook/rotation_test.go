@@ -15,7 +15,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestBothSecretsSignForADay: receivers that know either accept what comes.
+// TestBothSecretsSignForADay: receivers that know either secret accept the
+// deliveries.
 func TestBothSecretsSignForADay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

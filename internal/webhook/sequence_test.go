@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// numbers lists X-Service-Sequence of what arrived about a subject, in order.
+// numbers lists the X-Service-Sequence headers received for a subject, in order.
 func numbers(sink *apitest.Sink, subject string) (list []string) {
 	for _, got := range sink.Received() {
 		if strings.Contains(string(got.Body), subject) {
@@ -27,7 +27,7 @@ func numbers(sink *apitest.Sink, subject string) (list []string) {
 	return list
 }
 
-// sequences are the numbers of a subject's events, in the order of the feed.
+// sequences lists the numbers of a subject's events, in the order of the feed.
 func (r *rig) sequences(t *testing.T, subject string) (list []int64) {
 	t.Helper()
 	rows, err := db.New(r.Pool).ListEvents(t.Context(), r.owner.TenantID)
@@ -83,10 +83,11 @@ func TestEventsOfASubjectAreNumbered(t *testing.T) {
 	require.Equal(t, test.Header.Get("Webhook-Id"), test.Header.Get("X-Service-Event-Id"))
 }
 
-// TestNumbersGoOnWhenEventsAreDeleted: what is kept for 30 days doesn't decide.
+// TestNumbersGoOnWhenEventsAreDeleted: numbering doesn't depend on the events that
+// are kept for 30 days.
 func TestNumbersGoOnWhenEventsAreDeleted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, apitest.Options{Pool: dbtest.New(t)}) // it deletes everybody's
+	r := newRig(t, apitest.Options{Pool: dbtest.New(t)}) // DeleteOld deletes rows of all tenants
 	require.NoError(t, r.emitMany(t, "stream.started", "str_1", "stream.ended", "str_1"))
 	r.Clock.Advance(31 * 24 * time.Hour)
 	require.NoError(t, r.Webhooks.DeleteOld(t.Context()))
@@ -95,8 +96,8 @@ func TestNumbersGoOnWhenEventsAreDeleted(t *testing.T) {
 	require.Equal(t, []int64{3}, r.sequences(t, "str_1"))
 }
 
-// TestNumbersHaveNoGapsUnderConcurrentWriters: batches that name the same subjects in
-// different orders wait for each other and don't deadlock.
+// TestNumbersHaveNoGapsUnderConcurrentWriters: batches with the same subjects in
+// different orders wait for each other without a deadlock.
 func TestNumbersHaveNoGapsUnderConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -124,7 +125,7 @@ func TestNumbersHaveNoGapsUnderConcurrentWriters(t *testing.T) {
 	}
 }
 
-// ahead gives the newest event and its delivery, if it has one, ids as a server makes them
+// ahead gives the newest event and its delivery, if it has one, ids of a server
 // whose clock is ahead.
 func (r *rig) ahead(t *testing.T) {
 	t.Helper()
@@ -141,8 +142,8 @@ func (r *rig) ahead(t *testing.T) {
 	}
 }
 
-// TestOrderDoesNotGoByTheClocksOfServers: two servers emit in turns, of which the clock of
-// one is ahead, so that its ids sort behind those of the other.
+// TestOrderDoesNotGoByTheClocksOfServers: two servers emit in turns. One server's
+// clock is ahead, so its ids sort after those of the other.
 func TestOrderDoesNotGoByTheClocksOfServers(t *testing.T) {
 	t.Parallel()
 	emits := func(t *testing.T, r *rig) {

@@ -1,5 +1,5 @@
-// Package webhook delivers events to tenants' endpoints: signed, in order,
-// repeated until they arrive or the schedule is exhausted.
+// Package webhook delivers events to tenants' endpoints: signed, in order, and
+// retried until they arrive or the schedule is exhausted.
 package webhook
 
 import (
@@ -21,23 +21,23 @@ type Config struct {
 	Pool   *pgxpool.Pool
 	Box    *secret.Box
 	Events *event.Log
-	// Quotas keep tenants within the limits of their plans.
+	// Quotas enforces the limits of tenants' plans.
 	Quotas *quota.Service
 	// Schedule is the pause before each attempt after the first, so that there
 	// are len(Schedule)+1 attempts.
 	Schedule []time.Duration
-	// Mails tells owners of endpoints that are disabled; nil for nobody.
+	// Mails informs owners about disabled endpoints; nil for no mails.
 	Mails *mail.Service
 	// Client makes the deliveries.
 	Client *http.Client
-	// Observe hears of each attempt, for metrics; nil for none.
+	// Observe is called after each attempt, for metrics; it may be nil.
 	Observe func(outcome string, took time.Duration)
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction.
 type Service struct {
 	config     Config
 	client     *http.Client

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// secretPrefix begins every signing secret; what follows is base64, as Standard
-// Webhooks has it.
+// secretPrefix begins every signing secret; base64 follows, as in Standard
+// Webhooks.
 const secretPrefix = "whsec_"
 
-// secretBytes is the entropy of a secret.
+// secretBytes is the number of random bytes in a secret.
 const secretBytes = 32
 
-// newSecret makes a signing secret, in the form that the tenant is shown.
+// newSecret makes a signing secret, in the form that the API shows to the tenant.
 func newSecret() string {
 	random := make([]byte, secretBytes)
 	rand.Read(random) // never fails
@@ -32,15 +32,15 @@ type message struct {
 	// Sequence is the event's number within its subject.
 	Sequence int64
 	Secret   string
-	// Previous is the secret before, while it signs as well; else empty.
+	// Previous is the replaced secret while it signs too; else empty.
 	Previous string
 	Body     []byte
 }
 
-// sign sets the headers of an attempt: ours, keyed with the secret as the
-// tenant sees it, and those of Standard Webhooks, keyed with the decoded bytes.
-// Ours holds one signature, so the previous secret's has a header of its own;
-// Standard Webhooks lists several in one.
+// sign sets the headers of an attempt: ours, signed with the secret in its
+// displayed form, and those of Standard Webhooks, signed with the decoded bytes.
+// Our header holds one signature, so the previous secret's signature has its own
+// header; a header of Standard Webhooks may list several.
 func sign(h http.Header, m message, now time.Time) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Service-Event", m.Event)
@@ -68,7 +68,7 @@ func signature(secret string, body []byte) string {
 func standardSignature(secret string, signed []byte) string {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil {
-		key = []byte(secret) // not a secret that we made; still worth a signature
+		key = []byte(secret) // not a secret of our format; sign with its text
 	}
 	return "v1," + base64.StdEncoding.EncodeToString(mac(key, signed))
 }

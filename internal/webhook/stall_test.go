@@ -12,8 +12,8 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// TestALaneGoesOnWhenTheAnswerToARecordIsLost: the database recorded the attempt, but
-// stalled for longer than the worker waited for its answer.
+// TestALaneGoesOnWhenTheAnswerToARecordIsLost: the database recorded the attempt,
+// but answered later than the worker's timeout.
 func TestALaneGoesOnWhenTheAnswerToARecordIsLost(t *testing.T) {
 	t.Parallel()
 	pool, loss := dbtest.NewLossy(t)
@@ -30,8 +30,8 @@ func TestALaneGoesOnWhenTheAnswerToARecordIsLost(t *testing.T) {
 	}
 }
 
-// TestALaneGoesOnWhenTheAnswerToACommitIsLost: the job fails, and when it runs again it
-// reads what the attempt has come to.
+// TestALaneGoesOnWhenTheAnswerToACommitIsLost: the job fails. When it runs again,
+// it reads the recorded result of the attempt.
 func TestALaneGoesOnWhenTheAnswerToACommitIsLost(t *testing.T) {
 	t.Parallel()
 	pool, loss := dbtest.NewLossy(t)
@@ -50,19 +50,19 @@ func TestALaneGoesOnWhenTheAnswerToACommitIsLost(t *testing.T) {
 		require.Error(t, err)
 		return r.deliver(t, deliveryID)
 	}
-	again := deliverTwice(deliveries[0]) // recorded in a transaction: the endpoint fails from now on
+	again := deliverTwice(deliveries[0]) // recorded in a transaction, because the endpoint's health changes
 	require.InDelta(t, 5, again.Sub(r.Clock.Now()).Seconds(), 1)
 	require.Equal(t, deliveries[:1], order(sink.Received()))
 	require.Equal(t, 1, r.jobs(t, deliveries[1]), "the first attempt behind it")
 
 	up.Store(true)
-	require.True(t, deliverTwice(deliveries[1]).IsZero()) // as well: it works again
+	require.True(t, deliverTwice(deliveries[1]).IsZero()) // in a transaction too: the endpoint works again
 	require.Equal(t, deliveries, order(sink.Received()))
 	require.Equal(t, 2, loss.Lost())
 }
 
-// TestALaneGoesOnWhenAnEarlierRunRecordedTheAttempt: the run before timed out, and what it
-// sent to the database commits while the attempt is made once more.
+// TestALaneGoesOnWhenAnEarlierRunRecordedTheAttempt: the previous run timed out,
+// and its write commits while the attempt is made again.
 func TestALaneGoesOnWhenAnEarlierRunRecordedTheAttempt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

@@ -11,8 +11,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestSwitchingProtocolsIsAFailure: the connection is the endpoint's to hold
-// open, but no worker waits for it.
+// TestSwitchingProtocolsIsAFailure: the endpoint may hold the connection open, but
+// no worker waits for it.
 func TestSwitchingProtocolsIsAFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

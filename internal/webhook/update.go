@@ -17,20 +17,21 @@ import (
 	"showfloor/internal/problem"
 )
 
-// previousSecretLife is how long a replaced secret signs beside its successor.
+// previousSecretLife is how long a replaced secret keeps signing beside the new
+// one.
 const previousSecretLife = 24 * time.Hour
 
-// EndpointPatch is what is to change about an endpoint; nil leaves a field as it is.
+// EndpointPatch holds the changes of an endpoint; nil keeps a value.
 type EndpointPatch struct {
 	URL *string
-	// Events is empty, not nil, for all.
+	// Events is empty, not nil, for all events.
 	Events []string
 	// Status is active or disabled.
 	Status *string
 }
 
-// apply changes the row as the patch says. A new address and a fresh start both
-// leave the failures before behind.
+// apply returns the row with the changes. A new URL or a new status resets the
+// time since when the endpoint fails.
 func (p EndpointPatch) apply(row db.WebhookEndpoint) db.WebhookEndpoint {
 	if p.URL != nil && *p.URL != row.URL {
 		row.URL, row.FailingSince = *p.URL, nil
@@ -47,7 +48,7 @@ func (p EndpointPatch) apply(row db.WebhookEndpoint) db.WebhookEndpoint {
 	return row
 }
 
-// UpdateWebhook changes an endpoint. An update that changes nothing writes nothing.
+// UpdateWebhook changes an endpoint. Without a change it writes nothing.
 func (s *Service) UpdateWebhook(ctx context.Context, c account.Caller, endpointID string, p EndpointPatch) (db.WebhookEndpoint, error) {
 	var row db.WebhookEndpoint
 	if p.URL != nil {
@@ -86,8 +87,8 @@ func endpointView(w db.WebhookEndpoint) map[string]any {
 	return map[string]any{"url": w.URL, "events": w.Events, "status": w.Status}
 }
 
-// RotateWebhookSecret replaces the signing secret. The new one is shown this
-// once; the one before signs as well for 24 hours.
+// RotateWebhookSecret replaces the signing secret. Only this call shows the new
+// one; the previous one signs too for 24 hours.
 func (s *Service) RotateWebhookSecret(
 	ctx context.Context, c account.Caller, endpointID string,
 ) (row db.WebhookEndpoint, secret string, err error) {
@@ -109,8 +110,9 @@ func (s *Service) RotateWebhookSecret(
 	return row, secret, err
 }
 
-// TestWebhook sends a test of an event to one endpoint: by default of the first
-// event of its list.
+// TestWebhook sends a test event to one endpoint. The default is the first event
+// of the endpoint's list, or stream.started for an endpoint that receives all
+// events.
 func (s *Service) TestWebhook(ctx context.Context, c account.Caller, endpointID string, name *string) (Delivery, error) {
 	var d Delivery
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -148,7 +150,7 @@ func lockEndpoint(ctx context.Context, q *db.Queries, c account.Caller, endpoint
 	return row, found(err)
 }
 
-// lockActive wants an endpoint that deliveries are made to.
+// lockActive locks an endpoint and requires that it is active.
 func lockActive(ctx context.Context, q *db.Queries, c account.Caller, endpointID string) (db.WebhookEndpoint, error) {
 	row, err := lockEndpoint(ctx, q, c, endpointID)
 	if err == nil && row.Status != endpointActive {
