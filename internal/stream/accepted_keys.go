@@ -15,9 +15,9 @@ type AcceptedKey struct {
 	UsedAt   time.Time // when the encoder's last connection ended; now for an open one
 }
 
-// AcceptedKeys returns the keys that encoders published with over RTMP to any server within
-// the last period, at most limit of them, the last used first. It has one entry for each address
-// and key.
+// AcceptedKeys returns the keys that encoders published with over RTMP to any
+// server within the last period, at most limit of them, the most recently used
+// first. It has one entry per address and key.
 func (s *Service) AcceptedKeys(ctx context.Context, period time.Duration, limit int32) ([]AcceptedKey, error) {
 	now := s.config.Now()
 	rows, err := db.New(s.config.Pool).ListAcceptedKeys(ctx, db.ListAcceptedKeysParams{Now: now, Since: now.Add(-period), MaxRows: limit})

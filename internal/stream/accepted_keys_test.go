@@ -16,7 +16,7 @@ func TestAcceptedKeysAreThoseOfTheLastPeriod(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
 	hash := sha256.Sum256([]byte(r.st.StreamKey))
-	// keys are those of this stream: other tests publish to the same database.
+	// keys returns this stream's keys only: other tests publish to the same database.
 	keys := func(period time.Duration, limit int32) []stream.AcceptedKey {
 		t.Helper()
 		list, err := r.Streams.AcceptedKeys(t.Context(), period, limit)

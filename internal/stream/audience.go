@@ -8,19 +8,19 @@ import (
 	"showfloor/gen/db"
 )
 
-// keepAudience is how long the audience's minutes are kept: a year and some, so
-// that a month can be compared with the same one of the year before.
+// keepAudience is how long the audience per minute is kept: more than a year, so
+// that a month can be compared with the same month of the year before.
 const keepAudience = 400 * 24 * time.Hour
 
-// Audience is how many players watch a stream on this node.
+// Audience is the number of players of a stream on this node.
 type Audience struct {
 	StreamID string
 	Viewers  int
 }
 
-// RecordAudience writes down who watches at the moment, here and on SRS servers.
-// Of each minute the greatest number stays, so that more samples, or the same one
-// twice, do no harm.
+// RecordAudience records the current audience, here and on SRS servers. The
+// maximum of each minute is kept, so additional or repeated samples have no
+// effect.
 func (s *Service) RecordAudience(ctx context.Context, list []Audience) error {
 	q, now := db.New(s.config.Pool), s.config.Now().UTC()
 	hour, minute := now.Truncate(time.Hour), int32(now.Minute())

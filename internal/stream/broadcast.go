@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// Why a broadcast ended, as stream.ended says it.
+// Why a broadcast ended, as in stream.ended.
 const (
 	endDisconnected     = "disconnected"
 	endReconnectExpired = "reconnect_expired"
@@ -39,7 +39,8 @@ type endedData struct {
 	Reason      string         `json:"reason"`
 }
 
-// goLive puts a locked stream on air and tells of it if that is news.
+// goLive sets a locked stream to LIVE, and emits stream.started for a new
+// broadcast.
 func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publisherID string) error {
 	q, now := db.New(tx), s.config.Now()
 	next, isNew := started(row, now)
@@ -57,7 +58,8 @@ func (s *Service) goLive(ctx context.Context, tx pgx.Tx, row db.Stream, publishe
 	})
 }
 
-// end writes the end of a broadcast: next is the locked stream in its last state.
+// end stores the end of a broadcast and emits stream.ended; next is the locked
+// stream in its final state.
 func (s *Service) end(ctx context.Context, tx pgx.Tx, next db.Stream, reason string) error {
 	q, now := db.New(tx), s.config.Now()
 	if err := s.save(ctx, q, next); err != nil {
@@ -79,7 +81,7 @@ func startedOf(row db.Stream) startedData {
 	return startedData{row.ID, row.Name, row.Mode, row.ProjectID, row.Metadata, timestamp.From(*row.StartedAt)}
 }
 
-// save writes a state of the stream that the rules have made.
+// save stores a stream's state as computed by the rules.
 func (s *Service) save(ctx context.Context, q *db.Queries, row db.Stream) error {
 	_, err := q.SetStreamState(ctx, db.SetStreamStateParams{
 		TenantID: row.TenantID, ID: row.ID, Status: row.Status, PublisherID: row.PublisherID,

@@ -15,12 +15,12 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Callback is a report of an SRS server. Such servers repeat, drop and reorder
-// their reports, so each is recognised by its connection.
+// Callback is a report of an SRS server. Such servers repeat, lose and reorder
+// their reports, so the id of the connection identifies each.
 type Callback struct {
-	// ServerID and ClientID name the connection together.
+	// ServerID and ClientID together identify the connection.
 	ServerID, ClientID string
-	// Stream is the published or played name, Param its query.
+	// Stream is the published or played stream's name, Param its query.
 	Stream, Param string
 	IP            string
 }
@@ -30,7 +30,7 @@ func (c Callback) connection() string {
 	return "srs:" + url.QueryEscape(c.ServerID) + ":" + url.QueryEscape(c.ClientID)
 }
 
-// param reads one value of the query.
+// param returns one value of the query.
 func (c Callback) param(name string) string {
 	values, err := url.ParseQuery(strings.TrimPrefix(c.Param, "?"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (c Callback) param(name string) string {
 	return values.Get(name)
 }
 
-// key is the stream key: in the query, or the name itself.
+// key is the stream key: from the query, or else the stream's name.
 func (c Callback) key() string {
 	if key := c.param("key"); key != "" {
 		return key
@@ -47,22 +47,23 @@ func (c Callback) key() string {
 	return c.Stream
 }
 
-// IngestPublish lets an encoder on an SRS server in.
+// IngestPublish accepts or refuses an encoder on an SRS server.
 func (s *Service) IngestPublish(ctx context.Context, c Callback) error {
 	_, err := s.Publish(ctx, Attempt{PublisherID: c.connection(), Source: SourceSRS, Key: c.key(), RemoteIP: c.IP})
 	return err
 }
 
-// IngestUnpublish ends an encoder's connection. When the report overtakes that
-// of the publishing, it leaves a mark, so that the late one changes nothing.
+// IngestUnpublish ends an encoder's connection. If this report arrives before that
+// of the publish, IngestUnpublish stores an ended publisher, so that the late
+// report has no effect.
 func (s *Service) IngestUnpublish(ctx context.Context, c Callback) error {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		// Locked, as by a publishing that may run at this moment: the two would
-		// otherwise wait for each other's row.
+		// Lock the stream first, as Publish does, which may run concurrently: otherwise
+		// the two would deadlock on each other's rows.
 		found, err := q.LockStreamByKey(ctx, hashKey(c.key()))
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil // never let in, or its key was rotated meanwhile
+			return nil // never accepted, or its key was rotated meanwhile
 		}
 		if err != nil {
 			return fmt.Errorf("lock stream by key: %w", err)
@@ -96,7 +97,8 @@ func (s *Service) IngestPlay(ctx context.Context, c Callback) error {
 	return nil
 }
 
-// IngestStop ends what IngestPlay counted, also when it comes first.
+// IngestStop ends the play that IngestPlay counted, also if its report arrives
+// first.
 func (s *Service) IngestStop(ctx context.Context, c Callback) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	n, err := q.EndKnownPlay(ctx, db.EndKnownPlayParams{ID: c.connection(), Now: &now})
@@ -119,8 +121,8 @@ func (s *Service) IngestStop(ctx context.Context, c Callback) error {
 	return nil
 }
 
-// played is the stream that a player asks for: by its key, or by its id with a
-// playback token.
+// played returns the stream that a player requests: by its key, or by its id with
+// a playback token.
 func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Stream, error) {
 	if token := c.param("token"); token != "" {
 		streamID, expires, err := s.config.Playback.CheckPlayback(ctx, token)
@@ -146,9 +148,9 @@ func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Str
 	return row, nil
 }
 
-// IngestDvr notes a file that an SRS server has recorded. The report comes
-// after the encoder has gone, perhaps after the key was rotated, so the
-// connection is asked first.
+// IngestDvr records a file that an SRS server has written. The report follows the
+// encoder's disconnection, and the key may have been rotated since, so the stream
+// is looked up by the connection first.
 func (s *Service) IngestDvr(ctx context.Context, c Callback, cwd, file string) error {
 	q := db.New(s.config.Pool)
 	var tenantID, streamID string

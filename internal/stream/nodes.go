@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// HeartbeatEvery is how often a process says that it lives.
+	// HeartbeatEvery is the interval of a process's heartbeats.
 	HeartbeatEvery = 10 * time.Second
-	// nodeGone is after how long without a word its connections count as dead.
+	// nodeGone is the time after a process's last heartbeat from which its connections
+	// count as dead.
 	nodeGone = 60 * time.Second
-	// keepNodes is how long the names of processes that are gone are kept.
+	// keepNodes is how long the rows of dead processes are kept.
 	keepNodes = 24 * time.Hour
 )
 
-// beats remembers since when this process has written its heartbeats without a
-// gap.
+// beats records since when this process has written its heartbeats without a gap.
 type beats struct {
 	mu          sync.Mutex
 	since, last time.Time
@@ -35,17 +35,17 @@ func (b *beats) note(now time.Time) {
 	b.last = now
 }
 
-// steady tells whether there was time enough for every node that lives to write
-// its own: no gap for longer than a node may be silent.
+// steady reports whether every live node has had time to write its heartbeat: this
+// process has written its own for longer than nodeGone without a gap.
 func (b *beats) steady(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return now.Sub(b.last) <= nodeGone/2 && now.Sub(b.since) > nodeGone
 }
 
-// Heartbeat says that this node lives. Of the connections that it holds, it
-// returns those that don't count any more: they were replaced, stopped, or
-// given up while nothing was heard of the node.
+// Heartbeat writes this node's heartbeat. It returns those of the node's
+// connections that have ended in the database: they were replaced or stopped, or
+// they were ended because the node's heartbeats were missing.
 func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended []string, err error) {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	if err := q.TouchNode(ctx, db.TouchNodeParams{ID: s.config.Node, Now: now, URL: s.nodeURL()}); err != nil {
@@ -62,16 +62,16 @@ func (s *Service) Heartbeat(ctx context.Context, publisherIDs []string) (ended [
 	return ended, nil
 }
 
-// Steady tells whether a node whose heartbeat is missing is gone: whether every one
-// that lives has had time to write it, and could.
+// Steady reports whether a node without a recent heartbeat is dead: every live
+// node has had time to write one, and the database could be written.
 func (s *Service) Steady(now time.Time) bool { return s.beats.steady(now) }
 
-// EndStranded ends what nodes had on air that were killed and don't come back
-// under their name, such as a container with a fresh data folder.
+// EndStranded ends the connections of nodes that were killed and did not start
+// again under their name, such as a container with a new data folder.
 func (s *Service) EndStranded(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	if !s.beats.steady(now) {
-		return nil // if we could write nothing for a while, others couldn't either
+		return nil // if this node could not write for a while, others could not write their heartbeats either
 	}
 	rows, err := q.ListStrandedPublishers(ctx, db.ListStrandedPublishersParams{Node: s.config.Node, Before: now.Add(-nodeGone)})
 	if err != nil {

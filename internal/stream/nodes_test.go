@@ -13,7 +13,7 @@ import (
 
 func TestADeadNodesBroadcastsEnd(t *testing.T) {
 	t.Parallel()
-	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // it ends everybody's
+	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // EndStranded ends streams of all tenants
 	other := stream.New(stream.Config{Pool: r.Pool, Node: "node_survivor", Now: r.Clock.Now, Events: r.Events, Jobs: r.Inserter})
 	pass := func(d time.Duration, alive ...*stream.Service) {
 		t.Helper()
@@ -28,12 +28,12 @@ func TestADeadNodesBroadcastsEnd(t *testing.T) {
 	}
 	pass(stream.HeartbeatEvery, r.Streams, other)
 	r.air(t)
-	pass(5*time.Minute, r.Streams, other) // both live
-	pass(50*time.Second, other)           // a long pause, but no death
+	pass(5*time.Minute, r.Streams, other) // both nodes are alive
+	pass(50*time.Second, other)           // a long pause, but shorter than nodeGone
 	r.is(t, stream.Live, startedEvent)
 
 	pass(stream.HeartbeatEvery, r.Streams, other)
-	pass(5 * time.Minute) // nobody can write: that is no death either
+	pass(5 * time.Minute) // no node can write: that doesn't count as dead either
 	pass(50*time.Second, other)
 	require.NoError(t, r.Streams.EndStranded(t.Context()), "nobody judges by silence right after a gap, nor itself")
 	r.is(t, stream.Live, startedEvent)

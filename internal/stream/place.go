@@ -12,27 +12,31 @@ import (
 )
 
 const (
-	// ShareEvery is how often a node tells the others what it sees of its streams.
+	// ShareEvery is the interval at which a node writes its streams' media figures for
+	// other nodes.
 	ShareEvery = 2 * time.Second
-	// mediaFresh is for how long what a node told is believed.
+	// mediaFresh is how long figures written by a node are used.
 	mediaFresh = 10 * time.Second
-	// keepMedia is for how long it is kept.
+	// keepMedia is how long these figures are kept.
 	keepMedia = time.Hour
-	// nodeSilent is after how long without a heartbeat a node is not asked any more.
+	// nodeSilent is the time after a node's last heartbeat from which others don't
+	// contact it.
 	nodeSilent = 30 * time.Second
 )
 
-// Place is where a stream is published, or was last.
+// Place is where a stream is published, or was published last.
 type Place struct {
-	// Node is "" when it is on none of ours.
+	// Node is "" if the stream is on none of our nodes.
 	Node string
-	// URL is where the node can be reached; "" when it is silent or has no address.
+	// URL is the node's address for other nodes; "" if it has no recent heartbeat or
+	// no address.
 	URL string
-	// Held is set while the stream has a publisher or waits for one.
+	// Held is set while the stream has a publisher or waits for one to reconnect.
 	Held bool
 }
 
-// Locate tells where a stream is. An unknown one is nowhere.
+// Locate returns where a stream is. For an unknown stream it returns the zero
+// Place.
 func (s *Service) Locate(ctx context.Context, streamID string) (Place, error) {
 	row, err := db.New(s.config.Pool).GetStreamPlace(ctx, db.GetStreamPlaceParams{ID: streamID, AliveSince: s.config.Now().Add(-nodeSilent)})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -44,7 +48,7 @@ func (s *Service) Locate(ctx context.Context, streamID string) (Place, error) {
 	return Place{Node: row.Node, URL: row.URL, Held: row.PublisherID != nil || row.Status == Live || row.Status == Reconnecting}, nil
 }
 
-// nodeURL is null for a node that the others can't reach.
+// nodeURL is nil for a node that others can't reach.
 func (s *Service) nodeURL() *string {
 	if s.config.NodeURL == "" {
 		return nil
@@ -52,8 +56,8 @@ func (s *Service) nodeURL() *string {
 	return &s.config.NodeURL
 }
 
-// ShareMedia tells the other nodes what arrives on this one's streams, and how many
-// watch them. A node without an address is alone, and tells nothing.
+// ShareMedia writes the media figures and viewers of this node's streams for other
+// nodes. A node without an address runs alone and writes nothing.
 func (s *Service) ShareMedia(ctx context.Context, streamIDs []string) error {
 	if s.config.NodeURL == "" {
 		return nil
@@ -79,7 +83,8 @@ func (s *Service) ShareMedia(ctx context.Context, streamIDs []string) error {
 	return nil
 }
 
-// media is what this node sees of the tenant's streams, or the node that has them told.
+// media returns the media figures of the tenant's streams: this node's own, or
+// those that the stream's node has written.
 func (s *Service) media(ctx context.Context, tenantID string, rows ...db.Stream) (map[string]Media, error) {
 	list := map[string]Media{}
 	var elsewhere []string

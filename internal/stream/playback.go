@@ -7,7 +7,7 @@ import (
 	"showfloor/internal/account"
 )
 
-// PlaybackURL is where a stream can be watched until ExpiresAt.
+// PlaybackURL is a URL to watch a stream, valid until ExpiresAt.
 type PlaybackURL struct {
 	URL        string
 	LowLatency bool
@@ -28,13 +28,13 @@ func (s *Service) CreatePlaybackURL(ctx context.Context, c account.Caller, strea
 	}, nil
 }
 
-// roomPlayback is the shortest life of a room's playback URL, and for how long all
-// participants get the same one, so that shared caches work.
+// roomPlayback is the minimum life of a room's playback URL. For the same time all
+// participants get the same URL, so that shared caches work.
 const roomPlayback = 5 * time.Minute
 
-// RoomPlaybackURL returns the URL at which participants of a stream's room play it by HLS,
-// and when it expires: in 5 to 10 minutes. A removed participant can watch until
-// then. It neither blocks nor looks whether there is such a stream.
+// RoomPlaybackURL returns the URL at which participants of a stream's room play it
+// by HLS, and when it expires: in 5 to 10 minutes. A removed participant can watch
+// until then. It doesn't block, and doesn't check that the stream exists.
 func (s *Service) RoomPlaybackURL(streamID string) (url string, expires time.Time) {
 	expires = s.config.Now().Truncate(roomPlayback).Add(2 * roomPlayback)
 	return s.playbackURL(s.config.Playback.SignRoomPlayback(streamID, expires)), expires

@@ -64,7 +64,7 @@ func TestARoomsPlaybackURL(t *testing.T) {
 
 func TestOldConnectionsAreDeleted(t *testing.T) {
 	t.Parallel()
-	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // it deletes everybody's
+	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // DeleteOld deletes rows of all tenants
 	r.leave(t, r.air(t))
 	r.air(t)
 	watch := stream.Callback{ServerID: "vid-1", ClientID: "c1", Stream: r.st.StreamKey}

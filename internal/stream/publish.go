@@ -24,38 +24,38 @@ const (
 	SourceWebRTC = "webrtc"
 )
 
-// Attempt is a connection that wants to publish.
+// Attempt is a connection that asks to publish.
 type Attempt struct {
-	// PublisherID names the connection, for good.
+	// PublisherID identifies the connection permanently.
 	PublisherID string
 	Source      string
-	// Key opens the stream, but for SourceWebRTC, where StreamID names it: the room has
-	// checked the host's ticket.
+	// Key identifies the stream, except for SourceWebRTC: there StreamID does, because
+	// the room has checked the host's ticket.
 	Key, StreamID string
 	RemoteIP      string
 }
 
-// Grant is what an accepted publisher publishes.
+// Grant is the stream that an accepted publisher publishes.
 type Grant struct {
 	StreamID        string
 	LowLatency      bool
 	ReconnectWindow time.Duration
-	// Began is when viewers may have begun to watch the broadcast that the publisher goes on
-	// with; zero: it begins a new one.
+	// Began is the earliest time at which viewers may have watched the broadcast that
+	// the publisher continues; zero if it begins a new one.
 	Began time.Time
 }
 
-// CodeUnknownKey is the problem's code for a key that opens nothing.
+// CodeUnknownKey is the problem's code for a key of no stream.
 const CodeUnknownKey = "stream_key_unknown"
 
-// errUnknownKey is the refusal of a key that opens nothing.
+// errUnknownKey refuses a key of no stream.
 func errUnknownKey() error {
 	return problem.New(problem.Forbidden, CodeUnknownKey, "this stream key is not known")
 }
 
-// Publish decides on an attempt before any media is taken. Whoever published
-// the stream before is replaced. Asking again for the same connection gives the
-// same answer. A refusal is a problem.
+// Publish accepts or refuses an attempt before any media is received. The stream's
+// previous publisher is replaced. Repeating it for the same connection gives the
+// same result. A refusal is a problem.
 func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 	var g Grant
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -98,17 +98,18 @@ func (s *Service) Publish(ctx context.Context, a Attempt) (Grant, error) {
 		if err := s.goLive(ctx, tx, row, a.PublisherID); err != nil {
 			return err
 		}
-		// A publisher of this process is replaced by one at an SRS server, of which the hub
-		// doesn't know.
+		// An SRS server's publisher may replace one of this process, whose hub doesn't
+		// know about it otherwise.
 		s.config.Engine.Seal(row.ID)
 		return nil
 	})
 	return g, err
 }
 
-// tellOldNode announces at the commit that another node takes the stream over from the
-// one in its row. That one sends its publisher away, or drops what it keeps for the
-// reconnect window. A takeover on the same node needs no word: its hub sees both.
+// tellOldNode notifies the node in the stream's row, at the commit, that another
+// node takes the stream over. The old node disconnects its publisher, or drops
+// what it keeps for the reconnect window. A takeover on the same node needs no
+// notification: its hub knows both publishers.
 func (s *Service) tellOldNode(ctx context.Context, q *db.Queries, row db.Stream, node string) error {
 	if row.Node == node || row.PublisherID == nil && !onAir(row) {
 		return nil
@@ -119,8 +120,9 @@ func (s *Service) tellOldNode(ctx context.Context, q *db.Queries, row db.Stream,
 	return nil
 }
 
-// lockFor locks the stream that an attempt is about. Its tenant is shared first, as
-// in a suspension: it sees this publisher, or this sees that.
+// lockFor locks the stream of an attempt. It share-locks the tenant first, and a
+// suspension locks the tenant first too: so either the suspension sees this
+// publisher, or this attempt sees the suspension.
 func lockFor(ctx context.Context, q *db.Queries, a Attempt) (row db.Stream, tenantStatus string, err error) {
 	if a.Source == SourceWebRTC {
 		if err := q.ShareTenantOfStream(ctx, a.StreamID); err != nil {
@@ -148,9 +150,9 @@ func lockFor(ctx context.Context, q *db.Queries, a Attempt) (row db.Stream, tena
 	return found.Stream, found.TenantStatus, nil
 }
 
-// repeated answers an attempt of a connection that is known: it changes nothing,
-// be it on air, gone, or gone before it was heard of. A connection belongs to
-// the stream that it began with.
+// repeated answers a repeated attempt of a known connection. It changes nothing,
+// whether the connection is on air, has ended, or was reported as ended before it
+// published. A connection stays with its first stream.
 func repeated(ctx context.Context, q *db.Queries, a Attempt, row db.Stream) error {
 	p, err := q.GetPublisher(ctx, a.PublisherID)
 	if err != nil {
@@ -162,8 +164,8 @@ func repeated(ctx context.Context, q *db.Queries, a Attempt, row db.Stream) erro
 	return nil
 }
 
-// Started puts the stream on air: its first key frame can be played. A
-// connection that was replaced or is gone is not current, and changes nothing.
+// Started sets the stream to LIVE: its first key frame can be played. current is
+// false for a connection that was replaced or has ended; then nothing changes.
 func (s *Service) Started(ctx context.Context, publisherID string) (current bool, err error) {
 	err = s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, p db.Publisher) error {
 		current = p.EndedAt == nil && row.PublisherID != nil && *row.PublisherID == p.ID
@@ -175,9 +177,9 @@ func (s *Service) Started(ctx context.Context, publisherID string) (current bool
 	return current, err
 }
 
-// Unpublish is the end of a connection, however it came. It ends the broadcast
-// or starts its reconnect window, unless the connection was replaced. The
-// playlists of a broadcast that ends are sealed before.
+// Unpublish records the end of a connection, for whatever reason. It ends the
+// broadcast or starts its reconnect window, unless the connection was replaced.
+// The playlists of an ending broadcast are already sealed then.
 func (s *Service) Unpublish(ctx context.Context, publisherID string) error {
 	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, p db.Publisher) error {
 		q, now := db.New(tx), s.config.Now()
@@ -207,8 +209,8 @@ func (s *Service) Unpublish(ctx context.Context, publisherID string) error {
 	})
 }
 
-// Reject notes why an accepted publisher was sent away for what it sent; it
-// shows in the stream's health until something can be played again.
+// Reject records why an accepted publisher was disconnected for what it sent. The
+// reason shows in the stream's health until media can be played again.
 func (s *Service) Reject(ctx context.Context, publisherID, reason string) error {
 	return s.withPublisher(ctx, publisherID, func(tx pgx.Tx, row db.Stream, _ db.Publisher) error {
 		err := db.New(tx).SetStreamRejected(ctx, db.SetStreamRejectedParams{
@@ -221,17 +223,17 @@ func (s *Service) Reject(ctx context.Context, publisherID, reason string) error 
 	})
 }
 
-// A publisher that is back when the window ends, but not playable yet, is
-// looked at again every reconnectPause, and for reconnectPatience at most: a
-// key frame can take that long, but a connection that nobody holds any more
-// must not keep the broadcast for ever.
+// If a publisher has reconnected when the window ends but can't be played yet,
+// ExpireReconnect checks again every reconnectPause, for at most
+// reconnectPatience. A key frame can take that long, but a connection that no node
+// holds any more must not keep the broadcast for ever.
 const (
 	reconnectPause    = 2 * time.Second
 	reconnectPatience = 30 * time.Second
 )
 
-// ExpireReconnect ends a broadcast whose reconnect window is over. It returns
-// when to ask again, or the zero time when there is nothing left to wait for.
+// ExpireReconnect ends a broadcast whose reconnect window is over. It returns when
+// to call it again, or the zero time when nothing remains to do.
 func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again time.Time, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		again = time.Time{}
@@ -256,16 +258,15 @@ func (s *Service) ExpireReconnect(ctx context.Context, streamID string) (again t
 		if err := s.end(ctx, tx, ended(row, now), endReconnectExpired); err != nil {
 			return err
 		}
-		// The last step before the commit, so that nobody hears of the end
-		// before it is true, and nothing is sealed for a change that failed.
+		// The last step before the commit: viewers don't see the end earlier, and a failed
+		// change seals nothing.
 		s.config.Engine.Seal(row.ID)
 		return nil
 	})
 	return again, err
 }
 
-// RecoverNode ends what this node had on air when it was killed: the
-// connections died with it.
+// RecoverNode ends the connections that this node held when it was killed.
 func (s *Service) RecoverNode(ctx context.Context) error {
 	rows, err := db.New(s.config.Pool).ListOpenPublishers(ctx, s.config.Node)
 	if err != nil {
@@ -280,7 +281,7 @@ func (s *Service) RecoverNode(ctx context.Context) error {
 }
 
 // withPublisher runs fn with the publisher and its locked stream. An unknown
-// publisher is no error: it was never let in.
+// publisher is no error: it was never accepted.
 func (s *Service) withPublisher(ctx context.Context, publisherID string, fn func(tx pgx.Tx, row db.Stream, p db.Publisher) error) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -295,7 +296,7 @@ func (s *Service) withPublisher(ctx context.Context, publisherID string, fn func
 		if err != nil {
 			return fmt.Errorf("lock stream: %w", err)
 		}
-		// Again, now that nobody else can change it.
+		// Read it again under the stream's lock.
 		if p, err = q.GetPublisher(ctx, publisherID); err != nil {
 			return fmt.Errorf("get publisher: %w", err)
 		}
@@ -303,7 +304,7 @@ func (s *Service) withPublisher(ctx context.Context, publisherID string, fn func
 	})
 }
 
-// node is what a publisher's row names as its holder.
+// node is the node in a publisher's row; empty for SRS servers.
 func (s *Service) node(source string) string {
 	if source == SourceSRS {
 		return ""

@@ -32,7 +32,7 @@ func TestBroadcastFromConnectionToEnd(t *testing.T) {
 	r.leave(t, conn)
 	r.leave(t, conn)
 	r.is(t, stream.Ended, startedEvent, endedEvent)
-	r.start(t, conn) // a report that comes too late
+	r.start(t, conn) // a late report
 	r.is(t, stream.Ended, startedEvent, endedEvent)
 	require.Zero(t, r.open(t))
 
@@ -145,7 +145,7 @@ func TestBackWithinTheWindow(t *testing.T) {
 	require.True(t, again.IsZero(), "it is on air")
 	r.is(t, stream.Live, startedEvent)
 
-	r.leave(t, conn) // and once more
+	r.leave(t, conn) // and again
 	r.is(t, stream.Reconnecting, startedEvent)
 }
 
@@ -159,7 +159,7 @@ func TestTheWindowEnds(t *testing.T) {
 	require.Equal(t, r.Clock.Now().Add(time.Minute).UTC(), scheduled.UTC())
 	r.Clock.Advance(time.Minute)
 	var wg sync.WaitGroup
-	for range 4 { // a job may run twice, and at the same time
+	for range 4 { // a job may run twice, also concurrently
 		wg.Go(func() {
 			again, err := r.Streams.ExpireReconnect(t.Context(), r.st.ID)
 			if err != nil || !again.IsZero() {
@@ -336,7 +336,7 @@ func TestRecoverNodeEndsWhatItHadOnAir(t *testing.T) {
 	require.Equal(t, stream.Live, status(srs.ID), "an SRS server lives on")
 }
 
-// comeAndGo is the whole life of a connection, for tests of many at once.
+// comeAndGo publishes with a new connection and ends it, for concurrency tests.
 func (r *rig) comeAndGo(t *testing.T, source string) {
 	t.Helper()
 	conn := id.New(id.Publisher)
@@ -351,7 +351,8 @@ func (r *rig) comeAndGo(t *testing.T, source string) {
 	}
 }
 
-// TestManyAtOnce publishes and leaves on one stream from many sides at once.
+// TestManyAtOnce publishes and leaves on one stream by many connections
+// concurrently.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, window := range map[string]int{"without window": 0, "with window": 60} {
@@ -382,8 +383,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestCallbacksOfOneConnectionAtOnce: SRS may send both ends of a connection
-// at the same moment.
+// TestCallbacksOfOneConnectionAtOnce: SRS may send both reports of a connection at
+// the same moment.
 func TestCallbacksOfOneConnectionAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 0)
@@ -420,12 +421,12 @@ func TestAHostPublishesFromTheStreamsRoom(t *testing.T) {
 	in := stream.Attempt{PublisherID: conn, Source: stream.SourceWebRTC, StreamID: r.st.ID, RemoteIP: "192.0.2.2"}
 	g, err := r.Streams.Publish(t.Context(), in)
 	require.NoError(t, err)
-	began := r.row(t).StartedAt.Add(-time.Minute) // the broadcast goes on
+	began := r.row(t).StartedAt.Add(-time.Minute) // the broadcast continues
 	require.Equal(t, stream.Grant{StreamID: r.st.ID, LowLatency: true, Began: began}, g)
 	require.True(t, r.start(t, conn), "it takes the encoder's place")
 	require.False(t, r.start(t, encoder))
 	r.is(t, stream.Live, startedEvent)
-	// A process that was killed leaves it behind, as it does encoders.
+	// RecoverNode ends it after the process was killed, like an encoder's connection.
 	require.NoError(t, r.Streams.RecoverNode(t.Context()))
 	r.is(t, stream.Ended, startedEvent, endedEvent)
 

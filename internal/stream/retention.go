@@ -9,12 +9,12 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// keepConnections is how long the rows of ended connections are kept: longer
-// than a late report of an SRS server can take.
+// keepConnections is how long the rows of ended connections are kept: longer than
+// a report of an SRS server can be delayed.
 const keepConnections = 30 * 24 * time.Hour
 
-// DeleteOld deletes the rows of connections that ended long ago, and of audiences
-// longer ago.
+// DeleteOld deletes rows of connections that ended more than keepConnections ago,
+// and audience rows older than keepAudience.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	ended := now.Add(-keepConnections)

@@ -35,7 +35,7 @@ func newRigOn(t *testing.T, o apitest.Options, windowSec int) *rig {
 	return &rig{s, owner, account.Caller{TenantID: owner.TenantID, UserID: owner.UserID}, owner.Stream(t, map[string]any{"reconnectWindowSec": windowSec})}
 }
 
-// connect lets a fresh connection in.
+// connect publishes with a new connection.
 func (r *rig) connect(t *testing.T, source string) string {
 	t.Helper()
 	conn := id.New(id.Publisher)
@@ -45,7 +45,7 @@ func (r *rig) connect(t *testing.T, source string) string {
 	return conn
 }
 
-// air connects an encoder whose first picture can be played.
+// air connects an encoder and puts the stream on air.
 func (r *rig) air(t *testing.T) string {
 	t.Helper()
 	conn := r.connect(t, stream.SourceRTMP)
@@ -53,7 +53,7 @@ func (r *rig) air(t *testing.T) string {
 	return conn
 }
 
-// start reports that the connection's media can be played, and tells whether it
+// start reports that the connection's media can be played, and returns whether it
 // was still the current one.
 func (r *rig) start(t *testing.T, conn string) (current bool) {
 	t.Helper()

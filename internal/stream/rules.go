@@ -18,17 +18,17 @@ const (
 	Ended        = "ENDED"
 )
 
-// LowLatency is the mode that asks for LL-HLS; the other is STANDARD.
+// LowLatency is the mode for LL-HLS; the other mode is Standard.
 const (
 	LowLatency = "LOW_LATENCY"
 	Standard   = "STANDARD"
 )
 
-// blockedFor is how long a forcibly stopped stream refuses its key: longer than
-// encoders try to reconnect by themselves.
+// blockedFor is how long a stream refuses its key after a forced stop: longer than
+// encoders try to reconnect automatically.
 const blockedFor = 300 * time.Second
 
-// mayPublish tells whether the stream's key is good at this moment.
+// mayPublish checks whether the stream's key may be used now.
 func mayPublish(s db.Stream, tenantStatus string, now time.Time) error {
 	if err := account.CheckTenant(tenantStatus); err != nil {
 		return err
@@ -40,8 +40,9 @@ func mayPublish(s db.Stream, tenantStatus string, now time.Time) error {
 	return nil
 }
 
-// started puts the stream on air. It is a new broadcast, which is worth an
-// event, unless one goes on: after a take-over or within the reconnect window.
+// started sets the stream to LIVE. isNew reports a new broadcast, which is worth
+// an event. After a takeover or within the reconnect window the broadcast
+// continues.
 func started(s db.Stream, now time.Time) (next db.Stream, isNew bool) {
 	isNew = s.Status != Live && s.Status != Reconnecting
 	if isNew {
@@ -52,8 +53,8 @@ func started(s db.Stream, now time.Time) (next db.Stream, isNew bool) {
 	return s, isNew
 }
 
-// left is the stream after its publisher has gone: waiting for the publisher to
-// come back, ended, or, when it was never on air, as it was.
+// left is the stream after its publisher has gone: waiting for a reconnect, ended,
+// or unchanged if it was not on air.
 func left(s db.Stream, now time.Time) db.Stream {
 	s.PublisherID = nil
 	switch {
@@ -67,8 +68,8 @@ func left(s db.Stream, now time.Time) db.Stream {
 	return s
 }
 
-// ended closes the broadcast. Another server may have put it on air, by a clock
-// that is ahead of ours: it can't end before it began.
+// ended ends the broadcast. Another server with a clock ahead of ours may have
+// started it, so the end is never before the start.
 func ended(s db.Stream, now time.Time) db.Stream {
 	if s.StartedAt != nil && s.StartedAt.After(now) {
 		now = *s.StartedAt
@@ -77,15 +78,16 @@ func ended(s db.Stream, now time.Time) db.Stream {
 	return s
 }
 
-// onAir tells whether a broadcast is going on, even if its publisher is away.
+// onAir reports whether a broadcast is in progress, also while its publisher is
+// away.
 func onAir(s db.Stream) bool { return s.Status == Live || s.Status == Reconnecting }
 
-// startDelay bounds how long a broadcast may be watched before its start is written down,
-// as while the database is away for a moment.
+// startDelay bounds how long viewers may watch a broadcast before its start is
+// recorded, for example while the database is down for a moment.
 const startDelay = time.Minute
 
-// watchableSince is the earliest time at which viewers may have begun to watch the
-// broadcast that is on air; zero when none is.
+// watchableSince is the earliest time at which viewers may have watched the
+// current broadcast; zero if there is none.
 func watchableSince(s db.Stream) time.Time {
 	if !onAir(s) || s.StartedAt == nil {
 		return time.Time{}
@@ -101,7 +103,7 @@ const (
 	Rejected = "REJECTED"
 )
 
-// Health is what arrives from the encoder, and a verdict on it.
+// Health describes the media that arrives from the encoder, with a verdict.
 type Health struct {
 	State   string
 	Reason  *string
@@ -109,8 +111,8 @@ type Health struct {
 	Notices []Notice
 }
 
-// Notice is something in the encoder's settings that costs viewers, and how to change it.
-// Its code never changes.
+// Notice describes a setting of the encoder that makes viewing worse, and how to
+// change it. A notice's code never changes.
 type Notice struct{ Code, Message string }
 
 // Codes of notices.
@@ -120,26 +122,27 @@ const (
 	NoticeKeyInterval = "key_frame_interval"
 )
 
-// longKeyInterval is the longest time between key pictures without a notice. Viewers in
-// the stream's room get the pictures since the last one when that is 2 s old at most.
+// longKeyInterval is the longest time between key pictures without a notice.
+// Viewers in the stream's room start with the pictures since the last key picture
+// if that is at most 2 s old.
 const longKeyInterval = 2100 * time.Millisecond
 
-// Media is what the media plane sees of a stream. Rates are averages over the
-// last seconds: kilobits per second and pictures per second; sizes are pixels.
-// Codecs are empty for a kind that isn't there.
+// Media describes a stream's incoming media. Rates are averages over the last
+// seconds: kilobits per second, and pictures per second. Sizes are in pixels. A
+// codec is empty if that kind of media is missing.
 type Media struct {
 	VideoKbps, AudioKbps   int
 	FPS                    float64
 	Width, Height          int
 	VideoCodec, AudioCodec string
 	Viewers                int
-	// BFrames: pictures don't arrive in the order in which they are shown.
+	// BFrames: pictures arrive in another order than the display order.
 	BFrames bool
-	// KeyInterval is the time from one key picture to the next; 0 while it isn't known.
+	// KeyInterval is the time between key pictures; 0 while it isn't known.
 	KeyInterval time.Duration
 }
 
-// health judges the stream by its row and by what arrives.
+// health evaluates the stream's row and its incoming media.
 func health(s db.Stream, m Media) Health {
 	h := Health{State: Offline, Media: m, Notices: notices(m)}
 	switch {
@@ -157,7 +160,8 @@ func health(s db.Stream, m Media) Health {
 	return h
 }
 
-// notices lists what to change in the encoder's settings; nothing while no media arrives.
+// notices lists recommended changes of the encoder's settings; it is empty while
+// no media arrives.
 func notices(m Media) []Notice {
 	list := []Notice{}
 	add := func(code, text string) { list = append(list, Notice{code, text}) }

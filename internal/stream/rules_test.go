@@ -90,7 +90,7 @@ func TestLeft(t *testing.T) {
 			t.Parallel()
 			before := db.Stream{Status: c.status, ReconnectWindowSec: c.window, PublisherID: new("p1"), StartedAt: at(-time.Hour)}
 			if c.status == Reconnecting {
-				before.ReconnectUntil = c.until // the window doesn't start anew
+				before.ReconnectUntil = c.until // the window doesn't start again
 			}
 			next := left(before, noon)
 			require.Equal(t, c.next, next.Status)

@@ -1,5 +1,5 @@
-// Package stream holds live streams: their keys, who may publish, what is on
-// air and where it can be watched.
+// Package stream holds live streams: their keys, their publishers, their
+// broadcasts and their playback URLs.
 package stream
 
 import (
@@ -12,15 +12,16 @@ import (
 	"showfloor/internal/playtoken"
 )
 
-// Engine is the media plane as this area sees it.
+// Engine is the media plane's interface for this area.
 type Engine interface {
-	// Media tells what arrives on a stream; false when nothing is on air here.
+	// Media describes a stream's incoming media; false if the stream is not on air on
+	// this node.
 	Media(streamID string) (Media, bool)
-	// Seal closes the stream's playlists and sends its publisher away. It
-	// returns when the last part is written, a matter of milliseconds, and may
-	// be called at any time.
+	// Seal closes the stream's playlists and disconnects its publisher. It returns
+	// when the last part is written, after some milliseconds, and may be called at any
+	// time.
 	Seal(streamID string)
-	// Withdraw is Seal, and then nobody can watch what was on air any more.
+	// Withdraw is Seal; in addition, the media can no longer be watched.
 	Withdraw(streamID string)
 }
 
@@ -30,21 +31,21 @@ type Config struct {
 	Events *event.Log
 	Jobs   event.Inserter
 	Engine Engine
-	// Node names this process in the rows of the connections that it holds.
+	// Node is this process's name in the rows of its connections.
 	Node string
-	// NodeURL is where other nodes reach this one; "" when it is alone.
+	// NodeURL is this node's address for other nodes; "" if it runs alone.
 	NodeURL string
 	// Playback signs playback URLs.
 	Playback *playtoken.Tokens
-	// PublicURL and IngestURL are this server as viewers and encoders see it,
+	// PublicURL and IngestURL are this server's addresses for viewers and encoders,
 	// without a slash at the end.
 	PublicURL, IngestURL string
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, unless its comment says otherwise.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
 type Service struct {
 	config Config
 	beats  beats
@@ -58,13 +59,13 @@ func New(c Config) *Service {
 	return &Service{config: c}
 }
 
-// ExpireReconnectArgs is the job that ends a broadcast whose encoder didn't come
-// back within the reconnect window.
+// ExpireReconnectArgs is the job that ends a broadcast whose encoder didn't
+// reconnect within the reconnect window.
 type ExpireReconnectArgs struct {
 	StreamID string `json:"streamId"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (ExpireReconnectArgs) Kind() string { return "stream_expire_reconnect" }
 
 var _ river.JobArgs = ExpireReconnectArgs{}

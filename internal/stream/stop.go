@@ -14,14 +14,14 @@ import (
 	"showfloor/internal/problem"
 )
 
-// StopsChannel is where the database tells all nodes, at the commit, the id of a
-// stream that was stopped from outside, or that another node has taken over. One of
-// them may hold its connection.
+// StopsChannel is the PostgreSQL channel on which, at the commit, all nodes
+// receive the id of a stream that an admin or a suspension has stopped, or that
+// another node has taken over. One of the nodes may hold its connection.
 const StopsChannel = "showfloor_stream_stops"
 
-// ForceStop sends the publisher away, ends the broadcast and refuses the key
-// for a while, so that the encoder's automatic reconnect fails. A stream that
-// is neither on air nor being published is a conflict.
+// ForceStop disconnects the publisher, ends the broadcast and refuses the key for
+// blockedFor, so that the encoder's automatic reconnect fails. If the stream is
+// neither on air nor being published, the problem is a conflict.
 func (s *Service) ForceStop(ctx context.Context, actor audit.Actor, streamID, reason string) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -46,15 +46,15 @@ func (s *Service) ForceStop(ctx context.Context, actor audit.Actor, streamID, re
 		if err := s.halt(ctx, tx, row, endStopped); err != nil {
 			return err
 		}
-		// Last, as in ExpireReconnect.
+		// The last step before the commit, as in ExpireReconnect.
 		s.config.Engine.Seal(row.ID)
 		return nil
 	})
 }
 
-// StopTenant ends, in the caller's transaction, all that the tenant has on air,
-// and takes it off the screens. The caller holds a lock on the tenant and lets
-// no new publisher in.
+// StopTenant ends, in the caller's transaction, all broadcasts of the tenant, and
+// makes them unwatchable. The caller holds a lock on the tenant and refuses new
+// publishers.
 func (s *Service) StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error {
 	rows, err := db.New(tx).LockTenantStreams(ctx, tenantID)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) er
 	return nil
 }
 
-// halt ends the broadcast and all connections of a locked stream, and tells the
+// halt ends the broadcast and all connections of a locked stream, and notifies the
 // node that holds them.
 func (s *Service) halt(ctx context.Context, tx pgx.Tx, row db.Stream, reason string) error {
 	q, now := db.New(tx), s.config.Now()
@@ -88,24 +88,24 @@ func (s *Service) halt(ctx context.Context, tx pgx.Tx, row db.Stream, reason str
 	return s.save(ctx, q, row)
 }
 
-// Fate is what becomes of a stream that a node has on air.
+// Fate is what a node has to do with a stream that it has on air.
 type Fate int
 
 const (
-	// Stays means that it goes on, or that what happens to it is told in another way.
+	// Stays means that it continues, or that another mechanism reports its changes.
 	Stays Fate = iota
-	// Stopped means that it was ended from outside.
+	// Stopped means that it was ended without this node, for example by an admin.
 	Stopped
-	// Withdrawn means that nobody may see it any more.
+	// Withdrawn means that it must no longer be watched.
 	Withdrawn
-	// Moved means that it is published on another node, where its viewers go on.
+	// Moved means that it is published on another node, where its viewers continue.
 	Moved
-	// Replaced means that it is published on an SRS server, where it is played from.
+	// Replaced means that it is published on an SRS server and played from there.
 	Replaced
 )
 
-// GetFate tells what the database knows of a stream that this node has on air,
-// or holds for an encoder to come back.
+// GetFate returns the fate, according to the database, of a stream that this node
+// has on air or keeps for a reconnect.
 func (s *Service) GetFate(ctx context.Context, streamID string) (Fate, error) {
 	row, err := db.New(s.config.Pool).GetStreamFate(ctx, streamID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -117,9 +117,9 @@ func (s *Service) GetFate(ctx context.Context, streamID string) (Fate, error) {
 	return fate(row, s.config.Node), nil
 }
 
-// fate judges for one node. A publisher of the same node, be it another than the one on
-// air, is in the middle of a takeover that the hub carries out. A stream that is LIVE
-// without a publisher is about to be reported on.
+// fate decides for one node. If a publisher of the same node is not the one on
+// air, a takeover is in progress, which the hub carries out. If a stream is LIVE
+// without a publisher, a report on it is about to follow.
 func fate(row db.GetStreamFateRow, node string) Fate {
 	switch {
 	case account.CheckTenant(row.TenantStatus) != nil:

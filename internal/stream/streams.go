@@ -19,23 +19,23 @@ import (
 	"showfloor/internal/secret"
 )
 
-// Stream keys: a prefix that tells a person what it is, and 142 random bits.
+// Stream keys: a recognizable prefix and 142 random bits.
 const (
 	keyPrefix = "live_"
 	keyLength = 24
 )
 
-// View is a stream as its tenant sees it.
+// View is a stream as the API shows it to the tenant.
 type View struct {
 	db.Stream
-	// Key is the whole stream key right after it was made, otherwise masked.
+	// Key is the whole stream key right after its creation, otherwise masked.
 	Key       string
 	IngestURL string
 	Viewers   int
 	Health    Health
 }
 
-// Input describes a stream to be made; the door has checked its limits.
+// Input describes a new stream; the handler has checked its limits.
 type Input struct {
 	Name             string
 	Mode             string
@@ -45,15 +45,15 @@ type Input struct {
 	Metadata         map[string]string
 }
 
-// Change is what changes about a stream; what is nil stays.
+// Change holds the changes of a stream; nil keeps a value.
 type Change struct {
 	Name *string
 	// Metadata is merged by key; an empty value deletes its key.
 	Metadata map[string]string
 }
 
-// ListStreams pages through the tenant's streams, newest first; cursor is the
-// id after which to go on, nil for the start.
+// ListStreams pages through the tenant's streams, newest first. cursor is the id
+// after which the page starts, nil for the first page.
 func (s *Service) ListStreams(ctx context.Context, c account.Caller, cursor *string, limit int) ([]View, error) {
 	rows, err := db.New(s.config.Pool).ListStreams(ctx, db.ListStreamsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Service) ListStreams(ctx context.Context, c account.Caller, cursor *str
 	return views, nil
 }
 
-// GetStream is one stream of the tenant.
+// GetStream returns one stream of the tenant.
 func (s *Service) GetStream(ctx context.Context, c account.Caller, streamID string) (View, error) {
 	row, err := db.New(s.config.Pool).GetStream(ctx, db.GetStreamParams{TenantID: c.TenantID, ID: streamID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -90,7 +90,7 @@ func (s *Service) GetStream(ctx context.Context, c account.Caller, streamID stri
 	return s.view(row.Stream, int(row.Plays), media[streamID]), nil
 }
 
-// CreateStream makes a stream with a fresh key.
+// CreateStream creates a stream with a new key.
 func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) (View, error) {
 	key, hash := newKey()
 	kept, err := metadata.Merge(nil, in.Metadata)
@@ -122,8 +122,8 @@ func (s *Service) CreateStream(ctx context.Context, c account.Caller, in Input) 
 	return v, nil
 }
 
-// UpdateStream changes a stream's name and metadata. A running broadcast goes on. An update
-// that changes nothing writes nothing.
+// UpdateStream changes a stream's name and metadata. A running broadcast
+// continues. Without a change it writes nothing.
 func (s *Service) UpdateStream(ctx context.Context, c account.Caller, streamID string, in Change) (View, error) {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -158,7 +158,7 @@ func (s *Service) UpdateStream(ctx context.Context, c account.Caller, streamID s
 	return s.GetStream(ctx, c, streamID)
 }
 
-// RotateStreamKey replaces the key. A running broadcast goes on; the next
+// RotateStreamKey replaces the key. A running broadcast continues; the next
 // publish needs the new key.
 func (s *Service) RotateStreamKey(ctx context.Context, c account.Caller, streamID string) (View, error) {
 	key, hash := newKey()
@@ -185,7 +185,7 @@ func (s *Service) RotateStreamKey(ctx context.Context, c account.Caller, streamI
 	return v, err
 }
 
-// view joins a row with what the media plane sees.
+// view combines a row with its media figures.
 func (s *Service) view(row db.Stream, plays int, media Media) View {
 	return View{
 		Stream:    row,
@@ -201,7 +201,7 @@ func newKey() (key string, hash []byte) {
 	return key, hashKey(key)
 }
 
-// hashKey is how keys are kept: they are random, so SHA-256 is enough.
+// hashKey is the stored form of a key. Keys are random, so SHA-256 is enough.
 func hashKey(key string) []byte {
 	h := sha256.Sum256([]byte(key))
 	return h[:]
