@@ -12,12 +12,12 @@ import (
 	"showfloor/internal/problem"
 )
 
-// maxConverters bounds the processes that make Opus of AAC on a node. Each takes a
-// few percent of a core.
+// maxConverters is the maximum number of processes per node that convert AAC to
+// Opus. Each uses a few percent of a core.
 const maxConverters = 32
 
-// NewAir joins streams' rooms with the hub. Publishers in a room are admitted and recorded
-// as encoders are. playbackURL is as sfu.Air has it.
+// NewAir connects streams' rooms with the hub. Publishers in a room are admitted
+// and recorded like encoders. playbackURL is as in sfu.Air.
 func NewAir(h *hub.Hub, reports *onair.Reports, playbackURL func(streamID string) (string, time.Time)) *sfu.Air {
 	return &sfu.Air{
 		Hub: h, Converters: bridge.NewConverters(maxConverters),

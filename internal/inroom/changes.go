@@ -1,6 +1,7 @@
-// Package inroom joins the SFU and the realtime channel, which know connections,
-// with the areas, which know tenants: who comes in is asked there, and what
-// changes there is carried to those who are connected.
+// Package inroom connects the SFU and the realtime channel, which know
+// connections, with the areas, which know tenants. The areas decide which
+// participants may enter, and changes of their permissions are applied to their
+// connections.
 package inroom
 
 import (
@@ -9,36 +10,38 @@ import (
 	"sync"
 )
 
-// maxChanges is how many changes may wait for a follower; when there are more it
-// looks at everything.
+// maxChanges is how many changes may wait for a follower. If there are more, the
+// follower checks everything instead.
 const maxChanges = 10_000
 
-// Follower holds connections of participants and sees to it that they may do
-// what their rows say. It isn't called again before it has returned, and an
-// error is its own to try again.
+// Follower holds connections of participants and restricts them to what their rows
+// permit. Its methods are not called concurrently. They return no error: the
+// follower retries by itself.
 type Follower interface {
-	// RoomChanged tells that a participant's standing is another, or, with an
-	// empty userID, that everybody's in the room may be.
+	// RoomChanged reports that a participant's grant has changed, or, with an empty
+	// userID, that every grant in the room may have changed.
 	RoomChanged(ctx context.Context, roomID, userID string)
-	// Missed tells that there may have been changes of which nobody heard, the
-	// first time when nothing was heard yet.
+	// Missed reports that notifications of changes may have been lost. The first call
+	// follows the first connection to the database.
 	Missed(ctx context.Context)
 }
 
-// Changes hands what a postgres.Listener hears on session.ChangesChannel to the
-// followers. Each has a queue of its own, so that a slow one holds up nobody, in
-// which a change that waits already isn't put again.
+// Changes passes the notifications that a postgres.Listener receives on
+// session.ChangesChannel to the followers. Each follower has its own queue, so
+// that a slow one doesn't delay others. A change that is in the queue already
+// isn't added again.
 type Changes struct {
 	lanes []*lane
 }
 
-// change is one participant's, or everybody's when userID is empty.
+// change is a change of one participant, or of everyone in the room when userID is
+// empty.
 type change struct{ roomID, userID string }
 
-// lane is what one follower is still to hear.
+// lane is the queue of one follower.
 type lane struct {
 	follower Follower
-	// wake has room for one token, which is there while something waits.
+	// wake has room for one token, which it holds while something waits.
 	wake chan struct{}
 
 	mu      sync.Mutex
@@ -56,7 +59,8 @@ func NewChanges(followers ...Follower) *Changes {
 	return c
 }
 
-// Heard is a postgres.Listener's: the payload is "<room>/<user>" or "<room>/".
+// Heard is called by a postgres.Listener; the payload is "<room>/<user>" or
+// "<room>/".
 func (c *Changes) Heard(_ context.Context, payload string) {
 	roomID, userID, _ := strings.Cut(payload, "/")
 	for _, l := range c.lanes {
@@ -64,14 +68,15 @@ func (c *Changes) Heard(_ context.Context, payload string) {
 	}
 }
 
-// Missed is what a postgres.Listener calls when it has connected.
+// Missed is called by a postgres.Listener when it has connected.
 func (c *Changes) Missed(context.Context) {
 	for _, l := range c.lanes {
 		l.addMissed()
 	}
 }
 
-// Run tells the followers until ctx ends, and returns when none is being told.
+// Run calls the followers until ctx ends. It returns when the last call has
+// returned.
 func (c *Changes) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	for _, l := range c.lanes {
@@ -100,7 +105,7 @@ func (l *lane) addMissed() {
 	l.forget()
 }
 
-// forget replaces all that waits by one look at everything.
+// forget replaces all waiting changes by one call of Missed.
 func (l *lane) forget() {
 	l.queue, l.missed = nil, true
 	clear(l.waiting)
@@ -114,8 +119,8 @@ func (l *lane) signal() {
 	}
 }
 
-// take is what waits; it doesn't any more, so that a change that commits while
-// the follower looks is told again.
+// take removes and returns what waits. So a change that commits while the follower
+// works is added again.
 func (l *lane) take() (queue []change, missed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"showfloor/internal/inroom"
 )
 
-// follower writes down what it is told; it waits for go-ahead before it returns.
+// follower records its calls. If waitable, each call waits for goOn before it
+// returns.
 type follower struct {
 	told     chan string
 	goOn     chan struct{}

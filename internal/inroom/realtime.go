@@ -12,18 +12,18 @@ import (
 	"showfloor/internal/session"
 )
 
-// Chats is what the realtime channel needs to know of chats.
+// Chats is the part of the chat area that the realtime channel needs.
 type Chats interface {
-	// CheckChannel is a problem unless the tenant has a stream, session or channel
-	// with this id.
+	// CheckChannel returns a problem unless the tenant has a stream, session or
+	// channel with this id.
 	CheckChannel(ctx context.Context, tenantID, channelID string) error
-	// ListBanned lists those of the users who are banned from a channel.
+	// ListBanned lists which of the users are banned from a channel.
 	ListBanned(ctx context.Context, tenantID, channelID string, userIDs []string) ([]string, error)
-	// PinProduct shows a product in a room, if the user is its host.
+	// PinProduct pins a product in a room, if the user is its host.
 	PinProduct(ctx context.Context, tenantID, roomID, userID, productID string) error
 }
 
-// Realtime tells the realtime channel who may hear what: a realtime.Gate.
+// Realtime decides who may subscribe to what: it is a realtime.Gate.
 type Realtime struct {
 	accounts *account.Service
 	sessions *session.Service
@@ -35,8 +35,9 @@ func NewRealtime(accounts *account.Service, sessions *session.Service, chats Cha
 	return &Realtime{accounts: accounts, sessions: sessions, chats: chats}
 }
 
-// Authenticate implements realtime.Gate: the token is a participant's, a tenant
-// user's or an API key with chat:read. How a participant stands, Standings tells.
+// Authenticate implements realtime.Gate. The token is a participant's, a tenant
+// user's or an API key with chat:read. A participant's current state comes from
+// Standings.
 func (r *Realtime) Authenticate(ctx context.Context, token, room string) (realtime.Identity, error) {
 	if token == "" {
 		return realtime.Identity{}, account.ErrBadCredential()
@@ -46,8 +47,8 @@ func (r *Realtime) Authenticate(ctx context.Context, token, room string) (realti
 		if err == nil {
 			return r.participant(ctx, t, room)
 		}
-		// What isn't a participant's token may be a user's. One that has expired is
-		// neither any more.
+		// A token that isn't a participant's may be a tenant user's. An expired
+		// participant token is neither.
 		if p, refused := problem.As(err); !refused || p.Code != "unauthenticated" {
 			return realtime.Identity{}, err
 		}
@@ -63,7 +64,8 @@ func (r *Realtime) Authenticate(ctx context.Context, token, room string) (realti
 	return realtime.Identity{TenantID: c.TenantID, Holder: c.UserID + c.APIKeyID}, nil
 }
 
-// participant is the holder of a ticket, in its room or in a breakout room of it.
+// participant is the identity of a ticket's holder, in its room or in a breakout
+// room of it.
 func (r *Realtime) participant(ctx context.Context, t session.Ticket, room string) (realtime.Identity, error) {
 	who := realtime.Identity{TenantID: t.TenantID, Room: t.RoomID, UserID: t.UserID, ExpiresAt: t.ExpiresAt}
 	if room == "" || room == t.RoomID {
@@ -98,14 +100,14 @@ func (r *Realtime) Standings(ctx context.Context, tenantID, room string, userIDs
 	found := make(map[string]realtime.Standing, len(grants))
 	for _, g := range grants {
 		if g.TenantID != tenantID {
-			continue // another tenant's room, whose users may be called the same
+			continue // another tenant's room, whose user ids may be the same
 		}
 		found[g.UserID] = realtime.Standing{State: stateOf(g, banned), DisplayName: g.DisplayName, Role: g.Role}
 	}
 	return found, nil
 }
 
-// stateOf is what a participant's standing means for what it hears.
+// stateOf converts a participant's grant to its state in the realtime channel.
 func stateOf(g session.Grant, banned []string) realtime.State {
 	switch {
 	case g.Gone == session.GoneSuspended:

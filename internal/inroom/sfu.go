@@ -15,21 +15,23 @@ import (
 )
 
 const (
-	// askTime is for the database to answer what nobody waits for.
+	// askTime is the deadline of database calls for which no client waits.
 	askTime = 10 * time.Second
-	// beatEvery is how often this process says how many participants it carries.
+	// beatEvery is the interval of this process's heartbeats with its number of
+	// participants.
 	beatEvery = 10 * time.Second
-	// together is how many participants are asked about at a time.
+	// together is the maximum number of participants per query.
 	together = 1000
 )
 
-// SFU lets participants into the SFU's rooms and tells it how they stand: an
-// sfu.Gate and a Follower.
+// SFU admits participants to the SFU's rooms and passes changed grants to it: it
+// is an sfu.Gate and a Follower.
 type SFU struct {
 	sessions *session.Service
 	log      *slog.Logger
 	server   *sfu.Server
-	// turns, by room, keep what was read earlier from being applied later.
+	// turns are locks by room. They prevent an older grant from being applied after a
+	// newer one.
 	turns [64]sync.Mutex
 }
 
@@ -43,7 +45,7 @@ func NewSFU(sessions *session.Service, log *slog.Logger) *SFU {
 	return &SFU{sessions: sessions, log: log}
 }
 
-// Connect tells which server it is the gate of.
+// Connect sets the server whose gate this is.
 func (s *SFU) Connect(server *sfu.Server) { s.server = server }
 
 // Identify implements sfu.Gate.
@@ -62,8 +64,8 @@ func (s *SFU) Enter(ctx context.Context, e sfu.Entry) (sfu.Grant, error) {
 		return s.perhaps(ctx, e, err), s.refusal(ctx, e, err)
 	}
 	entered := sfu.Grant{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID}
-	// What the room shows of the session and the participant is read after the entry,
-	// which counts even if the client has hung up.
+	// The session and the participant as the room shows them are read after the entry,
+	// which is committed even if the client has disconnected.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	if g, err = s.sessions.GetGrant(ctx, g.TenantID, g.RoomID, g.UserID); err != nil {
@@ -78,7 +80,8 @@ func (s *SFU) Enter(ctx context.Context, e sfu.Entry) (sfu.Grant, error) {
 	return grantOf(g), nil
 }
 
-// perhaps is whom an entry that failed may have let in: whose commit nobody knows of.
+// perhaps returns the participant whose entry may have committed although Enter
+// returned an error; the zero Grant if it cannot have committed.
 func (s *SFU) perhaps(ctx context.Context, e sfu.Entry, err error) sfu.Grant {
 	var moved *session.Moved
 	if _, refused := problem.As(err); refused || errors.As(err, &moved) {
@@ -93,14 +96,14 @@ func (s *SFU) perhaps(ctx context.Context, e sfu.Entry, err error) sfu.Grant {
 	return sfu.Grant{TenantID: t.TenantID, RoomID: e.RoomID, UserID: t.UserID}
 }
 
-// turn is the one of a room, and of others too.
+// turn is the lock of a room; several rooms share one.
 func (s *SFU) turn(roomID string) *sync.Mutex {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(roomID))
 	return &s.turns[h.Sum32()%uint32(len(s.turns))]
 }
 
-// refusal is what the client is told of an error.
+// refusal converts an error to the client's refusal.
 func (s *SFU) refusal(ctx context.Context, e sfu.Entry, err error) error {
 	if moved, ok := errors.AsType[*session.Moved](err); ok {
 		return &sfu.Refusal{Code: sfu.CodeMoved, SFUURL: moved.SFUURL}
@@ -129,7 +132,7 @@ func (s *SFU) refusal(ctx context.Context, e sfu.Entry, err error) error {
 	return &sfu.Refusal{Code: code, Message: p.Message}
 }
 
-// why tells what kind of forbidden it is.
+// why returns the specific code for a forbidden entry.
 func (s *SFU) why(ctx context.Context, e sfu.Entry) string {
 	t, err := s.sessions.AuthenticateParticipant(ctx, e.Token)
 	if err != nil {
@@ -184,7 +187,7 @@ func (s *SFU) Missed(ctx context.Context) {
 	}
 }
 
-// lookUntil looks until the database answers.
+// lookUntil repeats look until the database answers.
 func (s *SFU) lookUntil(ctx context.Context, roomID string, users []string) {
 	pause := 100 * time.Millisecond
 	for ctx.Err() == nil {
@@ -203,7 +206,7 @@ func (s *SFU) lookUntil(ctx context.Context, roomID string, users []string) {
 	}
 }
 
-// look reads how users of a room stand and tells the server.
+// look reads the grants of a room's users and applies them in the server.
 func (s *SFU) look(ctx context.Context, roomID string, users []string) error {
 	turn := s.turn(roomID)
 	for some := range slices.Chunk(users, together) {
@@ -222,8 +225,8 @@ func (s *SFU) look(ctx context.Context, roomID string, users []string) error {
 	return nil
 }
 
-// Watch says again and again that this process has an SFU and how many
-// participants are there. It returns when ctx ends.
+// Watch writes a heartbeat every beatEvery: this process has an SFU with this
+// number of participants. It returns when ctx ends.
 func (s *SFU) Watch(ctx context.Context) {
 	ticker := time.NewTicker(beatEvery)
 	defer ticker.Stop()
@@ -239,14 +242,14 @@ func (s *SFU) Watch(ctx context.Context) {
 	}
 }
 
-// Beat says so once.
+// Beat writes one heartbeat.
 func (s *SFU) Beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	return s.sessions.Beat(ctx, s.server.Stats().Participants)
 }
 
-// grantOf is a standing as the SFU takes it.
+// grantOf converts a grant for the SFU.
 func grantOf(g session.Grant) sfu.Grant {
 	to := sfu.Grant{
 		TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: g.ConnID, DisplayName: g.DisplayName, Role: g.Role,
@@ -264,7 +267,7 @@ func grantOf(g session.Grant) sfu.Grant {
 	return to
 }
 
-// byeOf is the code by which a client is sent away.
+// byeOf is the code with which a client is disconnected.
 func byeOf(gone string) string {
 	if gone == session.GoneUnknown {
 		return sfu.CodeForbidden

@@ -124,7 +124,7 @@ func TestARoomIsOnOneNode(t *testing.T) {
 	require.True(t, bye.Retry)
 	require.Equal(t, one.SFUURL(), bye.SFUURL)
 	there := sfutest.Join(t, sfutest.Options{URL: bye.SFUURL, Token: bob.Token, Room: s.ID})
-	// What the other node decides arrives here.
+	// A change on the other node is applied here.
 	other.With(t, owner.Token).Call(t, "DELETE", "/v1/me/sessions/"+s.ID+"/participants/bob", nil).Is(t, http.StatusOK)
 	there.ExpectBye(t, "kicked")
 }
