@@ -11,7 +11,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// AnswerCall lets the callee in, once it is sure that there is a way: the call is live.
+// AnswerCall admits the callee and makes the call live, if a node has the room and
+// a seat is held.
 func (s *Service) AnswerCall(ctx context.Context, c account.Caller, sessionID, userID string) (Admission, error) {
 	var view session.View
 	var way session.Way
@@ -41,8 +42,8 @@ func (s *Service) AnswerCall(ctx context.Context, c account.Caller, sessionID, u
 	return s.admission(ctx, v, way)
 }
 
-// DeclineCall cancels a call that rings, for the callee. Declining again changes
-// nothing, nor does declining what was missed.
+// DeclineCall cancels a ringing call, for the callee. It has no effect on a call
+// that was declined or missed already.
 func (s *Service) DeclineCall(ctx context.Context, c account.Caller, sessionID, userID string) (View, error) {
 	return s.decide(ctx, c.TenantID, sessionID, func(tx pgx.Tx, now *state) (tell, error) {
 		if err := now.isCallee(userID); err != nil {
@@ -59,12 +60,12 @@ func (s *Service) DeclineCall(ctx context.Context, c account.Caller, sessionID, 
 	})
 }
 
-// tell is what those in the room are told after the commit; nil for nothing.
+// tell publishes a change in the room after the commit; nil for nothing.
 type tell = func(context.Context)
 
-// decide carries out what becomes of a call that fn is handed locked. One that
-// rang for too long is missed first, whatever comes of the rest: its job may be
-// late. What fn refuses by now.refusal is refused once that is committed.
+// decide runs fn with a locked call. If the call rang for too long, decide first
+// marks it as missed, because its job may be late; this commits whatever fn does.
+// If fn sets now.refusal, decide returns it after the commit.
 func (s *Service) decide(ctx context.Context, tenantID, sessionID string, fn func(tx pgx.Tx, now *state) (tell, error)) (View, error) {
 	defer s.config.Sessions.Hold(sessionID)()
 	var now state
@@ -96,7 +97,7 @@ func (s *Service) decide(ctx context.Context, tenantID, sessionID string, fn fun
 	return View{View: session.View{Session: now.session}, Call: now.call}, now.refusal
 }
 
-// end ends a call, one that rings as e says.
+// end ends a call; e says how a ringing call is cancelled.
 func (s *Service) end(ctx context.Context, tx pgx.Tx, now *state, e session.Ending) (done tell, err error) {
 	if now.session, done, err = s.config.Sessions.End(ctx, tx, now.session, e); err != nil {
 		return nil, err

@@ -21,39 +21,39 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// soon is how far ahead the queue's scheduler looks, and how often. It may see a
-// job that is due sooner too late, so such a job begins at once and puts itself
-// off: that the queue keeps to within its polling.
+// soon is the lead time, and the interval, of the queue's scheduler. The scheduler
+// may see a job that is due sooner too late. So such a job starts at once and
+// reschedules itself; the queue keeps to such times within its polling interval.
 const soon = 5 * time.Second
 
-// View is a call as its tenant sees it.
+// View is a call as the API shows it to the tenant.
 type View struct {
 	session.View
 
 	Call db.Call
 }
 
-// Admission is a call with the way into its room for one of the two.
+// Admission is a call with a token for its room, for one of the two parties.
 type Admission struct {
 	View
 
 	Token session.Token
 }
 
-// Input says who calls whom; the door has checked its limits.
+// Input describes a new call; the handler has checked its limits.
 type Input struct {
 	FromUserID      string
 	FromDisplayName *string
 	ToUserID        string
 	Kind            string
 	ProjectID       *string
-	// Metadata is kept with the call's session.
+	// Metadata is stored with the call's session.
 	Metadata map[string]string
 }
 
-// InviteCall makes a call and rings the callee, once it is sure that the caller can
-// come in. The caller may be in any number of calls, and so may the callee: whether
-// somebody is busy the phones decide.
+// InviteCall creates a call and rings the callee, if the caller can enter. The
+// caller and the callee may be in any number of calls; their apps decide whether a
+// user is busy.
 func (s *Service) InviteCall(ctx context.Context, c account.Caller, in Input) (Admission, error) {
 	if in.ToUserID == in.FromUserID {
 		return Admission{}, problem.BadField("toUserId", "must be another than fromUserId")
@@ -92,7 +92,7 @@ func (s *Service) InviteCall(ctx context.Context, c account.Caller, in Input) (A
 	return s.admission(ctx, v, way)
 }
 
-// openRoom makes the call's session, in which the caller waits for the callee.
+// openRoom creates the call's session, in which the caller waits for the callee.
 func (s *Service) openRoom(ctx context.Context, tx pgx.Tx, c account.Caller, in Input) (db.Session, error) {
 	kept, err := metadata.Merge(nil, in.Metadata)
 	if err != nil {
@@ -112,7 +112,8 @@ func (s *Service) openRoom(ctx context.Context, tx pgx.Tx, c account.Caller, in 
 	})
 }
 
-// enqueue adds the job that ends the ringing and the one that makes it heard.
+// enqueue adds the job that ends the ringing and the push that makes the callee's
+// devices ring.
 func (s *Service) enqueue(ctx context.Context, tx pgx.Tx, v View) error {
 	miss := river.InsertManyParams{Args: MissArgs{TenantID: v.TenantID, SessionID: v.ID}}
 	if s.config.RingTimeout > soon {
@@ -135,13 +136,13 @@ func (s *Service) enqueue(ctx context.Context, tx pgx.Tx, v View) error {
 	return nil
 }
 
-// admission adds the token for one of the two, whose way in is sure.
+// admission adds the token for one of the two parties, whose seat is held.
 func (s *Service) admission(ctx context.Context, v View, way session.Way) (Admission, error) {
 	token, err := s.config.Sessions.IssueToken(ctx, way)
 	return Admission{View: v, Token: token}, err
 }
 
-// lock locks a call of the tenant, and reads the clock then.
+// lock locks a call of the tenant, and then reads the database's clock.
 func lock(ctx context.Context, tx pgx.Tx, tenantID, sessionID string) (state, error) {
 	row, err := session.Lock(ctx, tx, tenantID, sessionID)
 	if problem.Is(err, "not_found") {

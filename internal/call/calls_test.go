@@ -18,8 +18,7 @@ import (
 	"showfloor/internal/session"
 )
 
-// rig is a tenant on two servers with one database, which know nothing of each
-// other but what is in it.
+// rig is a tenant on two servers that share only a database.
 type rig struct {
 	s, other *apitest.Server
 	owner    *apitest.Caller
@@ -34,7 +33,7 @@ func newRig(t *testing.T, pool *pgxpool.Pool) *rig {
 	return r
 }
 
-// service is that of one or the other server.
+// service is the service of one of the two servers.
 func (r *rig) service(n int) *call.Service {
 	if n%2 == 0 {
 		return r.s.Calls
@@ -42,7 +41,7 @@ func (r *rig) service(n int) *call.Service {
 	return r.other.Calls
 }
 
-// events are the names of what was emitted of the call, in order.
+// events lists the names of the call's events, in order.
 func (r *rig) events(t *testing.T, sessionID string) (names []string) {
 	t.Helper()
 	all, err := db.New(r.s.Pool).ListEvents(t.Context(), r.owner.TenantID)
@@ -55,14 +54,14 @@ func (r *rig) events(t *testing.T, sessionID string) (names []string) {
 	return names
 }
 
-// ringsFor moves the end of the ringing to so far from now, on the database's clock.
+// ringsFor sets the end of the ringing to d from now, by the database's clock.
 func (r *rig) ringsFor(t *testing.T, sessionID string, d time.Duration) {
 	t.Helper()
 	_, err := r.s.Pool.Exec(t.Context(), "UPDATE calls SET ring_expires_at = clock_timestamp() + $2::interval WHERE session_id = $1", sessionID, d)
 	require.NoError(t, err)
 }
 
-// outcome is how a call stands, and why it was cancelled.
+// outcome is a call's state, and why it was cancelled.
 func (r *rig) outcome(t *testing.T, sessionID string) (state, cancelledAs string) {
 	t.Helper()
 	require.NoError(t, r.s.Pool.QueryRow(t.Context(),
@@ -70,8 +69,8 @@ func (r *rig) outcome(t *testing.T, sessionID string) (state, cancelledAs string
 	return state, cancelledAs
 }
 
-// fine fails the test unless the act was done or refused as one that came too late.
-// An answer that was taken may come to nothing because the call ends at once.
+// fine fails the test unless the operation succeeded or was refused as too late. A
+// successful answer may have no effect if the call ends at once.
 func fine(t *testing.T, what string, err error) (done bool) {
 	t.Helper()
 	if p, ok := problem.As(err); err != nil && (!ok || p.Kind != problem.Conflict) {
@@ -80,15 +79,15 @@ func fine(t *testing.T, what string, err error) (done bool) {
 	return err == nil
 }
 
-// TestACallHasOneOutcome: both parties do all that they can, on both servers, while
-// the ringing ends.
+// TestACallHasOneOutcome: both parties call every operation, on both servers,
+// while the ringing ends.
 func TestACallHasOneOutcome(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, dbtest.Shared(t))
 	seen := map[string]int{}
 	for round := range 40 {
 		id := r.owner.Ring(t, nil).SessionID
-		r.ringsFor(t, id, time.Duration(round%8)*2*time.Millisecond) // sooner or later than the rest
+		r.ringsFor(t, id, time.Duration(round%8)*2*time.Millisecond) // before or after the others
 		var mu sync.Mutex
 		answered := 0
 		var wg sync.WaitGroup
@@ -136,7 +135,7 @@ func TestACallHasOneOutcome(t *testing.T) {
 	require.Greater(t, len(seen), 1, "%v", seen)
 }
 
-// TestOnePhoneAnswers: many phones of one user answer.
+// TestOnePhoneAnswers: many phones of one user answer, and one answer succeeds.
 func TestOnePhoneAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, dbtest.Shared(t))
@@ -161,7 +160,7 @@ func TestOnePhoneAnswers(t *testing.T) {
 
 func TestWhatNobodyEndedInTimeIsMissed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, dbtest.New(t)) // where nobody else's calls are
+	r := newRig(t, dbtest.New(t)) // MissOverdue ends calls of all tenants
 	late, rings, answered := r.owner.Ring(t, nil).SessionID, r.owner.Ring(t, nil).SessionID, r.owner.Ring(t, nil).SessionID
 	_, err := r.s.Calls.AnswerCall(t.Context(), r.caller, answered, "ben")
 	require.NoError(t, err)
@@ -190,7 +189,7 @@ func TestWhatNobodyEndedInTimeIsMissed(t *testing.T) {
 	}
 }
 
-// TestTheQueueEndsTheRinging: by its job, at its time.
+// TestTheQueueEndsTheRinging: the job ends it in time.
 func TestTheQueueEndsTheRinging(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true, RingTimeout: 300 * time.Millisecond})

@@ -14,11 +14,11 @@ import (
 	"showfloor/internal/session"
 )
 
-// overdueAtOnce bounds how many calls one look for overdue ones sees to.
+// overdueAtOnce is the maximum number of calls per run of MissOverdue.
 const overdueAtOnce = 100
 
-// EndCall hangs up: a live call has ended, and the caller takes one back that
-// rings. Hanging up again changes nothing.
+// EndCall hangs up. A live call ends; the caller can take back a ringing one. It
+// has no effect on a call that is over.
 func (s *Service) EndCall(ctx context.Context, c account.Caller, sessionID, userID string) (View, error) {
 	if err := speaksFor(c, sessionID, userID); err != nil {
 		return View{}, err
@@ -41,8 +41,8 @@ func (s *Service) EndCall(ctx context.Context, c account.Caller, sessionID, user
 	})
 }
 
-// MissCall cancels a call that rang for too long. It returns how long there is to
-// wait when it doesn't yet, and 0 when nothing is left to do.
+// MissCall cancels a call that rang for too long. It returns how long the call
+// still rings, or 0 when nothing remains to do.
 func (s *Service) MissCall(ctx context.Context, tenantID, sessionID string) (wait time.Duration, err error) {
 	_, err = s.decide(ctx, tenantID, sessionID, func(_ pgx.Tx, now *state) (tell, error) {
 		wait = 0
@@ -57,9 +57,8 @@ func (s *Service) MissCall(ctx context.Context, tenantID, sessionID string) (wai
 	return wait, err
 }
 
-// MissOverdue cancels the calls whose ringing nobody has ended in time, such as
-// those whose job is lost. Each is a transaction of its own, and one that fails
-// doesn't keep the others from their end.
+// MissOverdue cancels calls that ring for too long, such as those whose job was
+// lost. Each has its own transaction, and a failure doesn't stop the others.
 func (s *Service) MissOverdue(ctx context.Context) error {
 	rows, err := db.New(s.config.Pool).ListOverdueCalls(ctx, overdueAtOnce)
 	if err != nil {

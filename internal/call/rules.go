@@ -9,29 +9,29 @@ import (
 	"showfloor/internal/session"
 )
 
-// state is a call that is locked, at the moment at which it is judged.
+// state is a locked call at the moment of a decision.
 type state struct {
 	session db.Session
 	call    db.Call
 	// now is the database's clock.
 	now time.Time
-	// refusal is why what was asked isn't done, as the call stands.
+	// refusal is why the request isn't carried out in the call's present state.
 	refusal error
 }
 
-// rings tells whether the call is still to be answered.
+// rings reports whether the call waits for an answer.
 func (s state) rings() bool { return s.session.State == session.Ringing }
 
-// rangOut tells whether it rings longer than it may: it is missed, though nobody
-// has written it down yet.
+// rangOut reports whether the call has rung for too long: it counts as missed,
+// although that isn't stored yet.
 func (s state) rangOut() bool { return s.rings() && !s.now.Before(s.call.RingExpiresAt) }
 
-// cancelledAs tells whether the call was cancelled in this way.
+// cancelledAs reports whether the call was cancelled for this reason.
 func (s state) cancelledAs(how string) bool {
 	return s.call.CancelledAs != nil && *s.call.CancelledAs == how
 }
 
-// errOver says why a call can't be answered or declined any more.
+// errOver is why a call can no longer be answered or declined.
 func (s state) errOver() error {
 	switch {
 	case s.session.State == session.Live:
@@ -47,7 +47,7 @@ func (s state) errOver() error {
 	}
 }
 
-// isCallee refuses everybody else.
+// isCallee refuses all users except the callee.
 func (s state) isCallee(userID string) error {
 	if userID != s.call.ToUserID {
 		return problem.New(problem.Forbidden, "forbidden", "only the callee may do this")
@@ -55,7 +55,7 @@ func (s state) isCallee(userID string) error {
 	return nil
 }
 
-// isParty refuses those whom the call is none of.
+// isParty refuses all users except the caller and the callee.
 func (s state) isParty(userID string) error {
 	if userID != s.call.ToUserID && userID != s.call.FromUserID {
 		return problem.New(problem.Forbidden, "forbidden", "only the caller and the callee may do this")
@@ -63,8 +63,8 @@ func (s state) isParty(userID string) error {
 	return nil
 }
 
-// speaksFor refuses a participant who speaks in another's name. To it, other calls
-// are as if they weren't there.
+// speaksFor refuses a participant that acts for another user. For a participant of
+// another room the problem is not_found.
 func speaksFor(c account.Caller, sessionID, userID string) error {
 	switch {
 	case c.Participant == nil:

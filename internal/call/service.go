@@ -1,7 +1,7 @@
-// Package call lets two users ring each other. A call is a session of type call
-// whose room both are in once the callee has answered; here is what happens before
-// and how it ends. How long it rings goes by the database's clock, read once the
-// session's row is locked.
+// Package call lets two users ring each other. A call is a session of type call;
+// both parties are in its room once the callee has answered. This package handles
+// what happens before, and the end. The ringing time is measured by the database's
+// clock, read after the session's row is locked.
 package call
 
 import (
@@ -22,17 +22,17 @@ type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
 	Jobs   event.Inserter
-	// Sessions has the rooms in which calls take place.
+	// Sessions holds the rooms of calls.
 	Sessions *session.Service
 	// RingTimeout is how long a call rings, DefaultRingTimeout when it is 0.
 	RingTimeout time.Duration
-	// Now dates sessions and events, time.Now by default. It never decides whether
-	// a call rings still.
+	// Now dates sessions and events, time.Now by default. It never decides whether a
+	// call still rings.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, unless its comment says otherwise.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
 type Service struct{ config Config }
 
 // New makes the service.
@@ -46,13 +46,13 @@ func New(c Config) *Service {
 	return &Service{c}
 }
 
-// MissArgs is the job that ends the ringing of a call that nobody has answered.
+// MissArgs is the job that ends the ringing of an unanswered call.
 type MissArgs struct {
 	TenantID  string `json:"tenantId"`
 	SessionID string `json:"sessionId"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (MissArgs) Kind() string { return "call_miss" }
 
 var _ river.JobArgs = MissArgs{}
