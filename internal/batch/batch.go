@@ -1,5 +1,5 @@
-// Package batch is for many who want one thing at once: they are answered together
-// with one query, or take turns.
+// Package batch serializes concurrent requests for the same thing: one query
+// answers many of them, or they take turns.
 package batch
 
 import (
@@ -10,13 +10,13 @@ import (
 	"showfloor/internal/stored"
 )
 
-// timeout bounds one query, whoever waits for it.
+// timeout is the deadline of one query, which may be shared by many callers.
 const timeout = 10 * time.Second
 
-// Batcher answers many callers with one query. Nobody waits for company: the
-// first caller's query runs at once, alone, and those who come meanwhile share
-// the next one. So one delivery is as fast as without it, and a thousand cost
-// the round trips and commits of a few.
+// Batcher answers many callers with one query. No caller waits for others to join:
+// the first caller's query runs at once, alone, and callers that arrive meanwhile
+// share the next one. So a single call is as fast as without a Batcher, and a
+// thousand calls cost the round trips and commits of a few.
 type Batcher[In, Out any] struct {
 	query func(ctx context.Context, in []In) ([]Out, error)
 	most  int
@@ -26,7 +26,7 @@ type Batcher[In, Out any] struct {
 	waiting []*question[In, Out]
 }
 
-// question is what one caller asks; out and err are set when done is closed.
+// question is one caller's input; out and err are set when done is closed.
 type question[In, Out any] struct {
 	in   In
 	out  Out
@@ -34,17 +34,17 @@ type question[In, Out any] struct {
 	done chan struct{}
 }
 
-// New makes a Batcher on a query that answers all of in, in the same order; most
-// bounds how many that are.
+// New makes a Batcher. query answers all of in, in the same order; most is the
+// maximum length of in.
 func New[In, Out any](most int, query func(ctx context.Context, in []In) ([]Out, error)) *Batcher[In, Out] {
 	return &Batcher[In, Out]{query: query, most: most}
 }
 
-// Do answers one question. A query may fail for all because of one of them, so
-// then each asks again by itself. When ctx ends Do returns its error; the
-// question is put to the database all the same. No query has the counter of ctx
-// (stored.Count), because the query may be shared: what counts bytes carries its
-// counter in its question.
+// Do answers one question. If a shared query fails, the cause may be one of its
+// questions, so each is asked again by itself. If ctx ends, Do returns its error,
+// but the query still runs; its result is discarded. The query's context doesn't
+// have the counter of ctx (stored.Count), because the query may be shared: a
+// question that counts bytes carries its own counter.
 func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (out Out, err error) {
 	ctx = stored.Without(ctx)
 	q := &question[In, Out]{in: in, done: make(chan struct{})}
@@ -54,7 +54,7 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (out Out, err error) {
 	b.running = true
 	b.mu.Unlock()
 	if first {
-		// Not by ctx: the query is others' too.
+		// Without the cancellation of ctx, because others share the query.
 		go b.run(context.WithoutCancel(ctx))
 	}
 	select {
@@ -65,7 +65,7 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (out Out, err error) {
 	if q.err == nil {
 		return q.out, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout) // ctx may have no end: see Lanes.Do
+	ctx, cancel := context.WithTimeout(ctx, timeout) // ctx may have no deadline: see Lanes.Do
 	defer cancel()
 	alone, err := b.query(ctx, []In{in})
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (out Out, err error) {
 	return alone[0], nil
 }
 
-// run makes one query after the other until nobody waits.
+// run makes one query after the other until no question waits.
 func (b *Batcher[In, Out]) run(ctx context.Context) {
 	for {
 		b.mu.Lock()

@@ -13,7 +13,7 @@ import (
 
 const most = 200
 
-// heldQuery is a query that can be held back, and tells what it was asked.
+// heldQuery is a query that can be blocked, and that reports its input.
 type heldQuery struct {
 	open  chan struct{}
 	asked chan []int
@@ -21,7 +21,7 @@ type heldQuery struct {
 
 var errBad = errors.New("one of them is bad")
 
-// query doubles numbers; a negative one makes it fail for all.
+// query doubles numbers; a negative number makes it fail for all.
 func (g *heldQuery) query(ctx context.Context, in []int) ([]int, error) {
 	g.asked <- in
 	select {
@@ -39,8 +39,8 @@ func (g *heldQuery) query(ctx context.Context, in []int) ([]int, error) {
 	return out, nil
 }
 
-// held makes a batcher whose first query, for 0, is under way and holds back
-// the questions in; the result waits for their answers.
+// held makes a batcher whose first query, for 0, is blocked while the questions in
+// wait; answers waits for their answers.
 func held(t *testing.T, in ...int) (g *heldQuery, answers func() map[int]string) {
 	t.Helper()
 	g = &heldQuery{open: make(chan struct{}), asked: make(chan []int, 100)}

@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// Lanes are batchers by key, made when they are needed: questions about one thing
-// that come while others about it are being answered are answered together
-// afterwards. So one thing, however hot, takes one connection of the pool, one
-// wait for its row's lock and one commit for all who wait. Things don't wait for
-// each other.
+// Lanes are Batchers by key, created on demand. Questions about one key that
+// arrive while others about it are being answered share the next query. So a busy
+// key uses one connection of the pool, and all its callers share one wait for its
+// row's lock and one commit. Keys don't wait for each other.
 type Lanes[K comparable, In, Out any] struct {
 	most  int
 	query func(ctx context.Context, key K, in []In) ([]Out, error)
@@ -23,23 +22,23 @@ type lane[In, Out any] struct {
 	users int
 }
 
-// NewLanes makes Lanes on a query that answers all of in about one key, in the
-// same order; most bounds how many that are.
+// NewLanes makes Lanes. query answers all of in about one key, in the same order;
+// most is the maximum length of in.
 func NewLanes[K comparable, In, Out any](most int, query func(ctx context.Context, key K, in []In) ([]Out, error)) *Lanes[K, In, Out] {
 	return &Lanes[K, In, Out]{most: most, query: query, open: map[K]*lane[In, Out]{}}
 }
 
-// Do answers one question about a key, as Batcher.Do does. A context that ends
-// leaves the question to be answered unheard: what has to be seen through to its
-// end is given one that doesn't.
+// Do answers one question about a key, as Batcher.Do does. If ctx ends, the query
+// still runs, but its result is discarded, and a failed query isn't repeated for
+// this question. Work that must be completed needs a context without cancellation.
 func (l *Lanes[K, In, Out]) Do(ctx context.Context, key K, in In) (Out, error) {
 	b, leave := l.enter(key)
 	defer leave()
 	return b.Do(ctx, in)
 }
 
-// enter is the lane of a key, which is made by the first and closed by the last
-// who uses it.
+// enter returns the lane of a key. The first user creates it, the last one removes
+// it.
 func (l *Lanes[K, In, Out]) enter(key K) (b *Batcher[In, Out], leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

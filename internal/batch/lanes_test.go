@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLanesBatchByKey: what is asked about one key shares queries, what is asked
-// about another doesn't wait for it, and nothing of a lane is left once it is idle.
+// TestLanesBatchByKey: questions about one key share queries, those about another
+// key don't wait for it, and an idle lane is removed.
 func TestLanesBatchByKey(t *testing.T) {
 	t.Parallel()
 	open, asked := make(chan struct{}), make(chan string, 100)

@@ -2,9 +2,9 @@ package batch
 
 import "sync"
 
-// Turns lets those who want the same thing have it one after the other. Things
-// don't wait for each other, and one that nobody wants is forgotten. The zero value
-// is ready.
+// Turns lets callers hold a key one after the other. Keys don't wait for each
+// other, and a key that no caller holds or waits for takes no memory. The zero
+// value is ready.
 type Turns[K comparable] struct {
 	mu   sync.Mutex
 	held map[K]*turn
@@ -16,8 +16,9 @@ type turn struct {
 	users int
 }
 
-// Hold waits for the turn at each of the keys, which end with release. Whoever
-// holds several names them in one order, as locks are taken, and none twice.
+// Hold waits until the caller holds all of the keys; release ends the hold.
+// Callers with several keys must pass them in one global order, like locks,
+// without duplicates.
 func (t *Turns[K]) Hold(keys ...K) (release func()) {
 	for _, key := range keys {
 		t.join(key).Lock()
@@ -35,7 +36,7 @@ func (t *Turns[K]) Hold(keys ...K) (release func()) {
 	}
 }
 
-// join counts one more who wants a key.
+// join counts one more caller that holds or waits for a key.
 func (t *Turns[K]) join(key K) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()

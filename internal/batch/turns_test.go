@@ -8,7 +8,7 @@ import (
 )
 
 // TestTurnsComeOneAfterTheOther: a key has one holder, another key doesn't wait
-// for it, and nothing of either is left once nobody wants it.
+// for it, and unused keys are removed.
 func TestTurnsComeOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	var turns Turns[string]
@@ -19,7 +19,7 @@ func TestTurnsComeOneAfterTheOther(t *testing.T) {
 	for range 100 {
 		all.Go(func() {
 			defer turns.Hold("a", "b")()
-			count++ // the race detector sees two at once
+			count++ // the race detector reports concurrent holders
 		})
 	}
 	require.Zero(t, count)
