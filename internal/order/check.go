@@ -18,32 +18,34 @@ import (
 )
 
 const (
-	// Queue is that of the checks, apart from all else: a processor that doesn't
-	// answer holds nothing else up.
+	// Queue is the queue of the checks. It is separate, so that a processor that
+	// doesn't answer delays no other jobs.
 	Queue = "orders"
-	// Workers is how many checks run at a time.
+	// Workers is the maximum number of concurrent checks.
 	Workers = 8
-	// maxAttempts of a job; another one comes when the order is due again.
+	// maxAttempts is the maximum number of attempts of a job; EnqueueDue adds another
+	// job when the order is due again.
 	maxAttempts = 3
-	// dueBatch is how many due orders one transaction takes.
+	// dueBatch is the maximum number of due orders per transaction.
 	dueBatch = 200
-	// dueAgain is when an order is due again whose check was lost.
+	// dueAgain is after how long an order is due again if its check was lost.
 	dueAgain = 5 * time.Minute
-	// clockSlack is how far ahead of this server's clock another one's may be: a check
-	// that was set later than that was set by a clock that has gone back since.
+	// clockSlack is how far another server's clock may be ahead of this one's. If a
+	// check is further ahead, a clock that was wrong then scheduled it, and the check
+	// is due now.
 	clockSlack = time.Minute
 )
 
-// CheckArgs is the job that asks the processor what became of an order, and opens
-// the page of a winner.
+// CheckArgs is the job that asks the processor about an order's page, and opens
+// the page for an auction's winner.
 type CheckArgs struct {
 	OrderID string `json:"orderId" river:"unique"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (CheckArgs) Kind() string { return "order_check" }
 
-// InsertOpts keeps an order from being checked twice at a time.
+// InsertOpts prevents concurrent checks of one order.
 func (CheckArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{
 		Queue: Queue, MaxAttempts: maxAttempts,
@@ -51,7 +53,8 @@ func (CheckArgs) InsertOpts() river.InsertOpts {
 	}
 }
 
-// EnqueueDue gives every order whose check is due a job. Several may run at once.
+// EnqueueDue adds a job for every order whose check is due. It may run
+// concurrently.
 func (s *Service) EnqueueDue(ctx context.Context) error {
 	for {
 		var jobs []river.InsertManyParams
@@ -81,9 +84,10 @@ func (s *Service) EnqueueDue(ctx context.Context) error {
 	}
 }
 
-// CheckOrder asks the processor what became of a PENDING order's page, or whether
-// there is one, and brings the order in line. It may be killed and repeated at any
-// point: before something is made at the processor, it is looked up there.
+// CheckOrder asks the processor for the state of a PENDING order's page, or
+// whether there is a page, and updates the order. It may be killed and repeated at
+// any point: before it makes something at the processor, it looks there for an
+// existing one.
 func (s *Service) CheckOrder(ctx context.Context, orderID string) error {
 	o, err := db.New(s.config.Pool).GetOrderForCheck(ctx, orderID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -108,7 +112,8 @@ func (s *Service) CheckOrder(ctx context.Context, orderID string) error {
 	}
 }
 
-// check asks the processor. With an error, o says how far the search for its page came.
+// check asks the processor. If it fails, o holds the position of the search for
+// its page.
 func (s *Service) check(ctx context.Context, o *db.Order) error {
 	now := s.config.Now()
 	switch {
@@ -120,15 +125,15 @@ func (s *Service) check(ctx context.Context, o *db.Order) error {
 		return s.ApplySession(ctx, *o.ProcessorAccountID, page)
 	case o.ProcessorAccountID != nil:
 		return s.search(ctx, o, now)
-	case now.Before(o.ExpiresAt): // a winner's, whose page was never asked for
+	case now.Before(o.ExpiresAt): // a winner's order, whose page was never requested
 		return s.openPage(ctx, *o)
 	default:
 		return s.expire(ctx, o.TenantID, o.ID)
 	}
 }
 
-// look gets an order's page as it stands now. One that is open beyond its time is
-// closed: only then is nothing paid there any more.
+// look returns the current state of an order's page. If the page is open after its
+// time, look closes it: only then can it no longer be paid.
 func (s *Service) look(ctx context.Context, o db.Order, now time.Time) (processor.Session, error) {
 	account, sessionID := *o.ProcessorAccountID, *o.CheckoutSessionID
 	page, err := s.config.Processor.GetPage(ctx, account, sessionID)
@@ -136,15 +141,15 @@ func (s *Service) look(ctx context.Context, o db.Order, now time.Time) (processo
 		return page, err
 	}
 	closed, err := s.config.Processor.ExpirePage(ctx, account, sessionID)
-	if err != nil && processor.OutcomeOf(err) == processor.Refused { // it closed in between
+	if err != nil && processor.OutcomeOf(err) == processor.Refused { // the page was paid or closed in between
 		return s.config.Processor.GetPage(ctx, account, sessionID)
 	}
 	return closed, err
 }
 
-// search looks for the page of an order that may have one: the answer to the request
-// for it was lost. A search through many pages takes several checks. Only one that
-// began when no page could come up any more shows that there is none.
+// search looks for the page of an order that may have one, because the answer to
+// the request for it was lost. A search through many pages takes several checks.
+// It proves that there is no page only if it began after noPageAt.
 func (s *Service) search(ctx context.Context, o *db.Order, now time.Time) error {
 	if o.SearchBeganAt == nil {
 		o.SearchAfter, o.SearchBeganAt = new(""), &now
@@ -160,7 +165,7 @@ func (s *Service) search(ctx context.Context, o *db.Order, now time.Time) error 
 	case found.Page != nil:
 		return s.ApplySession(ctx, *o.ProcessorAccountID, *found.Page)
 	case found.Next != "":
-		o.Checks-- // it isn't a question in vain
+		o.Checks-- // the search makes progress, so the pauses need not grow
 		return s.postpone(ctx, *o, now)
 	}
 	began := *o.SearchBeganAt
@@ -175,7 +180,7 @@ func (s *Service) search(ctx context.Context, o *db.Order, now time.Time) error 
 	}
 }
 
-// isPage tells whether a page is the order's. One that the seller has made in the
+// isPage reports whether a page is the order's. A page that the seller made in the
 // order's name, for another amount, must not hold the units.
 func (s *Service) isPage(o db.Order, p processor.Session) bool {
 	if judge(o, *o.ProcessorAccountID, p) != unrelated {
@@ -187,8 +192,9 @@ func (s *Service) isPage(o db.Order, p processor.Session) bool {
 	return false
 }
 
-// checkRefused goes on when the processor won't tell. A page that it doesn't know
-// can't be paid, once its time is over; about any other we ask on.
+// checkRefused handles a refusal by the processor. A page that the processor
+// doesn't know can't be paid after its time is over, so the order expires; in all
+// other cases the check is repeated later.
 func (s *Service) checkRefused(ctx context.Context, o db.Order, refusal *processor.Refusal) error {
 	now := s.config.Now()
 	s.config.Log.Error("the processor tells nothing about an order's page", "order", o.ID, "error", refusal)
@@ -200,14 +206,16 @@ func (s *Service) checkRefused(ctx context.Context, o db.Order, refusal *process
 			return s.giveBack(ctx, tx, o, nil)
 		})
 	}
-	// A search may have been refused for the page behind which it was to go on.
+	// The processor may have refused the search because of the page after which it
+	// should continue.
 	o.SearchAfter, o.SearchBeganAt = nil, nil
-	// It may be for good, as when the seller has cut the account off from us.
+	// The refusal may be permanent, for example if the seller has disconnected the
+	// account.
 	return s.postpone(ctx, o, now.Add(min(time.Minute<<min(o.Checks, mostDoublings), longestRefused)))
 }
 
-// postpone writes when the processor is asked again, and where the search for the
-// order's page goes on.
+// postpone stores when the processor is asked again, and the position of the
+// search for the order's page.
 func (s *Service) postpone(ctx context.Context, o db.Order, at time.Time) error {
 	err := db.New(s.config.Pool).PostponeCheck(ctx, db.PostponeCheckParams{
 		TenantID: o.TenantID, ID: o.ID, CheckAt: at, Checks: o.Checks + 1, Now: s.config.Now(),

@@ -22,7 +22,7 @@ import (
 	"showfloor/internal/processor"
 )
 
-// onlyOrder is the one order of the tenant.
+// onlyOrder returns the tenant's only order.
 func (r *rig) onlyOrder(t *testing.T) db.Order {
 	t.Helper()
 	rows, err := db.New(r.Pool).ListOrders(t.Context(), db.ListOrdersParams{TenantID: r.owner.TenantID, MaxRows: 2})
@@ -31,14 +31,14 @@ func (r *rig) onlyOrder(t *testing.T) db.Order {
 	return rows[0]
 }
 
-// unavailable is a checkout whose end the caller isn't told.
+// unavailable makes a checkout whose result is unknown to the caller.
 func (r *rig) unavailable(t *testing.T, productID string) db.Order {
 	t.Helper()
 	r.owner.Call(t, "POST", "/v1/me/commerce/checkout", r.cart(productID, nil)).Problem(t, 503, "processor_unavailable")
 	return r.onlyOrder(t)
 }
 
-// TestALostAnswerIsFoundAgain: the page is there, and nobody knows.
+// TestALostAnswerIsFoundAgain: the page was made, but the answer was lost.
 func TestALostAnswerIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})
@@ -58,7 +58,7 @@ func TestALostAnswerIsFoundAgain(t *testing.T) {
 	require.Nil(t, r.row(t, o.ID).CheckAt)
 }
 
-// TestAReportBeforeTheAnswer finds the order by its id.
+// TestAReportBeforeTheAnswer: the report finds the order by its id.
 func TestAReportBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -72,7 +72,7 @@ func TestAReportBeforeTheAnswer(t *testing.T) {
 	require.Equal(t, page.ID, found.ProcessorCheckoutSessionID.MustGet())
 }
 
-// TestAPageThatWasNeverMade is given up when it can't come up any more.
+// TestAPageThatWasNeverMade: the order expires when no page can appear any more.
 func TestAPageThatWasNeverMade(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -94,22 +94,23 @@ func TestAPageThatWasNeverMade(t *testing.T) {
 	require.Empty(t, r.Sandbox.Sessions(r.account), "none was made afterwards")
 }
 
-// TestAClockThatWentBack: what was put off by a clock that was an hour ahead is
-// asked about when it was meant to be, not an hour later.
+// TestAClockThatWentBack: a check that was postponed by a clock one hour ahead
+// runs at the intended time, not an hour later.
 func TestAClockThatWentBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})
 	c := r.checkout(t, r.cart(r.product(t, 5), nil))
 	r.Sandbox.Down(true)
 	r.Clock.Advance(time.Hour)
-	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID)) // in vain
+	require.NoError(t, r.Orders.CheckOrder(t.Context(), c.OrderID)) // it fails
 	r.Clock.Advance(-time.Hour)
 	require.NoError(t, r.Orders.EnqueueDue(t.Context()))
 	require.Equal(t, 1, r.jobs(t, "order_check", c.OrderID))
 }
 
-// TestALongSearchGoesOnLater where it stopped, and shows that there is no page only
-// if it began after the last moment at which one could be made.
+// TestALongSearchGoesOnLater: the search continues where it stopped. It proves
+// that there is no page only if it began after the last moment at which one could
+// be made.
 func TestALongSearchGoesOnLater(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -152,7 +153,7 @@ func TestALongSearchGoesOnLater(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
-// TestLostReportsAreMadeUpFor by asking.
+// TestLostReportsAreMadeUpFor: checks replace lost reports.
 func TestLostReportsAreMadeUpFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -178,7 +179,8 @@ func TestLostReportsAreMadeUpFor(t *testing.T) {
 	require.NoError(t, r.Orders.CheckOrder(t.Context(), open.OrderID), "nothing is left to ask")
 }
 
-// TestAnUnreachableProcessorIsAskedLessAndLess, and nothing is given up meanwhile.
+// TestAnUnreachableProcessorIsAskedLessAndLess: and the order keeps its units
+// meanwhile.
 func TestAnUnreachableProcessorIsAskedLessAndLess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -199,8 +201,8 @@ func TestAnUnreachableProcessorIsAskedLessAndLess(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
-// TestAnAccountThatWasCutOff is asked about for good, ever more seldom: what it holds
-// is free once the account is connected again.
+// TestAnAccountThatWasCutOff: the checks never stop, with growing pauses. The
+// units are freed once the account is connected again.
 func TestAnAccountThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -225,7 +227,8 @@ func TestAnAccountThatWasCutOff(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
-// TestAPageInTheOrdersName that the seller made, for another total, holds nothing.
+// TestAPageInTheOrdersName: a page that the seller made, for another total, holds
+// no units.
 func TestAPageInTheOrdersName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -248,7 +251,8 @@ func TestAPageInTheOrdersName(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
-// TestAPageThatTheProcessorForgot can't be paid, but that is believed late.
+// TestAPageThatTheProcessorForgot: it can't be paid, but the order expires only
+// after its time and margin.
 func TestAPageThatTheProcessorForgot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -264,8 +268,8 @@ func TestAPageThatTheProcessorForgot(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
-// TestAWinnersPageAndLostAnswers loses every answer of the processor's once: there
-// is one page in the end.
+// TestAWinnersPageAndLostAnswers: every answer of the processor is lost once, and
+// there is one page in the end.
 func TestAWinnersPageAndLostAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -299,7 +303,7 @@ func TestAWinnersPageThatIsRefused(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
-// TestAThousandDueOrders get a job each, once, whoever looks.
+// TestAThousandDueOrders: each gets one job, also if EnqueueDue runs concurrently.
 func TestAThousandDueOrders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{Pool: dbtest.New(t)})

@@ -15,9 +15,9 @@ import (
 	"showfloor/internal/processor"
 )
 
-// Cart is what somebody wants to buy; the door has checked its limits.
+// Cart is what a buyer orders; the handler has checked its limits.
 type Cart struct {
-	// Lines may name a product several times.
+	// Lines may contain a product several times.
 	Lines                                       []catalog.Line
 	StreamID, CustomerEmail, CustomerExternalID string
 	// DiscountCode is empty for none.
@@ -32,11 +32,11 @@ type Checkout struct {
 	ExpiresAt               time.Time
 }
 
-// CreateCheckout writes a PENDING order that holds its units and the use of its
-// code, and has the processor make the payment page for it. That call is between
-// two transactions and isn't repeated. When it is unknown whether the page was made,
-// the order waits for CheckOrder to find out; when it definitely wasn't, the order
-// expires at once.
+// CreateCheckout writes a PENDING order, which holds its units and one use of its
+// code, and has the processor make the payment page. The call to the processor is
+// between two transactions and isn't retried. If it is unknown whether the page
+// was made, the order waits for CheckOrder; if it was definitely not made, the
+// order expires at once.
 func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart) (Checkout, error) {
 	fee, err := s.config.Settings.PlatformFee(ctx)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart)
 	if err != nil {
 		return Checkout{}, err
 	}
-	// The order is there: who hangs up now must not keep us from learning of its page.
+	// The order exists now: if the client disconnects, we must still learn about its
+	// page.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime)
 	defer cancel()
 	s.observe(Pending)
@@ -60,14 +61,14 @@ func (s *Service) CreateCheckout(ctx context.Context, c account.Caller, in Cart)
 		return Checkout{}, s.noPage(ctx, o, err)
 	}
 	if err := s.attach(ctx, o.TenantID, o.ID, page); err != nil {
-		// The page is there and can be paid; CheckOrder finds it again.
+		// The page exists and can be paid; CheckOrder finds it again.
 		s.config.Log.Error("a payment page isn't noted yet", "order", o.ID, "error", err)
 	}
 	return Checkout{URL: page.URL, SessionID: page.ID, OrderID: o.ID, ExpiresAt: page.ExpiresAt}, nil
 }
 
-// noPage is what a checkout comes to whose page wasn't made, or may not have been:
-// only in the latter case does the order go on holding its units.
+// noPage handles a checkout whose page was not made, or may not have been. The
+// order keeps holding its units only in the second case.
 func (s *Service) noPage(ctx context.Context, o placed, err error) error {
 	switch processor.OutcomeOf(err) {
 	case processor.Refused:
@@ -83,7 +84,7 @@ func (s *Service) noPage(ctx context.Context, o placed, err error) error {
 	}
 }
 
-// clear ends an order for which there is definitely no page.
+// clear expires an order that definitely has no page.
 func (s *Service) clear(ctx context.Context, o placed) {
 	if err := s.expire(ctx, o.TenantID, o.ID); err != nil {
 		// CheckOrder does it later.
@@ -91,9 +92,9 @@ func (s *Service) clear(ctx context.Context, o placed) {
 	}
 }
 
-// forgetPrices drops the processor's prices of a checkout that it refused: it may
-// have been for one that the seller has switched off there. The next page does
-// without those.
+// forgetPrices deletes the stored processor prices of a refused checkout: the
+// reason may be a price that the seller has deactivated there. The next page
+// doesn't use these prices.
 func (s *Service) forgetPrices(ctx context.Context, o placed) {
 	err := db.New(s.config.Pool).ForgetPrices(ctx, db.ForgetPricesParams{TenantID: o.TenantID, Ids: o.ProductIds})
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *Service) forgetPrices(ctx context.Context, o placed) {
 	}
 }
 
-// attach notes the page that was made for an order.
+// attach stores the page of an order.
 func (s *Service) attach(ctx context.Context, tenantID, orderID string, page processor.Session) error {
 	now := s.config.Now()
 	err := db.New(s.config.Pool).AttachPage(ctx, db.AttachPageParams{
@@ -114,7 +115,7 @@ func (s *Service) attach(ctx context.Context, tenantID, orderID string, page pro
 	return nil
 }
 
-// cartPage is the page to be made for a cart.
+// cartPage describes the page for a cart.
 func cartPage(o placed) processor.Page {
 	p := processor.Page{
 		AccountID: *o.ProcessorAccountID, OrderID: o.ID, TenantID: o.TenantID, Currency: strings.ToLower(o.Currency),

@@ -190,7 +190,8 @@ func TestARefusedPageHoldsNothing(t *testing.T) {
 	r.checkout(t, r.cart(mug, map[string]any{"discountCode": "ONCE"}))
 }
 
-// TestAPriceThatIsGoneAtTheProcessor refuses one checkout, not all that follow.
+// TestAPriceThatIsGoneAtTheProcessor: one checkout is refused, the next ones
+// succeed.
 func TestAPriceThatIsGoneAtTheProcessor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -217,7 +218,7 @@ func TestAProcessorThatIsAway(t *testing.T) {
 	require.False(t, orders[0].ExpiresAt.IsNull())
 }
 
-// TestAPageThatWasNotAskedForHoldsNothing: when the processor definitely made no
+// TestAPageThatWasNotAskedForHoldsNothing: if the processor definitely made no
 // page, the units are free at once, and the buyer can try again.
 func TestAPageThatWasNotAskedForHoldsNothing(t *testing.T) {
 	t.Parallel()
@@ -247,7 +248,8 @@ func TestAPageThatWasNotAskedForHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestWhoHangsUpHasAnOrderWithItsPage lets the caller go while the processor works.
+// TestWhoHangsUpHasAnOrderWithItsPage: the caller disconnects while the processor
+// works.
 func TestWhoHangsUpHasAnOrderWithItsPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

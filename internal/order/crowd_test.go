@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/processor"
 )
 
-// together runs f n times at once and waits for all.
+// together runs f n times concurrently and waits for all.
 func together(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -37,8 +37,8 @@ func (r *rig) buy(t *testing.T, customer, code string, lines ...catalog.Line) (o
 	})
 }
 
-// end pays or closes a page, and applies what it says as often and in whatever
-// order it comes.
+// end pays or closes a page, and applies its reports repeatedly and in random
+// order.
 func (r *rig) end(t *testing.T, c order.Checkout) (paid bool) {
 	t.Helper()
 	open, err := r.Sandbox.Client.GetPage(t.Context(), r.account, c.SessionID)
@@ -72,8 +72,8 @@ func (r *rig) end(t *testing.T, c order.Checkout) (paid bool) {
 	return paid
 }
 
-// TestNothingIsSoldTwice lets a crowd go for the last units of two products, in
-// carts that name them in either order, paying and turning back at random.
+// TestNothingIsSoldTwice: many buyers want the last units of two products. Their
+// carts name the products in either order, and they pay or cancel at random.
 func TestNothingIsSoldTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -114,12 +114,13 @@ func TestNothingIsSoldTwice(t *testing.T) {
 	require.EqualError(t, err, "only 0 of 1 remaining")
 }
 
-// TestCodesAreExactAtTheirLimits under checkouts, payments and expiries at once.
+// TestCodesAreExactAtTheirLimits: with concurrent checkouts, payments and
+// expiries.
 func TestCodesAreExactAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
 	const most, perCustomer, customers = 9, 2, 8
-	// Products of their own, so that only the code brings buyers together.
+	// Different products, so that buyers share only the code's lock.
 	var mugs []string
 	for range 5 {
 		mugs = append(mugs, r.product(t, -1))
@@ -167,7 +168,8 @@ func TestCodesAreExactAtTheirLimits(t *testing.T) {
 	require.EqualError(t, err, "this discount code is used up")
 }
 
-// TestOneCustomerAtOnce can't get beyond the limit per customer either.
+// TestOneCustomerAtOnce: concurrent checkouts can't exceed the limit per customer
+// either.
 func TestOneCustomerAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -186,7 +188,8 @@ func TestOneCustomerAtOnce(t *testing.T) {
 	require.Equal(t, int32(3), held)
 }
 
-// TestTheSameReportManyTimes at once, among old ones, is one sale.
+// TestTheSameReportManyTimes: concurrent and old reports of one payment make one
+// sale.
 func TestTheSameReportManyTimes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

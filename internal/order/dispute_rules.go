@@ -18,9 +18,10 @@ type disputeStep struct {
 	events []string
 }
 
-// disputeStepOf compares a dispute of the processor's with the stored ones. The order
-// hears of a dispute when it is opened, when it is opened again or an inquiry becomes
-// a chargeback, and when it is closed. One that is new and closed is both.
+// disputeStepOf compares a dispute of the processor's with the stored ones. The
+// order gets an event when a dispute is opened, when it is reopened or an inquiry
+// becomes a chargeback, and when it is closed. A new dispute that is closed
+// already gets both events.
 func disputeStepOf(rows []db.Dispute, d processor.Dispute) (st disputeStep, changes bool) {
 	st = disputeStep{dispute: d}
 	i := slices.IndexFunc(rows, func(row db.Dispute) bool { return row.ProcessorDisputeID == d.ID })
@@ -43,7 +44,7 @@ func disputeStepOf(rows []db.Dispute, d processor.Dispute) (st disputeStep, chan
 		!sameTime(before.EvidenceDueAt, d.EvidenceDueAt)
 }
 
-// disputeClosed reports whether nothing is left to decide.
+// disputeClosed reports whether the dispute is decided.
 func disputeClosed(status string) bool {
 	return status == processor.DisputeWon || status == processor.DisputeLost || status == processor.InquiryClosed
 }

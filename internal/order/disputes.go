@@ -17,9 +17,9 @@ import (
 	"showfloor/internal/processor"
 )
 
-// ApplyDisputes stores the disputes of an order's payment. It asks the processor for
-// them, so reports may be lost, be repeated and come in any order. A payment that
-// belongs to no order is a problem with the code not_found.
+// ApplyDisputes stores the disputes of an order's payment. It asks the processor
+// for them, so reports may be lost, be repeated and come in any order. For a
+// payment that belongs to no order the problem is not_found.
 func (s *Service) ApplyDisputes(ctx context.Context, accountID, paymentIntentID string) error {
 	tenantID, orderID, err := s.orderOfPayment(ctx, accountID, paymentIntentID)
 	if err != nil {
@@ -36,8 +36,9 @@ func (s *Service) ApplyDisputes(ctx context.Context, accountID, paymentIntentID 
 	return s.storeDisputes(ctx, tenantID, orderID, question, reported)
 }
 
-// storeDisputes stores the answer to a question, unless the answer to a later one is
-// stored already: a dispute's status can go back and forth.
+// storeDisputes stores the answer to a question, unless a later question's answer
+// is stored already. The order of the answers matters, because a dispute's status
+// can go back and forth.
 func (s *Service) storeDisputes(ctx context.Context, tenantID, orderID string, question int64, reported []processor.Dispute) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)

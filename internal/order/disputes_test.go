@@ -29,7 +29,8 @@ func (r *rig) disputeEvents(t *testing.T) (opened, closed []any) {
 	return opened, closed
 }
 
-// TestADispute follows one from the inquiry to its end. Every report comes twice.
+// TestADispute follows a dispute from the inquiry to its end. Every report comes
+// twice.
 func TestADispute(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -66,8 +67,8 @@ func TestADispute(t *testing.T) {
 	require.Equal(t, []any{"LOST"}, closed)
 }
 
-// TestDisputesOfOneOrder are listed newest first, and one that is closed before we
-// hear of it is told as opened and closed.
+// TestDisputesOfOneOrder: they are listed newest first. A dispute that is closed
+// before its first report causes both events.
 func TestDisputesOfOneOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -87,7 +88,8 @@ func TestDisputesOfOneOrder(t *testing.T) {
 	require.Equal(t, []any{"WON"}, closed)
 }
 
-// TestADisputeOfNoOrder is not found: also with the account of another seller.
+// TestADisputeOfNoOrder: the problem is not_found, also with another seller's
+// account.
 func TestADisputeOfNoOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -101,7 +103,7 @@ func TestADisputeOfNoOrder(t *testing.T) {
 	require.Equal(t, order.Paid, r.row(t, orderID).Status)
 }
 
-// TestAnEarlierAnswerAboutDisputes comes too late: it doesn't open a closed dispute.
+// TestAnEarlierAnswerAboutDisputes: a late answer doesn't reopen a closed dispute.
 func TestAnEarlierAnswerAboutDisputes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

@@ -91,7 +91,8 @@ func (r *rig) review(t *testing.T, mug string) (orderID string) {
 	return c.OrderID
 }
 
-// TestAPaymentUnderReviewIsAccepted by fulfilling its order: the units are sold, once.
+// TestAPaymentUnderReviewIsAccepted: fulfilling the order accepts it, and the
+// units are sold once.
 func TestAPaymentUnderReviewIsAccepted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -112,8 +113,8 @@ func TestAPaymentUnderReviewIsAccepted(t *testing.T) {
 	r.refunded(t, orderID, order.Refunded, 600, 1)
 }
 
-// TestAPaymentUnderReviewIsRefunded, in parts: it is never more than was paid, and
-// the order can't be fulfilled any more.
+// TestAPaymentUnderReviewIsRefunded: in parts, up to the paid amount; after that
+// the order can't be fulfilled.
 func TestAPaymentUnderReviewIsRefunded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -130,7 +131,8 @@ func TestAPaymentUnderReviewIsRefunded(t *testing.T) {
 	require.Empty(t, r.events(t, "purchase.completed"))
 }
 
-// TestAnUnpaidPageWithAnotherAmount holds its units until it is closed, as any page.
+// TestAnUnpaidPageWithAnotherAmount: it holds its units until it is closed, like
+// any page.
 func TestAnUnpaidPageWithAnotherAmount(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// View is an order with what belongs to it.
+// View is an order with its items, refunds and disputes.
 type View struct {
 	db.Order
 
@@ -28,11 +28,11 @@ type View struct {
 	Disputes []db.Dispute
 }
 
-// Filter narrows a list; nil for all.
+// Filter narrows a list; nil fields don't filter.
 type Filter struct{ Status, StreamID, CustomerExternalID *string }
 
-// ListOrders pages through the tenant's orders, newest first; cursor is the id
-// after which to go on, nil for the start.
+// ListOrders pages through the tenant's orders, newest first. cursor is the id
+// after which the page starts, nil for the first page.
 func (s *Service) ListOrders(ctx context.Context, c account.Caller, f Filter, cursor *string, limit int) ([]View, error) {
 	rows, err := db.New(s.config.Pool).ListOrders(ctx, db.ListOrdersParams{
 		TenantID: c.TenantID, Status: f.Status, StreamID: f.StreamID, Customer: f.CustomerExternalID, Cursor: cursor, MaxRows: int32(limit),
@@ -43,7 +43,7 @@ func (s *Service) ListOrders(ctx context.Context, c account.Caller, f Filter, cu
 	return withDetails(ctx, db.New(s.config.Pool), c.TenantID, rows...)
 }
 
-// GetOrder is one order of the tenant.
+// GetOrder returns one order of the tenant.
 func (s *Service) GetOrder(ctx context.Context, c account.Caller, orderID string) (View, error) {
 	row, err := db.New(s.config.Pool).GetOrder(ctx, db.GetOrderParams{TenantID: c.TenantID, ID: orderID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -59,8 +59,8 @@ func (s *Service) GetOrder(ctx context.Context, c account.Caller, orderID string
 	return views[0], nil
 }
 
-// UpdateOrder merges metadata into an order's, by key; an empty value deletes its key. An
-// update that changes nothing writes nothing.
+// UpdateOrder merges metadata into the order's, by key; an empty value deletes its
+// key. Without a change it writes nothing.
 func (s *Service) UpdateOrder(ctx context.Context, c account.Caller, orderID string, update map[string]string) (View, error) {
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -89,8 +89,8 @@ func (s *Service) UpdateOrder(ctx context.Context, c account.Caller, orderID str
 	return s.GetOrder(ctx, c, orderID)
 }
 
-// FulfilOrder notes that the goods were handed over. Doing it again changes nothing.
-// For an order in REVIEW it accepts the payment as it is.
+// FulfilOrder records that the goods were handed over. It has no effect on a
+// fulfilled order. For an order in REVIEW it also accepts the payment.
 func (s *Service) FulfilOrder(ctx context.Context, c account.Caller, orderID string) (View, error) {
 	seen, err := db.New(s.config.Pool).GetOrder(ctx, db.GetOrderParams{TenantID: c.TenantID, ID: orderID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -130,8 +130,8 @@ func accepted(o db.Order) payment {
 	return payment{sessionID: *o.CheckoutSessionID, intentID: o.PaymentIntentID, cents: o.PaidCents, currency: o.PaidCurrency}
 }
 
-// withDetails joins orders of a tenant with what belongs to them, by one query each
-// for all.
+// withDetails adds items, refunds and disputes to orders of a tenant, with one
+// query for each kind.
 func withDetails(ctx context.Context, q *db.Queries, tenantID string, rows ...db.Order) ([]View, error) {
 	views, ids, at := make([]View, len(rows)), make([]string, len(rows)), make(map[string]int, len(rows))
 	for i, row := range rows {

@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/order"
 )
 
-// refundWith asks for a refund under an Idempotency-Key, "" for none.
+// refundWith requests a refund with an Idempotency-Key, "" for none.
 func (r *rig) refundWith(t *testing.T, orderID, body, key string) apitest.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL+refundPath(orderID), strings.NewReader(body))
@@ -39,9 +39,9 @@ type shownOrder struct {
 	Refunds       []shownRefund
 }
 
-// TestTwoClientsRefundsWhileTheProcessorIsAway: what was accepted is a 201 with the
-// refund PENDING, and the second client, or the first one's retry, learns that there
-// is one already. Nothing is given back twice.
+// TestTwoClientsRefundsWhileTheProcessorIsAway: an accepted refund is a 201 with
+// the status PENDING. A second client, or a retry of the first, gets a conflict
+// that names the refund. No amount is given back twice.
 func TestTwoClientsRefundsWhileTheProcessorIsAway(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(r *rig){

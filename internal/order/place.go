@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/setting"
 )
 
-// placed is an order that was just written, with its products as they were before.
+// placed is a new order with its products as they were before it.
 type placed struct {
 	db.CreateOrderParams
 
@@ -25,8 +25,8 @@ type placed struct {
 	products map[string]db.Product
 }
 
-// place writes the PENDING order of a cart and holds what it takes: two round
-// trips, one that locks and one that writes.
+// place writes a cart's PENDING order and holds its units and its code, in two
+// round trips: one locks, one writes.
 func (s *Service) place(ctx context.Context, tx pgx.Tx, tenantID string, in Cart, fee setting.Rate) (placed, error) {
 	lines := merge(in.Lines)
 	cart, err := s.lockCart(ctx, tx, tenantID, in, lines)
@@ -75,7 +75,7 @@ func (s *Service) place(ctx context.Context, tx pgx.Tx, tenantID string, in Cart
 	return o, nil
 }
 
-// lockedCart is all that decides about a cart.
+// lockedCart holds what the decision about a cart needs.
 type lockedCart struct {
 	seller   db.GetCheckoutSellerRow
 	products map[string]db.Product
@@ -83,7 +83,8 @@ type lockedCart struct {
 	held *discount.Held
 }
 
-// lockCart locks the products, then the code, and refuses what can't be sold at all.
+// lockCart locks the products, then the code. It refuses a cart that can't be sold
+// at all.
 func (s *Service) lockCart(ctx context.Context, tx pgx.Tx, tenantID string, in Cart, lines []catalog.Line) (c lockedCart, err error) {
 	ids := make([]string, len(lines))
 	for i, l := range lines {

@@ -9,29 +9,30 @@ import (
 	"showfloor/internal/processor"
 )
 
-// States of a refund. SUCCEEDED ones can still fail, when the buyer's bank sends the
-// money back. FAILED is final for a refund that the processor knows; one that it
-// refused may turn out to have been made after all.
+// States of a refund. A SUCCEEDED refund can still fail, when the buyer's bank
+// returns the money. FAILED is final if the processor has the refund. A refund
+// that the processor refused may turn out to exist after all.
 const (
 	refundPending   = "PENDING"
 	refundSucceeded = "SUCCEEDED"
 	refundFailed    = "FAILED"
 )
 
-// Where a refund was asked for.
+// Where a refund was requested.
 const (
 	sourceAPI       = "api"
 	sourceProcessor = "processor"
 )
 
-// maxRefunds is how many refunds of an order the API makes, those that failed and those made
-// at the processor included. Each is a row that every view of the order reads, and an entry in
-// the processor's list, which is read whole.
+// maxRefunds is the maximum number of refunds of an order through the API,
+// including failed ones and those made at the processor. Each is a row that every
+// view of the order reads, and an entry in the processor's list, which is always
+// read completely.
 const maxRefunds = 100
 
-// refundable is how much of a locked order a refund gives back: what was asked for,
-// or all that is left. PENDING refunds count as given. One that repeats a PENDING
-// refund is a conflict.
+// refundable is the amount in cents that a refund of a locked order gives back:
+// the requested one, or all that is left. PENDING refunds count as given back. A
+// repetition of a PENDING refund is a conflict.
 func refundable(o db.Order, refunds []db.Refund, n NewRefund) (int64, error) {
 	left, _ := charged(o)
 	switch {
@@ -72,31 +73,31 @@ func refundable(o db.Order, refunds []db.Refund, n NewRefund) (int64, error) {
 	}
 }
 
-// repeats tells whether a request may be a repetition of the one that a refund was
-// made for: the same amount, and no Idempotency-Key that says otherwise.
+// repeats reports whether a request may repeat that of a refund: the amount is the
+// same, and no different Idempotency-Key says that it is a new one.
 func repeats(r db.Refund, n NewRefund) bool {
 	return n.AmountCents != nil && *n.AmountCents == r.AmountCents &&
 		(n.Key == "" || r.IdempotencyKey != nil && *r.IdempotencyKey == n.Key)
 }
 
-// step is what the processor's word changes about one refund.
+// step is one refund's change according to the processor's answer.
 type step struct {
-	// row is ours; nil for a refund that was made at the processor.
+	// row is our refund; nil for one that was made at the processor.
 	row *db.Refund
 	// refund is the processor's; zero for one that it refused.
 	refund processor.Refund
-	// status is what the refund becomes.
+	// status is the refund's new status.
 	status string
-	// cents is by how much the order's refunded amount changes.
+	// cents is the change of the order's refunded amount.
 	cents int64
-	// reason is why it FAILED, as a code of the processor's; it may be empty.
+	// reason is the processor's code for why the refund FAILED; it may be empty.
 	reason string
 }
 
-// steps compares an order's refunds with those that the processor lists, newest
-// first. A refund goes from pending to succeeded to failed and never back, so old
-// lists do no harm, and lists may come in any order. What failed comes first, so
-// that the sum never exceeds what was paid.
+// steps compares an order's refunds with the processor's list, newest first. A
+// refund goes from pending to succeeded to failed and never back, so an old list
+// changes nothing, and lists may come in any order. Failed refunds come first in
+// the result, so that the sum never exceeds the paid amount.
 func steps(rows []db.Refund, reported []processor.Refund) []step {
 	var failed, others []step
 	for _, r := range slices.Backward(reported) {
@@ -112,10 +113,10 @@ func steps(rows []db.Refund, reported []processor.Refund) []step {
 	return append(failed, others...)
 }
 
-// stepOf compares one refund of ours, nil for none, with the processor's.
+// stepOf compares a refund of ours, nil for none, with the processor's.
 func stepOf(row *db.Refund, r processor.Refund) (st step, changes bool) {
 	st = step{row: row, refund: r}
-	known := "" // also for one that was refused: it is there all the same, and begins anew
+	known := "" // also for a refund that was refused but exists: it starts again
 	if row != nil && (row.Status != refundFailed || row.ProcessorRefundID != nil) {
 		known = row.Status
 	}
@@ -125,7 +126,7 @@ func stepOf(row *db.Refund, r processor.Refund) (st step, changes bool) {
 		if known == refundSucceeded {
 			st.cents = -row.AmountCents
 		}
-		// One that is new is noted too, so that an older list doesn't revive it.
+		// A new failed refund is stored too, so that an older list can't revive it.
 		return st, row == nil || known == refundPending || known == refundSucceeded
 	case processor.RefundSucceeded:
 		st.status, st.cents = refundSucceeded, r.AmountCents
@@ -136,7 +137,7 @@ func stepOf(row *db.Refund, r processor.Refund) (st step, changes bool) {
 	}
 }
 
-// rowOf is the refund of ours that the processor's is; nil for none.
+// rowOf returns our refund that corresponds to the processor's; nil for none.
 func rowOf(rows []db.Refund, r processor.Refund) *db.Refund {
 	i := slices.IndexFunc(rows, func(row db.Refund) bool { return isRefund(row, r) })
 	if i < 0 {
@@ -145,8 +146,9 @@ func rowOf(rows []db.Refund, r processor.Refund) *db.Refund {
 	return &rows[i]
 }
 
-// isRefund tells whether the processor's refund is this one of ours. The processor's
-// id decides: a seller who refunds in the processor's dashboard can use an id of ours.
+// isRefund reports whether the processor's refund corresponds to this one of ours.
+// The processor's id decides, because a seller can use an id of ours for a refund
+// in the processor's dashboard.
 func isRefund(row db.Refund, r processor.Refund) bool {
 	if row.ProcessorRefundID != nil {
 		return *row.ProcessorRefundID == r.ID
@@ -154,19 +156,19 @@ func isRefund(row db.Refund, r processor.Refund) bool {
 	return row.ID == r.RefundID && row.AmountCents == r.AmountCents
 }
 
-// The pauses between looks at a refund that is on its way at the processor.
+// Limits of the pause between checks of a refund that is pending at the processor.
 const (
 	leastLook = time.Minute
 	mostLook  = 6 * time.Hour
 )
 
-// nextLook is when the processor is asked again about such a refund, should its
-// report be lost: ever more seldom, since some means of payment take days.
+// nextLook is when the processor is asked again about a pending refund, in case
+// its report is lost. The pauses grow, because some payment methods take days.
 func nextLook(r db.Refund, now time.Time) time.Time {
 	return now.Add(min(max(now.Sub(r.CreatedAt), leastLook), mostLook))
 }
 
-// given is how much of an order its refunds have given back.
+// given is the amount that an order's refunds have given back.
 func given(refunds []db.Refund) (cents int64) {
 	for _, r := range refunds {
 		if r.Status == refundSucceeded {
@@ -176,8 +178,8 @@ func given(refunds []db.Refund) (cents int64) {
 	return cents
 }
 
-// refunded returns a paid order after refunds of cents in all. An order in REVIEW
-// stays there until all of its payment is refunded.
+// refunded returns a paid order after refunds of cents in total. An order in
+// REVIEW stays there until its whole payment is refunded.
 func refunded(o db.Order, cents int64) db.Order {
 	paid, _ := charged(o)
 	o.RefundedCents = min(max(cents, 0), paid)
@@ -196,8 +198,7 @@ func refunded(o db.Order, cents int64) db.Order {
 	return o
 }
 
-// refusedRefund says why the processor doesn't give money back, in words for the
-// seller.
+// refusedRefund explains to the seller why the processor refused a refund.
 func refusedRefund(code string) error {
 	why := "the payment processor refused the refund; nothing was given back"
 	switch code {

@@ -63,8 +63,8 @@ func TestRefundable(t *testing.T) {
 	}
 }
 
-// history is how a payment's refunds may develop: the lists that the processor would
-// answer, in time. The last one is how it ends.
+// history generates how a payment's refunds may develop: the processor's lists
+// over time. The last list is the final state.
 func history(t *rapid.T) (lists [][]processor.Refund) {
 	var now []processor.Refund
 	note := func() { lists = append(lists, slices.Clone(now)) }
@@ -85,8 +85,9 @@ func history(t *rapid.T) (lists [][]processor.Refund) {
 	return lists
 }
 
-// TestListsOfRefundsMayComeInAnyOrder, old ones after new ones: once all have come,
-// an order is as the newest says, and each refund's end was told once.
+// TestListsOfRefundsMayComeInAnyOrder: old lists may follow new ones. After all
+// lists the order matches the newest one, and each refund caused one event for its
+// end.
 func TestListsOfRefundsMayComeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,7 +100,7 @@ func TestListsOfRefundsMayComeInAnyOrder(t *testing.T) {
 				told[st.refund.ID+st.status]++
 				if st.row == nil {
 					rows = append(rows, db.Refund{ID: "ours-" + st.refund.ID, AmountCents: 100, Status: st.status, ProcessorRefundID: &st.refund.ID})
-				} else { // by its id: adding rows moves them
+				} else { // by its id: appending rows moves them
 					rows[slices.IndexFunc(rows, func(r db.Refund) bool { return r.ID == st.row.ID })].Status = st.status
 				}
 			}
@@ -120,7 +121,7 @@ func TestListsOfRefundsMayComeInAnyOrder(t *testing.T) {
 	})
 }
 
-// TestStepsOfARefund: from what is known of it and what the processor says.
+// TestStepsOfARefund: from our row and the processor's status.
 func TestStepsOfARefund(t *testing.T) {
 	t.Parallel()
 	ours := func(status string, processorID *string) *db.Refund {
@@ -191,8 +192,8 @@ func TestWhatAnOrderIsAfterARefund(t *testing.T) {
 	}
 }
 
-// TestAForgedMark: a seller who refunds at the processor can mark that with the id
-// of a refund of ours, which must not hide it.
+// TestAForgedMark: a seller can put the id of a refund of ours on a refund made at
+// the processor. That must not hide it.
 func TestAForgedMark(t *testing.T) {
 	t.Parallel()
 	rows := []db.Refund{

@@ -17,11 +17,10 @@ import (
 	"showfloor/internal/processor"
 )
 
-// ApplyRefunds brings an order in line with its payment's refunds, for which the
-// processor is asked: so reports about them may come in any order and any number.
-// Refunds that were made at the processor are taken in, those that failed later
-// are taken back. A payment that is no order's is a problem with the code
-// not_found.
+// ApplyRefunds updates an order with its payment's refunds. It asks the processor
+// for them, so reports may come in any order and any number. Refunds made at the
+// processor are added; those that failed later are subtracted again. For a payment
+// that belongs to no order the problem is not_found.
 func (s *Service) ApplyRefunds(ctx context.Context, accountID, paymentIntentID string) error {
 	tenantID, orderID, err := s.orderOfPayment(ctx, accountID, paymentIntentID)
 	if err != nil {
@@ -34,8 +33,8 @@ func (s *Service) ApplyRefunds(ctx context.Context, accountID, paymentIntentID s
 	return s.applyRefunds(ctx, tenantID, orderID, made)
 }
 
-// orderOfPayment finds the order of a payment on a seller's account. If there is none
-// it is a problem with the code not_found.
+// orderOfPayment returns the order of a payment on a seller's account. If there is
+// none, the problem is not_found.
 func (s *Service) orderOfPayment(ctx context.Context, accountID, paymentIntentID string) (tenantID, orderID string, err error) {
 	found, err := db.New(s.config.Pool).FindOrderOfPayment(ctx, db.FindOrderOfPaymentParams{
 		PaymentIntentID: paymentIntentID, ProcessorAccountID: accountID,
@@ -49,8 +48,9 @@ func (s *Service) orderOfPayment(ctx context.Context, accountID, paymentIntentID
 	return found.TenantID, found.ID, nil
 }
 
-// applyRefunds does to a paid order what the processor says of some of its
-// refunds, newest first. Each that succeeded or failed is an event, once.
+// applyRefunds updates a paid order with some of its refunds as the processor
+// reports them, newest first. Each refund that succeeded or failed causes one
+// event.
 func (s *Service) applyRefunds(ctx context.Context, tenantID, orderID string, made []processor.Refund) error {
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -80,9 +80,9 @@ func (s *Service) applyRefunds(ctx context.Context, tenantID, orderID string, ma
 	})
 }
 
-// takeStep writes one refund with its audit entries, and its event if it succeeded or
-// failed. One that is PENDING and new here, or PENDING again, gets a job. o is the order
-// after the refund.
+// takeStep writes one refund with its audit entries, and its event if it succeeded
+// or failed. A refund gets a job if it is PENDING and new here, or PENDING again.
+// o is the order after the refund.
 func (s *Service) takeStep(ctx context.Context, tx pgx.Tx, o db.Order, st step, now time.Time) error {
 	q := db.New(tx)
 	r, err := writeRefund(ctx, q, o, st, now)
@@ -108,9 +108,9 @@ func (s *Service) takeStep(ctx context.Context, tx pgx.Tx, o db.Order, st step, 
 		})
 	}
 	if st.row != nil && st.row.Revived == r.Revived {
-		return nil // it has its job
+		return nil // it has a job already
 	}
-	// The job of a refund that FAILED has ended, or is about to.
+	// The job of a FAILED refund has ended, or is about to.
 	return s.enqueueFinish(ctx, tx, r, nextLook(r, now))
 }
 
@@ -132,8 +132,8 @@ func writeRefund(ctx context.Context, q *db.Queries, o db.Order, st step, now ti
 	return r, nil
 }
 
-// failureReason is why a refund FAILED, which the processor may not say; nil for one
-// that didn't.
+// failureReason is why a refund FAILED, "unknown" if the processor doesn't say;
+// nil for a refund that didn't fail.
 func failureReason(st step) *string {
 	switch {
 	case st.status != refundFailed:

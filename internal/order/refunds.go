@@ -20,27 +20,27 @@ import (
 	"showfloor/internal/processor"
 )
 
-// finishAfter is when the job first looks at a refund: by then the request that
-// asked for it has ended.
+// finishAfter is when the job first checks a refund. The request that made it has
+// ended by then.
 const finishAfter = time.Minute
 
-// FinishRefundArgs is the job that brings a PENDING refund to its end. A refund has one such job
-// that acts: that whose Revived equals the row's.
+// FinishRefundArgs is the job that completes a PENDING refund. Only one such job
+// of a refund is effective: the one whose Revived equals the row's.
 type FinishRefundArgs struct {
 	RefundID string `json:"refundId"`
 	// Revived marks the job of a refund that was FAILED and is PENDING again.
 	Revived bool `json:"revived,omitempty"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (FinishRefundArgs) Kind() string { return "order_finish_refund" }
 
-// InsertOpts lets it go on for as long as the processor can't be reached.
+// InsertOpts lets the job retry for as long as the processor can't be reached.
 func (FinishRefundArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: processor.Queue, MaxAttempts: math.MaxInt16}
 }
 
-// NewRefund is a refund that somebody asks for.
+// NewRefund is a requested refund.
 type NewRefund struct {
 	// AmountCents is nil for all that is left.
 	AmountCents *int64
@@ -50,9 +50,9 @@ type NewRefund struct {
 	Key string
 }
 
-// RefundOrder writes a refund down as PENDING, and has the processor make it. While
-// the processor gives no definite answer the refund stays PENDING, which is no
-// error, and a job goes on. A refusal makes it FAILED, and is a conflict.
+// RefundOrder stores a refund as PENDING and has the processor make it. Without a
+// definite answer from the processor the refund stays PENDING, which is no error,
+// and a job continues. A refusal makes it FAILED; the problem is a conflict.
 func (s *Service) RefundOrder(ctx context.Context, c account.Caller, orderID string, n NewRefund) (View, error) {
 	accepted, r, err := s.beginRefund(ctx, c, orderID, n)
 	if err != nil {
@@ -67,15 +67,15 @@ func (s *Service) RefundOrder(ctx context.Context, c account.Caller, orderID str
 	}
 	now, err := s.GetOrder(ctx, c, orderID)
 	if err != nil {
-		// It was accepted all the same.
+		// The refund was accepted all the same.
 		s.config.Log.WarnContext(ctx, "an order with a new refund can't be read", "error", err, "refundId", r.ID, "orderId", orderID)
 		return accepted, nil
 	}
 	return now, nil
 }
 
-// beginRefund sets the amount aside, so that no other refund gives it back too, and
-// returns the order with it.
+// beginRefund reserves the amount, so that no other refund gives it back too, and
+// returns the order with the refund.
 func (s *Service) beginRefund(ctx context.Context, c account.Caller, orderID string, n NewRefund) (v View, r db.Refund, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
@@ -123,9 +123,9 @@ func (s *Service) enqueueFinish(ctx context.Context, tx pgx.Tx, r db.Refund, at 
 	return nil
 }
 
-// makeRefund has the processor make a refund that was written down, and returns its
-// state there. A refusal ends it, and is a conflict; with any other error it stays
-// PENDING.
+// makeRefund has the processor make a stored refund, and returns its status there.
+// If the processor refuses it, the refund becomes FAILED and the problem is a
+// conflict; with any other error it stays PENDING.
 func (s *Service) makeRefund(ctx context.Context, o db.Order, r db.Refund) (status string, err error) {
 	made, err := s.config.Processor.CreateRefund(ctx, processor.NewRefund{
 		AccountID: *o.ProcessorAccountID, RefundID: r.ID, OrderID: o.ID, TenantID: o.TenantID,
@@ -150,10 +150,10 @@ func (s *Service) makeRefund(ctx context.Context, o db.Order, r db.Refund) (stat
 	return made.Status, nil
 }
 
-// FinishRefund makes a PENDING refund unless the processor has it, and takes its
-// state over. It returns when to call again for one that the processor has and
-// that is still on its way, the zero time when nothing is left to do or another job
-// does it. It may run twice, also beside the request that asked for the refund.
+// FinishRefund makes a PENDING refund unless the processor has it, and takes over
+// its status. It returns when to call it again if the refund is pending at the
+// processor. It returns the zero time when nothing remains to do or another job
+// does it. It may run twice, also concurrently with the request.
 func (s *Service) FinishRefund(ctx context.Context, args FinishRefundArgs) (again time.Time, err error) {
 	row, err := db.New(s.config.Pool).GetRefundForFinish(ctx, args.RefundID)
 	switch {
@@ -165,24 +165,24 @@ func (s *Service) FinishRefund(ctx context.Context, args FinishRefundArgs) (agai
 		return time.Time{}, nil
 	}
 	o, r := row.Order, row.Refund
-	// The processor forgets after a day what it has done for a key.
+	// Ask first: the processor forgets an idempotency key after a day.
 	made, err := s.config.Processor.ListRefunds(ctx, *o.ProcessorAccountID, *o.PaymentIntentID)
 	if err != nil {
-		// Also when it refuses, as for a seller who has cut the account off: the refund
-		// may have been made all the same, so its amount isn't free for another one.
+		// Also if the processor refuses, as for a seller who has disconnected the account.
+		// The refund may have been made all the same, so its amount must stay reserved.
 		return time.Time{}, err
 	}
 	var status string
 	switch i := slices.IndexFunc(made, func(m processor.Refund) bool { return isRefund(r, m) }); {
 	case i >= 0:
 		status, err = made[i].Status, s.applyRefunds(ctx, o.TenantID, o.ID, made)
-	case r.ProcessorRefundID != nil: // the processor had it: the list is out of date
+	case r.ProcessorRefundID != nil: // the processor had it before: the list is out of date
 		status = processor.RefundPending
 	default:
 		status, err = s.makeRefund(ctx, o, r)
 	}
 	switch {
-	case problem.Is(err, "conflict"): // refused: that is an end too, and written down
+	case problem.Is(err, "conflict"): // refused: the refund is stored as FAILED
 		return time.Time{}, nil
 	case err == nil && status == processor.RefundPending:
 		return nextLook(r, s.config.Now()), nil
@@ -191,8 +191,8 @@ func (s *Service) FinishRefund(ctx context.Context, args FinishRefundArgs) (agai
 	}
 }
 
-// rejectRefund ends a refund that the processor didn't make: the amount is free
-// again.
+// rejectRefund marks a refund that the processor refused as FAILED. Its amount can
+// be refunded again.
 func (s *Service) rejectRefund(ctx context.Context, r db.Refund, refusal *processor.Refusal) error {
 	s.config.Log.WarnContext(ctx, "refund refused", "error", refusal, "refundId", r.ID, "orderId", r.OrderID)
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -208,7 +208,7 @@ func (s *Service) rejectRefund(ctx context.Context, r db.Refund, refusal *proces
 	})
 }
 
-// lockRefunds locks an order, and with it its refunds.
+// lockRefunds locks an order, and so also its refunds.
 func lockRefunds(ctx context.Context, q *db.Queries, tenantID, orderID string) (db.Order, []db.Refund, error) {
 	o, err := q.LockOrder(ctx, db.LockOrderParams{TenantID: tenantID, ID: orderID})
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// sale is a paid order of this many units for 1000 cents each.
+// sale makes a paid order of this many units for 1000 cents each.
 func (r *rig) sale(t *testing.T, units int) (orderID, paymentIntentID string) {
 	t.Helper()
 	productID := r.product(t, -1)
@@ -27,7 +27,7 @@ func (r *rig) sale(t *testing.T, units int) (orderID, paymentIntentID string) {
 
 func refundPath(orderID string) string { return "/v1/me/commerce/orders/" + orderID + "/refund" }
 
-// refund gives this many cents back, all that is left for 0.
+// refund requests a refund of this many cents, or of all that is left for 0.
 func (r *rig) refund(t *testing.T, orderID string, cents int64) apitest.Response {
 	t.Helper()
 	if cents == 0 {
@@ -36,8 +36,8 @@ func (r *rig) refund(t *testing.T, orderID string, cents int64) apitest.Response
 	return r.owner.Call(t, "POST", refundPath(orderID), map[string]any{"amountCents": cents})
 }
 
-// refunded wants an order in a state, so much of it given back, and as many
-// events about that.
+// refunded requires an order's status, its refunded amount and its number of
+// refund events.
 func (r *rig) refunded(t *testing.T, orderID, status string, cents int64, events int) {
 	t.Helper()
 	o := r.row(t, orderID)
@@ -60,14 +60,14 @@ func (r *rig) refunds(t *testing.T, orderID string) []string {
 	return list
 }
 
-// unfinished is the id of the one refund that is PENDING.
+// unfinished is the id of the only PENDING refund.
 func (r *rig) unfinished(t *testing.T, orderID string) (refundID string) {
 	t.Helper()
 	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT id FROM refunds WHERE order_id = $1 AND status = 'PENDING'", orderID).Scan(&refundID))
 	return refundID
 }
 
-// finish runs the job of a refund, which has nothing more to do then.
+// finish runs a refund's job and requires that nothing remains to do.
 func (r *rig) finish(t *testing.T, refundID string) {
 	t.Helper()
 	again, err := r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID})
@@ -112,7 +112,7 @@ func TestMoneyIsGivenBack(t *testing.T) {
 			"currency": "usd", "status": "REFUNDED", "reason": nil,
 		},
 	}, r.events(t, "purchase.refunded"))
-	r.apply(t, payment) // as the reports on them do
+	r.apply(t, payment) // as after the reports about them
 	r.refunded(t, orderID, order.Refunded, 3000, 2)
 	var audited int
 	require.NoError(t, r.Pool.QueryRow(t.Context(),
@@ -184,7 +184,7 @@ func TestAFulfilledOrderStaysFulfilled(t *testing.T) {
 	r.refunded(t, orderID, order.Refunded, 1000, 1)
 }
 
-// TestAPendingRefundIsAskedAbout ever more seldom, should its report be lost.
+// TestAPendingRefundIsAskedAbout: with growing pauses, in case its report is lost.
 func TestAPendingRefundIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -201,7 +201,7 @@ func TestAPendingRefundIsAskedAbout(t *testing.T) {
 	for _, refund := range made {
 		require.Equal(t, 1, r.jobs(t, "order_finish_refund", refund.ID))
 	}
-	r.refund(t, orderID, 300).Problem(t, http.StatusConflict, "conflict") // as the seller has done there
+	r.refund(t, orderID, 300).Problem(t, http.StatusConflict, "conflict") // the seller made the same refund at the processor
 	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 6 * time.Hour} {
 		again, err := r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: made[0].ID})
 		require.NoError(t, err)
@@ -237,14 +237,14 @@ func TestRefundsMadeAtTheProcessorComeIn(t *testing.T) {
 	require.Nil(t, r.events(t, "purchase.refunded")[0]["reason"])
 	require.Equal(t, api.RefundSource("processor"), r.order(t, orderID).Refunds[0].Source)
 	r.refund(t, orderID, 701).Problem(t, http.StatusBadRequest, "refund_too_large")
-	_, err = r.Sandbox.SettleRefund(theirs.ID, false) // the bank sends it back
+	_, err = r.Sandbox.SettleRefund(theirs.ID, false) // the bank returns the money
 	require.NoError(t, err)
 	r.apply(t, payment)
 	r.refunded(t, orderID, order.Paid, 0, 1)
 	require.Len(t, r.events(t, "purchase.refund_failed"), 1)
 	_, err = r.Sandbox.Refund(payment, 0)
 	require.NoError(t, err)
-	// Not heard of yet: the processor knows better.
+	// This refund was not reported yet, so the processor refuses ours.
 	p := r.refund(t, orderID, 1000).Problem(t, http.StatusConflict, "conflict")
 	require.Contains(t, p.Message, "already")
 	require.Equal(t, []string{"FAILED 300", "FAILED 1000"}, r.refunds(t, orderID))
@@ -273,7 +273,8 @@ func TestARefusalFreesTheAmount(t *testing.T) {
 	r.refunded(t, orderID, order.Refunded, 1000, 2)
 }
 
-// TestARevivedRefundHasOneJob: the processor refused it, as far as we know, and has it all the same.
+// TestARevivedRefundHasOneJob: a refund that we know as refused exists at the
+// processor.
 func TestARevivedRefundHasOneJob(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -291,7 +292,7 @@ func TestARevivedRefundHasOneJob(t *testing.T) {
 	require.Equal(t, 1, r.jobs(t, "order_finish_refund", `"revived": true`))
 
 	asked := r.Sandbox.Count("GET", "/v1/refunds")
-	r.finish(t, refundID) // the first one ends
+	r.finish(t, refundID) // the first job ends
 	require.Equal(t, asked, r.Sandbox.Count("GET", "/v1/refunds"))
 	job := order.FinishRefundArgs{RefundID: refundID, Revived: true}
 	again, err := r.Orders.FinishRefund(t.Context(), job)
@@ -306,8 +307,8 @@ func TestARevivedRefundHasOneJob(t *testing.T) {
 	require.Len(t, r.Sandbox.Refunds(payment), 1)
 }
 
-// TestRefundsOfAnOrderAreBounded, failed ones included; those made at the processor come in beyond
-// the bound, too.
+// TestRefundsOfAnOrderAreBounded: failed ones count too. Refunds made at the
+// processor are added even above the limit.
 func TestRefundsOfAnOrderAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -327,7 +328,8 @@ func TestRefundsOfAnOrderAreBounded(t *testing.T) {
 	require.Len(t, r.refunds(t, orderID), 101)
 }
 
-// TestManyRefundsAtOnceGiveNoMoreThanWasPaid back.
+// TestManyRefundsAtOnceGiveNoMoreThanWasPaid: concurrent refunds can't exceed the
+// payment.
 func TestManyRefundsAtOnceGiveNoMoreThanWasPaid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -354,7 +356,7 @@ func TestManyRefundsAtOnceGiveNoMoreThanWasPaid(t *testing.T) {
 	require.Len(t, r.Sandbox.Refunds(payment), 3)
 }
 
-// TestARefundIsSeenThrough however its making was interrupted.
+// TestARefundIsSeenThrough: a refund is completed whatever interrupted it.
 func TestARefundIsSeenThrough(t *testing.T) {
 	t.Parallel()
 	for name, interrupt := range map[string]func(r *rig){
@@ -380,12 +382,12 @@ func TestARefundIsSeenThrough(t *testing.T) {
 				require.Equal(t, problem.Unavailable, known.Kind, "so that the job goes on")
 				r.Sandbox.Down(false)
 				r.Clock.Advance(pause)
-				r.Sandbox.LoseAnswers(1, "/v1/refunds") // that of the list
+				r.Sandbox.LoseAnswers(1, "/v1/refunds") // the answer with the list
 				_, err = r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID})
 				require.Error(t, err)
 				var work sync.WaitGroup
 				for range 5 {
-					// At the same moment the processor may let one of them wait.
+					// For concurrent requests the processor may ask one of them to retry.
 					work.Go(func() { _, _ = r.Orders.FinishRefund(t.Context(), order.FinishRefundArgs{RefundID: refundID}) })
 				}
 				work.Wait()
@@ -398,7 +400,8 @@ func TestARefundIsSeenThrough(t *testing.T) {
 	}
 }
 
-// TestAReportMayBeFasterThanTheAnswer of the same refund.
+// TestAReportMayBeFasterThanTheAnswer: the report of a refund may arrive before
+// the answer that made it.
 func TestAReportMayBeFasterThanTheAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -415,7 +418,7 @@ func TestAReportMayBeFasterThanTheAnswer(t *testing.T) {
 	require.Equal(t, 1, r.Sandbox.Count("POST", "/v1/refunds"))
 }
 
-// TestARefundThatIsRefusedLaterEnds, and its job with it.
+// TestARefundThatIsRefusedLaterEnds: its job ends too.
 func TestARefundThatIsRefusedLaterEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -431,8 +434,8 @@ func TestARefundThatIsRefusedLaterEnds(t *testing.T) {
 	r.refunded(t, orderID, order.Refunded, 1000, 1)
 }
 
-// TestARefundOfWhichNothingCanBeLearned isn't taken for one that wasn't made: its
-// amount could be given back twice then.
+// TestARefundOfWhichNothingCanBeLearned: without an answer it doesn't count as not
+// made, or its amount could be given back twice.
 func TestARefundOfWhichNothingCanBeLearned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})

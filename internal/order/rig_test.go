@@ -32,7 +32,8 @@ func newRig(t *testing.T, o apitest.Options) *rig {
 	return &rig{s, owner, account.Caller{TenantID: owner.TenantID, UserID: owner.UserID}, owner.Seller(t), owner.Stream(t, nil).ID}
 }
 
-// product is sold for 1000 cents; stock is -1 for one that isn't counted.
+// product makes a product for 1000 cents; stock is -1 for one without a stock
+// count.
 func (r *rig) product(t *testing.T, stock int64) string {
 	t.Helper()
 	return r.productIn(t, "USD", 1000, stock)
@@ -48,7 +49,7 @@ func (r *rig) productIn(t *testing.T, currency string, cents, stock int64) strin
 	return productID
 }
 
-// code takes 20 percent off; 0 is no limit.
+// code makes a code for 20 percent off; 0 means no limit.
 func (r *rig) code(t *testing.T, code string, most, perCustomer int32) (discountID string) {
 	t.Helper()
 	discountID = id.New(id.Discount)
@@ -59,8 +60,8 @@ func (r *rig) code(t *testing.T, code string, most, perCustomer int32) (discount
 	return discountID
 }
 
-// cart is a valid request for one unit of a product, with these fields replaced
-// or added.
+// cart is a valid request for one unit of a product; fields replace or add to its
+// fields.
 func (r *rig) cart(productID string, fields map[string]any) map[string]any {
 	body := map[string]any{
 		"items":    []map[string]any{{"productId": productID, "quantity": 1}},
@@ -98,7 +99,7 @@ func (r *rig) row(t *testing.T, orderID string) db.Order {
 	return o
 }
 
-// stock is what a product's row says.
+// stock returns the counters in a product's row.
 func (r *rig) stock(t *testing.T, productID string) (stock, held int64) {
 	t.Helper()
 	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT stock, held FROM products WHERE id = $1", productID).Scan(&stock, &held))
@@ -111,14 +112,14 @@ func (r *rig) has(t *testing.T, productID string, stock, held int64) {
 	require.Equal(t, []int64{stock, held}, []int64{gotStock, gotHeld}, "stock and held")
 }
 
-// uses is what a code's row says.
+// uses returns the counters in a code's row.
 func (r *rig) uses(t *testing.T, discountID string) (redemptions, held int32) {
 	t.Helper()
 	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT redemptions, held FROM discounts WHERE id = $1", discountID).Scan(&redemptions, &held))
 	return redemptions, held
 }
 
-// pay pays a page and reports it.
+// pay pays a page and applies its report.
 func (r *rig) pay(t *testing.T, sessionID string) {
 	t.Helper()
 	_, err := r.Sandbox.Pay(sessionID, "typed@buyer.example")
@@ -126,7 +127,7 @@ func (r *rig) pay(t *testing.T, sessionID string) {
 	r.report(t, sessionID)
 }
 
-// expire closes a page and reports it.
+// expire closes a page and applies its report.
 func (r *rig) expire(t *testing.T, sessionID string) {
 	t.Helper()
 	_, err := r.Sandbox.Expire(sessionID)
@@ -134,7 +135,7 @@ func (r *rig) expire(t *testing.T, sessionID string) {
 	r.report(t, sessionID)
 }
 
-// report applies a page as it stands.
+// report applies a page's current state.
 func (r *rig) report(t *testing.T, sessionID string) {
 	t.Helper()
 	page, err := r.Sandbox.Client.GetPage(t.Context(), r.account, sessionID)
@@ -158,7 +159,7 @@ func (r *rig) events(t *testing.T, name string) []map[string]any {
 	return list
 }
 
-// jobs counts the jobs of a kind that name this text.
+// jobs counts the jobs of a kind whose arguments contain this text.
 func (r *rig) jobs(t *testing.T, kind, text string) int {
 	t.Helper()
 	var n int
@@ -167,7 +168,8 @@ func (r *rig) jobs(t *testing.T, kind, text string) int {
 	return n
 }
 
-// ticks lists the units that viewers were told of a product, in order.
+// ticks lists the remaining units of a product that were published to viewers, in
+// order.
 func (r *rig) ticks(productID string) []int {
 	list := []int{}
 	for _, p := range r.Published() {

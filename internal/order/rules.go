@@ -23,35 +23,37 @@ const (
 )
 
 const (
-	// cartLife is how long a cart's page is open: the processor wants half an hour
-	// at least, when it hears of it.
+	// cartLife is how long a cart's page is open. The processor requires at least half
+	// an hour from when it receives the request.
 	cartLife = 31 * time.Minute
-	// winnerLife is how long an auction's winner may take; the processor lets a page
-	// be open for a day at most.
+	// winnerLife is how long an auction's winner may take to pay. The processor keeps
+	// a page open for at most a day.
 	winnerLife = 24*time.Hour - time.Minute
-	// pageTime is how long we wait for the processor to make a page, by two calls.
+	// pageTime is the deadline for the two calls in which the processor makes a page.
 	pageTime = 45 * time.Second
-	// firstCheck is when the processor is first asked what became of a page, or
-	// whether there is one: well after pageTime.
+	// firstCheck is when the processor is first asked about a page: well after
+	// pageTime.
 	firstCheck = 2 * time.Minute
-	// longestPause is between two such questions, at most.
+	// longestPause is the maximum pause between two checks.
 	longestPause = 15 * time.Minute
-	// longestRefused is the same for a page about which the processor won't tell.
+	// longestRefused is the maximum pause while the processor refuses to answer about
+	// a page.
 	longestRefused = 6 * time.Hour
-	// mostDoublings of a pause.
+	// mostDoublings is how often a pause is doubled at most.
 	mostDoublings = 9
-	// settling is the pause between questions about a payment that takes days.
+	// settling is the pause between checks of a payment that takes days.
 	settling = time.Hour
-	// margin is how long after the last instant at which a page may have been asked
-	// for we believe that there is none: one that was can't come up any more.
+	// margin is the time after the last possible request for a page. If the processor
+	// has no page then, none will appear any more.
 	margin = 5 * time.Minute
-	// closing is how long after its end an open page is closed by us.
+	// closing is how long after its end we close an open page.
 	closing = 10 * time.Second
-	// onboardingPause is between two looks whether an auction's seller can charge.
+	// onboardingPause is the pause between checks whether an auction's seller can
+	// charge.
 	onboardingPause = time.Minute
 )
 
-// merge adds up the lines of one product, in the order in which they come first.
+// merge sums the lines of each product and keeps the order of their first lines.
 func merge(lines []catalog.Line) []catalog.Line {
 	at := make(map[string]int, len(lines))
 	merged := make([]catalog.Line, 0, len(lines))
@@ -66,8 +68,9 @@ func merge(lines []catalog.Line) []catalog.Line {
 	return merged
 }
 
-// price adds up a cart of merged lines whose products are all there. 100 lines of
-// 10 000 units for 99 999 999 cents are far from an overflow.
+// price sums a cart of merged lines, whose products must all be in the map. The
+// maximum, 100 lines of 10 000 units for 99 999 999 cents, is far below an
+// overflow.
 func price(lines []catalog.Line, products map[string]db.Product) (subtotalCents int64, currency string, err error) {
 	for _, l := range lines {
 		if p := products[l.ProductID]; !p.Active {
@@ -90,20 +93,19 @@ func price(lines []catalog.Line, products map[string]db.Product) (subtotalCents 
 	return subtotalCents, currency, nil
 }
 
-// verdict is what a payment page's state means for its order.
+// verdict is the effect of a payment page's state on its order.
 type verdict int
 
 const (
-	// nothing: the order has come to the end that the page tells of, or to another
-	// that the page can't change any more.
+	// nothing: the order has this page's result already, or its status is final.
 	nothing verdict = iota
 	// unrelated: the page doesn't belong to the order.
 	unrelated
 	// waits: the page is open, or its payment takes days.
 	waits
-	// expires: nobody can pay there any more, and nobody has.
+	// expires: the page can't be paid any more and was not paid.
 	expires
-	// pays: the money is there, and covers the order.
+	// pays: the page is paid, and the payment covers the order.
 	pays
 	// mispays: the payment is below the order's total, or in another currency.
 	mispays
@@ -160,10 +162,10 @@ func charged(o db.Order) (cents int64, currency string) {
 	return o.TotalCents, o.Currency
 }
 
-// noPageAt is from when on an order has no page if the processor knows of none. A
-// cart's is asked for once, right after the order was written: should that process
-// have died, the units aren't held for the half hour of a page that isn't there. A
-// winner's may be asked for until the order's end.
+// noPageAt is the time from which an order has no page if the processor knows of
+// none. A cart's page is requested once, right after the order was written. If the
+// process died before the request, the units are freed after margin and not held
+// for half an hour. A winner's page may be requested until the order's end.
 func noPageAt(o db.Order) time.Time {
 	if o.AuctionID == nil {
 		return o.CreatedAt.Add(margin)
@@ -171,9 +173,9 @@ func noPageAt(o db.Order) time.Time {
 	return o.ExpiresAt.Add(margin)
 }
 
-// nextCheck is when the processor is asked again about an order that waits, having
-// been asked in vain so many times before: after 1, 2, 4 … 15 minutes, but when the
-// page's time is over at the latest, if that is ahead.
+// nextCheck is when the processor is asked again about a waiting order, given the
+// number of checks so far: after 1, 2, 4 … 15 minutes, but at the latest when the
+// page's time is over, if that is in the future.
 func nextCheck(now, expiresAt time.Time, checks int32) time.Time {
 	next := now.Add(min(time.Minute<<min(checks, 4), longestPause))
 	if end := expiresAt.Add(closing); now.Before(end) && next.After(end) {
@@ -203,8 +205,9 @@ func fulfilled(o db.Order) (status string, err error) {
 	}
 }
 
-// refused is what a caller reads when the processor won't make a page. Its own
-// sentence is shown only with codes whose sentence is about the cart.
+// refused is the caller's problem when the processor refuses to make a page. The
+// processor's own message is included only for codes whose message is about the
+// cart.
 func refused(err error) error {
 	if r, ok := errors.AsType[*processor.Refusal](err); ok {
 		switch r.Code {
@@ -215,14 +218,14 @@ func refused(err error) error {
 	return problem.New(problem.Invalid, "checkout_refused", "the payment processor refused this checkout")
 }
 
-// unmade is what a caller reads when there is definitely no page.
+// unmade is the caller's problem when there is definitely no page.
 func unmade(err error) error {
 	return errors.Join(problem.New(problem.Unavailable, "processor_unavailable",
 		"the payment processor can't be reached; no payment page was made and nothing is held: try again later"), err)
 }
 
-// unsure is what a caller reads when it isn't known whether there is a page: to try
-// again would make a second one beside it.
+// unsure is the caller's problem when it is unknown whether there is a page:
+// another try could make a second one.
 func unsure(orderID string, err error) error {
 	if !problem.Is(err, "processor_unavailable") {
 		return err

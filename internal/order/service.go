@@ -1,6 +1,6 @@
-// Package order sells: carts become PENDING orders with a hosted payment page,
-// and orders become what the processor says of their pages. Units and uses of
-// codes are held from the first moment to the processor's last word.
+// Package order sells products. Carts become PENDING orders with a hosted payment
+// page, and orders follow what the processor reports about their pages. An order
+// holds its units and its use of a code until the processor's final answer.
 package order
 
 import (
@@ -25,11 +25,11 @@ type Config struct {
 	Processor *processor.Client
 	Catalog   *catalog.Service
 	Discounts *discount.Service
-	// Settings has the platform's fee.
+	// Settings holds the platform's fee.
 	Settings *setting.Service
-	// Realtime shows viewers how many units are left.
+	// Realtime publishes the numbers of free units to viewers.
 	Realtime realtime.Publisher
-	// PublicURL is this server as buyers see it, without a slash at the end.
+	// PublicURL is this server's address for buyers, without a slash at the end.
 	PublicURL string
 	// Observe is called with each new status of an order, and with "UNMATCHED" for a
 	// payment that belongs to no order, for metrics. It may be nil.
@@ -39,11 +39,11 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, unless its comment says otherwise.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
 type Service struct{ config Config }
 
-// observe tells of an order's new status; empty for none.
+// observe reports an order's new status; empty for none.
 func (s *Service) observe(status string) {
 	if s.config.Observe != nil && status != "" {
 		s.config.Observe(status)

@@ -214,7 +214,8 @@ func (s *Service) review(ctx context.Context, tx pgx.Tx, o db.Order, paid paymen
 	})
 }
 
-// giveBack makes a locked PENDING order EXPIRED and releases all that it holds.
+// giveBack makes a locked PENDING order EXPIRED and releases everything that it
+// holds.
 func (s *Service) giveBack(ctx context.Context, tx pgx.Tx, o db.Order, sessionID *string) (effect, error) {
 	released, err := s.release(ctx, tx, o)
 	if err != nil {
@@ -245,7 +246,7 @@ func (s *Service) release(ctx context.Context, tx pgx.Tx, o db.Order) ([]catalog
 	return ticks(lines, products, func(n int64) change { return change{held: -n} }), nil
 }
 
-// await notes what a page says that isn't closed, or whose payment takes days, and
+// await stores the state of a page that is open or whose payment takes days, and
 // when to ask again.
 func (s *Service) await(ctx context.Context, tx pgx.Tx, o db.Order, p processor.Session) error {
 	now := s.config.Now()
@@ -263,7 +264,7 @@ func (s *Service) await(ctx context.Context, tx pgx.Tx, o db.Order, p processor.
 }
 
 // expire makes an order EXPIRED for which the processor has no page, unless that
-// has changed by now.
+// has changed meanwhile.
 func (s *Service) expire(ctx context.Context, tenantID, orderID string) error {
 	return s.change(ctx, tenantID, orderID, nil, func(ctx context.Context, tx pgx.Tx, o db.Order) (effect, error) {
 		if o.Status != Pending || o.CheckoutSessionID != nil {
@@ -273,7 +274,7 @@ func (s *Service) expire(ctx context.Context, tenantID, orderID string) error {
 	})
 }
 
-// lockLines locks the products of an order.
+// lockLines locks the products of an order's items.
 func lockLines(ctx context.Context, tx pgx.Tx, o db.Order) ([]db.OrderItem, []catalog.Line, map[string]db.Product, error) {
 	items, err := db.New(tx).ListOrderItems(ctx, db.ListOrderItemsParams{TenantID: o.TenantID, OrderIds: []string{o.ID}})
 	if err != nil {
@@ -287,7 +288,7 @@ func lockLines(ctx context.Context, tx pgx.Tx, o db.Order) ([]db.OrderItem, []ca
 	return items, lines, products, err
 }
 
-// cachePrices enqueues the jobs that make the processor's prices of what was sold
+// cachePrices enqueues jobs that create the processor's prices of products sold
 // for the first time.
 func (s *Service) cachePrices(ctx context.Context, tx pgx.Tx, o db.Order, products map[string]db.Product) error {
 	var jobs []river.InsertManyParams

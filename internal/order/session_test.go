@@ -38,7 +38,7 @@ func TestAnExpiredPageGivesBackWhatItHeld(t *testing.T) {
 	r.checkout(t, r.cart(mug, map[string]any{"discountCode": "ONCE"}))
 }
 
-// TestWhatWasPaidIsSold even if we had given it up.
+// TestWhatWasPaidIsSold: also if the order had expired.
 func TestWhatWasPaidIsSold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
@@ -82,7 +82,7 @@ func TestReportsThatArentTheOrders(t *testing.T) {
 	require.Equal(t, api.OrderStatus("PAID"), r.order(t, c.OrderID).Status)
 }
 
-// TestMoneyThatTakesDays keeps its order waiting and its units held.
+// TestMoneyThatTakesDays: the order waits and holds its units.
 func TestMoneyThatTakesDays(t *testing.T) {
 	t.Parallel()
 	for _, comes := range []bool{true, false} {
@@ -188,7 +188,7 @@ func TestFindingOrders(t *testing.T) {
 	r.owner.Call(t, "GET", "/v1/me/commerce/orders?cursor="+mug, nil).Problem(t, 400, "invalid_input")
 }
 
-// won ends an auction in favour of a bidder, as the auction area does.
+// won ends an auction with a winner, as the auction area does.
 func (r *rig) won(t *testing.T, productID string) (auctionID, orderID string) {
 	t.Helper()
 	auctionID = id.New(id.Auction)
@@ -258,8 +258,8 @@ func TestAWinnerWhoDoesntPay(t *testing.T) {
 	r.has(t, mug, 5, 0)
 }
 
-// TestAWinnersSellerOnboardsLater has its winner's page once it can charge; until
-// then there is another try each minute, until the order's time is over.
+// TestAWinnersSellerOnboardsLater: the winner's page is made once the seller can
+// charge. Until then there is one attempt per minute, until the order's end.
 func TestAWinnersSellerOnboardsLater(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

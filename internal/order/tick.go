@@ -8,11 +8,12 @@ import (
 	"showfloor/internal/realtime"
 )
 
-// change is what happened to a product's numbers in a transaction.
+// change is the change of a product's counters in a transaction.
 type change struct{ stock, held int64 }
 
-// ticks tells what is free of each product now, given what its locked row said
-// before and how an order's line has changed that; uncounted ones are left out.
+// ticks returns the free units of each product after an order's change, computed
+// from its locked row before and the change of each line. Products without a stock
+// count are omitted.
 func ticks(lines []catalog.Line, before map[string]db.Product, of func(quantity int64) change) []catalog.Tick {
 	var list []catalog.Tick
 	for _, l := range lines {
@@ -28,7 +29,7 @@ func ticks(lines []catalog.Line, before map[string]db.Product, of func(quantity 
 	return list
 }
 
-// publish shows ticks to who watches the stream. It is called after the commit.
+// publish sends ticks to the stream's viewers. Call it after the commit.
 func (s *Service) publish(ctx context.Context, streamID string, list []catalog.Tick) {
 	for _, t := range list {
 		s.config.Realtime.Publish(ctx, realtime.Publication{Room: streamID, Type: realtime.StockTick, Data: t})

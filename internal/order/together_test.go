@@ -21,15 +21,16 @@ const (
 	bazaarProducts = 3
 )
 
-// bazaar is a shop in which everything happens at once.
+// bazaar is a shop for concurrency tests of all areas.
 type bazaar struct {
 	*rig
 
 	products []string
 }
 
-// TestAllAreasAtOnce sells, refuses, refunds, auctions and changes the same products
-// at the same time. Nobody deadlocks, and the books are right in the end.
+// TestAllAreasAtOnce sells, refuses, refunds, auctions and changes the same
+// products concurrently. There is no deadlock, and all amounts and counters are
+// right in the end.
 func TestAllAreasAtOnce(t *testing.T) {
 	t.Parallel()
 	b := bazaar{rig: newRig(t, apitest.Options{Pool: dbtest.New(t)})}
@@ -62,7 +63,7 @@ func (b bazaar) lines() (list []catalog.Line) {
 	return list
 }
 
-// sell sells a cart and gives the money back, twice at once.
+// sell sells a cart and refunds it twice concurrently.
 func (b bazaar) sell(t *testing.T, i int) error {
 	t.Helper()
 	c, err := b.buy(t, fmt.Sprint("user-", i), []string{"", "save20"}[rand.N(2)], b.lines()...)
@@ -78,7 +79,7 @@ func (b bazaar) sell(t *testing.T, i int) error {
 	return nil
 }
 
-// refused is a cart that the processor doesn't take.
+// refused makes a cart that the processor refuses.
 func (b bazaar) refused(t *testing.T, _ int) error {
 	t.Helper()
 	_, err := b.Orders.CreateCheckout(t.Context(), b.caller, order.Cart{
@@ -91,7 +92,7 @@ func (b bazaar) refused(t *testing.T, _ int) error {
 	return nil
 }
 
-// change is the shop's.
+// change changes the catalog.
 func (b bazaar) change(t *testing.T, i int) error {
 	t.Helper()
 	var list []catalog.Input
@@ -104,7 +105,7 @@ func (b bazaar) change(t *testing.T, i int) error {
 	return b.Catalog.CachePrice(t.Context(), catalog.CachePriceArgs{TenantID: b.caller.TenantID, ProductID: b.products[0], AccountID: b.account})
 }
 
-// auctionOff calls an auction off, or lets its winner pay or not.
+// auctionOff cancels an auction, or ends it and has its winner pay or not.
 func (b bazaar) auctionOff(t *testing.T, i int) error {
 	t.Helper()
 	a, err := b.Auctions.CreateAuction(t.Context(), b.caller, auction.Input{
@@ -141,7 +142,7 @@ func (b bazaar) askForAccount(t *testing.T, _ int) error {
 	return b.Sellers.ApplyAccount(t.Context(), b.account)
 }
 
-// balance holds the books against each other and against the processor's.
+// balance compares our counters with each other and with the processor's records.
 func (b bazaar) balance(t *testing.T) {
 	t.Helper()
 	for _, productID := range b.products {
@@ -170,8 +171,8 @@ func (b bazaar) number(t *testing.T, query string) (n int64) {
 	return n
 }
 
-// deadlocks counts them, once all connections that may have had one are closed: they
-// tell the database's statistics then.
+// deadlocks returns their number, after all connections that may have had one are
+// closed: connections report to the database's statistics when they close.
 func (b bazaar) deadlocks(t *testing.T) int64 {
 	t.Helper()
 	b.Pool.Reset()

@@ -15,8 +15,8 @@ import (
 	"showfloor/internal/order"
 )
 
-// trips counts what goes to the database and back: statements, with BEGIN and
-// COMMIT among them, batches as one, and what is prepared.
+// trips counts round trips to the database: statements, including BEGIN and
+// COMMIT, batches as one, and prepared statements.
 type trips struct{ n atomic.Int64 }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -38,9 +38,9 @@ func (c *trips) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceP
 }
 func (*trips) TracePrepareEnd(context.Context, *pgx.Conn, pgx.TracePrepareEndData) {}
 
-// TestACheckoutTakesFewRoundTrips with a code, a limit per customer and several
-// products: BEGIN, a batch that locks, a batch that writes, COMMIT and the page;
-// one more when the platform's fee isn't at hand.
+// TestACheckoutTakesFewRoundTrips: with a code, a limit per customer and several
+// products: BEGIN, a batch that locks, a batch that writes, COMMIT, and the page.
+// One more if the platform's fee isn't cached.
 func TestACheckoutTakesFewRoundTrips(t *testing.T) {
 	t.Parallel()
 	counter := &trips{}

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/processor"
 )
 
-// Winner is who won an auction, and what for how much.
+// Winner describes a won auction.
 type Winner struct {
 	TenantID, StreamID, AuctionID string
 	ProductID, ProductName        string
@@ -28,10 +28,10 @@ type Winner struct {
 	AmountCents int64
 }
 
-// CreateForWinner makes, in the caller's transaction, the PENDING order of an
+// CreateForWinner creates, in the caller's transaction, the PENDING order of an
 // auction's winner, and enqueues the job that opens its payment page. The unit
-// that the auction holds passes to the order: nothing is held anew. The account,
-// and with it the fee, are settled when the page is opened.
+// that the auction holds passes to the order, so the number of held units doesn't
+// change. The seller's account and the fee are determined when the page is opened.
 func (s *Service) CreateForWinner(ctx context.Context, tx pgx.Tx, w Winner) (orderID string, err error) {
 	now := s.config.Now()
 	o := db.CreateOrderParams{
@@ -50,8 +50,8 @@ func (s *Service) CreateForWinner(ctx context.Context, tx pgx.Tx, w Winner) (ord
 	return o.ID, nil
 }
 
-// openPage makes the page of a winner for whom the processor has none. A seller
-// who can't charge yet has until the order's end.
+// openPage makes a winner's page if the processor has none. A seller who can't
+// charge yet has time until the order's end.
 func (s *Service) openPage(ctx context.Context, o db.Order) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	seller, err := q.GetCheckoutSeller(ctx, db.GetCheckoutSellerParams{TenantID: o.TenantID, StreamID: o.StreamID})
@@ -72,14 +72,14 @@ func (s *Service) openPage(ctx context.Context, o db.Order) error {
 	if soonest := now.Add(cartLife); o.ExpiresAt.Before(soonest) {
 		o.ExpiresAt = soonest.Truncate(time.Second)
 	}
-	// Noted before the processor is asked: from now on there may be a page.
+	// Stored before the processor is asked: from now on there may be a page.
 	claimed, err := q.ClaimPage(ctx, db.ClaimPageParams{
 		TenantID: o.TenantID, ID: o.ID, AccountID: o.ProcessorAccountID, FeeCents: o.ApplicationFeeCents, ExpiresAt: o.ExpiresAt, Now: now,
 	})
 	if err != nil {
 		return fmt.Errorf("claim the page of order %s: %w", o.ID, err)
 	}
-	if claimed == 0 { // it has come to its end meanwhile, or has a page
+	if claimed == 0 { // the order has ended meanwhile, or has a page
 		return nil
 	}
 	view, err := withDetails(ctx, q, o.TenantID, o)
