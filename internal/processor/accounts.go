@@ -7,7 +7,7 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// Names of what we attach to the processor's objects.
+// Keys of the metadata that we attach to the processor's objects.
 const (
 	metaTenant = "tenant_id"
 	metaOrder  = "order_id"
@@ -16,8 +16,8 @@ const (
 	metaProduct = "product_id"
 )
 
-// CreateAccount makes the tenant's account, once however often it is called
-// within a day.
+// CreateAccount creates the tenant's account. Repeated calls within a day create
+// only one.
 func (c *Client) CreateAccount(ctx context.Context, tenantID, tenantName string) (Account, error) {
 	made, err := c.api.Accounts.New(&stripe.AccountParams{
 		Params:          params(ctx, "", "account-"+tenantID),
@@ -31,7 +31,7 @@ func (c *Client) CreateAccount(ctx context.Context, tenantID, tenantName string)
 	return account(made), nil
 }
 
-// FindAccount looks for an account that was made for the tenant since then.
+// FindAccount looks for an account that was created for the tenant since a time.
 func (c *Client) FindAccount(ctx context.Context, tenantID string, since time.Time) (Account, bool, error) {
 	list := c.api.Accounts.List(&stripe.AccountListParams{ListParams: listParams(ctx, ""), CreatedRange: from(since)})
 	for list.Next() {
@@ -46,7 +46,7 @@ func (c *Client) FindAccount(ctx context.Context, tenantID string, since time.Ti
 	return Account{}, false, c.failed(ctx, "find account", list.Err(), list.AccountList().Data != nil)
 }
 
-// GetAccount is an account as it stands now.
+// GetAccount returns the current state of an account.
 func (c *Client) GetAccount(ctx context.Context, accountID string) (Account, error) {
 	got, err := c.api.Accounts.GetByID(accountID, &stripe.AccountParams{Params: params(ctx, "", "")})
 	if err := c.failed(ctx, "get account", err, got.ID != ""); err != nil {
@@ -55,7 +55,7 @@ func (c *Client) GetAccount(ctx context.Context, accountID string) (Account, err
 	return account(got), nil
 }
 
-// CreateOnboardingLink makes an onboarding page.
+// CreateOnboardingLink creates an onboarding page.
 func (c *Client) CreateOnboardingLink(ctx context.Context, accountID, returnURL, refreshURL string) (Link, error) {
 	made, err := c.api.AccountLinks.New(&stripe.AccountLinkParams{
 		Params: params(ctx, "", ""), Account: new(accountID),

@@ -16,11 +16,11 @@ import (
 // DefaultURL is the processor's API.
 const DefaultURL = "https://api.stripe.com"
 
-// timeout of one call. Making a payment page takes the processor a second or two;
-// whoever waits longer is better told to try again.
+// timeout is the deadline of one call. Making a payment page takes the processor 1
+// to 2 s; after a longer wait the caller should rather try again.
 const timeout = 20 * time.Second
 
-// perPage is how many entries of a list one call asks for, the most that there may be.
+// perPage is how many list entries one call requests: the processor's maximum.
 const perPage = 100
 
 // Config of a Client.
@@ -29,33 +29,33 @@ type Config struct {
 	Key string
 	// URL is the processor's API, without a slash at the end; DefaultURL when empty.
 	URL string
-	// Secret and ConnectSecret sign its reports on the platform's account and on
-	// those of sellers.
+	// Secret and ConnectSecret verify the signatures of reports about the platform's
+	// account and about sellers' accounts.
 	Secret, ConnectSecret string
-	// HTTPClient; one with a timeout of its own by default. Its redirects aren't
-	// followed.
+	// HTTPClient; by default one with its own timeout. Redirects are not followed.
 	HTTPClient *http.Client
 }
 
-// Client calls the processor. It repeats nothing by itself.
+// Client calls the processor. It doesn't retry by itself.
 type Client struct {
 	config Config
 	api    client.API
 	last   atomic.Pointer[ending]
 }
 
-// ending is how a call ended.
+// ending is the result of a call.
 type ending struct {
 	err error
 	at  time.Time
 }
 
-// endingLife is how long a call that failed tells of the processor: nobody may
-// have called it since.
+// endingLife is how long a failed call counts as the processor's state: later it
+// may work again without a call that would show it.
 const endingLife = 5 * time.Minute
 
-// Check tells how the last call ended, for readiness, and calls nobody: an error
-// when the processor couldn't be reached or failed. It is nil without a key.
+// Check reports the result of the last call, for readiness, and makes no call
+// itself: an error if the processor couldn't be reached or failed. It is nil
+// without a key.
 func (c *Client) Check(context.Context) error {
 	last := c.last.Load()
 	if !c.Configured() || last == nil || time.Since(last.at) > endingLife {
@@ -64,7 +64,7 @@ func (c *Client) Check(context.Context) error {
 	return last.err
 }
 
-// New makes a client. It calls nobody yet.
+// New makes a client. It makes no call.
 func New(c Config) *Client {
 	if c.URL == "" {
 		c.URL = DefaultURL
@@ -78,12 +78,12 @@ func New(c Config) *Client {
 	return made
 }
 
-// Configured tells whether there is a key, without which every call answers
+// Configured reports whether there is a key. Without one, every call fails with
 // processor_unavailable.
 func (c *Client) Configured() bool { return c.config.Key != "" }
 
-// CheckKey is processor_unavailable without a key: what can't be asked for need
-// not be written down first.
+// CheckKey returns processor_unavailable without a key. Use it before storing
+// something that then can't be requested.
 func (c *Client) CheckKey() error {
 	if c.Configured() {
 		return nil
@@ -91,17 +91,17 @@ func (c *Client) CheckKey() error {
 	return c.unavailable("look for the key", errNoKey)
 }
 
-// errNoKey is what the log reads when a server without a key should call.
+// errNoKey is logged when a server without a key should call.
 var errNoKey error = &unsent{errors.New("PROCESSOR_KEY is not set")}
 
-// unsent is why a request was not sent: no byte of it has left.
+// unsent is why a request was not sent: the processor received no byte of it.
 type unsent struct{ cause error }
 
 func (u *unsent) Error() string { return u.cause.Error() }
 func (u *unsent) Unwrap() error { return u.cause }
 
-// params are what every call carries: for how long, on whose account (the
-// platform's when empty), and under which key it is done once (none when empty).
+// params are the parameters of every call: its context, the account (empty for the
+// platform's), and the idempotency key (empty for none).
 func params(ctx context.Context, accountID, key string) stripe.Params {
 	p := stripe.Params{Context: ctx}
 	if accountID != "" {
@@ -113,7 +113,7 @@ func params(ctx context.Context, accountID, key string) stripe.Params {
 	return p
 }
 
-// listParams are the same for lists.
+// listParams are the parameters of list calls.
 func listParams(ctx context.Context, accountID string) stripe.ListParams {
 	p := stripe.ListParams{Context: ctx, Limit: new(int64(perPage))}
 	if accountID != "" {
@@ -122,30 +122,32 @@ func listParams(ctx context.Context, accountID string) stripe.ListParams {
 	return p
 }
 
-// slack is how far the processor's clock may be from ours, in either direction: a
-// page that was made must not be missed, or its units are sold twice.
+// slack is how far the processor's clock may differ from ours, in either
+// direction. Without it a page could be missed, and its units sold twice.
 const slack = 10 * time.Minute
 
-// from is a filter for what was made since then.
+// from is a filter for objects created since a time.
 func from(since time.Time) *stripe.RangeQueryParams {
 	return &stripe.RangeQueryParams{GreaterThanOrEqual: since.Add(-slack).Unix()}
 }
 
-// between is a filter for what was made in a period.
+// between is a filter for objects created in a period.
 func between(since, until time.Time) *stripe.RangeQueryParams {
 	return &stripe.RangeQueryParams{GreaterThanOrEqual: since.Add(-slack).Unix(), LesserThanOrEqual: until.Add(slack).Unix()}
 }
 
 const (
-	// idleConnections to the processor stay open for the next calls.
+	// idleConnections is how many idle connections to the processor stay open.
 	idleConnections = 32
-	// connectTimeout bounds each of: looking the name up and connecting, and TLS's
-	// handshake. It is below the client's timeout, so that a request that found no
-	// connection differs from one that was sent and not answered.
+	// connectTimeout bounds the name lookup with the connection, and the TLS
+	// handshake, separately. It is below the client's timeout, so that a request that
+	// found no connection can be distinguished from one that was sent and not
+	// answered.
 	connectTimeout = 5 * time.Second
 )
 
-// singly is a client that sends every request once, or none at all.
+// singly returns a client that sends every request at most once; if allowed is
+// false, it sends none.
 func singly(given *http.Client, allowed bool) *http.Client {
 	c := http.Client{Timeout: timeout}
 	if given != nil {
@@ -162,21 +164,22 @@ func singly(given *http.Client, allowed bool) *http.Client {
 		}
 	}
 	c.Transport = once{c.Transport, allowed}
-	// A redirect would carry a payment to another address.
+	// A redirect would send a payment to another address.
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
 }
 
-// once keeps Go's transport from repeating a request by itself: it takes one with
-// an Idempotency-Key for harmless, and sends it again when a connection that was
-// used before breaks off. It looks for the usual spelling only.
+// once prevents Go's transport from retrying requests. The transport considers a
+// request with an Idempotency-Key header safe to repeat, and resends it when a
+// reused connection breaks. It checks the canonical spelling of the header only.
 type once struct {
 	next    http.RoundTripper
 	allowed bool
 }
 
-// RoundTrip returns an *unsent when the request never had a connection. A transport
-// that isn't the standard library's doesn't tell; its errors stay as they are.
+// RoundTrip returns an *unsent if the request never had a connection. Only the
+// standard library's transport reports connections; errors of other transports
+// stay as they are.
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !o.allowed {
 		return nil, errNoKey

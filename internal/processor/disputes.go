@@ -7,8 +7,8 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// States of a dispute. An inquiry is a question of the buyer's bank that can become a
-// chargeback; until then the seller keeps the money.
+// States of a dispute. An inquiry is a question of the buyer's bank, which can
+// become a chargeback; until then the seller keeps the money.
 const (
 	InquiryNeedsResponse = "WARNING_NEEDS_RESPONSE"
 	InquiryUnderReview   = "WARNING_UNDER_REVIEW"
@@ -19,7 +19,7 @@ const (
 	DisputeLost          = "LOST"
 )
 
-// Dispute is the claim of a buyer's bank to get a payment back.
+// Dispute is a claim of a buyer's bank to get a payment back.
 type Dispute struct {
 	ID string
 	// Status is one of the constants above.
@@ -29,8 +29,8 @@ type Dispute struct {
 	AmountCents int64
 	// Currency is in lower case.
 	Currency string
-	// EvidenceDueAt is until when the seller can respond; nil if there is nothing to
-	// respond to.
+	// EvidenceDueAt is the seller's deadline to respond; nil if no response is
+	// requested.
 	EvidenceDueAt *time.Time
 	OpenedAt      time.Time
 }
@@ -45,7 +45,7 @@ func (c *Client) ListDisputes(ctx context.Context, accountID, paymentIntentID st
 		disputes = append(disputes, dispute(list.Dispute()))
 	}
 	if err := c.failed(ctx, "list disputes", list.Err(), list.DisputeList().Data != nil); err != nil {
-		return nil, err // a part of the list would look like all of it
+		return nil, err // a partial list would look complete
 	}
 	return disputes, nil
 }
@@ -61,8 +61,9 @@ func dispute(d *stripe.Dispute) Dispute {
 	return out
 }
 
-// disputeStatus maps the processor's states. One that this version of its API doesn't
-// have counts as open, so that it is neither won nor lost before the processor says so.
+// disputeStatus maps the processor's states. A state that this version of its API
+// doesn't have counts as open, so that the dispute is neither won nor lost before
+// the processor says so.
 func disputeStatus(s stripe.DisputeStatus) string {
 	switch s {
 	case stripe.DisputeStatusWarningNeedsResponse:

@@ -14,23 +14,23 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Outcome is what a call that failed may have done at the processor.
+// Outcome is what a failed call may have done at the processor.
 type Outcome int
 
 const (
-	// Unknown is of a request that was sent: no answer says whether it was carried out.
-	// What it was to make must be looked up before it is asked for again.
+	// Unknown: the request was sent, and no answer says whether it was carried out.
+	// Look for its result at the processor before repeating it.
 	Unknown Outcome = iota
-	// NotDone is of a request that was definitely not carried out: no connection was
-	// made, or the processor turned it away before it began (too many requests, a
-	// wrong key). The same request can be sent again later.
+	// NotDone: the request was definitely not carried out. No connection was made, or
+	// the processor rejected it before it began (too many requests, a wrong key). The
+	// same request can be sent again later.
 	NotDone
-	// Refused is of a request that the processor has judged and won't carry out. The
-	// error is a *Refusal.
+	// Refused: the processor has checked the request and won't carry it out. The error
+	// is a *Refusal.
 	Refused
 )
 
-// OutcomeOf sorts the error of a call of the Client. Errors of other origin are
+// OutcomeOf returns the outcome for an error of the Client. Other errors are
 // Unknown.
 func OutcomeOf(err error) Outcome {
 	if _, refused := errors.AsType[*Refusal](err); refused {
@@ -42,12 +42,12 @@ func OutcomeOf(err error) Outcome {
 	return Unknown
 }
 
-// Refusal is the processor's definite no: nothing was done.
+// Refusal is the processor's definite refusal: nothing was done.
 type Refusal struct { //nolint:errname // it is an answer rather than a mishap
-	// Status is the HTTP status, Code the processor's own code, which may be empty.
+	// Status is the HTTP status. Code is the processor's own code, which may be empty.
 	Status int
 	Code   string
-	// Message is the processor's sentence for developers.
+	// Message is the processor's message for developers.
 	Message string
 }
 
@@ -55,13 +55,13 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("the processor refused: %s (%d %s)", r.Message, r.Status, r.Code)
 }
 
-// failure is a call that brought neither a result nor a refusal. The caller of the
-// API reads the problem, the log also the cause; both can be found in it.
+// failure is a call without a result or a refusal. The caller of the API sees the
+// problem; the log also contains the cause. errors.As finds both.
 type failure struct {
 	problem *problem.Error
 	doing   string
 	cause   error
-	// text is the cause's, without the key.
+	// text is the cause's text, without the key.
 	text string
 	// notDone: the request was definitely not carried out.
 	notDone bool
@@ -75,7 +75,7 @@ func (c *Client) unavailable(doing string, cause error) *failure {
 	p := problem.New(problem.Unavailable, "processor_unavailable", "the payment processor can't be reached; try again later")
 	f := &failure{problem: p, doing: doing, cause: cause, text: cause.Error()}
 	if said, ok := errors.AsType[*stripe.Error](cause); ok {
-		// The whole answer may hold more than a log should.
+		// The whole answer may contain more than a log should.
 		f.text = fmt.Sprintf("%d %s %s: %s (request %s)", said.HTTPStatusCode, said.Type, said.Code, said.Msg, said.RequestID)
 		f.notDone = turnedAway(said)
 	} else {
@@ -85,10 +85,10 @@ func (c *Client) unavailable(doing string, cause error) *failure {
 	return f
 }
 
-// addresses are e-mail addresses, as far as they look like it.
+// addresses matches texts that look like e-mail addresses.
 var addresses = regexp.MustCompile(`[^\s<>"'(),;]+@[^\s<>"'(),;]+`)
 
-// hide takes out of a text of the processor's what no log shall hold: the key, and
+// hide removes from a text of the processor's what must not be logged: the key and
 // buyers' e-mail addresses.
 func (c *Client) hide(text string) string {
 	if c.config.Key != "" {
@@ -97,9 +97,9 @@ func (c *Client) hide(text string) string {
 	return addresses.ReplaceAllString(text, "(e-mail address)")
 }
 
-// failed sorts the error of a call, nil for none, into a *Refusal or a failure. whole
-// tells whether the answer holds what every good answer does: an answer without is
-// not the processor's.
+// failed converts the error of a call, nil for none, to a *Refusal or a failure.
+// whole says whether the answer contains what every valid answer does; an answer
+// without it is not the processor's.
 func (c *Client) failed(ctx context.Context, doing string, err error, whole bool) error {
 	said, answered := errors.AsType[*stripe.Error](err)
 	switch {
@@ -111,7 +111,7 @@ func (c *Client) failed(ctx context.Context, doing string, err error, whole bool
 		return &Refusal{Status: said.HTTPStatusCode, Code: string(said.Code), Message: c.hide(said.Msg)}
 	case err == nil:
 		err = errors.New("the answer isn't the processor's: it lacks what each one has")
-	case ctx.Err() != nil: // the caller's doing; the library doesn't pass it on in all cases
+	case ctx.Err() != nil: // the caller cancelled; the library doesn't always pass that on
 		return c.unavailable(doing, errors.Join(ctx.Err(), err))
 	}
 	f := c.unavailable(doing, err)
@@ -119,7 +119,8 @@ func (c *Client) failed(ctx context.Context, doing string, err error, whole bool
 	return f
 }
 
-// refused tells whether an error is the processor's definite no. It is not for:
+// refused reports whether an error is the processor's definite refusal. It is not
+// for:
 //   - 401, and 403 other than for a seller's account that we may not use (any more):
 //     the platform's key is wrong or may not do this;
 //   - 409, 429: another request is in the way, or too many are;
@@ -140,10 +141,11 @@ func refused(e *stripe.Error) bool {
 	}
 }
 
-// turnedAway tells whether the processor turned a request away before it began to
-// carry it out (docs.stripe.com/error-low-level): its rate limiters and the check of
-// the key come before the idempotency layer. A 429 with the code lock_timeout comes
-// later, from the work itself. A 5xx, also a 503, is documented as indeterminate.
+// turnedAway reports whether the processor rejected a request before it began to
+// carry it out (docs.stripe.com/error-low-level): its rate limiters and the check
+// of the key come before the idempotency layer. A 429 with the code lock_timeout
+// comes later, from the work itself. A 5xx, including 503, is documented as
+// indeterminate.
 func turnedAway(e *stripe.Error) bool {
 	switch e.HTTPStatusCode {
 	case http.StatusTooManyRequests:

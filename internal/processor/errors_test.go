@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/processor"
 )
 
-// answer always answers the same.
+// answer always gives the same answer.
 func answer(status int, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -32,7 +32,7 @@ func said(kind, code, message string) string {
 
 const invalid = "invalid_request_error"
 
-// TestRefusals are definite: nothing was done.
+// TestRefusals: nothing was done at the processor.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -62,8 +62,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFailures: all that isn't a definite no is the same problem to callers of the
-// API. What may have been done all the same is told apart.
+// TestFailures: all failures that aren't definite refusals are the same problem
+// for callers of the API. Their outcomes differ.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	const unknown, notDone = processor.Unknown, processor.NotDone
@@ -104,7 +104,7 @@ func TestFailures(t *testing.T) {
 				requireUnavailable(t, err)
 				require.ErrorContains(t, err, tt.log, one.name)
 				require.NotContains(t, err.Error(), key)
-				if one.name != createPage { // whose first call only makes a coupon
+				if one.name != createPage { // its first call only creates a coupon
 					require.Equal(t, tt.want, processor.OutcomeOf(err), one.name)
 				}
 			}
@@ -113,7 +113,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// createPage is the name of the call that makes two.
+// createPage is the name of the call that makes two requests.
 const createPage = "create payment page"
 
 func requireUnavailable(t *testing.T, err error) {
@@ -125,7 +125,7 @@ func requireUnavailable(t *testing.T, err error) {
 	require.NotErrorAs(t, err, &refusal)
 }
 
-// TestCheck tells how the last call ended.
+// TestCheck: Check reports the result of the last call.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	var next atomic.Pointer[http.Handler]
@@ -152,7 +152,7 @@ func TestCheck(t *testing.T) {
 	require.Len(t, peer.requests(), 4, "checking calls nobody")
 }
 
-// TestNotSent: a request that finds no connection is known not to be carried out.
+// TestNotSent: a request that finds no connection was definitely not carried out.
 func TestNotSent(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -186,8 +186,8 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestSentAndLost: once there is a connection, nobody knows what was done, also
-// when it is one that was used before.
+// TestSentAndLost: with a connection, also a reused one, the outcome of a lost
+// request is unknown.
 func TestSentAndLost(t *testing.T) {
 	t.Parallel()
 	var lose atomic.Bool
@@ -210,7 +210,8 @@ func TestSentAndLost(t *testing.T) {
 	}
 }
 
-// TestAPageWhoseCouponFailed wasn't asked for, whatever became of the coupon.
+// TestAPageWhoseCouponFailed: the page was not requested, whatever the coupon's
+// outcome.
 func TestAPageWhoseCouponFailed(t *testing.T) {
 	t.Parallel()
 	c, peer := recorded(t, answer(http.StatusInternalServerError, said("api_error", "", "Sorry")))
@@ -233,7 +234,7 @@ func (c call) doing() string {
 	return c.name
 }
 
-// TestWithoutKey calls nobody and tells the operator which setting is missing.
+// TestWithoutKey makes no call and names the missing setting for the operator.
 func TestWithoutKey(t *testing.T) {
 	t.Parallel()
 	arrived := &recorder{next: answer(200, "{}")}
@@ -253,7 +254,7 @@ func TestWithoutKey(t *testing.T) {
 }
 
 // TestLostAnswer requires that a request whose answer is lost isn't sent again,
-// not even by Go's transport over a connection that it had used before.
+// not even by Go's transport over a reused connection.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	mock, err := document()
@@ -298,7 +299,7 @@ func TestTimeout(t *testing.T) {
 	require.Len(t, arrived.requests(), len(calls()))
 }
 
-// TestGivenUp requires that whoever gave up sees so.
+// TestGivenUp requires that a caller who cancels gets the context's error.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -321,7 +322,7 @@ func TestGivenUp(t *testing.T) {
 	require.Equal(t, processor.NotDone, processor.OutcomeOf(err), "it had no connection yet")
 }
 
-// TestCouponIsThere requires that a second try goes on with the first one's coupon.
+// TestCouponIsThere requires that a second attempt uses the first one's coupon.
 func TestCouponIsThere(t *testing.T) {
 	t.Parallel()
 	mock, err := document()

@@ -14,13 +14,13 @@ import (
 	"showfloor/internal/problem"
 )
 
-// maxAge is how old a report's signature may be, so that an intercepted one can't
-// be sent again later.
+// maxAge is how old a report's signature may be, so that an intercepted report
+// can't be replayed later.
 const maxAge = 5 * time.Minute
 
 // Verify checks the signature of a report over its raw body, with both secrets,
-// and reads it. What isn't signed well is a problem with code invalid_signature,
-// what is signed and no report one with code invalid_input.
+// and reads the report. A bad signature is a problem with code invalid_signature;
+// a signed body that is no report is one with code invalid_input.
 func (c *Client) Verify(body []byte, signature string) (Event, error) {
 	if c.config.Secret == "" && c.config.ConnectSecret == "" {
 		return Event{}, c.unavailable("verify a report", errors.New("PROCESSOR_WEBHOOK_SECRET and PROCESSOR_CONNECT_SECRET are not set"))
@@ -28,13 +28,13 @@ func (c *Client) Verify(body []byte, signature string) (Event, error) {
 	if !c.signed(body, signature) {
 		return Event{}, problem.New(problem.Invalid, "invalid_signature", "the signature doesn't belong to this body, or is older than 5 minutes")
 	}
-	// Not the library's type: reports come in the API version of the endpoint, and
-	// these fields are the same in all.
+	// Not the library's type: reports have the endpoint's API version, and these
+	// fields are the same in all versions.
 	var e struct {
 		ID, Type, Account string
 	}
 	if err := json.Unmarshal(body, &e); err != nil || e.ID == "" || e.Type == "" ||
-		!utf8.Valid(body) || strings.ContainsRune(e.ID+e.Type+e.Account, 0) { // no database takes those
+		!utf8.Valid(body) || strings.ContainsRune(e.ID+e.Type+e.Account, 0) { // PostgreSQL can't store those
 		return Event{}, problem.BadField("body", "is not an event")
 	}
 	return Event{ID: e.ID, Type: e.Type, AccountID: e.Account, Payload: body}, nil
@@ -49,8 +49,8 @@ func (c *Client) signed(body []byte, signature string) bool {
 	return false
 }
 
-// object reads what the report is about. Only what we need of it, so that a newer
-// API version with other fields is understood as well.
+// object reads the object of a report. Its target has only the fields that we
+// need, so reports of newer API versions can be read too.
 func (e Event) object(into any) error {
 	var whole struct {
 		Data struct{ Object json.RawMessage }
@@ -64,7 +64,7 @@ func (e Event) object(into any) error {
 	return nil
 }
 
-// Session reads the payment page out of a checkout.session.* report.
+// Session reads the payment page in a checkout.session.* report.
 func (e Event) Session() (Session, error) {
 	var o struct {
 		Object          string
@@ -101,8 +101,8 @@ func (e Event) Session() (Session, error) {
 	return page, nil
 }
 
-// PaymentIntentID reads the payment that a report on a charge, refund or dispute is about;
-// empty when there is none, as with charges that were made in another way.
+// PaymentIntentID reads the payment of a report on a charge, refund or dispute. It
+// is empty if there is none, as for charges made in another way.
 func (e Event) PaymentIntentID() (string, error) {
 	var o struct {
 		PaymentIntent *stripe.PaymentIntent `json:"payment_intent"`

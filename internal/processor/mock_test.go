@@ -19,8 +19,8 @@ import (
 
 const key = "sk_test_hunter2"
 
-// document is the processor's own mock: it knows the whole API document, refuses
-// requests that aren't of it, and answers with samples. It remembers nothing.
+// document is the processor's own mock. It knows the whole API document, refuses
+// requests that don't match it, and answers with samples. It stores nothing.
 var document = sync.OnceValues(func() (http.Handler, error) {
 	spec, err := mock.LoadSpec(embedded.OpenAPISpec, "")
 	if err != nil {
@@ -37,14 +37,14 @@ var document = sync.OnceValues(func() (http.Handler, error) {
 	return http.HandlerFunc(stub.HandleRequest), nil
 })
 
-// request is one that arrived.
+// request is a request that the peer received.
 type request struct {
 	method, path string
 	header       http.Header
 	form         url.Values
 }
 
-// recorder keeps what arrives and passes it on.
+// recorder stores received requests and passes them on.
 type recorder struct {
 	next http.Handler
 	mu   sync.Mutex
@@ -70,7 +70,7 @@ func (r *recorder) requests() []request {
 	return append([]request(nil), r.seen...)
 }
 
-// recorded is a client of a recorded peer.
+// recorded returns a client and the recorder in front of its peer.
 func recorded(t *testing.T, next http.Handler) (*processor.Client, *recorder) {
 	t.Helper()
 	r := &recorder{next: next}
@@ -79,7 +79,7 @@ func recorded(t *testing.T, next http.Handler) (*processor.Client, *recorder) {
 	return processor.New(processor.Config{Key: key, URL: peer.URL, HTTPClient: &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}}), r
 }
 
-// documented is a client of the mock.
+// documented returns a client of the mock.
 func documented(t *testing.T) (*processor.Client, *recorder) {
 	t.Helper()
 	handler, err := document()
@@ -102,7 +102,7 @@ func aPage() processor.Page {
 	}
 }
 
-// call is one of the client's.
+// call is one call of the client.
 type call struct {
 	name string
 	do   func(t *testing.T, c *processor.Client) error
@@ -223,7 +223,7 @@ func calls() []call {
 }
 
 // TestEveryCallIsOfTheDocument sends each call to the processor's mock, which
-// refuses what its API document doesn't have.
+// refuses requests that don't match its API document.
 func TestEveryCallIsOfTheDocument(t *testing.T) {
 	t.Parallel()
 	for _, tt := range calls() {
@@ -247,7 +247,8 @@ func TestEveryCallIsOfTheDocument(t *testing.T) {
 	}
 }
 
-// TestMockRefuses requires that the test above could fail.
+// TestMockRefuses requires that the mock refuses bad requests, so that the test
+// above can fail.
 func TestMockRefuses(t *testing.T) {
 	t.Parallel()
 	handler, err := document()
@@ -276,7 +277,7 @@ func TestPageWithLess(t *testing.T) {
 	require.NotContains(t, form, "payment_intent_data[application_fee_amount]")
 	require.Equal(t, "ord_1", form.Get("payment_intent_data[metadata][order_id]"))
 
-	p.DiscountCents, p.DiscountName = 4800, "" // all of it
+	p.DiscountCents, p.DiscountName = 4800, "" // the whole price
 	_, err = c.CreatePage(t.Context(), p)
 	require.NoError(t, err)
 	for field := range peer.requests()[2].form {
@@ -285,7 +286,7 @@ func TestPageWithLess(t *testing.T) {
 	require.NotContains(t, peer.requests()[1].form, "name")
 }
 
-// TestPriceKey requires another key for another price only.
+// TestPriceKey requires different keys exactly for different prices.
 func TestPriceKey(t *testing.T) {
 	t.Parallel()
 	c, peer := documented(t)

@@ -9,14 +9,14 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// CreatePage makes a payment page. It takes two calls where there is a discount,
-// which the processor wants as an object of its own.
+// CreatePage creates a payment page. With a discount it takes two calls, because
+// the processor requires a coupon object.
 func (c *Client) CreatePage(ctx context.Context, p Page) (Session, error) {
 	asked := pageParams(ctx, p)
 	if p.DiscountCents > 0 {
 		coupon, err := c.coupon(ctx, p)
 		if f, failed := errors.AsType[*failure](err); failed {
-			// Whether the coupon was made doesn't matter: the page wasn't asked for.
+			// The page was not requested, whether or not the coupon was created.
 			f.notDone = true
 		}
 		if err != nil {
@@ -50,7 +50,7 @@ func pageParams(ctx context.Context, p Page) *stripe.CheckoutSessionParams {
 		asked.LineItems = append(asked.LineItems, lineParams(l, p.Currency))
 		total += l.UnitCents * l.Quantity
 	}
-	if total > 0 { // the processor makes no payment of nothing
+	if total > 0 { // the processor makes no payment for a total of 0
 		asked.PaymentIntentData = &stripe.CheckoutSessionPaymentIntentDataParams{Metadata: labels}
 		if p.FeeCents > 0 {
 			asked.PaymentIntentData.ApplicationFeeAmount = new(p.FeeCents)
@@ -66,7 +66,7 @@ func lineParams(l Line, currency string) *stripe.CheckoutSessionLineItemParams {
 		return asked
 	}
 	product := &stripe.CheckoutSessionLineItemPriceDataProductDataParams{Name: new(l.Name)}
-	if strings.HasPrefix(l.ImageURL, "https://") { // the page itself is https, and shows no other
+	if strings.HasPrefix(l.ImageURL, "https://") { // the page is served by https and shows no other images
 		product.Images = []*string{new(l.ImageURL)}
 	}
 	asked.PriceData = &stripe.CheckoutSessionLineItemPriceDataParams{
@@ -75,11 +75,13 @@ func lineParams(l Line, currency string) *stripe.CheckoutSessionLineItemParams {
 	return asked
 }
 
-// maxCouponName is how many characters the processor takes.
+// maxCouponName is the processor's maximum length of a coupon's name, in
+// characters.
 const maxCouponName = 40
 
-// coupon makes the page's discount on the seller's account and returns its id. The
-// id follows from the order's, so that a second try meets the first one's.
+// coupon creates the page's discount on the seller's account and returns its id.
+// The id is derived from the order's, so a second attempt finds the first one's
+// coupon.
 func (c *Client) coupon(ctx context.Context, p Page) (string, error) {
 	id := "order-" + p.OrderID
 	name := []rune(p.DiscountName)
@@ -100,10 +102,10 @@ func (c *Client) coupon(ctx context.Context, p Page) (string, error) {
 	return id, err
 }
 
-// GetPage is a payment page as it stands now.
+// GetPage returns the current state of a payment page.
 func (c *Client) GetPage(ctx context.Context, accountID, sessionID string) (Session, error) {
 	asked := &stripe.CheckoutSessionParams{Params: params(ctx, accountID, "")}
-	asked.AddExpand("payment_intent") // which alone says that a payment has failed
+	asked.AddExpand("payment_intent") // only the payment intent shows that a payment has failed
 	got, err := c.api.CheckoutSessions.Get(sessionID, asked)
 	if err := c.failed(ctx, "get payment page", err, got.ID != ""); err != nil {
 		return Session{}, err
@@ -112,8 +114,8 @@ func (c *Client) GetPage(ctx context.Context, accountID, sessionID string) (Sess
 }
 
 const (
-	// searchCalls and searchTime bound one FindPage: calls of 100 pages each, and the
-	// time for all of them.
+	// searchCalls and searchTime bound one FindPage: the number of calls, for 100
+	// pages each, and the total time.
 	searchCalls = 10
 	searchTime  = 40 * time.Second
 )
@@ -121,27 +123,29 @@ const (
 // Search is a search for a payment page on the seller's account.
 type Search struct {
 	AccountID string
-	// Match tells whether a page is the one that is looked for.
+	// Match reports whether a page is the wanted one.
 	Match func(Session) bool
-	// From and Until are when the page was made, by our clock and at the outside.
+	// From and Until are the earliest and the latest time at which the page may have
+	// been created, by our clock.
 	From, Until time.Time
-	// After is where to go on: Found.Next of the FindPage before; empty at first.
+	// After is the position at which to continue: Found.Next of the previous FindPage;
+	// empty for the first.
 	After string
 }
 
-// Found is what a search has brought.
+// Found is the result of a search.
 type Found struct {
-	// Page is nil while none was found.
+	// Page is nil if none was found yet.
 	Page *Session
-	// Next is where the search goes on; empty when the whole period was searched.
+	// Next is the position at which to continue; empty if the whole period was
+	// searched.
 	Next string
 }
 
-// FindPage looks for a payment page: what to do when CreatePage's answer was lost.
-// The processor has no filter for an order's id, so the pages that the account made
-// in the period are read, newest first, up to 1000 in one call and for 40 seconds
-// at most; Found.Next says where the next call goes on. With an error it says how
-// far this one came.
+// FindPage looks for a payment page after CreatePage's answer was lost. The
+// processor has no filter for an order's id, so FindPage reads the account's pages
+// of the period, newest first: up to 1000 pages, for at most 40 seconds.
+// Found.Next is the position for the next call, also if this call fails.
 func (c *Client) FindPage(ctx context.Context, s Search) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -173,8 +177,8 @@ func (c *Client) FindPage(ctx context.Context, s Search) (Found, error) {
 	return found, nil
 }
 
-// ExpirePage closes a payment page, so that it can't be paid any more. A page that
-// is closed already is a *Refusal: ask GetPage what became of it.
+// ExpirePage closes a payment page, so that it can no longer be paid. If the page
+// is closed already, the error is a *Refusal; GetPage returns its state.
 func (c *Client) ExpirePage(ctx context.Context, accountID, sessionID string) (Session, error) {
 	got, err := c.api.CheckoutSessions.Expire(sessionID, &stripe.CheckoutSessionExpireParams{Params: params(ctx, accountID, "")})
 	if err := c.failed(ctx, "expire payment page", err, got.ID != ""); err != nil {
@@ -199,7 +203,7 @@ func session(s *stripe.CheckoutSession) Session {
 		out.Failed = ended && !out.Paid && s.Status == stripe.CheckoutSessionStatusComplete
 	}
 	if s.CustomerDetails != nil && s.CustomerDetails.Email != "" {
-		out.CustomerEmail = s.CustomerDetails.Email // what was typed on the page
+		out.CustomerEmail = s.CustomerDetails.Email // the address that was typed on the page
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// CreatePrice makes a price that later payment pages can name, once for the same
-// name, amount and currency however often it is called within a day.
+// CreatePrice creates a price that later payment pages can refer to. Repeated
+// calls within a day with the same name, amount and currency create only one.
 func (c *Client) CreatePrice(ctx context.Context, p NewPrice) (priceID string, err error) {
 	labels := map[string]string{metaProduct: p.ProductID, metaTenant: p.TenantID}
 	made, err := c.api.Prices.New(&stripe.PriceParams{
@@ -25,7 +25,8 @@ func (c *Client) CreatePrice(ctx context.Context, p NewPrice) (priceID string, e
 	return made.ID, nil
 }
 
-// priceKey changes with all that makes another price of it.
+// priceKey is the idempotency key of a price. It depends on everything that makes
+// it a different price.
 func priceKey(p NewPrice) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %s", p.Name, p.UnitCents, p.Currency))
 	return "price-" + p.ProductID + "-" + hex.EncodeToString(sum[:8])

@@ -1,31 +1,32 @@
-// Package processor is the payment processor as the server sees it: sellers'
-// accounts, hosted payment pages, prices and refunds, by the processor's HTTP API,
-// and its signed reports. Charges are made on the seller's own account.
+// Package processor is a client of the payment processor: sellers' accounts,
+// hosted payment pages, prices and refunds through the processor's HTTP API, and
+// its signed reports. Charges are made on the seller's own account.
 //
-// An error is a *Refusal when the processor has looked at the request and won't do
-// it, otherwise a problem with code processor_unavailable; OutcomeOf tells whether
-// the work may have been done all the same.
+// An error is a *Refusal if the processor has checked the request and won't carry
+// it out, otherwise a problem with code processor_unavailable. OutcomeOf says
+// whether the request may have been carried out anyway.
 package processor
 
 import "time"
 
 const (
-	// Queue is that of the jobs that call the processor, apart from all that doesn't:
-	// while it answers slowly or not at all, auctions end and streams stop in time.
+	// Queue is the queue of the jobs that call the processor. It is separate from
+	// other jobs, so that auctions end and streams stop in time while the processor
+	// answers slowly or not at all.
 	Queue = "processor"
-	// Workers is how many of them run at a time.
+	// Workers is the maximum number of concurrent jobs of Queue.
 	Workers = 16
 )
 
 // Account is a seller's account.
 type Account struct {
 	ID string
-	// DetailsSubmitted: the seller has handed in all that was asked for.
+	// DetailsSubmitted: the seller has submitted all required details.
 	DetailsSubmitted bool
 	ChargesEnabled   bool
 }
 
-// Link is a hosted onboarding page, good once.
+// Link is a hosted onboarding page, valid once.
 type Link struct {
 	URL       string
 	ExpiresAt time.Time
@@ -33,7 +34,8 @@ type Link struct {
 
 // Line is a number of units of one product on a payment page.
 type Line struct {
-	// PriceID is a price of the processor's; empty for one made up from the rest.
+	// PriceID is a price of the processor's; empty to define the price by the other
+	// fields.
 	PriceID string
 	Name    string
 	// UnitCents is the price of one unit in the currency's smallest unit.
@@ -42,25 +44,26 @@ type Line struct {
 	ImageURL  string
 }
 
-// Page is a payment page to be made.
+// Page describes a payment page to create.
 type Page struct {
 	// AccountID is the seller's account.
 	AccountID string
-	// OrderID comes back in each report; the processor makes one page for it,
-	// however often it is asked within a day.
+	// OrderID is returned in each report. The processor creates only one page for it,
+	// also for repeated requests within a day.
 	OrderID, TenantID string
 	// Currency is an ISO 4217 code in lower case.
 	Currency string
 	Lines    []Line
-	// DiscountCents is taken off the lines' sum under the name DiscountName.
+	// DiscountCents is subtracted from the sum of the lines, with the name
+	// DiscountName.
 	DiscountCents int64
 	DiscountName  string
-	// FeeCents goes to the platform.
+	// FeeCents is the platform's fee.
 	FeeCents int64
-	// CustomerEmail is asked for on the page when it is empty.
+	// CustomerEmail may be empty; then the page asks for it.
 	CustomerEmail         string
 	SuccessURL, CancelURL string
-	// ExpiresAt is when it closes: 30 minutes to 24 hours ahead.
+	// ExpiresAt is when the page closes: 30 minutes to 24 hours from now.
 	ExpiresAt time.Time
 }
 
@@ -74,26 +77,26 @@ const (
 // Session is a payment page.
 type Session struct {
 	ID string
-	// OrderID is the order that the page's metadata names, which only holders of the
-	// account's keys can write. The client_reference_id doesn't count: buyers can set
-	// it on payment links of the seller's own.
+	// OrderID is the order in the page's metadata, which only holders of the account's
+	// keys can write. The client_reference_id is ignored, because buyers can set it on
+	// the seller's own payment links.
 	OrderID string
-	// URL is where the buyer pays; empty once it is closed.
+	// URL is where the buyer pays; empty once the page is closed.
 	URL string
 	// Status is Open, Complete or Expired.
 	Status string
-	// Paid: the money is there, or there was nothing to pay. A page may be Complete
-	// and not Paid, with means of payment that take days.
+	// Paid: the payment succeeded, or there was nothing to pay. With payment methods
+	// that take days, a page may be Complete and not Paid.
 	Paid bool
-	// Failed: it was Complete, and the payment that took days has come to nothing.
-	// A list of pages doesn't tell.
+	// Failed: the page was Complete, and the payment, which took days, failed. Lists
+	// of pages don't contain this.
 	Failed bool
-	// PaymentIntentID is empty until it is paid and when there was nothing to pay.
+	// PaymentIntentID is empty before the payment and if there was nothing to pay.
 	PaymentIntentID string
 	TotalCents      int64
 	// Currency is in lower case.
 	Currency string
-	// CustomerEmail is what the buyer gave, or empty.
+	// CustomerEmail is the address that the buyer gave, or empty.
 	CustomerEmail string
 	ExpiresAt     time.Time
 }
@@ -108,7 +111,7 @@ const (
 // Refund is money given back.
 type Refund struct {
 	ID string
-	// RefundID is ours; empty for one that was made at the processor.
+	// RefundID is our id; empty for a refund made at the processor.
 	RefundID    string
 	AmountCents int64
 	// Status is RefundPending, RefundSucceeded or RefundFailed.
@@ -117,19 +120,19 @@ type Refund struct {
 	FailureReason string
 }
 
-// NewRefund is a refund to be made.
+// NewRefund describes a refund to make.
 type NewRefund struct {
 	AccountID string
-	// RefundID is ours; the processor makes one refund for it, however often it is
-	// asked within a day.
+	// RefundID is our id. The processor makes only one refund for it, also for
+	// repeated requests within a day.
 	RefundID, OrderID, TenantID string
 	PaymentIntentID             string
 	AmountCents                 int64
-	// WithFee gives the same share of the platform's fee back.
+	// WithFee also gives back the same share of the platform's fee.
 	WithFee bool
 }
 
-// NewPrice is a price to be made on the seller's account.
+// NewPrice describes a price to create on the seller's account.
 type NewPrice struct {
 	AccountID, ProductID, TenantID string
 	Name                           string
@@ -138,7 +141,7 @@ type NewPrice struct {
 	Currency string
 }
 
-// Event is a report of the processor's, its signature checked.
+// Event is a report of the processor's with a valid signature.
 type Event struct {
 	ID, Type string
 	// AccountID is the seller's account; empty for the platform's own.

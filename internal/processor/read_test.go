@@ -86,8 +86,7 @@ func pageJSON(id, order string, created time.Time, fields string) string {
 		`"customer_email":"ada@example.com","expires_at":%d,%s}`, id, order, created.Unix(), at.Unix(), fields)
 }
 
-// TestFindPage goes through the lists' pages until it is there, or what comes is
-// older.
+// TestFindPage reads list pages until it finds the payment page or older entries.
 func TestFindPage(t *testing.T) {
 	t.Parallel()
 	all := []string{}
@@ -116,12 +115,13 @@ func TestFindPage(t *testing.T) {
 	require.Len(t, peer.requests(), 7, "no further than needed")
 }
 
-// of matches the pages of an order.
+// of returns a match for the pages of an order.
 func of(orderID string) func(processor.Session) bool {
 	return func(s processor.Session) bool { return s.OrderID == orderID }
 }
 
-// TestALongSearchGoesOn where it stopped: after 1000 pages, and after a failure.
+// TestALongSearchGoesOn: a search continues where it stopped, after 1000 pages and
+// after a failure.
 func TestALongSearchGoesOn(t *testing.T) {
 	t.Parallel()
 	all := []string{}
@@ -155,7 +155,7 @@ func TestALongSearchGoesOn(t *testing.T) {
 	require.Equal(t, "cs_300", found.Page.ID)
 }
 
-// TestASearchIsGivenUp when its time is over, and says how far it came.
+// TestASearchIsGivenUp: a search ends at its deadline and returns its position.
 func TestASearchIsGivenUp(t *testing.T) {
 	t.Parallel()
 	all := []string{}
@@ -177,8 +177,8 @@ func TestASearchIsGivenUp(t *testing.T) {
 	require.Equal(t, "cs_99", found.Next)
 }
 
-// TestWhatBuyersCanWriteNamesNoOrder: whoever opens a payment link chooses its
-// client_reference_id.
+// TestWhatBuyersCanWriteNamesNoOrder: buyers can choose the client_reference_id on
+// a payment link.
 func TestWhatBuyersCanWriteNamesNoOrder(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(pageJSON("cs_1", "ord_1", at, `"status":"complete","payment_status":"paid"`), `"metadata":{"order_id":"ord_1"}`,
@@ -192,7 +192,7 @@ func TestWhatBuyersCanWriteNamesNoOrder(t *testing.T) {
 	require.Empty(t, reported.OrderID)
 }
 
-// paged lists 100 at a time, and fails where an entry is empty.
+// paged lists 100 entries at a time, and fails at an empty entry.
 func paged(all []string, prefix string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := 0
@@ -262,8 +262,8 @@ func TestListRefunds(t *testing.T) {
 	require.Empty(t, got, "a part of the list would look like all of it")
 }
 
-// TestFailureReported: only its type tells, since a report names the payment and no
-// more.
+// TestFailureReported: only the report's type shows the failure, because the
+// report contains only the payment's id.
 func TestFailureReported(t *testing.T) {
 	t.Parallel()
 	body := pageJSON("cs_1", "ord_1", at, `"status":"complete","payment_status":"unpaid","payment_intent":"pi_1"`)

@@ -6,7 +6,7 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// CreateRefund gives money back.
+// CreateRefund makes a refund.
 func (c *Client) CreateRefund(ctx context.Context, r NewRefund) (Refund, error) {
 	asked := &stripe.RefundParams{
 		Params:        params(ctx, r.AccountID, "refund-"+r.RefundID),
@@ -33,7 +33,7 @@ func (c *Client) ListRefunds(ctx context.Context, accountID, paymentIntentID str
 		refunds = append(refunds, refund(list.Refund()))
 	}
 	if err := c.failed(ctx, "list refunds", list.Err(), list.RefundList().Data != nil); err != nil {
-		return nil, err // a part of the list would look like all of it
+		return nil, err // a partial list would look complete
 	}
 	return refunds, nil
 }
@@ -47,7 +47,7 @@ func refund(r *stripe.Refund) Refund {
 		out.Status, out.FailureReason = RefundFailed, string(r.FailureReason)
 	case stripe.RefundStatusCanceled:
 		out.Status, out.FailureReason = RefundFailed, "canceled"
-	default: // also one that waits for the buyer to say where the money shall go
+	default: // also one for which the buyer must say where the money goes
 		out.Status = RefundPending
 	}
 	return out
