@@ -18,31 +18,31 @@ import (
 	"showfloor/internal/problem"
 )
 
-// soon is how far ahead the queue's scheduler looks, and how often. It may see a
-// job that is due sooner too late, so such a job begins at once and puts itself
-// off: that the queue keeps to within its polling.
+// soon is the lead time, and the interval, of the queue's scheduler. The scheduler
+// may see a job that is due sooner too late. So such a job starts at once and
+// reschedules itself; the queue keeps to such times within its polling interval.
 const soon = 5 * time.Second
 
-// View is an auction as its tenant sees it.
+// View is an auction as the API shows it to the tenant.
 type View struct {
 	db.Auction
-	// Top is the bid that stands; nil while there is none.
+	// Top is the highest bid; nil if there is none.
 	Top *db.Bid
 }
 
-// Input describes an auction to be made; the door has checked its limits.
+// Input describes a new auction; the handler has checked its limits.
 type Input struct {
 	ProductID, StreamID string
 	StartingBidCents    int64
-	// ReservePriceCents is nil for none.
+	// ReservePriceCents is nil for no reserve price.
 	ReservePriceCents *int64
 	BidIncrementCents int64
 	DurationSec       int
 	AntiSnipeSec      int
 }
 
-// ListAuctions pages through the tenant's auctions, newest first, all or those in
-// one status; cursor is the id after which to go on, nil for the start.
+// ListAuctions pages through the tenant's auctions, newest first, in all statuses
+// or in one. cursor is the id after which the page starts, nil for the first page.
 func (s *Service) ListAuctions(ctx context.Context, c account.Caller, status, cursor *string, limit int) ([]View, error) {
 	rows, err := db.New(s.config.Pool).ListAuctions(ctx, db.ListAuctionsParams{
 		TenantID: c.TenantID, Status: status, Cursor: cursor, MaxRows: int32(limit),
@@ -57,7 +57,7 @@ func (s *Service) ListAuctions(ctx context.Context, c account.Caller, status, cu
 	return views, nil
 }
 
-// GetAuction is one auction of the tenant.
+// GetAuction returns one auction of the tenant.
 func (s *Service) GetAuction(ctx context.Context, c account.Caller, auctionID string) (View, error) {
 	row, err := db.New(s.config.Pool).GetAuction(ctx, db.GetAuctionParams{TenantID: c.TenantID, ID: auctionID})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -69,8 +69,8 @@ func (s *Service) GetAuction(ctx context.Context, c account.Caller, auctionID st
 	return view(row), nil
 }
 
-// CreateAuction starts an auction, which holds a unit of the product from now on,
-// and sees to its end.
+// CreateAuction starts an auction, which holds one unit of the product, and
+// enqueues the job that ends it.
 func (s *Service) CreateAuction(ctx context.Context, c account.Caller, in Input) (View, error) {
 	var row db.Auction
 	var product db.Product
@@ -108,8 +108,8 @@ func (s *Service) CreateAuction(ctx context.Context, c account.Caller, in Input)
 	return View{Auction: row}, nil
 }
 
-// CancelAuction calls off an auction without a bid; the unit that it held is free
-// again. Cancelling again changes nothing.
+// CancelAuction cancels an auction without a bid and releases its unit. It has no
+// effect on a cancelled auction.
 func (s *Service) CancelAuction(ctx context.Context, c account.Caller, auctionID string) (View, error) {
 	var freed *db.Product
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -166,7 +166,7 @@ func hasStream(ctx context.Context, q *db.Queries, tenantID, streamID string) er
 }
 
 // holdUnit holds one unit of a product that is for sale, and returns the product
-// as it is then.
+// afterwards.
 func holdUnit(ctx context.Context, tx pgx.Tx, tenantID, productID string) (db.Product, error) {
 	products, err := catalog.Lock(ctx, tx, tenantID, []string{productID})
 	if err != nil {
@@ -183,8 +183,8 @@ func holdUnit(ctx context.Context, tx pgx.Tx, tenantID, productID string) (db.Pr
 	return p, catalog.Hold(ctx, tx, tenantID, unit(productID))
 }
 
-// releaseUnit gives back what the auction held, and returns the product as it is
-// then.
+// releaseUnit releases the unit that the auction held, and returns the product
+// afterwards.
 func releaseUnit(ctx context.Context, tx pgx.Tx, a state) (*db.Product, error) {
 	products, err := catalog.Lock(ctx, tx, a.TenantID, []string{a.ProductID})
 	if err != nil {
@@ -211,8 +211,8 @@ func lock(ctx context.Context, tx pgx.Tx, l lane) (state, error) {
 	return a, nil
 }
 
-// closeAs ends a locked auction; the winning bid and its order are nil when
-// nobody won.
+// closeAs ends a locked auction with a status; the winning bid and its order are
+// nil without a winner.
 func closeAs(ctx context.Context, tx pgx.Tx, a state, status string, winningBidID, orderID *string) error {
 	err := db.New(tx).CloseAuction(ctx, db.CloseAuctionParams{
 		TenantID: a.TenantID, ID: a.ID, Status: status, WinningBidID: winningBidID, OrderID: orderID, Now: a.Now,

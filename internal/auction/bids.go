@@ -16,48 +16,48 @@ import (
 	"showfloor/internal/problem"
 )
 
-// BidInput is a bid to be placed; the door has checked its limits.
+// BidInput is a bid to place; the handler has checked its limits.
 type BidInput struct {
 	AmountCents                  int64
 	BidderExternalID, BidderName string
 }
 
-// PlacedBid is a bid that was taken, and when the auction ends now.
+// PlacedBid is an accepted bid with the auction's new end.
 type PlacedBid struct {
 	Bid    db.Bid
 	EndsAt time.Time
 }
 
-// mostBids bounds how many bids one transaction decides.
+// mostBids is the maximum number of bids per transaction.
 const mostBids = 100
 
-// lane is the way to one auction.
+// lane identifies an auction.
 type lane struct{ tenantID, auctionID string }
 
-// offer is a bid that waits for its decision.
+// offer is a bid that waits for a decision.
 type offer struct {
 	in BidInput
-	// hook belongs to the request that brought the bid; nil for none.
+	// hook belongs to the request that made the bid; nil for none.
 	hook postgres.Hook
-	// bidID is given when the bid is first found good enough.
+	// bidID is assigned when the bid is first accepted.
 	bidID string
-	// unsure: a transaction that took the bid failed, at its commit perhaps, so
-	// that the bid may stand all the same.
+	// unsure: a transaction that accepted the bid failed, perhaps at its commit, so
+	// the bid may be stored anyway.
 	unsure bool
 }
 
-// verdict is what becomes of an offer: a bid, or the problem with it.
+// verdict is the result of an offer: a bid, or the problem with it.
 type verdict struct {
 	placed  PlacedBid
 	problem error
 }
 
-// PlaceBid puts a bid on top. Too low or too late is a problem. Bids for one
-// auction are decided in the order in which they come, those that come meanwhile
-// in one transaction.
+// PlaceBid places a bid. A bid that is too low or too late is a problem. Bids for
+// one auction are decided in the order of their arrival; those that arrive during
+// a transaction share the next one.
 func (s *Service) PlaceBid(ctx context.Context, c account.Caller, auctionID string, in BidInput) (PlacedBid, error) {
-	// To the end, even if the caller hangs up: the bid is placed all the same, and
-	// an Idempotency-Key must not be given back meanwhile.
+	// Without cancellation: if the caller disconnects, the bid is placed all the same,
+	// and the Idempotency-Key must not be released meanwhile.
 	v, err := s.lanes.Do(context.WithoutCancel(ctx), lane{c.TenantID, auctionID}, &offer{in: in, hook: postgres.HookFrom(ctx)})
 	if err != nil {
 		return PlacedBid{}, err
@@ -65,11 +65,11 @@ func (s *Service) PlaceBid(ctx context.Context, c account.Caller, auctionID stri
 	return v.placed, v.problem
 }
 
-// errNothing rolls a round back that took no bid.
+// errNothing rolls back a round that accepted no bid.
 var errNothing = errors.New("no bid was taken")
 
-// round is one transaction's decisions. It is the hook of the requests whose bids it
-// takes.
+// round holds one transaction's decisions. It is also the hook of the requests
+// whose bids it accepts.
 type round struct {
 	postgres.Hooks
 
@@ -79,7 +79,8 @@ type round struct {
 	bids     []PlacedBid
 }
 
-// decide takes or refuses each offer, in their order. An error is all of theirs.
+// decide accepts or refuses each offer, in their order. An error applies to all
+// offers.
 func (s *Service) decide(ctx context.Context, key lane, offers []*offer) ([]verdict, error) {
 	var r round
 	err := postgres.InTx(postgres.WithHook(ctx, &r), s.config.Pool, func(tx pgx.Tx) error {
@@ -98,7 +99,7 @@ func (s *Service) decide(ctx context.Context, key lane, offers []*offer) ([]verd
 	return r.verdicts, nil
 }
 
-// take decides under the auction's lock.
+// take decides the offers under the auction's lock.
 func (s *Service) take(ctx context.Context, tx pgx.Tx, key lane, offers []*offer, r *round) error {
 	a, err := lock(ctx, tx, key)
 	if missing, ok := problem.As(err); ok {
@@ -130,7 +131,7 @@ func (s *Service) take(ctx context.Context, tx pgx.Tx, key lane, offers []*offer
 	return s.write(ctx, tx, r)
 }
 
-// judge looks at one offer. It is fresh when it becomes the top bid now.
+// judge checks one offer. fresh reports that it becomes the top bid now.
 func judge(ctx context.Context, tx pgx.Tx, a state, o *offer) (v verdict, fresh bool, err error) {
 	if o.unsure {
 		b, err := db.New(tx).GetBid(ctx, db.GetBidParams{TenantID: a.TenantID, ID: o.bidID})
@@ -153,7 +154,8 @@ func judge(ctx context.Context, tx pgx.Tx, a state, o *offer) (v verdict, fresh 
 	}}}, true, nil
 }
 
-// write stores a round's bids, what they make of the auction, and their events.
+// write stores a round's bids, the resulting change of the auction, and the
+// events.
 func (s *Service) write(ctx context.Context, tx pgx.Tx, r *round) error {
 	a := r.auction
 	p := db.PlaceBidsParams{

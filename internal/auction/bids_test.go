@@ -107,8 +107,8 @@ func TestWatchersSeeBidsInTheirOrder(t *testing.T) {
 	require.Equal(t, r.bids(t, a.ID), seen)
 }
 
-// TestABidThatWaitedBeyondTheEndIsTooLate: it came in time, but the row's lock came
-// after the end.
+// TestABidThatWaitedBeyondTheEndIsTooLate: the bid arrived in time, but got the
+// row's lock after the end.
 func TestABidThatWaitedBeyondTheEndIsTooLate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -127,8 +127,8 @@ func TestABidThatWaitedBeyondTheEndIsTooLate(t *testing.T) {
 	require.Empty(t, r.bids(t, a.ID))
 }
 
-// TestABidThatWaitedSeesAnEndThatWasMoved: whoever held the lock has moved the end
-// meanwhile, and raised the price.
+// TestABidThatWaitedSeesAnEndThatWasMoved: the previous holder of the lock has
+// moved the end and raised the price.
 func TestABidThatWaitedSeesAnEndThatWasMoved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -172,7 +172,7 @@ func TestBidsAroundTheEnd(t *testing.T) {
 	}
 }
 
-// hook is that of a request with an Idempotency-Key.
+// hook is the hook of a request with an Idempotency-Key.
 type hook struct {
 	refuse                error
 	committing, committed atomic.Int64
@@ -185,9 +185,8 @@ func (h *hook) BeforeCommit(context.Context, pgx.Tx) error {
 
 func (h *hook) AfterCommit() { h.committed.Add(1) }
 
-// TestEachRequestsHookIsPartOfItsBid: bids that are decided together run the hooks
-// of all their requests, and one that refuses keeps its own bid from being placed
-// and nobody else's.
+// TestEachRequestsHookIsPartOfItsBid: a transaction of several bids runs the hooks
+// of all their requests. If a hook refuses, only its own bid is not placed.
 func TestEachRequestsHookIsPartOfItsBid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -239,7 +238,7 @@ func TestBidsOnWhatIsntThere(t *testing.T) {
 	require.Empty(t, r.bids(t, a.ID))
 }
 
-// TestACallerWhoHangsUpHasBid: the bid is placed all the same, and known to be.
+// TestACallerWhoHangsUpHasBid: the bid is placed and published all the same.
 func TestACallerWhoHangsUpHasBid(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

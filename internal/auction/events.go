@@ -47,7 +47,7 @@ type notMetData struct {
 	EndedAt           timestamp.Time `json:"endedAt"`
 }
 
-// topBid is what viewers see of a bid.
+// topBid is a bid as viewers see it.
 type topBid struct {
 	AuctionID   string         `json:"auctionId"`
 	AmountCents int64          `json:"amountCents"`
@@ -66,7 +66,7 @@ func placed(a state, p PlacedBid) event.Event {
 	}
 }
 
-// showBid tells those who watch of a bid that is committed.
+// showBid publishes a committed bid to viewers.
 func (s *Service) showBid(ctx context.Context, streamID string, p PlacedBid) {
 	s.config.Realtime.Publish(ctx, realtime.Publication{
 		Room: streamID, Type: realtime.AuctionBid,
@@ -74,7 +74,7 @@ func (s *Service) showBid(ctx context.Context, streamID string, p PlacedBid) {
 	})
 }
 
-// showStock tells those who watch how many units are free, once it is committed.
+// showStock publishes the number of free units to viewers, after the commit.
 func (s *Service) showStock(ctx context.Context, streamID string, p db.Product) {
 	if tick, counted := catalog.TickOf(p); counted {
 		s.config.Realtime.Publish(ctx, realtime.Publication{Room: streamID, Type: realtime.StockTick, Data: tick})

@@ -19,8 +19,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// rig is a tenant on two servers with one database, which know nothing of each
-// other but what is in it.
+// rig is a tenant on two servers that share only a database.
 type rig struct {
 	s, other *apitest.Server
 	owner    *apitest.Caller
@@ -40,7 +39,7 @@ func newRigOn(t *testing.T, pool *pgxpool.Pool) *rig {
 	return r
 }
 
-// service is that of one or the other server.
+// service is the service of one of the two servers.
 func (r *rig) service(n int) *auction.Service {
 	if n%2 == 0 {
 		return r.s.Auctions
@@ -48,26 +47,26 @@ func (r *rig) service(n int) *auction.Service {
 	return r.other.Auctions
 }
 
-// bid places one through a server, n telling which.
+// bid places a bid through server n modulo 2.
 func (r *rig) bid(t *testing.T, n int, auctionID string, cents int64) (auction.PlacedBid, error) {
 	t.Helper()
 	return r.service(n).PlaceBid(t.Context(), r.caller, auctionID, auction.BidInput{AmountCents: cents, BidderExternalID: "user-1", BidderName: "Bo"})
 }
 
-// refused wants a problem with this code.
+// refused requires a problem with this code.
 func refused(t *testing.T, err error, code string) {
 	t.Helper()
 	require.True(t, problem.Is(err, code), "%v", err)
 }
 
-// endsIn moves the auction's end to so far from now, on the database's clock.
+// endsIn sets the auction's end to d from now, by the database's clock.
 func (r *rig) endsIn(t *testing.T, auctionID string, d time.Duration) {
 	t.Helper()
 	_, err := r.s.Pool.Exec(t.Context(), "UPDATE auctions SET ends_at = clock_timestamp() + $2::interval WHERE id = $1", auctionID, d)
 	require.NoError(t, err)
 }
 
-// row is the auction as the database has it.
+// row is the auction's row in the database.
 func (r *rig) row(t *testing.T, auctionID string) db.Auction {
 	t.Helper()
 	row, err := db.New(r.s.Pool).GetAuction(t.Context(), db.GetAuctionParams{TenantID: r.owner.TenantID, ID: auctionID})
@@ -75,14 +74,15 @@ func (r *rig) row(t *testing.T, auctionID string) db.Auction {
 	return row.Auction
 }
 
-// held is how many units of the auction's product are held.
+// held is the number of held units of the auction's product.
 func (r *rig) held(t *testing.T, a api.Auction) (n int) {
 	t.Helper()
 	require.NoError(t, r.s.Pool.QueryRow(t.Context(), "SELECT held FROM products WHERE id = $1", a.ProductID).Scan(&n))
 	return n
 }
 
-// bids are the amounts of the auction's bids, in the order of their commits.
+// bids lists the amounts of the auction's bids in cents, in the order of their
+// commits.
 func (r *rig) bids(t *testing.T, auctionID string) (cents []int64) {
 	t.Helper()
 	rows, err := r.s.Pool.Query(t.Context(), "SELECT amount_cents FROM bids WHERE auction_id = $1 ORDER BY id", auctionID)
@@ -98,7 +98,7 @@ type happened struct {
 	Data  map[string]any
 }
 
-// events are what was emitted of the auction, in order.
+// events returns the auction's events, in order.
 func (r *rig) events(t *testing.T, auctionID string) (list []happened) {
 	t.Helper()
 	all, err := db.New(r.s.Pool).ListEvents(t.Context(), r.owner.TenantID)
@@ -113,14 +113,15 @@ func (r *rig) events(t *testing.T, auctionID string) (list []happened) {
 	return list
 }
 
-// orders is how many orders the auction has.
+// orders is the number of the auction's orders.
 func (r *rig) orders(t *testing.T, auctionID string) (n int) {
 	t.Helper()
 	require.NoError(t, r.s.Pool.QueryRow(t.Context(), "SELECT count(*) FROM orders WHERE auction_id = $1", auctionID).Scan(&n))
 	return n
 }
 
-// stop locks the auction's row until release is called, which may change it.
+// stop locks the auction's row until release is called. tx holds the lock and may
+// change the row.
 func (r *rig) stop(t *testing.T, auctionID string) (tx pgx.Tx, release func()) { //nolint:ireturn // as pgx has it
 	t.Helper()
 	tx, err := r.s.Pool.Begin(t.Context())
@@ -131,8 +132,8 @@ func (r *rig) stop(t *testing.T, auctionID string) (tx pgx.Tx, release func()) {
 	return tx, func() { require.NoError(t, tx.Commit(t.Context())) }
 }
 
-// waiters returns once so many transactions wait for the auction's row, which tx
-// has locked.
+// waiters returns once n transactions wait for the auction's row, which tx has
+// locked.
 func (r *rig) waiters(t *testing.T, tx pgx.Tx, n int) {
 	t.Helper()
 	apitest.Until(t, "transactions at the lock", func() bool {
@@ -146,8 +147,8 @@ func (r *rig) waiters(t *testing.T, tx pgx.Tx, n int) {
 	})
 }
 
-// pass returns once the auction's end is past on the database's clock, whatever is
-// uncommitted.
+// pass returns once the auction's end has passed by the database's clock, ignoring
+// uncommitted changes.
 func (r *rig) pass(t *testing.T, auctionID string) {
 	t.Helper()
 	apitest.Until(t, "the end", func() (past bool) {

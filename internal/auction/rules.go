@@ -7,21 +7,22 @@ import (
 	"showfloor/internal/problem"
 )
 
-// The states of an auction. An order makes it SETTLED when it is paid.
+// The states of an auction. Its order sets it to SETTLED when it is paid.
 const (
 	Live      = "LIVE"
 	Ended     = "ENDED"
 	Cancelled = "CANCELLED"
 )
 
-// state is an auction's row, locked, and the database's clock (Now) since then.
+// state is a locked auction's row with the database's clock (Now), read under the
+// lock.
 type state = db.LockAuctionRow
 
-// over tells whether no bid is taken any more, be it that nobody has settled the
-// auction yet. The end itself is too late.
+// over reports whether the auction accepts no more bids, even if it isn't settled
+// yet. A bid at EndsAt is too late.
 func over(a state) bool { return a.Status != Live || !a.Now.Before(a.EndsAt) }
 
-// minBid is the least that the next bid may be, in cents.
+// minBid is the minimum of the next bid, in cents.
 func minBid(a state) int64 {
 	if a.TopBidCents == nil {
 		return a.StartingBidCents
@@ -29,7 +30,7 @@ func minBid(a state) int64 {
 	return *a.TopBidCents + a.BidIncrementCents
 }
 
-// checkBid refuses what comes too late or is too low; the first counts more.
+// checkBid refuses a bid that is too late or too low; too late takes precedence.
 func checkBid(a state, amountCents int64) error {
 	if over(a) {
 		return problem.New(problem.Invalid, "auction_ended", "auction has ended")
@@ -40,8 +41,8 @@ func checkBid(a state, amountCents int64) error {
 	return nil
 }
 
-// raised is the auction with another bid on top. A bid in the last antiSnipeSec
-// seconds moves the end by as many.
+// raised is the auction with a new top bid. A bid in the last antiSnipeSec seconds
+// moves the end by antiSnipeSec seconds.
 func raised(a state, bidID string, amountCents int64) state {
 	a.TopBidID, a.TopBidCents = &bidID, &amountCents
 	if snipe := time.Duration(a.AntiSnipeSec) * time.Second; a.EndsAt.Sub(a.Now) <= snipe {
@@ -50,13 +51,14 @@ func raised(a state, bidID string, amountCents int64) state {
 	return a
 }
 
-// won tells whether the top bid wins: there is one, and it reaches the reserve.
+// won reports whether the auction has a winner: there is a bid, and it reaches the
+// reserve price.
 func won(a state) bool {
 	return a.TopBidCents != nil && (a.ReservePriceCents == nil || *a.TopBidCents >= *a.ReservePriceCents)
 }
 
-// mayCancel refuses to call off what somebody has bid for or what is over. To
-// cancel again is no fault, but isn't for this rule to tell.
+// mayCancel refuses to cancel an auction that has a bid or is over. The caller
+// handles an auction that is cancelled already.
 func mayCancel(a state) error {
 	switch {
 	case over(a):

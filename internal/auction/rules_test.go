@@ -48,10 +48,10 @@ func TestMinBid(t *testing.T) {
 	}{
 		{1000, 100, nil, 1000},
 		{0, 1, nil, 0},
-		{0, 1, new(int64(0)), 1}, // a bid of nothing is a bid
+		{0, 1, new(int64(0)), 1}, // a bid of 0 counts as a bid
 		{1000, 100, new(int64(1000)), 1100},
 		{1000, 1, new(int64(5000)), 5001},
-		{1000, 100, new(int64(99_999_999)), 100_000_099}, // nobody may bid that much
+		{1000, 100, new(int64(99_999_999)), 100_000_099}, // above the maximum of the API
 	} {
 		a := state{StartingBidCents: c.start, BidIncrementCents: c.increment, TopBidCents: c.top}
 		require.Equal(t, c.want, minBid(a))
@@ -77,7 +77,7 @@ func TestALateBidMovesTheEnd(t *testing.T) {
 		require.Equal(t, c.want, a.EndsAt.Sub(now), name)
 		require.Equal(t, "bid_x", *a.TopBidID, name)
 		require.Equal(t, int64(1200), *a.TopBidCents, name)
-		if c.left > 0 && c.want != c.left { // another one at the same instant is not late any more
+		if c.left > 0 && c.want != c.left { // after the move, another bid at the same instant is not late
 			require.Equal(t, a.EndsAt, raised(a, "bid_y", 1300).EndsAt, name)
 		}
 	}

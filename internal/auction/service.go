@@ -1,6 +1,6 @@
-// Package auction sells single units to the highest bidder: bids that are taken
-// one after the other, and exactly one end of each auction. Everything about its
-// time goes by the database's clock, read once the auction's row is locked.
+// Package auction sells single units to the highest bidder. Bids are accepted one
+// after the other, and each auction ends exactly once. All times are the
+// database's, read after the auction's row is locked.
 package auction
 
 import (
@@ -20,16 +20,16 @@ type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
 	Jobs   event.Inserter
-	// Orders makes the winners' orders.
+	// Orders creates the winners' orders.
 	Orders *order.Service
-	// Realtime shows bids and free units to all who watch.
+	// Realtime publishes bids and free units to viewers.
 	Realtime realtime.Publisher
 	// Now dates the audit log, time.Now by default. It never decides about an auction.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, unless its comment says otherwise.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
 type Service struct {
 	config Config
 	lanes  *batch.Lanes[lane, *offer, verdict]
@@ -45,13 +45,13 @@ func New(c Config) *Service {
 	return s
 }
 
-// SettleArgs is the job that ends an auction when its time has come.
+// SettleArgs is the job that ends an auction when its time is over.
 type SettleArgs struct {
 	TenantID  string `json:"tenantId"`
 	AuctionID string `json:"auctionId"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (SettleArgs) Kind() string { return "auction_settle" }
 
 var _ river.JobArgs = SettleArgs{}

@@ -16,12 +16,12 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// overdueAtOnce bounds how many auctions one look for overdue ones settles.
+// overdueAtOnce is the maximum number of auctions per run of SettleOverdue.
 const overdueAtOnce = 100
 
-// SettleAuction ends an auction whose time has come, with a winner or without. It
-// returns how long there is to wait when that isn't so yet, and 0 when nothing is
-// left to do, as for an auction that is settled or was called off.
+// SettleAuction ends an auction whose time is over, with or without a winner. It
+// returns how long the auction still runs, or 0 when nothing remains to do, as for
+// a settled or cancelled auction.
 func (s *Service) SettleAuction(ctx context.Context, tenantID, auctionID string) (wait time.Duration, err error) {
 	var a state
 	var freed *db.Product
@@ -49,7 +49,8 @@ func (s *Service) SettleAuction(ctx context.Context, tenantID, auctionID string)
 	return wait, err
 }
 
-// settleWon makes the winner's order, to which the unit that the auction held passes.
+// settleWon creates the winner's order. The unit that the auction holds passes to
+// it.
 func (s *Service) settleWon(ctx context.Context, tx pgx.Tx, a state) error {
 	q := db.New(tx)
 	bid, err := q.GetBid(ctx, db.GetBidParams{TenantID: a.TenantID, ID: *a.TopBidID})
@@ -76,7 +77,7 @@ func (s *Service) settleWon(ctx context.Context, tx pgx.Tx, a state) error {
 	})
 }
 
-// settleUnsold frees the unit, of which it returns the product.
+// settleUnsold releases the auction's unit and returns its product.
 func (s *Service) settleUnsold(ctx context.Context, tx pgx.Tx, a state) (*db.Product, error) {
 	freed, err := releaseUnit(ctx, tx, a)
 	if err != nil {
@@ -91,9 +92,8 @@ func (s *Service) settleUnsold(ctx context.Context, tx pgx.Tx, a state) (*db.Pro
 	})
 }
 
-// SettleOverdue ends the auctions that nobody has ended in time, such as those
-// whose job is lost. Each is a transaction of its own, and one that fails doesn't
-// keep the others from their end.
+// SettleOverdue ends auctions whose time is over, such as those whose job was
+// lost. Each has its own transaction, and a failure doesn't stop the others.
 func (s *Service) SettleOverdue(ctx context.Context) error {
 	rows, err := db.New(s.config.Pool).ListOverdueAuctions(ctx, overdueAtOnce)
 	if err != nil {

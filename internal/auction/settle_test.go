@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// settle ends the auction through all servers at once, many times.
+// settle ends the auction through both servers, many times concurrently.
 func (r *rig) settle(t *testing.T, auctionID string) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -30,8 +30,8 @@ func (r *rig) settle(t *testing.T, auctionID string) {
 	wg.Wait()
 }
 
-// ended wants one outcome: the auction with the winner's bid and order, or with
-// the unit given back, and one event of the end.
+// ended requires one result: the winner's bid and order, or the released unit, and
+// one event for the end.
 func (r *rig) ended(t *testing.T, a api.Auction, won bool) {
 	t.Helper()
 	row, events := r.row(t, a.ID), r.events(t, a.ID)
@@ -110,8 +110,8 @@ func TestAnAuctionEndsOnce(t *testing.T) {
 	}
 }
 
-// ticks are the free units that those who watch the auction's stream were shown,
-// through either server.
+// ticks lists the free units that both servers published to the viewers of the
+// auction's stream.
 func (r *rig) ticks(a api.Auction) (free []float64) {
 	for _, p := range append(r.s.Published(), r.other.Published()...) {
 		if p.Type == realtime.StockTick && p.Room == a.StreamID {
@@ -121,8 +121,8 @@ func (r *rig) ticks(a api.Auction) (free []float64) {
 	return free
 }
 
-// TestBidsRaceWithTheEnd: bidders go on until they are told that it is over, while
-// the auction is settled as often as it can be.
+// TestBidsRaceWithTheEnd: bidders continue until they get auction_ended, while the
+// auction is settled again and again.
 func TestBidsRaceWithTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, reserve := range map[string]any{"won": nil, "unsold": 99_999_999} {
@@ -148,8 +148,8 @@ func TestBidsRaceWithTheEnd(t *testing.T) {
 	}
 }
 
-// bidToTheEnd raises through one server until it is told that the auction is over,
-// and counts its bids.
+// bidToTheEnd bids through one server until it gets auction_ended, and counts its
+// bids.
 func (r *rig) bidToTheEnd(t *testing.T, n int, auctionID string, next *atomic.Int64, end time.Time) (placed int64) {
 	t.Helper()
 	for {
@@ -166,7 +166,7 @@ func (r *rig) bidToTheEnd(t *testing.T, n int, auctionID string, next *atomic.In
 	}
 }
 
-// settleAtTheEnd tries through one server until the auction is over.
+// settleAtTheEnd calls SettleAuction on one server until the auction is over.
 func (r *rig) settleAtTheEnd(t *testing.T, n int, auctionID string) {
 	t.Helper()
 	for {
@@ -180,7 +180,8 @@ func (r *rig) settleAtTheEnd(t *testing.T, n int, auctionID string) {
 	}
 }
 
-// TestBidsRaceWithACancellation: either there is a bid or the auction is off.
+// TestBidsRaceWithACancellation: either a bid is placed or the auction is
+// cancelled.
 func TestBidsRaceWithACancellation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -210,7 +211,7 @@ func TestBidsRaceWithACancellation(t *testing.T) {
 	}
 }
 
-// TestACancellationRacesWithTheEnd: the unit is given back once.
+// TestACancellationRacesWithTheEnd: the unit is released once.
 func TestACancellationRacesWithTheEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -240,7 +241,7 @@ func TestACancellationRacesWithTheEnd(t *testing.T) {
 
 func TestWhatNobodyEndedInTimeIsEnded(t *testing.T) {
 	t.Parallel()
-	r := newRigOn(t, dbtest.New(t)) // where nobody else's auctions are
+	r := newRigOn(t, dbtest.New(t)) // SettleOverdue ends auctions of all tenants
 	var late []api.Auction
 	for range 3 {
 		a := r.owner.Auction(t, nil)
