@@ -16,9 +16,9 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// TestSyncsAndSalesDontMeetInADeadlock: eight at once sync the same products and
-// new ones, each in an order of its own, while eight others sell. Nobody loses a
-// unit, and nobody has to try again.
+// TestSyncsAndSalesDontMeetInADeadlock: eight goroutines sync the same products
+// and new ones, each in its own order, while eight others sell. No unit is lost,
+// and no transaction has to be repeated.
 func TestSyncsAndSalesDontMeetInADeadlock(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
@@ -72,8 +72,8 @@ func TestSyncsAndSalesDontMeetInADeadlock(t *testing.T) {
 	require.Len(t, fresh, rounds*products, "each new SKU once")
 }
 
-// syncShuffled writes all products, and some that are new to everybody in this
-// round, in any order. The stock is left to the sales.
+// syncShuffled writes all products, and some new ones of this round, in random
+// order. It doesn't set the stock.
 func (r *rig) syncShuffled(ctx context.Context, n, round, products int) error {
 	var items []catalog.Input
 	for i := range products {
@@ -89,7 +89,7 @@ func (r *rig) syncShuffled(ctx context.Context, n, round, products int) error {
 	return err
 }
 
-// sell holds some units, then pays for them or lets them go.
+// sell holds some units, then sells or releases them.
 func (r *rig) sell(ctx context.Context, ids []string) (sold []catalog.Line, err error) {
 	some := rand.Perm(len(ids))[:3]
 	var lines []catalog.Line
@@ -121,8 +121,8 @@ func (r *rig) sell(ctx context.Context, ids []string) (sold []catalog.Line, err 
 	return lines, locked(func(tx pgx.Tx) error { return r.Catalog.Take(ctx, tx, r.caller.TenantID, "ord_1", lines, true) })
 }
 
-// deadlocksOf counts what the server has resolved in this test's own database:
-// transactions that run again wouldn't show.
+// deadlocksOf counts the deadlocks that the server has resolved in this test's own
+// database: repeated transactions would hide them.
 func deadlocksOf(t *testing.T, r *rig) (n int) {
 	t.Helper()
 	_, err := r.Pool.Exec(t.Context(), "SELECT pg_stat_force_next_flush()")
@@ -131,7 +131,8 @@ func deadlocksOf(t *testing.T, r *rig) (n int) {
 	return n
 }
 
-// TestANewSKUIsOneProduct, however many send it at once.
+// TestANewSKUIsOneProduct: concurrent requests with one new SKU create one
+// product.
 func TestANewSKUIsOneProduct(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -24,15 +24,16 @@ const (
 // uncounted is the stock of a product that never runs out.
 const uncounted = -1
 
-// Nullable is an optional value that may be given as null: nil then.
+// Nullable is an optional value that may be null: then Given is true and Value is
+// nil.
 type Nullable[T any] struct {
 	Given bool
 	Value *T
 }
 
-// Input is a product as its shop knows it; the door has checked the limits of
-// each field. What is nil or not Given keeps its value, or gets the default of a
-// new product.
+// Input is a product as the tenant's shop sends it. The handler has checked the
+// limits of each field. A field that is nil or not Given keeps its value, or gets
+// the default in a new product.
 type Input struct {
 	ExternalID  string
 	Name        string
@@ -49,15 +50,15 @@ type Input struct {
 	Metadata json.RawMessage
 }
 
-// maxFaults is how many faults are named at most.
+// maxFaults is the maximum number of faults in one answer.
 const maxFaults = 100
 
-// mostMetadata is how large a product's metadata may be, in bytes of JSON: each change of
-// the product writes it again, into the event as well.
+// mostMetadata is the maximum size of a product's metadata, in bytes of JSON. Each
+// change of the product writes it again, also into the event.
 const mostMetadata = 64 << 10
 
-// check returns the inputs in the form in which they are stored, or names what is
-// wrong with them; path is what comes before the n-th input's field names.
+// check returns the inputs in their stored form, or a problem with their faults.
+// path is the prefix of the n-th input's field names.
 func check(list []Input, path func(n int) string) ([]Input, error) {
 	var faults []problem.Field
 	checked := make([]Input, len(list))
@@ -87,7 +88,7 @@ func check(list []Input, path func(n int) string) ([]Input, error) {
 	return checked, nil
 }
 
-// lastOfEach keeps of inputs with the same SKU the last one, in its place.
+// lastOfEach removes inputs whose SKU occurs again later in the list.
 func lastOfEach(list []Input) []Input {
 	last := make(map[string]int, len(list))
 	for n, in := range list {
@@ -102,8 +103,8 @@ func lastOfEach(list []Input) []Input {
 	return kept
 }
 
-// merge is the product after an input. Before is what it was, and has no id when
-// it is new; the id and times of a new one are left to the caller.
+// merge is the product after an input. before is the product as it was; its id is
+// empty if it is new. The caller sets a new product's id and times.
 func merge(before db.Product, in Input) db.Product {
 	p := before
 	if p.ID == "" {
@@ -127,7 +128,7 @@ func merge(before db.Product, in Input) db.Product {
 	if in.Metadata != nil && !sameJSON(before.Metadata, in.Metadata) {
 		p.Metadata = in.Metadata
 	}
-	// The processor's price is for what it was made for.
+	// The processor's price is valid only for this name, price and currency.
 	if p.Name != before.Name || p.PriceCents != before.PriceCents || p.Currency != before.Currency {
 		p.ProcessorPriceID = nil
 	}
@@ -135,7 +136,7 @@ func merge(before db.Product, in Input) db.Product {
 	return p
 }
 
-// same tells whether two states of a product are equal.
+// same reports whether two states of a product are equal.
 func same(a, b db.Product) bool {
 	return a.Name == b.Name && a.Description == b.Description && equal(a.ImageURL, b.ImageURL) && a.PriceCents == b.PriceCents &&
 		equal(a.CompareAtCents, b.CompareAtCents) && a.Currency == b.Currency && a.Stock == b.Stock && a.LowStockAt == b.LowStockAt &&
@@ -155,8 +156,8 @@ func equal[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// canonical writes a JSON text in one form, whatever its spaces, escapes and
-// order of keys. What no database can hold isn't storable.
+// canonical rewrites a JSON text in one form, independent of spaces, escapes and
+// the order of keys. storable is false for a text that the database can't store.
 func canonical(raw json.RawMessage) (_ json.RawMessage, storable bool) {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -188,22 +189,22 @@ func storableValue(value any) bool {
 	return true
 }
 
-// sameJSON compares what the database holds, in its own form, with a canonical
-// text.
+// sameJSON compares JSON in the database's form with a canonical text.
 func sameJSON(stored, text json.RawMessage) bool {
 	stored, ok := canonical(stored)
 	return ok && bytes.Equal(stored, text)
 }
 
-// separator is a code point that is no character, so that a search doesn't find
-// the end of one field and the beginning of the next.
+// separator is a code point that isn't a character, so that no search matches
+// across the boundary of two fields.
 const separator = "\uffff"
 
-// searchText is what searches look through. Its length is bounded by the fields':
-// folding makes at most 6 bytes of a character, so that an index can hold it.
+// searchText is the text that searches look through. Its length is bounded by the
+// fields' limits, so that an index can hold it: folding makes at most 6 bytes of a
+// character.
 func searchText(name, externalID string) string { return fold(name) + separator + fold(externalID) }
 
-// fold takes the differences of case out of a text.
+// fold removes differences of case from a text.
 func fold(text string) string {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
@@ -213,14 +214,14 @@ func fold(text string) string {
 	return strings.ToLower(text)
 }
 
-// pattern is the LIKE pattern of all texts that contain q; of all texts when q is
-// empty.
+// pattern is the LIKE pattern for texts that contain q; an empty q matches all
+// texts.
 func pattern(q string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(fold(q)) + "%"
 }
 
-// itemPath names the n-th item of a sync.
+// itemPath is the path of the n-th item of a sync.
 func itemPath(n int) string { return fmt.Sprintf("items.%d.", n) }
 
-// bodyPath is that of a single product.
+// bodyPath is the path of a single product.
 func bodyPath(int) string { return "" }

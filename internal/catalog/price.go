@@ -14,26 +14,27 @@ import (
 	"showfloor/internal/queue"
 )
 
-// CachePriceArgs is the job that makes the processor's price for a product after
-// its first sale, on the account that sold it.
+// CachePriceArgs is the job that creates the processor's price for a product after
+// its first sale, on the seller's account.
 type CachePriceArgs struct {
 	TenantID  string `json:"tenantId"`
 	ProductID string `json:"productId"`
 	AccountID string `json:"accountId"`
 }
 
-// Kind names the job.
+// Kind is the job's name.
 func (CachePriceArgs) Kind() string { return "catalog_cache_price" }
 
-// InsertOpts keeps a product that sells fast from having many of it. One that is
-// done doesn't count: the product may have changed since.
+// InsertOpts prevents several unfinished jobs for a product that sells fast.
+// Finished jobs don't count, because the product may have changed since.
 func (CachePriceArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: processor.Queue, UniqueOpts: queue.Unfinished()}
 }
 
-// CachePrice makes the processor's price for a product that has none, and stores
-// its id, unless the product changes meanwhile: then its next sale asks for
-// another one. It changes the row after the call, which is in no transaction.
+// CachePrice creates the processor's price for a product that has none, and stores
+// its id. If the product changes meanwhile, the id isn't stored, and the next sale
+// requests another price. The call to the processor is outside of any transaction;
+// the row is changed after it.
 func (s *Service) CachePrice(ctx context.Context, a CachePriceArgs) error {
 	q := db.New(s.config.Pool)
 	p, err := getProduct(ctx, q, a.TenantID, a.ProductID)
@@ -45,7 +46,7 @@ func (s *Service) CachePrice(ctx context.Context, a CachePriceArgs) error {
 		UnitCents: p.PriceCents, Currency: strings.ToLower(p.Currency),
 	})
 	if refusal, refused := errors.AsType[*processor.Refusal](err); refused {
-		// Sales go on without it.
+		// Sales work without the price.
 		return problem.Conflicting("no price for %s: %s", p.ID, refusal.Error())
 	}
 	if err != nil {

@@ -28,8 +28,8 @@ func TestAPriceIsMadeOnce(t *testing.T) {
 	require.True(t, problem.Is(r.Catalog.CachePrice(t.Context(), foreign), "not_found"))
 }
 
-// TestAPriceForWhatChangedIsNotKept changes the product while the processor makes
-// its price.
+// TestAPriceForWhatChangedIsNotKept changes the product while the processor
+// creates its price.
 func TestAPriceForWhatChangedIsNotKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

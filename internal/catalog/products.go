@@ -15,22 +15,21 @@ import (
 	"showfloor/internal/problem"
 )
 
-// entity names products in the audit log.
+// entity is the entity of a product in the audit log.
 const entity = "product"
 
-// beforeAll sorts behind every id, so that a list without a cursor goes on after
-// it.
+// beforeAll sorts after every id; it is the cursor of the first page.
 const beforeAll = "prod_zzzzzzzzzzzzzzzzzzzzzzzzzzz"
 
 // Filter of a list.
 type Filter struct {
-	// Query is a text that name or externalId contain; empty for all.
+	// Query is a text that name or externalId must contain; empty for all products.
 	Query      string
 	ActiveOnly bool
 }
 
-// ListProducts pages through the tenant's products, newest first; cursor is the
-// id after which to go on, nil for the start.
+// ListProducts pages through the tenant's products, newest first. cursor is the id
+// after which the page starts, nil for the first page.
 func (s *Service) ListProducts(ctx context.Context, c account.Caller, f Filter, cursor *string, limit int) ([]db.Product, error) {
 	q, before := db.New(s.config.Pool), beforeAll
 	if cursor != nil {
@@ -50,7 +49,7 @@ func (s *Service) ListProducts(ctx context.Context, c account.Caller, f Filter, 
 	return rows, nil
 }
 
-// GetProduct is one product of the tenant, archived or not.
+// GetProduct returns one product of the tenant, archived or not.
 func (s *Service) GetProduct(ctx context.Context, c account.Caller, productID string) (db.Product, error) {
 	return getProduct(ctx, db.New(s.config.Pool), c.TenantID, productID)
 }
@@ -66,7 +65,8 @@ func getProduct(ctx context.Context, q *db.Queries, tenantID, productID string) 
 	return p, nil
 }
 
-// ArchiveProduct takes a product off sale. Doing it again changes nothing.
+// ArchiveProduct takes a product off sale. It has no effect on an archived
+// product.
 func (s *Service) ArchiveProduct(ctx context.Context, c account.Caller, productID string) (db.Product, error) {
 	var p db.Product
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {

@@ -41,7 +41,7 @@ func (r *rig) row(t *testing.T, p api.Product) db.Product {
 	return row
 }
 
-// told is an event, without what isn't asked about.
+// told is an inventory event, with the fields that the tests check.
 type told struct {
 	event   string
 	stock   float64

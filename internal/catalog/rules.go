@@ -5,8 +5,8 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Free is how many units can still be bought: what is in stock and held by
-// nobody, never below 0. It isn't counted when stock is -1.
+// Free is the number of units that can be bought: stock minus held units, at least
+// 0. counted is false if stock is -1.
 func Free(p db.Product) (n int64, counted bool) {
 	if p.Stock < 0 {
 		return 0, false
@@ -14,8 +14,8 @@ func Free(p db.Product) (n int64, counted bool) {
 	return max(p.Stock-p.Held, 0), true
 }
 
-// CheckFree refuses more units than are free: insufficient_stock, "only N of X
-// remaining", where X were asked for.
+// CheckFree refuses a quantity above the free units: insufficient_stock, "only N
+// of X remaining", where X is the quantity.
 func CheckFree(p db.Product, quantity int64) error {
 	if n, counted := Free(p); counted && quantity > n {
 		return problem.New(problem.Invalid, "insufficient_stock", "only %d of %d remaining", n, quantity)
@@ -23,9 +23,9 @@ func CheckFree(p db.Product, quantity int64) error {
 	return nil
 }
 
-// crossed tells which marks the stock passed on its way from before to p's. A
-// number that wasn't counted is above every mark, and a product that is new has
-// no number before (nil): what it starts with is above none.
+// crossed reports which thresholds the stock reached or passed on its way from
+// before to p's. A stock of -1 before (not counted) is above every threshold. For
+// a new product (before is nil) both are false.
 func crossed(before *int64, p db.Product) (low, depleted bool) {
 	if before == nil || p.Stock < 0 {
 		return false, false

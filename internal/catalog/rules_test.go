@@ -23,7 +23,7 @@ func TestFree(t *testing.T) {
 		{stock: 5, held: 2, want: 3, n: 3, counted: true},
 		{stock: 5, held: 2, want: 4, n: 3, counted: true, refused: "only 3 of 4 remaining"},
 		{stock: 5, held: 5, want: 1, n: 0, counted: true, refused: "only 0 of 1 remaining"},
-		{stock: 1, held: 4, want: 1, n: 0, counted: true, refused: "only 0 of 1 remaining"}, // stock was corrected under a hold
+		{stock: 1, held: 4, want: 1, n: 0, counted: true, refused: "only 0 of 1 remaining"}, // stock was corrected below the held units
 		{stock: -1, held: 9, want: 1_000_000, n: 0, counted: false},
 	} {
 		p := db.Product{Stock: c.stock, Held: c.held}

@@ -1,5 +1,5 @@
-// Package catalog holds what tenants sell: products, their stock, and the units
-// that running checkouts and auctions hold.
+// Package catalog holds tenants' products, their stock, and the units that open
+// checkouts and auctions hold.
 package catalog
 
 import (
@@ -20,8 +20,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, unless its comment says otherwise.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
 type Service struct{ config Config }
 
 // New makes the service.

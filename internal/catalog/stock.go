@@ -15,18 +15,19 @@ import (
 	"showfloor/internal/problem"
 )
 
-// The steps of this file are parts of other areas' transactions. Stock and holds
-// change under the row's lock only, and everybody locks in the order of ids.
+// The functions in this file run in other areas' transactions. Stock and held
+// units change only under the row's lock; rows are always locked in the order of
+// ids.
 
-// Line is a number of units of a product. The lines of one call are of different
-// products.
+// Line is a number of units of a product. The lines of one call must have
+// different products.
 type Line struct {
 	ProductID string
 	Quantity  int64
 }
 
 // Lock locks products of the tenant until the transaction ends. An id that isn't
-// the tenant's is "product not found".
+// the tenant's gives "product not found".
 func Lock(ctx context.Context, tx pgx.Tx, tenantID string, ids []string) (map[string]db.Product, error) {
 	b := &pgx.Batch{}
 	l := QueueLock(b, tenantID, ids)
@@ -36,20 +37,22 @@ func Lock(ctx context.Context, tx pgx.Tx, tenantID string, ids []string) (map[st
 	return l.Products()
 }
 
-// Locked is a Lock that shares a round trip with other statements.
+// Locked is the result of QueueLock, which shares a round trip with other
+// statements.
 type Locked struct {
 	ids  []string
 	rows []db.Product
 }
 
-// QueueLock is Lock as a part of a batch. Once that has run, Products tells.
+// QueueLock adds Lock to a batch. After the batch has run, Products returns the
+// result.
 func QueueLock(b *pgx.Batch, tenantID string, ids []string) *Locked {
 	l := &Locked{ids: ids}
 	postgres.ReadRows(postgres.Queue(b, db.LockProducts, db.LockProductsParams{TenantID: tenantID, Ids: ids}), &l.rows)
 	return l
 }
 
-// Products are the locked rows by their ids.
+// Products returns the locked rows by their ids.
 func (l *Locked) Products() (map[string]db.Product, error) {
 	products := make(map[string]db.Product, len(l.rows))
 	for _, p := range l.rows {
@@ -63,16 +66,16 @@ func (l *Locked) Products() (map[string]db.Product, error) {
 	return products, nil
 }
 
-// Hold keeps units of locked products for a checkout or an auction. Whether they
-// are free, CheckFree tells.
+// Hold holds units of locked products for a checkout or an auction. The caller has
+// checked with CheckFree that they are free.
 func Hold(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line) error {
 	return hold(ctx, tx, func(b *pgx.Batch) { QueueHold(b, tenantID, lines) })
 }
 
-// QueueHold is Hold as a part of a batch.
+// QueueHold adds Hold to a batch.
 func QueueHold(b *pgx.Batch, tenantID string, lines []Line) { queueHold(b, tenantID, lines, 1) }
 
-// Release gives held units of locked products back.
+// Release releases held units of locked products.
 func Release(ctx context.Context, tx pgx.Tx, tenantID string, lines []Line) error {
 	return hold(ctx, tx, func(b *pgx.Batch) { queueHold(b, tenantID, lines, -1) })
 }
@@ -99,8 +102,9 @@ func queueHold(b *pgx.Batch, tenantID string, lines []Line, sign int64) {
 	})
 }
 
-// Take lowers the stock of locked products by what an order has sold, where it is
-// counted, and with held gives back what the order held. Crossed marks are told.
+// Take subtracts an order's units from the stock of locked products, where the
+// stock is counted. With held it also releases the units that the order held. It
+// emits inventory.low and inventory.depleted when a threshold is crossed.
 func (s *Service) Take(ctx context.Context, tx pgx.Tx, tenantID, orderID string, lines []Line, held bool) error {
 	p := db.TakeProductsParams{TenantID: tenantID, Held: held, Now: s.config.Now()}
 	for _, l := range lines {
@@ -124,14 +128,15 @@ func (s *Service) Take(ctx context.Context, tx pgx.Tx, tenantID, orderID string,
 	return nil
 }
 
-// Tick is what viewers see of a product's stock, as in the API's RealtimeStockTick.
+// Tick is a product's stock as viewers see it, as in the API's RealtimeStockTick.
 type Tick struct {
 	ProductID string `json:"productId"`
-	// Remaining is how many units are free.
+	// Remaining is the number of free units.
 	Remaining int64 `json:"remaining"`
 }
 
-// TickOf tells what is free of a product; there is none of one that isn't counted.
+// TickOf returns the free units of a product; counted is false if its stock isn't
+// counted.
 func TickOf(p db.Product) (t Tick, counted bool) {
 	n, counted := Free(p)
 	return Tick{p.ID, n}, counted
@@ -156,8 +161,8 @@ type depletedData struct {
 	OrderID    *string `json:"orderId"`
 }
 
-// stockEvents are the events of a stock that changed from before to p's: low
-// first. The order is nil when the catalog was changed.
+// stockEvents returns the events for a stock that changed from before to p's: low
+// before depleted. orderID is nil when the catalog was changed.
 func stockEvents(before *int64, p db.Product, orderID *string) (list []event.Event) {
 	low, depleted := crossed(before, p)
 	if low {

@@ -15,7 +15,8 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// change is what an input did to a product; a new one has no id in before.
+// change is a product before and after an input; a new product has no id in
+// before.
 type change struct{ before, after db.Product }
 
 // UpsertProduct updates the product with the input's SKU, or creates it.
@@ -38,8 +39,8 @@ func (s *Service) UpsertProduct(ctx context.Context, c account.Caller, in Input)
 	return changes[0].after, nil
 }
 
-// SyncCatalog does the same with many products, all or none, and tells how many
-// they were.
+// SyncCatalog is UpsertProduct for many products, all or none. It returns their
+// number.
 func (s *Service) SyncCatalog(ctx context.Context, c account.Caller, list []Input) (upserted int, err error) {
 	checked, err := check(list, itemPath)
 	if err != nil || len(list) == 0 {
@@ -51,18 +52,18 @@ func (s *Service) SyncCatalog(ctx context.Context, c account.Caller, list []Inpu
 	return len(changes), err
 }
 
-// auditView is what the audit log keeps of a product.
+// auditView is a product in the audit log.
 func auditView(p db.Product) map[string]any {
 	return map[string]any{
 		"externalId": p.ExternalID, "name": p.Name, "priceCents": p.PriceCents, "currency": p.Currency, "stock": p.Stock, "active": p.Active,
 	}
 }
 
-// errOvertaken: somebody else has inserted a product that was about to be.
+// errOvertaken: another transaction has inserted one of the new products.
 var errOvertaken = errors.New("a product was inserted meanwhile")
 
-// put writes inputs of different SKUs with their events, and one audit entry unless all products
-// are as the inputs say already.
+// put writes inputs of different SKUs with their events, and one audit entry,
+// unless no product changes.
 func (s *Service) put(ctx context.Context, c account.Caller, list []Input, entry func([]change) audit.Entry) ([]change, error) {
 	for {
 		var changes []change
@@ -78,16 +79,17 @@ func (s *Service) put(ctx context.Context, c account.Caller, list []Input, entry
 			e.Actor, e.TenantID = c.Actor(), c.TenantID
 			return audit.Write(ctx, db.New(tx), s.config.Now(), e)
 		})
-		// The product that was in the way is there to be locked the next time, and
-		// none ever goes: this ends.
+		// The next attempt finds and locks the product that was inserted. Products are
+		// never deleted, so this loop ends.
 		if !errors.Is(err, errOvertaken) {
 			return changes, err
 		}
 	}
 }
 
-// write locks the products that exist, in the order of ids, and writes those that
-// change, in one statement. It returns one change per input, and how many products it has written.
+// write locks the existing products, in the order of ids, and writes new and
+// changed ones with one statement. It returns one change per input, and the number
+// of written products.
 func (s *Service) write(ctx context.Context, tx pgx.Tx, tenantID string, list []Input) (changes []change, written int, err error) {
 	q, now := db.New(tx), s.config.Now()
 	skus := make([]string, len(list))
@@ -132,7 +134,8 @@ func (s *Service) write(ctx context.Context, tx pgx.Tx, tenantID string, list []
 	return changes, len(w.Ids), nil
 }
 
-// addRow adds a row to the statement's arrays, in which ” and -1 stand for NULL.
+// addRow adds a row to the statement's arrays, in which an empty text and -1 stand
+// for NULL.
 func addRow(w *db.WriteProductsParams, p db.Product, fresh bool) {
 	w.Ids, w.Fresh, w.ExternalIds = append(w.Ids, p.ID), append(w.Fresh, fresh), append(w.ExternalIds, p.ExternalID)
 	w.Names, w.Descriptions = append(w.Names, p.Name), append(w.Descriptions, p.Description)
@@ -150,7 +153,8 @@ func or[T any](v *T, otherwise T) T {
 	return *v
 }
 
-// upsertEvents tells of each product, and of the marks that its stock crossed.
+// upsertEvents returns the events of each product, including those for crossed
+// stock thresholds.
 func upsertEvents(changes []change) []event.Event {
 	events := make([]event.Event, 0, len(changes))
 	for _, c := range changes {

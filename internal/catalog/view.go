@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// view is the data of product.upserted and product.archived: the document's
+// view is the data of product.upserted and product.archived: the API document's
 // Product.
 type view struct {
 	ID               string          `json:"id"`
