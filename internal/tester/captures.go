@@ -18,33 +18,34 @@ import (
 	"showfloor/internal/account"
 )
 
-// Request is a request to a capture URL, whole.
+// Request is a complete request to a capture URL.
 type Request struct {
 	Token string
-	// TenantID is whose URL the token opens, as Expect returned it.
+	// TenantID is the tenant of the token's URL, as Expect returned it.
 	TenantID string
 	Method   string
-	// URL is the address as it came; only path and query count.
+	// URL is the request's URL; only path and query are used.
 	URL *url.URL
-	// Host is the Host header, which Header hasn't.
+	// Host is the Host header, which isn't in Header.
 	Host   string
 	Header http.Header
 	Body   []byte
 	IP     string
 
-	// id is what it is kept under. It is given before the request is written, which
-	// may be tried twice.
+	// id is the capture's id. It is assigned before the request is written, because
+	// writing may be retried.
 	id string
 }
 
-// Header is one header of a request or an answer. What is no UTF-8 is in base64.
+// Header is one header of a request or an answer. A value that isn't UTF-8 is in
+// base64.
 type Header struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Base64 bool   `json:"base64"`
 }
 
-// headers lists h by name, a name's values in their order.
+// headers lists h sorted by name; the values of a name keep their order.
 func headers(h http.Header) []Header {
 	list := []Header{}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -57,7 +58,8 @@ func headers(h http.Header) []Header {
 	return list
 }
 
-// Text is what can be shown of bytes: themselves if they are text, else base64.
+// Text returns bytes as text: as they are if they are UTF-8 without NUL, else in
+// base64.
 func Text(b []byte) (text string, isBase64 bool) {
 	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 {
 		return string(b), false
@@ -65,7 +67,7 @@ func Text(b []byte) (text string, isBase64 bool) {
 	return base64.StdEncoding.EncodeToString(b), true
 }
 
-// raw is the header's value as it came.
+// raw is the header's original value.
 func (h Header) raw() (string, error) {
 	if !h.Base64 {
 		return h.Value, nil
@@ -77,8 +79,8 @@ func (h Header) raw() (string, error) {
 	return string(b), nil
 }
 
-// escapeQuery percent-encodes what is no printable ASCII and leaves the rest as
-// it came, be it valid or not.
+// escapeQuery percent-encodes all bytes that aren't printable ASCII, and leaves
+// the rest as it is, valid or not.
 func escapeQuery(query string) string {
 	var b strings.Builder
 	for i := range len(query) {
@@ -91,7 +93,7 @@ func escapeQuery(query string) string {
 	return b.String()
 }
 
-// Captured is a request as its tenant sees it.
+// Captured is a request as the API shows it to the tenant.
 type Captured struct {
 	db.Capture
 
@@ -106,8 +108,8 @@ func newCaptured(row db.Capture) (Captured, error) {
 	return c, nil
 }
 
-// ListCaptures pages through what a capture URL has kept, newest first. more
-// tells that there is another page, which may begin before limit is reached.
+// ListCaptures pages through the captures of a URL, newest first. more reports
+// that there is another page; a page may end before limit because of pageBytes.
 func (s *Service) ListCaptures(
 	ctx context.Context, c account.Caller, token string, cursor *string, limit int,
 ) (list []Captured, more bool, err error) {
@@ -132,5 +134,5 @@ func (s *Service) ListCaptures(
 	return list, more, nil
 }
 
-// since is from when on captures are kept.
+// since is the time of the oldest captures that are still kept.
 func (s *Service) since() time.Time { return s.config.Now().Add(-keep) }

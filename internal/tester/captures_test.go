@@ -14,8 +14,8 @@ import (
 	"showfloor/internal/tester"
 )
 
-// TestUnwrittenCapturesAreBounded: while the database doesn't answer, the bodies
-// of 256 requests are held in memory and no more. One tenant leaves 48 places to others.
+// TestUnwrittenCapturesAreBounded: while the database doesn't answer, memory holds
+// the bodies of at most 256 requests. One tenant leaves 48 places to others.
 func TestUnwrittenCapturesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -49,8 +49,8 @@ func TestUnwrittenCapturesAreBounded(t *testing.T) {
 	}
 }
 
-// TestACaptureWhoseAnswerIsLostIsKeptOnce: the database wrote it down, but stalled for
-// longer than the writer waited for its answer.
+// TestACaptureWhoseAnswerIsLostIsKeptOnce: the database stored the capture, but
+// answered later than the writer's timeout.
 func TestACaptureWhoseAnswerIsLostIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	pool, loss := dbtest.NewLossy(t)

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// dropRows is how many captures one statement drops at most.
+	// dropRows is the maximum number of captures that one statement deletes.
 	dropRows = 200
-	// totalLife is how long a process goes by the total that it read last, and what
-	// it has added since.
+	// totalLife is how long a process uses the total that it read last, plus what it
+	// has added since.
 	totalLife = time.Second
 )
 
-// dropOldest drops the tenant's oldest captures, which take up used bytes, until
-// they take up no more than most. The caller holds the tenant's capture_usage.
+// dropOldest deletes the tenant's oldest captures, which take up used bytes, until
+// they take up at most most bytes. The caller holds the lock of the tenant's
+// capture_usage.
 func dropOldest(ctx context.Context, q *db.Queries, tenantID string, used, most int64) error {
 	for used > most {
 		left, err := q.DropOldestCaptures(ctx, db.DropOldestCapturesParams{TenantID: tenantID, Excess: used - most, MaxRows: dropRows})
@@ -37,16 +38,15 @@ func dropOldest(ctx context.Context, q *db.Queries, tenantID string, used, most 
 	return nil
 }
 
-// total is what the captures of all tenants take up, in bytes, as this process
-// knows it.
+// total is this process's estimate of the size of all tenants' captures, in bytes.
 type total struct {
 	mu    sync.Mutex
 	bytes int64
 	until time.Time
 }
 
-// add counts what is about to be added, and returns what there is then; false when
-// that has to be read anew.
+// add adds bytes to the total and returns it; false if the total must be read
+// again.
 func (t *total) add(bytes int64, now time.Time) (int64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,9 +60,9 @@ func (t *total) set(bytes int64, until time.Time) {
 	t.bytes, t.until = bytes, until
 }
 
-// makeRoom drops the oldest captures, of all tenants, if with so many bytes more they
-// would exceed Config.TotalBytes. Captures that other processes add at the same moment
-// are dropped by the next call.
+// makeRoom deletes the oldest captures of all tenants if bytes more would exceed
+// Config.TotalBytes. Captures that other processes add concurrently are taken into
+// account by the next call.
 func (s *Service) makeRoom(ctx context.Context, bytes int64) error {
 	now := s.config.Now()
 	if sum, known := s.total.add(bytes, now); known && sum <= s.config.TotalBytes {
@@ -77,7 +77,7 @@ func (s *Service) makeRoom(ctx context.Context, bytes int64) error {
 		if sum+bytes <= s.config.TotalBytes {
 			return nil
 		}
-		// Those of servers whose clocks are ahead too.
+		// now+keep also includes captures of servers whose clocks are ahead.
 		n, err := s.deleteOldest(ctx, now.Add(keep), sum+bytes-s.config.TotalBytes)
 		if err != nil || n == 0 {
 			return err
@@ -85,9 +85,9 @@ func (s *Service) makeRoom(ctx context.Context, bytes int64) error {
 	}
 }
 
-// deleteOldest deletes captures of all tenants from until or before, the oldest
-// first, until excess bytes are free or dropRows of them are gone. It returns how
-// many it has deleted.
+// deleteOldest deletes captures of all tenants from until or before, oldest first,
+// until excess bytes are free or dropRows captures are deleted. It returns the
+// number of deleted captures.
 func (s *Service) deleteOldest(ctx context.Context, until time.Time, excess int64) (n int, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -111,7 +111,7 @@ func (s *Service) deleteOldest(ctx context.Context, until time.Time, excess int6
 	return n, err
 }
 
-// deleteBefore deletes what was captured at an instant or before.
+// deleteBefore deletes captures from until or before.
 func (s *Service) deleteBefore(ctx context.Context, until time.Time) error {
 	for {
 		n, err := s.deleteOldest(ctx, until, math.MaxInt64)

@@ -16,20 +16,23 @@ import (
 	"showfloor/internal/problem"
 )
 
-// rowBytes is what a capture takes up beside its body, headers, path and query.
+// rowBytes is the size of a capture without its body, headers, path and query.
 const rowBytes = 256
 
-// ErrGone marks the refusal of a token that no capture URL has, or none has had for a day.
+// ErrGone marks the refusal of a token whose URL doesn't exist or was deleted more
+// than a day ago.
 var ErrGone = errors.New("no capture URL has this token, or it was deleted more than a day ago")
 
-// goneAfter is how long a sender may take to notice that a capture URL was deleted.
+// goneAfter is how long after its deletion a capture URL isn't reported as
+// ErrGone, so that senders have time to stop.
 const goneAfter = 24 * time.Hour
 
-// Expect tells whether a request may come, before its body is read, and whose capture
-// URL the token opens. length is that of the body in bytes, negative if it isn't known.
-// Refused are unknown tokens and URLs that were deleted more than a day ago (ErrGone), URLs that
-// were deleted later, the URLs of suspended tenants and of tenants whose URLs can't take the body
-// in this minute, and everything while Config.Refuse does.
+// Expect decides, before the body is read, whether a request may be captured, and
+// returns the tenant of the token's URL. length is the body's length in bytes,
+// negative if unknown. It refuses unknown tokens and URLs that were deleted more
+// than a day ago (ErrGone), URLs that were deleted later, URLs of suspended
+// tenants, URLs of tenants whose limit for this minute doesn't allow the body, and
+// every request while Config.Refuse returns an error.
 func (s *Service) Expect(ctx context.Context, token string, length int64) (tenantID string, err error) {
 	t, err := db.New(s.config.Pool).GetCaptureTarget(ctx, token)
 	now := s.config.Now()
@@ -50,17 +53,18 @@ func (s *Service) Expect(ctx context.Context, token string, length int64) (tenan
 	return t.TenantID, s.config.Refuse()
 }
 
-// Capture keeps a request and returns its id. The captures of a tenant take up at
-// most what its plan allows: the oldest go. Refused with a problem are unknown
-// URLs, those of suspended tenants, requests for which unwritten has no place, and a
-// request that doesn't fit into what the tenant's URLs may take in this minute: after
-// it they take nothing in until the next minute.
+// Capture stores a request and returns its id. If a tenant's captures exceed its
+// plan's limit, the oldest are deleted. Refused with a problem are: unknown URLs,
+// URLs of suspended tenants, requests without a place in unwritten, and requests
+// above the tenant's limit for this minute; after such a request the tenant's URLs
+// accept nothing until the next minute.
 func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err error) {
 	if !s.unwritten.Take(r.TenantID) {
 		return "", problem.Limited(time.Second, "too many requests are being captured at the moment; try again in a second")
 	}
 	defer s.unwritten.Release(r.TenantID)
-	// Also when the sender hangs up: the place is taken until the body is let go.
+	// Without cancellation: if the sender disconnects, the place stays taken until the
+	// body's memory is free.
 	r.id = id.New(id.Capture)
 	k, err := s.write.Do(context.WithoutCancel(ctx), r)
 	if err != nil {
@@ -69,13 +73,13 @@ func (s *Service) Capture(ctx context.Context, r Request) (captureID string, err
 	return k.id, k.refusal
 }
 
-// kept is what became of a request: its capture's id, or why there is none.
+// kept is the result of a request: its capture's id, or why it was refused.
 type kept struct {
 	id      string
 	refusal error
 }
 
-// createCaptures keeps requests, in one transaction.
+// createCaptures stores requests in one transaction.
 func (s *Service) createCaptures(ctx context.Context, requests []Request) ([]kept, error) {
 	ctx = postgres.WithHook(ctx, nil) // none of the senders has an Idempotency-Key
 	entries, bytes, err := newEntries(requests)
@@ -94,8 +98,8 @@ func (s *Service) createCaptures(ctx context.Context, requests []Request) ([]kep
 	return list, err
 }
 
-// createEntries keeps those that may be kept, and drops the oldest captures of
-// tenants that then have more than they may.
+// createEntries stores the entries that are allowed, and deletes the oldest
+// captures of tenants that are above their limit then.
 func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []entry) ([]kept, error) {
 	now := s.config.Now()
 	p := db.CreateCapturesParams{Ring: ring, Now: now, Minute: now.Truncate(time.Minute)}
@@ -107,7 +111,7 @@ func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []en
 	if err != nil {
 		return nil, fmt.Errorf("lock capture URLs: %w", err)
 	}
-	// A write that timed out may have committed; then its requests come once more.
+	// A write that timed out may have committed. Then its requests come again.
 	before, err := q.ListKeptCaptures(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("list kept captures: %w", err)
@@ -143,14 +147,14 @@ func (s *Service) createEntries(ctx context.Context, q *db.Queries, entries []en
 		case slices.ContainsFunc(rows, func(r db.CreateCapturesRow) bool { return slices.Contains(r.Ids, e.id) }):
 			list[i].id = e.id
 		default:
-			list[i].refusal = problem.Missing("capture URL") // deleted this moment
+			list[i].refusal = problem.Missing("capture URL") // the URL was deleted meanwhile
 		}
 	}
 	return list, nil
 }
 
-// closeMinute notes the tenants of whose requests one did not fit into this minute, so that
-// Expect refuses the next ones before their bodies are read.
+// closeMinute marks tenants with a request above the limit of this minute, so that
+// Expect refuses their next requests before it reads the bodies.
 func closeMinute(ctx context.Context, q *db.Queries, minute time.Time, byTenant map[string]*room) error {
 	var full []string
 	for tenantID, r := range byTenant {
@@ -168,15 +172,15 @@ func closeMinute(ctx context.Context, q *db.Queries, minute time.Time, byTenant 
 	return nil
 }
 
-// entry is a request as it is kept.
+// entry is a request in its stored form.
 type entry struct {
 	id, token, method, path, query, headers, ip string
 	body                                        []byte
-	// bytes is what it takes up.
+	// bytes is the entry's stored size.
 	bytes int32
 }
 
-// newEntries returns the requests as they are kept, and what they take up in all.
+// newEntries converts requests to entries, and returns their total size in bytes.
 func newEntries(requests []Request) (entries []entry, bytes int64, err error) {
 	for _, r := range requests {
 		header := r.Header.Clone()

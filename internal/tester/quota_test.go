@@ -21,8 +21,8 @@ import (
 
 const mib = 1 << 20
 
-// sized is a request whose body has n bytes. The token stands for the tenant in the bound of
-// unwritten requests.
+// sized is a request with a body of n bytes. The token serves as tenant id for the
+// limit of unwritten requests.
 func sized(u api.CaptureURL, n int) tester.Request {
 	return tester.Request{Token: u.Token, TenantID: u.Token, Method: "POST", URL: &url.URL{Path: "/"}, Header: http.Header{}, Body: bytes.Repeat([]byte{1}, n)}
 }
@@ -35,7 +35,8 @@ func captureURLs(t *testing.T, owner *apitest.Caller, n int) (urls []api.Capture
 	return urls
 }
 
-// holdings are what a tenant's captures take up: as counted, and as they are.
+// holdings are the sizes of a tenant's captures: as counted, and as they really
+// are.
 type holdings struct {
 	Counted, Actual, Bodies int64
 	Rows                    int
@@ -51,8 +52,8 @@ func holdingsOf(t *testing.T, s *apitest.Server, tenantID string) (h holdings) {
 	return h
 }
 
-// TestATenantsCapturesAreBounded: a tenant on FREE keeps 64 MiB over all its URLs,
-// the newest, and takes in as much in a minute.
+// TestATenantsCapturesAreBounded: a tenant on FREE keeps its newest 64 MiB across
+// all its URLs, and captures at most as much per minute.
 func TestATenantsCapturesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -92,7 +93,7 @@ func TestATenantsCapturesAreBounded(t *testing.T) {
 	require.Less(t, holdingsOf(t, s, owner.TenantID).Rows, h.Rows)
 }
 
-// TestWhatIsCountedIsWhatIsThere after requests from everywhere at once, while URLs
+// TestWhatIsCountedIsWhatIsThere: after concurrent requests to all URLs while URLs
 // are deleted.
 func TestWhatIsCountedIsWhatIsThere(t *testing.T) {
 	t.Parallel()
@@ -136,8 +137,8 @@ func TestWhatIsCountedIsWhatIsThere(t *testing.T) {
 	require.Equal(t, outcomes["kept"], captured)
 }
 
-// TestAUsedUpMinuteIsKnownBeforeTheBody: a request that doesn't fit any more costs no more
-// than its headers.
+// TestAUsedUpMinuteIsKnownBeforeTheBody: a request above the limit is refused by
+// its headers.
 func TestAUsedUpMinuteIsKnownBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -152,7 +153,7 @@ func TestAUsedUpMinuteIsKnownBeforeTheBody(t *testing.T) {
 	tenantID, err := s.Tester.Expect(t.Context(), u.Token, 1000)
 	require.NoError(t, err)
 	require.Equal(t, owner.TenantID, tenantID)
-	_, err = s.Tester.Capture(t.Context(), sized(u, 2*mib)) // of a length that wasn't known
+	_, err = s.Tester.Capture(t.Context(), sized(u, 2*mib)) // its length was unknown before
 	require.True(t, problem.Is(err, "rate_limited"))
 	for _, length := range []int64{-1, 0, 1000} {
 		_, err = s.Tester.Expect(t.Context(), u.Token, length)
@@ -164,7 +165,7 @@ func TestAUsedUpMinuteIsKnownBeforeTheBody(t *testing.T) {
 	require.Greater(t, holdingsOf(t, s, owner.TenantID).Actual, before.Actual-mib)
 }
 
-// TestALowerPlanTakesNothingAway: what a tenant has stays, and doesn't grow.
+// TestALowerPlanTakesNothingAway: a tenant's captures stay, but don't grow.
 func TestALowerPlanTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -186,7 +187,8 @@ func TestALowerPlanTakesNothingAway(t *testing.T) {
 	require.Equal(t, before, holdingsOf(t, s, owner.TenantID))
 }
 
-// TestASuspendedTenantsURLsCaptureNothing, and again once it isn't any more.
+// TestASuspendedTenantsURLsCaptureNothing: they capture again once the tenant is
+// active.
 func TestASuspendedTenantsURLsCaptureNothing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -194,15 +196,15 @@ func TestASuspendedTenantsURLsCaptureNothing(t *testing.T) {
 	u := owner.CaptureURL(t)
 	owner.SetTenantStatus(t, "SUSPENDED")
 	s.With(t, "").Call(t, "POST", apitest.CapturePath(t, u), "{}").Problem(t, http.StatusForbidden, "tenant_suspended")
-	_, err := s.Tester.Capture(t.Context(), sized(u, 1)) // as if suspended while the body came
+	_, err := s.Tester.Capture(t.Context(), sized(u, 1)) // as if the tenant was suspended while the body was received
 	require.True(t, problem.Is(err, "tenant_suspended"))
 	owner.SetTenantStatus(t, "ACTIVE")
 	s.Send(t, u, "POST", "", nil)
 	require.Len(t, owner.Captures(t, u), 1)
 }
 
-// TestAllCapturesTogetherAreBounded: beyond the server's total the oldest go,
-// whoever's they are.
+// TestAllCapturesTogetherAreBounded: above the server's total the oldest captures
+// of all tenants are deleted.
 func TestAllCapturesTogetherAreBounded(t *testing.T) {
 	t.Parallel()
 	const total = 20 * mib
@@ -229,14 +231,15 @@ func TestAllCapturesTogetherAreBounded(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Those that came at the same moment may be too many; the next one sees to it.
+	// Concurrent requests may exceed the total; the next request corrects that.
 	s.Clock.Advance(time.Minute)
 	_, err := s.Tester.Capture(t.Context(), sized(mine, 1))
 	require.NoError(t, err)
 	require.LessOrEqual(t, holdingsOf(t, s, owner.TenantID).Actual, int64(total))
 }
 
-// TestCapturesCanBeRefused before their bodies are read, such as while the disk is full.
+// TestCapturesCanBeRefused: before their bodies are read, for example while the
+// disk is full.
 func TestCapturesCanBeRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -22,27 +22,28 @@ import (
 )
 
 const (
-	// maxReplays is how many replays a tenant may have under way.
+	// maxReplays is the maximum number of concurrent replays of a tenant.
 	maxReplays = 10
-	// keptBody is how much of an answer is shown, in bytes.
+	// keptBody is how much of an answer's body is returned, in bytes.
 	keptBody = 4 << 10
-	// keptFailure is how long a failure's words may be, in bytes.
+	// keptFailure is the maximum length of a failure's text in bytes.
 	keptFailure = 500
 )
 
-// Replay is what became of a replayed request.
+// Replay is the result of a replayed request.
 type Replay struct {
-	// Status is nil when no answer came.
+	// Status is nil if there was no answer.
 	Status  *int
 	Headers []Header
 	Body    []byte
 	Took    time.Duration
-	// Failure is why no whole answer came; empty when one did.
+	// Failure is why there was no complete answer; empty if there was one.
 	Failure string
 }
 
-// ReplayCapture sends a captured request to a URL, once. A URL that can't be
-// reached is a result like any other; one that is out of bounds is refused.
+// ReplayCapture sends a captured request to a URL, once. If the URL can't be
+// reached, that is a result with a Failure; a forbidden URL is refused with a
+// problem.
 func (s *Service) ReplayCapture(ctx context.Context, c account.Caller, token, captureID, target string) (Replay, error) {
 	if err := outbound.CheckURL("url", target); err != nil {
 		return Replay{}, err
@@ -66,7 +67,7 @@ func (s *Service) ReplayCapture(ctx context.Context, c account.Caller, token, ca
 	return replay, err
 }
 
-// startReplay looks the request up and notes that it is sent on.
+// startReplay reads the captured request and writes an audit entry for the replay.
 func (s *Service) startReplay(ctx context.Context, c account.Caller, token, captureID, target string) (Captured, error) {
 	var captured Captured
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
@@ -89,13 +90,13 @@ func (s *Service) startReplay(ctx context.Context, c account.Caller, token, capt
 	return captured, err
 }
 
-// newReplay is the captured request, addressed to the target.
+// newReplay makes the captured request for the target.
 func newReplay(ctx context.Context, c Captured, target string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.Method, target, bytes.NewReader(c.Body))
 	if err != nil {
 		return nil, problem.BadField("url", "can't be called")
 	}
-	req.Header.Set("User-Agent", "") // none of ours where it had none
+	req.Header.Set("User-Agent", "") // prevents Go's default if the request had none
 	connection := map[string]bool{}
 	for _, h := range c.Headers {
 		if h.Name == "Connection" {
@@ -120,8 +121,8 @@ func newReplay(ctx context.Context, c Captured, target string) (*http.Request, e
 	return req, nil
 }
 
-// travels tells whether a header belongs to the request itself, rather than to
-// the connection that it came on or to its way.
+// travels reports whether a header belongs to the request itself, and not to its
+// connection or to proxies on its way.
 func travels(name string) bool {
 	switch name {
 	case "Host", "Content-Length", "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
@@ -138,7 +139,7 @@ func (s *Service) send(req *http.Request) (Replay, error) {
 	case errors.Is(err, outbound.ErrPrivate):
 		return replay, problem.BadField("url", "%s", outbound.ErrPrivate)
 	case err != nil && req.Context().Err() != nil:
-		return replay, fmt.Errorf("replay: %w", req.Context().Err()) // nobody waits any more
+		return replay, fmt.Errorf("replay: %w", req.Context().Err()) // the caller has disconnected
 	case err != nil:
 		replay.Failure = outbound.Text([]byte(outbound.Describe(err)), keptFailure)
 		return replay, nil
@@ -152,7 +153,8 @@ func (s *Service) send(req *http.Request) (Replay, error) {
 	return replay, nil
 }
 
-// counter counts what each tenant has under way, and remembers nobody else.
+// counter counts the replays in progress by tenant. Tenants without one take no
+// memory.
 type counter struct {
 	mu   sync.Mutex
 	most int
@@ -161,7 +163,8 @@ type counter struct {
 
 func newCounter(most int) *counter { return &counter{most: most, n: map[string]int{}} }
 
-// enter counts one more, unless there are enough; the caller calls leave once.
+// enter counts one more replay, unless the tenant has the maximum. The caller must
+// call leave once.
 func (c *counter) enter(tenantID string) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

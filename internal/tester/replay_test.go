@@ -18,14 +18,14 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// arrived is a request as it reached the target of a replay.
+// arrived is a request as the target of a replay received it.
 type arrived struct {
 	method, uri, host string
 	header            http.Header
 	body              []byte
 }
 
-// target is a server that replays go to; what arrives is on the channel.
+// target is a server for replays; received requests are on the channel.
 func target(t *testing.T, answer http.HandlerFunc) (url string, got chan arrived) {
 	t.Helper()
 	got = make(chan arrived, 10)
@@ -43,7 +43,7 @@ func target(t *testing.T, answer http.HandlerFunc) (url string, got chan arrived
 	return server.URL, got
 }
 
-// capture sends a request to a fresh capture URL and returns the path of its replay.
+// capture sends a request to a new capture URL and returns the path of its replay.
 func capture(t *testing.T, s *apitest.Server, c *apitest.Caller, method string, header http.Header, body []byte) (replay string) {
 	t.Helper()
 	u := c.CaptureURL(t)
@@ -73,7 +73,7 @@ func TestReplaySendsTheCapturedRequest(t *testing.T) {
 	path := capture(t, s, owner, "PUT", http.Header{
 		"X-Service-Signature": {"sha256=00"}, "X-Multi": {"one", "two"}, "X-High": {"\xff\xfe"}, "Authorization": {"Basic abc"}, "Cookie": {"a=b"},
 		"User-Agent": {"Their-Agent/1"}, "Content-Type": {"application/x-odd"}, "Accept-Encoding": {"br"},
-		// of the connection and the way
+		// headers of the connection and of proxies
 		"Connection": {"X-Hop, keep-alive"}, "X-Hop": {"1"}, "Keep-Alive": {"timeout=5"}, "Te": {"trailers"}, "Upgrade": {"h2c"},
 		"Proxy-Authorization": {"secret"}, "X-Forwarded-For": {"10.0.0.1"}, "X-Forwarded-Host": {"internal"}, "Forwarded": {"for=10.0.0.1"},
 		"X-Real-Ip": {"10.0.0.1"}, "Via": {"1.1 proxy"}, "Expect": {"100-continue"}, "Http2-Settings": {"x"},
@@ -105,7 +105,7 @@ func TestReplaySendsTheCapturedRequest(t *testing.T) {
 	require.Equal(t, body, (<-got).body, "as often as one likes")
 }
 
-// TestReplayWritesNoHeaderOfItsOwn: what a sender folds or hides in a header
+// TestReplayWritesNoHeaderOfItsOwn: a header value with folds or hidden lines
 // arrives as one value.
 func TestReplayWritesNoHeaderOfItsOwn(t *testing.T) {
 	t.Parallel()
@@ -200,8 +200,8 @@ func TestReplaysThatGetNoWholeAnswer(t *testing.T) {
 	}
 }
 
-// TestReplaysDontReachInside: neither a private address, nor one behind a name,
-// nor one that a public server sends them on to.
+// TestReplaysDontReachInside: no replay reaches a private address, be it direct,
+// by a name, or by a redirect of a public server.
 func TestReplaysDontReachInside(t *testing.T) {
 	t.Parallel()
 	inside, got := target(t, nil)
@@ -227,7 +227,7 @@ func TestReplaysDontReachInside(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// TestTenReplaysAtATime: slow targets hold no more than that of the server.
+// TestTenReplaysAtATime: slow targets can't occupy more of the server.
 func TestTenReplaysAtATime(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -8,8 +8,8 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// DeleteOld deletes captures that are older than we keep them, and the last
-// traces of deleted URLs.
+// DeleteOld deletes captures older than keep, and the rows of URLs that were
+// deleted as long ago.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.since()
 	return errors.Join(

@@ -9,25 +9,25 @@ import (
 	"showfloor/internal/problem"
 )
 
-// maxPerMinute is how many bytes a tenant's URLs take in per minute on plans that
-// keep more than that: what was dropped for something newer fills the disk until
-// the database has cleared it away.
+// maxPerMinute is how many bytes a tenant's URLs accept per minute, on plans that
+// keep more than that. Captures that were deleted for newer ones occupy the disk
+// until the database has vacuumed them.
 const maxPerMinute = 1 << 30
 
-// room is what a tenant's capture URLs may still take in.
+// room is what a tenant's capture URLs may still accept.
 type room struct {
 	status string
-	// most is how many bytes of captures the tenant may have after this: what its
-	// plan allows, or what it has, if that is more since the plan was lowered.
+	// most is the maximum size of the tenant's captures in bytes: its plan's limit, or
+	// the current size if that is larger because the plan was lowered.
 	most int64
-	// minuteLeft is how many bytes may still come in this minute; full tells that a request
-	// had more.
+	// minuteLeft is how many bytes may still be captured in this minute. full reports
+	// that a request was larger than that.
 	minuteLeft int64
 	full       bool
 }
 
-// rooms are those of several tenants, by the tokens of their URLs. URLs of one
-// tenant share one.
+// rooms returns the rooms of several tenants, by the tokens of their URLs and by
+// tenant. URLs of one tenant share a room.
 func rooms(targets []db.LockCaptureTargetsRow, now time.Time) (byToken, byTenant map[string]*room) {
 	byToken, byTenant = map[string]*room{}, map[string]*room{}
 	for _, t := range targets {
@@ -51,8 +51,8 @@ func newRoom(t db.LockCaptureTargetsRow, now time.Time) *room {
 	return r
 }
 
-// take takes a request of so many bytes in, or says why not. A nil room is that of
-// a URL that doesn't exist.
+// take accepts a request of so many bytes, or returns why it is refused. A nil
+// room is that of a URL that doesn't exist.
 func (r *room) take(bytes int64, now time.Time) error {
 	if r == nil {
 		return problem.Missing("capture URL")

@@ -1,5 +1,5 @@
-// Package tester keeps what is sent to addresses that tenants make for looking
-// at it, and sends it on.
+// Package tester captures requests to URLs that tenants create for inspection, and
+// replays them.
 package tester
 
 import (
@@ -13,45 +13,46 @@ import (
 )
 
 const (
-	// maxURLs is how many capture URLs a tenant may have.
+	// maxURLs is the maximum number of a tenant's capture URLs.
 	maxURLs = 20
-	// ring is how many requests are kept of each URL, and keep for how long.
+	// ring is how many requests per URL are kept, and keep for how long.
 	ring = 200
 	keep = 7 * 24 * time.Hour
-	// pageBytes is where a page of captures ends, by the length of its bodies.
+	// pageBytes is the maximum total size of the bodies in a page of captures.
 	pageBytes = 4 << 20
-	// writeBatch is how many captures share a commit: with bodies of 1 MiB each,
-	// still little memory.
+	// writeBatch is the maximum number of captures per commit. With bodies of 1 MiB
+	// they take little memory.
 	writeBatch = 20
-	// DefaultTotalBytes is Config.TotalBytes by default.
+	// DefaultTotalBytes is the default of Config.TotalBytes.
 	DefaultTotalBytes = 10 << 30
-	// maxUnwritten bounds the requests that wait to be written, and with them the
-	// memory of their bodies: 256 MiB while the database doesn't answer.
+	// maxUnwritten is the maximum number of requests that wait to be written. It
+	// bounds the memory of their bodies: 256 MiB while the database doesn't answer.
 	maxUnwritten = 256
-	// reserved are the last places. A tenant takes one of them only while it holds fewer
-	// than fewPlaces.
+	// reserved is the number of last places. A tenant may take one of them only while
+	// it holds fewer than fewPlaces.
 	reserved, fewPlaces = 48, 16
 )
 
 // Config of a Service.
 type Config struct {
 	Pool *pgxpool.Pool
-	// TokenKeys check the check characters of tokens; the first makes those of new ones.
+	// TokenKeys verify the check characters of tokens; the first one makes those of
+	// new tokens.
 	TokenKeys [][]byte
-	// Client makes the replays.
+	// Client sends the replays.
 	Client *http.Client
-	// TotalBytes is what the captures of all tenants may take up together,
-	// DefaultTotalBytes by default: beyond it the oldest go.
+	// TotalBytes is the maximum size of all tenants' captures together,
+	// DefaultTotalBytes by default. Above it the oldest captures are deleted.
 	TotalBytes int64
-	// Refuse says why nothing can be captured at the moment, such as a full disk;
-	// nil, or a nil error, for no reason.
+	// Refuse returns why no request can be captured now, such as a full disk. It may
+	// be nil, or return nil.
 	Refuse func() error
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction.
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction.
 type Service struct {
 	config  Config
 	client  *http.Client
@@ -80,7 +81,7 @@ func New(c Config) *Service {
 		config: c, client: c.Client, replays: newCounter(maxReplays),
 		unwritten: fairshare.New[string](maxUnwritten, reserved, fewPlaces),
 	}
-	// Together, so that one busy URL costs a connection and not all of them.
+	// Batched, so that one busy URL uses one connection and not all of them.
 	s.write = batch.New(writeBatch, s.createCaptures)
 	return s
 }

@@ -11,8 +11,8 @@ import (
 const (
 	// tokenLength is the number of base62 characters of a capture URL's token.
 	tokenLength = 32
-	// checkLength of them, at the end, follow from the others and Config.TokenKeys:
-	// 36 bits. The 26 before are random: 155 bits.
+	// checkLength is how many characters at the end are computed from the others and
+	// Config.TokenKeys: 36 bits. The 26 characters before are random: 155 bits.
 	checkLength = 6
 )
 
@@ -22,8 +22,8 @@ func (s *Service) newToken() string {
 	return random + string(tokenCheck(s.config.TokenKeys[0], random))
 }
 
-// Issued tells without a query whether this server made a token. It is false for
-// tokens from before tokens had check characters.
+// Issued reports, without a query, whether this server issued a token. It is false
+// for tokens from before check characters were introduced.
 func (s *Service) Issued(token string) bool {
 	const random = tokenLength - checkLength
 	return len(token) == tokenLength && slices.ContainsFunc(s.config.TokenKeys, func(key []byte) bool {

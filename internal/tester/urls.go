@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// urlEntity is what the audit log calls a capture URL.
+// urlEntity is the entity of a capture URL in the audit log.
 const urlEntity = "capture_url"
 
 // ListCaptureUrls lists the tenant's capture URLs, newest first.
@@ -27,12 +27,12 @@ func (s *Service) ListCaptureUrls(ctx context.Context, c account.Caller) ([]db.C
 	return rows, nil
 }
 
-// CreateCaptureURL makes a capture URL with a token that nobody guesses.
+// CreateCaptureURL creates a capture URL with an unguessable token.
 func (s *Service) CreateCaptureURL(ctx context.Context, c account.Caller) (db.CaptureURL, error) {
 	var row db.CaptureURL
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		// One at a time, so that the count holds.
+		// The lock serializes creations, so that the limit is exact.
 		if _, err := q.LockTenant(ctx, c.TenantID); err != nil {
 			return fmt.Errorf("lock tenant: %w", err)
 		}
@@ -59,13 +59,13 @@ func (s *Service) CreateCaptureURL(ctx context.Context, c account.Caller) (db.Ca
 	return row, err
 }
 
-// DeleteCaptureURL deletes a capture URL and what it has kept. Twice is once,
-// until the row goes as well.
+// DeleteCaptureURL deletes a capture URL and its captures. Repeating it has no
+// effect; once the row is deleted too, the problem is not_found.
 func (s *Service) DeleteCaptureURL(ctx context.Context, c account.Caller, token string) (db.CaptureURL, error) {
 	var row db.CaptureURL
 	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()
-		// First, as everybody who adds or deletes captures does.
+		// Locked first, as in every operation that adds or deletes captures.
 		if _, err := q.LockCaptureUsage(ctx, []string{c.TenantID}); err != nil {
 			return fmt.Errorf("lock capture usage: %w", err)
 		}
@@ -88,7 +88,7 @@ func (s *Service) DeleteCaptureURL(ctx context.Context, c account.Caller, token 
 	return row, err
 }
 
-// found tells what is missing from a query that failed.
+// found distinguishes a missing row from a failed query.
 func found(err error, what string) error {
 	switch {
 	case err == nil:
