@@ -8,29 +8,31 @@ import (
 	"showfloor/internal/media/sfu/bridge"
 )
 
-// Air joins streams' rooms with what is on air: a host's browser broadcasts to the
-// hub, and what an encoder sends is seen in the room.
+// Air connects the rooms of streams to the hub: a host's browser broadcasts to the hub, and the
+// room shows what an encoder publishes.
 type Air struct {
 	Hub *hub.Hub
-	// Converters make Opus of AAC.
+	// Converters convert AAC to Opus.
 	Converters *bridge.Converters
-	// NewPublisherID makes the name of a broadcast, for reports.
+	// NewPublisherID returns the id of a new broadcast, for reports.
 	NewPublisherID func() string
-	// Publish lets a stream be published from its room. A *Refusal reaches the host.
+	// Publish lets a room publish its stream. A *Refusal is sent to the host.
 	Publish func(ctx context.Context, streamID, publisherID, remoteIP string) (hub.Broadcast, error)
-	// Unpublish hears of the end of each publisher that Publish was asked for, whatever
-	// the answer was.
+	// Unpublish is called at the end of each publisher for which Publish was called, also if
+	// Publish returned an error.
 	Unpublish func(ctx context.Context, publisherID string)
-	// PlaybackURL returns where a participant plays a stream that its room can't show, and
-	// when that URL expires: more than 2 minutes from now. It is the same for all
-	// participants, and nothing opened with it outlives it. It must not block.
+	// PlaybackURL returns the URL at which a participant plays a stream that its room can't show,
+	// and the URL's expiry: more than 2 minutes from now. The URL is the same for all participants.
+	// Playback sessions that were opened with it end at its expiry at the latest. PlaybackURL
+	// must not block.
 	PlaybackURL func(streamID string) (url string, expires time.Time)
 }
 
-// codeOffAir tells a host that its broadcast was ended from outside.
+// codeOffAir is the error code that a host receives when its broadcast was ended from outside of
+// the room.
 const codeOffAir = "off_air"
 
-// castID names the room's own broadcast; empty for none.
+// castID returns the publisher id of the room's own broadcast; empty without one.
 func (s *Server) castID(roomID string) string {
 	id, _ := s.castIDs.Load(roomID)
 	name, _ := id.(string)
@@ -45,8 +47,8 @@ func (s *Server) setCast(roomID, publisherID string) {
 	s.castIDs.Store(roomID, publisherID)
 }
 
-// watch looks, now and then, whether a stream's room has something to show, and
-// tells the stream how many watch it here.
+// watch runs with each tick. It begins to show the room's stream if there is one, and reports the
+// number of viewers in the room to the stream.
 func (r *room) watch() {
 	air := r.server.config.Air
 	if air == nil || r.kind != StreamRoom {
@@ -67,7 +69,7 @@ func (r *room) watch() {
 	}
 }
 
-// unwatch ends what is shown.
+// unwatch stops showing the stream.
 func (r *room) unwatch() {
 	if r.screening == nil {
 		return
@@ -78,7 +80,7 @@ func (r *room) unwatch() {
 	r.measure()
 }
 
-// offAir ends what the room shows and broadcasts.
+// offAir ends the shown stream and the room's broadcast.
 func (r *room) offAir() {
 	r.unwatch()
 	if r.cast != nil {

@@ -19,7 +19,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// studio is a rig whose rooms are streams', beside a hub.
+// studio is a rig with streams' rooms, and a hub.
 type studio struct {
 	*rig
 
@@ -79,7 +79,7 @@ func (s *studio) endedNow() []string {
 	return append([]string(nil), s.ended...)
 }
 
-// silent tells whether nobody is on air, and the end of each broadcast was reported.
+// silent reports whether no broadcast is on air, and the end of each one was reported.
 func (s *studio) silent() bool {
 	_, live := s.hub.Stream("sess_1")
 	s.mu.Lock()
@@ -87,12 +87,12 @@ func (s *studio) silent() bool {
 	return !live && s.serial > 0 && len(s.ended) == s.serial
 }
 
-// stage is a host's H.264 and Opus.
+// stage is a host's media: H.264 and Opus.
 func stage() []sfutest.Media {
 	return []sfutest.Media{sfutest.Microphone(), {Source: "camera", Mime: webrtc.MimeTypeH264}}
 }
 
-// next reads units until one is as wanted.
+// next reads units until want accepts one.
 func next(t *testing.T, r *hub.Reader, want func(u *hub.Unit) bool) *hub.Unit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -126,13 +126,13 @@ func TestAHostsBrowserIsOnAir(t *testing.T) {
 	for range 3 { // a browser sends key frames when it is asked
 		next(t, reader, func(u *hub.Unit) bool { return picture(u) && u.Key })
 	}
-	// Those in the room see the host itself, once.
+	// The members see the host's own tracks, and not the stream as well.
 	viewer.Hears(t, outputs[1].ID, 10)
 	eventually(t, "the audience", func() bool { return stream.Stats().Viewers == 1 })
 	for _, m := range viewer.Messages() {
 		require.NotContains(t, []string{"stream-video", "stream-audio"}, m.Track.Source)
 	}
-	// An encoder takes over: the room goes on with what it sends.
+	// An encoder takes over: the room shows what it sends.
 	encoder, err := s.hub.Publish(hub.Broadcast{StreamID: "sess_1"}, "encoder", nil)
 	require.NoError(t, err)
 	host.Expect(t, "that it is off air", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "off_air" })
@@ -169,7 +169,7 @@ func TestABroadcastEndsWithItsHost(t *testing.T) {
 		host.Unpublish(t, o)
 	}
 	eventually(t, "its end", s.silent)
-	// And again, until the host leaves.
+	// Once more, until the host leaves.
 	host.Publish(t, stage()...)
 	eventually(t, "the broadcast", func() bool { _, live := s.hub.Stream("sess_1"); return live })
 	host.Send(t, map[string]any{"type": "leave"})
@@ -195,8 +195,8 @@ func TestAHostHearsWhyThereIsNoBroadcast(t *testing.T) {
 	eventually(t, "the reports", func() bool { return len(s.endedNow()) == 2 })
 }
 
-// TestAStreamWithBFramesIsPlayedByHLS: those who are in the room are sent to the playlist,
-// those who come later as well, and they come back once the encoder has none.
+// TestAStreamWithBFramesIsPlayedByHLS: all viewers in the room, also those who join later,
+// receive a fallback to HLS, and its end once the encoder sends no B-frames.
 func TestAStreamWithBFramesIsPlayedByHLS(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)
@@ -226,7 +226,7 @@ func TestAStreamWithBFramesIsPlayedByHLS(t *testing.T) {
 	s.mu.Unlock()
 	cleo := s.join(t, "cleo:viewer")
 	cleo.Expect(t, "the fallback", fallsBack)
-	// Her URL is about to expire, and the first one's isn't.
+	// Cleo's URL is about to expire, and the first viewer's isn't.
 	heard, hers := len(first.Messages()), len(cleo.Messages())
 	s.server.RenewPlayback("sess_1")
 	cleo.ExpectAfter(t, hers, "the next URL", fallsBack)

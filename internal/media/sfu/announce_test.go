@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// stoppedClock is a server's clock that only forward moves.
+// stoppedClock is a clock for the server that only forward moves.
 func stoppedClock() (set func(*sfu.Config), forward func(time.Duration)) {
 	var at atomic.Int64
 	at.Store(time.Now().UnixNano())
@@ -20,8 +20,8 @@ func stoppedClock() (set func(*sfu.Config), forward func(time.Duration)) {
 	}, func(d time.Duration) { at.Add(int64(d)) }
 }
 
-// TestMutesBeyondTheBudgetAreMerged: ten are announced at once, then two a second, and the
-// last one always.
+// TestMutesBeyondTheBudgetAreMerged: ten are announced at once, then two a second, and the last
+// state always.
 func TestMutesBeyondTheBudgetAreMerged(t *testing.T) {
 	t.Parallel()
 	stopped, forward := stoppedClock()
@@ -53,7 +53,7 @@ func TestMutesBeyondTheBudgetAreMerged(t *testing.T) {
 	require.LessOrEqual(t, len(told())-before, 12)
 }
 
-// TestPublishesAreLimited: each makes all others renegotiate.
+// TestPublishesAreLimited: each publication makes all others renegotiate.
 func TestPublishesAreLimited(t *testing.T) {
 	t.Parallel()
 	stopped, forward := stoppedClock()
@@ -70,7 +70,7 @@ func TestPublishesAreLimited(t *testing.T) {
 		bob.Unpublish(t, sound)
 	}
 	require.Equal(t, "answer", bob.Offer(t).Type, "an offer of nothing new")
-	// A new connection is given no new budget.
+	// A new connection gets no new budget.
 	bob = r.join(t, "bob")
 	refused := bob.Publish(t, sfutest.Camera())[0]
 	require.Equal(t, "rate_limited", refused.Refused.Code)

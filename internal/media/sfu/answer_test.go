@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// subscribeTo adds n tracks to a participant's subscriptions, one half sound and one half
-// pictures, and returns the offer that the server makes for them.
+// subscribeTo adds n tracks to a participant's subscriptions, half of them audio and half video,
+// and returns the offer that the server makes for them.
 func (p *peer) subscribeTo(t testing.TB, n int) string {
 	t.Helper()
 	for i := range n {
@@ -30,8 +30,8 @@ func (p *peer) subscribeTo(t testing.TB, n int) string {
 	return m.SDP
 }
 
-// answerTo is an answer that takes all that an offer of the server's has: with its lines, the
-// directions and roles reversed. Each section is passed through change.
+// answerTo returns an answer that accepts all sections of the server's offer: the same lines, with
+// directions and roles reversed. change may change each section.
 func answerTo(offer string, change func(i int, section string) string) string {
 	offer = strings.NewReplacer("a=sendonly", "a=recvonly", "a=setup:actpass", "a=setup:active").Replace(offer)
 	parts := strings.Split(offer, "m=")
@@ -41,7 +41,7 @@ func answerTo(offer string, change func(i int, section string) string) string {
 	return strings.Join(parts, "m=")
 }
 
-// costlyAnswers are answers to an offer that cost much to apply, each in another way.
+// costlyAnswers are answers to an offer that are costly to apply, each in another way.
 func costlyAnswers(offer string, bytes int) map[string]string {
 	spare := (bytes-len(offer))/strings.Count(offer, "m=") - 500
 	fill := func(line func(i int) string) string {
@@ -114,8 +114,7 @@ func TestAnswersAreFiltered(t *testing.T) {
 	}
 }
 
-// BenchmarkAnswer is what an answer costs, from its text to the subscriptions that it accepts
-// or the refusal.
+// BenchmarkAnswer measures an answer, from its text to the accepted subscriptions or the refusal.
 func BenchmarkAnswer(b *testing.B) {
 	for _, tracks := range []int{2, 500} {
 		for _, name := range slices.Sorted(maps.Keys(costlyAnswers("m=audio 9 x 0\r\n", 100))) {

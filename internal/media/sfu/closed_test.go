@@ -12,8 +12,8 @@ func untracked(id string) func(sfutest.Message) bool {
 	return func(m sfutest.Message) bool { return m.Type == "untrack" && m.ID == id }
 }
 
-// TestASubscriberThatClosesItsConnectionIsOfferedAnotherOne: pion ends all senders of a
-// connection that the other end has closed, which must not end the participant.
+// TestASubscriberThatClosesItsConnectionIsOfferedAnotherOne: pion ends all senders of a connection
+// that the other end has closed. That must not end the participant.
 func TestASubscriberThatClosesItsConnectionIsOfferedAnotherOne(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -34,7 +34,7 @@ func TestASubscriberThatClosesItsConnectionIsOfferedAnotherOne(t *testing.T) {
 	}
 }
 
-// TestAPublisherThatClosesItsConnectionPublishesNothing, and may begin with another one.
+// TestAPublisherThatClosesItsConnectionPublishesNothing: it may then publish on another connection.
 func TestAPublisherThatClosesItsConnectionPublishesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

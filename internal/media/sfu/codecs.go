@@ -21,11 +21,11 @@ const (
 	extDescriptor = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
 )
 
-// mimeTypeRED is sound with redundancy (RFC 2198).
+// mimeTypeRED is audio with redundancy (RFC 2198).
 const mimeTypeRED = "audio/red"
 
-// sounds are what microphones and shared sound are sent in: Opus, and RED around it,
-// which repeats in each packet those before it.
+// sounds are the audio codecs: Opus, and RED around Opus, which repeats earlier frames in each
+// packet.
 func sounds() []webrtc.RTPCodecParameters {
 	feedback := []webrtc.RTCPFeedback{{Type: "transport-cc"}, {Type: "nack"}}
 	return []webrtc.RTPCodecParameters{
@@ -39,7 +39,7 @@ func sounds() []webrtc.RTPCodecParameters {
 	}
 }
 
-// redAround is the RED in the list that carries nothing but a payload type.
+// redAround returns the RED codec in the list that carries the payload type and no other.
 func redAround(pt webrtc.PayloadType, list []webrtc.RTPCodecParameters) (webrtc.RTPCodecParameters, bool) {
 	for _, c := range list {
 		if strings.EqualFold(c.MimeType, mimeTypeRED) && carriesOnly(c.SDPFmtpLine, fmt.Sprint(pt)) {
@@ -49,7 +49,7 @@ func redAround(pt webrtc.PayloadType, list []webrtc.RTPCodecParameters) (webrtc.
 	return webrtc.RTPCodecParameters{}, false
 }
 
-// carriesOnly tells whether parameters of RED name one payload type alone.
+// carriesOnly reports whether the fmtp of RED names pt and no other payload type.
 func carriesOnly(fmtp, pt string) bool {
 	for block := range strings.SplitSeq(strings.TrimSpace(fmtp), "/") {
 		if block != pt {
@@ -59,7 +59,7 @@ func carriesOnly(fmtp, pt string) bool {
 	return true
 }
 
-// pictures are the video codecs, each followed by its repair.
+// pictures are the video codecs, each followed by its RTX codec.
 func pictures() []webrtc.RTPCodecParameters {
 	feedback := []webrtc.RTCPFeedback{
 		{Type: "ccm", Parameter: "fir"}, {Type: "nack"}, {Type: "nack", Parameter: "pli"}, {Type: "transport-cc"},
@@ -88,12 +88,12 @@ func pictures() []webrtc.RTPCodecParameters {
 	return list
 }
 
-// newMediaEngine has all codecs, and the header extensions of a side.
+// newMediaEngine registers all codecs, and the header extensions of one side.
 func newMediaEngine(audioExtensions, videoExtensions []string) (*webrtc.MediaEngine, error) {
 	m := &webrtc.MediaEngine{}
 	for _, c := range sounds() {
-		// Without parameters, which match whatever a client says of Opus: where any codec
-		// matches to the letter, pion takes no other, and RED would be left alone.
+		// Opus is registered without parameters, which match any fmtp of a client. If a codec
+		// matched exactly, pion would drop partial matches, and only RED would remain.
 		c.SDPFmtpLine = ""
 		if err := m.RegisterCodec(c, webrtc.RTPCodecTypeAudio); err != nil {
 			return nil, err
@@ -116,8 +116,8 @@ func newMediaEngine(audioExtensions, videoExtensions []string) (*webrtc.MediaEng
 	return m, nil
 }
 
-// publishInterceptors ask publishers for what was lost and tell them how much of
-// what they send arrives, and when.
+// publishInterceptors request lost packets from publishers, and report to them which packets
+// arrive, and when.
 func publishInterceptors() (*interceptor.Registry, error) {
 	r := &interceptor.Registry{}
 	generator, err := nack.NewGeneratorInterceptor(nack.WithGeneratorLoggerFactory(silent{}))
@@ -138,13 +138,13 @@ func publishInterceptors() (*interceptor.Registry, error) {
 	return r, nil
 }
 
-// sameCodec tells whether what is in a is decoded by who takes b: the same codec
-// and, where profiles matter, the same profile.
+// sameCodec reports whether a decoder of b decodes a: the MIME type is the same and, where profiles
+// matter, the profile.
 func sameCodec(a, b webrtc.RTPCodecCapability) bool {
 	return strings.EqualFold(a.MimeType, b.MimeType) && variant(a.MimeType, a.SDPFmtpLine) == variant(b.MimeType, b.SDPFmtpLine)
 }
 
-// variant is what of a codec's parameters decides who can decode it.
+// variant returns the part of a codec's parameters that decides which decoders can decode it.
 func variant(mimeType, fmtp string) string {
 	switch p := parameters(fmtp); {
 	case strings.EqualFold(mimeType, webrtc.MimeTypeH264):
@@ -164,7 +164,7 @@ func codecOf(kind, rtpmap, fmtp string) string {
 	return mimeType + "/" + clock + " " + variant(mimeType, fmtp)
 }
 
-// knownCodecs are the names of the codecs that are taken, without repair and redundancy.
+// knownCodecs are the names of the accepted codecs, without RTX and RED.
 func knownCodecs() map[string]bool {
 	opus := sounds()[0]
 	known := map[string]bool{codecOf(kindAudio, "opus/48000/2", opus.SDPFmtpLine): true}
@@ -177,9 +177,9 @@ func knownCodecs() map[string]bool {
 	return known
 }
 
-// h264Profile is the profile and its constraints without the level. All of baseline
-// is one: browsers call what they send baseline and constrained baseline alike, and
-// what isn't in both nobody sends.
+// h264Profile returns the profile and its constraints, without the level. All baseline profiles are
+// treated as one: browsers use the labels of baseline and constrained baseline for the same
+// streams, and no client sends the features in which the two differ.
 func h264Profile(fmtp map[string]string) string {
 	id := strings.ToLower(or(fmtp["profile-level-id"], "42001f"))
 	if len(id) < 4 {
@@ -198,7 +198,7 @@ func or(value, def string) string {
 	return value
 }
 
-// parameters reads a line of format parameters.
+// parameters parses an fmtp line. Its keys are in lower case.
 func parameters(fmtp string) map[string]string {
 	m := map[string]string{}
 	for part := range strings.SplitSeq(fmtp, ";") {
@@ -208,7 +208,7 @@ func parameters(fmtp string) map[string]string {
 	return m
 }
 
-// repairOf is the codec in the list that repairs the one with the payload type.
+// repairOf returns the RTX codec in the list that repairs the payload type.
 func repairOf(pt webrtc.PayloadType, list []webrtc.RTPCodecParameters) (webrtc.RTPCodecParameters, bool) {
 	apt := fmt.Sprintf("%d", pt)
 	for _, c := range list {

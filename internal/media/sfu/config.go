@@ -10,79 +10,84 @@ import (
 	"showfloor/internal/media/metering"
 )
 
-// Config of a Server.
+// Config configures a Server.
 type Config struct {
-	// Addr is where media arrives, over UDP and, on the same port, over TCP.
+	// Addr is the address at which media arrives, over UDP and, on the same port, over TCP.
 	Addr string
-	// ExternalIPs are the addresses by which clients reach Addr; those of the
-	// machine's interfaces when empty.
+	// ExternalIPs are the addresses at which clients reach Addr. When empty, those of the machine's
+	// interfaces are used.
 	ExternalIPs []netip.Addr
-	// TURNAddr is where the relay listens over UDP and TCP; empty: there is none.
+	// TURNAddr is the address at which the relay listens over UDP and TCP; empty for no relay.
 	TURNAddr string
-	// TURNIP is the address by which clients reach the relay; when it isn't valid, the
-	// first of ExternalIPs, or of the machine's addresses.
+	// TURNIP is the address at which clients reach the relay. When it isn't valid, the first of
+	// ExternalIPs is used, or of the machine's addresses.
 	TURNIP netip.Addr
-	// Gate decides who may come in.
+	// Gate decides which participants may enter a room.
 	Gate Gate
-	// ClientIP tells where a request comes from; its connection's address by default.
+	// ClientIP returns the client's address of a request; by default, the address of its
+	// connection.
 	ClientIP func(r *http.Request) netip.Addr
-	// Air joins streams' rooms with what is on air; nil: they stay among themselves.
+	// Air connects the rooms of streams to the hub; nil: streams aren't shown, and rooms don't
+	// broadcast.
 	Air *Air
-	// Meter counts what each room uses; nil for nothing.
+	// Meter measures the usage of each room; nil measures nothing.
 	Meter *metering.Meter
-	// Log hears what goes wrong; no token and no description reaches it. Default: nowhere.
+	// Log receives errors and warnings. Tokens and session descriptions are never logged. nil
+	// discards all.
 	Log *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
-	// Limits, all with defaults.
+	// Limits are all optional, with defaults.
 	Limits Limits
 }
 
-// Limits of what strangers may ask of the server. Zero values are replaced by the
-// defaults in brackets; a negative rate means any number.
+// Limits bound the load that clients can put on the server. Zero values are replaced by the
+// defaults in brackets; a negative rate means no limit.
 type Limits struct {
-	// RoomJoins and AddressJoins are how many connections a second with a good token may come
-	// to a room [500] and from an address [50], BadTokens how many with a bad one from an
-	// address [10]; twice as many may come at once.
+	// RoomJoins and AddressJoins are how many connections a second with a valid token may join a
+	// room [500] and come from an address [50]. BadTokens is how many a second with an invalid
+	// token may come from an address [10]. The burst is two seconds' worth.
 	RoomJoins, AddressJoins, BadTokens int
-	// Handshakes is how many may be on their way in at a time [1024].
+	// Handshakes is how many connections may be in the process of joining at a time [1024].
 	Handshakes int
-	// TCP is how many TCP connections the media port has at a time [10,000], and
-	// RelayTCP how many the relay has [10,000]. One address has a tenth of them, and
-	// 16 at least, since a whole office may be behind it.
+	// TCP is how many TCP connections the media port has at a time [10,000], and RelayTCP how many
+	// the relay has [10,000]. One address may have a tenth of them, at least 16, since a whole
+	// office may share it.
 	TCP, RelayTCP int
-	// RelaySockets is how many UDP sockets the relay has at a time for its clients
-	// [10,000]. The clients of one address have a tenth of them, and 16 at least; one
-	// client has 32 at most. Beyond a limit the relay refuses the allocation.
+	// RelaySockets is how many UDP sockets the relay has open for its clients at a time [10,000].
+	// The clients of one address may have a tenth of them, at least 16; one client may have at most
+	// 32. Beyond a limit the relay refuses the allocation.
 	RelaySockets int
-	// MessageBytes is the longest message of a client [256 KiB], OfferBytes and
-	// AnswerBytes the longest descriptions in it [64 KiB, 200 KiB]. The answer to a long offer
-	// may be longer: twice as long as the offer.
+	// MessageBytes is the longest message of a client [256 KiB]. OfferBytes and AnswerBytes are the
+	// longest descriptions in it [64 KiB, 200 KiB]. The answer to a long offer may be longer: twice
+	// as long as the offer.
 	MessageBytes, OfferBytes, AnswerBytes int
-	// Messages a second from a client [50], four times as many at once, and Data
-	// messages [10], four times as many at once.
+	// Messages is how many messages a second a client may send [50], and Data how many of them may
+	// be data messages [10]. The burst is four seconds' worth.
 	Messages, Data int
-	// DataBytes a second of data messages, each counted once for all to whom it goes [8 MiB]:
-	// the hosts and cohosts of a room have so many together, and all others, of whom one has
-	// an eighth. Four times as many at once.
+	// DataBytes is how many bytes of data messages a second a room sends [8 MiB]; each message
+	// counts once for each recipient. Hosts and cohosts share one such budget. All others share
+	// another, of which each may use an eighth. The burst is four seconds' worth.
 	DataBytes int
-	// Offers a second from a client [5], four times as many at once: each costs
-	// milliseconds.
+	// Offers is how many offers a second a client may send [5]; each costs milliseconds. The burst
+	// is four seconds' worth.
 	Offers int
-	// Publications is how many tracks a second a user may begin to publish in a room, and how
-	// many changes of its tracks are announced [2], five times as many at once. A
+	// Publications is how many tracks a second a user may begin to publish in a room, and how many
+	// changes of its tracks a second are announced [2]. The burst is five seconds' worth. A
 	// publication beyond that is refused, since it makes every member renegotiate. Changes are
 	// merged: the last one is announced later.
 	Publications int
-	// Sections is how many media sections an offer may have [32], with at most Candidates
-	// candidates in all [64].
+	// Sections is how many media sections an offer may have [32], and Candidates how many
+	// candidates all of them may have together [64].
 	Sections, Candidates int
-	// Packets a second that a publisher may send [5000]; what is above is dropped.
+	// Packets is how many packets a second a publisher may send [5000]. Packets beyond that are
+	// dropped.
 	Packets int
-	// SSRCs that a client may use in its lifetime, for each of its connections [512].
+	// SSRCs is how many SSRCs a client may use over the lifetime of each of its connections [512].
 	SSRCs int
-	// DeadAfter without a word a socket is dead [15 s]; ResumeFor is how long its
-	// participant may come back [30 s]. WriteTime is for a client to take a message [10 s].
+	// DeadAfter is how long a socket may be silent before it counts as dead [15 s]. ResumeFor is
+	// how long its participant may resume after that [30 s]. WriteTime is how long the client may
+	// take to accept a message [10 s].
 	DeadAfter, ResumeFor, WriteTime time.Duration
 }
 
@@ -143,31 +148,33 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Stats counts since the start, except for Rooms, Participants and Tracks.
+// Stats are totals since the start, except for Rooms, Participants, Tracks and RelaySockets.
 type Stats struct {
-	// Rooms with Participants in them, and the Tracks that those publish.
+	// Rooms is the number of rooms with participants, Participants the number of their
+	// connections, and Tracks the number of tracks in these rooms.
 	Rooms, Participants, Tracks int
-	// Accepted counts connections that were let in.
+	// Accepted counts connections that were let into a room.
 	Accepted uint64
-	// Refused counts connections that were turned away or ended by the server, by the
-	// code of their bye; "flood" for those refused before they could be told.
+	// Refused counts connections that the server refused or ended, by the code of their bye;
+	// "flood" for those that were refused before the upgrade, and so without a bye.
 	Refused map[string]uint64
-	// Fallbacks counts participants who were told to play a stream by HLS, by code.
+	// Fallbacks counts messages that told a participant to play a stream by HLS, by code.
 	Fallbacks map[string]uint64
-	// PacketsIn and BytesIn came from publishers. Dropped were too many: of those, or of
-	// what waited to be read from the socket, which isn't in PacketsIn.
+	// PacketsIn and BytesIn count the packets of publishers. Dropped counts packets above the
+	// rate limit, packets whose reader was too slow, and overflow of the queues behind the
+	// socket. That overflow is not part of PacketsIn.
 	PacketsIn, BytesIn, Dropped uint64
-	// Malformed are packets of RED that couldn't be read.
+	// Malformed counts invalid RED packets.
 	Malformed uint64
-	// Nacks are subscribers' requests to repeat packets, KeyFrames those for a key frame
-	// that were passed on to publishers.
+	// Nacks counts subscribers' requests for retransmissions, and KeyFrames the requests for key
+	// frames that were sent to publishers.
 	Nacks, KeyFrames uint64
-	// PacketsOut went to subscribers over UDP, with so many system calls; PacketsLost
-	// the system didn't take.
+	// PacketsOut counts packets sent to subscribers over UDP, SendCalls the system calls for
+	// them, and PacketsLost the packets that the system didn't accept.
 	PacketsOut, SendCalls, PacketsLost uint64
-	// RelaySockets are the UDP sockets that the relay has open for its clients.
+	// RelaySockets is the number of UDP sockets that the relay has open for its clients.
 	RelaySockets int
-	// Panics were recovered: each is a bug of the server, and ended one connection, reader
-	// or piece of a room's work.
+	// Panics counts recovered panics. Each is a bug of the server; it ended one connection, one
+	// reader or one piece of a room's work.
 	Panics uint64
 }

@@ -7,17 +7,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// dataShares is how many guests it takes to use up the guests' budget for data messages.
+// dataShares is the number of shares in the guests' budget for data messages; each guest may use one.
 const dataShares = 8
 
-// newBudget is a budget of bytes a second, of which four seconds' may be used at once.
+// newBudget returns a budget of bytes a second, with a burst of four seconds' worth.
 func newBudget(bytes int) *rate.Limiter { return rate.NewLimiter(rate.Limit(bytes), 4*bytes) }
 
-// maxBudgets is how many budgets of guests who left a room keeps.
+// maxBudgets is how many budgets of guests that left a room keeps.
 const maxBudgets = 4096
 
-// budget is a guest's share of the budget for data messages: what is left of it for one who
-// has left and comes back, a full one for anybody else.
+// budget returns a guest's share of the budget for data messages: the remaining one for a user who
+// left and came back, otherwise a full one.
 func (r *room) budget(userID string) *rate.Limiter {
 	if kept := r.budgets[userID]; kept != nil {
 		delete(r.budgets, userID)
@@ -26,22 +26,22 @@ func (r *room) budget(userID string) *rate.Limiter {
 	return newBudget(r.server.config.Limits.DataBytes / dataShares)
 }
 
-// keepBudget keeps the budget of a member who leaves until it is full again, 4 s at most. Of
-// more than maxBudgets the next are not kept.
+// keepBudget keeps the budget of a member who leaves until it is full again, 4 s at most. Beyond
+// maxBudgets, budgets are not kept.
 func (r *room) keepBudget(m *member) {
 	if len(r.budgets) < maxBudgets {
 		r.budgets[m.grant.UserID] = m.data
 	}
 }
 
-// dropBudgets forgets the budgets that are full again.
+// dropBudgets removes the budgets that are full again.
 func (r *room) dropBudgets() {
 	now := r.server.config.Now()
 	maps.DeleteFunc(r.budgets, func(_ string, b *rate.Limiter) bool { return b.TokensAt(now) >= float64(b.Burst()) })
 }
 
-// affords takes the bytes of a message to all its recipients out of the sender's budget;
-// false when it is used up. A message that is larger than a whole budget needs all of it.
+// affords takes the bytes of a message, summed over all recipients, from the sender's budget;
+// false when the budget is used up. A message that is larger than a whole budget needs all of it.
 func (r *room) affords(m *member, bytes int) bool {
 	now := r.server.config.Now()
 	if m.grant.moderates() {
@@ -50,7 +50,7 @@ func (r *room) affords(m *member, bytes int) bool {
 	return m.data.AllowN(now, min(bytes, m.data.Burst())) && r.guestData.AllowN(now, min(bytes, r.guestData.Burst()))
 }
 
-// data carries a data message. Each recipient's outbox keeps a copy of it.
+// data sends a data message to its recipients. Each recipient's outbox keeps a copy of it.
 func (r *room) data(p *peer, msg message) {
 	m := r.members[p.connection.UserID]
 	if m == nil || m.p != p || !m.grant.Perms.any() {
@@ -58,7 +58,7 @@ func (r *room) data(p *peer, msg message) {
 		return
 	}
 	data := encode(dataMessage{typeData, m.grant.UserID, msg.Topic, msg.Payload})
-	slices.Sort(msg.To) // so that nobody is told the same twice
+	slices.Sort(msg.To) // one copy for each recipient
 	to := slices.Compact(msg.To)
 	hearers := len(to)
 	if to == nil {

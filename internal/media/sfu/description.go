@@ -16,26 +16,26 @@ const (
 	inactive = "inactive"
 )
 
-// description is a client's session description, as far as it matters here.
+// description is a client's session description, reduced to the parts that the server uses.
 type description struct {
 	sdp      *sdp.SessionDescription
 	sections []*mediaSection
 }
 
-// mediaSection is one of its media sections.
+// mediaSection is one media section of a description.
 type mediaSection struct {
 	mid, kind string
 	media     *sdp.MediaDescription
-	// sends: the client wants to send in it.
+	// sends: the client wants to send media in this section.
 	sends bool
-	// rids are those of its simulcast layers, in their order.
+	// rids are the ids of its simulcast layers, in their order.
 	rids []string
-	// decodable: at least one of its codecs is known here.
+	// decodable: the server knows at least one of its codecs.
 	decodable bool
 }
 
-// readDescription reads an offer or an answer of a client within limits, after filterDescription.
-// Its errors are for the client to read.
+// readDescription filters and parses an offer or an answer of a client, within limits. Its error
+// texts are sent to the client.
 func readDescription(text string, l Limits) (*description, error) {
 	text, err := filterDescription(text, l)
 	if err != nil {
@@ -58,7 +58,7 @@ func readDescription(text string, l Limits) (*description, error) {
 	return d, nil
 }
 
-// readOffer reads what a client wants to publish.
+// readOffer parses a client's publish offer.
 func readOffer(text string, l Limits) (*description, error) {
 	d, err := readDescription(text, l)
 	if err != nil {
@@ -84,8 +84,8 @@ func readOffer(text string, l Limits) (*description, error) {
 	return d, nil
 }
 
-// decodable tells whether a codec of a section is known here. A filtered section has none
-// but those, or a single payload type.
+// decodable reports whether the server knows a codec of the section. A filtered section has only
+// known codecs, or a single payload type.
 func decodable(s *mediaSection, known map[string]bool) bool {
 	var names, fmtp []string
 	for _, a := range s.media.Attributes {
@@ -100,8 +100,8 @@ func decodable(s *mediaSection, known map[string]bool) bool {
 	return len(names) > 1 || len(names) == 1 && known[codecOf(s.kind, names[0], strings.Join(fmtp, ";"))]
 }
 
-// narrow leaves a section one codec, which is enough for one that isn't sent in: pion's work
-// grows with the square of them.
+// narrow leaves one codec in a section in which the client doesn't send: pion's work grows with the
+// square of the number of codecs.
 func (s *mediaSection) narrow() {
 	if s.kind != kindVideo || len(s.media.MediaName.Formats) < 2 {
 		return
@@ -114,7 +114,7 @@ func (s *mediaSection) narrow() {
 	})
 }
 
-// passive tells whether the client insists on being the DTLS server.
+// passive reports whether the client insists on being the DTLS server.
 func (d *description) passive() bool {
 	setup, ok := d.sections[0].media.Attribute("setup")
 	if !ok {
@@ -123,7 +123,7 @@ func (d *description) passive() bool {
 	return setup == "passive"
 }
 
-// directionOf is the direction of a section, sendrecv when it names none.
+// directionOf returns the direction of a section, sendrecv when none is named.
 func directionOf(m *sdp.MediaDescription) string {
 	for _, a := range m.Attributes {
 		switch a.Key {
@@ -134,7 +134,7 @@ func directionOf(m *sdp.MediaDescription) string {
 	return sendrecv
 }
 
-// direct changes the direction of a section.
+// direct sets the direction of a section.
 func (d *description) direct(s *mediaSection, direction string) {
 	kept := s.media.Attributes[:0]
 	for _, a := range s.media.Attributes {
@@ -148,8 +148,8 @@ func (d *description) direct(s *mediaSection, direction string) {
 	s.media.Attributes = kept
 }
 
-// decline is an answer that takes nothing in the refused sections. What pion says
-// is given back when it can't be read.
+// decline sets the refused sections of an answer to inactive. An answer that can't be parsed is
+// returned unchanged.
 func decline(answer string, refused []refusedSection) string {
 	if len(refused) == 0 {
 		return answer
@@ -173,13 +173,13 @@ func decline(answer string, refused []refusedSection) string {
 	return text
 }
 
-// text is the description as it is now.
+// text serializes the description.
 func (d *description) text() (string, error) {
 	data, err := d.sdp.Marshal()
 	return string(data), err
 }
 
-// simulcast is the ids of the layers that a section sends, as listed in it.
+// simulcast returns the ids of the layers that a section sends, in their order.
 func simulcast(m *sdp.MediaDescription) ([]string, error) {
 	line, ok := m.Attribute("simulcast")
 	if !ok {

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// maxLine is the longest line of a description that is read, in bytes. A group may be
-	// longer: it has groupBytes for each section.
+	// maxLine is the longest line of a description, in bytes. A group may be longer: it has
+	// groupBytes for each section.
 	maxLine    = 4 << 10
 	groupBytes = 8
-	// maxPayloadType is the highest of RTP.
+	// maxPayloadType is the highest payload type of RTP.
 	maxPayloadType = 127
 )
 
@@ -22,7 +22,7 @@ const (
 // the repair or redundancy of that payload type. A section without a known codec keeps its first
 // payload type, so that it stays a section. Other lines stay in their order if pion or this
 // package reads them. Candidates are dropped: the server never connects to a client. Errors are
-// for the client to read.
+// to the client.
 func filterDescription(text string, l Limits) (string, error) {
 	f := descriptionFilter{sections: []*filteredSection{{}}, limits: l}
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
@@ -38,14 +38,14 @@ func filterDescription(text string, l Limits) (string, error) {
 	return out.String(), nil
 }
 
-// descriptionFilter is a description as far as it is read.
+// descriptionFilter is a description during filtering.
 type descriptionFilter struct {
 	limits     Limits
-	sections   []*filteredSection // the first is what stands before all media
+	sections   []*filteredSection // the first holds the session-level lines, before all media
 	candidates int
 }
 
-// filteredSection is what is kept of a section.
+// filteredSection holds the lines and payload types that are kept of a section.
 type filteredSection struct {
 	head    string // the m= line up to the payload types, which are formats
 	kind    string
@@ -55,7 +55,7 @@ type filteredSection struct {
 	codecs  map[string]*format // by payload type
 }
 
-// format is what a description says of a payload type.
+// format holds the attributes of a payload type.
 type format struct {
 	name, parameters string // of rtpmap and fmtp, without the payload type
 	feedback         []string
@@ -96,7 +96,8 @@ func (f *descriptionFilter) add(line string) error {
 	return nil
 }
 
-// mostLines is how many lines of an attribute a section may have; 0 of one that nobody reads.
+// mostLines is how many lines of an attribute a section may have; 0 for an attribute that nothing
+// reads.
 func mostLines(attribute string) int {
 	switch attribute {
 	case "group", "msid-semantic", "ice-lite", "ice-options", "ice-ufrag", "ice-pwd", "setup", "extmap-allow-mixed", "mid", "rtcp-mux",
@@ -128,7 +129,8 @@ func errLongLine(longest int) error {
 	return fmt.Errorf("a line of the description is longer than %d bytes", longest)
 }
 
-// keep keeps a line of at most longest bytes. A section may have most lines of a key.
+// keep keeps a line. Its errors are for lines of more than longest bytes, and for more than most
+// lines of a key in a section.
 func (s *filteredSection) keep(key, line string, most, longest int) error {
 	if len(line) > longest {
 		return errLongLine(longest)
@@ -143,7 +145,7 @@ func (s *filteredSection) keep(key, line string, most, longest int) error {
 	return nil
 }
 
-// describe notes what an attribute says of a payload type.
+// describe stores an attribute of a payload type.
 func (s *filteredSection) describe(key, value string) {
 	pt, rest, _ := strings.Cut(value, " ")
 	if n, err := strconv.Atoi(pt); s.codecs == nil || pt != "*" && (err != nil || n < 0 || n > maxPayloadType || strconv.Itoa(n) != pt) {
@@ -165,7 +167,7 @@ func (s *filteredSection) describe(key, value string) {
 	}
 }
 
-// isFeedback tells whether a kind of feedback is known here.
+// isFeedback reports whether the server supports a kind of RTCP feedback.
 func isFeedback(value string) bool {
 	switch value {
 	case "nack", "nack pli", "ccm fir", "transport-cc":
@@ -174,9 +176,9 @@ func isFeedback(value string) bool {
 	return false
 }
 
-// choose lists the payload types that a section keeps, in the order of the description.
+// choose returns the payload types that a section keeps, in the order of the description.
 func (s *filteredSection) choose(known map[string]bool) []string {
-	codecs := map[string]string{} // the codec of each payload type that is chosen
+	codecs := map[string]string{} // the codec of each chosen payload type
 	taken := map[string]bool{}
 	for _, pt := range s.formats {
 		c := s.codecs[pt]
@@ -206,7 +208,7 @@ func (s *filteredSection) choose(known map[string]bool) []string {
 	return list
 }
 
-// around is the payload type that another one repairs or repeats; empty for none.
+// around returns the payload type that RTX repairs or RED repeats; empty for other codecs.
 func (s *filteredSection) around(c *format) string {
 	switch name := strings.ToLower(c.name); {
 	case s.kind == kindVideo && name == "rtx/90000":
@@ -220,7 +222,7 @@ func (s *filteredSection) around(c *format) string {
 	return ""
 }
 
-// write writes the section as it is kept.
+// write writes the kept lines of the section.
 func (s *filteredSection) write(out *strings.Builder, known map[string]bool) {
 	line := func(parts ...string) {
 		for _, part := range parts {
@@ -235,7 +237,7 @@ func (s *filteredSection) write(out *strings.Builder, known map[string]bool) {
 	for _, l := range s.lines {
 		line(l)
 	}
-	for _, pt := range slices.Concat(formats, []string{"*"}) { // feedback may be of all
+	for _, pt := range slices.Concat(formats, []string{"*"}) { // * is feedback for all payload types
 		c := s.codecs[pt]
 		if c == nil {
 			continue

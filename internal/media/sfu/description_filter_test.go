@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilterDescription lists lines of a description and what is kept of them.
+// TestFilterDescription lists lines of descriptions, and the lines that are kept.
 func TestFilterDescription(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ in, out string }{
@@ -96,8 +96,8 @@ func TestAGroupOfManySections(t *testing.T) {
 	require.EqualError(t, err, "a line of the description is longer than 16000 bytes")
 }
 
-// FuzzFilterDescription: whatever comes in, what comes out is no longer, has few payload types and
-// is kept whole the second time.
+// FuzzFilterDescription: for any input, the output is no longer, has few payload types, and doesn't
+// change when it is filtered again.
 func FuzzFilterDescription(f *testing.F) {
 	formats, codecs := allCodecs()
 	f.Add(offerHead + offerSectionText(0, kindVideo, formats, codecs) + offerSectionText(1, kindAudio, "63 111", "a=rtpmap:111 opus/48000/2\r\na=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n"))

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// enterTime is for the gate to decide.
+	// enterTime is how long the gate may take to decide.
 	enterTime = 10 * time.Second
-	// maxToken and maxRoomID are the longest that are looked at, in bytes.
+	// maxToken and maxRoomID are the longest accepted token and room id, in bytes.
 	maxToken, maxRoomID = 8 << 10, 128
 )
 
-// entrance is a request to come into a room.
+// entrance is a request to join a room.
 type entrance struct {
 	token, roomID string
-	ip, from      netip.Addr // from is what limits count, of ip
-	// back is the peer that the client resumes after a message, nil for one that joins anew.
+	ip, from      netip.Addr // from is the part of ip that rate limits count
+	// back is the peer that the client resumes after a message, nil for a new join.
 	back  *peer
 	after uint64
 }
@@ -38,10 +38,10 @@ func (s *Server) newEntrance(r *http.Request) entrance {
 	return e
 }
 
-// admit tells whether a connection may be tried. The token is checked first, so that bad
-// tokens, which have a limit of their own, use up nothing that good ones need: a good token is
-// charged to its address and to the room that it was issued for. A client that resumes is
-// charged to its address only. The refusal of a bad token is sent to the client.
+// admit reports whether a client may try to join. The token is checked first, so that bad tokens,
+// which have their own limit, use up nothing that good ones need. A good token is charged to its
+// address and to the room that it was issued for. A client that resumes is charged to its address
+// only. The refusal of a bad token is sent to the client.
 func (s *Server) admit(e entrance) (refusal *Refusal, ok bool) {
 	if e.back != nil {
 		return nil, s.addressJoins.allow(e.from)
@@ -53,8 +53,8 @@ func (s *Server) admit(e entrance) (refusal *Refusal, ok bool) {
 	return nil, s.addressJoins.allow(e.from) && s.roomJoins.allow(issuedFor)
 }
 
-// identify checks a token, and returns the room that it was issued for. A bad one is charged to
-// its address; ok tells whether the address may try more of them.
+// identify checks a token and returns the room that it was issued for. A bad token is charged to
+// its address; ok reports whether the address may try more of them.
 func (s *Server) identify(e entrance) (issuedFor string, refusal *Refusal, ok bool) {
 	if len(e.token) > maxToken || len(e.roomID) > maxRoomID {
 		return "", &Refusal{Code: CodeUnauthenticated}, s.badTokens.allow(e.from)
@@ -68,7 +68,7 @@ func (s *Server) identify(e entrance) (issuedFor string, refusal *Refusal, ok bo
 	return issuedFor, nil, true
 }
 
-// reserve takes one of the places of those who are on their way in, until release.
+// reserve takes one of the places for connections that are joining, until release is called.
 func (s *Server) reserve() (release func(), ok bool) {
 	select {
 	case s.handshakes <- struct{}{}:
@@ -78,7 +78,7 @@ func (s *Server) reserve() (release func(), ok bool) {
 	}
 }
 
-// enter returns the client's peer: the one that it resumes, or a new one.
+// enter returns the client's peer: the resumed one, or a new one.
 func (s *Server) enter(e entrance, x *socket) (*peer, *Refusal) {
 	if e.back != nil {
 		if e.back.attach(x, e.after) {
@@ -114,8 +114,8 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *Refusal) {
 	return p, nil
 }
 
-// joinInstead checks and charges the token of a client that could not resume. admit has charged
-// its address already.
+// joinInstead checks and charges the token of a client that could not resume. Its address has been
+// charged by admit.
 func (s *Server) joinInstead(e entrance) *Refusal {
 	issuedFor, refusal, ok := s.identify(e)
 	if ok && refusal == nil {

@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// RenewPlayback looks at the expiry of the playback URLs in a room, as it does every 15 s.
+// RenewPlayback checks the expiry of the playback URLs in a room, as the server does every 15 s.
 func (s *Server) RenewPlayback(roomID string) {
 	done := make(chan struct{})
 	r := s.room(roomID)
@@ -20,8 +20,8 @@ func (s *Server) RenewPlayback(roomID string) {
 	<-done
 }
 
-// Fill adds so many tracks of the server's own to a room, one half sound and one half
-// pictures, and returns them.
+// Fill adds n tracks of the server's own to a room, half of them audio and half video, and returns
+// them.
 func (s *Server) Fill(roomID string, n int) []*forward.Track {
 	var list []*forward.Track
 	var all []*track

@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// short are limits by which tests needn't wait for long.
+// short sets short timeouts, so that tests take less time.
 func short(c *sfu.Config) {
 	c.Limits.DeadAfter, c.Limits.ResumeFor, c.Limits.WriteTime = 2*time.Second, 2*time.Second, 2*time.Second
 }
@@ -24,8 +24,8 @@ func alive(memory *runtime.MemStats) uint64 {
 	return memory.HeapAlloc
 }
 
-// TestWhoStopsReadingDisturbsNobody: one subscriber's packets over UDP vanish,
-// another stops reading its TCP connection; a third misses nothing.
+// TestWhoStopsReadingDisturbsNobody: one subscriber loses all packets over UDP, another stops
+// reading its TCP connection; a third misses no packet.
 func TestWhoStopsReadingDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	for _, tcp := range []bool{false, true} {
@@ -57,7 +57,7 @@ func TestWhoStopsReadingDisturbsNobody(t *testing.T) {
 			grown := int64(alive(&memory)) - int64(before)
 			t.Logf("after 8 s: the heap has grown by %d KiB, the longest stall of another was %s", grown>>10, is.Frames.Stall)
 			require.Less(t, grown, int64(32<<20), "what waits for one who doesn't read is bounded")
-			// Its socket stands: it is in the room, and sees again when it can.
+			// Its socket is open: it is still in the room, and receives media again when it reads.
 			if tcp {
 				relay.Stall(false)
 			} else {
@@ -69,7 +69,7 @@ func TestWhoStopsReadingDisturbsNobody(t *testing.T) {
 	}
 }
 
-// TestWhoVanishesIsLetGo: neither socket nor media is heard of any more.
+// TestWhoVanishesIsLetGo: both its socket and its media are silent.
 func TestWhoVanishesIsLetGo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, short)
@@ -82,7 +82,7 @@ func TestWhoVanishesIsLetGo(t *testing.T) {
 	for _, o := range sent {
 		bob.Hears(t, o.ID, 10)
 	}
-	relay.Set(sfutest.Weather{Black: true}) // and ada sends no ping: silence, with the socket open
+	relay.Set(sfutest.Weather{Black: true}) // ada sends no ping either: the socket is open but silent
 	bob.Expect(t, "ada has left", func(m sfutest.Message) bool { return m.Type == "left" && m.UserID == "ada" })
 	for _, o := range sent {
 		bob.Expect(t, "the track is gone", func(m sfutest.Message) bool { return m.Type == "untrack" && m.ID == o.ID })
@@ -90,7 +90,7 @@ func TestWhoVanishesIsLetGo(t *testing.T) {
 	eventually(t, "the gate knows", func() bool { return len(r.left()) == 1 })
 }
 
-// TestANewConnectionReplacesAVanishedOneAtOnce.
+// TestANewConnectionReplacesAVanishedOneAtOnce: the old one's timeouts aren't waited for.
 func TestANewConnectionReplacesAVanishedOneAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -115,8 +115,7 @@ func TestANewConnectionReplacesAVanishedOneAtOnce(t *testing.T) {
 	}
 }
 
-// TestMediaGoesOnWhileTheSocketIsAway, and what was said meanwhile comes in order,
-// once.
+// TestMediaGoesOnWhileTheSocketIsAway: messages that were sent meanwhile arrive in order, once.
 func TestMediaGoesOnWhileTheSocketIsAway(t *testing.T) {
 	t.Parallel()
 	for _, away := range []int{50, 250, 1000} { // packets of sound: 1, 5, 20 s
@@ -139,7 +138,7 @@ func TestMediaGoesOnWhileTheSocketIsAway(t *testing.T) {
 			for i := range said {
 				ada.Send(t, map[string]any{"type": "data", "topic": "count", "payload": strconv.Itoa(i)})
 			}
-			for range (away + 499) / 500 { // each wait has its own patience
+			for range (away + 499) / 500 { // each wait has its own timeout
 				bob.Sees(t, sent[0].ID, min(away, 500))
 			}
 			ada.Hears(t, back[0].ID, 10)
@@ -156,8 +155,8 @@ func TestMediaGoesOnWhileTheSocketIsAway(t *testing.T) {
 	}
 }
 
-// requireInOrder requires that no number of a message is missing or comes twice, and
-// that the data came in its order.
+// requireInOrder requires that no sequence number of a message is missing or repeated, and that the
+// data messages are in order.
 func requireInOrder(t *testing.T, c *sfutest.Client, said int) {
 	t.Helper()
 	next, count := uint64(1), 0
@@ -172,8 +171,8 @@ func requireInOrder(t *testing.T, c *sfutest.Client, said int) {
 	require.Equal(t, said, count)
 }
 
-// TestBothEndsCut: both sockets are away at the same time; media goes on, and both
-// hear what they missed.
+// TestBothEndsCut: both sockets are cut at the same time. Media continues, and both clients receive
+// the messages that they missed.
 func TestBothEndsCut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -200,7 +199,7 @@ func TestBothEndsCut(t *testing.T) {
 	bob.Hears(t, one[0].ID, 10)
 }
 
-// TestCutForTooLong: the participant has left, and comes in anew.
+// TestCutForTooLong: the participant has left, and joins anew.
 func TestCutForTooLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, short)
@@ -219,8 +218,8 @@ func TestCutForTooLong(t *testing.T) {
 	require.Equal(t, uint64(1), m.Seq)
 }
 
-// TestANewPathIsFound: the client's address is another one, and its ICE restart
-// over the socket leads media there.
+// TestANewPathIsFound: the client's address changes, and after an ICE restart over the socket media
+// goes to the new address.
 func TestANewPathIsFound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -244,8 +243,8 @@ func TestANewPathIsFound(t *testing.T) {
 	t.Logf("media both ways again after %s", time.Since(began))
 }
 
-// TestAPathThatFailedIsFoundAgain: nothing goes through for so long that the server
-// gives the path up, while the socket stands; an ICE restart brings all back.
+// TestAPathThatFailedIsFoundAgain: the path is blocked for so long that its ICE state is "failed"
+// while the socket stays open. An ICE restart restores all media.
 func TestAPathThatFailedIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	for _, watches := range []bool{true, false} {
@@ -256,7 +255,7 @@ func TestAPathThatFailedIsFoundAgain(t *testing.T) {
 	}
 }
 
-// findAgain loses the path of who watches, or of who publishes.
+// findAgain blocks the path of the subscriber (watches), or of the publisher.
 func findAgain(t *testing.T, watches bool) {
 	t.Helper()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.ResumeFor = time.Second })
@@ -273,12 +272,12 @@ func findAgain(t *testing.T, watches bool) {
 		defer keepAlive(c)()
 	}
 	sent := ada.Publish(t, sfutest.Microphone(), camera)
-	clock := cara.Publish(t, sfutest.Microphone())[0] // whose packets tell the time
+	clock := cara.Publish(t, sfutest.Microphone())[0] // its packets measure the time
 	for _, o := range sent {
 		bob.Sees(t, o.ID, 100)
 	}
 	relay.Set(sfutest.Weather{Black: true})
-	dan.Hears(t, clock.ID, 550) // 11 s: 5 until it is disconnected, 1 until it has failed
+	dan.Hears(t, clock.ID, 550) // 11 s: 5 s until "disconnected", 1 s until "failed"
 	relay.Set(sfutest.Weather{})
 	began := time.Now()
 	bob.Send(t, map[string]any{"type": "restart", "pc": "subscribe"})
@@ -292,7 +291,7 @@ func findAgain(t *testing.T, watches bool) {
 	}
 }
 
-// keepAlive sends what a client sends, so that its socket isn't dead.
+// keepAlive sends pings, so that the server doesn't take the client's socket for dead.
 func keepAlive(c *sfutest.Client) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -10,15 +10,16 @@ import (
 const codeWaitsForKeyFrame = "waiting_for_key_frame"
 
 const (
-	// renewEvery is the number of ticks (250 ms) between two looks at the expiry of playback
-	// URLs, and renewBefore is how long before its expiry a URL is replaced. A participant
-	// whose socket is lost for ResumeFor (30 s) still gets the next URL in time.
+	// renewEvery is the number of ticks (250 ms) between two checks of the expiry of playback URLs.
+	// renewBefore is how long before its expiry a URL is replaced. A participant whose socket is
+	// lost for ResumeFor (30 s) still gets the next URL in time.
 	renewEvery  = 60
 	renewBefore = 2 * time.Minute
 )
 
-// lack notes why the room can't show a kind of the stream's media, nil for no reason, and
-// tells everybody when that changes. A missing picture counts before a missing sound.
+// lack stores the reason why the room can't show a kind of the stream's media, nil for none, and
+// notifies the members when the reason changes. The reason for missing video goes before that for
+// missing audio.
 func (r *room) lack(kind string, reason *bridge.Reason) {
 	if reason == nil {
 		delete(r.lacks, kind)
@@ -40,7 +41,8 @@ func (r *room) lack(kind string, reason *bridge.Reason) {
 	}
 }
 
-// renewPlayback replaces playback URLs that are about to expire, now and then.
+// renewPlayback replaces playback URLs that are about to expire. It checks once every renewEvery
+// ticks.
 func (r *room) renewPlayback() {
 	if r.ticks%renewEvery != 0 || r.kind != StreamRoom {
 		return
@@ -50,16 +52,16 @@ func (r *room) renewPlayback() {
 	}
 }
 
-// fallback tells a participant of a stream's room when to play the stream by HLS because
-// the room can't show it, and when to come back. The peer's goroutine owns it.
+// fallback tells a participant of a stream's room to play the stream by HLS while the room can't
+// show it. The peer's goroutine owns it.
 type fallback struct {
 	p *peer
-	// reason is why nobody in the room sees the whole stream; nil without one.
+	// reason is why the room can't show the whole stream to any participant; nil without one.
 	reason *bridge.Reason
-	// waits: this participant gets no picture before the stream's next key frame.
+	// waits: this participant gets no video before the stream's next key frame.
 	waits   bool
-	told    bridge.Reason // zero while the participant was told of no fallback
-	expires time.Time     // of the playback URL that it was told
+	told    bridge.Reason // the last reason sent; zero for no fallback
+	expires time.Time     // of the last playback URL sent
 }
 
 func (f *fallback) lack(reason *bridge.Reason) {
@@ -67,13 +69,13 @@ func (f *fallback) lack(reason *bridge.Reason) {
 	f.tell()
 }
 
-// wait notes whether the participant waits for a key frame.
+// wait sets whether the participant waits for a key frame.
 func (f *fallback) wait(waits bool) {
 	f.waits = waits
 	f.tell()
 }
 
-// current is why the participant should play HLS now; zero for no reason.
+// current returns why the participant should play HLS now; zero for no reason.
 func (f *fallback) current() bridge.Reason {
 	switch {
 	case f.reason != nil:
@@ -84,7 +86,7 @@ func (f *fallback) current() bridge.Reason {
 	return bridge.Reason{}
 }
 
-// tell sends what has changed.
+// tell sends the current fallback, or its end, if it has changed.
 func (f *fallback) tell() {
 	now := f.current()
 	if now == f.told {
@@ -105,7 +107,7 @@ func (f *fallback) send() {
 	f.p.send(encode(fallbackMessage{typeFallback, &wireFallback{f.told.Code, f.told.Text, url}}))
 }
 
-// renew sends another URL when the participant's is about to expire.
+// renew sends a new URL when the participant's URL is about to expire.
 func (f *fallback) renew() {
 	if f.told != (bridge.Reason{}) && f.p.server.config.Now().After(f.expires.Add(-renewBefore)) {
 		f.send()

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// maxOrigins is how many origins of panics are remembered as logged. Panics from further
-// origins are logged each time.
+// maxOrigins is how many origins of panics are remembered as logged. Panics of further origins are
+// logged each time.
 const maxOrigins = 100
 
 // origin is the call stack of a panic: program counters, the innermost first.
@@ -28,8 +28,8 @@ type faults struct {
 
 func newFaults(log *slog.Logger) *faults { return &faults{log: log, logged: map[origin]bool{}} }
 
-// note counts a panic. It must be called by the deferred function that recovered it, while
-// the panic's stack is there.
+// note counts a panic. The deferred function that recovered the panic must call it, while the
+// panic's stack is still there.
 func (f *faults) note(what string, value any) {
 	f.count.Add(1)
 	var from origin
@@ -39,7 +39,7 @@ func (f *faults) note(what string, value any) {
 	}
 }
 
-// isNew tells whether nothing was logged of an origin yet, and remembers it.
+// isNew reports whether nothing was logged of an origin yet, and marks it as logged.
 func (f *faults) isNew(from origin) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

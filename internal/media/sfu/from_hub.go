@@ -12,15 +12,15 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// screening shows a stream of the hub in its room: the server's own tracks carry
-// it. The room's goroutine owns it, but for what bridge.Show calls.
+// screening shows a stream of the hub in its room, by tracks that the server itself publishes. The
+// room's goroutine owns it, except for the methods that bridge.Show calls.
 type screening struct {
 	room   *room
 	stream *hub.Stream
 	stop   context.CancelFunc
 	done   chan struct{}
 
-	// Those of Show's goroutine, by kind; nil while there is nothing to show.
+	// Owned by Show's goroutine, by kind; nil while nothing is shown.
 	video, audio *track
 	width        int
 	height       int
@@ -28,7 +28,7 @@ type screening struct {
 
 var _ bridge.Screen = (*screening)(nil)
 
-// screen begins to show a stream.
+// screen starts to show a stream.
 func (r *room) screen(s *hub.Stream) *screening {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &screening{room: r, stream: s, stop: stop, done: make(chan struct{})}
@@ -42,13 +42,13 @@ func (r *room) screen(s *hub.Stream) *screening {
 	return c
 }
 
-// end ends it; its tracks go as soon as the room comes to it.
+// end stops the screening. The room removes the tracks when it processes its mailbox.
 func (c *screening) end() {
 	c.stop()
 	<-c.done
 }
 
-// ended tells whether the stream is over.
+// ended reports whether the stream is over.
 func (c *screening) ended() bool {
 	select {
 	case <-c.done:
@@ -58,7 +58,8 @@ func (c *screening) ended() bool {
 	}
 }
 
-// Begin implements bridge.Screen. What the room's own host sends is there already.
+// Begin implements bridge.Screen. It returns false for the room's own broadcast, whose tracks are
+// in the room already.
 func (c *screening) Begin() bool {
 	own := c.room.server.castID(c.room.id)
 	if own == "" || c.stream.PublisherID() != own {
@@ -88,7 +89,7 @@ func (c *screening) Audio(packet []byte) {
 	c.audio.fwd.Write(0, packet)
 }
 
-// open makes a track of the server's own.
+// open publishes a track of the server in the room.
 func (c *screening) open(source string, payloadType uint8, codec webrtc.RTPCodecCapability) *track {
 	t := &track{id: newTrackID(), source: source, kind: kindAudio, codec: codec}
 	config := forward.TrackConfig{
@@ -147,7 +148,7 @@ func (c *screening) Unavailable(video bool, reason bridge.Reason) {
 	})
 }
 
-// clear ends what is shown.
+// clear ends the shown tracks.
 func (c *screening) clear() {
 	c.close(c.video)
 	c.close(c.audio)
@@ -158,14 +159,14 @@ func (c *screening) clear() {
 	})
 }
 
-// close ends a track; nil for none.
+// close ends a track; a nil track is ignored.
 func (c *screening) close(t *track) {
 	if t != nil {
 		c.room.box.post(func() { c.room.unpublish(t.id) })
 	}
 }
 
-// packetOf is a packet as forward writes it.
+// packetOf returns a packet from a header and payload as package forward writes them.
 func packetOf(header *rtp.Header, payload []byte) *rtp.Packet {
 	return &rtp.Packet{Header: *header, Payload: payload}
 }

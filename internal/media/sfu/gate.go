@@ -2,14 +2,14 @@ package sfu
 
 import "context"
 
-// Perms is what a participant may publish.
+// Perms are the sources that a participant may publish.
 type Perms struct {
 	Audio  bool `json:"audio"`
 	Video  bool `json:"video"`
 	Screen bool `json:"screen"`
 }
 
-// any tells whether its holder may publish anything.
+// any reports whether the participant may publish anything.
 func (p Perms) any() bool { return p.Audio || p.Video || p.Screen }
 
 // Kinds of rooms.
@@ -18,29 +18,29 @@ const (
 	StreamRoom  = "stream"
 )
 
-// Roles that are told of everybody, and the state of those who are told of nobody.
+// Roles that are informed of every member, and the state of participants in the waiting room.
 const (
 	roleHost     = "host"
 	roleCohost   = "cohost"
 	stateWaiting = "waiting"
 )
 
-// Grant is how a participant stands in a room now.
+// Grant is the current role, permissions and state of a participant in a room.
 type Grant struct {
 	TenantID, RoomID, UserID string
-	// ConnID is the one connection that counts; empty when the gate doesn't say.
+	// ConnID is the user's only valid connection; empty when the gate doesn't know it.
 	ConnID      string
 	DisplayName string
 	Role        string
 	Perms       Perms
-	// State is "joined", or "waiting" for one who hears and sees nothing yet.
+	// State is "joined", or "waiting" for a participant that receives no media yet.
 	State string
-	// Muted: the participant's microphone isn't heard.
+	// Muted: the participant's microphone is muted.
 	Muted, HandRaised bool
-	// Silenced: a moderator muted the participant. The sound of its screen isn't heard
-	// either, until it unmutes.
+	// Silenced: a moderator muted the participant. The audio of its screen is muted too, until the
+	// participant unmutes.
 	Silenced bool
-	// Gone is the code of the bye for one who can't be in the room (any more).
+	// Gone is the code of the bye for a participant that must leave the room.
 	Gone string
 	Room RoomInfo
 }
@@ -48,7 +48,7 @@ type Grant struct {
 func (g Grant) moderates() bool { return g.Role == roleHost || g.Role == roleCohost }
 func (g Grant) waits() bool     { return g.State == stateWaiting }
 
-// RoomInfo is what clients are told of a room.
+// RoomInfo is the information on a room that clients receive.
 type RoomInfo struct {
 	// Kind is SessionRoom or StreamRoom.
 	Kind string
@@ -57,51 +57,51 @@ type RoomInfo struct {
 	Session map[string]any
 }
 
-// Entry is somebody who wants to come in.
+// Entry is a request to enter a room.
 type Entry struct {
 	Token, RoomID string
-	// ConnID names the connection, unique over restarts and processes.
+	// ConnID identifies the connection, unique over restarts and processes.
 	ConnID string
 }
 
-// Connection is one that a Gate let in.
+// Connection is a connection that a Gate let in.
 type Connection struct{ TenantID, RoomID, UserID, ConnID string }
 
-// Refusal tells a client why it can't be in a room.
+// Refusal is the reason why a client can't be in a room.
 type Refusal struct { //nolint:errname // it is an answer to a client first
 	// Code is one of the bye codes.
 	Code    string
 	Message string
-	// SFUURL is the server that has the room, with code "moved".
+	// SFUURL is the URL of the server that has the room, with code "moved".
 	SFUURL string
 }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
 
-// Gate decides who may be in which room, and writes down who is. Its methods are
-// called from many goroutines.
+// Gate decides which participants may be in which room, and stores who is there. Its methods are
+// called concurrently.
 type Gate interface {
-	// Identify tells for which room a token was issued. It looks at the token alone, without
-	// a query. A *Refusal says that the token isn't valid.
+	// Identify returns the room that a token was issued for. It checks the token alone, without a
+	// query. A *Refusal means that the token isn't valid.
 	Identify(ctx context.Context, token string) (roomID string, err error)
-	// Enter lets a connection in, or lets it wait. A *Refusal reaches the client as it
-	// is, any other error as a failure of the server. What becomes of it later,
-	// Server.Apply is told. With an error, a grant that names a user says that the
-	// connection may have been let in all the same: it is left then.
+	// Enter lets a connection into the room or its waiting room. A *Refusal is sent to the client;
+	// any other error is reported as an internal error. Later changes of the grant arrive by
+	// Server.Apply. If it returns an error and a grant with a UserID, the connection may have been
+	// let in all the same; Leave is called for it then.
 	Enter(ctx context.Context, e Entry) (Grant, error)
-	// Entered tells that a connection that was let in is in its room now, and has the
-	// server told by Server.Apply how it stands: what has changed since Enter answered
-	// may have found nobody here. It returns once that is done, or when ctx ends.
+	// Entered is called when an admitted connection has joined its room. It must pass the current
+	// grant to Server.Apply: a change after Enter returned may have come before the connection was
+	// in the room. It returns when that is done, or when ctx ends.
 	Entered(ctx context.Context, c Connection)
-	// Leave tells that a connection that was let in is gone for good. It is called
-	// again when it fails.
+	// Leave is called when an admitted connection has ended for good. It is called again if it
+	// fails.
 	Leave(ctx context.Context, c Connection) error
-	// SetMuted writes down that a participant muted its microphone, or undid it; the
-	// server hears of the result by Server.Apply.
+	// SetMuted stores whether a participant muted its microphone. The result arrives by
+	// Server.Apply.
 	SetMuted(ctx context.Context, c Connection, muted bool) error
 }
 
-// Codes of bye, of which a Refusal or a Grant's Gone has one.
+// Codes of a bye: in Refusal.Code and Grant.Gone.
 const (
 	CodeKicked          = "kicked"
 	CodeEnded           = "ended"
@@ -120,7 +120,7 @@ const (
 	CodeInternal        = "internal"
 )
 
-// Codes of errors and refused tracks, besides those that bye has too.
+// Further codes of errors and refused tracks, which no bye has.
 const (
 	codeUnsupported = "unsupported_codec"
 	codeTooMany     = "too_many"
@@ -128,7 +128,7 @@ const (
 	codeWaits       = "waiting"
 )
 
-// retryable tells whether a client may come again by itself after a bye.
+// retryable reports whether a client may reconnect by itself after a bye.
 func retryable(code string) bool {
 	switch code {
 	case CodeShutdown, CodeSlow, CodeRateLimited, CodeMoved, CodeInternal:
@@ -137,7 +137,7 @@ func retryable(code string) bool {
 	return false
 }
 
-// byeText is what the bye of a code says when nobody said it better.
+// byeText is the default text of a bye, for a Refusal without a message.
 func byeText(code string) string {
 	switch code {
 	case CodeKicked:

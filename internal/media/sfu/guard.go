@@ -10,28 +10,30 @@ import (
 	"showfloor/internal/fairshare"
 )
 
-// Limits of TCP, where clients connect before they have shown a credential.
+// Limits for TCP clients, which connect before they have shown a credential.
 const (
 	// minTCPEach is how many connections one address may have at least.
 	minTCPEach = 16
-	// acceptAgain is when the system is asked again that had no more descriptors.
+	// acceptAgain is the wait after a failed accept, for instance when the process has no free file
+	// descriptors.
 	acceptAgain = 100 * time.Millisecond
-	// relayFirst is for the first word to the relay, relayIdle for the next ones: who
-	// has an allocation refreshes it more often. relayWrite is for taking what it sends.
+	// relayFirst is how long a client of the relay may take to send its first bytes, and relayIdle
+	// how long it may be silent after that: a client with an allocation refreshes it more often.
+	// relayWrite is how long it may take to accept data.
 	relayFirst, relayIdle, relayWrite = 10 * time.Second, 5 * time.Minute, 10 * time.Second
 )
 
-// guard is a listener that goes on when the system is short of descriptors, and that
-// closes connections beyond its limits at once. Its connections end with it.
+// guard is a listener that continues after temporary errors, such as a lack of file descriptors,
+// and closes connections beyond its limits at once. Closing it closes its connections.
 type guard struct {
 	net.Listener
 
-	// most is how many connections are open at a time, mostEach how many of them are
-	// from one address.
+	// most is how many connections may be open at a time, mostEach how many of them from one
+	// address.
 	most, mostEach int
 
-	// first is how long the first word may take, idle the next ones, write how long the
-	// other end may take to take something in; 0 for as long as it likes.
+	// first is the deadline for the first bytes of a connection, idle that for each later read,
+	// write that for each write; 0 for none.
 	first, idle, write time.Duration
 	over               chan struct{}
 
@@ -40,7 +42,8 @@ type guard struct {
 	each  map[netip.Addr]int
 }
 
-// newGuard makes one for at most so many connections, a tenth of them from one address.
+// newGuard returns a guard. most is its limit of open connections; one address may have a tenth of
+// them, at least minTCPEach.
 func newGuard(l net.Listener, most int) *guard {
 	return &guard{
 		Listener: l, most: most, mostEach: max(most/10, minTCPEach),
@@ -48,8 +51,8 @@ func newGuard(l net.Listener, most int) *guard {
 	}
 }
 
-// Accept returns an error only when the listener is closed: those who use it stop
-// at the first.
+// Accept returns an error only when the listener is closed: its callers stop accepting at the first
+// error.
 func (g *guard) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.Listener.Accept()
@@ -70,7 +73,7 @@ func (g *guard) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection in; nil when it is one too many.
+// admit counts a new connection; nil when a limit is reached.
 func (g *guard) admit(conn net.Conn) *guarded {
 	c := &guarded{Conn: conn, guard: g}
 	if at, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
@@ -91,7 +94,7 @@ func (g *guard) admit(conn net.Conn) *guarded {
 	return c
 }
 
-// Close closes the listener and what it has accepted.
+// Close closes the listener and all its connections.
 func (g *guard) Close() error {
 	g.mu.Lock()
 	select {
@@ -111,17 +114,17 @@ func (g *guard) Close() error {
 	return err
 }
 
-// guarded is a connection of a guard's.
+// guarded is a connection of a guard.
 type guarded struct {
 	net.Conn
 
 	guard *guard
 	from  netip.Addr
-	heard bool // only who reads knows
+	heard bool // used by the reader only
 	once  sync.Once
 }
 
-// Read waits as long as the other end may be silent.
+// Read sets the deadline first until the first bytes have arrived, then idle.
 func (c *guarded) Read(b []byte) (int, error) {
 	patience := c.guard.idle
 	if !c.heard {
@@ -137,7 +140,7 @@ func (c *guarded) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write waits as long as the other end may take nothing in.
+// Write sets the deadline write.
 func (c *guarded) Write(b []byte) (int, error) {
 	if c.guard.write > 0 {
 		if err := c.SetWriteDeadline(time.Now().Add(c.guard.write)); err != nil {
@@ -147,7 +150,7 @@ func (c *guarded) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Close counts it out.
+// Close closes the connection and removes it from the counts.
 func (c *guarded) Close() error {
 	c.once.Do(func() {
 		c.guard.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// short is a listener whose system has no descriptors at first.
+// short is a listener whose first accepts fail for lack of file descriptors.
 type short struct {
 	net.Listener
 
@@ -42,7 +42,7 @@ func dial(t *testing.T, g *guard) net.Conn {
 	return conn
 }
 
-// TestAShortageDoesntEndAListener: those who accept stop at the first error.
+// TestAShortageDoesntEndAListener: callers of Accept stop at the first error.
 func TestAShortageDoesntEndAListener(t *testing.T) {
 	t.Parallel()
 	g := listening(t, 2)
@@ -82,7 +82,7 @@ func TestOneAddressHasSoManyConnections(t *testing.T) {
 	_, err := dial(t, g).Read(make([]byte, 1))
 	require.Error(t, err, "one too many is closed")
 	require.NoError(t, first.Close())
-	_ = first.Close() // counts it out but once
+	_ = first.Close() // the second Close doesn't count
 	dial(t, g)
 	<-accepted
 	require.NoError(t, g.Close())
@@ -98,7 +98,7 @@ func TestWhoSaysNothingIsLetGo(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	for err = nil; err == nil; { // it takes nothing in either
+	for err = nil; err == nil; { // nor does the client read
 		_, err = conn.Write(make([]byte, 1<<20))
 	}
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)

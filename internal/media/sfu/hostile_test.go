@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// unchecked is for clients that say what the schema doesn't know.
+// unchecked is for clients whose messages don't match the schema.
 func unchecked(o *sfutest.Options) { o.Check = nil }
 
 func TestWhatIsNoMessageIsSaidSo(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWhatIsNoMessageIsSaidSo(t *testing.T) {
 			return m.Type == "error" && m.Code == "bad_message"
 		})
 	}
-	// What comes at the wrong time does no harm.
+	// Messages at the wrong time do no harm.
 	for _, text := range []string{
 		`{"type":"restart","pc":"subscribe"}`, `{"type":"restart","pc":"publish"}`, `{"type":"candidate","pc":"publish","candidate":{"candidate":"garbage"}}`,
 		`{"type":"view","tracks":[{"id":"trk_x","width":1e300,"height":1}]}`, `{"type":"candidate","pc":"subscribe","candidate":null}`,
@@ -73,7 +73,7 @@ func TestDescriptionsBeyondAllMeasure(t *testing.T) {
 		good(many.String()),
 		good("m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\n"),
 		good("m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:1\r\n"),
-		good(""), // says nothing of ICE and DTLS
+		good(""), // no ICE and DTLS attributes
 		good("a=ice-ufrag:abcd\r\na=ice-pwd:abcdabcdabcdabcdabcdabcd\r\na=fingerprint:sha-256 00\r\na=setup:actpass\r\na=simulcast:send ;;\r\n"),
 	} {
 		bob.Send(t, map[string]any{"type": "offer", "id": i, "sdp": sdp, "tracks": []any{map[string]any{"mid": "0", "source": "microphone"}}})
@@ -98,7 +98,7 @@ func TestTooMuchOfEverything(t *testing.T) {
 
 	bob := r.join(t, "bob")
 	for range 300 {
-		bob.Send(t, map[string]any{"type": "x-leave"}) // of no type
+		bob.Send(t, map[string]any{"type": "x-leave"}) // an unknown type
 	}
 	bob.ExpectBye(t, "rate_limited")
 
@@ -120,7 +120,7 @@ func TestTooMuchOfEverything(t *testing.T) {
 	eve.ExpectBye(t, "bad_message")
 }
 
-// TestRestartsAreLimited: each costs an offer of all tracks, and the answer to it.
+// TestRestartsAreLimited: each restart costs an offer of all tracks, and the answer to it.
 func TestRestartsAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -150,12 +150,12 @@ func dataTo(payload string, to ...string) map[string]any {
 	return m
 }
 
-// TestOneMessageToManyCountsForAll: each of those is kept a copy of it.
+// TestOneMessageToManyCountsForAll: each recipient's outbox keeps a copy of it.
 func TestOneMessageToManyCountsForAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.DataBytes = 1000 })
 	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
-	ada.Send(t, dataTo(strings.Repeat("x", 3000))) // more than may go out at once, for two
+	ada.Send(t, dataTo(strings.Repeat("x", 3000))) // more than the burst, for two recipients
 	bob.Expect(t, "the first", func(m sfutest.Message) bool { return m.Type == "data" })
 	ada.Send(t, dataTo(strings.Repeat("y", 3000), "bob"))
 	ada.Expect(t, "the second is dropped", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "rate_limited" })
@@ -166,7 +166,7 @@ func TestOneMessageToManyCountsForAll(t *testing.T) {
 	})
 }
 
-// TestOneSpeakerCantUseUpTheRoomsData: each guest has a share, and moderators a budget of
+// TestOneSpeakerCantUseUpTheRoomsData: each guest has a share, and moderators have a budget of
 // their own.
 func TestOneSpeakerCantUseUpTheRoomsData(t *testing.T) {
 	t.Parallel()
@@ -190,11 +190,11 @@ func TestOneSpeakerCantUseUpTheRoomsData(t *testing.T) {
 		eve.Send(t, dataTo(strings.Repeat("x", 900), "bob"))
 	}
 	eventually(t, "eve's share is used up", func() bool { return limited(eve) == 26 })
-	// A new connection is given no new share.
+	// A new connection gets no new share.
 	eve = r.join(t, "eve")
 	eve.Send(t, dataTo(strings.Repeat("x", 900), "bob"))
 	eventually(t, "it is used up still", func() bool { return limited(eve) == 1 })
-	// Nor does a user who leaves and comes back.
+	// A user who leaves and comes back gets no new share either.
 	eve.Send(t, map[string]any{"type": "leave"})
 	ada.Expect(t, "eve has left", func(m sfutest.Message) bool { return m.Type == "left" && m.UserID == "eve" })
 	eve = r.join(t, "eve")
@@ -236,8 +236,8 @@ func TestASlowReaderIsSentAway(t *testing.T) {
 	ada.Expect(t, "bob is gone", func(m sfutest.Message) bool { return m.Type == "left" && m.UserID == "bob" && m.Reason == "slow" })
 }
 
-// knock opens so many sockets at once, with a token of each number, and tells how many were
-// upgraded. All others were refused with 429.
+// knock opens n sockets at once, with a token for each number, and returns how many were upgraded.
+// All others were refused with 429.
 func knock(t *testing.T, r *rig, n int, query string) (upgraded int64) {
 	t.Helper()
 	var let, refused atomic.Int64
@@ -268,8 +268,8 @@ func TestACrowdAtTheDoorIsRefusedInGoodOrder(t *testing.T) {
 	require.Equal(t, uint64(200-let), r.server.Stats().Refused["flood"])
 }
 
-// TestBadTokensUseUpNothing: strangers can't keep those with a good token out, neither from
-// the same address nor of a room that they name.
+// TestBadTokensUseUpNothing: unauthenticated clients can't keep those with a good token out,
+// whether from the same address or by naming the same room.
 func TestBadTokensUseUpNothing(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -278,14 +278,14 @@ func TestBadTokensUseUpNothing(t *testing.T) {
 		c.Now = func() time.Time { return now }
 	})
 	require.Equal(t, int64(20), knock(t, r, 200, "token=bad%d&room=sess_1"), "as many bad tokens as an address may have")
-	// A token of another room is not charged to this one.
+	// A token for another room is not charged to this one.
 	knock(t, r, 20, "token=u%d@sess_2&room=sess_1")
 	sfutest.Connect(t, r.options(t, "bob")).Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
 	again := sfutest.Connect(t, r.options(t, "cat"))
 	again.Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
 }
 
-// TestAResumeThatFailsIsAJoin: a good secret doesn't let a token in that was not checked and
+// TestAResumeThatFailsIsAJoin: a valid resume secret doesn't admit a token that was not checked and
 // charged.
 func TestAResumeThatFailsIsAJoin(t *testing.T) {
 	t.Parallel()
@@ -296,7 +296,7 @@ func TestAResumeThatFailsIsAJoin(t *testing.T) {
 	})
 	bob := r.join(t, "bob")
 	secret := welcomes(bob.Messages())[0].Resume
-	// The other one of the two joins of this second.
+	// The second of the two joins that are allowed in this second.
 	sfutest.Connect(t, r.options(t, "cat")).Expect(t, "welcome", func(m sfutest.Message) bool { return m.Type == "welcome" })
 	for _, after := range []string{"x", "", "99999"} {
 		for i := range 100 {
@@ -348,6 +348,6 @@ func TestJoinsAndLeavesLeaveNothing(t *testing.T) {
 	}
 	work.Wait()
 	eventually(t, "all have left", func() bool { return len(r.left()) == each*lanes })
-	// A connection is counted until its goroutine ends, after its member has left.
+	// A connection counts until its goroutine ends, which is after its member has left.
 	eventually(t, "no connection is left but ada's", func() bool { return r.server.Stats().Participants == 1 })
 }

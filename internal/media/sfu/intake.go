@@ -12,21 +12,21 @@ import (
 	"showfloor/internal/media/metering"
 )
 
-// subscriberSSRCs is how many times more SSRCs than a publisher a subscriber sees,
-// for tracks that come and go.
+// subscriberSSRCs is how many times more SSRCs a subscriber sees than a publisher, for tracks that
+// come and go.
 const subscriberSSRCs = 16
 
-// inputBuffer is what waits for the reader of a stream, in bytes.
+// inputBuffer is how many bytes may wait for the reader of a stream.
 const inputBuffer = 512 << 10
 
-// intake makes the buffers of a publisher's streams. It counts what comes in,
-// drops what is too much, and ends a client that makes up SSRCs.
+// intake makes the buffers of a publisher's streams. It counts incoming packets, drops those beyond
+// the rate limit, and ends a client that uses too many SSRCs.
 type intake struct {
 	server *Server
 	pace   *rate.Limiter
-	// account counts for the room; nil counts nothing.
+	// account measures the room's usage; nil measures nothing.
 	account *metering.Account
-	// bogus is called once, when there have been too many streams.
+	// bogus is called once, when the limit of SSRCs is exceeded.
 	bogus func()
 
 	mu    sync.Mutex
@@ -40,7 +40,7 @@ func newIntake(s *Server, bogus func()) *intake {
 	}
 }
 
-// known counts an SSRC; false when there have been too many.
+// known counts an SSRC; false when there are too many.
 func (i *intake) known(ssrc uint32) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -52,7 +52,7 @@ func (i *intake) known(ssrc uint32) bool {
 	return false
 }
 
-// buffer is pion's BufferFactory.
+// buffer is pion's BufferFactory for publishers.
 func (i *intake) buffer(kind packetio.BufferPacketType, ssrc uint32) io.ReadWriteCloser {
 	b := packetio.NewBuffer()
 	b.SetLimitSize(inputBuffer)
@@ -72,7 +72,7 @@ type stream struct {
 	intake *intake
 }
 
-// Write takes a packet from the network.
+// Write receives a packet from the network.
 func (s *stream) Write(packet []byte) (int, error) {
 	server := s.intake.server
 	server.packets.Add(1)
@@ -85,23 +85,23 @@ func (s *stream) Write(packet []byte) (int, error) {
 	if n, err := s.Buffer.Write(packet); err == nil {
 		return n, nil
 	}
-	// The reader is behind or gone, which is no fault of the connection.
+	// The reader is slow or gone. An error would end the connection, so the packet is dropped.
 	server.dropped.Add(1)
 	return len(packet), nil
 }
 
-// reports takes what a subscriber reports, off the network's goroutine and without
-// a goroutine for each track. A report on several tracks is written once for each.
+// reports handles a subscriber's RTCP on the goroutine that reads from the network, so that no
+// track needs a goroutine of its own. pion writes a report on several tracks once for each of them.
 type reports struct {
 	server *Server
 	handle func(packets []rtcp.Packet)
 	bogus  func()
 
-	last  *byte // of the report that was seen last, which it keeps from being used again
+	last  *byte // of the report seen last; the pointer keeps its memory from being used again
 	ssrcs atomic.Int64
 }
 
-// buffer is pion's BufferFactory.
+// buffer is pion's BufferFactory for subscribers.
 func (r *reports) buffer(kind packetio.BufferPacketType, _ uint32) io.ReadWriteCloser {
 	if r.ssrcs.Add(1) > subscriberSSRCs*int64(r.server.config.Limits.SSRCs) {
 		r.bogus()
@@ -113,13 +113,12 @@ func (r *reports) buffer(kind packetio.BufferPacketType, _ uint32) io.ReadWriteC
 type receipt struct {
 	*reports
 
-	media  bool // what nobody asked for
+	media  bool // subscribers send no media; it is ignored
 	closed chan struct{}
 	once   sync.Once
 }
 
-// Write takes a report from the network. All of a connection's are written by one
-// goroutine.
+// Write receives a report from the network. One goroutine writes all reports of a connection.
 func (r *receipt) Write(data []byte) (int, error) {
 	if r.media || len(data) == 0 || &data[0] == r.last {
 		return len(data), nil
@@ -136,13 +135,13 @@ func (r *receipt) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// Read waits for the end: nobody else reads.
+// Read blocks until the end: Write handles all data.
 func (r *receipt) Read([]byte) (int, error) {
 	<-r.closed
 	return 0, io.EOF
 }
 
-// Close ends it.
+// Close ends Read.
 func (r *receipt) Close() error {
 	r.once.Do(func() { close(r.closed) })
 	return nil

@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// TestNobodyDrownsAnother: a message to the same user over and over arrives once.
+// TestNobodyDrownsAnother: a message that names the same recipient many times arrives once.
 func TestNobodyDrownsAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -48,7 +48,7 @@ func TestTooManyOffersAreDropped(t *testing.T) {
 	vic.Expect(t, "a refusal", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "rate_limited" })
 }
 
-// slowMute is a gate whose SetMuted waits, and counts.
+// slowMute is a gate whose SetMuted blocks, and counts its calls.
 type slowMute struct {
 	sfu.Gate
 
@@ -66,8 +66,8 @@ func (s *slowMute) SetMuted(ctx context.Context, c sfu.Connection, muted bool) e
 	return s.Gate.SetMuted(ctx, c, muted)
 }
 
-// TestMutingOverAndOverIsWrittenDownOnce: each write is a row in the database and
-// told to all nodes.
+// TestMutingOverAndOverIsWrittenDownOnce: each write is a row in the database and is announced to
+// all nodes.
 func TestMutingOverAndOverIsWrittenDownOnce(t *testing.T) {
 	t.Parallel()
 	gate := &slowMute{goOn: make(chan struct{})}
@@ -92,7 +92,7 @@ func TestMutingOverAndOverIsWrittenDownOnce(t *testing.T) {
 	require.True(t, gate.calls[len(gate.calls)-1], "the last word holds")
 }
 
-// unsure is a gate that lets in and fails to say so, and notes whom it hears is in.
+// unsure is a gate that lets connections in but returns an error, and passes on calls of Entered.
 type unsure struct {
 	sfu.Gate
 
@@ -114,7 +114,7 @@ func (u *unsure) Entered(_ context.Context, c sfu.Connection) {
 	}
 }
 
-// TestWhoWasLetInButNotToldIsLetOutAgain: else its seat is taken for ever.
+// TestWhoWasLetInButNotToldIsLetOutAgain: otherwise its seat would stay taken.
 func TestWhoWasLetInButNotToldIsLetOutAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Gate = &unsure{Gate: c.Gate, err: errors.New("the database went away")} })
@@ -122,8 +122,7 @@ func TestWhoWasLetInButNotToldIsLetOutAgain(t *testing.T) {
 	eventually(t, "bob has left", func() bool { return slices.Contains(r.left(), "bob") })
 }
 
-// TestWhatChangedOnTheWayInIsFound: once the gate hears that somebody is in, what it
-// applies arrives.
+// TestWhatChangedOnTheWayInIsFound: a grant that the gate applies in Entered takes effect.
 func TestWhatChangedOnTheWayInIsFound(t *testing.T) {
 	t.Parallel()
 	var r *rig
@@ -134,8 +133,8 @@ func TestWhatChangedOnTheWayInIsFound(t *testing.T) {
 	require.Empty(t, r.server.Stats().Tracks)
 }
 
-// TestWhoDoesntAnswerAByeHoldsUpNobody: those who are refused and stay don't count as
-// on their way in.
+// TestWhoDoesntAnswerAByeHoldsUpNobody: a refused client that keeps its socket open doesn't count
+// as joining.
 func TestWhoDoesntAnswerAByeHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.Handshakes = 1 })
@@ -143,12 +142,12 @@ func TestWhoDoesntAnswerAByeHoldsUpNobody(t *testing.T) {
 	conn, answer, err := websocket.Dial(t.Context(), r.url+"/?room=sess_1&token=eve", nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusSwitchingProtocols, answer.StatusCode)
-	defer func() { _ = conn.CloseNow() }() // it reads nothing, and so never says good-bye
+	defer func() { _ = conn.CloseNow() }() // it reads nothing, so that it never closes the socket
 	eventually(t, "eve is refused", func() bool { return r.server.Stats().Refused["kicked"] == 1 })
 	r.join(t, "ada:host")
 }
 
-// TestADemotedHostIsOffAir: a host's browser broadcasts as long as it is a host's.
+// TestADemotedHostIsOffAir: a participant broadcasts only while it is a host.
 func TestADemotedHostIsOffAir(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)

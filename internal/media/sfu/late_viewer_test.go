@@ -22,12 +22,12 @@ import (
 
 const encoderFPS = 25
 
-// encoder is ffmpeg, which publishes to the hub in real time.
+// encoder is an ffmpeg process that publishes to the hub in real time.
 type encoder struct {
 	sent, keys atomic.Int64
 }
 
-// onAir publishes a stream with a key frame every so many pictures.
+// onAir publishes a stream with a key frame after every so many frames.
 func (s *studio) onAir(t *testing.T, every int) *encoder {
 	t.Helper()
 	p, err := s.hub.Publish(hub.Broadcast{StreamID: "sess_1"}, "encoder", nil)
@@ -49,8 +49,8 @@ func (s *studio) onAir(t *testing.T, every int) *encoder {
 	return e
 }
 
-// publish makes units of a stream of H.264 with start codes: each picture begins with a
-// delimiter.
+// publish makes units from an H.264 stream with start codes (Annex B). Each picture begins with an
+// access unit delimiter.
 func (e *encoder) publish(p *hub.Publisher, out io.Reader) {
 	in := bufio.NewScanner(out)
 	in.Buffer(nil, 1<<20)
@@ -87,13 +87,13 @@ func (e *encoder) publish(p *hub.Publisher, out io.Reader) {
 	}
 }
 
-// after waits until so many pictures were sent.
+// after waits until so many pictures have been sent.
 func (e *encoder) after(t *testing.T, pictures int64) {
 	t.Helper()
 	eventually(t, "pictures of the encoder", func() bool { return e.sent.Load() >= pictures })
 }
 
-// arrivals notes when the pictures of a stream arrived, by their contents.
+// arrivals holds when the pictures of a stream arrived, by their contents.
 type arrivals struct {
 	mu   sync.Mutex
 	seen map[string]arrival
@@ -122,7 +122,7 @@ func (a *arrivals) count() int {
 	return len(a.seen)
 }
 
-// watch joins a room and notes what arrives.
+// watch joins a room and records the arrivals.
 func (s *studio) watch(t *testing.T, user string) (*sfutest.Client, *arrivals) {
 	t.Helper()
 	a := &arrivals{}
@@ -131,9 +131,10 @@ func (s *studio) watch(t *testing.T, user string) (*sfutest.Client, *arrivals) {
 	return sfutest.Join(t, o), a
 }
 
-// TestALateViewerIsAsCloseAsTheOthers: the encoder's key frames are 10 s apart. Who comes a
-// second after one sees the picture before the next, also the first of all, and five seconds
-// later has each picture when the others have it, with the same timestamp.
+// TestALateViewerIsAsCloseAsTheOthers: the encoder's key frames are 10 s apart. A viewer that joins
+// up to a second after one, also the very first viewer, sees video before the next one. Five
+// seconds later the late viewer receives each picture at the same time as the first one, with the
+// same timestamp.
 func TestALateViewerIsAsCloseAsTheOthers(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)
@@ -166,7 +167,7 @@ func TestALateViewerIsAsCloseAsTheOthers(t *testing.T) {
 	require.Less(t, behind[len(behind)/2], time.Second/encoderFPS)
 }
 
-// TestAViewerPlaysHLSUntilTheNextKeyFrame when the last one is long past.
+// TestAViewerPlaysHLSUntilTheNextKeyFrame: the last key frame is too long ago.
 func TestAViewerPlaysHLSUntilTheNextKeyFrame(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLeavingLeavesNothing: who says goodbye and hangs up is gone at once, not
-// when the server stops; the rig waits for everybody.
+// TestLeavingLeavesNothing: a client that sends "leave" and closes its socket is removed at once,
+// not when the server stops. The rig waits for all connections.
 func TestLeavingLeavesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

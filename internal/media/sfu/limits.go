@@ -10,13 +10,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxTracked bounds how many keys a limiter remembers.
+// maxTracked is how many keys a limiter remembers.
 const maxTracked = 1 << 14
 
-// How many seconds' worth may come at once.
+// Bursts, in seconds' worth of the rate.
 const joinBurst, publicationBurst = 2, 5
 
-// limiter lets so many a second pass for each key.
+// limiter is a rate limiter for each key, in events per second.
 type limiter[K comparable] struct {
 	now   func() time.Time
 	rate  rate.Limit
@@ -26,16 +26,16 @@ type limiter[K comparable] struct {
 	keys map[K]*rate.Limiter
 }
 
-// newLimiter makes one that lets burst times as many pass at once. A negative rate lets all
-// pass.
+// newLimiter returns a limiter with a burst of burst seconds' worth. A negative rate means no
+// limit.
 func newLimiter[K comparable](now func() time.Time, perSecond, burst int) *limiter[K] {
 	return &limiter[K]{now: now, rate: rate.Limit(perSecond), burst: burst * perSecond, keys: map[K]*rate.Limiter{}}
 }
 
-// allow counts one more.
+// allow counts one event.
 func (l *limiter[K]) allow(key K) bool { return l.allowN(key, 1) }
 
-// allowN counts n more, or none when not all of them may pass.
+// allowN counts n events, or none when not all of them are allowed.
 func (l *limiter[K]) allowN(key K, n int) bool {
 	if l.rate < 0 {
 		return true
@@ -54,8 +54,8 @@ func (l *limiter[K]) allowN(key K, n int) bool {
 	return one.AllowN(now, n)
 }
 
-// prune forgets those that are as if new, and all if none is: a flood under that
-// many names is not stopped by counting each.
+// prune removes the keys whose budget is full, and all keys if none is: a flood under that many
+// keys can't be stopped by counting each key.
 func (l *limiter[K]) prune(now time.Time) {
 	for key, one := range l.keys {
 		if one.TokensAt(now) >= float64(one.Burst()) {
@@ -67,7 +67,7 @@ func (l *limiter[K]) prune(now time.Time) {
 	}
 }
 
-// remoteIP is where a request's connection comes from.
+// remoteIP returns the address of a request's connection.
 func remoteIP(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

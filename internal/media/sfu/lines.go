@@ -11,22 +11,22 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// line is what arrives in a media section of a publisher's. Whether anybody hears
-// or sees it is another question: it goes where current says, and nowhere without.
+// line is the media that arrives in one media section of a publisher. It is forwarded to the
+// current track; without one it is dropped.
 type line struct {
 	mid     string
 	current atomic.Pointer[track]
-	// inputs are its streams of packets, one for each simulcast layer.
+	// inputs are its RTP streams, one for each simulcast layer.
 	inputs []*input
 }
 
-// input is a stream of packets.
+// input is an RTP stream.
 type input struct {
 	remote   *webrtc.TrackRemote
 	receiver *webrtc.RTPReceiver
 }
 
-// arrived begins to read a stream of packets.
+// arrived starts to read an RTP stream.
 func (u *publisher) arrived(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
 	transceiver := receiver.RTPTransceiver()
 	if u.pc != pc || transceiver == nil {
@@ -48,8 +48,8 @@ func (u *publisher) arrived(pc *webrtc.PeerConnection, remote *webrtc.TrackRemot
 	u.readers.Go(func() { u.readReports(l, in) })
 }
 
-// bind lets what arrives in a section be heard and seen, if it may be; the track is
-// made when its first packet is there.
+// bind connects a line to its publication, if there is one. The track is made when its first packet
+// has arrived.
 func (u *publisher) bind(l *line) {
 	if l == nil || len(l.inputs) == 0 {
 		return
@@ -74,7 +74,7 @@ func (u *publisher) bind(l *line) {
 	}
 }
 
-// layerOf is the simulcast layer that an input carries, -1 for none.
+// layerOf returns the simulcast layer that an input carries, -1 for none.
 func (t *track) layerOf(in *input) int {
 	if len(t.rids) == 0 {
 		return 0
@@ -115,8 +115,8 @@ func (u *publisher) newTrack(pub *publication, in *input) *track {
 	return t
 }
 
-// codec is what the input's packets are in, by the first of them, and the payload
-// type of RED around it, 0 for none: any packet of sound may be in the one or the other.
+// codec returns the codec of the input, from its first packet, and the payload type of RED around
+// it, 0 for none: audio packets may alternate between the two.
 func (in *input) codec() (codec webrtc.RTPCodecParameters, red uint8) {
 	codec = in.remote.Codec()
 	list := in.receiver.GetParameters().Codecs
@@ -132,7 +132,7 @@ func (in *input) codec() (codec webrtc.RTPCodecParameters, red uint8) {
 	return codec, red
 }
 
-// wantLayers tells the client which simulcast layers anybody watches.
+// wantLayers notifies the client which simulcast layers have subscribers.
 func (p *peer) wantLayers(id string, layers int, mask uint8) {
 	active := make([]bool, layers)
 	for i := range active {
@@ -156,7 +156,7 @@ func extensionIDs(list []webrtc.RTPHeaderExtensionParameter) forward.Extensions 
 	return e
 }
 
-// read carries an input's packets until its connection ends.
+// read forwards an input's packets until its connection ends.
 func (u *publisher) read(l *line, in *input) {
 	defer u.p.server.recovered("a track")
 	buf := make([]byte, maxPacket)
@@ -180,7 +180,7 @@ func (u *publisher) read(l *line, in *input) {
 	}
 }
 
-// readReports carries the publisher's reports on an input.
+// readReports forwards the publisher's sender reports on an input.
 func (u *publisher) readReports(l *line, in *input) {
 	defer u.p.server.recovered("a track")
 	for {

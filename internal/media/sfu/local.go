@@ -8,8 +8,8 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// localTrack is a track as a subscriber's peer connection sees it. pion tells it
-// how to send; package forward does.
+// localTrack is a track in a subscriber's peer connection. pion passes it the parameters for
+// sending; package forward sends.
 type localTrack struct {
 	track  *track
 	writer webrtc.TrackLocalWriter
@@ -18,9 +18,9 @@ type localTrack struct {
 
 var _ webrtc.TrackLocal = (*localTrack)(nil)
 
-// Bind implements webrtc.TrackLocal; the subscriber's goroutine has it called
-// while it applies an answer. A codec that the client hasn't accepted is no error
-// of the connection's.
+// Bind implements webrtc.TrackLocal. pion calls it on the subscriber's goroutine while that applies
+// an answer. A codec that the client hasn't accepted must not fail the whole connection, so it is
+// no error.
 func (l *localTrack) Bind(c webrtc.TrackLocalContext) (webrtc.RTPCodecParameters, error) {
 	for _, codec := range c.CodecParameters() {
 		if !sameCodec(codec.RTPCodecCapability, l.track.codec) {
@@ -48,7 +48,7 @@ func (l *localTrack) Bind(c webrtc.TrackLocalContext) (webrtc.RTPCodecParameters
 // Unbind implements webrtc.TrackLocal.
 func (*localTrack) Unbind(webrtc.TrackLocalContext) error { return nil }
 
-// bound tells whether the client accepted the track's codec.
+// bound reports whether the client accepted the track's codec.
 func (l *localTrack) bound() bool { return l.writer != nil }
 
 func (l *localTrack) sink() forward.SinkConfig { return l.config }
@@ -59,11 +59,11 @@ func (l *localTrack) ID() string { return l.track.id }
 // RID implements webrtc.TrackLocal.
 func (*localTrack) RID() string { return "" }
 
-// StreamID implements webrtc.TrackLocal: sound and pictures that belong together
-// are played in step.
+// StreamID implements webrtc.TrackLocal. Clients synchronize audio and video with the same stream
+// id.
 func (l *localTrack) StreamID() string { return cname(l.track) }
 
-// cname names what is played in step with a track.
+// cname is the same for tracks that are played in sync.
 func cname(t *track) string {
 	group := "camera"
 	if strings.HasPrefix(t.source, sourceScreen) {

@@ -9,9 +9,9 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// TestPicturesAndSoundGoOnOverABadNetwork: whoever sends and whoever watches are
-// on a bad network, both ways; pictures stay whole because what is lost is sent
-// again, and key pictures, for what can't be, are asked for twice a second at most.
+// TestPicturesAndSoundGoOnOverABadNetwork: publisher and subscriber are on bad networks, in both
+// directions. Pictures stay complete because lost packets are sent again. For those that can't be,
+// key pictures are requested, at most twice a second.
 func TestPicturesAndSoundGoOnOverABadNetwork(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -43,21 +43,21 @@ func TestPicturesAndSoundGoOnOverABadNetwork(t *testing.T) {
 			}
 			mine.Set(c.weather)
 			theirs.Set(c.weather)
-			// As the server counts them: on their way they may meet.
+			// As the server counts them: requests may be merged on their way.
 			before, began := r.server.Stats().KeyFrames, time.Now()
 			sound, pictures := bob.Received(sent[0].ID), bob.Received(sent[1].ID)
 			const seconds = 8
 			bob.Sees(t, sent[0].ID, 50*seconds*3/5)
 			bob.Sees(t, sent[1].ID, 50*seconds/2)
 			asked := r.server.Stats().KeyFrames - before
-			took := time.Since(began) // last, so that nothing was asked after it
+			took := time.Since(began) // last, so that no request comes after it
 			require.LessOrEqual(t, float64(asked), 2*took.Seconds()+1, "key pictures are asked for twice a second at most")
 			got, heard := bob.Received(sent[1].ID), bob.Received(sent[0].ID)
 			carried, lost := theirs.Counts()
 			t.Logf("%s: %d pictures (%d key, %d gaps never filled, longest stall %s), %d packets of sound; asked for a key picture %d times; %d of %d packets lost on the way to the watcher",
 				took.Round(time.Millisecond), got.Frames.Shown-pictures.Frames.Shown, got.Frames.Keys-pictures.Frames.Keys,
 				got.Frames.Skipped-pictures.Frames.Skipped, got.Frames.Stall.Round(time.Millisecond), heard.Packets-sound.Packets, asked, lost, carried)
-			// In good weather all is as before.
+			// Without losses all is as before.
 			mine.Set(sfutest.Weather{})
 			theirs.Set(sfutest.Weather{})
 			bob.Sees(t, sent[0].ID, 50)

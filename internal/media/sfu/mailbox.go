@@ -2,10 +2,10 @@ package sfu
 
 import "sync"
 
-// mailbox holds what a goroutine is to do next. Putting something in never
-// blocks, so that rooms and peers can't wait for each other.
+// mailbox is the queue of work of a goroutine. Posting never blocks, so that rooms and peers can't
+// wait for each other.
 type mailbox struct {
-	// wake has room for one token, which is there while something waits.
+	// wake has room for one token, which is there while work is queued.
 	wake chan struct{}
 
 	mu     sync.Mutex
@@ -15,7 +15,7 @@ type mailbox struct {
 
 func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
 
-// post adds something to do; false when nobody will do it any more.
+// post queues f; false when the mailbox is closed, so that f will not run.
 func (m *mailbox) post(f func()) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -30,7 +30,7 @@ func (m *mailbox) post(f func()) bool {
 	return true
 }
 
-// run does what waits. What a fault in one keeps it from is done the next time.
+// run runs the queued work. If a function panics, the functions behind it run at the next call.
 func (m *mailbox) run() {
 	m.mu.Lock()
 	queue := m.queue
@@ -54,7 +54,7 @@ func (m *mailbox) run() {
 	}
 }
 
-// close refuses what comes later, and does what waits.
+// close refuses further work and runs the queued work.
 func (m *mailbox) close() {
 	m.mu.Lock()
 	m.closed = true

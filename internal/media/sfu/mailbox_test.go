@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAFaultCostsWhatItIsInAlone: what waits behind it, a kick perhaps, is done.
+// TestAFaultCostsWhatItIsInAlone: queued work after a panic, a kick perhaps, is still done.
 func TestAFaultCostsWhatItIsInAlone(t *testing.T) {
 	t.Parallel()
 	m, done := newMailbox(), 0

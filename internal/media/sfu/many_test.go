@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// play writes packets of sound to a track until the test ends.
+// play writes audio packets to a track until the test ends.
 func play(t *testing.T, track *forward.Track) {
 	t.Helper()
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -37,8 +37,8 @@ func play(t *testing.T, track *forward.Track) {
 	}()
 }
 
-// TestFiveHundredTracks: somebody who comes into a room of so many is offered all of them, and
-// its answer fits.
+// TestFiveHundredTracks: a participant that joins a room with 500 tracks is offered all of them,
+// and its answer is short enough.
 func TestFiveHundredTracks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

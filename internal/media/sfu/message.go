@@ -38,15 +38,15 @@ const (
 const (
 	maxTopic   = 64       // bytes
 	maxPayload = 16 << 10 // bytes
-	maxTo      = 100      // addressees
+	maxTo      = 100      // recipients
 	maxViews   = 256      // tracks in a view message
-	maxPixels  = 1 << 14  // of a side of a view
+	maxPixels  = 1 << 14  // for each side of a view
 )
 
-// message is what a client says; which fields it has depends on Type.
+// message is a message of a client. Type decides which fields it has.
 type message struct {
 	Type string
-	// ID is an offer's or answer's.
+	// ID is the id of an offer or answer.
 	ID int64
 	// Track is the id of the track to mute.
 	Track   string
@@ -61,7 +61,7 @@ type message struct {
 	Time    json.RawMessage
 }
 
-// re is what an error about the message refers to.
+// re returns the value of re in an error about the message.
 func (m *message) re() any {
 	switch m.Type {
 	case typeOffer, typeAnswer:
@@ -72,23 +72,23 @@ func (m *message) re() any {
 	return nil
 }
 
-// section says what a media section of a publish offer carries.
+// section names the source that a media section of a publish offer carries.
 type section struct {
 	MID    string `json:"mid"`
 	Source string `json:"source"`
 }
 
-// view says how a client shows a track, in device pixels.
+// view is the size at which a client shows a track, in device pixels.
 type view struct {
 	ID            string
 	Width, Height int
 	Hidden        bool
 }
 
-// pixels rounds up, so that something is always shown in one.
+// pixels rounds up, so that a shown track has at least one pixel.
 func pixels(v float64) int { return int(math.Ceil(min(v, maxPixels))) }
 
-// envelope has all fields that any message of a client has.
+// envelope has the fields of all messages of clients.
 type envelope struct {
 	Type      string          `json:"type"`
 	ID        json.RawMessage `json:"id"`
@@ -103,7 +103,7 @@ type envelope struct {
 	Time      json.RawMessage `json:"time"`
 }
 
-// parseMessage reads what a client says. Its error is for the client to read.
+// parseMessage parses a message of a client. Its error text is sent to the client.
 func parseMessage(data []byte) (message, error) {
 	if !utf8.Valid(data) {
 		return message{}, errors.New("the message is not UTF-8")
@@ -352,12 +352,12 @@ func byeFor(r *Refusal) byeMessage {
 	return byeMessage{Type: typeBye, Code: r.Code, Message: text, Retry: retryable(r.Code), SFUURL: r.SFUURL}
 }
 
-// encode writes a message, to which the outbox adds seq; it is shared by all who
-// are told the same.
+// encode serializes a message, to which the outbox adds seq. All recipients of the message share
+// the result.
 func encode(m any) []byte {
 	data, err := json.Marshal(m)
 	if err != nil {
-		// Only a session's values aren't ours.
+		// All values but those of a session are ours and can be serialized.
 		return []byte(`{"type":"error","code":"internal","message":"a message could not be written"}`)
 	}
 	return data

@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// aDescription is an offer as a browser makes it, of sound and pictures.
+// aDescription is an offer as a browser makes it, of audio and video.
 func aDescription(t *testing.T) []string {
 	t.Helper()
 	pc, err := webrtc.NewPeerConnection(webrtc.Configuration{})
@@ -29,7 +29,7 @@ func aDescription(t *testing.T) []string {
 	return strings.Split(strings.TrimSuffix(offer.SDP, "\r\n"), "\r\n")
 }
 
-// oddities are lines that nobody expects there.
+// oddities are unexpected lines for a description.
 func oddities() []string {
 	var many strings.Builder
 	for i := range 200 {
@@ -75,8 +75,8 @@ func mutant(lines []string, random *rand.Rand) string {
 	return strings.Join(out, "\r\n") + "\r\n"
 }
 
-// TestMutatedDescriptionsEndNothing: some hold by half, and pion acts on them in
-// goroutines of its own. Each is answered, and others talk on.
+// TestMutatedDescriptionsEndNothing: pion applies some of them in part, and acts on them in
+// goroutines of its own. Each offer is answered, and other participants' media continues.
 func TestMutatedDescriptionsEndNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.Offers, c.Limits.Messages = 100_000, 100_000 })

@@ -29,24 +29,23 @@ const (
 )
 
 const (
-	// tcpWriteBuffer is what waits for a subscriber over TCP, in bytes; what is more is
-	// dropped, so that one who stops reading holds nobody up.
+	// tcpWriteBuffer is how many bytes may wait for a subscriber over TCP. Beyond that, packets are
+	// dropped, so that a subscriber that stops reading blocks no others.
 	tcpWriteBuffer = 512 << 10
-	// tcpReads is how many packets of a connection wait to be read.
+	// tcpReads is how many packets of a connection may wait for their reader.
 	tcpReads = 64
-	// tcpFirst is for a connection's first word.
+	// tcpFirst is how long a TCP connection may take to send its first packet.
 	tcpFirst = 5 * time.Second
 )
 
-// How long without a packet until a connection counts as disconnected. It has failed
-// when it is so for as long as a participant may take to come back.
+// Time without a packet until a connection is "disconnected". It is "failed" after a further
+// Limits.ResumeFor.
 const (
 	iceDisconnected = 5 * time.Second
 	iceKeepalive    = 2 * time.Second
 )
 
-// network is the one port that all media goes through, and what peer connections
-// on it are made of.
+// network is the port for all media, and the settings of the peer connections on it.
 type network struct {
 	udp  *udp.Conn
 	tcp  net.Listener
@@ -88,7 +87,7 @@ func openNetwork(c Config) (*network, error) {
 	return n, nil
 }
 
-// prepare makes what doesn't depend on the port.
+// prepare makes the parts that don't depend on the port.
 func (n *network) prepare() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -113,8 +112,8 @@ func (n *network) prepare() error {
 	return err
 }
 
-// listenBoth opens a port over UDP and TCP. With port 0 the system chooses one that is
-// free over UDP, which may not be over TCP.
+// listenBoth opens a port over UDP and TCP. With port 0 the system chooses one that is free for UDP
+// but may be taken for TCP; then listenBoth tries again.
 func listenBoth[Conn interface {
 	LocalAddr() net.Addr
 	Close() error
@@ -134,9 +133,9 @@ func listenBoth[Conn interface {
 	return conn, nil, err
 }
 
-// configure sets what all peer connections have in common. The server is an ICE
-// lite agent: clients look for a path to the addresses in its descriptions, and it
-// sends nothing to addresses that they name.
+// configure sets the settings that all peer connections share. The server is an ICE-lite agent:
+// clients connect to the addresses in its descriptions, and it sends nothing to addresses that
+// clients name.
 func (n *network) configure(c Config, interfaces *stdnet.Net) error {
 	s := &n.settings
 	s.LoggerFactory = silent{}
@@ -149,12 +148,12 @@ func (n *network) configure(c Config, interfaces *stdnet.Net) error {
 	s.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	s.SetICETimeouts(iceDisconnected, c.Limits.ResumeFor, iceKeepalive)
 	s.DisableActiveTCP(true)
-	// The first of these that the other end offers is chosen where this server is the DTLS
-	// server, which newConnection sees to. GCM is five times as fast as AES-CM.
+	// As the DTLS server, which newConnection arranges, this server chooses the first of these
+	// profiles that the client offers. GCM is five times as fast as AES-CM.
 	s.SetSRTPProtectionProfiles(dtls.SRTP_AEAD_AES_128_GCM, dtls.SRTP_AEAD_AES_256_GCM, dtls.SRTP_AES128_CM_HMAC_SHA1_80)
-	// ICE has proved the address before a handshake can begin.
+	// ICE has verified the client's address before a handshake can begin.
 	s.SetDTLSInsecureSkipHelloVerify(true)
-	// The mux names the loopback address only where there is no other.
+	// The mux names the loopback address only if there is no other address.
 	s.SetIncludeLoopbackCandidate(true)
 	if len(c.ExternalIPs) == 0 {
 		return nil
@@ -168,9 +167,9 @@ func (n *network) configure(c Config, interfaces *stdnet.Net) error {
 	})
 }
 
-// newConnection makes a peer connection of one side. The factory makes the buffers
-// that take in what the other end sends; flush sends what was collected. The role is that of
-// this server where the other end leaves it the choice.
+// newConnection makes a peer connection for one side. The factory makes the buffers for incoming
+// packets; flush sends the packets that were collected. The role is this server's DTLS role if the
+// client leaves the choice to it.
 func (n *network) newConnection(
 	side string, role webrtc.DTLSRole, factory func(packetio.BufferPacketType, uint32) io.ReadWriteCloser,
 ) (pc *webrtc.PeerConnection, flush func(), err error) {
@@ -194,7 +193,7 @@ func (n *network) newConnection(
 	return pc, mux.Flush, err
 }
 
-// close closes both sockets and returns when nothing reads from them any more.
+// close closes both sockets and returns when no goroutine reads from them any more.
 func (n *network) close() error {
 	var errs []error
 	if n.tmux != nil {
@@ -216,8 +215,7 @@ func (n *network) close() error {
 	return first
 }
 
-// silent is a logger for pion's parts, which log what any stranger can bring
-// about.
+// silent is a logger that discards the logs of pion, which unauthenticated clients could fill.
 type silent struct{}
 
 // NewLogger implements logging.LoggerFactory.
@@ -234,7 +232,7 @@ func (silent) Warnf(string, ...any)  {}
 func (silent) Error(string)          {}
 func (silent) Errorf(string, ...any) {}
 
-// addresses are those by which clients know the socket, at least one.
+// addresses returns the socket's addresses for clients, at least one.
 func (n *network) addresses(c Config) []netip.AddrPort {
 	port := portOf(n.udp.LocalAddr())
 	var list []netip.AddrPort
@@ -249,7 +247,7 @@ func (n *network) addresses(c Config) []netip.AddrPort {
 	return list
 }
 
-// inside is the socket as this machine reaches it.
+// inside returns the socket's address for connections from this machine.
 func (n *network) inside() netip.AddrPort {
 	a, ok := n.udp.LocalAddr().(*net.UDPAddr)
 	if ok && !a.IP.IsUnspecified() {
@@ -258,7 +256,7 @@ func (n *network) inside() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), portOf(n.udp.LocalAddr()))
 }
 
-// portOf is the port of a UDP address.
+// portOf returns the port of a UDP address.
 func portOf(addr net.Addr) uint16 {
 	if a, ok := addr.(*net.UDPAddr); ok {
 		return a.AddrPort().Port()

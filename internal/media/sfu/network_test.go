@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// exchange has two talk to each other.
+// exchange publishes media of two clients to each other.
 func exchange(t *testing.T, ada, bob *sfutest.Client) {
 	t.Helper()
 	there := ada.Publish(t, sfutest.Microphone(), sfutest.Camera())
@@ -129,7 +129,7 @@ func TestTracksComeAndGo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
-	defer keepAlive(ada)() // or a slow machine takes its socket for dead
+	defer keepAlive(ada)() // otherwise a slow machine takes its socket for dead
 	defer keepAlive(bob)()
 	mic := ada.Publish(t, sfutest.Microphone())[0]
 	for range 3 {
@@ -143,7 +143,7 @@ func TestTracksComeAndGo(t *testing.T) {
 	require.Equal(t, 2, bob.Sections(), "media sections are used again")
 }
 
-// givesBack waits until the server has taken in that a track's section is free.
+// givesBack waits until the server has noted that a track's section is free.
 func givesBack(t *testing.T, c *sfutest.Client, id string) {
 	t.Helper()
 	eventually(t, "an offer without the track", func() bool {
@@ -155,13 +155,13 @@ func givesBack(t *testing.T, c *sfutest.Client, id string) {
 		}
 		return false
 	})
-	// What a client says is seen to in its order: the answer before this.
+	// The server handles messages in their order: the answer before this one.
 	c.Send(t, map[string]any{"type": "mute", "id": id, "muted": true})
 	c.Expect(t, "that this isn't its track", func(m sfutest.Message) bool { return m.Type == "error" && m.Re == id })
 }
 
-// TestMediaIsEncryptedWithGCM in both directions, also with clients that prefer AES-CM: it
-// is the DTLS server who chooses.
+// TestMediaIsEncryptedWithGCM: in both directions, also with clients that prefer AES-CM, since the
+// DTLS server chooses.
 func TestMediaIsEncryptedWithGCM(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -175,8 +175,8 @@ func TestMediaIsEncryptedWithGCM(t *testing.T) {
 	require.Equal(t, dtls.SRTP_AEAD_AES_128_GCM, subscribe, "what ada is sent")
 }
 
-// TestOneOfTwoOpusPayloadTypesIsAgreedOn: which one to send is the client's choice among
-// those in the answer.
+// TestOneOfTwoOpusPayloadTypesIsAgreedOn: the client chooses which payload type of the answer it
+// sends.
 func TestOneOfTwoOpusPayloadTypesIsAgreedOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

@@ -15,14 +15,14 @@ import (
 
 const offerHead = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\n"
 
-// offerSectionText is a media section as a client offers it.
+// offerSectionText is a media section of a client's offer.
 func offerSectionText(mid int, kind, formats, codecs string) string {
 	return fmt.Sprintf("m=%s 9 UDP/TLS/RTP/SAVPF %s\r\na=mid:%d\r\nc=IN IP4 0.0.0.0\r\na=sendonly\r\na=rtcp-mux\r\n", kind, formats, mid) +
 		"a=ice-ufrag:abcd\r\na=ice-pwd:abcdabcdabcdabcdabcdabcd\r\na=setup:actpass\r\n" +
 		"a=fingerprint:sha-256 " + strings.Repeat("00:", 31) + "00\r\n" + codecs
 }
 
-// fillUp adds lines to an offer until it has some 63 KiB.
+// fillUp adds lines to an offer until it has about 63 KiB.
 func fillUp(text string, line func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(text)
@@ -32,7 +32,7 @@ func fillUp(text string, line func(i int) string) string {
 	return b.String()
 }
 
-// allCodecs are the payload types and lines of a section with every video codec.
+// allCodecs returns the payload types and lines of a section with every video codec.
 func allCodecs() (formats, lines string) {
 	var types []string
 	var b strings.Builder
@@ -49,7 +49,7 @@ func allCodecs() (formats, lines string) {
 	return strings.Join(types, " "), b.String()
 }
 
-// costlyOffers are offers of at most 64 KiB that cost much, each in another way.
+// costlyOffers are offers of at most 64 KiB that are costly to apply, each in another way.
 func costlyOffers() map[string]string {
 	const vp8, opus = "a=rtpmap:96 VP8/90000\r\n", "a=rtpmap:111 opus/48000/2\r\n"
 	var numbers []string
@@ -99,7 +99,7 @@ func costlyOffers() map[string]string {
 	}
 }
 
-// lonePeer is a participant without a socket, of a server that listens.
+// lonePeer is a participant without a socket, in a server that listens.
 func lonePeer(b testing.TB, perms Perms) *peer {
 	b.Helper()
 	s, err := New(Config{Addr: "127.0.0.1:0", Gate: nobody{}})
@@ -118,7 +118,7 @@ func lonePeer(b testing.TB, perms Perms) *peer {
 	return p
 }
 
-// offer has the participant offer something and returns the server's reply.
+// offer makes the participant offer something and returns the server's reply.
 func (p *peer) offer(sdp string) string {
 	m := message{Type: typeOffer, ID: 1, SDP: sdp, Sources: []section{{"0", sourceCamera}, {"1", sourceScreen}}}
 	if strings.Contains(sdp, "m=audio") {
@@ -129,8 +129,8 @@ func (p *peer) offer(sdp string) string {
 	return string(batch[len(batch)-1])
 }
 
-// BenchmarkOffer is what an offer costs that was made to cost much, from its text to the
-// answer or the refusal, of a participant who may publish and of one who may not.
+// BenchmarkOffer measures costly offers, from their text to the answer or the refusal, of a
+// participant who may publish and of one who may not.
 func BenchmarkOffer(b *testing.B) {
 	offers := costlyOffers()
 	for _, name := range slices.Sorted(maps.Keys(offers)) {

@@ -7,33 +7,34 @@ import (
 )
 
 const (
-	// keepFor is how long what was sent is kept, for a client that resumes: until its
-	// socket is known to be dead, and as long as it may come back.
-	keepBytes = 256 << 10 // of what was sent
+	// keepBytes and keepCount bound the sent messages that are kept for a client that resumes.
+	// outbox.keep bounds their age: until the client's socket is known to be dead, and for as
+	// long as the client may resume after that.
+	keepBytes = 256 << 10
 	keepCount = 1024
-	maxUnsent = 2 << 20 // bytes that wait for a client before it is slow
+	maxUnsent = 2 << 20 // bytes that may wait for a client; beyond that it is too slow
 	maxWaits  = 8192    // messages
 )
 
-// logged is a message that was or is to be sent.
+// logged is a message that was sent or is queued.
 type logged struct {
 	seq  uint64
 	data []byte
 	at   time.Time
 }
 
-// outbox numbers what a client is told and keeps it for a while, so that a client
-// whose socket died hears what it missed. It may be used from any goroutine.
+// outbox numbers the messages to a client and keeps sent ones for a while, so that a client that
+// resumes receives those that it missed. It is safe for concurrent use.
 type outbox struct {
 	now  func() time.Time
 	keep time.Duration
-	// wake has room for one token, which is there while something is to be sent.
+	// wake has room for one token, which is there while messages are queued.
 	wake chan struct{}
 
 	mu       sync.Mutex
 	seq      uint64
 	log      []logged
-	next     int // in log: the first that this socket wasn't given
+	next     int // index in log of the first message that this socket hasn't taken
 	sent     int // bytes of log before next
 	unsent   int // bytes of log from next on
 	ended    bool
@@ -44,8 +45,7 @@ func newOutbox(now func() time.Time, keep time.Duration) *outbox {
 	return &outbox{now: now, keep: keep, wake: make(chan struct{}, 1)}
 }
 
-// add numbers a message and lets it be sent. It is false, once, when too much
-// waits already.
+// add numbers and queues a message. It returns false once, when too much is queued already.
 func (o *outbox) add(message []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o *outbox) add(message []byte) bool {
 	return true
 }
 
-// end adds the last message.
+// end queues the last message.
 func (o *outbox) end(message []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,7 +90,7 @@ func (o *outbox) signal() {
 	}
 }
 
-// take is what is to be sent now; last when nothing will follow.
+// take returns the queued messages, and whether the last message is among those that were taken.
 func (o *outbox) take() (batch [][]byte, last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,7 +102,7 @@ func (o *outbox) take() (batch [][]byte, last bool) {
 	return batch, o.ended
 }
 
-// prune forgets what nobody will ask for again.
+// prune removes sent messages that are too old, or too many, for a client that resumes.
 func (o *outbox) prune() {
 	old, n := o.now().Add(-o.keep), 0
 	for n < o.next && (o.log[n].at.Before(old) || o.sent > keepBytes || o.next-n > keepCount) {
@@ -117,19 +117,19 @@ func (o *outbox) prune() {
 	o.next -= n
 }
 
-// last tells whether the last message is in it.
+// last reports whether the last message was queued.
 func (o *outbox) last() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.ended
 }
 
-// resume goes back to what follows seq after; false when that isn't there any
-// more, or was never said.
+// resume continues after the message seq after; false when later messages are gone already, or when
+// there was no such message.
 func (o *outbox) resume(after uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	first := o.seq - uint64(len(o.log)) // the last that was forgotten
+	first := o.seq - uint64(len(o.log)) // the last message that was removed
 	if o.ended || o.overflow || after < first || after > o.seq {
 		return false
 	}

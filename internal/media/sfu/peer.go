@@ -12,54 +12,53 @@ import (
 // maxInbox is how many messages of a client may wait to be handled.
 const maxInbox = 16
 
-// An ICE restart of the subscribe connection makes an offer of all tracks and applies its
-// answer: more than 100 ms of a core for 500 tracks. A participant may ask for restartBurst at
-// once, and for one more every restartEvery.
+// An ICE restart of the subscribe connection makes an offer of all tracks and applies its answer:
+// more than 100 ms of a core for 500 tracks. A participant may request restartBurst at once, and
+// one more every restartEvery.
 const (
 	restartBurst = 3
 	restartEvery = 10 * time.Second
 )
 
-// muteRate is how many mutes of a microphone a second are written down, and muteBurst how many
-// at once.
+// muteRate is how many mutes of a microphone a second are stored, and muteBurst how many at once.
 const muteRate, muteBurst = 2, 10
 
-// reasonLeft and reasonLost are why somebody left who wasn't sent away.
+// reasonLeft and reasonLost are the reasons of participants that left by themselves.
 const (
 	reasonLeft = "left"
 	reasonLost = "lost"
 )
 
-// peer is a participant's connection: two peer connections, and a socket that may
-// be away for a while. Its goroutine alone touches what is below inbox.
+// peer is a participant's connection: two peer connections, and a socket that may be lost for a
+// while. Only its goroutine touches the fields from inbox on.
 type peer struct {
 	server *Server
 	room   *room
-	// token is what it came in with, connID names it, and resume is the secret by
-	// which it may come back.
+	// token is the token that it joined with, connID the id of the connection, and resume the
+	// secret with which the client may resume.
 	token, connID, resume string
 	connection            Connection
-	// ip is where it first came from.
+	// ip is the address of its first socket.
 	ip string
-	// from is the address that limits count, of ip.
+	// from is the part of ip that rate limits count.
 	from netip.Addr
 
 	out *outbox
 	box *mailbox
-	// ending closes when it is to end, for reason; done when it has.
+	// ending is closed when the peer is to end, for reason; done is closed when it has ended.
 	ending, done chan struct{}
 	endOnce      sync.Once
 	reason       string
 
 	inbox  chan message
 	socket *socket
-	// expected is how many bytes the description may have for which the client's socket takes
-	// a longer message than any other.
+	// expected is the longest description, in bytes, that the client's socket accepts beyond the
+	// usual limit of messages.
 	expected int
 	grace    *time.Timer
 	grant    Grant
-	// pace limits data messages, haste offers, restarts ICE restarts of the subscribe connection,
-	// mutes those of the microphone that are written down.
+	// pace limits data messages, haste limits offers, restarts limits ICE restarts of the subscribe
+	// connection, and mutes limits stored mutes of the microphone.
 	pace, haste, restarts, mutes *rate.Limiter
 
 	pub      *publisher
@@ -83,15 +82,15 @@ func newPeer(s *Server, token string) *peer {
 	return p
 }
 
-// send tells the client something; one that takes in too little is sent away.
+// send queues a message for the client. A client that reads too slowly is disconnected.
 func (p *peer) send(data []byte) {
 	if !p.out.add(data) {
 		p.end(&Refusal{Code: CodeSlow})
 	}
 }
 
-// expect lets the client send a description of so many bytes; 0 when none is awaited.
-// A long message is accepted only as the answer to a request for one.
+// expect lets the client send a description of so many bytes; 0 when none is expected. A long
+// message is accepted only as the answer to a request for one.
 func (p *peer) expect(bytes int) {
 	p.expected = bytes
 	if p.socket != nil {
@@ -99,12 +98,12 @@ func (p *peer) expect(bytes int) {
 	}
 }
 
-// fail tells the client that something it said came to nothing.
+// fail sends the client an error about one of its messages.
 func (p *peer) fail(re any, code, text string) {
 	p.send(encode(errorMessage{Type: typeError, Re: re, Code: code, Message: text}))
 }
 
-// end says bye and ends the participant. It may be called from any goroutine.
+// end sends a bye and ends the participant. It is safe for concurrent use.
 func (p *peer) end(r *Refusal) {
 	p.endOnce.Do(func() {
 		p.reason = r.Code
@@ -114,7 +113,7 @@ func (p *peer) end(r *Refusal) {
 	})
 }
 
-// quit ends the participant for a reason of its own.
+// quit ends the participant without a bye, for one of the reasons above.
 func (p *peer) quit(reason string) {
 	p.endOnce.Do(func() {
 		p.reason = reason
@@ -122,14 +121,14 @@ func (p *peer) quit(reason string) {
 	})
 }
 
-// run is the peer's goroutine.
+// run is the main function of the peer's goroutine.
 func (p *peer) run() {
 	defer close(p.done)
 	func() {
 		defer p.server.recovered("a participant's connection")
 		p.loop()
 	}()
-	p.end(&Refusal{Code: CodeInternal}) // only after a fault is it not ending yet
+	p.end(&Refusal{Code: CodeInternal}) // has an effect only after a panic: otherwise the peer is ending already
 	p.room.box.post(func() { p.room.leave(p, p.reason) })
 	func() {
 		defer p.server.recovered("closing a mailbox")
@@ -142,8 +141,8 @@ func (p *peer) run() {
 	}()
 	p.server.unrelay(p.connID)
 	p.errand.wait()
-	// Also when it was replaced: by what is gone itself, perhaps. The gate knows which
-	// connection counts.
+	// Also when it was replaced: the replacing connection may be gone itself. The gate knows which
+	// connection is the valid one.
 	p.server.leave(p.connection)
 	p.grace.Stop()
 	if p.socket != nil && p.reason == reasonLeft {
@@ -158,7 +157,7 @@ func (p *peer) loop() {
 		case <-p.box.wake:
 			p.box.run()
 		case m := <-p.inbox:
-			// What the client speaks of may wait in the box.
+			// The box may hold work that the message refers to.
 			p.box.run()
 			p.handle(m)
 		case <-p.sub.debounce.C:
@@ -194,7 +193,7 @@ func (p *peer) handle(m message) {
 	case m.Type == typeData:
 		p.data(m)
 	}
-	// A candidate needs nothing: the server waits to be found.
+	// Candidates are ignored: as an ICE-lite agent, the server doesn't connect to clients.
 }
 
 // restart makes an offer with new ICE credentials on the subscribe connection.
@@ -214,8 +213,8 @@ func (p *peer) data(m message) {
 	p.room.box.post(func() { p.room.data(p, m) })
 }
 
-// mute silences one of the peer's tracks. A microphone's is written down as well,
-// and undone once the gate has done so.
+// mute mutes one of the peer's tracks or undoes that. The state of a microphone is also stored, and
+// a microphone is unmuted once the gate has stored it.
 func (p *peer) mute(m message) {
 	source, ok := p.pub.source(m.Track)
 	if !ok {
@@ -226,7 +225,7 @@ func (p *peer) mute(m message) {
 		p.errand.tell(p, m)
 		return
 	}
-	// Without a microphone, the screen's sound is what undoes a moderator's mute.
+	// Without a microphone, unmuting the screen's audio undoes a moderator's mute.
 	unmutes := source == sourceScreenAudio && !m.Muted && p.grant.Silenced && !p.pub.publishes(sourceMicrophone)
 	p.room.box.post(func() { p.room.mute(p, m.Track, m.Muted, unmutes) })
 	if unmutes {
@@ -237,14 +236,14 @@ func (p *peer) mute(m message) {
 func (p *peer) subscribe(t *track)    { p.sub.add(t) }
 func (p *peer) unsubscribe(id string) { p.sub.remove(id) }
 
-// stands takes in how the participant stands now.
+// stands stores a new grant and ends the tracks that it no longer permits.
 func (p *peer) stands(g Grant) {
 	p.grant = g
 	p.pub.enforce()
 }
 
-// attach gives the peer a new socket, which continues after a message; false when
-// it can't. It is called from the socket's goroutine.
+// attach gives the peer a new socket, which continues after a message; false when it can't. It is
+// called from the socket's goroutine.
 func (p *peer) attach(x *socket, after uint64) bool {
 	result := make(chan bool, 1)
 	posted := p.box.post(func() {
@@ -274,7 +273,7 @@ func (p *peer) attach(x *socket, after uint64) bool {
 	}
 }
 
-// detach tells that a socket is dead.
+// detach notes that a socket is dead.
 func (p *peer) detach(x *socket) {
 	p.box.post(func() {
 		if p.socket == x {
@@ -284,13 +283,13 @@ func (p *peer) detach(x *socket) {
 	})
 }
 
-// errand tells the gate whether the microphone is muted, one call after the other.
-// Of what the client says meanwhile, only the last is told.
+// errand stores at the gate whether the microphone is muted, one call at a time. Of several changes
+// during a call, only the last is stored.
 type errand struct {
 	mu   sync.Mutex
 	next *message
 	busy bool
-	// silencing: the microphone is silent until all is told.
+	// silencing: the microphone is muted in the room until the gate has stored all changes.
 	silencing bool
 	idle      sync.WaitGroup
 }
@@ -321,7 +320,7 @@ func (e *errand) tell(p *peer, m message) {
 	})
 }
 
-// take is what is to be told next; nil when that is all.
+// take returns the next change to store; nil when there is none.
 func (e *errand) take(p *peer) *message {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -337,7 +336,7 @@ func (e *errand) take(p *peer) *message {
 	return nil
 }
 
-// newest is the message that has come since m was taken, or m.
+// newest returns the message that arrived after m was taken, or else m.
 func (e *errand) newest(m *message) *message {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -347,7 +346,7 @@ func (e *errand) newest(m *message) *message {
 	return m
 }
 
-// awaitMute waits until the microphone's state may be written down once more, or the peer
+// awaitMute waits until the rate limit allows another write of the microphone's state, or the peer
 // ends. Each write is a transaction and an announcement to all members.
 func (p *peer) awaitMute() {
 	now := p.server.config.Now()

@@ -1,6 +1,6 @@
 package sfu
 
-// count keeps how many are inside, and the size of the audience: those of them who can't
+// count updates the number of members inside, and of the audience: those of them that can't
 // publish.
 func (r *room) count(m *member, delta int) {
 	if m.grant.waits() {
@@ -13,9 +13,9 @@ func (r *room) count(m *member, delta int) {
 	r.measure()
 }
 
-// place decides who is told of a member. Who can publish is announced to all, and
-// stays so; who can't, or waits, is shown to moderators, the audience as long as it
-// is small or has raised its hand.
+// place decides which members are informed of m. A member that can publish is announced to all,
+// from then on. One that can't, or waits, is shown to moderators only; of the audience, the first
+// maxShown and those who have raised their hand.
 func (r *room) place(m *member) {
 	switch {
 	case m.announced:
@@ -32,7 +32,7 @@ func (r *room) place(m *member) {
 	}
 }
 
-// tell tells those who know of a member how it stands.
+// tell sends a member's state to the members that are informed of it.
 func (r *room) tell(m *member) {
 	data := encode(participantMessage{typeParticipant, m.wire()})
 	if m.announced {
@@ -42,7 +42,7 @@ func (r *room) tell(m *member) {
 	}
 }
 
-// tellAll tells all inside, except one.
+// tellAll sends a message to all members inside, except one.
 func (r *room) tellAll(data []byte, except *member) {
 	for _, m := range r.members {
 		if m != except && !m.grant.waits() {
@@ -59,7 +59,7 @@ func (r *room) tellModerators(data []byte, except *member) {
 	}
 }
 
-// welcome tells a member what is there.
+// welcome sends a member the state of the room.
 func (r *room) welcome(m *member, resumed bool) {
 	w := welcomeMessage{
 		Type: typeWelcome, Room: r.id, Kind: r.kind, Self: m.wire(), Resume: m.p.resume, Resumed: resumed,
@@ -84,7 +84,7 @@ func (r *room) welcome(m *member, resumed bool) {
 	}
 }
 
-// rewelcome tells a peer that has resumed how things are.
+// rewelcome sends a peer that has resumed the current state.
 func (r *room) rewelcome(p *peer) {
 	if m := r.members[p.connection.UserID]; m != nil && m.p == p {
 		r.welcome(m, true)
@@ -92,7 +92,7 @@ func (r *room) rewelcome(p *peer) {
 	}
 }
 
-// wire is the member as clients are told of it.
+// wire returns the member in the form of the protocol.
 func (m *member) wire() wireParticipant {
 	g := m.grant
 	return wireParticipant{
@@ -101,7 +101,7 @@ func (m *member) wire() wireParticipant {
 	}
 }
 
-// sweep takes out those whose new connection went elsewhere.
+// sweep removes replaced members whose new connection has not arrived in time.
 func (r *room) sweep() {
 	for _, m := range r.members {
 		if m.replaced == 0 {
@@ -113,7 +113,7 @@ func (r *room) sweep() {
 	}
 }
 
-// tick says what is said now and then.
+// tick does the room's periodic work.
 func (r *room) tick() {
 	r.ticks++
 	r.watch()

@@ -8,32 +8,32 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// gatherTime is for the server's own addresses to be looked up.
+// gatherTime bounds the wait for the server's own ICE candidates.
 const gatherTime = 2 * time.Second
 
-// maxPacket is the longest RTP packet that is taken, in bytes.
+// maxPacket is the longest accepted RTP packet, in bytes.
 const maxPacket = 1600
 
-// maxMIDs is how many media sections a connection may have had over time: pion keeps each.
+// maxMIDs is how many media sections a connection may have had over time: pion never frees one.
 const maxMIDs = 256
 
-// publisher is what a participant sends. The peer's goroutine owns it.
+// publisher holds the tracks that a participant sends. The peer's goroutine owns it.
 type publisher struct {
 	p  *peer
 	pc *webrtc.PeerConnection
-	// sections are those that may send, by mid, lines what arrives in any.
+	// sections are those that may send, and lines the incoming media of all sections, by mid.
 	sections map[string]*publication
 	lines    map[string]*line
-	// mids are those of all sections that the connection has had.
+	// mids are the mids of all sections that the connection has had.
 	mids map[string]bool
-	// readers carry packets, and end with the connection.
+	// readers forward packets, and end with the connection.
 	readers sync.WaitGroup
 }
 
 // publication is a media section that may send.
 type publication struct {
 	mid, source string
-	id          string // of the track that it is, once a packet has arrived
+	id          string // of its track, once a packet has arrived
 	rids        []string
 	track       *track
 }
@@ -42,7 +42,7 @@ func newPublisher(p *peer) *publisher {
 	return &publisher{p: p, sections: map[string]*publication{}, lines: map[string]*line{}, mids: map[string]bool{}}
 }
 
-// source is what a track of the participant's shows.
+// source returns the source of one of the participant's tracks.
 func (u *publisher) source(id string) (string, bool) {
 	for _, pub := range u.sections {
 		if pub.id == id {
@@ -62,9 +62,9 @@ func (u *publisher) publishes(source string) bool {
 	return false
 }
 
-// handleOffer applies an offer of the client's. A participant without any permission to
-// publish is refused before the offer is parsed. When permissions were taken away, enforce
-// has ended the tracks already, so such a participant has nothing to negotiate.
+// handleOffer applies an offer of the client. A participant without any permission to publish is
+// refused before the offer is parsed: enforce has ended its tracks when the permissions were taken
+// away, so it has nothing to negotiate.
 func (u *publisher) handleOffer(m message) {
 	if !u.p.grant.Perms.any() {
 		u.p.fail(m.ID, CodeForbidden, "you may not publish anything")
@@ -77,7 +77,7 @@ func (u *publisher) handleOffer(m message) {
 		return
 	}
 	if closed(u.pc) {
-		u.reset() // which its close will ask for again
+		u.reset() // its close event will find nothing left to reset
 	}
 	carriers := u.carriers(d, m.Sources)
 	if n := u.begun(carriers); n > 0 && !u.p.room.publications.allowN(u.p.connection.UserID, n) {
@@ -87,7 +87,7 @@ func (u *publisher) handleOffer(m message) {
 	refused := u.judge(d, m.Sources, carriers)
 	answer, err := u.negotiate(d)
 	if err != nil {
-		// Half of it may hold: begin anew.
+		// pion may have applied a part of it: begin anew.
 		u.p.server.config.Log.Debug("sfu: offer not understood", "error", err)
 		u.reset()
 		u.p.fail(m.ID, CodeBadMessage, "the description could not be applied; publish anew")
@@ -103,7 +103,7 @@ func (u *publisher) handleOffer(m message) {
 	u.p.send(encode(reply))
 }
 
-// parse reads an offer. Its error is for the client to read.
+// parse parses an offer. Its error text is sent to the client.
 func (u *publisher) parse(sdp string) (*description, error) {
 	limits := u.p.server.config.Limits
 	if len(sdp) > limits.OfferBytes {
@@ -146,8 +146,8 @@ func (u *publisher) negotiate(d *description) (string, error) {
 	return u.pc.LocalDescription().SDP, nil
 }
 
-// describe sets a local description and waits until it holds all addresses, which
-// are the machine's own.
+// describe sets a local description and waits until it contains the server's addresses, at most
+// gatherTime.
 func describe(pc *webrtc.PeerConnection, d webrtc.SessionDescription) error {
 	gathered := webrtc.GatheringCompletePromise(pc)
 	if err := pc.SetLocalDescription(d); err != nil {
@@ -165,11 +165,11 @@ func describe(pc *webrtc.PeerConnection, d webrtc.SessionDescription) error {
 func (u *publisher) open(d *description) error {
 	p := u.p
 	in := newIntake(p.server, func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) })
-	if p.room.kind != StreamRoom { // of a stream, the hub counts what goes on air
+	if p.room.kind != StreamRoom { // the hub measures a stream that is on air
 		in.account = p.room.account
 	}
-	// The DTLS server chooses the SRTP profile. Browsers prefer AES-CM, which costs five times
-	// as much as what this server prefers.
+	// The DTLS server chooses the SRTP profile. Browsers prefer AES-CM, which costs five times as
+	// much as what this server prefers.
 	role := webrtc.DTLSRoleServer
 	if d.passive() {
 		role = webrtc.DTLSRoleClient
@@ -190,7 +190,7 @@ func (u *publisher) open(d *description) error {
 	return nil
 }
 
-// enforce ends what may not be published any more; the room has silenced it.
+// enforce ends the tracks that are no longer permitted. The room has removed them already.
 func (u *publisher) enforce() {
 	for mid, pub := range u.sections {
 		if !u.p.grant.Perms.may(pub.source) {
@@ -199,7 +199,7 @@ func (u *publisher) enforce() {
 	}
 }
 
-// end ends what a section sends.
+// end ends the publication of a section.
 func (u *publisher) end(mid string) {
 	pub := u.sections[mid]
 	if pub == nil {
@@ -214,7 +214,7 @@ func (u *publisher) end(mid string) {
 	}
 }
 
-// reset ends everything, so that the client can begin anew.
+// reset ends everything, so that the client can publish anew.
 func (u *publisher) reset() {
 	for mid := range u.sections {
 		u.end(mid)
@@ -226,20 +226,19 @@ func (u *publisher) reset() {
 	}
 }
 
-// closedByClient ends what came by a connection that the client has closed (DTLS
-// close_notify).
+// closedByClient ends the tracks of a connection that the client has closed (DTLS close_notify).
 func (u *publisher) closedByClient(pc *webrtc.PeerConnection) {
 	if u.pc == pc {
 		u.reset()
 	}
 }
 
-// closed tells whether a connection is there and has ended.
+// closed reports whether pc exists and has been closed.
 func closed(pc *webrtc.PeerConnection) bool {
 	return pc != nil && pc.ConnectionState() == webrtc.PeerConnectionStateClosed
 }
 
-// close ends it and returns when nothing is read any more.
+// close ends the publisher and returns when its readers have ended.
 func (u *publisher) close() {
 	for _, pub := range u.sections {
 		if pub.track != nil {

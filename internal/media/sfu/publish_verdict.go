@@ -6,9 +6,9 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// judge decides on each section, and ends what isn't sent or may not be sent any
-// more. What is refused is negotiated with pion all the same, and what arrives of
-// it never read further: so nothing has to change in pion when it is allowed later.
+// judge decides on each section, and ends publications that are no longer sent or permitted. A
+// refused section is negotiated with pion all the same, and its packets are dropped. So nothing has
+// to change in pion when the section is permitted later.
 func (u *publisher) judge(d *description, sources []section, carriers map[string]string) []refusedSection {
 	refused := []refusedSection{}
 	named := bySection(sources)
@@ -35,7 +35,7 @@ func (u *publisher) judge(d *description, sources []section, carriers map[string
 			u.sections[s.mid] = &publication{mid: s.mid, source: source, id: newTrackID(), rids: s.rids}
 		}
 	}
-	// A section that isn't described any more doesn't send either.
+	// A section that is missing in the offer doesn't send either.
 	for mid := range u.sections {
 		if !slices.ContainsFunc(d.sections, func(s *mediaSection) bool { return s.mid == mid }) {
 			u.end(mid)
@@ -44,9 +44,9 @@ func (u *publisher) judge(d *description, sources []section, carriers map[string
 	return refused
 }
 
-// carriers is the section that carries each source: the one that does already, else the
-// first that may. A participant has one track of each source, so that nobody takes more
-// than one place in the sound and on the screens of others.
+// carriers returns the mid of the section that carries each source: the one that already does,
+// otherwise the first one that may. A participant has one track of each source, so that it takes
+// only one place in the audio mix and on the screens of others.
 func (u *publisher) carriers(d *description, sources []section) map[string]string {
 	named := bySection(sources)
 	carriers := map[string]string{}
@@ -63,7 +63,8 @@ func (u *publisher) carriers(d *description, sources []section) map[string]strin
 	return carriers
 }
 
-// begun counts the publications that begin with an offer whose sources carriers carry.
+// begun counts the publications that begin with an offer. carriers holds the section of each
+// source.
 func (u *publisher) begun(carriers map[string]string) (n int) {
 	for source, mid := range carriers {
 		if pub := u.sections[mid]; pub == nil || pub.source != source {
@@ -73,7 +74,7 @@ func (u *publisher) begun(carriers map[string]string) (n int) {
 	return n
 }
 
-// bySection is the source that each section carries.
+// bySection returns the source of each section, by mid.
 func bySection(sources []section) map[string]string {
 	named := map[string]string{}
 	for _, s := range sources {
@@ -82,7 +83,7 @@ func bySection(sources []section) map[string]string {
 	return named
 }
 
-// verdict tells why a section is refused for what it is; an empty code when it isn't.
+// verdict returns why a section is refused by itself; an empty code when it isn't.
 func (u *publisher) verdict(s *mediaSection, source string) (code, text string) {
 	switch {
 	case source == "":
@@ -99,8 +100,8 @@ func (u *publisher) verdict(s *mediaSection, source string) (code, text string) 
 	return "", ""
 }
 
-// keep makes pion leave a section alone that the client doesn't send in now:
-// inactive would end its transceiver for good.
+// keep prevents pion from ending the transceiver of a section in which the client doesn't send now:
+// with inactive, pion would end it for good.
 func (u *publisher) keep(d *description, s *mediaSection) {
 	direction := inactive
 	if u.pc != nil && slices.ContainsFunc(u.pc.GetTransceivers(), func(t *webrtc.RTPTransceiver) bool { return t.Mid() == s.mid }) {

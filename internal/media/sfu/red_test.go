@@ -19,7 +19,7 @@ func redundant() sfutest.Media {
 	return sfutest.Media{Source: "microphone", Mime: webrtc.MimeTypeOpus, RED: true}
 }
 
-// gets waits for more packets of one kind of sound.
+// gets waits for 20 more packets of one kind of audio.
 func gets(t *testing.T, c *sfutest.Client, id, what string, count func(sfutest.Received) int) {
 	t.Helper()
 	want := count(c.Received(id)) + 20
@@ -48,7 +48,7 @@ func TestRedundantSoundGoesToThoseWhoTakeIt(t *testing.T) {
 	gets(t, cara, mic.ID, "Opus still", inPlain)
 	heard := cara.Received(mic.ID)
 	require.Equal(t, heard.Packets, heard.Plain, "no redundancy reaches who can't read it")
-	// Who comes later has a place of its own for it, beside a sound without.
+	// A subscriber that joins later receives RED, beside a track without it.
 	dan := r.join(t, "dan", takesRED)
 	back := cara.Publish(t, sfutest.Microphone())[0]
 	gets(t, dan, mic.ID, "RED", inRED)
@@ -70,7 +70,7 @@ func TestRedundantSoundIsMuted(t *testing.T) {
 	n := len(bob.Messages())
 	ada.Send(t, map[string]any{"type": "mute", "id": mic.ID, "muted": true})
 	bob.ExpectAfter(t, n, "it is muted", muted(true))
-	bob.Sees(t, outputs[1].ID, 20) // what was on its way has arrived
+	bob.Sees(t, outputs[1].ID, 20) // packets that were on their way have arrived
 	before := bob.Received(mic.ID).Packets
 	bob.Sees(t, outputs[1].ID, 50)
 	require.Equal(t, before, bob.Received(mic.ID).Packets)
@@ -92,7 +92,7 @@ func TestABroadcastHasNoRedundancy(t *testing.T) {
 	})
 	reader := stream.Subscribe()
 	frame := next(t, reader, sound).Data
-	for bytes.Equal(frame, []byte{0xfc, 0xff, 0xfe}) { // silence until the first packet comes
+	for bytes.Equal(frame, []byte{0xfc, 0xff, 0xfe}) { // silence until the first packet arrives
 		frame = next(t, reader, sound).Data
 	}
 	for range 20 {
@@ -101,7 +101,7 @@ func TestABroadcastHasNoRedundancy(t *testing.T) {
 	}
 }
 
-// TestOnlyREDOfTheSectionsOpusIsTaken: of anything else nothing is in the answer.
+// TestOnlyREDOfTheSectionsOpusIsTaken: the answer contains no other RED.
 func TestOnlyREDOfTheSectionsOpusIsTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

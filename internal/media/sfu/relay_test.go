@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// relayRig is a server with a relay, and what the server told its guest of it.
+// relayRig returns a server with a relay, a participant, and the participant's relay credentials.
 func relayRig(t *testing.T) (*rig, *sfutest.Client, sfutest.ICEServer) {
 	t.Helper()
 	r := newRig(t, func(c *sfu.Config) { c.TURNAddr = "127.0.0.1:0" })
@@ -21,7 +21,7 @@ func relayRig(t *testing.T) (*rig, *sfutest.Client, sfutest.ICEServer) {
 	return r, c, c.Messages()[0].ICEServers[0]
 }
 
-// relayClient speaks with the relay from a socket of its own.
+// relayClient returns a TURN client with a socket of its own.
 func relayClient(t *testing.T, r *rig, s sfutest.ICEServer) *turn.Client {
 	t.Helper()
 	socket, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -39,18 +39,18 @@ func relayClient(t *testing.T, r *rig, s sfutest.ICEServer) *turn.Client {
 	return c
 }
 
-// allocate has the relay lend an address, until the test ends.
+// allocate makes an allocation, until the test ends.
 func allocate(t *testing.T, c *turn.Client) (net.PacketConn, error) {
 	t.Helper()
 	lent, err := c.Allocate()
 	if err == nil {
-		t.Cleanup(func() { _ = lent.Close() }) // the client doesn't by itself
+		t.Cleanup(func() { _ = lent.Close() }) // the client doesn't close it by itself
 	}
 	return lent, err
 }
 
-// TestTheRelayLeadsNowhereElse: with good credentials, nothing but the SFU's own
-// socket is reached.
+// TestTheRelayLeadsNowhereElse: with valid credentials, the relay forwards to the SFU's own socket
+// only.
 func TestTheRelayLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	r, _, s := relayRig(t)
@@ -60,7 +60,7 @@ func TestTheRelayLeadsNowhereElse(t *testing.T) {
 	for _, ip := range []string{"10.0.0.1", "192.168.1.1", "169.254.169.254", "127.0.0.2", "8.8.8.8", "0.0.0.0", "255.255.255.255", "224.0.0.1"} {
 		require.Error(t, c.CreatePermission(&net.UDPAddr{IP: net.ParseIP(ip), Port: 53}), ip)
 	}
-	// Another service on the SFU's own address.
+	// Another service at the SFU's own address.
 	bait, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = bait.Close() }()
@@ -81,8 +81,8 @@ func TestTheRelayLeadsNowhereElse(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestTheRelayIsForThoseWhoAreThere: who came in often would have allocations of
-// each time, and who was thrown out would keep them.
+// TestTheRelayIsForThoseWhoAreThere: otherwise, a user who joins often would have the allocations
+// of each join, and a removed user would keep its allocations.
 func TestTheRelayIsForThoseWhoAreThere(t *testing.T) {
 	t.Parallel()
 	r, ada, s := relayRig(t)
@@ -110,8 +110,8 @@ func TestTheRelayIsForThoseWhoAreThere(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestTheRelaysSocketsAreBounded: every allocation is a socket, for each of the server's
-// addresses that its client tries.
+// TestTheRelaysSocketsAreBounded: every allocation has a socket for each of the server's addresses
+// that its client tries.
 func TestTheRelaysSocketsAreBounded(t *testing.T) {
 	t.Parallel()
 	limited := func(t *testing.T, sockets int, change func(*sfu.Config)) *rig {

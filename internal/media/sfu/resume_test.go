@@ -28,7 +28,7 @@ func TestResume(t *testing.T) {
 	mic := bob.Publish(t, sfutest.Microphone())[0]
 	ada.Hears(t, mic.ID, 5)
 	bob.Cut()
-	// What happens while the socket is away, media included, is not missed.
+	// Events while the socket is lost, media included, are not missed.
 	ada.Hears(t, mic.ID, 5)
 	camera := ada.Publish(t, sfutest.Camera())[0]
 	ada.Send(t, map[string]any{"type": "data", "topic": "a", "payload": "1"})
@@ -95,7 +95,7 @@ func TestTheSecondConnectionReplacesTheFirst(t *testing.T) {
 	for _, c := range r.leftBy() {
 		require.NotEqual(t, r.grant("bob").ConnID, c.ConnID, "the user is still there")
 	}
-	// By way of another process, too.
+	// Replacements on another node count, too.
 	r.change("sess_1", "bob", func(g *sfu.Grant) { g.ConnID = "sfu-elsewhere-1" })
 	second.ExpectBye(t, "replaced")
 	ada.Expect(t, "he is not here any more", func(m sfutest.Message) bool { return m.Type == "left" && m.Reason == "replaced" })
@@ -121,7 +121,7 @@ func TestADeadSocketIsNoticed(t *testing.T) {
 	r := newRig(t, func(c *sfu.Config) {
 		c.Limits.DeadAfter, c.Limits.ResumeFor = 100*time.Millisecond, 100*time.Millisecond
 	})
-	r.join(t, "bob") // says nothing
+	r.join(t, "bob") // sends nothing
 	eventually(t, "it is given up", func() bool { return len(r.left()) == 1 })
 }
 
@@ -166,7 +166,7 @@ func TestRefusals(t *testing.T) {
 	require.Zero(t, r.server.Stats().Rooms)
 }
 
-// stuck is a door whose database is away.
+// stuck is a door whose database doesn't answer.
 type stuck struct{ *door }
 
 func (stuck) Leave(ctx context.Context, _ sfu.Connection) error {
@@ -174,7 +174,7 @@ func (stuck) Leave(ctx context.Context, _ sfu.Connection) error {
 	return ctx.Err()
 }
 
-// TestAStopWaitsForTheDatabaseOnlySoLong: people have been told goodbye all the same.
+// TestAStopWaitsForTheDatabaseOnlySoLong: the clients still receive their bye.
 func TestAStopWaitsForTheDatabaseOnlySoLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) {

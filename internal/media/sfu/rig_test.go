@@ -19,23 +19,22 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// door is a gate whose tokens are "<user>" or "<user>:<role>", and which does what
-// a test tells it.
+// door is a gate whose tokens are "<user>" or "<user>:<role>". Tests control its decisions.
 type door struct {
 	server *sfu.Server
 
 	mu     sync.Mutex
 	grants map[string]sfu.Grant // by room and user
 	refuse map[string]*sfu.Refusal
-	late   map[string]func(g *sfu.Grant) // by user: what changes once Enter has answered
+	late   map[string]func(g *sfu.Grant) // by user: a change of the grant after Enter has returned
 	leaves []sfu.Connection
 	waits  bool
 	kind   string // of the rooms
 	info   map[string]any
 }
 
-// Identify takes tokens that begin with "bad" for invalid. Any other is of the room that it
-// names behind an @, or of sess_1.
+// Identify treats tokens that begin with "bad" as invalid. Any other token is for the room that it
+// names after an @, or for sess_1.
 func (d *door) Identify(_ context.Context, token string) (string, error) {
 	if strings.HasPrefix(token, "bad") {
 		return "", &sfu.Refusal{Code: sfu.CodeUnauthenticated}
@@ -93,7 +92,7 @@ func (d *door) SetMuted(_ context.Context, c sfu.Connection, muted bool) error {
 	return nil
 }
 
-// change changes how somebody stands, and tells the server.
+// change changes a participant's grant, and applies it in the server.
 func (d *door) change(room, user string, f func(g *sfu.Grant)) {
 	d.mu.Lock()
 	g := d.grants[room+"/"+user]
@@ -115,7 +114,7 @@ func (d *door) leftBy() []sfu.Connection {
 	return slices.Clone(d.leaves)
 }
 
-// counts is the one connection of a user that counts.
+// counts returns the id of a user's valid connection.
 func (d *door) counts(room, user string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -176,7 +175,7 @@ func newRig(t testing.TB, change func(*sfu.Config)) *rig {
 	return &rig{door: d, server: server, url: "ws" + strings.TrimPrefix(web.URL, "http")}
 }
 
-// join lets somebody in; every message is held against the schema.
+// join joins a participant. Every message is validated against the schema.
 func (r *rig) join(t testing.TB, token string, change ...func(*sfutest.Options)) *sfutest.Client {
 	t.Helper()
 	return sfutest.Join(t, r.options(t, token, change...))
@@ -205,8 +204,8 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// checkMessage holds messages against docs/signalling.schema.json. What a test
-// sends on purpose to be refused isn't checked.
+// checkMessage validates messages against docs/signalling.schema.json. Messages that a test sends
+// in order to be refused aren't checked.
 func checkMessage(t testing.TB) func(bool, []byte) {
 	t.Helper()
 	schemas := schemas()

@@ -12,84 +12,83 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// tickEvery is how often a room looks at what is told now and then only.
+// tickEvery is the interval of a room's periodic work.
 const tickEvery = 250 * time.Millisecond
 
-// audienceEvery is how many ticks lie between two counts of the audience.
+// audienceEvery is the number of ticks between two announcements of the size of the audience.
 const audienceEvery = 4
 
-// maxShown is how many of the audience moderators are told of one by one.
+// maxShown is how many members of the audience moderators see individually.
 const maxShown = 1000
 
-// room holds who is together. Its goroutine alone touches what is below box,
-// except for peers.
+// room holds the members and tracks of a room. Only its goroutine touches the fields from ears on.
+// The server's lock guards peers.
 type room struct {
 	server   *Server
 	tenantID string
 	id       string
 	kind     string
-	// peers counts connections, under the server's lock; when there are none, ended
-	// closes, and then done.
+	// peers counts connections, under the server's lock. When there are none, ended is closed; done
+	// is closed when the room has ended.
 	peers       int
 	ended, done chan struct{}
 	box         *mailbox
 
-	// ears hear who speaks.
+	// ears selects the speakers.
 	ears *forward.Speakers
 
 	session    map[string]any
 	members    map[string]*member
 	moderators map[string]*member
 	tracks     map[string]*track
-	// account counts what the room uses.
+	// account measures the room's usage.
 	account *metering.Account
-	// inside is how many are in the room, without those who wait to be let in.
+	// inside is the number of members, without those in the waiting room.
 	inside int
-	// audience is how many of them can't publish, told what was said of it last; shown how
-	// many of them moderators know.
+	// audience is how many of them can't publish, told the number that was announced last, and
+	// shown how many of them moderators see.
 	audience, told, shown int
 	ticks                 int
-	// spoke is who was last said to speak.
+	// spoke holds the speakers that were announced last.
 	spoke []speaker
-	// guestData and moderatorData are the budgets of data messages, in bytes to all
-	// recipients together. Guests can't use up what hosts and cohosts need.
+	// guestData and moderatorData are the budgets of data messages, in bytes summed over all
+	// recipients. Guests can't use up what hosts and cohosts need.
 	guestData, moderatorData *rate.Limiter
 	// budgets are those of guests who left, by user id, until they are full again.
 	budgets map[string]*rate.Limiter
-	// publications and changes limit what a user makes the room announce: new tracks, and
-	// other states of its tracks. They are safe for concurrent use, and a new connection of
-	// the user has what is left.
+	// publications and changes are rate limits, by user, of announcements: of new tracks, and of
+	// new states of tracks. They are safe for concurrent use. A new connection of the user gets no
+	// new budget.
 	publications, changes *limiter[string]
 
-	// Streams' rooms: what the hub has, shown here, to watching of the audience as the
-	// stream was told; and what a host broadcasts.
+	// In a stream's room only: the stream of the hub that is shown, the number of viewers that was
+	// reported to the stream, and (cast) a host's broadcast.
 	screening *screening
 	watching  int
-	// lacks says why a kind of the stream's media can't be shown here; reason is the one
-	// of them that the members were told.
+	// lacks are the reasons why kinds of the stream's media can't be shown here; reason is the one
+	// that was announced.
 	lacks  map[string]*bridge.Reason
 	reason *bridge.Reason
 	cast   *cast
 }
 
-// member is somebody in a room.
+// member is a participant in a room.
 type member struct {
 	p     *peer
 	grant Grant
-	// announced: everybody knows of it, until it leaves; shown: moderators do.
+	// announced: all members are informed of it until it leaves; shown: only moderators are.
 	announced, shown bool
-	// muting: it has muted itself, and the gate is being told.
+	// muting counts mutes by the member itself that the gate has not stored yet.
 	muting int
-	// data is this member's share of the guests' budget for data messages. A user who comes
-	// back gets the share that was left, see budget.
+	// data is this member's share of the guests' budget for data messages. A user who comes back
+	// gets the rest of the old share, see budget.
 	data *rate.Limiter
-	// replaced counts the ticks since its connection was, of a member whose new one
-	// may be on its way in here.
+	// replaced counts the ticks since its connection was replaced by a new one, which may be about
+	// to join here; 0 when it wasn't.
 	replaced int
 }
 
-// awaited is for how many ticks a new connection is waited for, before a member that
-// was replaced is said to have left.
+// awaited is the number of ticks to wait for a replacement connection before "left" is announced.
 const awaited = 12
 
 func newRoom(s *Server, g Grant) *room {
@@ -126,7 +125,7 @@ func (r *room) run() {
 	}
 }
 
-// work does something; a fault in it costs that, not the room.
+// work calls f; a panic in it ends that call, not the room.
 func (r *room) work(f func()) {
 	defer r.server.recovered("a room")
 	f()
@@ -134,7 +133,7 @@ func (r *room) work(f func()) {
 
 func (r *room) users() []string { return slices.Collect(maps.Keys(r.members)) }
 
-// join takes a peer in, in the place of an older connection of the same user.
+// join adds a peer, in place of an older connection of the same user.
 func (r *room) join(p *peer, g Grant) {
 	m := &member{p: p, grant: g, data: r.budget(g.UserID)}
 	old := r.members[g.UserID]
@@ -148,7 +147,8 @@ func (r *room) join(p *peer, g Grant) {
 	r.enter(m, old != nil)
 }
 
-// enter puts a member into the room and tells it and the others.
+// enter adds a member to the room and announces it. again: it replaces another connection of its
+// user.
 func (r *room) enter(m *member, again bool) {
 	r.learn(m.grant)
 	r.members[m.grant.UserID] = m
@@ -170,7 +170,7 @@ func (r *room) enter(m *member, again bool) {
 	}
 }
 
-// leave takes a peer out, unless another has its place.
+// leave removes a peer, unless another connection has taken its place.
 func (r *room) leave(p *peer, reason string) {
 	m := r.members[p.connection.UserID]
 	if m == nil || m.p != p {
@@ -178,14 +178,14 @@ func (r *room) leave(p *peer, reason string) {
 	}
 	r.unpublishAll(m)
 	if reason == CodeReplaced {
-		// The new connection may have been heard of before it is here.
+		// The gate may have reported the new connection before that joins here.
 		m.replaced = max(m.replaced, 1)
 		return
 	}
 	r.remove(m, reason)
 }
 
-// remove takes a member out.
+// remove removes a member.
 func (r *room) remove(m *member, reason string) {
 	delete(r.members, m.grant.UserID)
 	delete(r.moderators, m.grant.UserID)
@@ -201,15 +201,15 @@ func (r *room) remove(m *member, reason string) {
 	}
 }
 
-// endAll says bye to everybody.
+// endAll sends a bye to all members.
 func (r *room) endAll(refusal *Refusal) {
 	for _, m := range r.members {
 		m.p.end(refusal)
 	}
 }
 
-// publish makes a track heard and seen, if its publisher may. It is here that
-// permissions are final: no other goroutine changes them.
+// publish adds a track to the room, if its publisher is permitted to publish it. This check is
+// final: no other goroutine changes permissions.
 func (r *room) publish(t *track) {
 	m := r.members[t.userID]
 	if m == nil || m.p != t.owner || m.grant.waits() || !m.grant.Perms.may(t.source) {
@@ -237,7 +237,7 @@ func (r *room) add(t *track) {
 	r.broadcast(t)
 }
 
-// unpublish ends a track for all.
+// unpublish ends a track for all members.
 func (r *room) unpublish(id string) {
 	t := r.tracks[id]
 	if t == nil {
@@ -267,8 +267,8 @@ func (r *room) unpublishAll(m *member) {
 	}
 }
 
-// mute silences a participant's own track, or undoes it. unmutes says that a moderator's
-// mute is being undone too.
+// mute mutes a participant's own track, or undoes that. unmutes means that a moderator's mute is
+// being undone too.
 func (r *room) mute(p *peer, id string, muted, unmutes bool) {
 	t, m := r.tracks[id], r.members[p.connection.UserID]
 	if t == nil || m == nil || t.owner != p || t.source == sourceMicrophone {
@@ -281,8 +281,8 @@ func (r *room) mute(p *peer, id string, muted, unmutes bool) {
 	r.settle(m, t)
 }
 
-// silences reports whether a track of the member is muted: by its user, who muted the
-// track or the microphone, or by a moderator, who mutes every sound of a participant.
+// silences reports whether a track of the member is muted: by its user, who muted the track or the
+// microphone, or by a moderator, who mutes all audio of a participant.
 func (m *member) silences(t *track) bool {
 	switch t.source {
 	case sourceMicrophone:
@@ -311,7 +311,7 @@ func (r *room) silence(t *track, muted bool) {
 	}
 }
 
-// sized notes how large a layer's picture is.
+// sized stores the picture size of a layer.
 func (r *room) sized(t *track, layer, width, height int) {
 	if layer >= len(t.layers) || t.layers[layer] == (wireLayer{width, height}) {
 		return
@@ -320,8 +320,8 @@ func (r *room) sized(t *track, layer, width, height int) {
 	t.changed = true
 }
 
-// tellChange announces a track that has changed, if its publisher's budget allows it now.
-// Otherwise a later tick does, with the state that the track has then.
+// tellChange announces the state of a changed track, if its publisher's budget allows it now.
+// Otherwise a later tick announces the state that the track has then.
 func (r *room) tellChange(t *track) {
 	if t.owner == nil || r.changes.allow(t.userID) {
 		t.changed = false
@@ -329,8 +329,8 @@ func (r *room) tellChange(t *track) {
 	}
 }
 
-// tellChanges announces the tracks that have changed. The sizes of their pictures wait for
-// this, since a publisher may change them with each picture.
+// tellChanges announces the tracks that have changed. Changes of picture sizes are announced only
+// here, since a publisher may change them with each picture.
 func (r *room) tellChanges() {
 	for _, t := range r.tracks {
 		if t.changed {
@@ -339,8 +339,8 @@ func (r *room) tellChanges() {
 	}
 }
 
-// muteSelf silences a microphone that its user has muted, before that is written
-// down; pending tells that it is being written.
+// muteSelf mutes a microphone that its user has muted, before that is stored; pending means that
+// the store is in progress.
 func (r *room) muteSelf(p *peer, pending bool) {
 	m := r.members[p.connection.UserID]
 	if m == nil || m.p != p {
@@ -354,7 +354,7 @@ func (r *room) muteSelf(p *peer, pending bool) {
 	r.settleAll(m)
 }
 
-// settleAll brings a member's tracks in line with its grant.
+// settleAll applies a member's grant to its tracks.
 func (r *room) settleAll(m *member) {
 	for _, t := range r.tracks {
 		if t.owner == m.p {

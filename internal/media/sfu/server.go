@@ -1,10 +1,10 @@
-// Package sfu connects browsers in rooms: it takes the sound and pictures that
-// each publishes and forwards them to all others, who may be where and publish
-// what decided by a Gate. docs/signalling.md describes what clients say.
+// Package sfu connects browsers in rooms: it forwards the audio and video that each participant
+// publishes to all others. A Gate decides who may enter a room and publish. docs/signalling.md
+// describes the messages of the protocol.
 //
-// Each room and each participant belongs to a goroutine that alone touches its
-// state; they put work into each other's mailboxes and never wait for each other.
-// Packets don't pass through these goroutines: package forward carries them.
+// Each room and each participant has a goroutine that alone touches its state. They post work to
+// each other's mailboxes and never wait for each other. Packets don't pass through these
+// goroutines: package forward carries them.
 package sfu
 
 import (
@@ -25,11 +25,11 @@ import (
 type Server struct {
 	config Config
 	run    string // makes connection ids unique over restarts
-	// roomJoins and addressJoins bound the connections with a good token, to the room that it
-	// was issued for and from an address; badTokens those with a bad one.
+	// roomJoins and addressJoins limit the connections with a good token, by the room that it was
+	// issued for and by address; badTokens limits those with a bad token, by address.
 	roomJoins               *limiter[string]
 	addressJoins, badTokens *limiter[netip.Addr]
-	// handshakes has a token for each connection that is on its way in.
+	// handshakes has a token for each connection that is joining.
 	handshakes chan struct{}
 
 	ctx    context.Context // ends with the server
@@ -42,7 +42,7 @@ type Server struct {
 
 	packets, bytes, dropped, malformed, nacks, keyFrames atomic.Uint64
 	faults                                               *faults
-	// castIDs names, by room, the publishers that are hosts of it.
+	// castIDs maps room ids to the publisher ids of the rooms' own broadcasts.
 	castIDs sync.Map
 
 	mu       sync.Mutex
@@ -51,13 +51,13 @@ type Server struct {
 	serial   uint64
 	accepted uint64
 	refused  map[string]uint64
-	// fallbacks counts participants who were told to play HLS, by code.
+	// fallbacks counts fallbacks to HLS, by code.
 	fallbacks map[string]uint64
 	stopping  bool
 	tracks    int
 }
 
-// New makes a server that doesn't listen yet.
+// New returns a server that doesn't listen yet.
 func New(c Config) (*Server, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -76,7 +76,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Start listens for media and returns; call it once, and Stop after it.
+// Start opens the media ports and returns. Call it once, and Stop after it.
 func (s *Server) Start() error {
 	var err error
 	if s.net, err = openNetwork(s.config); err != nil {
@@ -90,7 +90,7 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// Addr is where media arrives, over UDP and TCP; nil before Start.
+// Addr is the address at which media arrives, over UDP and TCP; nil before Start.
 func (s *Server) Addr() net.Addr {
 	if s.net == nil {
 		return nil
@@ -98,7 +98,7 @@ func (s *Server) Addr() net.Addr {
 	return s.net.udp.LocalAddr()
 }
 
-// TURNAddr is where the relay listens; nil without one.
+// TURNAddr is the address at which the relay listens; nil without a relay.
 func (s *Server) TURNAddr() net.Addr {
 	if s.relay == nil {
 		return nil
@@ -106,8 +106,8 @@ func (s *Server) TURNAddr() net.Addr {
 	return s.relay.udp.LocalAddr()
 }
 
-// Stop tells all clients that they may come again, and returns when everything
-// has stopped and the gate knows who has left, or when ctx ends. Idempotent.
+// Stop sends all clients a bye that lets them reconnect. It returns when everything has stopped and
+// the gate knows of all leaves, or when ctx ends. It is idempotent.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
@@ -130,7 +130,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	// What still asks the gate gives up.
+	// Cancel the calls to the gate that are still running.
 	s.cancel()
 	select {
 	case <-done:
@@ -155,7 +155,7 @@ func (s *Server) closeNetwork() {
 	}
 }
 
-// Stats tells what the server does and did.
+// Stats returns counters and current numbers.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +178,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// Users are those who are connected to a room here, or may come back.
+// Users are the users that are connected to a room here, or may resume.
 func (s *Server) Users(roomID string) []string {
 	r := s.room(roomID)
 	if r == nil {
@@ -196,7 +196,7 @@ func (s *Server) Users(roomID string) []string {
 	}
 }
 
-// Rooms are those with anybody in them.
+// Rooms are the rooms that have connections.
 func (s *Server) Rooms() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,8 +207,8 @@ func (s *Server) Rooms() []string {
 	return list
 }
 
-// Apply takes in how a participant stands now: what it may not publish any more
-// is silent at once, and everybody is told. Who isn't here is nobody's business.
+// Apply applies a participant's new grant: tracks that are no longer permitted end at once, and the
+// members are notified. A grant of a participant that isn't here is ignored.
 func (s *Server) Apply(g Grant) {
 	if r := s.room(g.RoomID); r != nil {
 		r.box.post(func() { r.apply(g) })
@@ -221,7 +221,7 @@ func (s *Server) room(roomID string) *room {
 	return s.open[roomID]
 }
 
-// begin counts a socket, which Stop waits for; false when the server stops.
+// begin counts a socket, for which Stop waits; false when the server is stopping.
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,8 +232,7 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// join puts a peer into its room, which is made when it is the first; false when
-// the server stops.
+// join adds a peer to its room, which is made for the first one; false when the server is stopping.
 func (s *Server) join(p *peer, g Grant) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +255,7 @@ func (s *Server) join(p *peer, g Grant) bool {
 	return true
 }
 
-// left takes a peer's place away; the last one's room ends.
+// left removes a peer that has ended. The room ends with its last peer.
 func (s *Server) left(p *peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +266,7 @@ func (s *Server) left(p *peer) {
 	}
 }
 
-// unrelay ends what a connection has of the relay.
+// unrelay ends a connection's access to the relay.
 func (s *Server) unrelay(connID string) {
 	s.mu.Lock()
 	relay := s.relay
@@ -275,7 +274,7 @@ func (s *Server) unrelay(connID string) {
 	relay.leave(connID)
 }
 
-// resumable is the peer that a secret belongs to.
+// resumable returns the peer with a resume secret; nil without one in that room.
 func (s *Server) resumable(secret, roomID string) *peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,7 +284,7 @@ func (s *Server) resumable(secret, roomID string) *peer {
 	return nil
 }
 
-// newConnID names a connection.
+// newConnID returns a new connection id.
 func (s *Server) newConnID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,7 +292,7 @@ func (s *Server) newConnID() string {
 	return "sfu-" + s.run + "-" + strconv.FormatUint(s.serial, 10)
 }
 
-// countFallback counts a participant who was sent to HLS.
+// countFallback counts a participant that was told to play HLS.
 func (s *Server) countFallback(code string) {
 	s.mu.Lock()
 	s.fallbacks[code]++
@@ -312,7 +311,8 @@ func (s *Server) countTracks(delta int) {
 	s.mu.Unlock()
 }
 
-// leave tells the gate until it has understood, or the server is gone.
+// leave reports a leave to the gate. It retries until that succeeds, at most 8 times, or until the
+// server has stopped.
 func (s *Server) leave(c Connection) {
 	const patience = 5 * time.Second
 	pause := 100 * time.Millisecond
@@ -333,15 +333,15 @@ func (s *Server) leave(c Connection) {
 	}
 }
 
-// setMuted writes down that a microphone is muted.
+// setMuted stores whether a microphone is muted.
 func (s *Server) setMuted(c Connection, muted bool) error {
 	ctx, cancel := context.WithTimeout(s.ctx, enterTime)
 	defer cancel()
 	return s.config.Gate.SetMuted(ctx, c, muted)
 }
 
-// recovered is deferred where a panic must end one room, connection or packet reader
-// rather than the process. Stats counts the panics.
+// recovered is deferred where a panic must end one room, connection or packet reader rather than
+// the process. Stats counts the panics.
 func (s *Server) recovered(what string) {
 	if value := recover(); value != nil {
 		s.faults.note(what, value)

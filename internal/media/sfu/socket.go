@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// goodbyeTime is for a client to answer a good-bye: a server that stops waits no
-	// longer for those who are silent.
+	// goodbyeTime is how long a client may take to answer the WebSocket close. A server that stops
+	// waits no longer for silent clients.
 	goodbyeTime = 2 * time.Second
 )
 
@@ -21,12 +21,12 @@ type socket struct {
 	conn   *websocket.Conn
 	ctx    context.Context
 	cancel context.CancelFunc
-	// wrote closes when nothing will be written any more.
+	// wrote is closed when no more is written.
 	wrote chan struct{}
 }
 
-// Handler serves the signalling socket, on whatever path it is mounted. Connections that are
-// too many are refused with 429 before the upgrade; later refusals are a bye.
+// Handler serves the signalling socket, on any path. Connections beyond the rate limits are refused
+// with 429 before the upgrade; later refusals are a bye.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.begin() {
@@ -50,7 +50,7 @@ func (s *Server) Handler() http.Handler {
 		// Any page may connect with a token: browsers add no credentials of their own.
 		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 		if err != nil {
-			return // it has been answered
+			return // Accept has answered the request
 		}
 		defer func() { _ = conn.CloseNow() }()
 		x := &socket{server: s, conn: conn, wrote: make(chan struct{})}
@@ -61,7 +61,7 @@ func (s *Server) Handler() http.Handler {
 		if refusal == nil {
 			p, refusal = s.enter(e, x)
 		}
-		// The decision is made: how long the other end takes over the bye is nobody's wait.
+		// The decision is made: a client that is slow to take the bye must hold no place.
 		release()
 		if refusal != nil {
 			x.refuse(refusal)
@@ -71,7 +71,7 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// refuse says bye to a client who didn't come in.
+// refuse sends a bye to a client that was not let in.
 func (x *socket) refuse(r *Refusal) {
 	x.server.countRefused(r.Code)
 	box := newOutbox(x.server.config.Now, 0)
@@ -79,14 +79,13 @@ func (x *socket) refuse(r *Refusal) {
 	x.write(box)
 }
 
-// limit bounds the client's messages, from the next one on, so that a description of so many
-// bytes fits: JSON makes two bytes of each end of a line.
+// limit sets the longest message of the client, from the next one on, so that a description of so
+// many bytes fits: JSON encodes each line end in two bytes.
 func (x *socket) limit(description int) {
 	x.conn.SetReadLimit(int64(max(x.server.config.Limits.MessageBytes, description+description/4+1<<10)))
 }
 
-// serve reads what the client says until its socket is dead, and writes what it
-// is told.
+// serve reads the client's messages until its socket is dead, and writes those of the server.
 func (x *socket) serve(p *peer) {
 	go func() {
 		defer x.server.recovered("a socket")
@@ -94,8 +93,8 @@ func (x *socket) serve(p *peer) {
 	}()
 	x.read(p)
 	p.detach(x)
-	// A bye that is still on its way gets the time to arrive; without one there is
-	// nothing that the writer would wait for.
+	// A bye that is still queued gets the time to arrive. Without one, the writer has nothing to
+	// wait for.
 	if !p.out.last() {
 		x.cancel()
 	}
@@ -111,7 +110,7 @@ func (x *socket) read(p *peer) {
 		kind, data, err := x.conn.Read(ctx)
 		cancel()
 		if err != nil {
-			return // also after a message that was too long, which closes the socket with 1009
+			return // also after a message that was too long: Read closes the socket with 1009
 		}
 		if !pace.Allow() {
 			p.end(&Refusal{Code: CodeRateLimited})
@@ -136,7 +135,7 @@ func (x *socket) read(p *peer) {
 	}
 }
 
-// write sends what is in the box until the last message, then closes the socket.
+// write sends the queued messages up to the last one, then closes the socket.
 func (x *socket) write(box *outbox) {
 	defer close(x.wrote)
 	defer x.cancel()

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// levelsEvery is how many ticks lie between two reports on how loud the same
-	// people speak, in rooms of at most fewForLevels; larger ones are told only when
-	// others speak.
+	// levelsEvery is the number of ticks between two announcements of new levels of the same
+	// speakers, in rooms of at most fewForLevels members. Larger rooms receive an announcement only
+	// when the speakers change.
 	levelsEvery  = 2
 	fewForLevels = 100
-	// levelStep is what a level must have changed by to be told.
+	// levelStep is the smallest change of a level that is announced.
 	levelStep = 0.05
 )
 
-// tellSpeakers tells who speaks, when that has changed.
+// tellSpeakers announces the speakers when they have changed.
 func (r *room) tellSpeakers() {
 	var now []speaker
 	for _, s := range r.ears.List() {
@@ -38,7 +38,7 @@ func (r *room) tellSpeakers() {
 	r.tellAll(encode(speakersMessage{typeSpeakers, now}), nil)
 }
 
-// louder tells whether any level has changed.
+// louder reports whether any level has changed by levelStep.
 func louder(a, b []speaker) bool {
 	for i := range a {
 		if math.Abs(a[i].Level-b[i].Level) >= levelStep {

@@ -47,13 +47,13 @@ func TestHostsAreHeardOverAnyNumberOfGuests(t *testing.T) {
 	cat.ExpectTrackWith(t, waits.ID)
 	cat.Hears(t, ada.Publish(t, sfutest.Microphone())[0].ID, 20)
 
-	// Who is promoted is heard at once, however many guests are as loud.
+	// A promoted participant is heard at once, however many guests are as loud.
 	r.change("sess_1", "bob", func(g *sfu.Grant) { g.Role, g.Perms = "cohost", permsOf("cohost") })
 	cat.Hears(t, waits.ID, 20)
 }
 
-// TestATrackMovesToAnotherSection: the client ends the one and begins the other with one
-// offer. What carries a source keeps it against a newcomer.
+// TestATrackMovesToAnotherSection: the client ends one section and begins the other with one offer.
+// The section that carries a source keeps it until it ends.
 func TestATrackMovesToAnotherSection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

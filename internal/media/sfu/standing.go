@@ -2,7 +2,7 @@ package sfu
 
 import "reflect"
 
-// apply takes in how a participant stands now.
+// apply applies a participant's new grant.
 func (r *room) apply(g Grant) {
 	m := r.members[g.UserID]
 	if m == nil {
@@ -23,7 +23,7 @@ func (r *room) apply(g Grant) {
 	}
 }
 
-// expel ends what a member sends at once, then says why.
+// expel mutes a member's tracks at once, then sends the bye.
 func (r *room) expel(m *member, code string) {
 	for _, t := range r.tracks {
 		if t.owner == m.p {
@@ -34,8 +34,8 @@ func (r *room) expel(m *member, code string) {
 	r.leave(m.p, code)
 }
 
-// change brings a member in line with its new standing: what it may not publish
-// any more falls silent before anybody is told.
+// change applies a member's new grant: tracks that are no longer permitted end before the change is
+// announced.
 func (r *room) change(m *member, g Grant) {
 	if sameStanding(m.grant, g) {
 		return
@@ -76,13 +76,13 @@ func (r *room) change(m *member, g Grant) {
 	}
 }
 
-// sameStanding tells whether nothing has changed that clients are told.
+// sameStanding reports whether nothing has changed that clients are sent.
 func sameStanding(a, b Grant) bool {
 	return a.DisplayName == b.DisplayName && a.Role == b.Role && a.Perms == b.Perms && a.State == b.State &&
 		a.Muted == b.Muted && a.Silenced == b.Silenced && a.HandRaised == b.HandRaised
 }
 
-// learn takes in what a grant says of the room, and tells what has changed.
+// learn stores the session of a grant's room, and announces the values that have changed.
 func (r *room) learn(g Grant) {
 	changed := map[string]any{}
 	for key, value := range g.Room.Session {
@@ -97,7 +97,7 @@ func (r *room) learn(g Grant) {
 	r.tellAll(encode(sessionMessage{typeSession, changed}), nil)
 }
 
-// admit lets in who has waited.
+// admit lets a waiting member in.
 func (r *room) admit(m *member, g Grant) {
 	m.grant = g
 	m.p.box.post(func() { m.p.stands(g) })

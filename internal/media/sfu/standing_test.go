@@ -22,7 +22,7 @@ func TestAViewerPublishesNothingUntilPromoted(t *testing.T) {
 	r := newRig(t, nil)
 	ada, vic := r.join(t, "ada:host"), r.join(t, "vic:viewer")
 	tried := vic.Publish(t, sfutest.Microphone(), sfutest.Camera(), sfutest.Screen())
-	// The offer isn't even read, and no connection is made.
+	// The offer isn't parsed, and no connection is made.
 	vic.Expect(t, "a refusal", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "forbidden" && m.Re == float64(1) })
 	for _, o := range tried {
 		require.Empty(t, o.ID)
@@ -38,7 +38,7 @@ func TestAViewerPublishesNothingUntilPromoted(t *testing.T) {
 	require.NotEmpty(t, tried[1].ID)
 	require.Empty(t, tried[2].ID, "a guest shares no screen")
 	require.Equal(t, "forbidden", tried[2].Refused.Code)
-	// Whatever was answered, the browser of somebody evil sends.
+	// Despite the refusal, a hostile client sends.
 	vic.Force(t, tried[2])
 	ada.Hears(t, tried[0].ID, 10)
 	ada.Hears(t, tried[1].ID, 10)
@@ -64,7 +64,7 @@ func TestADemotionSilencesAtOnce(t *testing.T) {
 		c.Expect(t, "the demotion", about("bob", func(p sfutest.Participant) bool { return p.Role == "viewer" && !p.Perms["audio"] }))
 	}
 	require.Zero(t, r.server.Stats().Tracks)
-	// It goes on trying. The offer isn't even parsed, and the connection stays as it was.
+	// The client goes on trying. The offer isn't parsed, and the connection stays as it was.
 	answer := offerNonsense(t, bob)
 	require.Equal(t, "error", answer.Type)
 	require.Equal(t, "forbidden", answer.Code)
@@ -79,7 +79,7 @@ func TestADemotionSilencesAtOnce(t *testing.T) {
 	ada.Hears(t, sent[1].ID, 5)
 }
 
-// offerNonsense sends an offer that is no description, and returns the answer.
+// offerNonsense sends an invalid offer, and returns the answer.
 func offerNonsense(t *testing.T, c *sfutest.Client) sfutest.Message {
 	t.Helper()
 	n := len(c.Messages())
@@ -99,7 +99,7 @@ func TestMuting(t *testing.T) {
 		return func(m sfutest.Message) bool { return m.Type == "track" && m.Track.ID == id && m.Track.Muted == muted }
 	}
 
-	// A moderator's mute is enforced: the browser goes on sending.
+	// A moderator's mute is enforced although the browser goes on sending.
 	r.change("sess_1", "bob", func(g *sfu.Grant) { g.Muted = true })
 	bob.Expect(t, "it is muted", about("bob", func(p sfutest.Participant) bool { return p.Muted }))
 	ada.Expect(t, "the track is muted", isMuted(mic, true))
@@ -107,7 +107,7 @@ func TestMuting(t *testing.T) {
 	ada.Hears(t, camera, 30)
 	require.LessOrEqual(t, ada.Received(mic).Packets, heard+2, "packets on their way at most")
 
-	// It holds over a new connection, until the user undoes it.
+	// The user can undo it.
 	n := len(ada.Messages())
 	bob.Send(t, map[string]any{"type": "mute", "id": mic, "muted": false})
 	ada.ExpectAfter(t, n, "the track is heard", isMuted(mic, false))
@@ -147,7 +147,7 @@ func TestAKickEndsEverything(t *testing.T) {
 	bob.ExpectAfter(t, n, "no way back", func(m sfutest.Message) bool { return m.Type == "bye" && m.Code == "kicked" })
 }
 
-// TestWhatIsSaidOfWhoIsComingIn isn't lost, though nobody was there yet to hear it.
+// TestWhatIsSaidOfWhoIsComingIn: a change of a grant while its participant joins isn't lost.
 func TestWhatIsSaidOfWhoIsComingIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -234,8 +234,8 @@ func TestWhatARoomTells(t *testing.T) {
 	bob.Expect(t, "nobody watches", func(m sfutest.Message) bool { return m.Type == "audience" && m.Count == 0 })
 }
 
-// TestAMuteOfOnesOwnIsOfTheMicrophone: the sound of a screen that somebody shares goes on.
-// A moderator's mute silences both, also for somebody who comes later, until the
+// TestAMuteOfOnesOwnIsOfTheMicrophone: when a participant mutes itself, the audio of its screen
+// goes on. A moderator's mute silences both, also for subscribers that come later, until the
 // participant unmutes.
 func TestAMuteOfOnesOwnIsOfTheMicrophone(t *testing.T) {
 	t.Parallel()

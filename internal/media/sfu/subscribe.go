@@ -9,48 +9,49 @@ import (
 )
 
 const (
-	// debounceTime is how long further changes are waited for before an offer.
+	// debounceTime is how long the server collects changes before it sends an offer.
 	debounceTime = 20 * time.Millisecond
-	// answerTime is for the client to answer one.
+	// answerTime is how long a client may take to answer an offer.
 	answerTime = 30 * time.Second
 )
 
-// subscriber is what a participant is sent. The peer's goroutine owns it.
+// subscriber holds the tracks that a participant receives. The peer's goroutine owns it.
 type subscriber struct {
 	p      *peer
 	pc     *webrtc.PeerConnection
 	egress *forward.Egress
-	// subs are those of the tracks in the room, by track, also of those that the
-	// client can't decode.
+	// subs are the subscriptions to the tracks in the room, by track id, also those that the client
+	// can't decode.
 	subs map[string]*subscription
-	// leaving are media sections whose track has ended, which the next offer says; said and
-	// free count by kind those of the unanswered offer and those that an answer has freed.
+	// leaving are media sections whose track has ended; the next offer removes their tracks.
+	// said and free count sections by kind: those removed in the unanswered offer, and those
+	// that an answer has freed for reuse.
 	leaving []ending
 	said    map[string]int
 	free    map[string]int
 
 	offers, pending  int64 // ids; pending is 0 without an unanswered offer
 	asked            time.Time
-	last             []byte // the last offer, as it was said
+	last             []byte // the last offer, encoded
 	changed, restart bool
 	connected        bool
-	pictures         bool // whether video codecs have been agreed on
+	pictures         bool // whether video codecs have been negotiated
 	debounce         *time.Timer
 }
 
-// ending is a media section whose track has ended. Its kind is kept, because a sender that
-// pion has stopped has no track to ask.
+// ending is a media section whose track has ended. It stores the kind, because a sender that pion
+// has stopped has no track from which to read it.
 type ending struct {
 	sender *webrtc.RTPSender
 	kind   string
 }
 
-// subscription is a participant's place for a track.
+// subscription is a participant's subscription to a track.
 type subscription struct {
 	track       *track
 	local       *localTrack
 	transceiver *webrtc.RTPTransceiver
-	// offered with the id of an offer; accepted once the client has.
+	// offered is the id of the first offer with it; accepted: the client has accepted it.
 	offered  int64
 	accepted bool
 	refused  bool
@@ -88,7 +89,7 @@ func (s *subscriber) remove(id string) {
 	}
 }
 
-// release gives up a subscription's media section.
+// release frees a subscription's media section.
 func (s *subscriber) release(sub *subscription) {
 	if sub.sink != nil {
 		sub.sink.Close()
@@ -101,7 +102,7 @@ func (s *subscriber) release(sub *subscription) {
 	}
 }
 
-// change makes an offer soon: at once when nothing was offered for a while.
+// change schedules an offer: after a millisecond when there was none for a while.
 func (s *subscriber) change() {
 	s.changed = true
 	if s.pending == 0 {
@@ -116,7 +117,7 @@ func (s *subscriber) pause() time.Duration {
 	return debounceTime
 }
 
-// restartICE looks for a new path to the client.
+// restartICE schedules an offer with an ICE restart.
 func (s *subscriber) restartICE() {
 	if s.pc == nil {
 		return
@@ -125,11 +126,11 @@ func (s *subscriber) restartICE() {
 	s.change()
 }
 
-// offer says what the client is to be sent from now on.
+// offer sends an offer of all subscriptions.
 func (s *subscriber) offer() {
 	if s.pending != 0 {
 		if s.p.socket == nil {
-			s.debounce.Reset(answerTime) // it hears the offer when it is back
+			s.debounce.Reset(answerTime) // the client receives the offer again when it resumes
 		} else if time.Since(s.asked) > answerTime {
 			s.p.end(&Refusal{Code: CodeBadMessage, Message: "an offer was not answered"})
 		}
@@ -198,8 +199,8 @@ func (s *subscriber) tryOffer() error {
 	return nil
 }
 
-// again repeats an offer that is not answered to a client that has resumed: the
-// answer may have been lost with its socket.
+// again repeats an unanswered offer to a client that has resumed: the answer may have been lost
+// with its socket.
 func (s *subscriber) again() {
 	if s.pending != 0 {
 		s.asked = time.Now()
@@ -207,7 +208,7 @@ func (s *subscriber) again() {
 	}
 }
 
-// setViews takes in how the client shows tracks.
+// setViews stores how the client shows tracks.
 func (s *subscriber) setViews(views []view) {
 	for _, v := range views {
 		sub := s.subs[v.ID]

@@ -8,10 +8,10 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// handleAnswer takes in what the client accepts.
+// handleAnswer applies an answer of the client.
 func (s *subscriber) handleAnswer(m message) {
 	if m.ID <= s.offers && m.ID != s.pending {
-		return // answered twice, which an offer that is repeated brings about
+		return // answered twice, which happens when an offer is repeated
 	}
 	if m.ID != s.pending || s.pc == nil {
 		s.p.fail(m.ID, CodeBadMessage, "no such offer waits for an answer")
@@ -46,12 +46,12 @@ func (s *subscriber) handleAnswer(m message) {
 	}
 }
 
-// longestAnswer is how many bytes the answer to the last offer may have.
+// longestAnswer returns how many bytes the answer to the last offer may have.
 func (s *subscriber) longestAnswer() int {
 	return max(s.p.server.config.Limits.AnswerBytes, 2*len(s.last))
 }
 
-// settle notes what an answer accepts, and begins to send it.
+// settle stores which tracks an answer accepts, and starts to send them.
 func (s *subscriber) settle(d *description) {
 	answered := s.pending
 	s.pending = 0
@@ -80,7 +80,7 @@ func (s *subscriber) settle(d *description) {
 	}
 }
 
-// start begins to send what has been accepted; the connection stands.
+// start starts to send the accepted tracks. The connection is established.
 func (s *subscriber) start() {
 	s.connected = true
 	for _, sub := range s.subs {
@@ -91,8 +91,8 @@ func (s *subscriber) start() {
 	}
 }
 
-// watched is how a track is sent. The client gets a message when a stream's picture has to
-// wait for a key frame.
+// watched returns the settings by which a track is sent. The client is notified when the picture of
+// a stream has to wait for a key frame.
 func (s *subscriber) watched(sub *subscription) forward.SinkConfig {
 	config := sub.local.sink()
 	if sub.track.source != sourceStreamVideo {

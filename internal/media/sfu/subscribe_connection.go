@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// open makes the connection that media is sent on.
+// open makes the connection on which media is sent.
 func (s *subscriber) open() error {
 	p := s.p
 	in := &reports{server: p.server, bogus: func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) }}
@@ -27,7 +27,7 @@ func (s *subscriber) open() error {
 	return nil
 }
 
-// follow acts on a new state of a connection.
+// follow handles a new state of a connection.
 func (s *subscriber) follow(pc *webrtc.PeerConnection, state webrtc.PeerConnectionState) {
 	switch {
 	case s.pc != pc:
@@ -38,8 +38,8 @@ func (s *subscriber) follow(pc *webrtc.PeerConnection, state webrtc.PeerConnecti
 	}
 }
 
-// renew gives up a connection that the client has closed (DTLS close_notify), and offers
-// everything anew on another one. It costs what an offer of the client does, and counts as one.
+// renew replaces a connection that the client has closed (DTLS close_notify) by a new one, and
+// offers all tracks anew. It costs as much as an offer of the client, and counts as one.
 func (s *subscriber) renew() {
 	if !s.p.haste.Allow() {
 		s.p.end(&Refusal{Code: CodeRateLimited, Message: "too many connections were closed; wait before the next"})
@@ -58,7 +58,7 @@ func (s *subscriber) renew() {
 	s.change()
 }
 
-// place finds a media section for a track: one that is free, or a new one.
+// place assigns a media section to a track: a free one, or a new one.
 func (s *subscriber) place(sub *subscription) error {
 	sub.local = &localTrack{track: sub.track}
 	kind := sub.track.kind
@@ -82,7 +82,7 @@ func (s *subscriber) place(sub *subscription) error {
 	}
 	list := s.codecs(sub)
 	err := sub.transceiver.SetCodecPreferences(list)
-	if err != nil && len(list) > 0 { // a client that agreed on no repair, or on no RED, may know the codec still
+	if err != nil && len(list) > 0 { // a client that negotiated no RTX or no RED may still know the codec
 		err = sub.transceiver.SetCodecPreferences(list[:1])
 	}
 	if err != nil {
@@ -91,13 +91,14 @@ func (s *subscriber) place(sub *subscription) error {
 	return nil
 }
 
-// codecs are those that a media section offers: Opus and RED for sound; for pictures
-// the track's own, and the first one all, so that it is known what the client decodes.
+// codecs returns the codecs that a media section offers: Opus and RED for audio; for video the
+// track's own. The first video section offers all, so that the server learns what the client
+// decodes.
 func (s *subscriber) codecs(sub *subscription) []webrtc.RTPCodecParameters {
 	if sub.track.kind == kindAudio {
 		list := sounds()
 		for i := range list {
-			list[i].PayloadType = 0 // what was agreed on
+			list[i].PayloadType = 0 // the payload type that was negotiated
 		}
 		return list
 	}
@@ -121,7 +122,7 @@ func (s *subscriber) codecs(sub *subscription) []webrtc.RTPCodecParameters {
 	return list
 }
 
-// refuse gives up a track that the client can't decode.
+// refuse ends the subscription to a track that the client can't decode.
 func (s *subscriber) refuse(sub *subscription) {
 	sub.refused = true
 	s.release(sub)

@@ -14,18 +14,18 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// castRate is what a cast may take, in bits per second: it crosses no network.
+// castRate is the assumed bandwidth of a cast, in bits per second: it crosses no network.
 const castRate = 1_000_000_000
 
-// cast is a host's broadcast from a stream's room: what that participant's browser
-// sends is fed to the hub. The room's goroutine owns it.
+// cast is a host's broadcast from a stream's room: it feeds the host's tracks to the hub. The
+// room's goroutine owns it.
 type cast struct {
 	room  *room
 	owner *peer
-	// publisherID names it in the hub and in reports.
+	// publisherID is its id in the hub and in reports.
 	publisherID string
 	cancel      context.CancelFunc
-	started     chan struct{} // closed when publisher, egress and feed are set, or it failed
+	started     chan struct{} // closed when publisher, egress and feed are set, or when it failed
 
 	publisher    *hub.Publisher
 	egress       *forward.Egress
@@ -33,15 +33,15 @@ type cast struct {
 	video, audio *fed
 }
 
-// fed is a track that a cast takes.
+// fed is a track that a cast broadcasts.
 type fed struct {
 	track *track
 	sink  *forward.Sink
 	ssrc  uint32
 }
 
-// castable tells whether a track can be broadcast: a host's own, in a codec that
-// the outputs carry.
+// castable reports whether a track can be broadcast: it must be a host's own, in a codec that the
+// outputs carry.
 func (r *room) castable(t *track) bool {
 	m := r.members[t.userID]
 	if m == nil || m.p != t.owner || m.grant.Role != roleHost || t.source == sourceScreenAudio {
@@ -56,8 +56,8 @@ func (r *room) castable(t *track) bool {
 	return false
 }
 
-// broadcast begins a cast with a track, or adds the track to the one there is. One
-// host at a time is on air.
+// broadcast starts a cast with a track, or adds the track to the current cast. One host at a time
+// is on air.
 func (r *room) broadcast(t *track) {
 	if r.server.config.Air == nil || r.kind != StreamRoom || t.owner == nil || !r.castable(t) {
 		return
@@ -70,7 +70,7 @@ func (r *room) broadcast(t *track) {
 	}
 }
 
-// newCast asks for the stream, off the room's goroutine.
+// newCast requests the stream from the hub, off the room's goroutine.
 func (r *room) newCast(owner *peer) *cast {
 	air := r.server.config.Air
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,7 +97,7 @@ func (r *room) newCast(owner *peer) *cast {
 	return c
 }
 
-// failed tells the host that there is no broadcast, and why.
+// failed notifies the host that there is no broadcast, and why.
 func (c *cast) failed(err error) {
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		c.owner.fail(nil, refusal.Code, "not on air: "+refusal.Message)
@@ -108,7 +108,8 @@ func (c *cast) failed(err error) {
 	c.end()
 }
 
-// kick is the hub's word that somebody else is on air, or nobody may be.
+// kick is called by the hub when another publisher takes over, or when publishing is no longer
+// permitted.
 func (c *cast) kick(reason error) {
 	c.room.box.post(func() {
 		if c.room.cast == c {
@@ -118,7 +119,7 @@ func (c *cast) kick(reason error) {
 	})
 }
 
-// ready tells whether the hub has taken it.
+// ready reports whether the hub has accepted the cast.
 func (c *cast) ready() bool {
 	select {
 	case <-c.started:
@@ -128,8 +129,8 @@ func (c *cast) ready() bool {
 	}
 }
 
-// arrange takes the owner's tracks that are to be broadcast: the screen before the
-// camera, and the microphone. Without any it ends.
+// arrange selects the owner's tracks to broadcast: the screen, otherwise the camera, and the
+// microphone. Without any, the cast ends.
 func (c *cast) arrange() {
 	if c.room.cast != c || !c.ready() {
 		return
@@ -153,18 +154,17 @@ func (c *cast) arrange() {
 	c.tellOff()
 }
 
-// tellOff tells the outputs which kinds the host has switched off or muted.
+// tellOff informs the outputs which kinds the host has switched off or muted.
 func (c *cast) tellOff() {
 	if c.ready() {
 		c.publisher.SetOff(c.video.off(), c.audio.off())
 	}
 }
 
-// off tells whether nothing is sent of a kind; f is nil for a kind without a track.
+// off reports whether nothing is sent of a kind; f is nil for a kind without a track.
 func (f *fed) off() bool { return f == nil || f.track.muted }
 
-// take puts a track in the place of what was fed before; cut is called when that
-// was another one.
+// take replaces the track that is fed. cut is called if there was another one before.
 func (c *cast) take(old *fed, t *track, write func(*rtp.Packet) error, cut func()) *fed {
 	if old != nil && old.track == t {
 		return old
@@ -186,7 +186,7 @@ func (c *cast) take(old *fed, t *track, write func(*rtp.Packet) error, cut func(
 	return &fed{t, sink, ssrc}
 }
 
-// askKeyFrame has the host's browser send a key frame.
+// askKeyFrame requests a key frame from the host's browser.
 func (c *cast) askKeyFrame() {
 	c.room.box.post(func() {
 		if c.video != nil {
@@ -195,7 +195,7 @@ func (c *cast) askKeyFrame() {
 	})
 }
 
-// end gives the stream up. The report of it is written in the background.
+// end ends the cast. Its end is reported in the background.
 func (c *cast) end() {
 	if c.room.cast != c {
 		return

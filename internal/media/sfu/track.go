@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/media/sfu/forward"
 )
 
-// Sources of tracks. The last two are the server's own: what an encoder sends.
+// Sources of tracks. The server publishes the last two itself, for an encoder's stream.
 const (
 	sourceMicrophone  = "microphone"
 	sourceCamera      = "camera"
@@ -27,7 +27,7 @@ const (
 // maxLayers is how many simulcast layers a track may have.
 const maxLayers = 4
 
-// kindOf is the kind of a source that participants publish; empty for others.
+// kindOf returns the kind of a source that participants publish; empty for others.
 func kindOf(source string) string {
 	switch source {
 	case sourceMicrophone, sourceScreenAudio:
@@ -38,7 +38,7 @@ func kindOf(source string) string {
 	return ""
 }
 
-// may tells whether perms allow to publish a source.
+// may reports whether the permissions allow a source.
 func (p Perms) may(source string) bool {
 	switch source {
 	case sourceMicrophone:
@@ -51,22 +51,23 @@ func (p Perms) may(source string) bool {
 	return false
 }
 
-// track is something that is published in a room.
+// track is a published track of a room.
 type track struct {
 	id, source, kind string
-	// userID is who publishes it, by owner; both are empty for the server's own.
+	// userID is the publisher's user id and owner its connection; both are empty for the server's
+	// own tracks.
 	userID string
 	owner  *peer
 	codec  webrtc.RTPCodecCapability
-	// rids name its simulcast layers; none without.
+	// rids are the ids of its simulcast layers; none without simulcast.
 	rids []string
 	fwd  *forward.Track
-	// ssrcs are those of the layers, 0 until their first packet.
+	// ssrcs are the SSRCs of the layers, 0 until their first packet.
 	ssrcs [maxLayers]atomic.Uint32
 
-	// The room's alone.
+	// Only the room's goroutine touches the following.
 	muted bool
-	// off: its user muted the track; a microphone is muted by the participant's grant.
+	// off: its user muted the track. Microphones are muted by the participant's grant instead.
 	off bool
 	// changed: its newest state hasn't been announced yet.
 	changed bool
@@ -75,7 +76,7 @@ type track struct {
 
 func newTrackID() string { return "trk_" + rand.Text() }
 
-// wire is the track as clients are told of it.
+// wire returns the track in the form of the protocol.
 func (t *track) wire() wireTrack {
 	layers := t.layers
 	if layers == nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/pion/turn/v5"
 )
 
-// ErrRelay is in the errors of Start that are the relay's.
+// ErrRelay is wrapped by errors of Start that concern the relay.
 var ErrRelay = errors.New("sfu: relay")
 
 const (
 	realm = "showfloor"
-	// credentialLife is how long credentials of the relay are good: longer than any
-	// token, since they are shown again and again while a connection lives.
+	// credentialLife is how long credentials of the relay are valid: longer than any token, since
+	// clients use them as long as a connection lives.
 	credentialLife = 12 * time.Hour
 	// maxAllocationsEach and maxSocketsEach bound the allocations of one connection and their
 	// sockets (see leash). A connection has two peer connections, which try UDP and TCP, and
@@ -35,9 +35,9 @@ const (
 	minSocketsEach = 16
 )
 
-// relay is the TURN server for clients that reach nothing but it. It leads to the
-// SFU's own socket only, within the machine: what it relays for strangers can't be
-// sent elsewhere. A nil relay has no credentials.
+// relay is the TURN server, for clients that can't reach the media port directly. It forwards to
+// the SFU's own socket only, within the machine, so that it can't be abused to reach other hosts. A
+// nil relay has no credentials.
 type relay struct {
 	udp    net.PacketConn
 	tcp    net.Listener
@@ -45,27 +45,27 @@ type relay struct {
 	secret []byte
 	urls   []string
 	now    func() time.Time
-	// maxSockets bounds the sockets of all allocations, maxSocketsFrom those of the
-	// connections from one address.
+	// maxSockets bounds the sockets of all allocations, and maxSocketsFrom those of the connections
+	// from one address.
 	maxSockets, maxSocketsFrom int
 
 	mu sync.Mutex
-	// users are those who may use it, by the name of their connection to the SFU.
+	// users are the connections to the SFU that may use the relay, by their id.
 	users map[string]*relayUser
-	// sockets are open for allocations, socketsFrom of them by the address of the
-	// connection to the SFU.
+	// sockets counts the open sockets of all allocations, and socketsFrom those by the address of
+	// the connection to the SFU.
 	sockets     int
 	socketsFrom map[netip.Addr]int
 }
 
 // relayUser holds the allocations and sockets of one connection to the SFU. The relay's lock guards it.
 type relayUser struct {
-	from                 netip.Addr // the address that limits count
+	from                 netip.Addr // the part of the address that limits count
 	allocations, sockets int
 	leashes              map[*leash]struct{}
 }
 
-// openRelay listens, when the configuration names an address.
+// openRelay starts the relay if the configuration has an address for it; otherwise it returns nil.
 func openRelay(c Config, n *network) (*relay, error) {
 	if c.TURNAddr == "" {
 		return nil, nil
@@ -114,7 +114,7 @@ func (r *relay) close() {
 	}
 }
 
-// credentials are what a connection may use the relay with.
+// credentials returns the relay's URLs and a connection's credentials for it.
 func (r *relay) credentials(connID string) []iceServer {
 	if r == nil {
 		return []iceServer{}
@@ -139,17 +139,17 @@ func (r *relay) authenticate(a *turn.RequestAttributes) (connID string, key []by
 	return connID, turn.GenerateAuthKey(a.Username, a.Realm, r.password(a.Username)), true
 }
 
-// knows tells whether a connection may use the relay.
+// knows reports whether a connection may use the relay.
 func (r *relay) knows(connID string) bool { return r.user(connID) != nil }
 
-// user is what a connection has of the relay; nil when it may not use it.
+// user returns a connection's use of the relay; nil when it may not use it.
 func (r *relay) user(connID string) *relayUser {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.users[connID]
 }
 
-// enter lets a connection from an address use the relay, until it leaves.
+// enter lets a connection from an address use the relay until leave.
 func (r *relay) enter(connID string, from netip.Addr) {
 	if r == nil {
 		return
@@ -159,8 +159,8 @@ func (r *relay) enter(connID string, from netip.Addr) {
 	r.users[connID] = &relayUser{from: from, leashes: map[*leash]struct{}{}}
 }
 
-// leave ends what a connection has of the relay: its credentials are still written
-// down somewhere, and each allocation is a socket.
+// leave ends a connection's use of the relay: the client may still have its credentials, and each
+// allocation holds sockets.
 func (r *relay) leave(connID string) {
 	if r == nil {
 		return
@@ -169,7 +169,7 @@ func (r *relay) leave(connID string) {
 	u := r.users[connID]
 	delete(r.users, connID)
 	r.mu.Unlock()
-	if u != nil { // nobody adds to it any more
+	if u != nil { // no goroutine changes u any more
 		for l := range u.leashes {
 			_ = l.Close()
 		}
@@ -179,7 +179,7 @@ func (r *relay) leave(connID string) {
 // mayAllocate implements turn.QuotaHandler.
 func (r *relay) mayAllocate(connID, _ string, _ net.Addr) bool {
 	if _, rest, ok := strings.Cut(connID, ":"); ok {
-		connID = rest // it is given the whole name
+		connID = rest // pion passes the whole username
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +187,7 @@ func (r *relay) mayAllocate(connID, _ string, _ net.Addr) bool {
 	return u != nil && u.allocations < maxAllocationsEach && r.hasSocket(u)
 }
 
-// hasSocket tells whether a connection may open another socket. The caller holds the lock.
+// hasSocket reports whether a connection may open another socket. The caller holds the lock.
 func (r *relay) hasSocket(u *relayUser) bool {
 	return r.sockets < r.maxSockets && r.socketsFrom[u.from] < r.maxSocketsFrom && u.sockets < maxSocketsEach
 }
@@ -198,7 +198,7 @@ func (r *relay) openSockets() int {
 	return r.sockets
 }
 
-// takeSocket counts a socket that is about to be opened; false when it is one too many.
+// takeSocket counts a socket before it is opened; false when a limit is reached.
 func (r *relay) takeSocket(u *relayUser) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,7 +211,7 @@ func (r *relay) takeSocket(u *relayUser) bool {
 	return true
 }
 
-// giveSockets counts sockets that were closed.
+// giveSockets subtracts closed sockets.
 func (r *relay) giveSockets(u *relayUser, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -233,7 +233,7 @@ func (r *relay) count(connID string, delta int) {
 	}
 }
 
-// hold notes the leash of an allocation; false when its connection is gone.
+// hold adds an allocation's leash; false when its connection is gone.
 func (r *relay) hold(connID string, l *leash) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,12 +253,12 @@ func (r *relay) drop(connID string, l *leash) {
 	}
 }
 
-// way is where the relay leads: a turn.RelayAddressGenerator.
+// way is the turn.RelayAddressGenerator of the relay.
 type way struct {
 	relay *relay
 	to    netip.AddrPort   // the SFU's socket, from this machine
-	own   []netip.AddrPort // the same, as clients know it
-	ip    netip.Addr       // what allocations look like they have; nobody can reach it
+	own   []netip.AddrPort // the same socket, at the addresses that clients use
+	ip    netip.Addr       // the address that allocations appear to have; no host can reach an allocation there
 }
 
 func (w *way) leadsTo(ip net.IP) bool {
@@ -305,12 +305,12 @@ func (*way) AllocateListener(turn.AllocateListenerConfig) (net.Listener, net.Add
 // AllocateConn implements turn.RelayAddressGenerator.
 func (*way) AllocateConn(turn.AllocateConnConfig) (net.Conn, error) { return nil, errOnlyUDP }
 
-// leash is what an allocation sends and receives by: for each of the SFU's
-// addresses that the client tries, a socket that is connected to the SFU from
-// within, so that it doesn't matter what lies between the two outside.
+// leash is the net.PacketConn of an allocation. For each address of the SFU that the client tries,
+// it has a socket that is connected to the SFU within the machine, so that NATs and firewalls outside
+// of the machine don't matter.
 type leash struct {
 	way     *way
-	connID  string // whose it is
+	connID  string // of the client
 	user    *relayUser
 	arrived chan relayed
 	closed  chan struct{}
@@ -329,7 +329,7 @@ type relayed struct {
 
 var errNotOurs = errors.New("sfu: only this server's rooms are relayed to")
 
-// WriteTo implements net.PacketConn. What isn't for the SFU goes nowhere.
+// WriteTo implements net.PacketConn. Packets to other destinations are dropped.
 func (l *leash) WriteTo(data []byte, addr net.Addr) (int, error) {
 	a, ok := addr.(*net.UDPAddr)
 	if !ok {
@@ -338,12 +338,12 @@ func (l *leash) WriteTo(data []byte, addr net.Addr) (int, error) {
 	to := netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
 	end, err := l.end(to)
 	if err != nil {
-		return len(data), nil //nolint:nilerr // as a network does that leads nowhere
+		return len(data), nil //nolint:nilerr // like a network, which drops packets that it can't deliver
 	}
 	return end.Write(data)
 }
 
-// end is the socket for one of the SFU's addresses.
+// end returns the socket for one of the SFU's addresses.
 func (l *leash) end(to netip.AddrPort) (*net.UDPConn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -379,13 +379,13 @@ func (l *leash) read(end *net.UDPConn, from netip.AddrPort) {
 			return
 		}
 		if err != nil {
-			continue // the SFU's socket is away for a moment
+			continue // the SFU's socket is unreachable for a moment
 		}
 		select {
 		case l.arrived <- relayed{append([]byte(nil), buf[:n]...), from}:
 		case <-l.closed:
 			return
-		default: // the client takes in too little
+		default: // dropped: the client reads too slowly
 		}
 	}
 }

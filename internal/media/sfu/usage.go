@@ -1,7 +1,8 @@
 package sfu
 
-// measure tells the meter how many are in the room: participants of a session, or those who
-// watch a stream in its room. Hosts and guests of a stream's room aren't counted: the stream is.
+// measure reports to the meter how many members are in the room: participants of a session, or the
+// audience of a stream's room while the stream is shown. Hosts and guests of a stream's room aren't
+// counted: the stream is.
 func (r *room) measure() {
 	switch {
 	case r.kind != StreamRoom:

@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// handClock is a clock that the test moves.
+// handClock is a clock that only the test moves.
 type handClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -37,8 +37,8 @@ func newMeter() (*metering.Meter, *handClock) {
 	return metering.New(clock.Now), clock
 }
 
-// TestParticipantsAreMeasured: the time of each, from coming in to leaving, without that of
-// those who wait to be let in; and the bytes to and from them.
+// TestParticipantsAreMeasured: the time of each participant from joining to leaving, without the
+// time in the waiting room; and the bytes to and from them.
 func TestParticipantsAreMeasured(t *testing.T) {
 	t.Parallel()
 	meter, clock := newMeter()
@@ -87,7 +87,7 @@ func TestBytesOfARoomAreMeasured(t *testing.T) {
 	})
 }
 
-// TestTheAudienceOfAStreamsRoomIsMeasured while there is something to see.
+// TestTheAudienceOfAStreamsRoomIsMeasured: only while the stream is shown.
 func TestTheAudienceOfAStreamsRoomIsMeasured(t *testing.T) {
 	t.Parallel()
 	meter, clock := newMeter()

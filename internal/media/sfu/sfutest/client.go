@@ -1,6 +1,6 @@
-// Package sfutest is a participant for tests: a pion client that speaks the
-// protocol of docs/signalling.md over a real WebSocket, publishes made-up media and
-// counts what arrives.
+// Package sfutest is a participant for tests: a pion client that speaks the protocol of
+// docs/signalling.md over a real WebSocket, publishes synthetic media and counts the media that
+// it receives.
 //
 //	ada := sfutest.Join(t, sfutest.Options{URL: url, Token: token, Room: room})
 //	camera := ada.Publish(t, sfutest.Camera())
@@ -28,32 +28,33 @@ import (
 // patience bounds every wait.
 const patience = 60 * time.Second
 
-// Options say who joins, and how.
+// Options are the token and room to join with, and the client's behavior.
 type Options struct {
 	// URL is the WebSocket address of the SFU, without query.
 	URL         string
 	Token, Room string
-	// TCPOnly finds no way over UDP, RelayOnly only through the server's TURN relay.
+	// TCPOnly uses no UDP candidates, RelayOnly only the server's TURN relay.
 	TCPOnly, RelayOnly bool
-	// AESCMFirst prefers AES-CM to encrypt media, as browsers do.
+	// AESCMFirst prefers AES-CM for the encryption of media, as browsers do.
 	AESCMFirst bool
 	// Codecs are the MIME types that it decodes; all by default.
 	Codecs []string
-	// RED has it take sound with redundancy (RFC 2198), and offer it where Media says so.
+	// RED makes the client accept audio with redundancy (RFC 2198), and offer it where Media
+	// says so.
 	RED bool
-	// Deaf doesn't answer offers.
+	// Deaf means that the client doesn't answer offers.
 	Deaf bool
-	// Through is a relay that all media goes through; nil for none.
+	// Through is a relay for all media; nil for none.
 	Through *Relay
-	// Packet hears of each RTP packet that arrives of a track; nil for nobody.
+	// Packet is called for each received RTP packet of a track; nil for no calls.
 	Packet func(trackID string, p *rtp.Packet, at time.Time)
-	// Check hears of each message either way, as sent; nil for nobody.
+	// Check is called for each message in both directions, as sent; nil for no calls.
 	Check func(fromServer bool, data []byte)
 }
 
 // Participant, Track and Message are as in the protocol.
 type (
-	// Participant is somebody in the room.
+	// Participant is a participant in the room.
 	Participant struct {
 		UserID      string          `json:"userId"`
 		DisplayName string          `json:"displayName"`
@@ -63,7 +64,7 @@ type (
 		Muted       bool            `json:"muted"`
 		HandRaised  bool            `json:"handRaised"`
 	}
-	// Track is what somebody publishes.
+	// Track is a published track.
 	Track struct {
 		ID     string `json:"id"`
 		UserID string `json:"userId"`
@@ -75,7 +76,7 @@ type (
 			Height int `json:"height"`
 		} `json:"layers"`
 	}
-	// Message is one of the server's, with the fields of all types.
+	// Message is a message of the server, with the fields of all types.
 	Message struct {
 		Type         string            `json:"type"`
 		Seq          uint64            `json:"seq"`
@@ -109,32 +110,32 @@ type (
 		SFUURL       string            `json:"sfuUrl"`
 		Fallback     *Fallback         `json:"fallback"`
 	}
-	// ICEServer is a relay.
+	// ICEServer is a TURN relay.
 	ICEServer struct {
 		URLs       []string `json:"urls"`
 		Username   string   `json:"username"`
 		Credential string   `json:"credential"`
 	}
-	// Refused is a media section that may not be sent.
+	// Refused is a media section that the server refused.
 	Refused struct {
 		MID     string `json:"mid"`
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	// Fallback is why, and where, a stream is to be played by HLS.
+	// Fallback is the reason to play a stream by HLS, and the URL.
 	Fallback struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 		URL     string `json:"url"`
 	}
-	// Speaker is who speaks.
+	// Speaker is an active speaker.
 	Speaker struct {
 		UserID string  `json:"userId"`
 		Level  float64 `json:"level"`
 	}
 )
 
-// Client is a participant. Its methods may be called from the test's goroutine.
+// Client is a participant. The test's goroutine may call its methods.
 type Client struct {
 	options Options
 	api     *webrtc.API
@@ -144,7 +145,7 @@ type Client struct {
 	deaf    atomic.Bool
 
 	mu       sync.Mutex
-	changed  chan struct{} // closes with each change, and is made anew
+	changed  chan struct{} // closed at each change, and replaced
 	conn     *websocket.Conn
 	lost     bool
 	closed   bool
@@ -155,15 +156,15 @@ type Client struct {
 	outputs  []*Output
 }
 
-// Received counts what arrived of a track. Plain are packets with nothing but the made-up
-// frame of sound, RED those with it and the one before, as Media.RED sends them.
+// Received counts the received packets of a track. Plain counts packets with one synthetic
+// audio frame, RED those with that frame and the previous one, as Media.RED sends them.
 type Received struct {
 	Packets, Bytes int
 	Plain, RED     int
 	Frames         Frames
 }
 
-// Join comes in and waits for the welcome.
+// Join joins and waits for the welcome.
 func Join(t testing.TB, o Options) *Client {
 	t.Helper()
 	c := Connect(t, o)
@@ -171,7 +172,7 @@ func Join(t testing.TB, o Options) *Client {
 	return c
 }
 
-// Connect opens the socket, and waits for nothing.
+// Connect opens the socket and waits for nothing.
 func Connect(t testing.TB, o Options) *Client {
 	t.Helper()
 	c := &Client{options: o, changed: make(chan struct{}), received: map[string]*Received{}}
@@ -201,10 +202,10 @@ func (c *Client) dial(t testing.TB, query url.Values) {
 	c.work.Go(func() { c.read(conn) })
 }
 
-// Undeafen has it answer offers from now on.
+// Undeafen makes the client answer offers from now on.
 func (c *Client) Undeafen() { c.deaf.Store(false) }
 
-// Cut ends the socket without a word, as a network does that is gone.
+// Cut ends the socket without a close frame, like a lost network.
 func (c *Client) Cut() {
 	c.mu.Lock()
 	conn := c.conn
@@ -212,8 +213,8 @@ func (c *Client) Cut() {
 	_ = conn.CloseNow()
 }
 
-// CloseSubscribe ends the connection that it is sent media on, and tells the server so by
-// DTLS. The next offer of the server is answered on a new one.
+// CloseSubscribe closes the connection on which the client receives media; DTLS notifies the
+// server. The client answers the server's next offer on a new connection.
 func (c *Client) CloseSubscribe(t testing.TB) {
 	t.Helper()
 	c.mu.Lock()
@@ -225,7 +226,8 @@ func (c *Client) CloseSubscribe(t testing.TB) {
 	}
 }
 
-// ClosePublish ends the connection that it sends media on, and all that it published.
+// ClosePublish closes the connection on which the client sends media, and ends all its
+// publications.
 func (c *Client) ClosePublish(t testing.TB) {
 	t.Helper()
 	c.mu.Lock()
@@ -240,8 +242,8 @@ func (c *Client) ClosePublish(t testing.TB) {
 	}
 }
 
-// Resume opens a new socket for the participant that the last welcome was for,
-// and continues after the last message that was heard.
+// Resume opens a new socket for the participant of the last welcome, and continues after the
+// last message that was received.
 func (c *Client) Resume(t testing.TB) {
 	t.Helper()
 	c.Wait(t, "the socket's end", func() bool { return c.lost })
@@ -281,7 +283,7 @@ func (c *Client) Close() {
 	c.work.Wait()
 }
 
-// Send says something to the server.
+// Send sends a message to the server.
 func (c *Client) Send(t testing.TB, message any) {
 	t.Helper()
 	data, ok := message.([]byte)
@@ -296,7 +298,7 @@ func (c *Client) Send(t testing.TB, message any) {
 	}
 }
 
-// SendBinary sends what the protocol has no place for.
+// SendBinary sends a binary message, which the protocol doesn't allow.
 func (c *Client) SendBinary(t testing.TB, data []byte) {
 	t.Helper()
 	c.mu.Lock()
@@ -348,7 +350,7 @@ func (c *Client) read(conn *websocket.Conn) {
 	}
 }
 
-// note makes a change, and wakes who waits for one.
+// note makes a change and wakes waiting goroutines.
 func (c *Client) note(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -359,7 +361,7 @@ func (c *Client) note(change func()) {
 	c.changed = make(chan struct{})
 }
 
-// Wait waits until something is so; condition is called with the client's lock.
+// Wait waits until condition is true; it is called with the client's lock held.
 func (c *Client) Wait(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
@@ -379,7 +381,7 @@ func (c *Client) Wait(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// heard is a summary of what the server said.
+// heard is a summary of the server's messages.
 func (c *Client) heard() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -395,7 +397,7 @@ func (c *Client) heard() string {
 	return b.String()
 }
 
-// Expect waits for a message, whenever it came.
+// Expect waits for a message that matches. Messages that have arrived already count.
 func (c *Client) Expect(t testing.TB, what string, match func(Message) bool) Message {
 	t.Helper()
 	var found Message
@@ -411,7 +413,7 @@ func (c *Client) Expect(t testing.TB, what string, match func(Message) bool) Mes
 	return found
 }
 
-// ExpectAfter is Expect among what came after so many messages.
+// ExpectAfter is like Expect, but ignores the first n messages.
 func (c *Client) ExpectAfter(t testing.TB, n int, what string, match func(Message) bool) Message {
 	t.Helper()
 	var found Message
@@ -427,14 +429,14 @@ func (c *Client) ExpectAfter(t testing.TB, n int, what string, match func(Messag
 	return found
 }
 
-// Messages is what the server has said.
+// Messages returns all messages that the server has sent.
 func (c *Client) Messages() []Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Message(nil), c.messages...)
 }
 
-// ExpectBye waits for a bye with a code and for the end of the socket.
+// ExpectBye waits for a bye with a code, and for the end of the socket.
 func (c *Client) ExpectBye(t testing.TB, code string) Message {
 	t.Helper()
 	m := c.Expect(t, "bye "+code, func(m Message) bool { return m.Type == "bye" })
@@ -457,7 +459,7 @@ func (c *Client) ExpectTrackWith(t testing.TB, id string) Track {
 	return c.Expect(t, "track "+id, func(m Message) bool { return m.Type == "track" && m.Track.ID == id }).Track
 }
 
-// ExpectTrack waits until a user's track of a source is announced.
+// ExpectTrack waits until a user's track with a source is announced.
 func (c *Client) ExpectTrack(t testing.TB, userID, source string) Track {
 	t.Helper()
 	var found Track
@@ -480,5 +482,5 @@ func (c *Client) ExpectTrack(t testing.TB, userID, source string) Track {
 	return found
 }
 
-// Ping says that the client lives.
+// Ping sends a ping.
 func (c *Client) Ping() error { return c.write([]byte(`{"type":"ping","time":1}`)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// newAPI makes a pion client's settings.
+// newAPI returns a pion API with the client's settings.
 func newAPI(t testing.TB, o Options) *webrtc.API {
 	t.Helper()
 	settings := webrtc.SettingEngine{}
@@ -24,7 +24,8 @@ func newAPI(t testing.TB, o Options) *webrtc.API {
 	if o.TCPOnly {
 		settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeTCP4})
 	}
-	// As browsers do. pion's default is to leave it to a server that is an ICE-lite agent.
+	// As browsers do. By default, pion leaves the DTLS role to a server that is an ICE-lite
+	// agent.
 	if err := settings.SetAnsweringDTLSRole(webrtc.DTLSRoleClient); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func newAPI(t testing.TB, o Options) *webrtc.API {
 	return webrtc.NewAPI(webrtc.WithSettingEngine(settings), webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(registry))
 }
 
-// registerCodecs takes those of pion's default codecs that have these types.
+// registerCodecs registers those of pion's default codecs that have the given types.
 func registerCodecs(media *webrtc.MediaEngine, types []string) error {
 	if types == nil {
 		return media.RegisterDefaultCodecs()
@@ -80,8 +81,8 @@ func registerCodecs(media *webrtc.MediaEngine, types []string) error {
 	return nil
 }
 
-// connection is one of the two peer connections, made when it isn't there; nil once
-// the client is closed.
+// connection returns one of the two peer connections, and makes it if needed; nil once the
+// client is closed.
 func (c *Client) connection(which **webrtc.PeerConnection) (pc *webrtc.PeerConnection, isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +108,7 @@ func (c *Client) connection(which **webrtc.PeerConnection) (pc *webrtc.PeerConne
 	return pc, true
 }
 
-// through leads a description's addresses through the relay.
+// through replaces the addresses in a description by the relay's.
 func (c *Client) through(sdp string) string {
 	if c.options.Through == nil {
 		return sdp
@@ -115,7 +116,7 @@ func (c *Client) through(sdp string) string {
 	return c.options.Through.Rewrite(sdp)
 }
 
-// Path is the address by which media reaches the client, as ICE tells it.
+// Path is the address from which media reaches the client, according to ICE.
 func (c *Client) Path(t testing.TB) string {
 	t.Helper()
 	c.mu.Lock()
@@ -128,21 +129,21 @@ func (c *Client) Path(t testing.TB) string {
 	return pair.Local.String()
 }
 
-// Profiles are the SRTP profiles of its two connections, as RFC 5764 and RFC 7714 number
-// them, once media goes over them.
+// Profiles are the SRTP profiles of the two connections, as RFC 5764 and RFC 7714 number them.
+// Media must have been sent over both.
 func (c *Client) Profiles(t testing.TB) (publish, subscribe dtls.SRTPProtectionProfile) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := func(pc *webrtc.PeerConnection) dtls.SRTPProtectionProfile {
-		// pion tells nobody which it is.
+		// pion has no accessor for it.
 		profile := reflect.ValueOf(pc.SCTP().Transport()).Elem().FieldByName("srtpProtectionProfile")
 		return dtls.SRTPProtectionProfile(profile.Uint())
 	}
 	return of(c.pub), of(c.sub)
 }
 
-// Sections is how many media sections there are to receive in.
+// Sections is the number of media sections for receiving.
 func (c *Client) Sections() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

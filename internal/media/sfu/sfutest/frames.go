@@ -6,38 +6,37 @@ import (
 	"github.com/pion/rtp"
 )
 
-// Frames is what a decoder would make of a track of VP8 or of Opus: pictures are
-// shown in their order, and after a gap that nothing fills only from the next key
-// picture on.
+// Frames simulates a decoder of a VP8 or Opus track: pictures are shown in order; after a gap
+// that is never filled, the decoder continues with the next key picture.
 type Frames struct {
-	// Shown pictures, Keys among them, and Skipped gaps that were never filled. For
-	// sound, Shown counts packets.
+	// Shown counts shown pictures, Keys those of them that are key pictures, and Skipped gaps
+	// that were never filled. For audio, Shown counts packets.
 	Shown, Keys, Skipped int
-	// Last is when the last was shown; Stall how long nothing was at most.
+	// Last is when the last picture was shown, Stall the longest time without a new one.
 	Last  time.Time
 	Stall time.Duration
 
 	began   bool
-	next    uint16 // number of the first packet of the next picture
+	next    uint16 // sequence number of the first packet of the next picture
 	waiting map[uint16]rtp.Packet
-	stuck   time.Time // since when the next picture is waited for
+	stuck   time.Time // since when the decoder waits for the next picture
 	asked   time.Time
 }
 
-// gapPatience is how long a decoder waits for a gap to be filled until it asks
-// for a key picture, and askEvery how often it does.
+// gapPatience is how long a decoder waits for a gap to be filled before it requests a key
+// picture, and askEvery how often it does so.
 const (
 	gapPatience = 200 * time.Millisecond
 	askEvery    = 300 * time.Millisecond
 )
 
-// take takes a packet of a picture, and tells whether a key picture is to be asked for.
+// take adds a packet, and reports whether a key picture is to be requested.
 func (f *Frames) take(p rtp.Packet, now time.Time) (ask bool) {
 	if f.waiting == nil {
 		f.waiting = map[uint16]rtp.Packet{}
 	}
 	if f.began && int16(p.SequenceNumber-f.next) < 0 {
-		return false // long over
+		return false // too late
 	}
 	f.waiting[p.SequenceNumber] = p
 	if !f.began && !f.skip() {
@@ -74,7 +73,7 @@ func (f *Frames) nag(now time.Time) bool {
 	return true
 }
 
-// show shows the next picture if it is all there.
+// show shows the next picture if it is complete.
 func (f *Frames) show(now time.Time) bool {
 	end, ok := f.whole(f.next)
 	if !ok {
@@ -99,7 +98,7 @@ func (f *Frames) shown(now time.Time) {
 	f.Shown++
 }
 
-// whole tells where the picture ends that begins with a packet, if all of it is there.
+// whole returns the end of the picture that begins with a packet, if it is complete.
 func (f *Frames) whole(first uint16) (end uint16, ok bool) {
 	p, there := f.waiting[first]
 	if !there || !begins(p) {
@@ -116,7 +115,7 @@ func (f *Frames) whole(first uint16) (end uint16, ok bool) {
 	}
 }
 
-// skip goes on with the first key picture that is all there.
+// skip continues with the first complete key picture.
 func (f *Frames) skip() bool {
 	var at uint16
 	found := false
@@ -137,10 +136,10 @@ func (f *Frames) skip() bool {
 	return true
 }
 
-// begins tells whether a packet is the first of a VP8 picture.
+// begins reports whether a packet is the first of a VP8 picture.
 func begins(p rtp.Packet) bool { return len(p.Payload) > 1 && p.Payload[0]&0x17 == 0x10 }
 
-// isKey tells whether a first packet is of a key picture.
+// isKey reports whether the first packet of a picture belongs to a key picture.
 func isKey(p rtp.Packet) bool {
 	i := 1
 	if p.Payload[0]&0x80 != 0 { // extensions

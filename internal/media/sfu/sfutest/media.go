@@ -18,13 +18,13 @@ import (
 type Media struct {
 	// Source is as in the protocol, Mime one of pion's types.
 	Source, Mime string
-	// RIDs name simulcast layers, the smallest first; nil for none.
+	// RIDs are the ids of simulcast layers, the smallest first; nil for no simulcast.
 	RIDs []string
-	// Bytes is the size of a VP8 picture that isn't a key picture, 300 by default; a
-	// key picture has four times as many, and 2000 at least.
+	// Bytes is the size of a VP8 picture that isn't a key picture, 300 by default. A key
+	// picture has four times as many, at least 2000.
 	Bytes int
-	// RED offers Opus with redundancy, as its first choice, and sends it when the answer
-	// takes it; see SendRED.
+	// RED makes the client offer Opus with redundancy, as its first choice, and send it when
+	// the answer accepts it; see SendRED.
 	RED bool
 }
 
@@ -37,17 +37,16 @@ func Camera() Media { return Media{Source: "camera", Mime: webrtc.MimeTypeVP8} }
 // Screen is VP8 too.
 func Screen() Media { return Media{Source: "screen", Mime: webrtc.MimeTypeVP8} }
 
-// Output is something that a client publishes, one packet after the other until
-// it is stopped.
+// Output is a published track. It sends one packet after the other until it is stopped.
 type Output struct {
-	// ID is the track's id, from the answer; empty when it was refused, with Refused.
+	// ID is the track's id, from the answer; empty when it was refused, see Refused.
 	ID      string
 	Refused Refused
 	Media   Media
 
 	transceiver *webrtc.RTPTransceiver
-	asked       atomic.Int64 // how often a key frame was
-	plain       atomic.Bool  // it sends no RED though it may
+	asked       atomic.Int64 // how often a key frame was requested
+	plain       atomic.Bool  // it sends no RED although it may
 	layers      []*layer
 	stop        chan struct{}
 	begun, once sync.Once
@@ -59,19 +58,19 @@ type layer struct {
 	local  local
 	packer rtp.Packetizer
 	width  int
-	key    atomic.Bool // a key frame is wanted
+	key    atomic.Bool // a key frame was requested
 }
 
-// KeyFramesAsked is how often the server has asked for a key frame.
+// KeyFramesAsked is how often the server has requested a key frame.
 func (o *Output) KeyFramesAsked() int { return int(o.asked.Load()) }
 
-// Stop stops sending, without telling anybody.
+// Stop stops sending, without a message to the server.
 func (o *Output) Stop() {
 	o.once.Do(func() { close(o.stop) })
 	o.done.Wait()
 }
 
-// Publish begins to send, and returns when the server has agreed or refused.
+// Publish starts to send, and returns when the server has accepted or refused.
 func (c *Client) Publish(t testing.TB, media ...Media) []*Output {
 	t.Helper()
 	pc, _ := c.connection(&c.pub)
@@ -87,7 +86,7 @@ func (c *Client) Publish(t testing.TB, media ...Media) []*Output {
 	return outputs
 }
 
-// Force sends what was refused all the same.
+// Force sends outputs although they were refused.
 func (*Client) Force(t testing.TB, outputs ...*Output) {
 	t.Helper()
 	for _, o := range outputs {
@@ -95,7 +94,7 @@ func (*Client) Force(t testing.TB, outputs ...*Output) {
 	}
 }
 
-// begin sends, unless it does already.
+// begin starts to send, once.
 func (o *Output) begin() { o.begun.Do(func() { o.done.Go(o.run) }) }
 
 func (c *Client) addOutput(t testing.TB, pc *webrtc.PeerConnection, m Media) *Output {
@@ -134,7 +133,7 @@ func (m Media) capability() webrtc.RTPCodecCapability {
 	return webrtc.RTPCodecCapability{MimeType: m.Mime, ClockRate: 90000}
 }
 
-// attach gives an output a media section of a connection.
+// attach assigns a media section of a connection to an output.
 func (c *Client) attach(t testing.TB, pc *webrtc.PeerConnection, o *Output) {
 	t.Helper()
 	for i, l := range o.layers {
@@ -156,7 +155,7 @@ func (c *Client) attach(t testing.TB, pc *webrtc.PeerConnection, o *Output) {
 	}
 }
 
-// readFeedback makes a key frame when one is asked for.
+// readFeedback makes the output send a key frame when one is requested.
 func (*Client) readFeedback(o *Output, transceiver *webrtc.RTPTransceiver, rid string) {
 	for {
 		var packets []rtcp.Packet
@@ -182,7 +181,7 @@ func (*Client) readFeedback(o *Output, transceiver *webrtc.RTPTransceiver, rid s
 	}
 }
 
-// Unpublish stops sending something, and tells the server.
+// Unpublish stops an output, and notifies the server.
 func (c *Client) Unpublish(t testing.TB, o *Output) {
 	t.Helper()
 	o.Stop()
@@ -200,13 +199,13 @@ func (c *Client) Unpublish(t testing.TB, o *Output) {
 	c.Offer(t)
 }
 
-// Offer says what is published now, and waits for the answer.
+// Offer sends an offer of the current outputs, and waits for the answer.
 func (c *Client) Offer(t testing.TB) Message {
 	t.Helper()
 	return c.offer(t, nil)
 }
 
-// RestartPublish looks for a new path to the server.
+// RestartPublish restarts ICE on the publish connection.
 func (c *Client) RestartPublish(t testing.TB) Message {
 	t.Helper()
 	return c.offer(t, &webrtc.OfferOptions{ICERestart: true})
@@ -241,7 +240,7 @@ func (c *Client) offer(t testing.TB, options *webrtc.OfferOptions) Message {
 	answer := c.ExpectAfter(t, n, "an answer", func(m Message) bool {
 		return (m.Type == "answer" && m.ID == float64(id)) || (m.Type == "error" && m.Re == float64(id))
 	})
-	if answer.Type == "error" { // pion takes back no offer: the next one is made anew
+	if answer.Type == "error" { // pion can't roll back an offer: the next one is made anew
 		_ = c.pub.GracefulClose()
 		c.note(func() {
 			c.pub = nil
@@ -263,7 +262,7 @@ func (c *Client) offer(t testing.TB, options *webrtc.OfferOptions) Message {
 	return answer
 }
 
-// accept takes in the answer to an offer.
+// accept applies the answer to an offer.
 func (c *Client) accept(m Message) {
 	if c.pub == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// run sends a frame every 20 ms until it is stopped.
+// run sends a frame every 20 ms until the output is stopped.
 func (o *Output) run() {
 	const every = 20 * time.Millisecond
 	ticker := time.NewTicker(every)
@@ -52,7 +52,7 @@ func (o *Output) send(l *layer) {
 	}
 }
 
-// label says in a packet which media section and layer it belongs to.
+// label adds the ids of the media section and layer to a packet.
 func (o *Output) label(p *rtp.Packet, l *layer) {
 	for _, x := range o.transceiver.Sender().GetParameters().HeaderExtensions {
 		switch {
@@ -64,7 +64,7 @@ func (o *Output) label(p *rtp.Packet, l *layer) {
 	}
 }
 
-// frame makes up a frame that looks right to who only reads headers.
+// frame returns a synthetic frame with valid headers.
 func frame(m Media, width int, key bool) []byte {
 	height, mime, size := width*9/16, m.Mime, max(m.Bytes, 300)
 	switch {

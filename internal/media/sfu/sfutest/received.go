@@ -12,7 +12,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// answer takes in what is to be received.
+// answer applies the server's offer and answers it.
 func (c *Client) answer(m Message) {
 	pc, isNew := c.connection(&c.sub)
 	if pc == nil {
@@ -39,7 +39,7 @@ func (c *Client) answer(m Message) {
 	}
 }
 
-// count counts what arrives of a track, and asks for key frames as a decoder does.
+// count counts the received packets of a track, and requests key frames as a decoder does.
 func (c *Client) count(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote) {
 	buf := make([]byte, 1600)
 	for {
@@ -81,7 +81,7 @@ func (c *Client) count(pc *webrtc.PeerConnection, remote *webrtc.TrackRemote) {
 	}
 }
 
-// Received is what has arrived of a track so far.
+// Received returns the counts of a track so far.
 func (c *Client) Received(id string) Received {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *Client) Received(id string) Received {
 	return Received{}
 }
 
-// Sees waits for so many more complete pictures of a track, or packets of sound.
+// Sees waits for a number of further complete pictures of a track, or audio packets.
 func (c *Client) Sees(t testing.TB, id string, frames int) {
 	t.Helper()
 	want := c.Received(id).Frames.Shown + frames
@@ -100,7 +100,7 @@ func (c *Client) Sees(t testing.TB, id string, frames int) {
 	})
 }
 
-// Hears waits for so many more packets of a track.
+// Hears waits for a number of further packets of a track.
 func (c *Client) Hears(t testing.TB, id string, packets int) {
 	t.Helper()
 	want := c.Received(id).Packets + packets

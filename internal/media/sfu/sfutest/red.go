@@ -7,7 +7,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// opusFrame is the sound that is made up.
+// opusFrame is the synthetic audio frame.
 //
 //nolint:gochecknoglobals // it never changes
 var opusFrame = []byte{0x78, 1, 2, 3, 4, 5, 6, 7}
@@ -18,7 +18,7 @@ func redCodec() webrtc.RTPCodecParameters {
 	}}
 }
 
-// redFrames are two frames in a payload of RED, 20 ms apart.
+// redFrames returns two frames in a RED payload, 20 ms apart.
 func redFrames() []byte {
 	const opus, apart = 111, 960
 	n := byte(len(opusFrame))
@@ -26,13 +26,13 @@ func redFrames() []byte {
 	return append(append(b, opusFrame...), opusFrame...)
 }
 
-// local is a track as it is handed to pion.
+// local is a track as pion takes it.
 type local interface {
 	webrtc.TrackLocal
 	WriteRTP(p *rtp.Packet) error
 }
 
-// redTrack sends sound in RED, where that was agreed on, or without.
+// redTrack sends audio in RED if that was negotiated, otherwise plain Opus.
 type redTrack struct {
 	*webrtc.TrackLocalStaticRTP
 
@@ -69,5 +69,5 @@ func (r *redTrack) WriteRTP(p *rtp.Packet) error {
 	return err
 }
 
-// SendRED has an output with Media.RED send it, or plain Opus, from now on.
+// SendRED makes an output with Media.RED send RED, or plain Opus, from now on.
 func (o *Output) SendRED(send bool) { o.plain.Store(!send) }

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// Weather is what a network does to what goes through it, each way.
+// Weather is how a network treats packets, in each direction.
 type Weather struct {
-	// Loss is the share of packets that don't arrive, at random.
+	// Loss is the share of packets that are lost, at random.
 	Loss float64
-	// Burst is how long nothing arrives at all, once in Every.
+	// Burst is how long all packets are lost, once in Every.
 	Burst, Every time.Duration
-	// Jitter is how much later than others a packet may come, at random, so that
-	// packets overtake each other.
+	// Jitter is the largest additional delay of a packet, at random, so that packets overtake
+	// each other.
 	Jitter time.Duration
-	// Black lets nothing through.
+	// Black drops all packets.
 	Black bool
 }
 
-// Relay stands between clients and the server's media port, on a port of its own,
-// over UDP and TCP: a client that joins Through it meets its weather. Connections
-// over TCP know only Stall.
+// Relay is a proxy between clients and the server's media port, on a port of its own, over UDP
+// and TCP. A client that joins Through it is subject to its weather. Of TCP connections, only
+// Stall applies.
 type Relay struct {
 	udp      *net.UDPConn
 	tcp      net.Listener
@@ -48,13 +48,13 @@ type Relay struct {
 	carried int
 }
 
-// path is the way of one client's packets.
+// path is the connection for one client's packets to the server.
 type path struct {
 	client *net.UDPAddr
 	server net.Conn
 }
 
-// NewRelay makes one to the server's media port. What is random follows from the seed.
+// NewRelay returns a relay to the server's media port. The seed determines all random choices.
 func NewRelay(t testing.TB, server net.Addr, seed uint64) *Relay {
 	t.Helper()
 	r := &Relay{
@@ -67,7 +67,7 @@ func NewRelay(t testing.TB, server net.Addr, seed uint64) *Relay {
 			t.Fatal(err)
 		}
 		if r.tcp, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp4", r.udp.LocalAddr().String()); err != nil {
-			_ = r.udp.Close() // the port is taken over TCP
+			_ = r.udp.Close() // the port is in use for TCP
 		}
 	}
 	r.work.Go(r.toServer)
@@ -76,7 +76,7 @@ func NewRelay(t testing.TB, server net.Addr, seed uint64) *Relay {
 	return r
 }
 
-// Port is where it listens.
+// Port is the port on which it listens.
 func (r *Relay) Port() int { return int(netip.MustParseAddrPort(r.udp.LocalAddr().String()).Port()) }
 
 // Set changes the weather.
@@ -86,15 +86,15 @@ func (r *Relay) Set(w Weather) {
 	r.weather, r.began = w, time.Now()
 }
 
-// Counts are the packets that were carried, and lost.
+// Counts returns how many packets arrived at the relay, and how many of them it dropped.
 func (r *Relay) Counts() (carried, lost int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.carried, r.lost
 }
 
-// Move gives every client another address towards the server, as a router does
-// that has forgotten them.
+// Move gives every client another address towards the server, like a router that has lost its
+// NAT table.
 func (r *Relay) Move() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *Relay) Move() {
 	}
 }
 
-// Stall stops carrying what the server sends over TCP, or goes on.
+// Stall stops forwarding what the server sends over TCP, or continues.
 func (r *Relay) Stall(stalled bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *Relay) close() {
 	r.work.Wait()
 }
 
-// toServer carries what clients send.
+// toServer forwards the packets of clients.
 func (r *Relay) toServer() {
 	buf := make([]byte, 2000)
 	for {
@@ -169,7 +169,7 @@ func (r *Relay) pathOf(client *net.UDPAddr) *path {
 	return p
 }
 
-// toClient carries what the server sends to one client.
+// toClient forwards the server's packets to one client.
 func (r *Relay) toClient(p *path) {
 	buf := make([]byte, 2000)
 	for {
@@ -181,7 +181,7 @@ func (r *Relay) toClient(p *path) {
 	}
 }
 
-// carry lets a packet through, in time or late, or doesn't.
+// carry forwards a packet, at once or delayed, or drops it.
 func (r *Relay) carry(packet []byte, send func([]byte)) {
 	r.mu.Lock()
 	w, since := r.weather, time.Since(r.began)
@@ -235,7 +235,7 @@ func (r *Relay) accept() {
 	}
 }
 
-// pour carries what the server sends over TCP, and reads nothing while stalled.
+// pour forwards what the server sends over TCP, and reads nothing while stalled.
 func (r *Relay) pour(client, server net.Conn) {
 	buf := make([]byte, 16<<10)
 	for {
@@ -258,7 +258,7 @@ func (r *Relay) pour(client, server net.Conn) {
 
 var candidate = regexp.MustCompile(`(a=candidate:\S+ \d+ \S+ \d+ )(\S+) (\d+)( typ host)`)
 
-// Rewrite puts the relay's port in the place of the server's in a description.
+// Rewrite replaces the server's port in a description by the relay's.
 func (r *Relay) Rewrite(sdp string) string {
 	return candidate.ReplaceAllString(sdp, "${1}127.0.0.1 "+strconv.Itoa(r.Port())+"${4}")
 }
