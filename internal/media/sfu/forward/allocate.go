@@ -7,58 +7,60 @@ import (
 )
 
 const (
-	// headroom is what must be free, beside what a step up costs, in percent of it.
+	// headroom is the additional bandwidth that must be free before a step up, in percent of the
+	// step's rate.
 	headroom = 15
-	// tolerance is by how much what is being sent may go beyond the estimate, in
-	// percent of it: after a burst that is below what the path carries for a while.
+	// tolerance is how far the current step may exceed the estimate, in percent of its rate: after
+	// a burst, the estimate is too low for a while.
 	tolerance = 10
-	// patience is how long a sink that had to step down stays there; twice as long
-	// each time that it had stepped up only just before.
+	// patience is how long a sink that had to step down stays there. It doubles, up to
+	// mostPatience, if the sink had stepped up less than justBefore earlier.
 	patience     = 3 * time.Second
 	mostPatience = time.Minute
-	// starvedPatience bounds it where nothing is sent at all, which is worse than to try
-	// in vain.
+	// starvedPatience bounds that time where nothing is sent at all, which is worse than to try in
+	// vain.
 	starvedPatience = 12 * time.Second
 	justBefore      = 10 * time.Second
-	// grace is how long the lowest layers of all are sent to a new subscriber, of
-	// whose path nothing is known yet.
+	// grace is how long the lowest layer of each track is sent to a new subscriber whatever the
+	// estimate, since the capacity of the path is still unknown.
 	grace = 2 * time.Second
-	// hold is how long a picture goes on at its cheapest though the loss of packets
-	// tells of less than that: after a burst it does for a while, and no picture is worse.
-	// Where packets have to wait there is no room for it. fits is for how long it
-	// must have fitted until that begins anew.
+	// hold is how long the cheapest step of a track is still sent although it exceeds the estimate
+	// that includes packet loss: after a burst of losses that estimate is too low for a while, and
+	// no picture is worse. If the delay shows that packets queue up, the step isn't held. fits is
+	// how long the cheapest step must have fitted until this time starts anew.
 	hold = 4 * time.Second
 	fits = time.Second
-	// mostSteps is the number of a track's steps at most: each layer, and the
-	// lowest with its base pictures only.
+	// mostSteps is the number of a track's steps at most: one for each layer, and one for the
+	// lowest layer with its base temporal layer only.
 	mostSteps = mostLayers + 1
-	// soundRate is taken for sound that hasn't been measured, in bits per second.
+	// soundRate is assumed for audio that hasn't been measured, in bits per second.
 	soundRate = 60_000
 )
 
-// step is one way to send a track.
+// step is a layer and temporal layer at which a track can be sent.
 type step struct {
 	layer    int
 	temporal uint8
 	rate     int // bits per second
 }
 
-// demand is what one sink would like of the bandwidth.
+// demand is the bandwidth that one sink could use.
 type demand struct {
 	sink  *Sink
-	area  int // of the picture as it is shown, in pixels
+	area  int // of the picture at the size at which the subscriber shows it, in pixels
 	steps [mostSteps]step
-	count int // of steps, from the cheapest to the best that the view is worth
-	now   int // the step that is being sent; -1 for none
+	count int // number of steps, from the cheapest to the best that the view needs
+	now   int // index of the step that is being sent; -1 for none
 	stays bool
-	// forced: the cheapest step is taken, whatever the budget.
+	// forced: the cheapest step is sent, whatever the budget.
 	forced bool
-	held   bool // it is, as far as nothing has to wait for that
+	held   bool // the cheapest step is sent if it fits into the undelayed budget
 	got    int  // the result; -1 for nothing
-	tight  bool // not even the cheapest step would have fitted
+	tight  bool // the cheapest step doesn't fit into the budget
 }
 
-// cost of a step: what isn't being sent yet needs headroom.
+// cost returns the rate to compare with the budget: a step above the current one needs headroom,
+// others have tolerance.
 func (d *demand) cost(i int) int {
 	if i > d.now {
 		return d.steps[i].rate * (100 + headroom) / 100
@@ -66,7 +68,7 @@ func (d *demand) cost(i int) int {
 	return d.steps[i].rate * (100 - tolerance) / 100
 }
 
-// most is the best step that the demand may have now.
+// most returns the best step that the demand may get now.
 func (d *demand) most() int {
 	if d.stays {
 		return d.now
@@ -74,10 +76,10 @@ func (d *demand) most() int {
 	return d.count - 1
 }
 
-// allocate shares out a budget, in bits per second, and what may be used of more
-// than that to hold pictures as long as nothing waits on the path: first each picture at its
-// cheapest, then, by size, each as good as it may be. It tells what is used, and
-// how much all would take together with the cheapest step that didn't fit; 0 for none.
+// allocate distributes a budget, in bits per second. undelayed is a larger budget for pictures that
+// are held. First each picture gets its cheapest step, the largest picture first; then each gets
+// the best step that fits, in the same order. allocate returns the allocated rate, and that rate
+// together with the cheapest step that didn't fit; 0 if all fit.
 func allocate(budget, undelayed int, demands []demand) (used, wanted int) {
 	slices.SortStableFunc(demands, func(a, b demand) int { return cmp.Compare(b.area, a.area) })
 	for i := range demands {
@@ -116,7 +118,7 @@ func allocate(budget, undelayed int, demands []demand) (used, wanted int) {
 	return used, wanted
 }
 
-// fill lists the ways to send a track up to its ideal layer.
+// fill lists the steps of a track up to its ideal layer.
 func (d *demand) fill(x *situation, c *choice) {
 	d.count, d.now = 0, -1
 	for i := 0; i <= c.ideal; i++ {
@@ -127,7 +129,7 @@ func (d *demand) fill(x *situation, c *choice) {
 		d.steps[d.count] = step{layer: i, temporal: allTemporal, rate: x.rates[i]}
 		d.count++
 	}
-	// A layer that costs no less than a better one is no saving.
+	// A step that costs as much as a better one saves nothing.
 	for i := d.count - 2; i >= 0; i-- {
 		d.steps[i].rate = min(d.steps[i].rate, d.steps[i+1].rate)
 	}
@@ -138,7 +140,7 @@ func (d *demand) fill(x *situation, c *choice) {
 	}
 }
 
-// share decides what of the ideal layers fits, for all sinks.
+// share decides for all sinks how much of the ideal layer fits.
 func (e *Egress) share(now instant) {
 	w := e.worker
 	w.demands = w.demands[:0]
@@ -176,7 +178,7 @@ func (e *Egress) share(now instant) {
 	}
 	e.used, e.wanted = allocate(budget, budget+undelayed, w.demands)
 	if e.wanted > 0 {
-		e.wanted += sound // what a path is to carry, it is to carry beside the sound
+		e.wanted += sound // a path that carries this must also carry the audio
 	}
 	for i := range w.demands {
 		d := &w.demands[i]
@@ -191,7 +193,7 @@ func (e *Egress) share(now instant) {
 	}
 }
 
-// fits notes whether the cheapest does.
+// fits stores whether the cheapest step fits the budget.
 func (c *choice) fits(yes bool, now instant) {
 	switch {
 	case !yes:
@@ -206,7 +208,7 @@ func (c *choice) fits(yes bool, now instant) {
 	}
 }
 
-// set notes what fits.
+// set stores the layer and temporal layer that fit.
 func (c *choice) set(fit int, temporal uint8, now instant) {
 	if c.ideal >= 0 && (fit < c.fit && fit < c.ideal || fit == c.fit && temporal < c.temporalFit) {
 		c.patience = patience
@@ -226,8 +228,8 @@ func (c *choice) set(fit int, temporal uint8, now instant) {
 	c.starved = fit < 0 && c.ideal >= 0
 }
 
-// probe sends padding when a better picture only wants for bandwidth, to learn
-// whether there is more than the estimate says.
+// probe sends padding when a sink only lacks bandwidth for a better layer, to learn whether the
+// path carries more than the estimate.
 func (e *Egress) probe() {
 	var by *repairer
 	for _, s := range e.sinks {
@@ -244,5 +246,5 @@ func (e *Egress) probe() {
 	}
 }
 
-// mostPadding is what is sent at one moment, in bytes.
+// mostPadding is how much padding is sent at a time, in bytes.
 const mostPadding = 32 << 10

@@ -1,8 +1,7 @@
 package forward
 
-// lookAV1 finds key pictures by the aggregation header's N bit (a new coded video
-// sequence begins) or by the dependency descriptor: a key picture's is the one
-// that brings the structure along.
+// lookAV1 finds key pictures by the aggregation header's N bit (a new coded video sequence begins),
+// or by the dependency descriptor: that of a key picture contains the template structure.
 func lookAV1(b, dependency []byte) (v picture) {
 	const continues, newSequence = 0x80, 0x08
 	v.key = b[0]&newSequence != 0 && b[0]&continues == 0
@@ -15,14 +14,14 @@ func lookAV1(b, dependency []byte) (v picture) {
 	return v
 }
 
-// dependency is what is needed of a dependency descriptor.
+// dependency holds the fields of a dependency descriptor that are used here.
 type dependency struct {
 	starts, ends bool
-	structure    bool // brings the template structure along
+	structure    bool // contains the template structure
 	number       uint16
 }
 
-// lookDependency reads the descriptor's mandatory fields and its first flag.
+// lookDependency parses the descriptor's mandatory fields and its first flag.
 func lookDependency(b []byte) (d dependency, ok bool) {
 	if len(b) < 3 {
 		return d, false

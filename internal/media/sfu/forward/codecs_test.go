@@ -70,7 +70,7 @@ func TestSizesAreHeard(t *testing.T) {
 	var heard [][3]int
 	note := func(layer, w, h int) { heard = append(heard, [3]int{layer, w, h}) }
 	track := r.track(TrackConfig{Kind: Video, MimeType: "video/H264", Layers: 2, SizeChanged: note})
-	// x264's parameter set for 1280x720.
+	// An SPS of x264 for 1280x720.
 	sps := bytesOf(t, "6764001facd9405005bb011000000300100000030320f1831960")
 	track.Write(1, raw(t, 1, 1, 1, sps))
 	track.Write(1, raw(t, 2, 2, 1, sps))

@@ -11,16 +11,16 @@ import (
 
 // EgressConfig describes a subscriber.
 type EgressConfig struct {
-	// WriteRTCP sends reports to the subscriber.
+	// WriteRTCP sends RTCP packets to the subscriber.
 	WriteRTCP func(packets []rtcp.Packet) error
-	// Flush sends what the writers of the sinks have collected; nil when they
-	// collect nothing.
+	// Flush sends the packets that the writers of the sinks have collected; nil when they collect
+	// none.
 	Flush func()
-	// Sent hears how many bytes the writers have sent, each time that they are flushed; nil
-	// for nobody. It must not block.
+	// Sent is called with the number of bytes that the writers have sent since the last flush; nil
+	// for no calls. It must not block.
 	Sent func(bytes int)
-	// InitialRate is what the path is taken to carry at first, in bits per second;
-	// 0 for 1.5 Mbit/s.
+	// InitialRate is the first estimate of the path's capacity, in bits per second; 0 for 1.5
+	// Mbit/s.
 	InitialRate int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
@@ -28,54 +28,54 @@ type EgressConfig struct {
 
 const (
 	initialRate = 1_500_000
-	// roundTrip is assumed until the subscriber's reports tell it.
+	// roundTrip is assumed until the subscriber's reports have measured it.
 	roundTrip = 100 * time.Millisecond
-	// mostReports is how many reports of a subscriber may wait for its worker.
+	// mostReports is how many reports of a subscriber may be queued for its worker.
 	mostReports = 64
-	// refreshEvery is how often one subscriber may bring about a key frame, which
-	// all others of the layer pay for.
+	// refreshEvery is the shortest interval between key frames that one subscriber can trigger,
+	// since all other subscribers of the layer receive them too.
 	refreshEvery = time.Second
-	// chooseEvery is how often layers are chosen anew without an occasion.
+	// chooseEvery is how often layers are chosen anew without a particular reason.
 	chooseEvery = 200 * time.Millisecond
-	// overhead is what a packet takes on the wire beside its payload, in bytes: IP,
-	// UDP, RTP with an extension, and what encryption adds.
+	// overhead is what a packet needs on the wire beside its payload, in bytes: IP, UDP, RTP with
+	// an extension, and encryption.
 	overhead = 28 + 20 + 16
 )
 
-// Egress is all that one subscriber is sent: it shares out the bandwidth. Its
-// methods may be called from any goroutine.
+// Egress is everything that is sent to one subscriber; it distributes the bandwidth. Its methods
+// are safe for concurrent use.
 type Egress struct {
 	config    EgressConfig
 	worker    *worker
 	estimator *bandwidth.Estimator
 	closed    atomic.Bool
-	changed   atomic.Bool  // what the sinks are to be sent must be looked at anew
-	reports   atomic.Int64 // how many wait
+	changed   atomic.Bool  // layers must be chosen anew
+	reports   atomic.Int64 // how many are queued
 
-	// The rest is the worker's.
+	// Only the worker touches the following.
 	gone      bool
 	touched   bool
-	fresh     bool // a sink is
-	replaying bool // a sink catches up
+	fresh     bool // there is a new sink
+	replaying bool // a sink is replaying
 	sinks     []*Sink
-	news      []*Sink // whose tracks have something new
+	news      []*Sink // sinks whose tracks have new packets
 	now       time.Time
 	twcc      uint16
-	limited   bool    // the subscriber says how its path does
+	limited   bool    // the subscriber reports on its path, so the estimate applies
 	begun     instant // when the first picture was sent; 0 for not yet
-	ticked    instant // when was looked at what is due by the clock
-	chosen    instant // and at the layers
-	used      int     // bits per second that were shared out among pictures
-	wanted    int     // that one more step would take, sound included; 0 for none
+	ticked    instant // time of the last periodic work
+	chosen    instant // time of the last choice of layers
+	used      int     // bits per second that were allocated to video
+	wanted    int     // bits per second that one more step would need, audio included; 0 for none
 	roundTrip time.Duration
-	window    instant // of one second, for the bound of repairs
+	window    instant // start of the current second, for the limit of repairs
 	spent     int     // bytes of repairs in the window
-	volume    int     // bytes sent in the window, but for repairs and padding
-	before    int     // the same of the window before
-	sent      int     // bytes that Sent hasn't heard of
+	volume    int     // bytes sent in the window, without repairs and padding
+	before    int     // the same for the previous window
+	sent      int     // bytes not yet reported to Sent
 }
 
-// NewEgress makes one.
+// NewEgress returns the egress of a new subscriber.
 func NewEgress(w *Workers, c EgressConfig) *Egress {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -91,7 +91,7 @@ func NewEgress(w *Workers, c EgressConfig) *Egress {
 	return e
 }
 
-// Close ends it and its sinks.
+// Close ends the egress and its sinks.
 func (e *Egress) Close() {
 	if e.closed.Swap(true) {
 		return
@@ -106,14 +106,14 @@ func (e *Egress) Close() {
 	})
 }
 
-// reconsider has the layers chosen anew, soon.
+// reconsider schedules a new choice of layers.
 func (e *Egress) reconsider() {
 	if !e.changed.Swap(true) {
 		e.worker.do(func() { e.worker.touch(e) })
 	}
 }
 
-// send sends what is new, sound first.
+// send sends the new packets, audio first.
 func (e *Egress) send() {
 	e.touched = false
 	e.now = e.config.Now()
@@ -152,7 +152,7 @@ func (e *Egress) send() {
 	e.flush()
 }
 
-// pump goes on with replays.
+// pump continues the replays.
 func (e *Egress) pump(now instant) {
 	e.replaying = false
 	for _, s := range e.sinks {
@@ -171,7 +171,7 @@ func (e *Egress) flush() {
 	}
 }
 
-// roll begins a new second for the bound of repairs, when it is time.
+// roll starts a new second for the limit of repairs, when it is time.
 func (e *Egress) roll(now instant) {
 	if now.since(e.window) >= time.Second {
 		e.window, e.spent = now, 0
@@ -179,8 +179,8 @@ func (e *Egress) roll(now instant) {
 	}
 }
 
-// mayRepair tells whether there is room for sending so many bytes again: repairs
-// must not fill a path that loses packets because it is full.
+// mayRepair reports whether size bytes may be sent again, and counts them: repairs must not fill a
+// path that loses packets because it is full.
 func (e *Egress) mayRepair(size int, now instant) bool {
 	e.roll(now)
 	if e.spent+size > max(repairAtLeast, max(e.before, e.volume)/2) {
@@ -190,7 +190,7 @@ func (e *Egress) mayRepair(size int, now instant) bool {
 	return true
 }
 
-// tick does what is due by the clock.
+// tick does the periodic work.
 func (e *Egress) tick(now time.Time) {
 	if e.closed.Load() {
 		return
@@ -255,8 +255,8 @@ func (e *Egress) report(now instant) {
 	}
 }
 
-// HandleRTCP takes what the subscriber reports about any of its sinks. It keeps
-// the packets.
+// HandleRTCP takes the subscriber's reports about any of its sinks. It keeps a reference to the
+// packets.
 func (e *Egress) HandleRTCP(packets []rtcp.Packet) {
 	if e.closed.Load() {
 		return
@@ -312,7 +312,7 @@ func (e *Egress) sinkOf(ssrc uint32) *Sink {
 	return nil
 }
 
-// refresh notes that the subscriber can't go on without a key picture.
+// refresh records that the subscriber can't continue to decode without a key picture.
 func (e *Egress) refresh(ssrc uint32, now instant) {
 	s := e.sinkOf(ssrc)
 	if s == nil || s.audio || s.choice.refresh || s.choice.target < 0 {
@@ -325,7 +325,7 @@ func (e *Egress) refresh(ssrc uint32, now instant) {
 	s.demand(now)
 }
 
-// received takes reports on what has arrived.
+// received handles reception reports.
 func (e *Egress) received(reports []rtcp.ReceptionReport, now instant) {
 	lost, weight := 0.0, 0.0
 	for i := range reports {

@@ -28,7 +28,7 @@ func TestSoundGoesThroughAsItComes(t *testing.T) {
 	assert.Positive(t, x.flushes)
 }
 
-// TestBytesAreCounted: all that the writers sent, repairs and padding included.
+// TestBytesAreCounted: all bytes that the writers sent, repairs and padding included.
 func TestBytesAreCounted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -140,8 +140,7 @@ func TestAnswersNACKsByRTX(t *testing.T) {
 	assert.Len(t, x.packets, 8)
 }
 
-// TestRepairsAreAtMostHalfOfWhatIsSent: to have sent something again is no reason to
-// send more again.
+// TestRepairsAreAtMostHalfOfWhatIsSent: repairs don't raise the limit for further repairs.
 func TestRepairsAreAtMostHalfOfWhatIsSent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -183,16 +182,16 @@ func TestSilenceIsEnforcedAndLeavesNoGap(t *testing.T) {
 	write(4)
 	write(5)
 	track.SetSilenced(false)
-	write(3) // late, of before
+	write(3) // late, from before
 	write(6)
-	write(4) // a copy of what was held back
+	write(4) // a copy of a suppressed packet
 	write(7)
 	assert.Equal(t, upTo(4), x.seqs(mediaSSRC))
 	assert.Equal(t, []int{0, 960, 5 * 960, 6 * 960}, x.stamps(), "the clock went on")
 	track.SetSilenced(true)
 	write(8)
 	track.SetSilenced(false)
-	write(9) // the first that may be heard again is
+	write(9) // the first packet that may be heard again is sent
 	assert.Equal(t, upTo(5), x.seqs(mediaSSRC))
 	assert.Equal(t, 8*960, x.stamps()[4])
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/pion/rtp"
 )
 
-// FuzzWrite sends whatever strangers may send. The input is a sequence of packets,
-// each behind a byte that tells its layer, how it differs from the last one and
-// what happens besides, and two of length.
+// FuzzWrite writes untrusted packets. The input is a sequence of packets. Before each are a byte
+// (its layer, how it differs from the last one, and other events) and a length of two bytes.
 func FuzzWrite(f *testing.F) {
 	pack := func(packets ...[]byte) (b []byte) {
 		for i, p := range packets {
@@ -89,7 +88,7 @@ func sequences(x *receiver) (out []uint16) {
 	return out
 }
 
-// FuzzPayload reads payloads of all codings.
+// FuzzPayload parses payloads of all codecs.
 func FuzzPayload(f *testing.F) {
 	for _, b := range [][]byte{vp8Key, {0x90, 0xe0, 0x81, 0x23, 7, 0x60, 1}, {0x8a, 0x80, 1, 0x10, 1, 0x40, 0, 0xb4}, {0x78, 0, 1, 9, 0, 2, 0x67, 0x42}, {0x18, 0x0a}} {
 		f.Add(uint8(0), b, []byte{0x80, 0, 1, 0x80})
@@ -99,14 +98,14 @@ func FuzzPayload(f *testing.F) {
 		if len(b) == 0 {
 			return
 		}
-		rewritePicture(b, &v, 1, 1) // where the numbers stand is inside of the payload
+		rewritePicture(b, &v, 1, 1) // the positions of the numbers are within the payload
 		if v.key && !v.begins {
 			t.Fatal("a key picture that doesn't begin")
 		}
 	})
 }
 
-// FuzzRTCP has a subscriber report whatever it likes.
+// FuzzRTCP handles arbitrary reports of a subscriber.
 func FuzzRTCP(f *testing.F) {
 	for _, p := range []rtcp.Packet{
 		&rtcp.TransportLayerNack{MediaSSRC: mediaSSRC, Nacks: []rtcp.NackPair{{PacketID: 5, LostPackets: 0xffff}}},

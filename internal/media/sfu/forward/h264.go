@@ -10,9 +10,9 @@ const (
 	nalFUA   = 28
 )
 
-// lookH264 finds where decoding can start: at a sequence parameter set, which
-// encoders for WebRTC send before each IDR picture. At a bare IDR picture it could
-// only start for those who know its parameter sets already.
+// lookH264 finds where decoding can start: at a sequence parameter set, which encoders for WebRTC
+// send before each IDR picture. At an IDR picture without one, only decoders that know its
+// parameter sets already could start.
 func lookH264(b []byte) (v picture) {
 	var sps []byte
 	switch b[0] & 0x1f {
@@ -31,7 +31,7 @@ func lookH264(b []byte) (v picture) {
 	return v
 }
 
-// aggregatedSPS finds a parameter set among aggregated units; nil for none.
+// aggregatedSPS returns the SPS of an aggregation packet (STAP-A); nil for none.
 func aggregatedSPS(b []byte) []byte {
 	for len(b) > 2 {
 		size := int(b[0])<<8 | int(b[1])
@@ -56,8 +56,8 @@ func (v *picture) sizeH264(sps []byte) {
 	}
 }
 
-// isIDR tells whether a packet begins an IDR picture, for publishers whose
-// parameter sets are only in the session description.
+// isIDR reports whether a packet begins an IDR picture. It is used for publishers whose parameter
+// sets are only in the session description.
 func isIDR(b []byte) bool {
 	if len(b) == 0 {
 		return false

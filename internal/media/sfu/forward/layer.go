@@ -2,8 +2,8 @@ package forward
 
 import "time"
 
-// Bounds of what a publisher's sequence numbers and timestamps may do before its
-// packets are taken for those of another source (RFC 3550, appendix A.1).
+// Bounds for jumps of a publisher's sequence numbers and timestamps. Beyond them, the packets are
+// treated as those of another source (RFC 3550, appendix A.1).
 const (
 	furthestJump  = 3000
 	backwardsTime = time.Second
@@ -17,23 +17,23 @@ type layer struct {
 	ssrc    uint32
 	source  uint32
 	run     uint32
-	highest uint64 // sequence number, with all its higher bits
-	floor   uint64 // what is older is nobody's business any more
-	doubted uint32 // the number that would prove a jump, +1; 0 for none
-	lastTS  uint32 // of the highest
+	highest uint64 // sequence number, extended by its higher bits
+	floor   uint64 // older sequence numbers are dropped
+	doubted uint32 // the sequence number that would confirm a jump, +1; 0 for none
+	lastTS  uint32 // timestamp of the highest sequence number
 	last    instant
-	// index tells a packet's position in the history by its sequence number.
+	// index maps a packet's sequence number to its position in the history.
 	index []uint64
 
-	sawSPS        bool // H.264: the source sends its parameter sets along
+	sawSPS        bool // H.264: the source sends parameter sets in its packets
 	width, height int  // 0 for unknown
 	report        report
 	meter         meter
-	asked         instant // when a key frame was asked for last
+	asked         instant // when a key frame was last requested
 }
 
-// place finds a packet's sequence number among all; false when the packet is to
-// be dropped: it is a duplicate, too old, or seems to be astray.
+// place returns a packet's extended sequence number; false when the packet must be dropped because
+// it is a duplicate, too old, or far off.
 func (l *layer) place(h *header, now instant, clock uint32, past *history) (seq uint64, ok bool) {
 	if !l.begun || h.ssrc != l.ssrc {
 		return l.begin(h, now), true
@@ -55,7 +55,7 @@ func (l *layer) place(h *header, now instant, clock uint32, past *history) (seq 
 		seq = l.highest - uint64(-diff)
 		return seq, seq >= l.floor && !l.has(seq, past)
 	}
-	// Far off. If the next one follows upon it, the source has begun anew.
+	// Far off. If the next packet follows it, the source has started anew.
 	if l.doubted == uint32(h.seq)+1 {
 		return l.begin(h, now), true
 	}
@@ -63,7 +63,7 @@ func (l *layer) place(h *header, now instant, clock uint32, past *history) (seq 
 	return 0, false
 }
 
-// begin starts a new source. Its numbers lie above all that the layer had.
+// begin starts a new source. Its extended sequence numbers are above all earlier ones of the layer.
 func (l *layer) begin(h *header, now instant) uint64 {
 	if l.begun {
 		l.source++
@@ -76,7 +76,7 @@ func (l *layer) begin(h *header, now instant) uint64 {
 	return l.highest
 }
 
-// leaps tells whether a timestamp can't belong to the clock of those before it.
+// leaps reports whether a timestamp can't be of the same clock as the earlier ones.
 func (l *layer) leaps(ts uint32, now instant, clock uint32) bool {
 	if clock == 0 {
 		return false
@@ -85,8 +85,8 @@ func (l *layer) leaps(ts uint32, now instant, clock uint32) bool {
 	return went < -backwardsTime || went > now.since(l.last)+forwardsTime
 }
 
-// measure counts a packet of so many bytes on the wire. What RED repeats counts as a
-// temporal layer of its own, since it isn't sent to all.
+// measure counts a packet of size bytes on the wire. The repeated part of RED is counted as a
+// temporal layer of its own, since not all subscribers receive it.
 func (l *layer) measure(h *header, size int, temporal uint8, now instant) {
 	if h.red {
 		repeated := h.payload.to - h.payload.from - (h.primary.to - h.primary.from)
@@ -96,7 +96,7 @@ func (l *layer) measure(h *header, size int, temporal uint8, now instant) {
 	l.meter.add(size, temporal, now)
 }
 
-// cut parts all that came so far from what comes from now on.
+// cut starts a new run: earlier packets are no longer accepted.
 func (l *layer) cut() {
 	l.run++
 	l.floor = l.highest + 1
@@ -104,7 +104,7 @@ func (l *layer) cut() {
 
 func (l *layer) has(seq uint64, past *history) bool { return l.find(seq, past) != nil }
 
-// find gives the packet with a sequence number; nil when it isn't there.
+// find returns the packet with a sequence number; nil when it isn't there.
 func (l *layer) find(seq uint64, past *history) *packet {
 	p := past.at(l.index[seq%uint64(len(l.index))])
 	if p == nil || p.layer != l.number || p.seq != seq {

@@ -3,52 +3,53 @@ package forward
 import "time"
 
 const (
-	// keyFrameInterval is how often a publisher is asked for a key frame at most.
+	// keyFrameInterval is the shortest interval between two requests of a key frame from a
+	// publisher.
 	keyFrameInterval = 500 * time.Millisecond
-	// deadAfter is how long a layer may be silent while others aren't.
+	// deadAfter is how long a layer may be silent while others aren't, until it counts as not sent.
 	deadAfter = 700 * time.Millisecond
-	// enlarge is by how much a picture may be enlarged before the next layer is
-	// worth its bits.
+	// enlarge is how far a picture may be enlarged before the next layer is used instead.
 	enlarge = 1.2
-	// lookEvery is how long what was seen of a track counts, for all who ask.
+	// lookEvery is how long a snapshot of a track's layers is reused for all sinks.
 	lookEvery   = 5 * time.Millisecond
 	allTemporal = temporalLayers - 1
 )
 
-// choice is which layer a sink is sent, and why.
+// choice is the layer that a sink is sent, and the reasons.
 type choice struct {
-	// ideal is the layer that the subscriber's view is worth, -1 for none; fit what
-	// its bandwidth allows of that; target what of that there is now.
+	// ideal is the layer that suits the subscriber's view, -1 for none; fit is the best layer up to
+	// it that the bandwidth allows; target is the best layer up to fit that the publisher sends
+	// now.
 	ideal, fit, target int
 	starved            bool
-	refresh            bool    // the subscriber has asked for a key picture
-	wanted             uint8   // the layers that count as wanted because of this sink
+	refresh            bool    // the subscriber has requested a key picture
+	wanted             uint8   // the layers that this sink marks as wanted
 	temporal           uint8   // highest temporal layer that is sent
-	temporalFit        uint8   // and that may be
-	lowered, raised    instant // when less, and more, began to fit
+	temporalFit        uint8   // highest temporal layer that the bandwidth allows
+	lowered, raised    instant // when less began to fit, and when more did
 	patience, waited   time.Duration
-	refreshed          instant // when the subscriber asked last
-	short, fitted      instant // since when not even the cheapest fits, or does again
+	refreshed          instant // when the subscriber last requested a key picture
+	short, fitted      instant // since when the cheapest step doesn't fit, and since when it fits again
 }
 
 func (c *choice) reset() {
 	*c = choice{ideal: -1, fit: -1, target: -1, temporal: allTemporal, temporalFit: allTemporal}
 }
 
-// takes tells whether a key picture of a layer is to be switched to. Any layer is
-// better than none, as long as it isn't more than the subscriber can take.
+// takes reports whether to switch to a layer at its key picture. Without a current layer, any layer
+// that fits is taken.
 func (c *choice) takes(layer int, sending bool, current int) bool {
 	return layer == c.target || layer == c.fit || !sending && layer <= c.fit || sending && layer == current
 }
 
-// began notes that a new run begins with a key picture.
+// began records that a new run begins with a key picture.
 func (c *choice) began() {
 	c.refresh = false
 	c.temporal = c.temporalFit
 }
 
-// drops tells whether a packet belongs to a temporal layer that isn't sent.
-// Going down is possible at any picture, going up where the encoder says so.
+// drops reports whether a packet belongs to a temporal layer that isn't sent. Switching down is
+// possible at any picture, switching up only at those that the encoder marks.
 func (c *choice) drops(p *packet, inOrder bool) bool {
 	v := &p.view
 	if c.temporal > c.temporalFit && v.begins {
@@ -67,20 +68,21 @@ func (c *choice) drops(p *packet, inOrder bool) bool {
 	return true
 }
 
-// situation is what a sink needs to know of its track's layers.
+// situation is a snapshot of a track's layers for its sinks.
 type situation struct {
-	at    instant // when this was so; 0 for never
+	at    instant // when it was taken; 0 for never
 	count int
 	live  uint8 // layers that the publisher sends
 	sizes [mostLayers][2]int
 	rates [mostLayers]int // bits per second
-	bases [mostLayers]int // the same of the lowest temporal layer; 0 when it can't be sent alone
-	// sound is bits per second with what packets cost, if this is sound, and plain those
-	// of what RED carries for its own time.
+	bases [mostLayers]int // bits per second of the lowest temporal layer; 0 when it can't be sent alone
+	// sound is the rate of an audio track in bits per second, with overhead; plain is the rate of
+	// its packets without the repeated part of RED.
 	sound, plain int
 }
 
-// look tells how the track's layers are. Many sinks ask at the same time.
+// look returns a snapshot of the track's layers. It is shared, because many sinks ask at the same
+// time.
 func (f *feed) look(now instant) *situation {
 	x := &f.seen
 	if x.at != 0 && now.since(x.at) < lookEvery {
@@ -112,8 +114,8 @@ func (f *feed) look(now instant) *situation {
 	return x
 }
 
-// complete fills in the sizes that nobody has told: each layer is taken to have
-// twice the width of the one below, and the highest to be 1280x720.
+// complete fills in unknown sizes and rates: each layer is assumed to have twice the width of the
+// one below, and the highest 1280x720.
 func (x *situation) complete() {
 	for i := range x.count {
 		if x.sizes[i][0] == 0 || x.sizes[i][1] == 0 {
@@ -121,13 +123,13 @@ func (x *situation) complete() {
 			x.sizes[i] = [2]int{max(1280>>below, 1), max(720>>below, 1)}
 		}
 		if x.rates[i] == 0 {
-			// 30 pictures a second at 0.08 bits per pixel.
+			// Assumed: 30 pictures a second at 0.08 bits per pixel.
 			x.rates[i] = x.sizes[i][0] * x.sizes[i][1] * 24 / 10
 		}
 	}
 }
 
-// idealLayer is the smallest layer that fills the view.
+// idealLayer returns the smallest layer that fills the view.
 func (x *situation) idealLayer(v *View) int {
 	if v.Hidden {
 		return -1
@@ -144,7 +146,7 @@ func (x *situation) idealLayer(v *View) int {
 	return x.count - 1
 }
 
-// choose decides what each sink is sent.
+// choose decides which layers each sink is sent.
 func (e *Egress) choose(now instant) {
 	e.chosen = now
 	e.share(now)
@@ -153,7 +155,7 @@ func (e *Egress) choose(now instant) {
 	}
 }
 
-// aim picks the target among what there is, and asks for what the sink waits for.
+// aim selects the target among the layers that the publisher sends, and requests key pictures.
 func (s *Sink) aim(x *situation, now instant) {
 	c, r := &s.choice, &s.rewriter
 	c.target = c.fit
@@ -180,7 +182,7 @@ func (s *Sink) aim(x *situation, now instant) {
 	s.told()
 }
 
-// demand asks the publisher for a key picture, if the sink waits for one.
+// demand requests a key picture from the publisher, if the sink needs one.
 func (s *Sink) demand(now instant) {
 	c, r := &s.choice, &s.rewriter
 	if s.audio || c.target < 0 {
@@ -188,7 +190,7 @@ func (s *Sink) demand(now instant) {
 	}
 	if s.track.config.RequestKeyFrame == nil {
 		if !r.sending {
-			s.catchUp(now) // it is shown again, or the track was silent
+			s.catchUp(now) // the subscriber shows the picture again, or the track was silent
 		}
 		return
 	}

@@ -24,14 +24,14 @@ func TestIdealLayerIsTheSmallestThatFillsTheView(t *testing.T) {
 		{View{Width: 380, Height: 210}, 0}, // enlarged a little
 		{View{Width: 400, Height: 225}, 1},
 		{View{Width: 640, Height: 360}, 1},
-		{View{Width: 1920, Height: 200}, 0}, // the height bounds it
+		{View{Width: 1920, Height: 200}, 0}, // the height limits it
 		{View{Width: 3840, Height: 2160}, 2},
 	} {
 		assert.Equal(t, c.want, x.idealLayer(&c.view), "%+v", c.view)
 	}
 }
 
-// demanding makes a demand that is sent its step now, with steps at these rates.
+// demanding returns a demand whose current step is now, with steps at these rates.
 func demanding(area, now int, rates ...int) demand {
 	d := demand{area: area, now: now, count: len(rates)}
 	for i, r := range rates {
@@ -204,7 +204,7 @@ func TestASubscribersPLIsAreBounded(t *testing.T) {
 	write(vp8Key)
 	r.pass(2 * time.Second)
 	assert.Len(t, r.keys, 2)
-	for range 40 { // asks again and again, whatever it gets
+	for range 40 { // asks repeatedly, although it gets key frames
 		x.egress.HandleRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: mediaSSRC}})
 		r.pass(100 * time.Millisecond)
 		write(vp8Key)
@@ -218,7 +218,7 @@ func TestAStarvedPictureIsTriedAgainSoon(t *testing.T) {
 	c.reset()
 	c.ideal = 0
 	now := instant(time.Hour)
-	for range 10 { // it comes and goes
+	for range 10 { // video starts and stops in turn
 		c.set(0, allTemporal, now)
 		now += instant(time.Second)
 		c.set(-1, allTemporal, now)

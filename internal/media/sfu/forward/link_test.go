@@ -17,14 +17,14 @@ type link struct {
 
 	capacity int // bits per second
 	queue    time.Duration
-	free     time.Time // when the bottleneck will have sent all
+	free     time.Time // when the bottleneck will have sent everything
 	recorder *twcc.Recorder
 	flying   []arriving
 	egress   *Egress
 	lost     int
 	padding  int
 	sound    int  // packets that arrived
-	dark     bool // nothing gets through, either way
+	dark     bool // all packets are lost, in both directions
 }
 
 type arriving struct {
@@ -61,7 +61,7 @@ func (l *link) write(h *rtp.Header, payload []byte) (int, error) {
 	return size, nil
 }
 
-// deliver lets arrive what has arrived by now.
+// deliver delivers the packets that have arrived by now.
 func (l *link) deliver() {
 	for len(l.flying) > 0 && !l.flying[0].at.After(l.clock) {
 		p := l.flying[0]
@@ -73,7 +73,7 @@ func (l *link) deliver() {
 	}
 }
 
-// conference is what a subscriber sees: two people, in three layers each.
+// conference is a subscriber's view of two publishers with three layers each, and audio.
 type conference struct {
 	*link
 
@@ -111,7 +111,7 @@ func newConference(t *testing.T, capacity int) *conference {
 	return c
 }
 
-// pass goes on for a while, in steps of 10 ms.
+// pass simulates a time in steps of 10 ms.
 func (c *conference) pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	for ; d > 0; d -= 10 * time.Millisecond {
@@ -153,7 +153,7 @@ func (c *conference) picture(t *testing.T, track int) {
 			delete(c.wanted[track], layer)
 		}
 		if c.owed[track][layer] < -2*size && kind == 1 {
-			size /= 2 // what a key picture took is saved
+			size /= 2 // saves what a key picture used
 			c.owed[track][layer] += size
 		}
 		for ; size > 0; size -= 1100 {
@@ -212,8 +212,8 @@ func TestREMBBoundsWhatIsSent(t *testing.T) {
 	require.Equal(t, SinkState{Layer: 1}, s.State(), "640x360 is taken for 553 kbit/s")
 }
 
-// TestPicturesComeBackWithThePath: for a while nothing gets through either way, which
-// says nothing of what the path carries afterwards.
+// TestPicturesComeBackWithThePath: for a while all packets are lost in both directions, which says
+// nothing about the capacity afterwards.
 func TestPicturesComeBackWithThePath(t *testing.T) {
 	t.Parallel()
 	for _, away := range []time.Duration{5 * time.Second, 32 * time.Second} {
@@ -235,7 +235,7 @@ func TestPicturesComeBackWithThePath(t *testing.T) {
 	}
 }
 
-// TestAStarvedPictureIsProbedFor, beside the sound that takes its share of the path.
+// TestAStarvedPictureIsProbedFor: also beside audio, which uses a part of the path.
 func TestAStarvedPictureIsProbedFor(t *testing.T) {
 	t.Parallel()
 	c := newConference(t, 90_000)

@@ -4,19 +4,20 @@ import "time"
 
 const (
 	temporalLayers = 4
-	// repeatedLayer is where what RED repeats is measured, plain sound being at 0.
+	// repeatedLayer is the index at which the repeated part of RED is measured; plain audio is at
+	// 0.
 	repeatedLayer = 1
 	meterWindow   = 500 * time.Millisecond
-	// meterWeight is how much of a window goes into the rate.
+	// meterWeight is the weight of a new window in the rate.
 	meterWeight = 0.4
 )
 
-// meter measures a layer's rate, of each of its temporal layers.
+// meter measures the rate of each temporal layer of a layer.
 type meter struct {
 	since instant
 	bytes [temporalLayers]int
-	rates [temporalLayers]float64 // bits per second, each without those below it
-	top   uint8                   // the highest temporal layer that was seen
+	rates [temporalLayers]float64 // bits per second, each without the lower ones
+	top   uint8                   // the highest temporal layer seen
 }
 
 func (m *meter) add(size int, temporal uint8, now instant) {
@@ -24,7 +25,7 @@ func (m *meter) add(size int, temporal uint8, now instant) {
 	m.top = max(m.top, temporal)
 	switch passed := now.since(m.since); {
 	case m.since == 0 || passed > 4*meterWindow:
-		// There was a pause, which says nothing about the rate.
+		// After a pause, the window is meaningless.
 		m.since, m.bytes = now, [temporalLayers]int{}
 	case passed >= meterWindow:
 		first := m.rate(temporalLayers-1) == 0
@@ -41,7 +42,7 @@ func (m *meter) add(size int, temporal uint8, now instant) {
 	m.bytes[temporal] += size
 }
 
-// rate up to a temporal layer, in bits per second; 0 when it isn't known yet.
+// rate returns the rate up to a temporal layer, in bits per second; 0 while it is unknown.
 func (m *meter) rate(temporal uint8) int {
 	sum := 0.0
 	for _, r := range m.rates[:min(int(temporal)+1, temporalLayers)] {

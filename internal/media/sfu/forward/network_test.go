@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// source makes a publisher's VP8 packets; each carries its place in its source.
+// source makes a publisher's VP8 packets; each contains its index in its source.
 type source struct {
 	ssrc     uint32
 	seq      uint16
@@ -22,7 +22,7 @@ type source struct {
 	made     []sample
 }
 
-// sample is one packet and what was put into it.
+// sample is one packet and its contents.
 type sample struct {
 	raw      []byte
 	index    int
@@ -72,7 +72,7 @@ func (s *source) picture(t testing.TB, key bool, packets int) []sample {
 	return s.made[first:]
 }
 
-// indexOf is the packet's place in its source.
+// indexOf returns the packet's index in its source.
 func indexOf(p got) int       { return int(binary.BigEndian.Uint32(p.payload[7:])) }
 func sourceOf(p got) uint8    { return p.payload[11] }
 func idOf(p got) int          { return int(p.payload[2]&0x7f)<<8 | int(p.payload[3]) }
@@ -81,7 +81,7 @@ func distance(a, b got) int   { return int(int16(b.SequenceNumber - a.SequenceNu
 func passed(a, b got) int     { return int(int32(b.Timestamp - a.Timestamp)) }
 func following(a, b int) bool { return (b-a)&0x7fff == 1 }
 
-// network loses, doubles and delays packets.
+// network loses, duplicates and delays packets.
 func network(random *rand.Rand, in []sample, loss, double, delay float64) []sample {
 	type timed struct {
 		sample
@@ -110,8 +110,8 @@ func network(random *rand.Rand, in []sample, loss, double, delay float64) []samp
 	return list
 }
 
-// TestEveryPacketFindsItsPlace sends streams over bad networks: what comes, goes
-// out once, at its place, whatever wraps around on the way.
+// TestEveryPacketFindsItsPlace sends streams over bad networks: each packet that arrives is sent
+// once, with the right number, also over wrap-arounds.
 func TestEveryPacketFindsItsPlace(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -314,17 +314,17 @@ func TestNumbersThatJumpAreAnotherSource(t *testing.T) {
 		r.run()
 	}
 	write(100, 960)
-	write(30000, 1920) // astray
+	write(30000, 1920) // far off
 	write(101, 1920)
 	r.advance(20 * time.Millisecond)
-	write(40000, 7e6) // begun anew; proved by the next
+	write(40000, 7e6) // a new start; the next packet confirms it
 	r.advance(20 * time.Millisecond)
 	write(40001, 7e6+960)
 	r.advance(20 * time.Millisecond)
 	write(40002, 7e6+1920)
 	assert.Equal(t, upTo(4), x.seqs(mediaSSRC))
 	assert.Equal(t, []int{0, 960, 960 + 1920, 960 + 2880}, x.stamps())
-	write(40003, 5e8) // the clock can't have gone so far
+	write(40003, 5e8) // the clock can't have advanced so far
 	assert.Equal(t, upTo(5), x.seqs(mediaSSRC))
 	assert.Equal(t, 1, x.stamps()[4]-x.stamps()[3], "by arrival, and later than the last")
 }
@@ -345,12 +345,12 @@ func TestReportsTellHowLayersLieInTime(t *testing.T) {
 	track.SenderReport(1, reportAt(11, 50, 800_000))
 	s.View(View{})
 	r.run()
-	r.advance(70 * time.Millisecond) // came late
+	r.advance(70 * time.Millisecond) // the packet came late
 	track.Write(1, raw(t, 2, 803_000, 11, vp8Key))
 	r.run()
 	assert.Equal(t, []int{0, 3000}, x.stamps())
-	// Back, to the picture of the same moment: times can't be shared, but the
-	// debt is paid at the next switch.
+	// Back to the picture of the same moment: two pictures can't have the same timestamp, but the
+	// difference is made up for at the next switch.
 	s.View(View{Width: 100, Height: 100})
 	r.run()
 	track.Write(0, raw(t, 2, 4000, 10, vp8Key))

@@ -6,41 +6,41 @@ import (
 	"sync/atomic"
 )
 
-// Sizes of a packet's buffer, in bytes. The larger is what fits into one datagram
-// on an Ethernet; what is longer was not made for a network.
+// Sizes of a packet's buffer, in bytes. The larger one fits into one datagram on an Ethernet;
+// longer packets aren't made for networks.
 const (
 	smallPacket = 320
 	largePacket = 1504
-	// largestPacket is what is taken from a publisher: forwarding may add 44 bytes.
+	// largestPacket is the longest packet that is accepted from a publisher: forwarding may add 44
+	// bytes.
 	largestPacket = 1460
 )
 
-// packet is one of the publisher's packets. Apart from refs nothing of it changes
-// once it is in the history.
+// packet is one of the publisher's packets. Only refs changes once it is in the history.
 type packet struct {
-	// refs counts who still needs it: the history and the workers that are at it.
+	// refs counts references: of the history and of workers that use it.
 	refs atomic.Int32
 
 	layer   uint8
 	marker  bool
-	run     uint32  // packets of different runs don't follow upon each other
-	source  uint32  // timestamps of different sources don't compare
-	seq     uint64  // with all its higher bits, growing over all runs
-	ts      uint32  // as the publisher wrote it
+	run     uint32  // runs are independent: a packet doesn't continue one of another run
+	source  uint32  // timestamps of different sources aren't comparable
+	seq     uint64  // extended by its higher bits; it grows over all runs
+	ts      uint32  // as in the publisher's packet
 	arrived instant // when it came
 
 	view    picture
 	payload []byte
-	// red: the payload is RED's; primary is what it carries for its own time.
+	// red: the payload is RED; primary is its primary block, for the packet's own time.
 	red     bool
 	primary []byte
-	// Header extensions that are passed on; empty when the packet has none.
+	// Forwarded header extensions; empty when the packet has none.
 	audioLevel, dependency, playout []byte
 
 	buffer []byte
 }
 
-// packets are buffers that wait for their next use, by size.
+// packets are pools of packets with free buffers, by size.
 //
 //nolint:gochecknoglobals // shared by all tracks, or each would have to keep its own peak
 var packets [2]sync.Pool
@@ -56,12 +56,12 @@ func newPacket(size int) *packet {
 	return &packet{buffer: make([]byte, room)}
 }
 
-// fits tells whether the packet's buffer is of the kind that so many bytes need.
+// fits reports whether a packet of size bytes uses the same class of buffer.
 func (p *packet) fits(size int) bool {
 	return (len(p.buffer) == smallPacket) == (size <= smallPacket)
 }
 
-// release gives up one reference.
+// release drops one reference.
 func (p *packet) release() {
 	if p.refs.Add(-1) == 0 {
 		p.recycle()
@@ -76,7 +76,7 @@ func (p *packet) recycle() {
 	packets[class].Put(p)
 }
 
-// fill copies a packet that parse has read.
+// fill copies a packet that parse has parsed.
 func (p *packet) fill(raw []byte, h *header) {
 	n := copy(p.buffer, raw)
 	b := p.buffer[:n:n]
@@ -91,7 +91,7 @@ type part struct{ from, to int }
 
 func (r part) of(b []byte) []byte { return b[r.from:r.to:r.to] }
 
-// header is what is needed of an RTP packet's header.
+// header holds the used fields of an RTP packet's header.
 type header struct {
 	marker                                   bool
 	payloadType                              uint8
@@ -102,8 +102,8 @@ type header struct {
 	primary                                  part // of RED
 }
 
-// parse reads a packet that came from a stranger; false when it isn't RTP. What
-// of the header extensions can't be read is left out: the rest may be of use.
+// parse parses an untrusted packet; false when it isn't RTP. Invalid header extensions are ignored:
+// the rest of the packet may be useful.
 func parse(raw []byte, ids *Extensions) (h header, ok bool) {
 	if len(raw) < 12 || len(raw) > largestPacket || raw[0]>>6 != 2 {
 		return h, false
@@ -142,7 +142,7 @@ func parse(raw []byte, ids *Extensions) (h header, ok bool) {
 	return h, true
 }
 
-// extensions reads RFC 8285's elements in both of their forms.
+// extensions parses the one-byte and the two-byte form of RFC 8285.
 func (h *header) extensions(raw []byte, n, end int, profile uint16, ids *Extensions) {
 	short := profile == 0xBEDE
 	if !short && profile&0xfff0 != 0x1000 {

@@ -2,29 +2,27 @@ package forward
 
 import "strings"
 
-// picture is what a packet's payload tells of the picture that it belongs to.
+// picture is the information that a packet's payload has on its picture.
 type picture struct {
-	// begins: the packet is the first of a picture (VP8, VP9) or of what belongs
-	// to it.
+	// begins: the packet is the first of a picture (VP8, VP9) or of the units that belong to it.
 	begins bool
 	// key: the packet is the first of a picture from which decoding can start.
 	key bool
-	// sync: from this picture on, its temporal layer can be decoded by whoever has
-	// decoded the lower ones.
+	// sync: from this picture on, a decoder of the lower temporal layers can also decode this one.
 	sync bool
 	// temporal is the temporal layer.
 	temporal uint8
-	// idAt and tl0At are where in the payload the picture's id and the index of
-	// its last base picture stand; 0 when they don't.
+	// idAt and tl0At are the positions in the payload of the picture's id and of the index of its
+	// last base picture (TL0PICIDX); 0 for none.
 	idAt, tl0At uint8
 	wide        bool // the id has 15 bits, not 7
 	id          uint16
 	tl0         uint8
-	// width and height in pixels, where a key picture tells.
+	// width and height in pixels, if this is a key picture that contains them.
 	width, height int
 }
 
-// codec is how a track is coded, as far as it matters here.
+// codec is a codec that this package can parse, or opaque.
 type codec int
 
 const (
@@ -50,8 +48,8 @@ func codecOf(mime string) codec {
 	}
 }
 
-// look reads a payload; dependency is the packet's dependency descriptor. It takes
-// whatever strangers send: what can't be read is a packet in the middle of a picture.
+// look parses a payload; dependency is the packet's dependency descriptor. Both are untrusted: a
+// payload that can't be parsed counts as a packet in the middle of a picture.
 func (c codec) look(payload, dependency []byte) picture {
 	if len(payload) == 0 {
 		return picture{}

@@ -3,9 +3,9 @@ package forward
 // mostBlocks is how many blocks a RED payload may have; browsers send two or three.
 const mostBlocks = 16
 
-// primaryOf finds the last block of a RED payload (RFC 2198), which is what its
-// packet would have held by itself; it may be empty. Nothing is taken but blocks of one
-// payload type, whose lengths lie within the payload.
+// primaryOf returns the last block of a RED payload (RFC 2198), which is the payload that the
+// packet would have without RED; it may be empty. All blocks must have the given payload type and
+// lie within the payload.
 func primaryOf(payload []byte, payloadType uint8) (r part, ok bool) {
 	n, before := 0, 0
 	for range mostBlocks {
@@ -25,8 +25,8 @@ func primaryOf(payload []byte, payloadType uint8) (r part, ok bool) {
 	return part{}, false
 }
 
-// renumber writes another payload type into the blocks' headers of a RED payload that
-// primaryOf has read.
+// renumber changes the payload type in the block headers of a RED payload. primaryOf must have
+// accepted the payload.
 func renumber(payload []byte, payloadType uint8) {
 	n := 0
 	for ; payload[n]&0x80 != 0; n += 4 {
@@ -35,8 +35,7 @@ func renumber(payload []byte, payloadType uint8) {
 	payload[n] = payloadType
 }
 
-// takes tells whether a packet is of a payload type that was agreed on, and finds
-// what RED carries.
+// takes reports whether a packet has a negotiated payload type, and finds the primary block of RED.
 func (t *Track) takes(h *header, raw []byte) bool {
 	c := &t.config
 	if c.REDPayloadType == 0 || h.payloadType != c.REDPayloadType {
@@ -56,7 +55,8 @@ func (t *Track) takes(h *header, raw []byte) bool {
 	return true
 }
 
-// content is what of a packet's payload the subscriber takes.
+// content returns the part of a packet's payload that the subscriber gets: all, or RED's primary
+// block.
 func (s *Sink) content(p *packet) []byte {
 	if p.red && s.config.REDPayloadType == 0 {
 		return p.primary
@@ -64,7 +64,7 @@ func (s *Sink) content(p *packet) []byte {
 	return p.payload
 }
 
-// soundRate is what the subscriber's path takes of the sound, in bits per second.
+// soundRate returns the rate at which the audio is sent to the subscriber, in bits per second.
 func (s *Sink) soundRate(x *situation) int {
 	if s.config.REDPayloadType == 0 {
 		return x.plain
@@ -72,8 +72,8 @@ func (s *Sink) soundRate(x *situation) int {
 	return x.sound
 }
 
-// typed is the payload type of a packet of RED for the subscriber, and what is sent of
-// it, with the subscriber's numbers in it.
+// typed returns the payload type and the payload of a RED packet for the subscriber, with the
+// subscriber's payload types.
 func (s *Sink) typed(p *packet) (payloadType uint8, payload []byte) {
 	c := &s.config
 	if c.REDPayloadType == 0 {

@@ -24,7 +24,7 @@ func redOf(payloadType uint8, blocks ...[]byte) (b []byte) {
 	return append(append(b, payloadType), bytes.Join(blocks, nil)...)
 }
 
-// redPacket is a packet of a publisher that sends RED.
+// redPacket returns a packet of a publisher that sends RED.
 func redPacket(t testing.TB, seq uint16, payload []byte, change ...func(*rtp.Packet)) []byte {
 	t.Helper()
 	return raw(t, seq, uint32(int16(seq))*960, 7, payload, append(change, func(p *rtp.Packet) { p.PayloadType = redPT })...)
@@ -53,7 +53,7 @@ func TestREDGoesToThoseWhoTakeIt(t *testing.T) {
 	track := r.redTrack()
 	takes, other, plain := r.receiver(), r.receiver(), r.receiver()
 	takes.add(track, takesRED(opusPT, redPT))
-	other.add(track, takesRED(109, 64)) // with numbers of its own
+	other.add(track, takesRED(109, 64)) // with other payload types
 	plain.add(track, takesRED(mediaPT, 0))
 	r.run()
 	frames := [][]byte{{1, 1}, {2, 2, 2}, {3}, {4, 4}, {5, 5}, {6}}
@@ -103,7 +103,7 @@ func TestAnEmptyPrimaryLeavesNoGap(t *testing.T) {
 	takes.add(track, takesRED(opusPT, redPT))
 	plain.add(track, takesRED(opusPT, 0))
 	r.run()
-	track.Write(0, redPacket(t, 1, redOf(opusPT, []byte{1}, nil))) // nothing to begin with
+	track.Write(0, redPacket(t, 1, redOf(opusPT, []byte{1}, nil))) // no primary block at first
 	track.Write(0, redPacket(t, 2, redOf(opusPT, []byte{2})))
 	track.Write(0, redPacket(t, 3, redOf(opusPT, []byte{2}, nil))) // a pause (DTX)
 	track.Write(0, redPacket(t, 4, nil))                           // padding
@@ -145,7 +145,7 @@ func TestREDThatLiesIsDroppedAndCounted(t *testing.T) {
 	assert.Len(t, x.packets, 1)
 }
 
-// TestREDIsHeardLikeAnySound: loudness, silence by force, and levels passed on.
+// TestREDIsHeardLikeAnySound: loudness, muting, and forwarded levels.
 func TestREDIsHeardLikeAnySound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -227,7 +227,7 @@ func TestForwardingREDAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzRED reads payloads of RED, and gives them other numbers.
+// FuzzRED parses RED payloads, and changes their payload types.
 func FuzzRED(f *testing.F) {
 	f.Add(redOf(opusPT, []byte{1}), uint8(opusPT))
 	f.Add(redOf(opusPT, []byte{1}, []byte{2, 3}, nil), uint8(opusPT))

@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// repairs is how many packets a sink can be asked for again.
+	// repairs is how many of the last packets a sink can send again.
 	repairs = 512
-	// repairAtLeast is what may be sent again each second, in bytes, however little
-	// was sent at all; above it, half of what was sent for the first time.
+	// repairAtLeast is how many bytes may always be sent again in a second. The limit is higher if
+	// half of the bytes that were sent for the first time is more.
 	repairAtLeast = 64 << 10
 )
 
-// original tells which of the publisher's packets a sent one was, and how it was
+// original identifies the publisher's packet from which a packet was made, and how it was
 // rewritten.
 type original struct {
-	seq         uint64 // the publisher's number
-	out         uint32 // the subscriber's; 0 for none
+	seq         uint64 // the publisher's sequence number
+	out         uint32 // the subscriber's sequence number; 0 for none
 	tsShift     uint32
-	again       uint32 // when it was sent again last, in milliseconds
+	again       uint32 // when it was last sent again, in milliseconds
 	ids         uint16
 	numberShift uint16
 	tl0Shift    uint8
 	layer       uint8
 }
 
-// repairer answers a subscriber who misses packets (RFC 4588).
+// repairer sends lost packets again, by RTX (RFC 4588).
 type repairer struct {
 	sink   *Sink
 	header rtp.Header
@@ -43,7 +43,7 @@ func newRepairer(s *Sink) *repairer {
 	return r
 }
 
-// note remembers a packet that is being sent.
+// note stores a packet that is being sent.
 func (r *repairer) note(p *packet, x *placed) {
 	r.sent[x.seq%repairs] = original{
 		seq: p.seq, layer: p.layer, out: uint32(x.seq), tsShift: x.ts - p.ts,
@@ -51,7 +51,7 @@ func (r *repairer) note(p *packet, x *placed) {
 	}
 }
 
-// nack answers a report of packets that are missing.
+// nack handles a subscriber's list of missing packets.
 func (r *repairer) nack(p *rtcp.TransportLayerNack, now instant) {
 	for _, pair := range p.Nacks {
 		r.lost(pair.PacketID, now)
@@ -63,8 +63,8 @@ func (r *repairer) nack(p *rtcp.TransportLayerNack, now instant) {
 	}
 }
 
-// lost sends a packet again, unless it is forgotten, or was sent again within the
-// round trip: the answer may still be on its way.
+// lost sends a packet again. It doesn't if the packet is gone, or was sent again within the last
+// round trip, so that it may still be on its way.
 func (r *repairer) lost(seq uint16, now instant) {
 	s := r.sink
 	o := &r.sent[seq%repairs]
@@ -97,8 +97,8 @@ func (r *repairer) lost(seq uint16, now instant) {
 	s.write(h, b[:n])
 }
 
-// pad sends a packet of nothing but padding, at the time of the last picture, and
-// tells its size on the wire in bytes.
+// pad sends a packet of padding only, with the timestamp of the last picture. It returns the
+// packet's size on the wire in bytes.
 func (r *repairer) pad() int {
 	h := &r.header
 	r.seq++

@@ -3,28 +3,29 @@ package forward
 import "time"
 
 const (
-	// replayFor is how old a key picture may be with which a new subscriber begins.
-	// Publishers are asked for one that often.
+	// replayFor is the greatest age of a key picture from which a replay begins, for publishers
+	// that can be asked for a new one: they are asked that often.
 	replayFor = keyFrameInterval
-	// replaySpan and replayBytes bound what is replayed of a publisher that can't be asked
-	// for key pictures. A subscriber would play more than that too late for too long, and waits.
+	// replaySpan and replayBytes bound the replay for publishers that can't be asked for key
+	// pictures. A longer replay would leave the subscriber behind for too long, so it waits for the
+	// next key picture.
 	replaySpan  = 2 * time.Second
 	replayBytes = 1 << 20
-	// replayFast is the pace of a replay as a multiple of the layer's rate, replaySlow the
-	// least where the subscriber's path is known to carry less: two seconds are made up for
-	// within two seconds.
+	// replayFast is the pace of a replay, as a multiple of the layer's rate. replaySlow is the minimum
+	// where the subscriber's path is known to carry less: at that pace, two seconds of media are
+	// caught up within two seconds.
 	replayFast, replaySlow = 4, 2
-	// replayBurst is what is sent at once, in bytes, and replayLeast the slowest pace, in
-	// bytes per second.
+	// replayBurst is how much is sent at once, in bytes, and replayLeast the slowest pace, in bytes
+	// per second.
 	replayBurst = 32 << 10
 	replayLeast = 500_000
-	// replayStep is the time between two pictures that are made up for.
+	// replayStep is the time between the timestamps of two replayed pictures.
 	replayStep = time.Millisecond
 )
 
-// replay sends a subscriber what came since the last key picture, faster than it came. The
-// pictures are dated closely before the newest one: the subscriber decodes them at once and
-// isn't late from then on.
+// replay sends a subscriber the packets since the last key picture, faster than they arrived. The
+// timestamps of its pictures are closely before the newest one's: the subscriber decodes them at
+// once and isn't behind from then on.
 type replay struct {
 	layer  uint8
 	next   uint64  // position in the track's history
@@ -32,12 +33,12 @@ type replay struct {
 	budget float64
 	paced  instant // when the budget was last raised
 	begun  bool    // a picture is being sent:
-	ts     uint32  // its timestamp, as the publisher wrote it
-	bend   uint32  // and what is added to it
+	ts     uint32  // its timestamp in the publisher's packets
+	bend   uint32  // and the value that is added to it
 }
 
-// catchUp begins a replay for a subscriber that is sent nothing yet, if there is a key
-// picture to begin with. Those who come at the same time don't wait for one each.
+// catchUp starts a replay for a subscriber that is sent nothing yet, if there is a suitable key
+// picture. So subscribers that join at the same time don't each need a new one.
 func (s *Sink) catchUp(now instant) {
 	s.fresh = false
 	if s.audio || s.rewriter.sending || s.replay != nil || s.choice.target < 0 {
@@ -57,8 +58,8 @@ func (s *Sink) catchUp(now instant) {
 	s.replay = &replay{layer: layer, next: begin, pace: max(pace, replayLeast), budget: replayBurst, paced: now}
 }
 
-// pump sends what a replay may send by now. When it has come to what the worker has handed
-// out last, the subscriber goes on with the others.
+// pump sends as much of a replay as its pace allows. When the replay has reached the worker's
+// position in the history, the subscriber continues with live packets.
 func (s *Sink) pump(now instant) {
 	r := s.replay
 	if r == nil {
@@ -85,7 +86,7 @@ func (s *Sink) pump(now instant) {
 		switch {
 		case p.layer != r.layer:
 		case s.choice.target != int(r.layer) || s.rewriter.sending && p.run != s.rewriter.run:
-			// Another layer is to be sent, or the track went on anew.
+			// Another layer is to be sent, or the track has started a new run.
 			s.replay = nil
 			s.take(list[i:], false, now)
 			return
@@ -109,17 +110,17 @@ func (s *Sink) pump(now instant) {
 	s.told()
 }
 
-// abandon ends a replay whose packets are gone.
+// abandon ends a replay whose packets are no longer in the history.
 func (s *Sink) abandon(now instant) {
 	s.replay = nil
 	s.interrupt(now)
 	s.told()
 }
 
-// isNew tells whether a packet begins another picture than the one that is being sent.
+// isNew reports whether a packet begins a new picture.
 func (r *replay) isNew(p *packet) bool { return !r.begun || p.ts != r.ts }
 
-// ahead is the timestamp of the newest picture, and how many pictures are still to begin.
+// ahead returns the timestamp of the newest picture, and how many pictures are still to begin.
 func (r *replay) ahead(list []*packet) (last uint32, pictures int) {
 	seen := *r
 	for _, p := range list {
@@ -131,8 +132,8 @@ func (r *replay) ahead(list []*packet) (last uint32, pictures int) {
 	return seen.ts, pictures
 }
 
-// sinceKey is the position of a layer's newest key picture before another position, how many
-// bytes came since, and in what time; end itself when there is none that may be replayed.
+// sinceKey returns the position of a layer's newest key picture before end, the bytes since then,
+// and their duration. It returns end if there is no key picture that may be replayed.
 func (t *Track) sinceKey(layer uint8, end uint64, now instant) (begin uint64, bytes int, span time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,8 +168,8 @@ func (t *Track) sinceKey(layer uint8, end uint64, now instant) (begin uint64, by
 	return end, 0, 0
 }
 
-// from gives the packets from one position up to another; whole is false when some of them
-// are gone. The caller releases them.
+// from returns the packets from begin up to end; whole is false when some of them are gone. The
+// caller releases them.
 func (t *Track) from(begin, end uint64) (list []*packet, whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -45,8 +45,8 @@ func TestWhoeverComesNowBeginsWithTheLastKeyFrame(t *testing.T) {
 	assert.Equal(t, []int{0}, r.keys)
 }
 
-// encoder is a track whose publisher can't be asked for key pictures: 30 pictures a second
-// of so many bytes, the first a key picture.
+// encoder is a track whose publisher can't be asked for key pictures: 30 pictures a second of size
+// bytes, the first a key picture.
 func encoder(r *rig, pictures, size int) (*Track, func(n int)) {
 	track := NewTrack(TrackConfig{Kind: Video, MimeType: "video/VP8", Now: r.now})
 	r.t.Cleanup(track.Close)

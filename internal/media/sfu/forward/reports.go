@@ -6,15 +6,15 @@ import (
 	"github.com/pion/rtcp"
 )
 
-// report is what a publisher's sender report says: what its own clock showed when
-// its RTP clock showed a timestamp.
+// report is the content of a publisher's sender report: the time of its wall clock at an RTP
+// timestamp.
 type report struct {
 	arrived instant // 0 for no report
 	clock   int64   // the publisher's clock, in nanoseconds since 1900
 	ts      uint32
 }
 
-// nanoseconds of an NTP timestamp, since 1900.
+// nanoseconds converts an NTP timestamp to nanoseconds since 1900.
 func nanoseconds(ntp uint64) int64 {
 	return int64(ntp>>32)*int64(time.Second) + int64(ntp&0xffffffff*uint64(time.Second)>>32)
 }
@@ -25,17 +25,17 @@ func ntpTime(ns int64) uint64 {
 	return uint64(ns)/second<<32 | (uint64(ns)%second)<<32/second
 }
 
-// when tells what the publisher's clock showed at a timestamp, in nanoseconds.
+// when returns the time of the publisher's clock at a timestamp, in nanoseconds since 1900.
 func (r *report) when(ts uint32, rate uint32) int64 {
 	return r.clock + int64(int32(ts-r.ts))*int64(time.Second)/int64(rate)
 }
 
-// ticks is a duration on an RTP clock.
+// ticks converts a duration to units of an RTP clock.
 func ticks(d time.Duration, rate uint32) int64 {
 	return int64(d/time.Second)*int64(rate) + int64(d%time.Second)*int64(rate)/int64(time.Second)
 }
 
-// SenderReport takes the publisher's report on a layer.
+// SenderReport handles the publisher's sender report on a layer.
 func (t *Track) SenderReport(layer int, r *rtcp.SenderReport) {
 	if layer < 0 || layer >= len(t.layers) {
 		return
@@ -50,19 +50,19 @@ func (t *Track) SenderReport(layer int, r *rtcp.SenderReport) {
 	l.report = report{arrived: now, clock: nanoseconds(r.NTPTime), ts: r.RTPTime}
 }
 
-// How often a sink's sender reports go out: often at first, because lips move with
-// the words only once the receiver has one of each track.
+// Intervals of a sink's sender reports. They are short at first, because a receiver can synchronize
+// audio and video only once it has a report on each track.
 const (
 	firstReports   = 3
 	reportsAtFirst = time.Second
 	reportsLater   = 3 * time.Second
-	// reportsPerPacket keeps a compound packet below a datagram's size.
+	// reportsPerPacket keeps a compound packet below the size of a datagram.
 	reportsPerPacket = 16
 )
 
 // sent is a sender report that a receiver report may refer to.
 type sent struct {
-	middle uint32 // bits of the NTP timestamp
+	middle uint32 // middle 32 bits of the NTP timestamp
 	at     instant
 }
 
@@ -73,8 +73,8 @@ type reporter struct {
 	sent  [4]sent
 }
 
-// make gives the report that is due, or nil. The publisher's clock goes through
-// as it is, moved on by the time since its report, so that its tracks stay in sync.
+// make returns the report that is due, or nil. It contains the publisher's own clock, advanced by
+// the time since the publisher's report, so that the publisher's tracks stay in sync.
 func (r *reporter) make(s *Sink, now instant) *rtcp.SenderReport {
 	if now < r.next || s.packets == 0 || !s.rewriter.sending {
 		return nil
@@ -101,8 +101,8 @@ func (r *reporter) make(s *Sink, now instant) *rtcp.SenderReport {
 	}
 }
 
-// roundTrip reads the time that a packet takes to the receiver and back from its
-// report; false when it tells none.
+// roundTrip computes the round-trip time from a reception report; false when the report contains
+// none.
 func (r *reporter) roundTrip(x *rtcp.ReceptionReport, now instant) (time.Duration, bool) {
 	if x.LastSenderReport == 0 {
 		return 0, false
@@ -117,8 +117,7 @@ func (r *reporter) roundTrip(x *rtcp.ReceptionReport, now instant) (time.Duratio
 	return 0, false
 }
 
-// reportOf is the last report on a layer, if it is on the source that the packets
-// came from.
+// reportOf returns the last report on a layer, if it is of the given source.
 func (t *Track) reportOf(layer int, source uint32) report {
 	t.mu.Lock()
 	defer t.mu.Unlock()

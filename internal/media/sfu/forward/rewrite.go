@@ -2,39 +2,38 @@ package forward
 
 import "math/rand/v2"
 
-// spanCount is over how many changes of the mapping a late packet finds its place.
+// spanCount is the number of spans that are kept for late packets.
 const spanCount = 32
 
-// span maps a range of the publisher's sequence numbers to the subscriber's: all
-// from its first up to the next span's.
+// span maps a range of the publisher's sequence numbers to the subscriber's: from its own first
+// number up to the next span's.
 type span struct {
 	from  uint64
-	shift uint64 // what is taken off a sequence number
-	ids   uint16 // what is taken off a picture's id
+	shift uint64 // subtracted from a sequence number
+	ids   uint16 // subtracted from a picture's id
 }
 
-// rewriter gives one subscriber's packets their sequence numbers without gaps and
-// their timestamps without jumps, whatever packets of whatever layers they come
-// from. Numbers that are missing because the publisher's packets are, stay free: the
-// packets may still come.
+// rewriter gives the packets for one subscriber sequence numbers without gaps and timestamps
+// without jumps, also when it switches between layers. The numbers of packets that are missing from
+// the publisher stay free, since the packets may still arrive.
 type rewriter struct {
-	begun   bool // anything was ever sent
+	begun   bool // anything was sent at all
 	sending bool
 	layer   int
 	run     uint32
 	source  uint32
 
-	highest uint64 // the publisher's highest number in this run
-	out     uint64 // the highest number that is used up
+	highest uint64 // the publisher's highest sequence number in this run
+	out     uint64 // the highest used sequence number of the subscriber
 	spans   [spanCount]span
 	last    int // index of the newest span
 	count   int
 
-	tsShift uint32 // what is added to a timestamp
-	lastTS  uint32 // of the highest packet, as the publisher wrote it
-	topTS   uint32 // the highest that was sent
+	tsShift uint32 // added to a timestamp
+	lastTS  uint32 // of the highest packet, as in the publisher's packet
+	topTS   uint32 // the highest timestamp that was sent
 	lastAt  instant
-	ahead   int64 // by how much what is sent runs ahead, in ticks: pictures can't share a time
+	ahead   int64 // how far the sent timestamps are ahead, in ticks: two pictures can't have the same timestamp
 
 	id, tl0       uint16 // of the last picture that was sent
 	tl0Shift      uint8
@@ -44,7 +43,7 @@ type rewriter struct {
 	hasID, hasNum bool
 }
 
-// placed is what becomes of a packet.
+// placed holds the new numbers of a packet.
 type placed struct {
 	seq         uint64
 	ts          uint32
@@ -54,13 +53,13 @@ type placed struct {
 	late        bool
 }
 
-// start begins a run of packets at p, after whatever was sent before. ts is p's timestamp,
-// or what stands for it in a replay. elapsed is the time from the last packet sent to this
-// one on the track's RTP clock; it counts where their timestamps don't compare.
+// start starts a run at p. ts is p's timestamp, or its replacement in a replay. elapsed is the time
+// from the last sent packet to this one on the track's RTP clock; it is used if their timestamps
+// aren't comparable.
 func (r *rewriter) start(p *packet, ts uint32, elapsed int64) {
 	if !r.begun {
-		// Below 2^15, so that a receiver that misses the first packets doesn't
-		// take them for those after a wrap-around (RFC 3711).
+		// Below 2^15, so that a receiver that misses the first packets doesn't mistake the next
+		// ones for packets after a wrap-around (RFC 3711).
 		r.out = 1<<16 | uint64(rand.UintN(1<<15))
 	}
 	same := r.begun && r.layer == int(p.layer) && r.source == p.source
@@ -100,10 +99,10 @@ func (r *rewriter) start(p *packet, ts uint32, elapsed int64) {
 	r.topTS = ts + r.tsShift
 }
 
-// stop ends the run; what comes next needs a start.
+// stop ends the run; the next packet needs a start.
 func (r *rewriter) stop() { r.sending = false }
 
-// place gives a packet of the run its place; false when it comes too late.
+// place returns the new numbers of a packet of the run; false when it is too late.
 func (r *rewriter) place(p *packet) (x placed, ok bool) {
 	s := &r.spans[r.last]
 	x = placed{ts: p.ts + r.tsShift, tl0Shift: r.tl0Shift, numberShift: r.numberShift}
@@ -136,10 +135,10 @@ func (r *rewriter) advance(p *packet, s *span) {
 	}
 }
 
-// skip leaves a packet out. The next one takes its number.
+// skip leaves a packet out. The next packet gets its number.
 func (r *rewriter) skip(p *packet) {
 	if p.seq <= r.highest {
-		// Its number is given away or free for good.
+		// A late packet: its number has been used, or stays free.
 		return
 	}
 	s := r.spans[r.last]
@@ -158,7 +157,7 @@ func (r *rewriter) skip(p *packet) {
 	r.spans[r.last] = s
 }
 
-// spanOf finds the span of a number that isn't the newest; nil when it is forgotten.
+// spanOf returns the span of a late packet's number; nil when it is no longer kept.
 func (r *rewriter) spanOf(seq uint64) *span {
 	for i := range r.count {
 		s := &r.spans[(r.last-i+spanCount)%spanCount]
@@ -169,7 +168,7 @@ func (r *rewriter) spanOf(seq uint64) *span {
 	return nil
 }
 
-// rewritePicture writes a picture's numbers into a copy of a payload.
+// rewritePicture writes the picture's new numbers into a copy of a payload.
 func rewritePicture(b []byte, v *picture, ids uint16, tl0Shift uint8) {
 	if n := int(v.idAt); n > 0 {
 		id := v.id - ids

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rig is a worker without a goroutine and a clock that the test moves.
+// rig is a worker without a goroutine, and a clock that the test moves.
 type rig struct {
 	t       testing.TB
 	clock   time.Time
 	workers *Workers
-	keys    []int   // layers that the publishers were asked for
-	masks   []uint8 // what LayersWanted heard
+	keys    []int   // requested layers of key frames
+	masks   []uint8 // the masks that LayersWanted received
 }
 
 func newRig(t testing.TB) *rig {
@@ -29,7 +29,7 @@ func newRig(t testing.TB) *rig {
 func (r *rig) now() time.Time          { return r.clock }
 func (r *rig) advance(d time.Duration) { r.clock = r.clock.Add(d) }
 
-// run does what the worker's goroutine would do.
+// run does the work of the worker's goroutine.
 func (r *rig) run() {
 	for range 3 {
 		r.workers.all[0].pass()
@@ -41,7 +41,7 @@ func (r *rig) tick() {
 	r.run()
 }
 
-// pass lets time go by, as the worker sees it.
+// pass advances the clock, with the worker's ticks.
 func (r *rig) pass(d time.Duration) {
 	for ; d > 0; d -= tickEvery {
 		r.advance(min(d, tickEvery))
@@ -59,14 +59,14 @@ func (r *rig) track(c TrackConfig) *Track {
 	}
 	t := NewTrack(c)
 	t.wants.mu.Lock()
-	t.wants.timer.Stop() // the test's clock counts
+	t.wants.timer.Stop() // the test calls settle itself
 	t.wants.timer = nil
 	t.wants.mu.Unlock()
 	r.t.Cleanup(t.Close)
 	return t
 }
 
-// got is one packet as a subscriber received it.
+// got is a packet that a subscriber received.
 type got struct {
 	rtp.Header
 
@@ -80,7 +80,7 @@ type receiver struct {
 	packets []got
 	reports []rtcp.Packet
 	flushes int
-	// written are the bytes of the packets, told those that Sent heard of.
+	// written counts the bytes of the packets, told the bytes reported to Sent.
 	written, told int
 }
 
@@ -146,7 +146,7 @@ func (x *receiver) stamps() (out []int) {
 	return out
 }
 
-// raw is a packet as a publisher sends it.
+// raw returns a publisher's packet.
 func raw(t testing.TB, seq uint16, ts, ssrc uint32, payload []byte, change ...func(*rtp.Packet)) []byte {
 	t.Helper()
 	p := rtp.Packet{
@@ -163,12 +163,12 @@ func raw(t testing.TB, seq uint16, ts, ssrc uint32, payload []byte, change ...fu
 	return b
 }
 
-// reportAt is a publisher's report of a second of its clock.
+// reportAt returns a publisher's report at a second of its clock.
 func reportAt(ssrc uint32, second uint64, ts uint32) *rtcp.SenderReport {
 	return &rtcp.SenderReport{SSRC: ssrc, NTPTime: second << 32, RTPTime: ts}
 }
 
-// upTo are the numbers from 0.
+// upTo returns the numbers from 0 to n-1.
 func upTo(n int) []int {
 	out := make([]int, n)
 	for i := range out {

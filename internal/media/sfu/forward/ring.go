@@ -1,23 +1,21 @@
 package forward
 
-// How many packets a track remembers, over all of its layers: some two seconds.
-// Powers of two.
+// How many packets a track keeps, over all of its layers: about two seconds. Powers of two.
 const (
 	videoHistory = 1024
 	audioHistory = 128
 )
 
-// history is a track's last packets, in the order of their arrival. The track's
-// lock guards it.
+// history holds a track's last packets, in the order of their arrival. The track's lock guards it.
 type history struct {
 	slots   []*packet
-	written uint64 // how many packets ever came; the next one's position
+	written uint64 // number of packets ever added; the position of the next one
 }
 
 func newHistory(size int) history { return history{slots: make([]*packet, size)} }
 
-// next gives the buffer for the next packet. The packet that loses its place is
-// used again at once, unless a worker is still at it.
+// next returns the buffer for the next packet. It reuses the replaced packet, unless a worker still
+// uses that.
 func (h *history) next(size int) *packet {
 	slot := &h.slots[h.written%uint64(len(h.slots))]
 	old := *slot
@@ -31,7 +29,7 @@ func (h *history) next(size int) *packet {
 	return newPacket(size)
 }
 
-// add puts the packet into the place that next has made.
+// add stores the packet at the position that next has freed.
 func (h *history) add(p *packet) (position uint64) {
 	p.refs.Store(1)
 	position = h.written
@@ -40,7 +38,7 @@ func (h *history) add(p *packet) (position uint64) {
 	return position
 }
 
-// oldest is the position of the first packet that is still there.
+// oldest returns the position of the oldest packet that is kept.
 func (h *history) oldest() uint64 {
 	if n := uint64(len(h.slots)); h.written > n {
 		return h.written - n
@@ -48,7 +46,7 @@ func (h *history) oldest() uint64 {
 	return 0
 }
 
-// at gives the packet at a position; nil when it is gone.
+// at returns the packet at a position; nil when it is gone.
 func (h *history) at(position uint64) *packet {
 	if position >= h.written || position < h.oldest() {
 		return nil
@@ -56,7 +54,7 @@ func (h *history) at(position uint64) *packet {
 	return h.slots[position%uint64(len(h.slots))]
 }
 
-// clear forgets everything.
+// clear removes all packets.
 func (h *history) clear() {
 	for i, p := range h.slots {
 		if p != nil {
@@ -64,6 +62,6 @@ func (h *history) clear() {
 		}
 		h.slots[i] = nil
 	}
-	// Nobody may take what is gone for what is still to come.
+	// Readers must not mistake removed packets for packets still to come.
 	h.written += uint64(len(h.slots))
 }

@@ -7,31 +7,30 @@ import (
 	"github.com/pion/rtp"
 )
 
-// SinkConfig is a subscriber's place for one track, as negotiated.
+// SinkConfig holds the negotiated parameters of one track for one subscriber.
 type SinkConfig struct {
-	// Write sends one packet. It doesn't keep header or payload.
+	// Write sends one packet. It must not keep header or payload.
 	Write          func(header *rtp.Header, payload []byte) (int, error)
 	SSRC           uint32
 	PayloadType    uint8
 	RTXSSRC        uint32 // 0 when repair by RTX was not negotiated
 	RTXPayloadType uint8
-	// REDPayloadType is that of RED around PayloadType; who has none is sent what RED
-	// carries.
+	// REDPayloadType is the payload type of RED around PayloadType. A subscriber without it gets
+	// the primary block of RED packets.
 	REDPayloadType uint8
 	Extensions     Extensions
-	// Changed hears what the subscriber is sent, whenever that changes; nil for
-	// nobody. It must not block.
+	// Changed is called when the state changes; nil for no calls. It must not block.
 	Changed func(state SinkState)
 }
 
-// SinkState is what a subscriber is sent of a track.
+// SinkState is what a subscriber is currently sent of a track.
 type SinkState struct {
 	// Layer is the simulcast layer; -1 while nothing is sent.
 	Layer int
-	// Starved: nothing is sent because the subscriber's path doesn't carry it.
+	// Starved: nothing is sent because the subscriber's bandwidth is too low.
 	Starved bool
-	// Waiting: nothing is sent before the next key picture of a publisher that can't be
-	// asked for one.
+	// Waiting: nothing is sent until the next key picture of a publisher that can't be asked for
+	// one.
 	Waiting bool
 }
 
@@ -39,7 +38,7 @@ type SinkState struct {
 type View struct {
 	// Width and Height in pixels of the screen; 0 for unknown.
 	Width, Height int
-	// Hidden: nothing is to be sent.
+	// Hidden: nothing is sent.
 	Hidden bool
 }
 
@@ -52,26 +51,26 @@ type Sink struct {
 	closed atomic.Bool
 	state  atomic.Pointer[SinkState]
 
-	// The rest is the worker's.
+	// Only the worker touches the following.
 	feed     *feed
-	fresh    bool    // it has been sent nothing yet
-	replay   *replay // nil but while a new subscriber catches up
-	bend     uint32  // what is added to timestamps meanwhile
+	fresh    bool    // nothing has been sent yet
+	replay   *replay // set while a new subscriber catches up
+	bend     uint32  // added to timestamps during a replay
 	audio    bool
 	rewriter rewriter
 	repairer *repairer // nil when repair was not negotiated
 	reporter reporter
 	choice   choice
 	header   rtp.Header
-	fixed    int // how many header extensions each packet has
+	fixed    int // number of header extensions that each packet has
 	wide     bool
 	twcc     [2]byte
 	packets  uint64
 	octets   uint64
-	reported uint64 // octets at the last report of the receiver
+	reported uint64 // octets at the receiver's last report
 }
 
-// Add begins to send a track.
+// Add starts to send a track.
 func (e *Egress) Add(t *Track, c SinkConfig) *Sink {
 	s := &Sink{config: c, track: t, egress: e, audio: t.config.Kind == Audio}
 	s.view.Store(&View{})
@@ -87,8 +86,8 @@ func (e *Egress) Add(t *Track, c SinkConfig) *Sink {
 	return s
 }
 
-// newHeader is the header that is used for all packets of one SSRC. The transport-
-// wide number in it is written through the slice.
+// newHeader returns the header for all packets of one SSRC. The transport-wide sequence number is
+// updated through the slice twcc.
 func newHeader(ssrc uint32, payloadType uint8, ids *Extensions, twcc []byte) (h rtp.Header, fixed int) {
 	h = rtp.Header{Version: 2, SSRC: ssrc, PayloadType: payloadType, Extensions: make([]rtp.Extension, 0, 4)}
 	if ids.TransportCC == 0 {
@@ -102,7 +101,7 @@ func newHeader(ssrc uint32, payloadType uint8, ids *Extensions, twcc []byte) (h 
 	return h, 1
 }
 
-// enter gives the sink its place.
+// enter adds the sink to its egress and to the track's feed.
 func (s *Sink) enter() {
 	e := s.egress
 	if s.closed.Load() || e.gone || !e.worker.join(s.track, s) {
@@ -115,7 +114,7 @@ func (s *Sink) enter() {
 	e.worker.touch(e)
 }
 
-// leave takes the place away.
+// leave removes it again.
 func (s *Sink) leave() {
 	if s.feed == nil {
 		return
@@ -131,7 +130,7 @@ func (s *Sink) leave() {
 	s.egress.worker.touch(s.egress)
 }
 
-// View says how the picture is shown from now on.
+// View sets how the subscriber shows the picture from now on.
 func (s *Sink) View(v View) {
 	old := s.view.Swap(&v)
 	if *old != v {
@@ -139,20 +138,20 @@ func (s *Sink) View(v View) {
 	}
 }
 
-// State tells what is being sent.
+// State returns what is currently sent.
 func (s *Sink) State() SinkState { return *s.state.Load() }
 
-// Close ends it. Writes that have begun may still end after it.
+// Close ends the sink. Writes that have begun may end after it returns.
 func (s *Sink) Close() {
 	if !s.closed.Swap(true) {
 		s.egress.worker.do(s.leave)
 	}
 }
 
-// take sends what is for it of a batch.
+// take sends the packets of a batch that the subscriber is to get.
 func (s *Sink) take(batch []*packet, lagged bool, now instant) {
 	if s.closed.Load() || s.replay != nil {
-		return // a replay comes to the batch by itself
+		return // a replay reads the batch from the history
 	}
 	if lagged && s.rewriter.sending {
 		s.interrupt(now)
@@ -171,8 +170,8 @@ func (s *Sink) take(batch []*packet, lagged bool, now instant) {
 	}
 }
 
-// begins decides whether a packet that doesn't follow upon the last one that was
-// sent begins something new, and prepares for it.
+// begins reports whether a packet that doesn't continue the current run starts a new run, and
+// prepares for that.
 func (s *Sink) begins(p *packet, now instant) bool {
 	r, layer := &s.rewriter, int(p.layer)
 	if s.choice.target < 0 || len(s.content(p)) == 0 {
@@ -196,8 +195,8 @@ func (s *Sink) begins(p *packet, now instant) bool {
 	return true
 }
 
-// interrupt ends what was being sent: packets are missing. Pictures go on with
-// the next key picture, sound at once.
+// interrupt ends the current run because packets are missing. Video continues with the next key
+// picture, audio at once.
 func (s *Sink) interrupt(now instant) {
 	s.rewriter.stop()
 	if !s.audio {
@@ -205,8 +204,8 @@ func (s *Sink) interrupt(now instant) {
 	}
 }
 
-// elapsed is the time from the last packet that was sent to p, in ticks: by the
-// publisher's clock if it has reported on both, by arrival otherwise.
+// elapsed returns the time from the last sent packet to p, in ticks: by the publisher's clock if
+// there are reports on both, otherwise by arrival.
 func (s *Sink) elapsed(p *packet) int64 {
 	r := &s.rewriter
 	if !r.begun {
@@ -220,7 +219,7 @@ func (s *Sink) elapsed(p *packet) int64 {
 	}
 	byClock := int64(math.Round(float64(is.when(p.ts, rate)-was.when(r.lastTS, rate)) / 1e9 * float64(rate)))
 	if diff := byClock - byArrival; diff > 3*int64(rate) || diff < -3*int64(rate) {
-		return byArrival // reports that lie
+		return byArrival // the reports are wrong
 	}
 	return byClock
 }
@@ -263,7 +262,7 @@ func (s *Sink) forward(p *packet) {
 	s.egress.volume += s.write(h, payload)
 }
 
-// extend gives the header the extensions that the publisher's packet had.
+// extend adds the extensions of the publisher's packet to the header.
 func (s *Sink) extend(h *rtp.Header, p *packet, numberShift uint16) {
 	h.Extensions, h.Extension = h.Extensions[:s.fixed], s.fixed > 0
 	if s.fixed == 0 && len(p.audioLevel)+len(p.dependency)+len(p.playout) == 0 {
@@ -291,15 +290,14 @@ func (s *Sink) extend(h *rtp.Header, p *packet, numberShift uint16) {
 	}
 }
 
-// set adds an extension; one that the form doesn't allow is left out.
+// set adds an extension; it is left out if its form doesn't allow it.
 func set(h *rtp.Header, id uint8, b []byte) {
 	h.Extension = true
 	_ = h.SetExtension(id, b)
 }
 
-// write sends a packet with the transport-wide number that is next, and tells how many
-// bytes it takes on the wire. What the subscriber can't take is lost, as on any other
-// part of the way.
+// write sends a packet with the next transport-wide sequence number, and returns its size on the
+// wire in bytes. If the write fails, the packet is lost like one that the network drops.
 func (s *Sink) write(h *rtp.Header, payload []byte) (size int) {
 	e := s.egress
 	size = len(payload) + int(h.PaddingSize) + overhead
@@ -313,8 +311,8 @@ func (s *Sink) write(h *rtp.Header, payload []byte) (size int) {
 	return size
 }
 
-// waits tells whether nothing is sent before the next key picture. A subscriber that waited
-// and hides the picture, because it shows another one instead, goes on waiting.
+// waits reports whether nothing is sent before the next key picture. A subscriber that waited and
+// then hides the picture, because it shows another one instead, still waits.
 func (s *Sink) waits() bool {
 	if s.audio || s.replay != nil || s.track.config.RequestKeyFrame != nil {
 		return false
@@ -322,7 +320,7 @@ func (s *Sink) waits() bool {
 	return s.choice.target >= 0 || !s.choice.starved && s.state.Load().Waiting
 }
 
-// told tells what is being sent, if that has changed.
+// told reports the current state, if it has changed.
 func (s *Sink) told() {
 	state := SinkState{Layer: -1, Starved: s.choice.starved}
 	if s.rewriter.sending {

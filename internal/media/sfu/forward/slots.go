@@ -2,12 +2,11 @@ package forward
 
 import "slices"
 
-// slots are the voices that are sent. A speaker has at most one, however many tracks it
-// has.
+// slots are the voices that are sent. A speaker has at most one slot, however many tracks it has.
 type slots []*voice
 
-// admit tells whether a voice is sent: it has a slot, takes a free one of at most so many,
-// or takes a quieter voice's.
+// admit reports whether a voice is sent: it has a slot, gets one of the free slots up to most, or
+// takes the slot of a quieter voice.
 func (s *slots) admit(v *voice, most int, now instant) bool {
 	if v.heard {
 		return true
@@ -24,7 +23,7 @@ func (s *slots) admit(v *voice, most int, now instant) bool {
 	return s.replace(s.quietest(now), v, now)
 }
 
-// quietest is the slot of the voice that is least loud now.
+// quietest returns the slot of the quietest voice.
 func (s *slots) quietest(now instant) int {
 	quietest := 0
 	for i, h := range *s {
@@ -36,7 +35,8 @@ func (s *slots) quietest(now instant) int {
 	return quietest
 }
 
-// replace gives a slot to a voice, if its holder is quieter; far quieter if it speaks.
+// replace gives a slot to a voice if its holder is quieter by ahead, or by three times as much if
+// the holder is speaking.
 func (s *slots) replace(slot int, v *voice, now instant) bool {
 	holder := (*s)[slot]
 	holder.settle(now)

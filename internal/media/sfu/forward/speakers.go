@@ -8,68 +8,68 @@ import (
 )
 
 const (
-	// loudest is how many speakers of a room are sent at once by default, privileged ones
-	// not counted.
+	// loudest is how many speakers of a room are sent at once by default, without the privileged
+	// ones.
 	loudest = 8
-	// mostPrivileged bounds the privileged ones, which a tenant can make any number of.
+	// mostPrivileged bounds the privileged speakers, of which a tenant can create any number.
 	mostPrivileged = 64
-	// Loudness is counted in decibels above silence, which RFC 6464 puts at -127
-	// below overload. Speech at a microphone is at some 90 to 110.
+	// Loudness is in decibels above silence, which is at -127 dBov (RFC 6464). Speech at a
+	// microphone is at about 90 to 110.
 	silence       = 127
 	beginsToSpeak = 82.0
 	endsToSpeak   = 74.0
-	// unknown is taken for publishers that don't tell.
+	// unknown is assumed for publishers that don't send levels.
 	unknown = 70.0
-	// ahead is by how much somebody must be louder to take another's place.
+	// ahead is how much louder a speaker must be to take another's slot, in decibels.
 	ahead = 3.0
-	// Loudness rises with the first syllable and falls slowly: pauses between words
-	// don't end a speech.
+	// Loudness rises with the first syllable and falls slowly, so that pauses between words don't
+	// end a speech.
 	attack  = 60 * time.Millisecond
 	decay   = 500 * time.Millisecond
-	lasting = 100 * time.Millisecond // how long a packet's level counts
+	lasting = 100 * time.Millisecond // how long a packet's level stays valid
 )
 
-// SpeakersConfig describes a room's sound.
+// SpeakersConfig describes the audio of a room.
 type SpeakersConfig struct {
-	// Most is how many speakers are sent at once, the loudest; 8 for 0. Below 0 all are.
-	// Privileged speakers are sent besides, up to mostPrivileged of them.
+	// Most is how many speakers are sent at once, the loudest; 0 means 8, below 0 means all. Up to
+	// mostPrivileged privileged speakers are sent in addition.
 	Most int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Speaker is somebody who speaks.
+// Speaker is an active speaker.
 type Speaker struct {
-	// ID is the track's.
+	// ID is the id of the track.
 	ID string
-	// Level is how loud, from 0 at -60 dB below overload to 1 at overload.
+	// Level is the loudness, from 0 at -60 dBov to 1 at 0 dBov (overload).
 	Level float64
 }
 
-// Speakers finds out who of a room speaks, by the levels that their packets tell
-// (RFC 6464), and whom everybody hears when many have a microphone open.
+// Speakers detects the active speakers of a room by the levels in their packets (RFC 6464), and
+// selects those that are sent when many microphones are open.
 type Speakers struct {
 	config SpeakersConfig
 
 	mu     sync.Mutex
 	voices map[*Track]*voice
-	// guests and privileged are the slots of the tracks that are sent.
+	// guests and privileged are the slots of guests and of privileged speakers.
 	guests, privileged slots
-	first              *voice // who has spoken loudest
+	first              *voice // the loudest speaker of the last List
 }
 
-// voice is one track's loudness.
+// voice is the loudness of one track.
 type voice struct {
 	id, speaker string
 	loudness    float64 // decibels above silence, smoothed
-	at          instant // when it was so loud
+	at          instant // time of the last update
 	begun       bool
 	speaks      bool
 	heard       bool
 	privileged  bool
 }
 
-// NewSpeakers makes the ears of a room. Tracks are given them by TrackConfig.
+// NewSpeakers returns the speakers of a room. TrackConfig assigns tracks to it.
 func NewSpeakers(c SpeakersConfig) *Speakers {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -80,7 +80,7 @@ func NewSpeakers(c SpeakersConfig) *Speakers {
 	return &Speakers{config: c, voices: map[*Track]*voice{}}
 }
 
-// List tells who speaks, loudest first.
+// List returns the active speakers, the loudest first.
 func (s *Speakers) List() []Speaker {
 	now := at(s.config.Now())
 	s.mu.Lock()
@@ -111,7 +111,7 @@ func (s *Speakers) List() []Speaker {
 	return list
 }
 
-// settle moves the loudness on to now, at which nothing more was heard.
+// settle updates the loudness to now, without a new level.
 func (v *voice) settle(now instant) {
 	if quiet := now.since(v.at) - lasting; quiet > 0 {
 		v.loudness -= v.loudness * min(1, float64(quiet)/float64(decay))
@@ -129,7 +129,7 @@ func (v *voice) judge() {
 	}
 }
 
-// hears takes a packet's level, in decibels above silence.
+// hears updates the loudness with a packet's level, in decibels above silence.
 func (v *voice) hears(level float64, now instant) {
 	if !v.begun {
 		v.begun, v.at = true, now-instant(20*time.Millisecond)
@@ -177,7 +177,7 @@ func (s *Speakers) privilege(t *Track, privileged bool) {
 	v.privileged = privileged
 }
 
-// slots are those that a voice competes for; s.mu is held.
+// slots returns the slots for which a voice competes; s.mu is held.
 func (s *Speakers) slots(v *voice) *slots {
 	if v != nil && v.privileged {
 		return &s.privileged
@@ -185,8 +185,8 @@ func (s *Speakers) slots(v *voice) *slots {
 	return &s.guests
 }
 
-// hear takes the level of a packet, as its header extension has it, and tells
-// whether the packet is to be sent. Silenced tracks are heard as silence.
+// hear handles the level of a packet, from its header extension, and reports whether the packet is
+// to be sent. Muted tracks count as silence.
 func (s *Speakers) hear(t *Track, extension []byte, silenced bool, now instant) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// room is some people with microphones, who send a packet every 20 ms.
+// room is a number of microphones that send a packet every 20 ms.
 type room struct {
 	*rig
 
@@ -33,8 +33,7 @@ func newRoom(t *testing.T, people, most int) *room {
 	return r
 }
 
-// talk lets time go by in which people are as loud as levels tell, in decibels
-// below overload.
+// talk simulates a time in which the microphones have these levels, in decibels below overload.
 func (r *room) talk(t *testing.T, d time.Duration, levels ...uint8) {
 	t.Helper()
 	for ; d > 0; d -= 20 * time.Millisecond {
@@ -152,7 +151,7 @@ func TestASpeakerHasOneSlot(t *testing.T) {
 	assert.Len(t, shared.packets, 50, "eve is heard once")
 }
 
-// TestPrivilegedSpeakersHaveSlotsOfTheirOwn: no guest takes them, however loud.
+// TestPrivilegedSpeakersHaveSlotsOfTheirOwn: no guest takes one, however loud.
 func TestPrivilegedSpeakersHaveSlotsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 4, 2)

@@ -6,43 +6,43 @@ import (
 	"time"
 )
 
-// TrackConfig describes what somebody publishes.
+// TrackConfig describes a published track.
 type TrackConfig struct {
 	ID   string
 	Kind Kind
-	// MimeType as in SDP, such as video/VP8.
+	// MimeType is as in SDP, such as video/VP8.
 	MimeType  string
 	ClockRate uint32
-	// PayloadType is the only one that is taken; 0 takes all.
+	// PayloadType is the only accepted payload type; 0 accepts all.
 	PayloadType uint8
-	// REDPayloadType is that of RED (RFC 2198) around PayloadType, which the publisher
-	// may change to and from with any packet; 0 for none.
+	// REDPayloadType is the payload type of RED (RFC 2198) around PayloadType; the publisher may
+	// switch between the two with any packet. 0 for none.
 	REDPayloadType uint8
-	// Malformed hears of each packet of RED that can't be read, and is dropped; nil for
-	// nobody. It must not block.
+	// Malformed is called for each invalid RED packet, which is dropped; nil for no calls. It must
+	// not block.
 	Malformed func()
-	// CNAME names the publisher in reports, the same on all of its tracks: those
-	// are played in sync. Without one no description goes out.
+	// CNAME names the publisher in reports. It is the same on all of its tracks, which are played
+	// in sync. Without one, no source descriptions are sent.
 	CNAME string
-	// Layers is the number of simulcast layers, the smallest picture first; 1
-	// without simulcast. 8 at most.
+	// Layers is the number of simulcast layers, the smallest picture first; 1 without simulcast, 8
+	// at most.
 	Layers     int
 	Extensions Extensions
-	// Speakers hears how loud the track is, and keeps it from being sent while
-	// others are louder; nil for neither. Audio only.
+	// Speakers measures the track's loudness, and suppresses the track while others are louder; nil
+	// for neither. Audio only.
 	Speakers *Speakers
-	// Speaker is whose voice it is: of all tracks of a speaker one is sent at a time. By
-	// default each track is a speaker's of its own.
+	// Speaker is the user of the track: of all tracks of a speaker one is sent at a time. By
+	// default each track has its own speaker.
 	Speaker string
-	// RequestKeyFrame asks the publisher for a key frame; called at most twice a
-	// second per layer. It must not block.
+	// RequestKeyFrame requests a key frame from the publisher. It is called at most twice a second
+	// per layer. It must not block.
 	RequestKeyFrame func(layer int)
-	// LayersWanted hears which layers anybody watches, bit 0 for the lowest, whenever
-	// that changes. A publisher is taken to send all of them at first. It must not
-	// block, nor close the track.
+	// LayersWanted is called when the set of layers that have subscribers changes; bit 0 is the
+	// lowest layer. At first the publisher is assumed to send all of them. It must neither block
+	// nor close the track.
 	LayersWanted func(mask uint8)
-	// SizeChanged hears a layer's picture size, in pixels, where the pictures
-	// themselves tell: VP8, H264, and VP9 with a scalability structure. It must not block.
+	// SizeChanged is called with a layer's picture size, in pixels, where key pictures contain it:
+	// VP8, H264, and VP9 with a scalability structure. It must not block.
 	SizeChanged func(layer, width, height int)
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
@@ -50,21 +50,21 @@ type TrackConfig struct {
 
 const mostLayers = 8
 
-// Track is one published track. Its methods may be called from any goroutine, and
-// none of them waits for a subscriber.
+// Track is one published track. Its methods are safe for concurrent use and never wait for a
+// subscriber.
 type Track struct {
 	config TrackConfig
 	codec  codec
 	wants  wants
-	mute   atomic.Bool // as silenced, for those who don't hold the lock
+	mute   atomic.Bool // the same as silenced, to read without the lock
 
 	mu       sync.Mutex
 	layers   []layer
 	past     history
 	feeds    []*feed
-	last     instant // when anything came
+	last     instant // when the last packet arrived
 	silenced bool
-	parted   bool // what comes next is parted from what came last
+	parted   bool // the next packet starts a new run
 	closed   bool
 }
 
@@ -99,8 +99,7 @@ func NewTrack(c TrackConfig) *Track {
 // ID is the track's id, as configured.
 func (t *Track) ID() string { return t.config.ID }
 
-// Write takes an RTP packet of a layer as it came from the network; it keeps no
-// reference to raw.
+// Write takes an RTP packet of a layer as it came from the network. It keeps no reference to raw.
 func (t *Track) Write(layer int, raw []byte) {
 	if layer < 0 || layer >= len(t.layers) {
 		return
@@ -120,14 +119,14 @@ func (t *Track) Write(layer int, raw []byte) {
 	}
 }
 
-// keep puts the packet into the history and wakes those who wait for it.
+// keep stores the packet in the history and wakes the workers.
 func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled bool, now instant) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := &t.layers[layer]
 	silent := t.silenced || t.closed || muffled
 	if t.parted && !silent {
-		t.part() // before this one has its place, which is behind the part
+		t.part() // before the packet gets its sequence number, which must be in the new run
 	}
 	seq, ok := l.place(h, now, t.config.ClockRate, &t.past)
 	t.parted = silent
@@ -140,7 +139,7 @@ func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled boo
 			view.key, view.begins, view.sync = true, true, true
 		}
 	}
-	l.measure(h, len(raw)+28+16, view.temporal, now) // with what the wire and encryption add
+	l.measure(h, len(raw)+28+16, view.temporal, now) // with the overhead of the wire and of encryption
 	t.last = now
 	p := t.past.next(len(raw))
 	p.fill(raw, h)
@@ -153,15 +152,15 @@ func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled boo
 	return true
 }
 
-// part parts all layers after a silence. A packet that was held back isn't
-// brought back by a late copy of it either.
+// part starts a new run in all layers after a silence. So a late copy of a packet that was
+// suppressed is dropped too.
 func (t *Track) part() {
 	for i := range t.layers {
 		t.layers[i].cut()
 	}
 }
 
-// Size is the layer's picture size in pixels, 0 while it isn't known.
+// Size returns the layer's picture size in pixels, 0 while it is unknown.
 func (t *Track) Size(layer int) (width, height int) {
 	if layer < 0 || layer >= len(t.layers) {
 		return 0, 0
@@ -171,7 +170,7 @@ func (t *Track) Size(layer int) (width, height int) {
 	return t.layers[layer].width, t.layers[layer].height
 }
 
-// resize notes what a key picture says of its size.
+// resize stores the size of a key picture.
 func (t *Track) resize(layer, width, height int) {
 	t.mu.Lock()
 	l := &t.layers[layer]
@@ -183,7 +182,7 @@ func (t *Track) resize(layer, width, height int) {
 	}
 }
 
-// SetSilenced keeps all that is written from everybody, from this moment on.
+// SetSilenced suppresses all packets that are written from now on.
 func (t *Track) SetSilenced(silenced bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,8 +193,8 @@ func (t *Track) SetSilenced(silenced bool) {
 	}
 }
 
-// SetPrivileged has the track compete with privileged speakers only, for slots that no
-// other can take. At first it isn't.
+// SetPrivileged makes the track compete with privileged speakers only, for slots that no other can
+// take. By default it isn't privileged.
 func (t *Track) SetPrivileged(privileged bool) {
 	if t.config.Speakers != nil {
 		t.config.Speakers.privilege(t, privileged)
@@ -223,15 +222,15 @@ func (t *Track) Close() {
 	}
 }
 
-// Closed tells whether the track has ended.
+// Closed reports whether the track has ended.
 func (t *Track) Closed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.closed
 }
 
-// askKeyFrame asks the publisher for a key frame, unless it was asked just now.
-// Those who wait ask again until they have one.
+// askKeyFrame requests a key frame from the publisher, unless one was requested less than
+// keyFrameInterval ago. Sinks ask again until they have one.
 func (t *Track) askKeyFrame(layer int, now instant) {
 	if t.config.RequestKeyFrame == nil || layer < 0 || layer >= len(t.layers) {
 		return
@@ -248,8 +247,7 @@ func (t *Track) askKeyFrame(layer int, now instant) {
 	}
 }
 
-// repeat gives a packet that was sent before; nil when it is forgotten. The
-// caller releases it.
+// repeat returns a packet that was sent before; nil when it is gone. The caller releases it.
 func (t *Track) repeat(layer uint8, seq uint64) *packet {
 	t.mu.Lock()
 	defer t.mu.Unlock()

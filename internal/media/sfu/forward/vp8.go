@@ -1,6 +1,6 @@
 package forward
 
-// lookVP8 reads RFC 7741's payload descriptor and, of a key frame, its size.
+// lookVP8 parses the payload descriptor (RFC 7741) and the size in a key frame.
 func lookVP8(b []byte) (v picture) {
 	first := b[0]
 	v.begins = first&0x10 != 0 && first&0x07 == 0
@@ -22,8 +22,8 @@ func lookVP8(b []byte) (v picture) {
 	return v
 }
 
-// extendedVP8 reads the fields that the descriptor's second byte announces, and
-// tells where they end.
+// extendedVP8 parses the fields that the descriptor's second byte announces, and returns where they
+// end.
 func (v *picture) extendedVP8(b []byte) (n int, ok bool) {
 	if len(b) < 2 {
 		return 0, false
@@ -54,7 +54,7 @@ func (v *picture) extendedVP8(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// pictureID reads an id of 7 or 15 bits, which VP8 and VP9 write alike.
+// pictureID parses an id of 7 or 15 bits, which has the same form in VP8 and VP9.
 func (v *picture) pictureID(b []byte, n int) (next int, ok bool) {
 	if n >= len(b) {
 		return 0, false

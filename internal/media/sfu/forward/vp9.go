@@ -1,7 +1,7 @@
 package forward
 
-// lookVP9 reads RFC 9628's payload descriptor. Spatial layers in one stream are
-// passed on together, so a picture begins with its lowest one.
+// lookVP9 parses the payload descriptor (RFC 9628). The spatial layers of a stream are forwarded
+// together, so a picture begins with its lowest one.
 func lookVP9(b []byte) (v picture) {
 	flags := b[0]
 	const hasID, predicted, hasLayers, flexible, begins = 0x80, 0x40, 0x20, 0x10, 0x08
@@ -35,8 +35,8 @@ func lookVP9(b []byte) (v picture) {
 	return v
 }
 
-// sizeVP9 reads the largest picture's size from the scalability structure, which a
-// key picture has at n.
+// sizeVP9 reads the size of the largest spatial layer from the scalability structure, which a key
+// picture has at n.
 func (v *picture) sizeVP9(b []byte, n int) {
 	const structure = 0x02
 	if b[0]&structure == 0 || n >= len(b) {

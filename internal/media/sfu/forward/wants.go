@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// fallDelay is how long a layer that nobody watches any more goes on being
-// wanted: those who come back to it, or take turns, would wait for a key frame.
+// fallDelay is how long a layer without subscribers still counts as wanted: a subscriber that
+// comes back to it, or others that follow in turn, needn't wait for a key frame.
 const fallDelay = 4 * time.Second
 
-// wants counts who wants which layers of a track and tells the publisher's side.
+// wants counts the subscribers of each layer and notifies the publisher's side.
 type wants struct {
-	// mu is held while LayersWanted runs, so that it hears the changes in order.
+	// mu is held while LayersWanted runs, so that its calls are in order.
 	mu     sync.Mutex
 	track  *Track
 	counts [mostLayers]int
-	falls  [mostLayers]instant // when a layer that nobody wants stops being wanted
+	falls  [mostLayers]instant // when a layer without subscribers stops being wanted
 	told   uint8
 	timer  *time.Timer
 	ended  bool
 }
 
-// begin is called for a new track: its publisher sends all layers, until it hears
-// otherwise.
+// begin is called for a new track: its publisher sends all layers at first.
 func (w *wants) begin(t *Track) {
 	w.track = t
 	if t.config.LayersWanted == nil {
@@ -38,7 +37,7 @@ func (w *wants) begin(t *Track) {
 	w.timer = time.AfterFunc(fallDelay, w.settle)
 }
 
-// change notes that one sink wants other layers than before.
+// change records that one sink wants other layers than before.
 func (w *wants) change(from, to uint8) {
 	if from == to {
 		return
@@ -69,7 +68,7 @@ func (w *wants) change(from, to uint8) {
 	w.tell(w.told | rises)
 }
 
-// settle drops the layers that nobody has wanted for long enough.
+// settle drops the layers that have had no subscriber for fallDelay.
 func (w *wants) settle() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +97,7 @@ func (w *wants) settle() {
 }
 
 func (w *wants) later(d time.Duration) {
-	if w.timer != nil { // tests do without
+	if w.timer != nil { // nil in tests
 		w.timer.Reset(d)
 	}
 }

@@ -10,15 +10,15 @@ import (
 const (
 	// batchSize is how many packets of a track a worker takes at once.
 	batchSize = 256
-	// tickEvery is how often a worker looks at what isn't brought about by packets:
-	// reports, layers, probes, key frames that don't come.
+	// tickEvery is the interval of a worker's periodic work, which no packet triggers: reports,
+	// layers, probes, repeated requests for key frames.
 	tickEvery = 50 * time.Millisecond
-	// probeEvery is how often while padding is being sent or missed pictures are made up for,
-	// which must be even.
+	// probeEvery is that interval while padding or a replay is being sent, which must be paced
+	// evenly.
 	probeEvery = 10 * time.Millisecond
 )
 
-// Workers send to subscribers, each to its share of them.
+// Workers send to the subscribers. Each has a share of them.
 type Workers struct {
 	all  []*worker
 	stop chan struct{}
@@ -26,7 +26,7 @@ type Workers struct {
 	once sync.Once
 }
 
-// NewWorkers starts n of them, one per core for 0.
+// NewWorkers starts n workers, one per core for 0.
 func NewWorkers(n int) *Workers {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
@@ -40,14 +40,13 @@ func NewWorkers(n int) *Workers {
 	return w
 }
 
-// Close ends them, after the packets that they are at. It waits for writers that
-// are in a call.
+// Close ends the workers after their current packets. It waits for writers that are in a call.
 func (w *Workers) Close() {
 	w.once.Do(func() { close(w.stop) })
 	w.done.Wait()
 }
 
-// idlest is the worker with the fewest subscribers.
+// idlest returns the worker with the fewest subscribers, and counts one more for it.
 func (w *Workers) idlest() *worker {
 	best := w.all[0]
 	for _, x := range w.all[1:] {
@@ -59,21 +58,21 @@ func (w *Workers) idlest() *worker {
 	return best
 }
 
-// worker is one goroutine and what it alone touches.
+// worker is one goroutine and the data that it alone touches.
 type worker struct {
 	wake chan struct{}
-	load atomic.Int64 // how many subscribers it has
+	load atomic.Int64 // number of its subscribers
 
 	mu    sync.Mutex
-	dirty []*feed  // tracks with news
-	calls []func() // what is to be done by the worker's goroutine
+	dirty []*feed  // tracks with new packets
+	calls []func() // functions that the worker's goroutine is to call
 
 	feeds    map[*Track]*feed
 	egresses []*Egress
 	taken    []*feed
 	called   []func()
 	touched  []*Egress
-	// Room for what is rewritten.
+	// Buffers for rewritten data.
 	scratch   [largePacket + 64]byte
 	extension [256]byte
 	demands   []demand
@@ -110,7 +109,7 @@ func (w *worker) rouse() {
 	}
 }
 
-// do has the worker's goroutine call f, soon.
+// do schedules a call of f on the worker's goroutine.
 func (w *worker) do(f func()) {
 	w.mu.Lock()
 	w.calls = append(w.calls, f)
@@ -118,8 +117,8 @@ func (w *worker) do(f func()) {
 	w.rouse()
 }
 
-// pass sends all that is new to all whom it concerns: subscriber by subscriber,
-// so that what goes to one place goes out together.
+// pass sends all new packets, subscriber by subscriber, so that packets for one destination are
+// sent together.
 func (w *worker) pass() {
 	w.mu.Lock()
 	w.taken, w.dirty = w.dirty, w.taken[:0]
@@ -143,14 +142,14 @@ func (w *worker) pass() {
 	}
 }
 
-// tick does what is due by the clock.
+// tick does the periodic work.
 func (w *worker) tick() {
 	for _, e := range w.egresses {
 		e.tick(e.config.Now())
 	}
 }
 
-// pace is how long it is until the next tick.
+// pace returns the interval until the next tick.
 func (w *worker) pace() time.Duration {
 	for _, e := range w.egresses {
 		if e.wanted > 0 || e.replaying {
@@ -160,7 +159,7 @@ func (w *worker) pace() time.Duration {
 	return tickEvery
 }
 
-// touch has the pass come to a subscriber.
+// touch adds a subscriber to the current pass.
 func (w *worker) touch(e *Egress) {
 	if !e.touched {
 		e.touched = true
@@ -168,22 +167,22 @@ func (w *worker) touch(e *Egress) {
 	}
 }
 
-// feed is a track as one worker sees it.
+// feed is a track as one worker uses it.
 type feed struct {
 	track  *Track
 	worker *worker
-	queued atomic.Bool // the worker knows that there is news
+	queued atomic.Bool // the worker knows that there are new packets
 
-	next uint64 // position in the history; only the worker moves it
+	next uint64 // position in the history; only the worker changes it
 
-	// The rest is the worker's.
+	// Only the worker touches the following.
 	sinks  []*Sink
 	seen   situation
 	batch  []*packet
-	lagged bool // packets were lost because the worker came too late
+	lagged bool // packets were lost because the worker was too slow
 }
 
-// notify tells the worker that there is news. The track's lock is held.
+// notify informs the worker of new packets. The track's lock is held.
 func (f *feed) notify() {
 	if f.queued.Load() || !f.queued.CompareAndSwap(false, true) {
 		return
@@ -195,9 +194,9 @@ func (f *feed) notify() {
 	w.rouse()
 }
 
-// collect takes what is new in the track.
+// collect takes the new packets of the track.
 func (f *feed) collect() {
-	f.queued.Store(false) // first, so that what comes from now on isn't overlooked
+	f.queued.Store(false) // first, so that packets that arrive from now on aren't missed
 	f.take()
 	for _, s := range f.sinks {
 		if len(f.batch) > 0 {
@@ -215,7 +214,7 @@ func (f *feed) take() {
 		return
 	}
 	if oldest := t.past.oldest(); f.next < oldest {
-		// Rather the newest than all that may still be there.
+		// Continue with the newest packet, not with old ones.
 		f.lagged, f.next = true, t.past.written-1
 	}
 	for f.next < t.past.written && len(f.batch) < batchSize {
@@ -229,7 +228,7 @@ func (f *feed) take() {
 	}
 }
 
-// finish gives back what collect has taken.
+// finish releases the packets that collect took.
 func (f *feed) finish() {
 	for i, p := range f.batch {
 		p.release()
@@ -238,7 +237,7 @@ func (f *feed) finish() {
 	f.batch, f.lagged = f.batch[:0], false
 }
 
-// join has the worker send a track to a sink.
+// join makes the worker send a track to a sink.
 func (w *worker) join(t *Track, s *Sink) bool {
 	f := w.feeds[t]
 	if f == nil {
@@ -258,7 +257,7 @@ func (w *worker) join(t *Track, s *Sink) bool {
 	return true
 }
 
-// part ends what join has begun.
+// part reverses join.
 func (w *worker) part(s *Sink) {
 	f := s.feed
 	if f == nil {
@@ -273,7 +272,7 @@ func (w *worker) part(s *Sink) {
 	t := f.track
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// Write goes through the list under the same lock.
+	// Write iterates over the list under the same lock.
 	t.feeds = without(t.feeds, f)
 }
 

@@ -38,7 +38,7 @@ func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
 		seq++
 		track.Write(0, raw(t, seq, uint32(seq)*960, 1, []byte{1}))
 	}
-	// Both are in their places once something has come through.
+	// Both sinks are ready once a packet has come through.
 	require.Eventually(t, func() bool {
 		write()
 		select {
@@ -52,7 +52,7 @@ func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
 	for range 3 * audioHistory {
 		write()
 		for len(received) == 0 {
-			// The packet is on its way, or the test doesn't end.
+			// A packet that never arrives makes the test time out.
 			runtime.Gosched()
 		}
 		for len(received) > 0 {
@@ -66,7 +66,7 @@ func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
 	slow.Close()
 	quick.Close()
 	go func() {
-		for range received { // until nobody writes any more
+		for range received { // until the writers have stopped
 		}
 	}()
 	w.Close()
@@ -74,7 +74,7 @@ func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
 	assert.Less(t, after.Load(), int64(2*audioHistory), "what it came too late for is dropped")
 }
 
-// publish writes pictures until it is stopped, and changes all that can be changed.
+// publish writes pictures until it is stopped, and changes all settings of the track.
 func publish(t *testing.T, i int, track *Track, speakers *Speakers, stop chan struct{}) {
 	t.Helper()
 	s := &source{ssrc: uint32(i)}
@@ -96,7 +96,7 @@ func publish(t *testing.T, i int, track *Track, speakers *Speakers, stop chan st
 	}
 }
 
-// visit subscribes to everything for a short time, and complains a lot.
+// visit subscribes to all tracks for a short time, and sends many NACKs and PLIs.
 func visit(w *Workers, tracks []*Track, sent *atomic.Int64) {
 	e := NewEgress(w, EgressConfig{WriteRTCP: func([]rtcp.Packet) error { return nil }, Flush: func() {}})
 	defer e.Close()
@@ -122,7 +122,7 @@ func visit(w *Workers, tracks []*Track, sent *atomic.Int64) {
 	}
 }
 
-// TestEverythingAtOnce is for the race detector.
+// TestEverythingAtOnce runs everything concurrently, for the race detector.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	w := NewWorkers(3)
@@ -153,7 +153,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 	subscribers.Wait()
 	for _, track := range tracks[:2] {
-		track.Close() // while it is written to
+		track.Close() // while packets are written to it
 		track.Close()
 	}
 	close(stop)
@@ -161,7 +161,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	for _, track := range tracks {
 		track.Close()
 	}
-	// Each worker has done what it was told before the last subscriber's end.
+	// Each worker has done all its calls by the last subscriber's end.
 	for _, x := range w.all {
 		done := make(chan struct{})
 		x.do(func() { close(done) })
