@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Tokens checks the tokens of playback URLs. Every request calls it, so it must not wait
-// for a database while nothing is wrong with a token.
+// Tokens checks the tokens of playback URLs. It is called for every request, so for a valid token
+// it must not wait for a database.
 type Tokens interface {
-	// CheckPlayback tells which stream the token in a path opens, and when it expires (zero:
-	// never). It returns an expired token without an error.
+	// CheckPlayback returns the stream that the token in a path opens, and when the token expires
+	// (zero: never). An expired token is no error.
 	CheckPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
-	// CheckRoomPlayback is CheckPlayback for the tokens that participants of the stream's room
-	// get. Nothing opened with such a token outlives it.
+	// CheckRoomPlayback is like CheckPlayback, for the tokens of participants of the stream's room.
+	// A session that was opened with such a token ends with it.
 	CheckRoomPlayback(ctx context.Context, token string) (streamID string, expires time.Time, err error)
-	// SignSession makes the token of a viewer's session, which is a part of playlists' URLs.
+	// SignSession returns the token of a viewer's session, which is a part of playlists' URLs.
 	SignSession(streamID string, viewer uint64, began time.Time) string
-	// CheckSession tells whose session with the stream a token is, and when it began, in
-	// whole seconds.
+	// CheckSession returns the viewer of a session token for the stream, and when the session
+	// began, in whole seconds.
 	CheckSession(ctx context.Context, streamID, token string) (viewer uint64, began time.Time, err error)
 }
 
-// visit is a request whose playback token was signed here.
+// visit is a request with a valid signature in its playback token.
 type visit struct {
 	w        http.ResponseWriter
 	r        *http.Request
@@ -33,21 +33,21 @@ type visit struct {
 	query    url.Values
 	streamID string
 	expired  bool
-	room     bool // the token is one of the stream's room
+	room     bool // the token is for participants of the stream's room
 	session  session
 	// node is set for a request of another node, which has checked the viewer's tokens.
 	node bool
 }
 
-// session is one viewer's, from the first index.m3u8 to the end of the broadcast.
+// session is a viewer's session, from the first index.m3u8 to the end of the broadcast.
 type session struct {
-	token  string // "": there is none, or not one of ours
+	token  string // empty without a valid session token
 	viewer uint64
-	began  time.Time // noBroadcast for one opened with a room's token
+	began  time.Time // noBroadcast for a session that was opened with a room's token
 }
 
-// noBroadcast is the start signed into sessions of room participants: before every
-// broadcast, so that such a session doesn't extend an expired playback URL.
+// noBroadcast is the start time in the sessions of room participants. It is before every broadcast,
+// so that such a session doesn't extend an expired playback URL.
 func noBroadcast() time.Time { return time.Unix(0, 0) }
 
 // visit checks a request's tokens.
@@ -67,7 +67,7 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal
 	}
 	v := &visit{w: w, r: r, at: at, streamID: streamID, room: room, expired: !expires.IsZero() && !s.config.Now().Before(expires)}
 	if v.room && v.expired {
-		return nil, expired() // media too: its names can be guessed
+		return nil, expired() // media too: its file names can be guessed
 	}
 	if !at.playlist() {
 		return v, nil
@@ -86,17 +86,18 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal
 	return v, nil
 }
 
-// follows tells whether the viewer may have a broadcast's playlists: the playback token
-// is still good, or it was when the viewer's session began in this broadcast.
+// follows reports whether the viewer may load a broadcast's playlists: the playback token is valid,
+// or it was when the viewer's session began in this broadcast.
 func (v *visit) follows(m *muxer) bool { return !v.expired || v.session.in(m.stream.Began) }
 
-// in tells whether a session began in the broadcast that began at a time.
+// in reports whether the session began in the broadcast that started at the given time.
 func (x session) in(broadcast time.Time) bool {
 	return x.token != "" && !x.began.Before(broadcast.Truncate(time.Second))
 }
 
-// begin gives the visit a session in a broadcast unless it has one. It refuses when the viewer's
-// network has too many in this audience. The viewers of another node's requests are not known here.
+// begin gives the visit a session in a broadcast, unless it has one. It refuses when the viewer's
+// network has too many viewers in this audience. Requests of other nodes get no session: the other
+// node knows the viewer.
 func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *refusal {
 	if v.node || v.session.in(broadcast) || v.room && v.session.token != "" {
 		return nil

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// usualSlack is how far sound may come behind the picture before silence takes its
-	// place: as much as encoders send their packets out of order.
+	// usualSlack is how far audio may be behind the video before silence replaces it: as far as
+	// encoders send packets out of order.
 	usualSlack = 200 * time.Millisecond
-	// A frame that comes too late counts lateWeight, one that doesn't takes one off; from
-	// alwaysLate on sound counts as always that late.
+	// A frame that comes too late adds lateWeight to audioLane.late, one in time subtracts 1. From
+	// alwaysLate on, audio is treated as always that late.
 	lateWeight = 10
 	alwaysLate = 100
-	// noiseFrames is for how many frames comfort noise follows a pause: browsers renew it
-	// every 400 ms.
+	// noiseFrames is how many frames of comfort noise follow the start of a pause: browsers renew
+	// it every 400 ms.
 	noiseFrames = 50
 )
 
-// audioLane collects the sound of the open part. Its clock is the number of
-// samples; the encoder's times are followed when they differ too much. Where no sound
-// comes there is silence: the lane has no holes.
+// audioLane collects the audio of the open part. Its clock is the number of samples, corrected by
+// the encoder's times when the two differ too much. Missing audio is filled with silence, so that
+// the lane has no holes.
 type audioLane struct {
 	track   *hub.Track
 	rate    int
@@ -31,20 +31,20 @@ type audioLane struct {
 	cursor  int64 // end of the last frame
 
 	silence silence
-	noise   silence // instead of silence, after a pause was announced; no data: none was
-	noised  int     // frames of noise in a row
-	quiet   bool    // the last frame was silence, or there was none
-	late    int     // how many frames came too late, weighted, less those that didn't
+	noise   silence // replaces silence after the encoder has announced a pause; without data if it hasn't
+	noised  int     // consecutive frames of noise
+	quiet   bool    // the last frame was silence, or there is none yet
+	late    int     // score of late frames, see lateWeight
 }
 
-// newAudioLane begins a lane at a time.
+// newAudioLane starts a lane at a time.
 func newAudioLane(t *hub.Track, start time.Duration) *audioLane {
 	rate := audioRate(t)
 	return &audioLane{track: t, rate: rate, frame: audioFrame(t, nil), cursor: ticks(start, rate), silence: silenceOf(t), quiet: true}
 }
 
-// tolerance is how far the encoder's times may be off the count of samples. Behind
-// silence nothing is counted yet, and sound goes to the nearest frame.
+// tolerance is how far the encoder's times may differ from the count of samples, in ticks. After
+// silence, the next audio goes to the nearest frame.
 func (l *audioLane) tolerance() int64 {
 	if l.quiet {
 		return l.silence.length / 2
@@ -52,8 +52,8 @@ func (l *audioLane) tolerance() int64 {
 	return max(int64(l.rate)*40/1000, l.frame*3/2)
 }
 
-// put takes a frame of sound. What comes too late is left out: the encoder sends more
-// sound than time passes, or silence has taken its place.
+// put adds an audio frame. A late frame is dropped: the encoder sends more audio than time passes,
+// or silence has replaced it.
 func (l *audioLane) put(u *hub.Unit, dts time.Duration) {
 	at := ticks(dts, l.rate)
 	switch gap := at - l.cursor; {
@@ -75,18 +75,18 @@ func (l *audioLane) put(u *hub.Unit, dts time.Duration) {
 	l.add(u.Data, l.frame)
 }
 
-// isPause tells whether a unit says no more than that a pause begins. A browser's shows
-// to be complete only when the pause is over, and so always comes late.
+// isPause reports whether a unit only announces a pause. A browser's announcement is complete only
+// when the pause is over, so it always comes late.
 func (l *audioLane) isPause(u *hub.Unit) bool {
 	return l.track.Codec == hub.Opus && isDTX(u.Data)
 }
 
-// fill puts silence into the lane, in whole frames that end before a time.
+// fill adds silence, in whole frames that end before a time.
 func (l *audioLane) fill(until time.Duration) {
 	l.pause((ticks(until, l.rate) - l.cursor) / l.silence.length)
 }
 
-// pause puts in as much silence as so many frames of it are.
+// pause adds a number of frames of silence.
 func (l *audioLane) pause(frames int64) {
 	end := l.cursor + frames*l.silence.length
 	for ; l.noise.length == l.silence.length && l.noised < noiseFrames && l.cursor < end; l.noised++ {
@@ -106,7 +106,7 @@ func (l *audioLane) add(data []byte, length int64) {
 
 func (l *audioLane) period() time.Duration { return span(l.frame, l.rate) }
 
-// taken is where the sound that parts hold ends.
+// taken is the end of the audio in closed parts, in ticks.
 func (l *audioLane) taken() int64 {
 	if len(l.pending) > 0 {
 		return l.pending[0].at
@@ -114,10 +114,10 @@ func (l *audioLane) taken() int64 {
 	return l.cursor
 }
 
-// end is where the sound that has come so far ends.
+// end is the end of the audio that has arrived.
 func (l *audioLane) end() time.Duration { return span(l.cursor, l.rate) }
 
-// take hands over the pending frames that begin before end.
+// take removes and returns the pending frames that begin before end.
 func (l *audioLane) take(end time.Duration) (trackSamples, bool) {
 	limit := ticks(end, l.rate)
 	n := 0

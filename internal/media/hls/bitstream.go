@@ -2,10 +2,10 @@ package hls
 
 import "math/bits"
 
-// bitWriter writes bits from the most significant one on.
+// bitWriter writes bits, the most significant bit first.
 type bitWriter struct {
 	buf  []byte
-	free int // bits of the last byte that are not written yet
+	free int // unused bits of the last byte
 }
 
 // bits writes the n lowest bits of v.
@@ -21,7 +21,7 @@ func (w *bitWriter) bits(v uint64, n int) {
 	}
 }
 
-// ue writes an unsigned Exp-Golomb code, ITU-T H.264, 9.1.
+// ue writes an unsigned Exp-Golomb code (ITU-T H.264, 9.1).
 func (w *bitWriter) ue(v uint32) {
 	x := uint64(v) + 1
 	w.bits(x, 2*bits.Len64(x)-1)
@@ -36,8 +36,8 @@ func (w *bitWriter) se(v int32) {
 	}
 }
 
-// bitReader reads what bitWriter writes. After a read beyond the end bad is set, and
-// all reads give 0.
+// bitReader reads what bitWriter writes. A read beyond the end sets bad; from then on all reads
+// return 0.
 type bitReader struct {
 	buf []byte
 	pos int // in bits
@@ -80,8 +80,8 @@ func (r *bitReader) se() int32 {
 	return -int32(v / 2)
 }
 
-// preventEmulation puts a NAL unit's payload (RBSP) behind its header and inserts the
-// emulation prevention bytes of ITU-T H.264, 7.4.1.
+// preventEmulation appends a NAL unit's payload (RBSP) to its header, with the emulation prevention
+// bytes of ITU-T H.264, 7.4.1.
 func preventEmulation(header byte, rbsp []byte) []byte {
 	out := make([]byte, 1, 1+len(rbsp)+len(rbsp)/64+8)
 	out[0] = header

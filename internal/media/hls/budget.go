@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// budget is the memory that the windows of a server share.
+// budget is the memory for media that all windows of a server share.
 type budget struct {
 	total   int64 // bytes
 	used    atomic.Int64
@@ -14,8 +14,8 @@ type budget struct {
 
 func (b *budget) exceeded() bool { return b.used.Load() > b.total }
 
-// share is what one window may take, in bytes: anything while all fit, else an
-// equal part, so that those pay that take the most.
+// share is how much one window may use, in bytes: no limit while the total isn't exceeded,
+// otherwise an equal part of the total, so that the largest windows shrink.
 func (b *budget) share() int {
 	if !b.exceeded() {
 		return math.MaxInt

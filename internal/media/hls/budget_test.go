@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// share lets two large streams and a small one live for 60 s on a budget.
+// share runs two large streams and a small one for 60 s with a shared budget.
 func share(t *testing.T, all *budget) []*window {
 	t.Helper()
 	v, a := stillTracks(t)
@@ -43,7 +43,7 @@ func share(t *testing.T, all *budget) []*window {
 	return windows
 }
 
-// listed is how long the complete segments of the playlist last.
+// listed is the total duration of the complete segments in the playlist.
 func listed(w *window) time.Duration {
 	d := time.Duration(0)
 	for _, s := range w.segments[w.listed:] {
@@ -69,7 +69,7 @@ func TestStreamsShareTheMemory(t *testing.T) {
 	if d := listed(windows[2]); d < 14*second {
 		t.Errorf("the small stream pays for the others: %v listed", d)
 	}
-	// What playlists need is kept even where that is too much.
+	// Media that playlists need is kept even if it exceeds the budget.
 	share(t, &budget{total: 1 << 20})
 	for _, w := range windows {
 		w.release()
@@ -79,7 +79,7 @@ func TestStreamsShareTheMemory(t *testing.T) {
 	}
 }
 
-// Streams that have ended go earlier when memory is short.
+// TestEndedStreamsMakeRoom: ended streams are removed earlier when memory is short.
 func TestEndedStreamsMakeRoom(t *testing.T) {
 	for total, want := range map[int]int{1: 0, 1 << 30: 1} {
 		s := newStudio(t, Config{TotalBytes: total})

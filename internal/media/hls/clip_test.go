@@ -17,25 +17,25 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// clipSpec says what ffmpeg is to encode.
+// clipSpec describes a clip for ffmpeg to encode.
 type clipSpec struct {
 	seconds    int
-	fps        string // "": no picture
+	fps        string // empty: no video
 	gop        int    // frames
 	bframes    int
 	codec      string // libx264 by default
-	rate       int    // Hz of the sound; 0: none
+	rate       int    // sample rate of the audio in Hz; 0: no audio
 	audioCodec string // aac by default
 	size       string
 	stereo     bool
-	params     string // for the encoder of pictures, by its own names
+	params     string // parameters of the video encoder, with its own names
 	pixels     string // yuv420p by default
 }
 
 var clipCache sync.Map // clipSpec -> []*hub.Unit
 
-// clip encodes real media with ffmpeg and gives its units in decoding order,
-// as an encoder that starts at 0 would send them.
+// clip encodes real media with ffmpeg and returns its units in decoding order, as an encoder that
+// starts at 0 sends them.
 func clip(t testing.TB, spec clipSpec) []*hub.Unit {
 	t.Helper()
 	if units, ok := clipCache.Load(spec); ok {
@@ -78,8 +78,8 @@ func clip(t testing.TB, spec clipSpec) []*hub.Unit {
 	return units
 }
 
-// alignFirst undoes what the MP4 format does for want of an edit list: the
-// first picture is made longer by the sound's priming.
+// alignFirst corrects the first picture's duration. The MP4 file has no edit list, so ffmpeg
+// makes that picture longer by the audio's priming.
 func alignFirst(units []*hub.Unit) {
 	v := only(units, isVideo)
 	if len(v) < 3 {
@@ -97,7 +97,7 @@ func cmpOr(s, standard string) string {
 	return s
 }
 
-// demux reads a fragmented MP4 file into units.
+// demux parses a fragmented MP4 file into units.
 func demux(t testing.TB, file []byte) []*hub.Unit {
 	t.Helper()
 	var head fmp4.Init
@@ -171,11 +171,11 @@ func hubTrack(t testing.TB, c codecs.Codec) *hub.Track {
 	return nil
 }
 
-// epochStart is when tests' encoders begin.
+// epochStart is the start time of the encoders in tests.
 var epochStart = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// shifted copies units, moved by d, as if they had arrived in real time.
-// round is the resolution of the encoder's clock; 0: exact.
+// shifted copies units, moved by d, with arrival times as in real time. round is the resolution
+// of the encoder's clock; 0: exact.
 func shifted(units []*hub.Unit, d, round time.Duration) []*hub.Unit {
 	out := make([]*hub.Unit, len(units))
 	for i, u := range units {
@@ -190,7 +190,7 @@ func shifted(units []*hub.Unit, d, round time.Duration) []*hub.Unit {
 	return out
 }
 
-// only keeps the units that keep says.
+// only returns the units that keep selects.
 func only(units []*hub.Unit, keep func(u *hub.Unit) bool) []*hub.Unit {
 	var out []*hub.Unit
 	for _, u := range units {

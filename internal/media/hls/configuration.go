@@ -20,7 +20,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// Track numbers inside the files, and time scales.
+// Track ids in the files, and time scales in Hz.
 const (
 	videoTrackID = 1
 	audioTrackID = 2
@@ -28,11 +28,11 @@ const (
 	opusRate     = 48000
 )
 
-// configuration is one set of tracks with one initialization section. A part
-// can be decoded with the configuration of its segment and no other.
+// configuration is a set of tracks with one initialization section. A part can only be decoded with
+// the configuration of its segment.
 type configuration struct {
 	id           int
-	video, audio *hub.Track // nil for a kind that is not there
+	video, audio *hub.Track // nil for a missing kind
 	init         []byte
 	codecs       string // for the multivariant playlist
 }
@@ -63,8 +63,8 @@ func newConfiguration(id int, video, audio *hub.Track) (*configuration, error) {
 		init: out.Bytes(), codecs: strings.Join(names, ",")}, nil
 }
 
-// precedes tells whether players that play c go on with the next configuration in the
-// same playlist: the kinds of tracks and their codecs are the same.
+// precedes reports whether players of c can continue with the next configuration in the same
+// playlist: both have the same kinds of tracks with the same codecs.
 func (c *configuration) precedes(next *configuration) bool {
 	return codecOf(c.video) == codecOf(next.video) && codecOf(c.audio) == codecOf(next.audio)
 }
@@ -76,8 +76,7 @@ func codecOf(t *hub.Track) hub.Codec {
 	return t.Codec
 }
 
-// describe gives a track's codec for the initialization section, and its name
-// as RFC 6381 has it.
+// describe returns a track's codec for the initialization section, and its name by RFC 6381.
 //
 //nolint:ireturn // it is mediacommon's own sum of codecs
 func describe(t *hub.Track) (codecs.Codec, string, error) {
@@ -122,13 +121,13 @@ func describe(t *hub.Track) (codecs.Codec, string, error) {
 	return nil, "", errors.New("not a codec that HLS carries")
 }
 
-// hevcName writes the codec's name as ISO/IEC 14496-15, E.3 has it.
+// hevcName returns the codec's name by ISO/IEC 14496-15, E.3.
 func hevcName(sps []byte) string {
 	p := h264.EmulationPreventionRemove(sps)
 	if len(p) < 15 {
 		return "hvc1"
 	}
-	p = p[3:] // NAL header, ids; here begins profile_tier_level
+	p = p[3:] // after the NAL header and ids, profile_tier_level begins
 	space := []string{"", "A", "B", "C"}[p[0]>>6]
 	tier := "L"
 	if p[0]&0x20 != 0 {
@@ -143,7 +142,7 @@ func hevcName(sps []byte) string {
 	return string(constraints)
 }
 
-// audioRate is the time scale of a sound track in Hz.
+// audioRate is the time scale of an audio track in Hz.
 func audioRate(t *hub.Track) int {
 	if t.Codec == hub.AAC {
 		var c mpeg4audio.AudioSpecificConfig
@@ -154,7 +153,7 @@ func audioRate(t *hub.Track) int {
 	return opusRate
 }
 
-// audioFrame is a sound frame's duration in the track's time scale.
+// audioFrame is the duration of an audio frame in the track's time scale.
 func audioFrame(t *hub.Track, data []byte) int64 {
 	if t.Codec == hub.Opus {
 		return max(opus.PacketDuration2(data), 1)
@@ -166,7 +165,7 @@ func audioFrame(t *hub.Track, data []byte) int64 {
 	return 1024
 }
 
-// sameCoding tells whether both tracks can share an initialization section.
+// sameCoding reports whether both tracks can share an initialization section.
 func sameCoding(a, b *hub.Track) bool {
 	if a == b {
 		return true
@@ -179,8 +178,8 @@ func sameCoding(a, b *hub.Track) bool {
 		bytes.Equal(a.AudioConfig, b.AudioConfig)
 }
 
-// ticks converts a time to a time scale, rounding to the nearest tick. Seconds
-// and the rest are converted apart: the product would overflow after a day.
+// ticks converts a time to a time scale, rounded to the nearest tick. Seconds and the rest are
+// converted separately: the product would overflow after a day.
 func ticks(d time.Duration, rate int) int64 {
 	s := d / time.Second
 	rest := d % time.Second
@@ -191,7 +190,7 @@ func ticks(d time.Duration, rate int) int64 {
 	return int64(s)*int64(rate) + int64((rest*time.Duration(rate)+half)/time.Second)
 }
 
-// span converts ticks of a time scale back to a time.
+// span converts ticks of a time scale to a time.
 func span(t int64, rate int) time.Duration {
 	return time.Duration(t/int64(rate))*time.Second +
 		time.Duration(t%int64(rate))*time.Second/time.Duration(rate)

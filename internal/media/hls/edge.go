@@ -13,60 +13,61 @@ import (
 	"time"
 )
 
-// Place is where a stream is published, or was last.
+// Place is the node on which a stream is published, or was last.
 type Place struct {
-	// Node is the node's id, URL the address at which this node reaches it; empty when it
-	// has none or is gone.
+	// Node is the node's id, and URL the address at which this node reaches it. URL is empty when
+	// the node has none or is gone.
 	Node, URL string
 	// Here is set for this node.
 	Here bool
-	// Held is set while the stream has a publisher, or waits for one to come back.
+	// Held is set while the stream has a publisher, or waits for its publisher to reconnect.
 	Held bool
 }
 
-// EdgeConfig is what a server needs to serve streams that other nodes have.
+// EdgeConfig configures serving the streams of other nodes.
 type EdgeConfig struct {
 	// Node is this node's id.
 	Node string
-	// Keys authenticate requests between nodes, which all have them: the first signs, and
-	// each is accepted, so that the nodes can be given another one by one.
+	// Keys authenticate requests between nodes. All nodes have the same keys: the first signs, and
+	// all are accepted, so that the key can be changed on one node after the other.
 	Keys [][]byte
-	// Locate finds a stream's place. The edge asks at most once a second for a stream, and
-	// every 10 seconds while it is on air, unless it hears that the place changes.
+	// Locate finds a stream's place. The edge calls it at most once a second for a stream, and
+	// every 10 seconds while the stream is on air, unless it is notified that the place has
+	// changed.
 	Locate func(ctx context.Context, streamID string) (Place, error)
-	// CacheBytes bounds the media and playlists of other nodes in memory; 256 MiB.
+	// CacheBytes bounds the memory for media and playlists of other nodes; 256 MiB by default.
 	CacheBytes int
 }
 
-// EdgeStats are figures of what is served for other nodes.
+// EdgeStats are figures on the streams of other nodes that this node serves.
 type EdgeStats struct {
-	// Streams and Viewers are those of other nodes that are watched here.
+	// Streams and Viewers count streams of other nodes with viewers here, and these viewers.
 	Streams, Viewers int
 	// Waiting is the number of requests that wait for another node.
 	Waiting int
-	// CacheBytes is the memory that their playlists and media take.
+	// CacheBytes is the memory of their playlists and media.
 	CacheBytes int
-	// Upstream and Failed count requests to other nodes, and those without an answer.
+	// Upstream counts requests to other nodes, and Failed those without an answer.
 	Upstream, Failed uint64
-	// BytesOut counts the bytes that viewers were sent.
+	// BytesOut counts the bytes sent to viewers.
 	BytesOut uint64
 }
 
 const (
-	// placeTime is for how long a stream's place is believed, heldTime that of a stream on
-	// air: a takeover is announced, and the old node refuses as well.
+	// placeTime is how long a stream's place is cached, and heldTime that of a stream on air: a
+	// takeover is announced, and the old node refuses requests as well.
 	placeTime = time.Second
 	heldTime  = 10 * time.Second
-	// maxPlaces bounds the places that are remembered, those of made-up streams too.
+	// maxPlaces bounds the cached places, also of streams that don't exist.
 	maxPlaces = 10_000
 	// maxRemotes bounds the streams of other nodes that are watched here.
 	maxRemotes = 10_000
-	// attachTime is how long a publisher that was let in may take to reach the hub.
+	// attachTime is how long a publisher may take from its admission until it is in the hub.
 	attachTime = 3 * time.Second
 )
 
-// edge serves streams that other nodes have. Requests for the same file or the same state
-// of a playlist share one request to the node.
+// edge serves streams of other nodes. Viewers' requests for the same file, or the same state of a
+// playlist, share one request to the node.
 type edge struct {
 	server *Server
 	config EdgeConfig
@@ -75,37 +76,37 @@ type edge struct {
 
 	bytesOut atomic.Uint64
 
-	tallies tallies       // of what other nodes report
-	looking chan struct{} // slots for look-ups of places for reports
+	tallies tallies       // bytes that other nodes report
+	looking chan struct{} // slots for look-ups of places before reports
 
 	mu      sync.Mutex
 	places  map[string]*placing
 	remotes map[string]*remote
-	slots   map[string]chan struct{} // for reports, by node
+	slots   map[string]chan struct{} // slots for reports, by node
 }
 
-// placing is a look-up of a stream's place, under way or done.
+// placing is a look-up of a stream's place, running or done.
 type placing struct {
 	done  chan struct{}
 	place Place
 	err   error
 	asked time.Time
-	until time.Time // zero while it is under way
+	until time.Time // zero while it is running
 }
 
-// remote is a stream of another node that is watched here.
+// remote is a stream of another node with viewers here.
 type remote struct {
 	viewers audience
 	count   atomic.Int64 // viewers
-	waiting *waiters     // of requests that wait for the node
+	waiting *waiters     // places for requests that wait for the node
 	used    time.Time    // guarded by edge.mu
 
-	// tally names the count of sent: bytes that viewers were sent since the entry was made.
-	// The first settled of them are confirmed by a node, or given up.
+	// tally is the id of the counter sent: the bytes sent to viewers since this entry was made. The
+	// first settled bytes of it have been confirmed by a node, or were given up.
 	tally         string
 	sent, settled atomic.Int64
-	reporting     atomic.Bool // a report is under way
-	unanswered    *unanswered // belongs to the report that is under way
+	reporting     atomic.Bool // a report is running
+	unanswered    *unanswered // owned by the running report
 }
 
 func newEdge(s *Server, c EdgeConfig) *edge {
@@ -120,8 +121,8 @@ func newEdge(s *Server, c EdgeConfig) *edge {
 	return e
 }
 
-// elsewhere serves what this node doesn't have from the one that has it. served is false
-// when this node is to answer by itself.
+// elsewhere serves a stream that another node has. served is false when this node must answer by
+// itself.
 func (s *Server) elsewhere(v *visit) (served bool, p *refusal) {
 	e := s.edge
 	if e == nil || v.node {
@@ -143,7 +144,7 @@ func (s *Server) elsewhere(v *visit) (served bool, p *refusal) {
 		case p == nil:
 			return true, nil
 		case p.Code == codeUnreachable && !place.Held:
-			return false, nil // it ended, and so did the node
+			return false, nil // the broadcast has ended, and the node is gone
 		case p.Code != codeMoved:
 			return true, p
 		}
@@ -152,7 +153,7 @@ func (s *Server) elsewhere(v *visit) (served bool, p *refusal) {
 	return true, unreachable()
 }
 
-// elsewhereOr is elsewhere, or the refusal when this node is to answer.
+// elsewhereOr calls elsewhere; it returns p when this node must answer.
 func (s *Server) elsewhereOr(v *visit, p *refusal) *refusal {
 	if served, theirs := s.elsewhere(v); served {
 		return theirs
@@ -160,14 +161,14 @@ func (s *Server) elsewhereOr(v *visit, p *refusal) *refusal {
 	return p
 }
 
-// unreachable is the answer while the node that has the stream can't be asked.
+// unreachable is the refusal while the stream's node doesn't answer.
 func unreachable() *refusal {
 	p := refuse(http.StatusServiceUnavailable, codeUnreachable, "the server that has the stream can't be reached at the moment; try again")
 	p.retryAfter = 1
 	return p
 }
 
-// locate looks a stream's place up, at most once a second.
+// locate looks up a stream's place, at most once a second.
 func (e *edge) locate(ctx context.Context, streamID string) (Place, error) {
 	now := e.server.config.Now()
 	e.mu.Lock()
@@ -175,7 +176,7 @@ func (e *edge) locate(ctx context.Context, streamID string) (Place, error) {
 	fresh := l != nil && (l.until.IsZero() || now.Before(l.until))
 	if !fresh {
 		if len(e.places) >= maxPlaces {
-			clear(e.places) // those who wait hold their own
+			clear(e.places) // waiting callers have their own reference
 		}
 		l = &placing{done: make(chan struct{})}
 		e.places[streamID] = l
@@ -206,14 +207,14 @@ func (e *edge) locate(ctx context.Context, streamID string) (Place, error) {
 	}
 }
 
-// forget has a stream's place looked up anew: it was announced that it changes.
+// forget removes a stream's cached place, because a change was announced.
 func (e *edge) forget(streamID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.places, streamID)
 }
 
-// doubt has a place looked up anew that a request has failed at, at most once in placeTime.
+// doubt shortens the cache time of a place after a failed request to it, to placeTime.
 func (e *edge) doubt(streamID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -222,8 +223,8 @@ func (e *edge) doubt(streamID string) {
 	}
 }
 
-// Moved hears that a stream was stopped or taken over by another node. What is kept of it
-// is forgotten: perhaps nobody may see it any more.
+// Moved is called when a stream was stopped or taken over by another node. It removes the cached
+// answers for the stream, which viewers may no longer be allowed to load.
 func (s *Server) Moved(streamID string) {
 	if s.edge != nil {
 		s.edge.forget(streamID)
@@ -231,7 +232,7 @@ func (s *Server) Moved(streamID string) {
 	}
 }
 
-// remote finds or makes a stream's entry; nil when there are too many.
+// remote returns a stream's entry, and makes it if needed; nil when there are too many.
 func (e *edge) remote(streamID string) *remote {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -240,11 +241,11 @@ func (e *edge) remote(streamID string) *remote {
 		if len(e.remotes) >= maxRemotes {
 			return nil
 		}
-		// A player has a playlist and a part.
+		// A player has a request for a playlist and one for a part.
 		r = &remote{tally: strings.ToLower(rand.Text()), waiting: newWaiters(2 * e.server.config.MaxBlocked)}
 		r.viewers = e.server.newAudience(
 			func(delta int) { r.count.Add(int64(delta)) },
-			func(time.Duration) {}, // the stream's node adds the time up
+			func(time.Duration) {}, // the stream's node sums up the time
 		)
 		e.remotes[streamID] = r
 	}
@@ -252,7 +253,7 @@ func (e *edge) remote(streamID string) *remote {
 	return r
 }
 
-// serve answers a request with what a node says.
+// serve answers a request with the answer of another node.
 func (e *edge) serve(v *visit, place Place) *refusal {
 	r := e.remote(v.streamID)
 	if r == nil {
@@ -285,13 +286,14 @@ func (e *edge) serve(v *visit, place Place) *refusal {
 	return e.write(v, r, got)
 }
 
-// count adds bytes that viewers of a stream were sent.
+// count adds bytes that were sent to viewers of a stream.
 func (e *edge) count(r *remote, n int) {
 	e.bytesOut.Add(uint64(n))
 	r.sent.Add(int64(n))
 }
 
-// upstreamPath is what the node is asked: the same for all who ask for the same.
+// upstreamPath returns the path for the request to the node. It is the same for all viewers of the
+// same file.
 func upstreamPath(v *visit) (string, *refusal) {
 	path := NodePrefix + v.streamID + "/index.m3u8"
 	if v.at.kind == indexFile {
@@ -324,7 +326,7 @@ func upstreamPath(v *visit) (string, *refusal) {
 	return path, nil
 }
 
-// write passes an answer on. index.m3u8 gets the viewer's session.
+// write forwards an answer. It adds the viewer's session to index.m3u8.
 func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 	if v.at.playlist() && v.expired && !v.session.in(got.began) {
 		return expired()
@@ -336,7 +338,7 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 		if got.refusal == nil {
 			return unreachable()
 		}
-		copied := *got.refusal // its writer changes it
+		copied := *got.refusal // refusal.write changes it
 		copied.passing = got.caching == "no-store"
 		return &copied
 	}
@@ -369,13 +371,13 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if v.r.Method != http.MethodHead {
-		n, _ := v.w.Write(body) // a viewer that has gone doesn't matter
+		n, _ := v.w.Write(body) // an error means that the viewer has gone
 		e.count(r, n)
 	}
 	return nil
 }
 
-// redirect leads from a run that is not known any more to the stream's newest one.
+// redirect redirects from an unknown run to the stream's newest one.
 func (e *edge) redirect(v *visit, r *remote, got *pulled) *refusal {
 	location := got.location
 	if v.session.token != "" {
@@ -391,7 +393,7 @@ func (e *edge) redirect(v *visit, r *remote, got *pulled) *refusal {
 	return nil
 }
 
-// EdgeStats tells what is served for other nodes.
+// EdgeStats returns figures on the streams of other nodes.
 func (s *Server) EdgeStats() EdgeStats {
 	e := s.edge
 	if e == nil {

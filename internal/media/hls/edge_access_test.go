@@ -11,8 +11,8 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// TestTokensEndAtAnEdge as they do at the stream's node: after the expiry a session that began in
-// time goes on and a new one is refused; a revoked token opens nothing.
+// TestTokensEndAtAnEdge: an edge checks tokens like the stream's node. After the expiry, a
+// session that began in time continues and a new one is refused. A revoked token is refused.
 func TestTokensEndAtAnEdge(t *testing.T) {
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	began, expires := clock.now, clock.now.Add(time.Minute)

@@ -17,34 +17,35 @@ import (
 )
 
 const (
-	// pullTime bounds one request to another node: three target durations of 10 s, and
-	// the time to send a segment.
+	// pullTime bounds one request to another node: three target durations of 10 s, and the time to
+	// transfer a segment.
 	pullTime = time.Minute
-	// maxPulls bounds the requests to other nodes that are under way.
+	// maxPulls bounds the concurrent requests to other nodes.
 	maxPulls = 4096
-	// maxStreamPulls bounds those for one stream. Players of a stream share their requests,
-	// so that only made-up ones reach it.
+	// maxStreamPulls bounds those for one stream. Players of a stream share their requests, so that
+	// only forged requests reach this limit.
 	maxStreamPulls = 256
-	// maxEndedPulls bounds those for all streams that are off air together: their owners'
-	// tokens must not use up what others' streams need.
+	// maxEndedPulls bounds those for all streams off air together, so that tokens of ended streams
+	// can't use up the requests that other streams need.
 	maxEndedPulls = 1024
-	// maxPulled bounds an answer in bytes, as a stream's memory is bounded.
+	// maxPulled bounds an answer, in bytes, by the bound of a stream's memory.
 	maxPulled = 64 << 20
-	// mediaTime is for how long media of other nodes is kept, playlistTime playlists and
-	// refusals: as long as a CDN is told to keep what isn't asked for by its number.
+	// mediaTime is how long media of other nodes is cached, and playlistTime playlists and
+	// refusals: as long as a CDN may cache playlists that are requested without a number.
 	mediaTime    = 30 * time.Second
 	playlistTime = time.Second
-	// entryBytes is what an answer takes besides its body.
+	// entryBytes is the memory of an answer besides its body.
 	entryBytes = 1 << 10
-	// streamShare is the part of CacheBytes that one stream may take: a quarter, 64 MiB by
-	// default, which is all that its node has of it. It can't push the others' answers out.
+	// streamShare is the divisor of CacheBytes for one stream: it may use a quarter, 64 MiB by
+	// default, which is all that its node keeps of it. So it can't evict all answers of other
+	// streams.
 	streamShare = 4
 )
 
-// errTooMany refuses a request to another node.
+// errTooMany means that there are too many requests to other nodes.
 var errTooMany = errors.New("too many requests to other nodes")
 
-// pulled is another node's answer, under way until done is closed.
+// pulled is another node's answer. It is incomplete until done is closed.
 type pulled struct {
 	done chan struct{}
 	err  error
@@ -53,32 +54,32 @@ type pulled struct {
 	contentType, caching, etag string
 	location                   string   // of a redirect
 	text                       *text    // the body
-	refusal                    *refusal // of a status that isn't 200
+	refusal                    *refusal // of a status other than 200
 	began                      time.Time
 
 	key    string
 	stream *pulledStream
-	moves  int       // of the stream, when it was asked for
-	until  time.Time // when another answer is asked for; zero while it is under way
-	size   int       // bytes that it counts for, once it is complete
-	// entry is its place among all complete answers, own among those of its stream.
+	moves  int       // value of stream.moves when the request began
+	until  time.Time // end of its cache time; zero while the request is running
+	size   int       // memory that it counts for, once it is complete
+	// entry is its element in the list of all complete answers, own that in its stream's list.
 	entry, own *list.Element
 }
 
-// pulledStream is what is asked and kept of one stream.
+// pulledStream holds the running requests and cached answers of one stream.
 type pulledStream struct {
 	pending int
 	size    int
 	recent  list.List // complete answers, the last used first
-	// moves counts how often the stream was stopped or moved to another node. An answer
-	// that was asked for before the last time is not kept.
+	// moves counts how often the stream was stopped or moved to another node. An answer to a
+	// request from before the last move is not cached.
 	moves int
 }
 
-// pullCache asks other nodes, once for all who want the same, and keeps their answers
-// for a while, within a bound.
+// pullCache requests files from other nodes, with one request for all viewers that want the same
+// file, and caches the answers within a bound.
 type pullCache struct {
-	ctx      context.Context //nolint:containedctx // ends the requests, which outlive who asked first
+	ctx      context.Context //nolint:containedctx // ends the requests, which outlive the viewer that caused them
 	work     *sync.WaitGroup
 	now      func() time.Time
 	config   EdgeConfig
@@ -87,10 +88,10 @@ type pullCache struct {
 
 	mu      sync.Mutex
 	items   map[string]*pulled
-	recent  list.List // of complete ones, the last used first
+	recent  list.List // complete answers, the last used first
 	size    int
 	pending int
-	ended   int // pending for streams that are off air
+	ended   int // pending requests for streams off air
 	streams map[string]*pulledStream
 	closed  bool
 }
@@ -102,8 +103,8 @@ func newPullCache(ctx context.Context, work *sync.WaitGroup, now func() time.Tim
 	}
 }
 
-// newNodeClient speaks HTTP/2 alone: hundreds of blocked requests share a connection, and
-// pings find a machine that is gone within seconds.
+// newNodeClient returns a client for HTTP/2 only: hundreds of blocked requests share one
+// connection, and pings detect a lost machine within seconds.
 func newNodeClient() *http.Client {
 	var protocols http.Protocols
 	protocols.SetHTTP2(true)
@@ -118,7 +119,7 @@ func newNodeClient() *http.Client {
 	}
 }
 
-// get asks a node, or shares what it was asked already.
+// get requests a path from a node, or shares a running request or a cached answer.
 func (c *pullCache) get(ctx context.Context, place Place, streamID, path string) (*pulled, error) {
 	key := place.Node + path
 	c.mu.Lock()
@@ -149,7 +150,7 @@ func (c *pullCache) get(ctx context.Context, place Place, streamID, path string)
 	}
 }
 
-// asks is the number of requests for the stream that are under way.
+// asks is the number of running requests for the stream.
 func (s *pulledStream) asks() int {
 	if s == nil {
 		return 0
@@ -172,7 +173,7 @@ func (c *pullCache) begin(place Place, streamID string) *pulledStream {
 	return s
 }
 
-// end undoes begin.
+// end reverses begin.
 func (c *pullCache) end(place Place, s *pulledStream) {
 	c.pending--
 	s.pending--
@@ -181,7 +182,7 @@ func (c *pullCache) end(place Place, s *pulledStream) {
 	}
 }
 
-// prune forgets streams of which nothing is asked and nothing kept; the caller holds mu.
+// prune removes streams without requests and cached answers; the caller holds mu.
 func (c *pullCache) prune() {
 	for id, s := range c.streams {
 		if s.pending == 0 && s.recent.Len() == 0 {
@@ -190,7 +191,7 @@ func (c *pullCache) prune() {
 	}
 }
 
-// pull asks the node and keeps the answer.
+// pull requests the path from the node and caches the answer.
 func (c *pullCache) pull(p *pulled, place Place, path string) {
 	ctx, cancel := context.WithTimeout(c.ctx, pullTime)
 	defer cancel()
@@ -207,7 +208,7 @@ func (c *pullCache) pull(p *pulled, place Place, path string) {
 	close(p.done)
 }
 
-// keep keeps a complete answer, within the bounds; the caller holds mu.
+// keep caches a complete answer, within the bounds; the caller holds mu.
 func (c *pullCache) keep(p *pulled) {
 	playlist := strings.Contains(p.contentType, "mpegurl")
 	life := mediaTime
@@ -229,13 +230,13 @@ func (c *pullCache) keep(p *pulled) {
 	}
 }
 
-// kept is an entry of the list of complete answers.
+// kept returns the answer of a list element.
 func kept(e *list.Element) *pulled {
-	p, _ := e.Value.(*pulled) // nothing else is in it
+	p, _ := e.Value.(*pulled) // the lists hold nothing else
 	return p
 }
 
-// remove forgets a complete answer; the caller holds mu.
+// remove removes a complete answer; the caller holds mu.
 func (c *pullCache) remove(p *pulled) {
 	c.recent.Remove(p.entry)
 	p.stream.recent.Remove(p.own)
@@ -246,7 +247,7 @@ func (c *pullCache) remove(p *pulled) {
 	}
 }
 
-// ask is one request.
+// ask sends one request and reads the answer.
 func (c *pullCache) ask(ctx context.Context, p *pulled, place Place, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place.URL+path, nil) //nolint:gosec // the operator has set it as NODE_URL
 	if err != nil {
@@ -294,8 +295,8 @@ func (c *pullCache) bytes() int {
 	return c.size
 }
 
-// forget removes a stream's answers. Those under way still reach their waiters and are
-// not kept.
+// forget removes a stream's answers. Running requests still answer their waiters, and are not
+// cached.
 func (c *pullCache) forget(streamID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -309,7 +310,7 @@ func (c *pullCache) forget(streamID string) {
 	}
 }
 
-// sweep forgets what is too old to be used.
+// sweep removes answers that have expired.
 func (c *pullCache) sweep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -324,7 +325,7 @@ func (c *pullCache) sweep() {
 	c.prune()
 }
 
-// close refuses further requests. Those under way end with ctx.
+// close refuses further requests. Running ones end with ctx.
 func (c *pullCache) close() {
 	c.mu.Lock()
 	c.closed = true

@@ -16,48 +16,48 @@ import (
 )
 
 const (
-	// reportEvery is how often the viewers of other nodes' streams are reported: a viewer
-	// counts for three target durations, which are 2 s at least.
+	// reportEvery is how often viewers of other nodes' streams are reported: without a report, a
+	// viewer counts for three target durations, at least 6 s.
 	reportEvery = 2 * time.Second
 	// reportTime bounds one report.
 	reportTime = 2 * time.Second
-	// settleTime is how long a node that had a stream is asked again for its answer to a report.
+	// settleTime is how long the former node of a stream is asked again about an unanswered report.
 	settleTime = 10 * time.Second
-	// maxReports bounds the reports to one node that are under way, and the look-ups of
-	// streams' places for reports.
+	// maxReports bounds the concurrent reports to one node, and the concurrent look-ups of places
+	// for reports.
 	maxReports = 16
-	// keepTally is how long a tally is remembered that has not grown. maxTallies bounds them.
+	// keepTally is how long a tally without growth is kept. maxTallies bounds their number.
 	keepTally  = 10 * time.Minute
 	maxTallies = 100_000
 )
 
-// watched is a report to the node that has a stream: who watches it here, and the growth of
-// the count of bytes that viewers were sent.
+// watched is a report to a stream's node: the viewers here, and the growth of the counter of bytes
+// sent to them.
 type watched struct {
 	viewers  []uint64
 	tally    string
-	from, to int64 // from is settled: a node has confirmed it, or it was given up
-	last     bool  // the edge ends
+	from, to int64 // up to from is settled: confirmed by a node, or given up
+	last     bool  // the edge is closing
 }
 
-// unanswered is a report whose answer was lost: the node may have counted the bytes up to to.
+// unanswered is a report without an answer: the node may have counted the bytes before to.
 type unanswered struct {
 	place Place
 	to    int64
-	since time.Time // when the first such answer was lost
+	since time.Time // time of the first such report
 }
 
-// outcome is what became of a report.
+// outcome is the result of a report.
 type outcome int
 
 const (
-	outcomeUnsent     outcome = iota // the node did not get it
+	outcomeUnsent     outcome = iota // the node did not receive it
 	outcomeCounted                   // the node has counted the bytes
-	outcomeNotCounted                // the node does not have the stream, and has not counted them
-	outcomeUnknown                   // the answer was lost
+	outcomeNotCounted                // the node does not have the stream, and has not counted the bytes
+	outcomeUnknown                   // there was no answer
 )
 
-// reportWhileOpen reports until the server is closed.
+// reportWhileOpen sends reports until the server is closed.
 func (e *edge) reportWhileOpen() {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
@@ -71,17 +71,17 @@ func (e *edge) reportWhileOpen() {
 	}
 }
 
-// reportLast reports the bytes that no node has confirmed yet, within reportTime.
+// reportLast reports all bytes that no node has confirmed yet, within reportTime.
 func (e *edge) reportLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), reportTime)
 	defer cancel()
 	e.report(ctx, false).Wait()
 }
 
-// report tells the nodes how many bytes viewers of their streams were sent here and, if
-// viewers is set, who watches. It doesn't wait for the answers, and leaves out streams whose
-// last report is still under way: a node that doesn't answer delays no other one. A report
-// that fails is not repeated: the next one has the same viewers and all bytes.
+// report reports to the nodes the bytes sent here to viewers of their streams and, if viewers is
+// set, the viewers. It doesn't wait for the answers, and skips streams whose last report is still
+// running, so that a node that doesn't answer delays no other. A failed report is not repeated: the
+// next one contains the current viewers and all bytes.
 func (e *edge) report(ctx context.Context, viewers bool) *sync.WaitGroup {
 	since := e.server.config.Now().Add(-reportEvery)
 	round := &sync.WaitGroup{}
@@ -110,8 +110,8 @@ func (e *edge) report(ctx context.Context, viewers bool) *sync.WaitGroup {
 
 func (w watched) empty() bool { return len(w.viewers) == 0 && w.from == w.to }
 
-// reportStream reports to the node that has a stream. A stream that is on no node that can be
-// reached gets no report. The caller has set r.reporting.
+// reportStream reports to a stream's node. If no reachable node has the stream, no report is sent.
+// The caller has set r.reporting.
 func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w watched) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTime)
 	defer cancel()
@@ -129,7 +129,7 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 	switch {
 	case w.empty() || place.URL == "" && !place.Here:
 		return nil
-	case place.Here: // it was taken over by this node
+	case place.Here: // this node has taken the stream over
 		if e.server.count(streamID, w) {
 			r.settled.Store(w.to)
 		}
@@ -140,7 +140,7 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 		e.doubt(streamID)
 	}
 	switch {
-	case w.from == w.to: // another node's answer may still be missing
+	case w.from == w.to: // a former node's answer may still be missing
 	case done == outcomeCounted:
 		r.settled.Store(w.to)
 		r.unanswered = nil
@@ -152,12 +152,12 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 	return err
 }
 
-// settle finds out whether a node that had the stream before has counted the bytes of a report
-// without an answer: it sends the report once more, without viewers. Until the node answers, the
-// next one gets no bytes, and after settleTime those in question are given up: bytes are counted
-// at most once.
+// settle finds out whether the former node of a stream has counted the bytes of an unanswered
+// report: it sends the report once more, without viewers. Until that node answers, the new node
+// gets no bytes. After settleTime, the bytes in question are given up: bytes are counted at most
+// once.
 func (e *edge) settle(ctx context.Context, streamID string, r *remote, w *watched) {
-	// The other half is for the report to the stream's node.
+	// The other half of the time is for the report to the stream's node.
 	ctx, cancel := context.WithTimeout(ctx, reportTime/2)
 	defer cancel()
 	u := r.unanswered
@@ -173,7 +173,7 @@ func (e *edge) settle(ctx context.Context, streamID string, r *remote, w *watche
 	}
 }
 
-// takeSlot takes one of the slots. The caller gives it back by receiving from them.
+// takeSlot takes one of the slots. The caller releases it by receiving from the channel.
 func takeSlot(ctx context.Context, slots chan struct{}) error {
 	select {
 	case slots <- struct{}{}:
@@ -192,7 +192,7 @@ func (e *edge) slotsOf(node string) chan struct{} {
 	return e.slots[node]
 }
 
-// post sends a report when one of the node's slots is free. Nothing but a 204 confirms it.
+// post sends a report when one of the node's slots is free. Only a 204 confirms the report.
 func (e *edge) post(ctx context.Context, place Place, streamID string, w watched) (outcome, error) {
 	slots := e.slotsOf(place.Node)
 	if err := takeSlot(ctx, slots); err != nil {
@@ -227,8 +227,8 @@ func (e *edge) post(ctx context.Context, place Place, streamID string, w watched
 	return outcomeUnknown, fmt.Errorf("node %s answers a report with %d", place.Node, resp.StatusCode)
 }
 
-// takeReport counts viewers that another node serves, and the bytes that it has sent them.
-// A viewer who watches through two nodes counts once.
+// takeReport counts the viewers that another node serves, and the bytes that it has sent to them. A
+// viewer who watches through two nodes counts once.
 func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *refusal {
 	report, ok := readTally(r.URL.Query())
 	if !ok {
@@ -244,8 +244,9 @@ func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID str
 	return nil
 }
 
-// count applies a report to a stream of this node; false when there is none. A report without
-// viewers may be about a stream that is gone: then it is true if the bytes were counted before.
+// count applies a report to a stream of this node; false when the stream isn't here. A report
+// without viewers may be about a stream that is gone: then it returns whether the bytes were
+// counted before.
 func (s *Server) count(streamID string, w watched) bool {
 	m := s.newest(streamID)
 	if m == nil {
@@ -268,8 +269,8 @@ func readTally(q url.Values) (w watched, ok bool) {
 	return w, isRun(w.tally) && err1 == nil && err2 == nil && 0 <= w.from && w.from <= w.to
 }
 
-// tallies are the counts that other nodes report, so that a report that arrives twice, or
-// whose answer was lost, is added once.
+// tallies are the counters that other nodes report. With them, a report that arrives twice, or is
+// repeated after a lost answer, is counted once.
 type tallies struct {
 	mu   sync.Mutex
 	list map[string]tally
@@ -280,8 +281,9 @@ type tally struct {
 	at    time.Time
 }
 
-// add returns by how much a count has grown. Of a count that isn't known, from the confirmed
-// part on: this node was restarted, or has taken the stream over from the one that confirmed.
+// add returns by how much a counter has grown. For an unknown counter, the growth since the
+// confirmed part counts: this node was restarted, or has taken the stream over from the node that
+// confirmed that part.
 func (t *tallies) add(w watched, now time.Time) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -293,7 +295,7 @@ func (t *tallies) add(w watched, now time.Time) int64 {
 	return total - known
 }
 
-// has tells whether all of a report was added.
+// has reports whether all bytes of a report have been counted.
 func (t *tallies) has(w watched) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -301,7 +303,7 @@ func (t *tallies) has(w watched) bool {
 	return ok && known.total >= w.to
 }
 
-// sweep forgets counts that have not been reported for long.
+// sweep removes counters without a report for keepTally.
 func (t *tallies) sweep(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// TestBytesOfAnEdgeAreCountedOnce whatever becomes of reports: refused, answered with an
-// error after they were counted, or left to the edge's end.
+// TestBytesOfAnEdgeAreCountedOnce: also when reports are refused, answered with an error after
+// they were counted, or sent when the edge closes.
 func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
 	c := newCluster(t, 2, Config{})
 	owner, edge := c.nodes[0], c.nodes[1]
@@ -61,9 +61,9 @@ func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
 	counted("at the end")
 }
 
-// TestBytesOfAnEdgeAreCountedOnceOverAMove: the stream moves to another node while the answer of
-// a report is lost. The old node says whether it has counted the bytes, also when it has forgotten
-// the stream. While it can't be asked they are counted nowhere.
+// TestBytesOfAnEdgeAreCountedOnceOverAMove: the stream moves to another node while the answer to
+// a report is lost. The old node answers whether it has counted the bytes, even if the stream is
+// already removed there. While it doesn't answer, the bytes are not counted.
 func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 	for name, x := range map[string]struct {
 		counts, forgets, gone, closes bool
@@ -115,7 +115,7 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 			} else {
 				clock.advance(settleTime)
 				report()
-				report() // repeats nothing
+				report() // a second report repeats nothing
 			}
 			if all, theirs := bytesOut(old)+bytesOut(next), edge.hls.EdgeStats().BytesOut; all != theirs {
 				t.Errorf("%d and %d bytes are counted, %d were sent", bytesOut(old), bytesOut(next), theirs)
@@ -124,7 +124,7 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 	}
 }
 
-// TestASilentNodeDelaysNoOtherOne: reports to it are left behind.
+// TestASilentNodeDelaysNoOtherOne: reports to other nodes don't wait for it.
 func TestASilentNodeDelaysNoOtherOne(t *testing.T) {
 	c := newCluster(t, 3, Config{})
 	edge := c.nodes[2]
@@ -157,7 +157,8 @@ func TestASilentNodeDelaysNoOtherOne(t *testing.T) {
 
 func (e *edge) sentOf(streamID string) uint64 { return uint64(e.remote(streamID).sent.Load()) }
 
-// TestWhatIsNoNodeIsUnreachable: another service at a node's address, which answers everything.
+// TestWhatIsNoNodeIsUnreachable: another service, which answers everything, listens at a node's
+// address.
 func TestWhatIsNoNodeIsUnreachable(t *testing.T) {
 	c := newCluster(t, 2, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")

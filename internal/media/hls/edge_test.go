@@ -14,11 +14,11 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// cluster is several nodes that know where each stream is.
+// cluster is a number of nodes that know each stream's place.
 type cluster struct {
 	t     testing.TB
 	nodes []*studio
-	inner []*httptest.Server // where each node answers the others
+	inner []*httptest.Server // each node's server for the others
 
 	mu     sync.Mutex
 	places map[string]Place
@@ -36,7 +36,7 @@ func newCluster(t testing.TB, n int, c Config) *cluster {
 		var s *studio
 		inner := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cl.serve(i, w, r, s.hls.NodeHandler()) }))
 		inner.Config.Protocols = &protocols
-		t.Cleanup(inner.Close) // after the node has closed its own requests
+		t.Cleanup(inner.Close) // after the node has closed its requests
 		edge := EdgeConfig{Node: nodeName(i), Keys: [][]byte{[]byte("of all nodes"), []byte("the one before")}, Locate: cl.locate(i)}
 		if c.Edge != nil {
 			edge.CacheBytes = c.Edge.CacheBytes
@@ -50,7 +50,7 @@ func newCluster(t testing.TB, n int, c Config) *cluster {
 	return cl
 }
 
-// serve answers another node, as meddle has it.
+// serve answers another node, by way of meddle.
 func (c *cluster) serve(i int, w http.ResponseWriter, r *http.Request, h http.Handler) {
 	c.mu.Lock()
 	meddle := c.meddle[i]
@@ -62,7 +62,7 @@ func (c *cluster) serve(i int, w http.ResponseWriter, r *http.Request, h http.Ha
 	meddle(w, r, h)
 }
 
-// at has a node's answers to other nodes go through a function; nil for none.
+// at passes a node's answers to other nodes through a function; nil for none.
 func (c *cluster) at(i int, meddle func(http.ResponseWriter, *http.Request, http.Handler)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,12 +79,12 @@ func (c *cluster) locate(asks int) func(context.Context, string) (Place, error) 
 	}
 }
 
-// place says that a node has a stream.
+// place sets the node of a stream.
 func (c *cluster) place(streamID string, node int) {
 	c.set(streamID, Place{Node: nodeName(node), URL: c.inner[node].URL, Held: true})
 }
 
-// set is what all nodes hear of a stream.
+// set sets a stream's place on all nodes.
 func (c *cluster) set(streamID string, p Place) {
 	c.mu.Lock()
 	c.places[streamID] = p
@@ -94,15 +94,14 @@ func (c *cluster) set(streamID string, p Place) {
 	}
 }
 
-// firstSegment is the number of the playlist's first segment.
+// firstSegment returns the number of the playlist's first segment.
 func firstSegment(playlist string) string {
 	_, text, _ := strings.Cut(playlist, "\nseg")
 	number, _, _ := strings.Cut(text, ".")
 	return number
 }
 
-// growing is the query for the state in which the playlist's unfinished segment has one
-// part more.
+// growing returns the query for the state in which the playlist's open segment has one part more.
 func growing(t testing.TB, playlist string) string {
 	t.Helper()
 	_, text, _ := strings.Cut(playlist, "#EXT-X-MEDIA-SEQUENCE:")
@@ -145,7 +144,8 @@ func TestAnEdgeServesWhatAnotherNodeHas(t *testing.T) {
 		}
 	}
 
-	// A hundred who wait for the same state of the playlist, and its part, are two requests.
+	// A hundred requests for the same state of the playlist, and for its part, cause two requests
+	// to the node.
 	asked := edge.hls.EdgeStats().Upstream
 	results := make(chan answer, 200)
 	next := media + growing(t, owner.get(media))
@@ -174,8 +174,8 @@ func TestAnEdgeServesWhatAnotherNodeHas(t *testing.T) {
 	}
 }
 
-// TestAnAnswerFromBeforeAMoveIsNotKept: it was asked for before the stream was stopped or
-// moved, and comes afterwards.
+// TestAnAnswerFromBeforeAMoveIsNotKept: it was requested before the stream was stopped or moved,
+// and arrives after that.
 func TestAnAnswerFromBeforeAMoveIsNotKept(t *testing.T) {
 	c := newCluster(t, 2, Config{})
 	owner, edge := c.nodes[0], c.nodes[1]
@@ -237,8 +237,8 @@ func TestViewersOfAnEdgeCountOnce(t *testing.T) {
 	}
 }
 
-// TestATakeoverByAThirdNode: the playlist of the old node ends, and index.m3u8 leads the
-// viewer's session to the new one at whichever node it is asked for.
+// TestATakeoverByAThirdNode: the old node's playlist ends. index.m3u8 references the new node's
+// playlist with the viewer's session, on every node.
 func TestATakeoverByAThirdNode(t *testing.T) {
 	c := newCluster(t, 3, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -262,7 +262,7 @@ func TestATakeoverByAThirdNode(t *testing.T) {
 			eventually(t, "a waiting player", func() bool { return s.hls.EdgeStats().Waiting == 1 })
 		}
 	}
-	// The third node's publisher is let in, and reaches the hub a moment later.
+	// The third node's publisher is admitted, and is in the hub a moment later.
 	c.place("a", 2)
 	c.nodes[0].hub.Drop("a", "p", hub.ErrMoved)
 	for _, answered := range waiting {
@@ -292,7 +292,7 @@ func TestATakeoverByAThirdNode(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsGone is a 503 until it is known that the stream has ended.
+// TestANodeThatIsGone: requests get 503 until the node is known to have stopped.
 func TestANodeThatIsGone(t *testing.T) {
 	c := newCluster(t, 2, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -312,19 +312,19 @@ func TestANodeThatIsGone(t *testing.T) {
 	}
 	eventually(t, "the cached answer is old", func() bool { return c.nodes[1].do("GET", "/live/token-a/index.m3u8").status == 503 })
 	gone()
-	c.set("a", Place{Node: nodeName(0), Held: true}) // silent for too long
+	c.set("a", Place{Node: nodeName(0), Held: true}) // without a heartbeat for too long
 	gone()
-	c.set("a", Place{Node: nodeName(0), URL: c.inner[0].URL}) // it stopped, and ended its streams before
+	c.set("a", Place{Node: nodeName(0), URL: c.inner[0].URL}) // it stopped, after it had ended its streams
 	if a := c.nodes[1].do("GET", "/live/token-a/index.m3u8"); a.status != 404 || !strings.Contains(a.body, "stream_not_live") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	c.set("a", Place{Node: nodeName(0)}) // another node has ended them
+	c.set("a", Place{Node: nodeName(0)}) // another node has ended its streams
 	if a := c.nodes[1].do("GET", "/live/token-a/index.m3u8"); a.status != 404 || !strings.Contains(a.body, "stream_not_live") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 
-// TestOnlyNodesMayAsk: nobody who can't sign for this node, this path and this time.
+// TestOnlyNodesMayAsk: requests need a signature for this node, this path and the current time.
 func TestOnlyNodesMayAsk(t *testing.T) {
 	c := newCluster(t, 2, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -368,7 +368,7 @@ func TestOnlyNodesMayAsk(t *testing.T) {
 			t.Errorf("%s: %d", what, code)
 		}
 	}
-	// A node that doesn't have the stream doesn't pass the question on.
+	// A node without the stream doesn't forward the request.
 	const list = NodePrefix + "a/0123456789abcdef/source/live.m3u8"
 	if code := ask(1, "GET", list, good(key, "node_1", list, now)); code != http.StatusNotFound {
 		t.Errorf("a node that has it not: %d", code)
@@ -391,7 +391,7 @@ func TestTheEdgesMemoryIsBounded(t *testing.T) {
 	folder := media[:strings.LastIndexByte(media, '/')+1]
 	for _, part := range parts.FindAllStringSubmatch(c.nodes[0].get(list), -1) {
 		c.nodes[1].get(folder + part[1])
-		if n := c.nodes[1].hls.EdgeStats().CacheBytes; n > bound/streamShare { // the cache's share of one stream
+		if n := c.nodes[1].hls.EdgeStats().CacheBytes; n > bound/streamShare { // the bound for one stream
 			t.Fatalf("%d bytes", n)
 		}
 	}

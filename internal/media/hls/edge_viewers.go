@@ -3,15 +3,15 @@ package hls
 import "time"
 
 const (
-	// remotePatience is how long a viewer may load no playlist of another node's stream
-	// before the edge forgets the viewer. The node with the stream decides when one has left.
+	// remotePatience is how long a viewer of another node's stream may load no playlist before the
+	// edge drops it. The stream's node decides when a viewer has left.
 	remotePatience = 40 * time.Second
-	// reportPatience is how long a stream is kept that nobody watches any more while its node
-	// has not confirmed all bytes.
+	// reportPatience is how long a stream without viewers is kept while its node has not confirmed
+	// all bytes.
 	reportPatience = 2 * time.Minute
 )
 
-// recent lists those who loaded a playlist since a time, or are loading one.
+// recent returns the viewers that loaded a playlist since a time, or are loading one.
 func (a *audience) recent(since time.Time) []uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -24,7 +24,7 @@ func (a *audience) recent(since time.Time) []uint64 {
 	return list
 }
 
-// sweep forgets viewers, streams and answers that nobody has asked for in a while.
+// sweep removes viewers, streams and answers that are no longer used.
 func (e *edge) sweep(now time.Time) {
 	e.cache.sweep()
 	e.mu.Lock()

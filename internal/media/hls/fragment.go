@@ -4,8 +4,8 @@ import "encoding/binary"
 
 // Sample flags of ISO/IEC 14496-12, 8.8.3.1.
 const (
-	flagsSync    = 0x02000000 // depends on nothing
-	flagsNonSync = 0x01010000 // depends on others, not a sync sample
+	flagsSync    = 0x02000000 // is independent of other samples
+	flagsNonSync = 0x01010000 // depends on others, is not a sync sample
 )
 
 // sample is one coded frame in a fragment.
@@ -16,7 +16,7 @@ type sample struct {
 	sync     bool
 }
 
-// trackSamples is what one track has in a fragment, without gaps.
+// trackSamples holds the samples of one track in a fragment, without gaps.
 type trackSamples struct {
 	track   uint32
 	base    uint64 // decoding time of the first sample, in the time scale
@@ -24,8 +24,8 @@ type trackSamples struct {
 	samples []sample
 }
 
-// entrySize is what a sample costs in the track's index. Sound needs its size
-// alone: the duration is the same for all, unless there was a gap.
+// entrySize is the size of a sample's entry in the track's index, in bytes. An audio entry has only
+// the sample's size: all durations are the same, unless there was a gap.
 func (t *trackSamples) entrySize() int {
 	if t.video {
 		return 16
@@ -53,7 +53,7 @@ func (t *trackSamples) bytes() int {
 	return n
 }
 
-// Sizes in bytes of the boxes whose size is fixed.
+// Sizes of boxes with a fixed size, in bytes.
 const (
 	boxHeader = 8
 	mfhdSize  = 16
@@ -62,10 +62,10 @@ const (
 	trunSize  = 20 // without entries
 )
 
-// marshalFragment writes a moof and an mdat box in one allocation of the exact
-// size. mediacommon's Part does the same by reflection, field by field, and
-// copies the media twice; at five parts a second and stream that is most of
-// what a muxer costs (see BenchmarkFragment).
+// marshalFragment writes a moof and an mdat box into one allocation of the exact size.
+// mediacommon's Part does the same by reflection, field by field, and copies the media twice; at
+// five parts a second for each stream, that would be most of a muxer's cost (see
+// BenchmarkFragment).
 func marshalFragment(sequence uint32, tracks []trackSamples) []byte {
 	moof := boxHeader + mfhdSize
 	media := 0
@@ -107,7 +107,8 @@ func (b *boxWriter) fullBox(size int, name string, version byte, flags uint32) {
 	b.u32(uint32(version)<<24 | flags)
 }
 
-// traf writes a track's index; its media begins offset bytes behind the moof box's start.
+// traf writes a track's index. The track's media begins offset bytes after the start of the moof
+// box.
 func (b *boxWriter) traf(t *trackSamples, offset int) {
 	const (
 		baseIsMoof      = 0x020000

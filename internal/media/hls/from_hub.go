@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// Targets of the two modes. A standard segment is stored in pieces, too, so
+// Durations of parts and segments in the two modes. A standard segment is also stored in pieces, so
 // that both modes work alike.
 const (
 	partTarget      = 200 * time.Millisecond
@@ -21,22 +21,22 @@ const (
 	standardSegment = 4 * time.Second
 )
 
-// tickEvery is how often a stream looks at the clock while nothing comes.
+// tickEvery is how often a stream without new units checks the clock.
 const tickEvery = partTarget
 
-// muxer holds one run of a stream: playlists and files under a name of their own. The
-// stream's feeder writes it; requests read the published state and the window.
+// muxer holds one run of a stream: playlists and files under a name of their own. The stream's feeder
+// writes it; requests read the published state and the window.
 type muxer struct {
-	run     string // names this muxer's files, so that no name ever gets new content
+	run     string // names this muxer's files, so that the content of a name never changes
 	stream  *hub.Stream
 	window  *window
 	state   atomic.Pointer[state]
-	blocked *waiters // of requests that wait for a playlist
-	hinted  *waiters // of requests that wait for a part
+	blocked *waiters // places for requests that wait for a playlist
+	hinted  *waiters // places for requests that wait for a part
 	viewers audience
-	ended   atomic.Int64 // when it was sealed, in nanoseconds since 1970; 0: it isn't
+	ended   atomic.Int64 // when it was sealed, in nanoseconds since 1970; 0 before that
 
-	playable uint32 // newest epoch that was reported
+	playable uint32 // newest epoch that was reported as playable
 	reported bool
 }
 
@@ -57,12 +57,12 @@ func (s *Server) newMuxer(stream *hub.Stream) *muxer {
 type feeder struct {
 	server *Server
 	stream *hub.Stream
-	muxer  *muxer // the run that is being written
+	muxer  *muxer // the current run
 	cut    *segmenter
-	fps    float64 // newest picture rate, to announce
+	fps    float64 // newest picture rate, for the multivariant playlist
 }
 
-// newFeeder begins a stream's first run.
+// newFeeder starts a stream's first run.
 func (s *Server) newFeeder(stream *hub.Stream) *feeder {
 	f := &feeder{server: s, stream: stream, muxer: s.newMuxer(stream)}
 	pieces, segments := standardPiece, standardSegment
@@ -100,8 +100,8 @@ func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 	return err
 }
 
-// nextRun closes the playlist and begins another one under a new name. index.m3u8 names
-// the new one before players see the end of the old one.
+// nextRun closes the playlist and starts a new one under a new name. index.m3u8 names the new one
+// before players see the end of the old one.
 func (f *feeder) nextRun() *window {
 	next := f.server.newMuxer(f.stream)
 	f.server.succeed(f.stream.StreamID, next)
@@ -118,7 +118,7 @@ func (f *feeder) end() {
 	f.muxer.viewers.close(f.server.config.Now())
 }
 
-// publish makes a new state visible, if there is one, and wakes all who wait.
+// publish publishes a new state, if there is one, and wakes all waiting requests.
 func (f *feeder) publish() {
 	m := f.muxer
 	if !m.window.changed {
@@ -132,7 +132,7 @@ func (f *feeder) publish() {
 	m.report()
 }
 
-// measure looks at the picture rate.
+// measure updates the picture rate.
 func (f *feeder) measure() {
 	if v := f.cut.video; v != nil {
 		if d, _ := v.rhythm.period(); d > 0 {
@@ -141,7 +141,7 @@ func (f *feeder) measure() {
 	}
 }
 
-// report tells the stream when a publisher's first media can be played.
+// report notifies the stream when a publisher's first media is playable.
 func (m *muxer) report() {
 	n := len(m.window.segments)
 	for n > 0 && !m.window.lowLatency && !m.window.segments[n-1].complete {

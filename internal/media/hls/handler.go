@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Prefix is where the server's paths begin.
+// Prefix is the beginning of the server's paths.
 const Prefix = "/live/"
 
-// ServeHTTP serves /live/{token}/index.m3u8 and what it leads to.
+// ServeHTTP serves /live/{token}/index.m3u8 and the files that it references.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -42,8 +42,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	case mediaFile:
 		return s.servePlaylist(v)
 	}
-	// Media has no expiry, except below a room's token: a playlist that was served in time
-	// may name it at any moment of the run.
+	// Media has no expiry, except with a room's token: a playlist that was loaded in time may
+	// reference it at any later moment of the run.
 	m := s.byRun(v.streamID, v.at.run)
 	if m == nil {
 		return s.elsewhereOr(v, notFound())
@@ -74,8 +74,8 @@ func (s *Server) serveMedia(out *output, m *muxer, at location) *refusal {
 	return nil
 }
 
-// serveIndex answers with the multivariant playlist. It waits for the stream's
-// first part, and begins the viewer's session unless the request brings one.
+// serveIndex answers with the multivariant playlist. It waits for the stream's first part, and
+// starts a session for the viewer unless the request has one.
 func (s *Server) serveIndex(v *visit) *refusal {
 	m := s.newest(v.streamID)
 	if m == nil || m.stream.Reason() != nil {
@@ -105,12 +105,12 @@ func (s *Server) serveIndex(v *visit) *refusal {
 	body = append(body, st.multivariant...)
 	body = append(body, m.playlistPath(v.session)...)
 	body = append(body, '\n')
-	// It must not be shared: the session in it is one viewer's.
+	// Caches must not share it: it contains one viewer's session.
 	s.output(v, m).text(&text{plain: body}, "no-store")
 	return nil
 }
 
-// playlistPath is a run's media playlist as index.m3u8 names it.
+// playlistPath is the path of a run's media playlist in index.m3u8.
 func (m *muxer) playlistPath(of session) string {
 	path := m.run + "/" + sourceRendition + "/live.m3u8"
 	if of.token != "" {
@@ -148,7 +148,7 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 			return p
 		}
 	} else if len(st.counts) == 0 {
-		// Before its first part a playlist would be empty, which players take for an error.
+		// Before the first part, a playlist would be empty, which players treat as an error.
 		var p *refusal
 		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 }); p != nil {
 			return p
@@ -162,21 +162,20 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 	return nil
 }
 
-// playlistCaching tells for how long a shared cache may answer with a
-// playlist: a blocked reload's answer is as good later, any other one until
-// the next part.
+// playlistCaching returns how long a shared cache may reuse a playlist: the answer to a blocking
+// reload stays valid, any other playlist is valid until the next part.
 func playlistCaching(st *state, blocking bool) string {
 	switch {
 	case blocking || st.sealed:
 		return "public, max-age=" + strconv.Itoa(int(skipTargets*st.target/time.Second))
 	case st.parting > 0:
-		// Whole seconds are all that the header knows, and parts are shorter.
+		// The header has whole seconds only, and parts are shorter.
 		return "public, max-age=0, s-maxage=1"
 	}
 	return "public, max-age=1"
 }
 
-// servePart answers with a part, or waits for it when it is the next one.
+// servePart answers with a part. If it is the next one, servePart waits for it.
 func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
 	p, next := m.window.part(at.number)
 	if p == nil && at.number == next {
@@ -197,9 +196,9 @@ func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
 	return nil
 }
 
-// wait waits until a state satisfies ready. It gives up when the stream brings nothing for
-// three target durations, and when the viewer has gone. waiting has the places of requests
-// of this kind.
+// wait waits until a state satisfies ready. It ends with a refusal when the stream has no new state
+// for three target durations, or when the viewer has gone. waiting has the places for requests of
+// this kind.
 func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*state) bool) (*state, *refusal) {
 	st := m.state.Load()
 	if ready(st) {
@@ -226,7 +225,7 @@ func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*s
 	}
 }
 
-// acceptsGzip tells whether a request takes gzip, by RFC 9110, 12.5.3.
+// acceptsGzip reports whether the client accepts gzip (RFC 9110, 12.5.3).
 func acceptsGzip(r *http.Request) bool {
 	for _, line := range r.Header.Values("Accept-Encoding") {
 		for item := range strings.SplitSeq(line, ",") {

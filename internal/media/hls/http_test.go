@@ -33,7 +33,7 @@ func (k oneKey) FindCodeKey(context.Context, uint32) (signing.CodeKey, bool) {
 	return k.NewestCodeKey(), true
 }
 
-// tokens are playback tokens as a test likes them, and real sessions.
+// tokens are a test's own playback tokens, and real sessions.
 type tokens struct {
 	*playtoken.Tokens
 
@@ -55,7 +55,7 @@ type studio struct {
 	hls   *Server
 	http  *httptest.Server
 	meter *metering.Meter
-	// playable hears of publishers that can be played.
+	// playable receives publishers that have become playable.
 	playable chan string
 }
 
@@ -135,7 +135,7 @@ func (s *studio) do(method, path string, header ...string) answer {
 	return answer{response.StatusCode, response.Header, string(body)}
 }
 
-// get fetches a path that must be there.
+// get fetches a path, which must exist.
 func (s *studio) get(path string) string {
 	s.t.Helper()
 	a := s.do("GET", path)
@@ -147,7 +147,7 @@ func (s *studio) get(path string) string {
 
 var mediaLine = regexp.MustCompile(`(?m)^[0-9a-f]+/source/live\.m3u8\?viewer=[0-9A-Za-z_-]{44,}$`)
 
-// media finds the media playlist's path.
+// media returns the path of the media playlist.
 func (s *studio) media(stream string) string {
 	s.t.Helper()
 	index := s.get("/live/token-" + stream + "/index.m3u8")
@@ -158,7 +158,7 @@ func (s *studio) media(stream string) string {
 	return "/live/token-" + stream + "/" + line
 }
 
-// probe lets ffmpeg decode everything and complain about nothing.
+// probe lets ffmpeg decode everything; it must report no warning.
 func (s *studio) probe(path string, extra ...string) string {
 	s.t.Helper()
 	args := append([]string{"-v", "warning", "-xerror", "-nostdin", "-i", s.http.URL + path}, extra...)
@@ -167,7 +167,7 @@ func (s *studio) probe(path string, extra ...string) string {
 	var out, complaints strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	err := cmd.Run()
-	// ffmpeg says this whenever EXT-X-MAP changes, which it then follows.
+	// ffmpeg logs this whenever EXT-X-MAP changes, and then uses the new one.
 	rest := regexp.MustCompile(`.*Found duplicated MOOV Atom.*\n`).ReplaceAllString(complaints.String(), "")
 	if err != nil || rest != "" {
 		s.t.Fatalf("ffmpeg: %v\n%s", err, complaints.String())

@@ -6,18 +6,18 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// How long a kind may stay away until something takes its place.
+// How long a kind of track may be missing before it is replaced.
 const (
-	// stalled is how long nothing may come of a kind that its publisher has switched off.
+	// stalled is how long a kind that its publisher has switched off may be missing.
 	stalled = 300 * time.Millisecond
-	// frozen is how long pictures may stay away while sound goes on. A still costs the
-	// pictures up to the next key picture, and shared screens that stand still send one a
-	// second.
+	// frozen is how long video may be missing while audio continues. A still replaces all
+	// pictures up to the next key picture, and a static shared screen sends one picture a second,
+	// so it is longer than that.
 	frozen = 1500 * time.Millisecond
-	// maxFrozen bounds the patience with encoders that send a picture now and then.
+	// maxFrozen bounds this time for encoders that send few pictures.
 	maxFrozen = 4 * time.Second
-	// lost is how long a run of sound alone may hear nothing, and how long one with
-	// pictures that can't be held as a still waits for the next.
+	// lost is how long an audio-only run may be without audio, and how long a run whose last
+	// picture can't be held as a still waits for the next picture.
 	lost = 3 * time.Second
 )
 
@@ -28,7 +28,7 @@ func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
 		return // a new coding begins with a key frame
 	case !u.Key && s.video.still != nil:
 		s.video.rhythm.add(u.DTS)
-		return // what it refers to isn't what decoders have seen last
+		return // it refers to other pictures than those that decoders have seen last
 	case u.Key:
 		u = s.takeKey(u, at, same)
 	}
@@ -57,8 +57,8 @@ func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
 	}
 }
 
-// takeKey makes ready for a key picture: it mostly begins a segment, perhaps one with
-// other tracks. It gives the picture as it is to be written.
+// takeKey prepares for a key picture, which usually begins a segment, possibly with other tracks.
+// It returns the picture in the form in which it is to be written.
 func (s *segmenter) takeKey(u *hub.Unit, at time.Duration, same bool) *hub.Unit {
 	decoded, frozen := at, false
 	if s.video != nil {
@@ -85,8 +85,8 @@ func (s *segmenter) takeKey(u *hub.Unit, at time.Duration, same bool) *hub.Unit 
 	return u
 }
 
-// cutAfter is how long a segment may be that no key picture ends. Where they come too
-// seldom for it, segments divide the time between them evenly.
+// cutAfter is how long a segment may be if no key picture ends it. Where key pictures are too far
+// apart, segments divide the time between them evenly.
 func (s *segmenter) cutAfter(f time.Duration) time.Duration {
 	longest := s.out.longest()
 	if !s.group.steady || s.group.length <= longest {
@@ -96,8 +96,8 @@ func (s *segmenter) cutAfter(f time.Duration) time.Duration {
 	return min(s.group.length/pieces+f/2, longest)
 }
 
-// sound is the sound track that goes along with a new segment: the one that was heard
-// last, or the declared one.
+// sound returns the audio track for a new segment: the one that was received last, or the
+// declared one.
 func (s *segmenter) sound() *hub.Track {
 	if t := s.seen[audioKind].track; t != nil {
 		return t
@@ -110,7 +110,7 @@ func (s *segmenter) takeAudio(u *hub.Unit, at time.Duration) {
 	if !sameCoding(s.config.audio, u.Track) {
 		if s.video != nil {
 			s.late(at, u.Arrived)
-			return // joins at the next segment that decoding can start at
+			return // the track joins at the next segment at which decoding can start
 		}
 		s.cut(at)
 		s.configure(nil, u.Track)
@@ -132,8 +132,8 @@ func (s *segmenter) takeAudio(u *hub.Unit, at time.Duration) {
 	s.closeIfFull(s.audio.end(), s.audio.period())
 }
 
-// adjust makes room for sound that always comes late: silence waits longer for it, or,
-// where it is too far behind to be waited for, its times count from now.
+// adjust adapts to audio that is always late: silence waits longer for it or, if it is too far
+// behind for that, its times are shifted to now.
 func (s *segmenter) adjust(at time.Duration) {
 	s.audio.late = 0
 	behind := s.newest - at
@@ -144,7 +144,7 @@ func (s *segmenter) adjust(at time.Duration) {
 	s.slack = max(s.slack, min(behind*5/4, maxHole))
 }
 
-// silentFrom is how far behind the newest time silence takes the place of sound.
+// silentFrom is how far behind the newest time audio is replaced by silence.
 func (s *segmenter) silentFrom() time.Duration {
 	if !s.heard || s.activity.AudioOff {
 		return 0
@@ -152,9 +152,9 @@ func (s *segmenter) silentFrom() time.Duration {
 	return s.slack
 }
 
-// clockDrives tells whether time passes by the clock when nothing has come for so long:
-// where the publisher has switched its pictures off, or there are none. If pictures are
-// merely late, the encoder's connection is slow and will bring everything.
+// clockDrives reports whether the clock advances the output when nothing has come for the time
+// quiet: when the publisher has switched its video off, or there is none. If video is merely
+// late, the encoder's connection is slow and will deliver everything.
 func (s *segmenter) clockDrives(quiet time.Duration) bool {
 	switch {
 	case !s.activity.Present || s.video != nil && !s.activity.VideoOff:
@@ -165,7 +165,7 @@ func (s *segmenter) clockDrives(quiet time.Duration) bool {
 	return s.clocked || quiet >= lost
 }
 
-// advance lets time pass up to at without sound, and without a picture.
+// advance advances the output to at without new audio or video.
 func (s *segmenter) advance(at time.Duration, now time.Time) {
 	if s.video != nil {
 		s.late(at, now)
@@ -178,9 +178,9 @@ func (s *segmenter) advance(at time.Duration, now time.Time) {
 	s.closeIfFull(s.audio.end(), s.audio.period())
 }
 
-// late looks whether the picture stays away when time has come to at. For a while parts
-// wait for it; then the last key picture is held, or, if that can't be, the next run
-// goes on without a picture.
+// late handles missing video when the output has reached at. For a while parts wait for it. Then
+// the last key picture is held as a still or, if that isn't possible, a new run continues without
+// video.
 func (s *segmenter) late(at time.Duration, now time.Time) {
 	v := s.video
 	if v.still == nil {
@@ -199,7 +199,7 @@ func (s *segmenter) late(at time.Duration, now time.Time) {
 	s.fill(at)
 }
 
-// patience is how long the next picture is waited for.
+// patience is how long to wait for the next picture.
 func (s *segmenter) patience() time.Duration {
 	f, _ := s.video.rhythm.period()
 	if s.activity.VideoOff {
@@ -208,8 +208,8 @@ func (s *segmenter) patience() time.Duration {
 	return min(max(frozen, 3*max(f, s.video.rhythm.longest())), maxFrozen)
 }
 
-// freeze holds the last key picture from the end of the newest picture on; false if it
-// can't be held.
+// freeze holds the last key picture as a still, from the end of the newest picture on; false if
+// that isn't possible.
 func (s *segmenter) freeze() bool {
 	if s.lastKey == nil {
 		return false

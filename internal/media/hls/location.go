@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fileKind says what a path names.
+// fileKind is the kind of file that a path names.
 type fileKind int
 
 const (
@@ -21,20 +21,20 @@ const (
 type location struct {
 	token string
 	run   string
-	// The rendition stands behind the run; there is only sourceRendition.
+	// The rendition follows the run in the path; there is only sourceRendition.
 	kind   fileKind
 	number uint64 // of the init, segment or part
 }
 
 func (l location) playlist() bool { return l.kind == indexFile || l.kind == mediaFile }
 
-// sourceRendition is what the publisher sends, as it is.
+// sourceRendition is the publisher's media without transcoding.
 const sourceRendition = "source"
 
 // maxToken bounds a playback token in bytes.
 const maxToken = 1024
 
-// parseLocation reads /live/{token}/index.m3u8 or /live/{token}/{run}/{rendition}/{file}.
+// parseLocation parses /live/{token}/index.m3u8 or /live/{token}/{run}/{rendition}/{file}.
 func parseLocation(path string) (l location, ok bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
 	if !ok {
@@ -79,8 +79,8 @@ func parseLocation(path string) (l location, ok bool) {
 	return l, ok
 }
 
-// isRun tells whether a path's run may be one of ours: characters that mean nothing in a
-// URL, since an edge puts the run into the URL that it asks another node for.
+// isRun reports whether a string has the form of a run's name: only characters without a meaning
+// in URLs, since an edge puts it into the URL of a request to another node.
 func isRun(run string) bool {
 	const longest = 32
 	if run == "" || len(run) > longest {
@@ -94,10 +94,10 @@ func isRun(run string) bool {
 	return true
 }
 
-// maxNumber bounds sequence numbers, far beyond what a stream reaches.
+// maxNumber bounds sequence numbers, far above those of any stream.
 const maxNumber = 1 << 40
 
-// parseNumber reads a decimal number as we write it: one name for one file.
+// parseNumber parses a decimal number without leading zeros, so that each file has one name.
 func parseNumber(s string) (uint64, bool) {
 	if s == "" || len(s) > 13 || (len(s) > 1 && s[0] == '0') {
 		return 0, false
@@ -119,10 +119,10 @@ type reload struct {
 	skip     bool
 }
 
-// maxParts bounds the number of a part in its segment, beyond what a segment has.
+// maxParts bounds the index of a part in its segment, above that of any segment.
 const maxParts = 1000
 
-// parseReload reads _HLS_msn, _HLS_part and _HLS_skip. Other parameters are ignored.
+// parseReload parses _HLS_msn, _HLS_part and _HLS_skip. Other parameters are ignored.
 func parseReload(values url.Values) (q reload, ok bool) {
 	q.part = -1
 	if v, there := values["_HLS_msn"]; there {
@@ -140,7 +140,7 @@ func parseReload(values url.Values) (q reload, ok bool) {
 	}
 	switch values.Get("_HLS_skip") {
 	case "":
-	case "YES", "v2": // v2 would leave date ranges out, too; there are none
+	case "YES", "v2": // v2 would also skip date ranges, of which there are none
 		q.skip = true
 	default:
 		return q, false

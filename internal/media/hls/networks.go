@@ -14,19 +14,19 @@ import (
 // may have viewers. It may begin all of them at once.
 const sessionsPeriod = 10 * time.Second
 
-// clients are the viewers of a stream in one network.
+// clients are the viewers of a stream from one network.
 type clients struct {
 	viewers  int
 	sessions *rate.Limiter // of new sessions
 }
 
-// idle tells whether nothing is lost when the entry is forgotten.
+// idle reports whether the entry can be removed without a loss.
 func (c *clients) idle(now time.Time) bool {
 	return c.viewers == 0 && c.sessions.TokensAt(now) >= float64(c.sessions.Burst())
 }
 
-// admit tells whether a client in a network may begin a session. A network that isn't known, such
-// as the one of another node's report, has no limit.
+// admit decides whether a client of a network may begin a session. An unknown network, such as
+// that in another node's report, has no limit.
 func (a *audience) admit(network netip.Addr, now time.Time) *refusal {
 	if !network.IsValid() {
 		return nil
@@ -50,8 +50,8 @@ func (a *audience) admit(network netip.Addr, now time.Time) *refusal {
 	return nil
 }
 
-// clientsOf finds or makes a network's entry; nil when there are as many as viewers may be counted.
-// The caller holds mu.
+// clientsOf returns a network's entry, and makes it if needed; nil when there are as many entries
+// as viewers may be counted. The caller holds mu.
 func (a *audience) clientsOf(network netip.Addr) *clients {
 	c := a.networks[network]
 	if c == nil && len(a.networks) < a.limit {
@@ -61,7 +61,7 @@ func (a *audience) clientsOf(network netip.Addr) *clients {
 	return c
 }
 
-// crowdedNetwork refuses a new session because its network has too many.
+// crowdedNetwork is the refusal of a new session because its network has too many.
 func crowdedNetwork(code string, retry time.Duration, message string) *refusal {
 	p := refuse(http.StatusTooManyRequests, code, message+"; try again in a moment")
 	p.passing, p.retryAfter = true, int(math.Ceil(retry.Seconds()))

@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// byHeader reads a client's address from the request.
+// byHeader returns a client's address from the request's header.
 func byHeader(r *http.Request) netip.Addr {
 	ip, _ := netip.ParseAddr(r.Header.Get("Client"))
 	return ip
@@ -35,7 +35,7 @@ func (c caller) begin() string {
 	return "/live/token-a/" + line
 }
 
-// load fetches a path that must be there.
+// load fetches a path, which must exist.
 func (c caller) load(path string) {
 	c.t.Helper()
 	if a := c.do("GET", path, "Client", c.from); a.status != http.StatusOK {
@@ -55,8 +55,8 @@ func (c caller) refused(path, code string) {
 
 const entry = "/live/token-a/index.m3u8"
 
-// TestViewersOfOneNetworkAreBounded: a network begins a bounded number of sessions in 10 s, and
-// has a bounded number of viewers. Sessions that began go on, and other networks are not concerned.
+// TestViewersOfOneNetworkAreBounded: a network may begin a limited number of sessions in 10 s,
+// and have a limited number of viewers. Existing sessions and other networks are not affected.
 func TestViewersOfOneNetworkAreBounded(t *testing.T) {
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	c := newCluster(t, 2, Config{Now: clock.Now, NetworkViewers: 4, ClientIP: byHeader})
@@ -87,12 +87,12 @@ func TestViewersOfOneNetworkAreBounded(t *testing.T) {
 			for _, path := range sessions {
 				office.load(path)
 			}
-			clock.advance(5 * time.Second) // two more sessions may begin, but the viewers are four
+			clock.advance(5 * time.Second) // two more sessions may begin, but there are four viewers already
 			colleague.refused(entry, "too_many_viewers")
 			_, session, _ := strings.Cut(sessions[0], "?")
 			office.load(entry + "?" + session)
 			office.load(sessions[0])
-			office.load(elsewhere) // begun in another network: served, and not counted
+			office.load(elsewhere) // begun in another network: served, but not counted
 			if n := at.viewers(); n != 4 {
 				t.Errorf("%d viewers, want 4", n)
 			}
@@ -108,7 +108,8 @@ func TestViewersOfOneNetworkAreBounded(t *testing.T) {
 	c.nodes[0].t, c.nodes[1].t = t, t
 }
 
-// TestSessionsOfEarlierBroadcastsAreBounded: the redirect to the newest run begins a session too.
+// TestSessionsOfEarlierBroadcastsAreBounded: the redirect to the newest run begins a session,
+// too.
 func TestSessionsOfEarlierBroadcastsAreBounded(t *testing.T) {
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	s := newStudio(t, Config{Now: clock.Now, NetworkViewers: 2, ClientIP: byHeader})
@@ -121,13 +122,13 @@ func TestSessionsOfEarlierBroadcastsAreBounded(t *testing.T) {
 	path, _, _ := strings.Cut(old, "?")
 	path += "?viewer=" + s.hls.config.Tokens.SignSession("a", 7, clock.now.Add(-2*time.Hour))
 	for range 2 {
-		office.load(path) // and follow the redirect
+		office.load(path) // and follows the redirect
 	}
 	office.refused(path, "too_many_viewers")
-	office.load(old) // of a session of this broadcast
+	office.load(old) // a session of this broadcast
 }
 
-// TestNetworksAreForgotten whose sessions are over, and bounded before.
+// TestNetworksAreForgotten: networks without sessions are removed, and their number is limited.
 func TestNetworksAreForgotten(t *testing.T) {
 	s := newStudio(t, Config{MaxViewers: 3, NetworkViewers: 2})
 	a := s.hls.newAudience(func(int) {}, func(time.Duration) {})

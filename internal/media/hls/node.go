@@ -16,39 +16,40 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// NodePrefix is where nodes ask each other; what follows is the path behind Prefix, with
+// NodePrefix begins the paths of requests between nodes. The rest is the path after Prefix, with
 // the stream's id instead of a token.
 const NodePrefix = "/internal/live/"
 
 const (
-	// headerNode authenticates a request between nodes, and headerBegan says when the
-	// stream's broadcast began, in Unix time.
+	// headerNode authenticates a request between nodes, and headerBegan is the start of the
+	// stream's broadcast, in Unix time.
 	headerNode  = "X-Showfloor-Node"
 	headerBegan = "X-Showfloor-Began"
-	// nodeSkew is how far the clocks of two nodes, which follow the database's, may differ.
+	// nodeSkew is how much the clocks of two nodes, which follow the database's clock, may
+	// differ.
 	nodeSkew = time.Minute
-	// codeMoved: another node has the stream by now. codeNotANode: the caller's signature is
-	// missing or wrong. codeUnreachable: viewers get it while a node doesn't answer.
+	// codeMoved: another node has taken the stream over. codeNotANode: the caller's signature is
+	// missing or wrong. codeUnreachable: viewers receive it while a node doesn't answer.
 	codeMoved       = "stream_moved"
 	codeNotANode    = "not_a_node"
 	codeUnreachable = "node_unreachable"
-	// viewersFile is what reports of viewers are posted to.
+	// viewersFile is the path to which reports on viewers are posted.
 	viewersFile = "/viewers"
-	// maxReport bounds a report of viewers in bytes, 8 for each.
+	// maxReport bounds the viewers' ids in a report, in bytes; each has 8.
 	maxReport = 8 * 100_000
-	// attachPoll is how often a stream is looked for that was published a moment ago.
+	// attachPoll is the interval of checks for a stream that was published a moment ago.
 	attachPoll = 20 * time.Millisecond
 )
 
-// nodeCode is the code of a request to one node: nobody else can use it, and not for
-// anything else. digest is that of the body.
+// nodeCode authenticates one request to one node; it is not valid for any other request or node.
+// digest is the digest of the body.
 func nodeCode(key []byte, node, method, path, at, digest string) string {
 	m := hmac.New(sha256.New, key)
 	fmt.Fprintf(m, "%s\n%s\n%s\n%s\n%s", node, method, path, at, digest)
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil))
 }
 
-// digestOf is the digest of a body, as the header has it.
+// digestOf returns the digest of a body, as in the header.
 func digestOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -61,8 +62,8 @@ func signNode(r *http.Request, key []byte, node, path string, body []byte, now t
 	r.Header.Set(headerNode, at+"."+digest+"."+nodeCode(key, node, r.Method, path, at, digest))
 }
 
-// fromNode tells whether another node has sent the request, before its body is read.
-// The body is its only if it has the digest.
+// fromNode reports whether another node has signed the request, before the body is read. The body
+// is only authentic if it has the digest.
 func (e *edge) fromNode(r *http.Request, now time.Time) (digest string, ok bool) {
 	at, rest, _ := strings.Cut(r.Header.Get(headerNode), ".")
 	digest, code, _ := strings.Cut(rest, ".")
@@ -78,7 +79,7 @@ func (e *edge) fromNode(r *http.Request, now time.Time) (digest string, ok bool)
 	return "", false
 }
 
-// readBody reads the body of a request that is from a node.
+// readBody reads the body of a node's request; false when the request isn't authentic.
 func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	digest, ok := e.fromNode(r, e.server.config.Now())
 	if !ok {
@@ -88,8 +89,8 @@ func (e *edge) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, err == nil && digestOf(body) == digest
 }
 
-// NodeHandler answers other nodes, below NodePrefix. It serves what this node has and
-// never asks another one, so that no request goes in circles.
+// NodeHandler answers other nodes, below NodePrefix. It serves only streams of this node and
+// never asks another node, so that requests can't loop.
 func (s *Server) NodeHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := s.serveNode(w, r); p != nil {
@@ -137,19 +138,19 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
 	return s.serveMedia(s.output(v, m), m, at)
 }
 
-// stampBroadcast tells another node when the broadcast began that an answer is of. An answer
-// without it isn't a node's.
+// stampBroadcast adds the start of the broadcast to an answer to another node. That node rejects
+// answers without it.
 func (v *visit) stampBroadcast(m *muxer) {
 	if v.node {
 		v.w.Header().Set(headerBegan, strconv.FormatInt(m.stream.Began.Unix(), 10))
 	}
 }
 
-// left tells whether another node has taken the stream over.
+// left reports whether another node has taken the stream over.
 func (m *muxer) left() bool { return errors.Is(m.stream.Reason(), hub.ErrMoved) }
 
-// attached is a stream's newest muxer. A publisher that was just let in is in the
-// database before it is in the hub, so it waits a while for one.
+// attached returns a stream's newest muxer. It waits for up to attachTime, because an admitted
+// publisher is in the database before it is in the hub.
 func (s *Server) attached(ctx context.Context, streamID string) *muxer {
 	ctx, cancel := context.WithTimeout(ctx, attachTime)
 	defer cancel()

@@ -6,20 +6,20 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// How long a timeline's beginning waits for the other kind of track.
+// How long the start of a timeline waits for the other kind of track.
 const (
-	// soundPatience is short: sound that comes later goes on from silence.
+	// soundPatience is short: audio that comes later can replace silence.
 	soundPatience = 500 * time.Millisecond
-	// picturePatience is longer: a picture that comes later needs a new run.
+	// picturePatience is longer: video that comes later needs a new run.
 	picturePatience = 2 * time.Second
 )
 
-// opening collects the first units of a timeline until it is clear which
-// tracks there are. It begins with the first key frame.
+// opening collects the first units of a timeline until its tracks are known. The timeline begins
+// with the first key frame.
 type opening struct {
 	units    []*hub.Unit
 	key      *hub.Unit // the first key frame
-	pictures bool      // a picture came, perhaps no key frame yet
+	pictures bool      // a picture has come, though perhaps no key frame yet
 	sound    *hub.Track
 	start    *hub.Unit
 	latest   *hub.Unit
@@ -33,7 +33,7 @@ func (o *opening) add(u *hub.Unit) {
 		}
 		switch {
 		case o.key == nil && !u.Key:
-			o.units, o.start = nil, nil // what came before can't be played with it
+			o.units, o.start = nil, nil // earlier units can't be played with it
 			return
 		case o.key == nil:
 			o.key = u
@@ -55,7 +55,7 @@ func (o *opening) add(u *hub.Unit) {
 	o.bytes += u.Size()
 }
 
-// soundSince keeps the sound that goes along with a first picture.
+// soundSince returns the collected audio from the first picture on.
 func (o *opening) soundSince(u *hub.Unit) []*hub.Unit {
 	for i, x := range o.units {
 		if (x.DTS-u.DTS).Abs() < maxJump && x.DTS >= u.DTS {
@@ -65,8 +65,8 @@ func (o *opening) soundSince(u *hub.Unit) []*hub.Unit {
 	return nil
 }
 
-// ready tells whether there is no need to wait any longer. videoOff: the publisher has
-// switched its pictures off.
+// ready reports whether the timeline needn't wait any longer. videoOff: the publisher has
+// switched its video off.
 func (o *opening) ready(now time.Time, videoOff bool) bool {
 	if !o.playable() {
 		return false
@@ -80,12 +80,12 @@ func (o *opening) ready(now time.Time, videoOff bool) bool {
 		(kindOf(o.latest) == kindOf(o.start) && o.latest.DTS-o.start.DTS >= patience)
 }
 
-// playable tells whether a timeline can begin with what came.
+// playable reports whether a timeline can begin with the collected units.
 func (o *opening) playable() bool {
 	return o.key != nil || (!o.pictures && o.sound != nil)
 }
 
-// first is the unit that the timeline is anchored to.
+// first returns the unit at which the timeline starts.
 func (o *opening) first() *hub.Unit {
 	if o.key != nil {
 		return o.key
@@ -100,7 +100,7 @@ func (o *opening) tracks() (video, audio *hub.Track) {
 	return video, o.sound
 }
 
-// delay is by how much pictures are shown before they are decoded.
+// delay is how far presentation times are before decoding times at most.
 func (o *opening) delay() time.Duration {
 	var d time.Duration
 	for _, u := range o.units {
@@ -111,7 +111,7 @@ func (o *opening) delay() time.Duration {
 	return d
 }
 
-// lag is how far sound came behind the pictures.
+// lag is how far audio came behind video at most.
 func (o *opening) lag() time.Duration {
 	lag, picture := time.Duration(0), (*hub.Unit)(nil)
 	for _, u := range o.units {

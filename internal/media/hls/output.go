@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// output is one response of a stream.
+// output writes one response for a stream.
 type output struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	m       *muxer
 	timeout time.Duration
 	zip     *compressor
-	// node is set for the answer to another node, which reports what it sends to viewers.
+	// node is set for an answer to another node, which reports the bytes that it sends to
+	// viewers.
 	node bool
 }
 
@@ -23,18 +24,17 @@ func (s *Server) output(v *visit, m *muxer) *output {
 	return &output{w: v.w, r: v.r, m: m, timeout: s.config.WriteTimeout, zip: &s.zip, node: v.node}
 }
 
-// count adds bytes that a viewer was sent.
+// count adds bytes that were sent to a viewer.
 func (o *output) count(n int) {
 	if !o.node {
 		o.m.stream.AddBytesOut(n)
 	}
 }
 
-// begin sets the time until which the response must be written, so that a
-// viewer who reads nothing holds neither a goroutine nor media for long.
+// begin sets the write deadline of the response, so that a viewer that reads nothing holds a
+// goroutine and media for a limited time.
 func (o *output) begin() {
-	// Not every writer has deadlines (tests' recorders don't); then the
-	// server's own limits hold.
+	// Some writers have no deadlines (recorders of tests); then the server's own limits apply.
 	_ = http.NewResponseController(o.w).SetWriteDeadline(time.Now().Add(o.timeout))
 }
 
@@ -54,8 +54,7 @@ func (o *output) text(t *text, caching string) {
 	o.write(body)
 }
 
-// write sends bytes unless only the header was asked for; false when the
-// viewer has gone.
+// write writes bytes unless the request is HEAD; false when the viewer has gone.
 func (o *output) write(b []byte) bool {
 	if o.r.Method == http.MethodHead {
 		return true
@@ -65,7 +64,7 @@ func (o *output) write(b []byte) bool {
 	return err == nil
 }
 
-// media sends parts one behind the other as one file, which never changes.
+// media sends concatenated parts as one file, which never changes.
 func (o *output) media(parts []*part, at location) {
 	size := 0
 	for _, p := range parts {
@@ -91,8 +90,8 @@ func (o *output) media(parts []*part, at location) {
 	o.count(ranged.n)
 }
 
-// rangedWriter takes what http.ServeContent writes: it counts the body's bytes, and
-// writes refusals in their own shape instead of its text.
+// rangedWriter is the writer for http.ServeContent. It counts the body's bytes, and replaces the
+// text of errors by refusals.
 type rangedWriter struct {
 	http.ResponseWriter
 

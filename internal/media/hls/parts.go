@@ -2,9 +2,9 @@ package hls
 
 import "time"
 
-// limitNow is the longest part under the current configuration: as many
-// frames as come nearest to the target, and a millisecond for clocks that
-// round. It is set by the first part, and grows when single frames get longer.
+// limitNow is the longest part under the current configuration: the number of frames that is
+// nearest to the target, and a millisecond for rounded clocks. The first part sets it, and it
+// grows when single frames get longer.
 func (s *segmenter) limitNow() time.Duration {
 	f, regular := s.frameTime()
 	limit := s.partTarget
@@ -28,11 +28,10 @@ func (s *segmenter) limitNow() time.Duration {
 	return limit
 }
 
-// longestPart bounds parts where pictures come seldom: the target duration of
-// low-latency playlists.
+// longestPart bounds parts when pictures are rare: the target duration of low-latency playlists.
 const longestPart = lowLatencyTarget * time.Second
 
-// frameTime is the distance of frames in the track that parts are cut by.
+// frameTime is the time between frames of the track by which parts are cut.
 func (s *segmenter) frameTime() (f time.Duration, regular bool) {
 	if s.video != nil {
 		return s.video.rhythm.period()
@@ -40,13 +39,13 @@ func (s *segmenter) frameTime() (f time.Duration, regular bool) {
 	return s.audio.period(), true
 }
 
-// undecided tells whether it is too early to end the first part: how long
-// parts are depends on the pictures' rhythm.
+// undecided reports whether it is too early to end the first part: the duration of parts depends
+// on the rhythm of pictures, which isn't known yet.
 func (s *segmenter) undecided(at time.Duration) bool {
 	return !s.limitSet && s.video != nil && s.video.still == nil && s.video.rhythm.n < 3 && at-s.partStart < maxHole
 }
 
-// fill closes the parts that end before a frame of that time begins.
+// fill closes the parts that end before a frame at that time.
 func (s *segmenter) fill(at time.Duration) {
 	if s.undecided(at) {
 		return
@@ -63,8 +62,8 @@ func (s *segmenter) fill(at time.Duration) {
 	}
 }
 
-// boundary is where a part can end best, when the frames that have come end at
-// end: between two frames, but not later than limit allows.
+// boundary is the best end for a part when its frames end at end: between two frames, but not
+// later than limit allows.
 func (s *segmenter) boundary(end, limit time.Duration) time.Duration {
 	limit += s.partStart
 	if end <= limit {
@@ -78,7 +77,7 @@ func (s *segmenter) boundary(end, limit time.Duration) time.Duration {
 	return limit
 }
 
-// closeIfFull closes the part when another frame would not fit behind end.
+// closeIfFull closes the part if another frame after end would not fit.
 func (s *segmenter) closeIfFull(end, f time.Duration) {
 	if s.undecided(end) {
 		return
@@ -91,24 +90,24 @@ func (s *segmenter) closeIfFull(end, f time.Duration) {
 	}
 }
 
-// closeParts closes everything up to end.
+// closeParts closes all parts up to end.
 func (s *segmenter) closeParts(end time.Duration) {
 	limit := s.limitNow()
 	for end > s.partStart {
 		if next := s.boundary(end, limit); !s.closePart(next) {
-			s.partStart = next // nothing came for that time
+			s.partStart = next // no media came for that time
 		}
 	}
 }
 
-// cut ends the segment before a frame of that time.
+// cut ends the segment before a frame at that time.
 func (s *segmenter) cut(at time.Duration) {
 	s.fill(at)
 	if s.video != nil && len(s.video.pending) > 0 {
 		s.video.expect(ticks(at, videoRate))
 		s.closeParts(max(at, s.video.latest()+time.Millisecond))
 	} else if at-s.partStart > s.limitNow()/4 || s.video != nil && s.video.still != nil && at-s.partStart > time.Millisecond {
-		// A little sound alone isn't worth a part; it goes along with the next one.
+		// A little audio alone isn't worth a part; it goes into the next one.
 		s.closeParts(at)
 	}
 	s.endSegment()
@@ -119,7 +118,7 @@ func (s *segmenter) endSegment() {
 	s.segStart = s.partStart
 }
 
-// closePart emits what belongs before end; false when there is nothing.
+// closePart writes the media before end as a part; false when there is none.
 func (s *segmenter) closePart(end time.Duration) bool {
 	s.endInTime(end)
 	var tracks []trackSamples
@@ -158,8 +157,8 @@ func (s *segmenter) closePart(end time.Duration) bool {
 	return true
 }
 
-// endInTime ends the segment before a part up to end if it would become too long with
-// it. A still's segments are as long as they should be, and may have another sound.
+// endInTime ends the segment before a part up to end, if the part would make it too long. During
+// a still, segments end at the target duration, and the next one may have another audio track.
 func (s *segmenter) endInTime(end time.Duration) {
 	if !s.out.inSegment() {
 		return

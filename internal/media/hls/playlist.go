@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// segmentLines are the lines of a segment in the playlist. They are written
-// once: a playlist is put together from them, not rendered anew.
+// segmentLines are a segment's lines in the playlist. They are rendered once and then copied into
+// each playlist.
 type segmentLines struct {
-	head    []byte // what comes before the parts
+	head    []byte // the lines before the parts
 	parts   []byte
 	written int // parts in it
 }
 
-// lead writes a segment's tags that come before its media. mapped is false
-// when EXT-X-MAP has to be repeated, because the list begins here or the
-// configuration is another than the predecessor's.
+// lead writes the tags before a segment's media. mapped is false when EXT-X-MAP must be repeated,
+// because the list begins here or the configuration differs from the predecessor's.
 func (s *segment) lead(b []byte, mapped bool) []byte {
 	if s.discontinuity {
 		b = append(b, "#EXT-X-DISCONTINUITY\n"...)
@@ -51,7 +50,7 @@ func (s *segment) partLines(b []byte) []byte {
 	return append(b, l.parts...)
 }
 
-// tail writes the lines of a complete segment itself.
+// tail writes the lines of the segment itself, once it is complete.
 func (s *segment) tail(b []byte) []byte {
 	b = append(b, "#EXTINF:"...)
 	b = appendSeconds(b, s.duration)
@@ -65,15 +64,14 @@ func appendSeconds(b []byte, d time.Duration) []byte {
 	return strconv.AppendFloat(b, d.Seconds(), 'f', 5, 64)
 }
 
-// skipTargets is how far behind the end, in target durations, segments may be
-// left out of a delta update; the standard wants at least six.
+// skipTargets is how far behind the end, in target durations, a delta update may skip segments;
+// the standard requires at least six.
 const skipTargets = 6
 
 // partTargets is how far behind the end parts are listed one by one.
 const partTargets = 3
 
-// playlist renders the media playlist; delta is empty when a delta update
-// would leave nothing out.
+// playlist renders the media playlist; delta is nil when a delta update would skip nothing.
 func (w *window) playlist() (full, delta []byte) {
 	list := w.segments[w.listed:]
 	target := time.Duration(w.target) * time.Second
@@ -88,7 +86,7 @@ func (w *window) playlist() (full, delta []byte) {
 			break
 		}
 	}
-	// A player that begins needs a part that it can begin with.
+	// A player that starts needs a part at which decoding can start.
 	for withParts > 0 && withParts < len(list) && !slices.ContainsFunc(list[withParts:], (*segment).hasStart) {
 		withParts--
 	}
@@ -104,12 +102,12 @@ func (w *window) playlist() (full, delta []byte) {
 	return full, delta
 }
 
-// hasStart tells whether decoding can start with a part of the segment.
+// hasStart reports whether decoding can start at a part of the segment.
 func (s *segment) hasStart() bool {
 	return slices.ContainsFunc(s.parts, func(p *part) bool { return p.independent })
 }
 
-// gaps is the number of leading gaps that the list still has.
+// gaps is the number of leading gaps that are still in the list.
 func (w *window) gaps(list []*segment) int {
 	if !w.lowLatency || w.sealed || len(list) == 0 || list[0].msn != w.first+leadingGaps {
 		return 0
@@ -148,7 +146,8 @@ func (w *window) header(list []*segment) []byte {
 	return append(b, "#EXT-X-INDEPENDENT-SEGMENTS\n"...)
 }
 
-// body writes the segments from index from on, with parts from index withParts on.
+// body writes the segments from index from on. Those from index withParts on are listed with
+// parts.
 func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
 	var mapped *configuration
 	for range w.gaps(list) {
@@ -179,8 +178,8 @@ func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
 	return b
 }
 
-// bandwidth is the peak of the complete segments and the average of all, in
-// bits per second.
+// bandwidth returns the peak rate of the complete segments, and the average of all, in bits per
+// second.
 func (w *window) bandwidth() (peak, average int) {
 	bits, total := 0.0, 0.0
 	for _, s := range w.segments {
@@ -200,12 +199,12 @@ func (w *window) bandwidth() (peak, average int) {
 	return max(peak, average), average
 }
 
-// multivariant renders the multivariant playlist around the address of the
-// media playlist, which the caller appends.
+// multivariant renders the multivariant playlist up to the URI of the media playlist, which the
+// caller appends.
 func (w *window) multivariant(fps float64) []byte {
 	c := w.config
 	peak, average := w.bandwidth()
-	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // whether segments are independent, media playlists say
+	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // media playlists say whether segments are independent
 	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q", max(peak, 1), max(average, 1), c.codecs)
 	if c.video != nil {
 		if c.video.Width > 0 && c.video.Height > 0 {

@@ -67,8 +67,8 @@ func TestLowLatencyPlaylist(t *testing.T) {
 	}
 }
 
-// checkLive verifies what holds for every playlist of a live stream, and gives
-// its target duration, which must not have fallen.
+// checkLive verifies the playlist of a live stream, and returns its target duration, which must
+// not have decreased.
 func checkLive(t *testing.T, w *window, target int) int {
 	t.Helper()
 	full, delta := w.playlist()
@@ -92,8 +92,8 @@ func checkLive(t *testing.T, w *window, target int) int {
 	return m.TargetDuration
 }
 
-// checkDelta verifies that what a delta update leaves out is old, and that the
-// rest is the playlist's end.
+// checkDelta verifies that a delta update skips only old segments, and that the rest is the
+// playlist's end.
 func checkDelta(t *testing.T, full, delta string) {
 	t.Helper()
 	head, rest, ok := strings.Cut(delta, "#EXT-X-SKIP:SKIPPED-SEGMENTS=")
@@ -206,13 +206,13 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// memory is what the bench's stream takes, in bytes.
+// memory is the use of memory of the bench's stream, in bytes.
 func (b *bench) memory() int {
 	_, pending := b.seg.pending()
 	return b.w.bytes + pending
 }
 
-// checkCount adds up what the window keeps.
+// checkCount compares the window's account with its segments.
 func (b *bench) checkCount() {
 	b.t.Helper()
 	sum := 0
@@ -224,8 +224,8 @@ func (b *bench) checkCount() {
 	}
 }
 
-// A publisher whose clock stands still must not collect frames in a part, or
-// parts in a segment, that never end.
+// TestClockThatStandsStill: a publisher's clock that stands still must not cause a part with more
+// and more frames, or a segment with more and more parts.
 func TestClockThatStandsStill(t *testing.T) {
 	v, a := stillTracks(t)
 	for name, tt := range map[string]struct {
@@ -277,7 +277,7 @@ func TestReloads(t *testing.T) {
 			t.Errorf("msn %d part %d isn't answered after the end", c.msn, c.part)
 		}
 	}
-	// A part beyond a complete segment waits for the next one's first.
+	// A reload for a part after a complete segment's last one waits for the next segment's first.
 	s.counts, s.parts, s.open = []int{3, 5}, 0, 7
 	if s.has(6, 5) || !s.has(6, 4) {
 		t.Error("a part beyond the segment's last is the next one's first")

@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// refusal is an answer that is not media, in the shape that all the API's
-// problems have (RFC 9457).
+// refusal is an error response, in the form of all problems of the API (RFC 9457).
 type refusal struct {
 	Type      string `json:"type"`
 	Title     string `json:"title"`
@@ -16,8 +15,8 @@ type refusal struct {
 	Message   string `json:"message"`
 	RequestID string `json:"requestId"`
 
-	retryAfter int  // seconds; 0: the client's own patience
-	passing    bool // another answer may come at any moment
+	retryAfter int  // seconds; 0: the client decides
+	passing    bool // the answer may change at any moment
 }
 
 func refuse(status int, code, message string) *refusal {
@@ -29,7 +28,7 @@ func notFound() *refusal {
 	return refuse(http.StatusNotFound, "not_found", "there is no such file, or no longer")
 }
 
-// notYet is notFound for a file that may be there in a moment.
+// notYet is notFound for a file that may exist in a moment.
 func notYet() *refusal {
 	p := refuse(http.StatusNotFound, "not_found", "there is no such file yet")
 	p.passing = true
@@ -44,9 +43,8 @@ func expired() *refusal {
 	return refuse(http.StatusForbidden, "playback_token_expired", "the playback URL has expired; ask for another one")
 }
 
-// write sends the refusal. Unless it passes it may be cached for a second, so
-// that a crowd that asks for something wrong costs little. The request's id is
-// the one that the response's header has been given.
+// write sends the refusal. Unless it is passing, it may be cached for a second, so that many
+// clients with a wrong request cost little. The request's id is the one in the response's header.
 func (p *refusal) write(w http.ResponseWriter) {
 	h := w.Header()
 	p.RequestID = h.Get("X-Request-ID")
@@ -63,5 +61,5 @@ func (p *refusal) write(w http.ResponseWriter) {
 		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(body, '\n')) // a viewer that has gone doesn't matter
+	_, _ = w.Write(append(body, '\n')) // an error means that the viewer has gone
 }

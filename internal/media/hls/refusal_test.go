@@ -26,7 +26,7 @@ func TestRefusals(t *testing.T) {
 		}
 		caching := "max-age=1"
 		if strings.HasSuffix(path, "seg1000.mp4") || strings.HasSuffix(path, "part5000.mp4") {
-			caching = "no-store" // may be there in a moment
+			caching = "no-store" // it may exist in a moment
 		}
 		if a.status >= 400 && (a.header.Get("Content-Type") != "application/problem+json" || a.header.Get("Cache-Control") != caching ||
 			!strings.Contains(a.body, `"status":`+strconv.Itoa(want)) || a.header.Get("Access-Control-Allow-Origin") != "*") {
@@ -41,8 +41,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestExpiry: a token that has expired opens no playlist, except to viewers who began
-// to watch this broadcast before; and the media, which is named in theirs.
+// TestExpiry: an expired token opens playlists only to viewers whose session of this broadcast
+// began before. It still opens the media in their playlists.
 func TestExpiry(t *testing.T) {
 	s := newTheatre(t)
 	session := mediaLine.FindString(s.get("/live/old/index.m3u8"))
@@ -72,9 +72,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestARoomsURLEndsWithItsToken: a removed participant can watch neither with the session
-// that its URL began nor by guessing the names of media. That session doesn't extend another
-// URL either.
+// TestARoomsURLEndsWithItsToken: a removed participant can't watch, neither with the session of
+// its URL nor by guessing names of media. That session doesn't extend another URL either.
 func TestARoomsURLEndsWithItsToken(t *testing.T) {
 	s := newTheatre(t)
 	tokens := newTokens(nil)
@@ -84,7 +83,7 @@ func TestARoomsURLEndsWithItsToken(t *testing.T) {
 	if again := mediaLine.FindString(s.get(good + "index.m3u8?" + viewer)); again != session {
 		t.Errorf("the session was %s and is %s", session, again)
 	}
-	// Another URL of the room goes on with the same session.
+	// Another URL of the room continues with the same session.
 	next := "/live/" + tokens.SignRoomPlayback("a", time.Now().Add(2*time.Minute)) + "/"
 	s.get(next + session)
 	old := "/live/" + tokens.SignRoomPlayback("a", time.Now().Add(-time.Second)) + "/"
@@ -106,8 +105,8 @@ func prefixed(prefix string, names []string) []string {
 	return list
 }
 
-// A segment that is being made must not be kept from players by a cache that
-// was asked for it too early.
+// TestNextSegmentIsNotCachedAsMissing: a cache that was asked for a segment too early must not
+// keep the 404 while the segment is being made.
 func TestNextSegmentIsNotCachedAsMissing(t *testing.T) {
 	s := newTheatre(t)
 	w := s.hls.newest("a").window
@@ -122,7 +121,7 @@ func TestNextSegmentIsNotCachedAsMissing(t *testing.T) {
 	s.get(s.base + "seg" + strconv.FormatUint(next-1, 10) + ".mp4")
 }
 
-// Players' errors have the form of all the API's errors.
+// TestRefusalIsAProblem: players receive errors in the form of all errors of the API.
 func TestRefusalIsAProblem(t *testing.T) {
 	s := newTheatre(t)
 	w := httptest.NewRecorder()

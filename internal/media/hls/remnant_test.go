@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRemnantIsDropped requires that a list doesn't end with a segment of a few
-// frames, unless its parts were announced already or nothing else is there.
+// TestRemnantIsDropped requires that a list doesn't end with a segment of a few frames, unless
+// its parts were already listed or it is the only segment.
 func TestRemnantIsDropped(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

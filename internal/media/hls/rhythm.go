@@ -7,9 +7,9 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// rhythm learns the distance between pictures.
+// rhythm learns the time between pictures.
 type rhythm struct {
-	declared time.Duration // what the encoder says; 0: nothing
+	declared time.Duration // as declared by the encoder; 0: not declared
 	last     time.Duration
 	deltas   [8]time.Duration
 	n        int // deltas seen
@@ -32,8 +32,8 @@ func (r *rhythm) add(dts time.Duration) {
 	r.last, r.started = dts, true
 }
 
-// even sorts the last distances, without those of a frame that was late or
-// left out, which is no change of rhythm.
+// even returns the last distances in order, without those of a picture that was late or missing,
+// which doesn't change the rhythm.
 func (r *rhythm) even(sorted *[8]time.Duration) []time.Duration {
 	n := min(r.n, len(r.deltas))
 	*sorted = r.deltas
@@ -47,8 +47,8 @@ func (r *rhythm) even(sorted *[8]time.Duration) []time.Duration {
 	return sorted[:n]
 }
 
-// period is the time to the next picture: regular, if the last ones came
-// evenly (clocks in whole milliseconds count as even), else a guess.
+// period is the time to the next picture. It is regular if the last pictures came evenly (up to
+// the rounding of clocks in milliseconds), otherwise a guess.
 func (r *rhythm) period() (d time.Duration, regular bool) {
 	var sorted [8]time.Duration
 	even := r.even(&sorted)
@@ -66,15 +66,15 @@ func (r *rhythm) period() (d time.Duration, regular bool) {
 	if near(mean, r.declared) {
 		return r.declared, true
 	}
-	// Clocks in milliseconds make the mean of a few inexact; nearly all rates
-	// are whole, or a thousandth less.
+	// Clocks in milliseconds make the mean of few distances inexact. Nearly all rates are whole
+	// numbers, or a thousandth less.
 	if whole := time.Second / max((time.Second+mean/2)/mean, 1); near(mean, whole) {
 		return whole, true
 	}
 	return mean, true
 }
 
-// longest is the longest usual distance of pictures.
+// longest is the longest usual time between pictures.
 func (r *rhythm) longest() time.Duration {
 	var sorted [8]time.Duration
 	if even := r.even(&sorted); len(even) > 0 {
@@ -83,20 +83,20 @@ func (r *rhythm) longest() time.Duration {
 	return 0
 }
 
-// near tells whether a measured period may be that one.
+// near reports whether a measured period can be x.
 func near(measured, x time.Duration) bool {
 	return x > 0 && (measured-x).Abs() < measured*3/100
 }
 
-// group learns the distance of key pictures.
+// group learns the time between key pictures.
 type group struct {
-	at      time.Duration // unit's time of the last one
+	at      time.Duration // time of the last key picture
 	started bool
 	length  time.Duration // the last distance; 0: unknown
-	steady  bool          // it isn't another than before
+	steady  bool          // it is about the same as before
 }
 
-// key takes the time of a key picture. anew: some may be missing before it.
+// key adds the time of a key picture. anew: key pictures may be missing before it.
 func (g *group) key(at time.Duration, anew bool) {
 	if d := at - g.at; g.started && !anew && d > 0 {
 		g.steady = g.length == 0 || (d-g.length).Abs() < d/8

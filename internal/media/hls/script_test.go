@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// script plays units to a bench as they arrive, while the clock goes on.
+// script pushes units to a bench as they arrive, and ticks its clock.
 type script struct {
 	*bench
 
@@ -25,7 +25,7 @@ func newScript(t testing.TB, lowLatency bool) *script {
 	return &script{bench: newBench(t, lowLatency)}
 }
 
-// play pushes the units that keep says, each when it arrives, and lets the clock tick.
+// play pushes the units that keep selects, each when it arrives, and ticks the clock.
 func (s *script) play(units []*hub.Unit, keep func(at time.Duration, u *hub.Unit) bool) {
 	s.t.Helper()
 	for _, u := range units {
@@ -38,14 +38,14 @@ func (s *script) play(units []*hub.Unit, keep func(at time.Duration, u *hub.Unit
 	}
 }
 
-// pass lets the clock go on.
+// pass advances the clock.
 func (s *script) pass(until time.Duration) {
 	for ; s.now+tickEvery <= until; s.now += tickEvery {
 		s.seg.tick(epochStart.Add(s.now + tickEvery))
 	}
 }
 
-// within tells whether at is in one of the pairs of times.
+// within reports whether at is in one of the ranges, given as pairs of times.
 func within(at time.Duration, pairs ...time.Duration) bool {
 	for i := 0; i < len(pairs); i += 2 {
 		if at >= pairs[i] && at < pairs[i+1] {
@@ -55,8 +55,8 @@ func within(at time.Duration, pairs ...time.Duration) bool {
 	return false
 }
 
-// checkSteady ends the stream and verifies that there was picture and sound all the
-// time, in one run without a discontinuity.
+// checkSteady ends the stream and verifies that there were video and audio all the time, in one
+// run without a discontinuity.
 func (s *script) checkSteady(length time.Duration) {
 	s.t.Helper()
 	s.seg.seal()
@@ -69,8 +69,8 @@ func (s *script) checkSteady(length time.Duration) {
 	s.decode(s.w)
 }
 
-// checkHoles verifies that the tracks of the newest run have none, and that each part
-// of a run with pictures begins with one.
+// checkHoles verifies that the tracks of the newest run have no holes, and that each part of a
+// run with video begins with a picture.
 func (s *script) checkHoles() {
 	s.t.Helper()
 	var ends [3]int64
@@ -90,7 +90,7 @@ func (s *script) checkHoles() {
 	}
 }
 
-// decode has ffmpeg decode without a fault what a player fetches of a run.
+// decode has ffmpeg decode a run as a player receives it; there must be no errors.
 func (s *script) decode(w *window) {
 	s.t.Helper()
 	for i := 0; i < len(w.segments); {
@@ -109,8 +109,7 @@ func (s *script) decode(w *window) {
 	}
 }
 
-// checkSync verifies that all wanted sound is there, a frame off at most beside the
-// pictures.
+// checkSync verifies that all wanted audio is there, at most a frame off the video.
 func (s *script) checkSync(units []*hub.Unit, wanted func(arrived time.Duration) bool) {
 	s.t.Helper()
 	at := map[string][]time.Duration{}
@@ -136,8 +135,8 @@ func (s *script) checkSync(units []*hub.Unit, wanted func(arrived time.Duration)
 	}
 }
 
-// variants runs a test in both modes, with publishers that say what they switch off
-// and with such that don't.
+// variants runs a test in both modes, with publishers that announce what they switch off and with
+// publishers that don't.
 func variants(t *testing.T, spec clipSpec, test func(t *testing.T, s *script, units []*hub.Unit, tells bool)) {
 	t.Helper()
 	for _, low := range []bool{true, false} {

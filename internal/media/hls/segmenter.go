@@ -7,52 +7,51 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// Limits of what an encoder's clock may do.
+// Limits for jumps of an encoder's clock.
 const (
-	// maxJump is how far times may leap before the timeline starts anew.
+	// maxJump is how far times may jump before a new timeline begins.
 	maxJump = 10 * time.Second
-	// maxHole is the longest pause of all tracks that stays in the output; a
-	// longer one is cut out, so that players needn't wait through it again.
+	// maxHole is the longest pause of all tracks that is kept in the output. A longer one is cut
+	// out, so that players needn't wait for its duration again.
 	maxHole = time.Second
-	// maxPart bounds an open part in bytes, and maxFrames in pictures and sound
-	// frames: when the encoder's clock stands still, time ends no part.
+	// maxPart bounds an open part in bytes, and maxFrames in frames: if the encoder's clock
+	// stands still, the part never reaches its duration.
 	maxPart   = 4 << 20
 	maxFrames = 1024
 	// timelineStart leaves room for times before the first picture.
 	timelineStart = 10 * time.Second
 )
 
-// segmenter turns units into parts and segments. It is pure: it does no I/O,
-// looks at no clock but the units' own and the one that tick brings, and is used by
-// one goroutine.
+// segmenter turns units into parts and segments. It does no I/O, reads no clock but the times in
+// units and the argument of tick, and is used by one goroutine.
 //
-// Players can't go on when a track leaves a playlist or comes into it: Media Source
-// Extensions require the same tracks in all initialization sections. So a run of
-// segments always has sound, silence if need be, and keeps its picture, as a still if
-// need be; where a picture comes first, or a codec changes, the next run begins.
+// Players can't continue when a track is added to a playlist or removed: Media Source Extensions
+// require the same tracks in all initialization sections. So a run of segments always has audio,
+// if need be silence, and keeps its video, if need be as a still. When video comes for the first
+// time, or a codec changes, a new run begins.
 type segmenter struct {
 	out           *window
 	nextRun       func() *window // ends the run and begins the next one
 	log           *slog.Logger
 	partTarget    time.Duration
 	segmentTarget time.Duration
-	activity      hub.Activity // the publisher's, as last told
+	activity      hub.Activity // the publisher's latest activity
 
 	epoch   uint32
-	begun   bool // an epoch has been seen
+	begun   bool // there has been an epoch
 	waiting *opening
 	checked [2]verdict
 
-	// The timeline of the epoch: output time = unit's time + offset + skew.
+	// The timeline of the epoch: output time = time of the unit + offset + skew.
 	offset  time.Duration
 	skew    [2]time.Duration
 	seen    [2]sighting
 	newest  time.Duration    // end of the newest unit, in output time
-	floor   time.Duration    // output time before which the epoch has nothing
-	ends    [2]time.Duration // where the media of former lanes ended, by kind
-	slack   time.Duration    // how far sound may come behind the picture
-	heard   bool             // sound came in this timeline
-	clocked bool             // time passed by the clock since the last unit
+	floor   time.Duration    // start of the epoch in output time
+	ends    [2]time.Duration // end of the media of former lanes, by kind
+	slack   time.Duration    // how far audio may be behind video
+	heard   bool             // audio has come in this timeline
+	clocked bool             // the clock advanced the output since the last unit
 
 	declared      [2]*hub.Track // the tracks of the run
 	lastKey       *hub.Unit     // the newest picture of the run that can be held as a still
@@ -68,7 +67,7 @@ type segmenter struct {
 	discontinuity bool
 	sequence      uint32
 	clock         wallClock
-	arrived       time.Time // of the newest unit
+	arrived       time.Time // when the newest unit arrived
 }
 
 // Kinds of track, as indices.
@@ -86,12 +85,12 @@ func kindOf(u *hub.Unit) int {
 
 // sighting is the last unit of a kind in the current epoch.
 type sighting struct {
-	track   *hub.Track // nil: none yet
+	track   *hub.Track // nil before the first unit
 	at      time.Duration
 	arrived time.Time
 }
 
-// verdict remembers whether a track can be carried.
+// verdict caches whether HLS can carry a track.
 type verdict struct {
 	track *hub.Track
 	ok    bool
@@ -103,8 +102,8 @@ type wallClock struct {
 	time time.Time
 }
 
-// of tells the time of day of an output time that arrived then. The clock
-// follows the arrivals only when it is off by more than their usual jitter.
+// of returns the time of day of an output time whose media arrived at arrived. The clock is reset
+// only when it is off by more than the usual jitter of arrivals.
 func (c *wallClock) of(at time.Duration, arrived time.Time) time.Time {
 	t := c.time.Add(at - c.at)
 	if c.time.IsZero() || t.Sub(arrived).Abs() > 500*time.Millisecond {
@@ -118,7 +117,7 @@ func newSegmenter(out *window, nextRun func() *window, partTarget, segmentTarget
 		activity: hub.Activity{Present: true}, floor: timelineStart, partStart: timelineStart, segStart: timelineStart}
 }
 
-// push takes the next unit.
+// push adds the next unit.
 func (s *segmenter) push(u *hub.Unit) {
 	if len(u.Data) == 0 || !s.carries(u.Track) {
 		return
@@ -131,13 +130,13 @@ func (s *segmenter) push(u *hub.Unit) {
 			s.take(u, at)
 			return
 		}
-		s.restart(u.Epoch) // the clock leapt
+		s.restart(u.Epoch) // the clock jumped
 	}
 	s.waiting.add(u)
 	s.openIfReady(u.Arrived)
 }
 
-// tick lets time pass when no unit is there to be read.
+// tick advances the time while there is no unit to read.
 func (s *segmenter) tick(now time.Time) {
 	switch {
 	case s.waiting != nil:
@@ -149,7 +148,7 @@ func (s *segmenter) tick(now time.Time) {
 	}
 }
 
-// seal closes the open part and segment; nothing comes after it.
+// seal closes the open part and segment; nothing may be added after it.
 func (s *segmenter) seal() {
 	if s.waiting != nil && s.waiting.playable() {
 		s.open()
@@ -159,7 +158,7 @@ func (s *segmenter) seal() {
 	s.endSegment()
 }
 
-// carries tells whether HLS can carry a track, and says so once if it can't.
+// carries reports whether HLS can carry a track, and logs once if it can't.
 func (s *segmenter) carries(t *hub.Track) bool {
 	kind := audioKind
 	if t.Codec.Video() {
@@ -176,7 +175,7 @@ func (s *segmenter) carries(t *hub.Track) bool {
 	return v.ok
 }
 
-// restart ends the current timeline and waits for what the next one begins with.
+// restart ends the current timeline and waits for the first units of the next one.
 func (s *segmenter) restart(epoch uint32) {
 	s.finish()
 	s.epoch, s.begun = epoch, true
@@ -185,42 +184,42 @@ func (s *segmenter) restart(epoch uint32) {
 	s.group = group{}
 }
 
-// flush closes the open part, with the expected duration for the last frames.
+// flush closes the open part. Its last frames get the expected duration.
 func (s *segmenter) flush() {
 	if s.config == nil {
 		return
 	}
 	end := s.audio.end()
 	if s.video != nil && s.video.still == nil {
-		// Sound without a picture is left out: where the list ended with it, players
-		// would wait for pictures for ever.
+		// Audio after the last picture is left out: at the end of a playlist, players would wait
+		// for pictures forever.
 		end = s.video.covered()
 	}
 	s.closeParts(end)
 }
 
-// finish closes what is open.
+// finish ends the current timeline.
 func (s *segmenter) finish() {
 	if s.config == nil {
 		return
 	}
 	s.flush()
 	s.endSegment()
-	// The next timeline begins where all lanes have ended.
+	// The next timeline begins at the end of all lanes.
 	s.leave(nil, nil)
 	s.floor = max(s.partStart, s.ends[videoKind], s.ends[audioKind])
 	s.partStart, s.segStart, s.config = s.floor, s.floor, nil
 }
 
-// openIfReady opens a timeline when what it begins with is clear.
+// openIfReady opens a timeline when its tracks are known.
 func (s *segmenter) openIfReady(now time.Time) {
 	if s.waiting.ready(now, s.activity.VideoOff) {
 		s.open()
 	}
 }
 
-// open begins a timeline with the units that were waited for. What the run has
-// besides is silent, or stands still.
+// open starts a timeline with the collected units. Other tracks of the run get silence, or a
+// still.
 func (s *segmenter) open() {
 	w := s.waiting
 	s.waiting = nil
@@ -255,7 +254,7 @@ func (s *segmenter) open() {
 	}
 }
 
-// openWithStill begins a timeline without pictures in a run that has some.
+// openWithStill starts a timeline without video in a run that has video.
 func (s *segmenter) openWithStill(audio *hub.Track) {
 	if s.lastKey == nil || newStill(s.lastKey) == nil {
 		s.configure(nil, audio)
@@ -265,14 +264,14 @@ func (s *segmenter) openWithStill(audio *hub.Track) {
 	s.freeze()
 }
 
-// place maps a unit's decoding time to the output; false when it leapt.
+// place maps a unit's decoding time to output time; false when it jumped.
 func (s *segmenter) place(u *hub.Unit) (time.Duration, bool) {
 	kind := kindOf(u)
 	last, other := &s.seen[kind], &s.seen[1-kind]
 	at := u.DTS + s.offset + s.skew[kind]
 	far := (at - s.newest).Abs() > maxJump
 	if far && last.track == nil {
-		// This kind counts from an origin of its own: what comes together belongs together.
+		// This kind counts from another origin: units that arrive together get the same time.
 		s.skew[kind] += s.newest - at
 		at, far = s.newest, false
 	}
@@ -283,7 +282,7 @@ func (s *segmenter) place(u *hub.Unit) (time.Duration, bool) {
 	paused := other.track == nil || u.Arrived.Sub(other.arrived) > maxHole
 	switch {
 	case hole > maxHole && !paused:
-		s.skew[kind] -= hole // its clock leapt, the other kind's didn't
+		s.skew[kind] -= hole // its clock jumped, that of the other kind didn't
 		at = s.newest
 	case hole > maxHole, hole < -maxHole/2 && s.clocked && paused:
 		s.offset -= hole
@@ -298,7 +297,7 @@ func (s *segmenter) place(u *hub.Unit) (time.Duration, bool) {
 	return at, true
 }
 
-// period is how long a unit probably lasts.
+// period is the expected duration of a unit.
 func (s *segmenter) period(u *hub.Unit) time.Duration {
 	if kindOf(u) == videoKind && s.video != nil {
 		f, _ := s.video.rhythm.period()
@@ -310,7 +309,7 @@ func (s *segmenter) period(u *hub.Unit) time.Duration {
 	return 0
 }
 
-// take puts a placed unit into its lane, and closes what is complete with it.
+// take adds a placed unit to its lane, and closes parts that are complete.
 func (s *segmenter) take(u *hub.Unit, at time.Duration) {
 	if kindOf(u) == videoKind {
 		s.takeVideo(u, at)
@@ -326,7 +325,7 @@ func (s *segmenter) take(u *hub.Unit, at time.Duration) {
 	}
 }
 
-// pending is what the open part holds.
+// pending returns the frames and bytes in the open part.
 func (s *segmenter) pending() (frames, bytes int) {
 	if s.video != nil {
 		frames, bytes = len(s.video.pending), s.video.bytes
@@ -337,8 +336,8 @@ func (s *segmenter) pending() (frames, bytes int) {
 	return frames, bytes
 }
 
-// leave gives up the lanes, except those whose tracks go on in the same coding, and
-// remembers where their media ended: decoding times never go back.
+// leave removes the lanes, except those whose track continues with the same coding, and stores
+// where their media ended: decoding times must never decrease.
 func (s *segmenter) leave(video, audio *hub.Track) {
 	if v := s.video; v != nil && !sameCoding(v.track, video) {
 		s.ends[videoKind] = max(s.ends[videoKind], span(v.cursor+1, videoRate))
@@ -350,8 +349,8 @@ func (s *segmenter) leave(video, audio *hub.Track) {
 	}
 }
 
-// configure sets the tracks from here on. The segment must have been cut. Without a
-// sound track there is one of silence.
+// configure sets the tracks from here on. The segment must have been cut. Without an audio track,
+// it adds one of silence.
 func (s *segmenter) configure(video, audio *hub.Track) {
 	if audio == nil {
 		audio = silentTrack()
@@ -359,7 +358,7 @@ func (s *segmenter) configure(video, audio *hub.Track) {
 	c, err := newConfiguration(s.configs, video, audio)
 	if err != nil {
 		s.log.Error("HLS can't begin with these tracks", "error", err)
-		return // with what there was
+		return // keep the current tracks
 	}
 	if last := s.out.config; last != nil && !last.precedes(c) {
 		s.out = s.nextRun()
@@ -382,8 +381,8 @@ func (s *segmenter) configure(video, audio *hub.Track) {
 	}
 }
 
-// silentTrack is declared where nobody says what sound there will be: what most
-// encoders send, so that it may go on with theirs.
+// silentTrack is used while the audio track is unknown. It has the coding that most encoders
+// send, so that theirs can follow in the same run.
 func silentTrack() *hub.Track {
 	return &hub.Track{Codec: hub.AAC, AudioConfig: []byte{0x11, 0x90}, SampleRate: 48000, Channels: 2} // AAC-LC
 }

@@ -15,11 +15,11 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// bench is a segmenter whose windows forget nothing.
+// bench is a segmenter whose windows keep all segments.
 type bench struct {
 	t    testing.TB
-	w    *window   // of the run that is being written
-	runs []*window // those before it
+	w    *window   // of the current run
+	runs []*window // of earlier runs
 	seg  *segmenter
 }
 
@@ -34,7 +34,7 @@ func newBench(t testing.TB, lowLatency bool) *bench {
 	return b
 }
 
-// keeping is a window that forgets nothing.
+// keeping returns a window that keeps all segments.
 func keeping(lowLatency bool) *window {
 	w := newWindow(lowLatency, 0, math.MaxInt, &budget{total: math.MaxInt64})
 	w.listFor, w.keepFor = time.Hour, time.Hour
@@ -48,7 +48,7 @@ func (b *bench) nextRun() *window {
 	return b.w
 }
 
-// all are the runs, the newest one last.
+// all returns the windows of all runs, the newest one last.
 func (b *bench) all() []*window { return append(slices.Clone(b.runs), b.w) }
 
 func (b *bench) push(units ...*hub.Unit) {
@@ -57,7 +57,7 @@ func (b *bench) push(units ...*hub.Unit) {
 	}
 }
 
-// media is what a part holds of one track.
+// media holds the samples of one track in a part.
 type media struct {
 	start, end int64 // decoding times
 	samples    []*fmp4.Sample
@@ -84,8 +84,8 @@ func (b *bench) tracks(p *part) map[int]media {
 	return out
 }
 
-// check verifies what holds for every input. strict adds what holds for
-// encoders that keep their rhythm.
+// check verifies the requirements for every input. strict adds those for encoders with an even
+// rhythm.
 func (b *bench) check(strict bool) {
 	b.t.Helper()
 	ends := map[string]time.Duration{}
@@ -94,7 +94,7 @@ func (b *bench) check(strict bool) {
 	}
 }
 
-// checkRun verifies a run; ends are where each track's media ended before it.
+// checkRun verifies a run; ends are the ends of each track's media before it.
 func (b *bench) checkRun(w *window, ends map[string]time.Duration, strict bool) {
 	b.t.Helper()
 	ids, first := uint64(0), uint64(0)
@@ -131,8 +131,8 @@ func (b *bench) checkRun(w *window, ends map[string]time.Duration, strict bool) 
 	}
 }
 
-// checkParts verifies a segment's parts, of which the first is to have the
-// number id, and gives the number that comes next.
+// checkParts verifies a segment's parts, of which the first must have the number id, and returns
+// the next number.
 func (b *bench) checkParts(w *window, s *segment, id uint64, strict bool) uint64 {
 	b.t.Helper()
 	size, sum := 0, time.Duration(0)
@@ -156,7 +156,7 @@ func (b *bench) checkParts(w *window, s *segment, id uint64, strict bool) uint64
 	return id
 }
 
-// checkMedia verifies a part's samples; ends are where each track's media ended.
+// checkMedia verifies a part's samples; ends are the ends of each track's media.
 func (b *bench) checkMedia(s *segment, p *part, ends map[string]time.Duration, strict bool) {
 	b.t.Helper()
 	tracks := b.tracks(p)
@@ -189,7 +189,7 @@ func (b *bench) checkMedia(s *segment, p *part, ends map[string]time.Duration, s
 	}
 }
 
-// segments are those of all runs.
+// segments returns the segments of all runs.
 func (b *bench) segments() []*segment {
 	var out []*segment
 	for _, w := range b.all() {
@@ -198,7 +198,7 @@ func (b *bench) segments() []*segment {
 	return out
 }
 
-// payloads lists the media of one track, in order.
+// payloads returns the media of one track, in order.
 func (b *bench) payloads(id int) [][]byte {
 	b.t.Helper()
 	var out [][]byte
@@ -222,7 +222,7 @@ func (b *bench) discontinuities() int {
 	return n
 }
 
-// total is how long the playlists are.
+// total is the total duration of the playlists.
 func (b *bench) total() time.Duration {
 	d := time.Duration(0)
 	for _, s := range b.segments() {
@@ -261,8 +261,7 @@ func TestRhythmsKeepTheRules(t *testing.T) {
 	}
 }
 
-// synthetic makes units of an encoder that keeps its rhythm. Each unit's data
-// is a number of its own.
+// synthetic returns units of an encoder with an even rhythm. The data of each unit is different.
 func synthetic(video, audio *hub.Track, fps, gop float64, length, clock time.Duration) []*hub.Unit {
 	var units []*hub.Unit
 	next := byte(0)
@@ -309,7 +308,7 @@ func TestRealClipKeepsTheRules(t *testing.T) {
 	}
 }
 
-// Fragments are read back by another implementation.
+// TestFragment: another implementation can parse our fragments.
 func TestFragment(t *testing.T) {
 	tracks := []trackSamples{
 		{track: 1, video: true, base: 1 << 40, samples: []sample{
@@ -366,7 +365,7 @@ func FuzzSegmenter(f *testing.F) {
 	})
 }
 
-// wild makes units of an encoder that misbehaves more or less often (0–255).
+// wild returns units of an encoder that misbehaves, more or less often (wildness 0–255).
 func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 	t.Helper()
 	keys := []*hub.Unit{only(clip(t, still), isVideo)[0], only(clip(t, usual), isVideo)[0]}
@@ -377,7 +376,7 @@ func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 	now, at := epochStart, time.Duration(r.Int64N(int64(time.Hour)))
 	epoch := uint32(1)
 	v, a := 0, 0
-	mode := 0 // both, no sound, no pictures
+	mode := 0 // both, no audio, no video
 	var units []*hub.Unit
 	for i := range n {
 		if r.IntN(256) < wildness/8 {
@@ -407,7 +406,7 @@ func wild(t testing.TB, r *rand.Rand, wildness, n int) []*hub.Unit {
 		u := &hub.Unit{Epoch: epoch, DTS: at, PTS: at, Arrived: now, Data: []byte{0, 0, 0, 1, byte(i)}}
 		if mode == 1 || (mode == 0 && r.IntN(2) == 0) {
 			u.Track, u.Key = keys[v].Track, r.IntN(20) == 0
-			if u.Key && i%8 > 0 { // else one that can't be repeated
+			if u.Key && i%8 > 0 { // otherwise a picture that can't be repeated
 				u.Data = keys[v].Data
 			}
 			if wildness > 128 {
@@ -457,7 +456,7 @@ func BenchmarkFragment(b *testing.B) {
 	})
 }
 
-// BenchmarkPlaylist renders a published state, as happens once for each part.
+// BenchmarkPlaylist renders a published state, which happens once for each part.
 func BenchmarkPlaylist(b *testing.B) {
 	v, a := stillTracks(b)
 	x := newBench(b, true)

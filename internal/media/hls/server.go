@@ -1,10 +1,10 @@
-// Package hls makes HLS and Low-Latency HLS of the hub's streams and serves it
-// over HTTP, after RFC 8216bis: fragmented MP4 with picture and sound in one
-// media playlist, parts, blocking reload, preload hints and delta updates.
+// Package hls makes HLS and Low-Latency HLS of the hub's streams and serves it over HTTP (RFC
+// 8216bis): fragmented MP4 with video and audio in one media playlist, parts, blocking reload,
+// preload hints and delta updates.
 //
-// Everything that a player can ask for is prepared when a part is complete,
-// once for all players: the part's bytes, which its segment shares, and the
-// playlist. A request only waits for them and writes them out.
+// Everything that players request is prepared once for all of them, when a part is complete: the
+// part's bytes, which its segment shares, and the playlist. A request only waits for that and
+// writes it.
 package hls
 
 import (
@@ -21,44 +21,42 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// Config of a Server. Zero values stand for the defaults given here.
+// Config configures a Server. Zero values are replaced by the given defaults.
 type Config struct {
-	// Tokens checks playback tokens and makes those of viewers' sessions.
+	// Tokens checks playback tokens and signs those of viewers' sessions.
 	Tokens Tokens
-	// Linger is how long playlists and segments of an ended stream can still
-	// be fetched; 60 s.
+	// Linger is how long playlists and segments of an ended stream are still served; 60 s.
 	Linger time.Duration
-	// MaxBytes bounds the media kept in memory for each stream; 64 MiB. A
-	// stream that needs more keeps less of its past.
+	// MaxBytes bounds the media kept in memory for each stream; 64 MiB. A stream that exceeds it
+	// keeps fewer old segments.
 	MaxBytes int
-	// TotalBytes is to bound the media kept in memory for all streams; 2 GiB.
-	// While they need more, the largest streams keep less of their past, down
-	// to the three target durations that a playlist must list, and those that
-	// have ended go after a quarter of Linger. It is exceeded when the streams
-	// on air need more than that.
+	// TotalBytes is the bound for the media kept in memory for all streams; 2 GiB. While they
+	// exceed it, the largest streams keep fewer old segments, at least the three target durations
+	// that a playlist must list, and ended streams are removed after a quarter of Linger. The
+	// streams on air may exceed it if they need more than that.
 	TotalBytes int
-	// MaxBlocked is how many requests may wait for one stream's playlists, and how many for
-	// its parts; 10000. Further ones are refused with 503. A player has one of each. The last
-	// quarter is for networks with fewer than 64 waiting requests.
+	// MaxBlocked is how many requests may wait for one stream's playlists, and how many for its
+	// parts; 10000. Further ones are refused with 503. A player has one of each. The last quarter
+	// is for networks with fewer than 64 waiting requests.
 	MaxBlocked int
-	// ClientIP returns a viewer's address; by default the other end of the connection.
+	// ClientIP returns a viewer's address; by default the remote address of the connection.
 	ClientIP func(r *http.Request) netip.Addr
-	// MaxViewers bounds the players that are counted for one stream; 100000.
+	// MaxViewers is how many viewers are counted for one stream; 100000.
 	MaxViewers int
 	// NetworkViewers bounds the viewers of one stream in one network (see fairshare.Network), and
 	// the sessions that they may begin within sessionsPeriod; 2000. Further sessions are refused
 	// with 429.
 	NetworkViewers int
-	// SuccessorWait is how long a playlist of before a restart waits for its stream; 6 s, since
-	// players give up after ten.
+	// SuccessorWait is how long a request for a playlist from before a restart waits for its
+	// stream; 6 s, since players time out after ten.
 	SuccessorWait time.Duration
-	// WriteTimeout is how long one response may take to be written; 30 s.
+	// WriteTimeout is the write deadline of one response; 30 s.
 	WriteTimeout time.Duration
-	// Edge serves streams that other nodes have; nil for a node that is alone.
+	// Edge configures serving streams of other nodes; nil for a single node.
 	Edge *EdgeConfig
-	// Now is the clock of tokens and sessions, the same on all nodes; time.Now.
+	// Now is the clock for tokens and sessions, which all nodes share; time.Now.
 	Now func() time.Time
-	// Arrivals is the clock of units' Arrived; Now.
+	// Arrivals is the clock of Unit.Arrived; Now.
 	Arrivals func() time.Time
 	// Log; slog.Default().
 	Log *slog.Logger
@@ -100,15 +98,16 @@ func (c Config) withDefaults() Config {
 
 // Stats are gauges for monitoring.
 type Stats struct {
-	// Muxers is the number of streams that can be fetched, ended ones included.
+	// Muxers is the number of runs that are served, ended ones included.
 	Muxers int
 	// Live is the number of those that have not ended.
 	Live int
 	// Blocked is the number of requests that wait for a part or playlist.
 	Blocked int
-	// Overloaded is the number of requests that were refused for want of a place to wait, see MaxBlocked.
+	// Overloaded is the number of requests that were refused because all places to wait were
+	// taken, see MaxBlocked.
 	Overloaded uint64
-	// MediaBytes is the memory that parts and segments take.
+	// MediaBytes is the memory of parts and segments.
 	MediaBytes int
 	// RefusedSessions is the number of viewers' sessions that were refused, see NetworkViewers.
 	RefusedSessions uint64
@@ -122,11 +121,11 @@ type Server struct {
 	work   sync.WaitGroup
 	zip    compressor
 	budget budget
-	// overloaded counts requests that got no place to wait.
+	// overloaded counts requests that were refused because all places to wait were taken.
 	overloaded atomic.Uint64
 	// refused counts viewers' sessions that were refused because of their network.
 	refused atomic.Uint64
-	// awaiting counts requests that wait for a stream to come back.
+	// awaiting has the places for requests that wait for a stream after a restart.
 	awaiting *waiters
 	started  time.Time
 	edge     *edge // nil without Config.Edge
@@ -137,7 +136,7 @@ type Server struct {
 	closed bool
 }
 
-// New starts a server. It must be closed.
+// New starts a server, which must be closed.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), muxers: map[string][]*muxer{}, opened: make(chan struct{})}
 	s.awaiting = newWaiters(s.config.MaxBlocked)
@@ -176,9 +175,8 @@ func (s *Server) Open(stream *hub.Stream) {
 	})
 }
 
-// succeed makes a run the newest one of a stream that is on air. Of those that it
-// follows upon in the same broadcast only the last one stays, however often tracks
-// come and go.
+// succeed makes m the newest run of a stream that is on air. Of the earlier runs of the same
+// broadcast only the last one is kept, however often tracks are added and removed.
 func (s *Server) succeed(streamID string, m *muxer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,8 +192,7 @@ func (s *Server) succeed(streamID string, m *muxer) {
 	s.muxers[streamID] = append(list, m)
 }
 
-// forget takes the playlists and media of a stream's broadcasts away that have
-// ended.
+// forget removes the playlists and media of a stream's ended broadcasts.
 func (s *Server) forget(streamID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,8 +208,8 @@ func (s *Server) forget(streamID string) {
 	}
 }
 
-// Close ends all playlists and returns when all goroutines have; idempotent.
-// Requests that wait are answered.
+// Close ends all playlists and returns when all goroutines have ended; idempotent. Waiting
+// requests are answered.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -229,7 +226,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Stats tells how much there is to do.
+// Stats returns the current gauges.
 func (s *Server) Stats() Stats {
 	st := Stats{Overloaded: s.overloaded.Load(), RefusedSessions: s.refused.Load(), Blocked: s.awaiting.Taken()}
 	s.mu.RLock()
@@ -247,7 +244,7 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// newest is the muxer that index.m3u8 points to.
+// newest returns the muxer that index.m3u8 references.
 func (s *Server) newest(streamID string) *muxer {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -257,7 +254,7 @@ func (s *Server) newest(streamID string) *muxer {
 	return nil
 }
 
-// byRun finds one of a stream's muxers.
+// byRun returns one of a stream's muxers.
 func (s *Server) byRun(streamID, run string) *muxer {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -285,7 +282,7 @@ func (s *Server) housekeeping() {
 	}
 }
 
-// sweep forgets players that have gone and streams that ended long ago.
+// sweep removes players that have gone and streams whose Linger is over.
 func (s *Server) sweep(now time.Time) {
 	linger := s.config.Linger
 	if s.budget.exceeded() {
@@ -315,6 +312,6 @@ func (s *Server) sweep(now time.Time) {
 	}
 }
 
-// viewerGrace is how much longer than three target durations a player may
-// take between two playlists.
+// viewerGrace is how much longer than three target durations a player may take between two loads
+// of a playlist.
 const viewerGrace = 2 * time.Second

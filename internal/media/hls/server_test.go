@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// eventually waits until a condition holds that another goroutine brings about.
+// eventually waits for a condition that another goroutine causes.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(10 * time.Second)
@@ -187,7 +187,7 @@ func TestStandardIsPlayableWithItsFirstSegment(t *testing.T) {
 	}
 }
 
-// theatre is a studio with 20 s of a stream on air, and tokens of all kinds.
+// theatre is a studio with 20 s of a live stream, and tokens of all kinds.
 type theatre struct {
 	*studio
 	expires time.Time // of the token "old"
@@ -310,7 +310,7 @@ func TestViewersAreCounted(t *testing.T) {
 	s.get(first)
 	base, _, _ := strings.Cut(first, "?")
 	s.get(base)
-	for i := range 500 { // invented ones don't count
+	for i := range 500 { // forged ones don't count
 		s.get(base + fmt.Sprintf("?viewer=%016x", i))
 	}
 	s.get(base + "?viewer=" + newTokens(nil).SignSession("b", 7, time.Now()))
@@ -377,7 +377,7 @@ func TestCloseAnswersEverybody(t *testing.T) {
 
 func TestAWithdrawnStreamIsGoneAtOnce(t *testing.T) {
 	s := newStudio(t, Config{})
-	for _, id := range []string{"p", "q"} { // a broadcast that ended a moment ago goes as well
+	for _, id := range []string{"p", "q"} { // a broadcast that ended a moment ago is removed as well
 		p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
 		write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
 		s.waitPlayable("a/" + id)

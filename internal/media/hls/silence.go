@@ -6,20 +6,19 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// silence is one coded frame of silence for a sound track.
+// silence is one coded frame of silence for an audio track.
 type silence struct {
 	data   []byte
 	length int64 // in the track's time scale
 }
 
-// silenceOf makes silence that a decoder of the track plays. t must be a track that
-// describe accepts.
+// silenceOf returns silence for the track's decoder. describe must accept t.
 func silenceOf(t *hub.Track) silence {
 	if t.Codec == hub.Opus {
 		return opusSilence(t.Channels)
 	}
 	var c mpeg4audio.AudioSpecificConfig
-	_ = c.Unmarshal(t.AudioConfig) // describe has read it
+	_ = c.Unmarshal(t.AudioConfig) // describe has parsed it
 	return silence{data: aacSilence(c.ChannelConfig), length: audioFrame(t, nil)}
 }
 
@@ -33,16 +32,16 @@ func opusSilence(channels int) silence {
 	return silence{data: []byte{toc, 0xFF, 0xFE}, length: opusRate / 50}
 }
 
-// comfortNoise is an Opus packet without a frame (RFC 6716, 3.2.1), upon which a
-// decoder goes on with the background noise that it has learnt. It is for the pauses
-// of an encoder that sends next to nothing while nobody speaks (DTX): digital
-// silence between its updates would make the background pump.
+// comfortNoise is an Opus packet without a frame (RFC 6716, 3.2.1): the decoder continues with
+// the background noise that it has learnt. It fills the pauses of an encoder with DTX, which
+// sends almost nothing while nobody speaks: digital silence between its updates would make the
+// background pump.
 func comfortNoise(last []byte) silence {
 	data := []byte{last[0] &^ 3} // one frame
 	return silence{data: data, length: audioFrame(&hub.Track{Codec: hub.Opus}, data)}
 }
 
-// isDTX tells whether an Opus packet says no more than that a pause begins.
+// isDTX reports whether an Opus packet only announces a pause.
 func isDTX(packet []byte) bool { return len(packet) <= 2 }
 
 // Syntactic elements of AAC, ISO/IEC 14496-3, Table 4.85.
@@ -53,7 +52,7 @@ const (
 	aacEnd = 7
 )
 
-// aacLayout is the elements of a channel configuration, ISO/IEC 14496-3, Table 1.19.
+// aacLayout returns the elements of a channel configuration (ISO/IEC 14496-3, Table 1.19).
 func aacLayout(channelConfig uint8) []byte {
 	switch channelConfig {
 	case 1:
@@ -73,9 +72,9 @@ func aacLayout(channelConfig uint8) []byte {
 	}
 }
 
-// aacSilence is a raw_data_block (ISO/IEC 14496-3, 4.4.2.1) whose channels have no
-// spectrum: a long block with max_sfb 0. It holds for frames of 1024 and 960 samples,
-// and with SBR and PS, whose decoders go on without their side information.
+// aacSilence is a raw_data_block (ISO/IEC 14496-3, 4.4.2.1) whose channels have no spectrum: a
+// long block with max_sfb 0. It is valid for frames of 1024 and 960 samples, and with SBR and PS,
+// whose decoders continue without their side information.
 func aacSilence(channelConfig uint8) []byte {
 	var w bitWriter
 	var tags [8]uint64

@@ -13,7 +13,7 @@ const second = time.Second
 
 func notVideo(u *hub.Unit) bool { return !isVideo(u) }
 
-// stillTracks are the tracks of a clip with picture and sound.
+// stillTracks returns the tracks of a clip with video and audio.
 func stillTracks(t testing.TB) (video, audio *hub.Track) {
 	t.Helper()
 	units := clip(t, still)
@@ -40,13 +40,13 @@ func TestLateAudioJoinsWithADiscontinuity(t *testing.T) {
 	}
 }
 
-// only2 keeps the payloads that are the same as another.
+// only2 returns the payloads that are equal to same.
 func only2(payloads [][]byte, same []byte) [][]byte {
 	return slices.DeleteFunc(payloads, func(p []byte) bool { return !bytes.Equal(p, same) })
 }
 
-// TestPicturesThatCantBeHeld and stop: another run goes on with the sound alone, and one
-// more with the pictures when they are back.
+// TestPicturesThatCantBeHeld: when such video stops, a new run continues with audio alone, and
+// another one with the video when it is back.
 func TestPicturesThatCantBeHeld(t *testing.T) {
 	v, a := stillTracks(t)
 	b := newBench(t, true)
@@ -108,7 +108,7 @@ func TestLeapsWithinAnEpoch(t *testing.T) {
 	}
 }
 
-// What a publisher that drops frames, or a reader that was too slow, leaves out.
+// TestGaps: a publisher drops frames, or a reader was too slow.
 func TestGaps(t *testing.T) {
 	v, a := stillTracks(t)
 	units := synthetic(v, a, 30, 2, 12*second, time.Millisecond)
@@ -152,7 +152,7 @@ func TestPictureWithoutRhythm(t *testing.T) {
 	b := newBench(t, true)
 	at := time.Duration(0)
 	var units []*hub.Unit
-	for i := range 300 { // a shared screen: from 30 to 2 pictures a second
+	for i := range 300 { // a shared screen: between 30 and 2 pictures a second
 		units = append(units, &hub.Unit{Track: v, DTS: at, PTS: at, Key: i%20 == 0, Data: []byte{0, 0, 0, 1, 1}, Arrived: epochStart.Add(at)})
 		at += time.Duration(33+(i*i*37)%470) * time.Millisecond
 	}
@@ -236,7 +236,8 @@ func TestClocksWithDifferentOrigins(t *testing.T) {
 	}
 }
 
-// Some encoders with B-frames give presentation times before decoding times.
+// TestNegativeCompositionTimes: some encoders with B-frames send presentation times before
+// decoding times.
 func TestNegativeCompositionTimes(t *testing.T) {
 	b := newBench(t, true)
 	units := shifted(clip(t, clipSpec{seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000}), 0, time.Millisecond)
@@ -247,8 +248,8 @@ func TestNegativeCompositionTimes(t *testing.T) {
 	}
 	b.push(units...)
 	b.seg.seal()
-	b.check(true) // which includes that later no offset is negative
-	// Shown when the encoder said, relative to each other.
+	b.check(true) // this includes that no later offset is negative
+	// Shown at the encoder's times, relative to each other.
 	var shown []int64
 	for _, s := range b.w.segments {
 		for _, p := range s.parts {
@@ -271,7 +272,7 @@ func TestNegativeCompositionTimes(t *testing.T) {
 func TestNewEncoderSettings(t *testing.T) {
 	v, a := stillTracks(t)
 	other := only(clip(t, clipSpec{seconds: 1, fps: "25", gop: 25, size: "640x360"}), isVideo)[0].Track
-	same := *v // the encoder repeats its settings
+	same := *v // the encoder repeats its parameter sets
 	b := newBench(t, true)
 	units := synthetic(v, a, 30, 2, 12*second, 1)
 	for _, u := range units {
@@ -311,7 +312,8 @@ func TestTracksThatCantBeCarried(t *testing.T) {
 	}
 }
 
-// A part is out as soon as its last frame is in: nothing waits for the next one.
+// TestPartIsOutWithItsLastFrame: a part is published with its last frame, without waiting for the
+// next one.
 func TestPartIsOutWithItsLastFrame(t *testing.T) {
 	v, a := stillTracks(t)
 	b := newBench(t, true)

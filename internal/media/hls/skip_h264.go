@@ -2,9 +2,9 @@ package hls
 
 import "github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
 
-// skipper makes pictures that change nothing: they follow an IDR picture, and all of
-// their macroblocks are copied from the picture before (P_Skip, ITU-T H.264, 8.4.1.1).
-// A few bytes keep a picture on the screen.
+// skipper makes pictures that change nothing: they follow an IDR picture, and all of their
+// macroblocks are copied from the previous picture (P_Skip, ITU-T H.264, 8.4.1.1). So a few bytes
+// keep a picture on the screen.
 type skipper struct {
 	slice *sliceH264 // of the IDR picture
 	made  map[int][]byte
@@ -13,9 +13,9 @@ type skipper struct {
 // maxMacroblocks is the largest frame of any level, ITU-T H.264, Table A-1.
 const maxMacroblocks = 139264
 
-// newSkipper makes a skipper for pictures behind an IDR picture that begins with that
-// slice; nil for codings that are too rare to be worth it (fields, order count by
-// cycles) or that allow no reference.
+// newSkipper returns a skipper for pictures after an IDR picture that begins with the given
+// slice. It returns nil for codings that are too rare to support (fields, picture order count
+// type 1, separate color planes), or that allow no reference.
 func newSkipper(first *sliceH264) *skipper {
 	sps := first.set.sps
 	if !sps.FrameMbsOnlyFlag || sps.PicOrderCntType == 1 || sps.SeparateColourPlaneFlag || sps.MaxNumRefFrames == 0 ||
@@ -25,7 +25,7 @@ func newSkipper(first *sliceH264) *skipper {
 	return &skipper{slice: first, made: map[int][]byte{}}
 }
 
-// picture is the n-th access unit behind the IDR picture, from 1 to maxSkips.
+// picture returns the n-th access unit after the IDR picture, from 1 to maxSkips.
 func (k *skipper) picture(n int) []byte {
 	if k.made[n] == nil {
 		k.made[n] = appendUnit(nil, k.code(n))
@@ -33,12 +33,12 @@ func (k *skipper) picture(n int) []byte {
 	return k.made[n]
 }
 
-// macroblocks is the size of a frame.
+// macroblocks is the size of a frame in macroblocks.
 func macroblocks(sps *h264.SPS) int {
 	return (int(sps.PicWidthInMbsMinus1) + 1) * (int(sps.PicHeightInMapUnitsMinus1) + 1)
 }
 
-// headerP is the NAL unit header of a slice that others refer to.
+// headerP is the NAL unit header of a slice of a reference picture.
 const headerP = 2<<5 | byte(h264.NALUTypeNonIDR)
 
 // code writes slice header and data, ITU-T H.264, 7.3.3 and 7.3.4.
@@ -68,7 +68,7 @@ func (k *skipper) code(n int) []byte {
 		w.se(0)
 	}
 	if s.set.deblocking {
-		w.ue(1) // not filtered: it was when it was decoded first
+		w.ue(1) // no filter: the picture was filtered when it was decoded first
 	}
 	blocks := macroblocks(sps)
 	if s.set.cabac {
@@ -81,7 +81,7 @@ func (k *skipper) code(n int) []byte {
 	return preventEmulation(headerP, w.buf)
 }
 
-// defaultWeights writes pred_weight_table without any weight.
+// defaultWeights writes a pred_weight_table without weights.
 func (k *skipper) defaultWeights(w *bitWriter) {
 	colour := k.slice.set.sps.ChromaFormatIdc != 0
 	w.ue(0)
@@ -94,7 +94,7 @@ func (k *skipper) defaultWeights(w *bitWriter) {
 	}
 }
 
-// arithmetic is the encoder of ITU-T H.264, 9.3.4, for what skipped macroblocks need.
+// arithmetic is the encoder of ITU-T H.264, 9.3.4, as far as skipped macroblocks need it.
 type arithmetic struct {
 	w           *bitWriter
 	low, width  uint32 // codILow, codIRange
@@ -115,13 +115,13 @@ func encodeSkips(w *bitWriter, blocks int) {
 	}
 }
 
-// rangeLPS is rangeTabLPS (ITU-T H.264, Table 9-44) from state 42 to 62, four values for
-// each; more probable values lead no further.
+// rangeLPS is rangeTabLPS (ITU-T H.264, Table 9-44) for states 42 to 62, four values each; the
+// state stays at 62 after further more probable values.
 const rangeLPS = "\x10\x14\x17\x1b\x0f\x13\x16\x19\x0e\x12\x15\x18\x0e\x11\x14\x17\x0d\x10\x13\x16\x0c\x0f\x12\x15\x0c\x0e\x11\x14" +
 	"\x0b\x0e\x10\x13\x0b\x0d\x0f\x12\x0a\x0c\x0f\x11\x0a\x0c\x0e\x10\x09\x0b\x0d\x0f\x09\x0b\x0c\x0e\x08\x0a\x0c\x0e" +
 	"\x08\x09\x0b\x0d\x07\x09\x0b\x0c\x07\x09\x0a\x0c\x07\x08\x0a\x0b\x06\x08\x09\x0b\x06\x07\x09\x0a\x06\x07\x08\x09" //nolint:dupword // hex
 
-// probable encodes the more probable value.
+// probable encodes the more probable symbol.
 func (a *arithmetic) probable(lps uint32) {
 	a.width -= lps
 	a.renormalize()

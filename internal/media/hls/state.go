@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// state is one published state of a stream's playlist. It never changes; when
-// the next one is there, changed is closed and wakes all who wait.
+// state is one published state of a stream's playlist. It is immutable. When there is a newer
+// one, changed is closed, which wakes waiting requests.
 type state struct {
-	full, delta  *text // delta is nil when nothing can be left out
+	full, delta  *text // delta is nil when it would skip nothing
 	multivariant []byte
 
 	first   uint64 // media sequence number of the first listed segment
 	counts  []int  // parts of the listed segments
-	open    uint64 // number of the segment that grows or comes next
-	parts   int    // parts that the open segment has
-	ahead   int    // how many parts beyond the newest may be asked for
+	open    uint64 // number of the open segment, or else of the next one
+	parts   int    // parts of the open segment
+	ahead   int    // how many parts after the newest one may be requested
 	target  time.Duration
 	parting time.Duration // part target
 	sealed  bool
 	changed chan struct{}
 }
 
-// has tells whether the state answers a blocking reload for a segment, or for
-// a part of it (part >= 0).
+// has reports whether the state answers a blocking reload for a segment, or for a part of it
+// (part >= 0).
 func (s *state) has(msn uint64, part int) bool {
 	switch {
 	case s.sealed || msn < s.first:
@@ -37,11 +37,11 @@ func (s *state) has(msn uint64, part int) bool {
 	case part < 0 || part < s.counts[msn-s.first]:
 		return true
 	}
-	// A part beyond a segment's last is the next segment's first one.
+	// A part after a segment's last one is the first part of the next segment.
 	return s.has(msn+1, 0)
 }
 
-// tooFar tells whether a reload asks for what is not due for long.
+// tooFar reports whether a reload is too far in the future.
 func (s *state) tooFar(msn uint64, part int) bool {
 	switch {
 	case s.sealed || msn < s.open:
@@ -84,7 +84,7 @@ func (w *window) snapshot(fps float64) *state {
 	return s
 }
 
-// text is a playlist, compressed when somebody first asks for that.
+// text is a playlist. It is compressed at the first request with gzip.
 type text struct {
 	plain []byte
 	once  sync.Once
@@ -96,8 +96,8 @@ func (t *text) gzip(c *compressor) []byte {
 	return t.small
 }
 
-// compressor keeps gzip writers: making one costs ten times as much as
-// compressing a playlist with it.
+// compressor pools gzip writers: making one costs ten times as much as compressing a playlist
+// with it.
 type compressor struct{ writers sync.Pool }
 
 func (c *compressor) compress(plain []byte) []byte {
@@ -108,7 +108,7 @@ func (c *compressor) compress(plain []byte) []byte {
 	} else {
 		z = gzip.NewWriter(&b)
 	}
-	_, _ = z.Write(plain) // a bytes.Buffer takes everything
+	_, _ = z.Write(plain) // writes to a bytes.Buffer never fail
 	_ = z.Close()
 	c.writers.Put(z)
 	return b.Bytes()

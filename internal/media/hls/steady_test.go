@@ -16,8 +16,8 @@ var (
 	steadyOpus = clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, audioCodec: "libopus"}
 )
 
-// TestSoundThatStopsAndReturns is silence in between, and in time with the picture
-// afterwards.
+// TestSoundThatStopsAndReturns: the gap is silence, and afterwards the audio is in sync with the
+// video.
 func TestSoundThatStopsAndReturns(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []clipSpec{steadyAAC, steadyOpus} {
@@ -37,7 +37,7 @@ func TestSoundThatStopsAndReturns(t *testing.T) {
 	}
 }
 
-// TestSoundThatComesAndGoes keeps time however often it does.
+// TestSoundThatComesAndGoes: the audio stays in sync however often it stops.
 func TestSoundThatComesAndGoes(t *testing.T) {
 	t.Parallel()
 	variants(t, steadyOpus, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
@@ -52,8 +52,8 @@ func TestSoundThatComesAndGoes(t *testing.T) {
 	})
 }
 
-// TestPauses of a browser's encoder (DTX), which sends something every 400 ms while
-// nobody speaks, are filled with its background noise.
+// TestPauses: a browser's encoder (DTX) sends a packet every 400 ms while nobody speaks. The
+// pauses are filled with its background noise.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, true)
@@ -65,9 +65,9 @@ func TestPauses(t *testing.T) {
 		}
 		n++
 		switch n % 20 {
-		case 0: // what the noise is like
+		case 0: // a sample of the noise
 			return true
-		case 1: // and that nothing follows
+		case 1: // and the announcement of a pause
 			u.Data = u.Data[:1]
 			return true
 		}
@@ -78,8 +78,8 @@ func TestPauses(t *testing.T) {
 	require.LessOrEqual(t, len(silent), 1, "digital silence between noise")
 }
 
-// TestThereIsAlwaysSound: a stream without any has a track of silence, in which sound
-// begins later if it is of the same kind.
+// TestThereIsAlwaysSound: a stream without audio has a track of silence. Audio of the same coding
+// may begin in that track later.
 func TestThereIsAlwaysSound(t *testing.T) {
 	t.Parallel()
 	units := clip(t, clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, stereo: true})
@@ -93,8 +93,8 @@ func TestThereIsAlwaysSound(t *testing.T) {
 	}
 }
 
-// TestOtherSoundBegins where players can follow: with the next key frame if its codec
-// stays, else in another run.
+// TestOtherSoundBegins: new audio begins where players can follow. If its codec is the same, that
+// is the next key frame, otherwise a new run.
 func TestOtherSoundBegins(t *testing.T) {
 	t.Parallel()
 	for name, runs := range map[string]int{"": 0, "libopus": 1} {
@@ -112,8 +112,8 @@ func TestOtherSoundBegins(t *testing.T) {
 	}
 }
 
-// TestPicturesThatStopAndReturn: the last key picture is held, and each segment can be
-// begun with.
+// TestPicturesThatStopAndReturn: the last key picture is held, and decoding can start at each
+// segment.
 func TestPicturesThatStopAndReturn(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []clipSpec{
@@ -123,7 +123,7 @@ func TestPicturesThatStopAndReturn(t *testing.T) {
 	} {
 		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
 			t.Helper()
-			// They return in mid-GOP: what depends on lost ones is left out.
+			// They return in mid-GOP: pictures that depend on lost ones are left out.
 			gone := []time.Duration{4300 * time.Millisecond, 10500 * time.Millisecond}
 			s.play(units, func(at time.Duration, u *hub.Unit) bool {
 				s.seg.activity.VideoOff = tells && within(at, gone...)
@@ -145,8 +145,8 @@ func TestPicturesThatStopAndReturn(t *testing.T) {
 	}
 }
 
-// TestPicturesThatPause for a moment aren't replaced: nothing is lost of the group of
-// pictures that goes on.
+// TestPicturesThatPause: after a short pause, the GOP continues without a loss and without a
+// still.
 func TestPicturesThatPause(t *testing.T) {
 	t.Parallel()
 	for _, pause := range []time.Duration{second / 10, second / 4, second / 2, second, 1400 * time.Millisecond} {
@@ -179,7 +179,8 @@ func TestPicturesThatPause(t *testing.T) {
 	}
 }
 
-// TestAllIsSwitchedOff: the clock goes on without a unit, and what returns follows.
+// TestAllIsSwitchedOff: the clock continues without units, and units that return continue from
+// there.
 func TestAllIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, low := range []bool{true, false} {
@@ -199,8 +200,8 @@ func TestAllIsSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestSoundAloneThatStops: the clock goes on by itself, sooner where the publisher says
-// that it has switched off.
+// TestSoundAloneThatStops: the clock continues by itself, sooner if the publisher announces that
+// it has switched audio off.
 func TestSoundAloneThatStops(t *testing.T) {
 	t.Parallel()
 	for _, low := range []bool{true, false} {
@@ -220,7 +221,8 @@ func TestSoundAloneThatStops(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatStands brings everything later: nothing takes its place.
+// TestAConnectionThatStands: the connection delivers everything later, so that nothing is
+// replaced.
 func TestAConnectionThatStands(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, true)
@@ -236,8 +238,8 @@ func TestAConnectionThatStands(t *testing.T) {
 	s.checkSync(units, func(time.Duration) bool { return true })
 }
 
-// TestSoundThatIsAlwaysLate is waited for once that is known; where it is too late to be
-// waited for, it counts from its arrival.
+// TestSoundThatIsAlwaysLate: parts wait for audio that is known to be always late. If it is too
+// late for that, its times count from its arrival.
 func TestSoundThatIsAlwaysLate(t *testing.T) {
 	t.Parallel()
 	for _, late := range []time.Duration{350 * time.Millisecond, 900 * time.Millisecond, 5 * second} {
@@ -257,8 +259,8 @@ func TestSoundThatIsAlwaysLate(t *testing.T) {
 	}
 }
 
-// TestATakeoverKeepsWhatWasDeclared: an encoder that lacks a kind which the one before
-// had goes on with silence, or with the picture that was there.
+// TestATakeoverKeepsWhatWasDeclared: if a new encoder lacks a kind that the previous one had, the
+// run continues with silence or with a still.
 func TestATakeoverKeepsWhatWasDeclared(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]func(u *hub.Unit) bool{"pictures alone": isVideo, "sound alone": notVideo} {
@@ -281,8 +283,8 @@ func TestATakeoverKeepsWhatWasDeclared(t *testing.T) {
 	}
 }
 
-// TestAPictureThatComesFirst in a broadcast of sound begins another run; the one before
-// is closed.
+// TestAPictureThatComesFirst: the first picture of an audio-only broadcast begins a new run; the
+// previous one is closed.
 func TestAPictureThatComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, true)
@@ -302,8 +304,8 @@ func TestAPictureThatComesFirst(t *testing.T) {
 	s.checkSync(units, func(time.Duration) bool { return true })
 }
 
-// TestTheTargetDurationStays what it was in the first playlist, whatever the distance of
-// key frames; segments that none begins with are not called independent.
+// TestTheTargetDurationStays: it stays as in the first playlist, whatever the interval of key
+// frames. Segments that don't begin with one are not marked as independent.
 func TestTheTargetDurationStays(t *testing.T) {
 	t.Parallel()
 	v, a := stillTracks(t)
@@ -322,7 +324,7 @@ func TestTheTargetDurationStays(t *testing.T) {
 		for _, u := range synthetic(v, a, 30, tt.gop, 60*second, time.Millisecond) {
 			b.push(u)
 			if len(b.w.segments) == 0 || !tt.low && !b.w.segments[0].complete {
-				continue // nothing is served yet
+				continue // no playlist is served yet
 			}
 			if seen == 0 {
 				seen = b.w.target
@@ -335,8 +337,8 @@ func TestTheTargetDurationStays(t *testing.T) {
 		full, _ := b.w.playlist()
 		require.Equal(t, tt.independent, strings.Contains(string(full), "#EXT-X-INDEPENDENT-SEGMENTS"), "%+v", tt)
 		require.NotContains(t, string(b.w.multivariant(30)), "INDEPENDENT-SEGMENTS")
-		// Each key frame of a long group begins a segment, and once their distance is known
-		// the pieces are even.
+		// Each key frame of a long GOP begins a segment, and once the length of GOPs is known
+		// their segments are equally long.
 		starts, at := 0, time.Duration(0)
 		for _, x := range b.w.segments[:len(b.w.segments)-1] {
 			if x.parts[0].independent {
@@ -352,7 +354,7 @@ func TestTheTargetDurationStays(t *testing.T) {
 	}
 }
 
-// TestAPartToBeginWith is listed even when key frames come seldom.
+// TestAPartToBeginWith: a part at which decoding can start is listed even if key frames are rare.
 func TestAPartToBeginWith(t *testing.T) {
 	t.Parallel()
 	v, a := stillTracks(t)

@@ -10,21 +10,21 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// stillPicture shows a key picture for as long as an encoder sends none: the key picture
-// again at the beginning of each segment, and in between pictures that change nothing
-// where the coding allows it, else the key picture once more.
+// stillPicture repeats a key picture for as long as an encoder sends none: the key picture at the
+// beginning of each segment and, in between, pictures that change nothing if the coding allows
+// that, otherwise the key picture.
 type stillPicture struct {
-	keys  [2][]byte // the key picture; two of them may follow each other, in turn
+	keys  [2][]byte // two versions of the key picture, used in turn
 	turn  int
 	skips *skipper // nil: only key pictures
 	since int      // pictures since the last key picture
 }
 
-// maxSkips is how many pictures that change nothing may follow a key picture.
+// maxSkips is how many pictures without a change may follow a key picture.
 const maxSkips = 12
 
-// newStill makes a still of a key picture; nil if the picture can't be repeated, such
-// as one that recovers over many pictures (intra refresh).
+// newStill returns a still of a key picture; nil if the picture can't be repeated, such as one of
+// an intra refresh, which recovers over many pictures.
 func newStill(u *hub.Unit) *stillPicture {
 	nalus, ok := splitUnits(u.Data)
 	if !ok {
@@ -36,7 +36,7 @@ func newStill(u *hub.Unit) *stillPicture {
 	return newStillH264(u.Track, nalus)
 }
 
-// next is the next picture; key asks for a key picture.
+// next returns the next picture; key requests a key picture.
 func (s *stillPicture) next(key bool) (data []byte, isKey bool) {
 	if !key && s.skips != nil && s.since < maxSkips {
 		s.since++
@@ -46,7 +46,7 @@ func (s *stillPicture) next(key bool) (data []byte, isKey bool) {
 	return s.keys[s.turn], true
 }
 
-// splitUnits cuts an access unit into its NAL units.
+// splitUnits splits an access unit into its NAL units.
 func splitUnits(data []byte) (nalus [][]byte, ok bool) {
 	for len(data) > 0 {
 		if len(data) < 5 {
@@ -61,13 +61,13 @@ func splitUnits(data []byte) (nalus [][]byte, ok bool) {
 	return nalus, len(nalus) > 0
 }
 
-// appendUnit appends a NAL unit behind its length.
+// appendUnit appends a NAL unit after its length.
 func appendUnit(b, nalu []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(nalu))), nalu...)
 }
 
-// isStandalone tells whether a key picture is one that decoders start at by itself,
-// which needs no look into its slices.
+// isStandalone reports whether decoders can start at a key picture by its NAL unit types alone,
+// without a check of its slices.
 func isStandalone(u *hub.Unit) bool {
 	nalus, ok := splitUnits(u.Data)
 	return ok && slices.ContainsFunc(nalus, func(n []byte) bool {
@@ -79,9 +79,9 @@ func isStandalone(u *hub.Unit) bool {
 	})
 }
 
-// newStillH265 repeats IDR pictures as they are: each begins a sequence of its own. A
-// CRA picture that is repeated becomes a BLA picture (ITU-T H.265, 7.4.2.2), since its
-// picture order count would not follow its predecessor's.
+// newStillH265 repeats IDR pictures unchanged: each begins a new sequence. A repeated CRA picture
+// becomes a BLA picture (ITU-T H.265, 7.4.2.2), since its picture order count would not follow
+// that of its predecessor.
 func newStillH265(nalus [][]byte) *stillPicture {
 	var data []byte
 	pictures := 0
@@ -97,7 +97,7 @@ func newStillH265(nalus [][]byte) *stillPicture {
 			n = withType(n, h265.NALUType_BLA_N_LP)
 			pictures++
 		case kind < h265.NALUType_VPS_NUT:
-			return nil // a slice of something else
+			return nil // a slice of another picture type
 		default:
 			continue // metadata of one picture, such as its captions, isn't repeated
 		}
@@ -109,16 +109,16 @@ func newStillH265(nalus [][]byte) *stillPicture {
 	return &stillPicture{keys: [2][]byte{data, data}}
 }
 
-// withType is a copy of a NAL unit of H.265 with another type.
+// withType returns a copy of an H.265 NAL unit with another type.
 func withType(n []byte, kind h265.NALUType) []byte {
 	n = slices.Clone(n)
 	n[0] = n[0]&0x81 | byte(kind)<<1
 	return n
 }
 
-// afterStill prepares the key picture that ends a still. A CRA picture of H.265
-// becomes a BLA picture: pictures that are decoded after it and shown before it
-// refer to some that no decoder has, and are left out then.
+// afterStill prepares the key picture that ends a still. A CRA picture of H.265 becomes a BLA
+// picture: pictures that are decoded after it and shown before it refer to pictures that no
+// decoder has, and decoders drop them after a BLA picture.
 func afterStill(u *hub.Unit) *hub.Unit {
 	nalus, ok := splitUnits(u.Data)
 	if u.Track.Codec != hub.H265 || !ok {

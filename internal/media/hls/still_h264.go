@@ -9,18 +9,19 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// stillID and the next value are idr_pic_id in repeated pictures, in turn. IDR pictures
-// that follow each other must differ in it (ITU-T H.264, 7.4.3); encoders count from 0 or
-// alternate 0 and 1, so that their next one differs from these, too.
+// stillID and stillID+1 are the idr_pic_id of repeated pictures, in turn. Consecutive IDR
+// pictures must differ in it (ITU-T H.264, 7.4.3). Encoders count from 0 or alternate 0 and 1, so
+// that their next picture differs from these, too.
 const stillID = 40000
 
-// pictureSet is what slices of H.264 refer to.
+// pictureSet holds the parameter sets that H.264 slices refer to.
 type pictureSet struct {
 	sps *h264.SPS
 	ppsH264
 }
 
-// ppsH264 is what slice headers need of a picture parameter set, ITU-T H.264, 7.3.2.2.
+// ppsH264 holds the fields of a picture parameter set that slice headers need (ITU-T H.264,
+// 7.3.2.2).
 type ppsH264 struct {
 	sequence      uint32 // seq_parameter_set_id
 	cabac         bool
@@ -32,7 +33,7 @@ type ppsH264 struct {
 	redundantPics bool
 }
 
-// parameterSets are an access unit's, by id.
+// parameterSets are those of an access unit, by id.
 type parameterSets struct {
 	sps map[uint32]*h264.SPS
 	pps map[uint32]ppsH264
@@ -75,7 +76,7 @@ func (p *parameterSets) addPPS(nalu []byte) {
 	}
 }
 
-// find gives the sets that a slice refers to.
+// find returns the sets that a slice refers to.
 func (p *parameterSets) find(id uint32) (pictureSet, bool) {
 	pps, ok := p.pps[id]
 	sps := p.sps[pps.sequence]
@@ -83,7 +84,7 @@ func (p *parameterSets) find(id uint32) (pictureSet, bool) {
 	return pictureSet{sps: sps, ppsH264: pps}, ok
 }
 
-// newStillH264 repeats a picture whose slices need no other picture, as an IDR picture.
+// newStillH264 repeats a picture with intra slices only, as an IDR picture.
 func newStillH264(t *hub.Track, nalus [][]byte) *stillPicture {
 	sets := newParameterSets()
 	sets.addSPS(t.SPS)
@@ -107,9 +108,8 @@ func newStillH264(t *hub.Track, nalus [][]byte) *stillPicture {
 	return s
 }
 
-// repeatH264 returns the access unit as an IDR picture with that idr_pic_id, and its first
-// slice; nil if that isn't possible. Metadata of one picture, such as its captions, is
-// left out.
+// repeatH264 returns the access unit as an IDR picture with that idr_pic_id, and its first slice;
+// nil if that isn't possible. Metadata of one picture, such as its captions, is left out.
 func repeatH264(sets *parameterSets, nalus [][]byte, id uint32) (data []byte, first *sliceH264) {
 	idr := slices.ContainsFunc(nalus, func(n []byte) bool { return h264.NALUType(n[0]&0x1F) == h264.NALUTypeIDR })
 	for _, n := range nalus {
@@ -121,7 +121,7 @@ func repeatH264(sets *parameterSets, nalus [][]byte, id uint32) (data []byte, fi
 			case slice == nil:
 				return nil, nil
 			case slice.idr != idr && first != nil && first.field && slice.field:
-				// The second field of an IDR picture is none: it stays as it is.
+				// The second field of an IDR picture isn't IDR: it stays unchanged.
 			case slice.idr != idr || !slice.intra || !idr && slice.field:
 				return nil, nil
 			default:
@@ -145,8 +145,8 @@ func repeatH264(sets *parameterSets, nalus [][]byte, id uint32) (data []byte, fi
 	return data, first
 }
 
-// sliceH264 is a slice header (ITU-T H.264, 7.3.3) as far as it matters for slices of
-// intra pictures, and where its data begins.
+// sliceH264 is the part of a slice header (ITU-T H.264, 7.3.3) that slices of intra pictures
+// need, and the position of its data.
 type sliceH264 struct {
 	set    pictureSet
 	header byte // of the NAL unit
@@ -163,10 +163,10 @@ type sliceH264 struct {
 	order       uint64   // pic_order_cnt_lsb
 	orderDeltas [2]int32 // delta_pic_order_cnt_bottom or delta_pic_order_cnt
 	redundant   uint32
-	tail        []uint32 // slice_qp_delta and the deblocking filter's settings, as codes
+	tail        []uint32 // slice_qp_delta and the deblocking filter's settings, encoded
 }
 
-// parseSlice reads a slice header; nil if it can't be read.
+// parseSlice parses a slice header; nil if that fails.
 func parseSlice(sets *parameterSets, nalu []byte) *sliceH264 {
 	s := &sliceH264{header: nalu[0], idr: h264.NALUType(nalu[0]&0x1F) == h264.NALUTypeIDR,
 		rbsp: bytes.TrimRight(h264.EmulationPreventionRemove(nalu[1:]), "\x00")}
@@ -188,7 +188,7 @@ func parseSlice(sets *parameterSets, nalu []byte) *sliceH264 {
 		}
 	}
 	if !s.intra {
-		return s // such as the second field: the rest doesn't matter
+		return s // such as the second field: the rest isn't needed
 	}
 	if s.idr {
 		r.ue() // idr_pic_id
@@ -208,7 +208,7 @@ func parseSlice(sets *parameterSets, nalu []byte) *sliceH264 {
 		}
 	}
 	if s.data = r.pos; r.bad || s.data/8 >= len(s.rbsp)-1 {
-		return nil // not even a macroblock
+		return nil // there isn't even one macroblock
 	}
 	return s
 }
@@ -229,7 +229,7 @@ func (s *sliceH264) readOrder(r *bitReader) {
 	}
 }
 
-// skipMarking reads over dec_ref_pic_marking, ITU-T H.264, 7.3.3.3.
+// skipMarking skips dec_ref_pic_marking (ITU-T H.264, 7.3.3.3).
 func (s *sliceH264) skipMarking(r *bitReader) {
 	if s.idr {
 		r.bits(2)
@@ -252,8 +252,8 @@ func (s *sliceH264) skipMarking(r *bitReader) {
 	}
 }
 
-// repeated is the slice as one of an IDR picture with that idr_pic_id; nil if it
-// isn't one that others may refer to, as IDR pictures must be.
+// repeated returns the slice as one of an IDR picture with that idr_pic_id; nil if it isn't of a
+// reference picture, as IDR pictures must be.
 func (s *sliceH264) repeated(id uint32) []byte {
 	if s.header&0x60 == 0 {
 		return nil
@@ -269,7 +269,7 @@ func (s *sliceH264) repeated(id uint32) []byte {
 	w.ue(id)
 	order := s.order
 	if !s.idr {
-		order = 0 // as IDR pictures' must be, 8.2.1
+		order = 0 // as required for IDR pictures, 8.2.1
 	}
 	s.writeOrder(&w, order)
 	if s.set.redundantPics {
@@ -280,11 +280,11 @@ func (s *sliceH264) repeated(id uint32) []byte {
 		w.ue(code)
 	}
 	s.copyData(&w)
-	// Zeros behind the stop bit may have gone into a byte of their own.
+	// Zeros after the stop bit may have got a byte of their own.
 	return preventEmulation(s.header&0xE0|byte(h264.NALUTypeIDR), bytes.TrimRight(w.buf, "\x00"))
 }
 
-// begin writes the header up to frame_num.
+// begin writes the header up to and including frame_num.
 func (s *sliceH264) begin(w *bitWriter, frameNum uint64, sliceType uint32) {
 	w.ue(s.firstMB)
 	w.ue(sliceType)
@@ -312,8 +312,8 @@ func (s *sliceH264) writeOrder(w *bitWriter, order uint64) {
 	}
 }
 
-// copyData appends slice_data. Arithmetic coding begins at a byte, behind ones
-// (cabac_alignment_one_bit); else the data follows bit by bit, up to the stop bit.
+// copyData appends slice_data. With CABAC, the data begins at a byte boundary, after ones
+// (cabac_alignment_one_bit); otherwise the data follows bit by bit, up to the stop bit.
 func (s *sliceH264) copyData(w *bitWriter) {
 	if s.set.cabac {
 		w.bits(1<<w.free-1, w.free)

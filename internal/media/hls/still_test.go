@@ -14,10 +14,10 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// stillSpecs are clips of every kind of coding that a still must cope with.
+// stillSpecs are clips of every kind of coding that stills must support.
 var stillSpecs = map[string]struct {
 	spec  clipSpec
-	plain bool // no picture but key pictures
+	plain bool // key pictures only
 }{
 	"CAVLC":            {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=0:8x8dct=0:ref=1:weightp=0"}, false},
 	"CABAC":            {clipSpec{seconds: 2, fps: "25", gop: 20, params: "cabac=1:deblock=1,1:8x8dct=1:weightp=2:ref=3"}, false},
@@ -41,9 +41,8 @@ var stillSpecs = map[string]struct {
 	"H.265, in slices": {clipSpec{seconds: 2, fps: "25", gop: 20, size: "640x640", codec: "libx265", params: "slices=3"}, true},
 }
 
-// TestStillsDecode: behind pictures of an encoder come stills of a key picture, and
-// then the encoder's next key picture. A decoder finds no fault, and what it shows
-// meanwhile is the key picture.
+// TestStillsDecode: after some of an encoder's pictures come stills of a key picture, then the
+// encoder's next key picture. A decoder reports no error, and meanwhile shows the key picture.
 func TestStillsDecode(t *testing.T) {
 	t.Parallel()
 	for name, tt := range stillSpecs {
@@ -57,15 +56,15 @@ func TestStillsDecode(t *testing.T) {
 	}
 }
 
-// firstKeys are the first key pictures, at most n.
+// firstKeys returns the first key pictures, at most n.
 func firstKeys(units []*hub.Unit, n int) []*hub.Unit {
 	keys := only(units, func(u *hub.Unit) bool { return u.Key })
 	return keys[:min(len(keys), n)]
 }
 
-// checkStill decodes a still of a key picture, put into its stream a little later and
-// up to the next key picture. open: some of the pictures behind that one need what
-// nobody has then, and are left out by decoders.
+// checkStill decodes a still of a key picture, inserted into its stream a little later, up to the
+// next key picture. open: some pictures after that one need pictures that are missing then, so
+// that decoders drop them.
 func checkStill(t *testing.T, units []*hub.Unit, key *hub.Unit, plain, open bool) {
 	t.Helper()
 	s := newStill(key)
@@ -101,8 +100,8 @@ func dataOf(units []*hub.Unit) [][]byte {
 	return list
 }
 
-// decode has ffmpeg decode access units without a fault, and gives a checksum of each
-// picture, as shown.
+// decode has ffmpeg decode access units, which must cause no error, and returns a checksum of
+// each picture in presentation order.
 func decode(t testing.TB, track *hub.Track, list [][]byte) []string {
 	t.Helper()
 	var stream []byte
@@ -136,8 +135,7 @@ func decode(t testing.TB, track *hub.Track, list [][]byte) []string {
 	return sums
 }
 
-// TestStillsDifferFromTheirNeighbours: of key pictures that follow each other no two
-// have the same idr_pic_id.
+// TestStillsDifferFromTheirNeighbours: consecutive key pictures never have the same idr_pic_id.
 func TestStillsDifferFromTheirNeighbours(t *testing.T) {
 	t.Parallel()
 	key := only(clip(t, still), isVideo)[0]
@@ -152,7 +150,7 @@ func TestStillsDifferFromTheirNeighbours(t *testing.T) {
 	}
 }
 
-// idOf reads idr_pic_id of an access unit's first slice.
+// idOf returns idr_pic_id of an access unit's first slice.
 func idOf(t testing.TB, track *hub.Track, data []byte) uint32 {
 	t.Helper()
 	sets := setsOf(track)
@@ -195,7 +193,7 @@ func TestWhatCantBeRepeated(t *testing.T) {
 	}
 }
 
-// TestOpenPicturesOfH265 become ones that nothing before them is needed for.
+// TestOpenPicturesOfH265: they become pictures that need no earlier ones.
 func TestOpenPicturesOfH265(t *testing.T) {
 	t.Parallel()
 	cra := []byte{byte(h265.NALUType_CRA_NUT) << 1, 1, 0x80, 7}
@@ -214,7 +212,7 @@ func setsOf(track *hub.Track) *parameterSets {
 	return sets
 }
 
-// FuzzStill repeats damaged key pictures: what comes out reads back as it went in.
+// FuzzStill repeats damaged key pictures: the output has the same content as the input.
 func FuzzStill(f *testing.F) {
 	for _, params := range []string{"cabac=0:slices=3", "cabac=1", "cabac=1:interlaced=1", "cabac=0:bframes=2"} {
 		u := clip(f, clipSpec{seconds: 1, fps: "25", gop: 20, size: "64x64", params: params})[0]
@@ -285,7 +283,7 @@ func FuzzBits(f *testing.F) {
 	})
 }
 
-// unescape removes emulation prevention bytes, plainly.
+// unescape removes emulation prevention bytes, in a simple way.
 func unescape(b []byte) []byte {
 	var out []byte
 	zeros := 0
@@ -302,8 +300,8 @@ func unescape(b []byte) []byte {
 	return out
 }
 
-// TestSilenceDecodes: ffmpeg decodes silence of every kind to zeros, of the length that
-// the track expects.
+// TestSilenceDecodes: ffmpeg decodes silence of every kind to zeros, with the length that the
+// track expects.
 func TestSilenceDecodes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -355,7 +353,7 @@ func requireSilence(t *testing.T, track *hub.Track, samples int) {
 	}
 }
 
-// TestComfortNoiseDecodes where an encoder pauses.
+// TestComfortNoiseDecodes: at a pause of an encoder.
 func TestComfortNoiseDecodes(t *testing.T) {
 	t.Parallel()
 	units := only(clip(t, clipSpec{seconds: 1, rate: 48000, audioCodec: "libopus"}), notVideo)

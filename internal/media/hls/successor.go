@@ -6,28 +6,28 @@ import (
 )
 
 const (
-	// restartWindow is for how long after its start the server expects streams back that were
-	// on air before: the longest reconnect window.
+	// restartWindow is how long after its start the server expects streams to return that were on
+	// air before: the longest reconnect window.
 	restartWindow = 30 * time.Minute
-	// successorWait is how long one request waits for such a stream: players give up after ten
+	// successorWait is how long one request waits for such a stream: players time out after ten
 	// seconds.
 	successorWait = 6 * time.Second
-	// numbersPerSecond is more segments than a broadcast has in a second.
+	// numbersPerSecond is more segments than a broadcast makes in a second.
 	numbersPerSecond = 2
 )
 
-// firstNumber is where a run's segments and discontinuities begin to count. Players that
-// were led here from an earlier run of the broadcast must not see smaller ones than there,
-// and this run doesn't know them: it may have been another process's.
+// firstNumber is the first number of a run's segments and discontinuities. Players that are
+// redirected here from an earlier run of the broadcast must not see smaller numbers than there.
+// This run doesn't know those numbers: the earlier run may have been another process's.
 func firstNumber(age time.Duration) uint64 {
 	return uint64(max(age, 0) * numbersPerSecond / time.Second)
 }
 
-// serveSuccessor answers for a run that isn't known: one of before a restart of the server, or
-// one that is long over. It leads to the stream's newest run.
+// serveSuccessor answers for an unknown run: one from before a restart of the server, or one that
+// ended long ago. It redirects to the stream's newest run.
 func (s *Server) serveSuccessor(v *visit) *refusal {
 	m := s.newest(v.streamID)
-	// Sessions of after the start saw a stream here that is over.
+	// A session that began after the start of the server was for a stream that has ended here.
 	if m == nil && v.session.token != "" && v.session.began.Before(s.started.Truncate(time.Second)) {
 		var p *refusal
 		if m, p = s.awaitStream(v.r, v.streamID); p != nil {
@@ -46,7 +46,7 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 		}
 	}
 	v.stampBroadcast(m)
-	// Without the number of a segment: the player can't know this run's.
+	// The URL has no segment number: the player can't know the numbers of this run.
 	h := v.w.Header()
 	h.Set("Location", "../../"+m.playlistPath(v.session))
 	h.Set("Cache-Control", "no-store")
@@ -54,8 +54,8 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 	return nil
 }
 
-// awaitStream waits for a stream that may have been on air when the server was started;
-// nil if it is too late for that.
+// awaitStream waits for a stream that may have been on air when the server was started; nil if
+// restartWindow is over.
 func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *refusal) {
 	if s.config.Now().Sub(s.started) > restartWindow {
 		return nil, nil
@@ -84,7 +84,7 @@ func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *refusal
 	}
 }
 
-// newestOrOpened is newest, and what is closed when the next stream opens.
+// newestOrOpened returns newest, or else a channel that is closed when the next stream opens.
 func (s *Server) newestOrOpened(streamID string) (*muxer, <-chan struct{}) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// led asks for a path without going where the answer leads.
+// led requests a path without following redirects.
 func (s *studio) led(path string) *http.Response {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.http.URL+path, nil)
@@ -24,7 +24,7 @@ func (s *studio) led(path string) *http.Response {
 	return response
 }
 
-// onAir puts a broadcast on air that began at a time and can be played.
+// onAir publishes a broadcast with the given start, and waits until it is playable.
 func (s *studio) onAir(began time.Time) {
 	s.t.Helper()
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true, Began: began}, "p")
@@ -32,8 +32,8 @@ func (s *studio) onAir(began time.Time) {
 	s.waitPlayable("a/p")
 }
 
-// beforeRestart is what a player knows of a broadcast when its server ends: the path of
-// its playlist.
+// beforeRestart returns what a player has of a broadcast when its server stops: the path of its
+// playlist.
 func beforeRestart(t *testing.T) string {
 	t.Helper()
 	s := newStudio(t, Config{})
@@ -41,13 +41,13 @@ func beforeRestart(t *testing.T) string {
 	return s.media("a")
 }
 
-// afterRestart makes a server start in a later second than sessions of before began in.
+// afterRestart moves a server's start into a later second than the start of earlier sessions.
 const afterRestart = 2 * time.Second
 
 func restarted() time.Time { return time.Now().Add(afterRestart) }
 
-// TestARunOfBeforeLeadsToTheNewestOne: after a restart of the server, players go on with
-// the address that they have, and see numbers that are greater than before.
+// TestARunOfBeforeLeadsToTheNewestOne: after a restart of the server, players continue with their
+// URL, and see larger numbers than before.
 func TestARunOfBeforeLeadsToTheNewestOne(t *testing.T) {
 	old := beforeRestart(t)
 	s := newStudio(t, Config{})
@@ -75,7 +75,8 @@ func TestARunOfBeforeLeadsToTheNewestOne(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.do("GET", base+"seg3.mp4").status)
 }
 
-// TestAStreamIsAwaitedAfterARestart by players whose session was signed before.
+// TestAStreamIsAwaitedAfterARestart: players whose session began before the restart wait for the
+// stream.
 func TestAStreamIsAwaitedAfterARestart(t *testing.T) {
 	old := beforeRestart(t)
 	var later atomic.Int64
@@ -97,7 +98,7 @@ func TestAStreamIsAwaitedAfterARestart(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.do("GET", old).status, "long after the start")
 }
 
-// TestAStreamThatDoesNotComeBack: players are told to ask again.
+// TestAStreamThatDoesNotComeBack: players get an answer after which they retry.
 func TestAStreamThatDoesNotComeBack(t *testing.T) {
 	old := beforeRestart(t)
 	s := newStudio(t, Config{SuccessorWait: time.Millisecond, Now: restarted})
@@ -115,7 +116,7 @@ func TestAStreamThatDoesNotComeBack(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, (<-result).status)
 }
 
-// TestASessionEndsWithItsBroadcast: an expired URL doesn't open the next one.
+// TestASessionEndsWithItsBroadcast: with an expired URL, it doesn't open the next broadcast.
 func TestASessionEndsWithItsBroadcast(t *testing.T) {
 	old := beforeRestart(t)
 	s := newStudio(t, Config{Tokens: newTokens(func(string) (string, time.Time, error) { return "a", time.Now().Add(-time.Hour), nil })})

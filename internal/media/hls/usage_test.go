@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/media/metering"
 )
 
-// handClock is a clock that the test moves.
+// handClock is a clock that only the test moves.
 type handClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -29,7 +29,7 @@ func (c *handClock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// sum adds readings up.
+// sum adds up readings.
 func sum(list []metering.Reading) (all metering.Reading) {
 	for _, r := range list {
 		all.OnAir += r.OnAir
@@ -41,7 +41,7 @@ func sum(list []metering.Reading) (all metering.Reading) {
 }
 
 // TestUsageIsExact: a viewer's time is that from its first load of a playlist to its last,
-// however often the meter is read, and bytes are those of the bodies.
+// however often the meter is read. Bytes are those of the bodies.
 func TestUsageIsExact(t *testing.T) {
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	s := newStudio(t, Config{Now: clock.Now})
@@ -65,10 +65,10 @@ func TestUsageIsExact(t *testing.T) {
 	blocked := make(chan answer, 1)
 	go func() { blocked <- s.do("GET", second+"&_HLS_msn=5") }()
 	eventually(t, "a blocked reload", func() bool { return s.hls.Stats().Blocked == 1 })
-	clock.advance(2200 * time.Millisecond) // the second one waits, the first one is gone
+	clock.advance(2200 * time.Millisecond) // the second one waits, the first one has gone
 	p.Close()
 	out += int64(len((<-blocked).body))
-	clock.advance(time.Minute) // what is fetched of an ended broadcast is sent, but nobody watches
+	clock.advance(time.Minute) // loads of an ended broadcast count as bytes, but not as time watched
 	get(first)
 	get(second)
 	all = append(all, s.meter.Read()...)
@@ -83,8 +83,8 @@ func TestUsageIsExact(t *testing.T) {
 	require.Empty(t, s.meter.Read())
 }
 
-// TestAPlayerThatGoesAwayCountsUntilItsLastLoad: the time for which the server waits for
-// another load isn't watched.
+// TestAPlayerThatGoesAwayCountsUntilItsLastLoad: the time in which the server waits for another
+// load isn't time watched.
 func TestAPlayerThatGoesAwayCountsUntilItsLastLoad(t *testing.T) {
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	s := newStudio(t, Config{Now: clock.Now})
@@ -96,7 +96,7 @@ func TestAPlayerThatGoesAwayCountsUntilItsLastLoad(t *testing.T) {
 	s.get(media)
 	clock.advance(time.Minute)
 	s.hls.sweep(clock.Now())
-	s.get(media) // it comes again: the minute between isn't watched
+	s.get(media) // it returns: the minute without it isn't time watched
 	clock.advance(2 * time.Second)
 	s.get(media)
 	require.EqualValues(t, 5, sum(s.meter.Read()).Watched)

@@ -6,42 +6,41 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// frame is a sample that waits for its part to be complete.
+// frame is a sample of the open part.
 type frame struct {
 	sample
 	at  int64 // decoding time in the track's time scale
-	due int64 // what the encoder said, likewise
-	// until is the time to which a picture lasts at least, likewise; 0 if nobody knows.
+	due int64 // the encoder's time, in the same time scale
+	// until is the time to which a picture lasts at least, in the same time scale; 0 if unknown.
 	until int64
 }
 
-// holeShift is how much earlier than said a picture may be decoded before
-// the hole before it counts; 20 ms in ticks.
+// holeShift is how much earlier than the encoder says a picture may be decoded before that counts
+// as a hole: 20 ms, in ticks.
 const holeShift = videoRate / 50
 
-// videoLane collects the pictures of the open part and gives them gapless
-// decoding times. A picture's duration is known when the next one comes; the
-// last one of a part gets the expected duration, so that the part needn't wait,
-// and the next part's first picture is decoded where that ended. Presentation
-// times stay what the encoder said.
+// videoLane collects the pictures of the open part and gives them decoding times without gaps. A
+// picture's duration is known when the next one comes. The last one of a part gets the expected
+// duration, so that the part needn't wait, and the first picture of the next part is decoded
+// where that ended. Presentation times stay as the encoder sent them.
 type videoLane struct {
 	track   *hub.Track
 	pending []frame
 	bytes   int
-	cursor  int64 // where the next picture begins when none is pending; < 0: anywhere
-	floor   int64 // before this nothing may begin
-	// delay moves decoding times back so that no picture is shown before it is
-	// decoded, which some encoders with B-frames claim.
+	cursor  int64 // start of the next picture when none is pending; < 0: undefined
+	floor   int64 // no picture may begin before this
+	// delay moves decoding times back so that no picture is shown before it is decoded. Some
+	// encoders with B-frames send such times.
 	delay     time.Duration
-	lead      int64 // how long after its decoding the last key picture was shown, in ticks
-	shown     int64 // when the last picture is shown
+	lead      int64 // time from the decoding to the presentation of the last key picture, in ticks
+	shown     int64 // presentation time of the last picture
 	reordered bool
 	rhythm    rhythm
-	arrived   time.Time // of the last picture
+	arrived   time.Time // when the last picture arrived
 	still     *stillPicture
 }
 
-// place tells when a picture with this decoding time would be decoded.
+// place returns the decoding time of a picture with the given time.
 func (l *videoLane) place(dts time.Duration) int64 {
 	at := ticks(dts-l.delay, videoRate)
 	if n := len(l.pending); n > 0 {
@@ -53,7 +52,7 @@ func (l *videoLane) place(dts time.Duration) int64 {
 	return max(at, l.floor)
 }
 
-// expect tells when the next picture is decoded: the one before lasts until then.
+// expect sets the time of the next picture, to which the last one lasts.
 func (l *videoLane) expect(at int64) {
 	if n := len(l.pending); n > 0 {
 		l.pending[n-1].until = at
@@ -63,7 +62,7 @@ func (l *videoLane) expect(at int64) {
 func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 	lead := u.PTS - u.DTS
 	if lead > maxJump || lead < -maxJump {
-		lead = 0 // nonsense
+		lead = 0 // invalid
 	}
 	l.delay = max(l.delay, -lead)
 	l.reordered = l.reordered || lead != 0
@@ -75,14 +74,13 @@ func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 	offset := ticks(dts+lead, videoRate) - at
 	switch {
 	case !l.reordered && (offset < 0 || offset > holeShift):
-		// A picture that comes later than expected is shown early: a hole
-		// would make players stop.
+		// A picture that comes later than expected is shown early: a hole would stall players.
 		offset = 0
 	case offset < 0 && offset > -holeShift:
 		offset = 0 // it came a little earlier than expected
 	}
-	// What is still negative are the first pictures of an encoder whose delay
-	// is not known yet.
+	// Offsets that are still negative belong to the first pictures of an encoder whose delay
+	// isn't known yet.
 	next := frame{at: at, due: ticks(dts-l.delay, videoRate),
 		sample: sample{data: u.Data, offset: int32(offset), sync: u.Key}}
 	if f, regular := l.rhythm.period(); regular {
@@ -97,13 +95,13 @@ func (l *videoLane) put(u *hub.Unit, dts time.Duration) {
 	l.arrived = u.Arrived
 }
 
-// hold shows the still from where the last picture ended to the end of a part.
+// hold shows the still from the end of the last picture to the end of a part.
 func (l *videoLane) hold(end time.Duration, key bool) {
 	if len(l.pending) > 0 || l.cursor >= ticks(end, videoRate) {
 		return
 	}
 	data, isKey := l.still.next(key)
-	// Pictures that were decoded before it may be shown a little later than it would be.
+	// Earlier pictures may be shown a little after the still's time.
 	offset := max(l.lead, l.shown+holeShift-l.cursor)
 	l.pending = append(l.pending, frame{at: l.cursor, due: l.cursor,
 		sample: sample{data: data, offset: int32(offset), sync: isKey}})
@@ -111,14 +109,13 @@ func (l *videoLane) hold(end time.Duration, key bool) {
 	l.bytes += len(data) + hub.Overhead
 }
 
-// end is where the newest pending picture ends if it lasts for f.
+// end is the end of the newest pending picture if it lasts for f.
 func (l *videoLane) end(f time.Duration) time.Duration {
 	last := &l.pending[len(l.pending)-1]
 	return max(span(last.due, videoRate)+f, span(last.at, videoRate)+time.Millisecond)
 }
 
-// covered is the time up to which there are pictures, of which the last one may have
-// come in the meantime.
+// covered is the time up to which there are pictures. The last one may have been taken already.
 func (l *videoLane) covered() time.Duration {
 	if len(l.pending) > 0 {
 		f, _ := l.rhythm.period()
@@ -132,8 +129,7 @@ func (l *videoLane) latest() time.Duration {
 	return span(l.pending[len(l.pending)-1].at, videoRate)
 }
 
-// boundary is the latest beginning of a pending picture behind start, up to
-// limit; 0 if there is none.
+// boundary is the latest start of a pending picture after start, up to limit; 0 if there is none.
 func (l *videoLane) boundary(start, limit time.Duration) time.Duration {
 	for i := len(l.pending) - 1; i > 0; i-- {
 		if at := span(l.pending[i].at, videoRate); at <= limit && at > start {
@@ -143,9 +139,9 @@ func (l *videoLane) boundary(start, limit time.Duration) time.Duration {
 	return 0
 }
 
-// take hands over the pending pictures that begin before end. When it takes them all,
-// the last one lasts to end, and beyond if that is known: then the parts that follow
-// may hold no picture.
+// take removes and returns the pending pictures that begin before end. If it takes all, the last
+// one lasts to end, or longer if its duration is known: then the next parts may contain no
+// picture.
 func (l *videoLane) take(end time.Duration) (trackSamples, bool) {
 	limit := ticks(end, videoRate)
 	n := 0

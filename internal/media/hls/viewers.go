@@ -9,13 +9,13 @@ import (
 
 // viewer is a player that loads playlists.
 type viewer struct {
-	last    time.Time  // when it last began or ended to load one
-	open    int        // loads that are under way
-	network netip.Addr // where it loaded its first one; zero: another node has reported it
+	last    time.Time  // when the last load of a playlist began or ended
+	open    int        // running loads
+	network netip.Addr // network of the first load; zero: another node has reported the player
 }
 
 // sign returns the time since the last sign. Loads of one player may overlap, so now may be
-// before the last one.
+// before the last sign.
 func (v *viewer) sign(now time.Time) time.Duration {
 	d := now.Sub(v.last)
 	if d <= 0 {
@@ -26,14 +26,15 @@ func (v *viewer) sign(now time.Time) time.Duration {
 }
 
 // audience counts the players of a stream. Beyond limit, and beyond perNetwork in one network,
-// players with a session are served but not counted, so that they cost no memory.
+// players with a session are served but not counted, so that they use no memory.
 type audience struct {
 	limit, perNetwork int
-	// refused counts sessions that were not begun because their network has too many.
+	// refused counts sessions that were refused because their network has too many.
 	refused *atomic.Uint64
 	report  func(delta int)
-	// watched adds the time from a player's last sign to this one. Signs are the beginning and
-	// the end of each load, so a player's times add up to that from its first sign to its last.
+	// watched adds the time from a player's last sign to the current one. Signs are the start and
+	// the end of each load, so a player's times add up to the time from its first sign to its
+	// last.
 	watched func(d time.Duration)
 
 	mu       sync.Mutex
@@ -49,7 +50,7 @@ func (s *Server) newAudience(report func(delta int), watched func(d time.Duratio
 	}
 }
 
-// enter notes that a player begins to load a playlist.
+// enter records that a player begins to load a playlist.
 func (a *audience) enter(id uint64, network netip.Addr, now time.Time) {
 	a.mu.Lock()
 	v := a.seen[id]
@@ -67,7 +68,7 @@ func (a *audience) enter(id uint64, network netip.Addr, now time.Time) {
 	}
 }
 
-// add counts a player unless a bound is reached; the caller holds mu.
+// add counts a player unless a limit is reached; the caller holds mu.
 func (a *audience) add(id uint64, network netip.Addr, now time.Time) bool {
 	if a.closed || len(a.seen) >= a.limit {
 		return false
@@ -83,7 +84,7 @@ func (a *audience) add(id uint64, network netip.Addr, now time.Time) bool {
 	return true
 }
 
-// leave notes that the load has ended.
+// leave records that the load has ended.
 func (a *audience) leave(id uint64, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +94,7 @@ func (a *audience) leave(id uint64, now time.Time) {
 	}
 }
 
-// sweep forgets players that have loaded nothing for longer than patience.
+// sweep removes players that have loaded nothing for longer than patience.
 func (a *audience) sweep(now time.Time, patience time.Duration) {
 	gone := 0
 	a.mu.Lock()
@@ -117,7 +118,7 @@ func (a *audience) sweep(now time.Time, patience time.Duration) {
 	}
 }
 
-// close forgets all players and counts no more. Loads that are under way end now.
+// close removes all players and counts no more. Running loads count as ended.
 func (a *audience) close(now time.Time) {
 	a.mu.Lock()
 	gone := len(a.seen)

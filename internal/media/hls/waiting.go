@@ -7,20 +7,20 @@ import (
 	"showfloor/internal/fairshare"
 )
 
-// fewWaiting is the number of requests of one network below which it gets one of the last
-// places. 40 networks are needed to take the last 2500 of 10,000.
+// fewWaiting is the number of waiting requests of a network below which it may take one of the
+// last places. 40 networks are needed to take the last 2500 of 10,000.
 const fewWaiting = 64
 
-// waiters are the places of requests that wait, taken by network.
+// waiters are the places for waiting requests, by network.
 type waiters = fairshare.Places[netip.Addr]
 
-// newWaiters makes places for bound requests. One network gets three quarters of them at
-// most: an office or carrier behind one address must be able to watch. Waits last a part or
-// two, so a network that fills them loses them to others soon.
+// newWaiters makes places for bound requests. One network gets at most three quarters of them: an
+// office or carrier behind one address must be able to watch. A wait lasts a part or two, so
+// other networks get places soon after one network has taken all it may have.
 func newWaiters(bound int) *waiters { return fairshare.New[netip.Addr](bound, bound/4, fewWaiting) }
 
-// takePlace takes a place for a request, whose holder is the client's network. It counts the
-// request as overloaded when there is none.
+// takePlace takes a place for a request of the client's network. If there is none, it counts the
+// request as overloaded.
 func (s *Server) takePlace(from *waiters, r *http.Request) (release func(), ok bool) {
 	network := s.network(r)
 	if !from.Take(network) {
@@ -30,7 +30,7 @@ func (s *Server) takePlace(from *waiters, r *http.Request) (release func(), ok b
 	return func() { from.Release(network) }, true
 }
 
-// network is the network of a request's client, which limits count.
+// network returns the network of a request's client, by which limits count.
 func (s *Server) network(r *http.Request) netip.Addr { return fairshare.Network(s.config.ClientIP(r)) }
 
 // remoteIP is the address of a request's connection.

@@ -13,8 +13,8 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// TestBlockedRequestsAreBounded: a player waits for a playlist and for the part that it
-// names at the same time, and is one player.
+// TestBlockedRequestsAreBounded: a player that waits for a playlist and, at the same time, for
+// the part named in it takes one place of each kind.
 func TestBlockedRequestsAreBounded(t *testing.T) {
 	s := newStudio(t, Config{MaxBlocked: 2})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -44,8 +44,8 @@ func TestBlockedRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// TestOneNetworkLeavesWaitingPlacesToOthers: one network gets three quarters of the places at
-// most. Networks with fewer than 64 requests get the others.
+// TestOneNetworkLeavesWaitingPlacesToOthers: one network gets at most three quarters of the
+// places. Networks with fewer than 64 requests get the others.
 func TestOneNetworkLeavesWaitingPlacesToOthers(t *testing.T) {
 	s := newStudio(t, Config{MaxBlocked: 260, ClientIP: func(r *http.Request) netip.Addr {
 		ip, _ := netip.ParseAddr(r.Header.Get("Client"))
@@ -85,14 +85,14 @@ func TestOneNetworkLeavesWaitingPlacesToOthers(t *testing.T) {
 	}
 }
 
-// A player that has gone ends its blocked request, and one that reads nothing
-// loses its connection, while the others and the publisher notice nothing.
+// TestDeadViewers: a player that has gone ends its blocked request, and one that reads nothing
+// loses its connection. Other players and the publisher are not affected.
 func TestDeadViewers(t *testing.T) {
 	s := newStudio(t, Config{WriteTimeout: 50 * time.Millisecond})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	v, a := stillTracks(t)
 	units := synthetic(v, a, 30, 2, 5*second, time.Millisecond)
-	picture := make([]byte, 200<<10) // in all more than socket buffers hold
+	picture := make([]byte, 200<<10) // in total more than socket buffers hold
 	for _, u := range units {
 		if isVideo(u) && u.DTS < 2*second && u.DTS > second {
 			u.Data = picture
@@ -128,7 +128,7 @@ func TestDeadViewers(t *testing.T) {
 	if _, err := io.WriteString(dead, "GET "+base+"seg3.mp4 HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	// Closing waits for all handlers, so it returns only if the dead one's was ended.
+	// Close waits for all handlers, so it only returns if the stalled one has ended.
 	s.http.Config.SetKeepAlivesEnabled(false)
 	p.Close()
 	s.http.Close()

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// part is the smallest piece of media that can be fetched. Its bytes are
-// written once and shared by all responses.
+// part is the smallest piece of media that can be requested. Its bytes are written once and
+// shared by all responses.
 type part struct {
-	id          uint64 // counts over the whole run
+	id          uint64 // unique in the run
 	data        []byte
 	duration    time.Duration
 	independent bool // decoding can start with it
 	epoch       uint32
 }
 
-// segment is a sequence of parts; its bytes are the parts' bytes.
+// segment is a sequence of parts; its bytes are those of the parts.
 type segment struct {
 	msn           uint64         // media sequence number
-	config        *configuration // with an initialization section that it may be the only one to use
-	discontinuity bool           // its times or tracks don't follow its predecessor's
+	config        *configuration // may be used by this segment only
+	discontinuity bool           // its times or tracks don't continue its predecessor's
 	wall          time.Time
 	parts         []*part
 	duration      time.Duration
@@ -29,36 +29,36 @@ type segment struct {
 	lines         segmentLines
 }
 
-// What a part and a segment take beside their media, in bytes: their records
-// and their lines in playlists.
+// Memory of a part and of a segment besides their media, in bytes: their structs and their lines
+// in playlists.
 const (
 	partOverhead    = 400
 	segmentOverhead = 1000
 )
 
-// memory is what the segment takes, in bytes.
+// memory is the segment's use of memory, in bytes.
 func (s *segment) memory() int {
 	return s.size + len(s.parts)*partOverhead + len(s.config.init) + segmentOverhead
 }
 
-// window is what can be fetched of a stream: the segments that the playlist
-// lists and, for players that are late, some that it did before. One goroutine
-// writes; its methods that others use lock.
+// window holds the media of a stream that can be requested: the segments that the playlist lists
+// and, for players that are behind, some that it listed before. One goroutine writes it; the
+// methods that other goroutines use take the lock.
 type window struct {
 	lowLatency bool
 	listFor    time.Duration // at least so much is listed
-	keepFor    time.Duration // so much stays behind the listed
+	keepFor    time.Duration // so much is kept of the segments before the listed ones
 	maxBytes   int
 	budget     *budget // shared with the other windows
 
 	mu              sync.RWMutex
 	segments        []*segment // by age; the last one may be open
-	listed          int        // index of the first one that is listed
+	listed          int        // index of the first listed one
 	nextMSN, nextID uint64
 	first           uint64
-	passed          uint64 // discontinuities that have left the list, from first
+	passed          uint64 // number of discontinuities that have left the list, counted from first
 	target          int    // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
-	decided         bool   // target counts
+	decided         bool   // target is final
 	dependent       bool   // a segment had to begin without a key frame
 	partTarget      time.Duration
 	bytes           int
@@ -67,27 +67,26 @@ type window struct {
 	changed         bool
 }
 
-// Target durations in seconds. The low-latency one must be chosen before anything is
-// known of the encoder: it holds a usual distance of key frames. The other one is at
-// least that, and holds the first segment, which a key frame ends.
+// Target durations in seconds. The low-latency one must be set before anything is known about the
+// encoder; a usual interval of key frames fits into it. The other one is at least standardTarget,
+// and long enough for the first segment, which a key frame ends.
 const (
 	lowLatencyTarget = 2
 	standardTarget   = 4
-	// maxTarget is how long a first segment waits for a key frame.
+	// maxTarget bounds the first segment while it waits for a key frame.
 	maxTarget = 10
 )
 
-// targetSlack is by how much a segment may be longer than the target duration, since
-// its duration counts rounded to the nearest second (RFC 8216bis, 4.4.3.1).
+// targetSlack is how much longer than the target duration a segment may be, since its duration
+// counts rounded to the nearest second (RFC 8216bis, 4.4.3.1).
 const targetSlack = 400 * time.Millisecond
 
-// leadingGaps is how many segments that can't be fetched a low-latency list
-// begins with, until as many real ones are there: some players take a list for
-// an error that holds no segment, and others don't start before it spans three
-// target durations.
+// leadingGaps is the number of gaps at the beginning of a low-latency list, until it has as many
+// real segments: some players treat a list without segments as an error, and others don't start
+// before it spans three target durations.
 const leadingGaps = 3
 
-// newWindow makes a window whose segments and discontinuities count from first.
+// newWindow returns a window whose segments and discontinuities count from first.
 func newWindow(lowLatency bool, first uint64, maxBytes int, shared *budget) *window {
 	shared.windows.Add(1)
 	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, budget: shared, target: standardTarget,
@@ -106,13 +105,12 @@ func (w *window) inSegment() bool {
 	return n > 0 && !w.segments[n-1].complete
 }
 
-// independent tells whether the open segment begins with a key frame; true if none is
-// open.
+// independent reports whether the open segment begins with a key frame; true if none is open.
 func (w *window) independent() bool {
 	return !w.inSegment() || w.segments[len(w.segments)-1].parts[0].independent
 }
 
-// longest is how long a segment may be.
+// longest is the longest duration of a segment.
 func (w *window) longest() time.Duration {
 	if !w.decided {
 		return maxTarget*time.Second + targetSlack
@@ -120,12 +118,12 @@ func (w *window) longest() time.Duration {
 	return time.Duration(w.target)*time.Second + targetSlack
 }
 
-// overfull tells whether the open segment alone takes too much memory.
+// overfull reports whether the open segment alone uses more than a quarter of maxBytes.
 func (w *window) overfull() bool {
 	return w.inSegment() && w.segments[len(w.segments)-1].memory() > w.maxBytes/4
 }
 
-// raisePartTarget lets parts be that long.
+// raisePartTarget raises the part target to d.
 func (w *window) raisePartTarget(d time.Duration) {
 	w.partTarget = max(w.partTarget, d)
 }
@@ -171,13 +169,11 @@ func (w *window) endSegment() {
 	w.forget()
 }
 
-// remnant is how short a list's last segment can be for nothing to be lost
-// without it.
+// remnant is the duration below which a list's last segment may be dropped.
 const remnant = 250 * time.Millisecond
 
-// dropRemnant forgets an open segment of a few frames that nobody has heard of
-// yet. It may hold one track only, and players wait for the other one for ever
-// instead of coming to the end.
+// dropRemnant removes an open segment of a few frames that no playlist has listed yet. It may
+// hold only one track, and then players would wait for the other one forever instead of ending.
 func (w *window) dropRemnant() {
 	last := len(w.segments) - 1
 	if w.lowLatency || last < 1 || !w.inSegment() || w.segments[last].duration >= remnant {
@@ -190,8 +186,8 @@ func (w *window) dropRemnant() {
 	w.segments = w.segments[:last]
 }
 
-// unlist takes the oldest segments off the list as long as enough remains: by
-// the standard at least three target durations.
+// unlist removes the oldest segments from the list as long as enough remains: the standard
+// requires at least three target durations.
 func (w *window) unlist() {
 	total := time.Duration(0)
 	for _, s := range w.segments[w.listed:] {
@@ -211,9 +207,9 @@ func (w *window) skipFirst() {
 	w.listed++
 }
 
-// forget frees what nobody should need any more, and the oldest segments when
-// the stream takes more memory than it may. Its own limit is strict; for the
-// sake of the other streams it gives up what players can do without.
+// forget removes media that players no longer need, and the oldest segments when the stream uses
+// too much memory. The stream's own limit is strict. Beyond its share of the budget it loses only
+// segments that are dispensable.
 func (w *window) forget() {
 	for w.bytes > w.maxBytes && len(w.segments) > 1 || w.bytes > w.budget.share() && w.dispensable() {
 		if w.listed == 0 {
@@ -232,7 +228,7 @@ func (w *window) forget() {
 	}
 }
 
-// dispensable tells whether the list would remain long enough, by the standard,
+// dispensable reports whether the list would still have the length that the standard requires
 // without the oldest segment.
 func (w *window) dispensable() bool {
 	if w.listed > 0 || len(w.segments) == 0 {
@@ -247,13 +243,13 @@ func (w *window) dispensable() bool {
 	return rest >= 3*time.Duration(w.target)*time.Second
 }
 
-// account notes that the window takes so many bytes more.
+// account adds n bytes to the window's memory.
 func (w *window) account(n int) {
 	w.bytes += n
 	w.budget.used.Add(int64(n))
 }
 
-// release gives the memory back when nobody can find the window any more.
+// release releases the memory of a window that is no longer reachable.
 func (w *window) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -268,7 +264,7 @@ func (w *window) dropFirst() {
 	w.listed--
 }
 
-// seal ends the list: no more segments will come.
+// seal ends the list: no more segments will be added.
 func (w *window) seal() {
 	w.endSegment()
 	w.mu.Lock()
@@ -276,8 +272,8 @@ func (w *window) seal() {
 	w.sealed, w.changed = true, true
 }
 
-// segment finds a complete segment's parts; next is the number of the segment
-// that is complete next.
+// segment returns a complete segment's parts; next is the number of the segment that will be
+// complete next.
 func (w *window) segment(msn uint64) (parts []*part, next uint64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -293,7 +289,7 @@ func (w *window) segment(msn uint64) (parts []*part, next uint64) {
 	return nil, next
 }
 
-// part finds a part; next is the number of the part that comes next.
+// part returns a part; next is the number of the next part.
 func (w *window) part(id uint64) (p *part, next uint64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -305,7 +301,7 @@ func (w *window) part(id uint64) (p *part, next uint64) {
 	return nil, w.nextID
 }
 
-// initialization finds the initialization section of a configuration.
+// initialization returns the initialization section of a configuration.
 func (w *window) initialization(id int) ([]byte, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -317,7 +313,7 @@ func (w *window) initialization(id int) ([]byte, bool) {
 	return nil, false
 }
 
-// usage is the memory that the media takes, in bytes.
+// usage is the memory of the media, in bytes.
 func (w *window) usage() int {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
