@@ -8,7 +8,7 @@ import (
 	"github.com/bluenviron/gortmplib/pkg/amf0"
 )
 
-// Bounds of one decoded command: what clients send stays far below them.
+// Bounds of one decoded command. Real clients stay far below them.
 const (
 	maxAMFDepth  = 8
 	maxAMFValues = 512
@@ -16,15 +16,15 @@ const (
 
 var errAMF = errors.New("malformed AMF0")
 
-// amfReader decodes the AMF0 of a stranger. Unlike amf0.Unmarshal it is bounded
-// in depth and number of values, and reads over the markers that nobody needs.
+// amfReader decodes untrusted AMF0. Unlike amf0.Unmarshal, it bounds depth and number of
+// values, and skips types that the server doesn't need.
 type amfReader struct {
 	buf    []byte
 	values int
 }
 
-// parseAMF decodes values up to the end of buf or the first one that makes no
-// sense; what came before it is kept, since clients append oddities.
+// parseAMF decodes values up to the end of buf or the first invalid one. The values before that
+// are kept, since clients append non-standard data.
 func parseAMF(buf []byte) []any {
 	r := amfReader{buf: buf}
 	var out []any
@@ -73,7 +73,7 @@ func (r *amfReader) value(depth int) (any, error) {
 			return nil, err
 		}
 		return r.object(depth)
-	case 0x08: // ECMA array: a count that lies, then an object
+	case 0x08: // ECMA array: a count that may be wrong, then an object
 		if _, err := r.take(4); err != nil {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func (r *amfReader) array(depth int) (any, error) {
 	return out, nil
 }
 
-// text reads a string behind its length in 2 or 4 bytes.
+// text reads a string after its length in 2 or 4 bytes.
 func (r *amfReader) text(width int) (string, error) {
 	b, err := r.take(width)
 	if err != nil {

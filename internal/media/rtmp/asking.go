@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// verdict is what the gate said about a stream key.
+// verdict is the gate's decision on a stream key.
 type verdict int
 
 const (
@@ -15,10 +15,11 @@ const (
 	accepted
 )
 
-// ask waits until the gate may be asked about the connection's stream key. After nil the
-// caller must call settle. At a time, the gate checks at most askingPerIP keys of an address;
-// of those that attempts does not remember, at most as many as may be refused before the
-// address has to wait. Encoders that come back all at once take turns; they are not refused.
+// ask waits until the gate may be asked about the connection's stream key. After a nil result
+// the caller must call settle. The gate checks at most askingPerIP keys of an address at a
+// time. Of keys that attempts does not remember, it checks at most as many at a time as may be
+// refused before the address has to wait. Encoders that reconnect all at once are queued, not
+// refused.
 //
 // It returns a *crowdedError when the connection was evicted or its address has too many
 // encoders, a *Refusal after too many refused keys, and the error of ctx.
@@ -43,12 +44,12 @@ func (p *places) ask(ctx context.Context, x *place, key string) error {
 	if x.queued != nil {
 		p.addresses[x.ip].answer(x, ctx.Err())
 	}
-	return <-x.turn // its turn may have come meanwhile
+	return <-x.turn // its turn may have come in the meantime
 }
 
-// settle ends an ask with what the gate said. An accepted connection becomes one of an encoder;
-// a refused one is the next to be evicted. It returns a *crowdedError when the connection was
-// evicted meanwhile.
+// settle ends an ask with the gate's decision. An accepted connection becomes one of an
+// encoder; a refused one is the next to be evicted. It returns a *crowdedError when the
+// connection was evicted in the meantime.
 func (p *places) settle(x *place, v verdict) error {
 	switch v {
 	case accepted:
@@ -82,9 +83,9 @@ func (p *places) settle(x *place, v verdict) error {
 	return nil
 }
 
-// advance answers the connections of an address that wait for their turn, as far as its limits
-// allow, and forgets the address when it has nothing left. Whenever connections wait, at least
-// one is asking, whose settle advances again.
+// advance answers the queued connections of an address, as far as its limits allow, and removes
+// the address when it has no connections left. While connections are queued, at least one is
+// asking, and its settle calls advance again.
 func (p *places) advance(ip netip.Addr) {
 	at := p.addresses[ip]
 	for e := at.waiting.Front(); e != nil; {
@@ -103,8 +104,8 @@ func (p *places) advance(ip netip.Addr) {
 	p.forget(ip)
 }
 
-// turn lets the gate be asked about the key of a connection, or refuses it. A new key keeps
-// waiting while as many new ones are being checked as may be refused.
+// turn allows or refuses the check of a connection's key. A new key stays queued while as many
+// new keys are being checked as may be refused.
 func (p *places) turn(at *addressPlaces, x *place) {
 	x.permit = p.attempts.permit(x.key)
 	if x.permit == permitDenied {
@@ -126,7 +127,7 @@ func (p *places) turn(at *addressPlaces, x *place) {
 	at.answer(x, nil)
 }
 
-// answer ends a connection's wait for its turn.
+// answer ends a connection's wait in the queue.
 func (at *addressPlaces) answer(x *place, err error) {
 	at.waiting.Remove(x.queued)
 	x.queued = nil

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxTracked bounds how many addresses, and how many refused keys in all, attempts remembers.
+	// maxTracked bounds how many addresses, and how many refused keys in total, attempts
+	// remembers.
 	maxTracked = 1 << 14
 	// AcceptedLife is how long a stream key that the gate accepted is remembered after its last
 	// publish.
@@ -49,19 +50,19 @@ func newAttempts(burst int) *attempts {
 	}
 }
 
-// permit is whether a key may be checked now.
+// permit is the decision whether a key may be checked now.
 type permit int
 
 const (
-	// permitNew is for a key that is not remembered: while it is checked, it counts as
-	// one that may be refused.
+	// permitNew is for a key that is not remembered: during its check, it counts as one that
+	// may be refused.
 	permitNew permit = iota
 	permitKnown
 	permitDenied
 )
 
-// permit tells whether the gate may be asked about a key now. permitKnown uses up one
-// of the checks that a refused key has.
+// permit returns whether the gate may be asked about a key now. For a refused key, permitKnown
+// uses up one of its checks.
 func (a *attempts) permit(id keyID) permit {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +81,7 @@ func (a *attempts) permit(id keyID) permit {
 	}
 }
 
-// left is how many new keys of an address may be refused before it must wait.
+// left returns how many new keys of an address may be refused before it must wait.
 func (a *attempts) left(ip netip.Addr) int {
 	ip = fairshare.Network(ip)
 	a.mu.Lock()
@@ -95,7 +96,7 @@ func (a *attempts) left(ip netip.Addr) int {
 	}
 }
 
-// accept remembers a key that the gate accepted.
+// accept stores a key that the gate accepted.
 func (a *attempts) accept(id keyID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,7 +104,7 @@ func (a *attempts) accept(id keyID) {
 	a.accepted.use(id, a.now())
 }
 
-// recall remembers keys that were accepted earlier, the last used first.
+// recall stores keys that were accepted earlier, the last used first.
 func (a *attempts) recall(keys []AcceptedKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,8 +113,8 @@ func (a *attempts) recall(keys []AcceptedKey) {
 	}
 }
 
-// refuse remembers a key that the gate refused, and counts it for its address if it is
-// not remembered as refused already.
+// refuse stores a key that the gate refused, and counts it for its address unless it is stored
+// as refused already.
 func (a *attempts) refuse(id keyID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -137,8 +138,8 @@ func (a *attempts) refuse(id keyID) {
 	t.AllowN(now, 1)
 }
 
-// prune forgets addresses whose failures are over, and all if none is: a flood
-// from that many addresses is not stopped by counting each.
+// prune removes addresses whose budget is full again, and all addresses if none is: a flood
+// from that many addresses can't be stopped by counting each address.
 func (a *attempts) prune(now time.Time) {
 	for ip, t := range a.failed {
 		if t.TokensAt(now) >= float64(t.Burst()) {

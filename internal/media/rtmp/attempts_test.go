@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tries connects, publishes with a key and returns the code of the answer.
+// tries connects, publishes with a key and returns the status code.
 func (g *rig) tries(t testing.TB, key string) string {
 	t.Helper()
 	c := dial(t, g.Addr())
@@ -35,8 +35,8 @@ func TestOneBadEncoderLocksNobodyOut(t *testing.T) {
 	require.Less(t, len(g.door.keysTried()), 50, "the wrong key's own limit holds checks back")
 }
 
-// TestKnownKeysAtAnExhaustedAddress: random keys use up what the address has. Keys that were
-// accepted before are checked nevertheless, others aren't.
+// TestKnownKeysAtAnExhaustedAddress: random keys use up the address's budget. Keys that were
+// accepted before are still checked, others aren't.
 func TestKnownKeysAtAnExhaustedAddress(t *testing.T) {
 	g := newRig(t, func(c *Config) {
 		knowing(3)(c)
@@ -58,7 +58,8 @@ func TestKnownKeysAtAnExhaustedAddress(t *testing.T) {
 	onAir(t, g.Addr(), "k0")
 }
 
-// TestKeysOfBeforeARestart are checked although random keys use up what the address has.
+// TestKeysOfBeforeARestart: they are checked although random keys have used up the address's
+// budget.
 func TestKeysOfBeforeARestart(t *testing.T) {
 	g := newRig(t, func(c *Config) {
 		knowing(2)(c)
@@ -129,7 +130,7 @@ func TestAttempts(t *testing.T) {
 			{RemoteIP: ip, Hash: older.hash, UsedAt: clock.Add(-2 * time.Hour)},
 		})
 		for left := 3; ; left-- {
-			require.Equal(t, permitNew, a.permit(bad)) // which forgets what is too old
+			require.Equal(t, permitNew, a.permit(bad)) // permit also removes expired keys
 			require.Len(t, a.accepted.keys, left)
 			if left == 0 {
 				break

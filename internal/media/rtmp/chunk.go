@@ -23,8 +23,8 @@ const (
 	typeAggregate     = 22
 )
 
-// Bounds of what one connection may make the server hold. Nothing is allocated
-// because a header announces it: buffers grow with the bytes that came.
+// Bounds of one connection's memory. Nothing is allocated because a header announces it:
+// buffers grow with the received bytes.
 const (
 	maxChunkSize    = 1 << 20
 	maxChunkStreams = 64
@@ -32,20 +32,21 @@ const (
 	maxAudio        = 256 << 10
 	maxCommand      = 32 << 10
 	maxControl      = 64
-	// maxAssembling bounds the unfinished messages of all chunk streams together,
-	// in bytes; strangersAssembling does so before a publish was accepted.
+	// maxAssembling bounds the unfinished messages of all chunk streams together, in bytes;
+	// strangersAssembling is this bound before a publish was accepted.
 	maxAssembling       = 6 << 20
 	strangersAssembling = 64 << 10
-	// growStep is what a message's first byte makes room for. Strangers get
-	// little: they could begin one on each chunk stream and send no more.
+	// growStep is the space that a message's first byte allocates. Before a publish was
+	// accepted it is small: a client could begin a message on each chunk stream and send no
+	// more.
 	growStep          = 16 << 10
 	strangersGrowStep = 256
 
 	defaultChunkSize = 128
 	extendedTime     = 0xFFFFFF
-	// maxRepeatedStart bounds the odd rule that a type 3 chunk after a type 0
-	// chunk repeats its absolute time as a delta: some encoders mean 0 instead,
-	// which shows when the result would be absurd. In milliseconds.
+	// maxRepeatedStart bounds the rule that a type 3 chunk after a type 0 chunk repeats its
+	// absolute time as a delta. Some encoders mean a delta of 0 instead, which is assumed from
+	// this time on. In milliseconds.
 	maxRepeatedStart = 10_000
 )
 
@@ -56,8 +57,8 @@ type message struct {
 	body []byte
 }
 
-// chunkStream is the header state of one chunk stream id and the message that
-// is being assembled on it.
+// chunkStream is the header state of one chunk stream id, and the message that is being
+// assembled on it.
 type chunkStream struct {
 	time, delta uint32
 	extended    uint32
@@ -71,14 +72,14 @@ type chunkStream struct {
 	body       []byte
 }
 
-// chunkReader assembles messages from a chunk stream of a stranger.
+// chunkReader assembles messages from an untrusted chunk stream.
 type chunkReader struct {
 	r          *bufio.Reader
 	chunkSize  int
 	streams    map[uint32]*chunkStream
 	assembling int // capacity of all unfinished bodies in bytes
-	// media lets audio and video through, and allows more memory; before a
-	// publish was accepted they are skipped unread.
+	// media accepts audio and video, and allows more memory. Before a publish was accepted,
+	// audio and video are skipped.
 	media bool
 }
 
@@ -86,8 +87,8 @@ func newChunkReader(r *bufio.Reader) *chunkReader {
 	return &chunkReader{r: r, chunkSize: defaultChunkSize, streams: map[uint32]*chunkStream{}}
 }
 
-// next returns the next message that the server has a use for. Chunk size and
-// abort messages are obeyed here, everything of no use is skipped unread.
+// next returns the next message that the server uses. It handles chunk size and abort messages
+// itself, and skips messages that the server doesn't use.
 func (c *chunkReader) next() (message, error) {
 	for {
 		cs, err := c.chunk()
@@ -115,7 +116,7 @@ func (c *chunkReader) next() (message, error) {
 	}
 }
 
-// limit is the largest body of a message type that is read; 0: skip it.
+// limit is the largest accepted body of a message type; 0: skip the message.
 func (c *chunkReader) limit(kind byte) int {
 	switch kind {
 	case typeSetChunkSize, typeAbort, typeUserControl, typeWindowAckSize:
@@ -131,11 +132,11 @@ func (c *chunkReader) limit(kind byte) int {
 			return maxVideo
 		}
 	}
-	// Acknowledgements, metadata (which lies), shared objects, unknown types.
+	// Acknowledgements, metadata (which is unreliable), shared objects, unknown types.
 	return 0
 }
 
-// chunk reads one chunk; the result is set when it completes a message.
+// chunk reads one chunk; it returns the chunk stream if a message is complete.
 func (c *chunkReader) chunk() (*chunkStream, error) {
 	first, err := c.r.ReadByte()
 	if err != nil {
@@ -148,7 +149,7 @@ func (c *chunkReader) chunk() (*chunkStream, error) {
 	format := first >> 6
 	cs, known := c.streams[id]
 	if !known {
-		// A type 1 chunk says enough to start with: librtmp can begin so.
+		// A type 1 chunk is enough to start with: librtmp can do so.
 		if format > 1 {
 			return nil, fmt.Errorf("chunk stream %d starts with a type %d chunk", id, format)
 		}
@@ -185,7 +186,7 @@ func (c *chunkReader) chunkStreamID(low byte) (uint32, error) {
 	return uint32(low), nil
 }
 
-// header reads a chunk's message header and starts a message where one starts.
+// header reads a chunk's message header, and starts a message if one begins.
 func (c *chunkReader) header(cs *chunkStream, format byte) error {
 	if format == 3 {
 		if err := c.repeatedTime(cs); err != nil {
@@ -198,7 +199,7 @@ func (c *chunkReader) header(cs *chunkStream, format byte) error {
 		return c.begin(cs)
 	}
 	if cs.assembling {
-		// The rest never comes: the sender gave this message up.
+		// The sender has abandoned the unfinished message.
 		c.drop(cs)
 	}
 	b, err := c.take([...]int{11, 7, 3}[format])
@@ -229,8 +230,8 @@ func (c *chunkReader) header(cs *chunkStream, format byte) error {
 	return c.begin(cs)
 }
 
-// repeatedTime skips the extended timestamp of a type 3 chunk. Most senders
-// repeat it and some don't, so it is only taken when it reads as one.
+// repeatedTime skips the extended timestamp of a type 3 chunk. Most senders repeat it and some
+// don't, so it is only skipped if it has the expected value.
 func (c *chunkReader) repeatedTime(cs *chunkStream) error {
 	if !cs.isExtended {
 		return nil
@@ -254,7 +255,7 @@ func (c *chunkReader) begin(cs *chunkStream) error {
 	return nil
 }
 
-// payload reads this chunk's share of the message.
+// payload reads the message data in this chunk.
 func (c *chunkReader) payload(cs *chunkStream) error {
 	n := min(c.chunkSize, cs.left)
 	cs.left -= n
@@ -278,7 +279,7 @@ func (c *chunkReader) payload(cs *chunkStream) error {
 	return nil
 }
 
-// room is in what steps buffers grow, and what they may take in all, in bytes.
+// room returns the steps by which buffers grow, and the bound for all of them, in bytes.
 func (c *chunkReader) room() (step, total int) {
 	if c.media {
 		return growStep, maxAssembling
@@ -286,7 +287,7 @@ func (c *chunkReader) room() (step, total int) {
 	return strangersGrowStep, strangersAssembling
 }
 
-// grow makes room for n more bytes, which the caller is about to read.
+// grow makes room for n more bytes, which the caller reads next.
 func (c *chunkReader) grow(cs *chunkStream, n int) error {
 	have := len(cs.body)
 	if have+n <= cap(cs.body) {
@@ -339,7 +340,7 @@ func (c *chunkReader) take(n int) ([]byte, error) {
 	return b, err
 }
 
-// unexpected marks an end in the middle of something.
+// unexpected converts io.EOF to io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -349,8 +350,8 @@ func unexpected(err error) error {
 
 func uint24(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
 
-// appendMessage appends one message in a single type 0 chunk; the body must not
-// be longer than outChunkSize, which the server announces first of all.
+// appendMessage appends one message as a single type 0 chunk. The body must not be longer than
+// outChunkSize, which the server announces first.
 func appendMessage(dst []byte, chunkStream, kind byte, stream uint32, body []byte) []byte {
 	n := len(body)
 	dst = append(dst, chunkStream, 0, 0, 0, byte(n>>16), byte(n>>8), byte(n), kind)

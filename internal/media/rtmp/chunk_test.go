@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wire builds chunk streams by hand.
+// wire builds chunk streams.
 type wire []byte
 
 func (w *wire) id(format byte, id int) {
@@ -28,7 +28,7 @@ func (w *wire) id(format byte, id int) {
 
 func (w *wire) u24(n int) { *w = append(*w, byte(n>>16), byte(n>>8), byte(n)) }
 
-// time writes the timestamp field; what must follow the header is the result.
+// time writes the timestamp field, and returns the bytes that must follow the header.
 func (w *wire) time(ts uint32) []byte {
 	if ts < extendedTime {
 		w.u24(int(ts))
@@ -87,12 +87,12 @@ func TestChunkHeaders(t *testing.T) {
 	w.type0(4, 1000, typeVideo, 1, 'a')
 	w.type1(4, 40, typeAudio, 2, 'b', 'b')
 	w.type2(4, 20, 'c', 'c')
-	w.type3(4, 'd', 'd')               // the delta once more
+	w.type3(4, 'd', 'd')               // repeats the delta
 	w.type0(70, 5, typeVideo, 1, 'e')  // two-byte id
 	w.type0(900, 6, typeVideo, 1, 'f') // three-byte id
 	w.type3(900, 'g')                  // after type 0: its time is the delta
 	w.type0(7, 20_000, typeVideo, 1, 'h')
-	w.type3(7, 'i') // but not an absurd one
+	w.type3(7, 'i') // unless that is absurd
 	w.type0(5, 1, typeVideo, len(long), long[:128]...)
 	w.type0(6, 2, typeAudio, 1, 'j') // between the chunks of another message
 	w.type3(5, long[:128]...)
@@ -120,7 +120,7 @@ func TestExtendedTimestamps(t *testing.T) {
 			var w wire
 			w.type0(4, start, typeVideo, len(body), body[:128]...)
 			w.type3(4, append(repeated, body[128:]...)...)
-			w.type1(4, 32, typeVideo, 1, 'x') // over the end of 32 bits
+			w.type1(4, 32, typeVideo, 1, 'x') // wraps around at 32 bits
 			w.type3(4, 'y')
 			got, err := readAll(mediaReader(w))
 			require.ErrorIs(t, err, io.EOF)
@@ -138,7 +138,7 @@ func TestAbortAndAbandonedMessages(t *testing.T) {
 	w.type0(2, 0, typeAbort, 4, 0, 0, 0, 4)
 	w.type0(4, 2, typeVideo, 1, 'a')
 	w.type0(4, 3, typeVideo, 200, body[:128]...)
-	w.type0(4, 4, typeVideo, 1, 'b') // a new header gives the old message up
+	w.type0(4, 4, typeVideo, 1, 'b') // a new header abandons the old message
 	c := mediaReader(w)
 	got, err := readAll(c)
 	require.ErrorIs(t, err, io.EOF)

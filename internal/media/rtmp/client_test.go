@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// client is a publisher that a test drives step by step.
+// client is a publisher that a test controls step by step.
 type client struct {
 	net.Conn
 	t      testing.TB
 	chunks *chunkReader
 }
 
-// dial connects and shakes hands.
+// dial connects and does the handshake.
 func dial(t testing.TB, addr net.Addr) *client {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr.String())
@@ -73,7 +73,7 @@ func (c *client) connect(app string) command {
 	return c.answer()
 }
 
-// publish asks to publish and returns the status code.
+// publish sends publish and returns the status code.
 func (c *client) publish(key string) string {
 	c.t.Helper()
 	c.call("publish", float64(5), nil, key, "live")
@@ -89,7 +89,7 @@ func (c *client) status() string {
 	return code
 }
 
-// onAir goes through the whole dialogue.
+// onAir does the whole dialogue.
 func onAir(t testing.TB, addr net.Addr, key string) *client {
 	t.Helper()
 	c := dial(t, addr)
@@ -98,7 +98,7 @@ func onAir(t testing.TB, addr net.Addr, key string) *client {
 	return c
 }
 
-// closed requires that the server closes the connection, in good order or not.
+// closed requires that the server closes the connection, gracefully or not.
 func (c *client) closed() {
 	c.t.Helper()
 	for {

@@ -9,7 +9,7 @@ import (
 	"github.com/bluenviron/gortmplib/pkg/amf0"
 )
 
-// Status codes that clients look for.
+// Status codes that clients check.
 const (
 	codeConnected     = "NetConnection.Connect.Success"
 	codeConnectDenied = "NetConnection.Connect.Rejected"
@@ -23,10 +23,9 @@ const (
 )
 
 const (
-	// windowSize is how many bytes either side may send before it wants to hear
-	// that they came.
+	// windowSize is the number of bytes after which either side expects an acknowledgement.
 	windowSize = 2_500_000
-	// outChunkSize is the largest body of what the server says.
+	// outChunkSize is the largest body of a message of the server.
 	outChunkSize = 4096
 	streamID     = 1
 	maxKey       = 512
@@ -43,12 +42,12 @@ type command struct {
 	name        string
 	transaction float64
 	object      amf0.Object // the command object, nil if there is none
-	args        []any       // what follows it
+	args        []any       // the values after it
 }
 
 // parseCommand decodes a command message; ok is false when it has no name.
 func parseCommand(kind byte, body []byte) (command, bool) {
-	// The AMF3 variant is AMF0 behind a byte, unless AMF3 was negotiated.
+	// The AMF3 variant is a zero byte and AMF0, unless AMF3 was negotiated.
 	if kind == typeCommandAMF3 && len(body) > 0 && body[0] == 0 {
 		body = body[1:]
 	}
@@ -70,7 +69,7 @@ func parseCommand(kind byte, body []byte) (command, bool) {
 	return c, true
 }
 
-// text is the i-th argument if it is a string.
+// text returns the i-th argument if it is a string.
 func (c command) text(i int) string {
 	if i >= len(c.args) {
 		return ""
@@ -79,17 +78,16 @@ func (c command) text(i int) string {
 	return s
 }
 
-// splitApp cuts what a client sent as application into the application's name,
-// the path behind it and the query.
+// splitApp splits a client's application into its name, the path after the name, and the query.
 func splitApp(s string) (app, path string, query url.Values) {
 	s, raw, _ := strings.Cut(s, "?")
 	app, path, _ = strings.Cut(s, "/")
-	query, _ = url.ParseQuery(raw) // what can be read of it
+	query, _ = url.ParseQuery(raw) // the valid part of it
 	return app, path, query
 }
 
-// streamKey finds the key and the query in the forms that encoders use: `key`,
-// `key?query`, `app/key`, `?key=key`, and a part of the path in the application.
+// streamKey returns the key and the query from the forms that encoders use: `key`, `key?query`,
+// `app/key`, `?key=key`, and a part of the path in the application.
 func streamKey(app, path, name string, query url.Values) (string, url.Values) {
 	name, raw, _ := strings.Cut(name, "?")
 	more, _ := url.ParseQuery(raw)
@@ -109,7 +107,7 @@ func streamKey(app, path, name string, query url.Values) (string, url.Values) {
 	return key, all
 }
 
-// replies collects what the server says, to be written at once.
+// replies collects messages of the server, to be written at once.
 type replies []byte
 
 func (r *replies) control(kind byte, body ...byte) {
@@ -123,12 +121,12 @@ func (r *replies) number(kind byte, n uint32) {
 func (r *replies) command(chunkStream byte, stream uint32, values ...any) {
 	body, err := amf0.Data(values).Marshal()
 	if err != nil || len(body) > outChunkSize {
-		return // only with values of our own making
+		return // can't happen with the server's own values
 	}
 	*r = appendMessage(*r, chunkStream, typeCommandAMF0, stream, body)
 }
 
-// connected answers connect. The client hears our limits before the result.
+// connected answers connect. The server's limits precede the result.
 func (r *replies) connected(transaction float64, enhanced bool) {
 	r.number(typeWindowAckSize, windowSize)
 	r.control(typePeerBandwidth, append(binary.BigEndian.AppendUint32(nil, windowSize), 2)...)
@@ -146,32 +144,32 @@ func (r *replies) connected(transaction float64, enhanced bool) {
 	}, info)
 }
 
-// connectRefused answers a connect that leads nowhere.
+// connectRefused refuses a connect.
 func (r *replies) connectRefused(transaction float64, description string) {
 	r.number(typeSetChunkSize, outChunkSize)
 	r.command(chunkStreamCommand, 0, "_error", transaction, nil, status("error", codeConnectDenied, description))
 }
 
-// result answers a call whose result is one value.
+// result answers a call with one value.
 func (r *replies) result(transaction float64, value any) {
 	if transaction != 0 {
 		r.command(chunkStreamCommand, 0, "_result", transaction, nil, value)
 	}
 }
 
-// published tells that the publish was accepted.
+// published confirms an accepted publish.
 func (r *replies) published() {
 	const streamBegin = 0
 	r.control(typeUserControl, 0, streamBegin, 0, 0, 0, streamID)
 	r.status("status", codePublishStart, "Publishing.")
 }
 
-// status tells what became of the stream.
+// status reports the state of the stream.
 func (r *replies) status(level, code, description string) {
 	r.command(chunkStreamStatus, streamID, "onStatus", float64(0), nil, status(level, code, description))
 }
 
-// pong answers a ping request with the time that it carried.
+// pong answers a ping request with the time in it.
 func (r *replies) pong(request []byte) {
 	const pingResponse = 7
 	r.control(typeUserControl, append([]byte{0, pingResponse}, request...)...)

@@ -8,28 +8,29 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// Limits of what clients may ask of the server. Zero values are replaced by the
+// Limits bound the load that clients can put on the server. Zero values are replaced by the
 // defaults in brackets. An address is an IPv4 address or an IPv6 /64 network.
 type Limits struct {
-	// Conns is the number of connections in all [4096]; negative: any number.
+	// Conns is how many connections may be open in total [4096]; negative: any number.
 	Conns int
-	// UnprovenPerIP is the number of connections from one address whose stream key
-	// has not been accepted [256]. Beyond it and beyond Conns, the oldest of them
-	// closes. Negative: any number.
+	// UnprovenPerIP is how many connections from one address may be open without an accepted
+	// stream key [256]. Beyond it and beyond Conns, the oldest of them is closed. Negative: any
+	// number.
 	UnprovenPerIP int
-	// PublishersPerIP is the number of encoders that publish from one address [1000].
-	// The next one is refused. Negative: any number.
+	// PublishersPerIP is how many encoders may publish from one address [1000]. Further ones
+	// are refused. Negative: any number.
 	PublishersPerIP int
-	// Failures is how many refused attempts an address has at once [60]; one
-	// comes back each second. Negative: any number.
+	// Failures is how many attempts of an address may be refused at once [60]; one more is
+	// allowed each second. Negative: any number.
 	Failures int
-	// HandshakeTime is for the TLS and RTMP handshakes together [10 s],
-	// PublishTime from there to an accepted publish [15 s].
+	// HandshakeTime bounds the TLS and RTMP handshakes together [10 s], PublishTime the time
+	// from there to an accepted publish [15 s].
 	HandshakeTime, PublishTime time.Duration
-	// IdleTime without a complete message ends a publisher [30 s], WriteTime is
-	// for a client to take what it is told [10 s].
+	// IdleTime is how long a publisher may send no complete message [30 s]. WriteTime is how
+	// long a client may take to accept data [10 s].
 	IdleTime, WriteTime time.Duration
-	// PublishBytes may come between handshake and accepted publish [64 KiB].
+	// PublishBytes is how many bytes a client may send between handshake and accepted publish
+	// [64 KiB].
 	PublishBytes int
 }
 
@@ -58,24 +59,24 @@ func (l Limits) withDefaults() Limits {
 
 // Config of a Server.
 type Config struct {
-	// Addr is where to listen for RTMP and TLSAddr for RTMPS; empty: not at all.
+	// Addr is the address for RTMP and TLSAddr that for RTMPS; empty: don't listen.
 	Addr, TLSAddr string
-	// TLS holds the certificate or GetCertificate; needed with TLSAddr.
+	// TLS has the certificate or GetCertificate; required with TLSAddr.
 	TLS *tls.Config
 	// App is the only application name, "live" by default.
 	App string
-	// Hub takes the streams, Gate decides on them.
+	// Hub receives the streams, Gate decides on them.
 	Hub  *hub.Hub
 	Gate Gate
-	// Log hears of publishers; stream keys never reach it. Default: nowhere.
+	// Log receives messages about publishers; stream keys are never logged. nil discards all.
 	Log *slog.Logger
 	// Limits, all with defaults.
 	Limits Limits
 }
 
-// Stats counts since the start, except for Connections and Publishing.
+// Stats are totals since the start, except for Connections and Publishing.
 type Stats struct {
-	// Connections that are open and Publishing those of them on air.
+	// Connections is the number of open connections, Publishing the number of those on air.
 	Connections, Publishing int
 	// Accepted counts publishers that went on air.
 	Accepted uint64

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// knowing lets the gate accept the keys k0, k1, … of n streams.
+// knowing makes the gate accept the keys k0, k1, … of n streams.
 func knowing(n int) func(*Config) {
 	return func(c *Config) {
 		for i := range n {
@@ -26,8 +26,8 @@ func knowing(n int) func(*Config) {
 	}
 }
 
-// A relay, or an office behind NAT: all encoders come from one address, and after a
-// restart all at once.
+// TestEncodersBehindOneAddress: all encoders of a relay, or of an office behind NAT, come from
+// one address and reconnect at once after a restart.
 func TestEncodersBehindOneAddress(t *testing.T) {
 	for _, n := range []int{150, 250} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) { testEncoders(t, n) })
@@ -60,8 +60,8 @@ func (g *rig) publishing(t testing.TB, key string) *client {
 	return c
 }
 
-// TestEncodersWaitForTheirTurn: while the gate is slow, all encoders keep their places, and all
-// are accepted when it answers.
+// TestEncodersWaitForTheirTurn: while the gate is slow, all encoders keep their places. All are
+// accepted when it answers.
 func TestEncodersWaitForTheirTurn(t *testing.T) {
 	const n = 250
 	hold := make(chan struct{})
@@ -80,7 +80,7 @@ func TestEncodersWaitForTheirTurn(t *testing.T) {
 	require.Empty(t, g.Stats().Refused)
 }
 
-// TestRandomKeysAllAtOnce: a connection whose key is being checked is no encoder yet.
+// TestRandomKeysAllAtOnce: a connection whose key is being checked doesn't count as an encoder.
 func TestRandomKeysAllAtOnce(t *testing.T) {
 	hold := make(chan struct{})
 	g := newRig(t, func(c *Config) {
@@ -91,7 +91,7 @@ func TestRandomKeysAllAtOnce(t *testing.T) {
 	for i := range n {
 		g.publishing(t, fmt.Sprint("random", i))
 	}
-	g.refusedFor(t, reasonUnproven, n-20-5) // 5 evicted ones are being checked still
+	g.refusedFor(t, reasonUnproven, n-20-5) // the gate still checks the keys of 5 evicted ones
 	require.Zero(t, g.places.provenOf(t, "127.0.0.1"))
 	g.door.look(func() { require.LessOrEqual(t, g.door.asking, 5) })
 	close(hold)
@@ -115,7 +115,7 @@ func (p *places) settled(t testing.TB) {
 	}, patience, time.Millisecond)
 }
 
-// TestEvictedWhileItsKeyIsChecked: the gate's answer comes too late, and is taken back.
+// TestEvictedWhileItsKeyIsChecked: the gate accepts too late, and the publish is undone.
 func TestEvictedWhileItsKeyIsChecked(t *testing.T) {
 	hold := make(chan struct{})
 	g := newRig(t, func(c *Config) {
@@ -175,7 +175,7 @@ func TestTooManyEncodersOfOneAddress(t *testing.T) {
 	onAir(t, g.Addr(), "k2")
 }
 
-// keysTried returns the keys that the gate was asked about.
+// keysTried returns the keys that the gate was asked to check.
 func (d *door) keysTried() (keys []string) {
 	d.look(func() {
 		for _, a := range d.attempts {
@@ -185,7 +185,7 @@ func (d *door) keysTried() (keys []string) {
 	return keys
 }
 
-// provenOf is the number of encoders of an address.
+// provenOf returns the number of encoders of an address.
 func (p *places) provenOf(t testing.TB, ip string) int {
 	t.Helper()
 	p.mu.Lock()
@@ -208,7 +208,7 @@ func TestFullServerKeepsEncodersAndTakesNewOnes(t *testing.T) {
 	onAir(t, g.Addr(), "k2")
 	silent.closed()
 	g.refusedFor(t, reasonConns, 1)
-	bare(t, g.Addr()).closed() // each place is an encoder's
+	bare(t, g.Addr()).closed() // encoders have all places
 	g.refusedFor(t, reasonConns, 2)
 	require.Equal(t, 3, g.Stats().Publishing)
 }
@@ -219,12 +219,12 @@ func TestRefusedConnectionsLoseTheirPlaceFirst(t *testing.T) {
 	waiting := dial(t, g.Addr())
 	refused.connect("live")
 	require.Equal(t, codeBadName, refused.publish("wrong"))
-	dial(t, g.Addr()) // takes the place of the refused one, whose farewell is on its way
+	dial(t, g.Addr()) // takes the place of the refused one, which is still closing
 	waiting.connect("live")
 	require.Equal(t, codePublishStart, waiting.publish("secret"))
 }
 
-// A flood is one line of the log.
+// TestCrowdsAreLoggedOnce: a flood causes one log line.
 func TestCrowdsAreLoggedOnce(t *testing.T) {
 	lines := &lineCounter{}
 	g := newRig(t, func(c *Config) {
@@ -245,7 +245,7 @@ func (l *lineCounter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// taker takes places and notes which of them were lost, in order.
+// taker takes places and records which of them were evicted, in order.
 type taker struct {
 	*places
 
@@ -259,7 +259,7 @@ func (k *taker) take(t testing.TB, n int, ip string) *place {
 	return x
 }
 
-// check has the connection's key checked.
+// check runs a check of the connection's key.
 func (k *taker) check(t testing.TB, x *place, v verdict) {
 	t.Helper()
 	require.NoError(t, k.ask(t.Context(), x, "key"))

@@ -14,8 +14,8 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// handshake does the plain RTMP handshake: digests prove nothing, and nobody
-// checks them. The encrypted variant is left to RTMPS.
+// handshake does the plain RTMP handshake: its digests prove nothing, and no client checks
+// them. RTMPS replaces the encrypted variant.
 func (s *session) handshake(ctx context.Context) error {
 	if t, ok := s.conn.(*tls.Conn); ok {
 		if err := t.HandshakeContext(ctx); err != nil {
@@ -25,7 +25,7 @@ func (s *session) handshake(ctx context.Context) error {
 	s.in = source{r: s.conn, allowed: 8 << 10}
 	s.window = windowSize
 	var c0 handshake.C0S0
-	if err := c0.Read(&s.in); err != nil { // without the buffer: a silent connection costs no memory for one
+	if err := c0.Read(&s.in); err != nil { // read unbuffered, so that a silent connection needs no buffer
 		return err
 	}
 	buffered := bufio.NewReaderSize(&s.in, readBuffer)
@@ -75,7 +75,7 @@ func (s *session) handle(ctx context.Context, m message) error {
 	return nil
 }
 
-// media passes an audio or video message on; others are left out.
+// media passes an audio or video message to the feed; others are ignored.
 func (s *session) media(m message) error {
 	switch m.kind {
 	case typeVideo:
@@ -86,9 +86,9 @@ func (s *session) media(m message) error {
 	return nil
 }
 
-// aggregate takes audio and video out of an aggregate message: FLV tags whose
-// times count from the message's own. Each is copied: a tag that is kept, in a
-// queue or a segment, must not hold on to the whole message.
+// aggregate extracts audio and video from an aggregate message: FLV tags whose times are
+// relative to the message's time. Each tag is copied, so that one that is kept in a queue or a
+// segment doesn't keep the whole message in memory.
 func (s *session) aggregate(m message) error {
 	const head, tail = 11, 4
 	var first uint32
@@ -175,8 +175,8 @@ func (s *session) publish(ctx context.Context, c command) error {
 	return s.send(r)
 }
 
-// admit asks the gate when it is the connection's turn. Once the gate has accepted, published is
-// set, also with an error.
+// admit asks the gate when it is the connection's turn. Once the gate has accepted, published
+// is set, also if admit returns an error.
 func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.server.config.Limits.PublishTime)
 	defer cancel()
@@ -199,7 +199,7 @@ func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err er
 	return b, s.undecided(err)
 }
 
-// undecided returns the error that the client sees when the gate, or the wait for it,
+// undecided returns the error that is sent to the client when the gate, or the wait for it,
 // failed.
 func (s *session) undecided(err error) error {
 	if r, ok := errors.AsType[*Refusal](err); ok {

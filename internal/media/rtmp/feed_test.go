@@ -15,7 +15,7 @@ func TestSequenceHeaderInMidStream(t *testing.T) {
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
 	c.frame(0)
-	c.header() // the same: same track
+	c.header() // the same header: the same track
 	c.frame(40)
 	c.send(typeVideo, 4, 80, append([]byte{0x17, 0, 0, 0, 0}, avcRecord(t, 4, []string{testSPS}, []string{"68ee3c81"})...)...)
 	c.frame(80)
@@ -85,12 +85,12 @@ func TestKeyFramesThatAreNone(t *testing.T) {
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
-	c.send(typeVideo, 4, 0, 0x17, 1, 0, 0, 0, 0, 0, 0, 2, 0x41, 0x88)                             // claimed, but a slice
-	c.send(typeVideo, 4, 40, 0x27, 1, 0, 0, 0, 0, 0, 0, 2, 0x65, 0x88)                            // an IDR, not claimed
+	c.send(typeVideo, 4, 0, 0x17, 1, 0, 0, 0, 0, 0, 0, 2, 0x41, 0x88)                             // marked as a key frame, but no IDR
+	c.send(typeVideo, 4, 40, 0x27, 1, 0, 0, 0, 0, 0, 0, 2, 0x65, 0x88)                            // an IDR, not marked
 	c.send(typeVideo, 4, 80, 0x17, 1, 0, 0, 0, 0, 0, 0, 4, 6, 6, 1, 0x80, 0, 0, 0, 2, 0x41, 0x88) // a recovery point
 	c.send(typeVideo, 4, 120, 0x27, 1, 0xFF, 0xFF, 0xD8, 0, 0, 0, 2, 0x41, 0x88)                  // negative offset
 	c.send(typeVideo, 4, 160, 0x27, 1, 0x7F, 0xFF, 0xFF, 0, 0, 0, 2, 0x41, 0x88)                  // absurd offset
-	c.send(typeVideo, 4, 200, 0x27, 1, 0, 0, 0, 0, 0, 0, 9, 0x41, 0x88)                           // lengths that lie: dropped
+	c.send(typeVideo, 4, 200, 0x27, 1, 0, 0, 0, 0, 0, 0, 9, 0x41, 0x88)                           // wrong lengths: dropped
 	c.send(typeVideo, 4, 240, 0x27, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0x41, 0x88, 0, 0, 0, 0)   // empty NALs
 	c.send(typeVideo, 4, 280, 0x57, 1, 0, 0, 0, 0)                                                // a command frame
 	u := g.tape.first(t, 6)

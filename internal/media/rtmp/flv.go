@@ -7,7 +7,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// tagKind says what an audio or video message holds.
+// tagKind is the kind of data in an audio or video message.
 type tagKind byte
 
 const (
@@ -16,16 +16,16 @@ const (
 	tagFrame
 )
 
-// tag is a parsed audio or video message body. Data is a part of the body.
+// tag is a parsed body of an audio or video message. data is a slice of the body.
 type tag struct {
 	kind  tagKind
 	codec hub.Codec
-	key   bool  // video: what the encoder claims
+	key   bool  // video: as marked by the encoder
 	cts   int32 // video: composition time offset in milliseconds
 	data  []byte
 }
 
-// unsupportedError names a codec that no output carries.
+// unsupportedError is a codec that no output supports.
 type unsupportedError struct{ name string }
 
 func (e *unsupportedError) Error() string {
@@ -34,8 +34,8 @@ func (e *unsupportedError) Error() string {
 
 var errShortTag = errors.New("truncated audio or video message")
 
-// Packet types of enhanced RTMP v2; audio and video share what we need, except
-// for the numbers of multitrack and the frames without composition time.
+// Packet types of enhanced RTMP v2. Audio and video have the same ones, except for multitrack
+// and for frames without composition time.
 const (
 	exSequenceStart = 0
 	exCodedFrames   = 1
@@ -46,14 +46,14 @@ const (
 	exMultitrackVideo = 6
 )
 
-// parseVideo reads a video message: FLV 10.1 E.4.3, and enhanced RTMP.
+// parseVideo parses a video message (FLV 10.1, E.4.3, and enhanced RTMP).
 func parseVideo(body []byte) (tag, error) {
 	if len(body) == 0 {
 		return tag{}, nil
 	}
 	frameType := body[0] >> 4 & 7
 	if frameType == 5 {
-		return tag{}, nil // a command to the player, no picture
+		return tag{}, nil // a command for players, without a picture
 	}
 	t := tag{key: frameType == 1}
 	if body[0]&0x80 != 0 {
@@ -62,7 +62,7 @@ func parseVideo(body []byte) (tag, error) {
 	switch id := body[0] & 0x0F; id {
 	case 7:
 		t.codec = hub.H264
-	case 12: // not in any standard, but in use before enhanced RTMP
+	case 12: // not standardized, but used before enhanced RTMP
 		t.codec = hub.H265
 	default:
 		return tag{}, &unsupportedError{legacyVideoName(id)}
@@ -80,7 +80,7 @@ func parseVideo(body []byte) (tag, error) {
 	return t, nil
 }
 
-// parseAudio reads an audio message: FLV 10.1 E.4.2, and enhanced RTMP.
+// parseAudio parses an audio message (FLV 10.1, E.4.2, and enhanced RTMP).
 func parseAudio(body []byte) (tag, error) {
 	if len(body) == 0 {
 		return tag{}, nil
@@ -105,7 +105,7 @@ func parseAudio(body []byte) (tag, error) {
 	return t, nil
 }
 
-// parseEnhanced reads what follows the first byte of an enhanced message.
+// parseEnhanced parses the rest of an enhanced message after its first byte.
 func parseEnhanced(t tag, packet byte, b []byte, multitrack byte) (tag, error) {
 	packet, b, err := skipModifiers(packet, b)
 	if err != nil {
@@ -123,7 +123,7 @@ func parseEnhanced(t tag, packet byte, b []byte, multitrack byte) (tag, error) {
 	return parsePacket(t, packet, b[4:])
 }
 
-// skipModifiers reads over ModEx prefixes, such as nanosecond offsets.
+// skipModifiers skips ModEx prefixes, such as nanosecond offsets.
 func skipModifiers(packet byte, b []byte) (byte, []byte, error) {
 	for packet == exModEx {
 		if len(b) < 1 {
@@ -146,8 +146,8 @@ func skipModifiers(packet byte, b []byte) (byte, []byte, error) {
 	return packet, b, nil
 }
 
-// parseMultitrack finds track 0 and ignores the others: a stream has one
-// picture and one sound.
+// parseMultitrack parses track 0 and ignores the others: a stream has one video track and one
+// audio track.
 func parseMultitrack(t tag, b []byte) (tag, error) {
 	if len(b) < 1 {
 		return tag{}, errShortTag

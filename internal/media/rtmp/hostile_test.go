@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stillServes requires that a good publisher gets through.
+// stillServes requires that a valid publisher is accepted.
 func (g *rig) stillServes(t testing.TB) {
 	t.Helper()
 	before := len(g.door.left())
@@ -53,7 +53,7 @@ func TestGarbage(t *testing.T) {
 	noise[0] = 0xAA
 	for _, b := range [][]byte{noise, []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), {0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC}, {6}} {
 		c := bare(t, g.Addr())
-		_, _ = c.Write(b) // may fail half way: the server has closed
+		_, _ = c.Write(b) // may fail: the server has closed
 		c.closed()
 	}
 	for i := range 50 {
@@ -100,7 +100,7 @@ func TestNothingAfterTheHandshake(t *testing.T) {
 	require.Equal(t, uint64(2), g.Stats().Refused["timeout"])
 }
 
-// drip writes the bytes of a message that never ends, one by one.
+// drip sends a message byte by byte, without an end.
 func (c *client) drip() {
 	c.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -148,7 +148,8 @@ func TestTooMuchBeforePublishing(t *testing.T) {
 	g.stillServes(t)
 }
 
-// A client that asks and never reads the answers is let go.
+// TestClientThatDoesNotRead: a client that sends requests and never reads the answers is
+// disconnected.
 func TestClientThatDoesNotRead(t *testing.T) {
 	g := newRig(t, func(c *Config) { c.Limits.WriteTime = 100 * time.Millisecond })
 	c := onAir(t, g.Addr(), "secret")
@@ -210,8 +211,8 @@ func TestAbsurdSizesStayBounded(t *testing.T) {
 		open = append(open, c)
 	}
 	before := heap()
-	// Each announces 160 MiB on 40 chunk streams and sends the first byte of it.
-	// A pong says that the server has read all before it.
+	// Each client announces 160 MiB on 40 chunk streams and sends the first bytes of it. A pong
+	// means that the server has read everything before it.
 	for _, c := range open {
 		var w wire
 		w.type0(2, 0, typeSetChunkSize, 4, 0, 0, 0, 128)
@@ -236,14 +237,14 @@ func TestAbsurdSizesStayBounded(t *testing.T) {
 	g.stillServes(t)
 }
 
-// What is kept of a message is counted by its length, so it must not hold on to
-// the rest of the message.
+// TestSmallPicturesInLargeMessages: kept data is counted by its length, so it must not keep the
+// rest of its message in memory.
 func TestSmallPicturesInLargeMessages(t *testing.T) {
 	const filler, messages = 1 << 20, 40
 	picture := []byte{0, 0, 0, 2, 0x65, 0x88}
 	legacy := append([]byte{0x17, 1, 0, 0, 0}, picture...)
 	aggregate := append([]byte{typeVideo, 0, 0, byte(len(legacy)), 0, 0, 0, 0, 0, 0, 0}, legacy...)
-	aggregate = append(aggregate, 0, 0, 0, 0) // the tag's size, which nobody reads
+	aggregate = append(aggregate, 0, 0, 0, 0) // the tag's size, which is ignored
 	aggregate = append(aggregate, 18, filler>>16, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	multitrack := append([]byte("\x96\x11avc1\x00\x00\x00\x09\x00\x00\x00"), picture...)
 	multitrack = append(multitrack, 1, filler>>16, 0, 0)
@@ -271,7 +272,8 @@ func TestSmallPicturesInLargeMessages(t *testing.T) {
 	}
 }
 
-// Nobody knows them yet, so what they begin and don't end must cost little.
+// TestStrangersCostLittle: unfinished messages of unauthenticated clients must use little
+// memory.
 func TestStrangersCostLittle(t *testing.T) {
 	var w wire
 	w.type0(2, 0, typeSetChunkSize, 4, 0, 0, 0, 1)

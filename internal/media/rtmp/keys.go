@@ -11,8 +11,8 @@ import (
 	"showfloor/internal/fairshare"
 )
 
-// keyID is a stream key as one address (see fairshare.Network) showed it. It holds the key's
-// hash: the memory must not hold keys.
+// keyID identifies a stream key that a client of one address (see fairshare.Network) sent. It
+// has the hash of the key, so that no keys are kept in memory.
 type keyID struct {
 	ip   netip.Addr
 	hash [sha256.Size]byte
@@ -22,17 +22,17 @@ func newKeyID(ip netip.Addr, key string) keyID {
 	return keyID{fairshare.Network(ip), sha256.Sum256([]byte(key))}
 }
 
-// keyMemory remembers stream keys for a time after their last use. It is not safe for
+// keyMemory stores stream keys for some time after their last use. It is not safe for
 // concurrent use.
 type keyMemory struct {
-	// perIP and all bound the keys of one address and of all. A further key is not
-	// remembered when its address has perIP; beyond all, the key whose use is longest
-	// ago is forgotten.
+	// perIP bounds the keys of one address, and all the keys in total. A further key is not
+	// stored when its address has perIP keys. Beyond all, the least recently used key is
+	// removed.
 	perIP, all int
 	life       time.Duration
 
 	keys  map[keyID]*list.Element
-	order *list.List // of *rememberedKey, the longest unused first
+	order *list.List // of *rememberedKey, the least recently used first
 	of    map[netip.Addr]int
 }
 
@@ -50,7 +50,7 @@ func newKeyMemory(perIP, all int, life time.Duration) *keyMemory {
 	}
 }
 
-// find returns a remembered key, or nil.
+// find returns a stored key, or nil.
 func (m *keyMemory) find(id keyID, now time.Time) *rememberedKey {
 	for e := m.order.Front(); e != nil && now.Sub(remembered(e).used) >= m.life; e = m.order.Front() {
 		m.forget(remembered(e).id)
@@ -61,7 +61,7 @@ func (m *keyMemory) find(id keyID, now time.Time) *rememberedKey {
 	return nil
 }
 
-// use remembers a key from now on, and returns nil if its address has too many.
+// use stores a key, or updates its last use. It returns nil if its address has too many.
 func (m *keyMemory) use(id keyID, now time.Time) *rememberedKey {
 	k := m.find(id, now)
 	if k != nil {
@@ -81,8 +81,8 @@ func (m *keyMemory) use(id keyID, now time.Time) *rememberedKey {
 	return k
 }
 
-// recall remembers a key whose last use is longer ago than that of every key in the memory,
-// unless there are too many already.
+// recall stores a key whose last use is before that of all stored keys, unless there are too
+// many already.
 func (m *keyMemory) recall(id keyID, used time.Time) {
 	if m.keys[id] != nil || m.of[id.ip] >= m.perIP || m.order.Len() >= m.all {
 		return

@@ -20,17 +20,17 @@ const (
 
 var errShortConfig = errors.New("truncated sequence header")
 
-// videoConfig is what a video sequence header says.
+// videoConfig is the content of a video sequence header.
 type videoConfig struct {
 	track *hub.Track
 	// lengthSize is the width of NAL unit lengths in frames: 1, 2 or 4 bytes.
 	lengthSize int
-	// extra are parameter sets beyond the first of each kind, with 4-byte
-	// lengths. A track holds one of each, so these travel with key frames.
+	// extra holds parameter sets after the first one of each kind, with 4-byte lengths. A track
+	// holds one of each, so the others are prepended to key frames.
 	extra []byte
 }
 
-// parseAVCConfig reads an AVCDecoderConfigurationRecord (ISO 14496-15, 5.3.3.1).
+// parseAVCConfig parses an AVCDecoderConfigurationRecord (ISO 14496-15, 5.3.3.1).
 func parseAVCConfig(b []byte) (*videoConfig, error) {
 	if len(b) < 6 || len(b) > maxConfigRecord {
 		return nil, errShortConfig
@@ -58,7 +58,7 @@ func parseAVCConfig(b []byte) (*videoConfig, error) {
 	return c, c.picture(sps.Width(), sps.Height(), sps.FPS())
 }
 
-// parseHEVCConfig reads an HEVCDecoderConfigurationRecord (ISO 14496-15, 8.3.3.1).
+// parseHEVCConfig parses an HEVCDecoderConfigurationRecord (ISO 14496-15, 8.3.3.1).
 func parseHEVCConfig(b []byte) (*videoConfig, error) {
 	if len(b) < 23 || len(b) > maxConfigRecord {
 		return nil, errShortConfig
@@ -97,8 +97,8 @@ func parseHEVCConfig(b []byte) (*videoConfig, error) {
 	return c, c.picture(sps.Width(), sps.Height(), sps.FPS())
 }
 
-// sets reads count NAL units behind 16-bit lengths: the first one to *first if
-// that is empty, the others to c.extra. It returns what follows.
+// sets reads count NAL units after 16-bit lengths: the first one to *first if that is empty,
+// the others to c.extra. It returns the rest.
 func (c *videoConfig) sets(b []byte, count int, first *[]byte) ([]byte, error) {
 	for range count {
 		if len(b) < 2 {
@@ -122,8 +122,7 @@ func (c *videoConfig) sets(b []byte, count int, first *[]byte) ([]byte, error) {
 	return b, nil
 }
 
-// picture notes size and rate, which the parameter sets of a stranger may make
-// absurd.
+// picture stores size and rate. Untrusted parameter sets may contain absurd values.
 func (c *videoConfig) picture(width, height int, fps float64) error {
 	if width <= 0 || height <= 0 || width > maxPictureSize || height > maxPictureSize {
 		return fmt.Errorf("picture size of %d x %d", width, height)
@@ -138,19 +137,19 @@ func (c *videoConfig) picture(width, height int, fps float64) error {
 	return nil
 }
 
-// picture is an access unit that was checked.
+// picture is a checked access unit.
 type picture struct {
-	data []byte // NAL units behind 4-byte lengths
+	data []byte // NAL units after 4-byte lengths
 	// random: decoding can start at an IDR or other IRAP picture.
 	random bool
-	// recovery: an SEI message promises that decoding recovers from here.
+	// recovery: an SEI message declares that decoding recovers from here.
 	recovery bool
 }
 
-// checkPicture checks the NAL unit lengths of an access unit and looks for a
-// starting point. It drops empty NAL units and brings lengths to 4 bytes; else
-// the result is the input itself. It is not ok when the lengths don't add up or
-// nothing is left.
+// checkPicture checks the NAL unit lengths of an access unit and looks for a point at which
+// decoding can start. It removes empty NAL units and converts lengths to 4 bytes; if there is
+// nothing to change, the result is the input itself. ok is false when the lengths are wrong or
+// the result is empty.
 func checkPicture(b []byte, codec hub.Codec, lengthSize int) (p picture, ok bool) {
 	clean, count, total := lengthSize == 4, 0, 0
 	for rest := b; len(rest) > 0; count++ {
@@ -212,9 +211,8 @@ func (p *picture) inspect(nal []byte, codec hub.Codec) {
 	}
 }
 
-// hasRecoveryPoint walks the messages of an H.264 SEI NAL unit. Emulation
-// prevention is not undone: a payload that holds it can at worst hide what
-// follows it.
+// hasRecoveryPoint reads the messages of an H.264 SEI NAL unit. It ignores emulation
+// prevention: a payload with such bytes can at worst hide the messages after it.
 func hasRecoveryPoint(b []byte) bool {
 	const recoveryPoint = 6
 	number := func() (n int, ok bool) {

@@ -62,7 +62,7 @@ func TestAVCConfig(t *testing.T) {
 	}
 }
 
-// hevcRecord lets x265 make a HEVCDecoderConfigurationRecord.
+// hevcRecord returns an HEVCDecoderConfigurationRecord of x265.
 func hevcRecord(t testing.TB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "h265.mp4")

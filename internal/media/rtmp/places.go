@@ -8,28 +8,28 @@ import (
 	"showfloor/internal/fairshare"
 )
 
-// Reasons why a connection was refused or closed for want of a place, for metrics.
+// Reasons why a connection was refused or closed for lack of a place, for metrics.
 const (
-	reasonConns      = "conns"             // too many connections in all
+	reasonConns      = "conns"             // too many connections in total
 	reasonUnproven   = "unproven_per_ip"   // too many of its address without an accepted key
 	reasonPublishers = "publishers_per_ip" // too many encoders of its address
 )
 
 // askingPerIP is how many stream keys of one address the gate checks at a time. Further
-// connections wait for their turn.
+// connections are queued.
 const askingPerIP = 64
 
-// places bounds the open connections, in all and by address (see network).
+// places bounds the open connections, in total and by address (see fairshare.Network).
 //
-// A connection is unproven until the gate accepts its stream key. When a bound is
-// reached, the oldest unproven connection is evicted in favor of the new one: a
-// client needs a few round trips to show its key, so silent connections can't lock
-// encoders out, not even from the same address. A connection can also be evicted
-// while it waits for its turn or for the gate: otherwise random keys, shown all at
-// once to a slow gate, would hold every place. A proven connection is never evicted.
+// A connection is unproven until the gate accepts its stream key. When a bound is reached, the
+// oldest unproven connection is evicted in favor of the new one: a client needs a few round
+// trips to send its key, so silent connections can't lock encoders out, not even from the same
+// address. A connection can also be evicted while it is queued or while the gate checks its
+// key: otherwise random keys, sent at once to a slow gate, would take every place. A proven
+// connection is never evicted.
 type places struct {
-	// max is for all connections, unprovenPerIP and publishersPerIP for those of one
-	// address; negative: any number.
+	// max bounds all connections, unprovenPerIP and publishersPerIP those of one address;
+	// negative: any number.
 	max, unprovenPerIP, publishersPerIP int
 	attempts                            *attempts
 
@@ -39,28 +39,27 @@ type places struct {
 	addresses map[netip.Addr]*addressPlaces
 }
 
-// addressPlaces are those of one address.
+// addressPlaces are the places of one address.
 type addressPlaces struct {
 	unproven *list.List // of *place, the oldest first
 	proven   int
-	// asking counts the gate's checks that have not returned, also those of evicted
-	// connections, and askingNew those of them with permitNew; waiting are the *place that
-	// wait for their turn, the oldest first.
+	// asking counts the checks of the gate that are running, also for evicted connections, and
+	// askingNew those of them with permitNew. waiting are the queued *place, the oldest first.
 	asking, askingNew int
 	waiting           *list.List
 }
 
-// place is that of one connection. Its fields belong to places.
+// place is the place of one connection. The lock of places guards its fields.
 type place struct {
 	ip netip.Addr
 	// evict closes the connection at once. It is called without the lock.
 	evict func(reason string)
 	state placeState
-	// all and own are the place in the lists of unproven connections, queued is in the list of
-	// those that wait for their turn; nil when it is in none.
+	// all and own are its elements in the lists of unproven connections, queued is its element
+	// in the queue; nil when it isn't in the list.
 	all, own, queued *list.Element
-	// key is the one to check. turn gets the end of the wait: nil, or why the key isn't
-	// checked. permit is by what right it is checked.
+	// key is the key to check. turn receives the end of the wait: nil, or why the key isn't
+	// checked. permit is the permission for the check.
 	key    keyID
 	turn   chan error
 	permit permit
@@ -81,8 +80,8 @@ func newPlaces(l Limits) *places {
 	}
 }
 
-// take gives a connection a place, if need be that of an older unproven one. When
-// every place belongs to an encoder it returns nil and the reason.
+// take gives a connection a place, if necessary that of an older unproven one. When encoders
+// have all places it returns nil and the reason.
 func (p *places) take(ip netip.Addr, evict func(reason string)) (*place, string) {
 	x := &place{ip: fairshare.Network(ip), evict: evict}
 	p.mu.Lock()
@@ -111,7 +110,7 @@ func (p *places) take(ip netip.Addr, evict func(reason string)) (*place, string)
 	return x, ""
 }
 
-// oldest is the first of a list; nil when it is empty.
+// oldest returns the first place of a list; nil when it is empty.
 func oldest(l *list.List) *place {
 	if e := l.Front(); e != nil {
 		return placeOf(e)
@@ -124,7 +123,7 @@ func placeOf(e *list.Element) *place {
 	return x
 }
 
-// release gives the place back; for one that was lost it does nothing.
+// release frees the place; it does nothing for an evicted connection.
 func (p *places) release(x *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +132,7 @@ func (p *places) release(x *place) {
 	}
 }
 
-// list adds x to the unproven ones, as the newest of them.
+// list adds x to the unproven connections, as the newest one.
 func (p *places) list(x *place) {
 	at := p.addresses[x.ip]
 	if at == nil {
@@ -148,7 +147,7 @@ func (p *places) unlist(x *place) {
 	p.addresses[x.ip].unproven.Remove(x.own)
 }
 
-// drop takes x out, also out of the queue for its turn.
+// drop removes x, also from the queue.
 func (p *places) drop(x *place) {
 	at := p.addresses[x.ip]
 	if x.state == placeProven {
@@ -164,7 +163,7 @@ func (p *places) drop(x *place) {
 	p.advance(x.ip)
 }
 
-// forget removes an address that has nothing left.
+// forget removes an address without connections.
 func (p *places) forget(ip netip.Addr) {
 	if at := p.addresses[ip]; at.proven == 0 && at.asking == 0 && at.unproven.Len() == 0 {
 		delete(p.addresses, ip)

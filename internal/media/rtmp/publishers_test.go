@@ -10,7 +10,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// checkTimes requires what hub.Unit promises of the times of one track.
+// checkTimes requires the guarantees of hub.Unit on the times of one track.
 func checkTimes(t *testing.T, units []*hub.Unit, step time.Duration) {
 	t.Helper()
 	for i, u := range units {
@@ -78,7 +78,7 @@ func gstArgs(file, sink, url string) []string {
 
 func TestGStreamerPublishes(t *testing.T) {
 	file := clip(t, "3", "25", "44100", "2")
-	// rtmpsink is librtmp, which OBS descends from.
+	// rtmpsink is librtmp, from which OBS's implementation comes.
 	for _, sink := range []string{"rtmp2sink", "rtmpsink"} {
 		t.Run(sink, func(t *testing.T) {
 			g := newRig(t, nil)
@@ -146,7 +146,7 @@ func TestRTMPS(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, out, "Unknown stream key: check it in the dashboard.")
 
-	// Neither kind of client on the other's port harms anything.
+	// Clients of one kind at the other's port do no harm.
 	_, err = publish(t, "ffmpeg", ffmpegArgs(file, "rtmp://"+g.TLSAddr().String()+"/live/secret")...)
 	require.Error(t, err)
 	_, err = publish(t, "ffmpeg", ffmpegArgs(file, "rtmps://"+g.Addr().String()+"/live/secret")...)

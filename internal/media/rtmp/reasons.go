@@ -11,24 +11,24 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// Why a session ends, apart from errors of the connection.
+// Reasons for the end of a session, apart from errors of the connection.
 var (
 	errFinished     = errors.New("the publisher finished")
 	errNotPublished = errors.New("too many bytes before publishing")
 	errConnect      = errors.New("connect expected")
 )
 
-// panicError is a session that hit a bug of ours.
+// panicError is a panic in a session.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// handshakeError is a connection that never spoke RTMP.
+// handshakeError is a failed handshake.
 type handshakeError struct{ error }
 
 func (e *handshakeError) Unwrap() error { return e.error }
 
-// crowdedError is a connection that closes for want of a place.
+// crowdedError means that a connection is closed for lack of a place.
 type crowdedError struct {
 	reason string // one of the reasons for metrics
 	tell   string // the description sent to the client; empty: nothing is sent
@@ -51,7 +51,7 @@ func isAppError(err error) bool {
 	return ok
 }
 
-// farewell adds the closing reply to the client; false if there is none.
+// farewell adds the last message to the client; false if there is none.
 func (r *replies) farewell(err error) bool {
 	if e, ok := errors.AsType[*appError](err); ok {
 		r.connectRefused(e.transaction, e.Error())
@@ -84,8 +84,7 @@ func (r *replies) farewell(err error) bool {
 	return true
 }
 
-// refusedFor names in one word why a connection was not served, for metrics;
-// empty if it ended by itself.
+// refusedFor returns why a connection was not served, for metrics; empty if it ended by itself.
 func refusedFor(err error) string {
 	if e, ok := errors.AsType[*Refusal](err); ok {
 		return e.Code

@@ -26,10 +26,10 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// patience is how long a test waits for something that must happen.
+// patience is the timeout of a test for something that must happen.
 const patience = 30 * time.Second
 
-// board wakes waiters whenever something was written down.
+// board wakes waiters after each change.
 type board struct {
 	mu      sync.Mutex
 	changed chan struct{}
@@ -53,7 +53,7 @@ func (b *board) look(f func()) {
 	f()
 }
 
-// await waits until cond, which runs under the lock, holds.
+// await waits until cond, which runs under the lock, is true.
 func (b *board) await(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	timeout := time.After(patience)
@@ -72,7 +72,7 @@ func (b *board) await(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// tape is an output that writes down all units.
+// tape is an output that records all units.
 type tape struct {
 	*board
 	units   []*hub.Unit
@@ -110,7 +110,7 @@ func (p *tape) first(t testing.TB, n int) (units []*hub.Unit) {
 	return units
 }
 
-// opened is how many streams were opened.
+// opened returns how many streams were opened.
 func (p *tape) opened() (n int) {
 	p.look(func() { n = p.streams })
 	return n
@@ -125,16 +125,16 @@ func (p *tape) count(video bool) (n int) {
 	return n
 }
 
-// door is a gate that knows some keys.
+// door is a gate that accepts some keys.
 type door struct {
 	*board
 	keys        map[string]hub.Broadcast
 	attempts    []Attempt
-	asking      int // calls of Publish that hold keeps back
+	asking      int // calls of Publish that hold blocks
 	rejected    []string
 	unpublished []string
 	fail        error
-	// hold, if it isn't nil, keeps answers back until it closes.
+	// hold, if it isn't nil, blocks answers until it is closed.
 	hold chan struct{}
 }
 
@@ -197,7 +197,7 @@ type rig struct {
 	tape *tape
 	door *door
 	url  string // up to the key
-	// panics is how many the test causes on purpose.
+	// panics is how many panics the test causes on purpose.
 	panics uint64
 }
 
@@ -244,7 +244,7 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// selfSigned makes a certificate for 127.0.0.1.
+// selfSigned returns a certificate for 127.0.0.1.
 func selfSigned(t testing.TB) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -282,7 +282,7 @@ func clip(t testing.TB, seconds string, fps, rate, channels string) string {
 	return path
 }
 
-// publish runs an encoder to its end and returns what it wrote to stderr.
+// publish runs an encoder to its end and returns its output.
 func publish(t testing.TB, name string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -1,10 +1,10 @@
-// Package rtmp takes streams in over RTMP and RTMPS: it checks the stream key
-// before a byte of media, and writes audio and video to the hub.
+// Package rtmp receives streams over RTMP and RTMPS: it checks the stream key before it reads
+// any media, and writes audio and video to the hub.
 //
-// The handshake and the AMF0 encoder come from gortmplib. The chunk reader and
-// the dialogue are our own: gortmplib answers a publish before its key can be
-// checked, buffers up to 10 MiB on each chunk stream, and settles the tracks
-// once, which loses late audio and new sequence headers.
+// The handshake and the AMF0 encoder come from gortmplib. The chunk reader and the dialogue are
+// our own: gortmplib answers a publish before its key can be checked, buffers up to 10 MiB on
+// each chunk stream, and determines the tracks only once, so that it loses audio that begins
+// later and new sequence headers.
 package rtmp
 
 import (
@@ -28,7 +28,7 @@ import (
 type Server struct {
 	config Config
 	places *places
-	noise  []byte // what the handshake sends as random data
+	noise  []byte // the handshake's random data
 	run    string // makes connection ids unique over restarts
 
 	ctx       context.Context // ends with the server
@@ -43,16 +43,16 @@ type Server struct {
 	crowded  map[string]crowdNote // by reason
 }
 
-// crowdNote limits the log lines about one reason why connections find no place.
+// crowdNote limits the log lines about one reason for lack of places.
 type crowdNote struct {
 	logged time.Time
 	since  int // connections since then
 }
 
-// crowdLogPause is the least time between two log lines about one reason.
+// crowdLogPause is the shortest time between two log lines about one reason.
 const crowdLogPause = time.Minute
 
-// New makes a server that does not listen yet.
+// New returns a server that doesn't listen yet.
 func New(config Config) (*Server, error) {
 	if config.Hub == nil || config.Gate == nil {
 		return nil, errors.New("rtmp: a hub and a gate are needed")
@@ -77,7 +77,7 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Start listens and returns; call it once.
+// Start opens the listeners and returns; call it once.
 func (s *Server) Start() error {
 	lc := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4,
@@ -110,14 +110,14 @@ type AcceptedKey struct {
 	UsedAt   time.Time
 }
 
-// Recall lets the server know keys that were accepted before it was started, the last used
-// first. Their encoders don't wait when their address has shown too many bad keys.
+// Recall passes keys to the server that were accepted before its start, the last used first.
+// Their encoders don't wait when their address has sent too many bad keys.
 func (s *Server) Recall(keys []AcceptedKey) { s.places.attempts.recall(keys) }
 
-// Addr is where RTMP is listened for and TLSAddr where RTMPS is; nil if not.
+// Addr is the address for RTMP and TLSAddr that for RTMPS; nil without one.
 func (s *Server) Addr() net.Addr { return s.addr(0) }
 
-// TLSAddr is described with Addr.
+// TLSAddr is the address for RTMPS; nil without one. See Addr.
 func (s *Server) TLSAddr() net.Addr { return s.addr(1) }
 
 func (s *Server) addr(i int) net.Addr {
@@ -127,12 +127,12 @@ func (s *Server) addr(i int) net.Addr {
 	return s.listeners[i].Addr()
 }
 
-// stopGrace is how long sessions may take to end when their connections were cut.
+// stopGrace is how long sessions may take to end after their connections were closed.
 const stopGrace = time.Second
 
-// Stop tells all publishers to go and returns when everything has stopped. When
-// ctx ends first, connections are cut, and its error is returned a second later
-// at most: a session may still be waiting for its Gate. Idempotent.
+// Stop ends all publishers and returns when everything has stopped. When ctx ends first, Stop
+// closes the connections, and returns the error of ctx at most a second later: a session may
+// still be waiting for its Gate. It is idempotent.
 func (s *Server) Stop(ctx context.Context) error {
 	s.cancel()
 	s.closeListeners()
@@ -161,7 +161,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Stats tells what the server does and did.
+// Stats returns totals and current numbers.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func (s *Server) accept(l net.Listener, secure bool) {
 		if s.stopping() {
 			return
 		}
-		// Out of file descriptors, most likely: let some close.
+		// Most likely there are no free file descriptors: wait until some are closed.
 		s.config.Log.Error("rtmp accept", "err", err)
 		select {
 		case <-s.ctx.Done():
@@ -209,8 +209,8 @@ func (s *Server) accept(l net.Listener, secure bool) {
 	}
 }
 
-// serve starts a session, or closes the connection at once when there is no place
-// for it: before the handshakes, since encoders come back at once and for ever.
+// serve starts a session. Without a place for it, it closes the connection at once, before the
+// handshakes, since encoders reconnect at once and forever.
 func (s *Server) serve(conn net.Conn, secure bool) {
 	x := &session{server: s, conn: conn, secure: secure}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
@@ -238,8 +238,8 @@ func (s *Server) serve(conn net.Conn, secure bool) {
 	})
 }
 
-// refused counts a connection that was refused or closed. That there was no place
-// is logged, once a minute for each reason.
+// refused counts a connection that was refused or closed. A lack of places is logged, once a
+// minute for each reason.
 func (s *Server) refused(reason string, ip netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +259,7 @@ func (s *Server) refused(reason string, ip netip.Addr) {
 	s.crowded[reason] = note
 }
 
-// add names the session; false when the server stops.
+// add assigns the session's id; false when the server is stopping.
 func (s *Server) add(x *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

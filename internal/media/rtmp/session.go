@@ -15,16 +15,15 @@ import (
 const (
 	readBuffer = 32 << 10
 	minWindow  = 16 << 10
-	// gateTime bounds the reports that follow a connection's end.
+	// gateTime bounds the reports to the gate after a connection's end.
 	gateTime = 10 * time.Second
-	// lingerTime and lingerBytes bound how long a client may take to read why
-	// its connection ends.
+	// lingerTime and lingerBytes bound how long a client may take to read why its connection
+	// ends.
 	lingerTime  = 2 * time.Second
 	lingerBytes = 1 << 20
 )
 
-// session is one client's connection. Its goroutine owns all its state, except
-// for what end sets.
+// session is one client's connection. Its goroutine owns its state, except for ending.
 type session struct {
 	server *Server
 	conn   net.Conn
@@ -40,7 +39,7 @@ type session struct {
 	connected bool
 	app, path string
 	query     url.Values
-	published bool // the gate has accepted: Unpublish is due
+	published bool // the gate has accepted, so Unpublish must be called
 
 	window, acked uint32
 
@@ -48,20 +47,20 @@ type session struct {
 	ending error // set once by end
 }
 
-// end asks the session to stop for a reason; from any goroutine, without waiting.
+// end makes the session stop for a reason. It is safe for concurrent use and doesn't wait.
 func (s *session) end(reason error) {
 	s.mu.Lock()
 	if s.ending == nil {
 		s.ending = reason
 	}
 	s.mu.Unlock()
-	// Wakes a blocked read. The session looks at ending after it set a deadline,
-	// so this can't be undone by chance.
+	// This wakes a blocked read. The session checks ending after it sets a deadline, so that a
+	// new deadline can't undo this one.
 	_ = s.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// evict closes the connection at once, so that its descriptor is free for another.
-// conn is the connection below TLS, whose Close could wait for the client.
+// evict closes the connection at once, to free its file descriptor. conn is the connection
+// below TLS, whose own Close could wait for the client.
 func (s *session) evict(conn net.Conn, reason string) {
 	s.mu.Lock()
 	if s.ending == nil {
@@ -85,7 +84,7 @@ func (s *session) extend(until time.Time) error {
 	return s.endReason()
 }
 
-// run serves the connection to its end and tears everything down.
+// run serves the connection to its end and releases its resources.
 func (s *session) run(ctx context.Context) {
 	err := s.guard(func() error { return s.runInner(ctx) })
 	if reason := s.endReason(); reason != nil {
@@ -102,7 +101,7 @@ func (s *session) run(ctx context.Context) {
 	_ = s.conn.Close()
 }
 
-// guard turns a panic into an error: one session's bug must not end the others.
+// guard converts a panic to an error: a bug in one session must not end the others.
 func (s *session) guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -141,8 +140,8 @@ func (s *session) runInner(ctx context.Context) error {
 	}
 }
 
-// alive acknowledges what came and gives the client time for the next message.
-// Only whole messages count, so that dripping bytes keeps nothing open.
+// alive sends acknowledgements and moves the read deadline. Only complete messages count, so
+// that single bytes don't keep a connection open.
 func (s *session) alive() error {
 	if uint32(s.in.total)-s.acked >= s.window {
 		s.acked = uint32(s.in.total)
@@ -152,7 +151,7 @@ func (s *session) alive() error {
 			return err
 		}
 	}
-	// A deadline costs as much as a small message: it is moved in steps.
+	// Setting a deadline costs as much as a small message, so it is moved in steps.
 	if idle := s.server.config.Limits.IdleTime; s.in.last.Sub(s.in.extended) > idle/16 {
 		s.in.extended = s.in.last
 		return s.extend(s.in.last.Add(idle))
@@ -160,7 +159,7 @@ func (s *session) alive() error {
 	return nil
 }
 
-// send writes all replies at once. A client that does not read ends here.
+// send writes all replies at once. It fails when a client doesn't read.
 func (s *session) send(r replies) error {
 	if len(r) == 0 {
 		return nil
@@ -172,7 +171,7 @@ func (s *session) send(r replies) error {
 	return err
 }
 
-// farewell tells the client why it ends, if it can be told.
+// farewell sends the client the reason for the end, if possible.
 func (s *session) farewell(err error) bool {
 	if !s.connected && !isAppError(err) {
 		return false
@@ -184,8 +183,8 @@ func (s *session) farewell(err error) bool {
 	return s.send(r) == nil
 }
 
-// unpublish reports why the publisher ended and gives the stream up. The hub
-// comes before the gate: afterwards nothing of this publisher can arrive.
+// unpublish reports the end of the publisher and releases the stream. The hub is notified
+// before the gate, so that no media of this publisher arrives after the report.
 func (s *session) unpublish(err error) {
 	log, gate := s.server.config.Log, s.server.config.Gate
 	if !s.published {
@@ -206,10 +205,9 @@ func (s *session) unpublish(err error) {
 	}
 }
 
-// linger lets the client read the farewell and close first: closing over unread
-// input would reset the connection and lose the farewell. A client that finished
-// closes by itself, and GStreamer reports an error if we do; others may wait for
-// our end of the connection.
+// linger lets the client read the farewell and close first: closing with unread input would
+// reset the connection and lose the farewell. A client that finished closes by itself, and
+// GStreamer reports an error if the server closes first; other clients may wait for the server.
 func (s *session) linger(finished bool) {
 	if c, ok := s.conn.(interface{ CloseWrite() error }); ok && !finished {
 		_ = c.CloseWrite()

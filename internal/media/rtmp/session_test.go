@@ -50,12 +50,12 @@ func TestDialogue(t *testing.T) {
 func TestWindowIsAcknowledged(t *testing.T) {
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
-	c.send(typeWindowAckSize, 2, 0, 0, 0, 0, 1) // absurdly small: held at a bound
+	c.send(typeWindowAckSize, 2, 0, 0, 0, 0, 1) // absurdly small: minWindow is used instead
 	c.header()
 	got := make(chan uint32, 1)
 	go func() {
-		// The chunk reader skips acknowledgements, so this looks at the bytes:
-		// type 3 with a body of 4 behind a message header of 12 bytes.
+		// The chunk reader skips acknowledgements, so this reads the bytes: type 3 with a body
+		// of 4, after a message header of 12 bytes.
 		var b [16]byte
 		if _, err := io.ReadFull(c.chunks.r, b[:]); err == nil && b[7] == typeAck {
 			got <- binary.BigEndian.Uint32(b[12:])
@@ -179,7 +179,7 @@ func TestStopEndsEverything(t *testing.T) {
 	require.Zero(t, g.Stats().Connections)
 }
 
-// stuckDoor never hears the end of a report, as when the database is gone.
+// stuckDoor blocks in Unpublish, as if the database didn't answer.
 type stuckDoor struct {
 	*door
 	entered, release chan struct{}
@@ -196,7 +196,7 @@ func TestStopDoesNotWaitForTheGate(t *testing.T) {
 		gate.door = c.Gate.(*door)
 		c.Gate = gate
 	})
-	t.Cleanup(func() { close(gate.release) }) // before the rig's own end
+	t.Cleanup(func() { close(gate.release) }) // before the rig is stopped
 	c := onAir(t, g.Addr(), "secret")
 	c.call("deleteStream", float64(9), nil, float64(1))
 	<-gate.entered
@@ -220,7 +220,7 @@ func TestPanicEndsOneSessionOnly(t *testing.T) {
 	require.Equal(t, uint64(1), g.Stats().Refused["panic"])
 }
 
-// A publisher in full flow hears why it was stopped, not just that it is.
+// TestStoppedWhileSending: a publisher that is sending receives the reason why it was stopped.
 func TestStoppedWhileSending(t *testing.T) {
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")

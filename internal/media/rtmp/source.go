@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// source counts what is read and bounds it before the publish was accepted.
+// source counts the bytes read, and bounds them before the publish was accepted.
 type source struct {
 	r        io.Reader
 	total    int64
-	allowed  int64     // bytes in all, 0: any number
+	allowed  int64     // bytes in total, 0: any number
 	last     time.Time // of the last read
 	extended time.Time // when the deadline was last moved
 }

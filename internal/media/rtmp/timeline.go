@@ -2,16 +2,16 @@ package rtmp
 
 import "time"
 
-// Bounds of what counts as the same timeline, in milliseconds.
+// Largest steps within one timeline, in milliseconds.
 const (
 	maxForward  = 10_000
 	maxBackward = 500
-	// maxStale is how many messages of a track may still follow the old timeline
-	// after another track has jumped.
+	// maxStale is how many messages of a track may still be of the old timeline after another
+	// track has jumped.
 	maxStale = 200
 )
 
-// placement says what to do with a message.
+// placement is how a message is handled.
 type placement byte
 
 const (
@@ -20,18 +20,18 @@ const (
 	dropped
 )
 
-// trackClock is one track's position.
+// trackClock is the position of one track.
 type trackClock struct {
 	started bool
 	raw     uint32 // the last RTMP time
 	pos     int64  // the same, unwrapped
-	dts     int64  // the last result, never falling
+	dts     int64  // the last result, never decreasing
 	stale   bool   // another track jumped, this one has not followed yet
 	late    int    // messages dropped while stale
 }
 
-// timeline turns RTMP times (32 bits of milliseconds that wrap, jump and start
-// anywhere) into decode times that audio and video share.
+// timeline converts RTMP times (32 bits of milliseconds that wrap, jump and start anywhere) to
+// decode times in a common clock of audio and video.
 type timeline struct {
 	tracks [2]trackClock
 	newest *trackClock // the track placed last
@@ -43,16 +43,16 @@ const (
 	audioClock = 1
 )
 
-// place finds a message's decode time. Small steps back are held, so that the
-// time of a track never falls within an epoch.
+// place returns a message's decode time. After a small step back, the last time is repeated, so
+// that a track's time never decreases within an epoch.
 func (l *timeline) place(track int, raw uint32) (time.Duration, placement) {
 	t := &l.tracks[track]
 	switch {
 	case l.newest == nil:
 		t.pos = int64(raw)
 	case !t.started:
-		// The first message may come at any time; one that is far from the other
-		// track's time counts from an origin of its own, and starts now.
+		// The first message may come at any time. If its time is far from the other track's, it
+		// has another origin, and the track starts now.
 		t.pos = l.newest.pos + near(raw, l.newest.raw)
 	default:
 		step := int64(int32(raw - t.raw))
@@ -93,7 +93,7 @@ func (l *timeline) jump(t *trackClock, raw uint32) time.Duration {
 	return time.Duration(pos) * time.Millisecond
 }
 
-// near is how far raw is from ref, or 0 if that is no small distance.
+// near is the distance from ref to raw, or 0 if that is larger than maxForward.
 func near(raw, ref uint32) int64 {
 	d := int32(raw - ref)
 	if abs(d) > maxForward {

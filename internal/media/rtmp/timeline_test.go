@@ -39,8 +39,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// Two tracks whose clocks have nothing in common, after a jump: the one that
-// does not follow is taken in again instead of jumping for ever.
+// TestTimelineTakesInAStrayTrack: after a jump, two tracks have unrelated clocks. The one that
+// doesn't follow is placed again, instead of causing jumps forever.
 func TestTimelineTakesInAStrayTrack(t *testing.T) {
 	var l timeline
 	l.place(videoClock, 100_000)
@@ -58,8 +58,8 @@ func TestTimelineTakesInAStrayTrack(t *testing.T) {
 	require.Equal(t, 1000-maxStale, placedAudio)
 }
 
-// Whatever comes: within an epoch, a track's time never falls, and tracks stay
-// together as far as the steps allow.
+// TestTimelineNeverFalls: for any input, a track's time never decreases within an epoch, and
+// tracks stay together as far as the steps allow.
 func TestTimelineNeverFalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l timeline

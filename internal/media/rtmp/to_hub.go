@@ -16,36 +16,35 @@ import (
 const (
 	maxAudioConfig = 256    // bytes
 	maxCTS         = 10_000 // milliseconds
-	// A source whose time jumps more often than this is broken beyond use.
+	// A source whose time jumps more often than this is unusable.
 	maxJumps   = 60
 	jumpWindow = time.Minute
 )
 
-// mediaError is a reason why an accepted publisher's media can't be carried.
+// mediaError is the reason why an accepted publisher's media isn't supported.
 type mediaError struct{ reason string }
 
 func (e *mediaError) Error() string { return e.reason }
 
-// feed turns audio and video messages into units of a hub publisher. It belongs
-// to one goroutine.
+// feed converts audio and video messages to units of a hub publisher. One goroutine uses it.
 type feed struct {
 	out   *hub.Publisher
 	times timeline
 
 	video       *videoConfig
-	videoRecord []byte // the sequence header that video came from
+	videoRecord []byte // the sequence header of video
 	audio       *hub.Track
 	audioRecord []byte
 
 	jumps      int
 	jumpsSince time.Time
-	// dropped counts pictures and frames that were malformed or came before
-	// their sequence header.
+	// dropped counts pictures and audio frames that were malformed or came before their
+	// sequence header.
 	dropped uint64
 }
 
-// onVideo takes a video message's body, which belongs to the feed. An error
-// ends the publisher; a malformed picture is only dropped.
+// onVideo handles a video message's body, which the feed then owns. An error ends the
+// publisher; a malformed picture is only dropped.
 func (f *feed) onVideo(clock uint32, body []byte, arrived time.Time) error {
 	t, err := parseVideo(body)
 	if err != nil {
@@ -61,7 +60,7 @@ func (f *feed) onVideo(clock uint32, body []byte, arrived time.Time) error {
 	return nil
 }
 
-// onAudio is onVideo for audio messages.
+// onAudio is like onVideo, for audio messages.
 func (f *feed) onAudio(clock uint32, body []byte, arrived time.Time) error {
 	t, err := parseAudio(body)
 	if err != nil {
@@ -81,8 +80,8 @@ func (f *feed) onAudio(clock uint32, body []byte, arrived time.Time) error {
 	return nil
 }
 
-// own copies data that is the lesser part of its message, such as one track of
-// many: whoever keeps it counts its length, but would hold on to the message.
+// own copies data that is less than half of its message, such as one track of many: queues
+// count the data by its length, but would keep the whole message in memory.
 func own(data, body []byte) []byte {
 	if 2*len(data) < cap(body) {
 		return bytes.Clone(data)
@@ -90,7 +89,7 @@ func own(data, body []byte) []byte {
 	return data
 }
 
-// refuse tells codecs that can't be carried from damage that passes.
+// refuse ends the publisher for unsupported codecs; other errors are only counted.
 func (f *feed) refuse(err error) error {
 	if u, ok := errors.AsType[*unsupportedError](err); ok {
 		return &mediaError{u.Error()}
@@ -128,7 +127,7 @@ func (f *feed) picture(t tag, clock uint32, arrived time.Time) error {
 		f.dropped++
 		return nil
 	}
-	// What the encoder marks as a key frame is one only if the picture agrees.
+	// A frame that the encoder marks as a key frame is one only if its content agrees.
 	key := p.random || t.key && p.recovery
 	if key && len(f.video.extra) > 0 {
 		p.data = slices.Concat(f.video.extra, p.data)
@@ -198,7 +197,7 @@ func parseOpusConfig(b []byte) (*hub.Track, error) {
 	return &hub.Track{Codec: hub.Opus, SampleRate: 48000, Channels: int(h.ChannelCount)}, nil
 }
 
-// write places a unit in time and passes it on.
+// write sets the times of a unit and writes it to the hub.
 func (f *feed) write(track int, clock uint32, u *hub.Unit, offset time.Duration) error {
 	dts, verdict := f.times.place(track, clock)
 	switch verdict {
