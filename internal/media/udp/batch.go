@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// maxPackets is what the kernel cuts out of one write.
+	// maxPackets is how many packets the kernel makes from one write at most.
 	maxPackets = 64
-	// maxBytes is the most that one write may hold, headers left off.
+	// maxBytes is the size of one write at most, without headers.
 	maxBytes = 65535 - 40 - 8
 )
 
-// batch is what waits to be sent to one destination. Batches are pooled, so that
-// there are as many as workers that send, not as many as destinations.
+// batch holds the packets that wait to be sent to one destination. Batches are pooled, so that
+// their number depends on the sending workers, not on the destinations.
 type batch struct {
 	conn *Conn
 	to   netip.AddrPort
-	// data holds the packets one after the other, ends where each one ends.
+	// data holds the packets one after the other, and ends the end of each packet in data.
 	data []byte
 	ends []int
-	// plain: the path to the destination doesn't take runs of packets.
+	// plain: the path to the destination doesn't support segmentation offload (UDP_SEGMENT).
 	plain bool
 
 	sender sender
@@ -33,7 +33,7 @@ var batches = sync.Pool{New: func() any {
 	return b
 }}
 
-// newBatch takes a batch out of the pool; free puts it back.
+// newBatch returns a batch from the pool; free returns it to the pool.
 func newBatch(c *Conn, to netip.AddrPort) *batch {
 	b, _ := batches.Get().(*batch)
 	b.conn, b.to = c, to
@@ -46,16 +46,16 @@ func (b *batch) free() {
 	batches.Put(b)
 }
 
-// fits says whether a packet of n bytes has room.
+// fits reports whether a packet of n bytes fits.
 func (b *batch) fits(n int) bool { return len(b.ends) < maxPackets && len(b.data)+n <= maxBytes }
 
-// add copies a packet that fits.
+// add copies a packet, which must fit, into the batch.
 func (b *batch) add(packet []byte) {
 	b.data = append(b.data, packet...)
 	b.ends = append(b.ends, len(b.data))
 }
 
-// packet is the i-th one.
+// packet returns the i-th packet.
 func (b *batch) packet(i int) []byte {
 	start := 0
 	if i > 0 {
@@ -64,8 +64,8 @@ func (b *batch) packet(i int) []byte {
 	return b.data[start:b.ends[i]]
 }
 
-// run is how many packets from the i-th on are one run for the kernel: all of
-// the first one's size, the last one may be shorter.
+// run is how many packets, from the i-th on, the kernel can take as one write: all must have
+// the first one's size, except that the last one may be shorter.
 func (b *batch) run(i int) int {
 	size := len(b.packet(i))
 	n := 1
@@ -80,7 +80,7 @@ func (b *batch) run(i int) int {
 	return n
 }
 
-// sendOneByOne sends the packets from the i-th on as any platform can, and
+// sendOneByOne sends the packets from the i-th on with one write each, on any platform, and
 // returns the first error.
 func (b *batch) sendOneByOne(i int) error {
 	var first error

@@ -1,9 +1,9 @@
-// Package udp is the one UDP socket that all media goes through. It reads many
-// datagrams with one system call, and sends what is collected for a destination
-// with as few as the platform allows: on Linux the kernel cuts a run of packets
-// out of one large write (UDP_SEGMENT), which costs a fraction of as many writes.
+// Package udp is the UDP socket for all media. It reads many datagrams with one system call,
+// and sends the packets that were collected for a destination with as few as the platform
+// allows: on Linux, the kernel splits one large write into packets (UDP_SEGMENT), which costs a
+// fraction of a write for each packet.
 //
-// Each peer connection is given a Peer of the shared Mux as its ICE mux:
+// Each peer connection gets a Peer of the shared Mux as its ICE mux:
 //
 //	conn, err := udp.Listen(":7882")
 //	mux := udp.NewMux(conn)
@@ -11,8 +11,8 @@
 //	settings.SetICEUDPMux(peer)
 //	forward.EgressConfig{Flush: peer.Flush}
 //
-// From its first Flush on a Peer collects the RTP that its connection sends, and
-// whoever writes RTP flushes after it; all else is sent at once.
+// From its first Flush on, a Peer collects the RTP packets that its connection sends; the
+// sender of RTP must call Flush after them. All other packets are sent at once.
 package udp
 
 import (
@@ -27,21 +27,21 @@ import (
 	"time"
 )
 
-// bufferBytes is what the socket should hold in each direction: a tenth of a
+// bufferBytes is the requested size of the socket's buffer in each direction: a tenth of a
 // second at 600 Mbit/s. The system may grant less.
 const bufferBytes = 8 << 20
 
-// readBytes is the longest datagram that is read; longer ones are dropped.
+// readBytes is the longest datagram that is read, in bytes; longer ones are dropped.
 const readBytes = 8192
 
-// errNoUDPAddr is for an address of another network.
+// errNoUDPAddr is the error for an address that isn't a UDP address.
 var errNoUDPAddr = errors.New("udp: the address is not one of UDP")
 
-// Conn is a UDP socket. It may be used from any goroutine.
+// Conn is a UDP socket. It is safe for concurrent use.
 type Conn struct {
 	udp  *net.UDPConn
 	raw  syscall.RawConn
-	ipv6 bool // its addresses are those of IPv6, also for IPv4
+	ipv6 bool // it uses IPv6 addresses, also for IPv4
 	gso  atomic.Bool
 
 	readMu sync.Mutex
@@ -50,13 +50,15 @@ type Conn struct {
 	packets, calls, failed, overrun atomic.Uint64
 }
 
-// Stats counts what a Conn's peers have sent in batches since it was made.
+// Stats are totals of what a Conn's peers have sent in batches.
 type Stats struct {
-	// Packets that were sent, and Calls of the system that it took.
+	// Packets is the number of packets that were sent, and Calls that of the system calls for
+	// them.
 	Packets, Calls uint64
-	// Failed is the number of packets that the system didn't take.
+	// Failed is the number of packets that the system didn't accept.
 	Failed uint64
-	// Overrun is how many packets came faster than those read whom they were for.
+	// Overrun is the number of received packets that were dropped because their agent read too
+	// slowly.
 	Overrun uint64
 }
 
@@ -78,26 +80,26 @@ func Listen(addr string) (*Conn, error) {
 		return nil, fmt.Errorf("reaching the UDP socket: %w", err)
 	}
 	c := &Conn{udp: socket, raw: raw}
-	// Less than was asked for is no reason not to serve.
+	// Serve also with smaller buffers than requested.
 	_ = socket.SetReadBuffer(bufferBytes)
 	_ = socket.SetWriteBuffer(bufferBytes)
 	c.prepare()
 	return c, nil
 }
 
-// Stats counts what has been sent.
+// Stats returns the totals.
 func (c *Conn) Stats() Stats {
 	return Stats{Packets: c.packets.Load(), Calls: c.calls.Load(), Failed: c.failed.Load(), Overrun: c.overrun.Load()}
 }
 
-// ReadFromAddrPort reads one datagram. One that is longer than b is cut off.
+// ReadFromAddrPort reads one datagram. One that is longer than b is truncated.
 func (c *Conn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 	c.readMu.Lock()
 	defer c.readMu.Unlock()
 	return c.reader.next(c, b)
 }
 
-// ReadFrom is ReadFromAddrPort, with an allocation for the address.
+// ReadFrom is like ReadFromAddrPort, with an allocation for the address.
 func (c *Conn) ReadFrom(b []byte) (int, net.Addr, error) {
 	n, from, err := c.ReadFromAddrPort(b)
 	if err != nil {
@@ -117,14 +119,14 @@ func (c *Conn) WriteTo(b []byte, to net.Addr) (int, error) { return c.udp.WriteT
 // LocalAddr is the address that the socket listens on.
 func (c *Conn) LocalAddr() net.Addr { return c.udp.LocalAddr() }
 
-// SetDeadline bounds reads and writes, as in net.Conn.
+// SetDeadline sets the deadline of reads and writes, as in net.Conn.
 func (c *Conn) SetDeadline(t time.Time) error { return c.udp.SetDeadline(t) }
 
-// SetReadDeadline bounds reads.
+// SetReadDeadline sets the deadline of reads.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.udp.SetReadDeadline(t) }
 
-// SetWriteDeadline bounds writes.
+// SetWriteDeadline sets the deadline of writes.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.udp.SetWriteDeadline(t) }
 
-// Close closes the socket; who reads is told so.
+// Close closes the socket; blocked reads return net.ErrClosed.
 func (c *Conn) Close() error { return c.udp.Close() }

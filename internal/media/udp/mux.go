@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	// maxAddresses is how many addresses one ufrag may have: each costs the
-	// agent a candidate that it keeps, and a client has a handful.
+	// maxAddresses is how many addresses one ufrag may have: for each, the agent keeps a
+	// candidate. A client has a handful.
 	maxAddresses = 128
-	// quiet is for how long the peer connection that an address belongs to must have confirmed
-	// no check from there, before another one is given the address. Browsers check every 2.5
-	// to 6 s, and count a connection as lost after 30 s.
+	// quiet is how long an address's peer connection must have confirmed no check from there
+	// before another peer connection can get the address. Browsers check every 2.5 to 6 s, and
+	// count a connection as lost after 30 s.
 	quiet = 15 * time.Second
-	// pause is between two attempts to read from a socket that can't be read from.
+	// pause is the wait after a failed read.
 	pause = 10 * time.Millisecond
 )
 
-// Mux shares a Conn among peer connections, told apart by ICE user fragments. A STUN request
-// goes to the peer connection that it names, wherever it comes from. All else goes to the one
-// that the source address belongs to.
+// Mux shares a Conn among peer connections, which ICE user fragments identify. A STUN request
+// goes to the peer connection that it names, whatever its source address. All other packets go
+// to the peer connection to which the source address is assigned.
 //
-// An address comes to belong to a peer connection when its agent confirms a STUN request from
-// there, which it does after it has checked the request's integrity (RFC 8445, 7.3). It is
-// kept as long as requests from there are confirmed. So neither a participant who forges the
-// address of another one takes that one's packets, nor does somebody to whose address a NAT
-// has given another one's port wait for long.
+// An address is assigned to a peer connection when its agent confirms a STUN request from
+// there, which it does after it has checked the request's integrity (RFC 8445, 7.3). The
+// assignment lasts as long as requests from there are confirmed. So a participant that forges
+// another one's address doesn't get its packets, and a participant to whom a NAT has given
+// another one's former port soon gets the address.
 type Mux struct {
 	conn *Conn
 	now  func() time.Time
-	// read closes when nothing is read any more.
+	// read is closed when the reading goroutine has ended.
 	read chan struct{}
 
 	mu     sync.RWMutex
@@ -46,37 +46,37 @@ type Mux struct {
 	closed bool
 }
 
-// route is the peer connection that an address belongs to.
+// route is the assignment of an address to a peer connection.
 type route struct {
 	port *port
-	// confirmed is when a request from there was last confirmed, in nanoseconds since 1970.
+	// confirmed is when a request from the address was last confirmed, in nanoseconds since
+	// 1970.
 	confirmed atomic.Int64
 }
 
-// name tells ports apart. Addresses of both families can't share one, since a
-// candidate is told of what comes over its own.
+// name identifies a port. IPv4 and IPv6 have separate ports, since a candidate receives only
+// packets of its own address family.
 type name struct {
 	ufrag string
 	ipv6  bool
 }
 
-// NewMux begins to read from conn, which it closes when it is closed.
+// NewMux starts to read from conn. Close closes conn.
 func NewMux(conn *Conn) *Mux {
 	m := &Mux{conn: conn, now: time.Now, read: make(chan struct{}), ports: map[name]*port{}, routes: map[netip.AddrPort]*route{}}
 	go m.run()
 	return m
 }
 
-// Close closes the socket and all that use it, and returns when nothing is read
-// any more.
+// Close closes the socket and all ports, and returns when the reading goroutine has ended.
 func (m *Mux) Close() error {
 	err := m.conn.Close()
 	<-m.read
 	return err
 }
 
-// run hands out what comes until the socket is closed. Another error is none of
-// the socket's: a network that is down comes up again.
+// run distributes the packets until the socket is closed. After other errors it continues: a
+// network that is down comes up again.
 func (m *Mux) run() {
 	defer close(m.read)
 	defer m.end()
@@ -106,7 +106,7 @@ func (m *Mux) end() {
 	clear(m.routes)
 }
 
-// hand gives a packet to whom it is for, if anybody.
+// hand passes a packet to its port, if there is one.
 func (m *Mux) hand(b []byte, from netip.AddrPort) {
 	ufrag := ufragOf(b)
 	m.mu.RLock()
@@ -131,15 +131,15 @@ const (
 	bindingSuccess = 0x0101
 )
 
-// isSTUN tells STUN from what else comes on the port (RFC 7983).
+// isSTUN distinguishes STUN from the other protocols on the port (RFC 7983).
 func isSTUN(b []byte) bool {
 	return len(b) >= stunHeader && b[0]&0xc0 == 0 && binary.BigEndian.Uint32(b[4:]) == stunCookie
 }
 
-// confirms tells whether a packet confirms a STUN request to the address that it is sent to.
+// confirms reports whether a packet to an address confirms a STUN request from there.
 func confirms(b []byte) bool { return isSTUN(b) && binary.BigEndian.Uint16(b) == bindingSuccess }
 
-// ufragOf is the user fragment that a STUN request is for; empty for what names none.
+// ufragOf returns the user fragment that a STUN request is for; empty for packets without one.
 func ufragOf(b []byte) string {
 	const header, username = stunHeader, 0x0006
 	if !isSTUN(b) {
@@ -159,7 +159,7 @@ func ufragOf(b []byte) string {
 	return ""
 }
 
-// open gives a port one more user; it is made when it is the first.
+// open adds a user to a port, which is made for the first one.
 func (m *Mux) open(of name) (*port, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +175,7 @@ func (m *Mux) open(of name) (*port, error) {
 	return p, nil
 }
 
-// leave takes a user away; the last one's port ends.
+// leave removes a user; the port is closed with its last one.
 func (m *Mux) leave(p *port) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,7 +185,7 @@ func (m *Mux) leave(p *port) {
 	}
 }
 
-// forget lets nothing more come to a port; m.mu is held.
+// forget removes a port and its addresses, so that it receives no more packets; m.mu is held.
 func (m *Mux) forget(p *port) {
 	if m.ports[p.name] == p {
 		delete(m.ports, p.name)
@@ -196,8 +196,8 @@ func (m *Mux) forget(p *port) {
 	p.addresses = nil
 }
 
-// confirm notes that a port's agent has confirmed a request from an address, which belongs
-// to the port from now on, unless another one confirmed a request from there a moment ago.
+// confirm records that a port's agent has confirmed a request from an address, and assigns the
+// address to the port, unless another port has confirmed a request from there within quiet.
 func (m *Mux) confirm(p *port, from netip.AddrPort) {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	now := m.now().UnixNano()
@@ -225,17 +225,17 @@ func (m *Mux) confirm(p *port, from netip.AddrPort) {
 	p.addresses = append(p.addresses, from)
 }
 
-// Peer makes the ICE mux of one peer connection.
+// Peer returns the ICE mux of one peer connection.
 func (m *Mux) Peer() *Peer { return &Peer{mux: m} }
 
-// addresses are those that a socket which listens on all is reached by.
+// addresses returns the addresses of a socket that listens on all interfaces, or its only one.
 func (m *Mux) addresses() []net.Addr {
 	own, ok := m.conn.LocalAddr().(*net.UDPAddr)
 	if !ok || !own.IP.IsUnspecified() {
 		return []net.Addr{m.conn.LocalAddr()}
 	}
 	var list []net.Addr
-	interfaces, _ := net.Interfaces() // without them there is nothing to be told
+	interfaces, _ := net.Interfaces() // after an error the list is empty
 	for _, i := range interfaces {
 		if i.Flags&net.FlagUp == 0 {
 			continue

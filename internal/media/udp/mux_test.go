@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// knock is a STUN binding request for a ufrag that carries a number.
+// knock returns a STUN binding request for a ufrag, with a number.
 func knock(ufrag string, number int) []byte {
 	user := ufrag + ":theirs"
 	b := make([]byte, 20, 64)
 	b[1] = 1
 	binary.BigEndian.PutUint32(b[4:], 0x2112A442)
 	binary.BigEndian.PutUint32(b[8:], uint32(number))
-	b = append(b, 0x80, 0x22, 0, 3, 'p', 'i', 'o', 0) // another attribute, which is padded
+	b = append(b, 0x80, 0x22, 0, 3, 'p', 'i', 'o', 0) // another attribute, with padding
 	b = append(b, 0, 6, 0, byte(len(user)))
 	b = append(b, user...)
 	b = append(b, make([]byte, -len(user)&3)...)
@@ -28,7 +28,7 @@ func knock(ufrag string, number int) []byte {
 	return b
 }
 
-// hear reads the next knock.
+// hear reads the next knock and returns its number.
 func hear(t testing.TB, c *peerConn) (number int, from netip.AddrPort) {
 	t.Helper()
 	b := make([]byte, 1500)
@@ -45,7 +45,7 @@ func say(t testing.TB, c *Conn, b []byte, m *Mux) {
 	require.NoError(t, err)
 }
 
-// confirm has a candidate's agent confirm a request.
+// confirm makes a candidate's agent confirm a request.
 func confirm(t testing.TB, c *peerConn, to netip.AddrPort) {
 	t.Helper()
 	b := knock("", 0)
@@ -54,7 +54,7 @@ func confirm(t testing.TB, c *peerConn, to netip.AddrPort) {
 	require.NoError(t, err)
 }
 
-// media reads the next packet of media.
+// media reads the next media packet.
 func media(t testing.TB, c *peerConn) int {
 	t.Helper()
 	b := make([]byte, 1500)
@@ -69,7 +69,7 @@ func TestWhatComesFindsWhomItIsFor(t *testing.T) {
 	p, a := peer(t, "127.0.0.1:0")
 	b := open(t, p.mux.Peer(), "other")
 	client := listen(t, "127.0.0.1:0")
-	say(t, client, rtp(7, 100), p.mux) // from nobody that anybody knows
+	say(t, client, rtp(7, 100), p.mux) // from an unknown address
 	say(t, client, knock("nobody", 8), p.mux)
 	say(t, client, knock("other", 1), p.mux)
 	number, from := hear(t, b)
@@ -82,11 +82,11 @@ func TestWhatComesFindsWhomItIsFor(t *testing.T) {
 	confirm(t, b, from)
 	say(t, client, rtp(9, 100), p.mux)
 	assert.Equal(t, 9, media(t, b))
-	// A request goes to whom it names, wherever it comes from.
+	// A request goes to the peer connection that it names, whatever its source.
 	say(t, client, knock("ufrag", 2), p.mux)
 	number, _ = hear(t, a)
 	assert.Equal(t, 2, number)
-	// Once that one is gone, the address is nobody's.
+	// When that peer connection is closed, its address is unassigned.
 	require.NoError(t, b.Close())
 	_, _, err := b.ReadFromAddrPort(make([]byte, 100))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
@@ -98,7 +98,7 @@ func TestWhatComesFindsWhomItIsFor(t *testing.T) {
 	assert.Empty(t, p.mux.routes)
 }
 
-// TestTwoParticipantsBehindOneAddress, as with a NAT, have two ports of it.
+// TestTwoParticipantsBehindOneAddress: behind a NAT, they have two ports of one address.
 func TestTwoParticipantsBehindOneAddress(t *testing.T) {
 	t.Parallel()
 	p, ada := peer(t, "127.0.0.1:0")
@@ -118,8 +118,8 @@ func TestTwoParticipantsBehindOneAddress(t *testing.T) {
 	}
 }
 
-// TestAForgedAddressTakesNothing: mallory sends requests of her own from ada's address, as
-// somebody who can forge it does, before and after ada has come.
+// TestAForgedAddressTakesNothing: mallory forges ada's address and sends requests of her own
+// from there, before and after ada's first request.
 func TestAForgedAddressTakesNothing(t *testing.T) {
 	t.Parallel()
 	p, ada := peer(t, "127.0.0.1:0")
@@ -138,9 +138,9 @@ func TestAForgedAddressTakesNothing(t *testing.T) {
 		say(t, client, rtp(i, 100), p.mux)
 		assert.Equal(t, i, media(t, ada), "ada's media is ada's")
 		clock.Add(int64(quiet) / 2)
-		ask("ufrag", ada) // a check, now and then, keeps the address
+		ask("ufrag", ada) // regular checks keep the address
 	}
-	// What a peer connection sends on its own account binds nothing.
+	// Packets that a peer connection sends by itself assign no address.
 	_, err := mallory.WriteToAddrPort(rtp(1, 100), addrOf(client))
 	require.NoError(t, err)
 	_, err = mallory.WriteToAddrPort(knock("", 0), addrOf(client))
@@ -149,8 +149,8 @@ func TestAForgedAddressTakesNothing(t *testing.T) {
 	assert.Equal(t, 50, media(t, ada))
 }
 
-// TestAnAddressThatANATHasGivenToSomebodyElse is the newcomer's, once whom it belonged to
-// has been silent for a while.
+// TestAnAddressThatANATHasGivenToSomebodyElse: the newcomer gets the address once its former
+// user has been silent for a while.
 func TestAnAddressThatANATHasGivenToSomebodyElse(t *testing.T) {
 	t.Parallel()
 	p, gone := peer(t, "127.0.0.1:0")
@@ -196,8 +196,8 @@ func TestCandidatesShareAUfrag(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// TestAFloodFillsNoMemory: what an agent doesn't read fast enough is dropped, and
-// disturbs no other.
+// TestAFloodFillsNoMemory: packets that an agent doesn't read fast enough are dropped; other
+// agents are not affected.
 func TestAFloodFillsNoMemory(t *testing.T) {
 	t.Parallel()
 	p, flooded := peer(t, "127.0.0.1:0")
@@ -210,7 +210,7 @@ func TestAFloodFillsNoMemory(t *testing.T) {
 	number, _ := hear(t, quiet)
 	assert.Equal(t, 5, number)
 	assert.LessOrEqual(t, len(flooded.port.waiting)-flooded.port.first, maxWaiting)
-	// It is whole again as soon as it reads.
+	// It receives packets again as soon as it reads.
 	for range maxWaiting {
 		hear(t, flooded)
 	}
@@ -232,7 +232,7 @@ func TestAClientHasSoManyAddresses(t *testing.T) {
 		if i > 0 {
 			continue
 		}
-		defer func() { // the first is still heard when there are too many
+		defer func() { // the first address still works when there are too many
 			for i := range 3 {
 				say(t, listen(t, "127.0.0.1:0"), knock("ufrag", 1000+i), p.mux)
 			}

@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// Peer is the ICE mux of one peer connection: the shared one, but the RTP that
-// the connection sends is collected until Flush. It may be used from any
-// goroutine; peers don't wait for each other.
+// Peer is the ICE mux of one peer connection: the shared Mux, except that the connection's RTP
+// is collected until Flush. It is safe for concurrent use; peers don't wait for each other.
 type Peer struct {
 	mux *Mux
-	// collects is set by the first Flush: what nobody flushes is not collected.
+	// collects is set by the first Flush: without a Flush nothing is collected.
 	collects atomic.Bool
 
 	mu      sync.Mutex
 	pending *batch
-	// plain is the last destination whose path turned out not to take runs.
+	// plain is the last destination whose path didn't support segmentation offload.
 	plain netip.AddrPort
 }
 
-// Flush sends what has been collected, in its order. Errors are those of UDP:
-// counted, and otherwise what a lossy network does.
+// Flush sends the collected packets in order. Errors are counted, and otherwise treated like
+// packet loss.
 func (p *Peer) Flush() {
 	if !p.collects.Load() {
 		p.collects.Store(true)
@@ -34,7 +33,7 @@ func (p *Peer) Flush() {
 	p.mu.Unlock()
 }
 
-// send sends what is pending; p.mu is held.
+// send sends the pending batch; p.mu is held.
 func (p *Peer) send() {
 	b := p.pending
 	if b == nil {
@@ -49,8 +48,8 @@ func (p *Peer) send() {
 	b.free()
 }
 
-// collect adds a packet to what is pending, sending that first if it is for
-// another destination or full.
+// collect adds a packet to the pending batch. It sends that batch first if it is full or for
+// another destination.
 func (p *Peer) collect(packet []byte, to netip.AddrPort) {
 	p.mu.Lock()
 	if p.pending != nil && (p.pending.to != to || !p.pending.fits(len(packet))) {
@@ -63,7 +62,7 @@ func (p *Peer) collect(packet []byte, to netip.AddrPort) {
 	p.mu.Unlock()
 }
 
-// drop forgets what is pending.
+// drop discards the pending batch.
 func (p *Peer) drop() {
 	p.mu.Lock()
 	if p.pending != nil {
@@ -86,7 +85,7 @@ func (p *Peer) GetConn(ufrag string, addr net.Addr) (net.PacketConn, error) {
 	return &peerConn{peer: p, port: port, over: make(chan struct{})}, nil
 }
 
-// RemoveConnByUfrag implements ice.UDPMux. Who reads goes on until it is closed.
+// RemoveConnByUfrag implements ice.UDPMux. Readers continue until they are closed.
 func (p *Peer) RemoveConnByUfrag(ufrag string) {
 	p.mux.mu.Lock()
 	defer p.mux.mu.Unlock()
@@ -97,8 +96,8 @@ func (p *Peer) RemoveConnByUfrag(ufrag string) {
 	}
 }
 
-// GetListenAddresses implements ice.UDPMux. A socket that listens on all
-// addresses is reached by its loopback address only where there is no other.
+// GetListenAddresses implements ice.UDPMux. For a socket that listens on all addresses, it
+// includes loopback addresses only if there are no others.
 func (p *Peer) GetListenAddresses() []net.Addr {
 	all := p.mux.addresses()
 	if len(all) == 1 {
@@ -116,18 +115,18 @@ func (p *Peer) GetListenAddresses() []net.Addr {
 	return outside
 }
 
-// Close implements ice.UDPMux. The socket belongs to the others too.
+// Close implements ice.UDPMux. It doesn't close the shared socket.
 func (p *Peer) Close() error {
 	p.drop()
 	return nil
 }
 
-// peerConn is a candidate's view of the socket. It is an ice.AddrPortReaderWriter.
+// peerConn is a candidate's access to the socket. It is an ice.AddrPortReaderWriter.
 type peerConn struct {
 	peer   *Peer
 	port   *port
 	closed atomic.Bool
-	over   chan struct{} // closes with it
+	over   chan struct{} // closed by Close
 }
 
 // ReadFromAddrPort implements ice.AddrPortReaderWriter.
@@ -144,8 +143,8 @@ func (c *peerConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	return n, net.UDPAddrFromAddrPort(from), nil
 }
 
-// WriteToAddrPort implements ice.AddrPortReaderWriter: it collects RTP and sends
-// all else at once. It keeps no reference to b.
+// WriteToAddrPort implements ice.AddrPortReaderWriter: it collects RTP and sends other packets
+// at once. It keeps no reference to b.
 func (c *peerConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	if c.closed.Load() {
 		return 0, io.ErrClosedPipe
@@ -175,7 +174,7 @@ func (c *peerConn) WriteTo(b []byte, to net.Addr) (int, error) {
 // LocalAddr implements net.PacketConn.
 func (c *peerConn) LocalAddr() net.Addr { return c.peer.mux.conn.LocalAddr() }
 
-// Close closes it for its candidate; what was not flushed is lost.
+// Close closes the connection of its candidate; packets that were not flushed are lost.
 func (c *peerConn) Close() error {
 	if c.closed.Swap(true) {
 		return nil
@@ -186,16 +185,16 @@ func (c *peerConn) Close() error {
 	return nil
 }
 
-// SetDeadline implements net.PacketConn. Who wants to wait no longer closes it.
+// SetDeadline implements net.PacketConn; it does nothing. Close ends a blocked read.
 func (*peerConn) SetDeadline(time.Time) error { return nil }
 
-// SetReadDeadline is as SetDeadline.
+// SetReadDeadline does nothing, like SetDeadline.
 func (*peerConn) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline is as SetDeadline.
+// SetWriteDeadline does nothing, like SetDeadline.
 func (*peerConn) SetWriteDeadline(time.Time) error { return nil }
 
-// isRTP tells RTP from what else comes on the port (RFC 7983, RFC 5761).
+// isRTP distinguishes RTP from the other protocols on the port (RFC 7983, RFC 5761).
 func isRTP(b []byte) bool {
 	return len(b) >= 12 && b[0]&0xc0 == 0x80 && (b[1] < 192 || b[1] > 223)
 }

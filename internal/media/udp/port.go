@@ -6,22 +6,20 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many packets may wait for the agent that they are for: a fifth
-// of a second of what a publisher may send. Who sends more than its agent reads
-// must not fill the memory with it.
+// maxWaiting is how many packets may be queued for their agent: a fifth of a second of what a
+// publisher may send. A sender that is faster than its agent must not fill the memory.
 const maxWaiting = 1024
 
-// port is where the packets for one ufrag come in. All candidates of its agent read
-// from it.
+// port is the queue of packets for one ufrag. All candidates of its agent read from it.
 type port struct {
 	name name
-	// users is how many candidates there are, addresses those that belong to them: the
-	// mux's lock guards both.
+	// users is the number of candidates, and addresses are the addresses assigned to the port.
+	// The mux's lock guards both.
 	users     int
 	addresses []netip.AddrPort
 
-	// wake has room for one token, which is there while something waits; closed closes
-	// when nothing comes any more.
+	// wake has room for one token, which is there while packets are queued; closed is closed
+	// when no more packets will come.
 	wake, closed chan struct{}
 
 	mu      sync.Mutex
@@ -30,14 +28,14 @@ type port struct {
 	ended   bool
 }
 
-// datagram is a packet that waits.
+// datagram is a queued packet.
 type datagram struct {
 	data []byte
 	from netip.AddrPort
 }
 
-// datagrams are buffers that wait for their next use, by size: most packets are
-// smaller than an Ethernet's, and few are larger.
+// datagrams are pools of buffers, by size: most packets fit into an Ethernet frame, and few are
+// larger.
 //
 //nolint:gochecknoglobals // a pool is meant to be shared
 var datagrams [2]sync.Pool
@@ -70,7 +68,7 @@ func newPort(of name) *port {
 	return &port{name: of, wake: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// put lets a packet wait; false when too many do.
+// put queues a packet; false when the queue is full.
 func (p *port) put(b []byte, from netip.AddrPort) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +90,7 @@ func (p *port) signal() {
 	}
 }
 
-// pass wakes another candidate, if there is something to read.
+// pass wakes another candidate, if there are packets to read.
 func (p *port) pass() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +99,7 @@ func (p *port) pass() {
 	}
 }
 
-// take is the packet that has waited longest; nil for none.
+// take removes and returns the oldest packet; nil for none.
 func (p *port) take() *datagram {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,12 +120,12 @@ func (p *port) take() *datagram {
 	return d
 }
 
-// read waits for a packet, until the port or the reader ends.
+// read waits for a packet, until the port or the reader is closed.
 func (p *port) read(b []byte, over <-chan struct{}) (int, netip.AddrPort, error) {
 	for {
 		select {
 		case <-over:
-			p.pass() // it may have been this one that was woken
+			p.pass() // this reader may have taken the wake-up
 			return 0, netip.AddrPort{}, io.ErrClosedPipe
 		default:
 		}
@@ -150,7 +148,7 @@ func (p *port) read(b []byte, over <-chan struct{}) (int, netip.AddrPort, error)
 	}
 }
 
-// close lets nothing more come. Idempotent.
+// close ends the port: it accepts no more packets. It is idempotent.
 func (p *port) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // readPackets is how many datagrams one system call may read.
 const readPackets = 32
 
-// reader reads many datagrams at once and hands them out one by one.
+// reader reads many datagrams at once and returns them one by one.
 type reader struct {
 	messages [readPackets]message
 	vectors  [readPackets]unix.Iovec
@@ -26,7 +26,7 @@ type reader struct {
 	read      func(fd uintptr) bool
 }
 
-// prepare finds out what the socket can do.
+// prepare finds out which features the socket supports.
 func (c *Conn) prepare() {
 	_ = c.raw.Control(func(fd uintptr) {
 		name, err := unix.Getsockname(int(fd))
@@ -35,7 +35,7 @@ func (c *Conn) prepare() {
 		}
 		_, err = unix.GetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_SEGMENT)
 		c.gso.Store(err == nil)
-		// More than anybody may ask for, where we may.
+		// With the necessary privilege, this exceeds the system's limit for buffers.
 		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bufferBytes)
 		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, bufferBytes)
 	})
@@ -51,7 +51,7 @@ func (c *Conn) prepare() {
 	r.read = r.fill
 }
 
-// next hands out the next datagram, reading more when there is none left.
+// next returns the next datagram, and reads more when there is none left.
 func (r *reader) next(c *Conn, b []byte) (int, netip.AddrPort, error) {
 	for {
 		for r.at < r.count {
@@ -74,7 +74,7 @@ func (r *reader) next(c *Conn, b []byte) (int, netip.AddrPort, error) {
 	}
 }
 
-// fill reads what has come, or says false when nothing has.
+// fill reads the datagrams that have arrived; false when there are none.
 func (r *reader) fill(fd uintptr) bool {
 	r.at, r.count = 0, 0
 	for i := range r.messages {
@@ -91,7 +91,7 @@ func (r *reader) fill(fd uintptr) bool {
 		case errors.Is(errno, unix.EAGAIN):
 			return false
 		case errors.Is(errno, unix.EINTR), errors.Is(errno, unix.ECONNREFUSED):
-			// Interrupted, or somebody whom we sent to is gone.
+			// Interrupted, or a destination of an earlier packet is gone.
 		default:
 			r.err = os.NewSyscallError("recvmmsg", errno)
 			return true
@@ -99,7 +99,7 @@ func (r *reader) fill(fd uintptr) bool {
 	}
 }
 
-// source is the address that the kernel wrote, IPv4 as such.
+// source converts the address that the kernel wrote; IPv4 addresses are unmapped.
 func source(name *unix.RawSockaddrInet6) netip.AddrPort {
 	port := binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(&name.Port))[:])
 	switch name.Family {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWithoutRuns: a kernel that takes no runs of packets is sent them one by one.
+// TestWithoutRuns: without segmentation offload, packets are sent one by one.
 func TestWithoutRuns(t *testing.T) {
 	t.Parallel()
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
 		p, conn := peer(t, "127.0.0.1:0")
 		require.NoError(t, p.mux.conn.raw.Control(func(fd uintptr) {
-			// The kernel cuts nothing up for which it may not compute checksums.
+			// The kernel segments nothing if it may not compute checksums.
 			assert.NoError(t, unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1))
 		}))
 		to := listen(t, "127.0.0.1:0")
@@ -40,7 +40,7 @@ func TestWithoutRuns(t *testing.T) {
 	})
 }
 
-// TestAFullSocketIsWaitedFor: with the smallest buffer, nothing is lost.
+// TestAFullSocketIsWaitedFor: with the smallest buffer, no packet is lost.
 func TestAFullSocketIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	p, conn := peer(t, "127.0.0.1:0")

@@ -16,21 +16,21 @@ type message struct {
 	sent   uint32
 }
 
-// control is a UDP_SEGMENT control message as it lies in memory.
+// control is a UDP_SEGMENT control message in its memory layout.
 type control struct {
 	header unix.Cmsghdr
 	size   uint16
 	_      [6]byte
 }
 
-// sender hands batches to the kernel. All that system calls point to is in it,
-// and it is pooled with its batch: sending allocates nothing.
+// sender passes batches to the kernel. It holds all memory for the system calls and is pooled
+// with its batch, so that sending allocates nothing.
 type sender struct {
 	batch    *batch
 	messages [maxPackets]message
 	vectors  [maxPackets]unix.Iovec
 	controls [maxPackets]control
-	firsts   [maxPackets]int // the packet that a message begins with
+	firsts   [maxPackets]int // index of a message's first packet
 	name4    unix.RawSockaddrInet4
 	name6    unix.RawSockaddrInet6
 
@@ -48,17 +48,17 @@ func (s *sender) init(b *batch) {
 	s.finish = s.step
 }
 
-// send sends the batch. Many may send at the same time: the attempt, unlike a
-// write of package net, holds no lock of the socket.
+// send sends the batch. Concurrent calls don't block each other: unlike a write of package net,
+// the attempt holds no lock of the socket.
 func (s *sender) send(b *batch) error {
 	if addr := b.to.Addr(); addr.Zone() != "" || !b.conn.ipv6 && !addr.Unmap().Is4() {
-		return b.sendOneByOne(0) // links have names, and few listeners; the other one is an error
+		return b.sendOneByOne(0) // link-local addresses are rare; the other case is an error
 	}
 	s.at, s.count, s.err, s.done = 0, 0, nil, false
 	s.layOut(0)
 	err := b.conn.raw.Control(s.attempt)
 	if err == nil && !s.done {
-		err = b.conn.raw.Write(s.finish) // waits until the socket takes more
+		err = b.conn.raw.Write(s.finish) // waits until the socket accepts more
 	}
 	runtime.KeepAlive(b)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *sender) layOut(i int) {
 	}
 }
 
-// name is the destination for the kernel.
+// name returns the destination in the kernel's form.
 func (s *sender) name() (*byte, uint32) {
 	to := s.batch.to
 	port := to.Port()
@@ -115,7 +115,7 @@ func (s *sender) name() (*byte, uint32) {
 	return (*byte)(unsafe.Pointer(&s.name4)), unix.SizeofSockaddrInet4
 }
 
-// step sends until all is sent, or false when the socket takes no more for now.
+// step sends until everything is sent; false when the socket accepts no more for now.
 func (s *sender) step(fd uintptr) bool {
 	for s.at < s.count {
 		s.batch.conn.calls.Add(1)
@@ -142,7 +142,7 @@ func (s *sender) step(fd uintptr) bool {
 	return true
 }
 
-// firstOf is the packet that the i-th message begins with.
+// firstOf is the index of the i-th message's first packet.
 func (s *sender) firstOf(i int) int {
 	if i >= s.count {
 		return len(s.batch.ends)
@@ -150,9 +150,9 @@ func (s *sender) firstOf(i int) int {
 	return s.firsts[i]
 }
 
-// refused says whether an error means that runs of packets are not taken, and
-// remembers it: for the socket if its device can't, for the destination if a
-// packet alone is more than its path carries in one piece.
+// refused reports whether an error means that segmentation offload isn't supported, and records
+// that: for the socket if its device doesn't support it, for the destination if a single packet
+// is too large for its path.
 func (s *sender) refused(errno syscall.Errno) bool {
 	switch {
 	case errors.Is(errno, unix.EIO), errors.Is(errno, unix.ENOPROTOOPT), errors.Is(errno, unix.EOPNOTSUPP):

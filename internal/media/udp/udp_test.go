@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// listen opens a socket that is closed with the test.
+// listen opens a socket that is closed at the end of the test.
 func listen(t testing.TB, addr string) *Conn {
 	t.Helper()
 	c, err := Listen(addr)
@@ -27,7 +27,7 @@ func listen(t testing.TB, addr string) *Conn {
 	return c
 }
 
-// peer is a Peer's socket for one connection, as ICE uses it.
+// peer returns a Peer and its connection, as ICE uses it.
 func peer(t testing.TB, addr string) (*Peer, *peerConn) {
 	t.Helper()
 	conn, err := Listen(addr)
@@ -53,7 +53,7 @@ func addrOf(c *Conn) netip.AddrPort {
 	return a.AddrPort()
 }
 
-// rtp is a packet that looks like RTP and carries a number.
+// rtp returns a packet that looks like RTP and contains a number.
 func rtp(number, size int) []byte {
 	b := make([]byte, max(size, 16))
 	b[0], b[1] = 0x80, 96
@@ -72,8 +72,8 @@ func next(t testing.TB, c *Conn) []byte {
 	return b[:n]
 }
 
-// sizes are those of packets as encoders make them: pictures cut into equal
-// pieces and a rest, and sound.
+// sizes are packet sizes as of encoders: pictures split into equal pieces and a rest, and
+// audio.
 func sizes(n int) []int {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []int
@@ -95,7 +95,7 @@ func sizes(n int) []int {
 	return all[:n]
 }
 
-// roundTrip sends many packets in batches and expects them in order.
+// roundTrip sends many packets in batches and requires that they arrive in order.
 func roundTrip(t *testing.T, p *Peer, conn *peerConn, to *Conn) {
 	t.Helper()
 	p.Flush()
@@ -144,7 +144,7 @@ func TestOnlyRTPWaits(t *testing.T) {
 		_, err := conn.WriteToAddrPort(b, addrOf(to))
 		require.NoError(t, err)
 	}
-	// Nobody flushes yet.
+	// There was no Flush yet.
 	send(rtp(1, 100))
 	assert.Equal(t, 1, number(next(t, to)))
 	p.Flush()
