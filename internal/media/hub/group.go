@@ -2,20 +2,20 @@ package hub
 
 import "time"
 
-// Bounds of the group of pictures that a stream keeps for readers that come later. One that
-// exceeds either isn't kept.
+// Bounds of the group of pictures that a stream keeps for readers that subscribe later. A
+// longer group isn't kept.
 const (
 	groupTime  = 2 * time.Second
 	groupBytes = 1 << 20
 )
 
-// group is the pictures since the last key picture. Its owner serialises access.
+// group holds the pictures since the last key picture. Its owner serializes access.
 type group struct {
-	units []*Unit // empty: before the first key picture, or beyond the bounds
+	units []*Unit // empty before the first key picture, or after a bound was exceeded
 	bytes int
 }
 
-// add takes the next picture.
+// add adds the next picture.
 func (g *group) add(u *Unit) {
 	if u.Key {
 		g.clear()
@@ -29,7 +29,7 @@ func (g *group) add(u *Unit) {
 	g.units = append(g.units, u)
 }
 
-// broken tells whether a picture doesn't belong to the group, or is too far from its beginning.
+// broken reports whether a picture doesn't belong to the group, or is too far from its start.
 func (g *group) broken(u *Unit) bool {
 	first := g.units[0]
 	return u.Epoch != first.Epoch || u.Track != first.Track || u.DTS-first.DTS > groupTime

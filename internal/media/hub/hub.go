@@ -8,30 +8,29 @@ import (
 	"showfloor/internal/media/metering"
 )
 
-// windowGrace is how long a stream outlives its reconnect window when nobody
-// seals it.
+// windowGrace is how long a stream stays after its reconnect window if it isn't sealed.
 const windowGrace = 30 * time.Second
 
-// Output is told of every stream that opens, before its first unit. It must
-// not block: it subscribes and works in a goroutine of its own.
+// Output is notified of every stream that opens, before its first unit. Open must not block:
+// the output subscribes, and works in a goroutine of its own.
 type Output interface{ Open(s *Stream) }
 
 // Config of a Hub.
 type Config struct {
-	// Outputs that every stream feeds.
+	// Outputs receive every stream.
 	Outputs []Output
-	// OnPlayable hears that what this publisher sends can be played; once per
-	// publisher, on an output's goroutine, so it must not block.
+	// OnPlayable is called when a publisher's media has become playable; once per publisher, on
+	// an output's goroutine, so it must not block.
 	OnPlayable func(streamID, publisherID string)
-	// Meter counts what each stream uses; nil for nothing.
+	// Meter measures the usage of each stream; nil measures nothing.
 	Meter *metering.Meter
 	// Now is the clock of units' Arrived, time.Now by default.
 	Now func() time.Time
-	// Calendar is the clock of when broadcasts began, the same on all nodes; Now by default.
+	// Calendar is the clock for the start of broadcasts, which all nodes share; Now by default.
 	Calendar func() time.Time
 }
 
-// Hub holds the streams that are on air on this node.
+// Hub holds the streams on air on this node.
 type Hub struct {
 	config            Config
 	bytesIn, bytesOut atomic.Uint64
@@ -42,7 +41,7 @@ type Hub struct {
 	closed  bool
 }
 
-// New makes an empty hub.
+// New returns an empty hub.
 func New(config Config) *Hub {
 	if config.Now == nil {
 		config.Now = time.Now
@@ -53,9 +52,9 @@ func New(config Config) *Hub {
 	return &Hub{config: config, streams: map[string]*Stream{}}
 }
 
-// Publish puts a publisher on air. A stream that waits for a reconnect goes on
-// with it; a publisher that is still there is replaced and kicked with
-// ErrReplaced, while viewers stay. The only error is ErrClosed.
+// Publish puts a publisher on air. A stream that waits for a reconnect continues with it. A
+// publisher that is still there is replaced and kicked with ErrReplaced, while viewers stay.
+// The only error is ErrClosed.
 func (h *Hub) Publish(b Broadcast, id string, kick func(reason error)) (*Publisher, error) {
 	p := &Publisher{ID: id, Kick: kick}
 	if b.Began.IsZero() {
@@ -80,13 +79,13 @@ func (h *Hub) Publish(b Broadcast, id string, kick func(reason error)) (*Publish
 		if !exists || s.attach(p) {
 			return p, nil
 		}
-		// Being sealed at this moment: wait for it to leave, then open anew.
+		// The stream is being sealed: wait until it is removed, then open a new one.
 		<-s.sealed
 		h.remove(s)
 	}
 }
 
-// Stream finds a stream that is on air or waits for its publisher.
+// Stream returns a stream that is on air or waits for its publisher.
 func (h *Hub) Stream(id string) (*Stream, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +93,7 @@ func (h *Hub) Stream(id string) (*Stream, bool) {
 	return s, ok
 }
 
-// Streams lists what is on air.
+// Streams returns the streams that are on air.
 func (h *Hub) Streams() []*Stream {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,22 +107,22 @@ func (h *Hub) Streams() []*Stream {
 // Traffic is the number of media bytes received and sent since the start.
 func (h *Hub) Traffic() (in, out uint64) { return h.bytesIn.Load(), h.bytesOut.Load() }
 
-// Stop kicks the publisher, if there is one, and seals the stream whatever its
-// reconnect window. It returns when the outputs are done; unknown ids are fine.
+// Stop kicks the publisher, if there is one, and seals the stream regardless of its reconnect
+// window. It returns when the outputs have finished. An unknown id is ignored.
 func (h *Hub) Stop(id string, reason error) {
 	s, ok := h.Stream(id)
 	if !ok {
 		return
 	}
-	// The kick comes before the wait, so that the publisher hears the reason
-	// and not just that its writes fail.
+	// The kick comes before the wait, so that the publisher receives the reason before its
+	// writes fail.
 	if p, _ := s.shut(reason, anybody); p != nil {
 		p.kick(reason)
 	}
 	s.outputs.Wait()
 }
 
-// Publishers lists who is on air: stream ids by publisher ids.
+// Publishers returns the stream ids of the publishers on air, by publisher id.
 func (h *Hub) Publishers() map[string]string {
 	list := map[string]string{}
 	for _, s := range h.Streams() {
@@ -136,9 +135,9 @@ func (h *Hub) Publishers() map[string]string {
 	return list
 }
 
-// Drop sends one publisher away, and seals the stream if it is still that
-// publisher's; otherwise nothing happens. Without a publisher it seals a stream
-// that waits for one.
+// Drop kicks one publisher and seals its stream, if the stream still has that publisher;
+// otherwise it does nothing. Without a publisher id it seals a stream that waits for a
+// publisher.
 func (h *Hub) Drop(id, publisherID string, reason error) {
 	s, ok := h.Stream(id)
 	if !ok {
@@ -154,12 +153,12 @@ func (h *Hub) Drop(id, publisherID string, reason error) {
 	s.outputs.Wait()
 }
 
-// Whom shut may end.
+// Conditions on the publisher for shut.
 func anybody(*Publisher) bool { return true }
 func idle(p *Publisher) bool  { return p == nil }
 
-// Close stops all streams and refuses new publishers. It returns when all
-// outputs are done, those of streams that were sealed before included.
+// Close stops all streams and refuses new publishers. It returns when all outputs have
+// finished, also those of streams that were sealed before.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -195,7 +194,7 @@ func (s *Stream) attach(p *Publisher) bool {
 	s.epoch++
 	p.stream, p.firstEpoch = s, s.epoch
 	s.publisher, s.activity = p, Activity{Present: true}
-	// The new publisher may carry other kinds than the old one.
+	// The new publisher may send other kinds of media than the old one.
 	s.video, s.audio, s.hasVideo, s.pattern, s.converted = nil, nil, false, pattern{}, ""
 	s.group.clear()
 	s.mu.Unlock()

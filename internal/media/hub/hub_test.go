@@ -18,7 +18,7 @@ var (
 	sound   = &Track{Codec: AAC, SampleRate: 48000}
 )
 
-// recorder is an output that keeps what it reads until the stream is sealed.
+// recorder is an output that records units until the stream is sealed.
 type recorder struct {
 	opened chan *Stream
 	mu     sync.Mutex
@@ -55,7 +55,7 @@ func (r *recorder) count() (units, ended int) {
 	return len(r.units), r.ended
 }
 
-// kicks collects what publishers are told.
+// kicks collects the reasons for which publishers are kicked.
 type kicks chan error
 
 func (k kicks) kick(reason error) { k <- reason }
@@ -121,7 +121,7 @@ func TestTakeover(t *testing.T) {
 	if err := first.Write(&Unit{Track: picture}); !errors.Is(err, ErrReplaced) {
 		t.Errorf("the old one writes: %v", err)
 	}
-	first.Close() // harmless
+	first.Close() // does nothing
 	if st := second.Stream().Stats(); !st.Publishing || st.AudioCodec != "" || st.VideoCodec != "" {
 		t.Errorf("%+v; what the old one sent says nothing of the new one", st)
 	}
@@ -166,7 +166,7 @@ func TestReconnectWindow(t *testing.T) {
 	if again.Stream() != s {
 		t.Error("the stream should wait for its publisher")
 	}
-	s.expire() // the timer had fired at the very moment
+	s.expire() // the timer had fired at that moment
 	send(t, again, picture, true, 1)
 	again.Close()
 	s.expire()
@@ -299,7 +299,7 @@ func TestStats(t *testing.T) {
 	p.Close()
 }
 
-// Publishers, readers and the owner come and go at once.
+// TestConcurrentLives: publishers, readers and the owner come and go concurrently.
 func TestConcurrentLives(t *testing.T) {
 	h := New(Config{Outputs: []Output{newRecorder()}, OnPlayable: func(string, string) {}})
 	var wg sync.WaitGroup

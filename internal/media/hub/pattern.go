@@ -2,8 +2,8 @@ package hub
 
 import "time"
 
-// pattern is what the order of a publisher's pictures shows of its encoder's settings.
-// Its owner serialises access.
+// pattern derives an encoder's settings from the order of its pictures. Its owner serializes
+// access.
 type pattern struct {
 	epoch     uint32
 	begun     bool
@@ -15,7 +15,7 @@ type pattern struct {
 	interval  time.Duration // between the last two key pictures; 0 before the second one
 }
 
-// add takes the next picture.
+// add adds the next picture.
 func (p *pattern) add(u *Unit) {
 	if !p.begun || u.Epoch != p.epoch {
 		*p = pattern{epoch: u.Epoch, begun: true, shown: u.PTS}
@@ -31,8 +31,8 @@ func (p *pattern) add(u *Unit) {
 	p.key, p.keyed = u.DTS, true
 }
 
-// keyInterval is the time between key pictures. A group that is longer already than the
-// last one counts before it ends.
+// keyInterval is the time between key pictures. If the current group is already longer than the
+// last one, its length so far is returned.
 func (p *pattern) keyInterval() time.Duration {
 	if !p.keyed {
 		return 0

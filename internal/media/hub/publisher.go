@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// Why a publisher's writes are refused, and what its Kick is told.
+// Errors of a publisher's writes, and reasons for its Kick.
 var (
 	// ErrReplaced: another connection publishes the stream now.
 	ErrReplaced = errors.New("another publisher took over the stream")
-	// ErrMoved: and that connection is on another node, where viewers go on.
+	// ErrMoved: that connection is on another node, where viewers continue.
 	ErrMoved = fmt.Errorf("%w on another node", ErrReplaced)
 	// ErrStopped: the stream was stopped by its owner or an administrator.
 	ErrStopped = errors.New("the stream was stopped")
-	// ErrWithdrawn: and nobody may see it any more.
+	// ErrWithdrawn: the stream was stopped, and may no longer be viewed.
 	ErrWithdrawn = fmt.Errorf("%w and withdrawn", ErrStopped)
 	// ErrClosed: the server is shutting down.
 	ErrClosed = errors.New("the server is shutting down")
 )
 
-// Publisher is one connection's right to write to a stream.
+// Publisher is a connection's permission to write to a stream.
 type Publisher struct {
-	// ID names the connection in reports.
+	// ID identifies the connection in reports.
 	ID string
-	// Kick ends the connection; called at most once, from any goroutine. It
-	// must not wait for the connection's own goroutine.
+	// Kick ends the connection. It is called at most once, from any goroutine. It must not wait
+	// for the connection's own goroutine.
 	Kick func(reason error)
 
 	stream     *Stream
@@ -35,7 +35,7 @@ type Publisher struct {
 	playable   bool // guarded by stream.mu
 }
 
-// id is "" for no publisher.
+// id is empty without a publisher.
 func (p *Publisher) id() string {
 	if p == nil {
 		return ""
@@ -43,12 +43,11 @@ func (p *Publisher) id() string {
 	return p.ID
 }
 
-// Write passes a unit on to all readers. The unit belongs to the hub
-// afterwards; the hub sets its Epoch. An error means that the publisher has no
-// right to write any more and its connection should end.
+// Write passes a unit to all readers. The hub then owns the unit and sets its Epoch. An error
+// means that the publisher may no longer write, and that its connection should end.
 func (p *Publisher) Write(u *Unit) error { return p.stream.write(p, u) }
 
-// Discontinuity announces that the next unit's times don't follow the last one's.
+// Discontinuity announces that the next unit's times don't continue those of the last one.
 func (p *Publisher) Discontinuity() {
 	p.stream.mu.Lock()
 	defer p.stream.mu.Unlock()
@@ -57,8 +56,8 @@ func (p *Publisher) Discontinuity() {
 	}
 }
 
-// SetOff says which kinds the publisher has switched off on purpose: outputs needn't
-// wait for them, since nothing of them is on its way.
+// SetOff sets the kinds that the publisher has switched off on purpose. Outputs needn't wait
+// for them, since no media of these kinds is on its way.
 func (p *Publisher) SetOff(video, audio bool) {
 	s := p.stream
 	s.mu.Lock()
@@ -68,8 +67,8 @@ func (p *Publisher) SetOff(video, audio bool) {
 	}
 }
 
-// ConvertSound announces that the publisher's sound comes in a second codec too, in tracks
-// that are marked as Converted. It must be called before the first Write.
+// ConvertSound announces that the publisher's audio is also available in a second codec, in
+// tracks that are marked as Converted. It must be called before the first Write.
 func (p *Publisher) ConvertSound(to Codec) {
 	p.stream.mu.Lock()
 	defer p.stream.mu.Unlock()
@@ -78,11 +77,11 @@ func (p *Publisher) ConvertSound(to Codec) {
 	}
 }
 
-// Stream is what the publisher writes to.
+// Stream is the stream to which the publisher writes.
 func (p *Publisher) Stream() *Stream { return p.stream }
 
-// Close gives the stream up: it is sealed, or kept for its reconnect window. It
-// returns after the sealing; idempotent, and harmless after a take-over.
+// Close releases the stream: it is sealed, or kept for its reconnect window. It returns after
+// the sealing. It is idempotent, and does nothing after a takeover.
 func (p *Publisher) Close() {
 	s := p.stream
 	s.mu.Lock()
@@ -93,14 +92,14 @@ func (p *Publisher) Close() {
 	s.publisher, s.activity = nil, Activity{}
 	s.account.OnAir(false)
 	if s.ReconnectWindow > 0 {
-		// The owner of the database record decides when the window is over and
-		// calls Hub.Stop; the timer only frees memory should that never come.
+		// The owner of the database record decides when the window is over and calls Hub.Stop.
+		// The timer only frees memory if that never happens.
 		s.window = time.AfterFunc(s.ReconnectWindow+windowGrace, s.expire)
 		s.mu.Unlock()
 		return
 	}
 	s.mu.Unlock()
-	// Only if no other publisher came in between.
+	// Only if there is no other publisher by now.
 	if _, done := s.shut(ErrStopped, idle); done {
 		s.outputs.Wait()
 	}

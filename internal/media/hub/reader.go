@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Bounds of a reader's queue. A reader that exceeds either loses units up to
-// the next key frame; the writer never waits.
+// Bounds of a reader's queue. A reader that exceeds either loses all units up to the next key
+// frame; the writer never waits.
 const (
 	queueUnits = 1024
 	queueBytes = 8 << 20
 )
 
-// Reader is one output's place in a stream. Next is for one goroutine.
+// Reader is an output's subscription to a stream. Only one goroutine may call Next.
 type Reader struct {
 	stream    *Stream
 	selection Selection
@@ -23,7 +23,7 @@ type Reader struct {
 	queue    []*Unit
 	head     int
 	bytes    int
-	skipping bool // dropped something: wait for a key frame
+	skipping bool // units were dropped: skip up to a key frame
 	closed   bool
 	wake     chan struct{} // capacity 1
 }
@@ -32,8 +32,8 @@ type Reader struct {
 // and all units were read, or after Close.
 func (r *Reader) Next(ctx context.Context) (*Unit, error) { return r.NextOrTick(ctx, nil) }
 
-// NextOrTick is Next that returns nil, without an error, when tick fires while there is
-// no unit.
+// NextOrTick is like Next, but returns nil without an error when tick fires while there is no
+// unit.
 func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time) (*Unit, error) {
 	for {
 		if u, ok, end := r.pop(); ok {
@@ -51,12 +51,12 @@ func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time) (*Unit, 
 	}
 }
 
-// converted tells whether the reader gets converted sound. The stream's lock is held.
+// converted reports whether the reader gets converted audio. The stream's lock is held.
 func (r *Reader) converted() bool {
 	return r.stream.converted != "" && r.selection.Sound == r.stream.converted
 }
 
-// Close gives up the place; idempotent.
+// Close ends the subscription; idempotent.
 func (r *Reader) Close() {
 	r.stream.forget(r)
 	r.end(true)
@@ -111,7 +111,7 @@ func (r *Reader) dropQueue() {
 	r.queue, r.head, r.bytes = r.queue[:0], 0, 0
 }
 
-// end makes Next return io.EOF, at once or after what is queued.
+// end makes Next return io.EOF: at once, or after the queued units.
 func (r *Reader) end(discard bool) {
 	r.mu.Lock()
 	r.closed = true

@@ -2,31 +2,31 @@ package hub
 
 import "time"
 
-// statsWindow is how far back Stats looks: long enough to smooth a GOP, short
-// enough that a dying encoder shows within seconds.
+// statsWindow is the time over which Stats averages, in seconds: long enough to smooth a GOP,
+// short enough that a failing encoder shows within seconds.
 const statsWindow = 5
 
-// Stats describes what a stream carries right now.
+// Stats describes the current media of a stream.
 type Stats struct {
-	// VideoKbps and AudioKbps are averages over the last seconds, in kilobits per second.
+	// VideoKbps and AudioKbps are averages over statsWindow, in kilobits per second.
 	VideoKbps, AudioKbps int
-	// FPS is the number of pictures per second that arrived, averaged likewise.
+	// FPS is the number of pictures per second that arrived, averaged in the same way.
 	FPS float64
-	// Width and Height of the picture in pixels; 0 without video.
+	// Width and Height of the picture, in pixels; 0 without video.
 	Width, Height int
-	// VideoCodec and AudioCodec are empty for a kind that is not there.
+	// VideoCodec and AudioCodec are empty for a missing kind.
 	VideoCodec, AudioCodec Codec
-	// BFrames: pictures don't arrive in the order in which they are shown.
+	// BFrames: pictures don't arrive in presentation order.
 	BFrames bool
-	// KeyInterval is the time from one key picture to the next; 0 while it isn't known.
+	// KeyInterval is the time between key pictures; 0 while it is unknown.
 	KeyInterval time.Duration
-	// Viewers is how many players watch.
+	// Viewers is the number of players.
 	Viewers int
-	// Publishing is false while the stream waits for its publisher to come back.
+	// Publishing is false while the stream waits for its publisher to reconnect.
 	Publishing bool
 }
 
-// meter sums what arrives in one-second buckets. Its owner serialises access.
+// meter sums the received units in buckets of one second. Its owner serializes access.
 type meter struct {
 	buckets [statsWindow + 1]bucket
 	first   int64
@@ -60,7 +60,7 @@ func (m *meter) rates(now time.Time) (videoKbps, audioKbps int, fps float64) {
 	end := now.Unix()
 	from := max(end-statsWindow, m.first)
 	if from == m.first && end-from > 1 {
-		from++ // the first second is incomplete, and would lower the average
+		from++ // the first second is incomplete and would lower the average
 	}
 	seconds := end - from
 	if m.first == 0 || seconds <= 0 {

@@ -8,29 +8,29 @@ import (
 	"showfloor/internal/media/metering"
 )
 
-// Broadcast says what is to be put on air.
+// Broadcast describes a broadcast that is to be put on air.
 type Broadcast struct {
-	// StreamID is the key under which the hub and all outputs know the stream.
+	// StreamID is the id of the stream for the hub and all outputs.
 	StreamID string
-	// LowLatency asks for LL-HLS; otherwise plain HLS with longer segments.
+	// LowLatency selects LL-HLS; otherwise it is HLS with longer segments.
 	LowLatency bool
-	// ReconnectWindow is how long the stream waits for a publisher that has
-	// gone before it is sealed; 0 seals at once.
+	// ReconnectWindow is how long the stream waits for its publisher to reconnect before it is
+	// sealed; 0 seals at once.
 	ReconnectWindow time.Duration
-	// Began is when the broadcast began, if it goes on from before this server was started,
-	// or from another one; zero: it begins with this publisher.
+	// Began is the start of the broadcast, if it continues from before this server's start, or
+	// from another server; zero: it begins with this publisher.
 	Began time.Time
 }
 
-// Stream is one broadcast on air. It opens with its first publisher and is
-// sealed when the last one is gone for good; a sealed stream never opens again.
+// Stream is one broadcast on air. It opens with its first publisher and is sealed when the last
+// one is gone for good. A sealed stream never opens again.
 type Stream struct {
 	Broadcast
 
 	hub     *Hub
 	account *metering.Account
 	viewers atomic.Int64
-	sealed  chan struct{} // closed when the stream takes no more units
+	sealed  chan struct{} // closed when the stream accepts no more units
 	outputs sync.WaitGroup
 
 	mu        sync.Mutex
@@ -40,65 +40,65 @@ type Stream struct {
 	video     *Track
 	audio     *Track
 	activity  Activity
-	converted Codec // the second codec of the publisher's sound; empty for none
+	converted Codec // the second codec of the publisher's audio; empty for none
 	meter     meter
 	pattern   pattern
 	group     group
 	window    *time.Timer
 	isSealed  bool
-	reason    error // why it was sealed, for the publisher's next write
+	reason    error // why it was sealed; the error of the publisher's next write
 
 	hasVideo bool // written under mu; read by push, which runs under mu
 }
 
-// Activity is what a stream's publisher says of itself.
+// Activity is the state of a stream's publisher, as the publisher reports it.
 type Activity struct {
-	// Present is false while the stream waits for its publisher to come back.
+	// Present is false while the stream waits for its publisher to reconnect.
 	Present bool
-	// VideoOff and AudioOff: the publisher has switched its pictures or its sound off.
+	// VideoOff and AudioOff: the publisher has switched off its video or its audio.
 	VideoOff, AudioOff bool
 }
 
-// Activity tells whether a publisher is there, and what it has switched off.
+// Activity returns whether there is a publisher, and what it has switched off.
 func (s *Stream) Activity() Activity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.activity
 }
 
-// Age is how long ago the broadcast began.
+// Age is the time since the broadcast began.
 func (s *Stream) Age() time.Duration { return s.hub.config.Calendar().Sub(s.Began) }
 
-// Reason tells why the stream was sealed; nil while it isn't.
+// Reason returns why the stream was sealed; nil while it isn't sealed.
 func (s *Stream) Reason() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reason
 }
 
-// PublisherID names who publishes; "" while the stream waits for somebody.
+// PublisherID returns the id of the publisher; empty while the stream waits for one.
 func (s *Stream) PublisherID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.publisher.id()
 }
 
-// Subscribe gives an output a place in the stream, from the next unit on. It gets the
-// publisher's own sound.
+// Subscribe subscribes an output to the stream, from the next unit on, with the publisher's own
+// audio.
 func (s *Stream) Subscribe() *Reader { return s.SubscribeTo(Selection{}) }
 
-// Selection says what of a stream a reader gets.
+// Selection is the part of a stream that a reader gets.
 type Selection struct {
-	// Sound is the codec that the reader prefers. Where the publisher's sound comes in that
-	// codec too, the reader gets that one alone. Empty for the publisher's own.
+	// Sound is the preferred audio codec. If the publisher's audio is also available in that
+	// codec, the reader gets it instead of the publisher's own. Empty for the publisher's own.
 	Sound Codec
-	// Recent has the reader begin with the newest key picture and what came since, without
-	// sound, if that is 2 s and 1 MiB at most.
+	// Recent makes the reader begin with the newest key picture and the pictures since then,
+	// without audio, if they are at most 2 s and 1 MiB.
 	Recent bool
 }
 
-// SubscribeTo is Subscribe for a part of the stream. A publisher's sound never changes between
-// the two codecs: what a reader gets is decided before the publisher's first unit.
+// SubscribeTo is Subscribe for a part of the stream. The audio codec of a reader never changes
+// during a publisher: it is decided before the publisher's first unit.
 func (s *Stream) SubscribeTo(selection Selection) *Reader {
 	r := &Reader{stream: s, selection: selection, wake: make(chan struct{}, 1)}
 	s.mu.Lock()
@@ -116,9 +116,9 @@ func (s *Stream) SubscribeTo(selection Selection) *Reader {
 	return r
 }
 
-// Hold registers an output that must finish before the sealing is over, so that
-// a sealed stream's playlists are closed. An output holds in Open, and calls the
-// result when done.
+// Hold registers an output that must finish before the sealing is complete, so that a sealed
+// stream's playlists are closed. An output calls Hold in Open, and the returned function when
+// it has finished.
 func (s *Stream) Hold() (done func()) {
 	s.outputs.Add(1)
 	s.hub.outputs.Add(1)
@@ -128,8 +128,8 @@ func (s *Stream) Hold() (done func()) {
 	})
 }
 
-// Playable is called by the output that viewers play from, with the epoch of
-// the unit that made it so: the publisher of that epoch is on air.
+// Playable is called by the output from which viewers play, with the epoch of the unit that
+// made the stream playable: the publisher of that epoch is on air.
 func (s *Stream) Playable(epoch uint32) {
 	s.mu.Lock()
 	p := s.publisher
@@ -144,19 +144,19 @@ func (s *Stream) Playable(epoch uint32) {
 	}
 }
 
-// AddViewers moves the number of players that watch.
+// AddViewers changes the number of players.
 func (s *Stream) AddViewers(delta int) { s.viewers.Add(int64(delta)) }
 
-// AddWatched counts time for which a player watched.
+// AddWatched adds time during which a player watched.
 func (s *Stream) AddWatched(d time.Duration) { s.account.Watched(d) }
 
-// AddBytesOut counts media bytes that were sent to viewers.
+// AddBytesOut adds media bytes that were sent to viewers.
 func (s *Stream) AddBytesOut(n int) {
 	s.account.Sent(n)
 	s.hub.bytesOut.Add(uint64(n))
 }
 
-// Stats tells what the stream carries now.
+// Stats returns figures on the stream's current media.
 func (s *Stream) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,16 +223,15 @@ func (s *Stream) forget(r *Reader) {
 	}
 }
 
-// expire seals the stream when its reconnect window is over, unless a
-// publisher came back at that very moment.
+// expire seals the stream when its reconnect window is over, unless a publisher has just come
+// back.
 func (s *Stream) expire() {
 	s.shut(ErrStopped, idle)
 }
 
-// shut ends the stream: readers get what is queued and then io.EOF. It does not
-// wait for the outputs, and returns the publisher that the stream had. It
-// leaves the stream alone when the publisher, nil for none, isn't one that may
-// be ended; done tells whether it was this call that ended the stream.
+// shut ends the stream: readers get the queued units and then io.EOF. It returns the stream's
+// publisher and doesn't wait for the outputs. It does nothing if may is false for the publisher
+// (nil for none). done reports whether this call ended the stream.
 func (s *Stream) shut(reason error, may func(p *Publisher) bool) (p *Publisher, done bool) {
 	s.mu.Lock()
 	if s.isSealed || !may(s.publisher) {
