@@ -2,11 +2,11 @@ package bandwidth
 
 import "math"
 
-// delayLimit is what the delays allow: it rises until a queue grows, then falls
-// below what arrived meanwhile.
+// delayLimit is the rate that the delays allow: it rises until a queue grows, then falls below
+// the rate at which packets arrived meanwhile.
 type delayLimit struct {
 	rate float64
-	// starting: no queue has been seen yet, so the capacity may be far.
+	// starting: no queue has been seen yet, so the rate may still be far below the capacity.
 	starting  bool
 	holding   bool
 	capacity  capacity
@@ -14,10 +14,10 @@ type delayLimit struct {
 	decreased int64
 }
 
-// capacity is the rate at which queues were seen to grow.
+// capacity is the rate at which queues began to grow.
 type capacity struct {
 	rate      float64 // kbit/s, 0 for unknown
-	deviation float64 // relative
+	deviation float64 // relative to the rate
 }
 
 func (c *capacity) add(rate float64) {
@@ -36,14 +36,14 @@ func (c *capacity) width() float64 { return 3 * math.Sqrt(c.deviation*c.rate) }
 func (c *capacity) high() float64  { return (c.rate + c.width()) * 1000 }
 func (c *capacity) low() float64   { return (c.rate - c.width()) * 1000 }
 
-// update takes what the delays tell, with the rate at which packets arrive, and
-// returns whether the rate was lowered.
+// update handles the signal of the delays, with the rate at which packets arrive, and returns
+// whether the rate was lowered.
 func (d *delayLimit) update(s signal, throughput, rtt float64, now int64) bool {
 	switch s {
 	case overuse:
 		return d.decrease(throughput, rtt, now)
 	case underuse:
-		d.holding = true // the queue empties: let it
+		d.holding = true // the queue empties: hold the rate
 		d.changed = now
 	case normal:
 		if d.holding {
@@ -66,19 +66,19 @@ func (d *delayLimit) increase(throughput, rtt float64, now int64) {
 		return
 	}
 	if d.capacity.rate != 0 && throughput > d.capacity.high() {
-		d.capacity.rate = 0 // the path has become wider
+		d.capacity.rate = 0 // the path's capacity has increased
 	}
 	next := d.rate
 	switch {
 	case d.capacity.rate != 0:
-		// Near to it: about a packet for each response.
+		// Near the capacity: add about one packet per response time.
 		next += max(1000*8*1e6/(rtt+100_000), 4000) * elapsed
 	case d.starting:
 		next *= math.Pow(2, elapsed)
 	default:
 		next *= math.Pow(1.08, elapsed)
 	}
-	// What isn't sent isn't known to be carried.
+	// A rate far above what is sent would be unproven.
 	if limit := 1.5*throughput + 10_000; next > limit {
 		next = max(limit, d.rate)
 	}
@@ -86,7 +86,7 @@ func (d *delayLimit) increase(throughput, rtt float64, now int64) {
 }
 
 func (d *delayLimit) decrease(throughput, rtt float64, now int64) bool {
-	// One response later at the earliest is it known what this one did.
+	// The effect of a decrease is known one response time later at the earliest.
 	if d.decreased != 0 && float64(now-d.decreased) < min(max(rtt, 50_000), 300_000) {
 		return false
 	}
@@ -104,7 +104,7 @@ func (d *delayLimit) decrease(throughput, rtt float64, now int64) bool {
 	return true
 }
 
-// probed takes what a probe has found the path to carry.
+// probed handles the rate that a probe has shown the path to carry.
 func (d *delayLimit) probed(rate float64) {
 	if rate > d.rate {
 		d.rate = clamp(rate)

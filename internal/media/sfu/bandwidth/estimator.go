@@ -1,13 +1,13 @@
-// Package bandwidth estimates how much a subscriber's path carries, from what the
-// subscriber reports about the packets that it was sent.
+// Package bandwidth estimates how much a subscriber's path carries, from the subscriber's
+// reports about the packets that were sent to it.
 //
-// Three limits are kept, and the lowest counts: what the packets' delays allow
-// (a queue that grows is noticed before it overflows, as in Google Congestion
-// Control), what their loss allows, and what the subscriber asks for. A publisher
-// sends no more than it has, so a rate above what is sent is only believed once
-// it was tried: Probe asks for padding.
+// It keeps three limits, and the lowest one applies: what the packets' delays allow (a growing
+// queue is noticed before it overflows, as in Google Congestion Control), what their loss
+// allows, and what the subscriber requests. A publisher sends no more media than it has, so a
+// rate above what is sent must be tried before it is believed: for that, Probe requests
+// padding.
 //
-// All is computed from the times that are handed in.
+// All computations use the times in the arguments; the package reads no clock.
 package bandwidth
 
 import (
@@ -23,15 +23,15 @@ const (
 	// minRate and maxRate bound every estimate, in bits per second.
 	minRate = 30_000
 	maxRate = 50_000_000
-	// staleLimit is after how many µs without another one a REMB is forgotten.
+	// staleLimit is the time in µs after which a REMB expires if there is no newer one.
 	staleLimit = 15_000_000
-	// silence is after how many µs without a report on what was sent the path is
-	// no longer taken for what it was; then the rate falls each second.
+	// silence is the time in µs without a report on sent packets after which the estimate is no
+	// longer trusted; from then on the rate falls each second.
 	silence = 3_000_000
 )
 
-// Estimator follows one subscriber's path. All methods may be called from any
-// goroutine; Sent allocates nothing.
+// Estimator estimates one subscriber's path. All methods are safe for concurrent use; Sent
+// allocates nothing.
 type Estimator struct {
 	rate atomic.Int64
 
@@ -39,7 +39,7 @@ type Estimator struct {
 	epoch   time.Time
 	history history
 	clock   arrivalClock
-	arrived []arrival // those of one report, kept for the next one's
+	arrived []arrival // arrivals in one report; the memory is reused
 
 	throughput throughput
 	trend      trend
@@ -50,16 +50,16 @@ type Estimator struct {
 
 	rtt      float64 // µs, 0 for unknown
 	reported int64   // when the last report came, 0 for never
-	unheard  int64   // when the first packet was sent after it, 0 for none
-	lowered  int64   // when silence lowered the rate last
-	trusted  float64 // what delays allowed before it did, 0 while it doesn't
-	back     int64   // when the last silence ended: what was lost before says nothing
+	unheard  int64   // when the first packet after it was sent, 0 for none
+	lowered  int64   // when silence last lowered the rate
+	trusted  float64 // the delay limit before silence lowered it; 0 if it hasn't
+	back     int64   // end of the last silence: losses before it are ignored
 	initial  float64
-	limit    float64 // what was asked for, +Inf for nothing
+	limit    float64 // requested by the subscriber, +Inf for none
 	limited  int64
 }
 
-// New makes an Estimator that begins at a rate, in bits per second.
+// New returns an Estimator that begins with a rate, in bits per second.
 func New(initial int) *Estimator {
 	rate := clamp(float64(initial))
 	e := &Estimator{limit: math.Inf(1), initial: rate}
@@ -73,8 +73,7 @@ func New(initial int) *Estimator {
 
 func clamp(rate float64) float64 { return min(max(rate, minRate), maxRate) }
 
-// since is a time in µs from the first one that was handed in, 1 at least; e.mu
-// is held.
+// since converts a time to µs since the first call, 1 at least; e.mu is held.
 func (e *Estimator) since(at time.Time) int64 {
 	if e.epoch.IsZero() {
 		e.epoch = at.Add(-time.Microsecond)
@@ -82,8 +81,8 @@ func (e *Estimator) since(at time.Time) int64 {
 	return max(at.Sub(e.epoch).Microseconds(), 1)
 }
 
-// Sent notes a packet of so many bytes on the wire with its transport-wide
-// sequence number. Padding tells as much of a higher rate as media does.
+// Sent records a sent packet with its size on the wire in bytes and its transport-wide sequence
+// number. Padding is as useful as media for a test of a higher rate.
 func (e *Estimator) Sent(seq uint16, size int, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +92,7 @@ func (e *Estimator) Sent(seq uint16, size int, at time.Time) {
 	e.listen(now)
 }
 
-// listen lowers the rate while nothing is heard of what is sent; e.mu is held.
+// listen lowers the rate while there are no reports on sent packets; e.mu is held.
 func (e *Estimator) listen(now int64) {
 	if e.unheard == 0 {
 		e.unheard = now
@@ -111,7 +110,7 @@ func (e *Estimator) listen(now int64) {
 	e.publish()
 }
 
-// Feedback takes a transport-wide report.
+// Feedback handles a transport-wide congestion control report.
 func (e *Estimator) Feedback(report *rtcp.TransportLayerCC, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,9 +155,9 @@ func (e *Estimator) Feedback(report *rtcp.TransportLayerCC, at time.Time) {
 	e.publish()
 }
 
-// renew begins to measure again after a silence: what was measured is older than what
-// has happened to the path. That it was gone says nothing of how much it carries;
-// until that is known it is taken for what it was, or for what a new one is; e.mu is held.
+// renew restarts the measurements after a silence: they are older than what has happened to the
+// path. The interruption says nothing about the path's capacity. Until that is known, the rate
+// is the one before the silence, but at most the initial one; e.mu is held.
 func (e *Estimator) renew() {
 	e.trend.reset()
 	e.throughput.reset()
@@ -171,8 +170,8 @@ func (e *Estimator) renew() {
 	e.loss.rate, e.prober, e.trusted = math.Inf(1), prober{id: e.prober.id}, 0
 }
 
-// read finds the packets that a report tells of, in the order of their arrival
-// in e.arrived; e.mu is held.
+// read finds the packets of a report and stores them in e.arrived, in the order of their
+// arrival; e.mu is held.
 func (e *Estimator) read(report *rtcp.TransportLayerCC, now int64) (received, lost int) {
 	e.arrived = e.arrived[:0]
 	newest, fastest := int64(0), int64(math.MaxInt64)
@@ -215,8 +214,8 @@ func (e *Estimator) read(report *rtcp.TransportLayerCC, now int64) (received, lo
 	return received, max(lost, 0)
 }
 
-// Loss takes the fraction lost of a receiver report, 0 to 1, for subscribers that
-// send no transport-wide reports.
+// Loss handles the fraction lost of a receiver report, 0 to 1, for subscribers that send no
+// transport-wide reports.
 func (e *Estimator) Loss(fraction float64, at time.Time) {
 	if !(fraction >= 0 && fraction <= 1) {
 		return
@@ -225,7 +224,7 @@ func (e *Estimator) Loss(fraction float64, at time.Time) {
 	defer e.mu.Unlock()
 	now := e.since(at)
 	if e.reported != 0 && now-e.reported < silence {
-		return // the same, but known better
+		return // transport-wide reports are more precise
 	}
 	e.loss.sample(fraction, path{rate: e.estimate(), rtt: e.rtt}, now)
 	if fraction < fewLost {
@@ -234,7 +233,7 @@ func (e *Estimator) Loss(fraction float64, at time.Time) {
 	e.publish()
 }
 
-// Limit takes a REMB in bits per second.
+// Limit handles a REMB, in bits per second.
 func (e *Estimator) Limit(rate int, at time.Time) {
 	if rate <= 0 {
 		return
@@ -245,20 +244,20 @@ func (e *Estimator) Limit(rate int, at time.Time) {
 	e.publish()
 }
 
-// Rate is what the path carries, in bits per second.
+// Rate is the estimated capacity of the path, in bits per second.
 func (e *Estimator) Rate() int { return int(e.rate.Load()) }
 
-// Undelayed is the rate up to which nothing waits on the path, in bits per second:
-// Rate, but for what follows from loss. A burst of that says little of the path.
+// Undelayed is the rate up to which no packets queue up on the path, in bits per second: Rate
+// without the limit by loss. A burst of losses says little about the path.
 func (e *Estimator) Undelayed() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return int(max(min(e.delay.rate, e.limit, maxRate), minRate))
 }
 
-// Probe is how many bytes of padding to send now so as to find out whether the
-// path carries the wanted rate, in bits per second; 0 for none. While something
-// is wanted it is asked anew every few ms, since padding is spread over a while.
+// Probe returns how many bytes of padding to send now to find out whether the path carries the
+// wanted rate, in bits per second; 0 for none. While a higher rate is wanted, call it every few
+// ms, since padding is spread over some time.
 func (e *Estimator) Probe(wanted int, at time.Time) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -267,7 +266,7 @@ func (e *Estimator) Probe(wanted int, at time.Time) int {
 		e.limit = math.Inf(1)
 	}
 	if e.unheard != 0 && now-e.unheard > 500_000 {
-		return 0 // nobody would tell how it went
+		return 0 // there would be no reports on the padding
 	}
 	if e.trend.signal == overuse || now-e.delay.decreased < 1_500_000 || now-e.loss.cut < 1_500_000 {
 		e.prober.postpone(now)
@@ -277,7 +276,7 @@ func (e *Estimator) Probe(wanted int, at time.Time) int {
 	return e.prober.pad(target, e.estimate(), e.delay.starting, now)
 }
 
-// estimate is the lowest of the limits; e.mu is held.
+// estimate returns the lowest of the limits; e.mu is held.
 func (e *Estimator) estimate() float64 {
 	return max(min(e.delay.rate, e.loss.rate, e.limit, maxRate), minRate)
 }

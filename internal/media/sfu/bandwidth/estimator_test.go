@@ -122,7 +122,7 @@ func TestFromAnyGoroutine(t *testing.T) {
 	wg.Wait()
 }
 
-// received is a report of packets that all came, a ms apart.
+// received returns a report of packets that all arrived, a ms apart.
 func received(base uint16, count int) *rtcp.TransportLayerCC {
 	r := &rtcp.TransportLayerCC{
 		BaseSequenceNumber: base, PacketStatusCount: uint16(count), ReferenceTime: uint32(base),
@@ -168,7 +168,7 @@ func TestReportsThatContradictThemselves(t *testing.T) {
 	}
 }
 
-// sane: whatever was reported, the estimate is one.
+// sane requires that the estimate is within the bounds.
 func sane(t *testing.T, e *Estimator) {
 	t.Helper()
 	rate := e.Rate()
@@ -202,7 +202,7 @@ func FuzzFeedback(f *testing.F) {
 	})
 }
 
-// BenchmarkEstimator is what a packet costs, with its share of the reports.
+// BenchmarkEstimator measures one packet, with its share of the reports.
 func BenchmarkEstimator(b *testing.B) {
 	e := New(1_000_000)
 	at, seq := begin(), uint16(0)

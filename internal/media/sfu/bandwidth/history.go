@@ -11,11 +11,11 @@ import (
 const (
 	// remembered is how many sent packets are kept: a second at 20 Mbit/s.
 	remembered = 2048
-	// maxAge in µs is how old a packet may be that is still reported.
+	// maxAge is how old a packet may be when its report arrives, in µs.
 	maxAge = 10_000_000
 )
 
-// state is what is known of a packet.
+// state is what reports say about a packet.
 type state uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	missing
 )
 
-// packet is one that was sent.
+// packet is a sent packet.
 type packet struct {
 	at      int64 // µs
 	size    uint16
@@ -34,12 +34,12 @@ type packet struct {
 	cluster uint8 // the probe that it belongs to, 0 for none
 }
 
-// history holds the last packets by their sequence numbers.
+// history holds the last packets, by sequence number.
 type history struct{ packets [remembered]packet }
 
 func (h *history) add(p packet) { h.packets[p.seq%remembered] = p }
 
-// find is the packet with a sequence number, or nil.
+// find returns the packet with a sequence number, or nil.
 func (h *history) find(seq uint16) *packet {
 	if p := &h.packets[seq%remembered]; p.state != unknown && p.seq == seq {
 		return p
@@ -47,14 +47,13 @@ func (h *history) find(seq uint16) *packet {
 	return nil
 }
 
-// arrival is a packet that arrived: times in µs, by the subscriber's clock and
-// by ours.
+// arrival is a packet that arrived: times in µs, at by the subscriber's clock and sent by ours.
 type arrival struct {
 	at, sent int64
 	size     int
 }
 
-// sortArrivals sorts by arrival; packets that came together by sending.
+// sortArrivals sorts by arrival, and packets with the same arrival by the time of sending.
 func sortArrivals(all []arrival) {
 	slices.SortFunc(all, func(a, b arrival) int {
 		if c := cmp.Compare(a.at, b.at); c != 0 {
@@ -64,21 +63,21 @@ func sortArrivals(all []arrival) {
 	})
 }
 
-// status is what a report says of one packet.
+// status is the status of one packet in a report.
 type status struct {
 	seq      uint16
 	received bool
 	at       int64 // µs by the subscriber's clock
 }
 
-// arrivalClock continues the 24 bits of a report's reference time.
+// arrivalClock extends the 24-bit reference times of reports.
 type arrivalClock struct {
 	started bool
 	last    uint32
 	total   int64 // in units of 64 ms
 }
 
-// at is a reference time in µs.
+// at converts a reference time to µs.
 func (c *arrivalClock) at(reference uint32) int64 {
 	reference &= 1<<24 - 1
 	if !c.started {
@@ -90,7 +89,7 @@ func (c *arrivalClock) at(reference uint32) int64 {
 	return c.total * 64_000
 }
 
-// statuses goes through a report. What contradicts itself ends it.
+// statuses iterates over the packets of a report. It stops at an inconsistency.
 func statuses(report *rtcp.TransportLayerCC, clock *arrivalClock) iter.Seq[status] {
 	return func(yield func(status) bool) {
 		s := statusReader{report: report, at: clock.at(report.ReferenceTime), seq: report.BaseSequenceNumber, left: int(report.PacketStatusCount)}
@@ -113,7 +112,7 @@ func statuses(report *rtcp.TransportLayerCC, clock *arrivalClock) iter.Seq[statu
 	}
 }
 
-// statusReader is where in a report a reader is.
+// statusReader is a position in a report.
 type statusReader struct {
 	report *rtcp.TransportLayerCC
 	at     int64
@@ -122,7 +121,7 @@ type statusReader struct {
 	delta  int
 }
 
-// next yields the next packet's status and returns false at the end.
+// next yields the next packet's status; false at the end.
 func (s *statusReader) next(symbol uint16, yield func(status) bool) bool {
 	if s.left == 0 {
 		return false
@@ -135,12 +134,12 @@ func (s *statusReader) next(symbol uint16, yield func(status) bool) bool {
 		if s.delta == len(s.report.RecvDeltas) || s.report.RecvDeltas[s.delta] == nil {
 			return false
 		}
-		// Larger ones don't fit in a report.
+		// Larger deltas don't fit into a report.
 		s.at += min(max(s.report.RecvDeltas[s.delta].Delta, -8_192_000), 8_191_750)
 		s.delta++
 		return yield(status{seq: seq, received: true, at: s.at})
 	case rtcp.TypeTCCPacketNotReceived:
 		return yield(status{seq: seq})
 	}
-	return true // it came, but nobody says when
+	return true // received, without a time
 }

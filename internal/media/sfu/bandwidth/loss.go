@@ -3,49 +3,49 @@ package bandwidth
 import "math"
 
 const (
-	// fewLost is a share of packets below which a rate may rise, manyLost one above
+	// fewLost is the share of lost packets below which a rate may rise, manyLost the one above
 	// which it falls.
 	fewLost  = 0.03
 	manyLost = 0.1
-	// mostUsual is the highest share that is taken for the path's own.
+	// mostUsual is the highest share that is assumed to be the path's own loss.
 	mostUsual = 0.35
 )
 
-// longWait in µs is a wait that tells of a full path: what it loses then says
-// nothing of what it loses by itself.
+// longWait is the queueing delay in µs that indicates a full path: then the losses say nothing
+// about the path's own loss.
 const longWait = 50_000
 
-// path is what else is known of it: rates in bits per second, times in µs, 0 for
+// path holds other measurements of the path: rates in bits per second, times in µs, 0 for
 // unknown.
 type path struct {
-	rate, throughput float64 // estimated, and arrived
+	rate, throughput float64 // estimated, and measured at arrival
 	rtt              float64
 	wait             int64
 }
 
-// lossLimit is what loss allows. A path that loses packets whatever is sent is
-// told from one that is full by what a lower rate changes: nothing in the first
-// case, and then the share is what is usual on the path.
+// lossLimit is the rate that the losses allow. A path that always loses packets is
+// distinguished from a full one by the effect of a lower rate: on the former, the rate has no
+// effect, and its loss becomes the path's own loss.
 type lossLimit struct {
-	rate float64 // +Inf while loss says nothing
+	rate float64 // +Inf without a limit
 
 	received, lost int
 	since          int64
 	smooth         float64
-	own            float64 // what the path loses by itself, at most what was proven
+	own            float64 // the path's own loss, at most proven
 	proven         float64
 	sampled        int64
 	cut            int64
 
-	// Before the first cut: what arrived of what was sent, in bits per second.
+	// Loss before the first cut, and the rate that was sent then in bits per second.
 	lossThen, sentThen float64
 	unchanged          int
 }
 
-// usual is the share that is lost at all times.
+// usual is the share that the path always loses.
 func (l *lossLimit) usual() float64 { return max(l.own, min(l.smooth, mostUsual)) }
 
-// add counts packets and samples when there are enough.
+// add counts packets, and takes a sample when there are enough.
 func (l *lossLimit) add(received, lost int, on path, now int64) {
 	if l.since == 0 {
 		l.since = now
@@ -58,7 +58,7 @@ func (l *lossLimit) add(received, lost int, on path, now int64) {
 	}
 }
 
-// sample takes a share of packets lost.
+// sample handles a share of lost packets.
 func (l *lossLimit) sample(share float64, on path, now int64) {
 	elapsed := min(float64(now-l.sampled)/1e6, 1)
 	if l.sampled == 0 {
@@ -82,7 +82,7 @@ func (l *lossLimit) sample(share float64, on path, now int64) {
 			l.lossThen, l.sentThen = l.smooth, sending
 		}
 		l.cut = now
-		// Of what is sent, not of what might be.
+		// relative to the rate that is sent, not to the estimate
 		l.rate = clamp(min(on.rate, sending) * (1 - 0.75*excess))
 	case excess < fewLost+0.02 && !math.IsInf(l.rate, 1):
 		l.rate *= math.Pow(1.3, elapsed)
@@ -93,13 +93,13 @@ func (l *lossLimit) sample(share float64, on path, now int64) {
 	}
 }
 
-// compare says whether lower rates have changed anything: with a path that is
-// full, less would be lost now, or the sender has no less to send.
+// compare decides whether lower rates have had an effect: if the path was full, it would lose
+// less now. stuck means that the sender can't send less.
 func (l *lossLimit) compare(share, sending float64) {
 	full := max(0, 1-(1-l.lossThen)*l.sentThen/max(sending, 1))
 	stuck := l.rate < 0.9*sending && sending > 0.9*l.sentThen
 	if !stuck && (sending > l.sentThen || l.lossThen-full < 0.08) {
-		return // too early to tell
+		return // too early to decide
 	}
 	if !stuck && share <= full+0.5*(l.lossThen-full) {
 		l.unchanged = 0
@@ -107,7 +107,7 @@ func (l *lossLimit) compare(share, sending float64) {
 	}
 	enough := 2
 	if stuck {
-		enough = 4 // what was cut may not have been felt yet
+		enough = 4 // the last cut may not have had its effect yet
 	}
 	if l.unchanged++; l.unchanged >= enough {
 		l.own = min(l.smooth, mostUsual)
@@ -116,7 +116,7 @@ func (l *lossLimit) compare(share, sending float64) {
 	}
 }
 
-// probed takes what a probe has found the path to carry.
+// probed handles the rate that a probe has shown the path to carry.
 func (l *lossLimit) probed(rate float64) {
 	if rate > l.rate {
 		l.rate = rate

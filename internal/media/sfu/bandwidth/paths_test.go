@@ -9,7 +9,7 @@ import (
 
 const s = time.Second
 
-// layers are what a publisher of simulcast sends, in bits per second.
+// layers are the rates of a publisher's simulcast layers, in bits per second.
 func layers() []float64 { return []float64{150e3, 500e3, 2500e3} }
 
 // within asserts that the mean rate between two times is in a range, in Mbit/s.
@@ -20,7 +20,7 @@ func (s *simulation) within(from, to time.Duration, low, high float64) {
 	assert.LessOrEqual(s.t, mean, high, "from %v to %v", from, to)
 }
 
-// above is the share of the time between two times in which a layer is sent.
+// above is the share of the time between two times in which that layer or a higher one is sent.
 func (s *simulation) above(layer int, from, to time.Duration) float64 {
 	n := 0
 	for _, l := range s.layers[from/time.Millisecond : to/time.Millisecond] {
@@ -31,7 +31,7 @@ func (s *simulation) above(layer int, from, to time.Duration) float64 {
 	return float64(n) / float64((to-from)/time.Millisecond)
 }
 
-// wait is what packets wait in the bottleneck in the median.
+// wait is the median queueing delay at the bottleneck.
 func (s *simulation) wait() time.Duration { return s.delays[len(s.delays)/2] }
 
 func TestConstantLinksAreFilled(t *testing.T) {
@@ -79,7 +79,8 @@ func TestLossThatComesAndGoes(t *testing.T) {
 	sim.within(50*s, 60*s, 2.3, 3.05)
 }
 
-// TestAPolicer loses what is too much at once, without a queue that would tell.
+// TestAPolicer: it drops packets above its rate at once, without a queue that delays would
+// show.
 func TestAPolicer(t *testing.T) {
 	t.Parallel()
 	sim := simulate(t, 300_000, link{capacity: constant(1e6), queue: 40 * time.Millisecond}, source{greedy: 20e6}).run(60 * s)
@@ -135,7 +136,7 @@ func TestReportsThatAreMissingAreNoFullPath(t *testing.T) {
 	sim.within(60*s, 70*s, 2.2, 3.1)
 }
 
-// TestALongerPath: what looks like a queue that can't be emptied is none.
+// TestALongerPath: a higher delay of the path looks like a queue that can't be emptied.
 func TestALongerPath(t *testing.T) {
 	t.Parallel()
 	sim := simulate(t, 300_000, link{capacity: constant(3e6)}, source{greedy: 20e6}).run(20 * s)

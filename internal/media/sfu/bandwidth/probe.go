@@ -1,23 +1,23 @@
 package bandwidth
 
 const (
-	// shortest and longest time in µs that a cluster is spread over.
+	// shortest and longest are the bounds of a cluster's duration, in µs.
 	shortest = 80_000
 	longest  = 250_000
-	// clusterBytes is how much makes a cluster, where the time allows.
+	// clusterBytes is the size of a cluster, where its duration allows.
 	clusterBytes = 12_000
-	// fewest packets of which a cluster says something.
+	// fewest is how many packets a cluster needs for a result.
 	fewest = 5
-	// firstPause and longestPause in µs between failures.
+	// firstPause and longestPause are the bounds of the pause after a failure, in µs.
 	firstPause   = 2_000_000
 	longestPause = 16_000_000
 )
 
-// prober tries rates: for a moment as much is sent as a higher rate would, and
-// what becomes of the distances between the packets tells whether it fits.
+// prober tries rates: for a moment as much is sent as a higher rate requires, and the change
+// of the distances between the packets shows whether the path carries it.
 type prober struct {
 	id      uint8 // of the last cluster, never 0
-	running bool  // padding is being asked for
+	running bool  // padding is being requested
 	waiting bool  // for reports
 	wanted  float64
 	target  float64
@@ -25,17 +25,17 @@ type prober struct {
 	length  int64
 	expires int64
 
-	// What was sent in the cluster.
+	// Packets and bytes of the cluster.
 	packets, known, got int
 	bytes               int
 	firstBytes          int
 	firstSent, lastSent int64
-	base                int64 // arrival of the first
+	base                int64 // arrival of the first packet
 	n, x, y, xx, xy     float64
 	next, pause         int64
 }
 
-// pad is how many bytes to send now, in clusters up to what is wanted.
+// pad returns how many bytes to send now. It runs clusters up to the wanted rate.
 func (p *prober) pad(wanted, rate float64, starting bool, now int64) int {
 	switch {
 	case p.running:
@@ -62,7 +62,7 @@ func (p *prober) pad(wanted, rate float64, starting bool, now int64) int {
 		p.begin(wanted, min(1.15*wanted, step*rate), now)
 	}
 	due := p.target/8*float64(min(now-p.start, p.length)+5_000)/1e6 - float64(p.bytes)
-	// At most what a tenth of a second takes, however late it is asked.
+	// At most a tenth of a second's worth, even after a late call.
 	return max(int(min(due, p.target/80)), 0)
 }
 
@@ -74,7 +74,8 @@ func (p *prober) begin(wanted, target float64, now int64) {
 	}
 }
 
-// sent counts what is sent while a cluster runs, and is its id then.
+// sent counts a packet that is sent during a cluster, and returns the cluster's id; 0 without a
+// cluster.
 func (p *prober) sent(size int, now int64) uint8 {
 	if !p.running {
 		return 0
@@ -88,14 +89,14 @@ func (p *prober) sent(size int, now int64) uint8 {
 	return p.id
 }
 
-// reported counts a packet of which it is known what became.
+// reported counts a packet whose status is known.
 func (p *prober) reported(of *packet) {
 	if of.cluster != 0 && of.cluster == p.id {
 		p.known++
 	}
 }
 
-// arrived takes a packet that came, at a time of the subscriber's.
+// arrived adds a packet that arrived, at a time of the subscriber's clock.
 func (p *prober) arrived(of *packet, at int64) {
 	if of.cluster == 0 || of.cluster != p.id || !p.running && !p.waiting {
 		return
@@ -112,7 +113,7 @@ func (p *prober) arrived(of *packet, at int64) {
 	p.xy += x * y
 }
 
-// evaluate is the rate that a finished cluster has shown the path to carry.
+// evaluate returns the rate that a finished cluster has shown the path to carry.
 func (p *prober) evaluate(now int64, usualLoss float64) (rate float64, ok bool) {
 	if !p.waiting || p.known < p.packets && now < p.expires {
 		return 0, false
@@ -122,7 +123,7 @@ func (p *prober) evaluate(now int64, usualLoss float64) (rate float64, ok bool) 
 		return 0, false
 	}
 	rate = float64(p.bytes-p.firstBytes) * 8 / float64(p.lastSent-p.firstSent) * 1e6
-	// By how much later each packet came than the one before was sent before it.
+	// The slope is the increase of the delay per time of sending.
 	slope := 0.0
 	if down := p.n*p.xx - p.x*p.x; down > 0 {
 		slope = max((p.n*p.xy-p.x*p.y)/down, 0)
@@ -142,19 +143,19 @@ func (p *prober) evaluate(now int64, usualLoss float64) (rate float64, ok bool) 
 // overused ends a cluster that the path doesn't carry.
 func (p *prober) overused(now int64) {
 	if p.running {
-		p.running, p.waiting = false, true // what has come of it tells enough
+		p.running, p.waiting = false, true // the packets so far are enough for a result
 		p.expires = now + 300_000
 	}
 }
 
-// postpone keeps from probing for now.
+// postpone ends the current cluster and delays the next one.
 func (p *prober) postpone(now int64) {
 	if p.running {
 		p.finish(false, now)
 	}
 }
 
-// finish says when the next cluster may begin.
+// finish ends a cluster and sets when the next one may begin.
 func (p *prober) finish(good bool, now int64) {
 	p.running, p.waiting = false, false
 	if good {

@@ -2,24 +2,24 @@ package bandwidth
 
 import "math"
 
-// span in µs after which a path may have become another one, so that its shortest
-// delay is looked for anew.
+// span is the time in µs after which the shortest delay is determined anew, since the path may
+// have changed.
 const span = 10_000_000
 
-// queue is how long packets wait on the path: how much later they come than the
-// fastest one of the last while.
+// queue measures how long packets are queued on the path: their delay, less that of the fastest
+// packet of the last one to two spans.
 type queue struct {
 	begun             int64
-	fastest, previous int64 // µs between two clocks
+	fastest, previous int64 // µs, difference of two clocks
 	now               int64
 	known             bool
-	cuts              int // of the rate, since it stands
+	cuts              int // cuts of the rate since the queue stands
 }
 
-// report takes the fastest packet of a report.
+// report handles the delay of the fastest packet of a report.
 func (q *queue) report(fastest, now int64) {
 	switch {
-	case !q.known, fastest-q.now > 2*span, q.now-fastest > 2*span: // or another clock
+	case !q.known, fastest-q.now > 2*span, q.now-fastest > 2*span: // or the clock has changed
 		*q = queue{begun: now, fastest: fastest, previous: math.MaxInt64, known: true}
 	case now-q.begun > span:
 		q.begun, q.previous, q.fastest = now, q.fastest, fastest
@@ -29,18 +29,18 @@ func (q *queue) report(fastest, now int64) {
 	q.now = fastest
 }
 
-// wait is how long the fastest packet of the last report waited, in µs.
+// wait is how long the fastest packet of the last report was queued, in µs.
 func (q *queue) wait() int64 { return q.now - min(q.fastest, q.previous) }
 
 const (
-	// standing is a wait in µs at which a queue is to be emptied, though it grows no
-	// more.
+	// standing is the queueing delay in µs at which a queue is to be emptied, even if it no
+	// longer grows.
 	standing = 100_000
-	// mostCuts is how often that is tried before the wait is taken for the path's.
+	// mostCuts is how often that is tried before the delay is taken for the path's own.
 	mostCuts = 5
 )
 
-// stands says whether a lower rate is to empty the queue.
+// stands reports whether the rate must be lowered to empty the queue.
 func (q *queue) stands() bool {
 	if q.wait() < standing {
 		q.cuts = 0
@@ -49,9 +49,9 @@ func (q *queue) stands() bool {
 	return true
 }
 
-// cut notes that the rate was lowered for it.
+// cut records that the rate was lowered for that.
 func (q *queue) cut() {
 	if q.cuts++; q.cuts > mostCuts {
-		*q = queue{} // nothing came of it: the path has become longer
+		*q = queue{} // it had no effect: the path's own delay has increased
 	}
 }

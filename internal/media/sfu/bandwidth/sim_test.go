@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// link is a simulated path: a bottleneck with a queue, and what goes wrong on it.
+// link is a simulated path: a bottleneck with a queue, and impairments.
 type link struct {
 	capacity func(at time.Duration) float64 // bits per second
 	queue    time.Duration                  // how long it may get before packets are dropped // 300 ms by default
 	delay    time.Duration                  // one way
-	jitter   time.Duration                  // more, at random, without reordering
+	jitter   time.Duration                  // additional random delay, without reordering
 	loss     func(at time.Duration) float64
 	cross    func(at time.Duration) float64 // other traffic, bits per second
 	silent   func(at time.Duration) bool    // reports are lost
@@ -28,7 +28,7 @@ func constant(v float64) func(time.Duration) float64 {
 	return func(time.Duration) float64 { return v }
 }
 
-// steps is a value that changes at times.
+// steps returns a value that changes at given times.
 func steps(first float64, then ...any) func(time.Duration) float64 {
 	return func(at time.Duration) float64 {
 		v := first
@@ -41,11 +41,11 @@ func steps(first float64, then ...any) func(time.Duration) float64 {
 	}
 }
 
-// source says how fast to send: all that the estimate allows, or one of some
-// layers as a server of simulcast does.
+// source describes how fast to send: as fast as the estimate allows, or one of several layers,
+// like a simulcast server.
 type source struct {
-	greedy float64   // the most that is sent, bits per second
-	layers []float64 // in its place: what there is to choose from
+	greedy float64   // maximum rate, bits per second
+	layers []float64 // if set, the layers to choose from
 }
 
 // simulation runs an Estimator over a link.
@@ -59,7 +59,7 @@ type simulation struct {
 
 	now        time.Duration
 	seq        uint16
-	free       time.Duration // when the bottleneck has sent what it holds
+	free       time.Duration // when the bottleneck has sent all queued packets
 	lastCame   time.Duration
 	inFlight   []flight
 	recorder   *twcc.Recorder
@@ -67,7 +67,7 @@ type simulation struct {
 	nextReport time.Duration
 
 	layer   int
-	rates   []float64 // of each ms
+	rates   []float64 // one for each ms
 	layers  []int
 	padded  int
 	sent    int
@@ -126,7 +126,7 @@ func (s *simulation) send(size int) {
 	}
 }
 
-// pass takes a packet through the bottleneck unless its queue is full.
+// pass sends a packet through the bottleneck; false when its queue is full.
 func (s *simulation) pass(size int) bool {
 	if s.free-s.now > s.link.queue {
 		s.dropped++
@@ -136,7 +136,7 @@ func (s *simulation) pass(size int) bool {
 	return true
 }
 
-// run goes on for a while, ms by ms.
+// run simulates a time, in steps of 1 ms.
 func (s *simulation) run(d time.Duration) *simulation {
 	for end := s.now + d; s.now < end; s.now += time.Millisecond {
 		ms := int(s.now / time.Millisecond)
@@ -160,7 +160,7 @@ func (s *simulation) run(d time.Duration) *simulation {
 	return s
 }
 
-// choose picks a layer.
+// choose selects a layer.
 func (s *simulation) choose() {
 	if len(s.source.layers) == 0 {
 		return
@@ -224,7 +224,7 @@ func (s *simulation) deliver() {
 	}
 }
 
-// mean rate in Mbit/s between two times.
+// mean is the mean rate between two times, in Mbit/s.
 func (s *simulation) mean(from, to time.Duration) float64 {
 	sum := 0.0
 	part := s.rates[from/time.Millisecond : to/time.Millisecond]
@@ -234,7 +234,7 @@ func (s *simulation) mean(from, to time.Duration) float64 {
 	return sum / float64(len(part)) / 1e6
 }
 
-// low is the lowest rate in Mbit/s between two times.
+// low is the lowest rate between two times, in Mbit/s.
 func (s *simulation) low(from, to time.Duration) float64 {
 	return slices.Min(s.rates[from/time.Millisecond:to/time.Millisecond]) / 1e6
 }

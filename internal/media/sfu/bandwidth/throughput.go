@@ -2,8 +2,7 @@ package bandwidth
 
 import "math"
 
-// throughput is the rate at which packets arrive, smoothed by how much its
-// samples can be believed.
+// throughput is the rate at which packets arrive, smoothed by the reliability of its samples.
 type throughput struct {
 	rate     float64 // bits per second, 0 for unknown
 	variance float64
@@ -18,14 +17,14 @@ type throughput struct {
 }
 
 const (
-	// slot is a span of time in µs, and slots how many are kept.
+	// slot is a time span in µs, and slots is how many of them are kept.
 	slot  = 50_000
 	slots = 16
 )
 
 func (t *throughput) reset() { *t = throughput{rate: t.rate, variance: 50} }
 
-// add takes a packet that arrived at a time in µs.
+// add adds a packet that arrived at a time in µs.
 func (t *throughput) add(at int64, size int) {
 	now := &t.slots[uint64(at/slot)%slots]
 	if now.number != at/slot {
@@ -39,7 +38,7 @@ func (t *throughput) add(at int64, size int) {
 	if t.previous != 0 {
 		elapsed := at - t.previous
 		if elapsed < 0 || elapsed > 2_000_000 {
-			// Another clock, or nothing was sent.
+			// The clock has changed, or nothing was sent.
 			t.window, t.bits = 0, 0
 		} else {
 			t.window += elapsed
@@ -58,7 +57,7 @@ func (t *throughput) add(at int64, size int) {
 	t.bits += float64(size) * 8
 }
 
-// take joins a sample, weighing it by how far off it is.
+// take adds a sample. The further it is off, the lower its weight.
 func (t *throughput) take(sample float64) {
 	if t.rate == 0 {
 		t.rate, t.variance = sample, 50
@@ -71,8 +70,8 @@ func (t *throughput) take(sample float64) {
 	t.variance = doubt * predicted / (doubt + predicted)
 }
 
-// peak is the highest rate at which packets have arrived over 150 ms of the last
-// half second. While a queue grows, that is what the path carries.
+// peak is the highest rate at which packets arrived over 150 ms within the last half second.
+// While a queue grows, that is the capacity of the path.
 func (t *throughput) peak() float64 {
 	last := t.previous / slot
 	bits := func(number int64) float64 {

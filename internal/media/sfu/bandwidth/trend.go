@@ -2,7 +2,7 @@ package bandwidth
 
 import "math"
 
-// signal says what the delays tell of the path.
+// signal is what the delays indicate about the path.
 type signal int
 
 const (
@@ -12,21 +12,21 @@ const (
 )
 
 const (
-	// burst in µs: packets sent within it are one group, whose last one counts.
+	// burst in µs: packets sent within it form one group, which is measured by its first packet.
 	burst = 5_000
-	// points is how many groups' delays the trend is drawn through.
+	// points is the number of groups through whose delays the trend line is fitted.
 	points = 20
 )
 
-// group is what was sent together.
+// group holds the times of packets that were sent together.
 type group struct {
 	firstSent, sent     int64
 	firstCame, lastCame int64
 }
 
-// trend tells whether the queue on the path grows: it compares the distances of
-// groups of packets when sent with those when received, draws a line through
-// their sums and holds its slope against a threshold that adapts to the jitter.
+// trend detects whether the queue on the path grows: it compares the intervals between groups
+// of packets when sent with those when received, fits a line through their accumulated
+// differences, and compares its slope with a threshold that adapts to the jitter.
 type trend struct {
 	signal signal
 
@@ -41,25 +41,25 @@ type trend struct {
 
 	threshold float64
 	updated   int64
-	over      float64 // ms of overuse in a row, negative for none
+	over      float64 // ms of consecutive overuse, negative for none
 	overs     int
 	slope     float64
 }
 
-// point of the line: when the group came, and the smoothed sum of delays, in ms.
+// point is a point of the line: the group's arrival, and the smoothed sum of delays, in ms.
 type point struct{ at, delay float64 }
 
-// reset begins anew, as on another path.
+// reset starts anew, as for another path.
 func (t *trend) reset() { *t = trend{threshold: 12.5, over: -1} }
 
-// add takes a packet that arrived, at our time now.
+// add adds a packet that arrived; now is our time.
 func (t *trend) add(a arrival, now int64) signal {
 	g := &t.current
 	switch {
 	case g.firstSent == 0:
 		t.begin(a)
 	case a.sent < g.firstSent:
-		// It was overtaken: of an older group.
+		// It was overtaken: it belongs to an older group.
 	case t.together(a):
 		g.sent = max(g.sent, a.sent)
 		g.lastCame = max(g.lastCame, a.at)
@@ -77,8 +77,8 @@ func (t *trend) begin(a arrival) {
 	t.current = group{firstSent: a.sent, sent: a.sent, firstCame: a.at, lastCame: a.at}
 }
 
-// together says whether a packet is of the current group: it was sent with it,
-// or it had to wait with it.
+// together reports whether a packet belongs to the current group: it was sent or queued
+// together with it.
 func (t *trend) together(a arrival) bool {
 	g := &t.current
 	if a.sent-g.firstSent <= burst {
@@ -88,7 +88,7 @@ func (t *trend) together(a arrival) bool {
 	return came-gone < 0 && came <= burst && a.at-g.firstCame < 100_000
 }
 
-// compare takes the two last groups.
+// compare compares the last two groups.
 func (t *trend) compare(now int64) {
 	gone, came := t.current.firstSent-t.previous.firstSent, t.current.firstCame-t.previous.firstCame
 	if came < 0 {
@@ -99,7 +99,7 @@ func (t *trend) compare(now int64) {
 	}
 	t.reordered = 0
 	if came-gone > 3_000_000 {
-		t.reset() // the path was away, or the subscriber's clock was set
+		t.reset() // the path was interrupted, or the subscriber's clock was set
 		return
 	}
 	t.deltas = min(t.deltas+1, 1000)
@@ -117,7 +117,7 @@ func (t *trend) compare(now int64) {
 	t.detect(slope, float64(gone)/1000, now)
 }
 
-// fit is the slope of the line with the least squares.
+// fit returns the slope of the least-squares line.
 func fit(line []point) float64 {
 	var x, y float64
 	for _, p := range line {
@@ -137,7 +137,7 @@ func fit(line []point) float64 {
 	return up / down
 }
 
-// detect holds the slope against the threshold.
+// detect compares the slope with the threshold.
 func (t *trend) detect(slope, gone float64, now int64) {
 	if t.deltas < 2 {
 		t.signal = normal
@@ -167,8 +167,8 @@ func (t *trend) detect(slope, gone float64, now int64) {
 	t.adapt(math.Abs(value), now)
 }
 
-// adapt lets the threshold follow the slopes, up slowly and down fast, so that
-// jitter isn't taken for a queue and other traffic doesn't starve ours.
+// adapt makes the threshold follow the slopes, up slowly and down fast, so that jitter isn't
+// mistaken for a queue and other traffic doesn't starve ours.
 func (t *trend) adapt(value float64, now int64) {
 	if t.updated == 0 {
 		t.updated = now
@@ -176,7 +176,7 @@ func (t *trend) adapt(value float64, now int64) {
 	elapsed := min(float64(now-t.updated)/1000, 100)
 	t.updated = now
 	if value > t.threshold+15 {
-		return // a sudden change says nothing of the jitter
+		return // a sudden change says nothing about the jitter
 	}
 	k := 0.0087
 	if value < t.threshold {
