@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// wall is a screen that keeps what it is shown.
+// wall is a screen that records its media.
 type wall struct {
 	mu             sync.Mutex
 	picture, sound []rtp.Packet
@@ -53,7 +53,7 @@ func (w *wall) AudioReport(r *rtcp.SenderReport) { w.note(func() { w.reports = a
 func (w *wall) Size(width, height int)           { w.note(func() { w.width, w.height = width, height }) }
 func (w *wall) Unavailable(video bool, r Reason) { w.note(func() { w.refused[video] = r }) }
 
-// until waits for what is shown.
+// until waits until done is true.
 func (w *wall) until(t *testing.T, done func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -72,7 +72,7 @@ func (w *wall) until(t *testing.T, done func() bool) {
 	}
 }
 
-// marks counts the pictures that are complete.
+// marks counts the complete pictures.
 func (w *wall) marks() (n int) {
 	for _, p := range w.picture {
 		if p.Marker {
@@ -82,7 +82,7 @@ func (w *wall) marks() (n int) {
 	return n
 }
 
-// onAir shows a fresh stream on a wall, and returns its publisher.
+// onAir shows a new stream on a wall, and returns its publisher.
 func onAir(t *testing.T, c Share) (*hub.Publisher, *wall) {
 	t.Helper()
 	h := hub.New(hub.Config{})
@@ -101,7 +101,7 @@ func onAir(t *testing.T, c Share) (*hub.Publisher, *wall) {
 	return p, w
 }
 
-// copyOf is a unit that the hub may take.
+// copyOf returns a copy of a unit, for the hub to own.
 func copyOf(u *hub.Unit) *hub.Unit { c := *u; return &c }
 
 func TestABroadcastGoesToARoomAndBackUnchanged(t *testing.T) {
@@ -124,7 +124,7 @@ func TestABroadcastGoesToARoomAndBackUnchanged(t *testing.T) {
 	feed := NewFeed(host, func() { asked++ })
 	now := time.Unix(1000, 0)
 	for i := 0; i < len(w.picture); i++ {
-		// Every now and then two packets overtake each other.
+		// From time to time, one packet overtakes another.
 		if i+1 < len(w.picture) && i%7 == 3 {
 			w.picture[i], w.picture[i+1] = w.picture[i+1], w.picture[i]
 		}
@@ -135,7 +135,7 @@ func TestABroadcastGoesToARoomAndBackUnchanged(t *testing.T) {
 	declared, err := reader.Next(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, silentOpus, string(declared.Data), "sound is declared beside the first picture")
-	// The builder holds the last one until it sees the next.
+	// The builder holds the last one until the next one begins.
 	for i, want := range units[:len(units)-1] {
 		got, err := reader.Next(t.Context())
 		require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestAACIsConverted(t *testing.T) {
 	t.Parallel()
 	c := NewConverters(1).For("acme")
 	p, w := onAir(t, c)
-	units := sound(t, 2)[:80] // as many as wait for a converter
+	units := sound(t, 2)[:80] // as many as may wait for a converter
 	for _, u := range units {
 		require.NoError(t, p.Write(copyOf(u)))
 	}
@@ -266,8 +266,8 @@ func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
 	require.Contains(t, w.refused[true].Text, "B-frames")
 }
 
-// TestAPauseBreaksNoTimeline: what came last before a host muted shows to be complete
-// only when it unmutes, and is as old as it is.
+// TestAPauseBreaksNoTimeline: the last media before a host mutes is known to be complete only
+// when the host unmutes. It keeps its original time.
 func TestAPauseBreaksNoTimeline(t *testing.T) {
 	t.Parallel()
 	h := hub.New(hub.Config{})

@@ -18,7 +18,7 @@ import (
 
 const fps = 25
 
-// encode runs ffmpeg and returns what it writes.
+// encode runs ffmpeg and returns its output.
 func encode(t testing.TB, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...)
@@ -29,7 +29,7 @@ func encode(t testing.TB, args ...string) []byte {
 	return out
 }
 
-// pictures is a clip of H.264 as an encoder sends it; size is that of the picture.
+// pictures returns a clip of H.264 as of an encoder; size is the picture size.
 func pictures(t testing.TB, seconds, bframes int, size string) []*hub.Unit {
 	t.Helper()
 	raw := encode(t, "-f", "lavfi", "-i", "testsrc=duration="+strconv.Itoa(seconds)+":size="+size+":rate="+strconv.Itoa(fps),
@@ -58,7 +58,7 @@ func pictures(t testing.TB, seconds, bframes int, size string) []*hub.Unit {
 	return units
 }
 
-// sound is a clip of AAC as an encoder sends it.
+// sound returns a clip of AAC as of an encoder.
 func sound(t testing.TB, seconds int) []*hub.Unit {
 	t.Helper()
 	raw := encode(t, "-f", "lavfi", "-i", "sine=frequency=440:duration="+strconv.Itoa(seconds)+":sample_rate=44100", "-ac", "2", "-c:a", "aac", "-f", "adts", "pipe:1")

@@ -21,39 +21,38 @@ import (
 )
 
 const (
-	// aacBacklog is how many AAC frames may wait for a converter, two seconds or so;
-	// one that is further behind is started anew.
+	// aacBacklog is how many AAC frames may wait for a converter, about two seconds. A
+	// converter that is further behind is replaced.
 	aacBacklog = 100
-	// opusFrame is what one packet of ours holds.
+	// opusFrame is the duration of one Opus packet of a converter.
 	opusFrame = 20 * time.Millisecond
-	// maxGap is how far the sound's times may jump within one converter, which knows
-	// samples and no times.
+	// maxGap is how far the audio's times may jump within one converter: it counts samples and
+	// knows no times.
 	maxGap = 150 * time.Millisecond
 )
 
-// Why a sound can't be converted.
+// Reasons why audio can't be converted.
 var (
 	errNoConverter  = errors.New("this server has no ffmpeg to convert AAC into what browsers play: watch by HLS, or send Opus")
 	errAllConverted = errors.New("this server converts as many streams' sound as it may, in all or for this tenant: " +
 		"watch by HLS, or send Opus")
 )
 
-// Converters runs the processes that convert sound, and no more than its bound: AAC into
-// Opus for each stream that is watched in its room on this node, Opus into AAC for each
-// broadcast from a room.
+// Converters runs the processes that convert audio, up to a bound: AAC to Opus for each stream
+// that is watched in its room on this node, and Opus to AAC for each broadcast from a room.
 type Converters struct {
 	program string
-	// running has a place for each conversion, by tenant. A conversion has a process, or
-	// will have one again.
+	// running has a place for each conversion, by tenant. A conversion keeps its place while it
+	// has no process, between two processes.
 	running *fairshare.Places[string]
 	started atomic.Uint64
 }
 
-// few is how many of the last places a tenant may have taken before.
+// few is the number of conversions of a tenant below which it may take one of the last places.
 const few = 2
 
-// NewConverters finds ffmpeg; without it every conversion is refused. bound is how
-// many may run at a time; the last quarter is for tenants that have fewer than two.
+// NewConverters looks up ffmpeg; without it every conversion is refused. bound is how many
+// conversions may run at a time; the last quarter is for tenants that have fewer than two.
 func NewConverters(bound int) *Converters {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
@@ -62,10 +61,10 @@ func NewConverters(bound int) *Converters {
 	return &Converters{program: program, running: fairshare.New[string](bound, bound/4, few)}
 }
 
-// Running is how many conversions there are now.
+// Running returns the number of current conversions.
 func (c *Converters) Running() int { return c.running.Taken() }
 
-// Started is how many processes were started so far.
+// Started returns how many processes have been started.
 func (c *Converters) Started() uint64 { return c.started.Load() }
 
 // Share is a tenant's share of the converters.
@@ -78,7 +77,7 @@ type Share struct {
 // For returns a tenant's share.
 func (c *Converters) For(tenantID string) Share { return Share{c, tenantID} }
 
-// claim takes one of the places for conversions; release gives it back.
+// claim takes a place for a conversion; release frees it.
 func (s Share) claim() error {
 	if s.program == "" {
 		return errNoConverter
@@ -91,7 +90,7 @@ func (s Share) claim() error {
 
 func (s Share) release() { s.running.Release(s.tenantID) }
 
-// process is one ffmpeg. Its goroutines end with ctx.
+// process is one ffmpeg process. Its goroutines end with ctx.
 type process struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -101,12 +100,12 @@ type process struct {
 	said   *tail
 }
 
-// launch starts ffmpeg; its owner calls wait.
+// launch starts ffmpeg. The caller must call wait.
 func (c *Converters) launch(arguments []string) (*process, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{ctx: ctx, cancel: cancel, said: &tail{}}
 	p.cmd = exec.CommandContext(ctx, c.program, arguments...)
-	// It decodes what publishers send, so it gets no secret of ours.
+	// It decodes untrusted media, so its environment has no secrets.
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
 	p.cmd.Stderr = p.said
 	var errIn, errOut error
@@ -124,7 +123,7 @@ func (c *Converters) launch(arguments []string) (*process, error) {
 	return p, nil
 }
 
-// wait ends the process and returns when it has ended.
+// wait kills the process and returns when it has ended.
 func (p *process) wait(log *slog.Logger) {
 	p.cancel()
 	if err := p.cmd.Wait(); err != nil && len(p.said.text) > 0 {
@@ -132,10 +131,11 @@ func (p *process) wait(log *slog.Logger) {
 	}
 }
 
-// converter is one process. write and follows are for one goroutine.
+// converter is one process that converts AAC to Opus. Only one goroutine may call write and
+// follows.
 type converter struct {
 	in   chan *hub.Unit
-	stop func() // idempotent; returns when the process and its goroutines are gone
+	stop func() // idempotent; returns when the process and its goroutines have ended
 
 	config mpeg4audio.AudioSpecificConfig
 	first  time.Duration // the time of the first frame
@@ -144,8 +144,8 @@ type converter struct {
 	dead   chan struct{} // closed when the process has ended
 }
 
-// start runs a process for a track; out is given what it makes, on a goroutine of
-// the converter's.
+// start runs a process for a track. out is called with each converted packet, on a goroutine of
+// the converter.
 func (s Share) start(track *hub.Track, out func(packet []byte, at time.Duration), log *slog.Logger) (*converter, error) {
 	if err := s.claim(); err != nil {
 		return nil, err
@@ -163,8 +163,7 @@ func (s Share) start(track *hub.Track, out func(packet []byte, at time.Duration)
 	return v, nil
 }
 
-// arguments make ffmpeg give out each packet as soon as it can, each on an Ogg page
-// of its own.
+// arguments make ffmpeg write each packet as soon as possible, on an Ogg page of its own.
 func arguments() []string {
 	return []string{
 		"-hide_banner", "-loglevel", "error", "-nostdin",
@@ -184,7 +183,7 @@ func (v *converter) run(s Share, out func([]byte, time.Duration), log *slog.Logg
 	work.Go(func() { v.feed(p.ctx, p.stdin, ready) })
 	work.Go(func() {
 		v.drain(p.ctx, p.stdout, ready, out)
-		p.wait(log) // whatever ended the output ends the rest
+		p.wait(log) // also if the output ended by itself
 		s.release()
 		close(v.dead)
 	})
@@ -195,11 +194,11 @@ func (v *converter) run(s Share, out func([]byte, time.Duration), log *slog.Logg
 	return nil
 }
 
-// maxSaid is how much of what a process complains about is kept, in bytes: it has a
-// line for each frame that it can't decode.
+// maxSaid is how much of a process's error output is kept, in bytes: it writes a line for each
+// frame that it can't decode.
 const maxSaid = 1 << 10
 
-// tail keeps the last of what is written to it.
+// tail keeps the last maxSaid bytes that are written to it.
 type tail struct{ text []byte }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -223,7 +222,7 @@ func (v *converter) feed(ctx context.Context, stdin io.WriteCloser, ready chan<-
 			}}
 			b, err := packets.Marshal()
 			if err != nil {
-				continue // a frame too large for ADTS: left out
+				continue // the frame is too large for ADTS: skip it
 			}
 			if _, err := stdin.Write(b); err != nil {
 				return
@@ -234,7 +233,7 @@ func (v *converter) feed(ctx context.Context, stdin io.WriteCloser, ready chan<-
 	}
 }
 
-// drain reads packets from the process and says when each is to be heard.
+// drain reads packets from the process and passes them to out with their times.
 func (v *converter) drain(ctx context.Context, stdout io.Reader, ready <-chan struct{}, out func([]byte, time.Duration)) {
 	select {
 	case <-ready:
@@ -259,7 +258,7 @@ func (v *converter) drain(ctx context.Context, stdout io.Reader, ready <-chan st
 	}
 }
 
-// write hands a frame to the process; false when it doesn't keep up or has ended.
+// write queues a frame for the process; false when the process is too slow or has ended.
 func (v *converter) write(u *hub.Unit) bool {
 	if v.frames == 0 {
 		v.first = u.PTS
@@ -278,7 +277,7 @@ func (v *converter) write(u *hub.Unit) bool {
 	}
 }
 
-// follows tells whether a frame continues what was written before.
+// follows reports whether a frame continues the previous ones.
 func (v *converter) follows(pts time.Duration) bool {
 	if v.frames == 0 {
 		return true

@@ -1,4 +1,4 @@
-// Package bridge joins rooms with broadcasts: what a host's browser sends becomes
-// a stream of the hub, which every output of the hub carries, and a stream of the
-// hub becomes RTP that a room forwards to browsers.
+// Package bridge connects rooms with broadcasts: the media of a host's browser becomes a stream
+// of the hub, for all outputs of the hub, and a stream of the hub becomes RTP, which a room
+// forwards to browsers.
 package bridge

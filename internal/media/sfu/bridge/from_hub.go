@@ -16,47 +16,46 @@ import (
 )
 
 const (
-	packetSize  = 1200 // bytes of RTP, so that every path takes it
+	packetSize  = 1200 // bytes of RTP, so that it fits every path
 	headerSize  = 12
 	reportEvery = time.Second
-	// startEvery is how often a stream may start a converter, after some at once: each
-	// is a process, and what its encoder sends decides how many it takes.
+	// startEvery is the rate limit for starts of converters, for each stream, after
+	// startsAtOnce. Each start is a process, and the encoder's media decides how many it needs.
 	startEvery   = 2 * time.Second
 	startsAtOnce = 4
 )
 
-// Payload types of the packets that a Screen is given.
+// Payload types of the packets for a Screen.
 const (
 	VideoPayloadType = 96
 	AudioPayloadType = 111
 )
 
-// Screen is where a stream's media goes in a room. It keeps no reference to what
-// it is given.
+// Screen receives a stream's media in a room. It keeps no reference to its arguments.
 type Screen interface {
-	// Begin is called when another publisher is on air, or its timeline breaks; false
-	// means not to show what follows until it is called again.
+	// Begin is called when another publisher is on air, or the timeline breaks. If it returns
+	// false, the media up to the next call isn't shown.
 	Begin() bool
-	// Video takes an RTP packet of H.264, Audio one of Opus.
+	// Video receives an RTP packet of H.264, Audio one of Opus.
 	Video(packet []byte)
 	Audio(packet []byte)
-	// VideoReport and AudioReport say which wall time belongs to which RTP time.
+	// VideoReport and AudioReport receive sender reports, which map RTP times to wall times.
 	VideoReport(r *rtcp.SenderReport)
 	AudioReport(r *rtcp.SenderReport)
-	// Size says how large the picture is from now on, in pixels.
+	// Size receives the size of the picture from now on, in pixels.
 	Size(width, height int)
-	// Unavailable says why a kind of media can't be shown: browsers don't decode it,
-	// or this server can't convert it. It may come again.
+	// Unavailable is called when a kind of media can't be shown: browsers don't decode it, or
+	// this server can't convert it. It may become available later.
 	Unavailable(video bool, reason Reason)
 }
 
-// Reason is why a room can't show a stream's pictures, or its sound.
+// Reason is the reason why a room can't show a stream's video or audio.
 type Reason struct {
-	// Code is one of the codes below; Text is for people.
+	// Code is one of the codes below; Text is for users.
 	Code, Text string
 }
 
-// Codes of reasons. Clients act on them: they never change.
+// Codes of reasons. Clients depend on them: they must not change.
 const (
 	CodeBFrames        = "b_frames"
 	CodeVideoCodec     = "video_codec"
@@ -64,9 +63,8 @@ const (
 	CodeAudioConverter = "audio_converter"
 )
 
-// Show carries a stream to a screen until the stream is sealed or ctx ends, and
-// closes the reader. Video goes as it is where browsers can decode it, and so does
-// Opus; AAC is converted.
+// Show passes a stream to a screen until the stream is sealed or ctx ends, and closes the
+// reader. Opus, and video that browsers can decode, is passed unchanged; AAC is converted.
 func Show(ctx context.Context, reader *hub.Reader, screen Screen, converters Share, log *slog.Logger) {
 	defer reader.Close()
 	show := &show{
@@ -95,7 +93,7 @@ func Show(ctx context.Context, reader *hub.Reader, screen Screen, converters Sha
 	}
 }
 
-// line writes the RTP of one kind of media. It belongs to one goroutine.
+// line writes the RTP packets of one kind of media. Only one goroutine uses it at a time.
 type line struct {
 	rate     int64
 	header   rtp.Header
@@ -112,7 +110,7 @@ func newLine(rate int64, payloadType uint8) line {
 	}}
 }
 
-// at is the RTP timestamp of a media time.
+// at converts a media time to an RTP timestamp.
 func (l *line) at(t time.Duration) uint32 {
 	return l.base + uint32(t.Microseconds()*l.rate/1_000_000)
 }
@@ -131,8 +129,7 @@ func (l *line) send(payload []byte, at time.Duration, last bool, write func([]by
 	write(l.buffer[:n])
 }
 
-// report makes a sender report when one is due; wall is the wall time of the media
-// time at.
+// report returns a sender report when one is due; wall is the wall time of the media time at.
 func (l *line) report(at time.Duration, wall, now time.Time) *rtcp.SenderReport {
 	if now.Sub(l.reported) < reportEvery {
 		return nil
@@ -141,43 +138,44 @@ func (l *line) report(at time.Duration, wall, now time.Time) *rtcp.SenderReport 
 	return &rtcp.SenderReport{SSRC: l.header.SSRC, NTPTime: ntp(wall), RTPTime: l.at(at), PacketCount: l.packets, OctetCount: l.bytes}
 }
 
-// ntp is a wall time in the 32.32 bits of RTCP.
+// ntp converts a wall time to the 64-bit NTP format of RTCP.
 func ntp(t time.Time) uint64 {
 	const since1900 = 2_208_988_800
 	seconds := uint64(t.Unix() + since1900)
 	return seconds<<32 | uint64(t.Nanosecond())<<32/uint64(time.Second)
 }
 
-// show is one screen's state.
+// show is the state of one screen.
 type show struct {
 	screen     Screen
 	converters Share
 	log        *slog.Logger
 
 	epoch uint32
-	// origin is the wall time of media time 0 of this screen, and shift what is
-	// added to the times of an epoch.
+	// origin is the wall time of media time 0 of this screen, and shift is added to the times
+	// of the current epoch.
 	origin  time.Time
 	shift   time.Duration
 	started bool
-	off     bool // this epoch isn't shown
+	off     bool // the screen doesn't want this epoch
 
 	picture   line
 	sound     line
 	payloader codecs.H264Payloader
 	videoOn   *hub.Track
-	newest    time.Duration // the newest picture's time of this epoch
+	newest    time.Duration // the newest picture's time in this epoch
 	shown     bool
 	refused   bool // this epoch's video can't be shown
 	annexB    []byte
 	audioOn   *hub.Track
 	converter *converter
-	// starts is the pace of converters, refusal why there is none, as it was said last.
+	// starts limits the starts of converters; refusal is the last reported reason why there is
+	// none.
 	starts  *rate.Limiter
 	refusal string
 }
 
-// begin starts a new timeline, which goes on from our clock.
+// begin starts a new timeline, by the arrival of its first unit.
 func (s *show) begin(u *hub.Unit) {
 	s.epoch, s.started = u.Epoch, true
 	s.shift = u.Arrived.Sub(s.origin) - u.DTS
@@ -220,8 +218,8 @@ func (s *show) refuseVideo(code, text string) {
 	s.screen.Unavailable(true, Reason{code, text})
 }
 
-// startCodes is the unit with start codes instead of lengths, and with the
-// parameter sets before a key frame.
+// startCodes returns the unit with start codes instead of lengths, and with the parameter sets
+// before a key frame.
 func (s *show) startCodes(u *hub.Unit) []byte {
 	b := s.annexB[:0]
 	add := func(nal []byte) { b = append(append(b, 0, 0, 0, 1), nal...) }
@@ -243,7 +241,7 @@ func (s *show) startCodes(u *hub.Unit) []byte {
 
 func (s *show) audio(u *hub.Unit) {
 	if u.Track.Codec != hub.AAC {
-		s.stopConverter() // the line of sound is nobody else's now
+		s.stopConverter() // the converter must not write to the audio line any more
 	}
 	switch {
 	case u.Track.Codec == hub.Opus && u.Track.Channels <= 2:
@@ -266,9 +264,8 @@ func (s *show) sendSound(packet []byte, at time.Duration) {
 	}
 }
 
-// convert hands AAC to the converter, which sends what comes out of it: while there
-// is one, the line of sound is its. An encoder whose sound needs a new one over and
-// over is silent in between.
+// convert passes AAC to the converter, whose output is sent to the audio line. If an encoder's
+// audio needs new converters too often, it is silent in between.
 func (s *show) convert(u *hub.Unit) {
 	if s.converter == nil || u.Track != s.audioOn || !s.converter.follows(u.PTS) {
 		s.stopConverter()
@@ -279,11 +276,11 @@ func (s *show) convert(u *hub.Unit) {
 		s.startConverter(u.Track)
 	}
 	if s.converter != nil && !s.converter.write(u) {
-		s.stopConverter() // the next unit starts another
+		s.stopConverter() // the next unit starts another one
 	}
 }
 
-// startConverter starts one, or says once why it can't.
+// startConverter starts a converter, or reports once why that fails.
 func (s *show) startConverter(track *hub.Track) {
 	shift := s.shift
 	var err error

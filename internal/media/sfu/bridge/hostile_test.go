@@ -11,19 +11,19 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// told waits until all that was written has been shown, by something after it that
-// can't be.
+// told waits until everything that was written has been shown. For that it writes a unit that
+// can't be shown.
 func told(t *testing.T, p *hub.Publisher, w *wall) {
 	t.Helper()
 	require.NoError(t, p.Write(&hub.Unit{Track: &hub.Track{Codec: hub.H265}, Key: true, Data: []byte{0, 0, 0, 1, 1}}))
 	w.until(t, func() bool { return w.refused[true].Code != "" })
 }
 
-// most is how many converters one stream may have started since.
+// most is how many converters one stream may have started since begun.
 func most(begun time.Time) uint64 { return startsAtOnce + 1 + uint64(time.Since(begun)/startEvery) }
 
-// TestSoundThatBreaksOverAndOverStartsFewConverters: an encoder's timestamps are its
-// own, and each break takes another process.
+// TestSoundThatBreaksOverAndOverStartsFewConverters: an encoder chooses its timestamps, and
+// each break needs a new process.
 func TestSoundThatBreaksOverAndOverStartsFewConverters(t *testing.T) {
 	t.Parallel()
 	c := NewConverters(1).For("acme")
@@ -40,8 +40,8 @@ func TestSoundThatBreaksOverAndOverStartsFewConverters(t *testing.T) {
 	require.LessOrEqual(t, c.Running(), 1)
 }
 
-// TestNoiseInsteadOfSoundStartsFewConverters: what ffmpeg gives up on isn't tried
-// with another one for each frame.
+// TestNoiseInsteadOfSoundStartsFewConverters: when ffmpeg can't decode the audio, a new process
+// isn't started for each frame.
 func TestNoiseInsteadOfSoundStartsFewConverters(t *testing.T) {
 	t.Parallel()
 	c := NewConverters(1).For("acme")
@@ -63,8 +63,8 @@ func TestNoiseInsteadOfSoundStartsFewConverters(t *testing.T) {
 	require.LessOrEqual(t, c.Started(), most(begun))
 }
 
-// TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind: it would write on the same
-// line, and be one of those that others wait for.
+// TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind: a leftover converter would write to
+// the same line, and take a place that others wait for.
 func TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind(t *testing.T) {
 	t.Parallel()
 	c := NewConverters(1).For("acme")
@@ -92,7 +92,7 @@ func TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind(t *testing.T) {
 	require.Equal(t, uint64(2), c.Started())
 }
 
-// TestAConverterIsTriedAgain: who found all of them taken has sound once one is free.
+// TestAConverterIsTriedAgain: a stream that found no free converter has audio once one is free.
 func TestAConverterIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	c := NewConverters(1).For("acme")

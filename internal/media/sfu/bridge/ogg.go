@@ -5,20 +5,19 @@ import (
 	"io"
 )
 
-// oggWriter writes Opus packets as an Ogg stream (RFC 3533, RFC 7845), each on a page of
-// its own, so that a reader has each packet at once.
+// oggWriter writes Opus packets as an Ogg stream (RFC 3533, RFC 7845), each on a page of its
+// own, so that a reader receives each packet at once.
 type oggWriter struct {
 	out     io.Writer
 	page    uint32
-	granule uint64 // samples so far
+	granule uint64 // samples written so far
 	buffer  []byte
 }
 
 // maxOggPacket is the longest packet that fits on a page, in bytes.
 const maxOggPacket = 254 * 255
 
-// head writes the two packets that begin a stream of two channels at 48 kHz, of which no
-// sample is skipped.
+// head writes the two header packets of a stream with two channels at 48 kHz and no pre-skip.
 func (w *oggWriter) head() error {
 	head := append([]byte("OpusHead"), 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	binary.LittleEndian.PutUint32(head[12:], audioRate)
@@ -28,7 +27,7 @@ func (w *oggWriter) head() error {
 	return w.write(append([]byte("OpusTags"), 1, 0, 0, 0, 's', 0, 0, 0, 0), 0, 0)
 }
 
-// packet writes one packet of so many samples.
+// packet writes one packet with a number of samples.
 func (w *oggWriter) packet(data []byte, samples int64) error { return w.write(data, samples, 0) }
 
 func (w *oggWriter) write(data []byte, samples int64, flags byte) error {
@@ -39,7 +38,7 @@ func (w *oggWriter) write(data []byte, samples int64, flags byte) error {
 	b = binary.LittleEndian.AppendUint64(b, w.granule)
 	b = binary.LittleEndian.AppendUint32(b, 1) // the stream's serial number
 	b = binary.LittleEndian.AppendUint32(b, w.page)
-	b = binary.LittleEndian.AppendUint32(b, 0) // the checksum's place
+	b = binary.LittleEndian.AppendUint32(b, 0) // placeholder for the checksum
 	b = append(b, byte(len(data)/255+1))
 	for n := len(data); ; n -= 255 {
 		b = append(b, byte(min(n, 255)))

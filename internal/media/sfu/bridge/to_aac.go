@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	// opusBacklog is how many Opus packets may wait for a process, two seconds or so.
+	// opusBacklog is how many Opus packets may wait for a process, about two seconds.
 	opusBacklog = 100
-	// maxFill is the longest gap that is filled with what the decoder makes up for lost
-	// packets; behind a longer one the sound's times begin anew.
+	// maxFill is the longest gap that is filled by the decoder's loss concealment. After a
+	// longer one, the audio's times start anew.
 	maxFill = time.Second
 	// maxSlip is how far the times of packets may differ from the count of samples.
 	maxSlip = 10 * time.Millisecond
-	// aacFrame is how many samples an AAC frame has, and aacPriming how many come out of the
-	// encoder before the first one that went in.
+	// aacFrame is the number of samples in an AAC frame, and aacPriming how many samples the
+	// encoder puts out before the first input sample.
 	aacFrame, aacPriming = 1024, 1024
-	// maxBehind is how much sound a process may hold back, in samples, before it is replaced:
-	// packets that can't be decoded are missing in what comes out.
+	// maxBehind is how much audio a process may hold back, in samples, before it is replaced:
+	// packets that it can't decode are missing in its output.
 	maxBehind = audioRate
 	// maxMarks is how many of a process's times are kept. Its output is a tenth of a second
 	// behind its input.
@@ -40,7 +40,7 @@ const (
 // silentAAC is a frame of silence: AAC-LC of two channels.
 const silentAAC = "\x21\x10\x04\x60\x8c\x1c"
 
-// newAACTrack describes what toAAC makes.
+// newAACTrack returns the track of toAAC's output.
 func newAACTrack() (*hub.Track, error) {
 	config, err := (&mpeg4audio.AudioSpecificConfig{Type: mpeg4audio.ObjectTypeAACLC, SampleRate: audioRate, ChannelConfig: 2}).Marshal()
 	if err != nil {
@@ -49,22 +49,22 @@ func newAACTrack() (*hub.Track, error) {
 	return &hub.Track{Codec: hub.AAC, Converted: true, AudioConfig: config, SampleRate: audioRate, Channels: 2}, nil
 }
 
-// toAAC makes AAC of one publisher's Opus. Its methods are for one goroutine at a time.
+// toAAC converts one publisher's Opus to AAC. Its methods must not be called concurrently.
 type toAAC struct {
 	converters Share
 	track      *hub.Track
 	log        *slog.Logger
 	write      func(*hub.Unit) error
-	// starts is the pace of processes: what a publisher sends decides how many it takes.
+	// starts limits the starts of processes: the publisher's media decides how many are needed.
 	starts  *rate.Limiter
-	encoder *aacEncoder // nil before the first packet, and while no other may be started
+	encoder *aacEncoder // nil before the first packet, and while starts allows no other one
 	work    sync.WaitGroup
-	failed  string // why the last process didn't start, as it was logged
-	// floor is the time of the timeline's first frame, which says that there is sound.
+	failed  string // why the last process didn't start, as logged
+	// floor is the time of the timeline's first frame, which is silence.
 	floor time.Duration
 }
 
-// newToAAC claims a place for a conversion, until close. write gets the frames, on another
+// newToAAC claims a place for a conversion, until close. write receives the frames, on another
 // goroutine.
 func newToAAC(c Share, write func(*hub.Unit) error, log *slog.Logger) (*toAAC, error) {
 	track, err := newAACTrack()
@@ -77,7 +77,7 @@ func newToAAC(c Share, write func(*hub.Unit) error, log *slog.Logger) (*toAAC, e
 	return &toAAC{converters: c, track: track, log: log, write: write, starts: rate.NewLimiter(rate.Every(startEvery), startsAtOnce)}, nil
 }
 
-// put converts a packet whose sound begins at a time.
+// put converts a packet whose audio begins at a time.
 func (a *toAAC) put(packet []byte, at time.Duration) {
 	if len(packet) == 0 || len(packet) > maxOggPacket {
 		return
@@ -86,11 +86,11 @@ func (a *toAAC) put(packet []byte, at time.Duration) {
 		a.start()
 	}
 	if a.encoder != nil && !a.encoder.put(packet, at) {
-		a.cut() // the next packet starts another
+		a.cut() // the next packet starts another one
 	}
 }
 
-// cut drops what is on its way: the timeline breaks, or the process doesn't keep up.
+// cut drops the audio in the process: the timeline breaks, or the process is too slow.
 func (a *toAAC) cut() {
 	if a.encoder != nil {
 		a.encoder.end()
@@ -98,7 +98,7 @@ func (a *toAAC) cut() {
 	}
 }
 
-// close ends it and returns when its processes are gone.
+// close ends the conversion and returns when its processes have ended.
 func (a *toAAC) close() {
 	a.cut()
 	a.work.Wait()
@@ -124,8 +124,8 @@ func (a *toAAC) start() {
 	})
 }
 
-// aacArguments make ffmpeg give out each frame as soon as it can. libopus makes sound up for
-// lost packets, which ffmpeg's own decoder does not.
+// aacArguments make ffmpeg write each frame as soon as possible. libopus conceals lost packets,
+// which ffmpeg's own decoder doesn't.
 func aacArguments() []string {
 	return []string{
 		"-hide_banner", "-loglevel", "error", "-nostdin",
@@ -134,7 +134,7 @@ func aacArguments() []string {
 	}
 }
 
-// mark says which time a sample of a process's input has.
+// mark assigns a time to a sample of a process's input.
 type mark struct {
 	sample int64
 	at     time.Duration
@@ -150,16 +150,16 @@ type aacEncoder struct {
 	mu    sync.Mutex
 	over  bool
 	marks []mark
-	fed   int64         // samples that went in
-	made  int64         // and came out
-	last  time.Duration // DTS of the last frame that was passed on
+	fed   int64         // samples of input
+	made  int64         // samples of output
+	last  time.Duration // DTS of the last written frame
 }
 
-// put hands a packet to the process; false when it doesn't keep up or has ended.
+// put queues a packet for the process; false when the process is too slow or has ended.
 func (e *aacEncoder) put(packet []byte, at time.Duration) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// Before its first frame a process starts; the backlog bounds how long that takes.
+	// Before its first frame, a process is starting; the backlog bounds that time.
 	if e.over || e.made > 0 && e.fed-e.made > maxBehind+aacPriming {
 		return false
 	}
@@ -167,8 +167,8 @@ func (e *aacEncoder) put(packet []byte, at time.Duration) bool {
 	case len(e.marks) == 0 || gap > maxFill || gap < -maxSlip:
 		e.mark(at)
 	case gap > maxSlip:
-		// The first byte of a packet without any more stands for a frame that was lost
-		// (RFC 6716, section 3.2.1: a frame of no bytes).
+		// The first byte of a packet by itself stands for a lost frame (RFC 6716, section
+		// 3.2.1: a frame without bytes).
 		for lost := []byte{packet[0] &^ 3}; at-e.next() > maxSlip; {
 			if !e.send(lost) {
 				return false
@@ -178,7 +178,7 @@ func (e *aacEncoder) put(packet []byte, at time.Duration) bool {
 	return e.send(packet)
 }
 
-// next is the time behind all that went in.
+// next is the time after all input.
 func (e *aacEncoder) next() time.Duration {
 	if len(e.marks) == 0 {
 		return 0
@@ -186,7 +186,7 @@ func (e *aacEncoder) next() time.Duration {
 	return e.at(e.fed)
 }
 
-// at is the time of a sample.
+// at returns the time of a sample.
 func (e *aacEncoder) at(sample int64) time.Duration {
 	m := e.marks[0]
 	for _, next := range e.marks[1:] {
@@ -198,7 +198,7 @@ func (e *aacEncoder) at(sample int64) time.Duration {
 	return m.at + time.Duration(sample-m.sample)*time.Second/audioRate
 }
 
-// mark has the next packet begin at a time that doesn't follow from the count of samples.
+// mark sets the time of the next packet, if it doesn't follow from the count of samples.
 func (e *aacEncoder) mark(at time.Duration) {
 	if len(e.marks) == maxMarks {
 		e.marks = append(e.marks[:0], e.marks[1:]...)
@@ -209,7 +209,7 @@ func (e *aacEncoder) mark(at time.Duration) {
 func (e *aacEncoder) send(packet []byte) bool {
 	samples := opus.PacketDuration2(packet)
 	if samples <= 0 {
-		return true // no packet of Opus
+		return true // not a packet of Opus
 	}
 	select {
 	case e.in <- packet:
@@ -220,7 +220,7 @@ func (e *aacEncoder) send(packet []byte) bool {
 	}
 }
 
-// end keeps back what may still come out, and ends the process.
+// end discards further output, and ends the process.
 func (e *aacEncoder) end() {
 	e.mu.Lock()
 	e.over = true
@@ -247,7 +247,7 @@ func (e *aacEncoder) feed(ctx context.Context, stdin io.WriteCloser) {
 	}
 }
 
-// drain reads frames from the process and passes them on.
+// drain reads frames from the process and writes them to the stream.
 func (e *aacEncoder) drain(stdout io.Reader) {
 	in := bufio.NewReader(stdout)
 	for {
@@ -258,8 +258,8 @@ func (e *aacEncoder) drain(stdout io.Reader) {
 	}
 }
 
-// pass writes a frame to the stream; false when no more are wanted. The stream is written to
-// under the lock, so that nothing comes after end.
+// pass writes a frame to the stream; false when no more are wanted. It writes under the lock,
+// so that no frame comes after end.
 func (e *aacEncoder) pass(frame []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -273,10 +273,10 @@ func (e *aacEncoder) pass(frame []byte) bool {
 	}
 	at := e.at(first)
 	if last := e.marks[len(e.marks)-1]; first+aacFrame <= last.sample && last.at-at > maxFill {
-		return true // it came out only now that the sound goes on: too late for anybody
+		return true // the process held it back during a pause: too late
 	}
 	if at < e.last {
-		return true // more sound than time
+		return true // more audio than time
 	}
 	e.last = at
 	return e.write(&hub.Unit{Track: e.track, Key: true, DTS: at, PTS: at, Data: frame}) == nil

@@ -20,7 +20,7 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// opusPackets is a clip of Opus as a browser sends it: a second of silence, then a tone.
+// opusPackets returns a clip of Opus as of a browser: a second of silence, then a tone.
 func opusPackets(t testing.TB, seconds string) [][]byte {
 	t.Helper()
 	raw := encode(t, "-f", "lavfi", "-i", "aevalsrc=if(gt(t\\,1)\\,sin(2764*t)\\,0):s=48000:d="+seconds, "-ac", "2",
@@ -39,7 +39,7 @@ func opusPackets(t testing.TB, seconds string) [][]byte {
 	}
 }
 
-// broadcast is a feed with AAC, and a reader of each kind of sound.
+// broadcast returns a feed with AAC, and a reader for each audio codec.
 func broadcast(t *testing.T, c Share) (*Feed, *hub.Reader, *hub.Reader, error) {
 	t.Helper()
 	h := hub.New(hub.Config{})
@@ -55,7 +55,7 @@ func broadcast(t *testing.T, c Share) (*Feed, *hub.Reader, *hub.Reader, error) {
 	return feed, p.Stream().Subscribe(), p.Stream().SubscribeTo(hub.Selection{Sound: hub.AAC}), err
 }
 
-// sing feeds a packet that is so many frames behind the first one.
+// sing feeds a packet with a time of so many frames after the first one.
 func sing(t *testing.T, feed *Feed, sequence, frame int, packet []byte) {
 	t.Helper()
 	at := time.Duration(frame) * opusFrame
@@ -63,7 +63,7 @@ func sing(t *testing.T, feed *Feed, sequence, frame int, packet []byte) {
 	require.NoError(t, feed.Audio(p, time.Unix(1000, 0).Add(at)))
 }
 
-// frames reads AAC until a time.
+// frames reads AAC frames up to a time.
 func frames(t *testing.T, r *hub.Reader, until time.Duration) []*hub.Unit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -80,7 +80,7 @@ func frames(t *testing.T, r *hub.Reader, until time.Duration) []*hub.Unit {
 	}
 }
 
-// paced feeds packets as fast as the conversion follows.
+// paced feeds packets as fast as the conversion can take them.
 func paced(t *testing.T, feed *Feed, packets [][]byte, skip func(i int) bool) {
 	t.Helper()
 	sequence := 0
@@ -110,7 +110,7 @@ func follow(t *testing.T, feed *Feed) {
 	}, 20*time.Second, time.Millisecond)
 }
 
-// onset is when the tone begins in AAC, by the frames' times.
+// onset is when the tone begins in the AAC, by the frames' times.
 func onset(t *testing.T, units []*hub.Unit) time.Duration {
 	t.Helper()
 	var all mpeg4audio.ADTSPackets
@@ -138,7 +138,7 @@ func TestABroadcastsSoundComesInAACToo(t *testing.T) {
 	feed, own, converted, err := broadcast(t, c)
 	require.NoError(t, err)
 	packets := opusPackets(t, "4")
-	lost := func(i int) bool { return i%40 == 7 || i >= 120 && i < 130 } // single ones, and 200 ms
+	lost := func(i int) bool { return i%40 == 7 || i >= 120 && i < 130 } // single packets, and 200 ms
 	paced(t, feed, packets, lost)
 	units := frames(t, converted, 3500*time.Millisecond)
 	require.Equal(t, silentAAC, string(units[0].Data), "sound is declared at once")
@@ -146,7 +146,7 @@ func TestABroadcastsSoundComesInAACToo(t *testing.T) {
 		require.InDelta(t, float64(aacFrame*time.Second/audioRate), float64(u.DTS-units[i+1].DTS), float64(maxSlip), "frame %d", i+2)
 	}
 	require.EqualValues(t, 1, c.Started(), "losses need no other process")
-	// The decoder needs a frame or two to begin with.
+	// The decoder needs a frame or two to start.
 	require.InDelta(t, float64(time.Second), float64(onset(t, units[1:])), float64(40*time.Millisecond), "in step with the Opus")
 	for i := range len(packets) - 20 {
 		if lost(i) {
@@ -175,7 +175,7 @@ func TestAACGoesOnAfterAPause(t *testing.T) {
 		follow(t, feed)
 		sing(t, feed, sequence, frame, packet)
 		sequence++
-		if i == 74 { // what is on its way when the pause begins is not passed on after it
+		if i == 74 { // audio still in the process at the start of the pause is not written after the pause
 			frames(t, converted, time.Duration(max(frame-20, 0))*opusFrame)
 		}
 	}

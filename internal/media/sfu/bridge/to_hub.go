@@ -21,19 +21,19 @@ import (
 )
 
 const (
-	// keyFrameEvery is how often a browser is asked for a key frame: it sends none
-	// by itself, and segments of the playlists begin with one.
+	// keyFrameEvery is how often a key frame is requested from a browser: it sends none by
+	// itself, and segments of the playlists begin with one.
 	keyFrameEvery = 2 * time.Second
-	// maxLate bounds how many packets a picture may have, and how long a missing
-	// one is waited for.
+	// maxLateVideo and maxLateAudio bound the packets of a picture or frame, and how many
+	// packets a missing one is waited for.
 	maxLateVideo, maxLateAudio = 1024, 32
 	videoRate, audioRate       = 90_000, 48_000
 	maxPictureSide             = 8192 // pixels
 	maxParameterSet            = 1 << 10
 )
 
-// Feed writes what a host sends, H.264 and Opus, to a stream of the hub. Its
-// methods may be called from any goroutine.
+// Feed writes a host's media, H.264 and Opus, to a stream of the hub. It is safe for concurrent
+// use.
 type Feed struct {
 	out      *hub.Publisher
 	keyFrame func()
@@ -45,28 +45,27 @@ type Feed struct {
 	video    *hub.Track
 	sps, pps []byte
 	audio    *hub.Track
-	declared bool   // outputs know that there is sound
-	aac      *toAAC // nil while the sound isn't converted
-	silenced bool   // outputs of AAC know that there is sound
-	// waiting: something was lost, and nothing decodes until the next key frame.
+	declared bool   // the outputs have an audio track
+	aac      *toAAC // nil if the audio isn't converted
+	silenced bool   // the outputs of AAC have an audio track
+	// waiting: packets were lost, and decoding can only continue with the next key frame.
 	waiting bool
-	asked   time.Time // when a key frame was last asked for
+	asked   time.Time // when a key frame was last requested
 	dropped uint64
 }
 
-// side is what is known of one kind of media.
+// side is the state of one kind of media.
 type side struct {
 	clock   clock
 	packets *samplebuilder.SampleBuilder
 	last    time.Duration
-	// arrived is when the last packet came, and complete when the one before it did,
-	// both since the feed's origin. A picture or frame shows to be complete when the
-	// next one begins, which may be after a long pause.
+	// arrived is when the last packet arrived, and complete when the one before it did, both
+	// since the feed's origin. A picture or frame is known to be complete when the next one
+	// begins, which may be after a long pause.
 	arrived, complete time.Duration
 }
 
-// NewFeed makes a feed; keyFrame asks the browser for a key frame and must not
-// block.
+// NewFeed returns a feed. keyFrame requests a key frame from the browser and must not block.
 func NewFeed(out *hub.Publisher, keyFrame func()) *Feed {
 	f := &Feed{out: out, keyFrame: keyFrame, waiting: true}
 	f.picture.clock.rate, f.sound.clock.rate = videoRate, audioRate
@@ -76,9 +75,9 @@ func NewFeed(out *hub.Publisher, keyFrame func()) *Feed {
 	return f
 }
 
-// ConvertSound has the sound written in AAC too, which players, recorders and other platforms
-// take that don't know Opus. It must be called before the first packet. The error says why
-// there will be none: no ffmpeg, or too many conversions on this node.
+// ConvertSound also writes the audio in AAC, for players, recorders and other platforms that
+// don't support Opus. It must be called before the first packet. The error says why there is no
+// AAC: no ffmpeg, or too many conversions on this node.
 func (f *Feed) ConvertSound(c Share, log *slog.Logger) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,8 +90,8 @@ func (f *Feed) ConvertSound(c Share, log *slog.Logger) error {
 	return nil
 }
 
-// Close ends the conversion and returns when its process is gone. Nothing may be written any
-// more.
+// Close ends the conversion and returns when its process has ended. No packets may be written
+// after it.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	aac := f.aac
@@ -103,13 +102,13 @@ func (f *Feed) Close() {
 	}
 }
 
-// Carries tells whether a feed takes a codec, by its name in SDP.
+// Carries reports whether a feed accepts a codec, by its name in SDP.
 func Carries(mimeType string) bool {
 	return strings.EqualFold(mimeType, webrtc.MimeTypeH264) || strings.EqualFold(mimeType, webrtc.MimeTypeOpus)
 }
 
-// CutVideo says that the next packet of video is another track's, such as the
-// screen's instead of the camera's.
+// CutVideo announces that the next video packet is of another track, such as the screen's
+// instead of the camera's.
 func (f *Feed) CutVideo() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +116,7 @@ func (f *Feed) CutVideo() {
 	f.picture.clock.started, f.waiting = false, true
 }
 
-// CutAudio is CutVideo for sound.
+// CutAudio is like CutVideo, for audio.
 func (f *Feed) CutAudio() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,8 +124,8 @@ func (f *Feed) CutAudio() {
 	f.sound.clock.started = false
 }
 
-// Video takes a packet of H.264. The error is the hub's: the stream isn't this
-// publisher's any more.
+// Video writes a packet of H.264. An error is the hub's: this publisher no longer has the
+// stream.
 func (f *Feed) Video(p *rtp.Packet, arrived time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,14 +133,14 @@ func (f *Feed) Video(p *rtp.Packet, arrived time.Time) error {
 	return f.take(&f.picture, p, arrived, f.writePicture)
 }
 
-// Audio takes a packet of Opus; errors are as for Video.
+// Audio writes a packet of Opus; errors are as for Video.
 func (f *Feed) Audio(p *rtp.Packet, arrived time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.take(&f.sound, p, arrived, f.writeSound)
 }
 
-// ask asks for a key frame when one is due.
+// ask requests a key frame when one is due.
 func (f *Feed) ask(now time.Time) {
 	pause := keyFrameEvery
 	if f.waiting {
@@ -153,9 +152,8 @@ func (f *Feed) ask(now time.Time) {
 	}
 }
 
-// take puts packets in order and hands on what is complete, which it is when the
-// next picture or frame begins. The packet's payload is copied, since the builder
-// keeps it.
+// take orders the packets, and passes on pictures and frames that are complete, which is known
+// when the next one begins. It copies the packet's payload, since the builder keeps it.
 func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media.Sample, time.Time) error) error {
 	if len(p.Payload) == 0 {
 		return nil // padding
@@ -164,7 +162,7 @@ func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media
 		f.origin = arrived
 	}
 	if !s.clock.started {
-		// The first packet's arrival: a key frame of many packets ends much later.
+		// Place the first packet by its arrival: a key frame of many packets ends much later.
 		s.clock.place(p.Timestamp, arrived.Sub(f.origin))
 		s.arrived = arrived.Sub(f.origin)
 	}
@@ -182,9 +180,9 @@ func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media
 // with the silence flag (4.3).
 const silentOpus = "\xFC\xFF\xFE"
 
-// declareSound writes a frame of silence beside the first picture unless sound has come
-// before, so that outputs that can't add a track later have one of sound when a
-// microphone is switched on.
+// declareSound writes a frame of silence with the first picture, unless there was audio before.
+// Outputs that can't add a track later then have an audio track when a microphone is switched
+// on.
 func (f *Feed) declareSound(s *media.Sample, arrived time.Time) error {
 	if f.declared {
 		return nil
@@ -211,8 +209,8 @@ func (f *Feed) writeSound(s *media.Sample, arrived time.Time) error {
 	return nil
 }
 
-// declareAAC writes a frame of silence beside the first picture or sound. The first frame of
-// the conversion comes a fifth of a second later, and outputs can't add a track.
+// declareAAC writes a frame of silence with the first picture or audio. The conversion's first
+// frame comes a fifth of a second later, and outputs can't add a track.
 func (f *Feed) declareAAC(at time.Duration, arrived time.Time) error {
 	if f.aac == nil || f.silenced {
 		return nil
@@ -225,7 +223,7 @@ func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
 	p, err := cutPicture(s.Data)
 	if err != nil {
 		f.lose()
-		return nil //nolint:nilerr // what strangers send may be damaged; the next key frame mends it
+		return nil //nolint:nilerr // untrusted media may be damaged; the next key frame repairs it
 	}
 	if s.PrevDroppedPackets > 0 {
 		f.lose()
@@ -245,13 +243,13 @@ func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
 	return f.write(&f.picture, s, arrived, &hub.Unit{Track: f.video, Key: p.key, Data: p.data})
 }
 
-// lose waits for the next key frame.
+// lose drops a picture and waits for the next key frame.
 func (f *Feed) lose() {
 	f.waiting = true
 	f.dropped++
 }
 
-// write places a unit in time and passes it on.
+// write sets the time of a unit and writes it to the hub.
 func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit) error {
 	at, broken := side.clock.place(s.PacketTimestamp, side.complete)
 	if broken {
@@ -260,7 +258,7 @@ func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit
 		}
 		f.silenced = false
 		f.out.Discontinuity()
-		// The others begin anew as well: times of one epoch share their origin.
+		// The other track starts anew as well: times of one epoch share their origin.
 		f.picture.clock.started, f.sound.clock.started = side == &f.picture, side == &f.sound
 		f.picture.last, f.sound.last = 0, 0
 	}
@@ -276,8 +274,7 @@ func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit
 	return nil
 }
 
-// configure takes the picture's parameter sets. Other ones than before make a new
-// track.
+// configure handles the picture's parameter sets. If they have changed, it makes a new track.
 func (f *Feed) configure(p picture) error {
 	if p.sps == nil || p.pps == nil || bytes.Equal(p.sps, f.sps) && bytes.Equal(p.pps, f.pps) {
 		return nil
@@ -295,7 +292,7 @@ func (f *Feed) configure(p picture) error {
 	return nil
 }
 
-// picture is one access unit, its parameter sets apart.
+// picture is one access unit, with its parameter sets separated.
 type picture struct {
 	key      bool
 	sps, pps []byte
@@ -304,8 +301,8 @@ type picture struct {
 
 var errDamaged = errors.New("damaged picture")
 
-// cutPicture reads NAL units behind lengths of 4 bytes. Of each kind of parameter
-// set it takes the last.
+// cutPicture parses NAL units after lengths of 4 bytes. Of each kind of parameter set it keeps
+// the last one.
 func cutPicture(b []byte) (p picture, err error) {
 	for len(b) > 0 {
 		if len(b) < 5 {
