@@ -13,9 +13,9 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestTheServerLetsInWhomTheDocumentDoes calls every operation as everybody:
-// nobody, keys, each role of a tenant and each of the platform, and the host of a
-// session.
+// TestTheServerLetsInWhomTheDocumentDoes calls every operation as every kind of
+// caller: without a token, with keys, as each role of a tenant and of the
+// platform, and as the host of a session.
 func TestTheServerLetsInWhomTheDocumentDoes(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{IngestSecret: "the ingest secret"})
@@ -34,7 +34,7 @@ func TestTheServerLetsInWhomTheDocumentDoes(t *testing.T) {
 	}
 }
 
-// party is a caller of that kind, who belongs to the owner's tenant or to none.
+// party returns a caller of that kind, who belongs to the owner's tenant or to none.
 func party(t *testing.T, s *apitest.Server, owner *apitest.Caller, p access.Party) *apitest.Caller {
 	t.Helper()
 	switch p.Kind {
@@ -55,8 +55,8 @@ func party(t *testing.T, s *apitest.Server, owner *apitest.Caller, p access.Part
 	return s.With(t, "")
 }
 
-// knock asks to be let in and wants nothing more: the ids don't exist, and the
-// body isn't one.
+// knock calls an operation only to learn whether the caller is authorized: the
+// ids don't exist, and the body is invalid.
 func knock(t *testing.T, c *apitest.Caller, row access.Row) apitest.Response {
 	t.Helper()
 	path := row.Path
@@ -69,14 +69,14 @@ func knock(t *testing.T, c *apitest.Caller, row access.Row) apitest.Response {
 	return c.Call(t, row.Method, path, "{")
 }
 
-// verdict tells what the door said. What an operation itself refuses, such as a
-// wrong password, has another code.
+// verdict reports whether the caller was authorized. A refusal by the operation
+// itself, such as for a wrong password, has another code.
 func verdict(t *testing.T, method string, r apitest.Response) access.Verdict {
 	t.Helper()
 	switch {
 	case r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden:
 		return access.Allowed
-	case method == http.MethodHead: // without a body to say more
+	case method == http.MethodHead: // the answer has no body, so the status decides
 		return map[int]access.Verdict{http.StatusUnauthorized: access.Unauthenticated, http.StatusForbidden: access.Forbidden}[r.Status]
 	}
 	var p api.Problem

@@ -31,7 +31,7 @@ func (s *Server) Login(ctx context.Context, r api.LoginRequestObject) (api.Login
 	return api.Login201JSONResponse(toLogin(l)), nil
 }
 
-// GetCurrentUser is the user who is logged in.
+// GetCurrentUser returns the logged-in user.
 func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequestObject) (api.GetCurrentUserResponseObject, error) {
 	user, err := s.areas.Accounts.GetCurrentUser(ctx, callerFrom(ctx))
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequest
 	return api.GetCurrentUser200JSONResponse(toUser(user)), nil
 }
 
-// GetIdentity tells who calls.
+// GetIdentity returns the identity of the caller.
 func (s *Server) GetIdentity(ctx context.Context, _ api.GetIdentityRequestObject) (api.GetIdentityResponseObject, error) {
 	caller := callerFrom(ctx)
 	who, err := s.areas.Accounts.GetIdentity(ctx, caller)

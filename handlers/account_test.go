@@ -139,7 +139,7 @@ func TestSuspendedTenantIsLockedOut(t *testing.T) {
 			key := owner.Key(t, account.StreamsRead)
 			key.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200)
 			owner.SetTenantStatus(t, status)
-			s.Clock.Advance(2 * time.Second) // past the cache
+			s.Clock.Advance(2 * time.Second) // longer than credentials are cached
 			owner.Call(t, "GET", "/v1/me", nil).Problem(t, 403, "tenant_suspended")
 			key.Call(t, "GET", "/v1/me/streams", nil).Problem(t, 403, "tenant_suspended")
 			s.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": owner.Email, "password": apitest.Password}).
@@ -214,7 +214,7 @@ func TestIdentityTellsWhoCallsAndWhatTheyMay(t *testing.T) {
 	})
 }
 
-// fieldsOf names the faulty fields, each once: one may have several faults.
+// fieldsOf names the faulty fields, each once, even if a field has several faults.
 func fieldsOf(p api.Problem) []string {
 	var names []string
 	for _, f := range p.Errors {

@@ -19,7 +19,7 @@ func (s *Server) LoginAdmin(ctx context.Context, r api.LoginAdminRequestObject) 
 	return api.LoginAdmin201JSONResponse{Token: l.Token, ExpiresAt: timestamp.From(l.ExpiresAt), Admin: toAdministrator(l.Admin)}, nil
 }
 
-// GetCurrentAdmin is the admin who is logged in.
+// GetCurrentAdmin returns the logged-in admin.
 func (s *Server) GetCurrentAdmin(ctx context.Context, _ api.GetCurrentAdminRequestObject) (api.GetCurrentAdminResponseObject, error) {
 	admin, err := s.areas.Console.GetCurrentAdmin(ctx, adminFrom(ctx))
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Server) GetCurrentAdmin(ctx context.Context, _ api.GetCurrentAdminReque
 	return api.GetCurrentAdmin200JSONResponse(toAdministrator(admin)), nil
 }
 
-// ListRoles tells what every role may do.
+// ListRoles lists the roles and the scopes of each.
 func (s *Server) ListRoles(context.Context, api.ListRolesRequestObject) (api.ListRolesResponseObject, error) {
 	var out api.ListRoles200JSONResponse
 	for _, role := range console.Roles() {

@@ -38,7 +38,7 @@ func TestAuditFilters(t *testing.T) {
 	_, err = s.Pool.Exec(t.Context(), "UPDATE audit_entries SET impersonator_id = 'adm_x' WHERE actor_id = 'user_2'")
 	require.NoError(t, err)
 
-	before := "&to=" + url.QueryEscape(day.AddDate(0, 0, 5).Format(time.RFC3339)) // without what the test itself has done
+	before := "&to=" + url.QueryEscape(day.AddDate(0, 0, 5).Format(time.RFC3339)) // excludes the entries of the test's own calls
 	for query, want := range map[string]string{
 		"":                               "signing_key.rotate streams.other stream.rotate_key stream.create",
 		"tenantId=ten_1":                 "stream.rotate_key stream.create",
@@ -69,7 +69,7 @@ func TestAuditFilters(t *testing.T) {
 	}
 }
 
-// actions names what a query of the audit log finds, latest first.
+// actions names the actions that a query of the audit log finds, latest first.
 func actions(t *testing.T, admin *apitest.Caller, query string) string {
 	t.Helper()
 	var page api.AuditPage

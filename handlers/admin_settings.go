@@ -24,7 +24,7 @@ func (s *Server) ListAdminSettings(ctx context.Context, _ api.ListAdminSettingsR
 	return out, nil
 }
 
-// UpdateAdminSetting changes one of them.
+// UpdateAdminSetting changes one of the platform's settings.
 func (s *Server) UpdateAdminSetting(
 	ctx context.Context, r api.UpdateAdminSettingRequestObject,
 ) (api.UpdateAdminSettingResponseObject, error) {

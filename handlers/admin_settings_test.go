@@ -99,8 +99,9 @@ func TestAllServersSeeANewSetting(t *testing.T) {
 	require.EqualValues(t, 500, fee(t, two))
 }
 
-// TestSettingsAreChangedOneAfterTheOther: each audit entry goes on where the one
-// before ended, and the last value is the one that holds.
+// TestSettingsAreChangedOneAfterTheOther changes a setting concurrently. Each
+// audit entry begins with the value at which the one before ended, and the last
+// value is the current one.
 func TestSettingsAreChangedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})

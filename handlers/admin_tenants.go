@@ -24,7 +24,7 @@ func (s *Server) ListTenants(ctx context.Context, r api.ListTenantsRequestObject
 	}, nil
 }
 
-// GetTenantDetail shows one of them.
+// GetTenantDetail returns one tenant.
 func (s *Server) GetTenantDetail(ctx context.Context, r api.GetTenantDetailRequestObject) (api.GetTenantDetailResponseObject, error) {
 	d, err := s.areas.Console.GetTenantDetail(ctx, r.ID)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Server) GetTenantDetail(ctx context.Context, r api.GetTenantDetailReque
 	return out, err
 }
 
-// SuspendTenant locks one out.
+// SuspendTenant suspends a tenant.
 func (s *Server) SuspendTenant(ctx context.Context, r api.SuspendTenantRequestObject) (api.SuspendTenantResponseObject, error) {
 	tenant, err := s.areas.Console.SuspendTenant(ctx, adminFrom(ctx), r.ID, r.Body.Reason)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Server) SuspendTenant(ctx context.Context, r api.SuspendTenantRequestOb
 	return api.SuspendTenant201JSONResponse(toTenantSummary(tenant)), nil
 }
 
-// UnsuspendTenant lets it in again.
+// UnsuspendTenant ends the suspension of a tenant.
 func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantRequestObject) (api.UnsuspendTenantResponseObject, error) {
 	tenant, err := s.areas.Console.UnsuspendTenant(ctx, adminFrom(ctx), r.ID)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantReque
 	return api.UnsuspendTenant201JSONResponse(toTenantSummary(tenant)), nil
 }
 
-// ChangeTenantPlan puts it on another plan.
+// ChangeTenantPlan changes a tenant's plan.
 func (s *Server) ChangeTenantPlan(ctx context.Context, r api.ChangeTenantPlanRequestObject) (api.ChangeTenantPlanResponseObject, error) {
 	tenant, err := s.areas.Console.ChangeTenantPlan(ctx, adminFrom(ctx), r.ID, string(r.Body.Plan), orEmpty(r.Body.Reason))
 	if err != nil {

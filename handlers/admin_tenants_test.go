@@ -64,7 +64,7 @@ func TestTenantsAreFoundByWhatTheyAre(t *testing.T) {
 	}
 }
 
-// adminLists are all lists of the admin core.
+// adminLists returns the paths of all lists of the admin core.
 func adminLists() []string {
 	return []string{"/v1/admin/tenants", "/v1/admin/users", "/v1/admin/audit"}
 }
@@ -73,7 +73,7 @@ func TestAdminListsPage(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	root := s.Admin(t, console.SuperAdmin)
-	for range 4 { // all at the same instant, so that the id has to decide
+	for range 4 { // all at the same time, so that the id decides the order
 		s.Register(t)
 	}
 	for _, list := range adminLists() {

@@ -24,7 +24,7 @@ func (s *Server) ListUsers(ctx context.Context, r api.ListUsersRequestObject) (a
 	}, nil
 }
 
-// ActivateUser lets a user in again.
+// ActivateUser allows a deactivated user to log in again.
 func (s *Server) ActivateUser(ctx context.Context, r api.ActivateUserRequestObject) (api.ActivateUserResponseObject, error) {
 	user, err := s.areas.Accounts.ActivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) ActivateUser(ctx context.Context, r api.ActivateUserRequestObje
 	return api.ActivateUser201JSONResponse(toTenantUser(user)), nil
 }
 
-// DeactivateUser keeps a user out.
+// DeactivateUser prevents a user from logging in.
 func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequestObject) (api.DeactivateUserResponseObject, error) {
 	user, err := s.areas.Accounts.DeactivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequest
 	return api.DeactivateUser201JSONResponse(toTenantUser(user)), nil
 }
 
-// ResetUserPassword makes a user choose another password.
+// ResetUserPassword forces a user to choose a new password.
 func (s *Server) ResetUserPassword(ctx context.Context, r api.ResetUserPasswordRequestObject) (api.ResetUserPasswordResponseObject, error) {
 	user, err := s.areas.Accounts.ResetUserPassword(ctx, adminFrom(ctx).Actor(), r.ID)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestADeactivatedUserIsOutAtOnce(t *testing.T) {
 	dev.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "token_revoked")
 	s.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": dev.Email, "password": apitest.Password}).
 		Problem(t, 401, "invalid_credentials")
-	key.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200) // it is the tenant's
+	key.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200) // keys belong to the tenant, not to the user
 
 	for range 2 {
 		root.Call(t, "POST", path+"/activate", nil).Is(t, 201)

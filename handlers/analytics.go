@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// GetOverview is the caller's tenant at a glance.
+// GetOverview returns the key figures of the caller's tenant.
 func (s *Server) GetOverview(ctx context.Context, _ api.GetOverviewRequestObject) (api.GetOverviewResponseObject, error) {
 	o, err := s.areas.Analytics.GetOverview(ctx, callerFrom(ctx))
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Server) GetOverview(ctx context.Context, _ api.GetOverviewRequestObject
 	}, nil
 }
 
-// GetAnalytics is the tenant's figures over time.
+// GetAnalytics returns the tenant's figures over time.
 func (s *Server) GetAnalytics(ctx context.Context, r api.GetAnalyticsRequestObject) (api.GetAnalyticsResponseObject, error) {
 	interval := analytics.Day
 	if r.Params.Interval != nil {

@@ -20,7 +20,7 @@ func noon(s *apitest.Server) time.Time {
 	return at
 }
 
-// goLive puts a stream on air as an SRS server reports it.
+// goLive starts a stream as an SRS server reports it.
 func goLive(t *testing.T, s *apitest.Server, st api.Stream, conn string) {
 	t.Helper()
 	s.With(t, "").Call(t, "POST", "/v1/ingest/media/publish", map[string]any{"client_id": conn, "stream": st.StreamKey}).Is(t, 201)
@@ -42,7 +42,7 @@ func TestAnalyticsCountWhoWatchedWhat(t *testing.T) {
 	}
 	sample(10, 0)
 	sample(10, 0) // twice in a minute counts once
-	sample(4, 2)  // and the most of a minute stays
+	sample(4, 2)  // and the minute keeps its maximum
 	s.Clock.Advance(59 * time.Minute)
 	sample(20, 5)
 	s.Clock.Advance(time.Minute)
@@ -91,13 +91,13 @@ func TestAnalyticsCountWhatHappened(t *testing.T) {
 	paid(250, "USD", "FULFILLED")
 	paid(99, "EUR", "REFUNDED") // revenue is what was paid, before refunds
 	paid(1, "EUR", "PARTIALLY_REFUNDED")
-	paid(0, "CHF", "PAID") // an order, but no revenue
+	paid(0, "CHF", "PAID") // counts as an order without revenue
 	for _, status := range []string{"PENDING", "EXPIRED"} {
 		insertOrder(t, s, owner.TenantID, st.ID, map[string]any{"status": status, "paid_at": nil})
 	}
 	other := s.Register(t)
 	insertOrder(t, s, other.TenantID, other.Stream(t, nil).ID, nil)
-	insertOrder(t, s, owner.TenantID, st.ID, map[string]any{"paid_at": start.Add(2 * time.Hour)}) // the first instant that is too late
+	insertOrder(t, s, owner.TenantID, st.ID, map[string]any{"paid_at": start.Add(2 * time.Hour)}) // the first instant outside of the range
 	s.Clock.Advance(time.Hour)
 	paid(1, "USD", "PAID")
 
@@ -145,7 +145,7 @@ func TestOverviewShowsWebhooksThatFail(t *testing.T) {
 	emit(t, s, owner.TenantID, "str_x")
 	var deliveries []api.WebhookDelivery
 	owner.Call(t, "GET", "/v1/me/webhooks/"+hook.ID+"/deliveries", nil).Into(t, 200, &deliveries)
-	_, err := s.Webhooks.Deliver(t.Context(), deliveries[0].ID) // nobody listens there
+	_, err := s.Webhooks.Deliver(t.Context(), deliveries[0].ID) // the connection is refused
 	require.NoError(t, err)
 	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)
 	require.Equal(t, []int{1, 1}, []int{o.WebhookEndpoints, o.WebhooksFailing})

@@ -10,7 +10,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// ListAPIKeys lists keys without the keys themselves.
+// ListAPIKeys lists API keys without their secrets.
 func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject) (api.ListAPIKeysResponseObject, error) {
 	size := pageSize(r.Params.Limit)
 	cursor, err := after(r.Params.Cursor, id.APIKey)
@@ -25,7 +25,7 @@ func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject
 	return api.ListAPIKeys200JSONResponse{Body: each(rows, toAPIKey), Headers: api.ListAPIKeys200ResponseHeaders{Link: link}}, nil
 }
 
-// CreateAPIKey makes a key and shows it, once.
+// CreateAPIKey creates a key. Only this answer contains the secret.
 func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObject) (api.CreateAPIKeyResponseObject, error) {
 	in := account.APIKeyInput{Name: r.Body.Name}
 	if r.Body.ExpiresAt != nil {
@@ -46,7 +46,7 @@ func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObje
 	return api.CreateAPIKey201JSONResponse(out), nil
 }
 
-// RevokeAPIKey ends a key.
+// RevokeAPIKey revokes a key.
 func (s *Server) RevokeAPIKey(ctx context.Context, r api.RevokeAPIKeyRequestObject) (api.RevokeAPIKeyResponseObject, error) {
 	row, err := s.areas.Accounts.RevokeAPIKey(ctx, callerFrom(ctx), r.ID)
 	if err != nil {

@@ -49,11 +49,11 @@ func TestAPIKeyIsShownOnceAndWorks(t *testing.T) {
 	require.NotContains(t, stored, strings.TrimPrefix(*made.Key, "sk_live_"), "only the hash is kept")
 }
 
-// TestEndedAPIKeysAreDeleted 30 days after they were revoked or expired, makers and made ones
-// alike. Keys that can be used stay.
+// TestEndedAPIKeysAreDeleted checks that keys are deleted 30 days after they were revoked or
+// expired, whether they created other keys or were created by one. Valid keys stay.
 func TestEndedAPIKeysAreDeleted(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // it deletes everybody's
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // the deletion concerns all tenants
 	owner := s.Register(t)
 	owner.Key(t)
 	var maker, made, expiring api.APIKey

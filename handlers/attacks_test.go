@@ -30,8 +30,8 @@ import (
 	"showfloor/internal/id"
 )
 
-// TestForgedAdminTokensAreRefused: the same tricks as with tenants' tokens, and
-// those with the name of the key, at the door that matters most.
+// TestForgedAdminTokensAreRefused tries the same forgeries as with tenants'
+// tokens, and forgeries of the key's name, on the platform's admins.
 func TestForgedAdminTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -100,7 +100,7 @@ func TestForgedAdminTokensAreRefused(t *testing.T) {
 	s.With(t, forge(ed, key, nil, map[string]any{"ver": 7})).Call(t, "GET", "/v1/admin/auth/me", nil).Problem(t, 401, "token_revoked")
 }
 
-// TestAnAdminsRoleIsTheDatabases: what the token says of it counts nothing.
+// TestAnAdminsRoleIsTheDatabases checks that the role in an admin's token has no effect.
 func TestAnAdminsRoleIsTheDatabases(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -110,8 +110,8 @@ func TestAnAdminsRoleIsTheDatabases(t *testing.T) {
 	root.Call(t, "POST", "/v1/admin/tenants/"+owner.TenantID+"/suspend", map[string]any{"reason": "x"}).Problem(t, 403, "forbidden")
 }
 
-// TestFieldsThatNobodyAskedForChangeNothing adds to every body what would give
-// its sender more than they have, or reach into another tenant.
+// TestFieldsThatNobodyAskedForChangeNothing adds fields to every body that would
+// give the sender more permissions or access to another tenant.
 func TestFieldsThatNobodyAskedForChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -126,7 +126,7 @@ func TestFieldsThatNobodyAskedForChangeNothing(t *testing.T) {
 	before, rows := snapshot(t, s, victim.TenantID), standing(t, s, owner.TenantID, victim.TenantID)
 	unbuilt, tried := unbuiltOperations(), 0
 	list := operations(t)
-	// Last, since it ends the sender's token.
+	// The operation that ends the sender's token comes last.
 	slices.SortStableFunc(list, func(a, b operation) int { return strings.Compare(lastWord(a.id), lastWord(b.id)) })
 	for _, op := range list {
 		body, isObject := sampleBody(op).(map[string]any)
@@ -149,7 +149,7 @@ func TestFieldsThatNobodyAskedForChangeNothing(t *testing.T) {
 	require.Equal(t, rows, standing(t, s, owner.TenantID, victim.TenantID))
 }
 
-// lastWord puts one operation behind all others.
+// lastWord orders one operation after all others.
 func lastWord(operationID string) string {
 	if operationID == "changePassword" {
 		return "z"
@@ -157,7 +157,7 @@ func lastWord(operationID string) string {
 	return "a"
 }
 
-// standing is what the tenants and their users are.
+// standing is a snapshot of the tenants and their users.
 func standing(t *testing.T, s *apitest.Server, tenantIDs ...string) string {
 	t.Helper()
 	var text string
@@ -186,7 +186,7 @@ func TestRegistrationGivesWhatItSays(t *testing.T) {
 	require.NotEqual(t, "user_mine", l.User.ID)
 }
 
-// lines collects a log that many goroutines write.
+// lines collects the log of many goroutines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -204,8 +204,8 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// TestNobodyWritesLinesIntoTheLog puts line ends wherever a request has room for
-// text.
+// TestNobodyWritesLinesIntoTheLog sends line ends in every part of a request
+// that takes text.
 func TestNobodyWritesLinesIntoTheLog(t *testing.T) {
 	t.Parallel()
 	const forged = "\r\nFORGED line\n\x1b[31mFORGED color"
@@ -253,7 +253,8 @@ func TestNobodyWritesLinesIntoTheLog(t *testing.T) {
 	}
 }
 
-// raw sends bytes that no client library would and waits for the answer's end.
+// raw sends bytes that no client library would send, and waits for the end of
+// the answer.
 func raw(t *testing.T, s *apitest.Server, request string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))

@@ -40,7 +40,7 @@ func (s *Server) CreateAuction(ctx context.Context, r api.CreateAuctionRequestOb
 	return api.CreateAuction201JSONResponse(toAuction(v)), nil
 }
 
-// GetAuction shows an auction.
+// GetAuction returns an auction.
 func (s *Server) GetAuction(ctx context.Context, r api.GetAuctionRequestObject) (api.GetAuctionResponseObject, error) {
 	v, err := s.areas.Auctions.GetAuction(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) GetAuction(ctx context.Context, r api.GetAuctionRequestObject) 
 	return api.GetAuction200JSONResponse(toAuction(v)), nil
 }
 
-// PlaceBid takes a bid.
+// PlaceBid places a bid.
 func (s *Server) PlaceBid(ctx context.Context, r api.PlaceBidRequestObject) (api.PlaceBidResponseObject, error) {
 	p, err := s.areas.Auctions.PlaceBid(ctx, callerFrom(ctx), r.ID, auction.BidInput{
 		AmountCents: r.Body.AmountCents, BidderExternalID: r.Body.BidderExternalID, BidderName: r.Body.BidderName,
@@ -60,7 +60,7 @@ func (s *Server) PlaceBid(ctx context.Context, r api.PlaceBidRequestObject) (api
 	return api.PlaceBid201JSONResponse{Bid: toBid(p.Bid), NewEndsAt: timestamp.From(p.EndsAt)}, nil
 }
 
-// CancelAuction calls an auction off.
+// CancelAuction cancels an auction.
 func (s *Server) CancelAuction(ctx context.Context, r api.CancelAuctionRequestObject) (api.CancelAuctionResponseObject, error) {
 	v, err := s.areas.Auctions.CancelAuction(ctx, callerFrom(ctx), r.ID)
 	if err != nil {

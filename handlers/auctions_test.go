@@ -22,7 +22,7 @@ func endAuction(t *testing.T, s *apitest.Server, auctionID string) {
 	require.NoError(t, err)
 }
 
-// databaseTime is the database's clock, cut to the milliseconds that the API shows.
+// databaseTime is the database's clock, truncated to milliseconds as in the API.
 func databaseTime(t *testing.T, s *apitest.Server) (now time.Time) {
 	t.Helper()
 	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT date_trunc('milliseconds', clock_timestamp())").Scan(&now))
@@ -162,7 +162,7 @@ func TestPlaceBid(t *testing.T) {
 	require.Equal(t, "auction not found", owner.Bid(t, "auc_none", 1000).Problem(t, 404, "not_found").Message)
 }
 
-// auctionEvents are the names of an auction's events, in their order.
+// auctionEvents returns the names of an auction's events in order.
 func auctionEvents(t *testing.T, s *apitest.Server, tenantID, auctionID string) []string {
 	t.Helper()
 	names, _ := eventsOf(t, s, tenantID, auctionID)
@@ -183,8 +183,9 @@ func TestALateBidMovesTheAuctionsEnd(t *testing.T) {
 	require.Equal(t, placed.NewEndsAt, got.EndsAt)
 }
 
-// TestABidThatIsSentTwiceIsPlacedOnce: with a key the second one is answered like
-// the first, also while that is under way; another key is another bid.
+// TestABidThatIsSentTwiceIsPlacedOnce sends bids with an Idempotency-Key. The
+// second request gets the answer of the first, also while that one is in
+// progress; another key is another bid.
 func TestABidThatIsSentTwiceIsPlacedOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -228,7 +229,7 @@ func TestCancelAuction(t *testing.T) {
 	owner.Bid(t, a.ID, 1000).Problem(t, 400, "auction_ended")
 	require.Empty(t, auctionEvents(t, s, owner.TenantID, a.ID))
 
-	a = owner.Auction(t, map[string]any{"productId": product, "streamId": st.ID}) // the unit is free again
+	a = owner.Auction(t, map[string]any{"productId": product, "streamId": st.ID}) // the held unit is available again
 	owner.Bid(t, a.ID, 1000).Is(t, 201)
 	owner.Call(t, "POST", auctionsPath+"/"+a.ID+"/cancel", nil).Problem(t, 409, "conflict")
 	b := owner.Auction(t, nil)

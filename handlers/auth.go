@@ -19,7 +19,7 @@ import (
 	"showfloor/internal/signing"
 )
 
-// Names of the document's security schemes.
+// Names of the security schemes in the API document.
 const (
 	tenantToken      = "tenantToken"
 	userToken        = "userToken"
@@ -29,7 +29,7 @@ const (
 	ingestSignature  = "ingestSignature"
 )
 
-// authenticator answers the document's security schemes.
+// authenticator checks the credentials of the API document's security schemes.
 type authenticator struct {
 	accounts      *account.Service
 	console       *console.Service
@@ -39,8 +39,8 @@ type authenticator struct {
 	trustLoopback bool
 }
 
-// authenticate lets a request on when one of the alternatives that its
-// operation names holds, scopes included.
+// authenticate passes a request on if one of the security alternatives of its
+// operation accepts it, scopes included.
 func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -50,7 +50,7 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 			}
 			credential, standing := "", account.Strange
 			if op.bearer {
-				credential, _ = bearerOf(e.Request()) // the alternatives refuse none
+				credential, _ = bearerOf(e.Request()) // a missing one is refused below, by the alternatives
 			}
 			if credential != "" {
 				standing = a.accounts.Standing(credential)
@@ -70,9 +70,10 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 	}
 }
 
-// suiting are the alternatives for which the credential is meant: a participant's
-// token isn't tried as a tenant's, nor a tenant's as a participant's, so that the
-// refusal says what is wrong with it. When there is none, all stay, and refuse it.
+// suiting returns the alternatives for which the credential is meant, so that the
+// refusal names the actual fault: a participant's token isn't tried as a tenant's,
+// nor a tenant's as a participant's. If no alternative fits, it returns all of
+// them, and each of them refuses the credential.
 func suiting(security openapi3.SecurityRequirements, credential string) openapi3.SecurityRequirements {
 	participants := signing.TypeOf(credential) == session.TokenType
 	var list openapi3.SecurityRequirements
@@ -87,8 +88,8 @@ func suiting(security openapi3.SecurityRequirements, credential string) openapi3
 	return list
 }
 
-// try goes through the alternatives. It tells whether anybody was found, also
-// when that one may not do this.
+// try checks the alternatives in turn. found reports whether one of them
+// identified the caller, even if that caller lacks a permission.
 func (a authenticator) try(e echo.Context, security openapi3.SecurityRequirements) (found bool, refusal error) {
 	for _, alternative := range security {
 		for scheme, scopes := range alternative {
@@ -106,8 +107,8 @@ func (a authenticator) try(e echo.Context, security openapi3.SecurityRequirement
 	return found, refusal
 }
 
-// check tries one scheme and returns the context with whom it found, nil for
-// nobody, and why that one may not do this.
+// check tries one scheme. It returns a context with the caller, or nil if the
+// credential identifies no caller. The error says why the caller is refused.
 func (a authenticator) check(e echo.Context, scheme string, scopes []string) (context.Context, error) {
 	r := e.Request()
 	switch scheme {
@@ -122,12 +123,13 @@ func (a authenticator) check(e echo.Context, scheme string, scopes []string) (co
 	case ingestSignature:
 		return unnamed(r, a.signature(r))
 	default:
-		// Schemes of operations that aren't built yet.
+		// The schemes of operations that aren't built yet.
 		return nil, problem.New(problem.Unauthenticated, "unauthenticated", "this operation can't be called yet: nothing issues its credential")
 	}
 }
 
-// unnamed is a caller who has shown a secret and has no name.
+// unnamed returns the context of a caller who authenticates with a shared secret
+// and has no identity.
 func unnamed(r *http.Request, refusal error) (context.Context, error) {
 	if refusal != nil {
 		return nil, refusal
@@ -162,7 +164,7 @@ func (a authenticator) bearer(e echo.Context, scheme string, scopes []string) (c
 	return ctx, nil
 }
 
-// admin is bearer for those who run the platform.
+// admin does the same as bearer for the platform's admins.
 func (a authenticator) admin(e echo.Context, scopes []string) (context.Context, error) {
 	ctx := e.Request().Context()
 	token, err := bearerOf(e.Request())
@@ -187,8 +189,8 @@ func (a authenticator) admin(e echo.Context, scopes []string) (context.Context, 
 	return ctx, nil
 }
 
-// participant is bearer for those in a room. What they may do there, their row
-// says, to the use case.
+// participant does the same as bearer for participants of a room. It checks no
+// permissions: the use case reads those from the participant's row.
 func (a authenticator) participant(e echo.Context) (context.Context, error) {
 	ctx := e.Request().Context()
 	token, err := bearerOf(e.Request())
@@ -205,7 +207,7 @@ func (a authenticator) participant(e echo.Context) (context.Context, error) {
 	return ctx, a.limits.takeParticipant(e, caller)
 }
 
-// bearerOf is the token or key in the request's header.
+// bearerOf returns the token or API key in the Authorization header.
 func bearerOf(r *http.Request) (string, error) {
 	kind, token, _ := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(kind, "Bearer") || token == "" {
@@ -227,7 +229,7 @@ func (a authenticator) secret(r *http.Request) error {
 	return problem.New(problem.Unauthenticated, "unauthenticated", "the ingest secret or signature is missing or wrong")
 }
 
-// signature reads the body to check its code and puts it back.
+// signature checks the body's HMAC. It reads the body and puts it back for the handler.
 func (a authenticator) signature(r *http.Request) error {
 	given := r.Header.Get("X-Ingest-Signature")
 	if a.ingestSecret == "" || given == "" {

@@ -6,7 +6,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// ReceiveProcessorEvent takes in what the payment processor reports.
+// ReceiveProcessorEvent receives a webhook of the payment processor.
 func (s *Server) ReceiveProcessorEvent(
 	ctx context.Context, r api.ReceiveProcessorEventRequestObject,
 ) (api.ReceiveProcessorEventResponseObject, error) {

@@ -18,26 +18,26 @@ import (
 	"showfloor/internal/problem"
 )
 
-// maxBody is the largest request body, in bytes, of operations that don't say
-// x-max-bytes themselves.
+// maxBody is the largest request body, in bytes, of operations without an x-max-bytes.
 const maxBody = 1 << 20
 
-// What a JSON body may be, whatever the document says of it: generous for
-// everything that means something, and little work to refuse.
+// Limits of every JSON body, whatever its schema allows. They are far above any
+// useful body, and checking them costs little.
 const (
 	maxDepth  = 64
 	maxValues = 50_000
-	// maxDigits is the length of a number as it is written.
+	// maxDigits is the largest number of characters in a number.
 	maxDigits = 64
-	// maxExponent is that of the numbers that computers have (IEEE 754 double).
+	// maxExponent is the largest decimal exponent of an IEEE 754 double.
 	maxExponent = 308
-	// manyValues in a body that is wrong may be wrong each: their lists are
-	// measured before each value is looked at.
+	// manyValues is the number of values from which on the lengths of lists are
+	// checked before the validator looks at each value, because each of the
+	// values may be a fault.
 	manyValues = 100
 )
 
-// maxBodyOf is the largest body that an operation takes: x-max-bytes of its
-// requestBody in the document.
+// maxBodyOf returns the largest body of an operation, in bytes: the x-max-bytes
+// of its requestBody in the API document.
 func maxBodyOf(op *openapi3.Operation) (int64, error) {
 	if op.RequestBody == nil {
 		return maxBody, nil
@@ -53,7 +53,7 @@ func maxBodyOf(op *openapi3.Operation) (int64, error) {
 	return int64(n), nil
 }
 
-// limitBody bounds what is read of a request.
+// limitBody limits the bytes that are read of a request's body.
 func (c *contract) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		limit := int64(maxBody)
@@ -69,7 +69,7 @@ func (c *contract) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// tooLarge is the limit that the body exceeded.
+// tooLarge returns the limit, in bytes, that the body exceeded.
 func tooLarge(err error) (limit int64, ok bool) {
 	var exceeded *http.MaxBytesError
 	if !errors.As(err, &exceeded) {
@@ -78,7 +78,7 @@ func tooLarge(err error) (limit int64, ok bool) {
 	return exceeded.Limit, true
 }
 
-// inBytes writes a size with the largest unit that fits it exactly.
+// inBytes formats a size in the largest unit that divides it exactly.
 func inBytes(n int64) string {
 	for _, unit := range []struct {
 		bytes int64
@@ -91,7 +91,7 @@ func inBytes(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// readBody reads the body to its end and puts it back. ContentLength is exact after it.
+// readBody reads the whole body and puts it back. Afterwards ContentLength is exact.
 func readBody(r *http.Request) ([]byte, error) {
 	raw, err := readAll(r.Body)
 	if err != nil {
@@ -101,7 +101,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return raw, nil
 }
 
-// readAll reads a body to its end, and says what is wrong when that fails.
+// readAll reads a body to its end. Its errors name the fault for the caller.
 func readAll(body io.Reader) ([]byte, error) {
 	raw, err := io.ReadAll(body)
 	switch _, large := tooLarge(err); {
@@ -118,16 +118,16 @@ func readAll(body io.Reader) ([]byte, error) {
 	}
 }
 
-// readJSON refuses a body that isn't one JSON text in UTF-8 of a reasonable
-// form. The validator reads the first value alone and replaces bytes that are no
-// UTF-8; and some small bodies would keep it busy for very long.
+// readJSON refuses a body that isn't exactly one JSON text in UTF-8 within the
+// limits above. The validator alone would read only the first value and replace
+// bytes that aren't UTF-8, and some small bodies would keep it busy for very long.
 func readJSON(r *http.Request, op *operation) error {
 	raw, err := readBody(r)
 	if err != nil {
 		return err
 	}
 	if len(raw) == 0 {
-		return nil // whether that will do, the document knows
+		return nil // the validator decides whether an empty body is allowed
 	}
 	if !utf8.Valid(raw) {
 		return badInput("body", "must be UTF-8")
@@ -147,8 +147,9 @@ func readJSON(r *http.Request, op *operation) error {
 	return checkLengths(op.jsonBody(), body, nil)
 }
 
-// checkForm goes once over a JSON text that is known to be well-formed, and
-// counts its values, roughly: openings and commas.
+// checkForm scans a well-formed JSON text once, checks its depth and its
+// numbers, and counts its values. The count is approximate: one for each opening
+// bracket and each comma.
 func checkForm(raw []byte) (values int, err error) {
 	depth := 0
 	for i := 0; i < len(raw); i++ {
@@ -177,7 +178,7 @@ func checkForm(raw []byte) (values int, err error) {
 	return values, nil
 }
 
-// endOfText is where the text that begins at i has its closing quote.
+// endOfText returns the index of the closing quote of the string that begins at i.
 func endOfText(raw []byte, i int) int {
 	for i++; raw[i] != '"'; i++ {
 		if raw[i] == '\\' {
@@ -187,7 +188,7 @@ func endOfText(raw []byte, i int) int {
 	return i
 }
 
-// endOfNumber is where the number that begins at i is over.
+// endOfNumber returns the index behind the number that begins at i.
 func endOfNumber(raw []byte, i int) int {
 	for i < len(raw) && strings.IndexByte("+-.eE0123456789", raw[i]) >= 0 {
 		i++
@@ -207,8 +208,8 @@ func goodNumber(text string) bool {
 	return err == nil && exponent >= -maxExponent && exponent <= maxExponent
 }
 
-// checkLengths refuses lists and maps that are longer than the document allows.
-// The validator would refuse them too, and then each of their entries.
+// checkLengths refuses lists and maps that are longer than the document allows. The
+// validator would refuse them too, but would also report each of their entries.
 func checkLengths(schema *openapi3.Schema, value any, path []string) error {
 	if schema == nil {
 		return nil
@@ -239,8 +240,8 @@ func checkLengths(schema *openapi3.Schema, value any, path []string) error {
 	return nil
 }
 
-// propertyOf is the schema of an object's property, nil when it has none. Bodies
-// that are put together from others (allOf and the like) are looked through.
+// propertyOf returns the schema of an object's property, or nil if there is
+// none. It also searches the parts of composed schemas (allOf, oneOf, anyOf).
 func propertyOf(schema *openapi3.Schema, name string) *openapi3.Schema {
 	if p := schema.Properties[name]; p != nil {
 		return p.Value
@@ -258,8 +259,8 @@ func propertyOf(schema *openapi3.Schema, name string) *openapi3.Schema {
 	return nil
 }
 
-// maxFaults is how many faults of a request are told.
+// maxFaults is the largest number of faults in one answer.
 const maxFaults = 100
 
-// few keeps an answer short.
+// few cuts the list to maxFaults.
 func few(list []problem.Field) []problem.Field { return list[:min(len(list), maxFaults)] }

@@ -17,8 +17,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestBodiesThatAreMadeToBeWork: what is small to send must be little work to
-// refuse, and the refusal small as well.
+// TestBodiesThatAreMadeToBeWork sends small bodies that are expensive to
+// validate. The server must refuse them with little work and a small answer.
 func TestBodiesThatAreMadeToBeWork(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
@@ -72,8 +72,8 @@ func TestManyFaultsAreToldInPart(t *testing.T) {
 	require.LessOrEqual(t, len(p.Errors), 100)
 }
 
-// TestListsInRequestsHaveALimit: the number of faults that a request can have
-// depends on it.
+// TestListsInRequestsHaveALimit checks that every list has one, because lists
+// determine how many faults a request can have.
 func TestListsInRequestsHaveALimit(t *testing.T) {
 	t.Parallel()
 	seen := map[*openapi3.Schema]bool{}
@@ -130,7 +130,7 @@ func TestTheLimitOfABodyIsTheDocuments(t *testing.T) {
 		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+owner.Token)
-		// The length is believed, so that nothing need be sent.
+		// The server trusts the Content-Length, so the test needn't send the body.
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader("")), int64(limit)+1
 		recorder := httptest.NewRecorder()
 		s.Handler.ServeHTTP(recorder, r)
@@ -140,7 +140,7 @@ func TestTheLimitOfABodyIsTheDocuments(t *testing.T) {
 	require.NotZero(t, stated, "the catalog's sync has a limit of its own")
 }
 
-// overTheWire sends bytes as they are, on a connection of its own, and returns the answer.
+// overTheWire sends bytes unchanged on a connection of its own and returns the answer.
 func overTheWire(t *testing.T, addr string, parts ...string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -152,7 +152,7 @@ func overTheWire(t *testing.T, addr string, parts ...string) *http.Response {
 	}
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
 	if tcp, ok := conn.(*net.TCPConn); ok && len(parts) == 2 {
-		require.NoError(t, tcp.CloseWrite()) // and nothing more will come
+		require.NoError(t, tcp.CloseWrite()) // no more bytes follow
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func overTheWire(t *testing.T, addr string, parts ...string) *http.Response {
 	return resp
 }
 
-// TestBodiesThatDontArrive: one that stops, and one that takes too long.
+// TestBodiesThatDontArrive sends a body that stops, and one that takes too long.
 func TestBodiesThatDontArrive(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

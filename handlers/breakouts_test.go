@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/session"
 )
 
-// breakouts opens breakout rooms of the meeting.
+// breakouts creates breakout rooms of the meeting.
 func (m *meeting) breakouts(t *testing.T, c *apitest.Caller, count int, assignments map[string]any) (rooms []api.Session) {
 	t.Helper()
 	if assignments == nil {
@@ -53,7 +53,7 @@ func TestCreateBreakouts(t *testing.T) {
 		[]any{list[0].UserID, list[0].DisplayName.MustGet(), list[0].Role, list[0].State}, "a cohost of the parent is one here")
 	require.Equal(t, []any{"dan", api.ParticipantRoleGuest}, []any{list[1].UserID, list[1].Role}, "a viewer of the parent may speak here")
 
-	// More rooms go on with the numbers of those that are open.
+	// More rooms continue the numbers of the open ones.
 	require.Equal(t, "Planning – Breakout 3", m.breakouts(t, m.owner, 1, nil)[0].Name)
 	m.owner.Call(t, "POST", m.path+"/breakouts/close", nil).Is(t, 201)
 	require.Equal(t, "Planning – Breakout 1", m.breakouts(t, m.owner, 1, nil)[0].Name)
@@ -110,7 +110,7 @@ func TestCloseBreakouts(t *testing.T) {
 
 	rooms := m.breakouts(t, m.owner, 2, map[string]any{"1": []string{"dan"}})
 	m.news(t)
-	_, err := m.dan.Enter(t, rooms[0].ID) // with the parent's token
+	_, err := m.dan.Enter(t, rooms[0].ID) // with the token of the parent session
 	require.NoError(t, err)
 	m.ada.Call(t, "POST", m.path+"/breakouts/close", nil).Into(t, 201, &closed)
 	require.Equal(t, 2, closed.Closed)
@@ -127,8 +127,8 @@ func TestCloseBreakouts(t *testing.T) {
 	require.Equal(t, []string{"session.close_breakouts"}, auditActions(t, m.s, m.owner.TenantID, "session.close_b"))
 }
 
-// TestTheParentsModeratorsModerateEachBreakout: with the token of the parent or
-// one of the room, and whoever else is in the parent doesn't.
+// TestTheParentsModeratorsModerateEachBreakout checks that the parent's moderators can use the
+// parent's token or the room's, and that other participants of the parent can't moderate.
 func TestTheParentsModeratorsModerateEachBreakout(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, nil)
@@ -137,7 +137,7 @@ func TestTheParentsModeratorsModerateEachBreakout(t *testing.T) {
 	mute := func(g *apitest.Guest) apitest.Response { return g.Call(t, "POST", path+"/moderate/mute-all", nil) }
 	mute(m.ada).Is(t, 201)
 	mute(m.ben).Is(t, 201)
-	mute(m.cleo).Problem(t, 404, "not_found") // isn't invited there
+	mute(m.cleo).Problem(t, 404, "not_found") // not invited to this room
 	mute(m.dan).Problem(t, 403, "forbidden")
 	m.dan.Call(t, "GET", path+"/participants", nil).Is(t, 200)
 	m.cleo.Call(t, "GET", path+"/participants", nil).Problem(t, 404, "not_found")
@@ -148,15 +148,16 @@ func TestTheParentsModeratorsModerateEachBreakout(t *testing.T) {
 	require.Equal(t, []string{"session.created", "session.muted-all", "session.muted-all", "session.participant.updated"}, names)
 	require.Equal(t, "ada", data[3]["by"])
 
-	// Who of them comes in has the role here.
+	// A moderator who joins a room has the same role there.
 	require.Equal(t, api.ParticipantRoleHost, m.owner.Join(t, room.ID, "ada", nil).Role)
 	there := m.owner.Join(t, room.ID, "ben", nil)
 	require.Equal(t, api.ParticipantRoleCohost, there.Role)
 	mute(there).Is(t, 201)
-	there.Call(t, "POST", m.path+"/moderate/mute-all", nil).Problem(t, 404, "not_found") // a room's token says nothing in the parent
+	there.Call(t, "POST", m.path+"/moderate/mute-all", nil).Problem(t, 404, "not_found") // a room's token isn't valid in the parent
 	m.owner.Call(t, "DELETE", path+"/participants/ada", nil).Problem(t, 409, "conflict")
 
-	// A cohost who is none any more is none there either, and a new one is.
+	// A cohost who loses the role in the parent loses it in the rooms, and a new cohost
+	// gets it there.
 	m.ada.Call(t, "PATCH", m.participant("ben"), map[string]any{"role": "guest"}).Is(t, 200)
 	mute(there).Problem(t, 403, "forbidden")
 	mute(m.ben).Problem(t, 403, "forbidden")
@@ -165,13 +166,13 @@ func TestTheParentsModeratorsModerateEachBreakout(t *testing.T) {
 	require.Equal(t, "cohost", m.owner.Participant(t, room.ID, "dan").Role)
 	mute(m.dan).Is(t, 201)
 
-	// Who is thrown out of the parent is out of its rooms.
+	// A participant who is kicked from the parent is kicked from its rooms.
 	m.owner.Call(t, "DELETE", m.participant("ben"), nil).Is(t, 200)
 	require.Equal(t, "kicked", m.owner.Participant(t, room.ID, "ben").Gone)
 	mute(there).Problem(t, 401, "unauthenticated")
 	names, _ = eventsOf(t, m.s, m.owner.TenantID, room.ID)
 	require.Equal(t, "session.participant.kicked", names[len(names)-1])
-	// And may be invited to one alone.
+	// The participant may still be invited to one room alone.
 	again := m.breakouts(t, m.owner, 1, map[string]any{"1": []string{"ben"}})[0]
 	require.Equal(t, api.ParticipantRoleGuest, m.owner.Join(t, again.ID, "ben", nil).Role)
 	m.owner.SessionToken(t, m.session.ID, "ben", nil).Problem(t, 403, "forbidden")
@@ -204,12 +205,13 @@ func TestTheMainRoomsTokenOpensABreakoutToWhoIsInvited(t *testing.T) {
 	}
 	m.dan.Call(t, "POST", chat, hello("dan")).Is(t, 201)
 	m.dan.Call(t, "GET", chat, nil).Is(t, 200)
-	m.ada.Call(t, "POST", chat, hello("ada")).Is(t, 201) // before she comes in
+	m.ada.Call(t, "POST", chat, hello("ada")).Is(t, 201) // before she joins
 	_, err := m.s.Sessions.Enter(t.Context(), session.EnterInput{Token: m.ada.Token, RoomID: room.ID, ConnID: id.New(id.Connection)})
 	require.NoError(t, err)
 	m.ada.Call(t, "POST", chat, hello("ada")).Is(t, 201)
 	m.dan.Call(t, "POST", path+"/moderate/hand-raise", map[string]any{"userId": "dan"}).Is(t, 201)
-	// To others it isn't there, and neither is what isn't a breakout room of theirs.
+	// Other participants get 404, and so does a session that isn't a breakout room of
+	// their parent.
 	elsewhere := m.owner.Session(t, nil)
 	for _, r := range []apitest.Response{
 		m.cleo.Call(t, "GET", path, nil), m.cleo.Call(t, "POST", chat, hello("cleo")), m.cleo.Call(t, "GET", chat, nil),
@@ -219,7 +221,8 @@ func TestTheMainRoomsTokenOpensABreakoutToWhoIsInvited(t *testing.T) {
 	}
 }
 
-// TestWhoComesLateFindsTheBreakoutRooms that are open to it, in the session.
+// TestWhoComesLateFindsTheBreakoutRooms checks that a late participant finds its open
+// breakout rooms in the session.
 func TestWhoComesLateFindsTheBreakoutRooms(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, nil)
@@ -241,7 +244,7 @@ func TestWhoComesLateFindsTheBreakoutRooms(t *testing.T) {
 	require.Equal(t, all[:1], see(m.dan.Caller))
 	require.Equal(t, all[2:], see(m.cleo.Caller))
 
-	// Nobody is sent where they were thrown out, nor to a room that is closed.
+	// A participant isn't sent to a room from which it was kicked, nor to a closed one.
 	first := "/v1/me/sessions/" + rooms[0].ID
 	m.owner.Call(t, "DELETE", first+"/participants/dan", nil).Is(t, 200)
 	require.Empty(t, see(m.dan.Caller))
@@ -258,8 +261,8 @@ func TestWhoComesLateFindsTheBreakoutRooms(t *testing.T) {
 	require.Empty(t, see(m.ada.Caller))
 }
 
-// TestAModeratorHearsABreakoutRoomBeforeComingIn, and writes there, as long as it is one
-// in the main room.
+// TestAModeratorHearsABreakoutRoomBeforeComingIn checks that a moderator of the parent
+// receives a breakout room's chat and can write there without joining.
 func TestAModeratorHearsABreakoutRoomBeforeComingIn(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)

@@ -21,7 +21,7 @@ func (s *Server) InviteCall(ctx context.Context, r api.InviteCallRequestObject) 
 	return api.InviteCall201JSONResponse(toCallAdmission(callerFrom(ctx), a)), nil
 }
 
-// AnswerCall lets the callee in.
+// AnswerCall answers a call for the callee and returns its token for the room.
 func (s *Server) AnswerCall(ctx context.Context, r api.AnswerCallRequestObject) (api.AnswerCallResponseObject, error) {
 	a, err := s.areas.Calls.AnswerCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Server) AnswerCall(ctx context.Context, r api.AnswerCallRequestObject) 
 	return api.AnswerCall201JSONResponse(toCallAdmission(callerFrom(ctx), a)), nil
 }
 
-// DeclineCall cancels a call that rings, for the callee.
+// DeclineCall declines a ringing call for the callee.
 func (s *Server) DeclineCall(ctx context.Context, r api.DeclineCallRequestObject) (api.DeclineCallResponseObject, error) {
 	v, err := s.areas.Calls.DeclineCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Server) DeclineCall(ctx context.Context, r api.DeclineCallRequestObject
 	return api.DeclineCall201JSONResponse(toCall(v)), nil
 }
 
-// EndCall hangs up.
+// EndCall ends a call.
 func (s *Server) EndCall(ctx context.Context, r api.EndCallRequestObject) (api.EndCallResponseObject, error) {
 	v, err := s.areas.Calls.EndCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
 	if err != nil {

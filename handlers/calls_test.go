@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// calling is a tenant with a call of ada's to ben.
+// calling is a tenant with a call from ada to ben.
 type calling struct {
 	s     *apitest.Server
 	owner *apitest.Caller
@@ -29,20 +29,20 @@ func newCalling(t *testing.T) *calling {
 	return c
 }
 
-// do has a party do something to the call.
+// do calls an operation on the call as one of its parties.
 func (c *calling) do(t *testing.T, what, userID string) apitest.Response {
 	t.Helper()
 	return c.owner.Call(t, "POST", "/v1/me/calls/"+c.call.SessionID+"/"+what, map[string]any{"userId": userID})
 }
 
-// became is the call after party did something to it.
+// became calls an operation as one of the parties and returns the changed call.
 func (c *calling) became(t *testing.T, what, userID string) (got api.Call) {
 	t.Helper()
 	c.do(t, what, userID).Into(t, 201, &got)
 	return got
 }
 
-// refused wants a conflict, and returns what it says.
+// refused requires a conflict and returns its text.
 func (c *calling) refused(t *testing.T, what, userID string) string {
 	t.Helper()
 	return c.do(t, what, userID).Problem(t, 409, "conflict").Message
@@ -54,7 +54,7 @@ func (c *calling) events(t *testing.T) []string {
 	return names
 }
 
-// told are the types of what those in the room were told.
+// told returns the types of the publications in the call's room.
 func (c *calling) told() (types []string) {
 	for _, p := range c.s.Published() {
 		if p.Room == c.call.SessionID {
@@ -136,7 +136,7 @@ func TestInviteCallInput(t *testing.T) {
 	require.JSONEq(t, "[]", string(owner.Call(t, "GET", "/v1/me/sessions", nil).Is(t, 200).Body))
 }
 
-// TestTheRingingPush: its job is exactly this.
+// TestTheRingingPush checks the job that sends the push.
 func TestTheRingingPush(t *testing.T) {
 	t.Parallel()
 	c := newCalling(t)
@@ -239,8 +239,8 @@ func TestACallIsTakenBack(t *testing.T) {
 	require.Equal(t, "the call was taken back", c.refused(t, "decline", "ben"))
 }
 
-// TestACallThatRangOutIsMissed: whatever anybody does then, and however late the
-// job is.
+// TestACallThatRangOutIsMissed checks that it is missed whichever operation is called
+// next, and however late the job runs.
 func TestACallThatRangOutIsMissed(t *testing.T) {
 	t.Parallel()
 	missed := func(t *testing.T, c *calling) {
@@ -292,7 +292,7 @@ func TestWhoMaySpeakInACall(t *testing.T) {
 	p := c.owner.Call(t, "POST", "/v1/me/calls/"+conference.ID+"/end", map[string]any{"userId": "ada"}).Problem(t, 404, "not_found")
 	require.Equal(t, "call not found", p.Message)
 
-	// Nobody else comes in, and the callee by its answer alone.
+	// No other user may join, and the callee only by answering.
 	c = newCalling(t)
 	c.owner.SessionToken(t, c.call.SessionID, "eve", nil).Problem(t, 403, "forbidden")
 	c.owner.Call(t, "POST", "/v1/me/sessions/"+c.call.SessionID+"/participants/ben/admit", nil).Problem(t, 409, "conflict")
@@ -302,7 +302,7 @@ func TestWhoMaySpeakInACall(t *testing.T) {
 	c.do(t, "answer", "ben").Is(t, 201)
 	require.Equal(t, "joined", c.owner.Participant(t, c.call.SessionID, "ben").State, "it was connected already")
 
-	// Not by a role either, nor once thrown out.
+	// A role doesn't help either, and a kicked callee may not answer.
 	c = newCalling(t)
 	c.owner.Join(t, c.call.SessionID, "ben", nil)
 	path := "/v1/me/sessions/" + c.call.SessionID + "/participants/ben"
@@ -313,13 +313,14 @@ func TestWhoMaySpeakInACall(t *testing.T) {
 	c.do(t, "answer", "ben").Problem(t, 403, "forbidden")
 }
 
-// TestNobodyIsRungForNothing: a call that its caller can't enter isn't made, and one
-// that its callee can't enter isn't answered. Who tries again gets what there is by then.
+// TestNobodyIsRungForNothing checks that a call which its caller can't join isn't
+// created, and that one which its callee can't join isn't answered. A repeated request
+// gets the state at that time.
 func TestNobodyIsRungForNothing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	owner := s.Register(t)
-	require.NoError(t, s.Sessions.Retire(t.Context())) // its SFU was the only one
+	require.NoError(t, s.Sessions.Retire(t.Context())) // it had the only SFU
 	const body = `{"fromUserId":"ada","toUserId":"ben","kind":"video"}`
 	for _, keys := range [][]string{nil, {"k"}, {"k"}} {
 		post(t, owner, s, "/v1/me/calls/invite", body, keys...).Problem(t, 503, "unavailable")

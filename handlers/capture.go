@@ -11,11 +11,11 @@ import (
 	"showfloor/internal/tester"
 )
 
-// capturePath is where capture URLs live; the token follows.
+// capturePath is the path of capture URLs; the token follows it.
 const capturePath = "/v1/webhooks/capture/"
 
-// addCaptures routes what the document has no words for: methods that the sender
-// has made up, and paths behind the token.
+// addCaptures adds the capture routes that the document can't express:
+// non-standard methods, and paths behind the token.
 func (s *Server) addCaptures(e *echo.Echo) {
 	capture := func(c echo.Context) error {
 		receipt, err := s.capture(c.Request().Context())
@@ -24,25 +24,25 @@ func (s *Server) addCaptures(e *echo.Echo) {
 		}
 		return c.JSON(http.StatusOK, receipt)
 	}
-	// Nothing else is routed there but the document's own methods, so that all the
-	// rest is "not found".
+	// Only the document's own methods are routed there, so every other request
+	// ends up at RouteNotFound.
 	e.RouteNotFound(capturePath+":token", capture)
 	e.RouteNotFound(capturePath+":token/*", capture)
 }
 
-// captureToken is the token in the path of a capture URL. The router loses it
-// for methods that it doesn't know.
+// captureToken returns the token in the path of a capture URL. The router's
+// parameter is empty for methods that it doesn't know.
 func captureToken(r *http.Request) string {
 	token, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, capturePath), "/")
 	return token
 }
 
-// capture keeps the request that ctx belongs to.
+// capture stores the request that ctx belongs to.
 func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
 	r := requestFrom(ctx)
 	token := captureToken(r)
 	if unstorable(token) {
-		token = "" // nobody's
+		token = "" // matches no capture URL
 	}
 	tenantID, err := s.areas.Tester.Expect(ctx, token, r.ContentLength)
 	if err != nil {
@@ -61,49 +61,49 @@ func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
 	return api.CaptureReceipt{Captured: true, ID: captureID}, nil
 }
 
-// CaptureGet keeps a request.
+// CaptureGet stores a request.
 func (s *Server) CaptureGet(ctx context.Context, _ api.CaptureGetRequestObject) (api.CaptureGetResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CaptureGet200JSONResponse(receipt), err
 }
 
-// CapturePut keeps a request.
+// CapturePut stores a request.
 func (s *Server) CapturePut(ctx context.Context, _ api.CapturePutRequestObject) (api.CapturePutResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CapturePut200JSONResponse(receipt), err
 }
 
-// CapturePost keeps a request.
+// CapturePost stores a request.
 func (s *Server) CapturePost(ctx context.Context, _ api.CapturePostRequestObject) (api.CapturePostResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CapturePost200JSONResponse(receipt), err
 }
 
-// CaptureDelete keeps a request.
+// CaptureDelete stores a request.
 func (s *Server) CaptureDelete(ctx context.Context, _ api.CaptureDeleteRequestObject) (api.CaptureDeleteResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CaptureDelete200JSONResponse(receipt), err
 }
 
-// CaptureOptions keeps a request.
+// CaptureOptions stores a request.
 func (s *Server) CaptureOptions(ctx context.Context, _ api.CaptureOptionsRequestObject) (api.CaptureOptionsResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CaptureOptions200JSONResponse(receipt), err
 }
 
-// CaptureHead keeps a request.
+// CaptureHead stores a request.
 func (s *Server) CaptureHead(ctx context.Context, _ api.CaptureHeadRequestObject) (api.CaptureHeadResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CaptureHead200JSONResponse(receipt), err
 }
 
-// CapturePatch keeps a request.
+// CapturePatch stores a request.
 func (s *Server) CapturePatch(ctx context.Context, _ api.CapturePatchRequestObject) (api.CapturePatchResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CapturePatch200JSONResponse(receipt), err
 }
 
-// CaptureTrace keeps a request.
+// CaptureTrace stores a request.
 func (s *Server) CaptureTrace(ctx context.Context, _ api.CaptureTraceRequestObject) (api.CaptureTraceResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CaptureTrace200JSONResponse(receipt), err

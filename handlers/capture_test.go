@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/ratelimit"
 )
 
-// exchange sends bytes and returns all that comes back.
+// exchange sends bytes and returns the whole answer.
 func exchange(t *testing.T, s *apitest.Server, request string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -31,8 +31,8 @@ func exchange(t *testing.T, s *apitest.Server, request string) string {
 	return string(answer)
 }
 
-// TestHostileCaptures: whatever bytes come, the answer is one of ours, what is
-// kept can be shown, and nothing is lost of it.
+// TestHostileCaptures sends hostile bytes. The answer must be one of ours, the
+// stored request must be readable, and nothing of it may be lost.
 func TestHostileCaptures(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -87,12 +87,12 @@ func TestHostileCaptures(t *testing.T) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		require.NoError(t, err)
 		require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
-		_, _ = io.WriteString(conn, request) // which may be refused before it has been read
+		_, _ = io.WriteString(conn, request) // fails if the server refuses the request before it has read all
 		line := make([]byte, len("HTTP/1.1 4"))
 		_, err = io.ReadFull(conn, line)
 		require.NoError(t, err, name)
 		require.Contains(t, []string{"HTTP/1.1 4", "HTTP/1.1 5"}, string(line), name)
-		if string(line) == "HTTP/1.1 5" { // net/http's own: it doesn't know the transfer encoding
+		if string(line) == "HTTP/1.1 5" { // net/http's own answer: it doesn't know the transfer encoding
 			require.Equal(t, "smuggled request", name)
 		}
 		conn.Close()
@@ -100,8 +100,8 @@ func TestHostileCaptures(t *testing.T) {
 	require.Len(t, owner.Captures(t, u), before, "none of these was kept")
 }
 
-// TestPreflightsAreNotCaptured, nor do they delete anything: they are the
-// browser's own.
+// TestPreflightsAreNotCaptured checks that they aren't stored and delete
+// nothing, because the browser sends them by itself.
 func TestPreflightsAreNotCaptured(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -119,8 +119,8 @@ func TestPreflightsAreNotCaptured(t *testing.T) {
 	require.Len(t, owner.Captures(t, u), 1)
 }
 
-// TestCapturesAreLimitedByToken: what stands behind the token, the method and
-// the sender's address make no difference.
+// TestCapturesAreLimitedByToken checks that the path behind the token, the
+// method and the sender's address make no difference.
 func TestCapturesAreLimitedByToken(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{
@@ -137,7 +137,8 @@ func TestCapturesAreLimitedByToken(t *testing.T) {
 	s.Send(t, other, "GET", "", nil)
 }
 
-// TestNothingIsReadForATokenThatNobodyHas: the answer doesn't wait for the body.
+// TestNothingIsReadForATokenThatNobodyHas checks that an unknown token is
+// refused without waiting for the body.
 func TestNothingIsReadForATokenThatNobodyHas(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

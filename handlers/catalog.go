@@ -31,7 +31,7 @@ func (s *Server) ListProducts(ctx context.Context, r api.ListProductsRequestObje
 	return api.ListProducts200JSONResponse{Body: each(rows, toProduct), Headers: api.ListProducts200ResponseHeaders{Link: link}}, nil
 }
 
-// GetProduct shows a product.
+// GetProduct returns a product.
 func (s *Server) GetProduct(ctx context.Context, r api.GetProductRequestObject) (api.GetProductResponseObject, error) {
 	p, err := s.areas.Catalog.GetProduct(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) UpsertProduct(ctx context.Context, r api.UpsertProductRequestOb
 	return api.UpsertProduct201JSONResponse(toProduct(p)), nil
 }
 
-// ArchiveProduct takes a product off sale.
+// ArchiveProduct archives a product, so that it can't be sold.
 func (s *Server) ArchiveProduct(ctx context.Context, r api.ArchiveProductRequestObject) (api.ArchiveProductResponseObject, error) {
 	p, err := s.areas.Catalog.ArchiveProduct(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -79,7 +79,7 @@ func fromProductInput(in api.ProductInput) catalog.Input {
 	return out
 }
 
-// fromNullable tells what is null from what is left out.
+// fromNullable keeps the difference between null and an absent field.
 func fromNullable[T any](v nullable.Nullable[T]) catalog.Nullable[T] {
 	out := catalog.Nullable[T]{Given: v.IsSpecified()}
 	if value, err := v.Get(); err == nil {

@@ -19,7 +19,7 @@ import (
 
 const productsPath = "/v1/me/catalog/products"
 
-// productEvents are the events about a product, in order: names and data.
+// productEvents returns the events about a product in order: their names and data.
 func productEvents(t *testing.T, s *apitest.Server, tenantID, productID string) (names []string, data []map[string]any) {
 	t.Helper()
 	rows, err := db.New(s.Pool).ListEvents(t.Context(), tenantID)
@@ -191,7 +191,7 @@ func TestProductInput(t *testing.T) {
 		require.Equal(t, missing, owner.Call(t, "POST", productsPath, body).Problem(t, 400, "invalid_input").Errors[0].Field)
 	}
 	require.JSONEq(t, "[]", string(owner.Call(t, "GET", productsPath, nil).Is(t, 200).Body), "nothing was written")
-	// The longest that is allowed, in the letters that take most room.
+	// The longest allowed texts, of the characters with the most bytes.
 	owner.Product(t, map[string]any{
 		"externalId": strings.Repeat("ᾷ", 128), "name": strings.Repeat("ΐ", 250), "metadata": json.RawMessage(`{` + keys(100) + `,"k1":"\ud800"}`),
 	})
@@ -213,7 +213,7 @@ func TestMarksAreToldWhenTheCatalogCrossesThem(t *testing.T) {
 	set := func(stock, lowAt int) api.Product {
 		return owner.Product(t, map[string]any{"externalId": "MUG", "stock": stock, "lowStockAt": lowAt})
 	}
-	p := set(0, 5) // a new product crosses nothing
+	p := set(0, 5) // a new product crosses no threshold
 	var want []string
 	step := func(stock, lowAt int, events ...string) {
 		t.Helper()
@@ -232,8 +232,8 @@ func TestMarksAreToldWhenTheCatalogCrossesThem(t *testing.T) {
 	step(6, 5)
 	step(0, 5, "inventory.low", "inventory.depleted")
 	step(-1, 5)
-	step(3, 5, "inventory.low") // what isn't counted is above every mark
-	step(3, 9)                  // the mark moves, the stock doesn't
+	step(3, 5, "inventory.low") // unlimited stock is above every threshold
+	step(3, 9)                  // a change of the threshold alone emits nothing
 	step(-1, 0)
 	step(0, 0, "inventory.low", "inventory.depleted")
 
@@ -368,7 +368,7 @@ func TestSyncCatalog(t *testing.T) {
 	require.Equal(t, 500, sync(many[:500]...))
 	require.Len(t, follow(t, owner, productsPath+"?limit=500", 500), 503)
 
-	// All or nothing, also for faults that the document doesn't know.
+	// One fault refuses the whole sync, also a fault that the document can't express.
 	faults := owner.Call(t, "POST", "/v1/me/catalog/sync", map[string]any{"items": []any{
 		item("NEW", nil), item("C", map[string]any{"currency": "xxx"}), item("C", nil), item("D", map[string]any{"currency": "dem"}),
 	}}).Problem(t, 400, "invalid_input").Errors

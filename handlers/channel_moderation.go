@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// ListChannelModeration lists what moderators did in a channel.
+// ListChannelModeration lists the acts of moderation in a channel.
 func (s *Server) ListChannelModeration(
 	ctx context.Context, r api.ListChannelModerationRequestObject,
 ) (api.ListChannelModerationResponseObject, error) {
@@ -30,7 +30,7 @@ func (s *Server) ListChannelModeration(
 	}, nil
 }
 
-// TimeoutChannelMember keeps a user from writing for a while.
+// TimeoutChannelMember prevents a user from writing for a time.
 func (s *Server) TimeoutChannelMember(
 	ctx context.Context, r api.TimeoutChannelMemberRequestObject,
 ) (api.TimeoutChannelMemberResponseObject, error) {
@@ -42,7 +42,7 @@ func (s *Server) TimeoutChannelMember(
 	return api.TimeoutChannelMember201JSONResponse(toModerationAction(row)), nil
 }
 
-// BanChannelMember shuts a user out.
+// BanChannelMember bans a user from a channel.
 func (s *Server) BanChannelMember(ctx context.Context, r api.BanChannelMemberRequestObject) (api.BanChannelMemberResponseObject, error) {
 	row, err := s.areas.Chat.BanChannelMember(ctx, callerFrom(ctx), r.ID, toRestriction(r.Body))
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) BanChannelMember(ctx context.Context, r api.BanChannelMemberReq
 	return api.BanChannelMember201JSONResponse(toModerationAction(row)), nil
 }
 
-// MuteChannelMember lets a user read only.
+// MuteChannelMember makes a user read-only.
 func (s *Server) MuteChannelMember(ctx context.Context, r api.MuteChannelMemberRequestObject) (api.MuteChannelMemberResponseObject, error) {
 	row, err := s.areas.Chat.MuteChannelMember(ctx, callerFrom(ctx), r.ID, toRestriction(r.Body))
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) MuteChannelMember(ctx context.Context, r api.MuteChannelMemberR
 	return api.MuteChannelMember201JSONResponse(toModerationAction(row)), nil
 }
 
-// SetChannelSlowmode slows a channel down.
+// SetChannelSlowmode sets the pause between two messages of one user.
 func (s *Server) SetChannelSlowmode(
 	ctx context.Context, r api.SetChannelSlowmodeRequestObject,
 ) (api.SetChannelSlowmodeResponseObject, error) {
@@ -71,7 +71,8 @@ func (s *Server) SetChannelSlowmode(
 	return api.SetChannelSlowmode201JSONResponse(toModerationAction(row)), nil
 }
 
-// toRestriction reads what the validator has filled the document's default into.
+// toRestriction converts a body in which the validator has filled in the
+// document's defaults.
 func toRestriction(b *api.ChannelRestrictionInput) chat.Restriction {
 	return chat.Restriction{Target: b.Target, By: b.By, Reason: b.Reason, Lift: !*b.Active}
 }

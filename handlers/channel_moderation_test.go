@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// moderate does something to a channel.
+// moderate performs an act of moderation in a channel.
 func moderate(t *testing.T, c *apitest.Caller, channelID, kind string, body map[string]any) (a api.ChannelModerationAction) {
 	t.Helper()
 	c.Call(t, "POST", channelsPath+"/"+channelID+"/moderate/"+kind, body).Into(t, 201, &a)
@@ -38,7 +38,7 @@ func TestTimeoutChannelMember(t *testing.T) {
 	owner.Call(t, "GET", channelsPath+"/"+ch.ID+"/members", nil).Into(t, 200, &list)
 	require.Equal(t, a.ExpiresAt, list[1].TimedOutUntil)
 
-	// Another one replaces it.
+	// A second timeout replaces the first.
 	moderate(t, owner, ch.ID, "timeout", map[string]any{"target": "ben", "by": "ada", "durationSec": 604800})
 	require.Contains(t, owner.Say(t, ch.ID, "ben", "x").Problem(t, 403, "timed_out").Message, " 604800 seconds")
 	// It ends by itself.
@@ -47,7 +47,7 @@ func TestTimeoutChannelMember(t *testing.T) {
 	say(t, owner, ch.ID, "ben", "here again")
 	owner.Call(t, "GET", channelsPath+"/"+ch.ID+"/members", nil).Into(t, 200, &list)
 	require.True(t, list[1].TimedOutUntil.IsNull())
-	// Or is ended, also where there is none.
+	// A timeout can be ended early, also if there is none.
 	moderate(t, owner, ch.ID, "timeout", map[string]any{"target": "cyd", "by": "ada", "durationSec": 60})
 	for range 2 {
 		a = moderate(t, owner, ch.ID, "timeout", map[string]any{"target": "cyd", "by": "ada", "durationSec": 0})
@@ -82,7 +82,8 @@ func TestMuteChannelMember(t *testing.T) {
 	require.True(t, list[1].Muted)
 	require.False(t, moderate(t, owner, ch.ID, "mute", map[string]any{"target": "ben", "by": "ada", "active": false}).Active)
 	say(t, owner, ch.ID, "ben", "x")
-	// One who is no member can be restricted too, and is none by that.
+	// A user who is no member can be restricted too, and doesn't become a
+	// member by that.
 	moderate(t, owner, ch.ID, "mute", map[string]any{"target": "cyd", "by": "ada", "active": true})
 	owner.Say(t, ch.ID, "cyd", "x").Problem(t, 403, "muted")
 	require.Equal(t, []string{"ada host", "ben guest"}, members(t, owner, ch.ID))
@@ -131,7 +132,7 @@ func TestSlowmode(t *testing.T) {
 	a := moderate(t, owner, ch.ID, "slowmode", map[string]any{"slowmodeSec": 3600, "by": "ada", "reason": "crowded"})
 	require.Equal(t, []any{3600, true, "crowded"}, []any{a.SlowmodeSec.MustGet(), a.Active, a.Reason.MustGet()})
 	require.True(t, a.Target.IsNull() && a.ExpiresAt.IsNull())
-	for range 2 { // the exempt
+	for range 2 { // moderators are exempt
 		say(t, owner, ch.ID, "ada", "x")
 		say(t, owner, ch.ID, "cyd", "x")
 	}
@@ -152,7 +153,7 @@ func TestSlowmode(t *testing.T) {
 		_, err := s.Pool.Exec(t.Context(), "UPDATE channel_members SET wrote_at = clock_timestamp() - $3::interval WHERE channel_id = $1 AND user_id = $2", ch.ID, user, ago)
 		require.NoError(t, err)
 	}
-	// Seconds are rounded up: with a tenth of one gone, it is still the next.
+	// Seconds are rounded up: a wait of 99.9 s is answered as 100 s.
 	wrote("ben", 3500*time.Second)
 	require.InDelta(t, 100, wait("ben"), 5)
 	wrote("ben", time.Hour)
@@ -173,7 +174,8 @@ func TestSlowmode(t *testing.T) {
 	require.Equal(t, []map[string]any{{"channelId": ch.ID, "kind": "slowmode", "by": "ada", "reason": "crowded"}}, actions)
 }
 
-// TestAHostCantBeRestricted, but what was done to one before can be lifted.
+// TestAHostCantBeRestricted checks that, and that a restriction from before can
+// be lifted.
 func TestAHostCantBeRestricted(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -28,7 +28,7 @@ func (s *Server) ListChannels(ctx context.Context, r api.ListChannelsRequestObje
 	return api.ListChannels200JSONResponse{Body: each(views, toChannel), Headers: api.ListChannels200ResponseHeaders{Link: link}}, nil
 }
 
-// CreateChannel makes a group channel.
+// CreateChannel creates a group channel.
 func (s *Server) CreateChannel(ctx context.Context, r api.CreateChannelRequestObject) (api.CreateChannelResponseObject, error) {
 	v, err := s.areas.Chat.CreateChannel(ctx, callerFrom(ctx), chat.GroupInput{
 		Name: r.Body.Name, ProjectID: r.Body.ProjectID, HostID: r.Body.HostID, UserIDs: r.Body.UserIds,
@@ -39,7 +39,8 @@ func (s *Server) CreateChannel(ctx context.Context, r api.CreateChannelRequestOb
 	return api.CreateChannel201JSONResponse(toChannel(v)), nil
 }
 
-// CreateDirectChannel makes or finds the direct channel of two users.
+// CreateDirectChannel returns the direct channel of two users and creates it if
+// there is none.
 func (s *Server) CreateDirectChannel(
 	ctx context.Context, r api.CreateDirectChannelRequestObject,
 ) (api.CreateDirectChannelResponseObject, error) {
@@ -52,7 +53,7 @@ func (s *Server) CreateDirectChannel(
 	return api.CreateDirectChannel201JSONResponse(toChannel(v)), nil
 }
 
-// GetChannel shows a channel.
+// GetChannel returns a channel.
 func (s *Server) GetChannel(ctx context.Context, r api.GetChannelRequestObject) (api.GetChannelResponseObject, error) {
 	v, err := s.areas.Chat.GetChannel(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Server) GetChannel(ctx context.Context, r api.GetChannelRequestObject) 
 	return api.GetChannel200JSONResponse(toChannel(v)), nil
 }
 
-// ListChannelMembers lists who is in a channel.
+// ListChannelMembers lists the members of a channel.
 func (s *Server) ListChannelMembers(
 	ctx context.Context, r api.ListChannelMembersRequestObject,
 ) (api.ListChannelMembersResponseObject, error) {
@@ -101,11 +102,12 @@ func (s *Server) LeaveChannel(ctx context.Context, r api.LeaveChannelRequestObje
 	return api.LeaveChannel201JSONResponse(toChannelMember(m)), nil
 }
 
-// joinedCursor writes a place in the order of joining: microseconds, as the database
-// has them, and what tells those apart who joined in the same one.
+// joinedCursor encodes a position in the order of joining: the time in microseconds, the
+// database's resolution, and a tie-breaker for members who joined in the same microsecond.
 func joinedCursor(j chat.Joined) string { return fmt.Sprintf("%d.%s", j.At.UnixMicro(), j.Tie) }
 
-// readJoined reads what joinedCursor wrote; without a cursor it is the start.
+// readJoined decodes joinedCursor's result. Without a cursor it returns the start of
+// the list.
 func readJoined(cursor *string) (chat.Joined, error) {
 	if cursor == nil {
 		return chat.Joined{}, nil

@@ -164,7 +164,7 @@ func TestCreateDirectChannel(t *testing.T) {
 	require.Equal(t, []string{"channel.member.joined", "channel.member.joined"}, names)
 	require.Equal(t, map[string]any{"channelId": ch.ID, "userId": "ada", "role": "guest"}, data[0])
 
-	// It is for the two for good, and nobody else writes in it.
+	// A direct channel keeps its two members for good, and no other user writes in it.
 	path := channelsPath + "/" + ch.ID
 	say(t, owner, ch.ID, "ada", "hi")
 	owner.Say(t, ch.ID, "cyd", "hi").Problem(t, 403, "forbidden")
@@ -181,7 +181,7 @@ func TestCreateDirectChannel(t *testing.T) {
 	require.Equal(t, []string{"hi", "hi again"}, heard(t, owner, path+"/messages"), "reading is the tenant's business")
 }
 
-// TestOneDirectChannelForAPair: however many ask at once, on two servers.
+// TestOneDirectChannelForAPair sends many requests at once, to two servers.
 func TestOneDirectChannelForAPair(t *testing.T) {
 	t.Parallel()
 	s, other := apitest.New(t, apitest.Options{}), apitest.New(t, apitest.Options{})
@@ -247,7 +247,7 @@ func TestJoinAndLeaveChannel(t *testing.T) {
 	require.True(t, m.Banned)
 }
 
-// TestAStreamsChannel: it is there without anybody having made it, for whoever asks.
+// TestAStreamsChannel checks that every stream has a channel without a request to create it.
 func TestAStreamsChannel(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -29,7 +29,7 @@ func (s *Server) SendStreamMessage(ctx context.Context, r api.SendStreamMessageR
 	return api.SendStreamMessage201JSONResponse(shown), err
 }
 
-// ListStreamMessages shows anybody a stream's chat.
+// ListStreamMessages returns a stream's public chat.
 func (s *Server) ListStreamMessages(
 	ctx context.Context, r api.ListStreamMessagesRequestObject,
 ) (api.ListStreamMessagesResponseObject, error) {
@@ -67,7 +67,7 @@ func (s *Server) SendChannelMessage(
 	return api.SendChannelMessage201JSONResponse(shown), err
 }
 
-// ListChannelMessages shows a part of a channel's history.
+// ListChannelMessages returns a part of a channel's history.
 func (s *Server) ListChannelMessages(
 	ctx context.Context, r api.ListChannelMessagesRequestObject,
 ) (api.ListChannelMessagesResponseObject, error) {
@@ -87,7 +87,7 @@ func (s *Server) ListChannelMessages(
 	return api.ListChannelMessages200JSONResponse(list), err
 }
 
-// EditChannelMessage changes what a message says.
+// EditChannelMessage replaces a message's text.
 func (s *Server) EditChannelMessage(
 	ctx context.Context, r api.EditChannelMessageRequestObject,
 ) (api.EditChannelMessageResponseObject, error) {
@@ -100,7 +100,7 @@ func (s *Server) EditChannelMessage(
 	return api.EditChannelMessage200JSONResponse(shown), err
 }
 
-// DeleteChannelMessage takes away what a message said.
+// DeleteChannelMessage erases a message's text.
 func (s *Server) DeleteChannelMessage(
 	ctx context.Context, r api.DeleteChannelMessageRequestObject,
 ) (api.DeleteChannelMessageResponseObject, error) {
@@ -112,8 +112,8 @@ func (s *Server) DeleteChannelMessage(
 	return api.DeleteChannelMessage200JSONResponse(shown), err
 }
 
-// readPlace reads where in a history a page begins or ends: a timestamp or the id of
-// a message.
+// readPlace reads the beginning or end of a page of history: a timestamp or a
+// message's id.
 func readPlace(field string, text *string) (chat.Place, error) {
 	if given(text) == nil {
 		return chat.Place{}, nil
@@ -121,7 +121,7 @@ func readPlace(field string, text *string) (chat.Place, error) {
 	if id.Message.Matches(*text) {
 		return chat.Place{MessageID: *text}, nil
 	}
-	moment := strings.ReplaceAll(*text, " ", "+") // which nobody encoded
+	moment := strings.ReplaceAll(*text, " ", "+") // an unencoded + arrives as a space
 	at, err := time.Parse(time.RFC3339, moment)
 	if err != nil || checkTime(moment) != nil {
 		return chat.Place{}, badInput(field, "must be an RFC 3339 timestamp or the id of a message, such as 2026-01-31T12:00:00Z or msg_…")

@@ -18,13 +18,13 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// chatEvents are a channel's events, in order.
+// chatEvents returns a channel's events in order.
 func chatEvents(t *testing.T, s *apitest.Server, tenantID, channelID string) (names []string, data []map[string]any) {
 	t.Helper()
 	return eventsOf(t, s, tenantID, channelID+"/chat")
 }
 
-// published are the publications in a room, in order.
+// published returns the publications in a room in order.
 func published(s *apitest.Server, room string) (list []apitest.Publication) {
 	for _, p := range s.Published() {
 		if p.Room == room {
@@ -41,7 +41,7 @@ func say(t *testing.T, c *apitest.Caller, channelID, authorID, text string) (m a
 	return m
 }
 
-// heard reads a history: what its messages say.
+// heard returns the texts of a history.
 func heard(t *testing.T, c *apitest.Caller, path string) (texts []string) {
 	t.Helper()
 	var list []api.ChatMessage
@@ -120,7 +120,7 @@ func TestSendMessageWhereThereIsNoChannel(t *testing.T) {
 	s.With(t, "").Call(t, "GET", "/v1/streams/str_none/chat", nil).Problem(t, 404, "not_found")
 	s.With(t, "").Call(t, "GET", "/v1/streams/"+ch.ID+"/chat", nil).Problem(t, 404, "not_found")
 
-	// What a message answers is a message of the same channel.
+	// A message can only answer a message of the same channel.
 	elsewhere := say(t, owner, ch.ID, "ada", "here")
 	st := owner.Stream(t, nil)
 	for _, parent := range []string{elsewhere.ID, say(t, other, foreign.ID, "eve", "x").ID, "msg_none", " "} {
@@ -171,7 +171,7 @@ func TestMessageInput(t *testing.T) {
 	for _, body := range []string{`{}`, `{"body":""}`, `{"body":"\u0000"}`, `{"body":"x","mentions":[` + many(51, `"ben"`) + `]}`} {
 		owner.Call(t, "PATCH", "/v1/me/channels/"+st.ID+"/messages/"+m.ID, body).Problem(t, 400, "invalid_input")
 	}
-	// What looks strange and can be stored is kept as it is.
+	// Unusual text that can be stored is kept unchanged.
 	for _, text := range []string{"\u202egnp.exe", "a\tb\r\nc", "\u200b.", "👩‍👩‍👧‍👦", "<script>", strings.Repeat("é", 4000), "'; DROP TABLE channels; --", "\x01"} {
 		require.Equal(t, text, say(t, owner, st.ID, "ada", text).Body.MustGet())
 	}
@@ -270,7 +270,7 @@ func TestEditAndDeleteMessages(t *testing.T) {
 	}, published(s, ch.ID))
 	require.Equal(t, []string{"chat_message.delete"}, auditActions(t, s, owner.TenantID, "chat_message."))
 
-	// Whoever calls deletes it, when nobody is named.
+	// Without a named user, the caller is the one who deletes.
 	owner.Call(t, "DELETE", path+"/"+say(t, owner, ch.ID, "ada", "x").ID, nil).Into(t, 200, &deleted)
 	require.Equal(t, owner.UserID, deleted.RedactedBy.MustGet())
 
@@ -284,8 +284,8 @@ func TestEditAndDeleteMessages(t *testing.T) {
 	}
 }
 
-// TestWhoReadsAndWritesChats: tokens of the tenant need the scopes, and the history of
-// what isn't a stream's is not public.
+// TestWhoReadsAndWritesChats checks that a tenant's tokens need the scopes, and that
+// only streams have a public history.
 func TestWhoReadsAndWritesChats(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -297,7 +297,7 @@ func TestWhoReadsAndWritesChats(t *testing.T) {
 	s.With(t, "").Call(t, "GET", "/v1/me/channels/"+st.ID+"/messages", nil).Problem(t, 401, "unauthenticated")
 }
 
-// TestAParticipantChats through the API, with the token of its room.
+// TestAParticipantChats checks the chat operations with a participant's token of the room.
 func TestAParticipantChats(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -314,7 +314,7 @@ func TestAParticipantChats(t *testing.T) {
 	host.Call(t, "PATCH", path+"/"+m.ID, map[string]any{"body": "Bye"}).Problem(t, 403, "forbidden")
 	guest.Say(t, other, "ben", "x").Problem(t, 404, "not_found")
 	guest.Call(t, "GET", channelsPath+"/"+other+"/messages", nil).Problem(t, 404, "not_found")
-	for _, p := range []string{"", "/members", "/moderation"} { // of these only the tenant's own server reads
+	for _, p := range []string{"", "/members", "/moderation"} { // only the tenant's own server may read these
 		guest.Call(t, "GET", channelsPath+"/"+room+p, nil).Problem(t, 401, "unauthenticated")
 	}
 	body := map[string]any{"target": "ada", "by": "ben", "durationSec": 60, "slowmodeSec": 60}
@@ -336,7 +336,7 @@ func TestAParticipantChats(t *testing.T) {
 		owner.TenantID).Scan(&actor))
 	require.Equal(t, "participant ada", actor)
 
-	// A stream's room: its chat's two routes lead to the same place.
+	// A stream's chat has two routes to the same channel.
 	st := owner.Stream(t, nil)
 	var token api.SfuToken
 	owner.Call(t, "POST", "/v1/me/streams/"+st.ID+"/sfu-token", map[string]any{"userId": "cyd", "role": "viewer"}).Into(t, 201, &token)
@@ -347,8 +347,8 @@ func TestAParticipantChats(t *testing.T) {
 	require.Equal(t, []string{"Hi"}, heard(t, viewer, channelsPath+"/"+st.ID+"/messages"))
 }
 
-// TestAMessageThatIsSentTwiceIsWrittenOnce: with a key the second one is answered like
-// the first, also while that is under way.
+// TestAMessageThatIsSentTwiceIsWrittenOnce sends messages with an Idempotency-Key. The
+// second request gets the answer of the first, also while that one is in progress.
 func TestAMessageThatIsSentTwiceIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -380,7 +380,7 @@ func TestAMessageThatIsSentTwiceIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestPublicHistoryIsLimitedByAddress, whoever asks.
+// TestPublicHistoryIsLimitedByAddress checks that the limit is the same for every caller.
 func TestPublicHistoryIsLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	const burst = 3

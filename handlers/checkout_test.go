@@ -23,8 +23,9 @@ func checkoutBody(productID, streamID string, fields map[string]any) map[string]
 	return body
 }
 
-// TestAddressesAreOnesForOthersToo: what the payment processor or a browser would
-// refuse later is refused by the field's name, and nothing is held for it.
+// TestAddressesAreOnesForOthersToo checks that an address which the payment
+// processor or a browser would refuse later is refused by its field's name, and
+// that no unit is held for it.
 func TestAddressesAreOnesForOthersToo(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
@@ -53,7 +54,8 @@ func TestAddressesAreOnesForOthersToo(t *testing.T) {
 	}
 }
 
-// TestALostCheckoutNamesItsOrder: whoever reads that must not simply try again.
+// TestALostCheckoutNamesItsOrder checks that the answer names the order, because
+// the client must not simply try again.
 func TestALostCheckoutNamesItsOrder(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -69,8 +71,8 @@ func TestALostCheckoutNamesItsOrder(t *testing.T) {
 	require.Contains(t, p.Message, "the page of order "+orders[0].ID+" may have been made all the same")
 }
 
-// TestAServerWithoutAKeySellsNothing: what can't be asked of the processor isn't
-// begun, so that no units wait for it and no refund is made much later.
+// TestAServerWithoutAKeySellsNothing checks that, without the processor's key, no order
+// or refund begins, so that no units are held for it and no refund is made much later.
 func TestAServerWithoutAKeySellsNothing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -95,8 +97,8 @@ func TestAServerWithoutAKeySellsNothing(t *testing.T) {
 	owner.Call(t, "POST", checkoutPath, checkoutBody(mug.ID, st.ID, both)).Is(t, 201)
 }
 
-// TestTimesAreOnesThatExist: what isn't a time, or has none in UTC, is refused by
-// its field's name.
+// TestTimesAreOnesThatExist checks that a time which doesn't exist, or which has
+// no form in UTC, is refused by its field's name.
 func TestTimesAreOnesThatExist(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)

@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// GetConnectStatus is how far the caller's tenant is as a seller.
+// GetConnectStatus returns the state of the caller's tenant as a seller.
 func (s *Server) GetConnectStatus(ctx context.Context, _ api.GetConnectStatusRequestObject) (api.GetConnectStatusResponseObject, error) {
 	status, err := s.areas.Sellers.GetConnectStatus(ctx, callerFrom(ctx))
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *Server) GetConnectStatus(ctx context.Context, _ api.GetConnectStatusReq
 	}, nil
 }
 
-// CreateOnboardingLink makes a page on which the tenant becomes a seller.
+// CreateOnboardingLink creates a page on which the tenant registers as a seller.
 func (s *Server) CreateOnboardingLink(
 	ctx context.Context, r api.CreateOnboardingLinkRequestObject,
 ) (api.CreateOnboardingLinkResponseObject, error) {

@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// crowdedPause is after how long a refused connection is worth repeating.
+// crowdedPause is the Retry-After of requests on refused connections.
 const crowdedPause = 5 * time.Second
 
 // refuseCrowded answers requests on refused connections with the limit that refused

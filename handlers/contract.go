@@ -17,8 +17,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// contract is the API document, ready to check requests against. The router
-// has found the operation already, so a map lookup replaces a second search.
+// contract is the API document, ready to check requests against. It finds an
+// operation by a map lookup, because the router has already matched the route.
 type contract struct {
 	operations map[string]*operation // by method and echo route
 	options    *openapi3filter.Options
@@ -28,35 +28,34 @@ type contract struct {
 type operation struct {
 	route    *routers.Route
 	security openapi3.SecurityRequirements
-	// hasBody: it reads a JSON body. Bodies of any other type reach the handler
-	// as they came.
+	// hasBody: it reads a JSON body. The handler gets bodies of other types unchanged.
 	hasBody bool
 	unbuilt bool
-	// bearer: a token or key in the Authorization header lets callers in.
+	// bearer: a token or key in the Authorization header can authenticate its callers.
 	bearer bool
-	// timeout is the time in which it has to answer.
+	// timeout is the time within which it must answer.
 	timeout time.Duration
-	// maxBody is the largest body that it takes, in bytes.
+	// maxBody is the largest body that it accepts, in bytes.
 	maxBody int64
-	// stores says what it stores.
+	// stores is its x-stores.
 	stores stores
-	// class says which limit it has.
+	// class selects its rate limit.
 	class class
-	// idempotent: it takes an Idempotency-Key.
+	// idempotent: it accepts an Idempotency-Key.
 	idempotent bool
-	// anything: whatever the request holds reaches the handler, as it came.
+	// anything: its handler gets every request unchanged, without validation.
 	anything bool
 }
 
-// anyMethod stands for every method, and anyPath for every path behind a route:
-// what the router passes on to the handler of an operation that takes any request.
+// anyMethod stands for every method, anyPath for every path behind a route. They
+// register the operations that accept any request.
 const (
 	anyMethod = "*"
 	anyPath   = "/*"
 )
 
-// spec is the API document, read once per process: that takes long, and nothing
-// changes it.
+// spec is the API document. It is parsed once per process, because that is slow
+// and the document never changes.
 //
 //nolint:gochecknoglobals // as above
 var spec = sync.OnceValues(api.GetSpec)
@@ -88,14 +87,14 @@ func newContract() (*contract, error) {
 	return c, nil
 }
 
-// newOperation settles what can be settled before there is a request.
+// newOperation computes everything about an operation that doesn't depend on a request.
 func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) (*operation, error) {
 	security := doc.Security
 	if op.Security != nil {
 		security = *op.Security
 	}
-	// Who calls is settled before the body is read; the validator is given a
-	// copy of the operation that asks for nothing.
+	// Callers are authenticated before the body is read, so the validator gets a
+	// copy of the operation without security.
 	open := *op
 	open.Security = openapi3.NewSecurityRequirements()
 	o := &operation{
@@ -120,7 +119,7 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 	return o, err
 }
 
-// jsonBody is the schema of the operation's JSON body.
+// jsonBody returns the schema of the operation's JSON body.
 func (o *operation) jsonBody() *openapi3.Schema {
 	return o.route.Operation.RequestBody.Value.Content[echo.MIMEApplicationJSON].Schema.Value
 }
@@ -130,7 +129,7 @@ func echoRoute(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// find is the operation of the route that matched; nil for pages and media.
+// find returns the operation of the matched route, or nil for pages and media.
 func (c *contract) find(e echo.Context) *operation {
 	if op, ok := c.operations[e.Request().Method+" "+e.Path()]; ok {
 		return op
@@ -138,9 +137,9 @@ func (c *contract) find(e echo.Context) *operation {
 	return c.operations[anyMethod+" "+e.Path()]
 }
 
-// validate checks parameters and body against the document. What it has checked
-// is what the handler gets, defaults included. Like all middleware it is put
-// together anew for each request: what takes time is done in newContract.
+// validate checks parameters and body against the document. The handler gets the
+// validated values, with the document's defaults filled in. Echo builds the
+// middleware chain anew for each request, so slow preparation is in newContract.
 func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		op := c.find(e)

@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// orNull is a value that the document calls nullable.
+// orNull converts a pointer to a nullable value; nil becomes null.
 func orNull[T any](v *T) nullable.Nullable[T] {
 	if v == nil {
 		return nullable.NewNullNullable[T]()
@@ -16,7 +16,7 @@ func orNull[T any](v *T) nullable.Nullable[T] {
 	return nullable.NewNullableWithValue(*v)
 }
 
-// orNil is what the caller gave for a nullable field: nil for null and for nothing.
+// orNil converts a nullable field to a pointer: nil for null and for an absent field.
 func orNil[T any](v nullable.Nullable[T]) *T {
 	given, err := v.Get()
 	if err != nil {
@@ -25,7 +25,7 @@ func orNil[T any](v nullable.Nullable[T]) *T {
 	return &given
 }
 
-// smallOrNil is orNil for numbers that the document keeps below 2³¹.
+// smallOrNil does the same as orNil for numbers that the document keeps below 2³¹.
 func smallOrNil(v nullable.Nullable[int]) *int32 {
 	given, err := v.Get()
 	if err != nil {
@@ -48,7 +48,7 @@ func intOrNull(n *int32) nullable.Nullable[int] {
 	return nullable.NewNullableWithValue(int(*n))
 }
 
-// textOrNull takes the empty string for no value.
+// textOrNull converts an empty string to null.
 func textOrNull(s string) nullable.Nullable[string] {
 	if s == "" {
 		return nullable.NewNullNullable[string]()
@@ -56,7 +56,7 @@ func textOrNull(s string) nullable.Nullable[string] {
 	return nullable.NewNullableWithValue(s)
 }
 
-// orEmpty takes a text that was left out for the empty one.
+// orEmpty converts an absent text to the empty string.
 func orEmpty(s *string) string {
 	if s == nil {
 		return ""
@@ -64,7 +64,7 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// each converts a list; an empty one stays an empty list, not null.
+// each converts a list. An empty list stays an empty list and doesn't become null.
 func each[R, T any](rows []R, convert func(R) T) []T {
 	list := make([]T, len(rows))
 	for i, r := range rows {
@@ -73,7 +73,7 @@ func each[R, T any](rows []R, convert func(R) T) []T {
 	return list
 }
 
-// instant is a point in time that the caller may leave out.
+// instant converts an optional timestamp.
 func instant(t *timestamp.Time) *time.Time {
 	if t == nil {
 		return nil
@@ -81,10 +81,10 @@ func instant(t *timestamp.Time) *time.Time {
 	return &t.Time
 }
 
-// seconds is a span of time in the document's unit.
+// seconds converts a duration to whole seconds, the document's unit.
 func seconds(d time.Duration) int { return int(d / time.Second) }
 
-// small is a number that the document keeps below 2³¹, and the caller may leave out.
+// small converts an optional number that the document keeps below 2³¹.
 func small(n *int) *int32 {
 	if n == nil {
 		return nil

@@ -17,20 +17,19 @@ import (
 )
 
 const (
-	// DefaultRequestTime is the time in which an operation without x-timeout has to
-	// answer.
+	// DefaultRequestTime is the time within which an operation without x-timeout must answer.
 	DefaultRequestTime = 10 * time.Second
-	// lateTime is how long a handler may still answer after its context has ended. Its
-	// own answer is better than the layer's: it says what failed.
+	// lateTime is how long a handler may still answer after its context has ended. The
+	// handler's own answer is better than the generic timeout, because it says what failed.
 	lateTime = 500 * time.Millisecond
-	// responseTime is how long any response may take, from the request's header on.
-	// Playback sets shorter limits of its own.
+	// responseTime is the longest time for any response, measured from the request's
+	// header. Playback sets shorter limits of its own.
 	responseTime = 2 * time.Minute
-	// sendTime is how long the client may take to read an operation's answer.
+	// sendTime is the time within which the client must read an operation's answer.
 	sendTime = 30 * time.Second
-	// maxUnfinished bounds the handlers that still run after their request was
-	// answered. Beyond it requests are refused, because each would keep memory for as
-	// long as the database doesn't answer.
+	// maxUnfinished limits the handlers that still run after their request was
+	// answered. Beyond it requests are refused, because each handler would keep memory
+	// for as long as the database doesn't answer.
 	maxUnfinished = 1000
 )
 
@@ -38,11 +37,11 @@ const (
 // with "timeout", such as a write that must not be torn apart.
 type Unfinished struct{ n atomic.Int64 }
 
-// Count returns how many there are now.
+// Count returns their current number.
 func (u *Unfinished) Count() int64 { return u.n.Load() }
 
-// timeoutOf is an operation's x-timeout: the seconds that it may take. It is for
-// operations that wait for somebody else's server or take large bodies.
+// timeoutOf returns an operation's x-timeout, which is in seconds. It is for
+// operations that wait for another server or take large bodies.
 func timeoutOf(op *openapi3.Operation) (time.Duration, error) {
 	stated, ok := op.Extensions["x-timeout"]
 	if !ok {
@@ -55,10 +54,10 @@ func timeoutOf(op *openapi3.Operation) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-// deadline bounds the time in which each operation is answered.
+// deadline limits the time in which each operation is answered.
 type deadline struct {
 	contract *contract
-	// scale is Config.RequestTime in units of DefaultRequestTime.
+	// scale is Config.RequestTime divided by DefaultRequestTime.
 	scale      float64
 	unfinished *Unfinished
 }
@@ -73,11 +72,11 @@ func (d deadline) layer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		op := d.contract.find(e)
 		connection := http.NewResponseController(e.Response())
-		_ = connection.SetWriteDeadline(time.Now().Add(responseTime)) // in place of the last request's
+		_ = connection.SetWriteDeadline(time.Now().Add(responseTime)) // replaces the deadline of the connection's last request
 		if op == nil || isUpgrade(e) {
 			return next(e)
 		}
-		if op.class != classNone && d.unfinished.Count() >= maxUnfinished { // health tells that the process lives
+		if op.class != classNone && d.unfinished.Count() >= maxUnfinished { // health checks still answer: the process is alive
 			return problem.New(problem.Unavailable, "unavailable",
 				"the server still works on requests that it couldn't answer in time; try again later")
 		}
@@ -96,7 +95,7 @@ func (d deadline) layer(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// run is a handler at work.
+// run is a handler that runs in its own goroutine.
 type run struct {
 	state    atomic.Int32
 	done     chan struct{} // closed when it has finished
@@ -106,15 +105,16 @@ type run struct {
 	panicked any
 }
 
-// States of a run. The first one to leave running decides: the handler or the clock.
+// States of a run. The handler and the clock compete to change it from running; the
+// first one decides the answer.
 const (
 	running int32 = iota
 	finished
 	abandoned
 )
 
-// start runs the handler on a context of its own: echo uses the request's again as
-// soon as it is answered.
+// start runs the handler on a new echo.Context, because echo reuses the request's own
+// as soon as the request is answered.
 func (d deadline) start(e echo.Context, next echo.HandlerFunc, limit time.Duration) *run {
 	ctx, cancel := context.WithCancelCause(e.Request().Context())
 	r := &run{done: make(chan struct{}), answer: heldAnswer{header: e.Response().Header().Clone()}, clock: newClock(limit, cancel)}
@@ -130,7 +130,7 @@ func (d deadline) start(e echo.Context, next echo.HandlerFunc, limit time.Durati
 	go func() {
 		defer cancel(nil)
 		defer func() {
-			r.panicked = recover() // what the layer "recovery" lets through
+			r.panicked = recover() // such as http.ErrAbortHandler, which the layer "recovery" passes on
 			r.clock.stop()
 			if !r.state.CompareAndSwap(running, finished) {
 				d.unfinished.n.Add(-1)
@@ -144,29 +144,29 @@ func (d deadline) start(e echo.Context, next echo.HandlerFunc, limit time.Durati
 	return r
 }
 
-// copyTo sends the handler's answer.
+// copyTo sends the handler's answer to the client.
 func (r *run) copyTo(e echo.Context) error {
 	if r.panicked != nil {
 		panic(r.panicked)
 	}
-	e.SetRequest(r.inner.Request()) // whose context says for the log who called
+	e.SetRequest(r.inner.Request()) // its context holds the caller, for the log
 	maps.Copy(e.Response().Header(), r.answer.header)
 	e.Response().WriteHeader(r.answer.code())
 	_, err := e.Response().Write(r.answer.body.Bytes())
 	return err
 }
 
-// clock ends a request's context when its time is over. Time in which the body
-// arrives doesn't count: net/http limits that, and the sender is at fault.
+// clock ends a request's context when the request's time is over. Time in which the
+// body arrives doesn't count: net/http limits it, and the sender causes it.
 type clock struct {
-	// late is closed when the handler has not answered either.
+	// late is closed when the handler hasn't answered within lateTime either.
 	late  chan struct{}
 	timer *time.Timer
 	ends  time.Time
 	left  time.Duration // while it is paused
 }
 
-// errTimeout is the cause of a context that ends with the request's time.
+// errTimeout is the cause of a context that ends because the request's time is over.
 var errTimeout = fmt.Errorf("the request's time is over: %w", context.DeadlineExceeded)
 
 func newClock(limit time.Duration, cancel context.CancelCauseFunc) *clock {
@@ -178,7 +178,7 @@ func newClock(limit time.Duration, cancel context.CancelCauseFunc) *clock {
 	return c
 }
 
-// pause, resume and stop belong to the handler's goroutine.
+// pause, resume and stop are called only by the handler's goroutine.
 func (c *clock) pause() {
 	if c.timer.Stop() {
 		c.left = max(time.Until(c.ends), 1)
@@ -209,10 +209,10 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// timeIsOver tells whether ctx has ended because the request's time was over.
+// timeIsOver reports whether ctx has ended because the request's time was over.
 func timeIsOver(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeout) }
 
-// timedOut is the problem of a request that was not answered in time.
+// timedOut returns the problem of a request that was not answered in time.
 func timedOut(method string) *problem.Error {
 	text := "the server couldn't answer in time; try again"
 	if method != http.MethodGet && method != http.MethodHead {

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timed serves handler as an operation of the document, getMe, behind the layer.
+// timed serves handler as an operation of the document, getMe, through the
+// deadline layer.
 func timed(handler echo.HandlerFunc) (serve func(body io.Reader) *httptest.ResponseRecorder, unfinished *Unfinished) {
 	const path = "/v1/me"
 	unfinished = new(Unfinished)
@@ -92,7 +93,7 @@ func TestTooManyUnfinishedHandlers(t *testing.T) {
 	})
 }
 
-// slowBody arrives within half a minute.
+// slowBody takes half a minute to arrive.
 type slowBody struct{ pieces int }
 
 func (b *slowBody) Read(p []byte) (int, error) {

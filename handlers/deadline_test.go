@@ -16,11 +16,11 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// frozenTime is the time that operations have in tests of frozen databases.
+// frozenTime is the request time in tests with frozen databases.
 const frozenTime = 500 * time.Millisecond
 
-// TestFrozenDatabase calls every operation while the database is frozen. All are
-// answered before it answers anything, and the server works again once it does.
+// TestFrozenDatabase calls every operation while the database is frozen. The server
+// must answer all of them before the database does, and work again afterwards.
 func TestFrozenDatabase(t *testing.T) {
 	t.Parallel()
 	line := dbtest.NewLine(t)
@@ -29,7 +29,7 @@ func TestFrozenDatabase(t *testing.T) {
 	owner, admin := patient.Register(t), patient.Admin(t, console.SuperAdmin)
 	st, session, channel := owner.Stream(t, nil), owner.Session(t, nil), owner.Channel(t, nil)
 	auction, captures := owner.Auction(t, nil), owner.CaptureURL(t)
-	// What each area remembers for a second must be no reason for an answer.
+	// No area may answer from what it cached during the last second.
 	ids := map[string]string{"Chat": channel.ID, "Channels": channel.ID, "Sessions": session.ID, "Moderation": session.ID, "Webhook tester": captures.Token}
 
 	line.Freeze()
@@ -62,7 +62,7 @@ func TestFrozenDatabase(t *testing.T) {
 	for _, op := range list {
 		r := answers[op.id]
 		if r.Status < 500 || r.Status == http.StatusNotImplemented {
-			continue // refused or answered without the database
+			continue // answered without the database
 		}
 		waited++
 		refused(t, r, op, http.StatusServiceUnavailable, "timeout")
@@ -94,7 +94,7 @@ func TestAnswerThatComesTooLateIsKept(t *testing.T) {
 		r.Header.Set("Idempotency-Key", "once")
 		return owner.Do(t, r)
 	}
-	// Another transaction holds the channel, so that the message waits for its turn.
+	// Another transaction holds the channel's lock, so that the message must wait.
 	lock, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = lock.Exec(t.Context(), "SELECT FROM channels WHERE id = $1 FOR UPDATE", channel.ID)

@@ -26,8 +26,8 @@ func (s *Server) ListDiscounts(ctx context.Context, r api.ListDiscountsRequestOb
 	return api.ListDiscounts200JSONResponse{Body: each(rows, toDiscount), Headers: api.ListDiscounts200ResponseHeaders{Link: link}}, nil
 }
 
-// CreateDiscount makes a code. The validator has filled in the document's default
-// of active.
+// CreateDiscount creates a code. The validator has filled in the document's
+// default of active.
 func (s *Server) CreateDiscount(ctx context.Context, r api.CreateDiscountRequestObject) (api.CreateDiscountResponseObject, error) {
 	d, err := s.areas.Discounts.CreateDiscount(ctx, callerFrom(ctx), discount.Input{
 		Code: r.Body.Code, PercentOff: smallOrNil(r.Body.PercentOff), AmountOffCents: orNil(r.Body.AmountOffCents),
@@ -41,7 +41,7 @@ func (s *Server) CreateDiscount(ctx context.Context, r api.CreateDiscountRequest
 	return api.CreateDiscount201JSONResponse(toDiscount(d)), nil
 }
 
-// DropDiscount makes a code for those who watch a stream right now.
+// DropDiscount creates a code for the current viewers of a stream.
 func (s *Server) DropDiscount(ctx context.Context, r api.DropDiscountRequestObject) (api.DropDiscountResponseObject, error) {
 	d, err := s.areas.Discounts.DropDiscount(ctx, callerFrom(ctx), r.StreamID, discount.DropInput{
 		Code: r.Body.Code, PercentOff: int32(r.Body.PercentOff), Duration: time.Duration(r.Body.DurationSec) * time.Second,
@@ -53,7 +53,7 @@ func (s *Server) DropDiscount(ctx context.Context, r api.DropDiscountRequestObje
 	return api.DropDiscount201JSONResponse(toDiscount(d)), nil
 }
 
-// CheckDiscount tells whether a code can be used now.
+// CheckDiscount reports whether a code can be used now.
 func (s *Server) CheckDiscount(ctx context.Context, r api.CheckDiscountRequestObject) (api.CheckDiscountResponseObject, error) {
 	check, err := s.areas.Discounts.CheckDiscount(ctx, callerFrom(ctx), r.Code, given(r.Params.StreamID), given(r.Params.CustomerExternalID))
 	if err != nil {

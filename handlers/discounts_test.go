@@ -21,7 +21,7 @@ import (
 
 const discountsPath = "/v1/me/commerce/discounts"
 
-// eventsOf lists the tenant's events about something, as their names and data.
+// eventsOf returns the names and data of the tenant's events about a subject.
 func eventsOf(t *testing.T, s *apitest.Server, tenantID, subject string) (names []string, data []map[string]any) {
 	t.Helper()
 	rows, err := db.New(s.Pool).ListEvents(t.Context(), tenantID)
@@ -158,7 +158,7 @@ func TestDropDiscount(t *testing.T) {
 	s.Clock.Advance(time.Millisecond)
 	require.False(t, valid(""))
 	owner.Call(t, "POST", discountsPath+"/drop/"+st.ID, map[string]any{"code": "flash", "percentOff": 25, "durationSec": 120}).
-		Problem(t, 409, "conflict") // even though it is over
+		Problem(t, 409, "conflict") // even though the stream has ended
 	for field, value := range map[string]any{"code": "?", "percentOff": 0, "durationSec": 86401, "maxRedemptions": 0} {
 		body := map[string]any{"code": "FLASH2", "percentOff": 25, "durationSec": 120, field: value}
 		p := owner.Call(t, "POST", discountsPath+"/drop/"+st.ID, body).Problem(t, 400, "invalid_input")
@@ -170,7 +170,7 @@ func TestDropDiscount(t *testing.T) {
 	require.Len(t, s.Published(), 1, "what was refused isn't shown")
 }
 
-// checkCode asks for a code, which may be followed by a query.
+// checkCode checks a code, which a query may follow.
 func checkCode(t *testing.T, c *apitest.Caller, code string) api.DiscountCheck {
 	t.Helper()
 	var check api.DiscountCheck
@@ -245,8 +245,8 @@ func TestAnyTextCanBeCheckedForACode(t *testing.T) {
 	require.True(t, checkCode(t, owner.Key(t, account.CommerceRead), "a_b").Valid)
 }
 
-// insertOrder writes a paid order behind the API's back; columns replace or add to
-// those that must be there.
+// insertOrder inserts a paid order directly into the database. columns replace or
+// add to the required ones.
 func insertOrder(t *testing.T, s *apitest.Server, tenantID, streamID string, columns map[string]any) {
 	t.Helper()
 	row := map[string]any{

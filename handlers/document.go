@@ -12,8 +12,8 @@ import (
 	"showfloor/gen"
 )
 
-// addDocument serves the API document in both notations, and its companion for
-// the events, for people and for generators of clients on any origin.
+// addDocument serves the API document and the document of the events, as JSON
+// and as YAML, to any origin.
 func addDocument(e *echo.Echo) error {
 	asJSON, err := documentJSON()
 	if err != nil {
@@ -33,8 +33,8 @@ func addDocument(e *echo.Echo) error {
 	return nil
 }
 
-// documentJSON is the document itself, converted once per process. The copy that
-// the generated code embeds won't do: its operationIds are in Go's spelling.
+// documentJSON is the API document as JSON, converted once per process. The copy
+// in the generated code can't be used: it has its operationIds in Go's spelling.
 //
 //nolint:gochecknoglobals // as above
 var documentJSON = sync.OnceValues(func() ([]byte, error) {

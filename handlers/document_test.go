@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// operation is one operation of the document, for tests that walk it.
+// operation is one operation of the document, for tests that walk through it.
 type operation struct {
 	id, method, path string
 	spec             *openapi3.Operation
@@ -53,7 +53,7 @@ func operations(t *testing.T) []operation {
 	return list
 }
 
-// TestDocumentStyle keeps the rules of how this API's document is written.
+// TestDocumentStyle checks the rules for writing this API's document.
 func TestDocumentStyle(t *testing.T) {
 	t.Parallel()
 	doc := apitest.Document(t)
@@ -87,14 +87,14 @@ func TestDocumentStyle(t *testing.T) {
 	require.Equal(t, tags, used, "every tag is used")
 }
 
-// otherSuccess lists the POSTs that answer with another status than 201: those
+// otherSuccess lists the POSTs that answer with a status other than 201: those
 // of paths that answer every method alike.
 func otherSuccess() map[string]string {
 	return map[string]string{"deleteCaptureUrlByPost": "200", "capturePost": "200"}
 }
 
-// checkResponses: success is 200, or 201 for POST, with a schema that has a
-// name; everything else is a Problem by default.
+// checkResponses requires 200, or 201 for POST, with a named schema for
+// success, and a Problem as the default for everything else.
 func checkResponses(t *testing.T, op operation) {
 	t.Helper()
 	success := "200"
@@ -109,7 +109,7 @@ func checkResponses(t *testing.T, op operation) {
 	require.Contains(t, responses, "default", op.id)
 	require.Equal(t, "#/components/responses/Problem", responses["default"].Ref, op.id)
 	for status, r := range responses {
-		if status == "default" || status == "101" { // what follows an upgrade is no body
+		if status == "default" || status == "101" { // an upgrade is not followed by a body
 			continue
 		}
 		require.False(t, status[0] == '2' && status != success, "%s answers %s", op.id, status)
@@ -131,15 +131,15 @@ func TestSchemaStyle(t *testing.T) {
 	}
 }
 
-// checkSchema refuses objects and enums that have no name of their own. An enum
-// of one value is a constant, such as the name in an event.
+// checkSchema refuses objects and enums without a name of their own. An enum of
+// one value is a constant, such as the name in an event.
 func checkSchema(t *testing.T, where string, s *openapi3.Schema, named bool) {
 	t.Helper()
 	require.False(t, !named && len(s.Enum) > 1, "%s: an enum needs a name", where)
 	inline := s.Type.Is(openapi3.TypeObject) && len(s.Properties) > 0
 	require.False(t, !named && inline, "%s: an object needs a name", where)
 	for name, p := range s.Properties {
-		if where != "CloudPushServiceAccount" { // a file of the provider's, in its own spelling
+		if where != "CloudPushServiceAccount" { // a file in the provider's own spelling
 			require.Regexp(t, `^[a-z][A-Za-z0-9]*$|^(client|server)_id$`, name, where)
 		}
 		if p.Ref == "" {
@@ -177,9 +177,9 @@ func TestScopesOfTheDocumentAreThoseOfTheRoles(t *testing.T) {
 	}
 }
 
-// TestUnbuiltOperationsSayIt: what the document has and the server hasn't
-// answers 501 once the caller may, whatever the request holds; and nothing else
-// does.
+// TestUnbuiltOperationsSayIt checks that operations which are only in the
+// document answer 501 to an authorized caller, whatever the request contains,
+// and that no other operation does.
 func TestUnbuiltOperationsSayIt(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
@@ -196,7 +196,7 @@ func TestUnbuiltOperationsSayIt(t *testing.T) {
 	}
 }
 
-// unbuiltOperations are the operations without a handler, by operationId in
+// unbuiltOperations returns the operations without a handler, by operationId in
 // lower case.
 func unbuiltOperations() map[string]bool {
 	names := map[string]bool{}
@@ -206,8 +206,8 @@ func unbuiltOperations() map[string]bool {
 	return names
 }
 
-// at is the operation's path with every parameter replaced, by one id for each
-// (a/b) or the same for all.
+// at returns the operation's path with every parameter replaced: by one id for
+// each (a/b), or by the same id for all.
 func (o operation) at(id string) string {
 	path, ids := o.path, strings.Split(id, "/")
 	for i, name := range o.pathParams {

@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/id"
 )
 
-// ListEvents lists what happened in the tenant.
+// ListEvents lists the tenant's events.
 func (s *Server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) (api.ListEventsResponseObject, error) {
 	size := pageSize(r.Params.Limit)
 	cursor, err := after(r.Params.Cursor, id.Event)
@@ -36,7 +36,8 @@ func (s *Server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 	return api.ListEvents200JSONResponse{Body: list, Headers: api.ListEvents200ResponseHeaders{Link: link}}, nil
 }
 
-// toEventRecord adds to the body that endpoints are sent what they read in headers.
+// toEventRecord returns the body that webhook endpoints receive, and adds the
+// values that they receive in headers.
 func toEventRecord(e db.Event) (api.EventRecord, error) {
 	var out api.EventRecord
 	if err := json.Unmarshal(e.Payload, &out); err != nil {

@@ -19,7 +19,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// events is one page of the tenant's events.
+// events returns one page of the tenant's events.
 func events(t *testing.T, c *apitest.Caller, path string) ([]api.EventRecord, apitest.Response) {
 	t.Helper()
 	var list []api.EventRecord
@@ -28,13 +28,13 @@ func events(t *testing.T, c *apitest.Caller, path string) ([]api.EventRecord, ap
 	return list, r
 }
 
-// emitted is an event about a subject.
+// emitted returns an event about a subject.
 func emitted(t *testing.T, tenantID, name, subject string) event.Event {
 	t.Helper()
 	return event.Event{TenantID: tenantID, Name: name, Subject: subject, Data: apitest.EventData(t, name, map[string]any{"streamId": subject})}
 }
 
-// happen writes events in one transaction: pairs of name and subject.
+// happen emits events in one transaction. pairs are names and subjects in turns.
 func happen(t *testing.T, s *apitest.Server, tenantID string, pairs ...string) {
 	t.Helper()
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
@@ -47,7 +47,7 @@ func happen(t *testing.T, s *apitest.Server, tenantID string, pairs ...string) {
 	}))
 }
 
-// briefly shows events as name, subject and number.
+// briefly formats events as name, subject and sequence number.
 func briefly(list []api.EventRecord) (out []string) {
 	for _, e := range list {
 		out = append(out, strings.Join([]string{string(e.Event), e.Subject, string('0' + rune(e.Sequence))}, " "))
@@ -61,7 +61,7 @@ func TestListEvents(t *testing.T) {
 	owner, other := s.Register(t), s.Register(t)
 	require.JSONEq(t, "[]", string(owner.Call(t, "GET", "/v1/me/events", nil).Body))
 	hook := owner.Webhook(t, "http://127.0.0.1:1/")
-	owner.Call(t, "POST", "/v1/me/webhooks/"+hook.ID+"/test", nil).Is(t, 201) // isn't listed
+	owner.Call(t, "POST", "/v1/me/webhooks/"+hook.ID+"/test", nil).Is(t, 201) // test events aren't listed
 	happen(t, s, other.TenantID, "stream.started", "str_1")
 	happen(t, s, owner.TenantID, "stream.started", "str_1", "stream.started", "str_2", "stream.ended", "str_1")
 
@@ -90,7 +90,7 @@ func TestListEvents(t *testing.T) {
 		"?order=asc&event=stream.started&subject=str_1":       {all[2]},
 		"?order=desc&event=stream.ended&cursor=" + list[0].ID: nil,
 	} {
-		apitest.Until(t, query, func() bool { // other tests' transactions hold the order asc back
+		apitest.Until(t, query, func() bool { // open transactions of other tests delay the list with order=asc
 			got, _ := events(t, owner, "/v1/me/events"+query)
 			return slices.Equal(want, briefly(got))
 		})
@@ -134,8 +134,8 @@ func TestEventsHavePages(t *testing.T) {
 	}
 }
 
-// TestFollowersWaitForOpenTransactions: an event that is committed later than those behind
-// it is not skipped.
+// TestFollowersWaitForOpenTransactions checks that an event is not skipped if it is
+// committed later than events with higher numbers.
 func TestFollowersWaitForOpenTransactions(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -163,7 +163,8 @@ func TestFollowersWaitForOpenTransactions(t *testing.T) {
 
 var errInVain = errors.New("rolled back")
 
-// write commits one to three events about some of four subjects, or one time in five none.
+// write emits one to three events about some of four subjects. One in five of its
+// transactions is rolled back.
 func write(t *testing.T, s *apitest.Server, tenantID string) error {
 	t.Helper()
 	err := postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
@@ -183,15 +184,16 @@ func write(t *testing.T, s *apitest.Server, tenantID string) error {
 	return err
 }
 
-// follower reads events as they come.
+// follower reads events as they are emitted.
 type follower struct {
 	c *apitest.Caller
-	// read are the ids of what it has read, last the subjects' last numbers.
+	// read holds the ids of the events that it has read, last the latest sequence number
+	// of each subject.
 	read []string
 	last map[string]int64
 }
 
-// next reads a page and returns how many events it has.
+// next reads a page and returns the number of its events.
 func (f *follower) next(t *testing.T) int {
 	t.Helper()
 	path := "/v1/me/events?order=asc&limit=7"
@@ -207,7 +209,8 @@ func (f *follower) next(t *testing.T) int {
 	return len(list)
 }
 
-// TestAFollowerSkipsNothing while many write at once, some in vain.
+// TestAFollowerSkipsNothing follows while many transactions write at once and some of them
+// roll back.
 func TestAFollowerSkipsNothing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -8,12 +8,12 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// apiPolicy is the Content-Security-Policy of everything that isn't a page: it
-// shows nothing, loads nothing and is framed by nobody.
+// apiPolicy is the Content-Security-Policy of every answer that isn't a page. It
+// forbids scripts, resources and frames.
 const apiPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-// secureHeaders sets what protects those who open an answer in a browser.
-// Pages, playlists and media replace what doesn't suit them.
+// secureHeaders sets the headers that protect users who open an answer in a
+// browser. Pages, playlists and media replace some of them.
 func secureHeaders(https bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -34,21 +34,21 @@ func secureHeaders(https bool) echo.MiddlewareFunc {
 // call the API.
 const anyOrigin = "*"
 
-// preflightLife is how long browsers may remember a preflight, in seconds; more
-// than two hours no browser does.
+// preflightLife is how long browsers may cache a preflight, in seconds. No
+// browser caches it for more than two hours.
 const preflightLife = "7200"
 
-// exposedHeaders are those of our answers that scripts may read.
+// exposedHeaders are the response headers that scripts may read.
 const exposedHeaders = "Link, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Deprecation, Sunset"
 
-// origins are those whose scripts may call the API: https://app.example for
-// itself, https://*.app.example for all names below, * for all there are.
+// origins lists the origins whose scripts may call the API: https://app.example
+// for itself, https://*.app.example for all names below it, * for all origins.
 type origins []string
 
-// crossOrigin lets scripts of pages from other origins call the API. Nothing here
-// goes by cookies: a page can do with it what it has a token for and no more, so
-// that credentials are never allowed and any origin is, unless the operator
-// names some. What isn't below /v1/ sees to itself.
+// crossOrigin lets scripts of pages from other origins call the API (CORS).
+// Nothing here uses cookies: a page can do only what its token allows. So
+// credentials are never allowed, and every origin is, unless the operator lists
+// some. Paths outside /v1/ set their own headers.
 func crossOrigin(o origins) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -57,7 +57,7 @@ func crossOrigin(o origins) echo.MiddlewareFunc {
 				return next(e)
 			}
 			allowed := o.announce(e.Response().Header(), r.Header.Get(echo.HeaderOrigin))
-			// An OPTIONS that names no method is no preflight.
+			// An OPTIONS without Access-Control-Request-Method is no preflight.
 			if r.Method == http.MethodOptions && r.Header.Get(echo.HeaderAccessControlRequestMethod) != "" {
 				return preflight(e, allowed)
 			}
@@ -69,14 +69,14 @@ func crossOrigin(o origins) echo.MiddlewareFunc {
 	}
 }
 
-// announce says whether the origin is allowed, also to its browser.
+// announce sets the CORS headers for the origin and reports whether it is allowed.
 func (o origins) announce(h http.Header, origin string) bool {
 	everybody := slices.Contains(o, anyOrigin)
 	if !everybody {
 		h.Add(echo.HeaderVary, echo.HeaderOrigin)
 	}
 	switch {
-	case origin == "": // no browser asks, or one for its own page
+	case origin == "": // not a browser, or a page of this origin
 		return false
 	case everybody:
 		h.Set(echo.HeaderAccessControlAllowOrigin, anyOrigin)
@@ -89,19 +89,20 @@ func (o origins) announce(h http.Header, origin string) bool {
 	}
 }
 
-// preflight answers a browser that asks whether it may ask.
+// preflight answers a browser's preflight request.
 func preflight(e echo.Context, allowed bool) error {
 	if allowed {
 		h := e.Response().Header()
 		h.Set(echo.HeaderAccessControlAllowMethods, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-		// Which headers there are, the operation knows; none is a danger.
+		// Every header is allowed: none is dangerous, and only the operation
+		// knows which ones it reads.
 		h.Set(echo.HeaderAccessControlAllowHeaders, e.Request().Header.Get(echo.HeaderAccessControlRequestHeaders))
 		h.Set(echo.HeaderAccessControlMaxAge, preflightLife)
 	}
 	return e.NoContent(http.StatusNoContent)
 }
 
-// allows tells whether an entry stands for the origin.
+// allows reports whether an entry matches the origin.
 func allows(entry, origin string) bool {
 	scheme, domain, wild := strings.Cut(entry, "://*")
 	if !wild {
@@ -111,9 +112,9 @@ func allows(entry, origin string) bool {
 	return ok && len(host) > len(domain) && strings.HasSuffix(host, strings.ToLower(domain)) && !strings.Contains(host, "/")
 }
 
-// headAsGet answers HEAD as GET, wherever the document knows a GET and no HEAD.
-// The body is left out by net/http, which goes by the request that it has read:
-// the router is given a copy.
+// headAsGet answers HEAD as GET for each route that has a GET in the document and
+// no HEAD. The router gets a copy of the request with the other method; net/http
+// still sees the original HEAD and leaves out the body.
 func (c *contract) headAsGet(e *echo.Echo) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {

@@ -10,7 +10,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// ask makes a request with these headers, given as name and value in turns.
+// ask sends a request with these headers, given as name and value in turns.
 func ask(t *testing.T, c *apitest.Caller, s *apitest.Server, method, path string, headers ...string) apitest.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, http.NoBody)
@@ -76,7 +76,7 @@ func TestPreflights(t *testing.T) {
 		require.Equal(t, "authorization,content-type,idempotency-key", r.Header.Get("Access-Control-Allow-Headers"))
 		require.Equal(t, "7200", r.Header.Get("Access-Control-Max-Age"))
 	}
-	// An OPTIONS that asks for no method is none.
+	// An OPTIONS without Access-Control-Request-Method is no preflight.
 	plain := ask(t, anyone, s, "OPTIONS", "/v1/me/streams", "Origin", "https://shop.example").Is(t, 204)
 	require.Empty(t, plain.Header.Get("Access-Control-Max-Age"))
 	require.Contains(t, plain.Header.Get("Allow"), "POST")
@@ -118,7 +118,7 @@ func TestNamedOriginsAlone(t *testing.T) {
 	require.Equal(t, "Origin", ask(t, owner, s, "GET", "/v1/me").Header.Get("Vary"), "the answer to others may not be taken for theirs")
 }
 
-// TestHeadIsGetWithoutTheBody compares both wherever the document has a GET.
+// TestHeadIsGetWithoutTheBody compares HEAD and GET wherever the document has a GET.
 func TestHeadIsGetWithoutTheBody(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -17,8 +17,8 @@ func (s *Server) GetHealth(context.Context, api.GetHealthRequestObject) (api.Get
 	return api.GetHealth200JSONResponse{Status: api.CheckStatusOk}, nil
 }
 
-// readinessLife is how long an answer stands: anybody may ask, and each check
-// costs something.
+// readinessLife is how long an answer is cached, because the operation is
+// public and each check costs something.
 const readinessLife = time.Second
 
 // readiness remembers the last answer.
@@ -28,12 +28,13 @@ type readiness struct {
 	at     time.Time
 }
 
-// GetReadiness tells whether everything works.
+// GetReadiness reports whether all parts work.
 func (s *Server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObject) (api.GetReadinessResponseObject, error) {
 	s.ready.mu.Lock()
 	defer s.ready.mu.Unlock()
 	if time.Since(s.ready.at) > readinessLife {
-		// The answer is others' too: it doesn't end with this request.
+		// Later requests read this answer too, so the checks don't end with
+		// this request.
 		s.ready.result, s.ready.at = s.checkAll(context.WithoutCancel(ctx)), time.Now()
 	}
 	if s.ready.result.Status != api.CheckStatusOk {
@@ -42,7 +43,7 @@ func (s *Server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 	return api.GetReadiness200JSONResponse(s.ready.result), nil
 }
 
-// checkAll asks every part at the same time.
+// checkAll runs all checks at the same time.
 func (s *Server) checkAll(ctx context.Context) api.Readiness {
 	result := api.Readiness{Status: api.CheckStatusOk, Checks: make([]api.ReadinessCheck, len(s.checks))}
 	var wg sync.WaitGroup
@@ -58,8 +59,8 @@ func (s *Server) checkAll(ctx context.Context) api.Readiness {
 	return result
 }
 
-// run makes one check. What exactly failed is for the log, not for the public,
-// unless the error is a problem, which is made to be read.
+// run makes one check. Only the log gets the exact error. The public gets it
+// only if it is a problem, whose text is written for callers.
 func (s *Server) run(ctx context.Context, check Check) api.ReadinessCheck {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -21,21 +21,21 @@ import (
 const (
 	idempotencyKeyHeader     = "Idempotency-Key"
 	idempotentReplayedHeader = "Idempotent-Replayed"
-	// longestKey is how many characters an Idempotency-Key may have.
+	// longestKey is the largest number of characters in an Idempotency-Key.
 	longestKey = 255
-	// onceKey is where an echo.Context holds the fingerprint of a request.
+	// onceKey is the key under which an echo.Context holds the fingerprint of a request.
 	onceKey = "idempotency fingerprint"
 )
 
-// idempotent tells whether an operation takes an Idempotency-Key: every POST of
-// tenants below /v1/me does, but for those that say x-idempotent: false.
-// cmd/specbundle writes the same rule into the document.
+// idempotent reports whether an operation takes an Idempotency-Key: every POST
+// below /v1/me that needs a credential, except those with x-idempotent: false.
+// cmd/specbundle applies the same rule to the document.
 func idempotent(method, path string, op *openapi3.Operation, open bool) bool {
 	return method == http.MethodPost && strings.HasPrefix(path, "/v1/me/") && !open && op.Extensions["x-idempotent"] != false
 }
 
-// fingerprint takes the measure of a request with an Idempotency-Key while its
-// body is as it came.
+// fingerprint hashes a request that has an Idempotency-Key, before anything
+// changes its body.
 func (c *contract) fingerprint(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		r := e.Request()
@@ -63,7 +63,8 @@ func goodKey(key string) bool {
 	return key != "" && len(key) <= longestKey && strings.IndexFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-// measure hashes texts so that no two lists of them look the same.
+// measure hashes a list of texts. Each text is preceded by its length, so that no
+// two different lists have the same input.
 func measure(parts ...string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, part := range parts {
@@ -73,9 +74,9 @@ func measure(parts ...string) (sum [sha256.Size]byte) {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// measureFor makes a request the user's, or that of the API keys with the same
-// scopes: an answer can hold what only who may do as much would have been given,
-// such as a fresh key or token.
+// measureFor adds the caller to a request's hash: the user, or for API keys their
+// scopes, so that keys with the same scopes share answers. A stored answer can hold a
+// new key or token, which only a caller with the same permissions may read.
 func measureFor(c account.Caller, request [sha256.Size]byte) [sha256.Size]byte {
 	parts := []string{string(request[:]), c.UserID}
 	if c.Participant != nil {
@@ -87,8 +88,9 @@ func measureFor(c account.Caller, request [sha256.Size]byte) [sha256.Size]byte {
 	return measure(parts...)
 }
 
-// keyFor is the key as it is kept. A participant's are its own: by guessing those
-// of its tenant's server it would hold up what that asks for.
+// keyFor returns the key under which an answer is stored. Participants have a
+// namespace of their own. Otherwise a participant could guess the keys of its
+// tenant's server and so block that server's requests.
 func keyFor(c account.Caller, key string) string {
 	if c.Participant == nil {
 		return key
@@ -97,9 +99,9 @@ func keyFor(c account.Caller, key string) string {
 	return "participant " + hex.EncodeToString(sum[:])
 }
 
-// once carries a request with an Idempotency-Key out a single time, however
-// often it is sent. It comes last: what is refused before has not begun, and may
-// be put right and sent again under the same key.
+// once executes a request with an Idempotency-Key a single time, however often it
+// is sent. It is the last layer: a request that an earlier layer refuses has not
+// begun, so the client may correct it and send it again under the same key.
 func (c *contract) once(s *idempotency.Service, log *slog.Logger) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -126,8 +128,8 @@ func (c *contract) once(s *idempotency.Service, log *slog.Logger) echo.Middlewar
 	}
 }
 
-// carryOut runs the handler and keeps its answer before it is sent, so that a
-// sender who has it and one who lost the connection read the same afterwards.
+// carryOut runs the handler and stores its answer before sending it, so that a client
+// that received it and one that lost the connection read the same answer afterwards.
 func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *slog.Logger) error {
 	ctx := e.Request().Context()
 	e.SetRequest(e.Request().WithContext(postgres.WithHook(idempotency.WithKey(ctx, run), run)))
@@ -136,7 +138,7 @@ func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *
 	e.Response().Writer = held
 	defer func() {
 		e.Response().Writer = out
-		if err := run.Release(ctx); err != nil { // of a run that no Keep has ended, also by a panic
+		if err := run.Release(ctx); err != nil { // for a run without a stored answer, also after a panic
 			log.WarnContext(ctx, "idempotency key not released", "error", err, "requestId", requestIDFrom(ctx))
 		}
 	}()
@@ -147,7 +149,7 @@ func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *
 		err := run.Keep(ctx, idempotency.Answer{
 			Status: held.code(), ContentType: e.Response().Header().Get(echo.HeaderContentType), Body: held.body.Bytes(),
 		})
-		if err != nil { // it is a good answer all the same
+		if err != nil { // the client still gets the answer
 			log.WarnContext(ctx, "answer not kept for its idempotency key", "error", err, "requestId", requestIDFrom(ctx))
 		}
 	}
@@ -156,8 +158,8 @@ func carryOut(e echo.Context, next echo.HandlerFunc, run *idempotency.Run, log *
 	return err
 }
 
-// worthKeeping tells whether the answer would be the same another time: it is,
-// unless the caller or the server was not in a state to have it carried out.
+// worthKeeping reports whether an answer is stored and repeated. Answers that may differ
+// the next time are not: they depend on the state of the caller or of the server.
 func worthKeeping(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, statusHungUp:
@@ -167,14 +169,14 @@ func worthKeeping(status int) bool {
 	}
 }
 
-// heldAnswer is a http.ResponseWriter that holds an answer back.
+// heldAnswer is an http.ResponseWriter that buffers the answer.
 type heldAnswer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-// code is the answer's status; 200 when none was written, as net/http has it.
+// code returns the answer's status. It is 200 if none was written, as in net/http.
 func (h *heldAnswer) code() int {
 	if h.status == 0 {
 		return http.StatusOK

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// post makes a POST with these Idempotency-Keys, normally one.
+// post sends a POST with these Idempotency-Keys, normally one.
 func post(t *testing.T, c *apitest.Caller, s *apitest.Server, path, body string, keys ...string) apitest.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
@@ -31,7 +31,7 @@ func post(t *testing.T, c *apitest.Caller, s *apitest.Server, path, body string,
 	return c.Do(t, r)
 }
 
-// replayed wants the same answer again.
+// replayed requires the same answer again.
 func replayed(t *testing.T, first, again apitest.Response) {
 	t.Helper()
 	require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
@@ -69,7 +69,7 @@ func TestARequestThatIsSentTwiceIsCarriedOutOnce(t *testing.T) {
 	require.Len(t, streams(t, owner), 2)
 	require.Len(t, streams(t, stranger), 1)
 
-	// What may not be done may not be read either.
+	// A caller without the scope may not read the stored answer either.
 	post(t, owner.Key(t, "streams:read"), s, "/v1/me/streams", body, "k1").Problem(t, 403, "forbidden")
 	s.Clock.Advance(24 * time.Hour)
 	later := owner.LogInAgain(t)
@@ -107,8 +107,8 @@ func TestAFreshSecretIsReplayedAndNotReadableAtRest(t *testing.T) {
 	require.NotContains(t, string(row), "sk_live_")
 }
 
-// TestWhichAnswersAreKept: what the handler has decided, and nothing that
-// another time or another caller would change.
+// TestWhichAnswersAreKept checks that decisions of the handler are stored,
+// except those that another time or another caller would change.
 func TestWhichAnswersAreKept(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -120,7 +120,8 @@ func TestWhichAnswersAreKept(t *testing.T) {
 	refused.Problem(t, 400, "invalid_input")
 	replayed(t, refused, post(t, owner, s, "/v1/me/webhooks", `{"url":"ftp://x.example"}`, "bad url"))
 
-	// Refused before it began: put right and sent again.
+	// Refused before the handler began: the client corrects the request and
+	// sends it again.
 	post(t, owner, s, "/v1/me/streams", `{"nam`, "mended").Problem(t, 400, "invalid_input")
 	post(t, owner, s, "/v1/me/streams", `{}`, "mended").Problem(t, 400, "invalid_input")
 	post(t, owner, s, "/v1/me/streams", `{"name":"`+strings.Repeat("x", 1<<20)+`"}`, "mended").Problem(t, 413, "body_too_large")
@@ -129,7 +130,7 @@ func TestWhichAnswersAreKept(t *testing.T) {
 	first := post(t, owner, s, "/v1/me/streams", `{"name":"x"}`, "mended").Is(t, 201)
 	replayed(t, first, post(t, owner, s, "/v1/me/streams", `{"name":"x"}`, "mended"))
 
-	// Forbidden by the handler: the caller may get the right.
+	// Forbidden by the handler: the caller may get the permission later.
 	weak := owner.Key(t, "keys:write")
 	post(t, weak, s, "/v1/me/api-keys", `{"name":"x","scopes":["streams:read"]}`, "rights").Problem(t, 403, "forbidden")
 	post(t, owner, s, "/v1/me/api-keys", `{"name":"x","scopes":["streams:read"]}`, "rights").Is(t, 201)
@@ -147,14 +148,14 @@ func TestIdempotencyKeysThatAreNone(t *testing.T) {
 		first := post(t, owner, s, "/v1/me/streams", `{"name":"x"}`, key).Is(t, 201)
 		replayed(t, first, post(t, owner, s, "/v1/me/streams", `{"name":"x"}`, key))
 	}
-	// Elsewhere the header means nothing.
+	// Other operations ignore the header.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/me/streams", http.NoBody)
 	require.NoError(t, err)
 	r.Header["Idempotency-Key"] = []string{""}
 	owner.Do(t, r).Is(t, 200)
 }
 
-// locked holds a stream's row, so that whatever changes it waits for release.
+// locked locks a stream's row, so that every change of it waits until release.
 func locked(t *testing.T, s *apitest.Server, streamID string) (release func()) {
 	t.Helper()
 	tx, err := s.Pool.Begin(context.Background())
@@ -166,14 +167,13 @@ func locked(t *testing.T, s *apitest.Server, streamID string) (release func()) {
 	return release
 }
 
-// begun waits until a run has the key.
+// begun waits until a run has reserved the key.
 func begun(t *testing.T, s *apitest.Server, tenantID, key string) {
 	t.Helper()
 	keyRows(t, s, tenantID, key, 1)
 }
 
-// givenUp waits until a run that ended before it changed anything has freed the
-// key.
+// givenUp waits until a run that ended without a change has released the key.
 func givenUp(t *testing.T, s *apitest.Server, tenantID, key string) {
 	t.Helper()
 	keyRows(t, s, tenantID, key, 0)
@@ -230,7 +230,7 @@ func TestAllAtOnce(t *testing.T) {
 	require.Len(t, streams(t, owner), 1)
 }
 
-// TestASenderWhoHangsUp: nothing was committed, so the request can be sent again
+// TestASenderWhoHangsUp checks that a request without a commit can be sent again
 // at once, to any server.
 func TestASenderWhoHangsUp(t *testing.T) {
 	t.Parallel()

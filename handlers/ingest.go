@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/stream"
 )
 
-// IngestPublish lets an encoder on an SRS server in.
+// IngestPublish decides whether an encoder may publish through an SRS server.
 func (s *Server) IngestPublish(ctx context.Context, r api.IngestPublishRequestObject) (api.IngestPublishResponseObject, error) {
 	err := s.areas.Streams.IngestPublish(ctx, toCallback(*r.Body))
 	if no, refused := refusal(err); refused {
@@ -32,12 +32,12 @@ func (s *Server) IngestPlay(ctx context.Context, r api.IngestPlayRequestObject) 
 	return api.IngestPlay201JSONResponse{}, err
 }
 
-// IngestStop ends what IngestPlay counted.
+// IngestStop ends the viewer that IngestPlay counted.
 func (s *Server) IngestStop(ctx context.Context, r api.IngestStopRequestObject) (api.IngestStopResponseObject, error) {
 	return api.IngestStop201JSONResponse{}, s.areas.Streams.IngestStop(ctx, toCallback(*r.Body))
 }
 
-// IngestDvr notes a file that an SRS server has recorded.
+// IngestDvr stores a recording that an SRS server reports.
 func (s *Server) IngestDvr(ctx context.Context, r api.IngestDvrRequestObject) (api.IngestDvrResponseObject, error) {
 	b := *r.Body
 	err := s.areas.Streams.IngestDvr(ctx, toCallback(api.IngestCallback{
@@ -55,8 +55,8 @@ func toCallback(b api.IngestCallback) stream.Callback {
 	}
 }
 
-// refusal is what is forbidden, in the form that SRS understands: an integer
-// code that isn't 0.
+// refusal converts a forbidden problem to the form that SRS understands: an
+// integer code other than 0.
 func refusal(err error) (api.IngestRefusal, bool) {
 	p, ok := problem.As(err)
 	if !ok || p.Kind != problem.Forbidden {

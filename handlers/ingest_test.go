@@ -38,7 +38,7 @@ func newSRS(t *testing.T, fields map[string]any) *srs {
 	return &srs{s.With(t, ""), id.New("vid"), s, owner, owner.Stream(t, fields)}
 }
 
-// body is a callback as SRS 6 sends it; fields replace its own.
+// body is a callback in the form of SRS 6. fields replace its own.
 func (s *srs) body(action, client string, fields map[string]any) map[string]any {
 	b := map[string]any{
 		"server_id": s.name, "service_id": "3k6f2m1z", "action": action, "client_id": client, "ip": "192.0.2.10",
@@ -119,7 +119,7 @@ func TestSRSRepeatsItself(t *testing.T) {
 	for range 3 {
 		s.tell(t, "unpublish", "c1", nil)
 	}
-	s.tell(t, "publish", "c1", nil) // a late repetition
+	s.tell(t, "publish", "c1", nil) // a late repetition of the callback
 	require.Equal(t, api.StreamStatusENDED, s.view(t).Status)
 	require.Equal(t, []string{"stream.started", "stream.ended"}, s.events(t))
 }
@@ -185,7 +185,7 @@ func TestSRSRefusals(t *testing.T) {
 			s.refused(t, "publish", "c-"+name, fields)
 			s.refused(t, "play", "p-"+name, fields)
 			s.refused(t, "dvr", "d-"+name, mergeFields(fields, "file", "x.mp4"))
-			s.tell(t, "unpublish", "u-"+name, fields) // there is nothing to end, which is fine
+			s.tell(t, "unpublish", "u-"+name, fields) // accepted, although there is nothing to end
 			s.tell(t, "stop", "s-"+name, fields)
 		})
 	}
@@ -269,7 +269,7 @@ func TestViewersByPlaybackToken(t *testing.T) {
 	s.refused(t, "play", "p3", watch(s.stream.ID, token[:len(token)-2]+"AA"))
 	s.server.Clock.Advance(time.Hour + time.Second)
 	s.refused(t, "play", "p4", watch(s.stream.ID, token))
-	s.tell(t, "stop", "p1", watch(s.stream.ID, token)) // an expired token still ends what it began
+	s.tell(t, "stop", "p1", watch(s.stream.ID, token)) // an expired token still ends its own viewer
 	require.Zero(t, s.view(t).ViewerCount)
 }
 
@@ -280,7 +280,7 @@ func TestDvrFileIsNotedOnce(t *testing.T) {
 	s.owner.Call(t, "POST", "/v1/me/streams/"+s.stream.ID+"/rotate-key", nil).Is(t, 201)
 	s.tell(t, "unpublish", "c1", nil)
 	file := map[string]any{"cwd": "/usr/local/srs", "file": "./objs/nginx/html/live/x.mp4"}
-	for range 3 { // after the end, with a key that isn't good any more
+	for range 3 { // after the end of the stream, with a key that isn't valid any more
 		s.tell(t, "dvr", "c1", file)
 	}
 	s.tell(t, "dvr", "c1", mergeFields(file, "file", "./objs/nginx/html/live/y.mp4"))
@@ -301,7 +301,7 @@ func TestRotationWhileLive(t *testing.T) {
 	s.refused(t, "publish", "c2", nil)
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
 	s.tell(t, "publish", "c3", map[string]any{"stream": rotated.StreamKey})
-	s.tell(t, "unpublish", "c1", nil) // replaced long ago
+	s.tell(t, "unpublish", "c1", nil) // of a connection that was replaced long ago
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
 	require.Equal(t, []string{"stream.started"}, s.events(t))
 }
@@ -325,7 +325,7 @@ func TestReconnectWindowOfAnSRSPublisher(t *testing.T) {
 
 const ingestSecret = "s3cret of the ingest"
 
-// from sends a callback as if from this address, through the router itself.
+// from sends a callback with this source address, directly through the router.
 func from(t *testing.T, s *apitest.Server, addr, query, body string, header http.Header) int {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/ingest/media/unpublish"+query, strings.NewReader(body))
@@ -353,7 +353,7 @@ func TestWithoutASecretOnlyThisMachineMayCall(t *testing.T) {
 	for _, h := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip"} {
 		require.Equal(t, 401, from(t, s, "127.0.0.1:9", "", body, http.Header{h: {"127.0.0.1"}}), h)
 	}
-	// With nothing configured no secret opens anything, the empty one included.
+	// While no secret is configured, every secret is refused, also the empty one.
 	require.Equal(t, 401, from(t, s, "192.0.2.1:9", "?secret=", body, nil))
 	require.Equal(t, 401, from(t, s, "192.0.2.1:9", "", body, http.Header{"X-Ingest-Signature": {signed(t, "", body)}}))
 }

@@ -20,7 +20,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// checkQuery refuses a query that net/url would silently read in part.
+// checkQuery refuses a query of which net/url would silently ignore a part.
 func checkQuery(e echo.Context, op *operation) error {
 	query, err := url.ParseQuery(e.Request().URL.RawQuery)
 	if err != nil {
@@ -39,8 +39,8 @@ func checkQuery(e echo.Context, op *operation) error {
 	return nil
 }
 
-// checkBody refuses text that no database can hold in the fields that the
-// document names; others are ignored anyway.
+// checkBody refuses text that PostgreSQL can't store, in the fields that the
+// document names. Other fields are ignored anyway.
 func checkBody(r *http.Request, op *operation) error {
 	read, ok := r.Body.(interface{ ValidatedValue() any })
 	if !ok {
@@ -76,12 +76,12 @@ func unstorableFields(schema *openapi3.Schema, value any, path []string) (list [
 	return list
 }
 
-// unstorable tells whether no database text can hold s.
+// unstorable reports whether PostgreSQL can't store s as text.
 func unstorable(s string) bool { return strings.ContainsRune(s, 0) || !utf8.ValidString(s) }
 
-// storable replaces path parameters that no database text can hold, so that
-// they are looked for, and missed, like any other unknown id. echo leaves them
-// escaped when the path has an unusual escape.
+// storable replaces path parameters that PostgreSQL can't store as text, so that
+// they are looked up and not found, like any other unknown id. echo doesn't
+// unescape parameters if the path has an unusual escape.
 func storable(c echo.Context) {
 	values := c.ParamValues()
 	for i, v := range values {
@@ -99,10 +99,10 @@ func storable(c echo.Context) {
 
 func badInput(field, message string) error { return problem.BadField(field, "%s", message) }
 
-// checkEmail wants one bare address, of letters that can be seen: the usual
-// pattern for it lets spaces through, and characters that hide others.
+// checkEmail accepts exactly one bare address of visible characters. The usual
+// pattern also accepts spaces, and characters that hide others.
 func checkEmail(text string) error {
-	const maxBytes = 254 // of an address in SMTP
+	const maxBytes = 254 // the longest address in SMTP
 	parsed, err := mail.ParseAddress(text)
 	hidden := strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
 	if err != nil || parsed.Address != text || hidden || len(text) > maxBytes || strings.Contains(text, "@[") {
@@ -111,8 +111,8 @@ func checkEmail(text string) error {
 	return nil
 }
 
-// checkURI wants a whole address that others, such as the payment processor, take
-// for one too: a pattern lets through what they refuse.
+// checkURI accepts absolute addresses that others, such as the payment processor,
+// accept too. A pattern alone accepts addresses that they refuse.
 func checkURI(text string) error {
 	u, err := url.Parse(text)
 	hidden := strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
@@ -123,11 +123,11 @@ func checkURI(text string) error {
 	return nil
 }
 
-// timeForm is RFC 3339's; the standard library reads more than that.
+// timeForm is the form of RFC 3339. The standard library accepts more than that.
 var timeForm = regexp.MustCompile(openapi3.FormatOfStringDateTime)
 
-// checkTime wants an instant that exists and can be written as one in UTC: the form
-// alone lets 30 February through, and what is year 10000 in UTC.
+// checkTime accepts times that exist and whose year in UTC has four digits. The
+// form alone accepts 30 February, and times whose year is 10000 in UTC.
 func checkTime(text string) error {
 	const lastYear = 9999
 	at, err := time.Parse(time.RFC3339, text)

@@ -21,7 +21,7 @@ func TestNobodyIsInvitedOverAndOver(t *testing.T) {
 	for range 5 {
 		var member struct{ ID string }
 		invite(owner, target).Into(t, 201, &member)
-		owner.Call(t, "DELETE", "/v1/me/team/"+member.ID, nil).Is(t, 200) // what is counted stays
+		owner.Call(t, "DELETE", "/v1/me/team/"+member.ID, nil).Is(t, 200) // a deletion doesn't reduce the count
 	}
 	refused := invite(owner, target)
 	require.Equal(t, "too many invitations: your tenant can send 5 a day to one address", refused.Problem(t, 429, "rate_limited").Message)
@@ -31,7 +31,8 @@ func TestNobodyIsInvitedOverAndOver(t *testing.T) {
 	invite(owner.LogInAgain(t), target).Is(t, 201)
 }
 
-// TestOneTenantDoesNotUseUpAnAddress: others can still invite it, until all together have sent 20 mails in a day.
+// TestOneTenantDoesNotUseUpAnAddress checks that other tenants can still invite an address, until all together
+// have sent it 20 mails in a day.
 func TestOneTenantDoesNotUseUpAnAddress(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

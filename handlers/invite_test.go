@@ -111,7 +111,7 @@ func TestWhoMayInviteWhom(t *testing.T) {
 	invite(t, admin, email, "OWNER").Problem(t, 403, "forbidden")
 	invite(t, admin, email, "ADMIN").Is(t, 201)
 	invite(t, owner, email, "OWNER").Is(t, 201)
-	invite(t, admin, email, "VIEWER").Problem(t, 403, "forbidden") // an owner's now
+	invite(t, admin, email, "VIEWER").Problem(t, 403, "forbidden") // the invited role is now OWNER
 	invite(t, owner, other.Email, "VIEWER").Problem(t, 409, "conflict")
 	invite(t, owner, admin.Email, "VIEWER").Problem(t, 409, "conflict")
 	require.Len(t, s.MailsTo(t, email), 2)
@@ -207,8 +207,8 @@ func TestAnInvitationIsAMemberOfTheTeam(t *testing.T) {
 	require.Equal(t, api.UserRoleADMIN, l.User.Role)
 }
 
-// TestExpiredInvitationsAreDeleted keeps the address book of a tenant that never
-// cleans up from growing.
+// TestExpiredInvitationsAreDeleted checks this, so that the users of a tenant
+// that never cleans up don't grow without limit.
 func TestExpiredInvitationsAreDeleted(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
@@ -241,7 +241,7 @@ func TestALinkIsGoodForItsPurposeOnly(t *testing.T) {
 		accept(t, s, wrong).Problem(t, 400, "invalid_link")
 	}
 	accept(t, s, "").Problem(t, 400, "invalid_input")
-	// Somebody who hasn't accepted yet gets no link to set a password.
+	// An invited user who hasn't accepted yet gets no link to set a password.
 	anybody.Call(t, "POST", "/v1/auth/forgot-password", map[string]any{"email": email}).Is(t, 201)
 	s.WorkMailJobs(t, email)
 	require.Len(t, s.MailsTo(t, email), 1)
@@ -250,7 +250,8 @@ func TestALinkIsGoodForItsPurposeOnly(t *testing.T) {
 	accept(t, s, token).Problem(t, 400, "invalid_link")
 }
 
-// TestInvitationsOfASuspendedTenantWait: they are refused and stay good.
+// TestInvitationsOfASuspendedTenantWait checks that they are refused while the
+// tenant is suspended, and stay valid.
 func TestInvitationsOfASuspendedTenantWait(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -288,8 +289,8 @@ func TestAnInvitationCountsOnce(t *testing.T) {
 	require.EqualValues(t, 1, accepted.Load())
 }
 
-// TestNamesInInvitationsAreNames: neither the inviter's nor the tenant's becomes
-// a header or markup.
+// TestNamesInInvitationsAreNames checks that neither the inviter's nor the
+// tenant's name can inject a header or markup.
 func TestNamesInInvitationsAreNames(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

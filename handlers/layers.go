@@ -7,14 +7,14 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Layer is one of the steps that every request takes before its handler.
+// Layer is one step that every request passes before its handler.
 type Layer struct {
 	Name string
 	Func echo.MiddlewareFunc
 }
 
-// Layers lists the steps in their order, the outermost first: what New uses, and
-// what benchmarks measure one by one.
+// Layers returns the steps in order, outermost first. New uses them, and
+// benchmarks measure them one by one.
 func Layers(c Config) ([]Layer, error) {
 	contract, err := newContract()
 	if err != nil {

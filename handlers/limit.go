@@ -23,7 +23,7 @@ import (
 
 // Limits are the rates of requests. A zero Rate limits nothing.
 type Limits struct {
-	// Limiter counts; it may be nil when all rates are zero.
+	// Limiter counts the requests; it may be nil if all rates are zero.
 	Limiter *ratelimit.Limiter
 	// Caller is per user or API key.
 	Caller ratelimit.Rate
@@ -33,10 +33,10 @@ type Limits struct {
 	Audience ratelimit.Rate
 	// Public is per network, for operations without a token.
 	Public ratelimit.Rate
-	// Auth is per network, for operations that try passwords and codes.
+	// Auth is per network, for operations that check passwords and codes.
 	Auth ratelimit.Rate
-	// Email is per e-mail address and network, for these operations, whether a
-	// user has the address or not.
+	// Email is per e-mail address and network, for operations that check passwords and codes, whether or not a
+	// user has the address.
 	Email ratelimit.Rate
 	// Failures is per e-mail address over all networks. It counts failed logins. One
 	// network may cause a tenth of it.
@@ -52,7 +52,7 @@ type Limits struct {
 	Guesses ratelimit.Rate
 }
 
-// class says which limit an operation has: x-rate-limit in the document.
+// class is the kind of rate limit of an operation: x-rate-limit in the document.
 type class string
 
 const (
@@ -65,13 +65,12 @@ const (
 	classNone    class = "none"
 )
 
-// isAuth tells whether the operation tries passwords or codes.
+// isAuth reports whether the operation checks passwords or codes.
 func (c class) isAuth() bool { return c == classAuth || c == classLogin || c == classMail }
 
-// classOf reads an operation's class. Without x-rate-limit it follows from who
-// may call: everybody, or those with a bearer token; what only machines of our
-// own call, with a secret, has no limit. Each caller with a bearer is limited
-// also where another class adds to it.
+// classOf returns an operation's class. Without x-rate-limit the class follows from the operation's callers:
+// public, or with a bearer token. Operations that only our own machines call, with a shared secret, have no
+// limit. Each caller with a bearer token has its own limit as well, also where x-rate-limit sets another class.
 func classOf(op *openapi3.Operation, open, bearer bool) (class, error) {
 	if stated, ok := op.Extensions["x-rate-limit"]; ok {
 		switch c := class(fmt.Sprint(stated)); c {
@@ -91,8 +90,7 @@ func classOf(op *openapi3.Operation, open, bearer bool) (class, error) {
 	}
 }
 
-// takesBearer tells whether one of the alternatives is a token or key in the
-// Authorization header.
+// takesBearer reports whether one of the alternatives is a token or key in the Authorization header.
 func takesBearer(security openapi3.SecurityRequirements, schemes openapi3.SecuritySchemes) bool {
 	for _, alternative := range security {
 		for name := range alternative {
@@ -112,8 +110,8 @@ type limits struct {
 	email, failures, siteFailures, mails                                   ratelimit.Policy
 }
 
-// goneFor is how long a token that this server made is remembered as gone: then its requests
-// are judged like those with made-up tokens, before a query. A token never comes back.
+// goneFor is how long a token that this server issued is remembered as deleted. During that time its requests are
+// counted like those with made-up tokens, without a query. A deleted token never becomes valid again.
 const goneFor = 24 * time.Hour
 
 func newLimits(l Limits) *limits {
@@ -137,7 +135,7 @@ func newLimits(l Limits) *limits {
 	}
 }
 
-// limitOpen limits the operations that need no token.
+// limitOpen limits the operations that need no credential.
 func (c *contract) limitOpen(l *limits, captures captureTokens) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -162,7 +160,7 @@ func (c *contract) limitOpen(l *limits, captures captureTokens) echo.MiddlewareF
 	}
 }
 
-// captureTokens judges the tokens of capture URLs without a query.
+// captureTokens checks without a query whether this server issued the token of a capture URL.
 type captureTokens interface{ Issued(token string) bool }
 
 // captured limits requests to one capture URL, and requests of one network to URLs that
@@ -192,10 +190,10 @@ func (l *limits) captured(e echo.Context, tokens captureTokens, next echo.Handle
 	return err
 }
 
-// mayGuess refuses a credential before it costs a query, when too many like it
-// were bad. Garbage counts against the address that it comes from. What carries
-// our own signature counts against itself alone, so that garbage doesn't lock
-// out those who share the address; and somebody who is known is let through.
+// mayGuess refuses a credential without a query if too many like it were invalid. Credentials that this server
+// didn't issue count against the network that sends them. Those that it issued count against themselves alone, so
+// that made-up ones don't lock out other clients of the same network. A credential that was valid recently is
+// never refused.
 func (l *limits) mayGuess(e echo.Context, credential string, standing account.Standing) error {
 	r, err := l.peekGuess(e.Request().Context(), callersNetwork(e), credential, standing)
 	if err != nil {
@@ -216,7 +214,7 @@ func (l *limits) peekGuess(ctx context.Context, network, credential string, stan
 		inSeconds(r.RetryAfter))
 }
 
-// guessed counts a bad credential.
+// guessed counts an invalid credential.
 func (l *limits) guessed(e echo.Context, credential string, standing account.Standing) {
 	if l.guesses.Limits() {
 		showLimit(e, l.guesses, l.countGuess(e.Request().Context(), callersNetwork(e), credential, standing))
@@ -234,8 +232,7 @@ func guesser(network, credential string, standing account.Standing) string {
 	return digest(credential)
 }
 
-// counted is one limit of a request: the bucket, what it counts, in the words of the
-// refusal, and what came of it.
+// counted is one limit of a request: the bucket, a name of the counted events for the refusal, and the result.
 type counted struct {
 	ratelimit.Bucket
 
@@ -243,20 +240,19 @@ type counted struct {
 	result ratelimit.Result
 }
 
-// take counts an event of one limit and shows it in the answer's headers. what
-// names the events in the refusal.
+// take counts an event in one limit and shows the limit in the answer's headers. what names the events in the
+// refusal.
 func (l *limits) take(e echo.Context, p ratelimit.Policy, subject, what string) error {
 	return l.takeAll(e, counted{Bucket: ratelimit.Bucket{Policy: p, Subject: subject}, what: what})
 }
 
-// takeAll counts an event in several limits, when all of them allow it, and shows
-// them in the answer's headers, the tightest first. The refusal is that of the limit
-// that refuses for longest.
+// takeAll counts an event in several limits if all of them allow it. It shows them in the answer's headers, the
+// tightest first. The refusal is that of the limit with the longest wait.
 func (l *limits) takeAll(e echo.Context, all ...counted) error {
 	return l.judge(e, l.limiter.TakeAll, all)
 }
 
-// peekAll refuses and shows what takeAll would, and counts nothing.
+// peekAll refuses and shows the same as takeAll, but counts nothing.
 func (l *limits) peekAll(e echo.Context, all ...counted) error {
 	return l.judge(e, l.limiter.PeekAll, all)
 }
@@ -282,8 +278,7 @@ func (l *limits) judge(
 	return overLimit(all[0].Policy, all[0].result, all[0].what)
 }
 
-// peek refuses when take would, and counts nothing. The bucket shows in the
-// answer's headers only when it refuses.
+// peek refuses the same as take, but counts nothing. It shows the bucket in the answer's headers only if it refuses.
 func (l *limits) peek(e echo.Context, p ratelimit.Policy, subject, what string) error {
 	if !p.Limits() {
 		return nil
@@ -295,7 +290,7 @@ func (l *limits) peek(e echo.Context, p ratelimit.Policy, subject, what string) 
 	return overLimit(p, r, what)
 }
 
-// overLimit is nil when the event is allowed. what names the events.
+// overLimit returns nil if the event is allowed. what names the events.
 func overLimit(p ratelimit.Policy, r ratelimit.Result, what string) error {
 	if r.Allowed {
 		return nil
@@ -305,8 +300,7 @@ func overLimit(p ratelimit.Policy, r ratelimit.Result, what string) error {
 		p.Burst, inSeconds(r.RetryAfter))
 }
 
-// tighter orders buckets: those that refuse first, the longest before, then by what
-// is left.
+// tighter orders buckets: first those that refuse, the longest wait first, then by what remains.
 func tighter(a, b ratelimit.Result) int {
 	if !a.Allowed || !b.Allowed {
 		return cmp.Compare(waits(b), waits(a))
@@ -314,7 +308,7 @@ func tighter(a, b ratelimit.Result) int {
 	return cmp.Compare(a.Remaining, b.Remaining)
 }
 
-// waits is how long a bucket refuses; less than 0 when it doesn't.
+// waits returns how long a bucket refuses; a negative value if it doesn't refuse.
 func waits(r ratelimit.Result) time.Duration {
 	if r.Allowed {
 		return -1
@@ -322,22 +316,20 @@ func waits(r ratelimit.Result) time.Duration {
 	return r.RetryAfter
 }
 
-// takeCaller counts a call of whoever makes it, by an id that is unique among
-// all kinds of callers.
+// takeCaller counts a call for its caller. id is unique among all kinds of callers.
 func (l *limits) takeCaller(e echo.Context, id string) error {
 	return l.take(e, l.caller, id, "requests")
 }
 
-// takeTenantCaller counts a call of a tenant's user or API key, for the caller and
-// for the tenant.
+// takeTenantCaller counts a call of a tenant's user or API key, both for the caller and for the tenant.
 func (l *limits) takeTenantCaller(e echo.Context, c account.Caller) error {
 	return l.takeAll(e,
 		counted{Bucket: ratelimit.Bucket{Policy: l.caller, Subject: c.UserID + c.APIKeyID}, what: "requests"},
 		counted{Bucket: ratelimit.Bucket{Policy: l.tenant, Subject: c.TenantID}, what: "requests of your tenant's users and API keys together"})
 }
 
-// takeParticipant counts a participant's call, for its user in the room, whatever
-// tokens it holds, and for the tenant's audience.
+// takeParticipant counts a participant's call for its user in the room, whichever token it uses, and for the
+// tenant's audience.
 func (l *limits) takeParticipant(e echo.Context, c account.Caller) error {
 	user := digest(c.Participant.RoomID + "/" + c.Participant.UserID)
 	return l.takeAll(e,
@@ -352,8 +344,8 @@ func inSeconds(d time.Duration) string {
 	return "1 second"
 }
 
-// The fields of draft-ietf-httpapi-ratelimit-headers: what is allowed (q events
-// in each w seconds) and what is left of it (r events, all of them in t seconds).
+// The header fields of draft-ietf-httpapi-ratelimit-headers: the limit (q events in w seconds), and what remains
+// of it (r events, full again in t seconds).
 const (
 	rateLimitHeader       = "RateLimit"
 	rateLimitPolicyHeader = "RateLimit-Policy"
@@ -366,9 +358,9 @@ func showLimit(e echo.Context, p ratelimit.Policy, r ratelimit.Result) {
 	appendField(h, rateLimitHeader, fmt.Sprintf(`"%s";r=%d;t=%d`, p.Name, r.Remaining, ratelimit.Seconds(r.Full)))
 }
 
-// appendField adds an item to a header that is a list, in one line.
+// appendField appends an item to a header that is a list in one line.
 func appendField(h http.Header, name, item string) {
-	// As the draft spells it, not as Go would (Ratelimit).
+	// The key has the draft's spelling, not Go's canonical one (Ratelimit).
 	if before := h[name]; len(before) > 0 {
 		item = before[0] + ", " + item
 	}
@@ -377,10 +369,10 @@ func appendField(h http.Header, name, item string) {
 
 func callersNetwork(e echo.Context) string { return network(originFrom(e.Request().Context()).IP) }
 
-// callersSite is the site that callersNetwork is part of.
+// callersSite is the site that contains callersNetwork.
 func callersSite(e echo.Context) string { return site(originFrom(e.Request().Context()).IP) }
 
-// digest makes a subject of bounded length that shows nobody's address or token.
+// digest hashes a subject: its length is fixed, and it reveals no address and no token.
 func digest(subject string) string {
 	sum := sha256.Sum256([]byte(subject))
 	const enough = 16

@@ -12,14 +12,13 @@ import (
 	"showfloor/internal/ratelimit"
 )
 
-// knownNetworks remembers the networks from which somebody logged in with an e-mail
-// address.
+// knownNetworks remembers the networks from which users logged in, by e-mail address.
 type knownNetworks interface {
 	KnowsNetwork(ctx context.Context, email, network string) (bool, error)
 	RememberNetwork(ctx context.Context, email, network string) error
 }
 
-// emailLimits limits what is tried with an e-mail address.
+// emailLimits limits attempts on e-mail addresses.
 type emailLimits struct {
 	*limits
 
@@ -96,7 +95,7 @@ func (l emailLimits) login(e echo.Context, email string, next echo.HandlerFunc) 
 	return err
 }
 
-// failedLogins are the limits of failed logins; none when they are off.
+// failedLogins returns the limits of failed logins; none if they are off.
 func (l emailLimits) failedLogins(email, site string) []counted {
 	if !l.failures.Limits() {
 		return nil
@@ -110,7 +109,8 @@ func (l emailLimits) failedLogins(email, site string) []counted {
 	}
 }
 
-// siteShare is which part of an address's failed logins one site may cause: a tenth.
+// siteShare is the divisor of an address's failed logins for one site: a site may
+// cause a tenth of them.
 const siteShare = 10
 
 func siteFailures(all ratelimit.Rate) ratelimit.Rate {
@@ -121,7 +121,7 @@ func siteFailures(all ratelimit.Rate) ratelimit.Rate {
 	return all
 }
 
-// emailIn is the e-mail address in a validated body; "" for none.
+// emailIn returns the e-mail address in a validated body, or "" if there is none.
 func emailIn(r *http.Request) string {
 	read, ok := r.Body.(interface{ ValidatedValue() any })
 	if !ok {

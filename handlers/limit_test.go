@@ -23,7 +23,7 @@ import (
 	"showfloor/internal/redistest"
 )
 
-// hourly rates don't fill while a test runs.
+// hourly is a rate whose bucket doesn't refill during a test.
 func hourly(burst int) ratelimit.Rate {
 	return ratelimit.Rate{Events: 1, Per: time.Hour, Burst: burst}
 }
@@ -32,8 +32,8 @@ func inMemory() *ratelimit.Limiter {
 	return ratelimit.New(ratelimit.NewMemory(time.Now), nil, slog.New(slog.DiscardHandler))
 }
 
-// onBothEngines runs a test with limits that are counted in memory, and with
-// limits that are counted in Redis.
+// onBothEngines runs a test with limits that are counted in memory, and with limits that are
+// counted in Redis.
 func onBothEngines(t *testing.T, limits handlers.Limits, test func(t *testing.T, s *apitest.Server)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -55,7 +55,7 @@ func onBothEngines(t *testing.T, limits handlers.Limits, test func(t *testing.T,
 
 func loopback() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
 
-// behind makes a call that a proxy forwards from this address.
+// behind sends a request that a proxy forwards for this address.
 func behind(t *testing.T, c *apitest.Caller, s *apitest.Server, ip, method, path, body string) apitest.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
@@ -67,7 +67,7 @@ func behind(t *testing.T, c *apitest.Caller, s *apitest.Server, ip, method, path
 	return c.Do(t, r)
 }
 
-// limited wants a 429 that says how long to wait.
+// limited requires a 429 with the time to wait.
 func limited(t *testing.T, r apitest.Response, policy string) api.Problem {
 	t.Helper()
 	p := r.Problem(t, http.StatusTooManyRequests, "rate_limited")
@@ -93,7 +93,7 @@ func TestEachCallerHasALimit(t *testing.T) {
 		p := limited(t, owner.Call(t, "GET", "/v1/me", nil), "caller")
 		require.Contains(t, p.Message, "too many requests: 1 an hour are allowed, and up to 4 at once")
 
-		// A key is a caller of its own; a refusal for a missing scope counts too.
+		// A key has a limit of its own. A refusal for a missing scope counts too.
 		for range 4 {
 			key.Call(t, "GET", "/v1/me/streams", nil).Problem(t, 403, "forbidden")
 		}
@@ -103,8 +103,8 @@ func TestEachCallerHasALimit(t *testing.T) {
 	})
 }
 
-// TestATenantHasALimitOverAllItsCallers: keys and users together; the refusal says
-// that it is the tenant's, and what a caller's own limit refuses isn't counted.
+// TestATenantHasALimitOverAllItsCallers counts keys and users together. The refusal names the
+// tenant's limit, and a request that the caller's own limit refuses isn't counted.
 func TestATenantHasALimitOverAllItsCallers(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Caller: hourly(4), Tenant: hourly(7)}, func(t *testing.T, s *apitest.Server) {
@@ -133,8 +133,8 @@ func TestATenantHasALimitOverAllItsCallers(t *testing.T) {
 	})
 }
 
-// TestParticipantsDontUseUpTheTenantsLimit: an audience can't lock the tenant's own
-// servers out.
+// TestParticipantsDontUseUpTheTenantsLimit checks that an audience can't lock out the tenant's
+// own servers.
 func TestParticipantsDontUseUpTheTenantsLimit(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Tenant: hourly(10)}})
@@ -172,8 +172,8 @@ func attemptLogin(t *testing.T, s *apitest.Server, ip, email string) apitest.Res
 	return behind(t, s.With(t, ""), s, ip, "POST", "/v1/auth/login", `{"email":"`+email+`","password":"wrong password"}`)
 }
 
-// TestEMailAddressesAreLimitedPerNetwork: however the address is written, and
-// whether or not a user has it.
+// TestEMailAddressesAreLimitedPerNetwork checks this for all spellings of an address, whether or
+// not a user has it.
 func TestEMailAddressesAreLimitedPerNetwork(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
@@ -185,7 +185,7 @@ func TestEMailAddressesAreLimitedPerNetwork(t *testing.T) {
 		p := limited(t, attemptLogin(t, s, "203.0.113.1", owner.Email), "email")
 		require.Contains(t, p.Message, "attempts for this e-mail address from this network")
 		r := attemptLogin(t, s, "203.0.113.1", `x","email":"`+owner.Email)
-		limited(t, r, "email") // the last of two is what the handler would get
+		limited(t, r, "email") // the limit counts the last of two values, as the handler reads it
 
 		for range 3 {
 			attemptLogin(t, s, "203.0.113.1", "nobody@example.test").Problem(t, 401, "invalid_credentials")
@@ -197,8 +197,8 @@ func TestEMailAddressesAreLimitedPerNetwork(t *testing.T) {
 	})
 }
 
-// TestWrongPasswordsLockNobodyElseOut fails on purpose from one network, for a
-// tenant's user and for the super admin, who log in from another one.
+// TestWrongPasswordsLockNobodyElseOut sends wrong passwords from one network, for a tenant's user
+// and for the super admin, who log in from another one.
 func TestWrongPasswordsLockNobodyElseOut(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
@@ -218,8 +218,8 @@ func TestWrongPasswordsLockNobodyElseOut(t *testing.T) {
 	})
 }
 
-// TestGuessingFromManyNetworksIsLimited: failed logins for one address count over
-// all networks. A network from which the user has logged in stays exempt.
+// TestGuessingFromManyNetworksIsLimited checks that failed logins for one address count over all
+// networks. A network from which the user has logged in stays exempt.
 func TestGuessingFromManyNetworksIsLimited(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Failures: hourly(4)}, func(t *testing.T, s *apitest.Server) {
@@ -242,8 +242,8 @@ func TestGuessingFromManyNetworksIsLimited(t *testing.T) {
 	})
 }
 
-// TestOneSiteLocksNobodyOut: one network, or all /64 networks of one /48, use up a
-// tenth of an address's failed logins at most.
+// TestOneSiteLocksNobodyOut checks that one network, or all /64 networks of one /48, use up at
+// most a tenth of an address's failed logins.
 func TestOneSiteLocksNobodyOut(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Failures: hourly(20)}, func(t *testing.T, s *apitest.Server) {
@@ -267,7 +267,7 @@ func TestOneSiteLocksNobodyOut(t *testing.T) {
 	})
 }
 
-// TestSignupMailsOfOneNetworkAreLimited: others can still ask for a code.
+// TestSignupMailsOfOneNetworkAreLimited checks this, and that other networks can still ask for a code.
 func TestSignupMailsOfOneNetworkAreLimited(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Mails: hourly(2)}, func(t *testing.T, s *apitest.Server) {
@@ -285,8 +285,8 @@ func TestSignupMailsOfOneNetworkAreLimited(t *testing.T) {
 	})
 }
 
-// TestUnknownCaptureURLsAreLimited: made-up tokens count against the network that
-// tries them, not against those who send to capture URLs that exist.
+// TestUnknownCaptureURLsAreLimited checks that made-up tokens count against the network that
+// sends them, not against clients that use existing capture URLs.
 func TestUnknownCaptureURLsAreLimited(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
@@ -309,8 +309,9 @@ func TestUnknownCaptureURLsAreLimited(t *testing.T) {
 	})
 }
 
-// TestDeletedCaptureURLsCountAsUnknownAfterADay: before that, their senders may not know. A token
-// that was found to be gone costs no further query once its network has used up its misses.
+// TestDeletedCaptureURLsCountAsUnknownAfterADay checks that senders have a day to learn of a
+// deletion. A token that was found to be deleted costs no further query once its network has used
+// up its misses.
 func TestDeletedCaptureURLsCountAsUnknownAfterADay(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
@@ -338,15 +339,15 @@ func TestDeletedCaptureURLsCountAsUnknownAfterADay(t *testing.T) {
 	})
 }
 
-// TestGarbageIsTurnedAway: an address that sends made-up credentials is slowed
-// down, and those behind the same address who have good ones are not.
+// TestGarbageIsTurnedAway checks that a network with made-up credentials is limited, and that
+// clients of the same network with valid credentials are not.
 func TestGarbageIsTurnedAway(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Guesses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		key := owner.Key(t, "account:read")
-		fresh := owner.Key(t, "account:read") // never used before the garbage comes
+		fresh := owner.Key(t, "account:read") // not used before the made-up credentials arrive
 		garbage := s.With(t, "sk_live_"+strings.Repeat("x", 32))
 		call := func(c *apitest.Caller, ip string) apitest.Response {
 			t.Helper()
@@ -362,15 +363,15 @@ func TestGarbageIsTurnedAway(t *testing.T) {
 			limited(t, call(s.With(t, token), "203.0.113.1"), "guesses")
 		}
 		call(garbage, "203.0.113.2").Is(t, 401)
-		call(s.With(t, ""), "203.0.113.1").Problem(t, 401, "unauthenticated") // nobody guesses with nothing
+		call(s.With(t, ""), "203.0.113.1").Problem(t, 401, "unauthenticated") // a missing credential doesn't count as a guess
 		for _, good := range []*apitest.Caller{owner, key, fresh, owner.Colleague(t, "VIEWER")} {
 			call(good, "203.0.113.1").Is(t, 200)
 		}
 	})
 }
 
-// TestACredentialThatEndedIsCountedByItself: a client that goes on with a
-// revoked key costs no query per call, and bars no other.
+// TestACredentialThatEndedIsCountedByItself checks that repeated calls with a revoked key cost no
+// query each and don't limit other callers.
 func TestACredentialThatEndedIsCountedByItself(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Guesses: hourly(3)}, func(t *testing.T, s *apitest.Server) {
@@ -392,7 +393,7 @@ func TestACredentialThatEndedIsCountedByItself(t *testing.T) {
 	})
 }
 
-// TestWithoutRedisLimitsGoOn kills Redis under a server that is called.
+// TestWithoutRedisLimitsGoOn stops Redis while clients call the server.
 func TestWithoutRedisLimitsGoOn(t *testing.T) {
 	t.Parallel()
 	redis := redistest.New(t)
@@ -445,7 +446,7 @@ func TestTheAuditLogHasTheAddressBehindTheProxy(t *testing.T) {
 	require.Equal(t, "203.0.113.77", ip)
 }
 
-// TestLimitClasses: what the document says of limits makes sense.
+// TestLimitClasses checks that the document's rate limits are consistent.
 func TestLimitClasses(t *testing.T) {
 	t.Parallel()
 	unlimited := map[string]bool{}

@@ -11,13 +11,13 @@ import (
 	"showfloor/internal/id"
 )
 
-// Lists of tenants go on from a cursor; those of admins have numbered pages.
+// Lists for tenants continue from a cursor; those for admins have numbered pages.
 
-// defaultPage is a list's length when the caller doesn't choose.
+// defaultPage is the number of entries in a page if the caller doesn't choose one.
 const defaultPage = 50
 
-// pageSize is how many entries the caller wants. One more is asked of the
-// database, to know whether another page follows.
+// pageSize returns how many entries the caller wants. The query asks for one
+// more, to know whether another page follows.
 func pageSize(limit *int) int {
 	if limit == nil {
 		return defaultPage
@@ -25,8 +25,9 @@ func pageSize(limit *int) int {
 	return *limit
 }
 
-// after is where a list goes on: the id of the page before's last entry. What
-// can't be such an id is refused, since it would silently end or repeat the list.
+// after returns the cursor of a list: the id of the last entry on the page
+// before. It refuses any text that can't be such an id, since the list would
+// silently end or repeat.
 func after(cursor *string, kind id.Prefix) (*string, error) {
 	if cursor != nil && !kind.Matches(*cursor) {
 		return nil, badInput("cursor", "is not from a Link header of this list")
@@ -34,7 +35,8 @@ func after(cursor *string, kind id.Prefix) (*string, error) {
 	return cursor, nil
 }
 
-// page cuts off the row that only tells of a next page, and links to that page.
+// page removes the extra row, which only shows that another page follows, and
+// returns a link to that page.
 func page[R any](ctx context.Context, s *Server, rows []R, size int, idOf func(R) string) (_ []R, link *string) {
 	if len(rows) <= size {
 		return rows, nil
@@ -43,8 +45,8 @@ func page[R any](ctx context.Context, s *Server, rows []R, size int, idOf func(R
 	return rows, s.nextPage(ctx, idOf(rows[size-1]))
 }
 
-// nextPage links to the page behind a row: the request's own address with
-// another cursor.
+// nextPage returns a link to the page behind a row: the request's own address
+// with another cursor.
 func (s *Server) nextPage(ctx context.Context, last string) *string {
 	next := targetFrom(ctx)
 	query := next.Query()
@@ -52,13 +54,13 @@ func (s *Server) nextPage(ctx context.Context, last string) *string {
 	return new(fmt.Sprintf(`<%s%s?%s>; rel="next"`, s.publicURL, next.EscapedPath(), query.Encode()))
 }
 
-// Sizes of admin lists' pages.
+// Page sizes of admin lists.
 const (
 	defaultAdminPage = 20
 	maxAdminPage     = 100
 )
 
-// given takes an empty query parameter for an absent one.
+// given treats an empty query parameter as an absent one.
 func given(text *string) *string {
 	if text == nil || *text == "" {
 		return nil
@@ -66,8 +68,8 @@ func given(text *string) *string {
 	return text
 }
 
-// pageOf reads which page of an admin list is wanted; numbers that are too low or
-// too high are moved to the nearest that will do.
+// pageOf reads the page number and size of an admin list. Numbers outside of the
+// range are moved to its nearest end.
 func pageOf(page, size *string) (console.Page, error) {
 	p := console.Page{Number: 1, Size: defaultAdminPage}
 	const most = 1 << 31
@@ -77,8 +79,8 @@ func pageOf(page, size *string) (console.Page, error) {
 	return p, readNumber("pageSize", size, maxAdminPage, &p.Size)
 }
 
-// readNumber reads a whole number into n, brought between 1 and most; absent, n
-// stays as it is.
+// readNumber reads a whole number into n and moves it into the range from 1 to
+// most. n doesn't change if the parameter is absent.
 func readNumber(field string, text *string, most int, n *int) error {
 	if given(text) == nil {
 		return nil
@@ -91,13 +93,13 @@ func readNumber(field string, text *string, most int, n *int) error {
 	return nil
 }
 
-// readMoment reads a timestamp, or a date in UTC: its first moment, or with end
-// that of the next day.
+// readMoment reads a timestamp, or a date in UTC. A date means its first moment
+// or, if end is set, the first moment of the next day.
 func readMoment(field string, text *string, end bool) (*time.Time, error) {
 	if given(text) == nil {
 		return nil, nil //nolint:nilnil // no filter is not a fault
 	}
-	// A + that nobody encoded has become a space.
+	// An unencoded + arrives as a space.
 	if at, err := time.Parse(time.RFC3339, strings.ReplaceAll(*text, " ", "+")); err == nil {
 		return &at, nil
 	}

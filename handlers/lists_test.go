@@ -65,8 +65,8 @@ func TestListsPage(t *testing.T) {
 		"listChannelModeration": channelsPath + "/" + shop + "/moderation",
 		"listCaptures":          "/v1/me/webhook-tester/" + captureURL.Token + "/captures",
 	}
-	// Members and participants have no ids and are in another order, and there are more than n events; their own tests follow the
-	// pages.
+	// These lists have tests of their own that follow the pages: members and participants have no ids and another order, and
+	// there are more than n events.
 	elsewhere := map[string]bool{"listChannelMembers": true, "listSessionParticipants": true, "listEvents": true}
 	unbuilt := unbuiltOperations()
 	for _, op := range operations(t) {

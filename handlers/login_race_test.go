@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// waitsFor waits until a statement waits for a lock that the backend holds.
+// waitsFor waits until a statement is blocked by a lock that the backend holds.
 func waitsFor(t *testing.T, s *apitest.Server, backend uint32) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -31,7 +31,7 @@ func TestAPasswordThatIsReplacedMeanwhileLogsNobodyIn(t *testing.T) {
 	go func() {
 		answer <- s.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": owner.Email, "password": apitest.Password})
 	}()
-	waitsFor(t, s, tx.Conn().PgConn().PID()) // the old password was found right
+	waitsFor(t, s, tx.Conn().PgConn().PID()) // the old password was already verified
 	require.NoError(t, tx.Commit(t.Context()))
 	(<-answer).Problem(t, 401, "invalid_credentials")
 }

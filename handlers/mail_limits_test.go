@@ -9,8 +9,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestSignupMailsToOneAddressAreLimited: first and resent codes count together,
-// for an address that a user has as for any other.
+// TestSignupMailsToOneAddressAreLimited checks that first and resent codes
+// count together, whether or not a user has the address.
 func TestSignupMailsToOneAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -20,7 +20,7 @@ func TestSignupMailsToOneAddressAreLimited(t *testing.T) {
 		for range 19 {
 			anyone.Call(t, "POST", "/v1/auth/send-code", form(email)).Is(t, 201)
 		}
-		for range 3 { // the first of them is mailed
+		for range 3 { // only the first of them is mailed
 			anyone.Call(t, "POST", "/v1/auth/resend-code", map[string]any{"email": email}).Is(t, 201)
 			s.WorkMailJobs(t, email)
 			s.Clock.Advance(time.Minute)
@@ -31,7 +31,7 @@ func TestSignupMailsToOneAddressAreLimited(t *testing.T) {
 		require.Equal(t, "too many sign-up mails: 20 an hour can be sent to one address",
 			refused.Problem(t, 429, "rate_limited").Message)
 		require.Equal(t, "3420", refused.Header.Get("Retry-After"))
-		if email != owner.Email { // whose mails have no code
+		if email != owner.Email { // mails to an existing user have no code
 			verify(t, s, email, apitest.Code(t, last)).Problem(t, 400, "invalid_code")
 			require.Zero(t, count(t, s, "signup_forms WHERE email = $1", email), "nobody confirms a form that may be another's")
 		}
@@ -40,7 +40,8 @@ func TestSignupMailsToOneAddressAreLimited(t *testing.T) {
 	}
 }
 
-// TestPasswordMailsToOneAddressAreLimited: the answer doesn't tell.
+// TestPasswordMailsToOneAddressAreLimited checks that the answer doesn't reveal
+// the limit.
 func TestPasswordMailsToOneAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -10,23 +10,23 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// MailboxPath is where a developer reads the mails that nobody sends.
+// MailboxPath is the path of the development mailbox. It shows mails that are not sent.
 const MailboxPath = "/mailbox"
 
-// letterPolicy lets a mail show itself inside the mailbox and do nothing else.
+// letterPolicy allows a mail only its inline styles and the mailbox's frame.
 const letterPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; " +
 	"sandbox allow-popups allow-popups-to-escape-sandbox"
 
 // mailbox serves the development mailbox: the page, the list that it loads, and
-// each mail as its readers see it. It is no part of the API. The mails hold valid
-// codes and links, so it answers callers on this machine only.
+// each mail as its recipient would see it. It is no part of the API. The mails
+// hold valid codes and links, so it answers only callers on this machine.
 type mailbox struct {
 	mails *mail.Service
 	// trust is Config.TrustLoopback.
 	trust bool
 }
 
-// mount adds its routes, if there is a mailbox.
+// mount adds the mailbox's routes if there is a mailbox.
 func (m mailbox) mount(e *echo.Echo, pages http.Handler) {
 	if m.mails == nil || !m.mails.HasMailbox() {
 		return
@@ -77,6 +77,6 @@ func (m mailbox) show(c echo.Context) error {
 	h.Set(echo.HeaderContentSecurityPolicy, letterPolicy)
 	h.Set(echo.HeaderReferrerPolicy, "no-referrer")
 	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
-	// Its links must not open inside the frame that shows it.
+	// A link must not open inside the frame that shows the mail.
 	return c.HTML(http.StatusOK, strings.Replace(kept.HTML, "<head>", `<head><base target="_blank">`, 1))
 }

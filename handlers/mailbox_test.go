@@ -34,8 +34,8 @@ func TestMailboxListsWhatNobodySends(t *testing.T) {
 	anybody.Call(t, "GET", "/mailbox/mails/mail_none", nil).Problem(t, 404, "not_found")
 }
 
-// TestTheMailboxIsForThisMachine: proxies, pages with a name of their own and
-// production servers don't get in.
+// TestTheMailboxIsForThisMachine checks that requests through proxies, from
+// pages with another host name and to production servers are refused.
 func TestTheMailboxIsForThisMachine(t *testing.T) {
 	t.Parallel()
 	dev := apitest.New(t, apitest.Options{})

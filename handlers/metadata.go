@@ -6,7 +6,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// orEmptyMap returns the pairs of a request, none if they are absent.
+// orEmptyMap returns the pairs of a request, or an empty map if they are absent.
 func orEmptyMap(m *api.Metadata) map[string]string {
 	if m == nil {
 		return nil

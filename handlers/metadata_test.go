@@ -14,7 +14,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestMetadataOfAStream: set at creation, merged by key, deleted by an empty value.
+// TestMetadataOfAStream sets metadata at creation, merges it by key, and deletes a key
+// with an empty value.
 func TestMetadataOfAStream(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -34,7 +35,7 @@ func TestMetadataOfAStream(t *testing.T) {
 		{map[string]any{"name": "Spring"}, "Spring"},
 		{map[string]any{}, "Spring"},
 	} {
-		var patched, got api.Stream // a fresh one: a map that is there keeps its keys
+		var patched, got api.Stream // new values, because decoding into an existing map keeps its keys
 		owner.Call(t, "PATCH", path, c.body).Into(t, http.StatusOK, &patched)
 		require.Equal(t, c.name, patched.Name)
 		require.Equal(t, api.Metadata{"b": "3", "d": "4"}, patched.Metadata)
@@ -46,7 +47,7 @@ func TestMetadataOfAStream(t *testing.T) {
 	s.Register(t).Call(t, "PATCH", path, map[string]any{}).Problem(t, http.StatusNotFound, "not_found")
 }
 
-// TestMetadataOfAnOrder: set at the checkout, and sent with its events.
+// TestMetadataOfAnOrder sets metadata at the checkout and reads it in the order's events.
 func TestMetadataOfAnOrder(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -63,8 +64,8 @@ func TestMetadataOfAnOrder(t *testing.T) {
 	s.Register(t).Call(t, "PATCH", path, map[string]any{}).Problem(t, http.StatusNotFound, "not_found")
 }
 
-// TestMetadataOfASession: set at creation, merged by key also after the end, sent with
-// webhooks, and hidden from participants.
+// TestMetadataOfASession sets metadata at creation and merges it by key, also after
+// the end. Webhooks contain it, and participants don't see it.
 func TestMetadataOfASession(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -117,7 +118,8 @@ func TestMetadataOfASession(t *testing.T) {
 	require.Len(t, auditActions(t, s, owner.TenantID, "session.update"), 3)
 }
 
-// TestMetadataOfACall: kept with its session, and sent with the events of both.
+// TestMetadataOfACall checks that the session has the call's metadata, and that the
+// events of both contain it.
 func TestMetadataOfACall(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -136,8 +138,8 @@ func TestMetadataOfACall(t *testing.T) {
 	}
 }
 
-// TestMetadataOfASessionIsMergedAtOnce: updates of different keys that come together
-// are all kept.
+// TestMetadataOfASessionIsMergedAtOnce checks that concurrent updates of different
+// keys are all kept.
 func TestMetadataOfASessionIsMergedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -165,7 +167,7 @@ func marshal(t *testing.T, v any) []byte {
 	return b
 }
 
-// refuses sends metadata beyond each limit, which changes nothing.
+// refuses sends metadata beyond each limit and checks that nothing changes.
 func refuses(t *testing.T, c *apitest.Caller, path string) {
 	t.Helper()
 	many := map[string]any{}

@@ -27,8 +27,8 @@ const (
 	requestKey
 )
 
-// withRequestID names the request, and notes where it comes from; the caller's
-// own header isn't believed, since it ends up in logs.
+// withRequestID gives the request an id and stores its origin. It ignores an id
+// from the caller, because ids end up in logs.
 func withRequestID(trusted proxies) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -43,7 +43,7 @@ func withRequestID(trusted proxies) echo.MiddlewareFunc {
 	}
 }
 
-// targetFrom is the address that was asked for.
+// targetFrom returns the URL of the request.
 func targetFrom(ctx context.Context) *url.URL {
 	if target, ok := ctx.Value(targetKey).(*url.URL); ok {
 		return target
@@ -51,46 +51,46 @@ func targetFrom(ctx context.Context) *url.URL {
 	return &url.URL{}
 }
 
-// requestFrom is the whole request, for operations that take any.
+// requestFrom returns the whole request, for operations that accept any request.
 func requestFrom(ctx context.Context) *http.Request {
 	r, _ := ctx.Value(requestKey).(*http.Request)
 	return r
 }
 
-// requestIDFrom is the id that withRequestID gave.
+// requestIDFrom returns the id that withRequestID gave.
 func requestIDFrom(ctx context.Context) string {
 	requestID, _ := ctx.Value(requestIDKey).(string)
 	return requestID
 }
 
-// originFrom is where the request comes from.
+// originFrom returns the request's address and id.
 func originFrom(ctx context.Context) account.Origin {
 	origin, _ := ctx.Value(originKey).(account.Origin)
 	return origin
 }
 
-// callerFrom is who makes the request. Operations without a tenant's security
-// scheme have the zero Caller.
+// callerFrom returns the caller of the request. For operations without a
+// tenant's security scheme it is the zero Caller.
 func callerFrom(ctx context.Context) account.Caller {
 	caller, _ := ctx.Value(callerKey).(account.Caller)
 	return caller
 }
 
-// adminFrom is the admin who makes the request. Operations without adminToken
-// have the zero Caller.
+// adminFrom returns the admin who calls. For operations without adminToken it
+// is the zero Caller.
 func adminFrom(ctx context.Context) console.Caller {
 	caller, _ := ctx.Value(adminKey).(console.Caller)
 	return caller
 }
 
-// observe logs each request and counts it. The path is logged as the route
-// that matched, never as it came: paths and queries can hold tokens and keys.
+// observe logs and counts each request. It logs the path as the matched route,
+// never the path itself: paths and queries can hold tokens and keys.
 func observe(log *slog.Logger, count func(method, route string, status int, took time.Duration)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			start := time.Now()
 			if err := next(c); err != nil {
-				c.Error(err) // writes the response, so that its status is known here
+				c.Error(err) // writes the response, so that its status is known below
 			}
 			took := time.Since(start)
 			method, route, status := standardMethod(c.Request().Method), c.Path(), c.Response().Status
@@ -114,7 +114,8 @@ func observe(log *slog.Logger, count func(method, route string, status int, took
 	}
 }
 
-// standardMethod keeps what strangers make up out of logs and metrics.
+// standardMethod replaces made-up methods by "other", so that clients can't
+// fill logs and metrics with them.
 func standardMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -131,7 +132,7 @@ func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 			switch r := recover(); r {
 			case nil:
 			case http.ErrAbortHandler:
-				panic(r) // net/http's own way to drop a connection
+				panic(r) // net/http's own way to close a connection
 			default:
 				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 			}

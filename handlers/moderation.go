@@ -20,7 +20,7 @@ func (s *Server) UpdateSessionParticipant(
 	return api.UpdateSessionParticipant200JSONResponse(toParticipant(p)), nil
 }
 
-// KickSessionParticipant throws a participant out.
+// KickSessionParticipant removes a participant from the session.
 func (s *Server) KickSessionParticipant(
 	ctx context.Context, r api.KickSessionParticipantRequestObject,
 ) (api.KickSessionParticipantResponseObject, error) {
@@ -31,7 +31,7 @@ func (s *Server) KickSessionParticipant(
 	return api.KickSessionParticipant200JSONResponse(toParticipant(p)), nil
 }
 
-// AdmitSessionParticipant lets a participant in from the waiting room.
+// AdmitSessionParticipant admits a participant from the waiting room.
 func (s *Server) AdmitSessionParticipant(
 	ctx context.Context, r api.AdmitSessionParticipantRequestObject,
 ) (api.AdmitSessionParticipantResponseObject, error) {
@@ -42,8 +42,8 @@ func (s *Server) AdmitSessionParticipant(
 	return api.AdmitSessionParticipant201JSONResponse(toParticipant(p)), nil
 }
 
-// MuteAllParticipants mutes everybody. The validator has filled in the document's
-// default, unless there is no body at all.
+// MuteAllParticipants mutes all participants. The validator has filled in the
+// document's default, unless the request has no body.
 func (s *Server) MuteAllParticipants(
 	ctx context.Context, r api.MuteAllParticipantsRequestObject,
 ) (api.MuteAllParticipantsResponseObject, error) {
@@ -55,7 +55,7 @@ func (s *Server) MuteAllParticipants(
 	return api.MuteAllParticipants201JSONResponse{Muted: muted}, nil
 }
 
-// SetSessionSpotlight shows everybody one participant.
+// SetSessionSpotlight shows one participant to all others.
 func (s *Server) SetSessionSpotlight(
 	ctx context.Context, r api.SetSessionSpotlightRequestObject,
 ) (api.SetSessionSpotlightResponseObject, error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryActOfModerationIsInTheAuditLog, with who did it; what changes nothing, and
-// what people do with their own hands, is not.
+// TestEveryActOfModerationIsInTheAuditLog checks that each act is logged with its actor.
+// Acts that change nothing, and users' changes of their own raised hands, are not logged.
 func TestEveryActOfModerationIsInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, map[string]any{"type": "conference", "waitingRoom": true})

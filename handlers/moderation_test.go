@@ -14,8 +14,8 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// meeting is a webinar whose host is ada, with ben as its cohost, cleo as a guest
-// and dan, a viewer, all in the room.
+// meeting is a webinar with four participants in its room: the host ada, the cohost ben, the
+// guest cleo and the viewer dan.
 type meeting struct {
 	s                   *apitest.Server
 	owner               *apitest.Caller
@@ -42,8 +42,8 @@ func newMeeting(t *testing.T, fields map[string]any) *meeting {
 	return m
 }
 
-// news are the names and data of the session's events since the last call. Each
-// must have been told in the room as well.
+// news returns the names and data of the session's events since the last call, and requires
+// that each was published in the room as well.
 func (m *meeting) news(t *testing.T) (names []string, data []map[string]any) {
 	t.Helper()
 	names, data = eventsOf(t, m.s, m.owner.TenantID, m.session.ID)
@@ -64,20 +64,20 @@ func (m *meeting) news(t *testing.T) (names []string, data []map[string]any) {
 	for i, p := range told {
 		require.Equal(t, names[i], p.Type)
 		inRoom := maps.Clone(data[i])
-		delete(inRoom, "metadata") // the tenant's own
+		delete(inRoom, "metadata") // publications don't contain it
 		require.Equal(t, inRoom, p.Data)
 	}
 	return names, data
 }
 
-// quiet wants that nothing has happened.
+// quiet requires that no event was emitted.
 func (m *meeting) quiet(t *testing.T) {
 	t.Helper()
 	names, _ := m.news(t)
 	require.Empty(t, names)
 }
 
-// one wants one event, and returns its data.
+// one requires exactly one event and returns its data.
 func (m *meeting) one(t *testing.T, name string) map[string]any {
 	t.Helper()
 	names, data := m.news(t)
@@ -96,7 +96,7 @@ func (m *meeting) end(t *testing.T) {
 	m.news(t)
 }
 
-// seats are those that are taken, and who is in the room, as the session counts them.
+// seats returns the session's counters: seats taken, and participants in the room.
 func (m *meeting) seats(t *testing.T) (seats, present int) {
 	t.Helper()
 	require.NoError(t, m.s.Pool.QueryRow(t.Context(), "SELECT seats, present FROM sessions WHERE id = $1", m.session.ID).Scan(&seats, &present))
@@ -145,13 +145,13 @@ func TestListSessionParticipants(t *testing.T) {
 	require.False(t, all[3].HandRaised)
 }
 
-// takesParticipants tells whether a participant token is a credential for it.
+// takesParticipants reports whether the operation accepts a participant token.
 func takesParticipants(op operation) bool {
 	return access.Judge(*op.spec.Security, access.Party{Kind: access.Participant}) == access.Allowed && len(*op.spec.Security) > 0
 }
 
-// TestAParticipantTokenOpensItsOwnRoomAlone: for every operation on sessions that
-// takes one.
+// TestAParticipantTokenOpensItsOwnRoomAlone checks every operation on sessions that accepts
+// a participant token.
 func TestAParticipantTokenOpensItsOwnRoomAlone(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, nil)
@@ -173,7 +173,7 @@ func TestAParticipantTokenOpensItsOwnRoomAlone(t *testing.T) {
 	}
 	require.Equal(t, 11, covered)
 	m.quiet(t)
-	// And elsewhere it is no credential.
+	// Other operations don't accept it.
 	m.ada.Call(t, "GET", "/v1/me/sessions", nil).Problem(t, 401, "unauthenticated")
 	m.ada.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "unauthenticated")
 	m.ada.Call(t, "POST", m.path+"/token", map[string]any{"userId": "eve"}).Problem(t, 401, "unauthenticated")
@@ -200,7 +200,7 @@ func TestWhoMayModerate(t *testing.T) {
 			t.Parallel()
 			m := newMeeting(t, nil)
 			m.cleo.Call(t, c.method, m.path+c.path, c.body).Problem(t, 403, "forbidden")
-			if op != "lower" { // one's own
+			if op != "lower" { // participants may lower their own hand
 				m.dan.Call(t, c.method, m.path+c.path, c.body).Problem(t, 403, "forbidden")
 			}
 			m.quiet(t)
@@ -273,7 +273,7 @@ func TestKickSessionParticipant(t *testing.T) {
 	seats, present := m.seats(t)
 	require.Equal(t, []int{3, 3}, []int{seats, present})
 
-	// Nothing that the user holds works any more, nor is there anything new.
+	// None of the user's tokens works any more, and it can't get a new one.
 	m.dan.Call(t, "POST", m.path+"/moderate/hand-raise", map[string]any{"userId": "dan"}).Problem(t, 401, "unauthenticated")
 	_, err := m.dan.Enter(t, m.session.ID)
 	require.Error(t, err)
@@ -289,7 +289,7 @@ func TestKickSessionParticipant(t *testing.T) {
 	}
 	m.owner.Call(t, "DELETE", m.participant("nobody"), nil).Problem(t, 404, "not_found")
 
-	// Until it is invited again: the tokens from before are good then.
+	// A new invitation ends that: the old tokens are valid again.
 	m.ada.Call(t, "POST", m.participant("dan")+"/admit", nil).Into(t, 201, &p)
 	require.NotEqual(t, api.ParticipantStateKicked, p.State)
 	m.one(t, "session.participant.updated")
@@ -305,7 +305,7 @@ func TestKickSessionParticipant(t *testing.T) {
 func TestAdmitSessionParticipant(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, map[string]any{"type": "conference", "waitingRoom": true, "capacity": 5})
-	// They all wait but for the moderators.
+	// All of them wait, except the moderators.
 	require.Equal(t, "waiting", m.owner.Participant(t, m.session.ID, "dan").State)
 	m.dan.Call(t, "GET", m.path+"/participants", nil).Problem(t, 403, "forbidden")
 	m.dan.Call(t, "POST", m.path+"/moderate/hand-raise", map[string]any{"userId": "dan"}).Problem(t, 403, "forbidden")
@@ -372,8 +372,8 @@ func TestMuteAllParticipants(t *testing.T) {
 	m.one(t, "session.muted-all")
 	require.True(t, m.owner.Participant(t, m.session.ID, "cleo").Silenced)
 
-	// A participant's own mute isn't a moderator's. One that is muted already isn't counted,
-	// but its screen falls silent.
+	// A participant's own mute differs from a moderator's. A participant who is muted
+	// already isn't counted, but its screen's sound is muted.
 	set := func(muted bool) session.Grant {
 		require.NoError(t, m.s.Sessions.SetMuted(t.Context(), m.owner.TenantID, m.session.ID, "cleo", m.cleo.ConnID, muted))
 		return m.owner.Participant(t, m.session.ID, "cleo")

@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// CreateCheckout makes an order and its payment page.
+// CreateCheckout creates an order and its payment page.
 func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequestObject) (api.CreateCheckoutResponseObject, error) {
 	page, err := s.areas.Orders.CreateCheckout(ctx, callerFrom(ctx), order.Cart{
 		Lines: each(r.Body.Items, func(i api.CartItem) catalog.Line {
@@ -49,7 +49,7 @@ func (s *Server) ListOrders(ctx context.Context, r api.ListOrdersRequestObject) 
 	return api.ListOrders200JSONResponse{Body: each(views, toOrder), Headers: api.ListOrders200ResponseHeaders{Link: link}}, nil
 }
 
-// GetOrder shows an order.
+// GetOrder returns an order.
 func (s *Server) GetOrder(ctx context.Context, r api.GetOrderRequestObject) (api.GetOrderResponseObject, error) {
 	v, err := s.areas.Orders.GetOrder(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) UpdateOrder(ctx context.Context, r api.UpdateOrderRequestObject
 	return api.UpdateOrder200JSONResponse(toOrder(v)), nil
 }
 
-// FulfilOrder notes that an order was handed over.
+// FulfilOrder marks an order as fulfilled.
 func (s *Server) FulfilOrder(ctx context.Context, r api.FulfilOrderRequestObject) (api.FulfilOrderResponseObject, error) {
 	v, err := s.areas.Orders.FulfilOrder(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Server) FulfilOrder(ctx context.Context, r api.FulfilOrderRequestObject
 	return api.FulfilOrder201JSONResponse(toOrder(v)), nil
 }
 
-// RefundOrder gives money back.
+// RefundOrder refunds an order.
 func (s *Server) RefundOrder(ctx context.Context, r api.RefundOrderRequestObject) (api.RefundOrderResponseObject, error) {
 	n := order.NewRefund{Key: idempotency.KeyFrom(ctx)}
 	if r.Body != nil {
@@ -89,7 +89,7 @@ func (s *Server) RefundOrder(ctx context.Context, r api.RefundOrderRequestObject
 	return api.RefundOrder201JSONResponse(toOrder(v)), nil
 }
 
-// toOrder leaves out the page, and its end, of an order that doesn't wait any more.
+// toOrder leaves out the payment page and its end if the order isn't pending any more.
 func toOrder(v order.View) api.Order {
 	out := api.Order{
 		ID: v.ID, ProcessorCheckoutSessionID: orNull(v.CheckoutSessionID), ProcessorPaymentIntentID: orNull(v.PaymentIntentID),

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// proxies are the addresses whose X-Forwarded-For is believed.
+// proxies are the networks whose X-Forwarded-For is trusted.
 type proxies []netip.Prefix
 
-// ClientIP is who makes a request that doesn't go through the router, as the
-// limits count it; trusted are the networks of the proxies in front.
+// ClientIP returns the address that the limits use for a client whose request doesn't
+// pass the router. trusted are the networks of the proxies in front of this server.
 func ClientIP(trusted []netip.Prefix, r *http.Request) netip.Addr {
 	at, _ := netip.ParseAddr(proxies(trusted).clientIP(r))
 	return at
 }
 
-// clientIP is who asks: the other end of the connection or, when that is one of
-// our proxies, the last hop before them that X-Forwarded-For names. What stands
-// further left anybody may have written.
+// clientIP returns the address of the client: the other end of the connection. If
+// that is one of our proxies, it is the last hop in X-Forwarded-For that isn't.
+// Entries further left can be forged.
 func (p proxies) clientIP(r *http.Request) string {
 	peer := peerIP(r)
 	at, ok := parseHop(peer)
@@ -45,7 +45,7 @@ func (p proxies) trust(at netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(at) })
 }
 
-// parseHop reads an address, which some proxies write with its port.
+// parseHop parses an address. Some proxies write it with a port.
 func parseHop(text string) (netip.Addr, bool) {
 	at, err := netip.ParseAddr(text)
 	if err != nil {
@@ -58,12 +58,12 @@ func parseHop(text string) (netip.Addr, bool) {
 	return at.Unmap().WithZone(""), true
 }
 
-// network is what one customer of a provider has at least: an IPv4 address, or
-// a /64 of IPv6, in which everybody chooses addresses at will.
+// network is the smallest range that a provider gives to one customer: an IPv4
+// address, or an IPv6 /64, in which a customer can use any address.
 func network(ip string) string { return prefix(ip, 64) }
 
-// site is what one customer may have at most: an IPv4 address, or a /48 of IPv6
-// (RFC 6177), which holds 65,536 networks.
+// site is the largest range that a provider gives to one customer: an IPv4
+// address, or an IPv6 /48 (RFC 6177), which holds 65,536 networks.
 func site(ip string) string { return prefix(ip, 48) }
 
 func prefix(ip string, bits int) string {
@@ -74,8 +74,8 @@ func prefix(ip string, bits int) string {
 	return netip.PrefixFrom(at, bits).Masked().String()
 }
 
-// fromLoopback tells whether the caller is on this machine. A reverse proxy on
-// this machine speaks for others: what it forwards doesn't count.
+// fromLoopback reports whether the caller is on this machine. Requests that a reverse
+// proxy on this machine forwards don't count, because their callers are elsewhere.
 func fromLoopback(r *http.Request) bool {
 	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
 		if r.Header.Get(h) != "" {
@@ -86,9 +86,9 @@ func fromLoopback(r *http.Request) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// FromThisMachine tells whether the caller is on this machine and asked for it by
-// localhost or an IP address. A name of a foreign page that leads here by DNS (DNS
-// rebinding) doesn't pass. Development tools without a login are guarded by it.
+// FromThisMachine reports whether the caller is on this machine and used localhost or
+// an IP address as the host. So it refuses the name of a foreign page that resolves to
+// this machine (DNS rebinding). It protects development tools without a login.
 func FromThisMachine(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -97,7 +97,7 @@ func FromThisMachine(r *http.Request) bool {
 	return fromLoopback(r) && (host == "localhost" || net.ParseIP(strings.Trim(host, "[]")) != nil)
 }
 
-// peerIP is the address of the other end of the connection.
+// peerIP returns the address of the other end of the connection.
 func peerIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestForgedParticipantTokensAreRefused: at an operation that takes a tenant's
-// token as well.
+// TestForgedParticipantTokensAreRefused calls an operation that accepts a
+// tenant's token as well.
 func TestForgedParticipantTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -55,7 +55,7 @@ func TestForgedParticipantTokensAreRefused(t *testing.T) {
 	good := sign(nil)
 	get(good[:len(good)-4]).Problem(t, 401, "unauthenticated")
 	get(sign(map[string]any{"exp": s.Clock.Now().Add(-time.Second).Unix()})).Problem(t, 401, "token_expired")
-	// One's own room, and another one of the tenant's.
+	// The token is valid in its own room and not in another room of the tenant.
 	elsewhere := owner.Ticket(t, owner.Session(t, nil).ID, "ada", nil)
 	get(elsewhere.Token).Problem(t, 404, "not_found")
 
@@ -66,8 +66,8 @@ func TestForgedParticipantTokensAreRefused(t *testing.T) {
 	get(good).Problem(t, 403, "tenant_suspended")
 }
 
-// TestAParticipantHasALimitInEachRoom: whatever tokens it holds, and others have
-// theirs.
+// TestAParticipantHasALimitInEachRoom checks that all tokens of a participant
+// share its limit, and that other participants have their own.
 func TestAParticipantHasALimitInEachRoom(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Caller: hourly(20)}})
@@ -87,8 +87,8 @@ func TestAParticipantHasALimitInEachRoom(t *testing.T) {
 	owner.Call(t, "GET", "/v1/me/sessions", nil).Is(t, 200)
 }
 
-// TestMadeUpParticipantTokensAreGuesses: they count against the address that they
-// come from, and one that was good once against itself alone.
+// TestMadeUpParticipantTokensAreGuesses checks that made-up tokens count against
+// their network, and that an expired one counts against itself alone.
 func TestMadeUpParticipantTokensAreGuesses(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Guesses: hourly(3)}})
@@ -111,8 +111,8 @@ func TestMadeUpParticipantTokensAreGuesses(t *testing.T) {
 	ada.Call(t, "GET", path, nil).Is(t, 200)
 }
 
-// TestAParticipantsIdempotencyKeysAreItsOwn: it can neither read what others came
-// to nor hold it up.
+// TestAParticipantsIdempotencyKeysAreItsOwn checks that a participant can neither
+// read the stored answers of others nor block their keys.
 func TestAParticipantsIdempotencyKeysAreItsOwn(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, nil)

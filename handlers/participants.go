@@ -7,7 +7,8 @@ import (
 	"showfloor/gen/db"
 )
 
-// ListSessionParticipants lists who was invited to a session or ever came.
+// ListSessionParticipants lists the participants of a session: all who were
+// invited or ever joined.
 func (s *Server) ListSessionParticipants(
 	ctx context.Context, r api.ListSessionParticipantsRequestObject,
 ) (api.ListSessionParticipantsResponseObject, error) {

@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/console"
 )
 
-// atOnce makes a request n times at the same time and counts the answers by status.
+// atOnce sends a request n times at the same time and counts the answers by status.
 func atOnce(n int, call func() apitest.Response) map[int]int {
 	var mu sync.Mutex
 	statuses := map[int]int{}
@@ -33,8 +33,8 @@ func atOnce(n int, call func() apitest.Response) map[int]int {
 	return statuses
 }
 
-// TestAPlanBoundsAPIKeys: exactly as many as the plan allows, however many are
-// asked for at once; those that are revoked or expired don't count.
+// TestAPlanBoundsAPIKeys checks that concurrent requests create exactly as many
+// keys as the plan allows. Revoked and expired keys don't count.
 func TestAPlanBoundsAPIKeys(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -62,8 +62,8 @@ func TestAPlanBoundsAPIKeys(t *testing.T) {
 	create().Problem(t, http.StatusForbidden, "plan_limit")
 }
 
-// TestAPlanBoundsUsers: open invitations count, those that have expired don't; an
-// invitation can be sent again, and accepted, on a full team.
+// TestAPlanBoundsUsers checks that open invitations count and expired ones don't.
+// An invitation can be sent again, and accepted, on a full team.
 func TestAPlanBoundsUsers(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -92,7 +92,8 @@ func TestAPlanBoundsUsers(t *testing.T) {
 	invite(t, owner, team[2].Email, "VIEWER").Problem(t, http.StatusForbidden, "plan_limit")
 }
 
-// TestAPlanBoundsWebhookEndpoints: deleted ones don't count, disabled ones do.
+// TestAPlanBoundsWebhookEndpoints checks that disabled endpoints count and
+// deleted ones don't.
 func TestAPlanBoundsWebhookEndpoints(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -111,7 +112,8 @@ func TestAPlanBoundsWebhookEndpoints(t *testing.T) {
 	create().Problem(t, http.StatusForbidden, "plan_limit")
 }
 
-// TestADayBoundsAPIKeys: a tenant that makes and revokes keys in a loop stops at 1,000 a day.
+// TestADayBoundsAPIKeys checks that a tenant can create at most 1,000 keys a day, even if it
+// revokes each of them.
 func TestADayBoundsAPIKeys(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -134,7 +136,7 @@ func TestADayBoundsAPIKeys(t *testing.T) {
 	owner.LogInAgain(t).Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "Key"}).Is(t, http.StatusCreated)
 }
 
-// TestADayBoundsWebhookEndpoints as it bounds API keys.
+// TestADayBoundsWebhookEndpoints checks the same for webhook endpoints.
 func TestADayBoundsWebhookEndpoints(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -150,7 +152,8 @@ func TestADayBoundsWebhookEndpoints(t *testing.T) {
 	require.Equal(t, &api.ProblemLimit{Name: "maxWebhookEndpointsPerDay", Value: 1000, Plan: "FREE"}, p.Limit)
 }
 
-// TestAChangeOfThePlanHoldsAtOnce, and what a tenant has above a lower limit stays.
+// TestAChangeOfThePlanHoldsAtOnce checks this, and that a tenant keeps what exceeds
+// a lower limit.
 func TestAChangeOfThePlanHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -20,7 +20,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// status maps a problem's kind to its HTTP status: the only place that does.
+// status maps a problem's kind to its HTTP status. No other code does.
 func status(k problem.Kind) int {
 	switch k {
 	case problem.Invalid:
@@ -46,7 +46,7 @@ func status(k problem.Kind) int {
 	}
 }
 
-// problems writes every error of every layer as one shape.
+// problems writes the errors of all layers in one format.
 type problems struct {
 	log      *slog.Logger
 	failures *failureLog
@@ -55,7 +55,7 @@ type problems struct {
 // handle is echo's error handler.
 func (p problems) handle(err error, c echo.Context) {
 	if c.Response().Committed {
-		return // too late to say anything
+		return // the answer has already begun
 	}
 	ctx := c.Request().Context()
 	body := p.describe(c.Request(), err)
@@ -79,15 +79,15 @@ func (p problems) handle(err error, c echo.Context) {
 }
 
 const (
-	// databasePause is after how long a request is worth repeating that failed
-	// because the database was away: a restart of it takes a second or two.
+	// databasePause is the Retry-After while the database is away: its restart
+	// takes a second or two.
 	databasePause = 2 * time.Second
-	// unavailablePause is the same for everything else that may be away.
+	// unavailablePause is the Retry-After while any other part is away.
 	unavailablePause = 5 * time.Second
 )
 
-// retryAfter is when a request may be repeated that was answered with the status;
-// 0 when the answer doesn't depend on time. Every 503 has one.
+// retryAfter returns the time after which a client may repeat a request, or 0 if
+// the answer doesn't depend on time. Every 503 has one.
 func retryAfter(err error, status int) time.Duration {
 	known, ok := problem.As(err)
 	switch {
@@ -102,11 +102,12 @@ func retryAfter(err error, status int) time.Duration {
 	}
 }
 
-// statusHungUp is the status of a request whose sender went away before the
-// answer. Nobody reads it but the log and the metrics: it isn't our fault.
+// statusHungUp is the status of a request whose client disconnected before the
+// answer. It appears only in the log and the metrics, where it doesn't count as a
+// fault of this server.
 const statusHungUp = 499
 
-// hungUp tells whether the request failed because its sender went away.
+// hungUp reports whether the request failed because its client disconnected.
 func hungUp(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
@@ -130,7 +131,7 @@ func (p problems) describe(r *http.Request, err error) api.Problem {
 		return plain(http.StatusBadRequest, "invalid_input", "the request holds a character that can't be stored, such as NUL")
 	case postgres.IsUnavailable(err):
 		return plain(http.StatusServiceUnavailable, "database_unavailable", "the database can't be used at the moment; try again")
-	case errors.Is(err, context.DeadlineExceeded): // a part of the work had a shorter time
+	case errors.Is(err, context.DeadlineExceeded): // a part of the work had a shorter deadline
 		return describeKnown(timedOut(r.Method))
 	default:
 		return plain(http.StatusInternalServerError, "internal_error", "internal error; quote the requestId when you report it")
@@ -151,7 +152,7 @@ func describeKnown(e *problem.Error) api.Problem {
 	return body
 }
 
-// describeHTTP puts what the router and the binder say into our words.
+// describeHTTP replaces the texts of the router and the binder by our own.
 func describeHTTP(he *echo.HTTPError) api.Problem {
 	switch he.Code {
 	case http.StatusNotFound:
@@ -169,7 +170,7 @@ func describeHTTP(he *echo.HTTPError) api.Problem {
 	}
 }
 
-// describeBinding names the parameter that the generated code couldn't read.
+// describeBinding names the parameter that the generated code couldn't parse.
 func describeBinding(he *echo.HTTPError) api.Problem {
 	body := plain(he.Code, "invalid_input", "the request is not valid")
 	text, _ := he.Message.(string)
@@ -184,23 +185,23 @@ func plain(code int, name, message string) api.Problem {
 	return api.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Code: name, Message: message}
 }
 
-// inputProblem lists what the validator found, field by field.
+// inputProblem converts the validator's error to a problem with one entry per fault.
 func inputProblem(err error) error {
 	p := problem.New(problem.Invalid, "invalid_input", "the request is not valid")
 	p.Fields = few(fields(err, wholeBody))
 	return p
 }
 
-// wholeBody is where a fault is that no field of the body has.
+// wholeBody is the field name of faults that concern the body as a whole.
 const wholeBody = "body"
 
-// notBlank is the document's pattern for texts that say something.
+// notBlank is the pattern that the document uses for non-blank texts.
 const notBlank = `\S`
 
-// fields walks the validator's error tree; where names the part of the request
-// for errors that have no field.
+// fields flattens the validator's error tree. where names the part of the request
+// for errors without a field.
 func fields(err error, where string) []problem.Field {
-	// Type switches, not errors.As: every node of the tree is visited once.
+	// Type switches, not errors.As, so that every node of the tree is visited once.
 	switch e := err.(type) { //nolint:errorlint // see above
 	case openapi3.MultiError:
 		var list []problem.Field
@@ -236,7 +237,7 @@ func fields(err error, where string) []problem.Field {
 	}
 }
 
-// parseReason says what is wrong with a value that could not even be read.
+// parseReason returns why a value could not be parsed.
 func parseReason(e *openapi3filter.ParseError) string {
 	if root := e.RootCause(); root != nil {
 		return root.Error()

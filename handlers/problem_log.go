@@ -14,7 +14,7 @@ import (
 const (
 	// warningPause is the least time between two warnings about one cause.
 	warningPause = time.Minute
-	// maxCauses bounds the causes that are remembered. There are some ten.
+	// maxCauses limits the causes that are remembered. There are about ten.
 	maxCauses = 100
 )
 
@@ -40,7 +40,7 @@ func newFailureLog(log *slog.Logger) *failureLog {
 	return &failureLog{log: log, causes: map[string]*warned{}}
 }
 
-// failed logs a request's failure, whose answer is body.
+// failed logs the failure of a request. body is the request's answer.
 func (f *failureLog) failed(ctx context.Context, err error, body api.Problem, route string) {
 	switch {
 	case body.Status < http.StatusInternalServerError, body.Status == http.StatusNotImplemented:

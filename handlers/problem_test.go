@@ -50,7 +50,7 @@ func TestEveryLayerAnswersWithAProblem(t *testing.T) {
 		t.Run(c.layer, func(t *testing.T) {
 			t.Parallel()
 			r := owner.Call(t, c.method, c.path, c.body)
-			if c.status == 0 { // the media plane has words of its own, but the same shape
+			if c.status == 0 { // the media plane has its own texts in the same format
 				require.GreaterOrEqual(t, r.Status, 400)
 				require.Equal(t, "application/problem+json", r.Header.Get("Content-Type"))
 				return
@@ -135,7 +135,7 @@ func TestBodyLimit(t *testing.T) {
 		for size, status := range map[int]int{limit: 201, limit + 1: 413, 2 << 20: 413} {
 			var body io.Reader = bytes.NewReader(sized(size))
 			if !withLength {
-				body = struct{ io.Reader }{body} // hides the length: the body goes out in chunks
+				body = struct{ io.Reader }{body} // hides the length, so that the body is sent in chunks
 			}
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/me/streams", body)
 			require.NoError(t, err)
@@ -208,7 +208,7 @@ func TestRequestIDIsOursAlone(t *testing.T) {
 	require.NotEqual(t, first, s.With(t, "").Call(t, "GET", "/v1/health", nil).Header.Get("X-Request-Id"))
 }
 
-// TestInternalErrorsAreLoggedAndNotShown takes the database away.
+// TestInternalErrorsAreLoggedAndNotShown calls a page that panics.
 func TestInternalErrorsAreLoggedAndNotShown(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
@@ -262,7 +262,8 @@ func TestHealth(t *testing.T) {
 	require.NotContains(t, string(resp.Body), "secret")
 	broken.With(t, "").Call(t, "GET", "/v1/health", nil).Is(t, 200)
 
-	// What can wait in the queue shows, and that is all.
+	// A failed part whose work can wait in the queue is reported, and the
+	// server stays ready.
 	waiting := apitest.New(t, apitest.Options{Checks: []handlers.Check{{
 		Name: "mail", Engine: func() string { return "SMTP" }, Deferred: true,
 		Run: func(context.Context) error {

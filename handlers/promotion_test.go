@@ -76,7 +76,7 @@ func TestPromoteSessionParticipant(t *testing.T) {
 	var p api.Participant
 	promote("dan", "guest").Into(t, 201, &p)
 	require.Equal(t, []any{false, api.ParticipantPerms{Audio: true, Video: true}}, []any{p.HandRaised, p.Perms})
-	data := m.one(t, "session.participant.promoted") // and no lowered hand besides
+	data := m.one(t, "session.participant.promoted") // there is no separate event for the lowered hand
 	require.Equal(t, []any{"dan", "guest", "viewer", "ada", "joined"},
 		[]any{data["userId"], data["role"], data["previousRole"], data["by"], data["state"]})
 	require.True(t, m.owner.Participant(t, m.session.ID, "dan").Perms.Audio, "the token that the user holds may publish")

@@ -20,16 +20,16 @@ type Realtime interface {
 	Serve(w http.ResponseWriter, r *http.Request, v realtime.Visitor) error
 }
 
-// ConnectRealtime says what is spoken here. Who asks for a WebSocket doesn't come
-// that far.
+// ConnectRealtime names the protocol of the realtime channel. Requests for a
+// WebSocket don't reach it.
 func (s *Server) ConnectRealtime(context.Context, api.ConnectRealtimeRequestObject) (api.ConnectRealtimeResponseObject, error) {
 	return api.ConnectRealtime200JSONResponse{
 		Protocol: "centrifuge", Encodings: []api.RealtimeEncoding{api.RealtimeEncodingJSON, api.RealtimeEncodingProtobuf},
 	}, nil
 }
 
-// upgrade hands connections that become WebSockets to the realtime channel: the
-// document's operations can't let go of theirs.
+// upgrade passes connections that become WebSockets to the realtime channel,
+// because the generated handlers can't hand over their connection.
 func upgrade(channel Realtime, accounts *account.Service, l *limits) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -42,21 +42,22 @@ func upgrade(channel Realtime, accounts *account.Service, l *limits) echo.Middle
 			if err := channel.Serve(e.Response(), e.Request(), &visitor{accounts: accounts, limits: l, network: callersNetwork(e)}); err != nil {
 				return err
 			}
-			// The answer was written on the connection itself; this is for the log.
+			// The answer was written to the connection itself; these values are for
+			// the log.
 			e.Response().Status, e.Response().Committed = http.StatusSwitchingProtocols, true
 			return nil
 		}
 	}
 }
 
-// isUpgrade tells whether the connection is to become a WebSocket of the realtime
-// channel.
+// isUpgrade reports whether the connection is to become a WebSocket of the
+// realtime channel.
 func isUpgrade(e echo.Context) bool {
 	return e.Path() == realtimePath && e.Request().Method == http.MethodGet && realtime.IsUpgrade(e.Request())
 }
 
-// visitor counts the bad tokens of a connection as those of requests are counted.
-// It outlives its request.
+// visitor counts the invalid tokens of a connection with the same limits as those
+// of requests. It outlives its request.
 type visitor struct {
 	accounts *account.Service
 	limits   *limits

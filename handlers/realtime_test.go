@@ -20,27 +20,27 @@ import (
 	"showfloor/internal/realtimetest"
 )
 
-// live is a test server with a realtime channel.
+// live returns a test server with a realtime channel.
 func live(t testing.TB) (*apitest.Server, *apitest.Caller) {
 	t.Helper()
 	s := apitest.New(t, apitest.Options{Realtime: true})
 	return s, s.Register(t)
 }
 
-// hears is a client that hears a room.
+// hears returns a client that is subscribed to a room.
 func hears(t testing.TB, s *apitest.Server, token, room string) *realtimetest.Client {
 	t.Helper()
 	c, _ := realtimetest.Watch(t, s.URL, token, room)
 	return c
 }
 
-// disconnected is the code with which a token is turned away.
+// turnedAway returns the code of the disconnect with which a token is refused.
 func turnedAway(t testing.TB, s *apitest.Server, token string) uint32 {
 	t.Helper()
 	return realtimetest.New(t, s.URL, realtimetest.Options{Token: token}).Next(t, realtimetest.Disconnected).Code
 }
 
-// refusedRoom is the code with which a room is refused.
+// refusedRoom returns the code with which a subscription to a room is refused.
 func refusedRoom(t testing.TB, s *apitest.Server, token, room string) uint32 {
 	t.Helper()
 	c := realtimetest.New(t, s.URL, realtimetest.Options{Token: token})
@@ -281,10 +281,11 @@ func TestMadeUpTokensAreLimited(t *testing.T) {
 	realtimetest.New(t, s.URL, realtimetest.Options{Token: s.Register(t).Token}).Next(t, realtimetest.Connected)
 }
 
-// until lets the server look at credentials, which it does by the test's clock.
+// until makes the server check credentials again, by the test's clock, until
+// the client is disconnected with code.
 func until(t testing.TB, s *apitest.Server, c *realtimetest.Client, code uint32) {
 	t.Helper()
-	s.Clock.Advance(2 * time.Second) // beyond what the areas remember of credentials
+	s.Clock.Advance(2 * time.Second) // longer than the areas cache credentials
 	require.Equal(t, code, c.Next(t, realtimetest.Disconnected).Code)
 }
 

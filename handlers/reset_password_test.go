@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// forgot asks for a link and returns the token that was mailed.
+// forgot requests a link and returns its token from the mail.
 func forgot(t *testing.T, s *apitest.Server, email string) string {
 	t.Helper()
 	s.With(t, "").Call(t, "POST", "/v1/auth/forgot-password", map[string]any{"email": email}).Is(t, 201)
@@ -38,12 +38,12 @@ func TestALostPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200) // remembered as good
+	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200) // so that the token is cached as valid
 	token := forgot(t, s, strings.ToUpper(owner.Email))
 	mail := s.LastMail(t, owner.Email)
 	require.Equal(t, "Set a new password", mail.Subject)
 	require.Contains(t, mail.Text, "\nhttps://api.example.test/reset-password?token="+token+"\n")
-	logIn(t, s, owner.Email, apitest.Password).Is(t, 201) // asking changes nothing
+	logIn(t, s, owner.Email, apitest.Password).Is(t, 201) // the request alone changes nothing
 
 	var changed api.PasswordChange
 	reset(t, s, token, "quick violet harbour").Into(t, 201, &changed)
@@ -62,8 +62,8 @@ func TestALostPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// TestWhoHasAnAccountDoesNotShow: the request is the same for everybody, and so
-// is what it does.
+// TestWhoHasAnAccountDoesNotShow checks that the request has the same answer
+// and does the same work whether or not there is an account.
 func TestWhoHasAnAccountDoesNotShow(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -78,7 +78,7 @@ func TestWhoHasAnAccountDoesNotShow(t *testing.T) {
 	s.WorkMailJobs(t, nobody)
 	require.Empty(t, s.MailsTo(t, nobody))
 	s.WorkMailJobs(t, owner.Email)
-	s.WorkMailJobs(t, owner.Email) // as after a kill
+	s.WorkMailJobs(t, owner.Email) // as if the process had been killed before
 	require.Len(t, s.MailsTo(t, owner.Email), 1)
 }
 
@@ -135,7 +135,8 @@ func TestALinkSetsOnePassword(t *testing.T) {
 	require.EqualValues(t, 1, set.Load())
 }
 
-// TestSuspendedUsersMaySetAPassword: it is theirs; they still get no further.
+// TestSuspendedUsersMaySetAPassword checks that they can, and that they still
+// can't log in.
 func TestSuspendedUsersMaySetAPassword(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/sample"
 )
 
-// sampleBody is what the operation can be called with; nil when it has no JSON body.
+// sampleBody returns a valid body for the operation, or nil if it has no JSON body.
 func sampleBody(op operation) any {
 	if op.spec.RequestBody == nil {
 		return nil
@@ -30,8 +30,8 @@ func sampleBody(op operation) any {
 	return sample.Of(content.Schema.Value)
 }
 
-// TestEverySchemaHasASample: the examples of the document make a whole value
-// of each of its schemas, so that readers and tools are shown one that is valid.
+// TestEverySchemaHasASample checks that the document's examples make a complete,
+// valid value of each of its schemas, for readers and tools.
 func TestEverySchemaHasASample(t *testing.T) {
 	t.Parallel()
 	doc := apitest.Document(t)

@@ -1,6 +1,5 @@
-// Package handlers is the HTTP door: it checks each request against the API
-// document, finds out who calls, hands over to one use case and converts the
-// result. Rules live in internal/<area>.
+// Package handlers is the HTTP layer. It checks each request against the API document, authenticates the
+// caller, calls one use case and converts the result. The rules are in internal/<area>.
 package handlers
 
 import (
@@ -18,58 +17,58 @@ import (
 
 // Config of the HTTP server.
 type Config struct {
-	// Areas are what operations call.
+	// Areas are the use cases that operations call.
 	Areas *areas.Areas
-	// Checks are what GET /v1/health/ready asks.
+	// Checks are the checks of GET /v1/health/ready.
 	Checks []Check
 	// Live serves playlists and media below /live/.
 	Live http.Handler
 	// Realtime takes over connections that become WebSockets; nil for none.
 	Realtime Realtime
-	// Pages serves the embedded pages for people, at PagePaths.
+	// Pages serves the embedded web pages at PagePaths.
 	Pages     http.Handler
 	PagePaths []string
-	// PublicURL is this server as clients see it, without a slash at the end.
+	// PublicURL is this server's URL as clients see it, without a slash at the end.
 	PublicURL string
-	// Origins are those whose scripts may call the API, "*" for all.
+	// Origins are the origins whose scripts may call the API, "*" for all.
 	Origins []string
-	// IngestSecret lets SRS servers in; empty for loopback callers only.
+	// IngestSecret authenticates SRS servers. If it is empty, only callers on this machine are accepted.
 	IngestSecret string
-	// TrustLoopback lets callers on this machine see /metrics and the development
-	// mailbox and, while there is no IngestSecret, send ingest callbacks. It must be off where a proxy on this
-	// machine speaks for others.
+	// TrustLoopback allows callers on this machine to read /metrics and the development mailbox and, while
+	// there is no IngestSecret, to send ingest callbacks. It must be off if a proxy on this machine forwards
+	// the requests of others.
 	TrustLoopback bool
-	// RequestTime is the time in which operations have to answer [DefaultRequestTime];
-	// one with an x-timeout has proportionally more.
+	// RequestTime is the time within which operations must answer [DefaultRequestTime]. Operations with an
+	// x-timeout have proportionally more.
 	RequestTime time.Duration
 	// Unfinished counts the handlers that still run after that; may be nil.
 	Unfinished *Unfinished
-	// Limits says how often callers may come; nothing is limited by default.
+	// Limits are the rate limits of callers; by default there are none.
 	Limits Limits
-	// RefuseStorage says why nothing that can wait may be stored at the moment, such as
-	// products and chat messages; it returns nil for no reason. nil refuses nothing.
+	// RefuseStorage returns an error while writes that can wait, such as products and chat messages, must be
+	// refused, and nil otherwise. A nil function refuses nothing.
 	RefuseStorage func() error
-	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	// TrustedProxies are the networks whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Metrics is served at /metrics.
 	Metrics http.Handler
 	Log     *slog.Logger
-	// Observe hears of each request, for metrics; nil for none.
+	// Observe is called for each request, for metrics; nil for none.
 	Observe func(method, route string, status int, took time.Duration)
 }
 
-// Check asks one part whether it works.
+// Check checks whether one part works.
 type Check struct {
 	Name string
-	// Engine says what the part runs on, once Run has asked it.
+	// Engine returns what the part runs on. It is called after Run.
 	Engine func() string
 	// Deferred: its work waits in the queue while it fails, so the server stays ready.
 	Deferred bool
 	Run      func(ctx context.Context) error
 }
 
-// Server implements the generated interface. What it leaves out of the embedded
-// one answers 501.
+// Server implements the generated interface. Operations that it doesn't implement come from the embedded
+// interface and answer 501.
 type Server struct {
 	api.StrictServerInterface
 

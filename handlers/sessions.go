@@ -45,7 +45,7 @@ func (s *Server) CreateSession(ctx context.Context, r api.CreateSessionRequestOb
 	return api.CreateSession201JSONResponse(toSession(callerFrom(ctx))(v)), nil
 }
 
-// GetSession shows a session.
+// GetSession returns a session.
 func (s *Server) GetSession(ctx context.Context, r api.GetSessionRequestObject) (api.GetSessionResponseObject, error) {
 	v, err := s.areas.Sessions.GetSession(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) UpdateSession(ctx context.Context, r api.UpdateSessionRequestOb
 	return api.UpdateSession200JSONResponse(toSession(callerFrom(ctx))(v)), nil
 }
 
-// CreateSessionToken lets a user into a session.
+// CreateSessionToken creates a user's token for a session.
 func (s *Server) CreateSessionToken(
 	ctx context.Context, r api.CreateSessionTokenRequestObject,
 ) (api.CreateSessionTokenResponseObject, error) {
@@ -93,7 +93,7 @@ func (s *Server) EndSession(ctx context.Context, r api.EndSessionRequestObject) 
 	}, nil
 }
 
-// GetSessionSummary shows what was said in a session.
+// GetSessionSummary returns the summary of a session.
 func (s *Server) GetSessionSummary(ctx context.Context, r api.GetSessionSummaryRequestObject) (api.GetSessionSummaryResponseObject, error) {
 	sum, err := s.areas.Sessions.GetSessionSummary(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) GetSessionSummary(ctx context.Context, r api.GetSessionSummaryR
 	return out, nil
 }
 
-// CreateSfuToken lets somebody into a stream's room.
+// CreateSfuToken creates a token for a stream's room.
 func (s *Server) CreateSfuToken(ctx context.Context, r api.CreateSfuTokenRequestObject) (api.CreateSfuTokenResponseObject, error) {
 	var in session.SfuTokenInput
 	if r.Body != nil {
@@ -126,8 +126,8 @@ func (s *Server) CreateSfuToken(ctx context.Context, r api.CreateSfuTokenRequest
 	}, nil
 }
 
-// toSession returns the conversion of sessions for a caller. Participants don't see
-// the metadata, which is the tenant's own.
+// toSession returns a function that converts sessions for a caller. Participants
+// don't see the metadata, which is for the tenant's own servers.
 func toSession(c account.Caller) func(session.View) api.Session {
 	return func(v session.View) api.Session {
 		out := withoutMetadata(v)

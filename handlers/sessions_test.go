@@ -17,7 +17,7 @@ import (
 
 const sessionsPath = "/v1/me/sessions"
 
-// sessionEvents are the names of the events about a session, in their order.
+// sessionEvents returns the names of the events about a session in order.
 func sessionEvents(t *testing.T, s *apitest.Server, of api.Session, owner *apitest.Caller) []string {
 	t.Helper()
 	names, _ := eventsOf(t, s, owner.TenantID, of.ID)
@@ -120,7 +120,7 @@ func TestCreateSessionToken(t *testing.T) {
 	require.Equal(t, "cleo", owner.Participant(t, st.ID, owner.Ticket(t, st.ID, "cleo", nil).UserID).DisplayName)
 	require.Equal(t, api.ParticipantPerms{Audio: true, Video: true, Screen: true}, owner.Ticket(t, st.ID, "ada", nil).Perms)
 
-	// The token shows how it was issued; how things are is not in it.
+	// The token holds what applied when it was issued. The current state is not in it.
 	require.Equal(t, map[string]any{
 		"tid": owner.TenantID, "room": st.ID, "typ": "participant", "sub": "ben", "name": "Ben Sato", "role": "guest",
 		"perms": map[string]any{"audio": true, "video": true, "screen": false},
@@ -128,13 +128,13 @@ func TestCreateSessionToken(t *testing.T) {
 	owner.Call(t, "PATCH", sessionsPath+"/"+st.ID+"/participants/ben", map[string]any{"role": "viewer"}).Is(t, 200)
 	require.Equal(t, "viewer", owner.Participant(t, st.ID, "ben").Role)
 
-	for _, other := range []string{"mallory", "ben"} { // whom nobody knows, and a guest
+	for _, other := range []string{"mallory", "ben"} { // an unknown user, and a guest
 		owner.SessionToken(t, st.ID, other, map[string]any{"role": "host"}).Problem(t, 409, "conflict")
 	}
 	require.Equal(t, "unknown", owner.Participant(t, st.ID, "mallory").Gone)
 }
 
-// claimsOf are these claims of a token.
+// claimsOf returns these claims of a token.
 func claimsOf(t *testing.T, token string, names ...string) map[string]any {
 	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
@@ -147,8 +147,8 @@ func claimsOf(t *testing.T, token string, names ...string) map[string]any {
 	return some
 }
 
-// TestATokensHolderSeesItsOwnSessionAlone, whatever its role; other sessions of the
-// tenant are as missing as those of others.
+// TestATokensHolderSeesItsOwnSessionAlone checks this for each role. Other sessions
+// of the tenant answer 404, like those of other tenants.
 func TestATokensHolderSeesItsOwnSessionAlone(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -165,7 +165,7 @@ func TestATokensHolderSeesItsOwnSessionAlone(t *testing.T) {
 				require.Equal(t, missing, host.Call(t, method, sessionsPath+"/"+path, map[string]any{}).Problem(t, 404, "not_found").Message, method)
 			}
 		}
-		// What only the tenant's own server may do takes its token.
+		// Operations for the tenant's own server need its token.
 		for path, body := range map[string]map[string]any{"": {"type": "conference", "name": "n", "hostId": "x"}, "/" + st.ID + "/token": {"userId": "x"}} {
 			host.Call(t, "POST", sessionsPath+path, body).Problem(t, 401, "unauthenticated")
 		}
@@ -176,7 +176,8 @@ func TestATokensHolderSeesItsOwnSessionAlone(t *testing.T) {
 	guest.Call(t, "GET", sessionsPath+"/"+st.ID, nil).Problem(t, 401, "token_expired")
 }
 
-// TestOnlyTheHostsTokenChangesASession, by the role that its row has now.
+// TestOnlyTheHostsTokenChangesASession checks that the role is the one that its row
+// has now.
 func TestOnlyTheHostsTokenChangesASession(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -219,7 +220,7 @@ func TestOnlyTheHostsTokenChangesASession(t *testing.T) {
 	require.Equal(t, "participant ada", by)
 }
 
-// publishedTypes are those of the publications so far.
+// publishedTypes returns the types of the publications so far.
 func publishedTypes(s *apitest.Server) (types []string) {
 	for _, p := range s.Published() {
 		types = append(types, p.Type)
@@ -288,8 +289,8 @@ func TestCreateSfuToken(t *testing.T) {
 	s.With(t, host.Token).Call(t, "GET", sessionsPath+"/"+st.ID, nil).Problem(t, 404, "not_found")
 }
 
-// TestAskingTwiceWithOneKeyMakesOneToken: the answer is kept, token and all, also
-// when the asks of several are decided in one transaction.
+// TestAskingTwiceWithOneKeyMakesOneToken checks that the answer is stored with the
+// token, also if several requests are decided in one transaction.
 func TestAskingTwiceWithOneKeyMakesOneToken(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

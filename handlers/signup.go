@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// SendCode holds a sign-up form and mails its code.
+// SendCode stores a sign-up form and mails its code.
 func (s *Server) SendCode(ctx context.Context, r api.SendCodeRequestObject) (api.SendCodeResponseObject, error) {
 	email, err := s.areas.Accounts.SendCode(ctx, account.Registration{
 		TenantName: r.Body.TenantName, Name: r.Body.Name, Email: r.Body.Email, Password: r.Body.Password,
@@ -19,7 +19,7 @@ func (s *Server) SendCode(ctx context.Context, r api.SendCodeRequestObject) (api
 	return api.SendCode201JSONResponse(toCodeNotice(email)), nil
 }
 
-// VerifyAndRegister signs a tenant up with a code.
+// VerifyAndRegister creates a tenant if the code is right.
 func (s *Server) VerifyAndRegister(ctx context.Context, r api.VerifyAndRegisterRequestObject) (api.VerifyAndRegisterResponseObject, error) {
 	l, err := s.areas.Accounts.VerifyAndRegister(ctx, r.Body.Email, r.Body.Code, originFrom(ctx))
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Server) VerifyAndRegister(ctx context.Context, r api.VerifyAndRegisterR
 	return api.VerifyAndRegister201JSONResponse(toLogin(l)), nil
 }
 
-// ResendCode has a sign-up code mailed again.
+// ResendCode mails a sign-up code again.
 func (s *Server) ResendCode(ctx context.Context, r api.ResendCodeRequestObject) (api.ResendCodeResponseObject, error) {
 	email, err := s.areas.Accounts.ResendCode(ctx, r.Body.Email, originFrom(ctx))
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Server) ResendCode(ctx context.Context, r api.ResendCodeRequestObject) 
 	return api.ResendCode201JSONResponse(toCodeNotice(email)), nil
 }
 
-// ForgotPassword has a link mailed to set a new password.
+// ForgotPassword mails a link to set a new password.
 func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequestObject) (api.ForgotPasswordResponseObject, error) {
 	email, err := s.areas.Accounts.ForgotPassword(ctx, r.Body.Email, originFrom(ctx))
 	if err != nil {
@@ -46,7 +46,8 @@ func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequest
 	return api.ForgotPassword201JSONResponse{Email: email, LinkLifeSec: seconds(account.PasswordLinkLife)}, nil
 }
 
-// ResetPassword sets a new password with a mailed link.
+// ResetPassword sets a new password. The caller proves itself with a mailed
+// link's token.
 func (s *Server) ResetPassword(ctx context.Context, r api.ResetPasswordRequestObject) (api.ResetPasswordResponseObject, error) {
 	email, at, err := s.areas.Accounts.ResetPassword(ctx, r.Body.Token, r.Body.Password, originFrom(ctx))
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Server) ResetPassword(ctx context.Context, r api.ResetPasswordRequestOb
 	return api.ResetPassword201JSONResponse{Email: email, ChangedAt: timestamp.From(at)}, nil
 }
 
-// AcceptInvite lets an invited user in.
+// AcceptInvite accepts an invitation and logs the user in.
 func (s *Server) AcceptInvite(ctx context.Context, r api.AcceptInviteRequestObject) (api.AcceptInviteResponseObject, error) {
 	l, err := s.areas.Accounts.AcceptInvite(ctx, account.Acceptance{
 		Token: r.Body.Token, Password: r.Body.Password, Name: r.Body.Name,

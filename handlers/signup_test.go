@@ -23,7 +23,7 @@ func form(email string) map[string]any {
 	return map[string]any{"tenantName": "Acme Live", "name": "Ada", "email": email, "password": apitest.Password}
 }
 
-// sendCode fills in the form and returns the code that was mailed.
+// sendCode submits the sign-up form and returns the mailed code.
 func sendCode(t *testing.T, s *apitest.Server, email string) string {
 	t.Helper()
 	s.With(t, "").Call(t, "POST", "/v1/auth/send-code", form(email)).Is(t, 201)
@@ -35,7 +35,7 @@ func verify(t *testing.T, s *apitest.Server, email, code string) apitest.Respons
 	return s.With(t, "").Call(t, "POST", "/v1/auth/verify-and-register", map[string]any{"email": email, "code": code})
 }
 
-// otherThan is a code that isn't this one.
+// otherThan returns a code that differs from this one.
 func otherThan(code string, n int) string {
 	return fmt.Sprintf("%06d", (number(code)+1+n)%1_000_000)
 }
@@ -80,7 +80,7 @@ func TestSignUpWithACode(t *testing.T) {
 	require.Zero(t, count(t, s, "signup_forms WHERE email = $1", email))
 }
 
-// TestSecretsOfASignUpAreHashed looks for them in every table that there is.
+// TestSecretsOfASignUpAreHashed searches for them in every table.
 func TestSecretsOfASignUpAreHashed(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -118,7 +118,7 @@ func TestWrongCodesVoidTheForm(t *testing.T) {
 	}
 	again := sendCode(t, s, email)
 	require.NotEqual(t, code, again, "one in a million")
-	verify(t, s, email, code).Problem(t, 400, "invalid_code") // that of the form before
+	verify(t, s, email, code).Problem(t, 400, "invalid_code") // the code of the previous form
 	for i := range 4 {
 		verify(t, s, email, otherThan(again, i)).Problem(t, 400, "invalid_code")
 	}
@@ -132,8 +132,8 @@ func TestWrongCodesVoidTheForm(t *testing.T) {
 	verify(t, s, email, sendCode(t, s, email)).Is(t, 201)
 }
 
-// TestGuessesAtTheSameTimeCount: however many guess at once, five wrong codes
-// are all that anybody has.
+// TestGuessesAtTheSameTimeCount checks that concurrent guesses have five
+// attempts together.
 func TestGuessesAtTheSameTimeCount(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -154,7 +154,7 @@ func TestGuessesAtTheSameTimeCount(t *testing.T) {
 	require.Equal(t, 5, wrong)
 }
 
-// TestACodeCountsOnce: of many who have it, one creates the tenant.
+// TestACodeCountsOnce checks that concurrent requests with one code create one tenant.
 func TestACodeCountsOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -188,7 +188,7 @@ func TestAFormExpires(t *testing.T) {
 	s.Clock.Advance(time.Millisecond)
 	verify(t, s, email, code).Problem(t, 400, "code_expired")
 	verify(t, s, email, code).Problem(t, 400, "code_expired")
-	// Whoever guesses learns nothing from that.
+	// The answers reveal nothing about the code.
 	verify(t, s, email, otherThan(code, 0)).Problem(t, 400, "invalid_code")
 
 	s.With(t, "").Call(t, "POST", "/v1/auth/resend-code", map[string]any{"email": email}).Is(t, 201)
@@ -200,8 +200,8 @@ func TestAFormExpires(t *testing.T) {
 	verify(t, s, email, fresh).Is(t, 201)
 }
 
-// TestTakenEMailsDoNotShow: answers, rows and work are the same; only the mail
-// knows.
+// TestTakenEMailsDoNotShow checks that answers, rows and work are the same for
+// a taken address. Only the mail differs.
 func TestTakenEMailsDoNotShow(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -226,13 +226,13 @@ func TestTakenEMailsDoNotShow(t *testing.T) {
 	require.NotRegexp(t, `[0-9]{6}`, told.Text)
 	require.Contains(t, told.Text, "https://api.example.test/reset-password")
 
-	// Nobody and somebody: the same again for codes of unknown e-mails.
+	// The answers are the same for codes of unknown addresses.
 	nobody := verify(t, s, newEmail(), "000000").Problem(t, 400, "invalid_code")
 	somebody := verify(t, s, free, "000001").Problem(t, 400, "invalid_code")
 	nobody.RequestID, somebody.RequestID = "", ""
 	require.Equal(t, nobody, somebody)
 
-	// No code will do for a taken e-mail, and its user is as before.
+	// No code is accepted for a taken address, and its user doesn't change.
 	for _, code := range []string{"000000", "123456", "999999"} {
 		verify(t, s, owner.Email, code).Problem(t, 400, "invalid_code")
 	}
@@ -275,7 +275,7 @@ func TestResendOncePerHalfMinute(t *testing.T) {
 	}
 	verify(t, s, email, otherThan(first, 0)).Problem(t, 400, "invalid_code")
 	s.WorkMailJobs(t, email)
-	s.WorkMailJobs(t, email) // as after a kill: the request was answered
+	s.WorkMailJobs(t, email) // as if the process had been killed after the answer
 	s.WorkMailJobs(t, unknown)
 	require.Len(t, s.MailsTo(t, email), 2)
 	require.Empty(t, s.MailsTo(t, unknown))
@@ -312,7 +312,8 @@ func TestResendsAtTheSameTimeAreOne(t *testing.T) {
 	require.EqualValues(t, 1, sent.Load())
 }
 
-// TestResentMailForATakenEMail says again that it is taken.
+// TestResentMailForATakenEMail checks that the mail says again that the address
+// is taken.
 func TestResentMailForATakenEMail(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -356,8 +357,8 @@ func TestInputOfSignUp(t *testing.T) {
 	}
 }
 
-// TestUnusualInputGoesThrough: addresses in all letters, long passwords, names
-// that look like headers and markup.
+// TestUnusualInputGoesThrough signs up with addresses in many scripts, long
+// passwords, and names that look like headers and markup.
 func TestUnusualInputGoesThrough(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

@@ -17,23 +17,25 @@ import (
 	"showfloor/internal/stored"
 )
 
-// stores says what an operation stores: x-stores in the document.
+// stores is the kind of writes of an operation: x-stores in the document.
 type stores string
 
 const (
 	storesLittle stores = ""
-	// storesCounted: what its requests store counts against the plan's maxWrittenBytes. They
-	// are refused only when the caller is far in debt (overdraft): moderation, the end of
-	// something and the replacement of a secret must not fail because of other writes.
+	// storesCounted: the bytes that its requests store count against the plan's
+	// maxWrittenBytes. Requests are refused only if the caller is far in debt (overdraft):
+	// moderation, the end of something and the replacement of a secret must not fail because
+	// of other writes.
 	storesCounted stores = "counted"
-	// storesLater: what its requests store counts, and they are refused once the plan's bytes
-	// are used up and while the disk is nearly full. A product or a chat message can wait, in
-	// contrast to an order, a bid or the end of a stream.
+	// storesLater: the bytes that its requests store count. Requests are refused once the
+	// plan's bytes are used up, and while the disk is nearly full. A product or a chat
+	// message can wait, in contrast to an order, a bid or the end of a stream.
 	storesLater stores = "true"
 )
 
-// overdraft is how many hours' bytes operations with x-stores: counted may use: an hour's
-// and a debt of 11 more. Beyond it they are as fast as the plan's bytes come.
+// overdraft is how many hours' worth of bytes operations with x-stores: counted may use: one
+// hour's, and a debt of 11 more. Beyond it, they are limited to the rate at which the plan's
+// bytes are refilled.
 const overdraft = 12
 
 func storesOf(op *openapi3.Operation) (stores, error) {
@@ -53,13 +55,13 @@ func storesOf(op *openapi3.Operation) (stores, error) {
 type storage struct {
 	quotas *quota.Service
 	limits *limits
-	// refuse says why nothing that can wait is stored at the moment; nil for no reason.
+	// refuse returns an error while writes that can wait must be refused, and nil otherwise.
 	refuse func() error
 }
 
 // limitStorage charges the bytes that a request stored to the plan's maxWrittenBytes, after
-// the answer. The charge may exceed what is left; the next requests are refused until that
-// is paid. Before, it refuses operations that can wait while the disk is nearly full.
+// the answer. The charge may exceed the remaining bytes; then the next requests are refused
+// until the debt is paid. While the disk is nearly full, it refuses operations that can wait.
 func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {
@@ -91,9 +93,9 @@ func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 	}
 }
 
-// budgets are the buckets that a request is charged to: the tenant's or, if a participant
-// sends it, the participant's and that of all participants of the tenant, so that they can't
-// use up what the tenant's own servers have.
+// budgets returns the buckets to which a request is charged: the tenant's or, if a
+// participant sends it, the participant's and that of all participants of the tenant, so that
+// participants can't use up the budget of the tenant's own servers.
 func (s storage) budgets(ctx context.Context) ([]counted, error) {
 	caller := callerFrom(ctx)
 	allowed, err := s.quotas.WrittenBytes(ctx, caller.TenantID)
@@ -102,8 +104,8 @@ func (s storage) budgets(ctx context.Context) ([]counted, error) {
 	}
 	budget := func(name, subject string, part int64, what string) counted {
 		policy := hourlyKiB(name, allowed/part)
-		// A bucket keeps a debt as time. Each size has its own bucket, so that a larger plan
-		// doesn't wait for as long as a smaller one.
+		// A bucket stores a debt as a time. Each size has its own bucket, so that after a
+		// change to a larger plan the tenant doesn't wait as long as with the smaller one.
 		subject += "/" + strconv.Itoa(policy.Events)
 		return counted{Bucket: ratelimit.Bucket{Policy: policy, Subject: subject}, what: what}
 	}
@@ -118,8 +120,8 @@ func (s storage) budgets(ctx context.Context) ([]counted, error) {
 	return []counted{budget("tenant-written", caller.TenantID, 1, "KiB in requests of your tenant that store something")}, nil
 }
 
-// check refuses a request when a budget is used up, or overdrawn if the operation only
-// counts. It charges nothing.
+// check refuses a request if a budget is used up or, for operations with x-stores: counted,
+// overdrawn. It charges nothing.
 func (s storage) check(e echo.Context, op stores, budgets []counted) error {
 	var err error
 	if op == storesLater {
@@ -139,7 +141,7 @@ func (s storage) check(e echo.Context, op stores, budgets []counted) error {
 	return err
 }
 
-// charge takes KiB from every budget, whatever is left there.
+// charge takes KiB from every budget, even if less is left.
 func (s storage) charge(ctx context.Context, budgets []counted, cost int) {
 	if cost == 0 {
 		return
@@ -152,10 +154,10 @@ func (s storage) charge(ctx context.Context, budgets []counted, cost int) {
 	s.limits.limiter.Charge(ctx, buckets...)
 }
 
-// units are the KiB that a request is charged, rounded up: none for one that was refused,
-// at least 1 for one that succeeded. With x-stores: counted that is 0 if nothing changed,
-// so that guests who lower a hand that isn't raised put nobody in debt. A request that
-// failed with a 5xx may have committed.
+// units returns how many KiB a request is charged, rounded up: 0 for a refused request, and
+// at least 1 for one that succeeded. With x-stores: counted it is 0 if nothing changed, so
+// that guests who lower a hand that isn't raised cause no debt. A request that failed with a
+// 5xx may have committed.
 func units(op stores, bytes int64, status int) int {
 	n := int((bytes + quota.WrittenUnit - 1) / quota.WrittenUnit)
 	switch {
@@ -170,7 +172,7 @@ func units(op stores, bytes int64, status int) int {
 	}
 }
 
-// statusOf is the status of a request's answer, also of one that is still to be written
+// statusOf returns the status of a request's answer, even if that is still to be written
 // because of err.
 func statusOf(e echo.Context, err error) int {
 	if err == nil {
@@ -182,7 +184,7 @@ func statusOf(e echo.Context, err error) int {
 	return http.StatusInternalServerError
 }
 
-// hourlyKiB allows bytes in an hour, all of them at once, counted in KiB.
+// hourlyKiB is a policy of so many bytes per hour, counted in KiB. All of them may be used at once.
 func hourlyKiB(name string, bytes int64) ratelimit.Policy {
 	n := int(bytes / quota.WrittenUnit)
 	return ratelimit.Policy{Name: name, Rate: ratelimit.Rate{Events: n, Per: time.Hour, Burst: n}}

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/ratelimit"
 )
 
-// withBytes is a server on which FREE tenants may write 8 MiB an hour.
+// withBytes returns a server on which FREE tenants may write 8 MiB an hour.
 func withBytes(t *testing.T) *apitest.Server {
 	t.Helper()
 	s, _ := withBudgets(t)
@@ -33,21 +33,23 @@ func withBudgets(t *testing.T) (*apitest.Server, *ratelimit.Limiter) {
 	return s, limiter
 }
 
-// written is a bucket of bytes that FREE tenants, with 8 MiB an hour, may write.
+// written returns the bucket with this name. It holds kib KiB an hour; FREE tenants have 8
+// MiB an hour.
 func written(name, subject string, kib int) ratelimit.Bucket {
 	rate := ratelimit.Rate{Events: kib, Per: time.Hour, Burst: kib}
 	return ratelimit.Bucket{Policy: ratelimit.Policy{Name: name, Rate: rate}, Subject: fmt.Sprintf("%s/%d", subject, kib)}
 }
 
-// exhaust charges so many hours' bytes, and a few more that don't come back during a test.
+// exhaust charges that many hours' bytes, and a few more, so that the bucket doesn't refill
+// during a test.
 func exhaust(t *testing.T, l *ratelimit.Limiter, b ratelimit.Bucket, hours int) {
 	t.Helper()
 	b.Cost = hours*b.Events + 100
 	l.Charge(t.Context(), b)
 }
 
-// TestAPlanBoundsWhatATenantStores: one tenant can't fill the disk with its catalog. What
-// can't wait goes on, and so do others.
+// TestAPlanBoundsWhatATenantStores checks that one tenant can't fill the disk with its
+// catalog. Operations that can't wait, and other tenants, are not affected.
 func TestAPlanBoundsWhatATenantStores(t *testing.T) {
 	t.Parallel()
 	s := withBytes(t)
@@ -55,7 +57,7 @@ func TestAPlanBoundsWhatATenantStores(t *testing.T) {
 	stream := owner.Stream(t, nil)
 	price := 0
 	sync := func(c *apitest.Caller, products int) apitest.Response {
-		price++ // what is the same already stores nothing
+		price++ // an unchanged product stores nothing
 		items := make([]map[string]any, products)
 		for i := range items {
 			items[i] = map[string]any{
@@ -76,13 +78,14 @@ func TestAPlanBoundsWhatATenantStores(t *testing.T) {
 	owner.Call(t, "POST", "/v1/me/streams/"+stream.ID+"/rotate-key", nil).Is(t, http.StatusCreated)
 	sync(neighbour, 2).Is(t, http.StatusCreated)
 
-	// A larger plan holds within seconds.
+	// A larger plan takes effect within seconds.
 	owner.SetPlan(t, "STARTER")
 	s.Clock.Advance(10 * time.Second)
 	sync(owner, 200).Is(t, http.StatusCreated)
 }
 
-// TestOneParticipantHasAPartOfTheTenantsBytes: a 32nd part, so 256 messages of 8 MiB.
+// TestOneParticipantHasAPartOfTheTenantsBytes checks that a participant has a 32nd of them,
+// so 256 messages with a budget of 8 MiB.
 func TestOneParticipantHasAPartOfTheTenantsBytes(t *testing.T) {
 	t.Parallel()
 	s := withBytes(t)
@@ -100,7 +103,7 @@ func TestOneParticipantHasAPartOfTheTenantsBytes(t *testing.T) {
 	say(bob).Is(t, http.StatusCreated)
 }
 
-// TestAVeryFullDiskTakesMoneyAndWhatIsLiveOnly: what can wait is refused.
+// TestAVeryFullDiskTakesMoneyAndWhatIsLiveOnly checks that operations that can wait are refused.
 func TestAVeryFullDiskTakesMoneyAndWhatIsLiveOnly(t *testing.T) {
 	t.Parallel()
 	full := false
@@ -124,8 +127,8 @@ func TestAVeryFullDiskTakesMoneyAndWhatIsLiveOnly(t *testing.T) {
 	owner.LogInAgain(t)
 }
 
-// TestTheAudienceHasALimitOfItsOwn: all participants of a tenant together, apart from
-// the tenant's own callers.
+// TestTheAudienceHasALimitOfItsOwn checks that all participants of a tenant share a budget,
+// apart from the tenant's own callers.
 func TestTheAudienceHasALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Audience: hourly(10)}})
@@ -144,8 +147,8 @@ func TestTheAudienceHasALimitOfItsOwn(t *testing.T) {
 	list(neighbour.Ticket(t, elsewhere.ID, "guest", nil), elsewhere.ID).Is(t, 200)
 }
 
-// TestShortRequestsThatStoreMuchAreCounted by what they store: here each writes 50 KB
-// into the audit log.
+// TestShortRequestsThatStoreMuchAreCounted checks that a request is charged the bytes that
+// it stores: here each writes 50 KB into the audit log.
 func TestShortRequestsThatStoreMuchAreCounted(t *testing.T) {
 	t.Parallel()
 	s := withBytes(t)
@@ -167,8 +170,8 @@ func TestShortRequestsThatStoreMuchAreCounted(t *testing.T) {
 	t.Fatal("300 requests stored 15 MB")
 }
 
-// TestGuestsTakeNoModerationAway from the host: what is refused with a 4xx isn't charged,
-// and moderation goes on when the bytes of all participants are used up.
+// TestGuestsTakeNoModerationAway checks that requests refused with a 4xx aren't charged, and
+// that the host can moderate when the bytes of all participants are used up.
 func TestGuestsTakeNoModerationAway(t *testing.T) {
 	t.Parallel()
 	s, limiter := withBudgets(t)
@@ -184,7 +187,7 @@ func TestGuestsTakeNoModerationAway(t *testing.T) {
 		muteAll(guests[i], 255<<10).Problem(t, http.StatusForbidden, "forbidden")
 	}
 	muteAll(host, 0).Is(t, http.StatusCreated)
-	for range 100 { // they change nothing
+	for range 100 { // these requests change nothing
 		guests[0].Call(t, "POST", "/v1/me/sessions/"+session.ID+"/moderate/hand-lower", map[string]any{
 			"userId": guests[0].UserID, "junk": strings.Repeat("x", 10<<10),
 		}).Is(t, http.StatusCreated)
@@ -199,12 +202,13 @@ func TestGuestsTakeNoModerationAway(t *testing.T) {
 	host.Call(t, "POST", "/v1/me/channels/"+session.ID+"/moderate/ban", ban).Is(t, http.StatusCreated)
 	owner.Say(t, session.ID, "ada", "the tenant has bytes of its own").Is(t, http.StatusCreated)
 
-	// There is an end to that, too.
+	// That overdraft is limited, too.
 	exhaust(t, limiter, written("audience-written", owner.TenantID, 4096), 11)
 	limited(t, muteAll(host, 0), "audience-written")
 }
 
-// TestWhatEndsSomethingGoesOn when the tenant's bytes are used up, and is charged.
+// TestWhatEndsSomethingGoesOn checks that operations that end something work when the
+// tenant's bytes are used up, and are charged.
 func TestWhatEndsSomethingGoesOn(t *testing.T) {
 	t.Parallel()
 	s, limiter := withBudgets(t)
@@ -243,8 +247,8 @@ func TestWhatEndsSomethingGoesOn(t *testing.T) {
 	}
 }
 
-// TestAPlanBoundsAmplifiedWrites: what a short request stores beyond the bytes that are left
-// is a debt, and nothing that can wait is stored until it is paid.
+// TestAPlanBoundsAmplifiedWrites checks that bytes beyond the budget become a debt, and that
+// operations that can wait are refused until it is paid.
 func TestAPlanBoundsAmplifiedWrites(t *testing.T) {
 	t.Parallel()
 	s := withBytes(t)
@@ -277,7 +281,7 @@ func TestAPlanBoundsAmplifiedWrites(t *testing.T) {
 	require.InDelta(t, float64(emitted-8<<20)/(8<<20)*3600, float64(again), 120, "the debt is paid by then")
 }
 
-// TestDeliveriesCount: each endpoint that an event goes to makes the request costlier.
+// TestDeliveriesCount checks that each endpoint that receives an event adds to the charge.
 func TestDeliveriesCount(t *testing.T) {
 	t.Parallel()
 	s, limiter := withBudgets(t)

@@ -11,8 +11,8 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// defaultPlayback is how long a playback URL is good when there is no body, for
-// which the document's default can't be filled in.
+// defaultPlayback is the lifetime of a playback URL if the request has no body,
+// because the validator can't fill in the document's default then.
 const defaultPlayback = time.Hour
 
 // ListStreams lists the tenant's streams.
@@ -30,7 +30,7 @@ func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 	return api.ListStreams200JSONResponse{Body: each(views, toStream), Headers: api.ListStreams200ResponseHeaders{Link: link}}, nil
 }
 
-// CreateStream makes a stream. The validator has filled in the document's
+// CreateStream creates a stream. The validator has filled in the document's
 // defaults, so no field with one is nil.
 func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObject) (api.CreateStreamResponseObject, error) {
 	v, err := s.areas.Streams.CreateStream(ctx, callerFrom(ctx), stream.Input{
@@ -43,7 +43,7 @@ func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObje
 	return api.CreateStream201JSONResponse(toStream(v)), nil
 }
 
-// GetStream shows a stream.
+// GetStream returns a stream.
 func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (api.GetStreamResponseObject, error) {
 	v, err := s.areas.Streams.GetStream(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Server) UpdateStream(ctx context.Context, r api.UpdateStreamRequestObje
 	return api.UpdateStream200JSONResponse(toStream(v)), nil
 }
 
-// RotateStreamKey replaces the stream key and shows the new one, once.
+// RotateStreamKey replaces the stream key. Only this answer contains the new one.
 func (s *Server) RotateStreamKey(ctx context.Context, r api.RotateStreamKeyRequestObject) (api.RotateStreamKeyResponseObject, error) {
 	v, err := s.areas.Streams.RotateStreamKey(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Server) RotateStreamKey(ctx context.Context, r api.RotateStreamKeyReque
 	return api.RotateStreamKey201JSONResponse(toStream(v)), nil
 }
 
-// CreatePlaybackURL signs a URL to watch with.
+// CreatePlaybackURL returns a signed playback URL.
 func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLRequestObject) (api.CreatePlaybackURLResponseObject, error) {
 	life := defaultPlayback
 	if r.Body != nil && r.Body.ExpiresInSec != nil {

@@ -27,7 +27,7 @@ func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api
 	}, nil
 }
 
-// InviteTeamMember invites somebody to the team.
+// InviteTeamMember invites a user to the team.
 func (s *Server) InviteTeamMember(ctx context.Context, r api.InviteTeamMemberRequestObject) (api.InviteTeamMemberResponseObject, error) {
 	user, err := s.areas.Accounts.InviteTeamMember(ctx, callerFrom(ctx), account.Invite{
 		Email: r.Body.Email, Name: r.Body.Name, Role: account.Role(r.Body.Role),
@@ -38,7 +38,7 @@ func (s *Server) InviteTeamMember(ctx context.Context, r api.InviteTeamMemberReq
 	return api.InviteTeamMember201JSONResponse(toTeamMember(user)), nil
 }
 
-// ChangeTeamMemberRole gives a member another role.
+// ChangeTeamMemberRole changes a member's role.
 func (s *Server) ChangeTeamMemberRole(
 	ctx context.Context, r api.ChangeTeamMemberRoleRequestObject,
 ) (api.ChangeTeamMemberRoleResponseObject, error) {

@@ -59,7 +59,7 @@ func TestRemovedMembersAreOutAtOnce(t *testing.T) {
 		Problem(t, 401, "invalid_credentials")
 	key.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200) // it belongs to the tenant
 	owner.Call(t, "DELETE", "/v1/me/team/"+member.UserID, nil).Problem(t, 404, "not_found")
-	// The address is free again.
+	// The address can be used again.
 	s.With(t, "").Call(t, "POST", "/v1/auth/register", map[string]any{
 		"tenantName": "Own", "name": "Own", "email": member.Email, "password": apitest.Password,
 	}).Is(t, 201)
@@ -84,7 +84,8 @@ func TestTheLastOwnerStays(t *testing.T) {
 	owner.Call(t, "DELETE", "/v1/me/team/"+owner.UserID, nil).Problem(t, 409, "conflict")
 }
 
-// TestTwoOwnersCannotRemoveEachOther: at the same moment, one of them stays.
+// TestTwoOwnersCannotRemoveEachOther sends both requests at the same moment;
+// one of the owners stays.
 func TestTwoOwnersCannotRemoveEachOther(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)

@@ -7,7 +7,7 @@ import (
 	"showfloor/internal/account"
 )
 
-// GetTenant is the caller's tenant.
+// GetTenant returns the caller's tenant.
 func (s *Server) GetTenant(ctx context.Context, _ api.GetTenantRequestObject) (api.GetTenantResponseObject, error) {
 	tenant, err := s.areas.Accounts.GetTenant(ctx, callerFrom(ctx))
 	if err != nil {

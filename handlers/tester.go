@@ -21,7 +21,7 @@ func (s *Server) ListCaptureUrls(ctx context.Context, _ api.ListCaptureUrlsReque
 	return api.ListCaptureUrls200JSONResponse(each(rows, s.toCaptureURL)), nil
 }
 
-// CreateCaptureURL makes a capture URL.
+// CreateCaptureURL creates a capture URL.
 func (s *Server) CreateCaptureURL(ctx context.Context, _ api.CreateCaptureURLRequestObject) (api.CreateCaptureURLResponseObject, error) {
 	row, err := s.areas.Tester.CreateCaptureURL(ctx, callerFrom(ctx))
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Server) CreateCaptureURL(ctx context.Context, _ api.CreateCaptureURLReq
 	return api.CreateCaptureURL201JSONResponse(s.toCaptureURL(row)), nil
 }
 
-// ListCaptures lists what a capture URL has kept.
+// ListCaptures lists the requests that a capture URL has stored.
 func (s *Server) ListCaptures(ctx context.Context, r api.ListCapturesRequestObject) (api.ListCapturesResponseObject, error) {
 	cursor, err := after(r.Params.Cursor, id.Capture)
 	if err != nil {
@@ -84,7 +84,7 @@ func toCapturedHeader(h tester.Header) api.CapturedHeader {
 	return api.CapturedHeader{Name: h.Name, Value: h.Value, Base64: h.Base64}
 }
 
-// The path of deletion takes every method, and each does the same.
+// The path for deletions answers every method, and each of them deletes.
 
 // DeleteCaptureURL deletes a capture URL.
 func (s *Server) DeleteCaptureURL(ctx context.Context, r api.DeleteCaptureURLRequestObject) (api.DeleteCaptureURLResponseObject, error) {

@@ -61,7 +61,7 @@ func TestCaptureKeepsTheWholeRequest(t *testing.T) {
 	require.WithinDuration(t, s.Clock.Now(), urls[0].LastCapturedAt.MustGet().Time, 0)
 }
 
-// values of a header of a captured request.
+// values returns the values of a header of a captured request.
 func values(c api.Capture, name string) (list []string) {
 	for _, h := range c.Headers {
 		if h.Name == name {
@@ -81,7 +81,7 @@ func TestEveryMethodIsCaptured(t *testing.T) {
 		for _, method := range methods {
 			r, err := http.NewRequestWithContext(t.Context(), method, s.URL+apitest.CapturePath(t, u)+suffix, strings.NewReader("body"))
 			require.NoError(t, err)
-			if method == "CONNECT" { // the client would ask for a tunnel
+			if method == "CONNECT" { // the HTTP client would open a tunnel
 				sent := exchange(t, s, "CONNECT "+apitest.CapturePath(t, u)+suffix+" HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody")
 				require.Contains(t, sent, "HTTP/1.1 200 OK")
 			} else {
@@ -155,8 +155,8 @@ func TestTwentyCaptureURLs(t *testing.T) {
 	owner.CaptureURL(t)
 }
 
-// TestThousandsOfCaptures come at once: the last 200 stay, each whole, and no
-// more rows than that are ever there.
+// TestThousandsOfCaptures sends requests at once. The last 200 are kept
+// completely, and there are never more rows than that.
 func TestThousandsOfCaptures(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -234,7 +234,7 @@ func TestPagesOfCapturesAreBounded(t *testing.T) {
 
 func TestCapturesAreKeptSevenDays(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // what is old is deleted for all
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)}) // the deletion concerns all tenants
 	owner := s.Register(t)
 	u, deleted := owner.CaptureURL(t), owner.CaptureURL(t)
 	s.Send(t, u, "POST", "", nil)
@@ -253,8 +253,8 @@ func TestCapturesAreKeptSevenDays(t *testing.T) {
 	require.Len(t, owner.Captures(t, u), 1, "a URL lives until it is deleted")
 }
 
-// TestCapturesBelongToTheirTenant: knowing a token lets anybody send and nobody
-// else read; an id doesn't open what another URL has kept.
+// TestCapturesBelongToTheirTenant checks that a token allows every client to send
+// and only its tenant to read. An id doesn't give access to another URL's captures.
 func TestCapturesBelongToTheirTenant(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

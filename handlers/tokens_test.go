@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// signer is the key that the server signs with, and its id.
+// signer returns the server's signing key and its id.
 func signer(t *testing.T, s *apitest.Server) (kid string, key ed25519.PrivateKey) {
 	t.Helper()
 	rows, err := db.New(s.Pool).ListSigningKeys(t.Context())
@@ -26,7 +26,7 @@ func signer(t *testing.T, s *apitest.Server) (kid string, key ed25519.PrivateKey
 	return rows[0].ID, ed25519.NewKeyFromSeed(seed)
 }
 
-// goodClaims are those of a token that the server would have made.
+// goodClaims returns the claims of a token as the server issues it.
 func goodClaims(s *apitest.Server, c *apitest.Caller) jwt.MapClaims {
 	now := s.Clock.Now()
 	return jwt.MapClaims{
@@ -134,7 +134,7 @@ func TestTokensEndWithTheUsersVersion(t *testing.T) {
 			owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
 			_, err := s.Pool.Exec(t.Context(), change, owner.UserID)
 			require.NoError(t, err)
-			s.Clock.Advance(5 * time.Second) // the longest that a cache may remember
+			s.Clock.Advance(5 * time.Second) // the longest that a cache may keep a token
 			owner.Call(t, "GET", "/v1/me", nil).Problem(t, 401, "token_revoked")
 		})
 	}
@@ -161,6 +161,6 @@ func TestTwoServersOnOneDatabaseTrustEachOther(t *testing.T) {
 	_, err := second.Keys.Rotate(t.Context(), audit.System("test"))
 	require.NoError(t, err)
 	fresh := second.Register(t)
-	first.With(t, fresh.Token).Call(t, "GET", "/v1/me", nil).Is(t, 200) // signed with a key that it has never seen
+	first.With(t, fresh.Token).Call(t, "GET", "/v1/me", nil).Is(t, 200) // signed with a key that is new to it
 	second.With(t, owner.Token).Call(t, "GET", "/v1/me", nil).Is(t, 200)
 }

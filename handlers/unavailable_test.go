@@ -16,16 +16,16 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// TestDatabaseFailures breaks the database in every way that isn't our fault. Callers
-// are told to come again, the log has one warning for each cause and no error, and
-// the server works again once the database does.
+// TestDatabaseFailures breaks the database in every way that isn't our fault. Clients
+// get a Retry-After, the log has one warning for each cause and no error, and the
+// server works again once the database does.
 func TestDatabaseFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
 		// fail breaks it; mend is nil where there is nothing to mend.
 		fail, mend func(t *testing.T, line *dbtest.Line)
-		// reads and writes are the codes of the problems that they are answered with,
+		// reads and writes are the problem codes of the answers to reads and writes,
 		// "" for no problem; maybe also allows none.
 		reads, writes string
 		maybe         bool
@@ -91,7 +91,7 @@ func endBackends(t *testing.T, line *dbtest.Line) {
 }
 
 // setReadOnly makes the database read-only for every new session, or writable again.
-// When it becomes read-only the pool makes all its sessions anew.
+// When it becomes read-only, the pool replaces all its sessions.
 func setReadOnly(t *testing.T, line *dbtest.Line, value string) {
 	t.Helper()
 	exec(t, line.Direct, "BEGIN READ WRITE; ALTER DATABASE "+pgx.Identifier{line.Pool.Config().ConnConfig.Database}.Sanitize()+
@@ -120,7 +120,7 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// lines are those that hold the text.
+// lines returns the lines that contain the text.
 func (l *logged) lines(text string) (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *logged) lines(text string) (list []string) {
 	return list
 }
 
-// TestUnbuiltOperationsAreNoErrors: 501 is an answer like any other.
+// TestUnbuiltOperationsAreNoErrors checks that a 501 is logged like any other answer.
 func TestUnbuiltOperationsAreNoErrors(t *testing.T) {
 	t.Parallel()
 	log := new(logged)

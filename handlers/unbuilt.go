@@ -11,9 +11,9 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Unbuilt lists the operations of the document that Server doesn't implement,
-// by their Go names. Server embeds the generated interface, so what it leaves
-// out is a method that the compiler made up: its code is in no file.
+// Unbuilt lists the operations of the document that Server doesn't implement, by
+// their Go names. Server embeds the generated interface, so for these operations it
+// has methods that the compiler generated, whose code is in no source file.
 func Unbuilt() []string {
 	var names []string
 	server := reflect.TypeFor[*Server]()
@@ -27,8 +27,8 @@ func Unbuilt() []string {
 	return names
 }
 
-// markUnbuilt notes the operations that are in the document only. Go names
-// differ from operationIds in case alone.
+// markUnbuilt marks the operations that are only in the document. Go names
+// differ from operationIds only in upper and lower case.
 func (c *contract) markUnbuilt(names []string) {
 	unbuilt := map[string]bool{}
 	for _, name := range names {
@@ -39,8 +39,8 @@ func (c *contract) markUnbuilt(names []string) {
 	}
 }
 
-// refuseUnbuilt answers 501 once it is settled who calls, whatever the request
-// holds.
+// refuseUnbuilt answers 501 after the caller is authenticated, whatever the
+// request contains.
 func (c *contract) refuseUnbuilt(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		if op := c.find(e); op != nil && op.unbuilt {

@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestUpdatesThatChangeNothingWriteNothing: neither an audit entry, which would repeat the whole
-// metadata, nor another updatedAt.
+// TestUpdatesThatChangeNothingWriteNothing checks that such updates write no audit entry, which
+// would repeat the whole metadata, and don't change updatedAt.
 func TestUpdatesThatChangeNothingWriteNothing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

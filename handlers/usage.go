@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/usage"
 )
 
-// GetBillingUsage shows what the caller's tenant used in this period.
+// GetBillingUsage returns the usage of the caller's tenant in this period.
 func (s *Server) GetBillingUsage(ctx context.Context, _ api.GetBillingUsageRequestObject) (api.GetBillingUsageResponseObject, error) {
 	p, err := s.areas.Usage.GetUsage(ctx, callerFrom(ctx).TenantID)
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *Server) GetBillingUsage(ctx context.Context, _ api.GetBillingUsageReque
 	}, nil
 }
 
-// GetAdminUsage shows what the tenants used that use most.
+// GetAdminUsage returns the usage of the tenants that use most.
 func (s *Server) GetAdminUsage(ctx context.Context, r api.GetAdminUsageRequestObject) (api.GetAdminUsageResponseObject, error) {
 	limit := defaultAdminPage
 	if err := readNumber("limit", r.Params.Limit, maxAdminPage, &limit); err != nil {

@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/usage"
 )
 
-// used writes down what a tenant used at a moment.
+// used records a tenant's usage at a time.
 func used(t *testing.T, s *apitest.Server, tenantID string, m usage.Meter, at time.Time, amount int64) {
 	t.Helper()
 	_, err := s.Usage.Record(t.Context(), []usage.Interval{{
@@ -21,7 +21,7 @@ func used(t *testing.T, s *apitest.Server, tenantID string, m usage.Meter, at ti
 	require.NoError(t, err)
 }
 
-// meters are what an answer shows as used, and what a plan includes; -1 for no limit.
+// meters returns the used and the included amounts of an answer; -1 for no limit.
 func meters(t *testing.T, list []api.MeterUsage) (use, included map[string]int64) {
 	t.Helper()
 	require.Len(t, list, 8)
@@ -66,7 +66,7 @@ func TestBillingUsageIsThatOfTheMonth(t *testing.T) {
 	require.EqualValues(t, -1, included["VIEWER_MINUTES"])
 }
 
-// TestAdminsSeeWhoUsesMost has other tests' tenants beside its own.
+// TestAdminsSeeWhoUsesMost runs beside other tests' tenants.
 func TestAdminsSeeWhoUsesMost(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

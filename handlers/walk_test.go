@@ -15,9 +15,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestAnotherTenantsIDsDontExist calls every operation that has an id with one
-// of another tenant: the answer is that for an id that never was, and nothing
-// has changed.
+// TestAnotherTenantsIDsDontExist calls every operation that has an id with an id of
+// another tenant. The answer must be that for an unknown id, and nothing may change.
 func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -47,8 +46,8 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	captureURL := victim.CaptureURL(t)
 	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
 
-	// An operation with an id that is missing here fails the test below. A discount
-	// code is none: a foreign one is as unknown as one that nobody has.
+	// An operation with an id that is missing here fails the test below. Discount
+	// codes are not ids: another tenant's code is answered like an unknown one.
 	ids := map[string]string{
 		"listCaptures": captureURL.Token, "replayCapture": captured,
 		"deleteCaptureUrl": captureURL.Token, "deleteCaptureUrlByGet": captureURL.Token, "deleteCaptureUrlByPost": captureURL.Token,
@@ -91,7 +90,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	}
 	require.Equal(t, len(ids), covered)
 	require.JSONEq(t, before, snapshot(t, s, victim.TenantID), "the calls left no trace")
-	for _, op := range operations(t) { // and the victim gets in everywhere
+	for _, op := range operations(t) { // the ids are valid: their own tenant can use them everywhere
 		if id, ok := ids[op.id]; ok && !strings.HasPrefix(op.id, "delete") && op.id != "removeTeamMember" && op.id != "replayCapture" {
 			r := victim.Call(t, op.method, op.at(id), sampleBody(op))
 			require.Less(t, r.Status, 300, "%s: %s", op.id, r.Body)
@@ -100,12 +99,12 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products", "/v1/me/commerce/orders", "/v1/me/sessions"} {
 		require.JSONEq(t, "[]", string(attacker.Call(t, "GET", list, nil).Is(t, 200).Body), list)
 	}
-	// A cursor is only a place in the order, whoever it came from.
+	// A cursor is only a position in the order, whichever tenant it comes from.
 	require.JSONEq(t, "[]", string(attacker.Call(t, "GET", "/v1/me/streams?cursor="+st.ID, nil).Is(t, 200).Body))
 }
 
-// refused is the problem that a call was answered with. The answer to a HEAD has
-// no body: there the status has to do.
+// refused returns the problem in the answer. The answer to a HEAD has no body:
+// there only the status is checked.
 func refused(t *testing.T, r apitest.Response, op operation, status int, code string) api.Problem {
 	t.Helper()
 	if op.method != http.MethodHead {
@@ -115,7 +114,7 @@ func refused(t *testing.T, r apitest.Response, op operation, status int, code st
 	return api.Problem{Status: status, Code: code, Message: "none"}
 }
 
-// snapshot is all that the database holds of a tenant's resources.
+// snapshot returns all rows of a tenant's resources.
 func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
 	t.Helper()
 	var all []json.RawMessage
@@ -132,8 +131,8 @@ func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
 	return string(text)
 }
 
-// TestNobodyGetsInWithoutAToken calls every operation that names a bearer
-// scheme without one, before anything else about the request is looked at.
+// TestNobodyGetsInWithoutAToken calls every operation that names a bearer scheme
+// without a token. It must be refused before any other check of the request.
 func TestNobodyGetsInWithoutAToken(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{IngestSecret: "the ingest secret"})
@@ -170,7 +169,7 @@ func TestScopesAreEnforced(t *testing.T) {
 		for _, scope := range scopesOf(op, "tenantToken", "userToken") {
 			status, code := http.StatusForbidden, "forbidden"
 			if _, users := (*op.spec.Security)[0]["userToken"]; users {
-				status, code = http.StatusUnauthorized, "unauthenticated" // keys aren't taken at all
+				status, code = http.StatusUnauthorized, "unauthenticated" // the operation accepts no keys
 			}
 			p := refused(t, keys[scope].Call(t, op.method, op.at("x"), sampleBody(op)), op, status, code)
 			if status == http.StatusForbidden && op.method != http.MethodHead {
@@ -188,7 +187,7 @@ func TestScopesAreEnforced(t *testing.T) {
 	require.Equal(t, lastUsedCleared(t, before), lastUsedCleared(t, after), "nothing was changed")
 }
 
-// lastUsedCleared leaves out what using a key changes.
+// lastUsedCleared removes the fields that using a key changes.
 func lastUsedCleared(t *testing.T, text string) any {
 	t.Helper()
 	var tables [][]map[string]any

@@ -123,7 +123,7 @@ func TestTestEvents(t *testing.T) {
 	require.Len(t, list, 1, "tests go to one endpoint")
 }
 
-// payload is what a delivery sends.
+// payload returns the payload of a delivery.
 func payload(t *testing.T, d api.WebhookDelivery) (envelope map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(d.Payload)

@@ -27,7 +27,8 @@ func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObje
 	return api.ListWebhooks200JSONResponse{Body: each(rows, toWebhookEndpoint), Headers: api.ListWebhooks200ResponseHeaders{Link: link}}, nil
 }
 
-// CreateWebhook registers an endpoint and shows its secret, once.
+// CreateWebhook registers an endpoint. This answer contains its secret, which
+// later ones don't.
 func (s *Server) CreateWebhook(ctx context.Context, r api.CreateWebhookRequestObject) (api.CreateWebhookResponseObject, error) {
 	in := webhook.EndpointInput{URL: r.Body.URL, Events: names(r.Body.Events)}
 	row, secret, err := s.areas.Webhooks.CreateWebhook(ctx, callerFrom(ctx), in)
@@ -37,7 +38,7 @@ func (s *Server) CreateWebhook(ctx context.Context, r api.CreateWebhookRequestOb
 	return api.CreateWebhook201JSONResponse(withSecret(row, secret)), nil
 }
 
-// GetWebhook shows an endpoint.
+// GetWebhook returns an endpoint.
 func (s *Server) GetWebhook(ctx context.Context, r api.GetWebhookRequestObject) (api.GetWebhookResponseObject, error) {
 	row, err := s.areas.Webhooks.GetWebhook(ctx, callerFrom(ctx), r.ID)
 	if err != nil {
@@ -59,7 +60,8 @@ func (s *Server) UpdateWebhook(ctx context.Context, r api.UpdateWebhookRequestOb
 	return api.UpdateWebhook200JSONResponse(toWebhookEndpoint(row)), nil
 }
 
-// RotateWebhookSecret replaces the signing secret and shows the new one, once.
+// RotateWebhookSecret replaces the signing secret. Only this answer contains
+// the new one.
 func (s *Server) RotateWebhookSecret(
 	ctx context.Context, r api.RotateWebhookSecretRequestObject,
 ) (api.RotateWebhookSecretResponseObject, error) {
@@ -87,7 +89,7 @@ func (s *Server) TestWebhook(ctx context.Context, r api.TestWebhookRequestObject
 	return api.TestWebhook201JSONResponse(d), nil
 }
 
-// RecoverWebhook delivers what failed or was missed.
+// RecoverWebhook delivers events whose delivery failed or is missing.
 func (s *Server) RecoverWebhook(ctx context.Context, r api.RecoverWebhookRequestObject) (api.RecoverWebhookResponseObject, error) {
 	done, err := s.areas.Webhooks.RecoverWebhook(ctx, callerFrom(ctx), r.ID, r.Body.Since.Time)
 	if err != nil {
@@ -105,7 +107,7 @@ func (s *Server) DeleteWebhook(ctx context.Context, r api.DeleteWebhookRequestOb
 	return api.DeleteWebhook200JSONResponse(toWebhookEndpoint(row)), nil
 }
 
-// ListWebhookDeliveries lists what was or will be sent to an endpoint.
+// ListWebhookDeliveries lists the past and pending deliveries to an endpoint.
 func (s *Server) ListWebhookDeliveries(
 	ctx context.Context, r api.ListWebhookDeliveriesRequestObject,
 ) (api.ListWebhookDeliveriesResponseObject, error) {
@@ -132,7 +134,7 @@ func (s *Server) ListWebhookDeliveries(
 	return api.ListWebhookDeliveries200JSONResponse{Body: list, Headers: api.ListWebhookDeliveries200ResponseHeaders{Link: link}}, nil
 }
 
-// RetryWebhookDelivery makes another attempt due.
+// RetryWebhookDelivery makes another attempt of a delivery due.
 func (s *Server) RetryWebhookDelivery(
 	ctx context.Context, r api.RetryWebhookDeliveryRequestObject,
 ) (api.RetryWebhookDeliveryResponseObject, error) {
@@ -160,14 +162,14 @@ func toWebhookEndpoint(w db.WebhookEndpoint) api.WebhookEndpoint {
 	return out
 }
 
-// withSecret is an endpoint in the one answer that shows its secret.
+// withSecret converts an endpoint for the one answer that contains its secret.
 func withSecret(w db.WebhookEndpoint, secret string) api.WebhookEndpoint {
 	out := toWebhookEndpoint(w)
 	out.Secret = &secret
 	return out
 }
 
-// names are events as the area knows them.
+// names converts event names to the area's type.
 func names(events []api.EventName) []string {
 	list := make([]string, len(events))
 	for i, e := range events {
