@@ -13,9 +13,9 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// adminHandler serves metrics and profiles. It answers to addresses and
-// localhost only: a page in the operator's browser that makes its own name lead
-// here gets nothing.
+// adminHandler serves metrics and profiles. It accepts only localhost or an IP
+// address as the host, so that a page in the operator's browser can't read them
+// by a name that resolves to this machine (DNS rebinding).
 func adminHandler(m *metrics) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.handler())

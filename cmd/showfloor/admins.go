@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/console"
 )
 
-// adminCommands are about the people who run the platform.
+// adminCommands manage the platform's admins.
 type adminCommands struct {
 	Create        createAdminCommand        `cmd:"" help:"Make an admin."`
 	List          listAdminsCommand         `cmd:"" help:"List the admins."`
@@ -27,7 +27,7 @@ type createAdminCommand struct {
 	PasswordStdin bool   `help:"Read the password from the terminal or the standard input; without this one is made up and shown once."`
 }
 
-// Run makes the admin.
+// Run creates the admin.
 func (c createAdminCommand) Run(ctx context.Context, e environment) error {
 	if err := checkEmail(c.Email); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c removeAdminCommand) Run(ctx context.Context, e environment) error {
 	})
 }
 
-// checkEmail refuses what is no address, or more than one.
+// checkEmail accepts exactly one bare e-mail address.
 func checkEmail(text string) error {
 	address, err := mail.ParseAddress(text)
 	if err != nil || address.Address != text || strings.ContainsAny(text, " \t\r\n\"") {
@@ -111,14 +111,15 @@ func checkEmail(text string) error {
 	return nil
 }
 
-// showPassword tells a password that was made up.
+// showPassword prints the password if it was generated.
 func showPassword(w io.Writer, given, used string) {
 	if given == "" {
 		fmt.Fprintf(w, "password %s — shown this once, keep it\n", used)
 	}
 }
 
-// givenPassword reads the password if it is to be given; otherwise it is empty.
+// givenPassword reads the password if the operator wants to give one; otherwise
+// it returns "".
 func givenPassword(e environment, wanted bool) (string, error) {
 	if !wanted {
 		return "", nil

@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// printBanner says where everything is.
+// printBanner prints the addresses of all parts.
 func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword string) {
 	dir, err := filepath.Abs(s.config.DataDir)
 	if err != nil {

@@ -13,26 +13,27 @@ import (
 	"time"
 )
 
-// recheckCertificate is how often handshakes look at the files for a renewal.
+// recheckCertificate is the shortest time after which a handshake checks the files
+// for a renewal again.
 const recheckCertificate = time.Second
 
-// certificate serves a certificate from two PEM files and follows their
-// renewal, so that nobody has to restart the server for it.
+// certificate serves a certificate from two PEM files. It loads renewed files
+// without a restart of the server.
 type certificate struct {
-	// name is how the settings begin, HTTPS or RTMPS.
+	// name is the prefix of the settings, HTTPS or RTMPS.
 	name              string
 	certFile, keyFile string
 	log               *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	// version tells which files current was read from, and failed the files that
-	// could not be read; both as version().
+	// version is the state of the files (fileVersions) from which current was
+	// loaded. failed is the state and the error of the last load that failed.
 	version, failed string
 	checked         time.Time
 }
 
-// loadCertificate reads both files. Its error names the settings and what to do.
+// loadCertificate loads both files. Its error names the settings and what to do.
 func loadCertificate(name, certFile, keyFile string, log *slog.Logger) (*certificate, error) {
 	c := &certificate{name: name, certFile: certFile, keyFile: keyFile, log: log}
 	if err := c.reload(); err != nil {
@@ -42,33 +43,33 @@ func loadCertificate(name, certFile, keyFile string, log *slog.Logger) (*certifi
 	return c, nil
 }
 
-// get is for tls.Config.GetCertificate. A renewal that can't be read leaves the
-// old certificate in use.
+// get is for tls.Config.GetCertificate. If a renewed certificate can't be loaded,
+// the old one stays in use.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.checked) > recheckCertificate {
-		_ = c.reload() // it has logged why it failed
+		_ = c.reload() // it logs its errors
 	}
 	return c.current, nil
 }
 
-// refresh looks at the files now.
+// refresh checks the files now.
 func (c *certificate) refresh() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = c.reload() // it has logged why it failed
+	_ = c.reload() // it logs its errors
 }
 
-// expiry is when the certificate in use ends to be valid.
+// expiry returns the time at which the current certificate expires.
 func (c *certificate) expiry() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.current.Leaf.NotAfter
 }
 
-// reload reads the files if they have changed. A renewal writes one file after the
-// other: between the two they don't belong together, and are read again later.
+// reload loads the files if they have changed. A renewal writes one file after the other.
+// Between the two they don't match; reload fails then, and a later one succeeds.
 func (c *certificate) reload() error {
 	c.checked = time.Now()
 	version, err := fileVersions(c.certFile, c.keyFile)
@@ -86,14 +87,14 @@ func (c *certificate) reload() error {
 		}
 		c.current, c.version, c.failed = &pair, version, ""
 	case c.current != nil && c.failed != version+err.Error():
-		c.failed = version + err.Error() // one line for each state of the files
+		c.failed = version + err.Error() // so that each state of the files is logged once
 		c.log.Warn("the new certificate can't be read, the old one stays in use", "setting", c.name+"_CERT_FILE", "error", err,
 			"notAfter", c.current.Leaf.NotAfter)
 	}
 	return err
 }
 
-// fileVersions changes when one of the files is written.
+// fileVersions returns a text that changes when one of the files is written.
 func fileVersions(files ...string) (string, error) {
 	var b strings.Builder
 	for _, file := range files {
@@ -106,8 +107,8 @@ func fileVersions(files ...string) (string, error) {
 	return b.String(), nil
 }
 
-// followCertificates looks at the files again on SIGHUP, as the hooks of renewal
-// tools send it, and warns of a certificate that can't be used.
+// followCertificates checks the files again on SIGHUP, which the hooks of renewal
+// tools send, and warns of a certificate that can't be used.
 func (s *server) followCertificates(ctx context.Context) error {
 	if len(s.tls.certificates) == 0 {
 		return nil

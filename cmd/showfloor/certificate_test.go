@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeCertificate writes a self-signed certificate for a name, over what is there.
+// writeCertificate writes a self-signed certificate for a name and replaces the
+// existing files.
 func writeCertificate(t *testing.T, dir, name string) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,8 +41,8 @@ func writeCertificate(t *testing.T, dir, name string) (certFile, keyFile string)
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", keyDER)
 }
 
-// TestARenewedCertificate: the new pair is used when both files are there; between the
-// two, and with files that are no good, the old one stays, with one line in the log.
+// TestARenewedCertificate checks that the new pair is used once both files are there.
+// Before that, and with invalid files, the old one stays in use, with one line in the log.
 func TestARenewedCertificate(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -58,7 +59,7 @@ func TestARenewedCertificate(t *testing.T) {
 	require.Equal(t, "first.example", name())
 
 	newCert, newKey := writeCertificate(t, next, "renewed.example")
-	require.NoError(t, os.Rename(newCert, certFile)) // the key comes later
+	require.NoError(t, os.Rename(newCert, certFile)) // the key follows later
 	require.Equal(t, "first.example", name())
 	require.Equal(t, "first.example", name())
 	require.Equal(t, 1, strings.Count(log.String(), "the old one stays in use"), log.String())

@@ -12,7 +12,7 @@ import (
 	"showfloor/jobs"
 )
 
-// checks are what GET /v1/health/ready asks, with the engine of each part.
+// checks returns the checks of GET /v1/health/ready, with the engine of each part.
 func (s *server) checks() []handlers.Check {
 	asked := map[string]func(context.Context) error{
 		database: s.pool.Ping,
@@ -33,9 +33,9 @@ func (s *server) checks() []handlers.Check {
 	for _, e := range s.engines {
 		if run, ok := asked[e.part]; ok {
 			check := handlers.Check{Name: e.part, Engine: func() string { return e.engine }, Run: run}
-			// The server is of use without these parts.
+			// The server is useful without these parts.
 			check.Deferred = slices.Contains([]string{mailing, payments, channel, timing, disk}, e.part)
-			switch e.part { // it changes while Redis is away
+			switch e.part { // their engine changes while Redis is away
 			case limits:
 				check.Engine = limiter.Engine
 			case channel:
@@ -47,7 +47,7 @@ func (s *server) checks() []handlers.Check {
 	return checks
 }
 
-// serving tells whether a listener is there.
+// serving returns an error if there is no listener.
 func serving(addr net.Addr) error {
 	if addr == nil {
 		return errors.New("not listening")
@@ -55,7 +55,7 @@ func serving(addr net.Addr) error {
 	return nil
 }
 
-// writable tells whether files can be made in the folder.
+// writable returns an error if no file can be created in the folder.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".ready-*")
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"showfloor/internal/problem"
 )
 
-// openClock measures the database's time.
+// openClock measures the difference between the database's clock and this machine's.
 func (s *server) openClock(ctx context.Context) (err error) {
 	s.clock, err = postgres.NewClock(ctx, s.pool, nil)
 	return err
 }
 
-// watchClock measures the database's time again and again until the server stops.
+// watchClock repeats the measurement until the server stops.
 func (s *server) watchClock(ctx context.Context) {
 	s.metrics.gauge("clock_skew_seconds", "How far this machine's clock is ahead of the database's; negative when it is behind.",
 		func() float64 { return s.clock.Skew().Seconds() })

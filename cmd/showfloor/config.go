@@ -24,7 +24,7 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// config is what the environment sets; docs/configuration.md explains each.
+// config holds the settings from the environment; docs/configuration.md explains each.
 type config struct {
 	AppEnv   string `env:"APP_ENV" envDefault:"development"`
 	DataDir  string `env:"DATA_DIR" envDefault:"./data"`
@@ -69,11 +69,11 @@ type config struct {
 	ConnSettings
 	TLSSettings
 
-	// retries is WebhookRetrySchedule, read; key and secondKey are MasterKey
-	// and MasterKeySecond, nil when unset; smtp
-	// is SMTPURL, nil when unset; from is MailFrom; platformFee is PlatformFeePct;
-	// captureBytes is CapturesTotalBytes; usageKeep is UsageRetentionDays. appEnvSet
-	// tells whether APP_ENV is set.
+	// These are parsed settings: retries from WebhookRetrySchedule; key and
+	// secondKey from MasterKey and MasterKeySecond, nil if unset; smtp from SMTPURL,
+	// nil if unset; from from MailFrom; platformFee from PlatformFeePct;
+	// captureBytes from CapturesTotalBytes; usageKeep from UsageRetentionDays.
+	// appEnvSet reports whether APP_ENV is set.
 	retries      []time.Duration
 	key          []byte
 	secondKey    []byte
@@ -173,7 +173,7 @@ func (c *config) readMail() error {
 	return nil
 }
 
-// publicHost is the host of PUBLIC_URL.
+// publicHost returns the host of PUBLIC_URL.
 func (c *config) publicHost() string {
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Hostname() != "" {
 		return u.Hostname()
@@ -237,8 +237,7 @@ func (c *config) checkAdmin() error {
 	return nil
 }
 
-// unused lists the settings that are set for parts that this version doesn't
-// have yet.
+// unused lists the settings that are set for parts that this version doesn't have.
 func (c *config) unused() []string {
 	var names []string
 	for name, value := range map[string]string{"STORAGE_URL": c.StorageURL} {
@@ -250,23 +249,23 @@ func (c *config) unused() []string {
 	return names
 }
 
-// derivePublicURL is the API as programs on this machine reach it.
+// derivePublicURL returns the API's URL for programs on this machine.
 func (c *config) derivePublicURL() string {
-	host, port, _ := net.SplitHostPort(c.HTTPAddr) // checked before
+	host, port, _ := net.SplitHostPort(c.HTTPAddr) // loadConfig has checked it
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// deriveIngestURL is the built-in ingest as encoders reach it: the public
-// host with RTMP's port.
+// deriveIngestURL returns the built-in ingest's URL for encoders: the public host
+// with RTMP's port.
 func (c *config) deriveIngestURL() string {
-	_, port, _ := net.SplitHostPort(c.RTMPAddr) // checked before
+	_, port, _ := net.SplitHostPort(c.RTMPAddr) // loadConfig has checked it
 	return "rtmp://" + net.JoinHostPort(c.publicHost(), port) + "/live"
 }
 
-// readKey reads a master key; "" leaves it nil.
+// readKey decodes a master key; "" leaves it nil.
 func readKey(name, text string, key *[]byte) error {
 	if text == "" {
 		return nil
@@ -279,9 +278,8 @@ func readKey(name, text string, key *[]byte) error {
 	return nil
 }
 
-// checkServing checks what only the running server needs, before it touches
-// the data folder. In production the master key must not lie beside the data
-// that it protects.
+// checkServing checks what only the running server needs, before it uses the data folder. In
+// production the master key must not be stored with the data that it protects.
 func (c *config) checkServing() error {
 	if c.key == nil && c.AppEnv == production {
 		return fmt.Errorf("MASTER_KEY: must be set in production; make one with: openssl rand -base64 %d", secret.KeySize)
@@ -290,8 +288,8 @@ func (c *config) checkServing() error {
 	return err
 }
 
-// masterKey is MASTER_KEY, or the key in the data folder, which the first start
-// makes.
+// masterKey returns MASTER_KEY, or the key in the data folder, which the first start
+// creates.
 func (c *config) masterKey() ([]byte, error) {
 	if c.key != nil {
 		return c.key, nil
@@ -331,7 +329,7 @@ func optional(check func(name, value string) error) func(name, value string) err
 	}
 }
 
-// link checks a URL without ever showing it: it may hold a password.
+// link checks a URL. Its errors don't contain the URL, which may hold a password.
 func link(name, value string, schemes ...string) error {
 	u, err := url.Parse(value)
 	if err == nil {

@@ -5,19 +5,19 @@ import (
 	"strconv"
 )
 
-// ConnSettings bound connections and viewers, part of config; exported since the library that
-// reads config sees no other part.
+// ConnSettings limit connections and viewers. They are a part of config; the type is exported
+// because the library that parses config ignores unexported embedded structs.
 type ConnSettings struct {
 	HTTPMaxConnections string `env:"HTTP_MAX_CONNECTIONS"`
 	HTTPMaxPerAddress  string `env:"HTTP_MAX_PER_ADDRESS"`
 	HLSMaxPerAddress   string `env:"HLS_MAX_PER_ADDRESS" envDefault:"2000"`
 	RTMPMaxPerAddress  string `env:"RTMP_MAX_PER_ADDRESS" envDefault:"1000"`
 
-	// httpConns, httpPerAddress, hlsPerAddress and rtmpPerAddress are the above, read; 0 when unset.
+	// httpConns, httpPerAddress, hlsPerAddress and rtmpPerAddress are the parsed settings above; 0 if unset.
 	httpConns, httpPerAddress, hlsPerAddress, rtmpPerAddress int
 }
 
-// readConns reads them.
+// readConns parses them.
 func (s *ConnSettings) readConns() error {
 	for _, setting := range []struct {
 		name, text string
@@ -39,7 +39,7 @@ func (s *ConnSettings) readConns() error {
 	return nil
 }
 
-// count reads a number of things, at least one.
+// count parses a number that must be at least 1.
 func count(name, text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {

@@ -8,18 +8,19 @@ import (
 	"showfloor/internal/mail"
 )
 
-// DiskSettings say when the disk is too full, part of config; exported since the
-// library that reads config sees no other part.
+// DiskSettings are the marks for a nearly full disk. They are a part of config;
+// the type is exported because the library that parses config ignores unexported
+// embedded structs.
 type DiskSettings struct {
 	DiskLow       string `env:"DISK_LOW" envDefault:"2GiB"`
 	DiskVeryLow   string `env:"DISK_VERY_LOW" envDefault:"1GiB"`
 	OperatorEmail string `env:"OPERATOR_EMAIL"`
 
-	// diskMarks are DiskLow and DiskVeryLow, read.
+	// diskMarks are DiskLow and DiskVeryLow, parsed.
 	diskMarks diskspace.Marks
 }
 
-// readDisk reads them.
+// readDisk parses them.
 func (s *DiskSettings) readDisk() error {
 	var err error
 	if s.diskMarks.Low, err = diskspace.ParseMark(s.DiskLow); err != nil {

@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// RetentionSettings say how long rows are kept, part of config; exported since the
-// library that reads config sees no other part.
+// RetentionSettings are the times for which rows are kept. They are a part of
+// config; the type is exported because the library that parses config ignores
+// unexported embedded structs.
 type RetentionSettings struct {
 	RetentionAuditDays    string `env:"RETENTION_AUDIT_DAYS" envDefault:"0"`
 	RetentionMessagesDays string `env:"RETENTION_MESSAGES_DAYS" envDefault:"0"`
 	RetentionSessionsDays string `env:"RETENTION_SESSIONS_DAYS" envDefault:"0"`
 
-	// The settings as durations; 0 is for ever.
+	// The settings as durations; 0 means for ever.
 	keepAudit, keepMessages, keepSessions time.Duration
 }
 
-// maxDays is the longest retention, a hundred years.
+// maxDays is the longest retention in days: about a hundred years.
 const maxDays = 36500
 
-// readRetention reads them.
+// readRetention parses them.
 func (s *RetentionSettings) readRetention() error {
 	for _, setting := range []struct {
 		name, text string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// RoomSettings are those of rooms and calls.
+// RoomSettings are the settings of rooms and calls.
 type RoomSettings struct {
 	SFUAddr         string `env:"SFU_ADDR" envDefault:":7882"`
 	SFUExternalIPs  string `env:"SFU_EXTERNAL_IPS"`
@@ -19,14 +19,14 @@ type RoomSettings struct {
 	TURNExternalIP  string `env:"TURN_EXTERNAL_IP"`
 	CallRingTimeout string `env:"CALL_RING_TIMEOUT" envDefault:"45s"`
 
-	// sfuIPs is SFUExternalIPs and turnIP TURNExternalIP, read; ringTimeout is
-	// CallRingTimeout.
+	// sfuIPs and turnIP are SFUExternalIPs and TURNExternalIP, parsed;
+	// ringTimeout is CallRingTimeout.
 	sfuIPs      []netip.Addr
 	turnIP      netip.Addr
 	ringTimeout time.Duration
 }
 
-// readRooms reads them; PUBLIC_URL is known.
+// readRooms parses them. PUBLIC_URL must be set before.
 func (r *RoomSettings) readRooms() error {
 	for _, err := range []error{
 		address("SFU_ADDR", r.SFUAddr),
@@ -68,7 +68,8 @@ func (r *RoomSettings) readRooms() error {
 	return nil
 }
 
-// sfuURL is the WebSocket address of this node's SFU: on PUBLIC_URL, unless it is set.
+// sfuURL returns the WebSocket URL of this node's SFU. Unless it is set, it is below
+// PUBLIC_URL.
 func (c *config) sfuURL() string {
 	if c.SFUURL != "" {
 		return strings.TrimRight(c.SFUURL, "/")
@@ -81,7 +82,7 @@ func (c *config) sfuURL() string {
 	return u.String() + sfuPath
 }
 
-// portOf is the port of an address.
+// portOf returns the port of an address.
 func portOf(addr net.Addr) string {
 	_, port, _ := net.SplitHostPort(addr.String())
 	return port

@@ -183,8 +183,8 @@ func TestGoodSettings(t *testing.T) {
 	}
 }
 
-// TestMalformedSettings requires one line that names the setting and shows
-// nothing that may be secret.
+// TestMalformedSettings requires an error of one line that names the setting
+// and contains no secret.
 func TestMalformedSettings(t *testing.T) {
 	t.Parallel()
 	const hidden = "hunter2"
@@ -298,8 +298,8 @@ func TestUnknownSettings(t *testing.T) {
 	}
 }
 
-// TestOtherPeoplesVariables requires that what systems and platforms set is
-// left alone.
+// TestOtherPeoplesVariables requires that the variables of operating systems
+// and platforms are accepted.
 func TestOtherPeoplesVariables(t *testing.T) {
 	t.Parallel()
 	_, err := loadConfig([]string{
@@ -350,7 +350,8 @@ func TestServingNeedsItsKeys(t *testing.T) {
 	}
 }
 
-// TestMasterKeyFile requires that the key of the first start is that of all.
+// TestMasterKeyFile requires that later starts use the key that the first start
+// created.
 func TestMasterKeyFile(t *testing.T) {
 	t.Parallel()
 	c, err := loadConfig([]string{"DATA_DIR=" + t.TempDir()})
@@ -366,7 +367,8 @@ func TestMasterKeyFile(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(c.DataDir, "master.key"))
 }
 
-// TestEverySettingIsDocumented: the table has each setting and nothing else.
+// TestEverySettingIsDocumented requires that the documentation's table lists
+// all settings and nothing else.
 func TestEverySettingIsDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/configuration.md")
@@ -375,5 +377,5 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(string(text), -1) {
 		documented = append(documented, regexp.MustCompile("[A-Z_]+").FindAllString(row[1], -1)...)
 	}
-	require.ElementsMatch(t, append(settingNames(), "GOGC"), documented) // GOGC is Go's own
+	require.ElementsMatch(t, append(settingNames(), "GOGC"), documented) // GOGC is a variable of the Go runtime
 }

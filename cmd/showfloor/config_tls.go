@@ -7,8 +7,9 @@ import (
 	"log/slog"
 )
 
-// TLSSettings are the encrypted listeners and their certificates, part of config;
-// exported since the library that reads config sees no other part.
+// TLSSettings are the encrypted listeners and their certificates. They are a part
+// of config; the type is exported because the library that parses config ignores
+// unexported embedded structs.
 type TLSSettings struct {
 	HTTPSAddr     string `env:"HTTPS_ADDR"`
 	HTTPSCertFile string `env:"HTTPS_CERT_FILE"`
@@ -19,8 +20,8 @@ type TLSSettings struct {
 	RTMPSKeyFile  string `env:"RTMPS_KEY_FILE"`
 }
 
-// checkTLS checks which of the settings are there, and fills in the addresses that
-// are used with a certificate; the files are read by checkServing.
+// checkTLS checks which of the settings are set, and fills in the default addresses
+// for listeners with a certificate. checkServing reads the files.
 func (c *config) checkTLS() error {
 	for _, err := range []error{
 		optional(address)("HTTPS_ADDR", c.HTTPSAddr),
@@ -41,8 +42,8 @@ func (c *config) checkTLS() error {
 	return nil
 }
 
-// checkPair checks the three settings that begin with name. With a certificate the
-// address is standard unless it is set.
+// checkPair checks the three settings that begin with name. With a certificate,
+// addr becomes standard unless it is set.
 func checkPair(name string, addr *string, standard, certFile, keyFile string) error {
 	if (certFile == "") != (keyFile == "") {
 		return fmt.Errorf("%[1]s_CERT_FILE and %[1]s_KEY_FILE must be set together", name)
@@ -56,15 +57,14 @@ func checkPair(name string, addr *string, standard, certFile, keyFile string) er
 	return nil
 }
 
-// tlsConfigs are the certificates of both listeners; a configuration is nil where
-// there is no certificate.
+// tlsConfigs are the TLS configurations of both listeners; nil for a listener
+// without a certificate.
 type tlsConfigs struct {
 	https, rtmps *tls.Config
 	certificates []*certificate
 }
 
-// loadTLS reads the certificates that are configured. log gets a line for each that
-// is replaced later.
+// loadTLS loads the configured certificates. log gets a line for each later replacement.
 func (c *config) loadTLS(log *slog.Logger) (t tlsConfigs, err error) {
 	for _, listener := range []struct {
 		name, addr, certFile, keyFile string

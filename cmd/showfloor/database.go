@@ -15,8 +15,8 @@ import (
 	"showfloor/schema"
 )
 
-// openDatabase takes the data folder and opens the database in it or at
-// DATABASE_URL, at the newest schema.
+// openDatabase locks the data folder, opens the database in it or at DATABASE_URL,
+// and migrates it to the newest schema.
 func (s *server) openDatabase(ctx context.Context) error {
 	lock, err := embedded.LockDir(s.config.DataDir)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *server) openDatabase(ctx context.Context) error {
 	return postgres.Migrate(ctx, s.pool, schema.FS, s.log)
 }
 
-// watchCluster ends the process when the built-in database can't be started again.
+// watchCluster stops the process if the built-in database can't be started again.
 func (s *server) watchCluster() {
 	<-s.cluster.Done()
 	if err := s.cluster.Err(); err != nil {
@@ -61,15 +61,15 @@ func (s *server) watchCluster() {
 	}
 }
 
-// databaseLostError is the end of the built-in database. Nothing that a stop would
-// still write can be written, so nothing waits for it.
+// databaseLostError reports that the built-in database can't be restarted. The
+// stop then waits for no writes, because none can succeed.
 type databaseLostError struct{ cause error }
 
 func (e *databaseLostError) Error() string { return e.cause.Error() }
 func (e *databaseLostError) Unwrap() error { return e.cause }
 
-// nodeName names this process in the database, the same after a restart: it is
-// kept in the data folder, which one process holds at a time.
+// nodeName returns the name of this process in the database. It stays the same after a
+// restart: it is stored in the data folder, which only one process can lock.
 func nodeName(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "node")
 	text, err := os.ReadFile(path)

@@ -15,8 +15,8 @@ import (
 	"showfloor/gen/client"
 )
 
-// What the demo waits for, at most. All of it takes moments on a machine that
-// isn't overloaded.
+// Longest times that the demo waits. On a machine that isn't overloaded each
+// step takes moments.
 const (
 	demoRequestTimeout = 10 * time.Second
 	demoStepTimeout    = 20 * time.Second
@@ -30,7 +30,7 @@ type demoCommand struct {
 	Keep   bool   `help:"Stay on air until Ctrl-C instead of some 15 seconds, to try the player."`
 }
 
-// Run goes through one broadcast like a newcomer would, by the public API only.
+// Run plays through one broadcast as a new tenant, with the public API only.
 func (c demoCommand) Run(ctx context.Context, e environment) error {
 	base, err := c.server(e.environ)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c demoCommand) Run(ctx context.Context, e environment) error {
 	return err
 }
 
-// server is the address to talk to, without a slash at its end.
+// server returns the server's URL, without a slash at its end.
 func (c demoCommand) server(environ []string) (string, error) {
 	name, address := "--url", c.URL
 	for _, line := range environ {
@@ -63,7 +63,7 @@ func (c demoCommand) server(environ []string) (string, error) {
 	return strings.TrimRight(address, "/"), link(name, address, "http", "https")
 }
 
-// demo is one run: what it talks to, and what it has got so far.
+// demo is the state of one run.
 type demo struct {
 	out    io.Writer
 	url    string
@@ -82,7 +82,7 @@ type demo struct {
 	media string
 }
 
-// demoStep is one of the things that a newcomer does.
+// demoStep is one step of the demo.
 type demoStep struct {
 	title string
 	do    func(ctx context.Context) error
@@ -110,12 +110,12 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-// line prints one thing that a step got.
+// line prints one result of a step.
 func (d *demo) line(name, value string) { fmt.Fprintf(d.out, "   %-10s %s\n", name, value) }
 
 func seconds(took time.Duration) string { return fmt.Sprintf("%.2f s", took.Seconds()) }
 
-// signUp gets all credentials, and the endpoint that hears of events.
+// signUp creates all credentials, and the endpoint that receives webhooks.
 func (d *demo) signUp(ctx context.Context) error {
 	health, err := d.api.GetHealthWithResponse(ctx)
 	if err != nil || health.JSON200 == nil {
@@ -172,12 +172,12 @@ func (d *demo) createStream(ctx context.Context) error {
 	return nil
 }
 
-// maskedKey keeps a stream key out of logs that the demo's output may end in.
+// maskedKey hides most of a stream key, because the demo's output may end up in logs.
 func maskedKey(key string) string {
 	return "live_…" + key[max(0, len(key)-4):]
 }
 
-// publish starts the encoder and waits until the stream is on air.
+// publish starts the encoder and waits until the stream is live.
 func (d *demo) publish(ctx context.Context) (err error) {
 	if err := makeDemoSample(ctx, d.sample, d.line); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (d *demo) publish(ctx context.Context) (err error) {
 	return nil
 }
 
-// await polls the stream until it has a status.
+// await polls the stream until it has the status.
 func (d *demo) await(ctx context.Context, want api.StreamStatus) (*api.Stream, error) {
 	var last api.StreamStatus
 	var s *api.Stream
@@ -220,10 +220,11 @@ func (d *demo) await(ctx context.Context, want api.StreamStatus) (*api.Stream, e
 	return s, err
 }
 
-// finish stops the encoder and checks that everybody hears of it.
+// finish stops the encoder and checks that the API, the playlist and the
+// webhook report the end.
 func (d *demo) finish(ctx context.Context) error {
 	if d.keep {
-		// Ctrl-C was the sign to go on, not to give up.
+		// Ctrl-C ended only the wait before; the checks still run.
 		ctx = context.WithoutCancel(ctx)
 	}
 	if err := d.encoder.stop(); err != nil {
@@ -241,7 +242,7 @@ func (d *demo) finish(ctx context.Context) error {
 	return d.checkEvent(ctx, api.EventNameStreamEnded)
 }
 
-// checkEvent waits for the event about the stream, signed as it must be.
+// checkEvent waits for the event about the stream and checks its signature.
 func (d *demo) checkEvent(ctx context.Context, name api.EventName) error {
 	event, err := d.receiver.await(ctx, name, d.stream.ID)
 	if err != nil {
@@ -251,7 +252,7 @@ func (d *demo) checkEvent(ctx context.Context, name api.EventName) error {
 	return nil
 }
 
-// cleanUp leaves no ffmpeg, no listener and no endpoint that nobody answers.
+// cleanUp stops ffmpeg and the listener and deletes the webhook endpoint.
 func (d *demo) cleanUp(ctx context.Context) {
 	if d.encoder != nil {
 		_ = d.encoder.stop()
@@ -266,7 +267,7 @@ func (d *demo) cleanUp(ctx context.Context) {
 	}
 }
 
-// bearer sends a token or key along.
+// bearer adds a token or key to each request.
 func bearer(token string) client.RequestEditorFn {
 	return func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -274,14 +275,14 @@ func bearer(token string) client.RequestEditorFn {
 	}
 }
 
-// creation is what the client returns for a POST.
+// creation is the type of the client's answers to a POST.
 type creation[T any] interface {
 	GetJSON201() *T
 	GetApplicationProblemJSONDefault() *api.ProblemResponse
 	StatusCode() int
 }
 
-// created is what a POST made, or why it made nothing.
+// created returns the resource that a POST created, or the error.
 func created[T any](answer creation[T], err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -299,8 +300,8 @@ func refused(status int, p *api.ProblemResponse) error {
 	return fmt.Errorf("the server answered %d: %s (request %s)", status, p.Message, p.RequestID)
 }
 
-// because puts a transport error behind a sentence, without the URL that the
-// sentence has already.
+// because returns the text of a transport error without the URL, which the
+// sentence before contains already.
 func because(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -311,10 +312,10 @@ func because(err error) string {
 	return " (" + err.Error() + ")"
 }
 
-// errDemoTimeout is poll's answer when the condition doesn't come true.
+// errDemoTimeout is poll's error if the condition isn't met in time.
 var errDemoTimeout = errors.New("not in time")
 
-// poll asks until it is told yes, hears an error or demoStepTimeout is over.
+// poll calls ask until it returns true or an error, or demoStepTimeout is over.
 func poll(ctx context.Context, ask func(context.Context) (bool, error)) error {
 	deadline, cancel := context.WithTimeoutCause(ctx, demoStepTimeout, errDemoTimeout)
 	defer cancel()

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// demoStopTimeout is how long ffmpeg may take to say goodbye.
+// demoStopTimeout is the time within which ffmpeg must exit.
 const demoStopTimeout = 5 * time.Second
 
-// errNoFFmpeg says how to get it.
+// errNoFFmpeg tells how to install ffmpeg.
 var errNoFFmpeg = errors.New("ffmpeg is not installed: run `make setup` (or apt-get install ffmpeg) and try again")
 
-// makeDemoSample makes the clip when it is missing: what the Makefile's sample
-// is too, 720p30 H.264 with a key frame every 2 s, and AAC.
+// makeDemoSample creates the clip if it is missing. It has the same format as
+// the Makefile's sample: 720p30 H.264 with a key frame every 2 s, and AAC.
 func makeDemoSample(ctx context.Context, path string, say func(name, value string)) error {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		return errNoFFmpeg
@@ -33,7 +33,7 @@ func makeDemoSample(ctx context.Context, path string, say func(name, value strin
 		return fmt.Errorf("--sample: %w", err)
 	}
 	say("sample", path+" is missing; making it takes some seconds")
-	// Under another name first, so that a half one is never taken for whole.
+	// Write it under another name first, so that an incomplete file is never used.
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".sample-*")
 	if err != nil {
 		return fmt.Errorf("--sample: make %s: %w", path, err)
@@ -61,18 +61,19 @@ type demoEncoder struct {
 	secret string
 	ended  chan struct{}
 	halt   func() error
-	// output and err may be read when ended is closed.
+	// output and err may be read after ended is closed.
 	output bytes.Buffer
 	err    error
 }
 
-// startDemoEncoder publishes the clip at its own speed, over and over.
+// startDemoEncoder publishes the clip in real time, in a loop.
 func startDemoEncoder(sample, target string) (*demoEncoder, error) {
 	e := &demoEncoder{ended: make(chan struct{}), secret: target}
 	e.cmd = exec.Command("ffmpeg", "-hide_banner", "-nostdin", "-loglevel", "error",
 		"-re", "-stream_loop", "-1", "-i", sample, "-c", "copy", "-f", "flv", target)
 	e.cmd.Stderr = &e.output
-	// Ctrl-C is for us: we stop ffmpeg in order.
+	// ffmpeg gets a process group of its own, so that Ctrl-C reaches only this
+	// process, which stops ffmpeg in order.
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	e.halt = sync.OnceValue(e.end)
 	if err := e.cmd.Start(); errors.Is(err, exec.ErrNotFound) {
@@ -87,7 +88,7 @@ func startDemoEncoder(sample, target string) (*demoEncoder, error) {
 	return e, nil
 }
 
-// failure tells why the encoder ended by itself; nil while it runs.
+// failure returns why the encoder ended by itself; nil while it runs.
 func (e *demoEncoder) failure() error {
 	select {
 	case <-e.ended:
@@ -98,7 +99,7 @@ func (e *demoEncoder) failure() error {
 	return fmt.Errorf("ffmpeg could not publish: %s: check that the ingest address can be reached from here (RTMP_ADDR, INGEST_URL)", said)
 }
 
-// stop ends the encoder as Ctrl-C would, and by force when that doesn't help.
+// stop interrupts the encoder like Ctrl-C, and kills it if that doesn't help.
 // It can be called again.
 func (e *demoEncoder) stop() error { return e.halt() }
 
@@ -108,7 +109,7 @@ func (e *demoEncoder) end() error {
 		return nil
 	default:
 	}
-	_ = e.cmd.Process.Signal(os.Interrupt) // it may have ended just now
+	_ = e.cmd.Process.Signal(os.Interrupt) // fails if ffmpeg has just exited
 	select {
 	case <-e.ended:
 		return nil

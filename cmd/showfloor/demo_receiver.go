@@ -14,12 +14,12 @@ import (
 	"showfloor/gen/api"
 )
 
-// demoReceiver is a tenant's server as small as it can be: it takes webhooks
-// and checks their signatures.
+// demoReceiver is a minimal tenant's server: it receives webhooks and checks
+// their signatures.
 type demoReceiver struct {
 	url    string
 	server *http.Server
-	news   chan struct{} // has room for one; filled when events came
+	news   chan struct{} // capacity 1; filled when events arrive
 
 	mu     sync.Mutex
 	key    string
@@ -40,13 +40,13 @@ func newDemoReceiver(ctx context.Context) (*demoReceiver, error) {
 	}
 	r := &demoReceiver{url: "http://" + listener.Addr().String() + "/webhooks", news: make(chan struct{}, 1)}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.take), ReadHeaderTimeout: time.Second}
-	go func() { _ = r.server.Serve(listener) }() // until close
+	go func() { _ = r.server.Serve(listener) }() // until close is called
 	return r, nil
 }
 
 func (r *demoReceiver) close() { _ = r.server.Close() }
 
-// secret sets the key that signatures are checked with.
+// secret sets the key for checking signatures.
 func (r *demoReceiver) secret(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func command(t *testing.T, environ []string, args ...string) (code int, out, err
 	return code, stdout.String(), stderr.String()
 }
 
-// nobody is an address that no server listens on.
+// nobody returns an address on which no server listens.
 func nobody(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,8 +103,8 @@ func TestDemoSample(t *testing.T) {
 	require.ErrorContains(t, makeDemoSample(t.Context(), filepath.Join(path, "x.mp4"), say), "--sample: ")
 }
 
-// TestDemoEncoderTellsWhy requires that a failing ffmpeg is quoted, without the
-// address that holds the stream key.
+// TestDemoEncoderTellsWhy requires that the error quotes ffmpeg's output,
+// without the URL, which contains the stream key.
 func TestDemoEncoderTellsWhy(t *testing.T) {
 	t.Parallel()
 	target := "rtmp" + strings.TrimPrefix(nobody(t), "http") + "/live/live_secretsecretsecret1234"

@@ -13,14 +13,14 @@ import (
 	"showfloor/gen/api"
 )
 
-// demoParts is how many new parts must come for the stream to count as moving.
+// demoParts is how many new parts show that the stream moves.
 const demoParts = 5
 
-// maxPlaylist bounds what is read of a playlist, in bytes.
+// maxPlaylist is the largest playlist that is read, in bytes.
 const maxPlaylist = 1 << 20
 
-// watch gets the playback URL, checks the event and that the stream moves, and
-// stays on air for a while.
+// watch gets the playback URL, checks the event and that new parts arrive, and
+// keeps the stream live for a while.
 func (d *demo) watch(ctx context.Context) error {
 	onAir := time.Now()
 	playback, err := created(d.api.CreatePlaybackURLWithResponse(ctx, d.stream.ID, api.PlaybackURLInput{}, bearer(d.apiKey)))
@@ -63,7 +63,7 @@ func (d *demo) watch(ctx context.Context) error {
 	}
 }
 
-// checkMoves loads the playlist until it has named several new parts.
+// checkMoves loads the playlist until several new parts have appeared in it.
 func (d *demo) checkMoves(ctx context.Context) error {
 	began := time.Now()
 	first, last, seen := "", "", 0
@@ -91,7 +91,7 @@ func (d *demo) checkMoves(ctx context.Context) error {
 	return nil
 }
 
-// checkSealed loads the playlist until it says that nothing more comes.
+// checkSealed loads the playlist until it is marked as complete.
 func (d *demo) checkSealed(ctx context.Context) error {
 	err := poll(ctx, func(ctx context.Context) (bool, error) {
 		playlist, err := d.mediaPlaylist(ctx)
@@ -106,8 +106,8 @@ func (d *demo) checkSealed(ctx context.Context) error {
 	return nil
 }
 
-// mediaPlaylist loads the list of segments. Like a player it follows the
-// playback URL to it once: whoever does counts as a viewer.
+// mediaPlaylist returns the URL of the list of segments. Like a player, it
+// follows the playback URL once: each client that does counts as a viewer.
 func (d *demo) mediaPlaylist(ctx context.Context) (string, error) {
 	if d.media != "" {
 		return d.load(ctx, d.media)
@@ -135,7 +135,8 @@ func (d *demo) mediaPlaylist(ctx context.Context) (string, error) {
 	return "", errors.New("the multivariant playlist names no other playlist")
 }
 
-// load fetches one playlist. Its errors don't show the URL: it opens the stream.
+// load fetches one playlist. Its errors don't contain the URL, which grants
+// access to the stream.
 func (d *demo) load(ctx context.Context, address string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -156,7 +157,7 @@ func (d *demo) load(ctx context.Context, address string) (string, error) {
 	return string(body), nil
 }
 
-// newestPart is the file name of the last part that a playlist lists.
+// newestPart returns the file name of the last part in a playlist.
 func newestPart(playlist string) string {
 	newest := ""
 	for line := range strings.Lines(playlist) {

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// ownDescriptors is how many file descriptors are kept for the server's own work:
-	// the database, webhooks (250 at a time and their idle connections), mails, the
-	// payment processor, Redis, files and ffmpeg.
+	// ownDescriptors is how many file descriptors are reserved for the server's own
+	// work: the database, webhooks (250 at a time and their idle connections), mails,
+	// the payment processor, Redis, files and ffmpeg.
 	ownDescriptors = 1024
-	// fewDescriptors is the number below which the start warns.
+	// fewDescriptors is the limit of file descriptors below which the start warns.
 	fewDescriptors = 4096
-	// Most connections that clients have by default, however many descriptors there are.
+	// Default limits of clients' connections, however many descriptors there are.
 	mostHTTP, mostHTTPEach, mostRTMP, mostSFU = 100_000, 1000, 4096, 10_000
 )
 
-// descriptors is how many connections of clients each part may have, so that together
-// they leave ownDescriptors of the process's file descriptors.
+// descriptors holds how many connections of clients each part may have. Together they
+// leave ownDescriptors of the process's file descriptors.
 type descriptors struct {
-	limit int // of the process
-	// http is for the API, playback, pages and WebSockets, httpEach of them for one
-	// address. sfu and relay are for media of rooms over TCP, relaySockets for the UDP
-	// sockets that the relay opens for its clients.
+	limit int // file descriptors that the process may have
+	// http is the limit of the API, playback, pages and WebSockets together, httpEach
+	// the limit of one address. sfu and relay are the limits of rooms' media over TCP,
+	// relaySockets that of the UDP sockets that the relay opens for its clients.
 	http, httpEach, rtmp, sfu, relay, relaySockets int
-	// idleCalls is how many of the server's own descriptors connections to tenants' URLs
-	// may hold between requests.
+	// idleCalls is how many of the server's own descriptors idle connections to tenants'
+	// URLs may hold.
 	idleCalls int
 }
 
@@ -43,8 +43,8 @@ func descriptorLimit() (int, error) {
 	return int(min(l.Cur, math.MaxInt32)), nil
 }
 
-// divide gives the parts their shares of limit descriptors; relay tells whether there
-// is a TURN relay. The settings s may ask for other numbers of HTTP connections.
+// divide returns the parts' shares of limit descriptors. relay reports whether there is
+// a TURN relay. The settings s may set other numbers of HTTP connections.
 func divide(limit int, relay bool, s ConnSettings) descriptors {
 	own := min(ownDescriptors, limit*3/8)
 	left := limit - own
@@ -65,7 +65,7 @@ func divide(limit int, relay bool, s ConnSettings) descriptors {
 	return d
 }
 
-// divideDescriptors decides how many connections each part may have.
+// divideDescriptors sets how many connections each part may have.
 func (s *server) divideDescriptors() error {
 	limit, err := descriptorLimit()
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *server) divideDescriptors() error {
 	return nil
 }
 
-// rtmpLimits returns the share of the ingest. One address may have a quarter of the
+// rtmpLimits returns the limits of the ingest. One address may have a quarter of the
 // connections without an accepted key.
 func (s *server) rtmpLimits() rtmp.Limits {
 	const unproven = 256
@@ -89,8 +89,8 @@ func (s *server) rtmpLimits() rtmp.Limits {
 	}
 }
 
-// warnOfDescriptors says in the banner and the log that the process may have few file
-// descriptors only.
+// warnOfDescriptors warns in the banner and the log if the process may have only few
+// file descriptors.
 func (s *server) warnOfDescriptors(w io.Writer) {
 	d := s.bounds.shares
 	if d.limit >= fewDescriptors {

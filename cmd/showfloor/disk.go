@@ -8,8 +8,9 @@ import (
 	"showfloor/internal/diskspace"
 )
 
-// openDisk measures the free space where the server's data is. Captured requests are
-// refused while there is little, if the database that stores them is on that disk.
+// openDisk starts to measure the free space on the disks with the server's data.
+// While it is low, captured requests are refused if the database that stores them is
+// on such a disk.
 func (s *server) openDisk() {
 	dirs := []string{s.config.DataDir}
 	if s.cluster != nil {
@@ -18,15 +19,17 @@ func (s *server) openDisk() {
 	s.disk = diskspace.New(diskspace.Config{Dirs: dirs, Marks: s.config.diskMarks, Report: s.reportDisk, Log: s.log})
 }
 
-// refuseCaptures says why captured requests can't be stored; nil for no reason.
+// refuseCaptures returns an error while captured requests can't be stored, and nil
+// otherwise.
 func (s *server) refuseCaptures() error {
 	if s.cluster == nil {
-		return nil // they are on the disk of DATABASE_URL, which only its own monitoring sees
+		return nil // captures are on the disk of DATABASE_URL, which this process can't measure
 	}
 	return s.disk.Refuse()
 }
 
-// refuseStorage says why requests that can wait can't be stored; nil for no reason.
+// refuseStorage returns an error while writes that can wait can't be stored, and nil
+// otherwise.
 func (s *server) refuseStorage() error {
 	if s.cluster == nil {
 		return nil // as above
@@ -34,20 +37,20 @@ func (s *server) refuseStorage() error {
 	return s.disk.RefuseMore()
 }
 
-// reportDisk tells the operator of a crossing.
+// reportDisk notifies the operator when a mark is crossed.
 func (s *server) reportDisk(ctx context.Context, disk diskspace.Status) error {
 	return alert.New(alert.Config{
 		Pool: s.pool, Mails: s.areas.Mails, Address: s.config.OperatorEmail, Node: s.node, PublicURL: s.config.PublicURL, Now: s.clock.Now,
 	}).ReportDisk(ctx, disk)
 }
 
-// watchDisk measures again and again until the server stops.
+// watchDisk repeats the measurement until the server stops.
 func (s *server) watchDisk(ctx context.Context) {
 	s.metrics.gauge("disk_free_bytes", "Free space of the fullest disk with data of this server.",
 		func() float64 { return float64(s.disk.Status().Space.Free) })
 	s.metrics.gauge("disk_level", "0: enough space. 1: below DISK_LOW. 2: below DISK_VERY_LOW.",
 		func() float64 { return float64(s.disk.Status().Level) })
-	s.disk.Check(ctx) // before the first request
+	s.disk.Check(ctx) // so that there is a measurement before the first request
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	work.Go(func() { s.disk.Run(watching) })

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// trustsThisMachine tells whether the development mailbox, the sandbox's pages and
+// trustsThisMachine reports whether the development mailbox, the sandbox's pages and
 // the like answer callers on this machine, and whether webhooks may go to private
-// addresses, such as a cloud's metadata service. APP_ENV=development has to be set for
-// it: a reverse proxy on this machine that doesn't say for whom it asks (nginx's
-// default) makes everybody such a caller, and a server whose APP_ENV was forgotten
-// may stand behind one.
+// addresses, such as a cloud's metadata service. It requires APP_ENV=development. A
+// reverse proxy on this machine that doesn't forward the client's address (nginx's
+// default) makes every client look like such a caller, and a server without APP_ENV
+// may be behind one.
 func (c *config) trustsThisMachine() bool { return c.appEnvSet && c.AppEnv == development }
 
-// warnOfExposure says in the banner and the log that this development server can
-// be reached from the internet.
+// warnOfExposure warns in the banner and the log if this development server can be
+// reached from the internet.
 func (s *server) warnOfExposure(w io.Writer) {
 	at := s.config.exposure(ownAddresses())
 	if at == "" {
@@ -30,9 +30,9 @@ func (s *server) warnOfExposure(w io.Writer) {
 		"  APP_ENV=development to confirm. HTTP_ADDR=127.0.0.1:8080 serves this machine only.\n\n", at)
 }
 
-// exposure is the address at which a development server that nobody asked for can
-// be reached from the internet; "" when APP_ENV is set or no such address is known.
-// interfaces are the addresses of this machine.
+// exposure returns the address at which a server can be reached from the internet that
+// is a development server only because APP_ENV is not set. It returns "" if APP_ENV is
+// set or no such address is known. interfaces are the addresses of this machine.
 func (c *config) exposure(interfaces []netip.Addr) string {
 	if c.appEnvSet {
 		return ""
@@ -40,7 +40,7 @@ func (c *config) exposure(interfaces []netip.Addr) string {
 	if u, err := url.Parse(c.PublicURL); err == nil && publicName(u.Hostname()) {
 		return u.Hostname()
 	}
-	host, _, _ := net.SplitHostPort(c.HTTPAddr) // checked before
+	host, _, _ := net.SplitHostPort(c.HTTPAddr) // loadConfig has checked it
 	at, err := netip.ParseAddr(host)
 	if host == "" || err == nil && at.IsUnspecified() {
 		for _, own := range interfaces {
@@ -56,9 +56,8 @@ func (c *config) exposure(interfaces []netip.Addr) string {
 	return ""
 }
 
-// publicName tells whether others on the internet can resolve a host name or
-// reach an IP address. The reserved names are those of RFC 2606, 6761, 6762 and
-// ICANN's .internal.
+// publicName reports whether hosts on the internet can resolve a host name or reach an IP
+// address. The reserved names are those of RFC 2606, 6761, 6762 and ICANN's .internal.
 func publicName(host string) bool {
 	if at, err := netip.ParseAddr(host); err == nil {
 		return publicIP(at)
@@ -78,8 +77,7 @@ func publicIP(at netip.Addr) bool {
 	return at.IsGlobalUnicast() && !at.IsPrivate() && !sharedByCarrier.Contains(at)
 }
 
-// ownAddresses are the addresses of this machine's interfaces; none when they
-// can't be read.
+// ownAddresses returns the addresses of this machine's interfaces; none if they can't be read.
 func ownAddresses() []netip.Addr {
 	networks, err := net.InterfaceAddrs()
 	if err != nil {

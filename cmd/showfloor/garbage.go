@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// garbageFloor is how much garbage may always gather, in bytes: a small heap
-	// that is collected often costs the API more than the memory is worth.
+	// garbageFloor is the garbage in bytes that may always accumulate. Frequent
+	// collections of a small heap cost the API more than the memory is worth.
 	garbageFloor = 48 << 20
-	// garbageShare of a large heap may gather. Most of that is media, which
-	// the collector doesn't have to look through, so collecting it is cheap.
+	// garbageShare is the share of a large heap that may accumulate as garbage.
+	// Most of a large heap is media, which the collector doesn't scan, so
+	// collecting it is cheap.
 	garbageShare = 0.1
-	// adjustEvery is how often the collector is set to the heap's size.
+	// adjustEvery is how often the collector is adjusted to the heap's size.
 	adjustEvery = 5 * time.Second
 )
 
-// collectOften keeps the memory of a server with many streams near what the
-// streams need: Go's default lets the heap grow to twice that. It returns when
-// ctx ends.
+// collectOften keeps the memory of a server with many streams near the size of the live
+// data: Go's default lets the heap grow to twice that. It returns when ctx ends.
 func collectOften(ctx context.Context) {
 	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	ticker := time.NewTicker(adjustEvery)
@@ -36,7 +36,7 @@ func collectOften(ctx context.Context) {
 	}
 }
 
-// gcPercent is the garbage that may gather, in percent of the live heap.
+// gcPercent returns the garbage that may accumulate, in percent of the live heap.
 func gcPercent(live uint64) int {
 	const standard = 100
 	if live == 0 {

@@ -45,21 +45,22 @@ func (s *server) startHTTP(ctx context.Context) error {
 		return err
 	}
 	s.sendReports()
-	// The ingest starts before the API, so that a server that answers is
-	// complete, and it stops before as well: what it seals lets the viewers'
-	// blocked requests end.
+	// The ingest starts before the API, so that the server is complete when it begins
+	// to answer. It also stops before the API: sealing the broadcasts ends the
+	// viewers' blocked requests.
 	s.onStop("ingest", s.rtmp.Stop)
 	s.onStop("rooms", s.stopRooms)
 	s.onStop("reports", func(context.Context) error {
 		s.reports.Hurry(shutdownTime / 3)
 		return nil
 	})
-	// First of all, so that nobody is sent here any more.
+	// The parts registered last stop first: this server must give up its place before
+	// the rooms stop, so that no participant is directed to it any more.
 	s.onStop("place of rooms", s.retire)
 	return nil
 }
 
-// startAdmin serves what only the operator may see: metrics and profiles.
+// startAdmin serves metrics and profiles for the operator.
 func (s *server) startAdmin(ctx context.Context) error {
 	listener, err := s.listen(ctx, "ADMIN_ADDR", s.config.AdminAddr)
 	if err != nil {
@@ -77,9 +78,8 @@ func (s *server) listen(ctx context.Context, setting, addr string) (net.Listener
 	return listener, nil
 }
 
-// serve runs an HTTP server until it is stopped; over TLS when it has a
-// certificate. A stop lets requests end, but not those that wait for media that won't
-// come.
+// serve runs an HTTP server until it is stopped, over TLS if it has a certificate. A
+// stop waits for open requests, except those that wait for media that won't come.
 func (s *server) serve(what string, listener net.Listener, srv *http.Server) {
 	const patience = 3 * time.Second
 	srv.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)

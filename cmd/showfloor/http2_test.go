@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// httpRig serves a handler over TLS and in the clear.
+// httpRig serves a handler with and without TLS.
 type httpRig struct {
-	plain, secure string // URLs
+	plain, secure string // URLs without and with TLS
 	roots         *x509.CertPool
 }
 
@@ -44,7 +44,7 @@ func serveHTTP(t *testing.T, srv func() *http.Server) httpRig {
 	return rig
 }
 
-// client speaks HTTP/2 alone, or HTTP/1.1 alone.
+// client returns a client for HTTP/2 only, or for HTTP/1.1 only.
 func (r httpRig) client(t *testing.T, http2 bool) *http.Client {
 	t.Helper()
 	var protocols http.Protocols
@@ -81,7 +81,7 @@ func TestHTTP2AndHTTP1OnBothListeners(t *testing.T) {
 			require.NoError(t, resp.Body.Close())
 			require.Equal(t, proto+" hello", string(body), url)
 		}
-		// A WebSocket client offers HTTP/1.1 alone.
+		// A WebSocket client offers only HTTP/1.1.
 		conn, _, err := websocket.Dial(t.Context(), strings.Replace(url, "http", "ws", 1), &websocket.DialOptions{HTTPClient: rig.client(t, false)})
 		require.NoError(t, err, url)
 		_, text, err := conn.Read(t.Context())
@@ -91,8 +91,8 @@ func TestHTTP2AndHTTP1OnBothListeners(t *testing.T) {
 	}
 }
 
-// TestStreamsOfAConnection: a client with more requests than a connection may carry
-// opens another one.
+// TestStreamsOfAConnection checks that a client with more requests than a connection
+// may carry opens another one.
 func TestStreamsOfAConnection(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -118,7 +118,7 @@ func TestStreamsOfAConnection(t *testing.T) {
 		<-arrived
 	}
 	for range maxStreams + 1 {
-		ask() // one after the other, or each would open a connection
+		ask() // one request after the other: concurrent ones would each open a connection
 	}
 	mu.Lock()
 	require.Len(t, conns, 2)
@@ -130,8 +130,8 @@ func TestStreamsOfAConnection(t *testing.T) {
 	work.Wait()
 }
 
-// TestAResponseThatNobodyReads is ended, as over HTTP/1.1, by the server's deadline and
-// by that of the handler.
+// TestAResponseThatNobodyReads checks that such a response is ended over both versions
+// of HTTP, by the server's deadline and by the handler's.
 func TestAResponseThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string]bool{"the server's deadline": false, "the handler's own": true} {
@@ -144,7 +144,7 @@ func TestAResponseThatNobodyReads(t *testing.T) {
 						_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 					}
 					var err error
-					for err == nil { // until the client's window is full
+					for err == nil { // until the client's receive window is full
 						_, err = w.Write(make([]byte, 64<<10))
 					}
 					ended <- err

@@ -6,15 +6,15 @@ import (
 	"showfloor/internal/connlimit"
 )
 
-// bounds is how many connections clients may have open.
+// bounds holds how many connections clients may have open.
 type bounds struct {
-	// http bounds those of the HTTP listeners together.
+	// http limits the connections of all HTTP listeners together.
 	http *connlimit.Limiter
-	// shares are those of all parts.
+	// shares are the limits of all parts.
 	shares descriptors
 }
 
-// openConns makes the limits that the HTTP listeners share.
+// openConns creates the limiter that the HTTP listeners share.
 func (s *server) openConns() {
 	s.bounds.http = connlimit.New(connlimit.Config{
 		PerAddress: s.bounds.shares.httpEach, Total: s.bounds.shares.http, Exempt: s.config.proxies, Log: s.log,
@@ -22,8 +22,8 @@ func (s *server) openConns() {
 	s.metrics.watchConns(s.bounds.http)
 }
 
-// refuseBy lets the router answer requests on refused connections, whatever their
-// path: it says which limit it was.
+// refuseBy routes requests on refused connections to the router, whatever their
+// path, because the router names the limit in its answer.
 func refuseBy(router, all http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if connlimit.Refused(r.Context()) != "" {
@@ -34,7 +34,7 @@ func refuseBy(router, all http.Handler) http.Handler {
 	})
 }
 
-// watchConns adds the figures of HTTP connections.
+// watchConns adds the metrics of HTTP connections.
 func (m *metrics) watchConns(conns *connlimit.Limiter) {
 	perAddress, total := conns.Limits()
 	m.gauge("http_connections", "Open HTTP connections.", func() float64 { return float64(conns.Stats().Open) })

@@ -8,7 +8,7 @@ import (
 	"showfloor/gen/db"
 )
 
-// keyCommands are about the keys that sign tokens.
+// keyCommands manage the keys that sign tokens.
 type keyCommands struct {
 	RotateMaster rotateMasterCommand `cmd:"" help:"Encrypt everything with MASTER_KEY instead of MASTER_KEY_SECOND; servers may run."`
 
@@ -19,7 +19,7 @@ type keyCommands struct {
 
 type listKeysCommand struct{}
 
-// Run lists the keys, never what is secret of them.
+// Run lists the keys without their secret parts.
 func (listKeysCommand) Run(ctx context.Context, e environment) error {
 	return operate(ctx, e, func(s *server) error {
 		keys, err := s.openKeys(ctx)
@@ -41,7 +41,7 @@ func (listKeysCommand) Run(ctx context.Context, e environment) error {
 	})
 }
 
-// stateOf says what a key does; signs is set while no newer one signs.
+// stateOf returns the state of a key. signs is true until a newer key signs.
 func stateOf(row db.SigningKey, signs bool) string {
 	switch {
 	case row.RevokedAt != nil:
@@ -57,7 +57,7 @@ func stateOf(row db.SigningKey, signs bool) string {
 
 type rotateKeysCommand struct{}
 
-// Run makes a new key.
+// Run creates a new key.
 func (rotateKeysCommand) Run(ctx context.Context, e environment) error {
 	return operate(ctx, e, func(s *server) error {
 		keys, err := s.openKeys(ctx)

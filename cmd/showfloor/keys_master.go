@@ -47,7 +47,7 @@ func (rotateMasterCommand) Run(ctx context.Context, e environment) error {
 	})
 }
 
-// nextStep says what the operator does after the command.
+// nextStep returns the operator's next step after the command.
 func nextStep(done int) string {
 	if done > 0 {
 		return "Everything was encrypted with MASTER_KEY. Next: make sure that all servers run with this MASTER_KEY, and run this command " +
@@ -69,7 +69,7 @@ func (c *config) checkMasterRotation() error {
 	return nil
 }
 
-// newBox makes the box of the master keys.
+// newBox returns the box that seals with the master keys.
 func (c *config) newBox() (*secret.Box, error) {
 	key, err := c.masterKey()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// TestRotateMasterCommand runs the command as an operator does: it says what is missing,
-// what it did and what comes next, and rows that no key opens end it with an error.
+// TestRotateMasterCommand runs the command like an operator. The command must print what is
+// missing, what it did and what comes next, and fail if a row can't be opened with any key.
 func TestRotateMasterCommand(t *testing.T) {
 	t.Parallel()
 	url := dbtest.New(t).Config().ConnString()
@@ -30,7 +30,7 @@ func TestRotateMasterCommand(t *testing.T) {
 		return code, out.String()
 	}
 	onlyOld, onlyNew := []string{"MASTER_KEY=" + text(oldKey)}, []string{"MASTER_KEY=" + text(newKey)}
-	code, out := command(onlyOld, "rotate") // which makes two signing keys
+	code, out := command(onlyOld, "rotate") // creates two signing keys
 	require.Zero(t, code, out)
 	code, out = command(onlyNew, "list")
 	require.Equal(t, 1, code)

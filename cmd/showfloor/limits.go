@@ -11,8 +11,9 @@ import (
 	"showfloor/internal/ratelimit"
 )
 
-// LimitSettings are those of rate limits, part of config; exported since the
-// library that reads config sees no other part.
+// LimitSettings are the settings of rate limits. They are a part of config; the
+// type is exported because the library that parses config ignores unexported
+// embedded structs.
 type LimitSettings struct {
 	Caller   string `env:"RATE_LIMIT_CALLER"   envDefault:"100/s:200"`
 	Tenant   string `env:"RATE_LIMIT_TENANT"   envDefault:"500/s:1000"`
@@ -28,12 +29,12 @@ type LimitSettings struct {
 
 	TrustedProxies string `env:"TRUSTED_PROXIES"`
 
-	// limits and proxies are the above, read.
+	// limits and proxies are the parsed settings above.
 	limits  handlers.Limits
 	proxies []netip.Prefix
 }
 
-// readLimits checks the rates and the proxies.
+// readLimits parses the rates and the proxies.
 func (s *LimitSettings) readLimits() error {
 	for _, setting := range []struct {
 		name, text string
@@ -55,7 +56,7 @@ func (s *LimitSettings) readLimits() error {
 	return err
 }
 
-// readProxies reads TRUSTED_PROXIES: addresses and networks with commas between.
+// readProxies parses TRUSTED_PROXIES: addresses and networks, separated by commas.
 func readProxies(text string) ([]netip.Prefix, error) {
 	var list []netip.Prefix
 	for part := range strings.SplitSeq(text, ",") {
@@ -76,7 +77,8 @@ func readProxies(text string) ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// openLimiter counts requests in Redis or, without REDIS_URL, in memory.
+// openLimiter creates the limiter, which counts requests in Redis or, without
+// REDIS_URL, in memory.
 func (s *server) openLimiter() error {
 	var shared *ratelimit.Redis
 	if s.config.RedisURL != "" {
@@ -87,7 +89,7 @@ func (s *server) openLimiter() error {
 		s.onStop("rate limits", func(context.Context) error { return shared.Close() })
 	}
 	l := ratelimit.New(ratelimit.NewMemory(time.Now), shared, s.log)
-	_ = l.Check(context.Background()) // so that the banner says whether Redis answers
+	_ = l.Check(context.Background()) // so that the banner shows whether Redis answers
 	s.config.limits.Limiter = l
 	s.engines = append(s.engines, engineNote{limits, l.Engine()})
 	return nil

@@ -13,11 +13,11 @@ import (
 	"showfloor/internal/loglimit"
 )
 
-// newLogHandler writes for people on a terminal and JSON everywhere else.
+// newLogHandler writes a readable format to a terminal and JSON to anything else.
 func newLogHandler(w io.Writer, level string) slog.Handler {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
-		l = slog.LevelInfo // the settings were checked before
+		l = slog.LevelInfo // loadConfig has checked the setting
 	}
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 		return tint.NewTextHandler(w, &tint.Options{Level: l, TimeFormat: "15:04:05.000"})
@@ -25,10 +25,11 @@ func newLogHandler(w io.Writer, level string) slog.Handler {
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})
 }
 
-// newLogger makes the log of a command.
+// newLogger returns the log of a command.
 func newLogger(w io.Writer, level string) *slog.Logger { return slog.New(newLogHandler(w, level)) }
 
-// limitLog makes the log of the server, in which one cause can't fill the disk.
+// limitLog sets the log of the server, which limits lines by cause, so that one
+// cause can't fill the disk.
 func (s *server) limitLog(w io.Writer) {
 	limited := loglimit.New(newLogHandler(w, s.config.LogLevel), 0, nil)
 	s.log = slog.New(limited)

@@ -16,7 +16,7 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// commands of the binary.
+// commands are the commands of the binary.
 type commands struct {
 	Serve   serveCommand     `cmd:"" default:"1" help:"Run the server. Settings come from the environment: see docs/configuration.md."`
 	Migrate migrateCommand   `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
@@ -28,7 +28,7 @@ type commands struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
-// environment is what a command may use of the process.
+// environment is the part of the process that a command may use.
 type environment struct {
 	environ  []string
 	in       io.Reader
@@ -44,7 +44,7 @@ func main() {
 }
 
 // run executes one command and returns the exit code: 0 for success, 2 for a
-// mistake in how it was called, 1 for everything else.
+// usage error, 1 for any other error.
 func run(ctx context.Context, args []string, e environment) int {
 	var c commands
 	exited, code := false, 0
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, e environment) int {
 	}
 }
 
-// usageError is a mistake of the operator: a wrong setting or argument.
+// usageError is a mistake by the operator: a wrong setting or argument.
 type usageError struct{ cause error }
 
 func (e *usageError) Error() string { return e.cause.Error() }

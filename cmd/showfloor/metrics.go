@@ -19,7 +19,7 @@ import (
 	"showfloor/jobs"
 )
 
-// metrics is everything that /metrics shows.
+// metrics holds all metrics of /metrics.
 type metrics struct {
 	registry   *prometheus.Registry
 	http       *prometheus.HistogramVec
@@ -53,7 +53,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// observeHTTP counts a request; the route is a pattern, so there are few.
+// observeHTTP counts a request. route is a pattern, so it has few values.
 func (m *metrics) observeHTTP(method, route string, status int, took time.Duration) {
 	m.http.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 }
@@ -69,17 +69,17 @@ func (m *metrics) observeMail(outcome string) { m.mails.WithLabelValues(outcome)
 // observeOrder counts an order's new status.
 func (m *metrics) observeOrder(status string) { m.orders.WithLabelValues(status).Inc() }
 
-// gauge adds what is read when somebody looks, and may fall.
+// gauge adds a gauge whose value is read at each scrape.
 func (m *metrics) gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "showfloor_" + name, Help: help}, read))
 }
 
-// counter adds what is read when somebody looks, and only rises.
+// counter adds a counter whose value is read at each scrape.
 func (m *metrics) counter(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "showfloor_" + name, Help: help}, read))
 }
 
-// watch adds what streams and the database do.
+// watch adds the metrics of streams and the database.
 func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, ingest *rtmp.Server) {
 	m.gauge("streams_live", "Streams that are on air on this node.", func() float64 { return float64(len(h.Streams())) })
 	m.gauge("viewers", "Players that watch on this node.", func() float64 {
@@ -110,13 +110,13 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 	m.registry.MustRegister(&jobCounts{pool: pool})
 }
 
-// watchCluster adds the built-in database.
+// watchCluster adds the metrics of the built-in database.
 func (m *metrics) watchCluster(cluster *embedded.Server) {
 	m.counter("postgres_restarts_total", "Times that the built-in PostgreSQL ended by itself and was started again.",
 		func() float64 { return float64(cluster.Restarts()) })
 }
 
-// watchSFU adds what rooms do.
+// watchSFU adds the metrics of rooms.
 func (m *metrics) watchSFU(rooms *sfu.Server) {
 	m.gauge("sfu_rooms", "Rooms with somebody in them on this node.", func() float64 { return float64(rooms.Stats().Rooms) })
 	m.gauge("sfu_participants", "Participants in rooms on this node.", func() float64 { return float64(rooms.Stats().Participants) })
@@ -146,7 +146,7 @@ func (m *metrics) watchSFU(rooms *sfu.Server) {
 		func() float64 { return float64(rooms.Stats().Panics) })
 }
 
-// watchUsage adds how the writing of usage does.
+// watchUsage adds the metrics of the usage collector.
 func (m *metrics) watchUsage(c *usage.Collector) {
 	m.gauge("usage_intervals_waiting", "Closed intervals of usage that are not written to the database yet.",
 		func() float64 { return float64(c.Stats().Waiting) })
@@ -160,7 +160,7 @@ func (m *metrics) watchUsage(c *usage.Collector) {
 		func() float64 { return float64(c.Stats().Failures) })
 }
 
-// watchRealtime adds the figures of the realtime channel.
+// watchRealtime adds the metrics of the realtime channel.
 func (m *metrics) watchRealtime(channel *realtime.Server) {
 	m.gauge("realtime_connections", "Clients that are connected to the realtime channel of this node.",
 		func() float64 { return float64(channel.Stats().Connections) })
@@ -174,10 +174,10 @@ func (m *metrics) watchRealtime(channel *realtime.Server) {
 		func() float64 { return float64(channel.Stats().Dropped) })
 }
 
-// jobCounts asks the queue how many jobs are in which state.
+// jobCounts collects the number of jobs in each state of the queue.
 type jobCounts struct{ pool *pgxpool.Pool }
 
-// scrapeTimeout bounds the query behind a scrape.
+// scrapeTimeout limits the query of a scrape.
 const scrapeTimeout = 2 * time.Second
 
 func (*jobCounts) desc() *prometheus.Desc {

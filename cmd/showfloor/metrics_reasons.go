@@ -2,13 +2,14 @@ package main
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// countsByReason is a counter with the label "reason", read when somebody looks.
+// countsByReason is a counter with the label "reason" whose values are read at
+// each scrape.
 type countsByReason struct {
 	desc *prometheus.Desc
 	read func() map[string]uint64
 }
 
-// countReasons adds a counter for each reason that read returns.
+// countReasons adds a counter with one value for each reason that read returns.
 func (m *metrics) countReasons(name, help string, read func() map[string]uint64) {
 	m.registry.MustRegister(&countsByReason{prometheus.NewDesc("showfloor_"+name, help, []string{"reason"}, nil), read})
 }

@@ -19,13 +19,13 @@ func nodeAddress(name, value string) error {
 	return nil
 }
 
-// streamChanged hears that a stream was stopped or taken over by another node.
+// streamChanged is called when another node has stopped or taken over a stream.
 func (s *server) streamChanged(ctx context.Context, streamID string) {
 	s.playlist.Moved(streamID)
 	s.reports.Stopped(ctx, streamID)
 }
 
-// withNodes answers other nodes beside the API, when this one has an address for them.
+// withNodes also serves requests of other nodes, if NODE_URL is set.
 func (s *server) withNodes(api http.Handler) http.Handler {
 	if s.config.NodeURL == "" {
 		return api
@@ -40,7 +40,7 @@ func (s *server) withNodes(api http.Handler) http.Handler {
 	})
 }
 
-// watchEdge adds what is served for other nodes.
+// watchEdge adds the metrics of playback that is served for other nodes.
 func (m *metrics) watchEdge(playlists *hls.Server) {
 	m.gauge("edge_viewers", "Players that watch streams of other nodes here.",
 		func() float64 { return float64(playlists.EdgeStats().Viewers) })

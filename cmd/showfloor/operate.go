@@ -17,11 +17,11 @@ import (
 	"showfloor/schema"
 )
 
-// operator is who acts through commands, in the audit log.
+// operator is the actor of commands in the audit log.
 func operator() audit.Actor { return audit.System("cli") }
 
-// operate gives a command the database, whether the server runs or not, and
-// closes it after.
+// operate opens the database for a command, whether or not the server runs, and
+// closes it afterwards.
 func operate(ctx context.Context, e environment, run func(s *server) error) (err error) {
 	c, err := loadConfig(e.environ)
 	if err != nil {
@@ -39,8 +39,8 @@ func operate(ctx context.Context, e environment, run func(s *server) error) (err
 	return run(s)
 }
 
-// reachDatabase connects to the server's database: at DATABASE_URL, to the
-// built-in one that the running server has started, or by starting that.
+// reachDatabase connects to the server's database: at DATABASE_URL, or to the
+// built-in one. It starts the built-in one unless a running server has.
 func (s *server) reachDatabase(ctx context.Context) error {
 	url := s.config.DatabaseURL
 	if url == "" {
@@ -63,14 +63,14 @@ func (s *server) reachDatabase(ctx context.Context) error {
 	return postgres.CheckVersion(ctx, s.pool, schema.FS)
 }
 
-// openConsole is all that commands about admins need.
+// openConsole opens the service for commands about admins.
 func (s *server) openConsole() *console.Service {
 	accounts := account.New(account.Config{Pool: s.pool, Log: s.log, Now: s.clock.Now})
 	return console.New(console.Config{Pool: s.pool, Accounts: accounts, Log: s.log, Now: s.clock.Now})
 }
 
-// openKeys opens the signing keys. A command must not make a master key: the
-// server's own would not match it.
+// openKeys opens the signing keys. A command must not create a master key,
+// because the server would create a different one.
 func (s *server) openKeys(ctx context.Context) (*signing.Keys, error) {
 	if path := filepath.Join(s.config.DataDir, "master.key"); s.config.key == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// origins are those of CORS_ORIGINS.
+// origins returns the entries of CORS_ORIGINS.
 func (c *config) origins() []string {
 	var list []string
 	for part := range strings.SplitSeq(c.CORSOrigins, ",") {
@@ -15,13 +15,13 @@ func (c *config) origins() []string {
 	return list
 }
 
-// checkOrigins wants * alone, or origins as browsers write them.
+// checkOrigins accepts * alone, or origins in the form in which browsers send them.
 func checkOrigins(list []string) error {
 	if len(list) == 1 && list[0] == "*" {
 		return nil
 	}
 	for _, origin := range list {
-		one := strings.Replace(origin, "://*.", "://", 1) // of those that a * stands for
+		one := strings.Replace(origin, "://*.", "://", 1) // an origin that matches the entry
 		u, err := url.Parse(one)
 		if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != one || strings.Contains(one, "*") {
 			return fmt.Errorf("CORS_ORIGINS: %q is no origin; write https://app.example,https://*.example.com or the like, or * for all", origin)

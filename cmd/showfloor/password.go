@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// readPassword asks for a password on a terminal, without showing it; from
-// anything else it reads the first line.
+// readPassword asks for a password on a terminal without echo. If the input is
+// no terminal, it reads the first line.
 func readPassword(e environment) (string, error) {
 	if f, ok := e.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(e.err, "Password: ")

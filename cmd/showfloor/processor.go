@@ -9,8 +9,9 @@ import (
 	"showfloor/internal/processor"
 )
 
-// ProcessorSettings are those of the payment processor, part of config; exported
-// since the library that reads config sees no other part.
+// ProcessorSettings are the settings of the payment processor. They are a part of
+// config; the type is exported because the library that parses config ignores
+// unexported embedded structs.
 type ProcessorSettings struct {
 	ProcessorKey           string `env:"PROCESSOR_KEY"`
 	ProcessorURL           string `env:"PROCESSOR_URL"            envDefault:"https://api.stripe.com"`
@@ -18,17 +19,17 @@ type ProcessorSettings struct {
 	ProcessorConnectSecret string `env:"PROCESSOR_CONNECT_SECRET"`
 }
 
-// sandboxKey begins the keys of the stand-in for the processor.
+// sandboxKey is the prefix of the sandbox's keys.
 const sandboxKey = "sk_sandbox_"
 
-// Forms of what the processor hands out. The publishable key, pk_, is the one that
-// is mistaken most often.
+// Formats of the processor's keys and secrets. The publishable key, pk_, is the
+// one that operators set by mistake most often.
 var (
 	processorKey  = regexp.MustCompile(`^(sk|rk)_[A-Za-z0-9_-]+$`)
 	signingSecret = regexp.MustCompile(`^[!-~]+$`)
 )
 
-// readProcessor checks the settings, and shows none of them.
+// readProcessor checks the settings. Its errors contain none of them.
 func (s *ProcessorSettings) readProcessor(env string) error {
 	if s.ProcessorKey != "" && !processorKey.MatchString(s.ProcessorKey) {
 		return errors.New("PROCESSOR_KEY: must be a secret key, which begins with sk_ or rk_")
@@ -53,8 +54,8 @@ func (s *ProcessorSettings) readProcessor(env string) error {
 	return nil
 }
 
-// openProcessor makes the client of the payment processor, which without a key
-// answers processor_unavailable to every call.
+// openProcessor creates the client of the payment processor. Without a key the
+// client answers processor_unavailable to every call.
 func (s *server) openProcessor() {
 	c := s.config.ProcessorSettings
 	s.processor = processor.New(processor.Config{
@@ -79,7 +80,7 @@ func (s *server) openProcessor() {
 	}
 }
 
-// processorEngine says for people who takes payments.
+// processorEngine returns the name of the processor for the banner.
 func (s *ProcessorSettings) processorEngine() string {
 	if s.ProcessorKey == "" {
 		return "none, PROCESSOR_KEY is not set"

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// receiveCommand is a tenant's server for trying webhooks out.
+// receiveCommand is a tenant's server to try webhooks out.
 type receiveCommand struct {
 	Addr   string `default:"localhost:9000" help:"Where to listen, as host:port."`
 	Secret string `env:"RECEIVE_SECRET" help:"The endpoint's signing secret; without it signatures are not checked."`
 }
 
-// maxWebhook is the largest delivery that is read, in bytes.
+// maxWebhook is the largest delivery that is accepted, in bytes.
 const maxWebhook = 1 << 20
 
 // Run prints each webhook that arrives, until the context ends.
@@ -66,8 +66,8 @@ func (r receiveCommand) printer(out io.Writer) http.Handler {
 	})
 }
 
-// signed checks X-Service-Signature as every receiver should: over the raw
-// body, in constant time.
+// signed checks X-Service-Signature like a receiver should: over the raw body,
+// in constant time.
 func signed(body []byte, secret, signature string) bool {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write(body)

@@ -13,7 +13,7 @@ func TestReceivePrintsAndChecksWebhooks(t *testing.T) {
 	t.Parallel()
 	const (
 		body = `{"event":"stream.started","data":{}}`
-		// printf '%s' "$body" | openssl dgst -sha256 -hmac whsec_test
+		// Made with: printf '%s' "$body" | openssl dgst -sha256 -hmac whsec_test
 		good = "sha256=c5b03b900e4f4a9b0329a9d1d27426ca5fe2f1dd522a48e85eaf39e46e3c3238"
 	)
 	for name, c := range map[string]struct {

@@ -9,8 +9,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// startRealtime lets browsers connect, as soon as there is an HTTP server. It
-// stops after all who publish, and asks its clients to connect again, elsewhere.
+// startRealtime starts the realtime channel, once there is an HTTP server. It stops
+// after all publishers, and then asks its clients to reconnect to another node.
 func (s *server) startRealtime() error {
 	if err := s.realtime.Start(inroom.NewRealtime(s.areas.Accounts, s.areas.Sessions, s.areas.Chat)); err != nil {
 		return err
@@ -22,8 +22,8 @@ func (s *server) startRealtime() error {
 	return nil
 }
 
-// followRooms lets those who hold connections of participants, s.followers, hear
-// of every change of their standing, in whichever process it was made.
+// followRooms passes every change of a participant's state to s.followers, which
+// hold participants' connections, whichever process made the change.
 func (s *server) followRooms(ctx context.Context) error {
 	changes := inroom.NewChanges(s.followers...)
 	listener := &postgres.Listener{

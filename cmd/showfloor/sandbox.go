@@ -14,13 +14,13 @@ import (
 	"showfloor/internal/sandbox"
 )
 
-// sandboxPath is where the sandbox's pages are.
+// sandboxPath is the path of the sandbox's pages.
 const sandboxPath = "/sandbox"
 
-// openSandbox starts the stand-in for the payment processor that a developer's
-// server without a processor's key has, and points the settings to it. It serves on
-// a port of its own before anything may call it and until nothing can; the API's
-// port shows its pages to browsers as well.
+// openSandbox starts the sandbox, which replaces the payment processor on a
+// development server without a processor's key, and points the settings to it. It
+// listens on a port of its own before its first possible caller starts and until
+// its last one has ended. The API's port also shows its pages to browsers.
 func (s *server) openSandbox(ctx context.Context) error {
 	c := &s.config.ProcessorSettings
 	if s.config.AppEnv == production || c.ProcessorKey != "" {
@@ -51,8 +51,8 @@ func (s *server) openSandbox(ctx context.Context) error {
 	return nil
 }
 
-// withSandbox serves the sandbox's pages beside the API, to callers on this
-// machine only: anybody who reaches the pages can pay orders without money.
+// withSandbox also serves the sandbox's pages, to callers on this machine only:
+// with the pages, orders can be paid without money.
 func (s *server) withSandbox(api http.Handler) http.Handler {
 	if s.sandbox == nil || !s.config.trustsThisMachine() {
 		return api
@@ -72,14 +72,14 @@ func (s *server) withSandbox(api http.Handler) http.Handler {
 	})
 }
 
-// sendReports tells the sandbox where its reports go, now that the API listens.
+// sendReports gives the sandbox the address for its webhooks, once the API listens.
 func (s *server) sendReports() {
 	if s.sandbox != nil {
 		s.sandbox.SendTo("http://" + local(s.http) + "/v1/billing/webhook")
 	}
 }
 
-// local is a listener's address as this machine reaches it.
+// local returns a listener's address for clients on this machine.
 func local(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// shutdownTime is what a clean stop may take in all.
+	// shutdownTime is the time limit of a clean stop.
 	shutdownTime = 10 * time.Second
-	// farewellTime is what a stop may take when the database is lost. It is for the
-	// messages to encoders, viewers and participants; nothing can be written any more.
+	// farewellTime is the time limit of a stop after the database is lost. Encoders, viewers
+	// and participants get their last messages in it; nothing can be written any more.
 	farewellTime = 2 * time.Second
 )
 
@@ -30,7 +30,7 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 	s, err := start(ctx, c, e)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = nil // stopped while it started
+			err = nil // the context ended during the start
 		}
 		return err
 	}
@@ -44,16 +44,16 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 	case failure = <-s.failed:
 	}
 	if _, lost := errors.AsType[*databaseLostError](failure); lost {
-		_ = stopWithin(ctx, s, farewellTime) // What it could not do has the same cause.
+		_ = stopWithin(ctx, s, farewellTime) // its error has the same cause
 		return failure
 	}
 	return errors.Join(failure, stopWithin(ctx, s, shutdownTime))
 }
 
-// stopWithin stops the server. What doesn't end in time is left to the end of
-// the process: the next start puts right what a kill leaves behind.
+// stopWithin stops the server. Parts that don't stop in time end with the process: the
+// next start repairs what a killed process leaves behind.
 func stopWithin(ctx context.Context, s *server, limit time.Duration) error {
-	// The first signal has ended ctx; the stop itself gets its own time.
+	// The first signal has ended ctx, so the stop gets a context of its own.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	stopped := make(chan error, 1)
@@ -69,7 +69,7 @@ func stopWithin(ctx context.Context, s *server, limit time.Duration) error {
 
 type migrateCommand struct{}
 
-// Run applies the migrations, and with the built-in database makes it first.
+// Run applies the migrations. It creates the built-in database first if there is none.
 func (migrateCommand) Run(ctx context.Context, e environment) error {
 	c, err := loadConfig(e.environ)
 	if err != nil {

@@ -34,14 +34,14 @@ import (
 	"showfloor/jobs"
 )
 
-// server is the process: every part, in the order in which they start.
+// server is the process: all parts, in the order in which they start.
 type server struct {
 	config config
 	log    *slog.Logger
-	// endLog writes what the log's limit has held back.
+	// endLog writes the lines that the log's limit has held back.
 	endLog func()
 	failed chan error
-	// closers stop what was started, run from the last to the first.
+	// closers stop the started parts. The last one runs first.
 	closers []closer
 
 	node    string
@@ -49,23 +49,24 @@ type server struct {
 	pool    *pgxpool.Pool
 	// cluster is the built-in database; nil with DATABASE_URL.
 	cluster *embedded.Server
-	// clock is the database's: whatever is due, expires or is written down goes by it.
+	// clock is the database's clock, used for all due times, expiries and stored timestamps.
 	clock *postgres.Clock
-	// disk watches the free space where the server's data is.
+	// disk measures the free space on the disks with the server's data.
 	disk    *diskspace.Guard
 	box     *secret.Box
 	metrics *metrics
-	// processor takes payments.
+	// processor is the client of the payment processor.
 	processor *processor.Client
-	// sandbox plays the processor; nil in production, and with a key of a real one.
+	// sandbox replaces the payment processor; nil in production, and with a real
+	// processor's key.
 	sandbox *sandbox.Server
 	areas   *areas.Areas
-	// realtime carries what happens in rooms to browsers.
+	// realtime publishes events of rooms to browsers.
 	realtime *realtime.Server
 
 	hub      *hub.Hub
 	playlist *hls.Server
-	// meter counts what streams and rooms use, collector writes it down.
+	// meter measures the usage of streams and rooms, collector stores it.
 	meter     *metering.Meter
 	collector *usage.Collector
 	reports   *onair.Reports
@@ -73,12 +74,12 @@ type server struct {
 	http      net.Addr
 	https     net.Addr
 	tls       tlsConfigs
-	// unfinished counts requests that still run after they were answered.
+	// unfinished counts handlers that still run after their request was answered.
 	unfinished handlers.Unfinished
 	sfu        *sfu.Server
 	gate       *inroom.SFU
-	// followers hold connections of participants; they are there before the steps
-	// of start.
+	// followers hold connections of participants. They are set before the steps
+	// of start run.
 	followers []inroom.Follower
 	bounds    bounds
 }
@@ -88,10 +89,10 @@ type closer struct {
 	stop func(ctx context.Context) error
 }
 
-// engineNote says which engine a part runs on, for the banner and readiness.
+// engineNote names the engine of a part, for the banner and readiness.
 type engineNote struct{ part, engine string }
 
-// The parts that readiness asks.
+// The parts that readiness checks.
 const (
 	database = "database"
 	queue    = "queue"
@@ -107,8 +108,7 @@ const (
 	disk     = "disk"
 )
 
-// start brings everything up and prints the banner; on an error it has stopped
-// what it had started.
+// start starts all parts and prints the banner. On an error it stops what it has started.
 func start(ctx context.Context, c config, e environment) (_ *server, err error) {
 	s := &server{config: c, failed: make(chan error, 8), metrics: newMetrics()}
 	s.limitLog(e.err)
@@ -144,8 +144,8 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 			return nil, err
 		}
 	}
-	// Last, when nothing can fail any more between making the password and
-	// showing it.
+	// This step is the last one, so that no later step can fail between the
+	// creation of the password and its display.
 	password, created, err := s.areas.Console.EnsureSuperAdmin(ctx, c.AdminEmail, c.AdminPassword)
 	if err != nil {
 		return nil, err
@@ -160,8 +160,8 @@ func (s *server) onStop(what string, stop func(ctx context.Context) error) {
 	s.closers = append(s.closers, closer{what, stop})
 }
 
-// stop ends all parts in reverse order: stop accepting, end requests, seal
-// streams, stop workers, stop the database.
+// stop stops all parts in reverse order: it stops accepting, ends requests, seals
+// streams, stops workers, stops the database.
 func (s *server) stop(ctx context.Context) error {
 	var errs []error
 	for _, c := range slices.Backward(s.closers) {
@@ -173,7 +173,7 @@ func (s *server) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// openAreas makes the media plane and the services, which hold each other.
+// openAreas creates the media plane and the services, which refer to each other.
 func (s *server) openAreas(ctx context.Context) error {
 	var err error
 	if s.box, err = s.config.newBox(); err != nil {
@@ -213,7 +213,7 @@ func (s *server) openAreas(ctx context.Context) error {
 	return s.openRTMP()
 }
 
-// openMedia makes what streams run on.
+// openMedia creates the parts that streams need.
 func (s *server) openMedia(ctx context.Context) {
 	s.meter = metering.New(nil)
 	s.onStop("usage", s.finishUsage)
@@ -232,7 +232,7 @@ func (s *server) openMedia(ctx context.Context) {
 	})
 }
 
-// openRTMP makes the ingest, which doesn't listen yet.
+// openRTMP creates the ingest without listening.
 func (s *server) openRTMP() error {
 	var err error
 	if s.tls, err = s.config.loadTLS(s.log); err != nil {
@@ -253,8 +253,8 @@ func (s *server) openRTMP() error {
 	return nil
 }
 
-// recoverNode puts right what the last process on this data folder left behind
-// when it was killed.
+// recoverNode repairs what the last process on this data folder left behind if it
+// was killed.
 func (s *server) recoverNode(ctx context.Context) error {
 	n, err := jobs.RecoverNode(ctx, s.pool, s.node)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *server) startRTMP(context.Context) error {
 	return nil
 }
 
-// fail ends the process for a reason that nothing here can cure.
+// fail stops the process for an error that it can't recover from.
 func (s *server) fail(err error) {
 	select {
 	case s.failed <- err:

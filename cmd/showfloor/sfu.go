@@ -14,10 +14,10 @@ import (
 	"showfloor/internal/media/sfu"
 )
 
-// sfuPath is where the SFU's WebSocket is, below PUBLIC_URL.
+// sfuPath is the path of the SFU's WebSocket below PUBLIC_URL.
 const sfuPath = "/sfu"
 
-// openSFU makes the SFU, which doesn't listen yet.
+// openSFU creates the SFU without listening.
 func (s *server) openSFU() error {
 	gate := inroom.NewSFU(s.areas.Sessions, s.log)
 	server, err := sfu.New(sfu.Config{
@@ -36,10 +36,11 @@ func (s *server) openSFU() error {
 	return nil
 }
 
-// clientIP is the address of a request's client: TRUSTED_PROXIES name it in X-Forwarded-For.
+// clientIP returns the address of a request's client. Requests from TRUSTED_PROXIES name it
+// in X-Forwarded-For.
 func (s *server) clientIP(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) }
 
-// startSFU listens for media, and tells the other processes that it does.
+// startSFU listens for media and announces this node to the other processes.
 func (s *server) startSFU(ctx context.Context) error {
 	if err := s.areas.Sessions.RecoverNode(ctx); err != nil {
 		return err
@@ -64,17 +65,17 @@ func (s *server) startSFU(ctx context.Context) error {
 	return nil
 }
 
-// stopRooms says goodbye to everybody in rooms. Without a database it can't be
-// written down that they have left, and waiting for it must not take the time in
-// which broadcasts are sealed: the next start sees to who was here.
+// stopRooms disconnects all participants. Without a database their departure can't be
+// stored, and waiting for it must not use up the time for sealing broadcasts: the next
+// start repairs the participants' rows.
 func (s *server) stopRooms(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime/3)
 	defer cancel()
 	return s.sfu.Stop(ctx)
 }
 
-// retire gives up this server's place for rooms. When no database is there to tell, the
-// others find out by its silence.
+// retire gives up this server's place for rooms. If no database can be reached, the
+// other nodes notice the missing heartbeats.
 func (s *server) retire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime/10)
 	defer cancel()
@@ -84,7 +85,7 @@ func (s *server) retire(ctx context.Context) error {
 	return nil
 }
 
-// sfuEngine says where media goes through, for the banner and readiness.
+// sfuEngine returns the ports of media, for the banner and readiness.
 func (s *server) sfuEngine() string {
 	text := "UDP and TCP port " + portOf(s.sfu.Addr())
 	if turn := s.sfu.TURNAddr(); turn != nil {
@@ -93,7 +94,7 @@ func (s *server) sfuEngine() string {
 	return text
 }
 
-// withSFU serves the signalling beside the API.
+// withSFU also serves the SFU's signalling.
 func (s *server) withSFU(api http.Handler) http.Handler {
 	signalling := s.sfu.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// families are first words of setting names that are hardly used for anything
-// else: a name that begins so and is not a setting is a mistake.
+// families returns first words of setting names that other programs hardly use.
+// A variable that begins with one of them and is no setting is a mistake.
 func families() []string {
 	return []string{
 		"ADMIN", "APP", "CALL", "CORS", "DATA", "DATABASE", "HTTP", "HTTPS", "INGEST", "LISTEN", "MASTER", "PLATFORM", "PROCESSOR", "PUBLIC",
@@ -16,8 +16,8 @@ func families() []string {
 	}
 }
 
-// maxTypo is how many letters may differ for a name to count as a misspelling:
-// few in a short name, or GOBIN would be taken for PG_BIN.
+// maxTypo returns how many letters may differ in a misspelt setting. Short
+// names allow only one, or GOBIN would be taken for PG_BIN.
 func maxTypo(setting string) int {
 	if len(setting) < len("HTTP_ADDR") {
 		return 1
@@ -25,8 +25,8 @@ func maxTypo(setting string) int {
 	return 2
 }
 
-// refuseUnknown finds names that were meant as settings but are none, so that
-// a misspelt one isn't silently ignored.
+// refuseUnknown returns an error for variables that look like misspelt
+// settings, so that none is silently ignored.
 func refuseUnknown(environ []string) error {
 	known := settingNames()
 	for _, line := range environ {
@@ -50,14 +50,14 @@ func refuseUnknown(environ []string) error {
 	return nil
 }
 
-// injected tells names that container platforms set for services they know, and
-// what every program knows.
+// injected reports whether a container platform sets the variable for its
+// services, or whether it is a common proxy variable.
 func injected(name, value string) bool {
 	return name == "HTTP_PROXY" || name == "HTTPS_PROXY" || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") ||
 		strings.HasPrefix(value, "tcp://") || strings.HasPrefix(value, "udp://")
 }
 
-// settingNames reads the names from the struct that holds the settings.
+// settingNames returns the names of all settings, from the struct that holds them.
 func settingNames() []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[config]()) {
@@ -68,8 +68,8 @@ func settingNames() []string {
 	return names
 }
 
-// editDistance is the number of letters to insert, delete or replace between
-// two names.
+// editDistance returns the number of letters to insert, delete or replace
+// between two names.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

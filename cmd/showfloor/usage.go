@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/usage"
 )
 
-// startUsage writes down what streams and rooms use, every few seconds.
+// startUsage stores the usage of streams and rooms every few seconds.
 func (s *server) startUsage(ctx context.Context) error {
 	s.collector = usage.NewCollector(usage.CollectorConfig{Usage: s.areas.Usage, Source: onair.Usage{Meter: s.meter}, Log: s.log})
 	s.metrics.watchUsage(s.collector)
@@ -23,8 +23,8 @@ func (s *server) startUsage(ctx context.Context) error {
 	return nil
 }
 
-// finishUsage writes the last intervals. It comes after streams and rooms have ended. Without
-// a database they are lost: the time is needed to stop what else runs.
+// finishUsage stores the last intervals. It runs after streams and rooms have ended. Without a
+// database the intervals are lost, because the remaining time is needed to stop the other parts.
 func (s *server) finishUsage(ctx context.Context) error {
 	if s.collector == nil {
 		return nil
