@@ -14,7 +14,7 @@ type mailCodeAgain struct {
 	accounts *account.Service
 }
 
-// Work mails it, if there is a form.
+// Work mails the code, if the form exists.
 func (w *mailCodeAgain) Work(ctx context.Context, job *river.Job[account.ResendCodeArgs]) error {
 	return outcome(w.accounts.MailCodeAgain(ctx, job.Args))
 }
@@ -25,7 +25,7 @@ type mailPasswordLink struct {
 	accounts *account.Service
 }
 
-// Work mails it, if the e-mail is a user's.
+// Work mails the link, if the address belongs to a user.
 func (w *mailPasswordLink) Work(ctx context.Context, job *river.Job[account.PasswordLinkArgs]) error {
 	return outcome(w.accounts.MailPasswordLink(ctx, job.Args))
 }

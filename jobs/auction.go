@@ -8,14 +8,14 @@ import (
 	"showfloor/internal/auction"
 )
 
-// settleAuction ends an auction when its time has come. Late bids may have moved
-// that since the job was made.
+// settleAuction ends an auction at its end time. Late bids may have moved that
+// time since the job was added.
 type settleAuction struct {
 	river.WorkerDefaults[auction.SettleArgs]
 	auctions *auction.Service
 }
 
-// Work ends the auction, or waits on.
+// Work ends the auction, or snoozes until its end.
 func (w *settleAuction) Work(ctx context.Context, job *river.Job[auction.SettleArgs]) error {
 	wait, err := w.auctions.SettleAuction(ctx, job.Args.TenantID, job.Args.AuctionID)
 	if err == nil && wait > 0 {
@@ -24,7 +24,7 @@ func (w *settleAuction) Work(ctx context.Context, job *river.Job[auction.SettleA
 	return outcome(err)
 }
 
-// SettleOverdueArgs is the periodic job that ends the auctions whose own job is lost.
+// SettleOverdueArgs is the periodic job that ends auctions whose own job is lost.
 type SettleOverdueArgs struct{}
 
 // Kind names the job.

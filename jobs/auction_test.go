@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// untilAuction waits until the auction is in the status.
+// untilAuction waits until the auction has the status.
 func untilAuction(t *testing.T, c *apitest.Caller, auctionID string, status api.AuctionStatus) (a api.Auction) {
 	t.Helper()
 	apitest.Until(t, fmt.Sprintf("the auction to be %s", status), func() bool {
@@ -27,7 +27,7 @@ func TestAnAuctionEndsByItself(t *testing.T) {
 	owner, sink := s.Register(t), apitest.NewSink(t, nil)
 	owner.Webhook(t, sink.URL, "auction.bid", "auction.reserve_not_met")
 	a := owner.Auction(t, map[string]any{"durationSec": 1, "antiSnipeSec": 1, "reservePriceCents": 5000})
-	owner.Bid(t, a.ID, 1000).Is(t, 201) // moves the end
+	owner.Bid(t, a.ID, 1000).Is(t, 201) // postpones the end
 	got := untilAuction(t, owner, a.ID, api.AuctionStatusENDED)
 	require.True(t, got.WinningBidID.IsNull())
 	require.True(t, got.EndsAt.After(a.EndsAt.Time))
@@ -36,7 +36,8 @@ func TestAnAuctionEndsByItself(t *testing.T) {
 	require.Contains(t, string(received[1].Body), "auction.reserve_not_met")
 }
 
-// TestAnAuctionEndsAfterARestart: no server was there when its time had come.
+// TestAnAuctionEndsAfterARestart checks an auction whose end time passes while no
+// server runs.
 func TestAnAuctionEndsAfterARestart(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -57,8 +58,8 @@ func TestAnAuctionEndsAfterARestart(t *testing.T) {
 	require.Equal(t, 2, events)
 }
 
-// TestAnAuctionWhoseEndWasMovedWaitsOn: its job comes too early, and puts itself off
-// until then.
+// TestAnAuctionWhoseEndWasMovedWaitsOn checks that a job which runs before the new
+// end snoozes until then.
 func TestAnAuctionWhoseEndWasMovedWaitsOn(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true})
@@ -74,8 +75,8 @@ func TestAnAuctionWhoseEndWasMovedWaitsOn(t *testing.T) {
 	untilAuction(t, owner, a.ID, api.AuctionStatusLIVE)
 }
 
-// TestAWinnerPays: from the auction's end, by itself, over the order and its payment
-// page to SETTLED, with the unit sold.
+// TestAWinnerPays checks that an ended auction gets an order and a payment page without
+// further requests, and that after the payment it is SETTLED and the unit is sold.
 func TestAWinnerPays(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true})

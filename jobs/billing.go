@@ -8,14 +8,14 @@ import (
 	"showfloor/internal/billing"
 )
 
-// handleProcessorEvent works through what the payment processor reported.
+// handleProcessorEvent processes a webhook of the payment processor.
 type handleProcessorEvent struct {
 	river.WorkerDefaults[billing.ProcessorEventArgs]
 	billing *billing.Service
 	clock
 }
 
-// Work does, or puts it off.
+// Work processes it, or snoozes.
 func (w *handleProcessorEvent) Work(ctx context.Context, job *river.Job[billing.ProcessorEventArgs]) error {
 	return w.until(w.billing.HandleProcessorEvent(ctx, job.Args.EventID))
 }

@@ -8,13 +8,13 @@ import (
 	"showfloor/internal/call"
 )
 
-// missCall ends a call's ringing when its time has come.
+// missCall ends a call's ringing at its end time.
 type missCall struct {
 	river.WorkerDefaults[call.MissArgs]
 	calls *call.Service
 }
 
-// Work ends the ringing, or waits on.
+// Work ends the ringing, or snoozes until its end.
 func (w *missCall) Work(ctx context.Context, job *river.Job[call.MissArgs]) error {
 	wait, err := w.calls.MissCall(ctx, job.Args.TenantID, job.Args.SessionID)
 	if err == nil && wait > 0 {
@@ -35,7 +35,7 @@ type missOverdue struct {
 	calls *call.Service
 }
 
-// Work ends it.
+// Work ends the ringing.
 func (w *missOverdue) Work(ctx context.Context, _ *river.Job[MissOverdueArgs]) error {
 	return outcome(w.calls.MissOverdue(ctx))
 }

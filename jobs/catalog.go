@@ -8,13 +8,13 @@ import (
 	"showfloor/internal/catalog"
 )
 
-// cachePrice makes the processor's price for a product.
+// cachePrice creates the processor's price for a product.
 type cachePrice struct {
 	river.WorkerDefaults[catalog.CachePriceArgs]
 	products *catalog.Service
 }
 
-// Work makes and stores it.
+// Work creates the price and stores its id.
 func (w *cachePrice) Work(ctx context.Context, job *river.Job[catalog.CachePriceArgs]) error {
 	return outcome(w.products.CachePrice(ctx, job.Args))
 }

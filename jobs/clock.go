@@ -6,15 +6,15 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// patience is the longest pause before a job that failed for a reason of ours runs
-// again. Failures of a tenant's endpoint follow the delivery's own schedule.
+// patience is the longest pause before the retry of a job that failed because of this
+// server. Failures of a tenant's endpoint follow the delivery's own schedule.
 const patience = time.Minute
 
-// clock is the database's time, by which the queue hands jobs out. Don't use time.Now
+// clock is the database's time, which decides when the queue runs a job. Don't use time.Now
 // in this package: jobs would be late by as much as this machine's clock is ahead.
 type clock struct{ now func() time.Time }
 
-// soon returns when a job that failed n times for reasons of ours runs again.
+// soon returns the time of the retry of a job that failed n times because of this server.
 func (c clock) soon(n int) time.Time {
 	return c.now().Add(min(time.Duration(n*n)*time.Second, patience))
 }

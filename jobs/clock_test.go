@@ -15,8 +15,8 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// TestJobsGoByTheDatabasesClock: however wrong this machine's clock is, what is due
-// happens when the database says so.
+// TestJobsGoByTheDatabasesClock checks that jobs run when they are due by the database's
+// clock, however wrong this machine's clock is.
 func TestJobsGoByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{
@@ -25,7 +25,7 @@ func TestJobsGoByTheDatabasesClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool := dbtest.NewSkewed(t, -ahead)
-			// The second retry is beyond what the queue's scheduler looks ahead.
+			// The second retry is later than the queue's scheduler looks ahead.
 			s := apitest.New(t, apitest.Options{
 				Jobs: true, Pool: pool, RingTimeout: time.Second, Schedule: []time.Duration{time.Second, 6 * time.Second},
 			})
@@ -57,7 +57,8 @@ func TestJobsGoByTheDatabasesClock(t *testing.T) {
 			untilAuction(t, owner, later.ID, api.AuctionStatusENDED)
 			require.Equal(t, api.WebhookDeliveryStatusDelivered, settled(t, owner, hook)[0].Status)
 
-			// What was put off by at most 7 s was so on the database's clock, and no job came too early, over and over.
+			// The jobs were postponed by at most 7 s on the database's clock, and no job ran repeatedly before it was
+			// due.
 			require.Less(t, latest(), 10*time.Second)
 			var snoozes int
 			require.NoError(t, pool.QueryRow(t.Context(),
@@ -67,8 +68,8 @@ func TestJobsGoByTheDatabasesClock(t *testing.T) {
 	}
 }
 
-// watchLatest looks at the queue until the test ends; latest returns how far ahead of the
-// database's clock a job was due, at most.
+// watchLatest watches the queue until the test ends. latest returns the longest time by
+// which a job was due ahead of the database's clock.
 func watchLatest(t *testing.T, pool *pgxpool.Pool) (latest func() time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

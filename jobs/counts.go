@@ -15,8 +15,8 @@ type Count struct {
 	N           int64
 }
 
-// Counts counts the jobs that are not finished: those that are say nothing about
-// the load, and there are many.
+// Counts counts the unfinished jobs. Finished jobs are many and say nothing
+// about the load.
 func Counts(ctx context.Context, pool *pgxpool.Pool) ([]Count, error) {
 	rows, err := pool.Query(ctx, `SELECT kind, state::text, count(*) FROM river_job
 		WHERE state IN ('available', 'running', 'retryable', 'scheduled') GROUP BY kind, state ORDER BY kind, state`)

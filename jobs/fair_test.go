@@ -14,10 +14,10 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// TestOneTenantDoesNotHoldUpTheOthers: 300 deliveries of one tenant go to a sink
-// that doesn't answer; another tenant's delivery arrives while none of them has
-// had an answer. When the sink answers at last, all arrive, in the order of
-// their subjects.
+// TestOneTenantDoesNotHoldUpTheOthers sends 300 deliveries of one tenant to a
+// sink that doesn't answer. Another tenant's delivery must arrive while all of
+// them wait for their answers. When the sink answers at last, all arrive, in the
+// order of their subjects.
 func TestOneTenantDoesNotHoldUpTheOthers(t *testing.T) {
 	t.Parallel()
 	const subjects, each, share = 300, 2, 10
@@ -58,7 +58,7 @@ func TestOneTenantDoesNotHoldUpTheOthers(t *testing.T) {
 	for _, r := range tarpit.Received() {
 		subject, n := content(t, r)
 		if r.Attempt > 1 {
-			continue // a snooze is no attempt, but a slow machine may have let one run out of time
+			continue // a snooze doesn't count as an attempt, but on a slow machine an attempt may have timed out
 		}
 		require.Equal(t, next[subject], n, subject)
 		next[subject]++

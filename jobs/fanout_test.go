@@ -14,8 +14,9 @@ import (
 	"showfloor/internal/event"
 )
 
-// TestATenantsFanOutsTakeOneTurn: the first of a tenant's many jobs writes the deferred
-// deliveries and deletes the others, so another tenant's job waits for one run and not for all.
+// TestATenantsFanOutsTakeOneTurn checks that the first of a tenant's many jobs writes the
+// deferred deliveries and deletes the others, so that another tenant's job waits for one run
+// and not for all.
 func TestATenantsFanOutsTakeOneTurn(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true})
@@ -35,8 +36,8 @@ func TestATenantsFanOutsTakeOneTurn(t *testing.T) {
 	})
 }
 
-// TestAFanOutEndsWhileEventsGoOn: jobs that are added faster than they end don't keep the
-// deliveries from being written.
+// TestAFanOutEndsWhileEventsGoOn checks that the deliveries are written even if jobs are added
+// faster than they end.
 func TestAFanOutEndsWhileEventsGoOn(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true})
@@ -75,7 +76,7 @@ func addFanOuts(t *testing.T, s *apitest.Server, tenantID string, jobs int) {
 	}
 }
 
-// syncProducts makes 150 events, too many for five endpoints to be fanned out at once.
+// syncProducts emits 150 events, too many for the fan-out to five endpoints in the same transaction.
 func syncProducts(t *testing.T, owner *apitest.Caller) {
 	t.Helper()
 	items := make([]map[string]any, 150)

@@ -1,5 +1,4 @@
-// Package jobs is the door for time and the queue: every worker and periodic
-// job of the server, in one list. A worker makes one domain call.
+// Package jobs lists every worker and periodic job of the server. A worker makes one call to an area.
 package jobs
 
 import (
@@ -23,11 +22,11 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// defaultWorkers is how many jobs run at a time, deliveries apart.
+// defaultWorkers is how many jobs of the default queue run at a time.
 const defaultWorkers = 16
 
-// How often old rows, what dead nodes left on air and in rooms, late deliveries, old signing keys, orders to be checked,
-// auctions that nobody has ended and calls that ring for too long are looked for.
+// Intervals of the periodic jobs: old rows, streams and rooms of dead nodes, late deliveries, old signing keys, orders
+// to be checked, auctions that are not settled, and calls that ring for too long.
 const (
 	retentionEvery = time.Hour
 	strandedEvery  = 30 * time.Second
@@ -44,12 +43,12 @@ type Config struct {
 	Areas *areas.Areas
 	// Node names this process. No other process may use the name.
 	Node string
-	// Now is the database's time, as postgres.Clock tells it; time.Now by default.
+	// Now is the database's time, as postgres.Clock returns it; time.Now by default.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// New makes the client that works the jobs; the caller starts and stops it.
+// New returns the client that runs the jobs. The caller starts and stops it.
 func New(c Config) (*river.Client[pgx.Tx], error) {
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), c.River())
 	if err != nil {
@@ -58,16 +57,15 @@ func New(c Config) (*river.Client[pgx.Tx], error) {
 	return client, nil
 }
 
-// River is how the queue runs: all workers, queues and periodic jobs.
+// River returns the configuration of the queue: all workers, queues and periodic jobs.
 func (c Config) River() *river.Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	config := queue.Config(c.Log)
 	config.ID, config.Workers = c.Node, c.workers()
-	// The setting says that it is for tests, but it is the one by which the client
-	// takes another clock than the machine's; the driver's interface, in which its
-	// times could be changed as well, may change with each version.
+	// River documents this setting as one for tests, but it is the way to give the client another clock. The
+	// alternative is the driver's interface, which may change with each version.
 	config.Test.Time = riverTime{clock{c.Now}}
 	config.Queues = map[string]river.QueueConfig{
 		river.QueueDefault: {MaxWorkers: defaultWorkers},
@@ -95,7 +93,7 @@ func (c Config) River() *river.Config {
 	return config
 }
 
-// workers does each kind of job.
+// workers registers a worker for each kind of job.
 func (c Config) workers() *river.Workers {
 	clock := clock{c.Now}
 	workers := river.NewWorkers()
@@ -125,17 +123,16 @@ func (c Config) workers() *river.Workers {
 	return workers
 }
 
-// every is a periodic job, run by whichever process leads.
+// every returns a periodic job. Only the process that leads the queue adds it.
 func every(interval time.Duration, args river.JobArgs) *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(interval), func() (river.JobArgs, *river.InsertOpts) {
 		return args, nil
 	}, &river.PeriodicJobOpts{ID: args.Kind(), RunOnStart: true})
 }
 
-// RecoverNode makes the jobs available again that this node was working when it
-// was killed, so that they needn't wait until they count as stuck. It is called
-// before the client starts; the lock on the data folder sees to it that no
-// other process has this node's name.
+// RecoverNode makes the jobs available again that this node was running when it was killed, so that they don't wait
+// until they count as lost. Call it before the client starts. The lock on the data folder ensures that no other
+// process has this node's name.
 func RecoverNode(ctx context.Context, pool *pgxpool.Pool, node string) (int64, error) {
 	tag, err := pool.Exec(ctx, `
 		UPDATE river_job SET state = 'available', scheduled_at = now()
@@ -149,7 +146,7 @@ func RecoverNode(ctx context.Context, pool *pgxpool.Pool, node string) (int64, e
 	return tag.RowsAffected(), nil
 }
 
-// outcome makes a job's error final when repeating it can't help.
+// outcome cancels a job whose error can't be fixed by a retry.
 func outcome(err error) error {
 	if p, ok := problem.As(err); ok && p.Kind != problem.Unavailable {
 		return river.JobCancel(err)
@@ -157,7 +154,7 @@ func outcome(err error) error {
 	return err
 }
 
-// Check tells whether the queue can be asked.
+// Check returns an error if the queue can't be queried.
 func Check(ctx context.Context, pool *pgxpool.Pool) error {
 	var n int
 	if err := pool.QueryRow(ctx, "SELECT count(*) FROM (SELECT 1 FROM river_job LIMIT 1) AS one").Scan(&n); err != nil {

@@ -19,7 +19,7 @@ type rotateKeys struct {
 	keys *signing.Keys
 }
 
-// Work rotates them if it is time.
+// Work rotates the keys if they are old enough.
 func (w *rotateKeys) Work(ctx context.Context, _ *river.Job[RotateKeysArgs]) error {
 	return outcome(w.keys.RotateDue(ctx))
 }

@@ -8,7 +8,7 @@ import (
 	"showfloor/internal/mail"
 )
 
-// sendMail takes a mail to its end, snoozing between attempts.
+// sendMail sends a mail and snoozes between the attempts.
 type sendMail struct {
 	river.WorkerDefaults[mail.SendArgs]
 	mails *mail.Service

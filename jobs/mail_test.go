@@ -12,8 +12,7 @@ import (
 	"showfloor/jobs"
 )
 
-// TestMailsGoOut follows what the API asks for through the queue to the mail
-// server.
+// TestMailsGoOut follows mails from the API call through the queue to the mail server.
 func TestMailsGoOut(t *testing.T) {
 	t.Parallel()
 	const gone = "gone@acme.example"
@@ -54,7 +53,8 @@ func TestMailsGoOut(t *testing.T) {
 	require.Equal(t, []int{4, 1, 0}, []int{sent, failed, kept})
 }
 
-// TestAMailOfAKilledProcessGoesOut: the job was running when its process died.
+// TestAMailOfAKilledProcessGoesOut checks a job that was running when its
+// process was killed.
 func TestAMailOfAKilledProcessGoesOut(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -66,7 +66,7 @@ func TestAMailOfAKilledProcessGoesOut(t *testing.T) {
 			"tenantName": "Acme", "name": "Ada", "email": email, "password": apitest.Password,
 		}).Is(t, 201)
 	}
-	// The second job had committed what it does, and was not marked as done.
+	// The second job had committed its work, but was not marked as completed.
 	dead.WorkMailJobs(t, email)
 	_, err := pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = ARRAY['node_dead']`)
 	require.NoError(t, err)

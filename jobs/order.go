@@ -9,23 +9,25 @@ import (
 	"showfloor/internal/order"
 )
 
-// checkTimeout is above the calls of one check: look for a page, make one.
+// checkTimeout is longer than the calls of one check together: search for a
+// page, create one.
 const checkTimeout = 100 * time.Second
 
-// checkOrder asks the processor what became of an order.
+// checkOrder asks the processor for the state of an order.
 type checkOrder struct {
 	river.WorkerDefaults[order.CheckArgs]
 	orders *order.Service
 	clock
 }
 
-// Timeout bounds the processor's answers.
+// Timeout is the longest time for the processor's answers.
 func (*checkOrder) Timeout(*river.Job[order.CheckArgs]) time.Duration { return checkTimeout }
 
-// NextRetry is soon; when all attempts have failed, the order comes to be due again.
+// NextRetry returns a time soon after the failure. After the last attempt,
+// ReconcileOrdersArgs finds the order again.
 func (w *checkOrder) NextRetry(job *river.Job[order.CheckArgs]) time.Time { return w.soon(job.Attempt) }
 
-// Work brings the order in line.
+// Work updates the order to the processor's state.
 func (w *checkOrder) Work(ctx context.Context, job *river.Job[order.CheckArgs]) error {
 	return outcome(w.orders.CheckOrder(ctx, job.Args.OrderID))
 }
@@ -41,7 +43,7 @@ type reconcileOrders struct {
 	orders *order.Service
 }
 
-// Work gives them jobs.
+// Work adds a job for each of them.
 func (w *reconcileOrders) Work(ctx context.Context, _ *river.Job[ReconcileOrdersArgs]) error {
 	return outcome(w.orders.EnqueueDue(ctx))
 }

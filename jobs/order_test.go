@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// TestASaleGoesByItself: the processor reports, as often as it likes, and the
-// order is PAID; when it can't, the order is looked after.
+// TestASaleGoesByItself checks that an order becomes PAID when the processor sends
+// its webhooks, even repeatedly, and also when the processor can't send them.
 func TestASaleGoesByItself(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true})

@@ -14,8 +14,8 @@ import (
 	"showfloor/jobs"
 )
 
-// TestAHangingProcessorHoldsNothingElseUp: what calls it has queues of its own, and
-// those have workers.
+// TestAHangingProcessorHoldsNothingElseUp checks that jobs which call the processor
+// have queues and workers of their own.
 func TestAHangingProcessorHoldsNothingElseUp(t *testing.T) {
 	t.Parallel()
 	queues := jobs.Config{Areas: &areas.Areas{}, Log: slog.New(slog.DiscardHandler)}.River().Queues

@@ -13,8 +13,8 @@ import (
 	"showfloor/jobs"
 )
 
-// TestRecoverNodeRunsOrphansAgain kills a process in the middle of a delivery,
-// as the database sees it.
+// TestRecoverNodeRunsOrphansAgain simulates in the database that a process was
+// killed during a delivery.
 func TestRecoverNodeRunsOrphansAgain(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -52,7 +52,7 @@ func TestRecoverNodeRunsOrphansAgain(t *testing.T) {
 	require.Len(t, sink.Received(), 1)
 }
 
-// TestOneJobPerDelivery: no delivery has two jobs that wait for its next attempt.
+// TestOneJobPerDelivery checks that no delivery has two jobs for its next attempt.
 func TestOneJobPerDelivery(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})

@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/order"
 )
 
-// finishRefund brings a PENDING refund to its end.
+// finishRefund completes a PENDING refund.
 type finishRefund struct {
 	river.WorkerDefaults[order.FinishRefundArgs]
 	orders *order.Service
@@ -17,15 +17,17 @@ type finishRefund struct {
 }
 
 const (
-	// eager is how many attempts are made with short pauses, about an hour long.
+	// eager is the number of attempts with short pauses. Together they take about an hour.
 	eager = 60
-	// From then on they grow by this, up to the longest.
+	// After these attempts, each pause is longer than the one before by lateStep, up
+	// to lateLimit.
 	lateStep  = 10 * time.Second
 	lateLimit = time.Hour
 )
 
-// NextRetry is soon: somebody waits for money. What fails for long may fail for good,
-// as when the seller has cut the account off, and is tried less and less often.
+// NextRetry returns a time soon after the failure, because a buyer waits for the
+// money. A refund that fails for long may fail for good, such as after the seller has
+// disconnected its account, so the pauses grow.
 func (w *finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Time {
 	if job.Attempt <= eager {
 		return w.soon(job.Attempt)
@@ -33,7 +35,7 @@ func (w *finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Ti
 	return w.now().Add(min(time.Duration(job.Attempt)*lateStep, lateLimit))
 }
 
-// Work does, or is put off while the processor has it and it is on its way.
+// Work completes the refund, or snoozes while the processor is still executing it.
 func (w *finishRefund) Work(ctx context.Context, job *river.Job[order.FinishRefundArgs]) error {
 	return w.until(w.orders.FinishRefund(ctx, job.Args))
 }

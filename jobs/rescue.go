@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// lostAfter is how long a job may be running. It is above every worker's timeout,
-	// so the process of a job that has been running for longer is gone.
+	// lostAfter is how long a job may be running. It is longer than every worker's
+	// timeout, so a job that runs for longer belongs to a dead process.
 	lostAfter = 2 * time.Minute
-	// rescueEvery is the interval between two searches for such jobs.
+	// rescueEvery is the interval between two searches for lost jobs.
 	rescueEvery = 30 * time.Second
-	// never switches the queue's own rescue off. It compares the database's times with
-	// this machine's clock: with one that is ahead, running jobs would run twice.
+	// never disables the queue's own rescue, which compares the database's times with
+	// this machine's clock. If that clock is ahead, it would run jobs twice that are
+	// still running.
 	never = 100 * 365 * 24 * time.Hour
 )
 
@@ -31,7 +32,7 @@ type rescue struct {
 	pool *pgxpool.Pool
 }
 
-// Work makes them available.
+// Work makes the jobs available.
 func (w *rescue) Work(ctx context.Context, _ *river.Job[RescueArgs]) error {
 	_, err := RescueLost(ctx, w.pool)
 	return err

@@ -15,8 +15,8 @@ import (
 	"showfloor/jobs"
 )
 
-// TestLostJobsRunAgain: those that have run for longer than any may, by the database's
-// clock, however wrong this machine's is.
+// TestLostJobsRunAgain checks this for jobs that have run for too long by the database's
+// clock, however wrong this machine's clock is.
 func TestLostJobsRunAgain(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{0, -time.Hour, time.Hour} {
@@ -56,8 +56,8 @@ func TestLostJobsRunAgain(t *testing.T) {
 	}
 }
 
-// TestTheQueueRescuesNothingItself: it compares the database's times with this machine's
-// clock.
+// TestTheQueueRescuesNothingItself checks that the queue's own rescue is off, because it
+// compares the database's times with this machine's clock.
 func TestTheQueueRescuesNothingItself(t *testing.T) {
 	t.Parallel()
 	config := jobs.Config{Areas: &areas.Areas{}, Log: slog.New(slog.DiscardHandler)}.River()

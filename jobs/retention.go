@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// retentionQueue has one worker per process: old rows are deleted one area after
-	// the other, beside all other jobs.
+	// retentionQueue has one worker per process, so that the areas delete old rows
+	// one after the other, separately from all other jobs.
 	retentionQueue = "retention"
-	// retentionTime bounds the deletion in one area. What is left is deleted by the
-	// next run.
+	// retentionTime is the time limit of the deletion in one area. The next run
+	// deletes the rest.
 	retentionTime = time.Minute
 )
 
-// RetentionArgs is the periodic job that deletes what an area keeps no longer. Each
-// area has a job of its own, so that a slow one takes no time from the others.
+// RetentionArgs is the periodic job that deletes an area's expired rows. Each area
+// has a job of its own, so that a slow one takes no time from the others.
 type RetentionArgs struct {
 	// Area is a key of areas.Areas.Keepers.
 	Area string `json:"area"`
@@ -30,7 +30,7 @@ type RetentionArgs struct {
 // Kind names the job.
 func (RetentionArgs) Kind() string { return "retention" }
 
-// InsertOpts puts the job in its queue.
+// InsertOpts selects the job's queue.
 func (RetentionArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: retentionQueue} }
 
 type retention struct {
@@ -38,11 +38,11 @@ type retention struct {
 	keepers map[string]areas.Keeper
 }
 
-// Timeout bounds the deletion in one area.
+// Timeout limits the deletion in one area.
 func (*retention) Timeout(*river.Job[RetentionArgs]) time.Duration { return retentionTime }
 
-// Work deletes. Another version of the server may have added a job for an area that
-// this one doesn't have.
+// Work deletes the rows. It ignores unknown areas, because another version of the
+// server may have added the job.
 func (w *retention) Work(ctx context.Context, job *river.Job[RetentionArgs]) error {
 	if area, known := w.keepers[job.Args.Area]; known {
 		return area.DeleteOld(ctx)
@@ -50,7 +50,7 @@ func (w *retention) Work(ctx context.Context, job *river.Job[RetentionArgs]) err
 	return nil
 }
 
-// retentionJobs are the periodic jobs of all areas.
+// retentionJobs returns the periodic jobs of all areas.
 func retentionJobs(keepers map[string]areas.Keeper) (list []*river.PeriodicJob) {
 	for _, area := range slices.Sorted(maps.Keys(keepers)) {
 		args := RetentionArgs{Area: area}

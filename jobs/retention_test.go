@@ -16,13 +16,13 @@ import (
 	"showfloor/internal/queue"
 )
 
-// keeper calls a function.
+// keeper is a DeleteOld made of a function.
 type keeper func(ctx context.Context) error
 
 func (k keeper) DeleteOld(ctx context.Context) error { return k(ctx) }
 
-// TestSlowRetentionStarvesNobody: an area that doesn't end in time takes no time from the
-// others, and they run one after the other.
+// TestSlowRetentionStarvesNobody checks that an area whose deletion times out takes no
+// time from the others, and that the areas run one after the other.
 func TestSlowRetentionStarvesNobody(t *testing.T) {
 	t.Parallel()
 	ended, cancelled := make(chan string, 10), make(chan error, 10)
@@ -66,7 +66,7 @@ func TestSlowRetentionStarvesNobody(t *testing.T) {
 	}
 }
 
-// quick has a shorter time limit.
+// quick is a retention worker with a shorter time limit.
 type quick struct{ retention }
 
 func (*quick) Timeout(*river.Job[RetentionArgs]) time.Duration { return 50 * time.Millisecond }
@@ -78,7 +78,8 @@ func stop(t *testing.T, client *river.Client[pgx.Tx]) {
 	require.NoError(t, client.StopAndCancel(ctx))
 }
 
-// TestRetentionEndsBeforeItsJobCountsAsLost keeps two runs from deleting at the same time.
+// TestRetentionEndsBeforeItsJobCountsAsLost checks that its time limit is shorter than
+// lostAfter, so that two runs never delete at the same time.
 func TestRetentionEndsBeforeItsJobCountsAsLost(t *testing.T) {
 	t.Parallel()
 	require.Less(t, (&retention{}).Timeout(nil), lostAfter)

@@ -8,8 +8,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// EndStrandedSessionsArgs is the periodic job that sees to those who were connected
-// to nodes that are gone.
+// EndStrandedSessionsArgs is the periodic job that handles participants who were
+// connected to dead nodes, and empty calls.
 type EndStrandedSessionsArgs struct{}
 
 // Kind names the job.
@@ -20,7 +20,7 @@ type endStrandedSessions struct {
 	sessions *session.Service
 }
 
-// Work sees to them.
+// Work handles them.
 func (w *endStrandedSessions) Work(ctx context.Context, _ *river.Job[EndStrandedSessionsArgs]) error {
 	return outcome(w.sessions.EndStranded(ctx))
 }

@@ -8,19 +8,19 @@ import (
 	"showfloor/internal/stream"
 )
 
-// expireReconnect ends a broadcast whose encoder stayed away.
+// expireReconnect ends a broadcast whose encoder didn't reconnect in time.
 type expireReconnect struct {
 	river.WorkerDefaults[stream.ExpireReconnectArgs]
 	streams *stream.Service
 	clock
 }
 
-// Work ends the broadcast, or waits on.
+// Work ends the broadcast, or snoozes until the window ends.
 func (w *expireReconnect) Work(ctx context.Context, job *river.Job[stream.ExpireReconnectArgs]) error {
 	return w.until(w.streams.ExpireReconnect(ctx, job.Args.StreamID))
 }
 
-// EndStrandedArgs is the periodic job that ends what dead nodes had on air.
+// EndStrandedArgs is the periodic job that ends the broadcasts of dead nodes.
 type EndStrandedArgs struct{}
 
 // Kind names the job.
@@ -31,7 +31,7 @@ type endStranded struct {
 	streams *stream.Service
 }
 
-// Work ends it.
+// Work ends the broadcasts.
 func (w *endStranded) Work(ctx context.Context, _ *river.Job[EndStrandedArgs]) error {
 	return outcome(w.streams.EndStranded(ctx))
 }

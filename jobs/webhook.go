@@ -12,21 +12,21 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// deliveryTimeout is above an attempt's own limit and the time for which one
-// job goes on with the deliveries behind.
+// deliveryTimeout is longer than the limit of one attempt plus the time for which one job
+// continues with the subject's next deliveries.
 const deliveryTimeout = 45 * time.Second
 
-// deliver takes a delivery to its end, snoozing between attempts.
+// deliver makes the attempts of a delivery and snoozes between them.
 type deliver struct {
 	river.WorkerDefaults[event.DeliverArgs]
 	webhooks *webhook.Service
 	clock
 }
 
-// Timeout bounds the attempts of one run.
+// Timeout limits the attempts of one run.
 func (*deliver) Timeout(*river.Job[event.DeliverArgs]) time.Duration { return deliveryTimeout }
 
-// NextRetry is soon, however often the job has failed.
+// NextRetry returns a time soon after the failure, however often the job has failed.
 func (w *deliver) NextRetry(job *river.Job[event.DeliverArgs]) time.Time { return w.soon(job.Attempt) }
 
 // Work makes the attempt that is due.
@@ -34,17 +34,17 @@ func (w *deliver) Work(ctx context.Context, job *river.Job[event.DeliverArgs]) e
 	return w.until(w.webhooks.Deliver(ctx, job.Args.DeliveryID))
 }
 
-// restart takes the first step with a delivery that begins anew.
+// restart makes the first attempt of a delivery that starts anew.
 type restart struct {
 	river.WorkerDefaults[event.RestartArgs]
 	webhooks *webhook.Service
 	clock
 }
 
-// Timeout bounds the attempts of one run.
+// Timeout limits the attempts of one run.
 func (*restart) Timeout(*river.Job[event.RestartArgs]) time.Duration { return deliveryTimeout }
 
-// NextRetry is soon, however often the job has failed.
+// NextRetry returns a time soon after the failure, however often the job has failed.
 func (w *restart) NextRetry(job *river.Job[event.RestartArgs]) time.Time { return w.soon(job.Attempt) }
 
 // Work makes the attempt.
@@ -52,17 +52,17 @@ func (w *restart) Work(ctx context.Context, job *river.Job[event.RestartArgs]) e
 	return outcome(w.webhooks.Restart(ctx, job.Args.DeliveryID))
 }
 
-// redeliver makes the attempt that somebody asked for.
+// redeliver makes an attempt that a user requested.
 type redeliver struct {
 	river.WorkerDefaults[event.RedeliverArgs]
 	webhooks *webhook.Service
 	clock
 }
 
-// Timeout bounds the attempt.
+// Timeout limits the attempt.
 func (*redeliver) Timeout(*river.Job[event.RedeliverArgs]) time.Duration { return deliveryTimeout }
 
-// NextRetry is soon, however often the job has failed.
+// NextRetry returns a time soon after the failure, however often the job has failed.
 func (w *redeliver) NextRetry(job *river.Job[event.RedeliverArgs]) time.Time {
 	return w.soon(job.Attempt)
 }
@@ -72,7 +72,7 @@ func (w *redeliver) Work(ctx context.Context, job *river.Job[event.RedeliverArgs
 	return w.until(w.webhooks.Redeliver(ctx, job.Args.DeliveryID))
 }
 
-// fanOut writes the deliveries that large transactions deferred.
+// fanOut writes the deliveries that large transactions have deferred.
 type fanOut struct {
 	river.WorkerDefaults[event.FanOutArgs]
 	webhooks *webhook.Service
@@ -80,12 +80,12 @@ type fanOut struct {
 	clock
 }
 
-// NextRetry is soon, however often the job has failed.
+// NextRetry returns a time soon after the failure, however often the job has failed.
 func (w *fanOut) NextRetry(job *river.Job[event.FanOutArgs]) time.Time { return w.soon(job.Attempt) }
 
-// Work writes deliveries for some seconds at most, after deleting the tenant's other jobs that
-// haven't begun. They have nothing left to do: what they were added for was committed before
-// they could be seen here. Turns go by job, so a tenant that adds many would keep others waiting.
+// Work writes deliveries for a few seconds. First it deletes the tenant's other jobs that haven't
+// begun: their deliveries were committed before this run could see the jobs, so this run writes
+// them. The queue takes turns by job, so a tenant that adds many would delay the others.
 func (w *fanOut) Work(ctx context.Context, job *river.Job[event.FanOutArgs]) error {
 	_, err := w.pool.Exec(ctx, `DELETE FROM river_job
 		WHERE kind = $1 AND state IN ('available', 'scheduled') AND args->>'tenantId' = $2 AND id <> $3`,
@@ -96,7 +96,7 @@ func (w *fanOut) Work(ctx context.Context, job *river.Job[event.FanOutArgs]) err
 	return w.until(w.webhooks.FanOut(ctx, job.Args.TenantID))
 }
 
-// EnqueueOverdueArgs is the periodic job that looks for deliveries without one.
+// EnqueueOverdueArgs is the periodic job that finds due deliveries without a job.
 type EnqueueOverdueArgs struct{}
 
 // Kind names the job.
@@ -107,7 +107,7 @@ type enqueueOverdue struct {
 	webhooks *webhook.Service
 }
 
-// Work gives them jobs.
+// Work adds a job for each of them.
 func (w *enqueueOverdue) Work(ctx context.Context, _ *river.Job[EnqueueOverdueArgs]) error {
 	return outcome(w.webhooks.EnqueueOverdue(ctx))
 }

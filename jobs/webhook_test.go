@@ -26,7 +26,7 @@ func impatient() []time.Duration {
 	return schedule
 }
 
-// emit writes an event as a use case would.
+// emit emits an event like a use case.
 func emit(t *testing.T, s *apitest.Server, tenantID, name, subject string, n int) {
 	t.Helper()
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
@@ -34,13 +34,13 @@ func emit(t *testing.T, s *apitest.Server, tenantID, name, subject string, n int
 	}))
 }
 
-// numbered is an event's data with a number to know it by.
+// numbered returns an event's data with a number that identifies it.
 func numbered(t *testing.T, name, subject string, n int) map[string]any {
 	t.Helper()
 	return apitest.EventData(t, name, map[string]any{"n": n, "subject": subject})
 }
 
-// content is what emit put into a delivery.
+// content returns the values that emit put into a delivery.
 func content(t *testing.T, r apitest.Received) (subject string, n int) {
 	t.Helper()
 	var envelope struct {
@@ -62,7 +62,7 @@ func deliveries(t *testing.T, c *apitest.Caller, hook api.WebhookEndpoint) []api
 	return list
 }
 
-// settled waits until no delivery of the endpoint has another attempt ahead.
+// settled waits until no delivery of the endpoint has a pending attempt.
 func settled(t *testing.T, c *apitest.Caller, hook api.WebhookEndpoint) []api.WebhookDelivery {
 	t.Helper()
 	var list []api.WebhookDelivery
@@ -110,10 +110,9 @@ func TestDeliveryGivesUpAtTheEndOfTheSchedule(t *testing.T) {
 	require.Len(t, sink.Received(), 8)
 }
 
-// TestFirstAttemptsKeepTheOrderOfTheirSubject: 200 events of one subject to a
-// sink that is slow and fails now and then. The first of them doesn't get its
-// answer before all events of other subjects, which were written later, have
-// arrived.
+// TestFirstAttemptsKeepTheOrderOfTheirSubject sends 200 events of one subject to a
+// sink that is slow and fails now and then. The first of them gets no answer until
+// all events of other subjects, which were emitted later, have arrived.
 func TestFirstAttemptsKeepTheOrderOfTheirSubject(t *testing.T) {
 	t.Parallel()
 	const events, others = 200, 20
@@ -163,8 +162,8 @@ func TestFirstAttemptsKeepTheOrderOfTheirSubject(t *testing.T) {
 	}
 }
 
-// TestOrderHoldsUnderConcurrentWriters: several use cases write events of one
-// subject at once, holding its row as they must.
+// TestOrderHoldsUnderConcurrentWriters emits events of one subject in
+// concurrent transactions, each of which locks the subject's row.
 func TestOrderHoldsUnderConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true, Schedule: impatient()})
@@ -263,7 +262,7 @@ func TestStreamEventsReachTheSink(t *testing.T) {
 	callback := map[string]any{"client_id": "c1", "server_id": "vid-1", "stream": st.StreamKey}
 	owner.Call(t, "POST", "/v1/ingest/media/publish", callback).Is(t, 201)
 	owner.Call(t, "POST", "/v1/ingest/media/unpublish", callback).Is(t, 201)
-	got := sink.Wait(t, 2) // the second when the window is over
+	got := sink.Wait(t, 2) // the second one arrives at the end of the reconnect window
 	require.Equal(t, "stream.started", got[0].Header.Get("X-Service-Event"))
 	require.Equal(t, "stream.ended", got[1].Header.Get("X-Service-Event"))
 	require.Contains(t, string(got[1].Body), `"reason":"reconnect_expired"`)
