@@ -6,24 +6,24 @@ import (
 	"testing"
 )
 
-// machine is shared by the tests that run at the same time. One with browsers that play
-// in real time has it alone: beside others its players starve, which looks like a fault
-// of the server.
+// machine is a lock that tests share to start servers. A test with browsers that play in
+// real time locks it exclusively: otherwise its players get too little CPU time, which
+// looks like a fault of the server.
 var machine struct {
 	sync.RWMutex
 
-	holders sync.Map // *holder by the name of a test
+	holders sync.Map // *holder by the test's name
 }
 
 // holder is a test that holds the machine.
 type holder struct {
 	mu sync.Mutex
-	// n counts the calls of the test and its subtests whose test hasn't ended.
+	// n is the number of holds by the test and its subtests that have not been released.
 	n int
 }
 
-// alone waits until no other test has a server, and keeps others from starting one until
-// the test ends. It comes before the test's first server.
+// alone waits until no other test has a server, and prevents others from starting one
+// until the test ends. Call it before the test's first server.
 func alone(t testing.TB) {
 	t.Helper()
 	hold(t, machine.Lock, machine.Unlock)
@@ -35,13 +35,13 @@ func shared(t testing.TB) {
 	hold(t, machine.RLock, machine.RUnlock)
 }
 
-// hold locks for the test that t is or belongs to, unless that test holds the machine
-// already, until the last of its subtests that held it has ended.
+// hold locks on behalf of the top-level test of t, unless that test holds the lock already.
+// The lock is released when the last of its subtests that called hold has ended.
 func hold(t testing.TB, lock, unlock func()) {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
 	entry, _ := machine.holders.LoadOrStore(test, &holder{})
-	h := entry.(*holder) // nothing else is stored
+	h := entry.(*holder) // the map holds only these
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.n == 0 {

@@ -21,7 +21,7 @@ import (
 	"showfloor/gen/client"
 )
 
-// document is the API document, and what finds its operations.
+// document is the API document and a router for its operations.
 type document struct {
 	spec   *openapi3.T
 	router routers.Router
@@ -36,7 +36,7 @@ var contract = sync.OnceValues(func() (document, error) {
 	return document{doc, router}, err
 })
 
-// checked is a transport that holds each answer against the API document.
+// checked is a transport that checks each answer against the API document.
 type checked struct{ t testing.TB }
 
 func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -80,7 +80,8 @@ type tenant struct {
 	id, email, password, token, apiKey string
 }
 
-// signUp registers a tenant and makes an API key, which it uses from then on.
+// signUp registers a tenant and creates an API key, which the tenant's client
+// uses from then on.
 func signUp(t testing.TB, s *server) *tenant {
 	t.Helper()
 	a := &tenant{t: t, email: strings.ToLower(rand.Text()) + "@e2e.example", password: "pw-" + rand.Text()}
@@ -111,14 +112,14 @@ func (a *tenant) asOwner(_ context.Context, r *http.Request) error {
 	return nil
 }
 
-// creation is what the client returns for a POST.
+// creation is the type of the client's answers to a POST.
 type creation[T any] interface {
 	GetJSON201() *T
 	GetBody() []byte
 	StatusCode() int
 }
 
-// created is what a POST made; anything else fails the test.
+// created returns the resource that a POST created; any other answer fails the test.
 func created[T any](answer creation[T], err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -128,7 +129,7 @@ func created[T any](answer creation[T], err error) func(testing.TB) T {
 	}
 }
 
-// newStream makes a stream of a mode.
+// newStream creates a stream of a mode.
 func (a *tenant) newStream(mode api.StreamMode, reconnectWindowSec int) api.Stream {
 	a.t.Helper()
 	return created(a.CreateStreamWithResponse(a.t.Context(), api.StreamInput{
@@ -136,7 +137,7 @@ func (a *tenant) newStream(mode api.StreamMode, reconnectWindowSec int) api.Stre
 	}))(a.t)
 }
 
-// target is the URL that encoders publish to.
+// target returns the URL to which encoders publish.
 func target(s api.Stream) string { return s.IngestURL + "/" + s.StreamKey }
 
 func (a *tenant) stream(id string) api.Stream {
@@ -158,13 +159,13 @@ func (a *tenant) await(id string, status api.StreamStatus) api.Stream {
 	return s
 }
 
-// playback is a playback URL of the stream.
+// playback returns a playback URL of the stream.
 func (a *tenant) playback(id string) api.PlaybackURL {
 	a.t.Helper()
 	return created(a.CreatePlaybackURLWithResponse(a.t.Context(), id, api.PlaybackURLInput{}))(a.t)
 }
 
-// deliveries are the endpoint's deliveries, oldest first.
+// deliveries returns the endpoint's deliveries, oldest first.
 func (a *tenant) deliveries(endpoint string) []api.WebhookDelivery {
 	a.t.Helper()
 	limit := 200

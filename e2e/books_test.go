@@ -14,15 +14,15 @@ import (
 	"showfloor/internal/sandbox"
 )
 
-// books are what the server's database says at the end of the day.
+// books is the final state of the server's database.
 type books struct {
 	orders    []orderRow
 	auctions  []auctionRow
-	bids      map[string][]bidRow // by auction, in their order
+	bids      map[string][]bidRow // by auction, in order
 	refunds   []refundRow
 	products  map[string]productRow
 	discounts []discountRow
-	// items is how many units of each product, by its name, were sold.
+	// items is how many units of each product were sold, by its name.
 	items  map[string]int64
 	events []eventRow
 }
@@ -114,7 +114,8 @@ func (b *books) paid() (n int) {
 	return n
 }
 
-// told are the subjects of all events of this name; each may have one only.
+// told returns the subjects of all events of this name, and requires that each
+// subject has only one.
 func (b *books) told(t testing.TB, name api.EventName) []string {
 	t.Helper()
 	var subjects []string
@@ -127,8 +128,8 @@ func (b *books) told(t testing.TB, name api.EventName) []string {
 	return slices.Sorted(slices.Values(subjects))
 }
 
-// requirePromises requires that what was acknowledged is there, and that nobody
-// who asked carefully has bought twice.
+// requirePromises requires that everything that was acknowledged is stored, and
+// that no customer has two orders, although clients repeated their requests.
 func (b *books) requirePromises(t testing.TB, c *crowd) {
 	t.Helper()
 	orders, customers := map[string]bool{}, map[string]bool{}
@@ -156,8 +157,8 @@ func (b *books) requirePromises(t testing.TB, c *crowd) {
 	require.NotEmpty(t, c.bids)
 }
 
-// requirePayments holds the orders against the processor's pages: one page at
-// most for each, and PAID if and only if that was paid.
+// requirePayments compares the orders with the processor's pages: each order
+// has at most one page, and is PAID if and only if that page was paid.
 func (b *books) requirePayments(t testing.TB, box *sandbox.Server) {
 	t.Helper()
 	pages := map[string]sandbox.Session{}
@@ -188,7 +189,7 @@ func wasPaid(x sandbox.Session) bool {
 	return x.Status == sandbox.StatusComplete && x.PaymentStatus != sandbox.Unpaid
 }
 
-// requireRefunds holds the orders against the processor's refunds.
+// requireRefunds compares the orders with the processor's refunds.
 func (b *books) requireRefunds(t testing.TB, box *sandbox.Server) {
 	t.Helper()
 	given, told := map[string]int64{}, map[string]int64{}
@@ -227,7 +228,7 @@ func (b *books) requireRefunds(t testing.TB, box *sandbox.Server) {
 	require.Positive(t, sum)
 }
 
-// requireStock counts what was sold, by our lines and by the processor's.
+// requireStock counts the sold units, by our order lines and by the processor's.
 func (b *books) requireStock(t testing.TB, box *sandbox.Server, products []api.Product) {
 	t.Helper()
 	sold := map[string]int64{}
@@ -268,7 +269,8 @@ func (b *books) requireCodes(t testing.TB) {
 	}
 }
 
-// requireAuctions requires that bids rose as they had to, and one end of each.
+// requireAuctions requires that the bids of each auction rise by the increment,
+// and that each auction has one end.
 func (b *books) requireAuctions(t testing.TB) {
 	t.Helper()
 	won, unsold := b.told(t, api.EventNameAuctionWon), b.told(t, api.EventNameAuctionReserveNotMet)
@@ -304,8 +306,8 @@ func (b *books) requireAuctions(t testing.TB) {
 	require.NotEmpty(t, unsold)
 }
 
-// requireTold requires one purchase.completed for each order that was paid, and
-// that everything told has reached the shop.
+// requireTold requires one purchase.completed for each paid order, and that
+// every event has reached the shop's endpoint.
 func (b *books) requireTold(t testing.TB, pool *pgxpool.Pool, hooks *sink) {
 	t.Helper()
 	var paid []string

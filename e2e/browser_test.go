@@ -17,7 +17,7 @@ import (
 // lowLatency is true while the player is less than 3 s behind the encoder.
 const lowLatency = `showfloorPlayer.hls.latency > 0 && showfloorPlayer.hls.latency < 3`
 
-// watchErrors makes the page note hls.js's errors of any kind, and the greatest
+// watchErrors makes the page record all errors of hls.js, and the greatest
 // latency while it plays.
 const watchErrors = `(() => {
 	const page = globalThis.watched = { fatal: [], stalls: 0, latency: 0 };
@@ -29,7 +29,7 @@ const watchErrors = `(() => {
 	setInterval(() => { if (!video.paused) page.latency = Math.max(page.latency, hls.latency); }, 100);
 })()`
 
-// playing opens the player page on a playback URL and waits for pictures.
+// playing opens the player page on a playback URL and waits for moving pictures.
 func playing(t *testing.T, s *server, playbackURL string) (context.Context, *browsertest.Log) {
 	t.Helper()
 	tab := browsertest.New(t)
@@ -40,7 +40,7 @@ func playing(t *testing.T, s *server, playbackURL string) (context.Context, *bro
 	return tab, log
 }
 
-// plays waits until the player has gone on for so many seconds.
+// plays waits until the player has played that many seconds more.
 func plays(t *testing.T, tab context.Context, seconds string) {
 	t.Helper()
 	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`globalThis.from = showfloorPlayer.video.currentTime; undefined`))
@@ -69,14 +69,14 @@ func TestPlayerPageWithLowLatency(t *testing.T) {
 		browsertest.Value[int](t, tab, `watched.stalls`))
 	browsertest.Screenshot(t, tab, "e2e-player-low-latency")
 
-	// Another encoder takes over; the first one is told and ends.
+	// Another encoder takes over; the server disconnects the first one, which exits.
 	second := encode(t, target(stream))
 	require.NotZero(t, first.wait(t))
 	require.Contains(t, first.err.String(), "Another encoder publishes this stream now.")
 	plays(t, tab, "4")
 	require.Equal(t, api.StreamStatusLIVE, a.stream(stream.ID).Status)
 
-	// The encoder goes away for a moment, within the reconnect window.
+	// The encoder is gone for a moment, within the reconnect window.
 	second.kill()
 	a.await(stream.ID, api.StreamStatusRECONNECTING)
 	third := encode(t, target(stream))
@@ -85,7 +85,7 @@ func TestPlayerPageWithLowLatency(t *testing.T) {
 	browsertest.WaitFor(t, tab, lowLatency)
 	browsertest.Screenshot(t, tab, "e2e-player-after-reconnect")
 
-	// A viewer who comes back from a pause doesn't stay late.
+	// A viewer who resumes after a pause catches up with the live edge.
 	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`showfloorPlayer.video.pause()`))
 	browsertest.WaitFor(t, tab, `showfloorPlayer.hls.latency > 2 * showfloorPlayer.hls.targetLatency + 3`)
 	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`showfloorPlayer.video.play(); undefined`))
@@ -105,7 +105,7 @@ func TestPlayerPageWithStandardMode(t *testing.T) {
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeSTANDARD, 0)
-	// It ends one picture after a segment's end, and that picture has no sound.
+	// It ends one picture after the end of a segment, and that picture has no sound.
 	encoder := ffmpeg(t, "-re", "-i", clip(t), "-t", "11.96", "-c", "copy", "-f", "flv", target(stream))
 	a.await(stream.ID, api.StreamStatusLIVE)
 	tab, log := playing(t, s, a.playback(stream.ID).URL)
@@ -124,7 +124,7 @@ func TestPagesAndPorts(t *testing.T) {
 	tab := browsertest.New(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/docs"),
-		// The viewer draws only what is in sight of a document of this length.
+		// The viewer of the document renders only the operations in view.
 		chromedp.SendKeys(chromedp.CSS(".operation-filter-input"), "Streams"))
 	browsertest.WaitFor(t, tab, `document.body.innerText.includes("/v1/me/streams")`)
 	browsertest.Screenshot(t, tab, "e2e-docs")

@@ -21,11 +21,11 @@ import (
 
 const (
 	kills = 10
-	// callers is how many streams go on and off air through SRS callbacks.
+	// callers is how many streams start and end through SRS callbacks.
 	callers = 3
 )
 
-// caller is an SRS server that repeats each callback until it is answered.
+// caller simulates an SRS server that repeats each callback until it is answered.
 type caller struct {
 	t      testing.TB
 	calls  *client.ClientWithResponses
@@ -34,7 +34,7 @@ type caller struct {
 	cycles int
 }
 
-// run goes on and off air until stop, and ends off air.
+// run starts and ends broadcasts until stop. Afterwards no broadcast is live.
 func (c *caller) run(stop <-chan struct{}) {
 	for n := 0; ; n++ {
 		select {
@@ -61,8 +61,8 @@ func (c *caller) run(stop <-chan struct{}) {
 	}
 }
 
-// insist repeats the call until it is answered; nobody answers while the server
-// is down.
+// insist repeats the call until it is answered. There is no answer while the
+// server is down.
 func (c *caller) insist(call func(ctx context.Context) int) {
 	tick := time.NewTicker(15 * time.Millisecond)
 	defer tick.Stop()
@@ -70,7 +70,7 @@ func (c *caller) insist(call func(ctx context.Context) int) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		status := call(ctx)
 		cancel()
-		<-tick.C // also the rhythm in which streams come and go
+		<-tick.C // also sets the rhythm of the broadcasts
 		if status == http.StatusCreated {
 			return
 		}
@@ -81,9 +81,9 @@ func (c *caller) insist(call func(ctx context.Context) int) {
 	}
 }
 
-// TestKillAtAnyTime kills the server again and again at random instants while
-// streams go on and off air, and requires that afterwards there is exactly one
-// pair of events for each broadcast, and one delivery for each event.
+// TestKillAtAnyTime kills the server repeatedly at random instants while
+// broadcasts start and end. Afterwards there must be exactly one pair of events
+// for each broadcast, and one delivery for each event.
 func TestKillAtAnyTime(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -141,8 +141,8 @@ func TestKillAtAnyTime(t *testing.T) {
 	t.Logf("%d kills, %d events, %d attempts, %d RTMP broadcasts of %d encoder starts", kills, n, len(hooks.all()), broadcasts, published.Load())
 }
 
-// requirePairs requires that the stream's events alternate, in the database and
-// in the order of the commits, and returns the number of broadcasts.
+// requirePairs requires that the stream's events alternate in the database, in
+// the order of the commits, and returns the number of broadcasts.
 func requirePairs(t testing.TB, pool *pgxpool.Pool, streamID string) int {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), "SELECT event FROM events WHERE subject = $1 ORDER BY occurred_at, id", streamID)
@@ -156,8 +156,8 @@ func requirePairs(t testing.TB, pool *pgxpool.Pool, streamID string) int {
 	return len(names) / 2
 }
 
-// requireDelivered waits for all deliveries and requires that what arrived is
-// what was recorded, in the order of each stream's events.
+// requireDelivered waits for all deliveries and requires that the received
+// events equal the stored ones, in the order of each stream's events.
 func requireDelivered(t testing.TB, pool *pgxpool.Pool, hooks *sink) int {
 	t.Helper()
 	until(t, "all deliveries are made", func() bool {

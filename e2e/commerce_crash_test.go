@@ -19,8 +19,8 @@ import (
 // shopKills is how often the shop's server is killed, at random instants.
 const shopKills = 50
 
-// crashSeed is the seed of TestKillWhileSelling's choices: SHOWFLOOR_CRASH_SEED,
-// or always the same. How the kernel interleaves what runs, no seed decides.
+// crashSeed is the seed of TestKillWhileSelling's choices: SHOWFLOOR_CRASH_SEED, or a
+// constant. The seed doesn't determine how the kernel schedules the processes.
 func crashSeed(t testing.TB) uint64 {
 	t.Helper()
 	text := os.Getenv("SHOWFLOOR_CRASH_SEED")
@@ -32,10 +32,10 @@ func crashSeed(t testing.TB) uint64 {
 	return seed
 }
 
-// TestKillWhileSelling kills a server and its database again and again while a
-// crowd buys, bids, pays, and takes its money back, from a processor that forgets
-// answers and reports late, twice and in any order. Afterwards what the processor
-// has seen, what the shop says, and what its webhooks have told are one story.
+// TestKillWhileSelling kills a server and its database repeatedly while a crowd
+// buys, bids, pays and requests refunds. The processor loses answers and sends its
+// webhooks late, twice and in any order. Afterwards the processor's records, the
+// shop's rows and the received webhooks must agree.
 func TestKillWhileSelling(t *testing.T) {
 	t.Parallel()
 	seed := crashSeed(t)
@@ -54,9 +54,9 @@ func TestKillWhileSelling(t *testing.T) {
 		pause(t, time.Duration(50+r.IntN(850))*time.Millisecond)
 		s.kill()
 		if pid := s.postgres(); pid != 0 && oneIn(r, 2) {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be about to end by itself
+			_ = syscall.Kill(pid, syscall.SIGKILL) // fails if the process has just ended
 		}
-		if oneIn(r, 10) { // this one dies before it is ready
+		if oneIn(r, 10) { // this start is killed before the server is ready
 			early := begin(t, s.command(t))
 			pause(t, time.Duration(r.IntN(500))*time.Millisecond)
 			early.kill()
@@ -81,13 +81,13 @@ func TestKillWhileSelling(t *testing.T) {
 	t.Logf("%d orders, %d of them paid, %d auctions, %d of them with bids; %v", len(b.orders), b.paid(), len(b.auctions), len(b.bids), c.counts)
 }
 
-// disperse stops everybody and waits until they are gone.
+// disperse stops all clients and waits until they have ended.
 func (c *crowd) disperse() {
 	c.halt()
 	c.busy.Wait()
 }
 
-// database is the server's built-in one.
+// database connects to the server's built-in database.
 func (s *server) database(t testing.TB) *pgxpool.Pool {
 	t.Helper()
 	url, err := embedded.Running(s.dir)
@@ -98,8 +98,8 @@ func (s *server) database(t testing.TB) *pgxpool.Pool {
 	return pool
 }
 
-// closeShop ends every page at the processor, lets the time pass that the server
-// waits for what it can't know at once, and waits until nothing is left open.
+// closeShop ends every page at the processor, advances the time for which the
+// server waits on uncertain outcomes, and waits until nothing is pending.
 func closeShop(t testing.TB, sh *shop, pool *pgxpool.Pool) {
 	t.Helper()
 	require.NoError(t, sh.box.ReleaseEvents())
@@ -129,8 +129,8 @@ func closeShop(t testing.TB, sh *shop, pool *pgxpool.Pool) {
 	none(t, pool, "deliveries", "SELECT id, status FROM webhook_deliveries WHERE status <> 'delivered'")
 }
 
-// none waits until the query finds nothing any more, while time passes ten minutes
-// at a time for the orders and jobs that wait.
+// none waits until the query returns no rows. Meanwhile it moves the due times of
+// orders and jobs ten minutes at a time.
 func none(t testing.TB, pool *pgxpool.Pool, what, query string) {
 	t.Helper()
 	type open struct{ ID, Status string }

@@ -27,7 +27,7 @@ func newCrowder(t testing.TB) *crowder {
 	return &crowder{t, net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}}
 }
 
-// open opens n connections and sends each a text, as far as the server lets it.
+// open opens up to n connections and sends the text on each, until the server refuses one.
 func (c *crowder) open(n int, addr, text string) {
 	c.t.Helper()
 	for range n {
@@ -38,7 +38,7 @@ func (c *crowder) open(n int, addr, text string) {
 	}
 }
 
-// ask makes a request on a connection of its own; the answer is nil when there is none.
+// ask sends a request on a connection of its own; the answer is nil if there is none.
 func (c *crowder) ask(addr string) (*http.Response, api.Problem) {
 	c.t.Helper()
 	conn, err := c.from.DialContext(c.t.Context(), "tcp", addr)
@@ -55,8 +55,8 @@ func (c *crowder) ask(addr string) (*http.Response, api.Problem) {
 	return resp, p
 }
 
-// TestOneAddressUsesUpNothing has one address open more connections than the process
-// has file descriptors, on every port. Others sign up, publish and watch meanwhile.
+// TestOneAddressUsesUpNothing has one address open more connections than the process has
+// file descriptors, on every port. Meanwhile other clients sign up, publish and watch.
 func TestOneAddressUsesUpNothing(t *testing.T) {
 	t.Parallel()
 	media := freeAddr(t)
@@ -71,7 +71,7 @@ func TestOneAddressUsesUpNothing(t *testing.T) {
 	})
 	addr := strings.TrimPrefix(s.url, "http://")
 	c := newCrowder(t)
-	// Requests whose body never ends, so that none of these connections is idle.
+	// The body of these requests never ends, so that none of the connections is idle.
 	c.open(700, addr, "POST /v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	var resp *http.Response
 	var p api.Problem

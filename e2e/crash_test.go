@@ -11,7 +11,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// Events of one broadcast, in their order.
+// Events of one broadcast, in order.
 var (
 	justStarted     = []api.EventName{api.EventNameStreamStarted}
 	startedAndEnded = []api.EventName{api.EventNameStreamStarted, api.EventNameStreamEnded}
@@ -41,7 +41,8 @@ func TestKillWhilePublishing(t *testing.T) {
 	s.start(t)
 	t.Logf("start after kill -9: ready after %s", s.took)
 
-	// Without a window the broadcast is over, with one it waits.
+	// Without a reconnect window the broadcast has ended; with one, it waits
+	// for the encoder.
 	require.Equal(t, api.StreamStatusENDED, a.stream(fragile.ID).Status)
 	require.Equal(t, startedAndEnded, hooks.await(fragile.ID, 2))
 	require.Equal(t, api.StreamStatusRECONNECTING, a.stream(patient.ID).Status)
@@ -53,7 +54,7 @@ func TestKillWhilePublishing(t *testing.T) {
 	require.Contains(t, player.load(), "#EXTINF", "the playlist of before leads to the new one")
 	require.Equal(t, began, a.stream(patient.ID).StartedAt)
 
-	// A second kill, this time while nothing goes on in between.
+	// A second kill, without any activity since the first.
 	s.kill()
 	back.wait(t)
 	s.start(t)
@@ -67,15 +68,15 @@ func TestKillWhilePublishing(t *testing.T) {
 	a.await(patient.ID, api.StreamStatusRECONNECTING)
 }
 
-// TestKillBetweenCommitAndDelivery kills the server while an endpoint has the
-// webhook, but hasn't answered yet.
+// TestKillBetweenCommitAndDelivery kills the server while an endpoint has
+// received the webhook, but hasn't answered yet.
 func TestKillBetweenCommitAndDelivery(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	a := signUp(t, s)
 	arrived, dead := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(dead) })
-	t.Cleanup(release) // or the receiver would never close
+	t.Cleanup(release) // otherwise the receiver would never close
 	first := sync.OnceFunc(func() {
 		close(arrived)
 		<-dead
@@ -100,9 +101,9 @@ func TestKillBetweenCommitAndDelivery(t *testing.T) {
 	require.Equal(t, before[0], all[1], "the same delivery with the same content")
 }
 
-// TestKillAmongDeliveriesOfOneSubject kills the server while one worker goes
-// through the deliveries of a stream: the rest follow in their order, and none
-// but the one under way comes twice.
+// TestKillAmongDeliveriesOfOneSubject kills the server while one worker makes
+// the deliveries of a stream. The remaining ones must follow in order, and only
+// the one in progress may arrive twice.
 func TestKillAmongDeliveriesOfOneSubject(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -115,7 +116,7 @@ func TestKillAmongDeliveriesOfOneSubject(t *testing.T) {
 	hooks := newSink(t, a, func(arrival) {
 		switch n.Add(1) {
 		case 1:
-			<-written // so that all others wait for this one
+			<-written // so that all other deliveries wait for this one
 		case killedAt:
 			close(arrived)
 			<-dead

@@ -12,8 +12,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// auction starts one of 2 to 5 seconds and leaves its winner to somebody else. One
-// whose start wasn't answered runs all the same, or doesn't.
+// auction starts an auction of 2 to 5 seconds; another client handles its winner.
+// An auction whose start wasn't answered may run or not.
 func (c *crowd) auction(r *rand.Rand, key string) {
 	in := api.AuctionInput{
 		ProductID: c.shop.prize.ID, StreamID: c.shop.stream, StartingBidCents: 1000, BidIncrementCents: 100,
@@ -30,7 +30,7 @@ func (c *crowd) auction(r *rand.Rand, key string) {
 		a := *answer.JSON201
 		c.mu.Lock()
 		c.auctions[a.ID] = true
-		if !oneIn(r, 8) { // nobody has heard of the others
+		if !oneIn(r, 8) { // nobody bids in the others
 			c.live = append(c.live, a)
 		}
 		c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *crowd) auction(r *rand.Rand, key string) {
 	c.rest(time.Duration(300+r.IntN(700)) * time.Millisecond)
 }
 
-// bid offers something in one of the auctions that are running.
+// bid bids in one of the running auctions.
 func (c *crowd) bid(r *rand.Rand, bidder string, n int) {
 	defer c.rest(time.Duration(10+r.IntN(60)) * time.Millisecond)
 	c.mu.Lock()
@@ -83,14 +83,14 @@ func (c *crowd) bid(r *rand.Rand, bidder string, n int) {
 	}
 }
 
-// win waits for an auction's end and goes to the winner's page.
+// win waits for an auction's end and opens the winner's page.
 func (c *crowd) win(r *rand.Rand, auctionID string) {
 	for !c.over() {
 		answer, err := c.shop.GetAuctionWithResponse(context.Background(), auctionID)
 		if c.outcome("get auction", answer, err) == "" && answer.JSON200.Status != api.AuctionStatusLIVE {
 			orderID, err := answer.JSON200.OrderID.Get()
 			if err != nil {
-				return // nobody won
+				return // there is no winner
 			}
 			if _, sessionID, ok := c.page(orderID); ok {
 				c.endPage(r, sessionID)

@@ -8,7 +8,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// buy is one buyer's visit: a cart, its page, perhaps second thoughts.
+// buy simulates one buyer: a cart, a payment page and sometimes a refund.
 func (c *crowd) buy(r *rand.Rand, customer string) {
 	in := api.CheckoutInput{
 		StreamID: c.shop.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: customer,
@@ -38,9 +38,9 @@ func (c *crowd) buy(r *rand.Rand, customer string) {
 	}
 }
 
-// checkout makes an order for whoever has none yet. Without an Idempotency-Key a
-// call that wasn't answered is never repeated before the customer's orders say
-// that there is none.
+// checkout creates the customer's only order. If a call without an
+// Idempotency-Key isn't answered, it repeats the call only after the list of the
+// customer's orders shows that there is none.
 func (c *crowd) checkout(in api.CheckoutInput, key string) (orderID, sessionID string, ok bool) {
 	for !c.over() {
 		answer, err := c.shop.CreateCheckoutWithResponse(context.Background(), in, keyed(key))
@@ -65,14 +65,14 @@ func (c *crowd) checkout(in api.CheckoutInput, key string) (orderID, sessionID s
 		if o, found := c.newest(in.CustomerExternalID); found {
 			return c.page(o.ID)
 		}
-		if key != "" { // nothing was made for it, and nothing will be
+		if key != "" { // the request made nothing, and never will
 			return "", "", false
 		}
 	}
 	return "", "", false
 }
 
-// newest asks for the customer's newest order until that is answered.
+// newest asks for the customer's newest order until there is an answer.
 func (c *crowd) newest(customer string) (o api.Order, found bool) {
 	for !c.over() {
 		answer, err := c.shop.ListOrdersWithResponse(context.Background(), &api.ListOrdersParams{CustomerExternalID: &customer})
@@ -87,7 +87,7 @@ func (c *crowd) newest(customer string) (o api.Order, found bool) {
 	return o, true
 }
 
-// page waits a little for an order's page, then gives up.
+// page polls an order for its page for a short time and then gives up.
 func (c *crowd) page(orderID string) (id, sessionID string, ok bool) {
 	for range 10 {
 		if c.over() {
@@ -105,15 +105,15 @@ func (c *crowd) page(orderID string) (id, sessionID string, ok bool) {
 	return "", "", false
 }
 
-// regret asks for money back once the order is paid: of the shop, which does or
-// doesn't send a key, or of the seller, who does it at the processor.
+// regret requests a refund once the order is paid: from the shop, with or
+// without an Idempotency-Key, or from the seller, who refunds at the processor.
 func (c *crowd) regret(r *rand.Rand, orderID, customer string) {
 	for !c.over() {
 		answer, err := c.shop.GetOrderWithResponse(context.Background(), orderID)
 		if c.outcome("get order", answer, err) == "" && answer.JSON200.PaidAt.IsSpecified() && !answer.JSON200.PaidAt.IsNull() {
 			payment, err := answer.JSON200.ProcessorPaymentIntentID.Get()
 			if err != nil {
-				return // it cost nothing
+				return // the order was free of charge
 			}
 			c.refund(r, orderID, payment, answer.JSON200.TotalCents, customer)
 			return

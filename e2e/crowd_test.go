@@ -16,9 +16,10 @@ import (
 	"showfloor/internal/sandbox"
 )
 
-// crowd is who deals with a shop while its server is killed again and again:
-// buyers, bidders and the seller, each as a careful client does, and a payment
-// processor with its moods. It keeps what it was promised.
+// crowd simulates the clients of a shop whose server is killed repeatedly:
+// buyers, bidders and the seller, each of which handles errors like a careful
+// client, and a payment processor with faults. It records what the server
+// acknowledged.
 type crowd struct {
 	t    testing.TB
 	shop *shop
@@ -28,7 +29,7 @@ type crowd struct {
 	busy sync.WaitGroup
 
 	mu sync.Mutex
-	// orders, auctions and bids are what was acknowledged.
+	// orders, auctions and bids are those that the server acknowledged.
 	orders, auctions map[string]bool
 	bids             map[string]api.Bid
 	live             []api.Auction
@@ -41,7 +42,7 @@ const (
 	auctioneers = 2
 )
 
-// gather starts everybody. They stop when stop is closed.
+// gather starts all clients. They stop when stop is closed.
 func gather(t testing.TB, sh *shop, seed uint64) *crowd {
 	t.Helper()
 	c := &crowd{
@@ -82,7 +83,7 @@ func (c *crowd) over() bool {
 	}
 }
 
-// rest lets some time pass, less when all is over.
+// rest waits for d, or less if the test is over.
 func (c *crowd) rest(d time.Duration) {
 	select {
 	case <-c.stop:
@@ -96,16 +97,15 @@ func (c *crowd) count(what string) {
 	c.counts[what]++
 }
 
-// reply is what the client returns.
+// reply is the type of the client's answers.
 type reply interface {
 	GetBody() []byte
 	StatusCode() int
 	GetApplicationProblemJSONDefault() *api.ProblemResponse
 }
 
-// outcome is the code of the problem that a call was answered with, "" for a
-// success, and lost when it wasn't answered. A code that isn't expected fails the
-// test.
+// outcome returns the code of the problem in an answer, "" for a success, and
+// lost if there was no answer. A code that isn't expected fails the test.
 func (c *crowd) outcome(what string, answer reply, err error, expected ...string) string {
 	if err != nil {
 		c.count(what + " " + lost)
@@ -122,7 +122,7 @@ func (c *crowd) outcome(what string, answer reply, err error, expected ...string
 	return code
 }
 
-// Outcomes that clients have to think about.
+// Outcomes that clients must handle.
 const (
 	lost        = "(no answer)"
 	unavailable = "processor_unavailable"
@@ -130,7 +130,7 @@ const (
 	keyLost     = "idempotency_lost"
 )
 
-// keyed sends an Idempotency-Key; none when it is empty.
+// keyed sends an Idempotency-Key, or none if key is empty.
 func keyed(key string) client.RequestEditorFn {
 	return func(_ context.Context, r *http.Request) error {
 		if key != "" {
@@ -140,13 +140,13 @@ func keyed(key string) client.RequestEditorFn {
 	}
 }
 
-// oneIn is true once in n times.
+// oneIn returns true once in n times.
 func oneIn(r *rand.Rand, n int) bool { return r.IntN(n) == 0 }
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// upset makes the processor forgetful, and its reports come late, twice and in
-// another order.
+// upset makes the processor lose answers and fail, and send its webhooks late,
+// twice or in reverse order.
 func (c *crowd) upset(r *rand.Rand) {
 	box := c.shop.box
 	path := pick(r, []string{"", "/v1/checkout/sessions", "/v1/checkout/sessions", "/v1/coupons", "/v1/refunds", "/v1/prices"})
@@ -167,15 +167,15 @@ func (c *crowd) upset(r *rand.Rand) {
 	c.rest(time.Duration(50+r.IntN(300)) * time.Millisecond)
 }
 
-// must fails the test; it can't end it, being called beside it.
+// must fails the test without ending it, because it runs in another goroutine.
 func (c *crowd) must(err error) {
 	if err != nil {
 		c.t.Errorf("the processor: %v", err)
 	}
 }
 
-// tend is the seller, who changes all about the products but their stock, and
-// hands over what was paid.
+// tend simulates the seller, who changes everything about the products except
+// their stock, and fulfils paid orders.
 func (c *crowd) tend(r *rand.Rand) {
 	p := pick(r, c.shop.products)
 	in := api.ProductInput{ExternalID: p.ExternalID, Name: p.Name, PriceCents: p.PriceCents, Description: new(fmt.Sprint("in ", r.IntN(100), " colors"))}
@@ -201,8 +201,8 @@ func (c *crowd) someOrder(r *rand.Rand) (string, bool) {
 	return pick(r, slices.Sorted(maps.Keys(c.orders))), true
 }
 
-// endPage does what a buyer does on a payment page: pays, pays by means that take
-// a while, turns back, or goes away.
+// endPage simulates a buyer on a payment page: it pays, pays by a method that
+// takes a while, cancels, or leaves.
 func (c *crowd) endPage(r *rand.Rand, sessionID string) (paid bool) {
 	box := c.shop.box
 	var err error

@@ -55,7 +55,7 @@ func (v *viewer) fail(err error) {
 	v.err = err
 }
 
-// goesOn requires that more segments come.
+// goesOn requires that the viewer receives more segments.
 func (v *viewer) goesOn(t testing.TB) {
 	t.Helper()
 	seen := v.segments.Load()
@@ -67,7 +67,7 @@ func (v *viewer) goesOn(t testing.TB) {
 	})
 }
 
-// backend is a process of the built-in PostgreSQL that serves a connection.
+// backend returns the process id of a backend of the built-in PostgreSQL.
 func (s *server) backend(t testing.TB) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -89,8 +89,8 @@ func (s *server) backend(t testing.TB) int {
 }
 
 // TestTheDatabaseEndsWhileOnAir kills the built-in PostgreSQL, then one of its backends,
-// which makes PostgreSQL cut all connections. Encoder, player and participant notice
-// nothing, and the API answers again within seconds.
+// which makes PostgreSQL close all connections. Encoder, player and participant must not
+// be interrupted, and the API must answer again within seconds.
 func TestTheDatabaseEndsWhileOnAir(t *testing.T) {
 	t.Parallel()
 	s := serve(t, set("RATE_LIMIT_CALLER", "off"))
@@ -124,7 +124,7 @@ func TestTheDatabaseEndsWhileOnAir(t *testing.T) {
 		t.Logf("%s killed: what is decided then is felt after %s", step.name, time.Since(killed).Round(time.Millisecond))
 		player.goesOn(t)
 
-		// The queue goes on too.
+		// The queue works too.
 		other := m.a.newStream(api.StreamModeLOWLATENCY, 0)
 		callback := api.IngestCallback{ClientID: other.ID, Stream: other.StreamKey}
 		created(m.a.IngestPublishWithResponse(t.Context(), callback))(t)
@@ -150,7 +150,7 @@ func TestTheDatabaseEndsWhileOnAir(t *testing.T) {
 	require.Less(t, len(s.err.String()), 32<<10)
 }
 
-// lastWord waits for the server's good-bye and returns its code.
+// lastWord waits for the server's "bye" and returns its code.
 func lastWord(t testing.TB, conn *websocket.Conn) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -164,8 +164,8 @@ func lastWord(t testing.TB, conn *websocket.Conn) string {
 	}
 }
 
-// TestTheDatabaseCannotStartAgain: after some attempts the server ends at once, with one
-// line that says why and what to do.
+// TestTheDatabaseCannotStartAgain checks that the server stops after some attempts, with
+// one line that names the cause and the remedy.
 func TestTheDatabaseCannotStartAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -12,7 +12,8 @@ import (
 )
 
 // TestLittleDiskSpace runs a server whose disk counts as low: captures are refused with a
-// code that says why, the operator has one mail over a restart, and streams go on.
+// code that names the cause, the operator gets one mail even if the server restarts, and
+// streams continue.
 func TestLittleDiskSpace(t *testing.T) {
 	t.Parallel()
 	s := serve(t, set("DISK_LOW", "100%"), set("DISK_VERY_LOW", "0"), set("OPERATOR_EMAIL", "operator@showfloor.example"))

@@ -9,9 +9,9 @@ import (
 	"showfloor/gen/api"
 )
 
-// TestARoomPlaysBFramesByHLS: the sample has B-frames, which browsers can't decode by
-// WebRTC. The room page says why it plays the playlist, and plays it with its sound; the
-// stream's health says what to set in the encoder.
+// TestARoomPlaysBFramesByHLS publishes the sample, whose B-frames browsers can't decode
+// by WebRTC. The room page must play the HLS playlist with sound and show the reason,
+// and the stream's health must name the encoder setting to change.
 func TestARoomPlaysBFramesByHLS(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)

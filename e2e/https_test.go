@@ -16,7 +16,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// http2 is a client that speaks HTTP/2 alone and trusts the certificate in a file.
+// http2 returns a client that uses only HTTP/2 and trusts the certificate in a file.
 func http2(t testing.TB, certFile string) *http.Client {
 	t.Helper()
 	var protocols http.Protocols
@@ -36,9 +36,9 @@ func trusting(t testing.TB, certFile string) *tls.Config {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
-// TestPlaybackOverHTTP2 follows a broadcast over HTTP/2, encrypted and as a proxy asks
-// for it in the clear: blocked playlists and parts, many at a time on one connection.
-// WebSockets go on over HTTP/1.1, and SIGHUP replaces the certificate.
+// TestPlaybackOverHTTP2 plays a broadcast over HTTP/2, with TLS and with prior
+// knowledge as a proxy uses it: many blocked playlists and parts at a time on one
+// connection. WebSockets still use HTTP/1.1, and SIGHUP replaces the certificate.
 func TestPlaybackOverHTTP2(t *testing.T) {
 	t.Parallel()
 	addr := freeAddr(t)

@@ -15,8 +15,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// create makes a stream named after its Idempotency-Key. It fails when the
-// server goes away under it.
+// create creates a stream named after its Idempotency-Key. It returns an error
+// if the server is killed during the request.
 func create(ctx context.Context, a *tenant, url, key string) (status int, replayed bool, body string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/me/streams", strings.NewReader(`{"name":"`+key+`"}`))
 	if err != nil {
@@ -34,7 +34,7 @@ func create(ctx context.Context, a *tenant, url, key string) (status int, replay
 	return resp.StatusCode, resp.Header.Get("Idempotent-Replayed") == "true", string(raw), err
 }
 
-// streamsByName is all that the tenant has; the values are ids.
+// streamsByName returns the ids of the tenant's streams, by name.
 func streamsByName(t testing.TB, a *tenant) map[string][]string {
 	t.Helper()
 	list := map[string][]string{}
@@ -52,8 +52,8 @@ func streamsByName(t testing.TB, a *tenant) map[string][]string {
 	}
 }
 
-// TestKillWhileRequestsRun kills the server, database and all, under requests
-// that have Idempotency-Keys, and sends each of them again.
+// TestKillWhileRequestsRun kills the server and its database during requests
+// with Idempotency-Keys, and sends each of them again.
 func TestKillWhileRequestsRun(t *testing.T) {
 	t.Parallel()
 	const senders, enough = 16, 150

@@ -23,8 +23,8 @@ func attempt(t testing.TB, s *server) int {
 	return resp.StatusCode
 }
 
-// TestServersShareTheirLimits: two servers on one Redis count together, and go
-// on by themselves when it is gone.
+// TestServersShareTheirLimits checks that two servers on one Redis count
+// together, and that each counts alone while Redis is away.
 func TestServersShareTheirLimits(t *testing.T) {
 	t.Parallel()
 	redis := redistest.New(t)
@@ -50,7 +50,7 @@ func TestServersShareTheirLimits(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, attempt(t, alone))
 }
 
-// TestHugeHeaders: they are refused before anything is done with them.
+// TestHugeHeaders checks that they are refused before the request is processed.
 func TestHugeHeaders(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/smtptest"
 )
 
-// call makes a request with a JSON body, and a token if it isn't empty.
+// call sends a request with a JSON body, and with a token if it isn't empty.
 func call(t testing.TB, method, url, token string, body any, header ...string) (status int, answer string) {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -42,7 +42,7 @@ func call(t testing.TB, method, url, token string, body any, header ...string) (
 	return resp.StatusCode, string(text)
 }
 
-// made wants 201.
+// made requires a 201.
 func made(t testing.TB, url, token string, body any) string {
 	t.Helper()
 	status, answer := call(t, http.MethodPost, url, token, body)
@@ -50,7 +50,7 @@ func made(t testing.TB, url, token string, body any) string {
 	return answer
 }
 
-// linkIn is the address of a page that a mail's text names.
+// linkIn returns the URL in a mail's text.
 func linkIn(t testing.TB, text string) string {
 	t.Helper()
 	link := regexp.MustCompile(`(?m)^http\S+\?token=\S+$`).FindString(text)
@@ -69,7 +69,7 @@ func says(text string) string {
 	return `!document.getElementById("said").hidden && document.getElementById("said").textContent.includes(` + strconv.Quote(text) + `)`
 }
 
-// fill types into the fields of the form that shows, and sends it.
+// fill types into the fields of the visible form and submits it.
 func fill(t testing.TB, id string, fields ...string) []chromedp.Action[chromedp.Void] {
 	t.Helper()
 	form := "#" + id + ":not([hidden])"
@@ -80,8 +80,8 @@ func fill(t testing.TB, id string, fields ...string) []chromedp.Action[chromedp.
 	return append(actions, chromedp.Click(chromedp.CSS(form+" button")))
 }
 
-// TestMailedLinksLeadToPages goes with a browser from the mails to being logged
-// in: an invitation, then a lost password.
+// TestMailedLinksLeadToPages follows mailed links in a browser until the user is
+// logged in: first an invitation, then a password reset.
 func TestMailedLinksLeadToPages(t *testing.T) {
 	t.Parallel()
 	sink := smtptest.New(t, smtptest.Options{})
@@ -109,7 +109,7 @@ func TestMailedLinksLeadToPages(t *testing.T) {
 	require.Empty(t, log.Outside(s.url))
 	require.Empty(t, log.Complaints())
 
-	// Again: the link counted once.
+	// A second use of the link fails.
 	browsertest.Run(t, tab, chromedp.Reload())
 	browsertest.Run(t, tab, fill(t, "accept", "password", "another one entirely")...)
 	browsertest.WaitFor(t, tab, says("This link is wrong, was used, or was replaced"))
@@ -130,7 +130,7 @@ func TestMailedLinksLeadToPages(t *testing.T) {
 	credentials["password"] = "another one entirely"
 	made(t, s.url+"/v1/auth/login", "", credentials)
 
-	// A link that was used offers another one.
+	// The page of a used link offers a new one.
 	browsertest.Run(t, tab, chromedp.Navigate("about:blank"), chromedp.Navigate(reset))
 	browsertest.Run(t, tab, fill(t, "set", "password", "yet another one")...)
 	browsertest.WaitFor(t, tab, says("This link is wrong, was used")+` && !document.getElementById("ask").hidden`)
@@ -139,8 +139,8 @@ func TestMailedLinksLeadToPages(t *testing.T) {
 	browsertest.WaitFor(t, tab, says("this address is not complete"))
 }
 
-// TestMailbox signs up on a server without configuration: the code is where the
-// banner says.
+// TestMailbox signs up on a server without configuration. The code is in the
+// mailbox that the banner names.
 func TestMailbox(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase, set("RATE_LIMIT_AUTH", "off"))
@@ -169,7 +169,7 @@ func TestMailbox(t *testing.T) {
 	require.Empty(t, log.Outside(s.url))
 	require.Empty(t, log.Complaints())
 
-	// Mailbox and sandbox answer callers on this machine only.
+	// Mailbox and sandbox answer only callers on this machine.
 	status, _ := call(t, http.MethodGet, s.url+"/sandbox/", "", nil)
 	require.Equal(t, http.StatusOK, status)
 	for _, path := range []string{"/mailbox", "/mailbox/mails", "/mailbox/mails/mail_x", "/sandbox", "/sandbox/", "/sandbox/pay/cs_x"} {
@@ -182,7 +182,8 @@ func TestMailbox(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// TestProductionWithoutMail has no mailbox, says so, and refuses.
+// TestProductionWithoutMail checks that there is no mailbox, that the server
+// reports this, and that it refuses requests that need a mail.
 func TestProductionWithoutMail(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase, set("APP_ENV", "production"), set("MASTER_KEY", "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="))
@@ -195,8 +196,8 @@ func TestProductionWithoutMail(t *testing.T) {
 	require.Contains(t, answer, `"code":"mail_unavailable"`)
 }
 
-// TestMailServerThatIsAway: the server stays ready and sends later, even when it
-// was killed in between.
+// TestMailServerThatIsAway checks that the server stays ready and sends the
+// mails later, even if it was killed in between.
 func TestMailServerThatIsAway(t *testing.T) {
 	t.Parallel()
 	sink := smtptest.New(t, smtptest.Options{})

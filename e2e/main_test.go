@@ -15,11 +15,11 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// together is how many tests run at a time: they wait most of the time, since
-// media comes at its own speed.
+// together is how many tests run at a time. They mostly wait, since media
+// arrives in real time.
 const together = "3"
 
-// showfloorBinary is the program under test: SHOWFLOOR_BIN, or built here.
+// showfloorBinary is the path of the tested program: SHOWFLOOR_BIN, or built here.
 var showfloorBinary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("SHOWFLOOR_BIN"); path != "" {
 		return path, nil
@@ -36,7 +36,7 @@ var showfloorBinary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// sampleClip is the clip that is published: SHOWFLOOR_SAMPLE, or made here.
+// sampleClip is the path of the published clip: SHOWFLOOR_SAMPLE, or made here.
 var sampleClip = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("SHOWFLOOR_SAMPLE"); path != "" {
 		return path, nil
@@ -57,7 +57,7 @@ var sampleClip = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// scratch is a folder of this run that other accounts may enter.
+// scratch is a folder of this run that other accounts may read.
 var scratch = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "showfloor-e2e-")
 	if err != nil {

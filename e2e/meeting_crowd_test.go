@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// meeting is who meets in rooms of a server that is killed again and again.
+// meeting simulates participants in rooms of a server that is killed repeatedly.
 type meeting struct {
 	t    testing.TB
 	s    *server
@@ -35,7 +35,7 @@ type meeting struct {
 	stays  map[string]*seat
 }
 
-// seat is a connection that was welcomed.
+// seat is a connection that received "welcome".
 type seat struct {
 	conn  *websocket.Conn
 	muted bool
@@ -46,7 +46,7 @@ const (
 	capacity  = 20
 )
 
-// heard is what a server says on the socket.
+// heard is a message from the server on the socket.
 type heard struct {
 	Type   string `json:"type"`
 	Code   string `json:"code"`
@@ -75,7 +75,7 @@ func newMeeting(t testing.TB, s *server, seed uint64, places int) *meeting {
 	return m
 }
 
-// meet starts everybody; they go on until disperse.
+// meet starts all participants. They act until disperse.
 func meet(t testing.TB, s *server, seed uint64) *meeting {
 	t.Helper()
 	m := newMeeting(t, s, seed, capacity)
@@ -117,7 +117,7 @@ func (m *meeting) rest(d time.Duration) {
 	}
 }
 
-// disperse has everybody end what they are at; those in the room stay.
+// disperse ends the participants' actions. Those who are in the room stay connected.
 func (m *meeting) disperse() {
 	m.halt()
 	m.busy.Wait()
@@ -129,7 +129,7 @@ func (m *meeting) count(what string) {
 	m.counts[what]++
 }
 
-// try calls the API once; status is 0 when nobody answered.
+// try calls the API once; status is 0 if there was no answer.
 func (m *meeting) try(method, path string, body any) (status int, answer map[string]any) {
 	raw, err := json.Marshal(body)
 	require.NoError(m.t, err)
@@ -149,20 +149,20 @@ func (m *meeting) try(method, path string, body any) (status int, answer map[str
 		return 0, nil
 	}
 	if json.Unmarshal(text, &answer) != nil {
-		var list []any // of rooms
+		var list []any // for answers that are a list, such as rooms
 		_ = json.Unmarshal(text, &list)
 		answer = map[string]any{"data": list}
 	}
 	return resp.StatusCode, answer
 }
 
-// insist repeats a call until it is answered by a server that works.
+// insist repeats a call until a working server answers it.
 func (m *meeting) insist(method, path string, body any) (status int, answer map[string]any) {
 	for {
 		if status, answer = m.try(method, path, body); status != 0 && status < 500 {
 			return status, answer
 		}
-		<-time.After(pollEvery) // until the server is up again
+		<-time.After(pollEvery) // until the server runs again
 	}
 }
 
@@ -177,7 +177,7 @@ func (m *meeting) token(user string) (token string, status int) {
 	return token, status
 }
 
-// dial opens a socket and hears the first word; nil when nobody is there.
+// dial opens a socket and reads the first message. conn is nil if no server answers.
 func (m *meeting) dial(room, token string) (*websocket.Conn, heard) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -207,8 +207,8 @@ func hear(ctx context.Context, conn *websocket.Conn) (heard, error) {
 	return h, json.Unmarshal(data, &h)
 }
 
-// come comes in with a token, however often the server dies meanwhile; code is the
-// bye's when it may not.
+// come joins with a token and retries while the server is down. If the server
+// refuses the token, code is that of its "bye".
 func (m *meeting) come(token string) (conn *websocket.Conn, first heard, code string) {
 	for again := false; ; again = true {
 		conn, first = m.dial(m.room, token)
@@ -231,10 +231,10 @@ func (m *meeting) come(token string) (conn *websocket.Conn, first heard, code st
 	}
 }
 
-// quiet tells that no server runs any more.
+// quiet reports whether no server runs any more.
 func (m *meeting) quiet() bool { return m.s.process == nil || !m.s.running() }
 
-// attend comes in, goes, comes again; at the end it stays if there is a seat.
+// attend joins, leaves and joins again. At the end it stays if there is a seat.
 func (m *meeting) attend(r *rand.Rand, user string) {
 	token, status := m.token(user)
 	if status != 201 {
@@ -259,7 +259,7 @@ func (m *meeting) attend(r *rand.Rand, user string) {
 		case lost:
 			m.count("lost")
 			_ = conn.CloseNow()
-		case oneIn(r, 3): // without a word
+		case oneIn(r, 3): // disconnect without "leave"
 			_ = conn.CloseNow()
 		default:
 			_ = conn.Write(context.Background(), websocket.MessageText, []byte(`{"type":"leave"}`))
@@ -270,8 +270,7 @@ func (m *meeting) attend(r *rand.Rand, user string) {
 	}
 }
 
-// listen hears what is said for a while, until the meeting is over or the socket
-// lost.
+// listen reads messages for a while, until the meeting is over or the connection is lost.
 func (m *meeting) listen(conn *websocket.Conn, d time.Duration) (lost bool) {
 	ended := make(chan struct{})
 	go func() {
@@ -301,14 +300,14 @@ func (m *meeting) inside() []string {
 	return users
 }
 
-// leave has all leave who stayed.
+// leave disconnects all participants who stayed.
 func (m *meeting) leave() {
 	for _, s := range m.stays {
 		_ = s.conn.Write(context.Background(), websocket.MessageText, []byte(`{"type":"leave"}`))
 	}
 }
 
-// bye is the code with which a token is turned away.
+// bye returns the code with which a token is refused.
 func (m *meeting) bye(token string) string {
 	conn, first := m.dial(m.room, token)
 	if conn != nil {
@@ -317,7 +316,7 @@ func (m *meeting) bye(token string) string {
 	return first.Code
 }
 
-// kick throws somebody out who is in the room.
+// kick removes a participant who is in the room.
 func (m *meeting) kick(r *rand.Rand, user string) {
 	m.rest(time.Duration(r.IntN(300)) * time.Millisecond)
 	token, status := m.token(user)
@@ -338,7 +337,7 @@ func (m *meeting) kick(r *rand.Rand, user string) {
 	}
 }
 
-// promote makes somebody a cohost, who then leaves.
+// promote makes a participant a cohost, who then leaves.
 func (m *meeting) promote(r *rand.Rand, user string) {
 	m.rest(time.Duration(r.IntN(300)) * time.Millisecond)
 	token, status := m.token(user)
@@ -358,7 +357,7 @@ func (m *meeting) promote(r *rand.Rand, user string) {
 	_ = conn.CloseNow()
 }
 
-// breakOut opens breakout rooms, has somebody go there, and closes them.
+// breakOut opens breakout rooms, lets a participant join one, and closes them.
 func (m *meeting) breakOut(r *rand.Rand, _ int) {
 	m.rest(time.Duration(r.IntN(400)) * time.Millisecond)
 	user := "walker"
@@ -385,7 +384,7 @@ func (m *meeting) breakOut(r *rand.Rand, _ int) {
 	}
 }
 
-// ring calls somebody, who answers, declines, or lets it ring.
+// ring calls a user, who answers, declines or doesn't react.
 func (m *meeting) ring(r *rand.Rand, name string) {
 	m.rest(time.Duration(r.IntN(300)) * time.Millisecond)
 	status, answer := m.insist("POST", "/v1/me/calls/invite", map[string]any{
@@ -411,7 +410,7 @@ func (m *meeting) ring(r *rand.Rand, name string) {
 	}
 }
 
-// isListed tells whether somebody is in a state.
+// isListed reports whether a participant is in a state.
 func (m *meeting) isListed(user, state string) bool {
 	_, answer := m.insist("GET", "/v1/me/sessions/"+m.room+"/participants?limit=200", nil)
 	list, _ := answer["data"].([]any)
@@ -423,8 +422,8 @@ func (m *meeting) isListed(user, state string) bool {
 	return false
 }
 
-// beQuiet is somebody whom a moderator has muted, and who stays so, however often
-// the server dies.
+// beQuiet simulates a participant whom a moderator has muted. It must stay muted
+// however often the server is killed.
 func (m *meeting) beQuiet() {
 	token, status := m.token("quiet")
 	if status != 201 {
@@ -443,7 +442,7 @@ func (m *meeting) beQuiet() {
 			m.count("muted again")
 		} else {
 			status, _ := m.insist("POST", "/v1/me/sessions/"+m.room+"/moderate/mute-all", map[string]any{})
-			// Who was given up while the server was away wasn't there to be muted.
+			// A participant who was removed while the server was down could not be muted.
 			muted = status == 201 && m.isListed("quiet", "joined")
 		}
 		for !m.listen(conn, time.Hour) {

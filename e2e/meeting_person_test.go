@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// person is somebody with a browser of their own on the room page.
+// person is a participant with a browser of its own on the room page.
 type person struct {
 	t   testing.TB
 	tab context.Context
@@ -23,11 +23,11 @@ type person struct {
 	id  string
 }
 
-// watchRoom makes the page note what it receives of whom, by user and source:
-// frames decoded so far, the loudest level since it was set to 0, the share of sound
-// that came again in vain, as it does with RED (statistics name the codec inside of it),
-// who left,
-// and how media is encrypted that is published and received.
+// watchRoom makes the page record what it receives, by user and source: frames decoded
+// so far, the loudest level since it was set to 0, and the share of sound packets that
+// were discarded because they had already arrived, as with RED (the statistics name the
+// codec inside of it). It also records who left, and the ciphers of published and
+// received media.
 const watchRoom = `(() => {
 	const page = (globalThis.watched = { seen: {}, left: [] });
 	globalThis.room = () => showfloorRoom.meeting?.room;
@@ -53,7 +53,7 @@ const watchRoom = `(() => {
 	}, 100);
 })(); undefined`
 
-// paintedScreen is what the page may share: browsers without a head have no screen.
+// paintedScreen is a replacement for a shared screen, because headless browsers have no screen.
 const paintedScreen = `navigator.mediaDevices.getDisplayMedia = async () => {
 	const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
 	const paint = canvas.getContext("2d");
@@ -67,21 +67,21 @@ const paintedScreen = `navigator.mediaDevices.getDisplayMedia = async () => {
 	return canvas.captureStream(10);
 }; undefined`
 
-// openSession makes a session whose host is ada.
+// openSession creates a session whose host is ada.
 func openSession(a *tenant, in api.SessionInput) api.Session {
 	a.t.Helper()
 	in.Name, in.HostID = "Weekly planning", "ada"
 	return created(a.CreateSessionWithResponse(a.t.Context(), in))(a.t)
 }
 
-// invite opens a browser for somebody, before the door.
+// invite opens a browser on the page before joining.
 func invite(a *tenant, s *server, session api.Session, id, name string) *person {
 	a.t.Helper()
 	token := created(a.CreateSessionTokenWithResponse(a.t.Context(), session.ID, api.SessionTokenInput{UserID: id, DisplayName: &name}))(a.t)
 	return open(a.t, s, session.ID, id, token.Token)
 }
 
-// open opens a browser on the room page; more is added to its address.
+// open opens a browser on the room page; more is appended to its URL.
 func open(t testing.TB, s *server, room, id, token string, more ...string) *person {
 	t.Helper()
 	p := &person{t: t, id: id}
@@ -107,7 +107,7 @@ func (p *person) clicks(selector string) {
 	p.run(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// chooses clicks a button by what stands on it.
+// chooses clicks a button with this text.
 func (p *person) chooses(text string) {
 	p.t.Helper()
 	p.waits(fmt.Sprintf(`(() => {
@@ -117,8 +117,8 @@ func (p *person) chooses(text string) {
 	})()`, text))
 }
 
-// does opens a participant's menu in the list of people, and chooses from it. The click is a
-// script's: the list is drawn anew now and then, and the driver would lose the button.
+// does opens a participant's menu in the list and chooses from it. A script clicks the button,
+// because the page redraws the list at times and the driver would lose the button.
 func (p *person) does(userID, what string) {
 	p.t.Helper()
 	p.shows("people")
@@ -141,7 +141,7 @@ func (p *person) shows(panel string) {
 
 const inRoom = `!document.getElementById("room").hidden && room()?.state === "joined"`
 
-// joins goes through the door.
+// joins joins the room from the page before it.
 func (p *person) joins() {
 	p.t.Helper()
 	p.waits(`!document.getElementById("lobby").hidden && (document.querySelector(".preview").hidden || document.getElementById("preview").videoWidth > 0)`)
@@ -154,7 +154,7 @@ func (p *person) isIn() {
 	p.waits(inRoom)
 }
 
-// comesBack reloads the page, which goes straight back in.
+// comesBack reloads the page, which joins again by itself.
 func (p *person) comesBack() {
 	p.t.Helper()
 	p.run(chromedp.Reload())
@@ -162,7 +162,7 @@ func (p *person) comesBack() {
 	p.isIn()
 }
 
-// sees waits until another's picture has moved on and is on the page.
+// sees waits until the page shows moving pictures of another participant.
 func (p *person) sees(other *person) {
 	p.t.Helper()
 	frames := fmt.Sprintf(`watched.seen["%s/camera"]?.frames`, other.id)
@@ -175,14 +175,14 @@ func (p *person) sees(other *person) {
 	})()`, other.id))
 }
 
-// hears waits until another is louder than silence.
+// hears waits until another participant is louder than silence.
 func (p *person) hears(other *person) {
 	p.t.Helper()
 	p.quiet(other)
 	p.waits(fmt.Sprintf(`watched.seen["%s/microphone"].loudest > 0.01`, other.id))
 }
 
-// quiet begins to listen anew.
+// quiet resets the loudest level that was measured of another participant.
 func (p *person) quiet(other *person) {
 	p.t.Helper()
 	p.waits(fmt.Sprintf(`(() => {
@@ -192,9 +192,9 @@ func (p *person) quiet(other *person) {
 	})()`, other.id))
 }
 
-// hearsNothing of another while their picture goes on for two seconds; the
-// microphone of a test's browser beeps each second. On a busy machine a browser
-// plays late what it was sent before.
+// hearsNothing requires silence from another participant while its picture moves for two
+// seconds; the microphone of a test's browser beeps each second. On a busy machine a
+// browser plays received sound late.
 func (p *person) hearsNothing(other *person) {
 	p.t.Helper()
 	p.waits(fmt.Sprintf(`[...room().tracks.values()].some((t) => t.userId === "%s" && t.source === "microphone" && t.muted)`, other.id))
@@ -207,25 +207,25 @@ func (p *person) hearsNothing(other *person) {
 	})
 }
 
-// told waits for the screen that says so.
+// told waits for the final screen with this title.
 func (p *person) told(title string) {
 	p.t.Helper()
 	p.waits(fmt.Sprintf(`!document.getElementById("door").hidden && document.getElementById("door-title").textContent === %q`, title))
 }
 
-// noticed waits for a notice above the stage.
+// noticed waits for this notice above the stage.
 func (p *person) noticed(text string) {
 	p.t.Helper()
 	p.waits(fmt.Sprintf(`document.getElementById("notices").textContent.includes(%q)`, text))
 }
 
-// isQuiet wants no complaint in the page's log.
+// isQuiet requires that the page has logged no errors.
 func (p *person) isQuiet() {
 	p.t.Helper()
 	require.Empty(p.t, p.log.Complaints())
 }
 
-// through leads a page's media to the server through a relay, over UDP alone.
+// through routes a page's media to the server through a relay, over UDP only.
 func (p *person) through(r *sfutest.Relay) {
 	p.t.Helper()
 	p.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
@@ -237,7 +237,7 @@ func (p *person) through(r *sfutest.Relay) {
 	})(); undefined`, r.Port())))
 }
 
-// standing is how a user is in a session, as the API says.
+// standing returns a user's participant in a session from the API.
 func standing(a *tenant, session, user string) api.Participant {
 	a.t.Helper()
 	answer, err := a.ListSessionParticipantsWithResponse(a.t.Context(), session, nil)
@@ -252,7 +252,7 @@ func standing(a *tenant, session, user string) api.Participant {
 	return api.Participant{}
 }
 
-// bringTwo brings two into a session, of which the first is the host.
+// bringTwo lets two participants join a session. The first one is the host.
 func bringTwo(a *tenant, s *server, session api.Session) (ada, ben *person) {
 	a.t.Helper()
 	ada = invite(a, s, session, "ada", "Ada Okafor")

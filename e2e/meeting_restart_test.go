@@ -9,9 +9,10 @@ import (
 	"showfloor/gen/api"
 )
 
-// TestAMeetingOutlivesItsServer: whoever was in the room when its server was killed or
-// stopped is back in it by itself once the server is, seen and heard, and reads what
-// was written meanwhile. Whoever was muted stays so, and whoever was removed stays out.
+// TestAMeetingOutlivesItsServer kills or stops the server of a room. Once the server is
+// back, all participants must rejoin by themselves, with sound and pictures, and
+// receive the messages that were sent meanwhile. Muted participants stay muted, and
+// removed ones stay out.
 func TestAMeetingOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)

@@ -29,7 +29,7 @@ func TestTwoMeetInARoom(t *testing.T) {
 	browsertest.Screenshot(t, ada.tab, "meeting-two")
 	ada.waits(`watched.ciphers.join() === "SRTP_AEAD_AES_128_GCM,SRTP_AEAD_AES_128_GCM"`)
 
-	// Chat, both ways, and counted while it is closed.
+	// Chat in both directions, with a count of unread messages while it is closed.
 	ben.shows("chat")
 	ben.run(chromedp.SendKeys(chromedp.CSS(".write textarea"), "Hello Ada\r"))
 	ada.waits(`document.querySelector("[data-control=chat] .badge")?.textContent === "1"`)
@@ -41,7 +41,7 @@ func TestTwoMeetInARoom(t *testing.T) {
 	ada.waits(`document.querySelectorAll("#hearts .icon").length > 0`)
 	browsertest.Screenshot(t, ada.tab, "meeting-chat")
 
-	// Whoever mutes isn't heard, by their own hand or the host's.
+	// A participant who mutes itself, or is muted by the host, can't be heard.
 	ben.run(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur(); undefined`), chromedp.KeyEvent("m"))
 	ada.hearsNothing(ben)
 	ben.clicks("[data-control=microphone]")
@@ -53,13 +53,13 @@ func TestTwoMeetInARoom(t *testing.T) {
 	ben.chooses("Unmute")
 	ada.hears(ben)
 
-	// A camera goes off and on.
+	// The camera is switched off and on.
 	ben.clicks("[data-control=camera]")
 	ada.waits(`!document.querySelector(".tile[data-user=ben] .face").hidden`)
 	ben.clicks("[data-control=camera]")
 	ada.sees(ben)
 
-	// A screen is large for the others as long as it is shared.
+	// A shared screen is large for the others while it is shared.
 	ada.run(chromedp.Evaluate[chromedp.Void](paintedScreen))
 	ada.clicks("[data-control=screen]")
 	ben.waits(`document.querySelector(".tile[data-source=screen].main video")?.videoWidth === 1280`)
@@ -67,7 +67,7 @@ func TestTwoMeetInARoom(t *testing.T) {
 	ada.clicks("[data-control=screen]")
 	ben.waits(`!document.querySelector(".tile[data-source=screen]")`)
 
-	// A reload goes straight back in; nobody has left.
+	// After a reload the page rejoins by itself; the participant has not left in between.
 	joined := standing(a, session.ID, "ben").JoinedAt
 	ben.comesBack()
 	ben.sees(ada)
@@ -76,7 +76,7 @@ func TestTwoMeetInARoom(t *testing.T) {
 	require.Empty(t, browsertest.Value[[]string](t, ada.tab, `watched.left`))
 	require.Equal(t, joined, standing(a, session.ID, "ben").JoinedAt)
 
-	// Removed is removed.
+	// A removed participant can't come back.
 	ada.does("ben", "Remove from the room")
 	ada.chooses("Remove")
 	ben.told("You were removed")
@@ -94,8 +94,8 @@ func TestTwoMeetInARoom(t *testing.T) {
 	ada.isQuiet()
 }
 
-// TestBrowsersMeetOverABadNetwork: of what goes through the relay, from each and to
-// each, a share is lost; pictures go on, and sound stays.
+// TestBrowsersMeetOverABadNetwork loses a share of the packets in both directions.
+// Pictures and sound must continue.
 func TestBrowsersMeetOverABadNetwork(t *testing.T) {
 	t.Parallel()
 	alone(t)
@@ -155,7 +155,7 @@ func TestViewersAreBroughtOnStage(t *testing.T) {
 	ben.chooses("Microphone and camera")
 	ada.sees(ben)
 	ada.hears(ben)
-	ada.waits(`document.querySelector("[data-control=people] .badge") === null`) // the hand went down by itself
+	ada.waits(`document.querySelector("[data-control=people] .badge") === null`) // the promotion has lowered the hand
 	browsertest.Screenshot(t, ada.tab, "meeting-stage")
 	browsertest.Screenshot(t, ben.tab, "meeting-stage-phone")
 	require.True(t, browsertest.Value[bool](t, ben.tab, `document.getElementById("controls").scrollWidth <= innerWidth`))
@@ -188,7 +188,7 @@ func TestTheHostHoldsTheDoor(t *testing.T) {
 	ada.sees(ben)
 	ben.sees(ada)
 
-	// Locked, nobody new comes in; whoever is inside may come back.
+	// A locked room admits no new participants; those inside may come back.
 	ada.clicks(".host-tools label:first-child input")
 	until(t, "the room is locked", func() bool {
 		answer, err := a.GetSessionWithResponse(t.Context(), session.ID)
@@ -214,7 +214,8 @@ func TestBreakoutRoomsMovePeople(t *testing.T) {
 	ada.chooses("Breakout rooms")
 	ada.chooses("Open the rooms")
 	ben.noticed("You are going to Breakout 1")
-	// Who comes again finds the rooms that are open, though nobody tells of them then.
+	// A participant who rejoins gets the open rooms from the session, although no
+	// event announces them then.
 	ben.chooses("Stay here")
 	ben.comesBack()
 	ben.noticed("Breakout 1 is open for you")
@@ -276,7 +277,7 @@ func TestTwoCallEachOther(t *testing.T) {
 	ben.told("You hung up")
 	ada.told("The call has ended")
 
-	// One that is declined never was.
+	// A declined call ends before it begins.
 	call = invite()
 	again := joins("ada", call.Token)
 	again.waits(`document.getElementById("alone").textContent === "Calling …"`)

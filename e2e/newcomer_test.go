@@ -12,7 +12,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// TestNewcomer goes the newcomer's way on an empty machine, in both modes.
+// TestNewcomer follows the documentation's first steps on an empty machine, in
+// both modes.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -56,7 +57,7 @@ func TestNewcomer(t *testing.T) {
 			require.Contains(t, list.load(), "#EXT-X-ENDLIST")
 			require.Equal(t, []api.EventName{api.EventNameStreamStarted, api.EventNameStreamEnded}, hooks.await(stream.ID, 2))
 
-			// Again: a new broadcast on the same stream.
+			// A second broadcast on the same stream.
 			encoder = encode(t, target(stream))
 			again := a.await(stream.ID, api.StreamStatusLIVE)
 			require.True(t, again.EndedAt.IsNull())
@@ -70,7 +71,7 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// probe reads the URL as players do and requires the sample's tracks.
+// probe reads the URL like a player and requires the sample's tracks.
 func probe(t testing.TB, address string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-of", "json",
@@ -86,7 +87,7 @@ func probe(t testing.TB, address string) {
 	}, read.Streams)
 }
 
-// requireHealth waits until the figures are averages over some seconds.
+// requireHealth waits until the figures are averages over several seconds.
 func requireHealth(t testing.TB, a *tenant, id string) {
 	t.Helper()
 	var h api.StreamHealth
@@ -101,7 +102,7 @@ func requireHealth(t testing.TB, a *tenant, id string) {
 	require.True(t, h.Reason.IsNull())
 }
 
-// requireViewers watches with ffmpeg and requires that it counts while it does.
+// requireViewers watches with ffmpeg and requires that it counts as a viewer meanwhile.
 func requireViewers(t testing.TB, a *tenant, id, address string) {
 	t.Helper()
 	until(t, "nobody watches", func() bool { return a.stream(id).ViewerCount == 0 })

@@ -12,13 +12,13 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// asNode gives a server an address for the others.
+// asNode gives a server a URL for the other nodes.
 func asNode(_ testing.TB, s *server) { s.settings["NODE_URL"] = s.url }
 
-// TestAStreamOnAnotherServer has three servers on one database. What is published at one
-// is watched at another, counted and healthy there. A takeover at the third one sends the
-// old encoder away and is followed by index.m3u8. While that server is killed, the stream
-// is a 503, until the encoder publishes at another one.
+// TestAStreamOnAnotherServer has three servers on one database. A stream that is
+// published at one is watched at another, with viewers and health there. A takeover at
+// the third one disconnects the old encoder, and index.m3u8 follows it. While that server
+// is down after a kill, the stream is a 503, until the encoder publishes at another one.
 func TestAStreamOnAnotherServer(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -66,7 +66,7 @@ func TestAStreamOnAnotherServer(t *testing.T) {
 	third.kill()
 }
 
-// ingest is where an encoder publishes at one server.
+// ingest returns the URL to which an encoder publishes at one server.
 func ingest(t testing.TB, s *server, stream api.Stream) string {
 	t.Helper()
 	u, err := url.Parse(target(stream))

@@ -31,7 +31,7 @@ func command(t testing.TB, s *server, input string, args ...string) (out string,
 	return both.String(), cmd.ProcessState.ExitCode()
 }
 
-// done is the output of a command that must succeed.
+// done returns the output of a command that must succeed.
 func done(t testing.TB, s *server, input string, args ...string) string {
 	t.Helper()
 	out, code := command(t, s, input, args...)
@@ -41,7 +41,7 @@ func done(t testing.TB, s *server, input string, args ...string) string {
 
 var shownPassword = regexp.MustCompile(`password (\S+) — shown this once`)
 
-// shown is the password that a command has made up.
+// shown returns the password that a command has generated.
 func shown(t testing.TB, out string) string {
 	t.Helper()
 	match := shownPassword.FindStringSubmatch(out)
@@ -49,7 +49,7 @@ func shown(t testing.TB, out string) string {
 	return match[1]
 }
 
-// adminClient calls with an admin's token.
+// adminClient returns a client with an admin's token.
 func adminClient(t testing.TB, s *server, email, password string) *client.ClientWithResponses {
 	t.Helper()
 	token := ""
@@ -65,7 +65,7 @@ func adminClient(t testing.TB, s *server, email, password string) *client.Client
 	return c
 }
 
-// adminStatus is what the server says to a login.
+// adminStatus returns the status of an admin's login.
 func adminStatus(t testing.TB, s *server, email, password string) int {
 	t.Helper()
 	c, err := client.NewClientWithResponses(s.url)
@@ -75,8 +75,8 @@ func adminStatus(t testing.TB, s *server, email, password string) int {
 	return answer.StatusCode()
 }
 
-// TestAdminCommands: admins are made and removed beside a server that runs on
-// its own database, and while it is stopped.
+// TestAdminCommands creates and removes admins while a server runs on its own
+// database, and while it is stopped.
 func TestAdminCommands(t *testing.T) {
 	t.Parallel()
 	s := serve(t, set("RATE_LIMIT_EMAIL", "off"))
@@ -123,7 +123,7 @@ func TestAdminCommands(t *testing.T) {
 	require.NotContains(t, s.said(), stopped)
 }
 
-// keyOf is the id of the key that a token was signed with.
+// keyOf returns the id of the key that signed a token.
 func keyOf(t testing.TB, token string) string {
 	t.Helper()
 	head, _, _ := strings.Cut(token, ".")
@@ -134,7 +134,7 @@ func keyOf(t testing.TB, token string) string {
 	return string(match[1])
 }
 
-// TestKeyCommands changes the keys that sign tokens beside a running server.
+// TestKeyCommands changes the keys that sign tokens while a server runs.
 func TestKeyCommands(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase, set("RATE_LIMIT_AUTH", "off"), set("RATE_LIMIT_EMAIL", "off"))

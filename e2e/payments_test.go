@@ -10,8 +10,8 @@ import (
 	"github.com/stripe/stripe-go/v76/webhook"
 )
 
-// TestProductionWithoutProcessor starts, says so once and in the banner, and is
-// ready all the same.
+// TestProductionWithoutProcessor checks that the server reports this once in the
+// log and in the banner, and is ready.
 func TestProductionWithoutProcessor(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase, set("APP_ENV", "production"), set("MASTER_KEY", "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="))
@@ -23,8 +23,8 @@ func TestProductionWithoutProcessor(t *testing.T) {
 	require.Regexp(t, `"engine":"none, PROCESSOR_KEY is not set","name":"payments","status":"ok"`, answer)
 }
 
-// TestProcessorSettingsShow: the banner and the log say what is set, and no
-// request goes out for it.
+// TestProcessorSettingsShow checks that banner and log show the settings, and that
+// the server sends no request for this.
 func TestProcessorSettingsShow(t *testing.T) {
 	t.Parallel()
 	peer := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -45,10 +45,10 @@ func TestProcessorSettingsShow(t *testing.T) {
 	require.Contains(t, answer, `"name":"payments","status":"ok"`)
 }
 
-// processorSecrets are those of the payment processor.
+// processorSecrets are the secrets for the payment processor.
 type processorSecrets struct{ key, platform, connect string }
 
-// refusingProcessor knows no key, and repeats the one that it was sent.
+// refusingProcessor refuses every key and repeats the key in its answer.
 func refusingProcessor(t testing.TB) *httptest.Server {
 	t.Helper()
 	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,14 +60,14 @@ func refusingProcessor(t testing.TB) *httptest.Server {
 	return peer
 }
 
-// useProcessor calls the processor in vain, and sends reports that are signed well
-// and badly.
+// useProcessor makes a call that the processor refuses, and sends webhooks with
+// valid and invalid signatures.
 func useProcessor(t testing.TB, s *server, token string, p processorSecrets) {
 	t.Helper()
 	status, answer := call(t, http.MethodPost, s.url+"/v1/me/commerce/connect/onboarding-link", token,
 		map[string]string{"returnUrl": "https://shop.example/back", "refreshUrl": "https://shop.example/again"})
 	require.Equal(t, http.StatusServiceUnavailable, status, answer)
-	// The log comes by a pipe, the answer by a socket: either may be first.
+	// The log arrives by a pipe and the answer by a socket, in either order.
 	until(t, "the log says why", func() bool { return s.err.has("Invalid API Key provided: (key)") })
 	require.NotContains(t, answer, p.key)
 	for secret, want := range map[string]int{p.platform: http.StatusCreated, p.connect: http.StatusCreated, p.key: http.StatusBadRequest} {

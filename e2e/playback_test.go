@@ -26,8 +26,8 @@ func get(ctx context.Context, t testing.TB, address string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// fetch is get for goroutines: it returns its errors, and any status but 200 is
-// one.
+// fetch does the same as get for goroutines. It returns its errors; any status
+// except 200 is one.
 func fetch(req *http.Request) (string, error) {
 	resp, err := (&http.Client{Timeout: 30 * time.Second}).Do(req)
 	if err != nil {
@@ -41,13 +41,13 @@ func fetch(req *http.Request) (string, error) {
 	return string(body), err
 }
 
-// playlist is a list of segments that a player loads again and again.
+// playlist is a media playlist that a player loads repeatedly.
 type playlist struct {
 	t   testing.TB
 	url *url.URL
 }
 
-// follow goes from a playback URL to the list of segments.
+// follow resolves a playback URL to the media playlist.
 func follow(t testing.TB, playbackURL string) *playlist {
 	t.Helper()
 	status, index := get(t.Context(), t, playbackURL)
@@ -72,7 +72,7 @@ func (p *playlist) load() string {
 	return text
 }
 
-// requireNotLive requires the answer for a stream that isn't on air.
+// requireNotLive requires the answer for a stream that isn't live.
 func requireNotLive(t testing.TB, playbackURL string) {
 	t.Helper()
 	status, body := get(t.Context(), t, playbackURL)

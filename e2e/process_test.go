@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// transcript collects what a process writes; it can be read meanwhile.
+// transcript collects the output of a process. It can be read while the process runs.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -34,15 +34,15 @@ func (w *transcript) String() string {
 
 func (w *transcript) has(text string) bool { return strings.Contains(w.String(), text) }
 
-// process is a program that runs beside the test and never outlives it.
+// process is a program that runs beside the test and is killed with it.
 type process struct {
 	cmd      *exec.Cmd
 	out, err transcript
 	ended    chan struct{}
-	code     int // when ended
+	code     int // valid after the end
 }
 
-// launch starts the command; it is killed at the test's end if it still runs.
+// launch starts the command. It is killed at the end of the test if it still runs.
 func launch(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := begin(t, cmd)
@@ -50,12 +50,12 @@ func launch(t testing.TB, cmd *exec.Cmd) *process {
 	return p
 }
 
-// begin starts the command; the caller sees to its end.
+// begin starts the command. The caller must end it.
 func begin(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &p.out, &p.err
-	// What a program leaves behind must not keep us waiting for its output.
+	// Child processes that keep the output open must not delay the test.
 	cmd.WaitDelay = 5 * time.Second
 	require.NoError(t, cmd.Start())
 	go func() {
@@ -75,13 +75,13 @@ func (p *process) running() bool {
 	}
 }
 
-// kill is kill -9; it returns when the process is gone.
+// kill sends SIGKILL and returns when the process is gone.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended already
+	_ = p.cmd.Process.Kill() // fails if it has just ended
 	<-p.ended
 }
 
-// interrupt is Ctrl-C; it returns the exit code.
+// interrupt sends SIGINT, as Ctrl-C does, and returns the exit code.
 func (p *process) interrupt(t testing.TB) int {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGINT); !errors.Is(err, os.ErrProcessDone) {
@@ -101,7 +101,7 @@ func (p *process) wait(t testing.TB) int {
 	return p.code
 }
 
-// encode publishes the sample to the target at its own speed, over and over.
+// encode publishes the sample to the target in real time, in a loop.
 func encode(t testing.TB, target string) *process {
 	t.Helper()
 	return ffmpeg(t, "-re", "-stream_loop", "-1", "-i", clip(t), "-c", "copy", "-f", "flv", target)

@@ -21,7 +21,7 @@ import (
 type pair struct {
 	one, two *server
 	redis    *redistest.Server
-	// a calls the first.
+	// a calls the first server.
 	a *tenant
 }
 
@@ -40,20 +40,20 @@ func servePair(t testing.TB) *pair {
 	return p
 }
 
-// room is a session of the pair's tenant.
+// room creates a session of the pair's tenant.
 func (p *pair) room(t testing.TB) string {
 	t.Helper()
 	body := api.SessionInput{Type: api.SessionInputTypeConference, HostID: "ada", Name: "Planning"}
 	return created(p.a.CreateSessionWithResponse(t.Context(), body))(t).ID
 }
 
-// ticket lets a user in.
+// ticket creates a user's token.
 func (p *pair) ticket(t testing.TB, room, userID string) string {
 	t.Helper()
 	return created(p.a.CreateSessionTokenWithResponse(t.Context(), room, api.SessionTokenInput{UserID: userID}))(t).Token
 }
 
-// figure is one of the metrics of a server.
+// figure returns one of a server's metrics.
 func (s *server) figure(t testing.TB, name string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.admin+"/metrics", http.NoBody)
@@ -71,8 +71,8 @@ func (s *server) figure(t testing.TB, name string) string {
 	return ""
 }
 
-// TestRoomsReachOverTwoServers: what is said and decided through one process
-// reaches those who are connected to the other.
+// TestRoomsReachOverTwoServers checks that messages and decisions through one
+// process reach clients that are connected to the other.
 func TestRoomsReachOverTwoServers(t *testing.T) {
 	t.Parallel()
 	p := servePair(t)
@@ -136,8 +136,8 @@ func TestRoomsReachOverTwoServers(t *testing.T) {
 	})
 }
 
-// TestAClientMovesToTheOtherServer: one that is stopped sends its clients away,
-// who find on another what they missed.
+// TestAClientMovesToTheOtherServer checks that a server that stops disconnects
+// its clients, and that they receive the missed publications from another one.
 func TestAClientMovesToTheOtherServer(t *testing.T) {
 	t.Parallel()
 	p := servePair(t)
@@ -172,8 +172,9 @@ func TestAClientMovesToTheOtherServer(t *testing.T) {
 	require.True(t, c.Next(t, realtimetest.Subscribed).Recovered)
 }
 
-// TestRedisOfTheRealtimeChannelGoesAway: the server says so, goes on with all the
-// rest, and its clients hear again when it is back.
+// TestRedisOfTheRealtimeChannelGoesAway checks that the server reports the
+// failure and keeps all other functions, and that its clients receive
+// publications again once Redis is back.
 func TestRedisOfTheRealtimeChannelGoesAway(t *testing.T) {
 	t.Parallel()
 	redis := redistest.New(t)

@@ -62,8 +62,9 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// TestWrongSettings starts the server with each setting wrong in turn: one line
-// that names it, code 2, and nothing is made in the data folder.
+// TestWrongSettings starts the server with each setting wrong in turn. It must
+// print one line that names the setting, exit with code 2, and create nothing
+// in the data folder.
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	const secret = "S3cretPassw0rd"
@@ -146,8 +147,8 @@ func TestWrongStreamKey(t *testing.T) {
 	require.Equal(t, api.StreamStatusIDLE, a.stream(stream.ID).Status)
 }
 
-// TestKeyRotationWhileLive keeps the broadcast that runs, and nothing else, on
-// the old key.
+// TestKeyRotationWhileLive checks that only the running broadcast continues
+// with the old key.
 func TestKeyRotationWhileLive(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
@@ -194,7 +195,7 @@ func TestEncryptedIngest(t *testing.T) {
 	a.await(stream.ID, api.StreamStatusENDED)
 }
 
-// selfSigned makes a certificate for this machine and returns its files.
+// selfSigned creates a certificate for this machine and returns its files.
 func selfSigned(t testing.TB) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -12,14 +12,13 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// roomKills is how often the server with the rooms is killed, at random instants.
+// roomKills is how often the server of the rooms is killed, at random instants.
 const roomKills = 20
 
-// TestKillWhileMeeting kills the server again and again while people come into a
-// room that is too small for all, leave it, are promoted, muted and thrown out, go
-// to breakout rooms and call each other. Whoever has a token comes back with it;
-// afterwards what the rows say, what the participants say and what the events have
-// told are one story.
+// TestKillWhileMeeting kills the server repeatedly while participants join a room
+// that has too few seats, leave it, are promoted, muted and removed, join breakout
+// rooms and call each other. Participants with a token rejoin with it. Afterwards
+// the rows, the participants' connections and the events must agree.
 func TestKillWhileMeeting(t *testing.T) {
 	t.Parallel()
 	seed := crashSeed(t)
@@ -64,7 +63,8 @@ func TestKillWhileMeeting(t *testing.T) {
 	requireRoomEvents(t, pool)
 }
 
-// requireSeats requires that the counters in sessions are what their participants say.
+// requireSeats requires that the counters in sessions equal the number of their
+// participants.
 func requireSeats(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
 	require.Empty(t, column(t, pool, `SELECT s.id || ': ' || s.seats || ' seats, ' || s.present || ' present' FROM sessions s
@@ -78,7 +78,7 @@ func requireSeats(t testing.TB, pool *pgxpool.Pool) {
 		OR state = 'kicked' AND (conn_id IS NOT NULL OR seat <> 'none')`))
 }
 
-// requireRoomEvents requires one event for each change that the rows tell of.
+// requireRoomEvents requires one event for each change in the rows.
 func requireRoomEvents(t testing.TB, pool *pgxpool.Pool) {
 	t.Helper()
 	for name, so := range map[string]string{

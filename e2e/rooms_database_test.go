@@ -13,8 +13,8 @@ import (
 	"showfloor/internal/postgres/embedded"
 )
 
-// TestTheDatabaseOfARoomIsStartedAgain: whoever is in the room stays there meanwhile,
-// and what is decided afterwards is done at once, as it was before.
+// TestTheDatabaseOfARoomIsStartedAgain checks that participants stay connected while
+// the database restarts, and that later decisions take effect at once, as before.
 func TestTheDatabaseOfARoomIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	options := embedded.Options{Dir: dataDir(t), BinDir: os.Getenv("PG_BIN"), Fast: true, Log: slog.New(slog.DiscardHandler)}
@@ -54,7 +54,7 @@ func TestTheDatabaseOfARoomIsStartedAgain(t *testing.T) {
 	require.Equal(t, 503, status)
 	require.Equal(t, "database_unavailable", problem["code"])
 	t.Logf("who asks meanwhile has an answer after %s", time.Since(began).Round(time.Millisecond))
-	for range 3 { // those who try to reach it again have slowed down by then
+	for range 3 { // long enough for the reconnect attempts to reach their longest pauses
 		pause(t, 2*time.Second)
 		for user := range inside {
 			hears(user, "")

@@ -16,7 +16,7 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// serveTwo has two servers on one database.
+// serveTwo starts two servers on one database.
 func serveTwo(t testing.TB, pool *pgxpool.Pool) (a, b *server) {
 	t.Helper()
 	both := []option{
@@ -26,11 +26,11 @@ func serveTwo(t testing.TB, pool *pgxpool.Pool) (a, b *server) {
 	return serve(t, both...), serve(t, both...)
 }
 
-// at is where a server's SFU is.
+// at returns the URL of a server's SFU.
 func at(s *server) string { return strings.Replace(s.url, "http", "ws", 1) + "/sfu" }
 
-// TestARoomLeavesAServerThatStops at once: whoever asks then is sent to the other one,
-// where those who were in it find the room as it was.
+// TestARoomLeavesAServerThatStops checks that tokens issued from then on name the
+// other server, where the participants find the room with the same state.
 func TestARoomLeavesAServerThatStops(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -47,7 +47,7 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 	require.Equal(t, "welcome", first.Type)
 	defer ben.CloseNow()
 	_, quiet := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "eve"})
-	eve, first := m.dial(m.room, fmt.Sprint(quiet["token"])) // who doesn't answer the good-bye
+	eve, first := m.dial(m.room, fmt.Sprint(quiet["token"])) // doesn't answer the server's "bye"
 	require.Equal(t, "welcome", first.Type)
 	defer eve.CloseNow()
 	hung := make(chan heard, 1)
@@ -74,7 +74,7 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 	}
 	requireSeats(t, pool)
 
-	// Back under its name, it takes rooms again.
+	// After a restart under the same name, the server gets rooms again.
 	has.start(t)
 	m.s = has
 	_, again := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
@@ -86,10 +86,9 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 	})
 }
 
-// TestTwoNodesOneRoom has two servers on one database: a room is on one of them,
-// whichever issued the token; the other one says where. What is decided at one is
-// done at the other, and when the one with the room is killed, the room is at the
-// other.
+// TestTwoNodesOneRoom has two servers on one database. A room is on one of them,
+// whichever issued the token; the other one names it. Decisions at one take effect at
+// the other. When the server with the room is killed, the room moves to the other.
 func TestTwoNodesOneRoom(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -119,7 +118,7 @@ func TestTwoNodesOneRoom(t *testing.T) {
 	require.Equal(t, "welcome", first.Type)
 	defer cara.CloseNow()
 
-	// The other node decides.
+	// The other node makes the changes.
 	m.s = other
 	for _, step := range []struct {
 		method, path string
@@ -149,7 +148,7 @@ func TestTwoNodesOneRoom(t *testing.T) {
 		t.Logf("%s at one server is felt at the other after %s", step.path, time.Since(began).Round(time.Millisecond))
 	}
 
-	// The node with the room dies; who asks again meets at the other.
+	// The node with the room is killed; participants who ask again meet at the other node.
 	has.kill()
 	began := time.Now()
 	var token2, token3 string
@@ -170,12 +169,12 @@ func TestTwoNodesOneRoom(t *testing.T) {
 	requireSeats(t, pool)
 }
 
-// floods is how many at once want into one room.
+// floods is how many connections request admission to one room at once.
 const floods = 10_000
 
-// TestFloodAtTheDoor sends thousands against one room's door, with tokens that are
-// good, made up, and of people there is no seat for. Who is in the room notices
-// nothing, and the server comes back to what it was.
+// TestFloodAtTheDoor sends thousands of requests for admission to one room, with valid and
+// made-up tokens, and with tokens for which there is no seat. Participants in the room
+// must not be affected, and the server's resources must return to their level before.
 func TestFloodAtTheDoor(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
@@ -211,7 +210,7 @@ func TestFloodAtTheDoor(t *testing.T) {
 	slowest := time.Duration(0)
 	for i := range floods {
 		next <- i
-		if i%500 == 0 { // those inside
+		if i%500 == 0 { // the participants in the room
 			asked = time.Now()
 			require.NoError(t, m.stays["ada"].conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"ping","time":1}`)))
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -238,7 +237,7 @@ func TestFloodAtTheDoor(t *testing.T) {
 	t.Logf("goroutines: %v before, %v after; %v MiB in use", goroutines, m.gauge(t, "go_goroutines"), m.gauge(t, "go_memstats_heap_inuse_bytes")/(1<<20))
 }
 
-// knock asks for admission once, and tells what came of it.
+// knock requests admission once and returns the outcome.
 func (m *meeting) knock(token string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -257,7 +256,7 @@ func (m *meeting) knock(token string) string {
 	return strings.TrimSpace(h.Type + " " + h.Code)
 }
 
-// gauge is a figure of the server's own.
+// gauge returns one of the server's metrics.
 func (m *meeting) gauge(t testing.TB, name string) (value float64) {
 	t.Helper()
 	resp, err := (&http.Client{Timeout: patience}).Get(m.s.admin + "/metrics")

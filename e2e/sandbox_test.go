@@ -22,7 +22,7 @@ func newBrowser(t testing.TB) *http.Client {
 	}
 }
 
-// submit loads a page and posts a form to it; the answer is a redirect.
+// submit loads a page and posts a form to it. The answer must be a redirect.
 func submit(t testing.TB, page string, form url.Values) (location string) {
 	t.Helper()
 	b := newBrowser(t)
@@ -37,7 +37,7 @@ func submit(t testing.TB, page string, form url.Values) (location string) {
 	return done.Header.Get("Location")
 }
 
-// mayCharge asks whether the processor has reported that the seller may.
+// mayCharge reports whether the processor has reported that the seller can take payments.
 func mayCharge(t testing.TB, a *tenant) bool {
 	t.Helper()
 	status, err := a.GetConnectStatusWithResponse(t.Context())
@@ -54,7 +54,7 @@ func orderStatus(t testing.TB, a *tenant, id string) api.OrderStatus {
 	return got.JSON200.Status
 }
 
-// press presses a button of the sandbox's dashboard.
+// press clicks a button of the sandbox's dashboard.
 func press(t testing.TB, s *server, action string) {
 	t.Helper()
 	done, err := newBrowser(t).PostForm(s.url+"/sandbox/actions/"+action, url.Values{})
@@ -63,10 +63,8 @@ func press(t testing.TB, s *server, action string) {
 	require.Equal(t, http.StatusSeeOther, done.StatusCode)
 }
 
-// TestSellingOnAnEmptyMachine goes the whole way on a server that nothing was set
-// up for, and kills it on the way.
-// TestAServerWithoutAppEnvTrustsNobody on this machine: a proxy that doesn't say for
-// whom it asks makes everybody a caller on this machine.
+// TestAServerWithoutAppEnvTrustsNobody checks that callers on this machine get no access: a
+// proxy that doesn't forward the client's address makes every client look like one.
 func TestAServerWithoutAppEnvTrustsNobody(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase, func(_ testing.TB, s *server) { delete(s.settings, "APP_ENV") })
@@ -78,6 +76,8 @@ func TestAServerWithoutAppEnvTrustsNobody(t *testing.T) {
 	require.Contains(t, s.said(), "mailbox and payment sandbox are closed; APP_ENV=development opens them to this machine")
 }
 
+// TestSellingOnAnEmptyMachine sells on a server without any setup, from onboarding to payment,
+// and kills the server in between.
 func TestSellingOnAnEmptyMachine(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)

@@ -31,7 +31,7 @@ var typescript = sync.OnceValues(func() (folder string, err error) {
 	return filepath.Abs("../sdk/typescript/dist")
 })
 
-// TestClients goes through the same calls with the client of each language.
+// TestClients makes the same calls with the client of each language.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
@@ -87,14 +87,14 @@ func useGoClient(t *testing.T, url string, later unbuilt) {
 	}
 }
 
-// unbuilt is an operation that is in the document only.
+// unbuilt is an operation that is only in the document.
 type unbuilt struct {
 	path string
-	name string // the Go client's; empty when all is built
+	name string // in the Go client; empty if all operations are built
 }
 
-// unbuiltList finds one that a tenant's token is enough for: a GET without
-// parameters that it can't do without.
+// unbuiltList returns an unbuilt operation that a tenant's token may call: a GET
+// without required parameters.
 func unbuiltList(t *testing.T) unbuilt {
 	t.Helper()
 	doc, err := contract()
@@ -114,7 +114,7 @@ func unbuiltList(t *testing.T) unbuilt {
 }
 
 // call calls it with the Go client and returns the problem. The method is looked
-// up by name: what is unbuilt today may not be tomorrow.
+// up by name, because the set of unbuilt operations changes.
 func (u unbuilt) call(t *testing.T, c *showfloor.Client) *api.Problem {
 	t.Helper()
 	method := reflect.ValueOf(c).MethodByName(u.name + "WithResponse")
@@ -131,8 +131,8 @@ func (u unbuilt) call(t *testing.T, c *showfloor.Client) *api.Problem {
 	return problem
 }
 
-// outside is a program of another module, as customers write them: what it needs
-// must not be in a folder called internal.
+// outside is a program in another module, like a customer's: it can't import
+// packages in a folder called internal.
 const outside = `package main
 
 import (

@@ -16,8 +16,8 @@ import (
 	"showfloor/internal/smtptest"
 )
 
-// TestNoSecretInLogs uses every secret there is, rightly and wrongly, at the
-// most talkative level, and looks for them in all that was written down.
+// TestNoSecretInLogs uses every kind of secret, correctly and incorrectly, at
+// the most verbose log level, and searches all logs for them.
 func TestNoSecretInLogs(t *testing.T) {
 	t.Parallel()
 	ingest, admin, smtp := "ingest-"+rand.Text(), "admin-"+rand.Text(), "smtp-"+rand.Text()
@@ -44,7 +44,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	hooks.settled(a)
 	rotated := created(a.RotateStreamKeyWithResponse(t.Context(), stream.ID))(t)
 	callbacks(t, s, ingest, rotated.StreamKey)
-	encode(t, target(stream)).wait(t) // refused: the key is old
+	encode(t, target(stream)).wait(t) // refused: the key was replaced
 
 	root := created(a.LoginAdminWithResponse(t.Context(), api.CredentialsInput{Email: "admin@localhost", Password: admin}))(t).Token
 	_, _ = get(t.Context(), t, s.url+"/v1/admin/tenants?q="+root)
@@ -73,10 +73,10 @@ func TestNoSecretInLogs(t *testing.T) {
 	}
 }
 
-// mailed is what was in mails, and the password that came of it.
+// mailed holds the secrets in mails, and the password that was set with them.
 type mailed struct{ code, invite, reset, password string }
 
-// useMail has everything mailed that there is, and uses it rightly and wrongly.
+// useMail triggers every kind of mail and uses its secrets correctly and incorrectly.
 func useMail(t testing.TB, s *server, a *tenant, mails *smtptest.Sink) mailed {
 	t.Helper()
 	m := mailed{password: "pw-" + rand.Text()}
@@ -96,7 +96,7 @@ func useMail(t testing.TB, s *server, a *tenant, mails *smtptest.Sink) mailed {
 	made(t, s.url+"/v1/auth/accept-invite", "", accept)
 	set := map[string]string{"token": m.reset, "password": m.password}
 	made(t, s.url+"/v1/auth/reset-password", "", set)
-	get(t.Context(), t, reset) // the page, with the token in its address
+	get(t.Context(), t, reset) // the page, with the token in its URL
 	for path, body := range map[string]map[string]string{"verify-and-register": code, "accept-invite": accept, "reset-password": set, "register": form} {
 		status, answer := call(t, http.MethodPost, s.url+"/v1/auth/"+path, "", body)
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusConflict}, status, answer)
@@ -104,7 +104,7 @@ func useMail(t testing.TB, s *server, a *tenant, mails *smtptest.Sink) mailed {
 	return m
 }
 
-// useWrongly sends credentials where they fail or don't belong.
+// useWrongly sends credentials to operations where they fail or don't belong.
 func useWrongly(t testing.TB, a *tenant) {
 	t.Helper()
 	login, err := a.LoginWithResponse(t.Context(), api.CredentialsInput{Email: a.email, Password: a.password + "x"})
@@ -120,8 +120,8 @@ func useWrongly(t testing.TB, a *tenant) {
 	}
 }
 
-// callbacks lets an SRS server report with the secret in the query, where SRS
-// puts it, with the right and a wrong one.
+// callbacks sends the callbacks of an SRS server with the right and a wrong
+// secret in the query, where SRS puts it.
 func callbacks(t testing.TB, s *server, ingest, key string) {
 	t.Helper()
 	for secret, want := range map[string]int{ingest: http.StatusCreated, ingest + "x": http.StatusUnauthorized} {
@@ -138,13 +138,13 @@ func callbacks(t testing.TB, s *server, ingest, key string) {
 	}
 }
 
-// databaseLog is what the built-in PostgreSQL has written to its log files.
+// databaseLog returns the log files of the built-in PostgreSQL.
 func databaseLog(t testing.TB, s *server) string {
 	t.Helper()
 	var text strings.Builder
 	err := filepath.WalkDir(filepath.Join(s.dir, "postgres"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == "data" {
-			return fs.SkipDir // the rows themselves
+			return fs.SkipDir // contains the rows themselves
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return err

@@ -19,8 +19,8 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// server is one showfloor on a data folder and ports of its own. The ports stay
-// the same over restarts.
+// server is a showfloor process with a data folder and ports of its own. The ports stay the
+// same after restarts.
 type server struct {
 	*process
 
@@ -29,9 +29,9 @@ type server struct {
 	admin    string // of the admin port
 	rtmp     string // host:port
 	settings map[string]string
-	// as, when it isn't nil, makes the command that runs instead.
+	// as replaces the command that is run, if it isn't nil.
 	as func(*exec.Cmd) *exec.Cmd
-	// log is the standard error output of all starts, out the standard output.
+	// log is the standard error of all starts, banners their standard output.
 	log, banners string
 	took         time.Duration // of the last start
 }
@@ -39,18 +39,18 @@ type server struct {
 // option changes a setting before the first start.
 type option func(t testing.TB, s *server)
 
-// set is one setting.
+// set changes one setting.
 func set(name, value string) option {
 	return func(_ testing.TB, s *server) { s.settings[name] = value }
 }
 
-// onTestDatabase is quicker than a PostgreSQL of the server's own.
+// onTestDatabase uses the tests' PostgreSQL, which is faster than starting one for the server.
 func onTestDatabase(t testing.TB, s *server) {
 	t.Helper()
 	s.settings["DATABASE_URL"] = dbtest.New(t).Config().ConnString()
 }
 
-// prepare chooses folder and ports, and starts nothing.
+// prepare chooses folder and ports and starts nothing.
 func prepare(t testing.TB, options ...option) *server {
 	t.Helper()
 	shared(t)
@@ -81,7 +81,7 @@ func serve(t testing.TB, options ...option) *server {
 	return s
 }
 
-// start starts it, again if it ran before.
+// start starts the server, also again after a stop or kill.
 func (s *server) start(t testing.TB) {
 	t.Helper()
 	s.keepLog()
@@ -91,7 +91,7 @@ func (s *server) start(t testing.TB) {
 		if !s.running() {
 			t.Fatalf("the server ended with code %d:\n%s", s.code, s.err.String())
 		}
-		return s.out.has("Ctrl-C stops the server") // the banner's last line
+		return s.out.has("Ctrl-C stops the server") // the last line of the banner
 	})
 	s.took = time.Since(began)
 }
@@ -107,7 +107,7 @@ func (s *server) command(t testing.TB) *exec.Cmd {
 	return cmd
 }
 
-// environ is a clean environment: what the tester has set doesn't count.
+// environ returns a clean environment, without the tester's own variables.
 func environ(settings map[string]string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH")}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -116,7 +116,7 @@ func environ(settings map[string]string) []string {
 	return env
 }
 
-// keepLog saves the output of the start before the next one.
+// keepLog saves the output of the last start before the next one.
 func (s *server) keepLog() {
 	if s.process != nil {
 		s.log += s.err.String()
@@ -125,7 +125,7 @@ func (s *server) keepLog() {
 	}
 }
 
-// said is everything that the server has written so far.
+// said returns all output of the server so far.
 func (s *server) said() string {
 	if s.process == nil {
 		return s.banners + s.log
@@ -133,13 +133,13 @@ func (s *server) said() string {
 	return s.banners + s.out.String() + s.log + s.err.String()
 }
 
-// finish stops the server in order at the end of the test, which also ends its
-// database, and shows its log when the test has failed. A panic in the log fails the
-// test, also one that was recovered and that no client noticed.
+// finish stops the server and its database in order at the end of the test, and prints its
+// log if the test has failed. A panic in the log fails the test, even if it was recovered
+// and no client noticed it.
 func (s *server) finish(t testing.TB) {
 	t.Helper()
 	if s.process != nil && s.running() {
-		defer s.kill() // when it doesn't stop in order
+		defer s.kill() // in case it doesn't stop in order
 		if code := s.interrupt(t); code != 0 {
 			t.Errorf("the server stopped with code %d", code)
 		}
@@ -152,9 +152,9 @@ func (s *server) finish(t testing.TB) {
 	}
 }
 
-// panics returns the lines of a log that tell of panics: of the media engines ("panicked"),
-// requests ("panic: …" as error), jobs ("panic recovery"), connections of net/http
-// ("panic serving"), and the whole process.
+// panics returns the lines of a log that report panics: of the media engines ("panicked"),
+// requests ("panic: …" as error), jobs ("panic recovery"), connections of net/http ("panic
+// serving"), and the whole process.
 func panics(log string) []string {
 	sign := regexp.MustCompile(`panicked|panic: |panic recovery|panic serving`)
 	return slices.Collect(func(yield func(string) bool) {
@@ -180,7 +180,7 @@ func TestPanicsAreFound(t *testing.T) {
 	require.Equal(t, bad, panics(strings.Join(append(good, bad...), "\n")+"\n"))
 }
 
-// postgres is the process id of the built-in PostgreSQL, 0 when none runs.
+// postgres returns the process id of the built-in PostgreSQL, or 0 if none runs.
 func (s *server) postgres() int {
 	text, err := os.ReadFile(filepath.Join(s.dir, "postgres", "data", "postmaster.pid"))
 	if err != nil {
@@ -201,8 +201,8 @@ func binary(t testing.TB) string {
 	return path
 }
 
-// dataDir is a folder that the account which PostgreSQL runs under can reach;
-// t.TempDir's path is closed to it, and too long for a Unix socket.
+// dataDir returns a folder that PostgreSQL's account can access. It can't access
+// t.TempDir's path, which is also too long for a Unix socket.
 func dataDir(t testing.TB) string {
 	t.Helper()
 	root, err := scratch()
@@ -214,9 +214,8 @@ func dataDir(t testing.TB) string {
 	return dir
 }
 
-// freeAddr is an address on this machine that nobody listens on. It is below
-// the ports that the kernel gives to outgoing connections, so that it is still
-// free after a restart.
+// freeAddr returns an unused address on this machine. Its port is below those that the
+// kernel assigns to outgoing connections, so that it is still free after a restart.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {

@@ -19,8 +19,8 @@ const (
 	tillConnectSecret = "whsec_e2e_connect"
 )
 
-// openTill is a payment processor in the test's own process, so that it outlives
-// every server that is killed, and the options that make a server use it.
+// openTill returns a payment processor in the test's own process, so that it
+// outlives every killed server, and the options that make a server use it.
 func openTill(t testing.TB) (*sandbox.Server, []option) {
 	t.Helper()
 	listener := httptest.NewUnstartedServer(nil)
@@ -39,15 +39,15 @@ func openTill(t testing.TB) (*sandbox.Server, []option) {
 	}
 }
 
-// scarce is how many products of a shop may sell out.
+// scarce is how many of a shop's products may sell out.
 const scarce = 2
 
-// shop is a tenant that sells.
+// shop is a tenant with products.
 type shop struct {
 	*tenant
 
 	box *sandbox.Server
-	// account is the tenant's at the processor.
+	// account is the tenant's account at the processor.
 	account string
 	stream  string
 	// products are for carts, the scarce ones first; prize is for auctions.
@@ -56,8 +56,9 @@ type shop struct {
 	codes    []string
 }
 
-// openShop signs a tenant up, has it onboarded, and fills its shelves: products
-// that sell out, that never do and that aren't counted, and a code of each kind.
+// openShop registers a tenant, onboards it at the processor, and creates
+// products that sell out, that never do and that aren't counted, and a discount
+// code of each kind.
 func openShop(t testing.TB, s *server, box *sandbox.Server) *shop {
 	t.Helper()
 	box.SendTo(s.url + "/v1/billing/webhook")

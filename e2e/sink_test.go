@@ -21,7 +21,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// arrival is one attempt that reached the sink, with its envelope.
+// arrival is one delivery attempt that reached the sink, with its envelope.
 type arrival struct {
 	delivery string
 
@@ -31,26 +31,26 @@ type arrival struct {
 	Data       map[string]any
 }
 
-// sink is a tenant's server: an endpoint that takes webhooks, checks both
-// signatures of each, and keeps them.
+// sink is a tenant's webhook endpoint. It checks both signatures of each
+// delivery and stores it.
 type sink struct {
 	t        testing.TB
 	endpoint api.WebhookEndpoint
-	// hold, when it isn't nil, is called before the answer.
+	// hold is called before the answer if it isn't nil.
 	hold func(a arrival)
 
 	mu       sync.Mutex
 	arrivals []arrival
 }
 
-// newSink registers the endpoint for the events, all when there are none.
+// newSink registers the endpoint for the events, or for all events if none is given.
 func newSink(t testing.TB, a *tenant, hold func(arrival), events ...api.EventName) *sink {
 	t.Helper()
 	s := &sink{t: t, hold: hold}
 	var registered sync.WaitGroup
 	registered.Add(1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		registered.Wait() // the signature's key is known then
+		registered.Wait() // from then on the signing secret is known
 		s.take(w, r)
 	}))
 	t.Cleanup(receiver.Close)
@@ -63,7 +63,7 @@ func newSink(t testing.TB, a *tenant, hold func(arrival), events ...api.EventNam
 func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the server was killed while it sent
+		return // the server was killed while it sent the request
 	}
 	s.verify(r.Header, body)
 	assert.NoError(s.t, isEvent(body))
@@ -80,7 +80,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// isEvent holds the body of a delivery against the API document.
+// isEvent checks the body of a delivery against the API document.
 func isEvent(body []byte) error {
 	c, err := contract()
 	if err != nil {
@@ -93,7 +93,7 @@ func isEvent(body []byte) error {
 	return c.spec.Components.Schemas["Event"].Value.VisitJSON(value)
 }
 
-// verify checks our signature and that of Standard Webhooks.
+// verify checks our signature and the one of Standard Webhooks.
 func (s *sink) verify(h http.Header, body []byte) {
 	key := *s.endpoint.Secret
 	assert.Equal(s.t, "sha256="+hex.EncodeToString(mac([]byte(key), body)), h.Get("X-Service-Signature"))
@@ -109,15 +109,15 @@ func mac(key, data []byte) []byte {
 	return m.Sum(nil)
 }
 
-// all are the attempts so far, oldest first.
+// all returns the attempts so far, oldest first.
 func (s *sink) all() []arrival {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]arrival(nil), s.arrivals...)
 }
 
-// about are the names of the events about a stream in the order in which they
-// first arrived, repeated attempts left out.
+// about returns the names of the events about a stream in the order of their
+// first arrival. It ignores repeated attempts.
 func (s *sink) about(streamID string) []api.EventName {
 	var names []api.EventName
 	seen := map[string]bool{}
@@ -130,14 +130,14 @@ func (s *sink) about(streamID string) []api.EventName {
 	return names
 }
 
-// await waits until so many different events about the stream have arrived.
+// await waits until that many different events about the stream have arrived.
 func (s *sink) await(streamID string, n int) []api.EventName {
 	s.t.Helper()
 	until(s.t, "webhooks about the stream", func() bool { return len(s.about(streamID)) >= n })
 	return s.about(streamID)
 }
 
-// settled waits until nothing is under way to the endpoint any more.
+// settled waits until no delivery to the endpoint is pending.
 func (s *sink) settled(a *tenant) []api.WebhookDelivery {
 	s.t.Helper()
 	var list []api.WebhookDelivery
@@ -153,7 +153,8 @@ func (s *sink) settled(a *tenant) []api.WebhookDelivery {
 	return list
 }
 
-// within fails the test when the wait is longer; for what can't be polled.
+// within fails the test if the wait takes too long. Use it for conditions that
+// can't be polled.
 func within(t testing.TB, what string, c <-chan struct{}) {
 	t.Helper()
 	select {

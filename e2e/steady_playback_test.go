@@ -15,8 +15,8 @@ import (
 	"showfloor/internal/browsertest"
 )
 
-// watchPlayer makes the player page note the engine's fatal errors, how often it was
-// replaced, and the loudest sound since loudest was set to 0.
+// watchPlayer makes the player page record the engine's fatal errors, how often the
+// engine was replaced, and the loudest sound since loudest was set to 0.
 const watchPlayer = `(() => {
 	const page = (globalThis.watched = { fatal: [], stalls: 0, engines: 0, loudest: 0 });
 	const { video } = showfloorPlayer;
@@ -63,7 +63,7 @@ func (v *watcher) waits(expression string) {
 	browsertest.WaitFor(v.t, v.tab, expression)
 }
 
-// plays waits until the page has played so many seconds more, with sound in the media,
+// plays waits until the page has played that many seconds more, with sound in the media
 // and without a fatal error.
 func (v *watcher) plays(seconds int) {
 	v.t.Helper()
@@ -74,7 +74,7 @@ func (v *watcher) plays(seconds int) {
 	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
 }
 
-// hears waits for sound that isn't silence.
+// hears waits for sound that is louder than silence.
 func (v *watcher) hears() {
 	v.t.Helper()
 	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`watched.loudest = 0; undefined`))
@@ -82,7 +82,7 @@ func (v *watcher) hears() {
 	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
 }
 
-// hearsNothing waits until two seconds were played in silence: longer than the pauses
+// hearsNothing waits for two seconds of silent playback, which is longer than the pauses
 // between the beeps of a test's microphone.
 func (v *watcher) hearsNothing() {
 	v.t.Helper()
@@ -93,14 +93,14 @@ func (v *watcher) hearsNothing() {
 	})
 }
 
-// sees waits for pictures that move.
+// sees waits for moving pictures.
 func (v *watcher) sees() {
 	v.t.Helper()
 	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.frames = showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames; undefined`))
 	v.waits(`showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames > frames + 30`)
 }
 
-// stayed requires that the page has played all the time with its first engine.
+// stayed requires that the page has never replaced its first engine.
 func (v *watcher) stayed() {
 	v.t.Helper()
 	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
@@ -109,7 +109,7 @@ func (v *watcher) stayed() {
 		browsertest.Value[float64](v.t, v.tab, `showfloorPlayer.hls.latency`))
 }
 
-// host opens the room page of a stream for somebody who broadcasts from it.
+// host opens the room page of a stream as a broadcaster.
 func host(a *tenant, s *server, stream api.Stream) *person {
 	a.t.Helper()
 	id, role := "ada", api.ParticipantRoleHost
@@ -119,8 +119,8 @@ func host(a *tenant, s *server, stream api.Stream) *person {
 	return p
 }
 
-// TestViewersStayWhenAHostMutes and switches the camera off, one after the other and
-// both at once: the player goes on with silence and the last picture.
+// TestViewersStayWhenAHostMutes mutes the microphone and the camera, one after the other
+// and both at once. The player must continue with silence and the last picture.
 func TestViewersStayWhenAHostMutes(t *testing.T) {
 	t.Parallel()
 	alone(t)
@@ -161,7 +161,7 @@ func TestViewersStayWhenAHostMutes(t *testing.T) {
 	v.stayed()
 }
 
-// TestAMicrophoneThatIsSwitchedOnLater is heard by those who watch already.
+// TestAMicrophoneThatIsSwitchedOnLater checks that viewers who are watching already hear it.
 func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
 	t.Parallel()
 	alone(t)
@@ -181,7 +181,7 @@ func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
 	v.stayed()
 }
 
-// TestAnEncodersSoundStopsAndReturns without an end of playback, in both modes.
+// TestAnEncodersSoundStopsAndReturns checks that playback doesn't end, in both modes.
 func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
 	t.Parallel()
 	alone(t)
@@ -191,7 +191,7 @@ func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
 			s := serve(t, onTestDatabase)
 			a := signUp(t, s)
 			stream := a.newStream(mode, 0)
-			// Silent from 12 to 24 s: packets of sound, not just their loudness, stop.
+			// From 12 to 24 s there are no sound packets at all, rather than silent ones.
 			ffmpeg(t, "-re", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-re", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
 				"-filter:a", "volume=4,aselect='not(between(t,12,24))'", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60",
 				"-c:a", "aac", "-max_interleave_delta", "100000", "-f", "flv", target(stream))
@@ -206,8 +206,8 @@ func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
 	}
 }
 
-// TestAPictureThatComesLater changes the tracks of a broadcast: the page goes on with the
-// other playlist by itself.
+// TestAPictureThatComesLater changes the tracks of a broadcast. The page must continue
+// with the other playlist by itself.
 func TestAPictureThatComesLater(t *testing.T) {
 	t.Parallel()
 	alone(t)
@@ -226,8 +226,8 @@ func TestAPictureThatComesLater(t *testing.T) {
 	v.hears()
 }
 
-// TestViewersStayThroughARestart of the server within the reconnect window: the playlist
-// of the old run redirects to the new one, and the page goes on by itself.
+// TestViewersStayThroughARestart restarts the server within the reconnect window. The
+// playlist of the old run must redirect to the new one, and the page must continue by itself.
 func TestViewersStayThroughARestart(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase)
@@ -245,7 +245,7 @@ func TestViewersStayThroughARestart(t *testing.T) {
 	status, location := redirect(t, playlist)
 	require.Equal(t, http.StatusFound, status, playlist)
 	require.NotEqual(t, path.Dir(urlOf(t, playlist).Path), path.Dir(urlOf(t, location).Path), "the new run is elsewhere")
-	// Numbers of the second run begin a minute later than those of the first.
+	// The segment numbers of the second run begin a minute after those of the first.
 	v.waits(`showfloorPlayer.hls?.latestLevelDetails?.startSN > 100 && showfloorPlayer.hls.latency < 8`)
 	fatal := browsertest.Value[[]string](t, v.tab, `watched.fatal.splice(0)`)
 	v.plays(5)
@@ -254,7 +254,7 @@ func TestViewersStayThroughARestart(t *testing.T) {
 	t.Logf("%d engines, fatal errors: %v", browsertest.Value[int](t, v.tab, `watched.engines`), fatal)
 }
 
-// redirect is the status of a GET and its Location, which isn't followed.
+// redirect returns the status and the Location of a GET without following it.
 func redirect(t *testing.T, from string) (status int, location string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from, nil)

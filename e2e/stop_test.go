@@ -14,8 +14,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// TestInterruptWhileWatched presses Ctrl-C while an encoder publishes and
-// players wait for parts.
+// TestInterruptWhileWatched sends SIGINT while an encoder publishes and players
+// wait for parts.
 func TestInterruptWhileWatched(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -71,19 +71,19 @@ func ended(playlist string) bool {
 	return regexp.MustCompile(`(?m)^#EXT-X-ENDLIST`).MatchString(playlist)
 }
 
-// hinted is the part that a playlist announces, by its segment and its number.
+// The media sequence number and the segments of a playlist.
 var (
 	sequence = regexp.MustCompile(`#EXT-X-MEDIA-SEQUENCE:(\d+)`)
 	segment  = regexp.MustCompile(`(?m)^#EXTINF:`)
 )
 
-// blocked loads the list that comes after text, and waits for it.
+// blocked loads the playlist after text, and waits for it.
 func (p *playlist) blocked(ctx context.Context, text string) (string, error) {
 	first, err := strconv.Atoi(sequence.FindStringSubmatch(text)[1])
 	if err != nil {
 		return "", err
 	}
-	// The segment that is under way: with its end, a new one has begun.
+	// Ask for the current segment: when it has ended, the next one has begun.
 	u := *p.url
 	q := u.Query()
 	q.Set("_HLS_msn", strconv.Itoa(first+len(segment.FindAllString(text, -1))))

@@ -12,8 +12,8 @@ import (
 	"showfloor/internal/dbtest"
 )
 
-// TestSuspensionOverTwoServers: the tenant's encoder and viewers are with one
-// server, the admin with another one on the same database.
+// TestSuspensionOverTwoServers checks a suspension with the tenant's encoder
+// and viewers at one server and the admin at another one on the same database.
 func TestSuspensionOverTwoServers(t *testing.T) {
 	t.Parallel()
 	database := dbtest.New(t).Config().ConnString()
@@ -38,7 +38,7 @@ func TestSuspensionOverTwoServers(t *testing.T) {
 		require.NoError(t, err)
 		return answer.StatusCode() == http.StatusForbidden
 	})
-	encode(t, target(stream)).wait(t) // refused
+	encode(t, target(stream)).wait(t) // the server refuses it
 
 	created(admin.UnsuspendTenantWithResponse(t.Context(), a.id))(t)
 	until(t, "its key works again", func() bool {

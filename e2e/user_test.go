@@ -13,8 +13,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// TestUnprivilegedUser serves a broadcast as an account that owns nothing but
-// its data folder.
+// TestUnprivilegedUser serves a broadcast as an account that owns only its data folder.
 func TestUnprivilegedUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// patience is how long a condition may take; it is far more than any does,
-	// and only a test that fails waits for so long.
+	// patience is the time limit of a condition. It is far more than any
+	// condition needs, so only a failing test waits that long.
 	patience  = 45 * time.Second
 	pollEvery = 25 * time.Millisecond
 )
 
-// until polls the condition and fails the test when it doesn't come true.
+// until polls the condition and fails the test if it isn't met in time.
 func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
@@ -28,7 +28,7 @@ func until(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// pause lets some time pass in which the world goes on.
+// pause waits while the server and its clients continue.
 func pause(t testing.TB, d time.Duration) {
 	t.Helper()
 	select {
