@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// clockEvery is how often the database's time is asked for.
+	// clockEvery is the interval of the measurements.
 	clockEvery = 10 * time.Second
-	// clockSamples is the number of queries per measurement. The quickest answer
-	// bounds the error best.
+	// clockSamples is the number of queries per measurement. The fastest answer has
+	// the smallest error.
 	clockSamples = 3
-	// clockTimeout bounds one of these measurements.
+	// clockTimeout limits one measurement.
 	clockTimeout = 5 * time.Second
-	// maxDrift is the assumed bound on how much faster this machine's clock runs than
+	// maxDrift is the assumed limit of how much faster this machine's clock runs than
 	// the database's, as a fraction: ten times the drift of a usual quartz.
 	maxDrift = 1e-4
 	// MaxSkew is the largest difference between the two clocks that causes no warning.
@@ -37,7 +37,7 @@ const (
 // is away.
 type Clock struct {
 	local func() time.Time
-	// base is the reading of the local clock at the start, from which others are counted.
+	// base is the local time at the start, from which other readings are counted.
 	base time.Time
 
 	mu sync.RWMutex
@@ -103,7 +103,7 @@ func (c *Clock) warn(log *slog.Logger) {
 	}
 }
 
-// Measure asks for the database's time.
+// Measure queries the database's time and corrects the clock.
 func (c *Clock) Measure(ctx context.Context, pool *pgxpool.Pool) error {
 	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()
@@ -123,10 +123,10 @@ func (c *Clock) Measure(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// adopt corrects the offset by an answer. The database's clock showed theirs at some
-// moment between sent and received, which bounds the offset from both sides. The
-// previous offset, less the drift since, is kept while it lies within the bounds.
-// Otherwise the least offset within them is taken, so that Now is never ahead.
+// adopt corrects the offset by an answer. The database read its time, theirs, between
+// sent and received, which limits the offset in both directions. If the previous
+// offset, less the drift since, is within these limits, adopt keeps it. Otherwise it
+// takes the smallest offset within them, so that Now is never ahead.
 func (c *Clock) adopt(theirs, sent, received time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

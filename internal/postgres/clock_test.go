@@ -15,13 +15,14 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// localClock is a machine's clock that may be wrong and be set.
+// localClock is a machine's clock that may be wrong and can be set.
 type localClock struct {
 	mu    sync.Mutex
 	ahead time.Duration
 }
 
-// Now has no monotonic reading, as if the machine's clock were set all the time.
+// Now returns a time without a monotonic reading, as if the machine's clock were
+// set all the time.
 func (c *localClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +66,7 @@ func TestClockFollowsTheDatabase(t *testing.T) {
 		if off := (c.Skew() - ahead).Abs(); off > time.Second {
 			t.Errorf("%s ahead counts as %s", ahead, c.Skew())
 		}
-		local.set(ahead + time.Hour) // and somebody sets it
+		local.set(ahead + time.Hour) // a step of the machine's clock
 		if err := c.Measure(t.Context(), pool); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +121,7 @@ func TestSkewIsLoggedOnce(t *testing.T) {
 	var out bytes.Buffer
 	ended, end := context.WithCancel(t.Context())
 	end()
-	for range 3 { // each time until it would wait for the next measurement
+	for range 3 { // each time until the clock waits for its next measurement
 		c.Run(ended, pool, slog.New(slog.NewTextHandler(&out, nil)))
 	}
 	if n := strings.Count(out.String(), "ahead=-10"); n != 1 {

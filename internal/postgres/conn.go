@@ -24,7 +24,7 @@ func MarkDial(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil {
-			return nil, err // pgconn.ConnectError, once it has passed the driver
+			return nil, err // the driver turns it into a pgconn.ConnectError
 		}
 		return &conn{c}, nil
 	}
@@ -43,14 +43,14 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, lost(err)
 }
 
-// Stale reports what the connection below says, if it has such a method.
+// Stale returns the result of the wrapped connection's Stale, if it has that method.
 func (c *conn) Stale() bool {
 	below, ok := c.Conn.(interface{ Stale() bool })
 	return ok && below.Stale()
 }
 
-// lost leaves deadlines as they are, since the driver and TLS ask for them by their type, and what
-// comes of our own Close.
+// lost marks an error as *LostError. It doesn't mark deadline errors, whose type the driver and TLS check, nor
+// the errors after our own Close.
 func lost(err error) error {
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 		return err

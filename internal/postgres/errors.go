@@ -16,22 +16,22 @@ const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	readOnly             = "25006"
-	cannotConnectNow     = "57P03" // It starts, stops or recovers.
-	// Classes, each with all its states.
+	cannotConnectNow     = "57P03" // The server starts, stops or recovers.
+	// Classes of SQLSTATEs, each with all its states.
 	connectionFailures    = "08"
 	insufficientResources = "53"  // No connections, disk or memory left.
 	operatorIntervention  = "57P" // The server or the session was shut down.
 )
 
-// IsUnique reports whether err is a violation of the named unique constraint or
-// index; of any, when constraint is "".
+// IsUnique reports whether err is a violation of the named unique constraint or index, or of
+// any if constraint is "".
 func IsUnique(err error, constraint string) bool {
 	failure, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && failure.Code == uniqueViolation && (constraint == "" || failure.ConstraintName == constraint)
 }
 
-// IsUnstorable reports whether the input held something that text or jsonb
-// can't store: a NUL character or invalid UTF-8. It is the sender's mistake.
+// IsUnstorable reports whether the input contained text that text or jsonb can't store: a NUL
+// character or invalid UTF-8. It is the client's mistake.
 func IsUnstorable(err error) bool {
 	switch sqlState(err) {
 	case badEncoding, untranslatable:
@@ -40,8 +40,7 @@ func IsUnstorable(err error) bool {
 	return false
 }
 
-// isConflict reports whether the transaction may well succeed when it runs
-// again.
+// isConflict reports whether the transaction may succeed if it runs again.
 func isConflict(err error) bool {
 	switch sqlState(err) {
 	case serializationFailure, deadlockDetected:
@@ -58,8 +57,8 @@ func isConflict(err error) bool {
 // mark their errors.
 func IsUnavailable(err error) bool { return Cause(err) != "" }
 
-// Cause returns in a word or two why the database is unavailable, for logs. It
-// returns "" for other errors.
+// Cause returns in one or two words why the database is unavailable, for logs. It returns ""
+// for other errors.
 func Cause(err error) string {
 	switch state := sqlState(err); {
 	case isAway(state), state != "" && isUnreachable(err):
@@ -90,7 +89,7 @@ func isUnreachable(err error) bool {
 	return refused
 }
 
-// sqlState returns the server's code in err, "" when it has none.
+// sqlState returns the SQLSTATE in err, or "" if there is none.
 func sqlState(err error) string {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failure.Code

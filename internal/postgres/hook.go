@@ -6,12 +6,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Hook takes part in the transactions of whatever runs under its context.
+// Hook takes part in all transactions that run under its context.
 type Hook interface {
-	// BeforeCommit runs inside each transaction, as its last step. An error
-	// rolls the transaction back and comes out of InTx.
+	// BeforeCommit runs inside each transaction as its last step. InTx rolls
+	// back and returns the error if there is one.
 	BeforeCommit(ctx context.Context, tx pgx.Tx) error
-	// AfterCommit hears that one is committed.
+	// AfterCommit is called after each commit.
 	AfterCommit()
 }
 
@@ -22,24 +22,25 @@ func WithHook(ctx context.Context, h Hook) context.Context {
 	return context.WithValue(ctx, hookKey{}, h)
 }
 
-// HookFrom is the context's hook; nil for none. It is for what joins the work of
-// several contexts in one transaction, which has to run the hooks of them all.
+// HookFrom returns the context's hook; nil for none. It is for code that joins the work
+// of several contexts in one transaction, which must run the hooks of all of them.
 func HookFrom(ctx context.Context) Hook { //nolint:ireturn // it is whatever WithHook was given
 	hook, _ := ctx.Value(hookKey{}).(Hook)
 	return hook
 }
 
-// Hooks runs several as one, for what joins the work of several contexts.
+// Hooks runs several hooks as one, for code that joins the work of several contexts.
 type Hooks struct{ list []Hook }
 
-// Add adds one; nil is none.
+// Add adds a hook; it ignores nil.
 func (h *Hooks) Add(one Hook) {
 	if one != nil {
 		h.list = append(h.list, one)
 	}
 }
 
-// Reset forgets them: a transaction that runs again may be another's too.
+// Reset removes all hooks, because a transaction that runs again may join the
+// work of other contexts.
 func (h *Hooks) Reset() { h.list = nil }
 
 // BeforeCommit implements Hook.

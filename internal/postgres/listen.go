@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// listenCheck is after how long without a word the connection is tried.
+	// listenCheck is after how much silence the connection is checked.
 	listenCheck = 30 * time.Second
-	// maxListenPause is the longest pause between attempts to connect: for as long, what
-	// is decided after the database is back is not done by those who have to be told.
+	// maxListenPause is the longest pause between attempts to connect. After the database is
+	// back, notifications may be lost for that long, so their receivers act late.
 	maxListenPause = time.Second
 )
 
-// Listener hears what transactions of any process say with pg_notify when they
-// commit. It has a connection of its own, not one of the pool's.
+// Listener receives the notifications that transactions of any process send with pg_notify;
+// they arrive after the commit. It uses a connection of its own, not one of the pool's.
 type Listener struct {
 	Pool    *pgxpool.Pool
 	Channel string
-	// Connected is called each time after the connection was made: what was said
-	// before was not heard.
+	// Connected is called after each connect. Notifications from before it were not received.
 	Connected func(ctx context.Context)
-	// Heard gets the payloads, one at a time, in the order of the commits.
+	// Heard is called with the payloads, one at a time, in the order of the commits.
 	Heard func(ctx context.Context, payload string)
 	Log   *slog.Logger
 }
 
-// Run listens until ctx ends, and connects again when the connection is lost.
+// Run listens until ctx ends, and reconnects if the connection is lost.
 func (l *Listener) Run(ctx context.Context) {
 	pause := time.Second / 10
 	for ctx.Err() == nil {
@@ -52,7 +51,7 @@ func (l *Listener) Run(ctx context.Context) {
 	}
 }
 
-// listen connects and hears until the connection or ctx ends.
+// listen connects and receives notifications until the connection is lost or ctx ends.
 func (l *Listener) listen(ctx context.Context) (connected bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, l.Pool.Config().ConnConfig)
 	if err != nil {
@@ -74,7 +73,7 @@ func (l *Listener) listen(ctx context.Context) (connected bool, err error) {
 	}
 }
 
-// next waits for one notification, or tries the connection when none comes.
+// next waits for one notification, and checks the connection if none arrives within listenCheck.
 func (l *Listener) next(ctx context.Context, conn *pgx.Conn) error {
 	waiting, cancel := context.WithTimeout(ctx, listenCheck)
 	defer cancel()

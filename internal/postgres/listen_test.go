@@ -12,8 +12,8 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// TestAListenerHearsWhatCommits, in order, and again after its connection was
-// cut.
+// TestAListenerHearsWhatCommits checks that notifications arrive in order, also
+// after the connection was lost.
 func TestAListenerHearsWhatCommits(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)

@@ -13,8 +13,7 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// migrateVariable turns the test binary into a program that migrates the
-// database which it names.
+// migrateVariable makes the test binary migrate the database which it names.
 const migrateVariable = "POSTGRES_TEST_MIGRATE"
 
 func TestMain(m *testing.M) {

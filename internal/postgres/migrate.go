@@ -16,17 +16,17 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// migrationLock is the key of the advisory lock that lets one process migrate
+// migrationLock is the key of the advisory lock with which one process migrates
 // while others wait: the letters "shfl".
 const migrationLock int64 = 0x7368666c
 
-// unlockTimeout bounds giving the lock back when the caller's context ended.
+// unlockTimeout limits the release of the lock after the caller's context has ended.
 const unlockTimeout = 5 * time.Second
 
 // Migrate brings the database to the newest version: the numbered files of
 // schema, then the job queue's own tables. Any number of processes may call it
-// at once; one works, the others wait and find nothing to do. A database that a
-// newer program has migrated is refused.
+// at once; one migrates, the others wait and then find nothing to do. It
+// refuses a database that a newer program has migrated.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Logger) error {
 	own, err := migrationPool(ctx, pool)
 	if err != nil {
@@ -44,7 +44,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Lo
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
 		defer cancel()
-		// The lock also ends with the connection, just below.
+		// The lock also ends with the connection, which is closed below.
 		_, _ = conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", migrationLock)
 	}()
 	if err := migrateSchema(ctx, own, schema, log); err != nil {
@@ -56,9 +56,9 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Lo
 	return nil
 }
 
-// migrationPool opens a few connections beside the caller's, without time
-// limits: building an index on a large table takes what it takes, and so does
-// waiting for another process that does.
+// migrationPool opens a few connections besides the caller's, without time
+// limits, because building an index on a large table may take any time, and so
+// may waiting for another process that does.
 func migrationPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, error) {
 	config := pool.Config()
 	config.MaxConns, config.MinConns, config.MinIdleConns = 4, 0, 0
@@ -122,6 +122,6 @@ func QueueVersion() (int, error) {
 }
 
 func newQueueMigrator(pool *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {
-	// Its own log is about each step; ours tells what changed.
+	// River's log has each step; ours has the result.
 	return rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 }

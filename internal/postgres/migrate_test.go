@@ -17,8 +17,7 @@ import (
 	"showfloor/schema"
 )
 
-// numbers is a schema whose migrations fail or count double when they run
-// twice.
+// numbers is a schema whose migrations fail or count double if they run twice.
 func numbers() fs.FS {
 	return fstest.MapFS{
 		"0001_table.sql": {Data: []byte("-- +goose Up\nCREATE TABLE numbers (n int);\n-- +goose Down\nDROP TABLE numbers;\n")},
@@ -90,8 +89,8 @@ func TestDatabaseOfANewerProgramIsRefused(t *testing.T) {
 	}
 }
 
-// Migrations take as long as they take; one that fails leaves no half behind
-// and runs again when it has been corrected.
+// A migration has no time limit. A failed one is rolled back completely, and
+// runs again once it has been corrected.
 func TestFailedMigrationRunsAgain(t *testing.T) {
 	t.Parallel()
 	config := dbtest.NewEmpty(t).Config()

@@ -1,5 +1,5 @@
-// Package postgres is how the program talks to its database: the pool,
-// transactions, migrations, and what its errors mean.
+// Package postgres is the program's access to its database: the pool, transactions,
+// migrations, and the meaning of errors.
 package postgres
 
 import (
@@ -17,24 +17,24 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connectTimeout bounds one attempt to connect.
+// connectTimeout limits one attempt to connect.
 const connectTimeout = 5 * time.Second
 
 // Options of Open. A zero value stands for the default in brackets.
 type Options struct {
-	// MaxConns is how many connections the pool opens at most [20].
+	// MaxConns is the largest number of connections that the pool opens [20].
 	MaxConns int32
-	// ApplicationName is what pg_stat_activity shows ["showfloor"].
+	// ApplicationName is the name in pg_stat_activity ["showfloor"].
 	ApplicationName string
 	// StatementTimeout ends a statement that runs longer [30 s]. It protects
 	// the pool from a query that never returns.
 	StatementTimeout time.Duration
-	// IdleInTransactionTimeout ends a transaction that its owner forgot, and
-	// with it the locks it holds [30 s].
+	// IdleInTransactionTimeout ends a transaction that runs no statement for longer,
+	// and with it the locks it holds [30 s].
 	IdleInTransactionTimeout time.Duration
-	// Dial makes the network connections [net.Dialer]. The private server's
-	// waits while that server is being started again. The pool hands out no connection
-	// whose net.Conn has a method Stale() bool that returns true.
+	// Dial makes the network connections [net.Dialer]. The Dial of the private server
+	// waits while that server restarts. The pool hands out no connection whose
+	// net.Conn has a method Stale() bool that returns true.
 	Dial pgconn.DialFunc
 }
 
@@ -54,14 +54,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Open connects to the database that the URL (or keyword string) names and
-// checks that it answers. Every session works in UTC, and a timestamptz is
-// scanned as UTC. Settings that the URL itself carries win over Options. No
-// error shows the password.
+// Open connects to the database that the URL (or keyword string) names and checks that
+// it answers. Every session works in UTC, and a timestamptz is scanned as UTC.
+// Settings in the URL override Options. No error contains the password.
 func Open(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		// The parser's own message may quote a part of the password.
+		// The parser's own message may contain a part of the password.
 		return nil, errors.New("the database URL can't be read: it has to look like postgres://user:password@host:5432/name, " +
 			"with special characters in the password %-encoded")
 	}
@@ -101,8 +100,8 @@ func configure(config *pgxpool.Config, o Options, keepMaxConns bool) {
 	config.ConnConfig.DialFunc = MarkDial(config.ConnConfig.DialFunc)
 	onError := config.ConnConfig.OnPgError // closes connections after fatal errors
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, failure *pgconn.PgError) bool {
-		// A server that became a standby stays one: a new connection may find its
-		// successor.
+		// A server that became a standby stays one. A new connection may reach the new
+		// primary.
 		return failure.Code != readOnly && onError(conn, failure)
 	}
 	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
@@ -127,7 +126,7 @@ func unreachable(config *pgx.ConnConfig, err error) error {
 	return &UnreachableError{Server: where, Database: config.Database, User: config.User, Cause: err}
 }
 
-// UnreachableError tells that the database could not be connected to.
+// UnreachableError reports that no connection to the database could be made.
 type UnreachableError struct {
 	Server, Database, User string
 	Cause                  error
@@ -140,8 +139,8 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
-// reason picks what matters from the driver's error, which repeats the address
-// and lists every attempt on lines of their own.
+// reason returns the essential part of the driver's error, which repeats the address
+// and lists every attempt on a separate line.
 func reason(err error) string {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refused.Error()

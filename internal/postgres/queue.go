@@ -19,7 +19,7 @@ func Queue(b *pgx.Batch, sql string, params any) *pgx.QueuedQuery {
 	return b.Queue(sql, args...)
 }
 
-// ReadRows keeps what a queued query returns in rows, once the batch has run. The
+// ReadRows stores the result of a queued query in rows once the batch has run. The
 // fields of R are in the order of the columns.
 func ReadRows[R any](q *pgx.QueuedQuery, rows *[]R) {
 	q.Query(func(r pgx.Rows) (err error) {

@@ -17,8 +17,8 @@ import (
 	"showfloor/internal/postgres/embedded"
 )
 
-// TestPoolDropsConnectionsOfAnEndedServer: after a restart of the private server no query
-// gets a connection to its earlier run, however short the time in between.
+// TestPoolDropsConnectionsOfAnEndedServer checks that after a restart of the private server
+// no query gets a connection to the earlier run, however short the time in between.
 func TestPoolDropsConnectionsOfAnEndedServer(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -53,12 +53,12 @@ func TestPoolDropsConnectionsOfAnEndedServer(t *testing.T) {
 		if n := pool.Stat().IdleConns(); n != 20 {
 			t.Fatalf("%d idle connections are left to try", n)
 		}
-		fill(ctx, t, pool) // each of the old ones is asked for
+		fill(ctx, t, pool) // each of the old connections is requested
 	}
 }
 
-// newDir makes a folder that PostgreSQL's account may enter, with a path short enough
-// for a socket.
+// newDir creates a folder that PostgreSQL's account can access, with a path that is short
+// enough for a socket.
 func newDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sf-")
@@ -87,7 +87,7 @@ func fill(ctx context.Context, t *testing.T, pool *pgxpool.Pool) {
 	}
 }
 
-// postmaster is the process of the private server.
+// postmaster returns the process id of the private server.
 func postmaster(t *testing.T, server *embedded.Server) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(server.DataDir(), "postmaster.pid"))

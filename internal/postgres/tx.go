@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	// maxRetries is how often a transaction that lost a conflict runs again.
+	// maxRetries is how often a transaction runs again after a conflict.
 	maxRetries = 3
 	// The n-th retry waits a random time below n times this, so that two
-	// losers of one conflict don't meet again.
+	// transactions in conflict don't collide again.
 	retryPause = 20 * time.Millisecond
-	// rollbackTimeout bounds a rollback, which has to happen even when the
+	// rollbackTimeout limits a rollback, which must happen even after the
 	// caller's context has ended.
 	rollbackTimeout = 5 * time.Second
-	// beginTime is for how long a transaction that could not even begin, because
-	// the database recovers from a crash of its own, is tried again.
+	// beginTime is how long the begin of a transaction is retried while the
+	// database recovers from a crash of its own.
 	beginTime = 2 * time.Second
 )
 
-// InTx runs fn in a transaction and commits it when fn returns nil; on an error
-// or a panic it rolls back. fn's error comes back unchanged.
+// InTx runs fn in a transaction and commits it if fn returns nil. On an error or
+// a panic it rolls back. It returns fn's error unchanged.
 //
-// After a serialization failure or a deadlock the whole of it runs again, up to
-// three times: so fn may run several times and must not do anything that a
-// rollback doesn't undo, such as a network call or appending to a variable
-// outside. A Hook in the context runs with it.
+// After a serialization failure or a deadlock it runs fn again in a new
+// transaction, up to three times. So fn may run several times and must not do
+// anything that a rollback doesn't undo, such as a network call or appending to
+// a variable outside. A Hook in the context runs with it.
 //
-// When the connection turns out to be lost before fn has run, InTx takes another
-// one, for up to two seconds. A connection that is lost later is an error
-// (IsUnavailable): nobody knows whether the commit came through.
+// If the connection turns out to be lost before fn has run, InTx takes another
+// one, for up to two seconds. If a connection is lost later, InTx returns an
+// error (IsUnavailable): the transaction may have been committed.
 func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
 	for retry := 1; ; retry++ {
 		err := runTx(ctx, pool, fn)
@@ -54,8 +54,8 @@ func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) er
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	// Also reached by a panic and by runtime.Goexit (a test that fails inside
-	// fn); after the commit it does nothing.
+	// A panic and runtime.Goexit (a test that fails inside fn) also run this.
+	// After the commit it does nothing.
 	defer rollback(ctx, tx)
 	if err := fn(tx); err != nil {
 		return err
@@ -75,9 +75,9 @@ func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) er
 	return nil
 }
 
-// begin begins a transaction. A connection of the pool may have died unnoticed,
-// and a database that crashed refuses new ones until it has recovered; a
-// database that can't be reached at all is not waited for.
+// begin begins a transaction. It retries, because a connection of the pool may
+// be broken, and because a database that crashed refuses connections until it
+// has recovered. It doesn't wait for a database that can't be reached at all.
 func begin(ctx context.Context, pool *pgxpool.Pool) (pgx.Tx, error) { //nolint:ireturn // as pgx has it
 	deadline := time.Now().Add(beginTime)
 	for {
@@ -93,8 +93,8 @@ func begin(ctx context.Context, pool *pgxpool.Pool) (pgx.Tx, error) { //nolint:i
 	}
 }
 
-// rollback ends the transaction. When it fails the connection is broken, the
-// pool drops it and the server rolls back by itself.
+// rollback ends the transaction. If it fails, the connection is broken: the pool
+// drops it and the server rolls back.
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()

@@ -63,8 +63,8 @@ func TestTransactionCommitsOrLeavesNothing(t *testing.T) {
 	}
 }
 
-// A panic, a test's FailNow and a cancelled context leave neither changes nor a
-// connection in a transaction.
+// After a panic, a test's FailNow or a cancelled context there are no changes
+// and no connection in a transaction.
 func TestTransactionThatEndsInAnUnusualWay(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -100,8 +100,8 @@ func TestTransactionThatEndsInAnUnusualWay(t *testing.T) {
 	}
 }
 
-// Two transactions that lock the same two rows in opposite order: the loser of
-// the deadlock runs again.
+// Two transactions lock the same two rows in opposite order; the one that
+// PostgreSQL cancels runs again.
 func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -160,7 +160,8 @@ func TestConflictsAreRetriedThreeTimes(t *testing.T) {
 	}
 }
 
-// A statement failed, fn went on: the commit can't do what fn believes.
+// A statement fails and fn ignores the error. The commit must fail, because it
+// can't contain fn's changes.
 func TestSwallowedErrorIsAFailedCommit(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -174,7 +175,7 @@ func TestSwallowedErrorIsAFailedCommit(t *testing.T) {
 	}
 }
 
-// watcher is a hook that can refuse.
+// watcher is a hook that can refuse a commit.
 type watcher struct {
 	refuse          error
 	before, commits int

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// cutAll ends every connection of the pool at the database's side, as a crash does.
+// cutAll ends every connection of the pool on the database's side, as a crash does.
 func cutAll(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	other, err := pgx.Connect(t.Context(), pool.Config().ConnString())
@@ -31,7 +31,8 @@ func cutAll(t *testing.T, pool *pgxpool.Pool) {
 	}
 }
 
-// TestATransactionBeginsOnALiveConnection although those of the pool were cut a moment ago.
+// TestATransactionBeginsOnALiveConnection checks this after all connections of the pool
+// were closed by the server.
 func TestATransactionBeginsOnALiveConnection(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -59,7 +60,8 @@ func TestATransactionBeginsOnALiveConnection(t *testing.T) {
 	}
 }
 
-// TestATransactionIsNotRepeatedWhenItsConnectionIsLost: its commit may have come through.
+// TestATransactionIsNotRepeatedWhenItsConnectionIsLost checks this, because the
+// transaction may have been committed.
 func TestATransactionIsNotRepeatedWhenItsConnectionIsLost(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -77,7 +79,7 @@ func TestATransactionIsNotRepeatedWhenItsConnectionIsLost(t *testing.T) {
 	}
 }
 
-// closedPool is the error of a statement on a pool that is closed.
+// closedPool returns the error of a statement on a closed pool.
 func closedPool(t *testing.T) error {
 	t.Helper()
 	pool := dbtest.NewEmpty(t)
@@ -90,7 +92,8 @@ func closedPool(t *testing.T) error {
 	return err
 }
 
-// cutOff is the error of a statement whose connection breaks without a word of the server.
+// cutOff returns the error of a statement whose connection breaks without a message from
+// the server.
 func cutOff(t *testing.T) error {
 	t.Helper()
 	line := dbtest.NewLine(t)

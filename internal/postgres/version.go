@@ -11,11 +11,11 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// undefinedTable is the SQLSTATE for a table that isn't there.
+// undefinedTable is the SQLSTATE for a missing table.
 const undefinedTable = "42P01"
 
-// CheckVersion tells whether the database is at the newest version of the schema
-// that this program knows, without changing anything.
+// CheckVersion returns an error unless the database is at the newest version of
+// the schema that this program knows. It changes nothing.
 func CheckVersion(ctx context.Context, pool *pgxpool.Pool, schema fs.FS) error {
 	var current int64
 	err := pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&current)
@@ -36,7 +36,7 @@ func CheckVersion(ctx context.Context, pool *pgxpool.Pool, schema fs.FS) error {
 	return nil
 }
 
-// newestVersion is the number of the last file.
+// newestVersion returns the number of the last file.
 func newestVersion(schema fs.FS) (int64, error) {
 	files, err := fs.Glob(schema, "*.sql")
 	if err != nil {

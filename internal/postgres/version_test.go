@@ -20,7 +20,7 @@ func TestCheckVersionOnlyLooks(t *testing.T) {
 		}
 	}
 	wants("is empty", postgres.CheckVersion(t.Context(), pool, numbers()))
-	wants("is empty", postgres.CheckVersion(t.Context(), pool, numbers())) // it made nothing
+	wants("is empty", postgres.CheckVersion(t.Context(), pool, numbers())) // it has created nothing
 	if err := postgres.Migrate(t.Context(), pool, numbers(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
