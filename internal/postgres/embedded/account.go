@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// accountNames lists what the server may run as under root, best first. A
-// function, because Go has no constant slices.
+// accountNames lists the accounts under which root may run the server, best
+// first. It is a function, because Go has no constant slices.
 func accountNames() []string { return []string{"postgres", "nobody"} }
 
-// account is who the server runs as.
+// account is the account under which the server runs.
 type account struct {
 	uid, gid uint32
-	// drop is set when this process is root and has to change to the account.
+	// drop is set if this process is root and must change to the account.
 	drop bool
 }
 
-// isOneOf reports whether uid is the number of one of the named accounts.
+// isOneOf reports whether uid belongs to one of the named accounts.
 func isOneOf(uid uint32, names []string) bool {
 	for _, name := range names {
 		if found, err := user.Lookup(name); err == nil && found.Uid == strconv.FormatUint(uint64(uid), 10) {
@@ -53,7 +53,7 @@ func chooseAccount(names ...string) (account, error) {
 		"run this program as an ordinary user, or set DATABASE_URL to a running server", names)
 }
 
-// attributes makes a child run as the account.
+// attributes returns process attributes that make a child run as the account.
 func (a account) attributes() *syscall.SysProcAttr {
 	if !a.drop {
 		return &syscall.SysProcAttr{}
@@ -61,8 +61,8 @@ func (a account) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: a.uid, Gid: a.gid}}
 }
 
-// closedParent returns the first folder on the way from / to dir, dir included,
-// that the account can't pass through; "" when the way is open.
+// closedParent returns the first folder on the path from / to dir, including
+// dir, that the account can't enter, or "" if it can enter all.
 func (a account) closedParent(dir string) (string, error) {
 	closed := ""
 	for ; ; dir = filepath.Dir(dir) {
@@ -84,7 +84,7 @@ func (a account) mayEnter(info fs.FileInfo) bool {
 	uid, gid := owner(info)
 	switch {
 	case !a.drop:
-		return true // Our own rights: the attempt itself will tell.
+		return true // This process's own account: its attempt will show it.
 	case uid == a.uid:
 		return mode&0o100 != 0
 	case gid == a.gid:
@@ -94,8 +94,8 @@ func (a account) mayEnter(info fs.FileInfo) bool {
 	}
 }
 
-// mkdir makes a folder that only the account can use, or accepts the existing
-// one. A folder or a link that somebody else put there is refused.
+// mkdir creates a folder that only the account can use, or accepts the existing
+// one. It refuses a folder or a link that another account created there.
 func (a account) mkdir(path string) error {
 	err := os.Mkdir(path, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -111,7 +111,7 @@ func (a account) mkdir(path string) error {
 		return fmt.Errorf("%s is not a folder", path)
 	case uid == a.uid:
 		return nil
-	case a.drop && uid == 0: // Just made, or restored from a backup by root.
+	case a.drop && uid == 0: // Just created, or restored from a backup by root.
 		return os.Lchown(path, int(a.uid), int(a.gid))
 	default:
 		return fmt.Errorf("%s belongs to the account with uid %d, but this program works as uid %d: "+
@@ -119,7 +119,7 @@ func (a account) mkdir(path string) error {
 	}
 }
 
-// own gives a whole tree to the account, and nothing outside of it.
+// own makes the account the owner of a whole tree, and changes nothing outside of it.
 func (a account) own(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

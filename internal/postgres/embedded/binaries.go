@@ -19,7 +19,7 @@ const minMajor = 15
 const installHint = "install PostgreSQL %d or newer (Debian, Ubuntu: apt-get install postgresql), " +
 	"or set PG_BIN to the folder that holds its initdb and postgres, or set DATABASE_URL to a running server"
 
-// binaries are one installed PostgreSQL.
+// binaries are the programs of one installed PostgreSQL.
 type binaries struct {
 	dir   string
 	major int
@@ -27,8 +27,8 @@ type binaries struct {
 
 func (b binaries) path(name string) string { return filepath.Join(b.dir, name) }
 
-// findBinaries chooses an installed PostgreSQL. binDir, when given, is the only
-// choice; want is the major version of the existing data, 0 for new data.
+// findBinaries chooses an installed PostgreSQL. If binDir is given, it is the only
+// candidate. want is the major version of the existing data, or 0 for new data.
 func findBinaries(ctx context.Context, binDir string, want int) (binaries, error) {
 	if binDir != "" {
 		return givenBinaries(ctx, binDir, want)
@@ -54,8 +54,8 @@ func givenBinaries(ctx context.Context, dir string, want int) (binaries, error) 
 	return found, nil
 }
 
-// chooseBinaries takes the first folder that fits. Folders that do not hold a
-// working server are passed over.
+// chooseBinaries returns the first folder that fits. It skips folders that do not
+// hold a working server.
 func chooseBinaries(ctx context.Context, dirs []string, want int) (binaries, error) {
 	var versions []string
 	for _, dir := range dirs {
@@ -82,13 +82,13 @@ func chooseBinaries(ctx context.Context, dirs []string, want int) (binaries, err
 	return binaries{}, fmt.Errorf("no PostgreSQL server found (%s): "+installHint, installed, minMajor)
 }
 
-// installedDirs lists where PostgreSQL may be: PATH first, since that is what
-// the operator chose, then where distributions put it, newest first.
+// installedDirs lists where PostgreSQL may be: first PATH, which the operator chose,
+// then the folders of distributions, newest version first.
 func installedDirs() []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		// initdb looks for its files beside the real postgres, so a link in
-		// /usr/local/bin is followed.
+		// initdb looks for its files beside the real postgres, so links such as
+		// /usr/local/bin/postgres are resolved.
 		if target, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres")); err == nil && filepath.IsAbs(target) {
 			dirs = append(dirs, filepath.Dir(target))
 		}
@@ -110,8 +110,8 @@ func installedDirs() []string {
 	return unique
 }
 
-// folderVersion reads the version from a folder's name: "/usr/lib/postgresql/9.6/bin"
-// gives 9, "/usr/pgsql-16/bin" 16, no number 0.
+// folderVersion reads the version from a folder's name: 9 from
+// "/usr/lib/postgresql/9.6/bin", 16 from "/usr/pgsql-16/bin", 0 if there is no number.
 func folderVersion(binDir string) int {
 	name := filepath.Base(filepath.Dir(binDir))
 	name = strings.TrimLeftFunc(name, func(r rune) bool { return r < '0' || r > '9' })
@@ -139,7 +139,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 	return binaries{dir: dir, major: major}, err
 }
 
-// parseVersion reads "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)".
+// parseVersion parses "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)".
 func parseVersion(text string) (int, error) {
 	_, rest, found := strings.Cut(text, "(PostgreSQL) ")
 	if !found {

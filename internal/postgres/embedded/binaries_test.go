@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// install makes programs that only know their version.
+// install creates programs that can only print their version.
 func install(t *testing.T, version string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestDataOfAVersionThatIsNotInstalled(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "install postgresql-99") {
 		t.Errorf("error: %v", err)
 	}
-	// The failed start has given the folder back.
+	// The failed start has unlocked the folder.
 	lock, err := LockDir(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -13,16 +13,16 @@ import (
 	"syscall"
 )
 
-// ownSettings are appended to a new cluster's postgresql.conf, where the
-// operator may change them.
+// ownSettings are appended to a new cluster's postgresql.conf. The operator may
+// change them there.
 const ownSettings = `
 # Compiling queries costs more than it gains with short statements.
 jit = off
 `
 
-// ensureCluster makes the cluster if there is none. It is made in a folder
-// beside and renamed when complete, so that a start which was killed in the
-// middle leaves only a folder for the next start to remove.
+// ensureCluster creates the cluster if there is none. It creates the cluster in a
+// separate folder and renames that when it is complete, so that a start that is
+// killed in between leaves only a folder for the next start to remove.
 func (h *home) ensureCluster(ctx context.Context, bin binaries, fast bool) error {
 	if h.dataVersion() != 0 {
 		return h.adopt()
@@ -52,8 +52,8 @@ func (h *home) ensureCluster(ctx context.Context, bin binaries, fast bool) error
 	return h.writeNote()
 }
 
-// adopt makes an existing cluster usable: as root, files that root restored
-// from a backup are given to the account.
+// adopt makes an existing cluster usable. As root it makes the account the owner of
+// files that root restored from a backup.
 func (h *home) adopt() error {
 	info, err := os.Stat(h.data())
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *home) adopt() error {
 			return fmt.Errorf("give the database to the account of PostgreSQL: %w", err)
 		}
 	}
-	if info.Mode().Perm()&0o027 != 0 { // PostgreSQL refuses these.
+	if info.Mode().Perm()&0o027 != 0 { // PostgreSQL refuses such permissions.
 		if err := os.Chmod(h.data(), 0o700); err != nil {
 			return fmt.Errorf("database: %w", err)
 		}
@@ -72,7 +72,7 @@ func (h *home) adopt() error {
 	return h.writeNote()
 }
 
-// writeNote records where the cluster is when it is not in the data folder.
+// writeNote records where the cluster is if it is not in the data folder.
 func (h *home) writeNote() error {
 	if h.note == "" {
 		return nil
@@ -96,8 +96,8 @@ func (h *home) removeUnfinished() error {
 	if err != nil {
 		return fmt.Errorf("new database: %w", err)
 	}
-	// The processes of a killed start may still be writing there, in which case
-	// the rest goes next time.
+	// The processes of a killed start may still be writing there. Then the next
+	// start removes the rest.
 	left, _ := filepath.Glob(filepath.Join(h.base, "init-*"))
 	for _, dir := range left {
 		_ = os.RemoveAll(dir)
@@ -106,10 +106,10 @@ func (h *home) removeUnfinished() error {
 }
 
 func (h *home) initdb(ctx context.Context, bin binaries, dir string, fast bool) error {
-	// Plain byte order sorts the same on every machine, whatever locales it
-	// has, and no operating system update can make an index wrong.
-	// Checksums of pages tell of a disk that returns other bytes than were written,
-	// instead of serving them.
+	// Byte order sorts the same on every machine, whatever locales it has, and no
+	// update of the operating system can corrupt an index. With page checksums
+	// PostgreSQL reports a disk that returns other bytes than were written, instead
+	// of returning them.
 	args := []string{"-D", dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums", "--no-instructions"}
 	if fast {
 		args = append(args, "--no-sync")
@@ -136,8 +136,8 @@ func (h *home) initdb(ctx context.Context, bin binaries, dir string, fast bool) 
 	return nil
 }
 
-// explainStart turns the operating system's answer to "run this program as that
-// account" into something to act on.
+// explainStart turns the operating system's error for "run this program as that
+// account" into one that tells the operator what to do.
 func (h *home) explainStart(bin binaries, err error) error {
 	if h.account.drop && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL)) {
 		return fmt.Errorf("this root account may not change to uid %d, and PostgreSQL does not run as root: "+

@@ -39,8 +39,8 @@ func TestKilledProgramTakesItsServerAlong(t *testing.T) {
 	eventually(t, "the server ends", func() bool { return !serves(pid, filepath.Join(dir, "postgres", "data")) })
 }
 
-// After a crash of the machine or the container, the pid in postmaster.pid and in
-// the socket's lock often belongs to another program.
+// After a crash of the machine or the container, another program often has the
+// pid in postmaster.pid and in the socket's lock.
 func TestStalePidOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
@@ -50,7 +50,7 @@ func TestStalePidOfAnotherProgram(t *testing.T) {
 	if h, err := findHome(dir, quiet()); err != nil {
 		t.Fatal(err)
 	} else {
-		sleeper.SysProcAttr = h.account.attributes() // So that PostgreSQL could signal it.
+		sleeper.SysProcAttr = h.account.attributes() // So that PostgreSQL has the permission to signal it.
 	}
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
@@ -78,8 +78,8 @@ func TestOrphanedServerIsStopped(t *testing.T) {
 	<-orphan
 }
 
-// startOrphan runs the folder's server in a way that outlives its parent; the
-// channel is closed when it ends.
+// startOrphan starts the folder's server so that it outlives its parent. The
+// channel is closed when the server ends.
 func startOrphan(t *testing.T, dir string) <-chan struct{} {
 	t.Helper()
 	h, err := findHome(dir, quiet())

@@ -32,8 +32,8 @@ import (
 	"time"
 )
 
-// How long Stop waits before it asks less politely. The kernel needs a moment
-// to reap backends even after SIGQUIT.
+// How long Stop waits before it sends the next stronger signal. The kernel needs
+// a moment to reap backends even after SIGQUIT.
 const (
 	fastShutdown      = 6 * time.Second
 	immediateShutdown = 3 * time.Second
@@ -41,18 +41,18 @@ const (
 
 // Options of Start. Only Dir is required.
 type Options struct {
-	// Dir is the data folder; it is made when it does not exist.
+	// Dir is the data folder; it is created if it does not exist.
 	Dir string
-	// BinDir holds initdb and postgres. Empty: PATH and the usual folders are
-	// searched.
+	// BinDir holds initdb and postgres. If it is empty, PATH and the usual
+	// folders are searched.
 	BinDir string
-	// Fast gives up durability for speed: for tests only, a crash of the
+	// Fast turns durability off for speed. It is for tests only: a crash of the
 	// machine loses the data.
 	Fast bool
-	// Lock is the caller's hold on Dir. Nil: Start takes one and Stop gives it
-	// back.
+	// Lock is the caller's lock on Dir. If it is nil, Start takes one and Stop
+	// releases it.
 	Lock *DirLock
-	// Log gets what the operator should know; slog.Default() when nil.
+	// Log receives messages for the operator; slog.Default() if nil.
 	Log *slog.Logger
 
 	// restartPauses replaces defaultRestartPauses in tests.
@@ -69,10 +69,10 @@ type Server struct {
 	socket  *socketDir
 	log     *serverLog
 	conn    string
-	// release gives back what Start took, after the process has ended.
+	// release releases the resources that Start took, after the process has ended.
 	release func() error
 
-	// ctx ends when Stop is called: from then on nothing is started any more.
+	// ctx ends when Stop is called. From then on no process is started.
 	ctx    context.Context
 	cancel context.CancelFunc
 	// ended is closed when the server has ended for good.
@@ -81,16 +81,16 @@ type Server struct {
 	mu       sync.Mutex
 	run      *run
 	restarts int
-	// failure is why the server could not be started again.
+	// failure is the reason why the server could not be restarted.
 	failure error
 
 	stopOnce sync.Once
 	stopErr  error
 }
 
-// Start brings the server up and returns when it accepts connections. The first
-// start makes the cluster (about a second); crash recovery may take longer, ctx
-// is the only bound. A *LockedError tells that another process uses Dir.
+// Start starts the server and returns when it accepts connections. The first start
+// creates the cluster, which takes about a second. Crash recovery may take longer;
+// only ctx limits it. A *LockedError reports that another process uses Dir.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -149,44 +149,44 @@ func start(ctx context.Context, o Options, release func() error) (*Server, error
 	return s, nil
 }
 
-// connString is a URL that pgx and psql understand. The user and the database
-// exist in every cluster.
+// connString returns a URL that pgx and psql understand. The user and the
+// database exist in every cluster.
 func connString(socketDir string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres",
 		RawQuery: url.Values{"host": {socketDir}, "port": {socketPort}, "sslmode": {"disable"}}.Encode()}
 	return u.String()
 }
 
-// ConnString returns the URL to connect with, as superuser. It holds no secret:
-// the permissions of the socket's folder are the guard. It stays the same when
-// the server is started again.
+// ConnString returns the URL to connect as superuser. It contains no secret: the
+// permissions of the socket's folder protect the server. It stays the same after
+// a restart of the server.
 func (s *Server) ConnString() string { return s.conn }
 
 // Dir returns the folder that holds the cluster, its socket and its log.
 func (s *Server) Dir() string { return s.home.base }
 
-// Done is closed when the server has ended for good: by Stop, or because it
-// ended by itself and could not be started again.
+// Done is closed when the server has ended for good: because of Stop, or because
+// it ended unexpectedly and could not be restarted.
 func (s *Server) Done() <-chan struct{} { return s.ended }
 
-// Err returns, in one line, why the server could not be started again and what
-// to do. It is nil before that and after Stop.
+// Err returns, in one line, why the server could not be restarted and what to
+// do. It is nil before that and after Stop.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// Restarts returns how often the server was started again.
+// Restarts returns how often the server was restarted.
 func (s *Server) Restarts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.restarts
 }
 
-// Stop ends the server and returns when it is gone: open connections are cut,
-// committed work is kept. When it does not go within some seconds, or when ctx
-// ends, it is made to (the next start then recovers) and an error tells so.
+// Stop ends the server and returns when it is gone. It closes open connections
+// and keeps committed work. If the server does not end within some seconds, or
+// ctx ends, Stop kills it and returns an error; the next start then recovers.
 // Later calls return the first one's result.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
@@ -203,8 +203,8 @@ func (s *Server) stop(ctx context.Context) error {
 	return errors.Join(err, s.log.close(), s.socket.remove(), s.release())
 }
 
-// shutdown ends the postmaster: SIGINT (cut the connections, write everything),
-// then SIGQUIT (leave at once, recover on the next start), then SIGKILL.
+// shutdown ends the postmaster: SIGINT (close the connections, write everything),
+// then SIGQUIT (exit at once, recover on the next start), then SIGKILL.
 func (p *process) shutdown(ctx context.Context) error {
 	p.signal(syscall.SIGINT)
 	if p.wait(ctx, fastShutdown) {

@@ -140,7 +140,7 @@ func TestFailedStartShowsTheServersLog(t *testing.T) {
 	}
 }
 
-// The tests whose outcome depends on the account again, as nobody.
+// Runs the tests whose result depends on the account again, as nobody.
 func TestEverythingAsOrdinaryUser(t *testing.T) {
 	needRoot(t)
 	t.Parallel()

@@ -18,15 +18,15 @@ import (
 type home struct {
 	base    string
 	account account
-	// note, when set, is the file in the data folder that has to tell where
-	// base is, as soon as there is a cluster.
+	// note, if set, is the file in the data folder that must name base as soon
+	// as there is a cluster.
 	note string
 }
 
 func (h *home) data() string { return filepath.Join(h.base, "data") }
 
-// dataVersion returns the major version that made the cluster, 0 when there is
-// none.
+// dataVersion returns the major version of the cluster's PostgreSQL, or 0 if
+// there is no cluster.
 func (h *home) dataVersion() int {
 	text, err := os.ReadFile(filepath.Join(h.data(), "PG_VERSION"))
 	if err != nil {
@@ -38,7 +38,7 @@ func (h *home) dataVersion() int {
 }
 
 // findHome decides where the cluster of the data folder is or will be, and
-// makes the folder.
+// creates the folder.
 func findHome(dir string, log *slog.Logger) (*home, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -63,8 +63,7 @@ func findHome(dir string, log *slog.Logger) (*home, error) {
 	return h, nil
 }
 
-// locate sets base: <dir>/postgres, unless the cluster is or has to be
-// somewhere else.
+// locate sets base: <dir>/postgres, unless the cluster is elsewhere or must be.
 func (h *home) locate(dir string, log *slog.Logger) error {
 	note := filepath.Join(dir, "postgres-moved")
 	if text, err := os.ReadFile(note); err == nil {
@@ -95,13 +94,13 @@ func (h *home) locate(dir string, log *slog.Logger) error {
 	return h.setAside(log)
 }
 
-// fallbackRoot holds the clusters whose data folder can't be entered. It must
-// survive a reboot, so it is not the temporary folder.
+// fallbackRoot holds the clusters of data folders that the account can't enter.
+// It must survive a reboot, so it is not the temporary folder.
 const fallbackRoot = "/var/lib"
 
-// setAside moves an old cluster out of the way: the data folder that it
-// belonged to is gone (it had a note), so a new one must not find its rows.
-// What another account put there is refused.
+// setAside renames an old cluster. It belonged to a data folder that is gone
+// (there was a note), so the cluster of a new one must not contain its rows.
+// Folders of other accounts are refused.
 func (h *home) setAside(log *slog.Logger) error {
 	info, err := os.Lstat(h.base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,9 +121,10 @@ func (h *home) setAside(log *slog.Logger) error {
 	return os.Rename(h.base, aside)
 }
 
-// keepOwner stays with the account that made the cluster, should another be
-// first choice by now (PostgreSQL refuses data of another owner). Outside the
-// data folder anybody may have made it, so only the known accounts count.
+// keepOwner keeps the account that created the cluster, even if another one is
+// the first choice now, because PostgreSQL refuses data of another owner.
+// Outside the data folder any account may have created it, so only the known
+// accounts are accepted.
 func (h *home) keepOwner(inside bool) {
 	info, err := os.Lstat(h.data())
 	if err != nil || !h.account.drop {
@@ -137,7 +137,7 @@ func (h *home) keepOwner(inside bool) {
 	h.account.uid, h.account.gid = uid, gid
 }
 
-// hidden reports whether this account is not allowed to look into base.
+// hidden reports whether this account has no permission to read base.
 func (h *home) hidden() bool {
 	_, err := os.Stat(filepath.Join(h.data(), "PG_VERSION"))
 	return errors.Is(err, fs.ErrPermission)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// closedDir makes a data folder below a folder that only this account can
-// enter, such as /root, and removes the database that ends up elsewhere.
+// closedDir creates a data folder below a folder that only this account can
+// enter, such as /root, and removes the database that is created elsewhere.
 func closedDir(t *testing.T) (dir, parent string) {
 	t.Helper()
 	parent = newDir(t)
@@ -40,7 +40,7 @@ func TestClosedDataFolderPutsTheDatabaseElsewhere(t *testing.T) {
 	if !strings.Contains(text.String(), "folder="+fallbackRoot+"/showfloor-") || !strings.Contains(text.String(), "closed="+parent) {
 		t.Errorf("the log doesn't tell: %s", text.String())
 	}
-	// The data stays there, even when the way has been opened.
+	// The data stays there, even after the permissions were changed.
 	if err := os.Chmod(parent, 0o711); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestClosedDataFolderPutsTheDatabaseElsewhere(t *testing.T) {
 	}
 	moved := filepath.Dir(again.socket.path)
 	mustStop(t, again)
-	// A database that is gone is not silently replaced by an empty one.
+	// A missing database is not silently replaced by an empty one.
 	if err := os.RemoveAll(moved); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestForeignFolderElsewhereIsRefused(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
 	dir, _ := closedDir(t)
-	lock, err := LockDir(dir) // Makes it.
+	lock, err := LockDir(dir) // Creates the folder.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +157,9 @@ func TestDataOfAnotherAccount(t *testing.T) {
 	if err := nobody.own(filepath.Join(dir, "postgres")); err != nil {
 		t.Fatal(err)
 	}
-	// Made when only nobody existed: goes on as nobody.
+	// A cluster that was created while only nobody existed still runs as nobody.
 	query[int](t, mustStart(t, Options{Dir: dir, Fast: true}), "SELECT 1")
-	// An ordinary account is told whose it is.
+	// The error for an ordinary account names the owner.
 	err = account{uid: 1234, gid: 1234}.mkdir(filepath.Join(dir, "postgres"))
 	if err == nil || !strings.Contains(err.Error(), "belongs to the account with uid "+strconv.Itoa(int(nobody.uid))) {
 		t.Errorf("error: %v", err)

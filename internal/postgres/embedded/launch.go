@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// How often something that gives no signal is looked at.
+	// Interval of polls.
 	pollInterval = 3 * time.Millisecond
-	// How long backends of a killed postmaster may take to notice.
+	// How long backends of a killed postmaster may take to notice its end.
 	leftoverPatience = 10 * time.Second
 	leftoverInterval = 100 * time.Millisecond
 )
@@ -30,7 +30,7 @@ func (h *home) launch(ctx context.Context, bin binaries, socketDir string, log *
 			return child, nil
 		}
 		// Backends of a killed postmaster that stopOrphan couldn't see end by
-		// themselves as soon as they look up from their query.
+		// themselves when their query has ended.
 		if !strings.Contains(err.Error(), "shared memory block") || time.Now().After(deadline) {
 			return nil, err
 		}
@@ -66,15 +66,16 @@ func (h *home) launchOnce(ctx context.Context, bin binaries, socketDir string, l
 	}
 }
 
-// serverArgs holds what the program depends on and the operator must not
-// change; the rest is in postgresql.conf.
+// serverArgs holds the settings that the program depends on and the operator
+// must not change; the rest is in postgresql.conf.
 func serverArgs(data, socketDir string, fast bool) []string {
 	args := []string{"-D", data, "-k", socketDir}
 	settings := []string{
 		"listen_addresses=", "port=" + socketPort, "unix_socket_permissions=0700",
 		"timezone=UTC", "log_timezone=UTC",
-		// To standard error only. A failed statement is the business of whoever
-		// sent it, and its text may hold personal data.
+		// The log goes to standard error only. It doesn't contain failed
+		// statements, because their text may hold personal data; the client
+		// gets the error.
 		"log_destination=stderr", "logging_collector=off", "log_line_prefix=%m [%p] ", "log_min_messages=log",
 		"log_min_error_statement=panic", "log_min_duration_statement=-1", "log_statement=none",
 		"lc_messages=C",
@@ -89,7 +90,7 @@ func serverArgs(data, socketDir string, fast bool) []string {
 	return args
 }
 
-// readPostmaster reads postmaster.pid: the postmaster's pid on line 1 (0 when
+// readPostmaster reads postmaster.pid: the postmaster's pid on line 1 (0 if
 // there is no file) and its state on line 8.
 func readPostmaster(data string) (pid int, ready bool) {
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))

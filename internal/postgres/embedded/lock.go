@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// holderPatience is how long the holder of a lock may take to write its pid.
+// holderPatience is the time within which the holder of a lock must write its pid.
 const holderPatience = 200 * time.Millisecond
 
-// DirLock is the hold of one process on a data folder. The kernel gives it back
-// when the process dies in whatever way.
+// DirLock is the lock of one process on a data folder. The kernel releases it
+// when the process ends, however it ends.
 type DirLock struct{ file *os.File }
 
-// LockedError tells that another process uses the data folder.
+// LockedError reports that another process uses the data folder.
 type LockedError struct {
 	Dir string
-	// PID of the holder, 0 when it is not known.
+	// PID is the holder's process id, or 0 if it is not known.
 	PID int
 }
 
@@ -36,10 +36,10 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the data folder %s is in use by %s: %s, or set DATA_DIR to another folder", e.Dir, holder, stop)
 }
 
-// LockDir makes the folder if necessary and takes it for this process. It does
-// not wait: a *LockedError names the process that has it. As root the new
-// folder can be entered (not listed) by others, because the account that
-// PostgreSQL runs under has to get through.
+// LockDir creates the folder if necessary and locks it for this process. It
+// does not wait: a *LockedError names the process that holds the lock. If root
+// creates the folder, other accounts can enter (not list) it, because the
+// account that PostgreSQL runs under must be able to.
 func LockDir(dir string) (*DirLock, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -66,16 +66,16 @@ func LockDir(dir string) (*DirLock, error) {
 	return lock, nil
 }
 
-// Unlock gives the folder back. The file stays: removing it would let two
-// processes hold locks on two files of the same name.
+// Unlock releases the lock. The file stays: if it were removed, two processes
+// could hold locks on two files of the same name.
 func (l *DirLock) Unlock() error {
 	if err := l.file.Truncate(0); errors.Is(err, os.ErrClosed) {
 		return nil
 	} else if err != nil {
 		return errors.Join(err, l.file.Close())
 	}
-	// Closing alone would leave the lock with a child that is being started at
-	// this moment, until it executes its program.
+	// Without unlock, a child that is being started at this moment would keep
+	// the lock until it executes its program.
 	return errors.Join(unlock(l.file), l.file.Close())
 }
 
@@ -114,7 +114,7 @@ func flock(file *os.File) error {
 }
 
 // readHolder returns the pid in a lock file. The holder writes it right after
-// it got the lock, so an empty file is read again for a moment.
+// it got the lock, so readHolder polls an empty file for a short time.
 func readHolder(file *os.File) (pid int) {
 	poll(context.Background(), holderPatience, func() bool {
 		text := make([]byte, 32)
@@ -125,7 +125,7 @@ func readHolder(file *os.File) (pid int) {
 	return pid
 }
 
-// unlock gives the lock back for every copy of the descriptor.
+// unlock releases the lock for every copy of the descriptor.
 func unlock(file *os.File) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_UN); err != nil {
 		return fmt.Errorf("unlock data folder: %w", err)

@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// The server's log is moved to log.1 (which is replaced) when it has grown
-// beyond this many bytes: so it takes about twice that at most.
+// When the server's log is larger than this many bytes, it is moved to log.1,
+// which is replaced. So the two files together take at most about twice that.
 const (
 	logLimit    = 4 << 20
 	logInterval = time.Minute
-	// tailBytes of it are shown when the server does not start.
+	// tailBytes is how many bytes of the log are shown if the server does not start.
 	tailBytes = 2 << 10
 )
 
-// serverLog is the file that the server writes its messages to.
+// serverLog is the file of the server's messages.
 type serverLog struct {
 	path string
 
 	mu   sync.Mutex
 	file *os.File
-	// from is where this run's messages begin.
+	// from is the offset at which this run's messages begin.
 	from int64
 }
 
-// openServerLog opens the log for appending. The folder belongs to another
-// account when this process is root, so a link in it is not followed.
+// openServerLog opens the log for appending. It doesn't follow a link, because
+// if this process is root, the folder belongs to another account.
 func openServerLog(path string) (*serverLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -44,8 +44,7 @@ func openServerLog(path string) (*serverLog, error) {
 	return log, nil
 }
 
-// begin marks the end of the file as the place where the messages of the next
-// run begin.
+// begin marks the end of the file as the beginning of the next run's messages.
 func (l *serverLog) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,10 +67,10 @@ func (l *serverLog) keepSmall(done <-chan struct{}) {
 	}
 }
 
-// trim moves the log's content to log.1 when it has more than limit bytes. The
-// server holds the file open, so it is copied and emptied, not renamed; a line
-// written in between is lost. Trouble with the log must not stop the server, so
-// a failure only leaves it as it is until the next time.
+// trim moves the log's content to log.1 if it has more than limit bytes. The
+// server holds the file open, so trim copies and empties it instead of renaming
+// it; a line written in between is lost. Errors of the log must not stop the
+// server: the next call tries again.
 func (l *serverLog) trim(limit int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +82,7 @@ func (l *serverLog) trim(limit int64) {
 	if err != nil {
 		return
 	}
-	// The newest part is what counts, however much was written in a minute.
+	// Keep the newest part, however much was written in a minute.
 	skip := max(info.Size()-logLimit, 0)
 	_, err = io.Copy(old, io.NewSectionReader(l.file, skip, info.Size()-skip))
 	if errors.Join(err, old.Close()) == nil && l.file.Truncate(0) == nil {
@@ -91,8 +90,8 @@ func (l *serverLog) trim(limit int64) {
 	}
 }
 
-// tail returns the end of what this run wrote, ready to be put behind an error
-// message; "" when it wrote nothing.
+// tail returns the end of this run's messages in a form that can follow an
+// error message, or "" if there are none.
 func (l *serverLog) tail() string {
 	lines := l.end()
 	if lines == "" {
@@ -101,9 +100,9 @@ func (l *serverLog) tail() string {
 	return "; the end of " + l.path + ":\n  " + strings.ReplaceAll(lines, "\n", "\n  ")
 }
 
-// gravest returns in one line why the server could not go on, as far as this
-// run's messages say: the last fatal one, or else what was written before there
-// were levels. It is "" when there is neither.
+// gravest returns in one line why the server could not continue, according to
+// this run's messages: the last fatal message, or else the lines without a
+// level, from before logging started. It returns "" if there is neither.
 func (l *serverLog) gravest() string {
 	fatal, plain := "", ""
 	for line := range strings.Lines(l.end()) {
@@ -112,7 +111,7 @@ func (l *serverLog) gravest() string {
 			_, message, found = strings.Cut(line, "PANIC:  ")
 		}
 		switch {
-		case found && !strings.HasPrefix(message, "terminating connection"): // those are for clients whose connection ends
+		case found && !strings.HasPrefix(message, "terminating connection"): // messages to clients whose connection ends
 			fatal = strings.TrimSpace(message)
 		case !strings.Contains(line, ":  "):
 			plain += " " + strings.TrimSpace(line)
@@ -124,9 +123,9 @@ func (l *serverLog) gravest() string {
 	return fatal
 }
 
-// end returns the last lines of what this run wrote.
+// end returns the last lines of this run's messages.
 func (l *serverLog) end() string {
-	file, err := os.Open(l.path) // The one we had may be closed by now.
+	file, err := os.Open(l.path) // l.file may be closed by now.
 	if err != nil {
 		return ""
 	}

@@ -30,7 +30,7 @@ func TestLogIsBounded(t *testing.T) {
 	if err != nil || !bytes.HasSuffix(kept, []byte("the newest line\n")) {
 		t.Error("the newest part is lost ", err)
 	}
-	// The server goes on writing to the file that it has open.
+	// The server continues to write to the file that it has open.
 	for range 2 {
 		if _, err := log.file.WriteString(strings.Repeat("y", 100)); err != nil {
 			t.Fatal(err)

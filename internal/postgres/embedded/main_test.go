@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Variables that turn the test binary into the program under test: what to do,
-// and on which data folder.
+// Variables that make the test binary the program under test: what to do, and
+// on which data folder.
 const (
 	roleVariable = "EMBEDDED_TEST_ROLE"
 	dirVariable  = "EMBEDDED_TEST_DIR"
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// playRole is the other process of a test. It reports on standard output and
-// goes on until it is killed or its standard input ends.
+// playRole runs the other process of a test. It reports on standard output and
+// runs until it is killed or its standard input ends.
 func playRole(role, dir string) error {
 	ctx := context.Background()
 	s, err := Start(ctx, Options{Dir: dir, Log: quiet()})
@@ -69,7 +69,7 @@ func writeRows(ctx context.Context, s *Server) error {
 	}
 }
 
-// actor is a process that plays a role.
+// actor is a process that runs playRole.
 type actor struct {
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
@@ -111,7 +111,7 @@ func (a *actor) expect(t *testing.T, prefix string) string {
 	return ""
 }
 
-// kill ends the process without a chance to clean up, and reaps it.
+// kill ends the process with SIGKILL, so that it can't clean up, and reaps it.
 func (a *actor) kill(t *testing.T) {
 	t.Helper()
 	if err := a.cmd.Process.Signal(syscall.SIGKILL); err != nil {
@@ -122,8 +122,8 @@ func (a *actor) kill(t *testing.T) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// newDir makes a data folder that the account of PostgreSQL can enter, which
-// t.TempDir is not when the tests run as root.
+// newDir creates a data folder that PostgreSQL's account can enter. It can't
+// enter t.TempDir if the tests run as root.
 func newDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sf-")
@@ -137,7 +137,7 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
-// mustStart starts a server that ends with the test.
+// mustStart starts a server that is stopped with the test.
 func mustStart(t testing.TB, o Options) *Server {
 	t.Helper()
 	if o.Log == nil {
@@ -158,7 +158,7 @@ func mustStop(t testing.TB, s *Server) {
 	}
 }
 
-// query returns the one value that the statement yields.
+// query returns the single value of the statement's result.
 func query[T any](t *testing.T, s *Server, sql string) T {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.ConnString())
@@ -173,7 +173,7 @@ func query[T any](t *testing.T, s *Server, sql string) T {
 	return value
 }
 
-// eventually waits until the condition holds, up to ten seconds.
+// eventually waits until the condition is met, up to ten seconds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	if !poll(t.Context(), 10*time.Second, condition) {

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// How long a server that an earlier process left may take to end.
+	// How long the server of an earlier process may take to end.
 	orphanPatience = 30 * time.Second
-	// How long backends without a postmaster may take to end when told to.
+	// How long backends without a postmaster may take to end after the signal.
 	backendPatience = 2 * time.Second
 )
 
-// stopOrphan ends what is left of a server of this cluster whose parent is gone
-// or whose postmaster was killed, and removes a postmaster.pid that names a
-// process which is none: PostgreSQL itself would refuse to start when the pid
-// has been given to another program. The data folder's lock makes sure that
-// nobody uses that server.
+// stopOrphan ends the rest of a server of this cluster whose parent is gone or
+// whose postmaster was killed. It removes a postmaster.pid that names a process
+// which isn't the postmaster: PostgreSQL would refuse to start if another program
+// has the pid. The data folder's lock ensures that no process uses that server.
 func (h *home) stopOrphan(ctx context.Context, log *slog.Logger) error {
 	pid, _ := readPostmaster(h.data())
 	if pid == 0 {
@@ -51,9 +50,9 @@ func endPostmaster(ctx context.Context, pid int, data string) error {
 	return nil
 }
 
-// endBackends ends the backends of a postmaster that is gone; one that is busy
-// with a query would go on and keep the next server out. A failure shows when
-// that server starts.
+// endBackends ends the backends of a postmaster that is gone. A backend that is
+// busy with a query would continue and prevent the next server from starting.
+// Failures show when that server starts.
 func endBackends(ctx context.Context, data string) {
 	for _, sig := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGKILL} {
 		left := serverProcesses(data)
@@ -67,7 +66,8 @@ func endBackends(ctx context.Context, data string) {
 	}
 }
 
-// poll waits until the condition holds; false when the time or ctx ends first.
+// poll waits until the condition is met. It returns false if the time or ctx
+// ends first.
 func poll(ctx context.Context, limit time.Duration, condition func() bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -16,8 +16,8 @@ type process struct {
 }
 
 // startProcess starts cmd in a process group of its own, so that Ctrl-C in a
-// terminal reaches this process only, which then stops the child in order.
-// onDeath is what the child gets when this process dies (Linux).
+// terminal reaches only this process, which then stops the child in order. The
+// child gets the signal onDeath when this process dies (Linux).
 func startProcess(cmd *exec.Cmd, onDeath syscall.Signal) (*process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -27,8 +27,8 @@ func startProcess(cmd *exec.Cmd, onDeath syscall.Signal) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel takes the end of the thread that started the child for
-		// the parent's death, so this thread is kept until the child is gone.
+		// The kernel treats the end of the thread that started the child as the
+		// parent's death, so this thread is kept until the child is gone.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -36,14 +36,14 @@ func startProcess(cmd *exec.Cmd, onDeath syscall.Signal) (*process, error) {
 		if err != nil {
 			return
 		}
-		_ = cmd.Wait() // How it ended is in cmd.ProcessState.
+		_ = cmd.Wait() // Its result is in cmd.ProcessState.
 		close(p.done)
 	}()
 	return p, <-started
 }
 
-// signal sends to the child alone; PostgreSQL tells its own children. A child
-// that is gone already is no error.
+// signal sends sig to the child alone; PostgreSQL signals its own children. It
+// ignores the error if the child is gone already.
 func (p *process) signal(sig os.Signal) { _ = p.cmd.Process.Signal(sig) }
 
 // killGroup ends the child and all its children.
@@ -62,12 +62,13 @@ func (p *process) wait(ctx context.Context, limit time.Duration) bool {
 	return false
 }
 
-// state says how the child ended, such as "signal: killed". Only after done.
+// state returns how the child ended, such as "signal: killed". Call it only
+// after done is closed.
 func (p *process) state() string { return p.cmd.ProcessState.String() }
 
-// childEnv is the environment of every child: none of this process's settings
-// (they hold secrets, and PGOPTIONS and the like would change the server), and
-// one language for what it writes.
+// childEnv is the environment of every child. It has none of this process's
+// settings, because they hold secrets, and PGOPTIONS and the like would change
+// the server. It sets one language for the child's messages.
 func childEnv() []string {
 	env := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"} {

@@ -10,19 +10,19 @@ import (
 	"syscall"
 )
 
-// signalOnParentDeath has the kernel send sig to the child when this process
+// signalOnParentDeath makes the kernel send sig to the child when this process
 // dies, even by SIGKILL.
 func signalOnParentDeath(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeathsig = sig }
 
 // serves reports whether the process pid is the postmaster of the cluster in
-// dataDir. The pid alone proves nothing: pids are reused, in containers even
-// the same one at each start.
+// dataDir. The pid alone is no proof, because pids are reused; in containers
+// even the same pid after each start.
 func serves(pid int, dataDir string) bool {
 	if worksIn(pid, dataDir) {
 		return true
 	}
-	// In a container root may not look at another account's working folder,
-	// but at its command line.
+	// In a container root may not read another account's working folder, but
+	// may read its command line.
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || !isPostgres(pid) {
 		return false
@@ -32,8 +32,8 @@ func serves(pid int, dataDir string) bool {
 	return i >= 0 && i+1 < len(args) && string(args[i+1]) == dataDir
 }
 
-// serverProcesses returns the pids of all processes of the cluster's server
-// that can be seen, postmaster or not.
+// serverProcesses returns the pids of all visible processes of the cluster's
+// server, including the postmaster.
 func serverProcesses(dataDir string) []int {
 	var pids []int
 	all, _ := filepath.Glob("/proc/[0-9]*") // The only error is a bad pattern.
@@ -45,8 +45,8 @@ func serverProcesses(dataDir string) []int {
 	return pids
 }
 
-// worksIn reports whether the process is a PostgreSQL server in dataDir: all of
-// its processes have that as their working folder.
+// worksIn reports whether the process is a PostgreSQL server in dataDir: it is
+// the working folder of all processes of the server.
 func worksIn(pid int, dataDir string) bool {
 	if !isPostgres(pid) {
 		return false
@@ -64,9 +64,9 @@ func isPostgres(pid int) bool {
 	return err == nil && string(name) == "postgres\n"
 }
 
-// memoryDir returns a folder in memory that has room for a test run's
-// databases, "" when there is none (containers often get 64 MiB only). Copying
-// databases there is faster and doesn't wait for others who use the disk.
+// memoryDir returns a folder in memory with enough room for a test run's
+// databases, or "" if there is none (containers often get only 64 MiB). Copying
+// databases there is faster and doesn't wait for the disk.
 func memoryDir() string {
 	const dir, room = "/dev/shm", 2 << 30
 	var stat syscall.Statfs_t

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// signalOnParentDeath does nothing: only Linux can. The next Start stops what
-// a killed process left.
+// signalOnParentDeath does nothing, because only Linux supports it. The next
+// Start stops the server of a killed process.
 func signalOnParentDeath(*syscall.SysProcAttr, syscall.Signal) {}
 
 // serves reports whether the process pid is a postmaster of the cluster in
@@ -20,9 +20,9 @@ func serves(pid int, dataDir string) bool {
 	return err == nil && strings.Contains(string(out), "postgres -D "+dataDir)
 }
 
-// serverProcesses finds none: there is no sure way to tell whose backends they
-// are. The next server waits for them.
+// serverProcesses returns none, because there is no reliable way to tell which
+// cluster a backend belongs to. The next server waits for them.
 func serverProcesses(string) []int { return nil }
 
-// memoryDir returns "": no folder is in memory by default.
+// memoryDir returns "", because no folder is in memory by default.
 func memoryDir() string { return "" }

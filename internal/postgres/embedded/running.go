@@ -8,7 +8,7 @@ import (
 )
 
 // Running returns the URL of the server that another process runs in the data
-// folder, for a command that has something to do there meanwhile. It starts and
+// folder, for commands that use the database of a running server. It starts and
 // changes nothing.
 func Running(dir string) (connection string, err error) {
 	dir, err = filepath.Abs(dir)

@@ -25,8 +25,8 @@ func TestARunningServerIsFound(t *testing.T) {
 	}
 }
 
-// TestARunningServerIsFoundElsewhere: its socket or its whole database is not in
-// the data folder.
+// TestARunningServerIsFoundElsewhere checks this if the socket or the whole
+// database is not in the data folder.
 func TestARunningServerIsFoundElsewhere(t *testing.T) {
 	needRoot(t)
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 // socketPort is only a part of the socket's name.
 const socketPort = "5432"
 
-// maxSocketDir is how long the folder's path may be: macOS allows 103 bytes for
-// a socket's path, Linux 107.
+// maxSocketDir is the longest path of the folder, in bytes: macOS allows 103
+// bytes for a socket's path, Linux 107.
 const maxSocketDir = 103 - len("/.s.PGSQL."+socketPort)
 
 const socketDirPrefix = "showfloor-run-"
@@ -21,13 +21,13 @@ const socketDirPrefix = "showfloor-run-"
 // socketDir holds the server's socket.
 type socketDir struct {
 	path string
-	// link, when set, is the name in the server's folder that leads to path.
+	// link, if set, is the name of the link in the server's folder to path.
 	link string
 }
 
-// openSocketDir makes <base>/run. When that path is too long for a socket, run
-// becomes a link to a new folder in the temporary folder; the link lets the
-// next start remove a folder that a killed process left.
+// openSocketDir creates <base>/run. If that path is too long for a socket, run
+// becomes a link to a new folder in the temporary folder. The link allows the
+// next start to remove the folder after a kill.
 func (h *home) openSocketDir() (*socketDir, error) {
 	run := filepath.Join(h.base, "run")
 	h.removeOldSocketDir(run)
@@ -64,8 +64,8 @@ func (h *home) tempSocketDir() (string, error) {
 	return path, os.Chown(path, int(h.account.uid), int(h.account.gid))
 }
 
-// removeOldSocketDir removes what an earlier run's link leads to. Only a folder
-// that looks like ours goes.
+// removeOldSocketDir removes the folder that an earlier run's link names, but
+// only if it looks like one of ours.
 func (h *home) removeOldSocketDir(run string) {
 	path, err := os.Readlink(run)
 	if err != nil {
@@ -80,9 +80,9 @@ func (h *home) removeOldSocketDir(run string) {
 	_ = os.Remove(run)
 }
 
-// removeOldSocket removes what a killed server left in the folder, as stopOrphan
-// does with its postmaster.pid: the pid in the socket's lock may be another
-// program's by now, or that of a process that nobody has waited for yet, and
+// removeOldSocket removes the socket and lock of a killed server, like
+// stopOrphan removes its postmaster.pid. The pid in the socket's lock may belong
+// to another program by now, or to a process that has not been reaped yet, and
 // PostgreSQL would refuse to start.
 func removeOldSocket(run string) error {
 	for _, name := range []string{".s.PGSQL." + socketPort + ".lock", ".s.PGSQL." + socketPort} {
@@ -93,7 +93,7 @@ func removeOldSocket(run string) error {
 	return nil
 }
 
-// remove takes a temporary socket folder away; one in the data folder stays.
+// remove removes a temporary socket folder; one in the data folder stays.
 func (d *socketDir) remove() error {
 	if d.link == "" {
 		return nil

@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	// stableAfter is how long the server must run after a restart so that its next
-	// end counts as the first one again, which is followed by no pause.
+	// stableAfter is how long the server must run after a restart so that the next
+	// restart has no pause again.
 	stableAfter = time.Minute
-	// restartTime bounds one restart. Crash recovery replays what was written
-	// since the last checkpoint, which takes seconds, on a slow disk minutes.
+	// restartTime limits one restart. Crash recovery replays the writes since the last
+	// checkpoint, which takes seconds, or minutes on a slow disk.
 	restartTime = 5 * time.Minute
-	// noticeTime is how long the end of the process may take to be noticed after
-	// its socket refuses connections.
+	// noticeTime is how long the detection of the process's end may take after its
+	// socket refuses connections.
 	noticeTime = 100 * time.Millisecond
 )
 
-// defaultRestartPauses are the pauses before the attempts to start the server again:
-// one for each attempt. After as many failed attempts in a row, no further one is made.
+// defaultRestartPauses are the pauses before the attempts to restart the server, one for
+// each attempt. If all of these attempts fail in a row, no further one is made.
 func defaultRestartPauses() []time.Duration {
 	return []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 }
 
-// restartPause returns the pause before an attempt to start the server again: it grows
-// with the failed attempts before it, and with the earlier runs that ended within
+// restartPause returns the pause before an attempt to restart the server. It grows with
+// the failed attempts before it, and with the earlier runs that ended within
 // stableAfter, up to the last of the pauses.
 func restartPause(pauses []time.Duration, quickEnds, failures int) time.Duration {
 	return pauses[min(quickEnds+failures, len(pauses)-1)]
 }
 
-// run is one life of the postmaster.
+// run is the time from one start of the postmaster to its end.
 type run struct {
 	child *process
 	began time.Time
-	// over is closed when the run is not the server's current one any more: the
-	// next run accepts connections, or the server has ended for good.
+	// over is closed when the run is no longer the server's current one: the next run
+	// accepts connections, or the server has ended for good.
 	over chan struct{}
 }
 
@@ -47,9 +47,8 @@ func newRun(child *process) *run {
 	return &run{child: child, began: time.Now(), over: make(chan struct{})}
 }
 
-// supervise starts the server again each time it ends by itself, in the same
-// folder and on the same socket, until Stop is called or all attempts after one
-// end fail.
+// supervise restarts the server each time it ends unexpectedly, in the same folder and
+// on the same socket, until Stop is called or all attempts after one end fail.
 func (s *Server) supervise() {
 	for quickEnds := 0; ; quickEnds++ {
 		current := s.current()
@@ -74,9 +73,8 @@ func (s *Server) current() *run {
 	return s.run
 }
 
-// startAgain replaces a run that has ended by a new one. quickEnds is how many runs
-// before it ended within stableAfter, in a row. An error means that the server has ended
-// for good.
+// startAgain replaces a run that has ended by a new one. quickEnds is how many runs in a row
+// before it ended within stableAfter. An error means that the server has ended for good.
 func (s *Server) startAgain(ended *run, quickEnds int) error {
 	began := time.Now()
 	cause := ended.child.state()
@@ -105,7 +103,7 @@ func (s *Server) startAgain(ended *run, quickEnds int) error {
 	return s.giveUp(cause)
 }
 
-// relaunch starts the server once. What an earlier run has left is ended first.
+// relaunch starts the server once. It ends the remaining processes of an earlier run first.
 func (s *Server) relaunch() (*process, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, restartTime)
 	defer cancel()
@@ -116,7 +114,7 @@ func (s *Server) relaunch() (*process, error) {
 	if err := removeOldSocket(s.socket.path); err != nil {
 		return nil, err
 	}
-	// Searched again: an update of the system may have put the programs elsewhere.
+	// The programs are searched again, because an update of the system may have moved them.
 	bin, err := findBinaries(ctx, s.options.BinDir, s.home.dataVersion())
 	if err != nil {
 		return nil, err
@@ -124,8 +122,7 @@ func (s *Server) relaunch() (*process, error) {
 	return s.home.launch(ctx, bin, s.socket.path, s.log, s.options.Fast)
 }
 
-// adopt makes the child the server's current run, or ends it when Stop was
-// called meanwhile.
+// adopt makes the child the server's current run, or ends it if Stop was called meanwhile.
 func (s *Server) adopt(child *process, took time.Duration) error {
 	s.mu.Lock()
 	if s.ctx.Err() != nil {
@@ -151,7 +148,7 @@ func (s *Server) giveUp(cause string) error {
 	return s.failure
 }
 
-// advice says what the operator can do about the cause.
+// advice returns what the operator can do about the cause.
 func (s *Server) advice(cause string) string {
 	switch {
 	case strings.Contains(cause, "No space left on device"), strings.Contains(cause, "Disk quota exceeded"):
@@ -163,7 +160,7 @@ func (s *Server) advice(cause string) string {
 	}
 }
 
-// isDamage reports whether PostgreSQL complained about the content of its files.
+// isDamage reports whether PostgreSQL's message is about corrupt files.
 func isDamage(cause string) bool {
 	for _, sign := range []string{
 		"pg_control", "checkpoint record", "could not open file", "could not read file", "invalid page", "incorrect checksum", "backup_label",
@@ -186,9 +183,9 @@ type conn struct {
 // Stale reports whether the server at the other end has ended.
 func (c *conn) Stale() bool { return c.run.hasEnded() }
 
-// Dial connects to the server's socket, for pgconn.Config.DialFunc. While the
-// server is being started again it waits for that, as long as ctx allows. The
-// connection has a method Stale() bool, by which pools drop those to an earlier run.
+// Dial connects to the server's socket, for pgconn.Config.DialFunc. While the server
+// restarts, it waits until ctx ends. The connection has a method Stale() bool, so that
+// pools can drop connections to an earlier run.
 func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	for {
 		current := s.current()
@@ -223,7 +220,7 @@ func (r *run) hasEnded() bool {
 	}
 }
 
-// sleep waits and reports whether ctx still goes on.
+// sleep waits and returns false if ctx has ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// dial connects as the pool does: it waits while the server is started again.
+// dial connects like the pool: it waits while the server restarts.
 func dial(ctx context.Context, s *Server) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(s.ConnString())
 	if err != nil {
@@ -21,7 +21,7 @@ func dial(ctx context.Context, s *Server) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// kill ends the postmaster and returns when it is gone.
+// kill kills the postmaster and returns when it is gone.
 func kill(s *Server) {
 	child := s.current().child
 	child.signal(os.Kill)
@@ -33,8 +33,8 @@ func TestKilledServerIsStartedAgain(t *testing.T) {
 	s := mustStart(t, Options{Dir: newDir(t), restartPauses: []time.Duration{0, 0}})
 	query[string](t, s, "CREATE TABLE kept AS SELECT 7 AS n")
 	for restarts := 1; restarts <= 2; restarts++ {
-		// A query that doesn't notice the postmaster's death keeps the shared
-		// memory, and the next server out.
+		// A query that doesn't notice the postmaster's death keeps the shared memory, so
+		// the next server can't start.
 		const busy = "SELECT count(*) FROM generate_series(1, 1000000000)"
 		cut := make(chan error, 1)
 		go func() {
@@ -67,8 +67,8 @@ func TestKilledServerIsStartedAgain(t *testing.T) {
 	}
 }
 
-// TestServerThatEndsOftenIsStartedAgain: restarts that succeed use up no attempts, however
-// soon the server ends again.
+// TestServerThatEndsOftenIsStartedAgain checks that successful restarts use up no
+// attempts, however soon the server ends again.
 func TestServerThatEndsOftenIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	s := mustStart(t, Options{Dir: newDir(t), Fast: true, restartPauses: []time.Duration{0, time.Millisecond}})

@@ -12,14 +12,12 @@ import (
 
 const (
 	tempPrefix = "showfloor-testdb-"
-	// A folder younger than this may belong to a process that has not locked
-	// it yet.
+	// A folder younger than this may belong to a process that has not locked it yet.
 	tempGrace = time.Minute
 )
 
-// StartTemp brings up a fast throw-away server for tests in a new temporary
-// folder (below TMPDIR, when it is set), which Stop removes. binDir is as in Options. Folders that killed processes left are removed
-// first.
+// StartTemp starts a fast server for tests in a new temporary folder (below TMPDIR, if it is set), which Stop removes. binDir is as
+// in Options. It first removes the folders of killed processes.
 func StartTemp(ctx context.Context, binDir string, log *slog.Logger) (*Server, error) {
 	parent, err := tempParent()
 	if err != nil {
@@ -42,8 +40,7 @@ func StartTemp(ctx context.Context, binDir string, log *slog.Logger) (*Server, e
 	return s, nil
 }
 
-// tempParent returns the first temporary folder that the account that
-// PostgreSQL runs under can enter.
+// tempParent returns the first temporary folder that PostgreSQL's account can enter.
 func tempParent() (string, error) {
 	account, err := chooseAccount(accountNames()...)
 	if err != nil {
@@ -61,8 +58,8 @@ func tempParent() (string, error) {
 	return "", fmt.Errorf("no temporary folder that the account with uid %d can enter: tried %q", account.uid, candidates)
 }
 
-// sweepTemp removes the folders of processes that were killed. It does what it
-// can: what can't be removed is somebody else's.
+// sweepTemp removes the folders of killed processes. It ignores errors: folders that can't be removed belong to other
+// accounts.
 func sweepTemp(parent string) {
 	dirs, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	for _, dir := range dirs {
