@@ -8,8 +8,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// Auction starts one of a fresh product in a fresh stream, from 10.00 up by 1.00
-// for an hour; fields replace or add to the request's body.
+// Auction starts an auction of a new product in a new stream: for an hour, from
+// 10.00 in steps of 1.00. fields replace or add to the request's body.
 func (c *Caller) Auction(t testing.TB, fields map[string]any) api.Auction {
 	t.Helper()
 	body := map[string]any{"startingBidCents": 1000, "bidIncrementCents": 100, "durationSec": 3600}
@@ -25,7 +25,7 @@ func (c *Caller) Auction(t testing.TB, fields map[string]any) api.Auction {
 	return a
 }
 
-// Bid places a bid of somebody.
+// Bid places a bid; every call has the same bidder.
 func (c *Caller) Bid(t testing.TB, auctionID string, amountCents int64) Response {
 	t.Helper()
 	return c.Call(t, "POST", "/v1/me/commerce/auctions/"+auctionID+"/bid", map[string]any{

@@ -8,7 +8,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// Ring has ada call ben; fields replace or add to the request's body.
+// Ring makes a call from ada to ben; fields replace or add to the request's body.
 func (c *Caller) Ring(t testing.TB, fields map[string]any) api.CallAdmission {
 	t.Helper()
 	body := map[string]any{"fromUserId": "ada", "toUserId": "ben", "kind": "video"}

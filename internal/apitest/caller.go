@@ -19,10 +19,10 @@ import (
 	"showfloor/internal/id"
 )
 
-// Password of every user that apitest makes.
+// Password is the password of every user that apitest creates.
 const Password = "correct horse battery"
 
-// Caller is somebody who calls the API.
+// Caller is a client of the API with a credential.
 type Caller struct {
 	// Client is the generated client with the caller's token.
 	Client *client.ClientWithResponses
@@ -34,7 +34,7 @@ type Caller struct {
 	server *Server
 }
 
-// With is a caller with this token or key; "" for none.
+// With returns a caller with this token or key; "" for none.
 func (s *Server) With(t testing.TB, token string) *Caller {
 	t.Helper()
 	c, err := client.NewClientWithResponses(s.URL, client.WithHTTPClient(s.client),
@@ -59,7 +59,7 @@ func (s *Server) Register(t testing.TB) *Caller {
 	return s.loggedIn(t, l)
 }
 
-// Admin makes somebody who runs the platform, in this role, and logs them in.
+// Admin creates an admin of the platform with this role and logs the admin in.
 // The caller's UserID is the admin's id.
 func (s *Server) Admin(t testing.TB, role console.Role) *Caller {
 	t.Helper()
@@ -81,7 +81,7 @@ func (s *Server) loggedIn(t testing.TB, l api.Login) *Caller {
 	return c
 }
 
-// Colleague makes another user of the caller's tenant and logs that user in.
+// Colleague creates another user of the caller's tenant and logs that user in.
 func (c *Caller) Colleague(t testing.TB, role account.Role) *Caller {
 	t.Helper()
 	q := db.New(c.server.Pool)
@@ -96,8 +96,8 @@ func (c *Caller) Colleague(t testing.TB, role account.Role) *Caller {
 	return c.server.logIn(t, email)
 }
 
-// LogInAgain is the same user with a fresh token, for tests that move the clock
-// beyond the life of the first.
+// LogInAgain returns the same user with a new token, for tests that move the
+// clock beyond the life of the first.
 func (c *Caller) LogInAgain(t testing.TB) *Caller {
 	t.Helper()
 	return c.server.logIn(t, c.Email)
@@ -111,7 +111,7 @@ func (s *Server) logIn(t testing.TB, email string) *Caller {
 	return s.loggedIn(t, l)
 }
 
-// Key makes an API key with these scopes and returns who calls with it.
+// Key creates an API key with these scopes and returns a caller with that key.
 func (c *Caller) Key(t testing.TB, scopes ...account.Scope) *Caller {
 	t.Helper()
 	if scopes == nil {
@@ -124,7 +124,7 @@ func (c *Caller) Key(t testing.TB, scopes ...account.Scope) *Caller {
 	return key
 }
 
-// Stream makes a stream; fields replace or add to the request's body.
+// Stream creates a stream; fields replace or add to the request's body.
 func (c *Caller) Stream(t testing.TB, fields map[string]any) api.Stream {
 	t.Helper()
 	body := map[string]any{"name": "Launch"}
@@ -134,8 +134,8 @@ func (c *Caller) Stream(t testing.TB, fields map[string]any) api.Stream {
 	return st
 }
 
-// Discount makes a discount code of 20 %; fields replace or add to the request's
-// body, null takes one away.
+// Discount creates a discount code of 20 %; fields replace or add to the
+// request's body, and null removes a field.
 func (c *Caller) Discount(t testing.TB, fields map[string]any) api.Discount {
 	t.Helper()
 	body := map[string]any{"code": "LAUNCH20", "percentOff": 20}
@@ -145,7 +145,7 @@ func (c *Caller) Discount(t testing.TB, fields map[string]any) api.Discount {
 	return d
 }
 
-// Product makes a product with an SKU of its own; fields replace or add to the
+// Product creates a product with an SKU of its own; fields replace or add to the
 // request's body.
 func (c *Caller) Product(t testing.TB, fields map[string]any) api.Product {
 	t.Helper()
@@ -156,7 +156,7 @@ func (c *Caller) Product(t testing.TB, fields map[string]any) api.Product {
 	return p
 }
 
-// Webhook registers an endpoint for these events, all if none are given.
+// Webhook registers an endpoint for these events, or for all if none are given.
 func (c *Caller) Webhook(t testing.TB, url string, events ...string) api.WebhookEndpoint {
 	t.Helper()
 	body := map[string]any{"url": url}
@@ -168,7 +168,7 @@ func (c *Caller) Webhook(t testing.TB, url string, events ...string) api.Webhook
 	return w
 }
 
-// SetPlan puts the caller's tenant on another plan, behind the API's back: for
+// SetPlan changes the plan of the caller's tenant directly in the database, for
 // tests that need more than FREE allows.
 func (c *Caller) SetPlan(t testing.TB, tier string) {
 	t.Helper()
@@ -178,7 +178,7 @@ func (c *Caller) SetPlan(t testing.TB, tier string) {
 	must(t, q.SetTenantPlan(t.Context(), db.SetTenantPlanParams{ID: c.TenantID, Plan: tier, Now: tenant.UpdatedAt}))
 }
 
-// SetTenantStatus changes the caller's tenant behind the API's back.
+// SetTenantStatus changes the status of the caller's tenant directly in the database.
 func (c *Caller) SetTenantStatus(t testing.TB, status string) {
 	t.Helper()
 	tenant, err := db.New(c.server.Pool).GetTenant(t.Context(), c.TenantID)
@@ -189,15 +189,15 @@ func (c *Caller) SetTenantStatus(t testing.TB, status string) {
 	must(t, err)
 }
 
-// Response is an answer, read to its end.
+// Response is an answer with its whole body.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Call makes a request with body as JSON, or none when it is nil. A string or
-// []byte goes out as it is.
+// Call sends a request with body as JSON, or without a body if it is nil. A
+// string or []byte is sent unchanged.
 func (c *Caller) Call(t testing.TB, method, path string, body any) Response {
 	t.Helper()
 	var raw []byte
@@ -234,7 +234,7 @@ func (c *Caller) Do(t testing.TB, r *http.Request) Response {
 	return Response{resp.StatusCode, resp.Header, body}
 }
 
-// Is wants the status.
+// Is requires the status.
 func (r Response) Is(t testing.TB, status int) Response {
 	t.Helper()
 	if r.Status != status {
@@ -243,7 +243,7 @@ func (r Response) Is(t testing.TB, status int) Response {
 	return r
 }
 
-// Into wants the status and reads the body.
+// Into requires the status and decodes the body.
 func (r Response) Into(t testing.TB, status int, v any) {
 	t.Helper()
 	r.Is(t, status)
@@ -252,7 +252,7 @@ func (r Response) Into(t testing.TB, status int, v any) {
 	}
 }
 
-// Problem wants a problem with this status and code.
+// Problem requires a problem with this status and code.
 func (r Response) Problem(t testing.TB, status int, code string) api.Problem {
 	t.Helper()
 	var p api.Problem
@@ -266,7 +266,7 @@ func (r Response) Problem(t testing.TB, status int, code string) api.Problem {
 	return p
 }
 
-// NextPage is the path that the Link header names as the next page; "" on the last.
+// NextPage returns the path of the next page in the Link header, or "" on the last page.
 func (r Response) NextPage(t testing.TB) string {
 	t.Helper()
 	link := r.Header.Get("Link")

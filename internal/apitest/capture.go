@@ -9,7 +9,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// CaptureURL makes a capture URL.
+// CaptureURL creates a capture URL.
 func (c *Caller) CaptureURL(t testing.TB) api.CaptureURL {
 	t.Helper()
 	var u api.CaptureURL
@@ -17,7 +17,8 @@ func (c *Caller) CaptureURL(t testing.TB) api.CaptureURL {
 	return u
 }
 
-// Captures lists what a capture URL has kept, the newest first: one page.
+// Captures returns one page of the requests that a capture URL has stored,
+// newest first.
 func (c *Caller) Captures(t testing.TB, u api.CaptureURL) []api.Capture {
 	t.Helper()
 	var list []api.Capture
@@ -25,7 +26,7 @@ func (c *Caller) Captures(t testing.TB, u api.CaptureURL) []api.Capture {
 	return list
 }
 
-// CapturePath is where this server takes in what goes to the URL.
+// CapturePath returns the URL's path on this server.
 func CapturePath(t testing.TB, u api.CaptureURL) string {
 	t.Helper()
 	path, ok := strings.CutPrefix(u.URL, publicURL)
@@ -35,8 +36,8 @@ func CapturePath(t testing.TB, u api.CaptureURL) string {
 	return path
 }
 
-// Send sends a request to a capture URL, suffix behind its token, and returns
-// the id under which it was kept.
+// Send sends a request to a capture URL, with suffix behind its token, and
+// returns the id under which it was stored.
 func (s *Server) Send(t testing.TB, u api.CaptureURL, method, suffix string, body []byte) (captureID string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+CapturePath(t, u)+suffix, bytes.NewReader(body))

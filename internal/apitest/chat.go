@@ -8,8 +8,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// Channel makes a group channel of a host, ada, and a guest, ben; fields replace or
-// add to the request's body.
+// Channel creates a group channel with a host, ada, and a guest, ben; fields
+// replace or add to the request's body.
 func (c *Caller) Channel(t testing.TB, fields map[string]any) api.Channel {
 	t.Helper()
 	body := map[string]any{"name": "Backstage", "hostId": "ada", "userIds": []string{"ben"}}
@@ -19,7 +19,7 @@ func (c *Caller) Channel(t testing.TB, fields map[string]any) api.Channel {
 	return ch
 }
 
-// Say writes in a channel, which may be that of a stream or session.
+// Say sends a message to a channel, which may be that of a stream or session.
 func (c *Caller) Say(t testing.TB, channelID, authorID, text string) Response {
 	t.Helper()
 	return c.Call(t, "POST", "/v1/me/channels/"+channelID+"/messages", map[string]any{

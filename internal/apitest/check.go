@@ -24,7 +24,7 @@ import (
 	"showfloor/gen/api"
 )
 
-// contract is the API document with a router over it.
+// contract is the API document with a router for it.
 type contract struct {
 	spec   *openapi3.T
 	router routers.Router
@@ -42,10 +42,10 @@ var document = sync.OnceValues(func() (contract, error) {
 	return contract{doc, router}, err
 })
 
-// instant is how the API writes points in time.
+// instant is the API's format of timestamps.
 var instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 
-// Document is the embedded API document, which all tests share: don't change it.
+// Document returns the embedded API document. All tests share it: don't change it.
 func Document(t testing.TB) *openapi3.T {
 	t.Helper()
 	d, err := document()
@@ -53,7 +53,7 @@ func Document(t testing.TB) *openapi3.T {
 	return d.spec
 }
 
-// checked fails the test for each response that the document doesn't have.
+// checked fails the test for each response that doesn't match the document.
 func checked(t testing.TB, next http.Handler) http.Handler {
 	t.Helper()
 	d, err := document()
@@ -62,7 +62,7 @@ func checked(t testing.TB, next http.Handler) http.Handler {
 		record := &recorder{ResponseWriter: w, status: http.StatusOK}
 		defer func() {
 			if p := recover(); p != nil {
-				panic(p) // the connection was dropped on purpose
+				panic(p) // the handler has closed the connection on purpose
 			}
 			if record.taken {
 				return // it is a WebSocket
@@ -75,7 +75,7 @@ func checked(t testing.TB, next http.Handler) http.Handler {
 	})
 }
 
-// check compares a response with what the document says of it.
+// check compares a response with the document.
 func check(router routers.Router, r *http.Request, got *recorder) error {
 	if got.Header().Get(echo.HeaderXRequestID) == "" {
 		return errors.New("no X-Request-Id")
@@ -88,7 +88,7 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 	if r.Method == http.MethodOptions && r.Header.Get(echo.HeaderAccessControlRequestMethod) != "" {
 		return nil // a preflight concerns no operation
 	}
-	// The path decides, not the host: the document says that it is served here.
+	// The lookup uses only the path: the document's server URL is this server.
 	lookup := r.Clone(context.Background())
 	lookup.URL.Host, lookup.Host = "", ""
 	route, params, err := router.FindRoute(lookup)
@@ -106,12 +106,12 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 		return fmt.Errorf("not as the document says: %w", err)
 	}
 	if r.Method == http.MethodHead {
-		return nil // whatever was written stays here
+		return nil // the handler's answer can't be checked
 	}
 	return checkTimes(got.body.Bytes())
 }
 
-// checkProblem looks at what the schema can't say.
+// checkProblem checks what the schema can't express.
 func checkProblem(got *recorder) error {
 	var p api.Problem
 	if err := json.Unmarshal(got.body.Bytes(), &p); err != nil {
@@ -130,7 +130,7 @@ func checkProblem(got *recorder) error {
 	return nil
 }
 
-// checkTimes wants every …At in the one form.
+// checkTimes requires that every field …At has the API's format of timestamps.
 func checkTimes(body []byte) error {
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
@@ -161,13 +161,13 @@ func walkTimes(v any) error {
 	return nil
 }
 
-// recorder keeps what is written while it goes out.
+// recorder passes the response on and keeps a copy.
 type recorder struct {
 	http.ResponseWriter
 
 	status int
 	body   bytes.Buffer
-	// taken: the connection speaks something else than HTTP from now on.
+	// taken: the connection was hijacked and no longer uses HTTP.
 	taken bool
 }
 
@@ -189,5 +189,5 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Clock stands still until it is moved.
+// Clock is a clock that only tests move.
 type Clock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// NewClock makes a clock that shows the present, in the milliseconds that the
-// API and the database both keep.
+// NewClock returns a clock that shows the present, in milliseconds, the
+// resolution of the API.
 func NewClock() *Clock { return &Clock{at: time.Now().UTC().Truncate(time.Millisecond)} }
 
-// Now is what the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
 }
 
-// Advance moves the clock on.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(d)
 }
 
-// patience is how long a test waits for what must come: long enough for a busy
-// machine, and never waited when all is well.
+// patience is how long a test waits for a condition. It is long enough for a
+// busy machine; only failing tests wait that long.
 const patience = 30 * time.Second
 
-// Until waits for a condition, which it asks again and again.
+// Until polls a condition until it is met.
 func Until(t testing.TB, what string, met func() bool) {
 	t.Helper()
 	deadline := time.After(patience)

@@ -11,7 +11,7 @@ import (
 	"showfloor/internal/sample"
 )
 
-// EventData is valid data for an event: the document's sample, with these
+// EventData returns valid data for an event: the document's sample, with these
 // fields replaced or added.
 func EventData(t testing.TB, name string, fields map[string]any) map[string]any {
 	t.Helper()
@@ -31,8 +31,7 @@ func EventData(t testing.TB, name string, fields map[string]any) map[string]any 
 	return data
 }
 
-// eventCheck fails the test for each event that the document doesn't have like
-// that, whoever emits it.
+// eventCheck fails the test for each emitted event that doesn't match the document.
 func eventCheck(t testing.TB) func(payload []byte) error {
 	t.Helper()
 	d, err := document()

@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/mail"
 )
 
-// mailServer is where mail goes; nil for the mailbox.
+// mailServer returns the server for mails; nil for the mailbox.
 func (o Options) mailServer(t testing.TB) *mail.Server {
 	t.Helper()
 	if o.SMTP == "" {
@@ -23,8 +23,8 @@ func (o Options) mailServer(t testing.TB) *mail.Server {
 	return server
 }
 
-// MailsTo is the mails to an address that are in the server's mailbox, newest
-// first, whether a worker has seen to them or not.
+// MailsTo returns the mails to an address in the server's mailbox, newest
+// first, whether or not a worker has processed them.
 func (s *Server) MailsTo(t testing.TB, address string) []mail.Kept {
 	t.Helper()
 	rows, err := s.Pool.Query(t.Context(), "SELECT id FROM mails WHERE recipient = $1 ORDER BY id DESC", address)
@@ -40,7 +40,7 @@ func (s *Server) MailsTo(t testing.TB, address string) []mail.Kept {
 	return list
 }
 
-// LastMail is the newest mail to an address.
+// LastMail returns the newest mail to an address.
 func (s *Server) LastMail(t testing.TB, address string) mail.Kept {
 	t.Helper()
 	list := s.MailsTo(t, address)
@@ -50,13 +50,13 @@ func (s *Server) LastMail(t testing.TB, address string) mail.Kept {
 	return list[0]
 }
 
-// Code is the code in the text of a mail.
+// Code returns the code in the text of a mail.
 func Code(t testing.TB, text string) string {
 	t.Helper()
 	return found(t, text, `(?m)^ {4}([0-9]{6})$`)
 }
 
-// LinkToken is the token of the link in the text of a mail.
+// LinkToken returns the token of the link in the text of a mail.
 func LinkToken(t testing.TB, text string) string {
 	t.Helper()
 	return found(t, text, `(?m)^https?://\S+\?token=([0-9A-Za-z]{43})$`)
@@ -71,8 +71,8 @@ func found(t testing.TB, text, pattern string) string {
 	return match[1]
 }
 
-// WorkMailJobs does what the workers do with the jobs that find out whom to
-// mail, for this address: all of them, each time again.
+// WorkMailJobs runs the jobs that choose the recipients of mails, for this
+// address. Each call runs all of them again.
 func (s *Server) WorkMailJobs(t testing.TB, address string) {
 	t.Helper()
 	rows, err := s.Pool.Query(t.Context(), `SELECT kind, args FROM river_job

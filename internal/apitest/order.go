@@ -7,8 +7,8 @@ import (
 	"showfloor/gen/api"
 )
 
-// Checkout makes a cart of one unit, and its payment page; the caller's tenant is a
-// Seller.
+// Checkout creates an order of one unit and its payment page. The caller's tenant
+// must be a Seller.
 func (c *Caller) Checkout(t testing.TB, streamID, productID string) api.Checkout {
 	t.Helper()
 	var made api.Checkout
@@ -20,7 +20,7 @@ func (c *Caller) Checkout(t testing.TB, streamID, productID string) api.Checkout
 	return made
 }
 
-// Sale is a Checkout that was paid.
+// Sale creates a Checkout and pays it.
 func (c *Caller) Sale(t testing.TB, streamID, productID string) api.Order {
 	t.Helper()
 	made := c.Checkout(t, streamID, productID)

@@ -16,20 +16,20 @@ import (
 	"showfloor/internal/session"
 )
 
-// Publication is what was published, as a browser reads it.
+// Publication is a publication in the form in which a browser receives it.
 type Publication struct {
 	Room, Type string
 	Data       map[string]any
 }
 
-// publications keeps what is published. Each is held against the document's
-// RealtimePublication; one that isn't like that fails the test.
+// publications stores the publications. It fails the test for each that doesn't
+// match the document's RealtimePublication.
 type publications struct {
 	t  testing.TB
 	mu sync.Mutex
-	// all are in the order of their arrival.
+	// all holds them in the order of their arrival.
 	all []Publication
-	// next is who carries them; nil for nobody.
+	// next receives them afterwards; nil for none.
 	next realtime.Publisher
 }
 
@@ -52,7 +52,8 @@ func (p *publications) Publish(ctx context.Context, message realtime.Publication
 	p.all = append(p.all, Publication{message.Room, message.Type, body.Data})
 }
 
-// checkPublication holds it against the union and against the schema of its type.
+// checkPublication checks a publication against the union and against the schema
+// of its type.
 func checkPublication(name string, raw []byte) error {
 	d, err := document()
 	if err != nil {
@@ -80,14 +81,14 @@ func checkPublication(name string, raw []byte) error {
 	return errors.Join(schemas["RealtimePublication"].Value.VisitJSON(value), data.Value.VisitJSON(value["data"]), walkTimes(value))
 }
 
-// Published lists what was published so far, in order.
+// Published returns the publications so far, in order.
 func (s *Server) Published() []Publication {
 	s.published.mu.Lock()
 	defer s.published.mu.Unlock()
 	return slices.Clone(s.published.all)
 }
 
-// openRealtime makes the realtime channel, when the test wants one.
+// openRealtime creates the realtime channel if the test uses one.
 func (s *Server) openRealtime(o Options, now func() time.Time) {
 	if !o.Realtime {
 		return
@@ -96,7 +97,7 @@ func (s *Server) openRealtime(o Options, now func() time.Time) {
 	s.published.next = s.Realtime
 }
 
-// upgrades is what connections that become WebSockets are handed to.
+// upgrades returns the handler of WebSocket connections.
 func (s *Server) upgrades() handlers.Realtime { //nolint:ireturn // nil is an answer
 	if s.Realtime == nil {
 		return nil
@@ -104,7 +105,7 @@ func (s *Server) upgrades() handlers.Realtime { //nolint:ireturn // nil is an an
 	return s.Realtime
 }
 
-// startRealtime lets clients connect, and returns when it hears of changes.
+// startRealtime starts the realtime channel, and returns when it receives changes.
 func (s *Server) startRealtime(t testing.TB, o Options) {
 	t.Helper()
 	if s.Realtime == nil {
@@ -115,8 +116,8 @@ func (s *Server) startRealtime(t testing.TB, o Options) {
 	s.follow(t, o, s.Realtime)
 }
 
-// follow tells a follower of rooms' changes until the test ends, and returns when
-// it hears of them.
+// follow passes changes of rooms to a follower until the test ends, and returns
+// when it receives changes.
 func (s *Server) follow(t testing.TB, o Options, follower inroom.Follower) {
 	t.Helper()
 	changes := inroom.NewChanges(follower)

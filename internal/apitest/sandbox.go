@@ -20,13 +20,13 @@ const (
 	processorConnectSecret = "whsec_connect"
 )
 
-// Sandbox is the payment processor of a test server. Its reports go to the
-// server's /v1/billing/webhook: by themselves with Options.Jobs, otherwise when
+// Sandbox is the payment processor of a test server. Its webhooks go to the
+// server's /v1/billing/webhook: immediately with Options.Jobs, otherwise when
 // Deliver is called.
 type Sandbox struct {
 	*sandbox.Server
 
-	// URL is where its pages are; its API is below /api.
+	// URL is the URL of its pages; its API is below /api.
 	URL string
 	// Client calls it.
 	Client *processor.Client
@@ -35,7 +35,8 @@ type Sandbox struct {
 	transport *http.Transport
 }
 
-// closedPort is an address at which nobody listens, while refusing is set.
+// closedPort is an address without a listener, which replaces the real one while
+// refusing is set.
 type closedPort struct {
 	address  string
 	refusing atomic.Bool
@@ -49,7 +50,7 @@ func newClosedPort(t testing.TB) *closedPort {
 	return &closedPort{address: l.Addr().String()}
 }
 
-// dial leads to the closed port while it refuses, else to the address.
+// dial connects to the closed port while refusing is set, and otherwise to the address.
 func (p *closedPort) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if p.refusing.Load() {
 		address = p.address
@@ -57,14 +58,14 @@ func (p *closedPort) dial(ctx context.Context, network, address string) (net.Con
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
-// Refuse makes the connections of Client refused, or succeed again. Down lets them
-// succeed and breaks them off.
+// Refuse makes the connections of Client fail, or succeed again. With Down they
+// succeed and are then closed.
 func (b *Sandbox) Refuse(refuse bool) {
 	b.closed.refusing.Store(refuse)
 	b.transport.CloseIdleConnections()
 }
 
-// openSandbox makes the server's processor, unless it shares another server's.
+// openSandbox starts the server's processor, unless it shares another server's.
 func (s *Server) openSandbox(t testing.TB, o Options, now func() time.Time) {
 	t.Helper()
 	if o.Sandbox != nil {
@@ -93,8 +94,8 @@ func (s *Server) openSandbox(t testing.TB, o Options, now func() time.Time) {
 	})
 }
 
-// Deliver sends the reports that are owed and not held to the server, now, and
-// returns the statuses that it answered, in order.
+// Deliver sends all pending webhooks that are not held to the server, and returns
+// the statuses of the answers, in order.
 func (b *Sandbox) Deliver(t testing.TB) []int {
 	t.Helper()
 	attempts, err := b.Server.Deliver(t.Context())
@@ -109,8 +110,8 @@ func (b *Sandbox) Deliver(t testing.TB) []int {
 	return statuses
 }
 
-// Seller makes the caller's tenant one that may sell, and returns its account at
-// the processor. No report of it is owed.
+// Seller onboards the caller's tenant at the processor and returns its account
+// there. No webhook about it is pending.
 func (c *Caller) Seller(t testing.TB) (accountID string) {
 	t.Helper()
 	box := c.server.Sandbox

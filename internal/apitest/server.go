@@ -44,79 +44,80 @@ import (
 	"showfloor/jobs"
 )
 
-// MasterKey is the master key of every test server, so that several can share
-// one database.
+// MasterKey is the master key of every test server, so that several servers can share one
+// database.
 const MasterKey = "a master key for tests, 32 bytes"
 
-// publicURL is where the test servers say that they are; links begin with it.
+// publicURL is the public URL of the test servers; links begin with it.
 const publicURL = "https://api.example.test"
 
 // Options of a test server.
 type Options struct {
-	// Jobs starts the workers, on a database and a node name that no other
-	// test has. The clock is the database's then, since the queue lives by it.
+	// Jobs starts the workers, on a database and a node name that no other test uses. The
+	// server then uses the database's clock, because the queue does.
 	Jobs bool
-	// Pool is the database; nil for one that is shared by the tests of this
-	// process, or for one of its own when Jobs is set.
+	// Pool is the database. If it is nil, the server uses one that the tests of this
+	// process share, or one of its own if Jobs is set.
 	Pool *pgxpool.Pool
-	// Listens is set for a server that hears what other servers on its database
-	// have stopped.
+	// Listens makes the server listen for streams that other servers on its database have
+	// stopped.
 	Listens bool
-	// Realtime lets clients connect to the realtime channel. What other servers on
-	// the database change in rooms is heard of, and what they publish when RedisURL
-	// is theirs too. Credentials are looked at again every 100 ms.
+	// Realtime starts the realtime channel. It receives changes of rooms by other servers
+	// on the database, and their publications if they use the same RedisURL. It checks
+	// credentials again every 100 ms.
 	Realtime bool
 	RedisURL string
-	// Node names the process; a fresh name by default.
+	// Node is the name of the process; a new name by default.
 	Node string
-	// Box holds other master keys than MasterKey.
+	// Box holds master keys other than MasterKey.
 	Box *secret.Box
-	// NodeURL is where other nodes reach this one; none by default.
+	// NodeURL is the URL for other nodes; none by default.
 	NodeURL string
-	// SFUURL is where the node's SFU is; the package's SFUURL by default.
+	// SFUURL is the URL of the node's SFU; the package's SFUURL by default.
 	SFUURL string
-	// IngestSecret lets SRS servers in; empty for loopback callers only.
+	// IngestSecret authenticates SRS servers; if it is empty, only callers on this
+	// machine are accepted.
 	IngestSecret string
-	// Schedule is the pauses between attempts; the default schedule when nil.
+	// Schedule holds the pauses between delivery attempts; the default schedule if nil.
 	Schedule []time.Duration
-	// SFU lets browsers into rooms, on loopback; SFUURL is its address then. It has a
-	// database that no other test has.
+	// SFU starts an SFU on loopback; SFUURL is its address then. The database is one that
+	// no other test uses.
 	SFU bool
 	// Production refuses deliveries to private addresses, and has no mailbox.
 	Production bool
-	// Limits says how often callers may come; nothing is limited by default.
+	// Limits are the rate limits; nothing is limited by default.
 	Limits handlers.Limits
-	// RefuseStorage says why nothing that can wait is stored; nil refuses nothing.
+	// RefuseStorage returns an error while writes that can wait must be refused; nil
+	// refuses nothing.
 	RefuseStorage func() error
-	// RequestTime is the time in which operations have to answer; a minute when it
-	// is 0.
+	// RequestTime is the time within which operations must answer; a minute if it is 0.
 	RequestTime time.Duration
-	// Origins are those whose scripts may call the API; all by default.
+	// Origins are the origins whose scripts may call the API; all by default.
 	Origins []string
-	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	// TrustedProxies are the networks whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// PasswordMemory is what hashing one password takes, in KiB: 64 when it is 0, a 300th
-	// of the server's.
+	// PasswordMemory is the memory for hashing one password, in KiB. The default of 64 is
+	// a 300th of the server's.
 	PasswordMemory uint32
-	// RingTimeout is how long a call rings; the default when it is 0.
+	// RingTimeout is how long a call rings; the default if it is 0.
 	RingTimeout time.Duration
-	// CaptureBytes is what captured requests of all tenants may take up; the default
-	// when it is 0.
+	// CaptureBytes is the limit of all tenants' captured requests, in bytes; the default
+	// if it is 0.
 	CaptureBytes int64
-	// PlatformFee is the default of the platform's fee; 0 by default.
+	// PlatformFee is the default of the platform's fee; 0 if unset.
 	PlatformFee setting.Rate
 	// Sandbox is another server's processor; one of its own by default.
 	Sandbox *Sandbox
-	// SMTP is where mail goes, as SMTP_URL; the mailbox by default.
+	// SMTP is the mail server's URL, as in SMTP_URL; the mailbox by default.
 	SMTP string
-	// Checks of readiness, besides those of the database and the queue.
+	// Checks are the readiness checks besides those of the database and the queue.
 	Checks []handlers.Check
 	// Pages serves PagePaths.
 	Pages     http.Handler
 	PagePaths []string
-	// Observe hears of each request.
+	// Observe is called for each request.
 	Observe func(method, route string, status int, took time.Duration)
-	// Log; nothing is logged by default.
+	// Log is the server's log; nothing is logged by default.
 	Log *slog.Logger
 }
 
@@ -124,24 +125,24 @@ type Options struct {
 type Server struct {
 	*areas.Areas
 
-	// URL is where it listens, without a slash at the end.
+	// URL is the server's URL, without a slash at the end.
 	URL string
-	// Handler is the router with the check of its responses around it.
+	// Handler is the router, wrapped in the check of its responses.
 	Handler http.Handler
 	Pool    *pgxpool.Pool
 	Box     *secret.Box
 	Node    string
 	Hub     *hub.Hub
 	Meter   *metering.Meter
-	// SFU is where media is, when Options.SFU is set.
+	// SFU is the SFU, if Options.SFU is set.
 	SFU *sfu.Server
 	// Sandbox is the payment processor.
 	Sandbox *Sandbox
-	// Realtime is the realtime channel; nil unless it was asked for.
+	// Realtime is the realtime channel; nil unless Options.Realtime is set.
 	Realtime *realtime.Server
 	// Unfinished counts the handlers whose request was answered before they ended.
 	Unfinished handlers.Unfinished
-	// Clock is what the areas go by; nil when Jobs is set.
+	// Clock is the areas' clock; nil if Jobs is set.
 	Clock *Clock
 
 	web       *httptest.Server
@@ -149,7 +150,7 @@ type Server struct {
 	published publications
 }
 
-// New starts a server that goes with the test.
+// New starts a server that is stopped when the test ends.
 func New(t testing.TB, o Options) *Server {
 	t.Helper()
 	o = o.withDefaults(t)
@@ -191,7 +192,7 @@ func (o Options) withDefaults(t testing.TB) Options {
 	t.Helper()
 	switch {
 	case o.Pool != nil:
-	case o.Jobs, o.SFU: // rooms are placed on any node of the database
+	case o.Jobs, o.SFU: // rooms may be placed on any node of the database
 		o.Pool = dbtest.New(t)
 	default:
 		o.Pool = dbtest.Shared(t)
@@ -214,7 +215,7 @@ func (o Options) withDefaults(t testing.TB) Options {
 	return o
 }
 
-// openClock chooses what the areas go by.
+// openClock returns the areas' clock.
 func (s *Server) openClock(t testing.TB, o Options) func() time.Time {
 	t.Helper()
 	if o.Jobs {
@@ -226,8 +227,8 @@ func (s *Server) openClock(t testing.TB, o Options) func() time.Time {
 	return s.Clock.Now
 }
 
-// openAreas makes the media plane and the services, which hold each other, and
-// returns what serves the playlists.
+// openAreas creates the media plane and the services, which refer to each other, and
+// returns the handler of playlists.
 func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.Handler {
 	t.Helper()
 	var err error
@@ -260,7 +261,7 @@ func (s *Server) openAreas(t testing.TB, o Options, now func() time.Time) http.H
 	return playlist
 }
 
-// listenForStops returns when the server listens.
+// listenForStops starts the listener and returns when it listens.
 func (s *Server) listenForStops(t testing.TB, log *slog.Logger) {
 	t.Helper()
 	reports := onair.NewReports(t.Context(), log)
@@ -288,7 +289,7 @@ func (s *Server) listenForStops(t testing.TB, log *slog.Logger) {
 	}
 }
 
-// startJobs starts the workers, which the test's end stops.
+// startJobs starts the workers. They stop when the test ends.
 func (s *Server) startJobs(t testing.TB, o Options, now func() time.Time) {
 	t.Helper()
 	if !o.Jobs {
@@ -310,7 +311,7 @@ func (s *Server) listen(t testing.TB) {
 	s.web.Config.Handler = s.Handler
 	s.web.Start()
 	s.URL, s.client = s.web.URL, s.web.Client()
-	// A redirect is an answer like any other.
+	// Don't follow redirects, so that tests can check them.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 

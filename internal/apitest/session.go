@@ -10,10 +10,10 @@ import (
 	"showfloor/internal/session"
 )
 
-// SFUURL is where the test servers say that their SFU is.
+// SFUURL is the URL of the test servers' SFU.
 const SFUURL = "wss://sfu.example.test/sfu"
 
-// Session opens a conference whose host is ada; fields replace or add to the
+// Session creates a conference whose host is ada; fields replace or add to the
 // request's body.
 func (c *Caller) Session(t testing.TB, fields map[string]any) api.Session {
 	t.Helper()
@@ -24,7 +24,7 @@ func (c *Caller) Session(t testing.TB, fields map[string]any) api.Session {
 	return s
 }
 
-// SessionToken asks for a token for a user; fields add to the request's body.
+// SessionToken requests a token for a user; fields add to the request's body.
 func (c *Caller) SessionToken(t testing.TB, sessionID, userID string, fields map[string]any) Response {
 	t.Helper()
 	body := map[string]any{"userId": userID}
@@ -32,8 +32,8 @@ func (c *Caller) SessionToken(t testing.TB, sessionID, userID string, fields map
 	return c.Call(t, "POST", "/v1/me/sessions/"+sessionID+"/token", body)
 }
 
-// Guest is a participant with a token: who calls with it, and its connection once
-// it has come in.
+// Guest is a participant with a token: a caller with that token, and a connection
+// after Enter.
 type Guest struct {
 	*Caller
 
@@ -42,7 +42,7 @@ type Guest struct {
 	Perms                  api.ParticipantPerms
 }
 
-// Ticket gives a user a token for a session; fields add to the request's body.
+// Ticket creates a user's token for a session; fields add to the request's body.
 func (c *Caller) Ticket(t testing.TB, sessionID, userID string, fields map[string]any) *Guest {
 	t.Helper()
 	var token api.SessionToken
@@ -52,7 +52,7 @@ func (c *Caller) Ticket(t testing.TB, sessionID, userID string, fields map[strin
 	return g
 }
 
-// Join lets a user into a session and brings it in, as a connection to the SFU does.
+// Join creates a user's token and enters the session, like a connection to the SFU does.
 func (c *Caller) Join(t testing.TB, sessionID, userID string, fields map[string]any) *Guest {
 	t.Helper()
 	g := c.Ticket(t, sessionID, userID, fields)
@@ -61,20 +61,20 @@ func (c *Caller) Join(t testing.TB, sessionID, userID string, fields map[string]
 	return g
 }
 
-// Enter comes into a room by a new connection.
+// Enter enters a room with a new connection.
 func (g *Guest) Enter(t testing.TB, roomID string) (session.Grant, error) {
 	t.Helper()
 	g.ConnID = id.New(id.Connection)
 	return g.server.Sessions.Enter(t.Context(), session.EnterInput{Token: g.Token, RoomID: roomID, ConnID: g.ConnID})
 }
 
-// Leave ends the guest's connection, for good.
+// Leave ends the guest's connection for good.
 func (g *Guest) Leave(t testing.TB) {
 	t.Helper()
 	must(t, g.server.Sessions.Leave(t.Context(), g.TenantID, g.RoomID, g.UserID, g.ConnID))
 }
 
-// Participant is how a user stands in a session.
+// Participant returns the state of a user in a session.
 func (c *Caller) Participant(t testing.TB, sessionID, userID string) session.Grant {
 	t.Helper()
 	g, err := c.server.Sessions.GetGrant(t.Context(), c.TenantID, sessionID, userID)

@@ -13,8 +13,7 @@ import (
 	"showfloor/internal/onair"
 )
 
-// openSFU serves rooms beside the API, and returns when what changes in them is
-// heard of.
+// openSFU serves rooms beside the API, and returns when it receives changes of rooms.
 func (s *Server) openSFU(t testing.TB, o Options) {
 	t.Helper()
 	if !o.SFU {
@@ -54,20 +53,20 @@ func (s *Server) openSFU(t testing.TB, o Options) {
 	})
 }
 
-// Connect brings the guest into its room as a browser does; change adds to how it
-// comes. The server must have an SFU.
+// Connect connects the guest to its room as a browser does; change adds to the
+// options. The server must have an SFU.
 func (g *Guest) Connect(t testing.TB, change ...func(*sfutest.Options)) *sfutest.Client {
 	t.Helper()
 	return sfutest.Join(t, g.sfuOptions(change))
 }
 
-// TryToConnect is Connect, for who may be refused.
+// TryToConnect does the same as Connect for guests who may be refused.
 func (g *Guest) TryToConnect(t testing.TB, change ...func(*sfutest.Options)) *sfutest.Client {
 	t.Helper()
 	return sfutest.Connect(t, g.sfuOptions(change))
 }
 
-// SFUURL is the WebSocket address of the server's SFU.
+// SFUURL returns the WebSocket URL of the server's SFU.
 func (s *Server) SFUURL() string { return strings.Replace(s.URL, "http", "ws", 1) + "/sfu" }
 
 func (g *Guest) sfuOptions(change []func(*sfutest.Options)) sfutest.Options {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Received is a request that came to a sink.
+// Received is a request that a sink has received.
 type Received struct {
 	Header http.Header
 	Body   []byte
@@ -20,7 +20,7 @@ type Received struct {
 // Delivery is the delivery's id.
 func (r Received) Delivery() string { return r.Header.Get("X-Service-Delivery") }
 
-// Sink is a tenant's server that webhooks go to.
+// Sink is a tenant's server that receives webhooks.
 type Sink struct {
 	URL string
 
@@ -30,14 +30,14 @@ type Sink struct {
 	changed  chan struct{}
 }
 
-// NewSink starts a sink. It keeps each request and then answers; nil answers 200.
+// NewSink starts a sink. It stores each request and then calls answer; nil answers 200.
 func NewSink(t testing.TB, answer func(w http.ResponseWriter, r Received)) *Sink {
 	t.Helper()
 	s := &Sink{attempts: map[string]int{}, changed: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the sender has gone
+			return // the sender has closed the connection
 		}
 		got := s.keep(r.Header, body)
 		if answer != nil {
@@ -61,14 +61,14 @@ func (s *Sink) keep(h http.Header, body []byte) Received {
 	return r
 }
 
-// Received lists what has come so far, in order of arrival.
+// Received returns the requests so far, in order of arrival.
 func (s *Sink) Received() []Received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Received(nil), s.received...)
 }
 
-// Wait waits until n requests have come, and returns all that have.
+// Wait waits until n requests have arrived, and returns all so far.
 func (s *Sink) Wait(t testing.TB, n int) []Received {
 	t.Helper()
 	deadline := time.After(patience)
