@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// linkTime is how long an onboarding link is good.
+// linkTime is the life of an onboarding link.
 const linkTime = 5 * time.Minute
 
 func createAccount(c *call) (any, error) {
@@ -84,7 +84,7 @@ func createLink(c *call) (any, error) {
 	}, nil
 }
 
-// updateAccount puts an account and reports it.
+// updateAccount stores an account and emits its event.
 func (c *change) updateAccount(a Account) {
 	c.put(record{Account: &a})
 	c.emit(a.ID, "account.updated", a.render())

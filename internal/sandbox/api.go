@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Version is the API's.
+// Version is the version of the API.
 const Version = "2023-10-16"
 
 // call is a request to the API, made under the lock.
@@ -21,12 +21,13 @@ type call struct {
 	*change
 	form
 	r *http.Request
-	// account is whom it is made for: a seller's, or "" for the platform's own.
+	// account is the seller's account to which the request applies, or "" for
+	// the platform's own.
 	account string
 	server  *Server
 }
 
-// maxBody is what the API reads of a request.
+// maxBody is the largest request body, in bytes.
 const maxBody = 1 << 20
 
 func (s *Server) routeAPI() {
@@ -63,8 +64,8 @@ func (s *Server) routeAPI() {
 	}))
 }
 
-// api is the way of every request: faults on demand, key, parameters, then the
-// work under the lock and its answer once it is on disk.
+// api handles every request: planned faults, key and parameters, then the
+// handler under the lock. It sends the answer once the change is on disk.
 func (s *Server) api(h func(*call) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, "/api")
@@ -80,7 +81,7 @@ func (s *Server) api(h func(*call) (any, error)) http.HandlerFunc {
 		requestID := newID("req_")
 		status, body, plain := fault.status, []byte("The service is unavailable.\n"), fault.status != 0
 		if status == http.StatusTooManyRequests {
-			// It is the processor's own answer, others are those of what stands before it.
+			// The processor itself answers 429; the other statuses come from proxies before it.
 			plain, err = false, &refusal{
 				status: status, kind: invalidRequest, code: "rate_limit",
 				message: "Request rate limit exceeded. Learn more about rate limits at https://stripe.com/docs/rate-limits.",
@@ -119,7 +120,7 @@ func readParams(r *http.Request) (url.Values, error) {
 	return params, nil
 }
 
-// answer does the work, unless the request's key is known.
+// answer runs the handler, unless the request's idempotency key has an answer.
 func (s *Server) answer(
 	h func(*call) (any, error), r *http.Request, params url.Values, requestID string,
 ) (status int, body []byte, err error) {
@@ -156,7 +157,8 @@ func (s *Server) answer(
 	return status, body, err
 }
 
-// outcome writes what a request came to; a refusal that isn't kept stays an error.
+// outcome encodes the handler's result. A refusal that isn't stored under the key
+// stays an error.
 func (s *Server) outcome(result any, failure error, key string) (status int, body []byte, err error) {
 	if failure == nil {
 		body, err = json.Marshal(result)
@@ -169,7 +171,7 @@ func (s *Server) outcome(result any, failure error, key string) (status int, bod
 	return status, body, nil
 }
 
-// repeat answers as the first time.
+// repeat returns the stored answer of the first request with the key.
 func repeat(before answer, hash, key string) (int, []byte, error) {
 	if before.Hash != hash {
 		return 0, nil, &refusal{status: 400, kind: "idempotency_error", message: "Keys for idempotent requests can only be used with the same " +
@@ -192,7 +194,7 @@ func (s *Server) authenticate(r *http.Request) error {
 	return nil
 }
 
-// noAccess is the answer to an account that there isn't, or that is another's.
+// noAccess is the answer to an account that is unknown or belongs to another platform.
 func (s *Server) noAccess(account string) error {
 	return &refusal{
 		status: 403, kind: invalidRequest, code: "account_invalid",
@@ -209,7 +211,7 @@ func masked(key string) string {
 	return key[:2*shown] + "****" + key[len(key)-shown:]
 }
 
-// explain writes an error as the processor does.
+// explain encodes an error in the processor's format.
 func (s *Server) explain(err error) (int, []byte) {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -229,10 +231,10 @@ func (s *Server) explain(err error) (int, []byte) {
 	return r.status, body
 }
 
-// object is JSON in the making.
+// object is a JSON object.
 type object = map[string]any
 
-// nullable is null for the zero value.
+// nullable returns null for the zero value.
 func nullable[T comparable](v T) any {
 	var zero T
 	if v == zero {
@@ -241,14 +243,14 @@ func nullable[T comparable](v T) any {
 	return v
 }
 
-// The processor's pages of a list.
+// The processor's page sizes of lists.
 const (
 	defaultLimit = 10
 	maxLimit     = 100
 )
 
-// page is a list's page from the newest to the oldest, read by limit,
-// starting_after, ending_before and created.
+// page returns a page of a list from the newest to the oldest, selected by
+// limit, starting_after, ending_before and created.
 func page[T any](c *call, all []T, id func(T) string, created func(T) int64, render func(T) any) (any, error) {
 	limit := c.amount("limit", 1, defaultLimit)
 	after, before := c.text("starting_after"), c.text("ending_before")
@@ -277,7 +279,7 @@ func page[T any](c *call, all []T, id func(T) string, created func(T) int64, ren
 	return object{"object": "list", "url": strings.TrimPrefix(c.r.URL.Path, "/api"), "has_more": more, "data": data}, nil
 }
 
-// cut is the part of a list behind or before an id.
+// cut returns the part of a list after or before an id.
 func cut[T any](all []T, limit int, id func(T) string, after, before string) (part []T, more bool, err error) {
 	place := func(name, wanted string) (int, error) {
 		for i, v := range all {
@@ -305,7 +307,8 @@ func cut[T any](all []T, limit int, id func(T) string, after, before string) (pa
 	return all[:min(limit, len(all))], len(all) > limit, nil
 }
 
-// wants is the parameter expand: what is to be whole instead of an id.
+// wants reads the parameter expand: the objects to return as a whole instead of
+// their id.
 func (c *call) wants() map[string]bool {
 	wanted := map[string]bool{}
 	for _, path := range c.texts("expand") {

@@ -18,7 +18,7 @@ import (
 	"showfloor/internal/browsertest"
 )
 
-// shop is the seller's site, where the pages lead back to.
+// shop serves the seller's site, to which the pages lead back.
 func shop(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +32,7 @@ func shop(t *testing.T) string {
 	return server.URL
 }
 
-// picture is something to see on the payment page.
+// picture is an image for the payment page.
 func picture() image.Image {
 	const size = 112
 	m := image.NewRGBA(image.Rect(0, 0, size, size))
@@ -44,20 +44,20 @@ func picture() image.Image {
 	return m
 }
 
-// press presses the button that this selector finds.
+// press clicks the button that this selector finds.
 func press(t *testing.T, ctx context.Context, button string) {
 	t.Helper()
 	browsertest.Run(t, ctx, chromedp.Click(chromedp.CSS(button)))
 }
 
-// until waits for an expression to be true on whatever page comes to be there.
+// until waits until an expression is true on the current page, whichever it is.
 func until(t *testing.T, ctx context.Context, expression string) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		// Between two pages there is nothing that could be asked.
+		// During navigation there is no page that could evaluate it.
 		if met, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression)); err == nil && met {
 			return
 		}
@@ -163,12 +163,12 @@ func TestASellerAndABuyerClickThrough(t *testing.T) {
 
 	complaints := log.Complaints()
 	for _, c := range complaints {
-		// The declined card's page is an error by its status.
+		// The page for the declined card has an error status.
 		require.Contains(t, c, "402")
 	}
 }
 
-// fullPage is a payment page with pictures and a discount.
+// fullPage creates a payment page with pictures and a discount.
 func (r *rig) fullPage(t *testing.T, account, site string) *stripe.CheckoutSession {
 	t.Helper()
 	k, err := r.api.Coupons.New(&stripe.CouponParams{

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// change is what one request or control does: all of it or nothing. What it puts
-// is seen by the next one, not by itself.
+// change holds the writes of one request or control, which are applied completely or
+// not at all. They are visible to the next change, not to this one.
 type change struct {
 	*state
 	now time.Time
-	// held: events wait for a release. refundsWait: refunds are pending at first.
+	// held: new events wait for a release. refundsWait: new refunds are pending.
 	held, refundsWait bool
 
 	seq     uint64
 	records []record
-	// requestID and requestKey of the API request that it is for.
+	// requestID and requestKey belong to the API request that makes the change.
 	requestID, requestKey string
 }
 
 func (c *change) put(r record) { c.records = append(c.records, r) }
 
-// next is a number above all that were given before.
+// next returns a number above all earlier ones.
 func (c *change) next() uint64 {
 	c.seq++
 	return c.seq
 }
 
-// do makes a change and has it on disk when it returns. An error of f undoes all
-// that it did.
+// do makes a change and returns when it is on disk. If f returns an error,
+// nothing changes.
 func (s *Server) do(f func(c *change) error) error {
 	position, err := s.locked(f)
 	if err != nil || s.journal == nil {
@@ -38,8 +38,8 @@ func (s *Server) do(f func(c *change) error) error {
 	return s.journal.sync(position)
 }
 
-// locked makes a change, after pages whose time has come have expired, and
-// returns the journal's position behind it.
+// locked makes a change and returns the journal's position after it. Before the
+// change it expires the pages that are due.
 func (s *Server) locked(f func(c *change) error) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Server) locked(f func(c *change) error) (uint64, error) {
 	return s.journal.written.Load(), err
 }
 
-// commit is called with the lock held.
+// commit applies f's change. The caller holds the lock.
 func (s *Server) commit(now time.Time, f func(c *change) error) error {
 	c := &change{state: &s.state, now: now, held: s.holding, refundsWait: s.refundsWait, seq: s.state.seq}
 	if err := f(c); err != nil || len(c.records) == 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How far ahead a payment page may expire.
+// Limits of a payment page's expiry, counted from now.
 const (
 	leastOpen = 30 * time.Minute
 	mostOpen  = 24 * time.Hour
@@ -124,7 +124,7 @@ func (c *call) readLine(f form) (Line, string, error) {
 	return line, price.Currency, nil
 }
 
-// check holds a page against what the processor allows, and takes the coupon off.
+// check checks a page against the processor's limits and applies the coupon.
 func (c *call) check(x *Session) error {
 	ahead := time.Unix(x.ExpiresAt, 0).Sub(c.now.Truncate(time.Second))
 	switch {
@@ -220,7 +220,7 @@ func expireSession(c *call) (any, error) {
 	return c.renderSession(c.expire(x), wants), nil
 }
 
-// expire closes a page and reports it.
+// expire closes a page and emits its event.
 func (c *change) expire(x Session) Session {
 	x.Status = StatusExpired
 	c.put(record{Session: &x})
@@ -228,7 +228,7 @@ func (c *change) expire(x Session) Session {
 	return x
 }
 
-// expireDue closes all pages whose time has come.
+// expireDue closes all pages that are due.
 func expireDue(c *change) error {
 	for _, id := range c.order.sessions {
 		if !c.open[id] {

@@ -2,65 +2,64 @@ package sandbox
 
 import "slices"
 
-// look reads the state under the lock; pages whose time has come have expired.
+// look reads the state under the lock, after the pages that are due have expired.
 func (s *Server) look(f func(st *state)) {
-	// Without puts nothing is written that could fail, but for expiries, which
-	// come again.
+	// f puts no records, so only the write of an expiry can fail, and that is repeated.
 	_, _ = s.locked(func(c *change) error {
 		f(c.state)
 		return nil
 	})
 }
 
-// Account is an account as it stands.
+// Account returns an account.
 func (s *Server) Account(id string) (a Account, known bool) {
 	s.look(func(st *state) { a, known = st.accounts[id] })
 	return a, known
 }
 
-// Session is a payment page as it stands.
+// Session returns a payment page.
 func (s *Server) Session(id string) (x Session, known bool) {
 	s.look(func(st *state) { x, known = st.sessions[id] })
 	return x, known
 }
 
-// Payment is a payment as it stands.
+// Payment returns a payment.
 func (s *Server) Payment(id string) (p Payment, known bool) {
 	s.look(func(st *state) { p, known = st.payments[id] })
 	return p, known
 }
 
-// Accounts lists all accounts, the newest first.
+// Accounts lists all accounts, newest first.
 func (s *Server) Accounts() (list []Account) {
 	s.look(func(st *state) { list = newest(st.order.accounts, st.accounts) })
 	return list
 }
 
-// Sessions lists the payment pages of an account, the newest first; all for "".
+// Sessions lists the payment pages of an account, newest first; those of all
+// accounts for "".
 func (s *Server) Sessions(account string) (list []Session) {
 	s.look(func(st *state) { list = newest(st.order.sessions, st.sessions) })
 	return slices.DeleteFunc(list, func(x Session) bool { return account != "" && x.Account != account })
 }
 
-// Payments lists the payments of an account, the newest first; all for "".
+// Payments lists the payments of an account, newest first; those of all accounts for "".
 func (s *Server) Payments(account string) (list []Payment) {
 	s.look(func(st *state) { list = newest(st.order.payments, st.payments) })
 	return slices.DeleteFunc(list, func(p Payment) bool { return account != "" && p.Account != account })
 }
 
-// Refunds lists the refunds of a payment, the newest first; all for "".
+// Refunds lists the refunds of a payment, newest first; those of all payments for "".
 func (s *Server) Refunds(paymentIntent string) (list []Refund) {
 	s.look(func(st *state) { list = newest(st.order.refunds, st.refunds) })
 	return slices.DeleteFunc(list, func(r Refund) bool { return paymentIntent != "" && r.PaymentID != paymentIntent })
 }
 
-// Onboard does what a seller does who finishes the onboarding page: the account
-// may take charges.
+// Onboard finishes the onboarding page for a seller: the account may take charges.
 func (s *Server) Onboard(accountID string) error {
 	return s.onAccount(accountID, func(a *Account) { a.DetailsSubmitted, a.ChargesEnabled = true, true })
 }
 
-// SetCharges lets an account take charges, or stops that.
+// SetCharges allows an account to take charges, or forbids it.
 func (s *Server) SetCharges(accountID string, enabled bool) error {
 	return s.onAccount(accountID, func(a *Account) { a.ChargesEnabled = enabled })
 }
@@ -77,23 +76,24 @@ func (s *Server) onAccount(id string, f func(a *Account)) error {
 	})
 }
 
-// Pay pays a page by card, as this buyer, unless the page has its e-mail address.
+// Pay pays a page by card. email is the buyer's address, unless the page has one.
 func (s *Server) Pay(sessionID, email string) (Session, error) {
 	return s.onSession(sessionID, func(c *change, x Session) (Session, error) { return c.pay(x, email, false) })
 }
 
-// PayLater completes a page by means that take days: Settle says how it ends.
+// PayLater completes a page with a payment method that takes days. Settle ends
+// the payment.
 func (s *Server) PayLater(sessionID, email string) (Session, error) {
 	return s.onSession(sessionID, func(c *change, x Session) (Session, error) { return c.pay(x, email, true) })
 }
 
-// Settle ends what PayLater began: the money has come, or it won't.
+// Settle ends the payment of PayLater: it succeeds or fails.
 func (s *Server) Settle(sessionID string, ok bool) (Session, error) {
 	return s.onSession(sessionID, func(c *change, x Session) (Session, error) { return c.settle(x, ok) })
 }
 
-// Reprice changes the total and currency of an open page, as features of the
-// processor do that sellers switch on, such as prices in the buyer's currency.
+// Reprice changes the total and currency of an open page, like the processor's
+// features that sellers switch on, such as prices in the buyer's currency.
 func (s *Server) Reprice(sessionID string, cents int64, currency string) error {
 	_, err := s.onSession(sessionID, func(c *change, x Session) (Session, error) {
 		if x.Status != StatusOpen {
@@ -106,7 +106,7 @@ func (s *Server) Reprice(sessionID string, cents int64, currency string) error {
 	return err
 }
 
-// Expire closes an open page, as its time does.
+// Expire closes an open page before its expiry.
 func (s *Server) Expire(sessionID string) (Session, error) {
 	return s.onSession(sessionID, func(c *change, x Session) (Session, error) {
 		if x.Status != StatusOpen {
@@ -128,7 +128,7 @@ func (s *Server) onSession(id string, f func(c *change, x Session) (Session, err
 	return x, err
 }
 
-// Refund makes a refund at the processor, behind the platform's back; 0 cents is
+// Refund makes a refund at the processor without the platform; 0 cents refund
 // all that is left.
 func (s *Server) Refund(paymentIntent string, cents int64) (r Refund, err error) {
 	err = s.do(func(c *change) error {
@@ -142,14 +142,15 @@ func (s *Server) Refund(paymentIntent string, cents int64) (r Refund, err error)
 	return r, err
 }
 
-// RefundsWait makes refunds pending until SettleRefund, or succeed at once again.
+// RefundsWait makes new refunds pending until SettleRefund, or lets them succeed
+// at once again.
 func (s *Server) RefundsWait(wait bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refundsWait = wait
 }
 
-// SettleRefund ends a refund that waits, or has one fail that had succeeded.
+// SettleRefund ends a pending refund, or makes a succeeded one fail.
 func (s *Server) SettleRefund(refundID string, ok bool) (r Refund, err error) {
 	err = s.do(func(c *change) error {
 		found, known := c.refunds[refundID]

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Dispute is the claim of a buyer's bank to get a payment back.
+// Dispute is a claim by a buyer's bank to get a payment back.
 type Dispute struct {
 	ID          string `json:"id"`
 	Seq         uint64 `json:"seq"`
@@ -21,11 +21,11 @@ type Dispute struct {
 	DueBy       int64  `json:"dueBy"`
 }
 
-// evidenceTime is how long a seller may take to respond to a dispute.
+// evidenceTime is the time in which a seller may respond to a dispute.
 const evidenceTime = 7 * 24 * time.Hour
 
-// Dispute opens a dispute about a payment in full, with a status such as
-// "needs_response" or "warning_needs_response", and reports it.
+// Dispute opens a dispute about the full amount of a payment and emits its
+// event. status is such as "needs_response" or "warning_needs_response".
 func (s *Server) Dispute(paymentIntent, status, reason string) (d Dispute, err error) {
 	err = s.do(func(c *change) error {
 		p, known := c.payments[paymentIntent]
@@ -43,7 +43,7 @@ func (s *Server) Dispute(paymentIntent, status, reason string) (d Dispute, err e
 	return d, err
 }
 
-// SetDispute changes a dispute's status and reports it.
+// SetDispute changes a dispute's status and emits its event.
 func (s *Server) SetDispute(disputeID, status string) error {
 	return s.do(func(c *change) error {
 		d, known := c.disputes[disputeID]

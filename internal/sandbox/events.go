@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Event is a report and what became of its deliveries.
+// Event is a webhook event and the state of its deliveries.
 type Event struct {
 	ID      string          `json:"id"`
 	Seq     uint64          `json:"seq"`
@@ -24,14 +24,14 @@ type Event struct {
 	Type    string          `json:"type"`
 	Created int64           `json:"created"`
 	Payload json.RawMessage `json:"payload"`
-	// Owed is how many deliveries are still to succeed.
+	// Owed is how many deliveries must still succeed.
 	Owed int `json:"owed"`
-	// Held events wait for a release. Place is their order among all that are due.
+	// Held events wait for a release. Place is their position among all due events.
 	Held  bool   `json:"held"`
 	Place uint64 `json:"place"`
 	// NextAt is when the next attempt is due.
 	NextAt time.Time `json:"nextAt"`
-	// Tries counts failures since the last success, Attempts are the newest ones.
+	// Tries counts failures since the last success. Attempts are the latest attempts.
 	Tries    int       `json:"tries"`
 	Attempts []Attempt `json:"attempts"`
 }
@@ -41,24 +41,25 @@ type Attempt struct {
 	EventID string    `json:"-"`
 	Type    string    `json:"-"`
 	At      time.Time `json:"at"`
-	// Status is the HTTP status; 0 when nobody answered, and Error says why.
+	// Status is the HTTP status of the answer. It is 0 if there was none; then
+	// Error holds the cause.
 	Status int    `json:"status"`
 	Error  string `json:"error"`
 }
 
-// OK tells whether the receiver has taken the event in.
+// OK reports whether the receiver has accepted the event.
 func (a Attempt) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
 const (
 	attemptsKept = 20
-	// The pause doubles from the least to the most.
+	// The pause doubles from leastPause to mostPause.
 	leastPause = time.Second
 	mostPause  = time.Minute
-	// lookAgain is how often pages are looked at for expiry.
+	// lookAgain is the interval in which pages are checked for expiry.
 	lookAgain = time.Second
 )
 
-// emit reports something on an account, "" for the platform's own.
+// emit emits an event about an account, or about the platform's own for "".
 func (c *change) emit(account, kind string, about object) {
 	e := Event{
 		ID: newID("evt_"), Seq: c.next(), Account: account, Type: kind, Created: c.now.Unix(), Owed: 1, Held: c.held, NextAt: c.now,
@@ -72,7 +73,7 @@ func (c *change) emit(account, kind string, about object) {
 	if account != "" {
 		payload["account"] = account
 	}
-	// Maps of strings, numbers and lists always become JSON.
+	// Marshal can't fail: the payload has only maps of strings, numbers and lists.
 	e.Payload, _ = json.Marshal(payload) //nolint:errchkjson // see above
 	c.put(record{Event: &e})
 }
@@ -84,7 +85,7 @@ func (s *Server) wake() {
 	}
 }
 
-// deliverAlways delivers what is due, one after the other.
+// deliverAlways delivers due events one after the other until ctx ends.
 func (s *Server) deliverAlways(ctx context.Context) {
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
@@ -101,9 +102,9 @@ func (s *Server) deliverAlways(ctx context.Context) {
 	}
 }
 
-// Deliver sends every event that is owed and not held, each as often as it is
-// owed, now, whatever the time of its next attempt. Pages whose time has come
-// expire before. Without a callback URL it does nothing.
+// Deliver sends every event that is owed and not held, as often as it is owed,
+// regardless of the time of its next attempt. Pages that are due expire before.
+// Without a callback URL it does nothing.
 func (s *Server) Deliver(ctx context.Context) ([]Attempt, error) { return s.deliver(ctx, false) }
 
 func (s *Server) deliver(ctx context.Context, onlyDue bool) ([]Attempt, error) {
@@ -139,8 +140,8 @@ func (s *Server) deliver(ctx context.Context, onlyDue bool) ([]Attempt, error) {
 	return attempts, nil
 }
 
-// send makes one attempt. The receiver holds the signature's time against the
-// real clock.
+// send makes one attempt. It signs with the real clock's time, which the
+// receiver checks.
 func (s *Server) send(ctx context.Context, to string, e Event) Attempt {
 	a := Attempt{EventID: e.ID, Type: e.Type, At: s.config.Now()}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(e.Payload))
@@ -161,12 +162,12 @@ func (s *Server) send(ctx context.Context, to string, e Event) Attempt {
 		return a
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxBody) // for the next use of the connection
+	_, _ = io.CopyN(io.Discard, resp.Body, maxBody) // so that the connection can be reused
 	a.Status = resp.StatusCode
 	return a
 }
 
-// Sign is the header Stripe-Signature for a payload.
+// Sign returns the header Stripe-Signature of a payload.
 func Sign(payload []byte, secret string, at time.Time) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%d.", at.Unix())
@@ -174,7 +175,7 @@ func Sign(payload []byte, secret string, at time.Time) string {
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
 }
 
-// note writes down how an attempt went.
+// note stores the result of an attempt.
 func (s *Server) note(a Attempt) error {
 	return s.do(func(c *change) error {
 		e := c.events[a.EventID]
@@ -191,7 +192,7 @@ func (s *Server) note(a Attempt) error {
 	})
 }
 
-// Events lists all events, the oldest first.
+// Events lists all events, oldest first.
 func (s *Server) Events() []Event {
 	var list []Event
 	s.look(func(st *state) {
@@ -201,8 +202,7 @@ func (s *Server) Events() []Event {
 	return list
 }
 
-// HoldEvents holds all events back that come from now on, and those that are
-// still owed.
+// HoldEvents holds back all events from now on, and those that are still owed.
 func (s *Server) HoldEvents() error {
 	s.mu.Lock()
 	s.holding = true
@@ -216,8 +216,8 @@ func (s *Server) HoldEvents() error {
 	})
 }
 
-// ReleaseEvents lets held events go: first those that are named, in this order,
-// then the others as they came. It ends the holding.
+// ReleaseEvents releases the held events: first the named ones, in this order,
+// then the others in the order of their creation. Later events are not held.
 func (s *Server) ReleaseEvents(first ...string) error {
 	s.mu.Lock()
 	s.holding = false
@@ -239,7 +239,7 @@ func (s *Server) ReleaseEvents(first ...string) error {
 	})
 }
 
-// ReleaseReversed lets held events go, the newest first.
+// ReleaseReversed releases the held events, newest first.
 func (s *Server) ReleaseReversed() error {
 	var ids []string
 	s.look(func(st *state) {
@@ -252,7 +252,7 @@ func (s *Server) ReleaseReversed() error {
 	return s.ReleaseEvents(ids...)
 }
 
-// DropEvents makes the reports on an account that are owed be owed no more.
+// DropEvents cancels the owed deliveries of events about an account.
 func (s *Server) DropEvents(account string) error {
 	return s.do(func(c *change) error {
 		for _, e := range c.owed() {

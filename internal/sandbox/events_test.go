@@ -160,7 +160,7 @@ func TestRefundsThatWait(t *testing.T) {
 	require.Equal(t, int64(300), p.FeeRefundedCents)
 	r.delivered(t)
 
-	_, err = r.SettleRefund(done.ID, false) // the bank sends it back
+	_, err = r.SettleRefund(done.ID, false) // the bank returns the money
 	require.NoError(t, err)
 	require.Equal(t, []string{"charge.refund.updated", "refund.updated", "refund.failed"}, r.delivered(t))
 	p, _ = r.Payment(paid.PaymentID)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Request is a request that came to the API.
+// Request is a request that the API has received.
 type Request struct {
 	Method, Path string
 	// Account is the header Stripe-Account, Key the header Idempotency-Key.
@@ -18,10 +18,10 @@ type Request struct {
 	Params       url.Values
 }
 
-// requestsKept bounds the log of requests.
+// requestsKept limits the log of requests.
 const requestsKept = 10000
 
-// faults are made on demand.
+// faults holds the planned faults and the log of requests.
 type faults struct {
 	mu       sync.Mutex
 	down     bool
@@ -31,8 +31,7 @@ type faults struct {
 	total    int
 }
 
-// plan is what is to happen to the next requests below a path, behind some that are
-// left alone.
+// plan is a fault for the next requests below a path, after a number of spared ones.
 type plan struct {
 	prefix string
 	spared int
@@ -47,7 +46,7 @@ type gate struct {
 	open    chan struct{}
 }
 
-// met is what happens to one request.
+// met is the set of faults of one request.
 type met struct {
 	down, lose bool
 	status     int
@@ -106,65 +105,65 @@ func (f *faults) plan(p plan) {
 	f.plans = append(f.plans, p)
 }
 
-// loseAnswer cuts the connection in the middle of an answer. Part of it goes out:
-// a connection that is closed without a word makes clients repeat the request.
+// loseAnswer closes the connection in the middle of an answer. It sends a part of the
+// answer, because clients repeat a request if the connection is closed without any byte.
 func loseAnswer(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush() // it is lost either way
+	_ = http.NewResponseController(w).Flush() // an error makes no difference
 	panic(http.ErrAbortHandler)
 }
 
-// Down makes the API drop every connection, or serve again. Pages, controls and
-// deliveries go on.
+// Down makes the API close every connection without an answer, or serve again.
+// Pages, controls and deliveries still work.
 func (s *Server) Down(down bool) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.down = down
 }
 
-// LoseAnswers makes the next n requests below a path ("/v1/refunds"; "" for any)
-// do their work and lose their answers.
+// LoseAnswers executes the next n requests below a path ("/v1/refunds"; "" for any)
+// and loses their answers.
 func (s *Server) LoseAnswers(n int, pathPrefix string) {
 	s.faults.plan(plan{prefix: pathPrefix, left: n, lose: true})
 }
 
 // Fail makes the next n requests below a path answer this status without doing
-// anything. 429 is the processor's rate limit; other statuses come without a JSON
-// body, as from a proxy.
+// anything. 429 is the processor's rate limit; other statuses have no JSON body,
+// like those of a proxy.
 func (s *Server) Fail(n int, pathPrefix string, status int) {
 	s.faults.plan(plan{prefix: pathPrefix, left: n, status: status})
 }
 
-// FailBehind is Fail for one request, behind this many that are served.
+// FailBehind does the same as Fail for one request, after this many spared ones.
 func (s *Server) FailBehind(pathPrefix string, spared, status int) {
 	s.faults.plan(plan{prefix: pathPrefix, spared: spared, left: 1, status: status})
 }
 
-// Block makes the next request below a path wait before it does anything.
-// arrived gets a value once it is there; resume lets it go on and may be called
-// more than once.
+// Block makes the next request below a path wait before it does anything. arrived
+// receives a value once the request is there. resume lets it continue and may be
+// called more than once.
 func (s *Server) Block(pathPrefix string) (arrived <-chan struct{}, resume func()) {
 	g := &gate{arrived: make(chan struct{}, 1), open: make(chan struct{})}
 	s.faults.plan(plan{prefix: pathPrefix, left: 1, gate: g})
 	return g.arrived, sync.OnceFunc(func() { close(g.open) })
 }
 
-// Delay makes every request wait before it does anything; 0 ends that.
+// Delay makes every request wait for d before it does anything; 0 ends that.
 func (s *Server) Delay(d time.Duration) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.delay = d
 }
 
-// Requests lists the requests to the API, the oldest first, those with faults too.
+// Requests lists the requests to the API, oldest first, including those with faults.
 func (s *Server) Requests() []Request {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	return append([]Request(nil), s.faults.requests...)
 }
 
-// Count counts requests with this method ("" for any) below a path.
+// Count returns the number of requests with this method ("" for any) below a path.
 func (s *Server) Count(method, pathPrefix string) int {
 	n := 0
 	for _, r := range s.Requests() {

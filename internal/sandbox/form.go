@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// form reads form-encoded parameters with nested keys, as line_items[0][price].
-// The first fault is kept; parameters that nobody has read are one, too.
+// form reads form-encoded parameters with nested keys, such as
+// line_items[0][price]. It keeps the first fault. A parameter that was never
+// read is a fault too.
 type form struct {
 	values url.Values
 	read   map[string]bool
@@ -23,7 +24,7 @@ func newForm(values url.Values) form {
 	return form{values: values, read: map[string]bool{}, fault: &fault}
 }
 
-// at is the part of the form below a name.
+// at returns the part of the form below a name.
 func (f form) at(name string) form {
 	f.prefix = f.key(name)
 	return f
@@ -36,7 +37,7 @@ func (f form) key(name string) string {
 	return f.prefix + "[" + name + "]"
 }
 
-// has tells whether there is anything at or below a name.
+// has reports whether there is a parameter at or below a name.
 func (f form) has(name string) bool {
 	key := f.key(name)
 	for k := range f.values {
@@ -47,7 +48,7 @@ func (f form) has(name string) bool {
 	return false
 }
 
-// list is the parts of the form below a name's indices.
+// list returns the parts of the form below a name's indices.
 func (f form) list(name string) []form {
 	var items []form
 	for i := 0; f.at(name).has(strconv.Itoa(i)); i++ {
@@ -56,7 +57,7 @@ func (f form) list(name string) []form {
 	return items
 }
 
-// texts is a list of strings.
+// texts returns a list of strings.
 func (f form) texts(name string) []string {
 	list := []string{}
 	for i := 0; f.at(name).has(strconv.Itoa(i)); i++ {
@@ -71,7 +72,7 @@ func (f form) fail(err error) {
 	}
 }
 
-// text is "" for what isn't given.
+// text returns a string, or "" if it is absent.
 func (f form) text(name string) string {
 	key := f.key(name)
 	f.read[key] = true
@@ -84,7 +85,7 @@ func (f form) text(name string) string {
 
 const maxText = 5000
 
-// must is a text that has to be there.
+// must returns a string; its absence is a fault.
 func (f form) must(name string) string {
 	v := f.text(name)
 	if v == "" {
@@ -98,7 +99,7 @@ func (f form) must(name string) string {
 	return v
 }
 
-// whole is an integer, otherwise when it isn't given.
+// whole returns an integer, or otherwise if it is absent.
 func (f form) whole(name string, otherwise int64) int64 {
 	v := f.text(name)
 	if v == "" {
@@ -111,7 +112,7 @@ func (f form) whole(name string, otherwise int64) int64 {
 	return n
 }
 
-// amount is an integer that is at least least.
+// amount returns an integer that must be at least least, or otherwise if it is absent.
 func (f form) amount(name string, least, otherwise int64) int64 {
 	n := f.whole(name, otherwise)
 	if f.values.Has(f.key(name)) && n < least {
@@ -132,7 +133,7 @@ func (f form) flag(name string) bool {
 	}
 }
 
-// oneOf is one of the values, the first when it isn't given.
+// oneOf returns one of the values, or the first one if it is absent.
 func (f form) oneOf(name string, values ...string) string {
 	v := f.text(name)
 	if v == "" {
@@ -144,7 +145,7 @@ func (f form) oneOf(name string, values ...string) string {
 	return v
 }
 
-// address is a URL with a host.
+// address returns a URL with a host.
 func (f form) address(name string) string {
 	v := f.text(name)
 	if v == "" {
@@ -164,7 +165,7 @@ const (
 	maxValue = 500
 )
 
-// metadata is a map of strings.
+// metadata returns a map of strings.
 func (f form) metadata() map[string]string {
 	prefix := f.key("metadata")
 	pairs := map[string]string{}
@@ -186,7 +187,7 @@ func (f form) metadata() map[string]string {
 	return pairs
 }
 
-// ignore takes parameters that change nothing here.
+// ignore accepts parameters that have no effect here.
 func (f form) ignore(names ...string) {
 	for k := range f.values {
 		for _, name := range names {
@@ -197,7 +198,7 @@ func (f form) ignore(names ...string) {
 	}
 }
 
-// done returns the first fault. Nothing may be read of the form after it.
+// done returns the first fault. Nothing may be read from the form after it.
 func (f form) done() error {
 	if *f.fault != nil {
 		return *f.fault
@@ -219,8 +220,9 @@ func (f form) done() error {
 type refusal struct {
 	status                     int
 	kind, code, param, message string
-	// kept under the request's idempotency key, as what was decided; a request
-	// that is wrong in itself can be made right and sent with the same key.
+	// kept: the answer is stored under the request's idempotency key. A
+	// malformed request isn't stored, so that it can be corrected and sent with
+	// the same key.
 	kept bool
 }
 
@@ -228,7 +230,7 @@ func (r *refusal) Error() string { return r.message }
 
 const invalidRequest = "invalid_request_error"
 
-// invalid refuses what can't be right.
+// invalid refuses a malformed request.
 func invalid(code, param, format string, args ...any) *refusal {
 	return &refusal{status: 400, kind: invalidRequest, code: code, param: param, message: fmt.Sprintf(format, args...)}
 }
@@ -237,14 +239,14 @@ func missing(param string) *refusal {
 	return invalid("parameter_missing", param, "Missing required param: %s.", param)
 }
 
-// refuse refuses what isn't possible as things stand.
+// refuse refuses a request that the current state doesn't allow.
 func refuse(code, param, format string, args ...any) *refusal {
 	r := invalid(code, param, format, args...)
 	r.kept = true
 	return r
 }
 
-// none is the answer to an id that there isn't.
+// none is the answer to an unknown id.
 func none(what, id, param string) *refusal {
 	r := invalid("resource_missing", param, "No such %s: '%s'", what, id)
 	if param == "" || param == "id" {

@@ -14,17 +14,18 @@ import (
 	"showfloor/internal/durable"
 )
 
-// journal is a file of changes, one a line: a JSON array of the new states of the
-// objects that one change touched. What was killed while it wrote leaves a torn
-// last line, and that change has never been.
+// journal is a file with one change per line: a JSON array of the new states of
+// the objects that the change touched. A process that was killed during a write
+// leaves an incomplete last line; that change is ignored.
 type journal struct {
 	file *os.File
-	// size is where the next line begins.
+	// size is the offset of the next line.
 	size int64
-	// written counts lines. They are appended under the server's lock.
+	// written counts lines. They are appended while the server's lock is held.
 	written atomic.Uint64
 
-	// One waiter syncs for all whose lines are in the file by then.
+	// One waiting goroutine syncs all lines that are in the file by then, also
+	// for the others.
 	mu     sync.Mutex
 	synced uint64
 }
@@ -35,8 +36,8 @@ const (
 	fileMode    = 0o600
 )
 
-// openJournal reads the folder's journal into the state and writes it anew
-// without what later lines replaced.
+// openJournal reads the folder's journal into the state and rewrites it without
+// the states that later lines replaced.
 func openJournal(dir string, s *state, now time.Time) (*journal, error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, fmt.Errorf("make the sandbox's folder: %w", err)
@@ -69,7 +70,8 @@ func openJournal(dir string, s *state, now time.Time) (*journal, error) {
 	return &journal{file: file, size: int64(compact.Len())}, nil
 }
 
-// replay applies whole lines. Only behind the last newline may there be half a one.
+// replay applies complete lines. Only after the last newline may there be an
+// incomplete one.
 func replay(content []byte, s *state) error {
 	for n := 1; ; n++ {
 		line, rest, whole := bytes.Cut(content, []byte{'\n'})
@@ -87,9 +89,9 @@ func replay(content []byte, s *state) error {
 	}
 }
 
-// append writes a line in one call; the kernel has it then, whatever becomes of
-// the process. What a full disk leaves of a line is taken off again, since the
-// next one would go on from there.
+// append writes a line in one call, so that the kernel has it even if the process
+// is killed. If the disk is full, append removes the incomplete line, because the
+// next one would continue it.
 func (j *journal) append(line []byte) error {
 	n, err := j.file.Write(append(line, '\n'))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"showfloor/internal/sandbox"
 )
 
-// reopen makes a sandbox on a copy of the folder as it is, as after a kill: the
-// one that wrote it hasn't been closed.
+// reopen opens a sandbox on a copy of the folder, like after a kill: the
+// sandbox that wrote it hasn't been closed.
 func reopen(t *testing.T, dir string, at time.Time, torn string) *rig {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))

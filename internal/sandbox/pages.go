@@ -16,29 +16,30 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// pages are all templates. They are ours, so that a fault shows at the first test.
+// pages are all templates. They are part of the program, so a fault shows in the
+// first test.
 //
 //nolint:gochecknoglobals // read once, never changed
 var pages = template.Must(template.ParseFS(pageFiles, "pages/*.html"))
 
-// view is what every template is given.
+// view is the data of every template.
 type view struct {
 	Title, Base string
-	// Kind is the template, and the body's class.
+	// Kind is the name of the template and the class of the body.
 	Kind string
 	Page any
 }
 
-// policy lets a page load its style and pictures, and nothing run. Where a form's
-// answer leads isn't limited: the buyer goes on to the seller's site.
+// policy allows a page its style and pictures, and no scripts. It doesn't limit where
+// a form's answer redirects, because the buyer continues on the seller's site.
 const policy = "default-src 'none'; style-src 'self'; img-src http: https: data:; form-action http: https:; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
 func (s *Server) routePages() {
-	// A foreign site can't press our buttons.
+	// Other sites can't submit our forms.
 	guard := http.NewCrossOriginProtection()
 	if u, err := url.Parse(s.config.URL); err == nil {
-		// Behind a proxy the Host that arrives may be another one.
+		// Behind a proxy the Host header may be another one.
 		if err := guard.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
 			s.config.Log.Warn("the sandbox's URL is no origin", "error", err)
 		}
@@ -68,14 +69,14 @@ func (s *Server) show(w http.ResponseWriter, status int, kind, title string, pag
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
-	// Our own forms say where they come from, other sites don't learn of us.
+	// Our own forms send their origin; other sites get no Referer from us.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(out.Bytes()) // the visitor may have gone
+	_, _ = w.Write(out.Bytes()) // fails if the client has disconnected
 }
 
-// Tones are classes of the style.
+// Tones are classes of the stylesheet.
 const (
 	good = "good"
 	bad  = "bad"
@@ -83,7 +84,7 @@ const (
 	idle = "idle"
 )
 
-// message is a page that only says something.
+// message is a page with only a message.
 type message struct{ Tone, Sign, Text, BackURL, BackText string }
 
 func (s *Server) notFound(w http.ResponseWriter) {
@@ -92,7 +93,7 @@ func (s *Server) notFound(w http.ResponseWriter) {
 	})
 }
 
-// failed shows why something wasn't done.
+// failed shows why an action failed.
 func (s *Server) failed(w http.ResponseWriter, err error, backURL string) {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -102,10 +103,10 @@ func (s *Server) failed(w http.ResponseWriter, err error, backURL string) {
 	s.show(w, r.status, "message", "That didn’t work", message{Tone: bad, Sign: "!", Text: r.message, BackURL: backURL, BackText: "Back"})
 }
 
-// maxForm is what a page's form may have.
+// maxForm is the largest form of a page, in bytes.
 const maxForm = 16 << 10
 
-// fields reads a page's form.
+// fields reads the form of a page.
 func fields(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -130,10 +131,10 @@ type onboardingPage struct {
 	Name, Email, Error string
 }
 
-// visitCookie proves that a browser has opened the link first.
+// visitCookie proves that this browser was the first to open the link.
 const visitCookie = "sandbox_visit"
 
-// showOnboarding opens a link, once; the browser that did may load it again.
+// showOnboarding opens a link once. The browser that opened it may load it again.
 func (s *Server) showOnboarding(w http.ResponseWriter, r *http.Request) {
 	var l Link
 	var a Account
@@ -144,7 +145,7 @@ func (s *Server) showOnboarding(w http.ResponseWriter, r *http.Request) {
 		}
 		a = c.accounts[l.Account]
 		mine = l.visitedBy(r) && !l.Done
-		if l.Visit == "" && c.now.Unix() < l.ExpiresAt && r.Method != http.MethodHead { // looking isn't opening
+		if l.Visit == "" && c.now.Unix() < l.ExpiresAt && r.Method != http.MethodHead { // a HEAD doesn't use the link up
 			l.Visit, mine = newID(""), true
 			c.put(record{Link: &l})
 		}

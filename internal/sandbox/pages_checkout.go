@@ -12,7 +12,7 @@ type checkoutPage struct {
 	Seller, Total, Subtotal, Discount, DiscountName string
 	Lines                                           []checkoutLine
 	Email, Error, CancelURL                         string
-	// FixedEmail: the seller knows the address already. Free: there is nothing to pay.
+	// FixedEmail: the seller has given the address. Free: the total is 0.
 	FixedEmail, Free bool
 }
 
@@ -25,8 +25,8 @@ func (s *Server) showCheckout(w http.ResponseWriter, r *http.Request) {
 	s.checkout(w, r, http.StatusOK, "", "")
 }
 
-// checkout shows the page as it stands; email and fault are what was typed and
-// why it wasn't taken.
+// checkout shows the page in its current state. email is the rejected input and
+// fault the reason.
 func (s *Server) checkout(w http.ResponseWriter, r *http.Request, status int, email, fault string) {
 	var x Session
 	var a Account
@@ -95,7 +95,7 @@ func (a Account) seller() string {
 	return a.Name
 }
 
-// declined is the number of the test card that is always refused.
+// declined is the number of the test card that is always declined.
 const declined = "4000000000000002"
 
 func (s *Server) submitCheckout(w http.ResponseWriter, r *http.Request) {
@@ -135,12 +135,12 @@ func (s *Server) submitCheckout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, x.successURL(), http.StatusSeeOther)
 }
 
-// successURL is where the buyer goes who has paid.
+// successURL is the URL to which the buyer is redirected after the payment.
 func (x Session) successURL() string {
 	return strings.ReplaceAll(x.SuccessURL, "{CHECKOUT_SESSION_ID}", x.ID)
 }
 
-// places is how many decimal places a currency's amounts have.
+// places is the number of decimal places in a currency's amounts.
 func places(currency string) int {
 	switch currency {
 	case "bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "ugx", "vnd", "vuv", "xaf", "xof", "xpf":
@@ -150,7 +150,7 @@ func places(currency string) int {
 	}
 }
 
-// decimal is an amount as people write it, as 12.50.
+// decimal formats an amount, such as 12.50.
 func decimal(cents int64, currency string) string {
 	if places(currency) == 0 {
 		return strconv.FormatInt(cents, 10)
@@ -159,7 +159,7 @@ func decimal(cents int64, currency string) string {
 	return strconv.FormatInt(cents/100, 10) + "." + fraction
 }
 
-// money is an amount with its currency.
+// money formats an amount with its currency.
 func money(cents int64, currency string) string {
 	symbol := map[string]string{"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"}[currency]
 	if symbol == "" {
@@ -168,7 +168,7 @@ func money(cents int64, currency string) string {
 	return symbol + decimal(cents, currency)
 }
 
-// parseDecimal reads what decimal writes, 0 for nothing.
+// parseDecimal parses decimal's format; "" is 0.
 func parseDecimal(v, currency string) (int64, error) {
 	v = strings.TrimSpace(v)
 	if v == "" {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// shown is how many of each kind the dashboard shows, the newest first.
+// shown is how many objects of each kind the dashboard shows, newest first.
 const shown = 50
 
 type button struct {
@@ -33,7 +33,7 @@ type sessionRow struct {
 
 type paymentRow struct {
 	ID, Email, Amount, Fee, Refunded, State, Tone string
-	// Left is what can still be refunded; empty for nothing.
+	// Left is the amount that can still be refunded; empty for none.
 	Left string
 }
 
@@ -231,7 +231,7 @@ func (s *Server) eventRow(e Event) eventRow {
 
 func clock(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") }
 
-// act does what a button of the dashboard says and goes back there.
+// act executes the action of a dashboard button and redirects back.
 func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 	form, err := fields(w, r)
 	if err == nil {
@@ -279,7 +279,7 @@ func (s *Server) action(name, id, value string) (err error) {
 	return err
 }
 
-// refundDecimal refunds an amount as a person writes it.
+// refundDecimal refunds an amount in decimal notation.
 func (s *Server) refundDecimal(paymentIntent, amount string) error {
 	p, known := s.Payment(paymentIntent)
 	if !known {

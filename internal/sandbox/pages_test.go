@@ -15,7 +15,7 @@ import (
 	"showfloor/internal/sandbox"
 )
 
-// visitor is a browser without a screen.
+// visitor is an HTTP client that behaves like a browser.
 type visitor struct {
 	client *http.Client
 	origin string

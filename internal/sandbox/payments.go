@@ -3,8 +3,7 @@ package sandbox
 
 import "slices"
 
-// pay pays a page. later: the money is on its way, and settle says what became
-// of it.
+// pay pays a page. If later is set, the payment is processing until settle ends it.
 func (c *change) pay(x Session, email string, later bool) (Session, error) {
 	switch x.Status {
 	case StatusComplete:
@@ -46,7 +45,7 @@ func (c *change) emitPaid(p Payment) {
 	c.emit(p.Account, "charge.succeeded", p.renderCharge())
 }
 
-// settle ends a payment that took its time.
+// settle ends a processing payment.
 func (c *change) settle(x Session, ok bool) (Session, error) {
 	p, known := c.payments[x.PaymentID]
 	if !known || p.Status != Processing {
@@ -66,7 +65,7 @@ func (c *change) settle(x Session, ok bool) (Session, error) {
 	return x, nil
 }
 
-// mine is the caller's payments, the newest first.
+// mine returns the caller's payments, newest first.
 func (c *call) mine() []Payment {
 	return slices.DeleteFunc(newest(c.order.payments, c.payments), func(p Payment) bool { return p.Account != c.account })
 }

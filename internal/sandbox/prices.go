@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxCouponName is the processor's limit.
+// maxCouponName is the processor's limit, in characters.
 const maxCouponName = 40
 
 func createCoupon(c *call) (any, error) {
@@ -40,7 +40,7 @@ func createCoupon(c *call) (any, error) {
 	return k.render(c.now.Unix()), nil
 }
 
-// percent is a number above 0 and up to 100; 0 when it isn't given.
+// percent returns a number above 0 and up to 100, or 0 if it is absent.
 func (f form) percent(name string) float64 {
 	v := f.text(name)
 	if v == "" {
@@ -66,7 +66,8 @@ func getCoupon(c *call) (any, error) {
 	return k.render(c.now.Unix()), nil
 }
 
-// key is unique among all accounts, since an id may be the caller's choice.
+// key returns a key that is unique among all accounts, since the caller may
+// choose the id.
 func (k Coupon) key() string { return k.Account + " " + k.ID }
 
 func (k Coupon) valid(now int64) bool {
@@ -82,7 +83,7 @@ func (k Coupon) render(now int64) object {
 	}
 }
 
-// off is what the coupon takes off an amount.
+// off returns the discount of the coupon for an amount.
 func (k Coupon) off(cents int64) int64 {
 	if k.AmountOff > 0 {
 		return min(k.AmountOff, cents)
@@ -90,10 +91,10 @@ func (k Coupon) off(cents int64) int64 {
 	return min(int64(float64(cents)*k.PercentOff/100+0.5), cents)
 }
 
-// maxImages is the processor's limit.
+// maxImages is the processor's limit of a product's images.
 const maxImages = 8
 
-// product reads what describes a product.
+// product reads the fields of a product.
 func (f form) product(c *call) Product {
 	p := Product{
 		ID: newID("prod_"), Account: c.account, Created: c.now.Unix(), Name: f.must("name"), Description: f.text("description"),
@@ -155,7 +156,7 @@ func (p Product) render() object {
 // maxCents is the largest amount of one payment.
 const maxCents = 99999999
 
-// price reads what an amount is.
+// price reads the fields of a price.
 func (f form) price(c *call) Price {
 	p := Price{
 		ID: newID("price_"), Account: c.account, Created: c.now.Unix(), Currency: f.must("currency"),

@@ -38,7 +38,7 @@ func createRefund(c *call) (any, error) {
 	return r.render(), nil
 }
 
-// refund gives money back; 0 cents is all that is left.
+// refund makes a refund; 0 cents refund all that is left.
 func (c *change) refund(p Payment, r Refund, withFee bool) (Refund, error) {
 	left := p.AmountCents - p.RefundedCents
 	switch {
@@ -58,7 +58,7 @@ func (c *change) refund(p Payment, r Refund, withFee bool) (Refund, error) {
 	}
 	p.RefundedCents += r.AmountCents
 	if withFee {
-		// The same share of the fee; the last refund gives back what is left of it.
+		// The same share of the fee is refunded; the last refund returns the rest of it.
 		share := (p.FeeCents*p.RefundedCents + p.AmountCents/2) / p.AmountCents
 		r.FeeCents = max(0, share-p.FeeRefundedCents)
 		p.FeeRefundedCents += r.FeeCents
@@ -70,8 +70,8 @@ func (c *change) refund(p Payment, r Refund, withFee bool) (Refund, error) {
 	return r, nil
 }
 
-// settleRefund ends a refund that waits. One that has succeeded can still fail: the
-// buyer's bank sends the money back.
+// settleRefund ends a pending refund. A succeeded one can still fail: the buyer's
+// bank returns the money.
 func (c *change) settleRefund(r Refund, ok bool) (Refund, error) {
 	if r.Status != Pending && (ok || r.Status != Succeeded) {
 		return r, refuse("", "", "This refund doesn't wait.")

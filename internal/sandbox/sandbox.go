@@ -1,14 +1,14 @@
 // Package sandbox is a stand-in for the payment processor: an HTTP server that
 // speaks the part of the processor's API (2023-10-16) that internal/processor
-// calls, with hosted pages to click through and signed callbacks. It lets the
-// same client code run on an empty machine, and tests make the processor slow,
-// forgetful or absent. No money moves, and it doesn't exist in production.
+// calls, with hosted pages to click through and signed callbacks. With it, the
+// same client code runs on an empty machine, and tests can make the processor
+// slow, lose answers or be away. It moves no money and refuses to run in production.
 //
 //	box, err := sandbox.Open(sandbox.Config{URL: url, Key: "sk_test_x", Secret: "whsec_a", ConnectSecret: "whsec_b"})
 //	http.Serve(listener, box) // its API is at "/api", its dashboard at "/"
 //
-// All is kept in memory. With Config.Dir each change is in a journal before it is
-// answered, so that a killed server goes on where it was.
+// The state is in memory. With Config.Dir each change is in a journal before it is
+// answered, so that a killed server continues with the same state.
 package sandbox
 
 import (
@@ -27,30 +27,28 @@ type Config struct {
 	// URL is where browsers reach the server, without a slash at the end; hosted
 	// pages are below it.
 	URL string
-	// CallbackURL is where events go; empty for nowhere, until SendTo.
+	// CallbackURL is the URL for events; empty for none until SendTo.
 	CallbackURL string
-	// Key is the secret key that the API wants.
+	// Key is the secret key that the API accepts.
 	Key string
-	// Secret signs the platform's own events, ConnectSecret those on sellers'
-	// accounts.
+	// Secret signs the platform's own events, ConnectSecret events about sellers' accounts.
 	Secret, ConnectSecret string
-	// Dir keeps the journal; empty for memory only.
+	// Dir is the folder of the journal; empty for memory only.
 	Dir string
-	// Automatic delivers events by itself, again and again until they are taken;
-	// otherwise Deliver does.
+	// Automatic delivers events in the background and retries until they are accepted. Otherwise only Deliver sends
+	// them.
 	Automatic bool
-	// Production is refused.
+	// Production makes Open fail.
 	Production bool
-	// Now is the clock, time.Now by default. Signatures go by the real one.
+	// Now is the clock, time.Now by default. Signatures always use the real clock.
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// Server is the stand-in. It is an http.Handler; whoever serves it below a path
-// takes the path off first (http.StripPrefix).
+// Server is the sandbox. It is an http.Handler. To serve it below a path, remove the path first (http.StripPrefix).
 type Server struct {
 	config Config
-	// base is the path of Config.URL, where links of pages begin.
+	// base is the path of Config.URL, the prefix of the pages' links.
 	base   string
 	router *http.ServeMux
 	client *http.Client
@@ -63,17 +61,17 @@ type Server struct {
 	callback    string
 
 	journal *journal
-	// sending lets one at a time deliver.
+	// sending allows one delivery at a time.
 	sending sync.Mutex
 	kick    chan struct{}
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 }
 
-// callbackTime is how long a callback may take.
+// callbackTime is the time limit of a callback.
 const callbackTime = 10 * time.Second
 
-// Open makes a server with all that its journal holds.
+// Open opens a server with the content of its journal.
 func Open(c Config) (*Server, error) {
 	if c.Production {
 		return nil, errors.New("the sandbox doesn't run in production: no money moves there")
@@ -121,10 +119,10 @@ func (s *Server) Close() error {
 	return s.journal.close()
 }
 
-// APIURL is the processor's API for a client that reaches the server at this URL.
+// APIURL returns the URL of the processor's API for a client that reaches the server at url.
 func APIURL(url string) string { return url + "/api" }
 
-// SendTo says where events go from now on.
+// SendTo sets the URL for events from now on.
 func (s *Server) SendTo(callbackURL string) {
 	s.mu.Lock()
 	s.callback = callbackURL

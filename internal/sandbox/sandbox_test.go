@@ -23,7 +23,7 @@ const (
 )
 
 // rig is a sandbox behind real HTTP, with the library's client and a receiver of
-// its reports.
+// its webhooks.
 type rig struct {
 	*sandbox.Server
 
@@ -33,7 +33,7 @@ type rig struct {
 
 	mu sync.Mutex
 	at time.Time
-	// status is what the receiver answers.
+	// status is the status that the receiver answers.
 	status   int
 	received []stripe.Event
 }
@@ -87,7 +87,7 @@ func apiOf(url, key string) *client.API {
 	return api
 }
 
-// receive checks the signature of a report as a platform does.
+// receive checks the signature of a webhook like a platform.
 func (r *rig) receive(t *testing.T, w http.ResponseWriter, q *http.Request) {
 	t.Helper()
 	body, err := io.ReadAll(q.Body)
@@ -109,14 +109,14 @@ func (r *rig) receive(t *testing.T, w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(r.status)
 }
 
-// answer is what the receiver answers from now on.
+// answer sets the status that the receiver answers from now on.
 func (r *rig) answer(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status = status
 }
 
-// got takes the types of what came since it was asked last.
+// got returns the types of the events that have arrived since the last call.
 func (r *rig) got() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +128,7 @@ func (r *rig) got() []string {
 	return types
 }
 
-// delivered delivers what is owed and returns the types.
+// delivered delivers the owed events and returns their types.
 func (r *rig) delivered(t *testing.T) []string {
 	t.Helper()
 	_, err := r.Deliver(t.Context())
@@ -136,7 +136,7 @@ func (r *rig) delivered(t *testing.T) []string {
 	return r.got()
 }
 
-// seller is the id of a new account that may take charges.
+// seller creates an account that may take charges, and returns its id.
 func (r *rig) seller(t *testing.T) string {
 	t.Helper()
 	a, err := r.api.Accounts.New(&stripe.AccountParams{Type: new("standard")})
@@ -146,7 +146,7 @@ func (r *rig) seller(t *testing.T) string {
 	return a.ID
 }
 
-// on is what calls on an account carry.
+// on returns the parameters of a call for an account.
 func on(account, key string) stripe.Params {
 	p := stripe.Params{}
 	if account != "" {
@@ -158,7 +158,7 @@ func on(account, key string) stripe.Params {
 	return p
 }
 
-// page is a payment page of two pieces for 15.00 each, with a fee of 3.00.
+// page is a payment page of two units for 15.00 each, with a fee of 3.00.
 func (r *rig) page(account string) *stripe.CheckoutSessionParams {
 	return &stripe.CheckoutSessionParams{
 		Params: on(account, ""), Mode: new("payment"), ClientReferenceID: new("ord_1"),
@@ -177,7 +177,7 @@ func (r *rig) page(account string) *stripe.CheckoutSessionParams {
 	}
 }
 
-// refused wants a refusal with this status and code and returns it.
+// refused requires a refusal with this status and code and returns it.
 func refused(t *testing.T, err error, status int, code string) *stripe.Error {
 	t.Helper()
 	var said *stripe.Error

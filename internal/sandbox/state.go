@@ -20,12 +20,12 @@ type Account struct {
 	Name     string            `json:"name"`
 	Email    string            `json:"email"`
 	Metadata map[string]string `json:"metadata"`
-	// DetailsSubmitted: the onboarding page was finished.
+	// DetailsSubmitted: the seller has finished the onboarding page.
 	DetailsSubmitted bool `json:"detailsSubmitted"`
 	ChargesEnabled   bool `json:"chargesEnabled"`
 }
 
-// Link leads to an onboarding page, once.
+// Link is a single-use link to an onboarding page.
 type Link struct {
 	Token      string `json:"token"`
 	Account    string `json:"account"`
@@ -33,7 +33,7 @@ type Link struct {
 	ExpiresAt  int64  `json:"expiresAt"`
 	ReturnURL  string `json:"returnUrl"`
 	RefreshURL string `json:"refreshUrl"`
-	// Visit is the secret of the browser that opened it first, Done is set by the
+	// Visit is the secret of the browser that opened it first. Done is set by the
 	// page's buttons.
 	Visit string `json:"visit"`
 	Done  bool   `json:"done"`
@@ -76,7 +76,7 @@ type Session struct {
 	CancelURL         string            `json:"cancelUrl"`
 }
 
-// TotalCents is what the buyer pays.
+// TotalCents is the amount that the buyer pays.
 func (s Session) TotalCents() int64 { return s.SubtotalCents - s.DiscountCents }
 
 // States of a Session and of its payment.
@@ -90,7 +90,7 @@ const (
 	NoPayment = "no_payment_required"
 )
 
-// Coupon takes something off.
+// Coupon is a discount.
 type Coupon struct {
 	ID             string            `json:"id"`
 	Account        string            `json:"account"`
@@ -106,7 +106,7 @@ type Coupon struct {
 	Metadata       map[string]string `json:"metadata"`
 }
 
-// Product is what prices are for.
+// Product is the product of prices.
 type Product struct {
 	ID          string            `json:"id"`
 	Account     string            `json:"account"`
@@ -117,7 +117,7 @@ type Product struct {
 	Metadata    map[string]string `json:"metadata"`
 }
 
-// Price is an amount for a product.
+// Price is the price of a product.
 type Price struct {
 	ID        string            `json:"id"`
 	Account   string            `json:"account"`
@@ -142,8 +142,8 @@ type Payment struct {
 	FeeCents    int64             `json:"feeCents"`
 	Email       string            `json:"email"`
 	Metadata    map[string]string `json:"metadata"`
-	// RefundedCents counts refunds that wait, too; FeeRefundedCents is the part of
-	// the fee that went back with them.
+	// RefundedCents includes pending refunds; FeeRefundedCents is the part of the
+	// fee that was returned with them.
 	RefundedCents    int64 `json:"refundedCents"`
 	FeeRefundedCents int64 `json:"feeRefundedCents"`
 }
@@ -154,11 +154,11 @@ const (
 	Succeeded  = "succeeded"
 	Pending    = "pending"
 	Failed     = "failed"
-	// NeedsMethod is a payment that failed.
+	// NeedsMethod is the status of a failed payment.
 	NeedsMethod = "requires_payment_method"
 )
 
-// Refund is money given back.
+// Refund is a refund of a payment.
 type Refund struct {
 	ID          string            `json:"id"`
 	Seq         uint64            `json:"seq"`
@@ -174,7 +174,7 @@ type Refund struct {
 	Metadata    map[string]string `json:"metadata"`
 }
 
-// answer is what a request with an idempotency key came to.
+// answer is the stored answer of a request with an idempotency key.
 type answer struct {
 	Key    string          `json:"key"`
 	Hash   string          `json:"hash"`
@@ -183,8 +183,8 @@ type answer struct {
 	At     int64           `json:"at"`
 }
 
-// record is the new state of one object: exactly one field is set. The journal
-// is lists of them.
+// record is the new state of one object: exactly one field is set. The journal's
+// lines are lists of records.
 type record struct {
 	Account *Account `json:"account,omitempty"`
 	Link    *Link    `json:"link,omitempty"`
@@ -199,8 +199,8 @@ type record struct {
 	Answer  *answer  `json:"answer,omitempty"`
 }
 
-// state is all there is. Objects are values: who changes one puts a new one in
-// its place, so that a change that is given up leaves no trace.
+// state is the whole state. Objects are values: a change replaces them by new
+// ones, so that a failed change leaves no trace.
 type state struct {
 	seq      uint64
 	accounts map[string]Account
@@ -214,12 +214,12 @@ type state struct {
 	disputes map[string]Dispute
 	events   map[string]Event
 	answers  map[string]answer
-	// The ids of what is listed, oldest first, and of the sessions that are open
-	// and the events that are due.
+	// The ids of listed objects, oldest first, of the open sessions and of the due events.
 	order order
 	open  map[string]bool
 	due   map[string]bool
-	// nextExpiry is when the first open session expires, or before; zero for never.
+	// nextExpiry is a time not later than the first expiry of an open session; zero
+	// if there is none.
 	nextExpiry time.Time
 }
 
@@ -236,7 +236,7 @@ func (s *state) expiresBy(unix int64) {
 	}
 }
 
-// order is ids from the oldest to the newest.
+// order holds ids from the oldest to the newest.
 type order struct{ accounts, sessions, payments, refunds, disputes, events []string }
 
 func newState() state {
@@ -248,7 +248,7 @@ func newState() state {
 	}
 }
 
-// apply puts an object in its place.
+// apply stores an object.
 func (s *state) apply(r record) {
 	switch {
 	case r.Account != nil:
@@ -302,14 +302,14 @@ func mark(set map[string]bool, id string, in bool) {
 	}
 }
 
-// How long answers and links, and delivered events are kept.
+// How long answers and links are kept, and how long delivered events are.
 const (
 	answersKept = 24 * time.Hour
 	eventsKept  = 30 * 24 * time.Hour
 )
 
-// records is the whole state, so that applying them in order makes it again;
-// what is too old is left out.
+// records returns the whole state. Applying the records in order restores it.
+// Expired objects are left out.
 func (s *state) records(now time.Time) []record {
 	var all []record
 	for _, id := range s.order.accounts {
@@ -371,11 +371,11 @@ func newest[T any](ids []string, objects map[string]T) []T {
 	return list
 }
 
-// inPlace lists events in the order in which they are to be delivered.
+// inPlace sorts events by their delivery order.
 func inPlace(events []Event) []Event {
 	slices.SortFunc(events, func(a, b Event) int { return cmp.Compare(a.Place, b.Place) })
 	return events
 }
 
-// newID makes an id that can't be guessed.
+// newID returns an id that can't be guessed.
 func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
