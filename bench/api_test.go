@@ -27,17 +27,16 @@ import (
 )
 
 const (
-	// apiRounds of each case, taken in turns, so that a busy moment of the
-	// machine doesn't fall on one of them alone.
+	// apiRounds is the number of rounds per case. The cases take turns, so that
+	// a busy moment of the machine affects all of them.
 	apiRounds    = 5
 	apiRoundTime = 600 * time.Millisecond
 	apiConns     = 16
 )
 
-// BenchmarkGetStream compares GET /v1/me/streams/{id}, with an API key and with
-// a JWT, with a bare echo handler that reads the same row by its primary key on
-// the same pool. The requests come from a child process over connections that
-// are kept open.
+// BenchmarkGetStream compares GET /v1/me/streams/{id}, with an API key and with a
+// JWT, with a bare echo handler that reads the same row by its primary key on the
+// same pool. A child process sends the requests over persistent connections.
 func BenchmarkGetStream(b *testing.B) {
 	h := hub.New(hub.Config{})
 	a := newServices(b, h)
@@ -53,7 +52,7 @@ func BenchmarkGetStream(b *testing.B) {
 		{Addr: ours, Path: "/v1/me/streams/" + s.ID, Token: key},
 		{Addr: ours, Path: "/v1/me/streams/" + s.ID, Token: a.owner.Token},
 	}
-	for _, c := range cases { // connections, prepared statements, the heap's size
+	for _, c := range cases { // warms up connections, prepared statements and the heap
 		g.run(b, c)
 	}
 	rates := make([][]float64, len(cases))
@@ -73,7 +72,7 @@ func BenchmarkGetStream(b *testing.B) {
 	b.ReportMetric(quantile(rates[2], .5)/baseline, "jwt-ratio")
 }
 
-// router is the API as the server serves it, metrics included.
+// router returns the API as the server serves it, metrics included.
 func router(b *testing.B, a *services) http.Handler {
 	b.Helper()
 	e, err := handlers.New(a.config(b, handlers.Limits{}))
@@ -81,7 +80,7 @@ func router(b *testing.B, a *services) http.Handler {
 	return e
 }
 
-// config is that of the server.
+// config returns the server's configuration.
 func (a *services) config(b *testing.B, limits handlers.Limits) handlers.Config {
 	b.Helper()
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests", Help: "As the server counts."},
@@ -96,7 +95,7 @@ func (a *services) config(b *testing.B, limits handlers.Limits) handlers.Config 
 	}
 }
 
-// bareStream is the row as the bare handler sends it.
+// bareStream is the row in the format of the bare handler.
 type bareStream struct {
 	ID                 string     `json:"id"`
 	TenantID           string     `json:"tenantId"`
@@ -113,8 +112,8 @@ type bareStream struct {
 	UpdatedAt          time.Time  `json:"updatedAt"`
 }
 
-// bareRouter is the least that answers such a request: no authentication, no
-// checks, no metrics.
+// bareRouter does the minimum for such a request: no authentication, no checks,
+// no metrics.
 func bareRouter(a *services) http.Handler {
 	e := echo.New()
 	e.GET("/streams/:id", func(c echo.Context) error {
@@ -131,15 +130,15 @@ func bareRouter(a *services) http.Handler {
 	return e
 }
 
-// load is an order to the generator.
+// load is a command to the generator.
 type load struct {
 	Addr  string `json:"addr"`
 	Path  string `json:"path"`
 	Token string `json:"token"`
 }
 
-// generator makes requests from a process of its own, so that their cost is
-// not the server's.
+// generator sends requests from a separate process, so that its CPU time
+// doesn't count as the server's.
 type generator struct {
 	orders  *json.Encoder
 	results *json.Decoder
@@ -173,7 +172,7 @@ func (g *generator) run(b *testing.B, l load) (rate float64) {
 	return rate
 }
 
-// TestGenerator is the generator's process; as a test it does nothing.
+// TestGenerator is the generator's process. As a test it does nothing.
 func TestGenerator(t *testing.T) {
 	if os.Getenv(generatorEnv) == "" {
 		t.Skip("runs as a child of the benchmarks")
@@ -196,7 +195,7 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
-// rate makes requests for one round's time.
+// rate sends requests for the time of one round.
 func (l load) rate() (float64, error) {
 	var wg sync.WaitGroup
 	var done atomic.Int64
@@ -215,7 +214,7 @@ func (l load) rate() (float64, error) {
 	return float64(done.Load()) / took.Seconds(), nil
 }
 
-// requests makes one request after the other on one connection.
+// requests sends one request after the other on one connection.
 func (l load) requests(until time.Time, done *atomic.Int64) error {
 	conn, err := net.Dial("tcp", l.Addr)
 	if err != nil {

@@ -29,11 +29,11 @@ const (
 	bidTime   = 5 * time.Second
 )
 
-// BenchmarkBids lets 64 bidders bid for one auction on the built server as fast as
-// it answers. Every other bid is too low, and so are those of the others that
-// somebody overtakes. The baseline is pgbench with as many clients on the same
-// database, running what one bid runs there: the row's lock and then, for the same
-// share as was taken before, the bid, its event and the commit.
+// BenchmarkBids lets 64 bidders bid in one auction on the built server as fast as it
+// answers. Every other bid is too low, and so are bids that a concurrent one
+// overtakes. The baseline is pgbench with as many clients on the same database,
+// executing the statements of one bid: the row's lock and then, for the same share of
+// accepted bids, the bid, its event and the commit.
 func BenchmarkBids(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	s := startServer(b, serverBinary(b), publicDir(b), "DATABASE_URL="+a.pool.Config().ConnString(),
@@ -68,7 +68,7 @@ func BenchmarkBids(b *testing.B) {
 	s.stop(b)
 }
 
-// auction starts one for an hour and places its first bid.
+// auction starts an auction of an hour and places its first bid.
 func (a *services) auction(b *testing.B) (auctionID string) {
 	b.Helper()
 	st, err := a.Streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
@@ -87,7 +87,8 @@ func (a *services) auction(b *testing.B) (auctionID string) {
 	return v.ID
 }
 
-// findPgbench finds the program beside the server's, with which Debian installs it.
+// findPgbench finds the program in the folder of the server's programs, where Debian
+// installs it.
 func findPgbench(b *testing.B) string {
 	b.Helper()
 	for _, dir := range []string{os.Getenv("PG_BIN"), "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} {
@@ -100,8 +101,8 @@ func findPgbench(b *testing.B) string {
 	return program
 }
 
-// pgbench returns the transactions per second of lone bids, so many of which are
-// taken for so many that are refused.
+// pgbench returns the transactions per second of single bids, with the same ratio of
+// taken to refused ones.
 func (a *services) pgbench(b *testing.B, program string, taken, refused int) float64 {
 	b.Helper()
 	auctionID := a.auction(b)
@@ -125,8 +126,7 @@ COMMIT;
 	return a.tps(b, program, bidders, bidTime, map[string]int{lock + take: taken, lock + "ROLLBACK;\n": refused})
 }
 
-// tps runs scripts, each as often as its weight says, and returns the transactions per
-// second.
+// tps runs scripts as often as their weights say, and returns the transactions per second.
 func (a *services) tps(b *testing.B, program string, clients int, spent time.Duration, scripts map[string]int) float64 {
 	b.Helper()
 	args := []string{"-n", "-M", "prepared", "-c", strconv.Itoa(clients), "-j", "2", "-T", strconv.Itoa(int(spent.Seconds()))}

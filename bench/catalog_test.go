@@ -14,12 +14,12 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// syncItems is how many products one sync may have.
+// syncItems is the largest number of products in one sync.
 const syncItems = 500
 
-// BenchmarkCatalogSync compares syncs of 500 new products and of 500 that exist
-// and change, each with its events and audit entry, with a bare COPY of the same
-// rows into a table like theirs. The three take turns; each commits to the disk.
+// BenchmarkCatalogSync compares syncs of 500 new products and of 500 changed
+// ones, each with its events and audit entry, with a bare COPY of the same rows
+// into a similar table. The three take turns; each commits to the disk.
 func BenchmarkCatalogSync(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	_, err := a.pool.Exec(b.Context(), "CREATE TABLE copied (LIKE products INCLUDING ALL)")
@@ -34,7 +34,7 @@ func BenchmarkCatalogSync(b *testing.B) {
 	}
 	var fresh, existing, bare []time.Duration
 	round := 0
-	for range 6 { // prepared statements, caches, the first pages of each table
+	for range 6 { // warms up prepared statements, caches and the first pages of each table
 		sync(items("warm", round))
 		sync(known)
 		copyItems(b, a, round)
@@ -60,7 +60,7 @@ func BenchmarkCatalogSync(b *testing.B) {
 	b.ReportMetric(float64(quantile(existing, .5))/float64(baseline), "existing-ratio")
 }
 
-// items are 500 products as a shop sends them.
+// items returns 500 products as a shop sends them.
 func items(kind string, round int) []catalog.Input {
 	list := make([]catalog.Input, syncItems)
 	for i := range list {
@@ -74,7 +74,7 @@ func items(kind string, round int) []catalog.Input {
 	return list
 }
 
-// copyItems copies the rows of such products.
+// copyItems copies the rows of such products and returns the time.
 func copyItems(b *testing.B, a *services, round int) time.Duration {
 	b.Helper()
 	now := time.Now()

@@ -17,10 +17,10 @@ import (
 
 const messageTime = 5 * time.Second
 
-// BenchmarkMessages lets many users write in one stream's chat as fast as they may,
+// BenchmarkMessages lets many users write in one stream's chat as fast as possible,
 // through the use case. The baseline is pgbench with 64 clients on the same database,
-// running what one message runs there: the channel's lock, its author's standing, the
-// message, its event and the commit.
+// executing the statements of one message: the channel's lock, the author's
+// membership, the message, its event and the commit.
 func BenchmarkMessages(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	for _, writers := range []int{1, 64, 1000} {
@@ -40,7 +40,7 @@ func BenchmarkMessages(b *testing.B) {
 	}
 }
 
-// write returns how many messages a second get into one chat.
+// write returns the messages per second in one chat.
 func (a *services) write(b *testing.B, writers int) float64 {
 	b.Helper()
 	st, err := a.Streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
@@ -64,7 +64,7 @@ func (a *services) write(b *testing.B, writers int) float64 {
 	return float64(written.Load()) / time.Since(begin).Seconds()
 }
 
-// loneMessage is a script that writes one message in a chat of its own.
+// loneMessage returns a script that writes one message in a separate chat.
 func (a *services) loneMessage(b *testing.B) string {
 	b.Helper()
 	st, err := a.Streams.CreateStream(b.Context(), a.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})

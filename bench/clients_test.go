@@ -20,17 +20,16 @@ import (
 )
 
 const (
-	// clientCount make requests at the same time, for clientTime in all, in
-	// rounds that take turns with the baseline.
+	// clientCount clients send requests at the same time, for clientTime in
+	// all, in rounds that take turns with the baseline.
 	clientCount  = 500
 	clientTime   = 30 * time.Second
 	clientRounds = 3
 )
 
-// BenchmarkClients lets 500 clients with API keys read (60 %) and write (40 %)
-// against the built server, as fast as it answers. The baseline is bare echo
-// handlers that make the same reads and the same inserts and updates, each in a
-// transaction, on the same database.
+// BenchmarkClients lets 500 clients with API keys read (60 %) and write (40 %) on
+// the built server as fast as it answers. The baseline is bare echo handlers with
+// the same reads, inserts and updates, each in a transaction, on the same database.
 func BenchmarkClients(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	s := startServer(b, serverBinary(b), publicDir(b), "DATABASE_URL="+a.pool.Config().ConnString(),
@@ -74,7 +73,7 @@ func BenchmarkClients(b *testing.B) {
 	s.stop(b)
 }
 
-// add joins another round.
+// add adds the results of another round.
 func (o *outcome) add(more outcome) {
 	if o.Took == nil {
 		o.Took, o.Statuses = map[string][]time.Duration{}, map[int]int{}
@@ -87,7 +86,7 @@ func (o *outcome) add(more outcome) {
 	}
 }
 
-// bareStreams is the least that answers those requests: no authentication, no
+// bareStreams does the minimum for those requests: no authentication, no
 // checks, no audit log.
 func bareStreams(a *services, existing string) http.Handler {
 	e := echo.New()

@@ -17,14 +17,14 @@ import (
 
 const (
 	densityStreams = 50
-	// densityFill is how long the playlists' windows take to fill.
+	// densityFill is the time in which the playlists' windows fill.
 	densityFill = 24 * time.Second
-	// densityWindow is the measured time after that, in seconds.
+	// densityWindow is the measured time after densityFill, in seconds.
 	densityWindow = 10
 )
 
 // BenchmarkDensity runs the built server with 50 encoders of 2.5 Mbit/s, each
-// made into LL-HLS, and prints what one stream costs. The baseline is the
+// with LL-HLS output, and prints the cost of one stream. The baseline is the
 // ingest alone, without an output.
 func BenchmarkDensity(b *testing.B) {
 	bin, clip := serverBinary(b), publishClip(b, 10)
@@ -49,14 +49,14 @@ func BenchmarkDensity(b *testing.B) {
 	}
 }
 
-// cpu is the time that the process has used, in user and system mode.
+// cpu returns the CPU time of the process, in user and system mode.
 func (s *server) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	require.NoError(b, err)
 	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
-	const utime, stime, hertz = 11, 12, 100 // behind the name; ticks per second
+	const utime, stime, hertz = 11, 12, 100 // field indices after the name; ticks per second
 	var ticks int
 	for _, i := range []int{utime, stime} {
 		n, err := strconv.Atoi(fields[i])
@@ -86,7 +86,7 @@ func (s *server) streamKeys(b *testing.B, n int) []string {
 	return keys
 }
 
-// post makes an API call that creates something.
+// post makes an API call that creates a resource.
 func (s *server) post(b *testing.B, path, token string, in, out any) {
 	b.Helper()
 	body, err := json.Marshal(in)

@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/playtoken"
 )
 
-// edgeSink is a stream of our own that is watched by way of another node.
+// edgeSink is one of our streams that is watched through another node.
 type edgeSink struct {
 	*ourSink
 
@@ -55,8 +55,8 @@ func (s *edgeSink) close() {
 }
 
 // BenchmarkEdge serves one stream of another node to 500 players in another process, each
-// with blocked reloads and all parts, and the same stream without the other node. CPU is
-// this process's, in percent of a core: both nodes are in it.
+// with blocked reloads and all parts, and then the same stream without the other node.
+// CPU is this process's, in percent of a core; both nodes run in it.
 func BenchmarkEdge(b *testing.B) {
 	const viewers = 500
 	clip := newHLSClip(b)
@@ -71,7 +71,7 @@ func BenchmarkEdge(b *testing.B) {
 		b.ReportMetric(base.cpu, "base-core%")
 		b.ReportMetric(base.parts, "base-parts/viewer/s")
 		b.ReportMetric(edge.cpu/base.cpu, "cpu-ratio")
-		// A part is two requests: itself, and the playlist that names it.
+		// A part takes two requests: for the part, and for the playlist that names it.
 		b.ReportMetric(float64(asked.Upstream)/2/edge.all, "upstream/part")
 		b.ReportMetric(0, "ns/op")
 	}

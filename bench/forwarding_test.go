@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// forwardSubscribers to one publisher of 720p.
+	// forwardSubscribers is the number of subscribers to one publisher of 720p.
 	forwardSubscribers = 100
 	forwardRate        = 2_500_000
 	forwardWindow      = 8 * time.Second
 )
 
-// BenchmarkForwarding has the server forward one camera of 720p at 2.5 Mbit/s to
-// 100 subscribers in another process, and counts the packets that arrive there for
-// each second of CPU that the server uses, with all that belongs to it: reports,
-// bandwidth estimates, repair. The baseline is a bare loop that encrypts the same
-// packets and sends them to the same sockets.
+// BenchmarkForwarding makes the server forward one camera of 720p at 2.5 Mbit/s to
+// 100 subscribers in another process. It counts the packets that arrive there per
+// second of the server's CPU time, with all other work that belongs to forwarding:
+// reports, bandwidth estimates, repair. The baseline is a bare loop that encrypts
+// the same packets and sends them to the same sockets.
 func BenchmarkForwarding(b *testing.B) {
 	for b.Loop() {
 		server, url := startSFU(b)
@@ -53,10 +53,10 @@ func BenchmarkForwarding(b *testing.B) {
 	}
 }
 
-// BenchmarkConference has ten people see and hear each other, each with a camera
-// of three layers and a microphone. Late is how long packets take from one client
-// to the other through the server; the baseline are two clients of the same process
-// that send to each other directly at the same time.
+// BenchmarkConference has ten participants who receive each other, each with a
+// camera of three layers and a microphone. Late is the delay of packets from one
+// client to another through the server. The baseline is two clients of the same
+// process that send to each other directly at the same time.
 func BenchmarkConference(b *testing.B) {
 	const people = 10
 	for b.Loop() {
@@ -64,7 +64,7 @@ func BenchmarkConference(b *testing.B) {
 		c := startCrowd(b, crowdPlan{
 			URL: url, Room: "room", Talkers: people, Layers: []int{150_000, 500_000, 1_700_000}, Sound: true, Direct: true,
 		})
-		<-time.After(8 * time.Second) // for the bandwidth estimates to have found the large layer
+		<-time.After(8 * time.Second) // the time in which the bandwidth estimates reach the large layer
 		before := server.Stats()
 		count, cpu := c.watch(b, forwardWindow)
 		after := server.Stats()
@@ -84,15 +84,15 @@ func BenchmarkConference(b *testing.B) {
 	}
 }
 
-// BenchmarkChurn has 1 000 clients come into a room, receive something and leave,
-// ten at a time, and prints what they leave behind; the baseline is the server
-// with the room before they came.
+// BenchmarkChurn has 1 000 clients join a room, receive media and leave, ten at a
+// time, and prints the memory and goroutines that remain. The baseline is the
+// server with the room before they joined.
 func BenchmarkChurn(b *testing.B) {
 	const times = 1000
 	for b.Loop() {
 		_, url := startSFU(b)
 		c := startCrowd(b, crowdPlan{URL: url, Room: "room", Talkers: 1, Viewers: 1, Layers: []int{300_000}})
-		c.ask(b, "churn 50") // for pools and tables to have their size
+		c.ask(b, "churn 50") // so that pools and tables have their final size
 		goroutines, memory := settled(b), heldHeap()
 		before, began := selfCPU(b), time.Now()
 		c.ask(b, fmt.Sprint("churn ", times))
@@ -107,16 +107,16 @@ func BenchmarkChurn(b *testing.B) {
 	}
 }
 
-// heldHeap is the memory that is in use, in KiB, garbage left out.
+// heldHeap returns the heap in use, without garbage, in KiB.
 func heldHeap() float64 {
 	runtime.GC()
-	runtime.GC() // pools keep what they hold for one more
+	runtime.GC() // pools keep their objects for one more collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc) / 1024
 }
 
-// settled is the number of goroutines once it hasn't fallen for a second.
+// settled returns the number of goroutines once it hasn't decreased for a second.
 func settled(b *testing.B) int {
 	b.Helper()
 	n, since := runtime.NumGoroutine(), time.Now()
@@ -129,8 +129,8 @@ func settled(b *testing.B) int {
 	return n
 }
 
-// bareLoop encrypts packets for each of some addresses and sends them, as fast as
-// it can, and returns the thousands that a second of CPU is enough for.
+// bareLoop encrypts packets for each address and sends them as fast as possible. It
+// returns the thousands of packets per second of CPU time.
 func bareLoop(b *testing.B, addrs []string) float64 {
 	b.Helper()
 	type peer struct {

@@ -25,11 +25,11 @@ import (
 	"showfloor/internal/signing"
 )
 
-// hlsClip is what an encoder sends: 720p30 at 2.5 Mbit/s with a key frame every
-// 2 s, and sound. It is repeated without end.
+// hlsClip is the media of an encoder: 720p30 at 2.5 Mbit/s with a key frame
+// every 2 s, and sound. It is repeated without end.
 type hlsClip struct {
 	units  []*hub.Unit
-	nalus  [][][]byte // of each unit that is a picture
+	nalus  [][][]byte // of each unit that is a video frame
 	length time.Duration
 	video  *hub.Track
 	audio  *hub.Track
@@ -63,7 +63,7 @@ func newHLSClip(b *testing.B) *hlsClip {
 		var nalus h264.AVCC
 		if u.Track == c.video {
 			require.NoError(b, nalus.Unmarshal(u.Data))
-			if u.Key { // gohlslib wants the parameter sets there
+			if u.Key { // gohlslib needs the parameter sets in each key frame
 				nalus = append(h264.AVCC{c.video.SPS, c.video.PPS}, nalus...)
 			}
 		}
@@ -94,10 +94,10 @@ func (c *hlsClip) unit(b *testing.B, codec mp4codecs.Codec, n int, data []byte) 
 	return nil
 }
 
-// hlsSink takes the clip's units.
+// hlsSink receives the clip's units.
 type hlsSink interface {
 	write(c *hlsClip, i int, at time.Duration, now time.Time) error
-	// handler serves the stream below root.
+	// handler returns a handler that serves the stream below root.
 	handler() (h http.Handler, root string)
 	close()
 }
@@ -118,7 +118,7 @@ func (openTokens) CheckPlayback(_ context.Context, token string) (string, time.T
 	return token, time.Time{}, nil
 }
 
-// ourSink is a stream of our own.
+// ourSink is one of our streams.
 type ourSink struct {
 	server *hls.Server
 	hub    *hub.Hub
@@ -154,7 +154,7 @@ func (s *ourSink) close() {
 	s.server.Close()
 }
 
-// gohlslibSink is a stream of the library that MediaMTX uses.
+// gohlslibSink is a stream of gohlslib, which MediaMTX uses.
 type gohlslibSink struct {
 	muxer        *gohlslib.Muxer
 	video, audio *gohlslib.Track
@@ -189,29 +189,29 @@ func (s *gohlslibSink) handler() (http.Handler, string) { return http.HandlerFun
 
 func (s *gohlslibSink) close() { s.muxer.Close() }
 
-// feeder writes a clip to sinks, again and again.
+// feeder writes a clip to sinks in a loop.
 type feeder struct {
 	clip  *hlsClip
 	sinks []hlsSink
-	next  int // unit, counted over all repetitions
+	next  int // index of the next unit, counted over all repetitions
 	heard func(i int, u *hub.Unit, now time.Time)
 }
 
-// time is when the unit is due since the beginning.
+// due returns the time from the beginning at which the unit is due.
 func (f *feeder) due(i int) time.Duration {
 	n := len(f.clip.units)
 	return time.Duration(i/n)*f.clip.length + f.clip.units[i%n].DTS
 }
 
-// fast writes what is due within the next d of the clip, without waiting for
-// the clock but leaving the muxers time to follow.
+// fast writes the units of the next d of the clip without waiting for the
+// clock, but with pauses for the muxers.
 func (f *feeder) fast(b *testing.B, d time.Duration) {
 	b.Helper()
 	until := f.due(f.next) + d
 	for pause := f.due(f.next) + time.Second; f.due(f.next) < until; f.next++ {
 		at := f.due(f.next)
 		if at >= pause {
-			<-time.After(20 * time.Millisecond) // a second of media fits into the queues
+			<-time.After(20 * time.Millisecond) // the queues hold a second of media
 			pause += time.Second
 		}
 		require.NoError(b, f.one(at))
@@ -244,7 +244,7 @@ func (f *feeder) live(b *testing.B, d time.Duration) {
 	}
 }
 
-// processCPU is the user and system time that this process has used.
+// processCPU returns the CPU time of this process, in user and system mode.
 func processCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

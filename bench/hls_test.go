@@ -14,9 +14,9 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// BenchmarkHLSLatency publishes in real time for 8 s and follows the stream with
-// blocked reloads over HTTP. Aims: a part is with the player 50 ms after its last
-// frame arrived (p95), and a part's duration and 50 ms after its first one.
+// BenchmarkHLSLatency publishes in real time for 8 s and follows the stream with blocked
+// reloads over HTTP. Goals (p95): a part reaches the player at most 50 ms after its last
+// frame arrived, and at most a part's duration plus 50 ms after its first frame.
 func BenchmarkHLSLatency(b *testing.B) {
 	clip := newHLSClip(b)
 	for b.Loop() {
@@ -31,8 +31,8 @@ func BenchmarkHLSLatency(b *testing.B) {
 	}
 }
 
-// hlsDelay is the p95 age of a part's frames when a player has learnt of the
-// part, in milliseconds since they arrived.
+// hlsDelay is the p95 age of a part's first and last frame when a player learns of
+// the part, in milliseconds since they arrived.
 type hlsDelay struct{ first, last float64 }
 
 func followHLS(b *testing.B, clip *hlsClip, sink hlsSink) hlsDelay {
@@ -40,9 +40,9 @@ func followHLS(b *testing.B, clip *hlsClip, sink hlsSink) hlsDelay {
 	handler, root := sink.handler()
 	server := httptest.NewServer(handler)
 	defer server.Close()
-	defer sink.close() // before the server: gohlslib's waiting requests notice nothing else
+	defer sink.close() // before the server, because nothing else ends gohlslib's waiting requests
 	var mu sync.Mutex
-	var arrivals []time.Time // of each picture
+	var arrivals []time.Time // of each video frame
 	f := &feeder{clip: clip, sinks: []hlsSink{sink}, heard: func(_ int, u *hub.Unit, now time.Time) {
 		if u.Track == clip.video {
 			mu.Lock()
@@ -50,7 +50,7 @@ func followHLS(b *testing.B, clip *hlsClip, sink hlsSink) hlsDelay {
 			mu.Unlock()
 		}
 	}}
-	f.fast(b, 3*time.Second) // a list to begin with
+	f.fast(b, 3*time.Second) // so that there is a playlist
 	var followed sync.WaitGroup
 	var seen []hlsSeen
 	followed.Go(func() { seen = followHLSParts(server.URL+root, 8*time.Second) })
@@ -62,7 +62,7 @@ func followHLS(b *testing.B, clip *hlsClip, sink hlsSink) hlsDelay {
 		var parts fmp4.Parts
 		require.NoError(b, parts.Unmarshal(x.media))
 		n := len(parts[0].Tracks[0].Samples)
-		if pictures < 0 { // where it began is told by the media time
+		if pictures < 0 { // the media time shows where the part began
 			pictures = int((parts[0].Tracks[0].BaseTime - 10*90000 + 1500) / 3000)
 		}
 		mu.Lock()
@@ -99,9 +99,9 @@ func BenchmarkHLSViewers(b *testing.B) {
 }
 
 type hlsServing struct {
-	cpu   float64 // percent of a core
-	parts float64 // parts that a viewer got, per second
-	all   float64 // parts for each viewer, those before the measurement too
+	cpu   float64 // in percent of a core
+	parts float64 // parts per viewer and second
+	all   float64 // parts per viewer, including those before the measurement
 }
 
 func serveHLS(b *testing.B, clip *hlsClip, sink hlsSink, viewers int) hlsServing {
@@ -109,7 +109,7 @@ func serveHLS(b *testing.B, clip *hlsClip, sink hlsSink, viewers int) hlsServing
 	handler, root := sink.handler()
 	server := httptest.NewServer(handler)
 	defer server.Close()
-	defer sink.close() // before the server: gohlslib's waiting requests notice nothing else
+	defer sink.close() // before the server, because nothing else ends gohlslib's waiting requests
 	f := &feeder{clip: clip, sinks: []hlsSink{sink}}
 	f.fast(b, 3*time.Second)
 	const warm, measured = 2 * time.Second, 8 * time.Second
@@ -127,8 +127,8 @@ func serveHLS(b *testing.B, clip *hlsClip, sink hlsSink, viewers int) hlsServing
 	}
 }
 
-// BenchmarkHLSMuxing muxes 50 streams in real time. The media has filled the
-// window before, so that the memory is what a stream takes for good.
+// BenchmarkHLSMuxing muxes 50 streams in real time. The window is full before the
+// measurement, so that the memory is the steady state of a stream.
 func BenchmarkHLSMuxing(b *testing.B) {
 	const streams = 50
 	clip := newHLSClip(b)
@@ -146,8 +146,8 @@ func BenchmarkHLSMuxing(b *testing.B) {
 }
 
 type hlsMuxing struct {
-	cpu  float64 // percent of a core, all streams
-	heap float64 // live MiB, all streams
+	cpu  float64 // in percent of a core, all streams
+	heap float64 // live heap in MiB, all streams
 }
 
 func muxHLS(b *testing.B, clip *hlsClip, open func() []hlsSink) hlsMuxing {
@@ -166,7 +166,7 @@ func muxHLS(b *testing.B, clip *hlsClip, open func() []hlsSink) hlsMuxing {
 	return hlsMuxing{cpu: 100 * (processCPU(b) - before).Seconds() / time.Since(begin).Seconds(), heap: heap}
 }
 
-// liveHeap is the heap in use after a collection, in MiB.
+// liveHeap returns the heap after a collection, in MiB.
 func liveHeap() float64 {
 	runtime.GC()
 	runtime.GC()

@@ -21,15 +21,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hlsCursor follows one media playlist with blocked reloads, as players do.
+// hlsCursor follows one media playlist with blocked reloads, like a player.
 type hlsCursor struct {
 	client    *http.Client
 	address   string
-	msn, part int    // what comes next
-	newest    string // the newest part's address, relative
+	msn, part int    // of the next part
+	newest    string // the newest part's URL, relative
 }
 
-// openHLS loads a multivariant playlist and gives the media playlists in it.
+// openHLS loads a multivariant playlist and returns its media playlists.
 func openHLS(ctx context.Context, client *http.Client, root string) ([]*hlsCursor, error) {
 	text, err := fetchHLS(ctx, client, root+"index.m3u8")
 	if err != nil {
@@ -49,7 +49,7 @@ func openHLS(ctx context.Context, client *http.Client, root string) ([]*hlsCurso
 	return list, nil
 }
 
-// reload waits for the next part and notes what comes after it.
+// reload waits for the next part and stores the position of the one after it.
 func (c *hlsCursor) reload(ctx context.Context, blocking bool) error {
 	address := c.address
 	if blocking {
@@ -107,7 +107,7 @@ func fetchHLS(ctx context.Context, client *http.Client, address string) ([]byte,
 	return io.ReadAll(response.Body)
 }
 
-// hlsSeen is a part, and when its playlist had come.
+// hlsSeen is a part and the time at which its playlist arrived.
 type hlsSeen struct {
 	at    time.Time
 	media []byte
@@ -123,7 +123,7 @@ func followHLSParts(root string, d time.Duration) []hlsSeen {
 	if err != nil || len(list) == 0 {
 		return nil
 	}
-	// The picture's playlist, where sound has one of its own.
+	// Use the playlist of the video if sound has a separate one.
 	c := list[len(list)-1]
 	var seen []hlsSeen
 	for blocking := false; ; blocking = true {
@@ -141,7 +141,7 @@ func followHLSParts(root string, d time.Duration) []hlsSeen {
 	}
 }
 
-// hlsCrowdEnv makes the test binary play viewers instead of testing.
+// hlsCrowdEnv makes the test binary run viewers instead of tests.
 const hlsCrowdEnv = "SHOWFLOOR_BENCH_HLS_VIEWERS"
 
 type hlsCrowdPlan struct {
@@ -150,7 +150,7 @@ type hlsCrowdPlan struct {
 	For     time.Duration `json:"for"`
 }
 
-// hlsCrowd is a process with viewers.
+// hlsCrowd is a process that runs viewers.
 type hlsCrowd struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -175,7 +175,7 @@ func startHLSViewers(b *testing.B, root string, viewers int, d time.Duration) *h
 	return c
 }
 
-// parts asks how many parts all viewers have got.
+// parts returns how many parts all viewers have received.
 func (c *hlsCrowd) parts(b *testing.B) int {
 	b.Helper()
 	_, err := io.WriteString(c.in, "?\n")
@@ -194,7 +194,7 @@ func (c *hlsCrowd) stop(b *testing.B) {
 	require.NoError(b, c.cmd.Wait())
 }
 
-// TestHLSViewersProcess is the viewers' process; without its plan it does nothing.
+// TestHLSViewersProcess is the viewers' process. Without its plan it does nothing.
 func TestHLSViewersProcess(t *testing.T) {
 	text := os.Getenv(hlsCrowdEnv)
 	if text == "" {
@@ -217,7 +217,7 @@ func TestHLSViewersProcess(t *testing.T) {
 	viewers.Wait()
 }
 
-// watchHLS plays until the context ends: every part of every media playlist.
+// watchHLS loads every part of every media playlist until the context ends.
 func watchHLS(ctx context.Context, root string, parts *atomic.Int64) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	defer client.CloseIdleConnections()

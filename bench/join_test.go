@@ -12,16 +12,16 @@ import (
 	"showfloor/internal/browsertest"
 )
 
-// joinCount is how many people come in, one after the other.
+// joinCount is how many participants join, one after the other.
 const joinCount = 40
 
 //go:embed testdata/join.js
 var joinScript string
 
-// BenchmarkJoin times how long it takes somebody in Chromium to come into a room of
-// the built server and to see the first frame of one who is there already: from
-// the opening of the socket, the token at hand, to the frame on the screen. The
-// baseline is the same picture between two peer connections of the page.
+// BenchmarkJoin measures how long a participant in Chromium takes to join a room of
+// the built server and show the first frame of another participant: from the
+// opening of the socket, with the token available, to the frame on the screen. The
+// baseline is the same video between two peer connections of the page.
 func BenchmarkJoin(b *testing.B) {
 	s := startServer(b, serverBinary(b), publicDir(b), "SFU_ADDR=127.0.0.1:0", "LOG_LEVEL=warn")
 	room, tokens := s.sessionTokens(b, joinCount+1)
@@ -29,7 +29,7 @@ func BenchmarkJoin(b *testing.B) {
 	browsertest.Run(b, tab, chromedp.Navigate(s.api+"/scenarios/conference/"))
 	browsertest.Run(b, tab, chromedp.Evaluate[chromedp.Void](joinScript+"; undefined"))
 	timed(b, tab, fmt.Sprintf("publish(%q, %q)", room, tokens[0]))
-	timed(b, tab, "bare()") // the decoder's first time
+	timed(b, tab, "bare()") // warms up the decoder
 	var ours, bare []float64
 	for b.Loop() {
 		for _, token := range tokens[1:] {
@@ -47,8 +47,7 @@ func BenchmarkJoin(b *testing.B) {
 	s.stop(b)
 }
 
-// timed runs one of the script's functions and returns what it measured, in
-// milliseconds.
+// timed runs one of the script's functions and returns its result in milliseconds.
 func timed(b *testing.B, tab context.Context, call string) float64 {
 	b.Helper()
 	browsertest.Run(b, tab, chromedp.Evaluate[chromedp.Void](
@@ -59,8 +58,8 @@ func timed(b *testing.B, tab context.Context, call string) float64 {
 	return browsertest.Value[float64](b, tab, `took`)
 }
 
-// sessionTokens registers a tenant with a session and returns its id and tokens of
-// n people, that of the host first.
+// sessionTokens registers a tenant with a session and returns its id and the tokens
+// of n participants; the first one is the host's.
 func (s *server) sessionTokens(b *testing.B, n int) (sessionID string, tokens []string) {
 	b.Helper()
 	var account, session struct{ ID, Token string }

@@ -25,17 +25,18 @@ import (
 	"showfloor/jobs"
 )
 
-// latencyPublishes are made one after the other, each on a stream of its own.
+// latencyPublishes is the number of publishes, one after the other, each on a
+// new stream.
 const latencyPublishes = 30
 
-// BenchmarkStreamStarted times stream.started, from the moment at which an
+// BenchmarkStreamStarted measures stream.started, from the moment at which an
 // encoder has written its first key frame to the arrival of the webhook. The
-// baseline is a plain POST to the same receiver from the hub's own report that
-// the stream can be played, for the same publishes.
+// baseline is a plain POST to the same receiver, sent when the hub reports that
+// the stream is playable, for the same publishes.
 func BenchmarkStreamStarted(b *testing.B) {
 	p := newPlant(b)
 	encoder := newEncoder(b, p.rtmp.Addr().String(), realisticClip(b))
-	p.publish(b, encoder) // connections, prepared statements
+	p.publish(b, encoder) // warms up connections and prepared statements
 	var bare, event []float64
 	for b.Loop() {
 		for range latencyPublishes {
@@ -52,15 +53,15 @@ func BenchmarkStreamStarted(b *testing.B) {
 	b.ReportMetric(quantile(event, .95)/quantile(bare, .95), "p95-ratio")
 }
 
-// plant is the whole way from the ingest to the webhook, wired as cmd/showfloor
-// wires it.
+// plant is all parts from the ingest to the webhook, connected as in
+// cmd/showfloor.
 type plant struct {
 	*services
 	rtmp     *rtmp.Server
 	arrivals chan arrival
 }
 
-// arrival is a POST that the receiver got.
+// arrival is a POST that the receiver received.
 type arrival struct {
 	path, streamID string
 	at             time.Time
@@ -108,7 +109,7 @@ func newPlant(b *testing.B) *plant {
 	return p
 }
 
-// receive notes what arrives, before it is read.
+// receive stores the time of arrival before it reads the body.
 func (p *plant) receive(w http.ResponseWriter, r *http.Request) {
 	a := arrival{path: r.URL.Path, at: time.Now()}
 	var body struct {
@@ -125,8 +126,8 @@ func (p *plant) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// publish puts a new stream on air until it was heard of, and returns when the
-// key frame was written and when the two POSTs came.
+// publish publishes a new stream until both POSTs have arrived. It returns the
+// times of the first key frame and of the two POSTs.
 func (p *plant) publish(b *testing.B, e *encoder) (key, playable, started time.Time) {
 	b.Helper()
 	s, err := p.Streams.CreateStream(b.Context(), p.caller, stream.Input{Name: "Launch", Mode: stream.LowLatency})
@@ -152,8 +153,8 @@ func (p *plant) publish(b *testing.B, e *encoder) (key, playable, started time.T
 	return key, playable, started
 }
 
-// realisticClip is the sample that the Makefile makes, with B-frames, or else
-// the clip of the media figures.
+// realisticClip is the Makefile's sample, which has B-frames, or else the clip
+// of the media benchmarks.
 func realisticClip(b *testing.B) string {
 	b.Helper()
 	sample := os.Getenv("SHOWFLOOR_SAMPLE")
@@ -166,9 +167,9 @@ func realisticClip(b *testing.B) string {
 	return path
 }
 
-// encoder publishes from a process of its own: it is sent a stream key, answers
-// with the time at which it has written the first key frame, goes on in real
-// time until it is sent an empty key, and answers when it has left.
+// encoder publishes from a separate process. The process reads a stream key,
+// answers with the time of the first key frame, publishes in real time until it
+// reads an empty key, and answers when it has disconnected.
 type encoder struct {
 	orders  *json.Encoder
 	reports *json.Decoder
@@ -191,12 +192,12 @@ func newEncoder(b *testing.B, addr, clip string) *encoder {
 	require.NoError(b, cmd.Start())
 	b.Cleanup(func() {
 		_ = in.Close()
-		_ = cmd.Wait() // a failure is seen where it matters
+		_ = cmd.Wait() // its errors show elsewhere
 	})
 	return &encoder{json.NewEncoder(in), json.NewDecoder(out)}
 }
 
-// TestEncoder is the encoder's process; as a test it does nothing.
+// TestEncoder is the encoder's process. As a test it does nothing.
 func TestEncoder(t *testing.T) {
 	addr := os.Getenv(encoderAddrEnv)
 	if addr == "" {
@@ -222,7 +223,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// encode publishes once, until ctx ends or the clip does.
+// encode publishes once, until ctx or the clip ends.
 func encode(ctx context.Context, t *testing.T, addr, key string, tags []flvTag, reports *json.Encoder) {
 	t.Helper()
 	conn, leave := dialPublisher(t, ctx, addr, key)

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	loginFlood  = 64                    // clients who try passwords, together some 1,000 a second:
-	loginPause  = 64 * time.Millisecond // between an answer and the next try
+	loginFlood  = 64                    // clients that try passwords, together about 1,000 a second:
+	loginPause  = 64 * time.Millisecond // between an answer and the next attempt
 	loginRounds = 3
-	loginTime   = 5 * time.Second // of each phase of a round
+	loginTime   = 5 * time.Second // duration of each phase of a round
 )
 
-// BenchmarkLogins measures health and reads while nobody logs in, and while many
-// do: passwords are hashed at a cost that is meant to hurt, and must hurt nobody
-// else. The limits that would turn the flood away are off.
+// BenchmarkLogins measures health checks and reads without logins and with many.
+// Hashing a password is expensive on purpose and must not slow other requests
+// down. The rate limits, which would refuse the flood, are off.
 func BenchmarkLogins(b *testing.B) {
 	s := startServer(b, serverBinary(b), publicDir(b), "RATE_LIMIT_AUTH=off", "RATE_LIMIT_EMAIL=off", "RATE_LIMIT_CALLER=off", "RATE_LIMIT_TENANT=off", "LOG_LEVEL=warn")
 	var login struct {

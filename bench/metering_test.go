@@ -24,13 +24,14 @@ import (
 )
 
 const (
-	// meteringRounds with and without a meter take turns; the median counts.
+	// meteringRounds is the number of rounds with and without a meter, which take turns; the
+	// result is the median.
 	meteringRounds = 41
-	// meteredStreams use three meters each in one interval.
+	// meteredStreams is the number of streams in one interval; each uses three meters.
 	meteredStreams = 10_000
 )
 
-// BenchmarkMeteringHLS serves a segment from memory, with a meter and without one.
+// BenchmarkMeteringHLS serves a segment from memory with and without a meter.
 func BenchmarkMeteringHLS(b *testing.B) {
 	for b.Loop() {
 		meter := metering.New(nil)
@@ -44,8 +45,8 @@ func BenchmarkMeteringHLS(b *testing.B) {
 	}
 }
 
-// BenchmarkMeteringSFU forwards packets of sound to 100 subscribers whose writers do nothing,
-// with a meter and without one. What encryption and sending cost, thousands of ns, is left out.
+// BenchmarkMeteringSFU forwards packets of sound to 100 subscribers whose writers do nothing, with
+// and without a meter. It doesn't include encryption and sending, which take thousands of ns.
 func BenchmarkMeteringSFU(b *testing.B) {
 	for b.Loop() {
 		account := metering.New(nil).Open("sess_1")
@@ -58,8 +59,8 @@ func BenchmarkMeteringSFU(b *testing.B) {
 	}
 }
 
-// BenchmarkUsageIntervals writes one interval of 10,000 streams, three meters each. The
-// baseline is a COPY of the same rows into a table with neither key nor index.
+// BenchmarkUsageIntervals stores one interval of 10,000 streams with three meters each. The
+// baseline is a COPY of the same rows into a table without keys and indices.
 func BenchmarkUsageIntervals(b *testing.B) {
 	pool := durable(b)
 	ctx := b.Context()
@@ -73,7 +74,7 @@ func BenchmarkUsageIntervals(b *testing.B) {
 	source := &manyStreams{at: time.Now().UTC().Truncate(time.Microsecond)}
 	c := usage.NewCollector(usage.CollectorConfig{Usage: usage.New(usage.Config{Pool: pool}), Source: source})
 	c.Collect()
-	require.NoError(b, c.Write(ctx)) // owners are known from now on
+	require.NoError(b, c.Write(ctx)) // caches the streams' owners
 	for b.Loop() {
 		var with, bare []float64
 		for range 7 {
@@ -91,7 +92,7 @@ func BenchmarkUsageIntervals(b *testing.B) {
 	}
 }
 
-// copyBare times a COPY, in ms.
+// copyBare returns the time of a COPY, in ms.
 func copyBare(b *testing.B, pool *pgxpool.Pool, list []usage.Interval) float64 {
 	b.Helper()
 	columns := []string{"tenant_id", "resource_id", "meter", "from_at", "to_at", "amount"}
@@ -104,7 +105,7 @@ func copyBare(b *testing.B, pool *pgxpool.Pool, list []usage.Interval) float64 {
 	return float64(time.Since(began).Microseconds()) / 1000
 }
 
-// manyStreams is a source of intervals of many streams.
+// manyStreams is a usage source with many streams.
 type manyStreams struct{ at time.Time }
 
 // Read implements usage.Source.
@@ -121,7 +122,7 @@ func (m *manyStreams) Read() []usage.Interval {
 	return list
 }
 
-// takeTurns runs two rounds in turns and returns the medians of what they return.
+// takeTurns runs two kinds of rounds in turns and returns the medians of their results.
 func takeTurns(on, off func() float64) (with, without float64) {
 	var a, z []float64
 	for i := range meteringRounds {
@@ -139,8 +140,8 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// serveSegment makes an HLS server; the result serves a segment of it many times and returns
-// the ns for each.
+// serveSegment creates an HLS server. The returned function serves one segment many times and
+// returns the ns per request.
 func serveSegment(b *testing.B, meter *metering.Meter) func() float64 {
 	b.Helper()
 	const times = 2000
@@ -177,7 +178,7 @@ func serveSegment(b *testing.B, meter *metering.Meter) func() float64 {
 	}
 }
 
-// discard is a response that nobody reads.
+// discard is a response writer that discards the body.
 type discard struct {
 	header        http.Header
 	status, bytes int
@@ -195,8 +196,8 @@ func (d *discard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// forwardTo makes 100 subscribers of a track; the result forwards packets to them and returns
-// the ns for each packet and subscriber.
+// forwardTo creates 100 subscribers of a track. The returned function forwards packets to them
+// and returns the ns per packet and subscriber.
 func forwardTo(b *testing.B, sent func(int)) func() float64 {
 	b.Helper()
 	const packets = 50
@@ -228,7 +229,7 @@ func forwardTo(b *testing.B, sent func(int)) func() float64 {
 		require.NoError(b, err)
 		return raw
 	}
-	for arrived.Load() < forwardSubscribers { // until all have their places
+	for arrived.Load() < forwardSubscribers { // until all are subscribed
 		track.Write(0, next())
 		<-time.After(time.Millisecond)
 	}

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// middlewareRounds of each case, in turns.
+	// middlewareRounds is the number of rounds per case; the cases take turns.
 	middlewareRounds = 5
-	// middlewareRequests are timed one by one in each round.
+	// middlewareRequests is the number of requests per round, each timed separately.
 	middlewareRequests = 4000
-	// middlewareAim is what all layers together may cost.
+	// middlewareAim is the goal for all layers together.
 	middlewareAim = 150 * time.Microsecond
 )
 
-// BenchmarkMiddleware times what stands between net/http and the handler of
-// POST /v1/me/streams, which does nothing here: the whole of it, each layer left
-// out in turn, and the handler alone. Every request has an API key and a body of
-// some 100 bytes.
+// BenchmarkMiddleware measures the layers between net/http and the handler of
+// POST /v1/me/streams, which does nothing here: all layers, each layer left out
+// in turn, and the handler alone. Every request has an API key and a body of
+// about 100 bytes.
 func BenchmarkMiddleware(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	_, key, err := a.Accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
@@ -93,7 +93,7 @@ func inRedis(b *testing.B, limits handlers.Limits) handlers.Limits {
 	return limits
 }
 
-// bareCreate is POST /v1/me/streams with nothing behind the layers.
+// bareCreate is POST /v1/me/streams with an empty handler behind the layers.
 func bareCreate(layers []handlers.Layer) http.Handler {
 	e := echo.New()
 	for _, layer := range layers {
@@ -110,7 +110,7 @@ type timing struct {
 	name    string
 	handler http.Handler
 	token   string
-	once    bool // with a fresh Idempotency-Key each
+	once    bool // each request has a new Idempotency-Key
 	took    []time.Duration
 }
 
@@ -121,7 +121,7 @@ func (c *timing) measure(b *testing.B) {
 	const body = `{"name":"Launch of the summer collection","mode":"LOW_LATENCY","reconnectWindowSec":30,"recordingEnabled":true}`
 	n := middlewareRequests
 	if c.once {
-		n /= 10 // each waits for the disk
+		n /= 10 // each request waits for the disk
 	}
 	for i := range n {
 		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "/v1/me/streams", strings.NewReader(body))
@@ -140,7 +140,7 @@ func (c *timing) measure(b *testing.B) {
 	}
 }
 
-// nowhere is a client who throws the answer away.
+// nowhere is a response writer that discards the answer.
 type nowhere struct {
 	header http.Header
 	status int

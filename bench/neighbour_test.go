@@ -15,13 +15,13 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// syncEndpoints is how many endpoints the tenant with the large syncs has, each of which wants
-// all events: a sync of 500 products makes 20,000 deliveries.
+// syncEndpoints is the number of endpoints of the tenant with the large syncs. Each receives all
+// events, so a sync of 500 products creates 20,000 deliveries.
 const syncEndpoints = 40
 
-// BenchmarkCatalogSyncNeighbour measures how long one tenant's write of one product takes, alone
-// and while another tenant syncs 500 products to 40 endpoints, until all deliveries of that are
-// written. The deliveries themselves are not made. The two take turns in the same run.
+// BenchmarkCatalogSyncNeighbour measures how long one tenant's write of one product takes:
+// alone, and while another tenant syncs 500 products to 40 endpoints, until all deliveries of
+// the sync are written. The deliveries are not sent. The two cases take turns in one run.
 func BenchmarkCatalogSyncNeighbour(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	for i := range syncEndpoints {
@@ -37,9 +37,9 @@ func BenchmarkCatalogSyncNeighbour(b *testing.B) {
 			for range 200 {
 				quiet = append(quiet, a.writeOne(b, neighbour, round))
 			}
-			_, err := a.pool.Exec(b.Context(), "VACUUM ANALYZE") // the database is minutes old; elsewhere this is done
+			_, err := a.pool.Exec(b.Context(), "VACUUM ANALYZE") // the database is too new for autovacuum to have run
 			require.NoError(b, err)
-			list := items("mug", (round-1)/2) // new ones, then the same again with other prices
+			list := items("mug", (round-1)/2) // first new products, then the same ones with other prices
 			for i := range list {
 				list[i].PriceCents = int64(round)
 			}
@@ -92,7 +92,7 @@ func (a *services) secondTenant(b *testing.B) account.Caller {
 	return account.Caller{TenantID: owner.Tenant.ID, UserID: owner.User.ID, Role: account.Owner, Scopes: account.Owner.Scopes()}
 }
 
-// writeOne writes a product and returns how long that took.
+// writeOne writes a product and returns the time that it took.
 func (a *services) writeOne(b *testing.B, c account.Caller, price int) time.Duration {
 	b.Helper()
 	start := time.Now()

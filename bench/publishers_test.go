@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// publisherPlan tells the child process what to publish.
+// publisherPlan is the child process's configuration.
 type publisherPlan struct {
 	Addr    string
 	Keys    []string
@@ -32,20 +32,20 @@ type publisherPlan struct {
 const (
 	publisherEnv = "SHOWFLOOR_BENCH_PUBLISHERS"
 	onAirLine    = "all publishers are on air"
-	// outChunk is the chunk size that OBS uses.
+	// outChunk is OBS's chunk size.
 	outChunk = 4096
 )
 
-// publishers is a child process that publishes, so that its CPU time is not
-// counted as the server's.
+// publishers is a child process that publishes, so that its CPU time doesn't
+// count as the server's.
 type publishers struct {
 	cmd   *exec.Cmd
 	stdin interface{ Close() error }
 }
 
 // startPublishers publishes the FLV clip in real time to rtmp://addr/live/<key>,
-// once for each key, and returns when all are on air. They end after seconds,
-// or with stop.
+// once for each key, and returns when all streams are live. It ends after
+// seconds, or with stop.
 func startPublishers(tb testing.TB, addr string, keys []string, clip string, seconds int) *publishers {
 	tb.Helper()
 	plan, err := json.Marshal(publisherPlan{Addr: addr, Keys: keys, Clip: clip, Seconds: seconds})
@@ -74,14 +74,14 @@ func startPublishers(tb testing.TB, addr string, keys []string, clip string, sec
 	return nil
 }
 
-// stop ends the publishers and waits for them; idempotent.
+// stop ends the publishers and waits for them. It may be called again.
 func (p *publishers) stop() {
 	_ = p.stdin.Close()
-	_ = p.cmd.Wait() // its end is all that matters here
+	_ = p.cmd.Wait() // its exit code doesn't matter
 }
 
-// publishClip makes the clip of all media figures: 720p30 H.264 at 2.5 Mbit/s,
-// a key frame every 2 s, AAC at 128 kbit/s.
+// publishClip creates the clip of all media benchmarks: 720p30 H.264 at 2.5
+// Mbit/s, a key frame every 2 s, AAC at 128 kbit/s.
 func publishClip(tb testing.TB, seconds int) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "clip.flv")
@@ -93,7 +93,7 @@ func publishClip(tb testing.TB, seconds int) string {
 	return path
 }
 
-// publishKeys names n streams.
+// publishKeys returns the keys of n streams.
 func publishKeys(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {
@@ -114,14 +114,14 @@ func TestPublisherProcess(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(plan.Seconds)*time.Second)
 	defer cancel()
 	go func() {
-		_, _ = os.Stdin.Read(make([]byte, 1)) // closed by stop, or by the parent's death
+		_, _ = os.Stdin.Read(make([]byte, 1)) // returns when stop closes it or the parent dies
 		cancel()
 	}()
 	var wg, ready sync.WaitGroup
 	ready.Add(len(plan.Keys))
 	for i, key := range plan.Keys {
 		conn, closeConn := dialPublisher(t, ctx, plan.Addr, key)
-		// Spread over a frame's time, as independent encoders are.
+		// The publishers are spread over the time of a frame, like independent encoders.
 		offset := time.Duration(i) * 33 * time.Millisecond / time.Duration(len(plan.Keys))
 		wg.Go(func() {
 			defer closeConn()
@@ -140,11 +140,11 @@ func dialPublisher(t *testing.T, ctx context.Context, addr, key string) (net.Con
 	c := &gortmplib.Client{URL: u, Publish: true}
 	require.NoError(t, c.Initialize(ctx))
 	conn := c.NetConn()
-	// The bytes that follow are our own, in chunks of OBS's size.
+	// From here on this function writes the bytes, in chunks of OBS's size.
 	_, err = conn.Write(setOutChunk())
 	require.NoError(t, err)
 	go func() {
-		// Acknowledgements must not fill the socket.
+		// Read the acknowledgements, so that they don't fill the socket's buffer.
 		buf := make([]byte, 4096)
 		for {
 			if _, err := conn.Read(buf); err != nil {
@@ -155,13 +155,13 @@ func dialPublisher(t *testing.T, ctx context.Context, addr, key string) (net.Con
 	return conn, c.Close
 }
 
-// setOutChunk is the message that announces chunks of outChunk bytes.
+// setOutChunk returns the message that announces chunks of outChunk bytes.
 func setOutChunk() []byte {
 	return []byte{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, outChunk >> 8, outChunk & 0xFF}
 }
 
-// flvTag is a prepared message: time in milliseconds, and its bytes on the
-// wire, whose time is filled in when it is sent.
+// flvTag is a prepared message: its time in milliseconds, and its bytes on the
+// wire. The time in the bytes is filled in before sending.
 type flvTag struct {
 	time   uint32
 	header bool // a sequence header or metadata, sent once
@@ -203,7 +203,7 @@ func chunked(kind byte, body []byte) []byte {
 	return out
 }
 
-// play sends the tags in real time, round and round, until ctx ends.
+// play sends the tags in real time, in a loop, until ctx ends.
 func play(ctx context.Context, conn net.Conn, tags []flvTag, offset time.Duration, onAir func()) {
 	onAir = sync.OnceFunc(onAir)
 	defer onAir()

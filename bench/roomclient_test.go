@@ -23,7 +23,7 @@ import (
 
 const roomPatience = 30 * time.Second
 
-// tally counts for all clients of a process.
+// tally holds the counters of all clients of a process.
 type tally struct {
 	mu                   sync.Mutex
 	late                 []float64 // ms
@@ -42,7 +42,7 @@ func (t *tally) take() crowdCount {
 	return c
 }
 
-// roomClient is one that speaks the server's protocol.
+// roomClient is a client that uses the SFU's protocol.
 type roomClient struct {
 	name   string
 	plan   crowdPlan
@@ -53,7 +53,7 @@ type roomClient struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	news   chan struct{}
-	light  *lightConn // nil for a whole client
+	light  *lightConn // nil for a client that decrypts everything
 
 	mu       sync.Mutex
 	pub, sub *webrtc.PeerConnection
@@ -61,16 +61,16 @@ type roomClient struct {
 	streams  []*inbound
 }
 
-// inbound is a track that is received.
+// inbound is a received track.
 type inbound struct {
 	mu             sync.Mutex
 	begun          bool
 	highest, first uint64
 	got            int
-	seen           [1 << 16 / 64]uint64 // bits of the last half of all numbers; repairs may come twice
+	seen           [1 << 16 / 64]uint64 // bits of the last half of all sequence numbers; repairs may arrive twice
 }
 
-// joinRoom opens the socket.
+// joinRoom connects and joins the room.
 func joinRoom(plan crowdPlan, name string, t *tally) (*roomClient, error) {
 	c := &roomClient{name: name, plan: plan, tally: t, news: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -94,7 +94,8 @@ func joinRoom(plan crowdPlan, name string, t *tally) (*roomClient, error) {
 	return c, nil
 }
 
-// roomAPI is a client as browsers are: it reports what arrives, and repairs.
+// roomAPI returns WebRTC settings like a browser's: the client sends reports
+// and requests repairs.
 func roomAPI() (*webrtc.API, error) {
 	settings := webrtc.SettingEngine{}
 	settings.SetIncludeLoopbackCandidate(true)
@@ -163,7 +164,7 @@ func (c *roomClient) read() {
 		case "offer":
 			views := []map[string]any{}
 			for i, t := range m.Tracks {
-				// One is shown large, the others as tiles.
+				// One participant is shown large, the others as tiles.
 				width, height := 320, 180
 				if i == 0 {
 					width, height = 1280, 720
@@ -182,7 +183,7 @@ func (c *roomClient) read() {
 	}
 }
 
-// change makes one that somebody may wait for.
+// change changes the client under the lock and wakes those who wait for a change.
 func (c *roomClient) change(f func()) {
 	c.mu.Lock()
 	f()
@@ -245,7 +246,7 @@ func (c *roomClient) answer(id any, sdp string) error {
 	return c.say(map[string]any{"type": "answer", "id": id, "sdp": pc.LocalDescription().SDP})
 }
 
-// receive counts a track.
+// receive counts the packets of a track.
 func (c *roomClient) receive(t *webrtc.TrackRemote) {
 	in := &inbound{}
 	buf := make([]byte, 2000)
@@ -273,7 +274,7 @@ func (c *roomClient) receive(t *webrtc.TrackRemote) {
 	}
 }
 
-// note counts a sequence number and returns whether it is the first one.
+// note records a sequence number and reports whether it is new.
 func (in *inbound) note(seq uint16) (first bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -295,7 +296,7 @@ func (in *inbound) note(seq uint16) (first bool) {
 	return false
 }
 
-// receives waits until so many tracks arrive.
+// receives waits until that many tracks arrive.
 func (c *roomClient) receives(tracks int) error {
 	have := 0
 	err := c.wait(fmt.Sprint(tracks, " tracks"), func() bool { have = len(c.streams); return have >= tracks })
@@ -305,11 +306,11 @@ func (c *roomClient) receives(tracks int) error {
 	return nil
 }
 
-// loudest is how many voices the server sends at once; the client's own may be
-// one of them.
+// loudest is how many voices the server forwards at once. One of them may be
+// the client's own.
 const loudest = 8
 
-// expects is how many tracks arrive at least.
+// expects returns the smallest number of tracks that should arrive.
 func (c *roomClient) expects() int {
 	others, heard := c.plan.Talkers, loudest
 	if strings.HasPrefix(c.name, "guest") {
@@ -322,7 +323,7 @@ func (c *roomClient) expects() int {
 	return others + min(others, heard)
 }
 
-// takeLost is how many packets haven't come since it was asked last.
+// takeLost returns how many packets were lost since the last call.
 func (c *roomClient) takeLost() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,7 +341,7 @@ func (c *roomClient) takeLost() int {
 	return lost
 }
 
-// addr is where it receives.
+// addr returns the address at which the client receives.
 func (c *roomClient) addr() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -357,7 +358,7 @@ func (c *roomClient) addr() string {
 	return net.JoinHostPort(pair.Local.Address, strconv.Itoa(int(pair.Local.Port)))
 }
 
-// leave says so, and closes everything.
+// leave sends "leave" and closes all connections.
 func (c *roomClient) leave() {
 	_ = c.say(map[string]any{"type": "leave"})
 	c.cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// camera is one layer of what a talker shows.
+// camera is one layer of a talker's video.
 type camera struct {
 	track    *webrtc.TrackLocalStaticRTP
 	rid      string
@@ -23,10 +23,10 @@ type camera struct {
 	seq      uint16
 	ts       uint32
 	picture  uint16
-	mid, ext uint8 // ids of the header extensions that name section and layer
+	mid, ext uint8 // ids of the header extensions for section and layer
 }
 
-// publish begins to send.
+// publish starts to send media.
 func (c *roomClient) publish() error {
 	pc, err := c.api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *roomClient) addCamera(pc *webrtc.PeerConnection) ([]*camera, *webrtc.RT
 	return cameras, transceiver, nil
 }
 
-// listenForKeys has the camera make a key frame when one is asked for.
+// listenForKeys makes the camera send a key frame when one is requested.
 func listenForKeys(sender *webrtc.RTPSender, one *camera) {
 	for {
 		var packets []rtcp.Packet
@@ -127,7 +127,7 @@ func listenForKeys(sender *webrtc.RTPSender, one *camera) {
 	}
 }
 
-// film sends 30 frames a second.
+// film sends 30 frames per second.
 func (c *roomClient) film(cameras []*camera, t *webrtc.RTPTransceiver) {
 	for _, one := range cameras {
 		for _, x := range t.Sender().GetParameters().HeaderExtensions {
@@ -153,7 +153,7 @@ func (c *roomClient) film(cameras []*camera, t *webrtc.RTPTransceiver) {
 	}
 }
 
-// frame sends one, cut into pieces of about the same size as browsers do.
+// frame sends one frame, in packets of about the same size as a browser's.
 func (c *roomClient) frame(one *camera, mid string) {
 	size := float64(one.rate) / 8 / 30 * (0.8 + 0.4*rand.Float64())
 	head := []byte{0x11, 0, 0}
@@ -185,14 +185,14 @@ func (c *roomClient) frame(one *camera, mid string) {
 	}
 }
 
-// write sends a packet that says when it was sent.
+// write sends a packet that contains its send time.
 func (c *roomClient) write(t *webrtc.TrackLocalStaticRTP, p *rtp.Packet) {
 	binary.BigEndian.PutUint64(p.Payload[len(p.Payload)-8:], uint64(time.Now().UnixNano()))
 	_ = t.WriteRTP(p)
 	c.tally.sent.Add(1)
 }
 
-// talk sends 50 packets of sound a second.
+// talk sends 50 packets of sound per second.
 func (c *roomClient) talk(t *webrtc.TrackLocalStaticRTP) {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -210,8 +210,8 @@ func (c *roomClient) talk(t *webrtc.TrackLocalStaticRTP) {
 	}
 }
 
-// directPair is a client that sends to another one without a server, for what the
-// clients themselves and the machine take.
+// directPair is a client that sends to another one without a server. It shows the
+// delay of the clients and the machine.
 type directPair struct{ sender, receiver *roomClient }
 
 func newDirectPair(plan crowdPlan) (*directPair, error) {

@@ -21,7 +21,7 @@ import (
 	"showfloor/internal/media/sfu"
 )
 
-// openDoor lets everybody in. A token is "<role>-<anything>".
+// openDoor admits every client. A token is "<role>-<anything>".
 type openDoor struct{}
 
 func (openDoor) Identify(context.Context, string) (string, error) { return "room", nil }
@@ -40,7 +40,7 @@ func (openDoor) Leave(context.Context, sfu.Connection) error { return nil }
 
 func (openDoor) SetMuted(context.Context, sfu.Connection, bool) error { return nil }
 
-// startSFU serves rooms in this process and returns the address for clients.
+// startSFU serves rooms in this process and returns the URL for clients.
 func startSFU(b *testing.B) (server *sfu.Server, url string) {
 	b.Helper()
 	var err error
@@ -58,7 +58,7 @@ func startSFU(b *testing.B) (server *sfu.Server, url string) {
 	return server, "ws" + strings.TrimPrefix(web.URL, "http")
 }
 
-// crowdPlan says who comes into a room.
+// crowdPlan describes the clients of a room.
 type crowdPlan struct {
 	URL, Room string
 	// Talkers publish a camera and a microphone, Viewers nothing.
@@ -67,25 +67,25 @@ type crowdPlan struct {
 	Layers []int
 	// Sound: talkers have microphones.
 	Sound bool
-	// Light viewers decrypt little of what they receive.
+	// Light viewers decrypt only a part of the packets that they receive.
 	Light bool
-	// Direct has two more clients send to each other without the server.
+	// Direct adds two clients that send to each other without the server.
 	Direct bool
 }
 
-// crowdCount is what has been sent and has arrived since the count before.
+// crowdCount counts the packets sent and received since the last count.
 type crowdCount struct {
 	Sent, Packets, Bytes, Lost int
-	// How long packets took from one client to the other, in ms; and without the server.
+	// Delays of packets from one client to another, in ms: through the server, and without it.
 	P50, P99, DirectP50, DirectP99 float64
-	// Addrs are where viewers receive.
+	// Addrs are the addresses at which viewers receive.
 	Addrs []string
 }
 
 const crowdEnv = "SHOWFLOOR_BENCH_CROWD"
 
-// crowd is a child process with the clients of a room, whose CPU time so isn't the
-// server's.
+// crowd is a child process with the clients of a room, so that their CPU time
+// doesn't count as the server's.
 type crowd struct {
 	cmd   *exec.Cmd
 	stdin interface {
@@ -95,7 +95,7 @@ type crowd struct {
 	lines *bufio.Scanner
 }
 
-// startCrowd returns once everybody receives what there is.
+// startCrowd returns once all clients receive all tracks.
 func startCrowd(b *testing.B, plan crowdPlan) *crowd {
 	b.Helper()
 	text, err := json.Marshal(plan)
@@ -119,8 +119,8 @@ func startCrowd(b *testing.B, plan crowdPlan) *crowd {
 
 const crowdSays = "crowd: "
 
-// ask has the child do something and returns what it counted. Commands are
-// "count", and "churn <n>" for n clients that come and leave.
+// ask sends a command to the child and returns its counts. Commands are "count",
+// and "churn <n>" for n clients that join and leave.
 func (c *crowd) ask(b *testing.B, command string) crowdCount {
 	b.Helper()
 	if command != "" {
@@ -140,14 +140,14 @@ func (c *crowd) ask(b *testing.B, command string) crowdCount {
 	return crowdCount{}
 }
 
-// stop ends the clients and waits for them; idempotent.
+// stop ends the clients and waits for them. It may be called again.
 func (c *crowd) stop() {
 	_ = c.stdin.Close()
-	_ = c.cmd.Wait() // its end is all that matters here
+	_ = c.cmd.Wait() // its exit code doesn't matter
 }
 
-// watch lets some time pass and returns what arrived, and the CPU time that this
-// process has used.
+// watch waits for d. It returns the packets that arrived, and the CPU time of this
+// process.
 func (c *crowd) watch(b *testing.B, d time.Duration) (crowdCount, time.Duration) {
 	b.Helper()
 	c.ask(b, "count")
@@ -157,7 +157,7 @@ func (c *crowd) watch(b *testing.B, d time.Duration) (crowdCount, time.Duration)
 	return c.ask(b, "count"), used
 }
 
-// selfCPU is the time that this process has used, in user and system mode.
+// selfCPU returns the CPU time of this process, in user and system mode.
 func selfCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
@@ -165,7 +165,8 @@ func selfCPU(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// selfRSS is the memory that this process holds, in MiB, garbage given back.
+// selfRSS returns the memory of this process in MiB, after garbage was returned to
+// the system.
 func selfRSS(b *testing.B) float64 {
 	b.Helper()
 	runtime.GC()
@@ -212,7 +213,7 @@ type roomClients struct {
 	direct  *directPair
 }
 
-// enter has everybody come in: those who publish first.
+// enter lets all clients join, publishers first.
 func (r *roomClients) enter() error {
 	for i := range r.plan.Talkers {
 		c, err := joinRoom(r.plan, fmt.Sprint("guest-", i), &r.tally)
@@ -270,7 +271,7 @@ func (r *roomClients) inParallel(n int, f func(i int) error) error {
 	return nil
 }
 
-// churn has clients come, receive something, and leave.
+// churn lets clients join, receive media and leave.
 func (r *roomClients) churn(times int) error {
 	return r.inParallel(times, func(i int) error {
 		c, err := joinRoom(r.plan, fmt.Sprint("viewer-churn-", i), &tally{})

@@ -20,19 +20,19 @@ import (
 	"showfloor/internal/media/udp"
 )
 
-// sampled is the share of packets that a light viewer decrypts: one in so many.
+// sampled is the divisor of the packets that a light viewer decrypts: one in 16.
 const sampled = 16
 
-// lightConn is the socket of a client that reports all that arrives as a browser
-// does but decrypts only some of it: a hundred whole clients take more than the
-// cores that they share with the server.
+// lightConn is the socket of a client that reports all received packets like a
+// browser, but decrypts only some of them: a hundred clients that decrypt all
+// would use up the cores that they share with the server.
 type lightConn struct {
 	*udp.Conn
 
 	mux   *ice.UDPMuxDefault
 	tally *tally
 	in    inbound
-	ext   atomic.Uint32 // id of the transport-wide number, from the offer
+	ext   atomic.Uint32 // id of the transport-wide sequence number, from the offer
 
 	mu       sync.Mutex
 	header   rtp.Header
@@ -41,7 +41,7 @@ type lightConn struct {
 	count    int
 }
 
-// newLightAPI makes the settings of a client with such a socket.
+// newLightAPI returns the WebRTC settings of a client with such a socket.
 func newLightAPI(t *tally) (*webrtc.API, *lightConn, error) {
 	socket, err := udp.Listen("127.0.0.1:0")
 	if err != nil {
@@ -66,7 +66,7 @@ func newLightAPI(t *tally) (*webrtc.API, *lightConn, error) {
 		webrtc.WithInterceptorRegistry(&interceptor.Registry{})), conn, nil
 }
 
-// ReadFromAddrPort reads what is for the client's peer connection.
+// ReadFromAddrPort returns the packets that the client's peer connection needs.
 func (c *lightConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 	for {
 		n, from, err := c.Conn.ReadFromAddrPort(b)
@@ -76,13 +76,13 @@ func (c *lightConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
 	}
 }
 
-// ReadFrom is for connections that don't know the other one.
+// ReadFrom is for code that doesn't know ReadFromAddrPort.
 func (c *lightConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	n, from, err := c.ReadFromAddrPort(b)
 	return n, net.UDPAddrFromAddrPort(from), err
 }
 
-// takes counts a packet and says whether that was all.
+// takes counts a packet and reports whether the peer connection doesn't need it.
 func (c *lightConn) takes(b []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *lightConn) takes(b []byte) bool {
 		c.recorder.Record(c.header.SSRC, uint16(x[0])<<8|uint16(x[1]), time.Now().UnixMicro())
 	}
 	if c.header.PayloadType != 96 {
-		return true // a repair, or padding
+		return true // a repair or padding
 	}
 	c.ssrc = c.header.SSRC
 	c.in.note(c.header.SequenceNumber)
@@ -103,7 +103,7 @@ func (c *lightConn) takes(b []byte) bool {
 	return c.count%sampled != 1
 }
 
-// report reports ten times a second until ctx ends.
+// report sends reports ten times a second until ctx ends.
 func (c *lightConn) report(ctx context.Context, pc *webrtc.PeerConnection) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -127,7 +127,7 @@ func (c *lightConn) report(ctx context.Context, pc *webrtc.PeerConnection) {
 
 var transportNumber = regexp.MustCompile(`a=extmap:(\d+)\S* http://www\.ietf\.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01`)
 
-// offered reads an offer.
+// offered reads the extension ids from an offer.
 func (c *lightConn) offered(sdp string) {
 	if m := transportNumber.FindStringSubmatch(sdp); m != nil {
 		id, _ := strconv.Atoi(m[1])

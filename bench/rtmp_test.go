@@ -19,7 +19,7 @@ import (
 	"showfloor/internal/media/rtmp"
 )
 
-// openGate lets every key in, each as a stream of its own.
+// openGate accepts every key, each for a stream of its own.
 type openGate struct{}
 
 func (openGate) Publish(_ context.Context, a rtmp.Attempt) (hub.Broadcast, error) {
@@ -28,14 +28,14 @@ func (openGate) Publish(_ context.Context, a rtmp.Attempt) (hub.Broadcast, error
 func (openGate) Rejected(context.Context, string, string) {}
 func (openGate) Unpublish(context.Context, string)        {}
 
-// ingestCost is what a server used over a time, per stream.
+// ingestCost is a server's use of resources over a time, per stream.
 type ingestCost struct {
-	cpu  float64 // percent of one core
-	heap float64 // KiB of heap and stacks
-	mbit float64 // Mbit/s that came in
+	cpu  float64 // in percent of one core
+	heap float64 // heap and stacks in KiB
+	mbit float64 // received Mbit/s
 }
 
-// BenchmarkRTMPIngest takes 50 publishers of 2.5 Mbit/s in, first with
+// BenchmarkRTMPIngest receives 50 publishers of 2.5 Mbit/s, first with
 // gortmplib's own server and reader, then with ours into a hub without outputs.
 func BenchmarkRTMPIngest(b *testing.B) {
 	const streams, seconds = 50, 6
@@ -53,8 +53,8 @@ func BenchmarkRTMPIngest(b *testing.B) {
 	}
 }
 
-// ingestServer starts a server and returns its address, the bytes it took in so
-// far, and how to stop it.
+// ingestServer starts a server. It returns the address, a function for the
+// bytes received so far, and one that stops the server.
 type ingestServer func(b *testing.B) (addr string, bytes func() uint64, stop func())
 
 func measureIngest(b *testing.B, start ingestServer, clip string, streams, seconds int) ingestCost {
@@ -97,7 +97,7 @@ func ourServer(b *testing.B) (string, func() uint64, func()) {
 	}
 }
 
-// baselineServer reads the same publishers with what gortmplib offers.
+// baselineServer receives the same publishers with gortmplib's own functions.
 func baselineServer(b *testing.B) (string, func() uint64, func()) {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -159,7 +159,7 @@ func readPublisher(conn net.Conn, total *atomic.Uint64) error {
 	}
 }
 
-// cpuTime is what this process has used, in user and system mode.
+// cpuTime returns the CPU time of this process, in user and system mode.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -167,7 +167,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memoryInUse is live heap and stacks in bytes, after a collection.
+// memoryInUse returns live heap and stacks in bytes, after a collection.
 func memoryInUse() float64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// startRounds of each case, in turns.
+	// startRounds is the number of rounds per case; the cases take turns.
 	startRounds = 3
-	// patience is how long a start may take before the benchmark gives up.
+	// patience is the time limit of a start.
 	patience = 30 * time.Second
 )
 
-// BenchmarkStart times the built server from its start to a good answer of
-// /v1/health/ready and its banner, on an empty and on an existing data folder. The baseline is
+// BenchmarkStart measures the built server from its start until /v1/health/ready succeeds and
+// the banner is printed, on an empty and on an existing data folder. The baseline is
 // PostgreSQL alone, from initdb or from its start to the first connection.
 func BenchmarkStart(b *testing.B) {
 	bin := serverBinary(b)
@@ -47,7 +47,7 @@ func BenchmarkStart(b *testing.B) {
 			s.stop(b)
 			s = startServer(b, bin, dir)
 			existing = append(existing, s.took.Seconds())
-			<-time.After(time.Second) // what the start has left behind is returned
+			<-time.After(time.Second) // until the memory that only the start needs is returned
 			rss, anon = max(rss, s.memory(b, "VmRSS")), max(anon, s.memory(b, "RssAnon"))
 			s.stop(b)
 		}
@@ -61,7 +61,7 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(anon, "idle-anon-MiB")
 }
 
-// serverBinary is the built server: that of SHOWFLOOR_BIN, or a fresh one.
+// serverBinary returns the path of the server: SHOWFLOOR_BIN, or a new build.
 func serverBinary(b *testing.B) string {
 	b.Helper()
 	if bin := os.Getenv("SHOWFLOOR_BIN"); bin != "" {
@@ -73,7 +73,7 @@ func serverBinary(b *testing.B) string {
 	return bin
 }
 
-// publicDir is a new folder that the account that PostgreSQL runs under can enter.
+// publicDir creates a folder that PostgreSQL's account can enter.
 func publicDir(b *testing.B) string {
 	b.Helper()
 	dir, err := os.MkdirTemp("", "showfloor-bench-")
@@ -89,12 +89,12 @@ type server struct {
 	api, admin string // URLs
 	rtmp       string // host:port
 	log        bytes.Buffer
-	// took is the time from the start to being ready, banner included.
+	// took is the time from the start until the server is ready and has printed its banner.
 	took time.Duration
 }
 
-// startServer starts the binary on a data folder, with more settings, and waits
-// until it is ready.
+// startServer starts the binary on a data folder with additional settings, and waits until it
+// is ready.
 func startServer(b *testing.B, bin, dir string, settings ...string) *server {
 	b.Helper()
 	ports := freePorts(b, 3)
@@ -111,7 +111,7 @@ func startServer(b *testing.B, bin, dir string, settings ...string) *server {
 	require.NoError(b, err)
 	start := time.Now()
 	require.NoError(b, s.cmd.Start())
-	b.Cleanup(func() { _ = s.cmd.Process.Kill() }) // only if the benchmark failed
+	b.Cleanup(func() { _ = s.cmd.Process.Kill() }) // has an effect only if the benchmark failed
 	until(b, start, func() error {
 		resp, err := client().Get(s.api + "/v1/health/ready")
 		if err != nil {
@@ -123,26 +123,26 @@ func startServer(b *testing.B, bin, dir string, settings ...string) *server {
 		}
 		return nil
 	})
-	_, err = banner.Read(make([]byte, 1)) // the last thing that a start does
+	_, err = banner.Read(make([]byte, 1)) // the banner is the last step of a start
 	require.NoError(b, err, "%s", &s.log)
 	s.took = time.Since(start)
 	go func() { _, _ = io.Copy(io.Discard, banner) }()
 	return s
 }
 
-// stop ends the server and requires that it ends cleanly.
+// stop ends the server and requires a clean exit.
 func (s *server) stop(b *testing.B) {
 	b.Helper()
 	require.NoError(b, s.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(b, s.cmd.Wait(), "%s", &s.log)
 }
 
-// memory is a line of the process's status, in MiB.
+// memory returns a value of the process's status, in MiB.
 func (s *server) memory(b *testing.B, name string) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if os.IsNotExist(err) {
-		return 0 // not on this system
+		return 0 // this system doesn't have it
 	}
 	require.NoError(b, err)
 	_, rest, _ := strings.Cut(string(text), "\n"+name+":")
@@ -153,7 +153,7 @@ func (s *server) memory(b *testing.B, name string) float64 {
 
 func client() *http.Client { return &http.Client{Timeout: patience} }
 
-// freePorts are loopback addresses that nobody listens on at this moment.
+// freePorts returns loopback addresses whose ports are unused at this moment.
 func freePorts(b *testing.B, n int) []string {
 	b.Helper()
 	addrs := make([]string, n)
@@ -166,8 +166,7 @@ func freePorts(b *testing.B, n int) []string {
 	return addrs
 }
 
-// until tries every two milliseconds and returns the time since start at which
-// try succeeded.
+// until calls try every two milliseconds and returns the time from start to its success.
 func until(b *testing.B, start time.Time, try func() error) time.Duration {
 	b.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -182,8 +181,8 @@ func until(b *testing.B, start time.Time, try func() error) time.Duration {
 	}
 }
 
-// bareStart starts PostgreSQL in the folder, after an initdb when it is empty,
-// stops it again and returns the seconds to its first connection.
+// bareStart starts PostgreSQL in the folder, after an initdb if it is empty, and stops it. It
+// returns the seconds to the first connection.
 func bareStart(b *testing.B, dir string) float64 {
 	b.Helper()
 	data := filepath.Join(dir, "data")
@@ -210,7 +209,7 @@ func bareStart(b *testing.B, dir string) float64 {
 	return took.Seconds()
 }
 
-// bareCommand is a program of PostgreSQL, which doesn't run as root.
+// bareCommand returns a command of PostgreSQL, which doesn't run as root.
 func bareCommand(b *testing.B, name string, args ...string) *exec.Cmd {
 	b.Helper()
 	bins, err := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -229,7 +228,7 @@ func bareCommand(b *testing.B, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// bareAccount is whom PostgreSQL runs as when we are root.
+// bareAccount is the account for PostgreSQL if this process is root.
 func bareAccount(b *testing.B) (*syscall.Credential, bool) {
 	b.Helper()
 	if os.Geteuid() != 0 {

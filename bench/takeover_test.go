@@ -12,8 +12,8 @@ import (
 
 // BenchmarkTakeover measures how long an encoder stays connected after another one has begun to
 // publish with the same key: at another server of the same database, and at the same server as
-// the baseline. The time is that from the new encoder's connect to the close of the old one's
-// connection, so it includes the new one's handshake and the check of its key.
+// the baseline. The time begins at the new encoder's connect and ends when the old one's
+// connection is closed, so it includes the new one's handshake and the check of its key.
 func BenchmarkTakeover(b *testing.B) {
 	const rounds = 30
 	bin, tags := serverBinary(b), readFLV(b, publishClip(b, 2))
@@ -62,7 +62,7 @@ func takeovers(b *testing.B, tags []flvTag, key string, n int, at ...*server) []
 
 // publishing is an encoder's connection.
 type publishing struct {
-	closed chan time.Time // when the server closed it
+	closed chan time.Time // receives the time when the server closed it
 	close  func()
 }
 

@@ -21,14 +21,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traffic is an order to a child process: clients that make requests on
-// connections of their own, chosen by weight, for a time.
+// traffic is the configuration of a child process: clients with connections of
+// their own that send requests, chosen by weight, for a time.
 type traffic struct {
 	Addr    string        `json:"addr"`
-	Tokens  []string      `json:"tokens"` // shared out among the clients
+	Tokens  []string      `json:"tokens"` // distributed over the clients
 	Clients int           `json:"clients"`
 	For     time.Duration `json:"for"`
-	// Pause of each client between an answer and its next request, on average.
+	// Pause is a client's average pause between an answer and its next request.
 	Pause time.Duration `json:"pause"`
 	Calls []call        `json:"calls"`
 }
@@ -43,15 +43,15 @@ type call struct {
 	Body string `json:"body"`
 }
 
-// outcome is what the clients saw.
+// outcome is the clients' result.
 type outcome struct {
 	// Took is the time of each request, by call, in the order of the answers.
 	Took map[string][]time.Duration `json:"took"`
-	// Statuses counts answers; 0 stands for a connection that broke.
+	// Statuses counts answers by status; 0 stands for a broken connection.
 	Statuses map[int]int `json:"statuses"`
 }
 
-// of joins the times of some calls, of all when none are named.
+// of joins the times of the named calls, or of all if none is named.
 func (o *outcome) of(names ...string) []time.Duration {
 	var all []time.Duration
 	for name, took := range o.Took {
@@ -78,7 +78,7 @@ func (o *outcome) failures() (n int) {
 
 const trafficEnv = "SHOWFLOOR_BENCH_TRAFFIC"
 
-// start lets a child process make the traffic; the function waits for its end.
+// start starts a child process that makes the traffic; wait waits for its end.
 func (t traffic) start(b *testing.B) (wait func() outcome) {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestTraffic$", "-test.v=false")
@@ -89,7 +89,7 @@ func (t traffic) start(b *testing.B) (wait func() outcome) {
 	out, err := cmd.StdoutPipe()
 	require.NoError(b, err)
 	require.NoError(b, cmd.Start())
-	b.Cleanup(func() { _ = cmd.Process.Kill() }) // only if the benchmark failed
+	b.Cleanup(func() { _ = cmd.Process.Kill() }) // has an effect only if the benchmark failed
 	return func() outcome {
 		b.Helper()
 		var o outcome
@@ -100,7 +100,7 @@ func (t traffic) start(b *testing.B) (wait func() outcome) {
 	}
 }
 
-// TestTraffic is the traffic's process; as a test it does nothing.
+// TestTraffic is the traffic's process. As a test it does nothing.
 func TestTraffic(t *testing.T) {
 	order := os.Getenv(trafficEnv)
 	if order == "" {
@@ -137,7 +137,7 @@ func (t traffic) run() outcome {
 	return total
 }
 
-// client makes one request after the other; when the connection breaks it opens
+// client sends one request after the other. If the connection breaks, it opens
 // another one.
 func (t traffic) client(token string, until time.Time) (took map[string][]time.Duration, statuses map[int]int) {
 	took, statuses = map[string][]time.Duration{}, map[int]int{}
@@ -197,10 +197,10 @@ func (t traffic) choose() call {
 	return t.Calls[0]
 }
 
-// raised counts the requests of all clients of the process, for their bodies.
+// raised counts the requests of all clients of the process; bodies contain it.
 var raised atomic.Int64
 
-// text is the request as it is sent.
+// text returns the request as it is sent.
 func (c call) text(token string) string {
 	c.Body = strings.Replace(c.Body, "{n}", strconv.FormatInt(1000+raised.Add(1), 10), 1)
 	text := c.Method + " " + c.Path + " HTTP/1.1\r\nHost: localhost\r\n"

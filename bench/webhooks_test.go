@@ -28,14 +28,15 @@ import (
 
 const (
 	webhookRounds = 5
-	// deliveries and noops in each round: what the queue works in about a second.
+	// deliveries and noops are the numbers of jobs per round: about a second of
+	// work for the queue.
 	deliveries, noops = 4000, 8000
 )
 
-// BenchmarkWebhooks compares deliveries to a sink in a process of its own with
-// jobs that do nothing, both worked by the server's own queue configuration on
-// a database that syncs its commits. The jobs are there before the clock
-// starts; it stops when the queue has written the last one off.
+// BenchmarkWebhooks compares deliveries to a sink in a separate process with
+// jobs that do nothing. The server's own queue configuration runs both, on a
+// database that syncs its commits. The jobs are added before the measurement,
+// which ends when the queue has marked the last one as completed.
 func BenchmarkWebhooks(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	_, _, err := a.Webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: newSink(b) + "/hook"})
@@ -58,14 +59,14 @@ func BenchmarkWebhooks(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(quantile(idle, .5), "noop-jobs/s")
 	b.ReportMetric(quantile(delivered, .5), "deliveries/s")
-	b.ReportMetric(quantile(ratio, .5), "ratio") // of the same round
+	b.ReportMetric(quantile(ratio, .5), "ratio") // within one round
 }
 
 // laneEvents is how many events of one subject are delivered in each round.
 const laneEvents = 1000
 
 // BenchmarkWebhookLane delivers events of one subject, each of which waits for
-// the first attempt of the one before. Beside it stand plain POSTs of the same
+// the first attempt of the one before. The baseline is plain POSTs of the same
 // size, one after the other.
 func BenchmarkWebhookLane(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
@@ -91,16 +92,16 @@ func BenchmarkWebhookLane(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(quantile(plain, .5), "plain-POSTs/s")
 	b.ReportMetric(quantile(delivered, .5), "deliveries/s")
-	b.ReportMetric(quantile(ratio, .5), "ratio") // of the same round
+	b.ReportMetric(quantile(ratio, .5), "ratio") // within one round
 }
 
-// emit writes events of as many subjects, so that none waits for another.
+// emit emits n events of different subjects, so that none waits for another.
 func (a *services) emit(b *testing.B, n int) {
 	b.Helper()
 	a.emitOf(b, n, func() string { return id.New(id.Stream) })
 }
 
-// emitOf writes events, each of the subject that next gives.
+// emitOf emits n events, each of the subject that next returns.
 func (a *services) emitOf(b *testing.B, n int, next func() string) {
 	b.Helper()
 	const batch = 500
@@ -146,7 +147,7 @@ func (a *services) insertNoops(b *testing.B, n int) {
 	require.NoError(b, err)
 }
 
-// queue is the server's queue with the no-op worker added.
+// queue returns the server's queue with the no-op worker added.
 func (a *services) queue(b *testing.B) *river.Client[pgx.Tx] {
 	b.Helper()
 	config := jobs.Config{Pool: a.pool, Areas: a.Areas, Node: "node_bench", Log: quiet()}.River()
@@ -156,7 +157,7 @@ func (a *services) queue(b *testing.B) *river.Client[pgx.Tx] {
 	return client
 }
 
-// work runs the queue until it is empty and returns how long that took.
+// work runs the queue until it is empty and returns the time that it took.
 func (a *services) work(b *testing.B) time.Duration {
 	b.Helper()
 	_, err := a.pool.Exec(b.Context(), `VACUUM ANALYZE river_job, webhook_deliveries, events`)
@@ -200,7 +201,7 @@ func newSink(b *testing.B) string {
 	return strings.TrimSpace(line)
 }
 
-// TestSink is the sink's process; as a test it does nothing.
+// TestSink is the sink's process. As a test it does nothing.
 func TestSink(t *testing.T) {
 	if os.Getenv(sinkEnv) == "" {
 		t.Skip("runs as a child of the benchmarks")

@@ -1,6 +1,6 @@
-// Package bench holds the benchmarks that tell whether the server is as fast as
-// it is meant to be. Each measures its subject and a baseline in one run and
-// prints the ratio, which travels between machines; see README.md.
+// Package bench holds the benchmarks that show whether the server meets its
+// performance goals. Each measures its subject and a baseline in one run and
+// prints the ratio, which is comparable between machines; see README.md.
 package bench
 
 import (
@@ -43,7 +43,7 @@ func durable(b *testing.B) *pgxpool.Pool {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// services are the areas over one database, and a tenant in it.
+// services are the areas on one database, and a tenant in it.
 type services struct {
 	*areas.Areas
 
@@ -52,8 +52,8 @@ type services struct {
 	caller account.Caller
 }
 
-// newServices opens the areas and registers a tenant. The engine asks h, which
-// may be filled in later.
+// newServices opens the areas and registers a tenant. The stream engine uses h,
+// which may be filled in later.
 func newServices(b *testing.B, h *hub.Hub) *services {
 	b.Helper()
 	a := &services{pool: durable(b)}
@@ -68,7 +68,7 @@ func newServices(b *testing.B, h *hub.Hub) *services {
 		TenantName: "Bench", Name: "Bench", Email: "bench@example.com", Password: "correct horse battery",
 	}, account.Origin{})
 	require.NoError(b, err)
-	// Benchmarks use more than the free plan allows.
+	// The benchmarks exceed the limits of the FREE plan.
 	require.NoError(b, db.New(a.pool).SetTenantPlan(b.Context(), db.SetTenantPlanParams{ID: a.owner.Tenant.ID, Plan: "ENTERPRISE", Now: time.Now()}))
 	a.caller = account.Caller{
 		TenantID: a.owner.Tenant.ID, UserID: a.owner.User.ID, Role: account.Owner, Scopes: account.Owner.Scopes(),
@@ -87,7 +87,7 @@ func serveHTTP(b *testing.B, h http.Handler) (addr string) {
 	return listener.Addr().String()
 }
 
-// quantile of some figures, by the nearest rank; q is from 0 to 1.
+// quantile returns a quantile of some values by the nearest rank; q is from 0 to 1.
 func quantile[T ~int64 | ~float64](of []T, q float64) T {
 	sorted := slices.Sorted(slices.Values(of))
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
