@@ -7,35 +7,34 @@ import (
 	"time"
 )
 
-// retryRedis is how long a Redis that didn't answer is left alone; then one
-// request tries it.
+// retryRedis is the pause after Redis didn't answer. After it, one request tries Redis again.
 const retryRedis = time.Second
 
-// Limiter counts in Redis when there is one, and in memory while it doesn't
-// answer: limits then hold for each process by itself, and requests go on.
+// Limiter counts in Redis if there is one, and in memory while Redis doesn't answer. Then
+// each process has its own limits, and requests don't fail.
 type Limiter struct {
 	memory *Memory
 	redis  *Redis // nil for none
 	log    *slog.Logger
-	// down is set while Redis doesn't answer; tryAt is when somebody may ask it
-	// again, in Unix nanoseconds.
+	// down is set while Redis doesn't answer. tryAt is when a caller may try it again, in
+	// Unix nanoseconds.
 	down  atomic.Bool
 	tryAt atomic.Int64
 }
 
-// New makes a limiter over memory and, unless it is nil, Redis.
+// New returns a limiter that uses memory and, if it isn't nil, Redis.
 func New(memory *Memory, redis *Redis, log *slog.Logger) *Limiter {
 	return &Limiter{memory: memory, redis: redis, log: log}
 }
 
-// Take counts an event of the subject, when the policy, which has a rate, allows it.
+// Take counts an event of the subject if the policy allows it. The policy must have a rate.
 func (l *Limiter) Take(ctx context.Context, p Policy, subject string) Result {
 	return l.TakeAll(ctx, Bucket{Policy: p, Subject: subject})[0]
 }
 
-// TakeAll counts an event in each bucket when all of them allow it, and in none
-// otherwise; with Redis in one round trip. It returns one result per bucket. The
-// policies are different ones, and always named in the same order.
+// TakeAll counts an event in each bucket if all of them allow it, and in none otherwise;
+// with Redis in one round trip. It returns one result per bucket. The policies must differ,
+// and all calls must name them in the same order.
 func (l *Limiter) TakeAll(ctx context.Context, buckets ...Bucket) []Result {
 	if ask, probe := l.mayAsk(); ask {
 		if r, err := l.redis.Take(ctx, buckets...); l.heard(ctx, err, probe) {
@@ -45,12 +44,12 @@ func (l *Limiter) TakeAll(ctx context.Context, buckets ...Bucket) []Result {
 	return l.memory.Take(buckets...)
 }
 
-// Peek tells what Take would, and counts nothing.
+// Peek returns the same as Take and counts nothing.
 func (l *Limiter) Peek(ctx context.Context, p Policy, subject string) Result {
 	return l.PeekAll(ctx, Bucket{Policy: p, Subject: subject})[0]
 }
 
-// PeekAll tells what TakeAll would, and counts nothing.
+// PeekAll returns the same as TakeAll and counts nothing.
 func (l *Limiter) PeekAll(ctx context.Context, buckets ...Bucket) []Result {
 	if ask, probe := l.mayAsk(); ask {
 		if r, err := l.redis.Peek(ctx, buckets...); l.heard(ctx, err, probe) {
@@ -60,9 +59,9 @@ func (l *Limiter) PeekAll(ctx context.Context, buckets ...Bucket) []Result {
 	return l.memory.Peek(buckets...)
 }
 
-// Charge counts an event in each bucket that has happened already, whatever is left: the
-// whole Cost, also above the burst; with Redis in one round trip. A bucket may owe up to 24
-// hours, and Take refuses until that is paid.
+// Charge counts an event that has already happened in each bucket, even if less is left:
+// the whole Cost, also above the burst; with Redis in one round trip. A bucket may owe up
+// to 24 hours, and Take refuses until the debt is paid.
 func (l *Limiter) Charge(ctx context.Context, buckets ...Bucket) {
 	if ask, probe := l.mayAsk(); ask && l.heard(ctx, l.redis.Charge(ctx, buckets...), probe) {
 		return
@@ -70,7 +69,7 @@ func (l *Limiter) Charge(ctx context.Context, buckets ...Bucket) {
 	l.memory.Charge(buckets...)
 }
 
-// Engine says where counting happens at the moment.
+// Engine returns where events are counted at the moment.
 func (l *Limiter) Engine() string {
 	switch {
 	case l.redis == nil:
@@ -82,8 +81,8 @@ func (l *Limiter) Engine() string {
 	}
 }
 
-// Check asks Redis, so that Engine is up to date also when nobody calls. It
-// never fails: without Redis the limits go on in memory.
+// Check asks Redis, so that Engine is up to date even if there are no requests. It never
+// fails: without Redis the limits are counted in memory.
 func (l *Limiter) Check(ctx context.Context) error {
 	if l.redis != nil {
 		l.heard(ctx, l.redis.Ping(ctx), true)
@@ -91,8 +90,8 @@ func (l *Limiter) Check(ctx context.Context) error {
 	return nil
 }
 
-// mayAsk tells whether Redis is to be asked: always while it answers, else by
-// one caller per pause, the probe.
+// mayAsk reports whether the caller may ask Redis: always while Redis answers, otherwise
+// one caller per pause, whose request is the probe.
 func (l *Limiter) mayAsk() (ask, probe bool) {
 	if l.redis == nil {
 		return false, false
@@ -105,8 +104,8 @@ func (l *Limiter) mayAsk() (ask, probe bool) {
 	return won, won
 }
 
-// heard notes whether Redis answered, and says so when that has changed. Only a
-// probe can end an outage: an answer to an older question proves nothing.
+// heard records whether Redis answered, and logs changes. Only a probe can end an outage:
+// an answer to an older request proves nothing.
 func (l *Limiter) heard(ctx context.Context, err error, probe bool) bool {
 	switch {
 	case err != nil:

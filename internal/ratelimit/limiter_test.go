@@ -31,7 +31,7 @@ func (l *lines) count(what string) int {
 	return strings.Count(l.text.String(), what)
 }
 
-// TestWithoutRedisMemoryCounts takes Redis away and gives it back.
+// TestWithoutRedisMemoryCounts stops Redis and starts it again.
 func TestWithoutRedisMemoryCounts(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
@@ -44,7 +44,7 @@ func TestWithoutRedisMemoryCounts(t *testing.T) {
 
 	server.Stop(t)
 	var wg sync.WaitGroup
-	for range 20 { // all at once, and all are answered
+	for range 20 { // at once; all must be answered
 		wg.Go(func() { l.Take(t.Context(), p, "others") })
 	}
 	wg.Wait()
@@ -72,8 +72,8 @@ func TestWithoutRedisMemoryCounts(t *testing.T) {
 	require.Equal(t, "Redis at REDIS_URL", l.Engine())
 }
 
-// TestARedisThatHangsDelaysOneRequest: who asks a Redis that doesn't answer
-// waits for its timeout, others don't wait at all.
+// TestARedisThatHangsDelaysOneRequest checks that only the request that asks a
+// hanging Redis waits for its timeout, and that other requests don't wait.
 func TestARedisThatHangsDelaysOneRequest(t *testing.T) {
 	t.Parallel()
 	server := redistest.New(t)
@@ -86,7 +86,7 @@ func TestARedisThatHangsDelaysOneRequest(t *testing.T) {
 	require.True(t, l.Take(t.Context(), p, "ada").Allowed)
 	require.True(t, l.down.Load())
 	due := l.tryAt.Load()
-	l.tryAt.Store(due + int64(time.Hour)) // however slow this machine is
+	l.tryAt.Store(due + int64(time.Hour)) // so that no probe begins on a slow machine
 	for range 100 {
 		l.Take(t.Context(), p, "bob")
 	}

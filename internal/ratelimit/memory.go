@@ -7,49 +7,50 @@ import (
 )
 
 const (
-	// shards of a table: as many requests may count at the same time.
+	// shards is the number of shards per table: as many requests can count at the
+	// same time.
 	shards = 32
-	// shardSize bounds a shard; a table has 65,536 buckets, about 8 MiB.
+	// shardSize is the largest number of buckets in a shard. A table has 65,536
+	// buckets, about 8 MiB.
 	shardSize = 2048
-	// looked is how many buckets are looked at for each that is added, to drop
-	// those that are idle.
+	// looked is how many buckets are checked for each new one, to drop idle ones.
 	looked = 3
-	// sampled is from how many buckets the one is chosen that has to go.
+	// sampled is the size of the sample from which a bucket is evicted.
 	sampled = 8
 )
 
-// Memory keeps buckets in this process. A bucket that is full again is dropped;
-// however many subjects there are, memory stays bounded.
+// Memory keeps buckets in this process. It drops full buckets, and its size is
+// limited however many subjects there are.
 type Memory struct {
 	now  func() time.Time
 	seed maphash.Seed
 
 	mu     sync.RWMutex
-	tables map[string]*table // by policy, which are few
+	tables map[string]*table // by policy; there are few
 }
 
 type table [shards]shard
 
 type shard struct {
 	mu sync.Mutex
-	// fullAt is when each bucket will be full, in Unix nanoseconds.
+	// fullAt is the time at which each bucket will be full, in Unix nanoseconds.
 	fullAt map[string]int64
 }
 
-// NewMemory makes an empty store; now is the clock.
+// NewMemory returns an empty store; now is the clock.
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, seed: maphash.MakeSeed(), tables: map[string]*table{}}
 }
 
-// Take counts an event in each bucket when all of them allow it, and in none
-// otherwise. It returns one result per bucket. The policies are different ones, and
-// always named in the same order: the buckets are locked in it.
+// Take counts an event in each bucket if all of them allow it, and in none
+// otherwise. It returns one result per bucket. The policies must differ, and all
+// calls must name them in the same order, because Take locks the buckets in it.
 func (m *Memory) Take(buckets ...Bucket) []Result { return m.judge(buckets, true) }
 
-// Peek tells what Take would, and counts nothing.
+// Peek returns the same as Take and counts nothing.
 func (m *Memory) Peek(buckets ...Bucket) []Result { return m.judge(buckets, false) }
 
-// Charge counts an event in each bucket that has happened already, whatever is left.
+// Charge counts an event that has already happened in each bucket, even if less is left.
 func (m *Memory) Charge(buckets ...Bucket) {
 	now := m.now().UnixNano()
 	for _, b := range buckets {
@@ -76,9 +77,9 @@ func (m *Memory) judge(buckets []Bucket, count bool) []Result {
 	return results
 }
 
-// judgeEach judges the first bucket and, with its shard locked, the others. Then it
-// counts, if count is still set, which every refusal clears, and returns whether it
-// did.
+// judgeEach judges the first bucket and, while its shard is locked, the others.
+// Each refusal clears count. If count is still set at the end, judgeEach counts the
+// event. It reports whether it did.
 func (m *Memory) judgeEach(buckets []Bucket, results []Result, now int64, count bool) bool {
 	if len(buckets) == 0 {
 		return count
@@ -100,9 +101,9 @@ func (m *Memory) judgeEach(buckets []Bucket, results []Result, now int64, count 
 	return true
 }
 
-// makeRoom drops idle buckets that it comes across. In a shard without room the
-// one of a few that will be full soonest goes: a bucket that somebody has
-// emptied stays, so that nobody regains an allowance by making up subjects.
+// makeRoom drops idle buckets in a sample. If the shard is full, it evicts the one
+// of the sample that will be full soonest. So an empty bucket stays, and a client
+// can't get a new allowance by making up subjects.
 func (s *shard) makeRoom(now int64) {
 	if s.fullAt == nil {
 		s.fullAt = map[string]int64{}
@@ -113,7 +114,7 @@ func (s *shard) makeRoom(now int64) {
 		look = sampled
 	}
 	soonest, at := "", int64(0)
-	for subject, fullAt := range s.fullAt { // in no order: a sample
+	for subject, fullAt := range s.fullAt { // the order is random, so this is a sample
 		if fullAt <= now {
 			delete(s.fullAt, subject)
 			full = false
@@ -148,7 +149,7 @@ func (m *Memory) table(policy string) *table {
 	return m.tables[policy]
 }
 
-// buckets counts those that are kept.
+// buckets returns the number of stored buckets.
 func (m *Memory) buckets() (n int) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

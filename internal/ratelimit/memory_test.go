@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAMillionSubjects: the store stays bounded, what is idle goes, and nobody
-// gets an allowance back by making up subjects.
+// TestAMillionSubjects checks that the store's size is limited, that idle buckets
+// are dropped, and that a client can't get a new allowance by making up subjects.
 func TestAMillionSubjects(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
@@ -36,7 +36,7 @@ func TestAMillionSubjects(t *testing.T) {
 	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(32<<20))
 
 	now = now.Add(time.Hour)
-	for i := range 100_000 { // a busy hour later: all of those are idle
+	for i := range 100_000 { // an hour later, when all earlier buckets are idle
 		m.Take(Bucket{Policy: p, Subject: fmt.Sprintf("later-%d", i%100)})
 		m.Take(Bucket{Policy: p, Subject: fmt.Sprintf("new-%d", i)})
 		now = now.Add(13 * time.Second / 100)

@@ -10,27 +10,26 @@ import (
 	"time"
 )
 
-// Rate is how fast a bucket fills and how much it holds. The zero value limits
-// nothing.
+// Rate is the speed at which a bucket fills, and its size. The zero value limits nothing.
 type Rate struct {
-	// Events may happen in each Per, on average.
+	// Events is the average number of events allowed in each Per.
 	Events int
 	Per    time.Duration
-	// Burst may happen at once after a pause.
+	// Burst is the number of events allowed at once after a pause.
 	Burst int
 }
 
 // Off is the text of a Rate that limits nothing.
 const Off = "off"
 
-// longest is the longest time that an empty bucket may take to fill.
+// longest is the longest time in which an empty bucket may fill.
 const longest = 24 * time.Hour
 
-// mostDebt is how long a bucket takes to fill at most after Charge.
+// mostDebt is the longest time in which a bucket fills after Charge.
 const mostDebt = 24 * time.Hour
 
-// ParseRate reads "100/s:200" (100 a second on average, 200 at once) and the
-// like with min or h. Without ":200" as many may come at once as in one period.
+// ParseRate parses "100/s:200" (100 a second on average, 200 at once), also with min or
+// h. Without ":200" the burst equals the events of one period.
 func ParseRate(text string) (Rate, error) {
 	if text == Off {
 		return Rate{}, nil
@@ -59,10 +58,10 @@ func ParseRate(text string) (Rate, error) {
 	return r, nil
 }
 
-// Limits tells whether there is a limit at all.
+// Limits reports whether there is a limit.
 func (r Rate) Limits() bool { return r.Events > 0 }
 
-// String is the rate in the form that ParseRate reads.
+// String returns the rate in ParseRate's format.
 func (r Rate) String() string {
 	if !r.Limits() {
 		return Off
@@ -71,47 +70,46 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%d/%s:%d", r.Events, unit, r.Burst)
 }
 
-// Window is how long an empty bucket takes to fill: Burst events come in each
-// such time, on average.
+// Window is the time in which an empty bucket fills. On average, Burst events are allowed in it.
 func (r Rate) Window() time.Duration { return r.interval() * time.Duration(r.Burst) }
 
-// interval is the time in which one event's worth flows in.
+// interval is the time in which the bucket gains one event.
 func (r Rate) interval() time.Duration { return r.Per / time.Duration(r.Events) }
 
-// Policy is a rate with the name that callers see and that keeps its buckets
-// apart from those of others.
+// Policy is a rate with a name. Callers see the name, and it separates the policy's
+// buckets from those of other policies.
 type Policy struct {
 	Name string
 	Rate
 }
 
-// Bucket is the bucket that a policy keeps for a subject.
+// Bucket is a policy's bucket for one subject.
 type Bucket struct {
 	Policy
 
 	Subject string
-	// Cost is how many of the policy's events one event counts as; 0 is 1. A cost above
-	// the burst counts as the burst: it is allowed when the bucket is full.
+	// Cost is how many of the policy's events one event counts as; 0 means 1. A cost
+	// above the burst counts as the burst: the event is allowed if the bucket is full.
 	Cost int
 }
 
-// cost is between 1 and the burst.
+// cost limits Cost to the range from 1 to the burst.
 func (b Bucket) cost() int { return min(max(b.Cost, 1), b.Burst) }
 
-// Result is a bucket after an event, or after one that was refused.
+// Result is the state of a bucket after an event or a refusal.
 type Result struct {
 	Allowed bool
-	// Remaining events may happen at once.
+	// Remaining is the number of events that are allowed at once.
 	Remaining int
-	// RetryAfter is when the next event will be allowed; 0 when one is now.
+	// RetryAfter is the time until the next event is allowed; 0 if one is allowed now.
 	RetryAfter time.Duration
-	// Full is when nothing of the past counts any more.
+	// Full is the time until the bucket is full.
 	Full time.Duration
 }
 
-// judge decides on one event of a cost. A bucket is kept as the instant at which it will
-// be full (both in ns): the form in which it needs no filling, whatever time
-// passes. The returned instant is that after the event, when it is allowed.
+// judge decides on one event. A bucket is stored as the time at which it will be full, so
+// that filling needs no writes; fullAt and now are in ns. after is that time after the
+// event, if the event is allowed.
 func judge(b Bucket, fullAt, now int64) (after int64, r Result) {
 	interval, window := int64(b.interval()), int64(b.Window())
 	fullAt = max(fullAt, now)
@@ -126,20 +124,20 @@ func judge(b Bucket, fullAt, now int64) (after int64, r Result) {
 	return after, r
 }
 
-// charge is the bucket's instant after an event that has happened already: its whole Cost
-// counts, also above the burst, and may exceed what the bucket has. The debt ends at
-// mostDebt: what exceeds it is forgotten. Cost 0 charges nothing.
+// charge returns a bucket's time after an event that has already happened. Its whole Cost
+// counts, also above the burst and beyond the bucket's content. The debt is limited to
+// mostDebt; more is dropped. Cost 0 charges nothing.
 func charge(b Bucket, fullAt, now int64) int64 {
 	fullAt = max(fullAt, now)
 	interval, most := int64(b.interval()), now+int64(mostDebt)
-	cost := min(int64(max(b.Cost, 0)), int64(mostDebt)/interval+1) // so that the product doesn't overflow
+	cost := min(int64(max(b.Cost, 0)), int64(mostDebt)/interval+1) // limited, so that the product doesn't overflow
 	return max(fullAt, min(fullAt+interval*cost, most))
 }
 
-// Seconds rounds up to whole seconds, as headers want them.
+// Seconds rounds up to whole seconds, as HTTP headers need them.
 func Seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// AllAllow tells whether every bucket allowed the event.
+// AllAllow reports whether every bucket allowed the event.
 func AllAllow(results []Result) bool {
 	for _, r := range results {
 		if !r.Allowed {

@@ -16,7 +16,7 @@ func TestParseRate(t *testing.T) {
 		"1/h:24":          {Events: 1, Per: time.Hour, Burst: 24},
 		"1000000/s:1":     {Events: 1_000_000, Per: time.Second, Burst: 1},
 		"off":             {},
-		"7/s:1000000":     {Events: 7, Per: time.Second, Burst: 1_000_000}, // nearly two days
+		"7/s:1000000":     {Events: 7, Per: time.Second, Burst: 1_000_000}, // fills in nearly two days
 		"1/h:25":          {},
 		"":                {},
 		"100":             {},
@@ -61,15 +61,15 @@ func TestABucketFillsAndRunsOut(t *testing.T) {
 	require.Equal(t, Result{Allowed: true, Remaining: 2, Full: second / 2}, take())
 	require.Equal(t, Result{Allowed: true, Remaining: 1, Full: second}, take())
 	require.Equal(t, Result{Allowed: true, Remaining: 0, RetryAfter: second / 2, Full: 3 * second / 2}, take())
-	for range 3 { // refusals cost nothing
+	for range 3 { // refusals take nothing from the bucket
 		require.Equal(t, Result{RetryAfter: second / 2, Full: 3 * second / 2}, take())
 	}
 	now += int64(499 * time.Millisecond)
 	require.Equal(t, Result{RetryAfter: time.Millisecond, Full: 1001 * time.Millisecond}, take())
 	now += int64(time.Millisecond)
 	require.Equal(t, Result{Allowed: true, Remaining: 0, RetryAfter: second / 2, Full: 3 * second / 2}, take())
-	now += int64(time.Hour) // more than full it doesn't get
+	now += int64(time.Hour) // a full bucket gains nothing
 	require.Equal(t, 2, take().Remaining)
-	now -= int64(time.Hour) // nor does a clock that is put back break it
+	now -= int64(time.Hour) // a clock that is set back does no harm
 	require.False(t, take().Allowed)
 }

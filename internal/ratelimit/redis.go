@@ -11,17 +11,17 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Timeout is what one call may take, connecting included: a limit must not make
-// the requests that it protects slow.
+// Timeout is the time limit of one call, including the connect, so that a limit doesn't slow
+// down the requests that it protects.
 const Timeout = 100 * time.Millisecond
 
-// keyPrefix begins our keys: the database may serve others as well.
+// keyPrefix is the prefix of our keys, because other programs may use the same database.
 const keyPrefix = "showfloor:limit:"
 
-// take is Memory.Take in Redis, on Redis's clock, so that processes whose clocks
-// differ share the buckets; times are in µs. KEYS: the buckets. ARGV: 1 to count
-// the event, then interval, window and cost of each bucket. Answers, of each bucket:
-// allowed, remaining, retry after, full after.
+// take is Memory.Take in Redis. It uses Redis's clock, so that processes whose clocks differ
+// share the buckets. Times are in µs. KEYS: the buckets. ARGV: 1 to count the event, then
+// interval, window and cost of each bucket. It returns for each bucket: allowed, remaining,
+// retry after, full after.
 //
 //nolint:gochecknoglobals,dupword // go-redis keeps its hash; Lua ends each block with end
 var take = redis.NewScript(`
@@ -72,51 +72,50 @@ end
 return 0
 `)
 
-// Redis keeps buckets where several processes find them. A bucket's key expires
-// when it is full.
+// Redis keeps buckets that several processes share. A bucket's key expires when the bucket is full.
 type Redis struct {
 	client  *redis.Client
 	timeout time.Duration
 }
 
-// NewRedis reads the URL (redis://, rediss:// or unix://) and connects when it
-// is needed. The timeout, normally Timeout, bounds each call.
+// NewRedis parses the URL (redis://, rediss:// or unix://). It connects with the first call.
+// timeout, normally Timeout, limits each call.
 func NewRedis(url string, timeout time.Duration) (*Redis, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
-		// The cause may quote the password.
+		// The parser's error may contain the password.
 		return nil, errors.New("the Redis URL can't be read: it has to look like redis://user:password@host:6379/0")
 	}
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 	o.ContextTimeoutEnabled = true
-	o.MaxRetries, o.DialerRetries = -1, 1 // memory steps in sooner than a second try
+	o.MaxRetries, o.DialerRetries = -1, 1 // counting in memory is faster than a retry
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	logging.Disable() // it writes to standard error by itself what our callers hear as errors
+	logging.Disable() // it writes errors to standard error that the caller gets as well
 	return &Redis{redis.NewClient(o), timeout}, nil
 }
 
-// Close gives the connections back.
+// Close closes the connections.
 func (r *Redis) Close() error { return r.client.Close() }
 
-// Ping asks whether Redis answers.
+// Ping checks whether Redis answers.
 func (r *Redis) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	return r.client.Ping(ctx).Err()
 }
 
-// Take counts an event in each bucket when all of them allow it, and in none
-// otherwise. It returns one result per bucket.
+// Take counts an event in each bucket if all of them allow it, and in none otherwise. It
+// returns one result per bucket.
 func (r *Redis) Take(ctx context.Context, buckets ...Bucket) ([]Result, error) {
 	return r.judge(ctx, buckets, 1)
 }
 
-// Peek tells what Take would, and counts nothing.
+// Peek returns the same as Take and counts nothing.
 func (r *Redis) Peek(ctx context.Context, buckets ...Bucket) ([]Result, error) {
 	return r.judge(ctx, buckets, 0)
 }
 
-// Charge counts an event in each bucket that has happened already, whatever is left.
+// Charge counts an event that has already happened in each bucket, even if less is left.
 func (r *Redis) Charge(ctx context.Context, buckets ...Bucket) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
@@ -139,8 +138,8 @@ func (r *Redis) Charge(ctx context.Context, buckets ...Bucket) error {
 func key(b Bucket) string { return keyPrefix + b.Name + ":" + b.Subject }
 
 func (r *Redis) judge(ctx context.Context, buckets []Bucket, count int) ([]Result, error) {
-	// Not the request's own end: a caller who goes away must not look like a
-	// Redis that doesn't answer.
+	// The call ignores the end of the request's context: otherwise a client that disconnects
+	// would look like a Redis that doesn't answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	keys, args := make([]string, len(buckets)), []any{count}

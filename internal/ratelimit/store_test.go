@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/redistest"
 )
 
-// engine is what both engines offer.
+// engine is the interface of both engines.
 type engine interface {
 	Take(ctx context.Context, buckets ...Bucket) ([]Result, error)
 	Peek(ctx context.Context, buckets ...Bucket) ([]Result, error)
@@ -34,7 +34,7 @@ func (s inMemory) Charge(_ context.Context, buckets ...Bucket) error {
 	return nil
 }
 
-// store asks an engine about one bucket.
+// store tests an engine with one bucket at a time.
 type store struct{ engine }
 
 func (s store) take(ctx context.Context, p Policy, subject string) (Result, error) {
@@ -52,7 +52,7 @@ func first(results []Result, err error) (Result, error) {
 	return results[0], nil
 }
 
-// patience is a timeout that a busy machine doesn't reach.
+// patience is a timeout that even a busy machine doesn't reach.
 const patience = 30 * time.Second
 
 func onRedis(t *testing.T, server *redistest.Server) *Redis {
@@ -63,7 +63,7 @@ func onRedis(t *testing.T, server *redistest.Server) *Redis {
 	return r
 }
 
-// onBoth runs a test against each engine, on its real clock.
+// onBoth runs a test on each engine, with its real clock.
 func onBoth(t *testing.T, test func(t *testing.T, s store)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -153,7 +153,8 @@ func TestAtOnceNoMoreThanTheBurst(t *testing.T) {
 	})
 }
 
-// TestSeveralBucketsCountTogether: in each of them or, when one refuses, in none.
+// TestSeveralBucketsCountTogether checks that an event counts in each of the buckets or, if
+// one refuses, in none.
 func TestSeveralBucketsCountTogether(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s store) {
@@ -191,8 +192,8 @@ func TestSeveralBucketsCountTogether(t *testing.T) {
 	})
 }
 
-// TestSeveralBucketsAtOnce lets through as many as the tighter one holds, however
-// many ask.
+// TestSeveralBucketsAtOnce checks that concurrent events get exactly as many as the tighter
+// bucket allows.
 func TestSeveralBucketsAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s store) {
@@ -257,8 +258,8 @@ func TestARedisURLIsNotShown(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 }
 
-// TestCosts: an event can count as several, and one that costs more than the burst
-// needs a full bucket.
+// TestCosts checks that an event can count as several, and that one which costs more than
+// the burst needs a full bucket.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s store) {
@@ -281,8 +282,8 @@ func TestCosts(t *testing.T) {
 	})
 }
 
-// TestCharge: a charge beyond the burst is a debt, up to 24 hours, and Take refuses until it
-// is paid.
+// TestCharge checks that a charge beyond the burst is a debt of up to 24 hours, and that
+// Take refuses until it is paid.
 func TestCharge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s store) {
@@ -303,7 +304,7 @@ func TestCharge(t *testing.T) {
 		require.InDelta(t, 2*time.Hour, r.RetryAfter, float64(time.Minute), "199 and the next one are owed")
 
 		lenient := p
-		lenient.Burst = 1000 // of the same bucket
+		lenient.Burst = 1000 // a second policy for the same bucket
 		require.True(t, ok(s.peek(t.Context(), lenient, "ada")).Allowed)
 
 		charge("bob", 1_000_000_000)
