@@ -9,12 +9,12 @@ import (
 	"showfloor/internal/media/rtmp"
 )
 
-// recallTime bounds RecallKeys.
+// recallTime limits RecallKeys.
 const recallTime = 30 * time.Second
 
-// RecallKeys lets an ingest that has just started know the stream keys that encoders published
-// with on the last day. Without it, many encoders behind one address have to wait for each other
-// after a restart while somebody at that address tries random keys.
+// RecallKeys gives an ingest that has just started the stream keys with which encoders published
+// during the last day. Without it, after a restart, many encoders at one address must wait for
+// each other while a client at that address tries random keys.
 func (r *Reports) RecallKeys(ctx context.Context, ingest *rtmp.Server) {
 	ctx, cancel := context.WithTimeout(ctx, recallTime)
 	defer cancel()

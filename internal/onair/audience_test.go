@@ -12,8 +12,8 @@ import (
 	"showfloor/internal/id"
 )
 
-// TestTheHeartbeatWritesDownWhoWatches: the overview shows the players of this
-// node a moment after they came.
+// TestTheHeartbeatWritesDownWhoWatches checks that the overview soon counts new
+// players of this node.
 func TestTheHeartbeatWritesDownWhoWatches(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -5,7 +5,7 @@ import (
 	"showfloor/internal/stream"
 )
 
-// Engine is the hub as the streams area sees it.
+// Engine implements stream.Engine with the hub.
 type Engine struct{ Hub *hub.Hub }
 
 var _ stream.Engine = Engine{}

@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/stream"
 )
 
-// Watch says again and again that this node lives and who watches here, and sends
-// publishers away that the database doesn't know as such any more. It returns when ctx ends.
+// Watch repeatedly stores that this node is alive and how many players it has. It disconnects
+// publishers that are no longer publishers in the database. It returns when ctx ends.
 func (r *Reports) Watch(ctx context.Context) {
 	ticker := time.NewTicker(stream.HeartbeatEvery)
 	defer ticker.Stop()
@@ -37,8 +37,8 @@ func (r *Reports) beat(ctx context.Context) {
 		r.log.Warn("heartbeat not written", "error", err)
 		return
 	}
-	// Only who was on the list before as well: in the middle of a take-over the
-	// database is a moment ahead of the hub.
+	// Only publishers that were on the last list too: during a takeover the database changes
+	// shortly before the hub.
 	again := map[string]bool{}
 	for _, publisherID := range ended {
 		if r.ended[publisherID] {
@@ -49,7 +49,7 @@ func (r *Reports) beat(ctx context.Context) {
 	r.ended = again
 }
 
-// audience counts who watches on this node.
+// audience counts the players on this node.
 func (r *Reports) audience() []stream.Audience {
 	var list []stream.Audience
 	for _, s := range r.hub.Streams() {

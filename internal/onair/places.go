@@ -8,8 +8,9 @@ import (
 	"showfloor/internal/stream"
 )
 
-// Edge lets playlists find streams on other nodes; nil for a node without an address,
-// which is alone. keys are the same on all nodes. The area comes later than the playlists.
+// Edge lets playlists find streams on other nodes. It returns nil for a node without a
+// URL, which has no other nodes. keys are the same on all nodes. streams is a function,
+// because the area is created after the playlists.
 func Edge(node, nodeURL string, keys [][]byte, streams func() *stream.Service) *hls.EdgeConfig {
 	if nodeURL == "" {
 		return nil
@@ -20,8 +21,7 @@ func Edge(node, nodeURL string, keys [][]byte, streams func() *stream.Service) *
 	}}
 }
 
-// Share tells the other nodes again and again what this one's streams carry, until ctx
-// ends.
+// Share repeatedly stores the state of this node's streams for the other nodes, until ctx ends.
 func (r *Reports) Share(ctx context.Context) {
 	ticker := time.NewTicker(stream.ShareEvery)
 	defer ticker.Stop()

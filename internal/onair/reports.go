@@ -1,6 +1,6 @@
-// Package onair joins the media plane, which knows connections, with the streams
-// area, which knows tenants: publishers are let in through it, and what happens
-// to them is written down through it.
+// Package onair connects the media plane, which knows connections, with the
+// streams area, which knows tenants. The package admits publishers and stores
+// what the media plane reports about them.
 package onair
 
 import (
@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	// reportTimeout bounds one try to write a report of the media plane down.
+	// reportTimeout limits one attempt to store a report of the media plane.
 	reportTimeout = 5 * time.Second
-	// maxReportPause is the longest pause between tries.
+	// maxReportPause is the longest pause between attempts.
 	maxReportPause = 5 * time.Second
-	// maxWithdrawals bounds the admissions that are taken back at a time.
+	// maxWithdrawals limits the concurrent withdrawals of admissions.
 	maxWithdrawals = 64
-	// attachTime is how long a take-over has from the database to the hub.
+	// attachTime is the longest time between a takeover in the database and the
+	// one in the hub.
 	attachTime = time.Second
 )
 
-// Reports writes down what the media plane reports, again and again until the
-// database has it. What a dying process can't write any more,
-// stream.Service.RecoverNode does at the next start.
+// Reports stores the reports of the media plane and retries until the database
+// has them. For reports that a dying process can't store, there is
+// stream.Service.RecoverNode at the next start.
 type Reports struct {
 	log  *slog.Logger
 	ctx  context.Context //nolint:containedctx // ends the retries of reports that outlive what caused them
@@ -38,34 +39,34 @@ type Reports struct {
 	streams *stream.Service
 	hub     *hub.Hub
 
-	// starting holds, by publisher, what is closed when its start is written:
-	// its end comes after, or neither would be heard of.
+	// starting holds, by publisher, a channel that is closed when the
+	// publisher's start is stored. The end waits for it: stored before the
+	// start, it would have no effect.
 	mu       sync.Mutex
 	starting map[string]chan struct{}
 
-	// withdrawals bounds the reports about admissions whose outcome is unknown.
+	// withdrawals limits the reports about admissions whose outcome is unknown.
 	withdrawals chan struct{}
-	// ended is what the last heartbeat found; for Watch's goroutine alone.
+	// ended is the result of the last heartbeat. Only Watch's goroutine uses it.
 	ended map[string]bool
 }
 
-// NewReports makes Reports; Connect must follow before anything is reported.
+// NewReports returns Reports. Call Connect before the first report.
 func NewReports(ctx context.Context, log *slog.Logger) *Reports {
 	r := &Reports{log: log, starting: map[string]chan struct{}{}, withdrawals: make(chan struct{}, maxWithdrawals)}
 	r.ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
 
-// Connect says where reports go and what they are about: the area and the media
-// plane hold each other, so they come later.
+// Connect sets the area and the hub. They need Reports themselves, so they are
+// created later.
 func (r *Reports) Connect(streams *stream.Service, h *hub.Hub) { r.streams, r.hub = streams, h }
 
-// Hurry lets reports that fail be tried again for so long, and then no more:
-// whoever stops the server can't wait for a database that is gone.
+// Hurry ends the retries of failed reports after left, because a stopping server
+// can't wait for a lost database.
 func (r *Reports) Hurry(left time.Duration) { time.AfterFunc(left, r.stop) }
 
-// Close waits for the reports that are being written; after Hurry that is
-// bounded.
+// Close waits until all reports are stored. After Hurry, that time is limited.
 func (r *Reports) Close() {
 	r.work.Wait()
 	r.stop()
@@ -84,13 +85,13 @@ func (r *Reports) Publish(ctx context.Context, a rtmp.Attempt) (hub.Broadcast, e
 	return b, err
 }
 
-// PublishFromRoom lets a host's browser publish the stream whose room it is in,
-// under an id of a publisher. A refusal is a problem.
+// PublishFromRoom lets a host's browser publish the stream of its room, with the
+// id of a publisher. The error of a refusal is a problem.
 func (r *Reports) PublishFromRoom(ctx context.Context, streamID, publisherID, remoteIP string) (hub.Broadcast, error) {
 	return r.admit(ctx, stream.Attempt{PublisherID: publisherID, Source: stream.SourceWebRTC, StreamID: streamID, RemoteIP: remoteIP})
 }
 
-// admit asks the area.
+// admit asks the streams area to admit a publisher.
 func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, error) {
 	g, err := r.streams.Publish(ctx, a)
 	if _, refused := problem.As(err); err != nil && !refused {
@@ -99,9 +100,9 @@ func (r *Reports) admit(ctx context.Context, a stream.Attempt) (hub.Broadcast, e
 	return hub.Broadcast{StreamID: g.StreamID, LowLatency: g.LowLatency, ReconnectWindow: g.ReconnectWindow, Began: g.Began}, err
 }
 
-// withdraw takes an admission back that may have been written although its
-// answer was lost. While the database is away there may be more of them than
-// it is worth to keep: what is left out ends with the next publish.
+// withdraw withdraws an admission that may have been committed although its
+// answer was lost. While the database is away, withdrawals beyond maxWithdrawals
+// are dropped: such an admission ends with the next publish.
 func (r *Reports) withdraw(ctx context.Context, connID string) {
 	select {
 	case r.withdrawals <- struct{}{}:
@@ -129,8 +130,8 @@ func (r *Reports) Unpublish(_ context.Context, connID string) {
 	r.write("end of publishing", connID, func(ctx context.Context) error { return r.streams.Unpublish(ctx, connID) })
 }
 
-// Playable is for hub.Config.OnPlayable. It comes on an output's goroutine, so
-// the writing happens on another one.
+// Playable is for hub.Config.OnPlayable. The hub calls it on an output's
+// goroutine, so it stores the report on another one.
 func (r *Reports) Playable(streamID, publisherID string) {
 	written := make(chan struct{})
 	r.mu.Lock()
@@ -149,9 +150,10 @@ func (r *Reports) Playable(streamID, publisherID string) {
 			return err
 		})
 		if !current {
-			// Two encoders came at once, and the hub took them in another order
-			// than the database: this one is on air, but not let in any more. Or
-			// the other one is about to take over, and then viewers stay.
+			// Two encoders connected at the same time, and the hub attached them
+			// in another order than the database: this one is live, but no
+			// longer admitted. If the other one is about to take over, the
+			// viewers must stay connected.
 			select {
 			case <-time.After(attachTime):
 			case <-r.ctx.Done():
@@ -161,7 +163,7 @@ func (r *Reports) Playable(streamID, publisherID string) {
 	})
 }
 
-// write tries until it succeeds or Hurry's time is over.
+// write retries until it succeeds or Hurry's time is over.
 func (r *Reports) write(what, publisherID string, report func(ctx context.Context) error) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, maxReportPause) {
 		ctx, cancel := context.WithTimeout(r.ctx, reportTimeout)

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	dbtest.Main(m, func() error { return goleak.Find() })
 }
 
-// encoder is one connection that was let in.
+// encoder is an admitted connection.
 type encoder struct {
 	publisher *hub.Publisher
 	kicked    chan error
@@ -72,7 +72,7 @@ func (r *rig) status(t *testing.T) string {
 func TestTheHubFollowsTheDatabase(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	// Let in as A, B, but attached as B, A: for the database B publishes.
+	// Admitted as A, B, but attached as B, A: in the database B publishes.
 	connA, connB := id.New(id.Publisher), id.New(id.Publisher)
 	a, b := r.admit(t, connA), r.admit(t, connB)
 	second := r.attach(t, b, connB)

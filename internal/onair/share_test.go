@@ -15,7 +15,8 @@ import (
 	"showfloor/internal/stream"
 )
 
-// TestHealthOnAnotherNode is what the stream's own node told last.
+// TestHealthOnAnotherNode checks that another node shows the health that the
+// stream's own node stored last.
 func TestHealthOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -32,7 +33,7 @@ func TestHealthOnAnotherNode(t *testing.T) {
 	require.NoError(t, err)
 	e.publisher.Stream().AddViewers(3)
 	track := &hub.Track{Codec: hub.H264, SPS: []byte{0x67, 1}, PPS: []byte{0x68, 1}, Width: 640, Height: 360}
-	for i, shown := range []int{0, 3, 1, 2, 4} { // in another order than decoded, and 4 s without a key picture
+	for i, shown := range []int{0, 3, 1, 2, 4} { // decoding order differs from display order; 4 s without a key frame
 		require.NoError(t, e.publisher.Write(&hub.Unit{
 			Track: track, Key: i == 0, Data: []byte{0, 0, 0, 2, 0x65, 1}, DTS: time.Duration(i) * time.Second, PTS: time.Duration(shown) * time.Second,
 		}))
@@ -56,7 +57,7 @@ func TestHealthOnAnotherNode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, stream.Place{Node: here.Node, URL: "http://10.0.0.1:8080", Held: true}, place)
 
-	// What it told is believed for 10 seconds, and its address for 30.
+	// A shared health is valid for 10 seconds, and the node's address for 30.
 	here.Clock.Advance(stream.HeartbeatEvery * 4)
 	there.Clock.Advance(stream.HeartbeatEvery * 4)
 	require.Zero(t, get(there).ViewerCount)

@@ -7,15 +7,15 @@ import (
 	"showfloor/internal/stream"
 )
 
-// Stopped hears that a stream was stopped from outside or taken over by another
-// node, and ends it here if it is here.
+// Stopped is called when another node or the API has stopped or taken over a
+// stream. It ends the stream if it is on this node.
 func (r *Reports) Stopped(ctx context.Context, streamID string) {
 	s, ok := r.hub.Stream(streamID)
 	if !ok {
 		return
 	}
-	// Who publishes is asked before the database is: whoever is let in after
-	// that is another one, and stays.
+	// Read the publisher before the database: a publisher that is admitted
+	// after that is another one, and stays.
 	publisherID := s.PublisherID()
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
@@ -37,8 +37,8 @@ func (r *Reports) Stopped(ctx context.Context, streamID string) {
 	}
 }
 
-// Missed looks at every stream on air here: what was said while nobody listened
-// was not heard.
+// Missed checks every stream of this node, because notifications were lost
+// while the listener was disconnected.
 func (r *Reports) Missed(ctx context.Context) {
 	for _, s := range r.hub.Streams() {
 		r.Stopped(ctx, s.StreamID)

@@ -17,7 +17,7 @@ import (
 	"showfloor/internal/stream"
 )
 
-// nodes are two servers on one database, each of which hears what the other decides.
+// nodes are two servers on one database. Each receives the other's notifications.
 type nodes struct {
 	first, second *rig
 }
@@ -37,14 +37,14 @@ func newNodes(t *testing.T) nodes {
 	return nodes{list[0], list[1]}
 }
 
-// stream makes a stream of the first node's tenant.
+// stream creates a stream of the first node's tenant.
 func (n nodes) stream(t *testing.T, windowSec int) (streamID, key string) {
 	t.Helper()
 	st := n.first.owner.Stream(t, map[string]any{"reconnectWindowSec": windowSec})
 	return st.ID, st.StreamKey
 }
 
-// connect lets an encoder in and puts it on air in the node's hub.
+// connect admits an encoder and attaches it to the node's hub.
 func (r *rig) connect(t *testing.T, key string) (conn string, e encoder) {
 	t.Helper()
 	conn = id.New(id.Publisher)
@@ -53,8 +53,8 @@ func (r *rig) connect(t *testing.T, key string) (conn string, e encoder) {
 	return conn, r.attach(t, b, conn)
 }
 
-// heard returns when the first node has acted on everything that was announced so far:
-// a stream of its own that is stopped now is announced behind it.
+// heard returns when the first node has handled all notifications so far: it stops a
+// stream of its own and waits for that notification, which is the last one.
 func (n nodes) heard(t *testing.T) {
 	t.Helper()
 	streamID, key := n.stream(t, 0)
@@ -63,8 +63,8 @@ func (n nodes) heard(t *testing.T) {
 	require.ErrorIs(t, <-last.kicked, hub.ErrStopped)
 }
 
-// TestATakeoverOnAnotherNode sends the old encoder away as soon as the other node's
-// transaction commits, not with a later heartbeat.
+// TestATakeoverOnAnotherNode checks that the old encoder is disconnected as soon as the
+// other node's transaction commits, and not at a later heartbeat.
 func TestATakeoverOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
@@ -82,14 +82,16 @@ func TestATakeoverOnAnotherNode(t *testing.T) {
 	require.False(t, there)
 	require.Empty(t, successor.kicked)
 
-	// And back: the second node's encoder goes, the first one's stays.
+	// A takeover in the other direction: the second node's encoder is disconnected, and
+	// the first one's stays.
 	_, again := n.first.connect(t, key)
 	require.ErrorIs(t, <-successor.kicked, hub.ErrReplaced)
 	n.heard(t)
 	require.Empty(t, again.kicked)
 }
 
-// TestAReturnOnAnotherNode ends what the old node keeps for the reconnect window.
+// TestAReturnOnAnotherNode checks that the old node ends the stream that it keeps for
+// the reconnect window.
 func TestAReturnOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
@@ -107,8 +109,8 @@ func TestAReturnOnAnotherNode(t *testing.T) {
 	require.False(t, waits)
 }
 
-// TestATakeoverByAMediaServer ends the broadcast's playlists here: its viewers play from
-// the media server.
+// TestATakeoverByAMediaServer checks that the broadcast's playlists end here, because
+// its viewers play from the media server.
 func TestATakeoverByAMediaServer(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)

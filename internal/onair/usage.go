@@ -5,7 +5,7 @@ import (
 	"showfloor/internal/usage"
 )
 
-// Usage is what the media plane measures, as the usage area takes it.
+// Usage implements usage.Source with the media plane's meter.
 type Usage struct{ Meter *metering.Meter }
 
 var _ usage.Source = Usage{}
