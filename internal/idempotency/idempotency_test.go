@@ -25,7 +25,7 @@ import (
 	"showfloor/internal/secret"
 )
 
-// rig is a tenant whose name grows by a + with each thing that is done for it.
+// rig is a tenant whose name gets a + appended by each run of the use case.
 type rig struct {
 	pool     *pgxpool.Pool
 	clock    *apitest.Clock
@@ -47,7 +47,7 @@ func newRigOn(t *testing.T, pool *pgxpool.Pool) *rig {
 	return r
 }
 
-// restart is the service of another process on the same database.
+// restart returns the service of another process on the same database.
 func (r *rig) restart(t *testing.T) *idempotency.Service {
 	t.Helper()
 	box, err := secret.NewBox([]byte(apitest.MasterKey))
@@ -59,7 +59,7 @@ func (r *rig) request(key, body string) idempotency.Request {
 	return idempotency.Request{TenantID: r.tenantID, Key: key, Fingerprint: sha256.Sum256([]byte(body)), RunID: id.New(id.Request)}
 }
 
-// begin wants to be let in.
+// begin begins a run; it must succeed.
 func (r *rig) begin(t *testing.T, key, body string) *idempotency.Run {
 	t.Helper()
 	run, answer, err := r.service.Begin(t.Context(), r.request(key, body))
@@ -68,7 +68,7 @@ func (r *rig) begin(t *testing.T, key, body string) *idempotency.Run {
 	return run
 }
 
-// refused wants a problem with this code.
+// refused requires a problem with this code.
 func (r *rig) refused(t *testing.T, key, body, code string) {
 	t.Helper()
 	run, answer, err := r.service.Begin(t.Context(), r.request(key, body))
@@ -77,7 +77,7 @@ func (r *rig) refused(t *testing.T, key, body, code string) {
 	require.True(t, problem.Is(err, code), "%v", err)
 }
 
-// do is a use case: it marks that it ran, in a transaction.
+// do is a use case that records its run in a transaction.
 func (r *rig) do(ctx context.Context, run *idempotency.Run) error {
 	return postgres.InTx(postgres.WithHook(ctx, run), r.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "UPDATE tenants SET name = name || '+' WHERE id = $1", r.tenantID)
@@ -85,7 +85,7 @@ func (r *rig) do(ctx context.Context, run *idempotency.Run) error {
 	})
 }
 
-// done is how often the use case was carried out.
+// done returns how often the use case was committed.
 func (r *rig) done(t *testing.T) int {
 	t.Helper()
 	tenant, err := db.New(r.pool).GetTenant(t.Context(), r.tenantID)
@@ -97,7 +97,7 @@ const lease = 15 * time.Second
 
 func TestAnAnswerIsKeptForADay(t *testing.T) {
 	t.Parallel()
-	r := newRigOn(t, dbtest.New(t)) // what is old is deleted for all
+	r := newRigOn(t, dbtest.New(t)) // the deletion concerns all tenants
 	run := r.begin(t, "k", "body")
 	require.NoError(t, r.do(t.Context(), run))
 	kept := idempotency.Answer{Status: 201, ContentType: "application/json", Body: []byte(`{"key":"sk_live_fresh"}`)}
@@ -114,7 +114,7 @@ func TestAnAnswerIsKeptForADay(t *testing.T) {
 	require.NoError(t, r.pool.QueryRow(t.Context(), "SELECT body FROM idempotency_keys WHERE tenant_id = $1", r.tenantID).Scan(&atRest))
 	require.NotContains(t, string(atRest), "sk_live", "it may hold a secret")
 
-	other := newRigOn(t, r.pool) // another tenant's key is another key
+	other := newRigOn(t, r.pool) // another tenant's keys are separate
 	require.NoError(t, other.begin(t, "k", "body").Release(t.Context()))
 
 	r.clock.Advance(24*time.Hour - time.Millisecond)
@@ -133,8 +133,8 @@ func TestAnAnswerIsKeptForADay(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// TestDeathBeforeTheCommit: whatever was not committed is gone, so the request
-// is carried out by whoever sends it once the dead run's lease is over.
+// TestDeathBeforeTheCommit checks that the uncommitted changes of a dead run are
+// lost, and that the next request after the end of its lease is executed.
 func TestDeathBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -157,7 +157,7 @@ func TestDeathBeforeTheCommit(t *testing.T) {
 	require.NoError(t, r.do(t.Context(), run))
 	require.NoError(t, run.Keep(t.Context(), idempotency.Answer{Status: 201}))
 
-	// The first one wasn't dead after all.
+	// The first run wasn't dead after all.
 	require.True(t, problem.Is(r.do(t.Context(), dead), "unavailable"))
 	require.NoError(t, dead.Keep(t.Context(), idempotency.Answer{Status: 500}))
 	require.Equal(t, 1, r.done(t), "what it did late was rolled back")
@@ -166,8 +166,8 @@ func TestDeathBeforeTheCommit(t *testing.T) {
 	require.Equal(t, 201, answer.Status)
 }
 
-// TestDeathAfterTheCommit: it must not be carried out again, and nobody knows
-// what it came to.
+// TestDeathAfterTheCommit checks that the request isn't executed again, although
+// its answer is unknown.
 func TestDeathAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -187,17 +187,17 @@ func TestAFailureFreesTheKeyUnlessSomethingWasCommitted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	require.NoError(t, r.begin(t, "k", "body").Release(t.Context()))
-	run := r.begin(t, "k", "another body") // it never was
+	run := r.begin(t, "k", "another body") // allowed, because the failed run has released the key
 	require.NoError(t, r.do(t.Context(), run))
 	require.NoError(t, run.Release(t.Context()))
-	r.refused(t, "k", "another body", "idempotency_lost") // at once: nobody is at it
+	r.refused(t, "k", "another body", "idempotency_lost") // at once, because no run is active
 	require.NoError(t, r.do(t.Context(), run), "what goes on in the background is no part of the request")
 }
 
-// TestACommitUnderWayCounts: a release waits for it.
+// TestACommitUnderWayCounts checks that a release waits for it.
 func TestACommitUnderWayCounts(t *testing.T) {
 	t.Parallel()
-	r := newRigOn(t, dbtest.New(t)) // where nobody else waits
+	r := newRigOn(t, dbtest.New(t)) // a database in which no other statement waits for a lock
 	run := r.begin(t, "k", "body")
 	tx, err := r.pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -215,8 +215,8 @@ func TestACommitUnderWayCounts(t *testing.T) {
 	r.refused(t, "k", "body", "idempotency_lost")
 }
 
-// TestManyDeathsAndOneDeed lets processes take keys and die at every point, with
-// a clock that runs on, and some that only seemed dead.
+// TestManyDeathsAndOneDeed lets processes take keys and die at every point,
+// while the clock advances; some are only slow.
 func TestManyDeathsAndOneDeed(t *testing.T) {
 	t.Parallel()
 	for n := range 8 {
@@ -243,7 +243,7 @@ func TestManyDeathsAndOneDeed(t *testing.T) {
 	}
 }
 
-// attempt carries the request out and dies on the way, or not.
+// attempt executes the request, and may die at any point.
 func (r *rig) attempt(t *testing.T, s *idempotency.Service) {
 	t.Helper()
 	run, _, err := s.Begin(t.Context(), r.request("k", "body"))
@@ -260,7 +260,7 @@ func (r *rig) attempt(t *testing.T, s *idempotency.Service) {
 	}
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
-	r.clock.Advance(time.Duration(rand.IntN(3)) * lease / 2) // it may lose the key meanwhile
+	r.clock.Advance(time.Duration(rand.IntN(3)) * lease / 2) // it may lose the key in that time
 	err = postgres.InTx(postgres.WithHook(ctx, run), r.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "UPDATE tenants SET name = name || '+' WHERE id = $1", r.tenantID)
 		if death == during {

@@ -21,7 +21,7 @@ func Reseal(ctx context.Context, pool *pgxpool.Pool, box *secret.Box, progress f
 				AfterTenant: tenantID, AfterKey: key, Header: box.Header(), MaxRows: secret.ResealBatch,
 			})
 		},
-		// Ids of tenants hold no slash.
+		// Tenants' ids contain no slash.
 		Key: func(row db.IdempotencyKey) string { return row.TenantID + "/" + row.Key },
 		Replace: func(ctx context.Context, row db.IdempotencyKey) error {
 			sealed, err := box.ResealValue(row.Body, sealContext(row.TenantID, row.Key, row.RunID))

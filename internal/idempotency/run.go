@@ -13,13 +13,13 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Run is one attempt to carry out a request. It is the postgres.Hook of the
-// context in which that happens; Keep or Release ends it.
+// Run is one attempt to execute a request. It is the postgres.Hook of the
+// context in which the request is executed. Keep or Release ends it.
 type Run struct {
 	service *Service
 	request Request
-	// committed: a transaction that marks the key is committed, as far as this
-	// process knows. The database knows better.
+	// committed: a transaction that marks the key has been committed, as far as
+	// this process knows. Only the database knows for certain.
 	committed atomic.Bool
 
 	mu    sync.Mutex
@@ -29,12 +29,12 @@ type Run struct {
 
 type keyKey struct{}
 
-// WithKey lets what runs under the context learn the key of its request.
+// WithKey adds the key of the request to the context.
 func WithKey(ctx context.Context, r *Run) context.Context {
 	return context.WithValue(ctx, keyKey{}, r.request.Key)
 }
 
-// KeyFrom is the Idempotency-Key of the context's request; empty for none.
+// KeyFrom returns the Idempotency-Key of the context's request; empty for none.
 func KeyFrom(ctx context.Context) string {
 	key, _ := ctx.Value(keyKey{}).(string)
 	return key
@@ -49,7 +49,7 @@ func (s *Service) newRun(ctx context.Context, r Request) *Run {
 	return run
 }
 
-// stayAlive moves the lease on while the request is carried out.
+// stayAlive renews the lease while the request is executed.
 func (r *Run) stayAlive(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -77,9 +77,9 @@ func (r *Run) end() bool {
 	return first
 }
 
-// BeforeCommit marks the key in the first transaction that the run commits.
-// A run that has lost its key, having stood still for longer than its lease,
-// can't commit: another one may have.
+// BeforeCommit marks the key in the first transaction that the run commits. A
+// run that was suspended for longer than its lease has lost its key. It can't
+// commit, because another run may have committed.
 func (r *Run) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
 	if r.committed.Load() || r.over() {
 		return nil
@@ -98,18 +98,19 @@ func (r *Run) BeforeCommit(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// AfterCommit spares further transactions the mark.
+// AfterCommit records the commit, so that further transactions don't mark the
+// key again.
 func (r *Run) AfterCommit() { r.committed.Store(true) }
 
-// over tells whether the run has ended: what it left behind in the background
-// is no part of the request any more.
+// over reports whether the run has ended. Background work that continues after
+// that is not part of the request.
 func (r *Run) over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ended
 }
 
-// Keep ends the run with its answer, which the key stands for from now on.
+// Keep ends the run and stores its answer under the key.
 func (r *Run) Keep(ctx context.Context, a Answer) error {
 	if !r.end() {
 		return nil
@@ -128,16 +129,16 @@ func (r *Run) Keep(ctx context.Context, a Answer) error {
 	return nil
 }
 
-// Release ends the run without an answer that is worth keeping. The key is free
-// again, unless something was committed: then its answer is lost.
+// Release ends the run without storing an answer. The key is free again, unless
+// a transaction was committed: then its answer is lost.
 func (r *Run) Release(ctx context.Context) error {
 	if !r.end() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	// A commit that is under way at this moment holds the row: the statement
-	// waits for it and then sees its mark.
+	// A commit in progress holds the row's lock: the statement waits for it and
+	// then sees the mark.
 	q := db.New(r.service.config.Pool)
 	released, err := q.ReleaseIdempotencyKey(ctx, db.ReleaseIdempotencyKeyParams{
 		TenantID: r.request.TenantID, Key: r.request.Key, RunID: r.request.RunID,

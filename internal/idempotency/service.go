@@ -1,12 +1,13 @@
-// Package idempotency lets a request that is sent twice be carried out once: it
-// keeps what requests with an Idempotency-Key came to, and sees to it that a
-// request whose process died is run again exactly when it has changed nothing.
+// Package idempotency ensures that a request that is sent twice is executed
+// once. It stores the answers of requests with an Idempotency-Key, and lets the
+// request of a dead process run again only if it has changed nothing.
 //
-// A key is taken in a statement of its own, before the request is run. The first
-// transaction that the run commits marks the key as well (see Run.BeforeCommit),
-// so that the database always knows which of three gaps a death fell into:
-// before that commit (the key can be taken again), after it (the answer is lost,
-// and the sender is told so), or after the answer was kept (it is sent again).
+// A key is taken in a statement of its own, before the request is executed. The
+// first transaction that the run commits also marks the key (see
+// Run.BeforeCommit). So the database always knows at which of three points a
+// process died: before that commit (the key can be taken again), after it (the
+// answer is lost, and the client gets an error that says so), or after the
+// answer was stored (it is sent again).
 package idempotency
 
 import (
@@ -28,13 +29,13 @@ import (
 )
 
 const (
-	// keepFor is how long a key stands for its request.
+	// keepFor is how long a key belongs to its request.
 	keepFor = 24 * time.Hour
-	// leaseTime is how long a run is taken to be alive after it last said so;
-	// it does so three times as often.
+	// leaseTime is how long a run counts as alive after its last renewal. It
+	// renews three times as often.
 	leaseTime = 15 * time.Second
-	// storeTimeout bounds what is written after the run, when the request's own
-	// end must not matter any more.
+	// storeTimeout limits the writes after the run, which must not depend on the
+	// end of the request's context.
 	storeTimeout = 5 * time.Second
 )
 
@@ -47,10 +48,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Service keeps the keys.
+// Service stores the keys and answers.
 type Service struct{ config Config }
 
-// New makes the service.
+// New returns the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -58,27 +59,27 @@ func New(c Config) *Service {
 	return &Service{c}
 }
 
-// Request is what a key stands for.
+// Request is the request that a key belongs to.
 type Request struct {
 	TenantID, Key string
-	// Fingerprint tells this request from others under the same key.
+	// Fingerprint distinguishes this request from others under the same key.
 	Fingerprint [sha256.Size]byte
-	// RunID names this attempt to carry it out.
+	// RunID identifies this attempt to execute it.
 	RunID string
 }
 
-// Answer is what a request came to.
+// Answer is the answer to a request.
 type Answer struct {
 	Status      int
 	ContentType string
 	Body        []byte
 }
 
-// Begin takes the key. It returns the run that the caller is to carry out and to
-// end, or the answer of an earlier one. A key that stands for another request is
-// a problem with the code idempotency_mismatch; one whose run goes on,
-// idempotency_in_progress; one whose run died after it had changed something,
-// idempotency_lost.
+// Begin takes the key. It returns the run, which the caller must execute and
+// end, or the stored answer of an earlier run. It returns a problem with the
+// code idempotency_mismatch if the key belongs to another request,
+// idempotency_in_progress if the key's run is still active, and idempotency_lost
+// if its run died after a commit.
 func (s *Service) Begin(ctx context.Context, r Request) (*Run, *Answer, error) {
 	q := db.New(s.config.Pool)
 	for {
@@ -95,7 +96,7 @@ func (s *Service) Begin(ctx context.Context, r Request) (*Run, *Answer, error) {
 		}
 		row, err := q.GetIdempotencyKey(ctx, db.GetIdempotencyKeyParams{TenantID: r.TenantID, Key: r.Key})
 		if errors.Is(err, pgx.ErrNoRows) {
-			continue // given up this moment: it is free
+			continue // released just now, so it is free
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("get idempotency key: %w", err)
@@ -105,7 +106,7 @@ func (s *Service) Begin(ctx context.Context, r Request) (*Run, *Answer, error) {
 	}
 }
 
-// earlier is what the run that has the key came to.
+// earlier returns the answer of the run that has the key.
 func (s *Service) earlier(r Request, row db.IdempotencyKey, now time.Time) (*Answer, error) {
 	switch {
 	case !bytes.Equal(row.Fingerprint, r.Fingerprint[:]):
@@ -129,7 +130,7 @@ func (s *Service) earlier(r Request, row db.IdempotencyKey, now time.Time) (*Ans
 	}
 }
 
-// DeleteOld deletes keys that stand for nothing any more.
+// DeleteOld deletes keys that have expired.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepFor)
 	return postgres.DeleteInBatches("idempotency keys", func(maxRows int32) (int64, error) {
