@@ -10,12 +10,12 @@ import (
 	"unicode"
 )
 
-// Letter is a mail to be written. Its texts may hold what users call themselves:
-// each is one line, whatever it holds, and none becomes markup.
+// Letter is a mail to be written. Its texts may contain names that users have
+// chosen: each text becomes one line, and none becomes markup.
 type Letter struct {
-	// TenantID is empty for people who belong to no tenant yet.
+	// TenantID is empty for recipients who belong to no tenant yet.
 	TenantID string
-	// Kind says what it is about, for the log: never a secret.
+	// Kind is the kind of mail, for the log. It never contains a secret.
 	Kind string
 	// To is one address.
 	To      string
@@ -25,14 +25,14 @@ type Letter struct {
 	Code    string
 	Link    *Link
 	Closing []string
-	// Until is when the mail is of no use any more: it isn't tried after that.
+	// Until is when the mail becomes useless. It is not sent after that.
 	Until time.Time
 }
 
-// Link is an address to be opened.
+// Link is a link with its label.
 type Link struct{ Label, URL string }
 
-// content is what is sent; sealed while it is kept.
+// content is the mail as it is sent. It is sealed while it is stored.
 type content struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
@@ -42,10 +42,10 @@ type content struct {
 //go:embed letter.html
 var page string
 
-// maxSubject is the longest subject, in characters: names in it can be long.
+// maxSubject is the longest subject, in characters, because names in it can be long.
 const maxSubject = 150
 
-// render writes the letter out in both forms.
+// render returns the letter as text and as HTML.
 func (l Letter) render() (content, error) {
 	l.Subject = shorten(line(l.Subject), maxSubject)
 	l.Opening, l.Closing = lines(l.Opening), lines(l.Closing)
@@ -79,8 +79,9 @@ func lines(texts []string) []string {
 	return out
 }
 
-// line takes out what would break a header or a paragraph, or turn around how
-// a text is read: whatever can't be seen becomes a space.
+// line replaces each run of white space and invisible characters by one space,
+// since such characters can break a header or a paragraph, or reverse the
+// direction of text.
 func line(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsGraphic(r) || r == unicode.ReplacementChar

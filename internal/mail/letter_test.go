@@ -25,8 +25,8 @@ func TestALetterHasTwoForms(t *testing.T) {
 	require.NotContains(t, bare.HTML, "<a ")
 }
 
-// TestNamesStayNames: what people call themselves becomes neither a header, nor
-// a paragraph, nor markup.
+// TestNamesStayNames checks that users' names become neither a header, nor a
+// paragraph, nor markup.
 func TestNamesStayNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -34,7 +34,7 @@ func TestNamesStayNames(t *testing.T) {
 		"a\n\n    000000":               "a 000000",
 		"a\u2028b\u0085c\vd":            "a b c d",
 		"<script>alert(1)</script>":     "<script>alert(1)</script>",
-		"\u202Egro.live":                "gro.live", // would be read from the right
+		"\u202Egro.live":                "gro.live", // would be shown from right to left
 		"\x00\x1b[2Jx":                  "[2Jx",
 		"  Zoë  Ångström ":              "Zoë Ångström",
 		"नमस्ते":                        "नमस्ते",

@@ -21,8 +21,8 @@ type Kept struct {
 	At                                time.Time
 }
 
-// ListMailbox is the last 100 mails, newest first. What isn't sent yet is among
-// them.
+// ListMailbox returns the last 100 mails, newest first, including those that
+// are not sent yet.
 func (s *Service) ListMailbox(ctx context.Context) ([]Kept, error) {
 	if !s.HasMailbox() {
 		return nil, problem.Missing("mailbox")
@@ -40,7 +40,7 @@ func (s *Service) ListMailbox(ctx context.Context) ([]Kept, error) {
 	return list, nil
 }
 
-// GetMailboxMail is one of them.
+// GetMailboxMail returns one of them.
 func (s *Service) GetMailboxMail(ctx context.Context, mailID string) (Kept, error) {
 	if !s.HasMailbox() {
 		return Kept{}, problem.Missing("mailbox")

@@ -9,7 +9,7 @@ import (
 	"showfloor/internal/secret"
 )
 
-// Reseal seals the mails that wait with the box's first master key; see
+// Reseal seals the waiting mails with the box's first master key; see
 // secret.Resealing.
 func Reseal(ctx context.Context, pool *pgxpool.Pool, box *secret.Box, progress func(rows int)) (secret.Resealed, error) {
 	q := db.New(pool)

@@ -25,7 +25,8 @@ const (
 	outcomeFailed   = "failed"
 )
 
-// pauses between attempts; the last one repeats until the mail is of no use.
+// pauses are the pauses between attempts. The last one repeats until the mail
+// becomes useless.
 func pauses() []time.Duration {
 	return []time.Duration{
 		5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
@@ -37,9 +38,9 @@ func pause(tries int) time.Duration {
 	return all[min(tries, len(all)-1)]
 }
 
-// Send takes a mail one step on: it makes the attempt that is due and records
-// it. It returns when to call again, or the zero time when the mail is at its
-// end. It may run twice; a mail that was sent twice has one Message-ID.
+// Send makes the attempt of a mail that is due and records its result. It
+// returns when to call again, or the zero time if no further attempt follows.
+// It may run twice; a mail that was sent twice has the same Message-ID.
 func (s *Service) Send(ctx context.Context, mailID string) (again time.Time, err error) {
 	m, err := db.New(s.config.Pool).GetMail(ctx, mailID)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && m.Status != statusPending {
@@ -66,13 +67,13 @@ func (s *Service) Send(ctx context.Context, mailID string) (again time.Time, err
 	return s.record(ctx, m, err)
 }
 
-// record writes down what became of an attempt.
+// record stores the result of an attempt.
 func (s *Service) record(ctx context.Context, m db.Mail, sent error) (again time.Time, err error) {
 	if sent == nil {
 		s.config.Observe(outcomeSent)
 		return time.Time{}, s.finish(ctx, m, statusSent, nil)
 	}
-	if ctx.Err() != nil { // the server stops; nothing is known of the mail server
+	if ctx.Err() != nil { // the server stops, so the result says nothing about the mail server
 		return time.Time{}, fmt.Errorf("send mail: %w", ctx.Err())
 	}
 	if no, final := errors.AsType[*finalError](sent); final {
@@ -102,7 +103,7 @@ func (s *Service) giveUp(ctx context.Context, m db.Mail, why string) error {
 
 // finish ends the mail and erases its content.
 func (s *Service) finish(ctx context.Context, m db.Mail, status string, why *string) error {
-	// What was sent must be written down even if the server stops.
+	// The result must be stored even if the server stops.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	err := db.New(s.config.Pool).FinishMail(ctx, db.FinishMailParams{ID: m.ID, Status: status, Error: why, Now: new(s.config.Now())})
@@ -112,10 +113,10 @@ func (s *Service) finish(ctx context.Context, m db.Mail, status string, why *str
 	return nil
 }
 
-// finishTime bounds the statement that ends a mail.
+// finishTime limits the statement that ends a mail.
 const finishTime = 5 * time.Second
 
-// keep shows the mail in the log and leaves it to the mailbox.
+// keep shows the mail in the log and keeps it for the mailbox.
 func (s *Service) keep(ctx context.Context, m db.Mail, c content) error {
 	if !s.config.Mailbox {
 		return s.giveUp(ctx, m, "SMTP_URL is not set")

@@ -22,7 +22,7 @@ import (
 
 const code = "048213"
 
-// post writes a letter that is of use for an hour, and returns its id.
+// post posts a letter that is useful for an hour, and returns its id.
 func post(t *testing.T, s *apitest.Server, to string) string {
 	t.Helper()
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {

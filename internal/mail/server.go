@@ -17,31 +17,30 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Ports of SMTP for those who hand mail in.
+// Ports of SMTP for mail submission.
 const (
 	portSTARTTLS = 587
 	portTLS      = 465
 )
 
-// smtpTime bounds the conversation about one mail.
+// smtpTime limits the SMTP session of one mail.
 const smtpTime = 20 * time.Second
 
-// Server is an SMTP server that takes our mail.
+// Server is an SMTP server that accepts our mail.
 type Server struct {
 	host string
 	port int
-	// user is empty where the server asks for none.
+	// user is empty if the server needs no login.
 	user, password string
 	implicitTLS    bool
 	policy         gomail.TLSPolicy
-	// roots are the authorities that are believed; nil for the system's.
+	// roots are the trusted certificate authorities; nil for the system's.
 	roots *x509.CertPool
 }
 
-// ParseURL reads smtp://user:password@host:port or smtps://…. With smtp, TLS is
-// begun with STARTTLS and required, unless the server is on this machine or
-// ?tls=off says that there is none. Its errors never show the URL: it holds a
-// password.
+// ParseURL parses smtp://user:password@host:port or smtps://…. With smtp, the client
+// uses STARTTLS and requires it, unless the server is on this machine or the URL has
+// ?tls=off. Its errors never contain the URL, which holds a password.
 func ParseURL(text string) (*Server, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
@@ -83,23 +82,24 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// address is host:port.
+// address returns host:port.
 func (s *Server) address() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
-// finalError is the server's no to this mail: asking again won't help.
+// finalError is a permanent refusal of this mail: a retry won't help.
 type finalError struct{ cause error }
 
 func (e *finalError) Error() string { return e.cause.Error() }
 func (e *finalError) Unwrap() error { return e.cause }
 
-// errAuthenticationRequired is an answer that is about our login, not about the mail.
+// errAuthenticationRequired is a reply that concerns our login, not the mail.
 const errAuthenticationRequired = 530
 
-// send hands one mail over. A *finalError means that the server doesn't take it.
+// send hands one mail over to the server. A *finalError means that the server
+// refuses it permanently.
 func (s *Server) send(ctx context.Context, msg *gomail.Msg) error {
 	return s.converse(ctx, func(client *gomail.Client) error {
 		err := client.DialAndSendWithContext(ctx, msg)
-		if err == nil || msg.IsDelivered() { // a goodbye that fails takes nothing back
+		if err == nil || msg.IsDelivered() { // after the delivery, a failed QUIT doesn't matter
 			return nil
 		}
 		sent, ok := errors.AsType[*gomail.SendError](err)
@@ -110,19 +110,19 @@ func (s *Server) send(ctx context.Context, msg *gomail.Msg) error {
 	})
 }
 
-// check logs in and leaves.
+// check logs in and disconnects.
 func (s *Server) check(ctx context.Context) error {
 	return s.converse(ctx, func(client *gomail.Client) error {
 		if err := client.DialWithContext(ctx); err != nil {
 			return err
 		}
-		_ = client.Close() // it was there; that is all we wanted to know
+		_ = client.Close() // the login succeeded, so this error doesn't matter
 		return nil
 	})
 }
 
-// converse makes a client for one connection and sees to it that this is closed
-// in the end, and at once when ctx ends: the library leaves both to its callers.
+// converse creates a client for one connection. It closes the connection in the
+// end, and at once when ctx ends, because the library does neither.
 func (s *Server) converse(ctx context.Context, talk func(*gomail.Client) error) error {
 	hangUp := func() {}
 	defer func() { hangUp() }()
@@ -158,7 +158,7 @@ func (s *Server) options(dial gomail.DialContextFunc) []gomail.Option {
 		options = append(options, gomail.WithSSL())
 	}
 	if s.user != "" {
-		// The library sends no password in the clear to another machine.
+		// The library sends no password without TLS to another machine.
 		options = append(options, gomail.WithUsername(s.user), gomail.WithPassword(s.password),
 			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthCramMD5))
 	}
@@ -169,8 +169,8 @@ func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12, RootCAs: s.roots}
 }
 
-// compose puts a mail into the form that is sent. The Message-ID is that of the
-// row, so that a mail which is sent twice can be told for one.
+// compose builds the message. Its Message-ID is the row's id, so that recipients
+// can recognize a mail that is sent twice.
 func compose(from *netmail.Address, to, id string, c content, now time.Time) *gomail.Msg {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(&netmail.Address{Name: from.Name, Address: toASCIIDomain(from.Address)})
@@ -179,15 +179,15 @@ func compose(from *netmail.Address, to, id string, c content, now time.Time) *go
 	_, host, _ := strings.Cut(toASCIIDomain(from.Address), "@")
 	msg.SetMessageIDWithValue(id + "@" + host)
 	msg.SetDateWithValue(now)
-	// So that nobody's holiday notice answers.
+	// Prevents automatic replies.
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetBodyString(gomail.TypeTextPlain, c.Text)
 	msg.AddAlternativeString(gomail.TypeTextHTML, c.HTML)
 	return msg
 }
 
-// toASCIIDomain writes the domain as DNS knows it, so that a server which can't
-// take other letters needn't.
+// toASCIIDomain encodes the domain for DNS, so that servers without support for
+// other letters accept it.
 func toASCIIDomain(address string) string {
 	local, domain, _ := strings.Cut(address, "@")
 	ascii, err := idna.Lookup.ToASCII(domain)

@@ -48,7 +48,8 @@ func message(to string) *gomail.Msg {
 		content{"Grüße", "Hello\n\n    048213\n", "<p>Hello</p>\n"}, time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
 }
 
-// server is the sink as an operator would configure it, its authority believed.
+// server returns the sink as an operator would configure it. The sink's
+// certificate authority is trusted.
 func server(t *testing.T, sink *smtptest.Sink, parameters string) *Server {
 	t.Helper()
 	s, err := ParseURL(sink.URL() + parameters)
@@ -111,7 +112,7 @@ func TestTLSIsRequiredBeyondThisMachine(t *testing.T) {
 	t.Parallel()
 	plain := smtptest.New(t, smtptest.Options{})
 	s := server(t, plain, "")
-	s.policy = gomail.TLSMandatory // what another host's name gives
+	s.policy = gomail.TLSMandatory // as for another host's name
 	require.ErrorContains(t, s.send(t.Context(), message("ada@acme.example")), "STARTTLS")
 	require.Empty(t, plain.Mails())
 
@@ -173,7 +174,7 @@ func TestAddressesInAllLetters(t *testing.T) {
 	require.True(t, fresh.Mails()[0].UTF8)
 }
 
-// TestAServerThatHangsIsLeft: the end of the context ends the conversation.
+// TestAServerThatHangsIsLeft checks that the end of the context ends the session.
 func TestAServerThatHangsIsLeft(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

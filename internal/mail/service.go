@@ -1,6 +1,5 @@
-// Package mail writes mails down in the transaction of what they tell of, and
-// sends them from the queue. Without an SMTP server, in development, a mailbox
-// on this machine shows them instead.
+// Package mail writes mails in the transaction of the change that they report, and sends them from
+// the queue. Without an SMTP server, in development, a mailbox on this machine shows them instead.
 package mail
 
 import (
@@ -34,28 +33,28 @@ type Config struct {
 	Pool *pgxpool.Pool
 	Box  *secret.Box
 	Jobs Inserter
-	// Server takes our mail; nil when there is none.
+	// Server is the SMTP server; nil if there is none.
 	Server *Server
 	// From is the sender of every mail.
 	From *netmail.Address
-	// Mailbox keeps mails and shows them in the log when there is no Server: for
-	// development alone, since they hold codes and links.
+	// Mailbox keeps mails and shows them in the log if there is no Server. It is for development
+	// only, because mails contain codes and links.
 	Mailbox bool
-	// Observe hears what became of each attempt, for metrics; nil for none.
+	// Observe is called with the result of each attempt, for metrics; nil for none.
 	Observe func(outcome string)
 	Log     *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
-// one transaction, its caller's where it takes one.
+// Service holds the use cases. Each exported method makes all of its changes in one transaction:
+// the caller's, if it takes one.
 type Service struct {
 	config Config
 	checks checked
 }
 
-// New makes the service.
+// New returns the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -66,10 +65,10 @@ func New(c Config) *Service {
 	return &Service{config: c}
 }
 
-// HasMailbox tells whether mails stay here, for a developer to read.
+// HasMailbox reports whether mails stay on this machine, for a developer to read.
 func (s *Service) HasMailbox() bool { return s.config.Server == nil && s.config.Mailbox }
 
-// Engine says where mail goes, for people.
+// Engine names the destination of mails, for people.
 func (s *Service) Engine() string {
 	switch {
 	case s.config.Server != nil:
@@ -81,10 +80,10 @@ func (s *Service) Engine() string {
 	}
 }
 
-// Works tells whether mails can be sent, or kept for a developer.
+// Works reports whether mails can be sent, or kept for a developer.
 func (s *Service) Works() bool { return s.config.Server != nil || s.config.Mailbox }
 
-// Require refuses what can't be done without mail when there is none.
+// Require returns a problem if mails can't be sent, for operations that need a mail.
 func (s *Service) Require() error {
 	if !s.Works() {
 		return problem.New(problem.Unavailable, "mail_unavailable", "this server can't send mail; ask whoever runs it to set SMTP_URL")
@@ -92,7 +91,7 @@ func (s *Service) Require() error {
 	return nil
 }
 
-// SendArgs is the job that takes one mail to its end, attempt by attempt.
+// SendArgs is the job that makes all attempts for one mail.
 type SendArgs struct {
 	MailID string `json:"mailId" river:"unique"`
 }
@@ -100,8 +99,8 @@ type SendArgs struct {
 // Kind names the job.
 func (SendArgs) Kind() string { return "mail_send" }
 
-// InsertOpts keeps a mail from having two jobs, and mails apart from all else:
-// a slow mail server holds nothing up.
+// InsertOpts ensures that a mail has only one job, and puts mails into a queue of their own, so
+// that a slow mail server delays no other jobs.
 func (SendArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{
 		Queue:      Queue,
@@ -115,8 +114,8 @@ const (
 	Workers = 4
 )
 
-// Deliverable tells whether a mail can go to this address: not every text that
-// passes for one can.
+// Deliverable reports whether a mail can be sent to this address. Some valid-looking addresses
+// can't be used.
 func Deliverable(address string) bool {
 	to, err := netmail.ParseAddress(address)
 	return err == nil && to.Address == address
@@ -154,13 +153,13 @@ func (s *Service) Post(ctx context.Context, tx pgx.Tx, l Letter) error {
 	return nil
 }
 
-// Recent counts mails. Oldest is when the first of them was posted.
+// Recent is a number of mails. Oldest is when the first of them was posted.
 type Recent struct {
 	Count  int64
 	Oldest time.Time
 }
 
-// CountTo counts, in the caller's transaction, mails of these kinds to an address that were
+// CountTo counts, in the caller's transaction, the mails of these kinds to an address that were
 // posted after since, sent or not: those of all tenants, and those of one, which is "" for none.
 func (s *Service) CountTo(
 	ctx context.Context, tx pgx.Tx, recipient, tenantID string, since time.Time, kinds ...string,
@@ -174,7 +173,7 @@ func (s *Service) CountTo(
 	return Recent{row.OfAll, row.Oldest}, Recent{row.OfTenant, row.OldestOfTenant}, nil
 }
 
-// CountOf is CountTo for the mails of a tenant to all addresses.
+// CountOf does the same as CountTo for the mails of a tenant to all addresses.
 func (s *Service) CountOf(ctx context.Context, tx pgx.Tx, tenantID string, since time.Time, kinds ...string) (Recent, error) {
 	row, err := db.New(tx).CountRecentMailsOf(ctx, db.CountRecentMailsOfParams{TenantID: tenantID, Since: since, Kinds: kinds})
 	if err != nil {
@@ -198,18 +197,18 @@ func (s *Service) open(m db.Mail) (content, error) {
 	return c, nil
 }
 
-// checkLife is how long the answer of a check stands: a login on a mail server
-// costs more than readiness, which anybody may ask for, is worth.
+// checkLife is how long the result of a check is cached. Readiness is public, and each login on
+// a mail server is expensive.
 const checkLife = 30 * time.Second
 
-// checked remembers the last answer.
+// checked holds the last result.
 type checked struct {
 	mu  sync.Mutex
 	at  time.Time
 	err error
 }
 
-// Check tells whether the mail server can be logged in to.
+// Check returns an error if the login on the mail server fails.
 func (s *Service) Check(ctx context.Context) error {
 	if s.config.Server == nil {
 		return nil
