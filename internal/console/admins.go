@@ -17,15 +17,16 @@ import (
 	"showfloor/internal/secret"
 )
 
-// generatedPassword is the length of a password that we make up: 142 bits.
+// generatedPassword is the length of a generated password, in characters: 142 bits.
 const generatedPassword = 24
 
-// lockAdmins is the name under which changes of the admins run one at a time.
+// lockAdmins is the name of the lock under which changes of the admins run one
+// at a time.
 const lockAdmins = "admins"
 
-// EnsureSuperAdmin makes the first super admin of a new database, with a
-// generated password when none is given. Created is false, and nothing is
-// changed, when there are admins already.
+// EnsureSuperAdmin creates the first super admin of a new database. It
+// generates a password if none is given. If there are admins already, it
+// changes nothing and created is false.
 func (s *Service) EnsureSuperAdmin(ctx context.Context, email, password string) (usedPassword string, created bool, err error) {
 	n, err := db.New(s.pool).CountAdmins(ctx)
 	if err != nil {
@@ -49,8 +50,8 @@ func (s *Service) EnsureSuperAdmin(ctx context.Context, email, password string) 
 	return password, created, err
 }
 
-// CreateAdmin makes an admin, with a generated password when none is given. An
-// e-mail that another admin has is a conflict.
+// CreateAdmin creates an admin. It generates a password if none is given. An
+// e-mail address that another admin has is a conflict.
 func (s *Service) CreateAdmin(
 	ctx context.Context, actor audit.Actor, email string, role Role, password string,
 ) (admin db.Admin, usedPassword string, err error) {
@@ -68,7 +69,7 @@ func (s *Service) CreateAdmin(
 	return admin, password, err
 }
 
-// ListAdmins lists all admins, the oldest first.
+// ListAdmins lists all admins, oldest first.
 func (s *Service) ListAdmins(ctx context.Context) ([]db.Admin, error) {
 	rows, err := db.New(s.pool).ListAdmins(ctx)
 	if err != nil {
@@ -77,8 +78,8 @@ func (s *Service) ListAdmins(ctx context.Context) ([]db.Admin, error) {
 	return rows, nil
 }
 
-// ResetAdminPassword gives an admin another password, a generated one when none
-// is given, and ends the admin's tokens.
+// ResetAdminPassword sets another password and revokes the admin's tokens. It
+// generates a password if none is given.
 func (s *Service) ResetAdminPassword(ctx context.Context, actor audit.Actor, email, password string) (usedPassword string, err error) {
 	password, hash, err := s.password(ctx, password)
 	if err != nil {
@@ -100,8 +101,8 @@ func (s *Service) ResetAdminPassword(ctx context.Context, actor audit.Actor, ema
 	return password, err
 }
 
-// RemoveAdmin deletes an admin, whose tokens end at once. The last super admin
-// stays.
+// RemoveAdmin deletes an admin and thereby revokes the admin's tokens at once.
+// The last super admin can't be removed.
 func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email string) error {
 	return s.changeAdmins(ctx, func(q *db.Queries) error {
 		admin, err := adminByEmail(ctx, q, email)
@@ -122,7 +123,7 @@ func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email stri
 	})
 }
 
-// changeAdmins runs fn in a transaction while nobody else changes admins.
+// changeAdmins runs fn in a transaction that excludes other changes of admins.
 func (s *Service) changeAdmins(ctx context.Context, fn func(q *db.Queries) error) error {
 	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -151,7 +152,7 @@ func (s *Service) createAdmin(
 	})
 }
 
-// password makes one up when none is given, and hashes it.
+// password generates a password if none is given, and hashes it.
 func (s *Service) password(ctx context.Context, given string) (password, hash string, err error) {
 	if given == "" {
 		given = secret.Text(generatedPassword)

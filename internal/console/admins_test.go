@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// own is a server whose admins no other test has.
+// own returns a server whose admins no other test uses.
 func own(t *testing.T) *apitest.Server {
 	t.Helper()
 	return apitest.New(t, apitest.Options{Pool: dbtest.New(t)})

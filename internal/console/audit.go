@@ -13,18 +13,19 @@ import (
 // AuditFilter narrows the audit log; nil is no filter.
 type AuditFilter struct {
 	TenantID *string
-	// Actor is the id of who acted, or in whose name; or a type of actor.
+	// Actor is the id of the actor, or of the user in whose name it acted; or a
+	// type of actor.
 	Actor *string
-	// Action is the whole name, or its beginning with .* at the end.
+	// Action is the whole name, or the beginning of the name with .* at the end.
 	Action *string
-	// Entity is a kind of thing, or the id of one.
+	// Entity is a type of entity, or the id of one.
 	Entity *string
-	// From is the first moment, To the first one that is too late.
+	// From is inclusive, To exclusive.
 	From, To *time.Time
 }
 
-// ListAuditEntries is a page of the audit entries that match, latest first, and
-// how many match in all.
+// ListAuditEntries returns a page of the audit entries that match, latest
+// first, and the number of all that match.
 func (s *Service) ListAuditEntries(ctx context.Context, f AuditFilter, p Page) (rows []db.AuditEntry, total int64, err error) {
 	params := db.ListPlatformAuditParams{
 		TenantID: f.TenantID, Entity: f.Entity, FromAt: f.From, ToAt: f.To, MaxRows: int32(p.Size), Skip: p.offset(),

@@ -6,7 +6,7 @@ import (
 	"showfloor/internal/audit"
 )
 
-// Role is what somebody who runs the platform may do.
+// Role is the role of an admin of the platform.
 type Role string
 
 // The roles.
@@ -16,7 +16,7 @@ const (
 	Billing    Role = "BILLING"
 )
 
-// Scope is one right; the admin operations name those that they need.
+// Scope is one permission. Each admin operation names the scopes that it needs.
 type Scope string
 
 // The scopes, in the order in which they are shown.
@@ -27,10 +27,10 @@ const (
 	AdminBilling Scope = "admin:billing"
 )
 
-// Roles lists the roles, the mightiest first.
+// Roles lists the roles; the one with the most permissions comes first.
 func Roles() []Role { return []Role{SuperAdmin, Support, Billing} }
 
-// Scopes lists what a role may do; nothing for an unknown one.
+// Scopes lists the scopes of a role; none for an unknown role.
 func (r Role) Scopes() []Scope {
 	switch r {
 	case SuperAdmin:
@@ -48,11 +48,11 @@ func (r Role) Scopes() []Scope {
 type Caller struct {
 	AdminID string
 	Role    Role
-	// IP and RequestID are those of the request, for the audit log.
+	// IP and RequestID are the request's, for the audit log.
 	IP, RequestID string
 }
 
-// May tells whether the caller has all of the scopes.
+// May reports whether the caller has all of the scopes.
 func (c Caller) May(scopes ...Scope) bool {
 	for _, s := range scopes {
 		if !slices.Contains(c.Role.Scopes(), s) {
@@ -62,7 +62,7 @@ func (c Caller) May(scopes ...Scope) bool {
 	return true
 }
 
-// Actor is the caller in the audit log.
+// Actor returns the caller as an actor for the audit log.
 func (c Caller) Actor() audit.Actor {
 	return audit.Actor{Type: "admin", ID: c.AdminID, IP: c.IP, RequestID: c.RequestID}
 }

@@ -18,10 +18,10 @@ import (
 	"showfloor/internal/signing"
 )
 
-// TokenLife is how long an admin's token is good.
+// TokenLife is the life of an admin's token.
 const TokenLife = 8 * time.Hour
 
-// tokenType tells admins' tokens from other kinds that the same keys sign.
+// tokenType distinguishes admins' tokens from other kinds that the same keys sign.
 const tokenType = "admin"
 
 // claims of an admin's token.
@@ -32,7 +32,7 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// Login is a fresh token and whom it stands for.
+// Login is a new token and its admin.
 type Login struct {
 	Token     string
 	ExpiresAt time.Time
@@ -43,8 +43,8 @@ func errCredentials() error {
 	return problem.New(problem.Unauthenticated, "invalid_credentials", "e-mail or password is wrong")
 }
 
-// LoginAdmin checks an admin's password. A wrong password and an unknown e-mail
-// can't be told apart, neither by the answer nor by its time.
+// LoginAdmin checks an admin's password. Neither the answer nor its time shows
+// whether the password is wrong or the e-mail address is unknown.
 func (s *Service) LoginAdmin(ctx context.Context, email, password string, from account.Origin) (Login, error) {
 	admin, err := db.New(s.pool).GetAdminByEmail(ctx, account.CanonicalEmail(email))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -61,7 +61,7 @@ func (s *Service) LoginAdmin(ctx context.Context, email, password string, from a
 		q, now := db.New(tx), s.now()
 		row, err := q.RecordAdminLogin(ctx, db.RecordAdminLoginParams{ID: admin.ID, TokenVersion: admin.TokenVersion, Now: &now})
 		if errors.Is(err, pgx.ErrNoRows) {
-			return errCredentials() // the password was right a moment ago
+			return errCredentials() // the password was changed since it was checked
 		}
 		if err != nil {
 			return fmt.Errorf("record admin login: %w", err)
@@ -92,9 +92,9 @@ func (s *Service) issueToken(ctx context.Context, admin db.Admin) (Login, error)
 	return l, err
 }
 
-// Authenticate finds out which admin calls with this token. Nothing is
-// remembered from call to call, so a token that was ended is refused at once on
-// every server; admins are few. The caller's IP and RequestID are left to the door.
+// Authenticate returns the admin to whom this token belongs. It caches nothing, so
+// every server refuses a revoked token at once; this is affordable because admins
+// are few. handlers sets the caller's IP and RequestID.
 func (s *Service) Authenticate(ctx context.Context, bearer string) (Caller, error) {
 	var c claims
 	err := s.keys.Parse(ctx, bearer, &c)
@@ -121,7 +121,7 @@ func (s *Service) Authenticate(ctx context.Context, bearer string) (Caller, erro
 	return Caller{AdminID: admin.ID, Role: Role(admin.Role)}, nil
 }
 
-// GetCurrentAdmin is the admin who calls.
+// GetCurrentAdmin returns the admin who calls.
 func (s *Service) GetCurrentAdmin(ctx context.Context, c Caller) (db.Admin, error) {
 	admin, err := db.New(s.pool).GetAdmin(ctx, c.AdminID)
 	if errors.Is(err, pgx.ErrNoRows) {

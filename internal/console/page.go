@@ -13,10 +13,10 @@ type Page struct {
 	Number, Size int
 }
 
-// offset is how many entries come before the page.
+// offset is the number of entries before the page.
 func (p Page) offset() int64 { return int64(p.Number-1) * int64(p.Size) }
 
-// within refuses a filter that isn't one of the values; nil for no filter.
+// within refuses a filter that isn't one of the values. nil means no filter.
 func within(field string, value *string, allowed ...string) error {
 	if value != nil && !slices.Contains(allowed, *value) {
 		return problem.BadField(field, "must be one of %s", strings.Join(allowed, ", "))
@@ -24,8 +24,8 @@ func within(field string, value *string, allowed ...string) error {
 	return nil
 }
 
-// containing is the pattern for ILIKE that finds a text anywhere; nil for no
-// filter.
+// containing returns the pattern for ILIKE that finds a text anywhere. nil
+// means no filter.
 func containing(text *string) *string {
 	if text == nil {
 		return nil
@@ -33,7 +33,7 @@ func containing(text *string) *string {
 	return new("%" + escape(*text) + "%")
 }
 
-// escape takes the meaning from what LIKE has a meaning for.
+// escape escapes the special characters of LIKE.
 func escape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }

@@ -1,5 +1,5 @@
-// Package console holds what those who run the platform do: their logins, the
-// tenants and users of all customers, suspensions and the audit log.
+// Package console holds the use cases of the platform's admins: their logins,
+// the tenants and users of all customers, suspensions and the audit log.
 package console
 
 import (
@@ -15,12 +15,12 @@ import (
 	"showfloor/internal/stream"
 )
 
-// Stopper ends, in the caller's transaction, what a tenant has going on.
+// Stopper ends a tenant's activities in its area, in the caller's transaction.
 type Stopper interface {
 	StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
+// Service holds the use cases. Each exported method makes all of its changes in
 // one transaction.
 type Service struct {
 	pool     *pgxpool.Pool
@@ -35,11 +35,11 @@ type Service struct {
 // Config of a Service.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Accounts hashes passwords, together with those of tenants' users.
+	// Accounts hashes passwords. Admins and tenants' users share its limit of
+	// concurrent hashing.
 	Accounts *account.Service
 	Streams  *stream.Service
-	// Stoppers are the areas in which something of a suspended tenant's may be
-	// going on.
+	// Stoppers are the areas that end a suspended tenant's activities.
 	Stoppers []Stopper
 	// Keys sign and verify admins' tokens.
 	Keys *signing.Keys
@@ -48,7 +48,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// New prepares the service.
+// New returns the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now

@@ -14,7 +14,7 @@ import (
 	"showfloor/internal/problem"
 )
 
-// SuspendTenant locks a tenant out and ends what it has going on.
+// SuspendTenant suspends a tenant and ends its activities.
 func (s *Service) SuspendTenant(ctx context.Context, c Caller, tenantID, reason string) (Tenant, error) {
 	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
 		if err := maySuspend(before.Status); err != nil {
@@ -40,7 +40,7 @@ func (s *Service) SuspendTenant(ctx context.Context, c Caller, tenantID, reason 
 	})
 }
 
-// UnsuspendTenant gives a suspended tenant the status back that it had before.
+// UnsuspendTenant restores the status that a suspended tenant had before.
 func (s *Service) UnsuspendTenant(ctx context.Context, c Caller, tenantID string) (Tenant, error) {
 	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
 		if before.Status != account.TenantSuspended {
@@ -60,8 +60,8 @@ func (s *Service) UnsuspendTenant(ctx context.Context, c Caller, tenantID string
 	})
 }
 
-// ChangeTenantPlan puts a tenant on another plan at once; the one that it has
-// changes nothing.
+// ChangeTenantPlan changes a tenant's plan at once. If the tenant already has
+// the plan, nothing changes.
 func (s *Service) ChangeTenantPlan(ctx context.Context, c Caller, tenantID, plan, reason string) (Tenant, error) {
 	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
 		if before.Status == account.TenantCancelled {
@@ -81,7 +81,7 @@ func (s *Service) ChangeTenantPlan(ctx context.Context, c Caller, tenantID, plan
 	})
 }
 
-// changeTenant runs change on the locked tenant and returns it as it is then.
+// changeTenant runs change on the locked tenant and returns the changed tenant.
 func (s *Service) changeTenant(ctx context.Context, tenantID string, change func(tx pgx.Tx, before db.Tenant) error) (Tenant, error) {
 	var after Tenant
 	err := postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
@@ -103,7 +103,7 @@ func (s *Service) changeTenant(ctx context.Context, tenantID string, change func
 	return after, err
 }
 
-// maySuspend tells whether a tenant in this status can be suspended.
+// maySuspend returns an error if a tenant with this status can't be suspended.
 func maySuspend(status string) error {
 	switch status {
 	case account.TenantSuspended:

@@ -26,7 +26,7 @@ type encoder struct {
 	kicked chan error
 }
 
-// air lets an encoder in and puts it on air.
+// air admits an encoder and makes its stream live.
 func air(t *testing.T, s *apitest.Server, st api.Stream) encoder {
 	t.Helper()
 	conn := id.New(id.Publisher)
@@ -49,7 +49,7 @@ func suspend(t *testing.T, admin, tenant *apitest.Caller) api.TenantSummary {
 	return out
 }
 
-// endings are the data of the tenant's stream.ended events.
+// endings returns the data of the tenant's stream.ended events.
 func endings(t *testing.T, s *apitest.Server, tenantID string) []map[string]any {
 	t.Helper()
 	var raw []byte
@@ -60,8 +60,8 @@ func endings(t *testing.T, s *apitest.Server, tenantID string) []map[string]any 
 	return list
 }
 
-// TestSuspensionReachesEveryServer: the admin's request comes to one server, the
-// tenant's encoders, tokens and keys are with another one.
+// TestSuspensionReachesEveryServer sends the admin's request to one server,
+// while the tenant's encoders, tokens and keys are used at another one.
 func TestSuspensionReachesEveryServer(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -93,7 +93,7 @@ func TestSuspensionReachesEveryServer(t *testing.T) {
 	_, on := there.Hub.Stream(other.Stream().StreamID)
 	require.True(t, on, "others go on")
 
-	there.Clock.Advance(time.Second) // the longest that another server remembers
+	there.Clock.Advance(time.Second) // the longest time for which another server caches them
 	owner.Call(t, "GET", "/v1/me", nil).Problem(t, 403, "tenant_suspended")
 	key.Call(t, "GET", "/v1/me/streams", nil).Problem(t, 403, "tenant_suspended")
 	there.With(t, "").Call(t, "POST", "/v1/auth/login", map[string]any{"email": owner.Email, "password": apitest.Password}).
@@ -108,8 +108,8 @@ func TestSuspensionReachesEveryServer(t *testing.T) {
 	require.Len(t, endings(t, here, owner.TenantID), 2)
 }
 
-// TestNobodySlipsInDuringASuspension: encoders connect while the tenant is being
-// suspended; each is either refused or ended.
+// TestNobodySlipsInDuringASuspension connects encoders while the tenant is being
+// suspended. Each of them must be refused or ended.
 func TestNobodySlipsInDuringASuspension(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -142,8 +142,8 @@ func TestNobodySlipsInDuringASuspension(t *testing.T) {
 	require.Zero(t, open)
 }
 
-// TestWhatWasMissedIsMadeUpFor: the server learns of a suspension that nobody
-// told it of as soon as it listens again.
+// TestWhatWasMissedIsMadeUpFor checks that a server which missed the
+// notification of a suspension applies it as soon as it listens again.
 func TestWhatWasMissedIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t), Listens: true})

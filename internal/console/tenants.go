@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/stream"
 )
 
-// How much of a tenant's detail is shown at first.
+// How many rows of each kind a tenant's detail contains.
 const (
 	detailUsers   = 50
 	detailKeys    = 50
@@ -29,12 +29,12 @@ type Tenant struct {
 
 // TenantFilter narrows the list of tenants; nil is no filter.
 type TenantFilter struct {
-	// Q is looked for in names, ids and users' e-mail addresses.
+	// Q is searched for in names, ids and users' e-mail addresses.
 	Q            *string
 	Status, Plan *string
 }
 
-// TenantDetail is a tenant with the newest of what belongs to it.
+// TenantDetail is a tenant with its newest rows of each kind.
 type TenantDetail struct {
 	Tenant  Tenant
 	Users   []db.TeamMember
@@ -43,8 +43,8 @@ type TenantDetail struct {
 	Audit   []db.AuditEntry
 }
 
-// ListTenants is a page of all tenants that match, newest first, and how many
-// match in all.
+// ListTenants returns a page of all tenants that match, newest first, and the
+// number of all that match.
 func (s *Service) ListTenants(ctx context.Context, f TenantFilter, p Page) (list []Tenant, total int64, err error) {
 	if err := within("status", f.Status, account.TenantStatuses()...); err != nil {
 		return nil, 0, err
@@ -69,7 +69,7 @@ func (s *Service) ListTenants(ctx context.Context, f TenantFilter, p Page) (list
 	return list, total, nil
 }
 
-// GetTenantDetail shows a tenant.
+// GetTenantDetail returns a tenant with its details.
 func (s *Service) GetTenantDetail(ctx context.Context, tenantID string) (d TenantDetail, err error) {
 	if d.Tenant, err = getTenant(ctx, db.New(s.pool), tenantID); err != nil {
 		return d, err

@@ -10,13 +10,13 @@ import (
 
 // UserFilter narrows the list of users; nil is no filter.
 type UserFilter struct {
-	// Q is looked for in e-mail addresses, names and ids.
+	// Q is searched for in e-mail addresses, names and ids.
 	Q        *string
 	TenantID *string
 }
 
-// ListUsers is a page of all tenants' users that match, newest first, and how
-// many match in all.
+// ListUsers returns a page of all tenants' users that match, newest first, and
+// the number of all that match.
 func (s *Service) ListUsers(ctx context.Context, f UserFilter, p Page) (list []account.PlatformUser, total int64, err error) {
 	q, pattern := db.New(s.pool), containing(f.Q)
 	total, err = q.CountPlatformUsers(ctx, db.CountPlatformUsersParams{Q: pattern, TenantID: f.TenantID})
