@@ -11,7 +11,8 @@ import (
 	"showfloor/internal/apitest"
 )
 
-// useUpCalls uses up the tenant's processor calls of a minute, which it returns.
+// useUpCalls uses up the tenant's processor calls of the current minute, and
+// returns that minute.
 func useUpCalls(t *testing.T, s *apitest.Server, tenantID string) (minute time.Time) {
 	t.Helper()
 	require.NoError(t, s.Pool.QueryRow(t.Context(), `
@@ -19,8 +20,8 @@ func useUpCalls(t *testing.T, s *apitest.Server, tenantID string) (minute time.T
 	return minute
 }
 
-// TestATenantCantMakeTheServerAskForEver: beyond the plan's processor calls of a
-// minute what is stored stands, and there are no more links.
+// TestATenantCantMakeTheServerAskForEver checks that, beyond the plan's processor
+// calls per minute, the stored state is returned and no links are created.
 func TestATenantCantMakeTheServerAskForEver(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -29,14 +30,14 @@ func TestATenantCantMakeTheServerAskForEver(t *testing.T) {
 	var refused apitest.Response
 	for {
 		before := status(t, owner)
-		require.NoError(t, s.Sandbox.SetCharges(accountID, !before.ChargesEnabled)) // nobody reports it
+		require.NoError(t, s.Sandbox.SetCharges(accountID, !before.ChargesEnabled)) // without a webhook about it
 		minute := useUpCalls(t, s, owner.TenantID)
 		after := status(t, owner)
 		refused = owner.Call(t, "POST", linkPath, landing())
 		if minute.Equal(useUpCalls(t, s, owner.TenantID)) {
 			require.Equal(t, before, after, "what is stored")
 			break
-		} // else a new minute has begun meanwhile
+		} // otherwise a new minute has begun since
 	}
 	p := refused.Problem(t, http.StatusTooManyRequests, "rate_limited")
 	require.Equal(t, &api.ProblemLimit{Name: "maxProcessorCalls", Value: 30, Plan: api.PlanTierFREE, UpgradeTo: new(api.PlanTierSTARTER)}, p.Limit)

@@ -15,20 +15,20 @@ import (
 	"showfloor/internal/processor"
 )
 
-// createTimeout bounds what is asked of the processor to get at an account,
-// whoever waits for it.
+// createTimeout limits the calls to the processor that find or create an account,
+// whoever waits for them.
 const createTimeout = 30 * time.Second
 
-// Landing is where the processor leads the seller afterwards.
+// Landing holds the URLs to which the processor redirects the seller afterwards.
 type Landing struct{ ReturnURL, RefreshURL string }
 
-// CreateOnboardingLink makes a hosted page on which the caller's tenant becomes a
-// seller or changes its data as one, and before that the tenant's account, unless
-// it has one. An account that is gone is a conflict. Each link counts as one of the
-// tenant's processor calls.
+// CreateOnboardingLink creates a hosted page on which the caller's tenant becomes a
+// seller or changes its data as one. If the tenant has no account at the processor,
+// it creates that first. An account that is gone is a conflict. Each link counts as
+// one of the tenant's processor calls.
 func (s *Service) CreateOnboardingLink(ctx context.Context, c account.Caller, l Landing) (processor.Link, error) {
-	// Whatever becomes of the link, to begin again is safe; so an idempotency key
-	// of the request needn't be spent on the account.
+	// Starting again is safe, even if the link fails. So the account's transactions
+	// don't mark the request's idempotency key.
 	ctx = postgres.WithHook(ctx, nil)
 	if err := s.config.Quotas.TakeProcessorCall(ctx, c.TenantID); err != nil {
 		return processor.Link{}, err
@@ -45,7 +45,7 @@ func (s *Service) CreateOnboardingLink(ctx context.Context, c account.Caller, l 
 	return link, nil
 }
 
-// account is the tenant's account, made now if there is none.
+// account returns the tenant's account. It creates the account if there is none.
 func (s *Service) account(ctx context.Context, c account.Caller) (string, error) {
 	accountID, err, _ := s.accounts.Do(c.TenantID, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
@@ -58,8 +58,8 @@ func (s *Service) account(ctx context.Context, c account.Caller) (string, error)
 	return accountID.(string), nil //nolint:errcheck,forcetypeassert // ensureAccount returns nothing else
 }
 
-// ensureAccount first notes that an account is about to be asked for, and since
-// when: should the answer be lost, the note says where to look for it.
+// ensureAccount first stores that an account will be requested, and since when. If the
+// processor's answer is lost, the stored time shows where to search for the account.
 func (s *Service) ensureAccount(ctx context.Context, c account.Caller) (string, error) {
 	q := db.New(s.config.Pool)
 	if err := q.EnsureSeller(ctx, db.EnsureSellerParams{TenantID: c.TenantID, Now: s.config.Now()}); err != nil {
@@ -79,7 +79,7 @@ func (s *Service) ensureAccount(ctx context.Context, c account.Caller) (string, 
 	return s.keepAccount(ctx, c, a)
 }
 
-// makeAccount finds the account that an earlier call has made, or makes it.
+// makeAccount finds the account that an earlier call has created, or creates it.
 func (s *Service) makeAccount(ctx context.Context, row db.GetSellerRow) (processor.Account, error) {
 	p, tenantID, since := s.config.Processor, row.Seller.TenantID, row.Seller.CreatedAt
 	if keyHasLapsed(row.Seller, s.config.Now()) {
@@ -90,8 +90,8 @@ func (s *Service) makeAccount(ctx context.Context, row db.GetSellerRow) (process
 	}
 	a, err := p.CreateAccount(ctx, tenantID, row.TenantName)
 	if err != nil {
-		// The answer may have been lost, another server's request under the same key
-		// may be in the way, or one was made under another name of the tenant's.
+		// The answer may have been lost, another server's request with the same key
+		// may be in progress, or an earlier request had another name of the tenant.
 		if found, ok, findErr := p.FindAccount(ctx, tenantID, since); findErr == nil && ok {
 			return found, nil
 		}
@@ -99,8 +99,8 @@ func (s *Service) makeAccount(ctx context.Context, row db.GetSellerRow) (process
 	return a, s.sellerProblem(ctx, "make", tenantID, err)
 }
 
-// sellerProblem makes a refusal, which only the platform can do something about,
-// known to those who run it.
+// sellerProblem logs a refusal that only the platform's operators can fix, and
+// returns the problem for the caller.
 func (s *Service) sellerProblem(ctx context.Context, verb, tenantID string, err error) error {
 	if _, refused := errors.AsType[*processor.Refusal](err); !refused {
 		return err
@@ -109,8 +109,8 @@ func (s *Service) sellerProblem(ctx context.Context, verb, tenantID string, err 
 	return refusedProblem()
 }
 
-// keepAccount gives the seller its account; when another call was faster, that
-// one's counts.
+// keepAccount stores the seller's account. If another call was faster, it returns
+// that call's account.
 func (s *Service) keepAccount(ctx context.Context, c account.Caller, a processor.Account) (accountID string, err error) {
 	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()

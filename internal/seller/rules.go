@@ -11,47 +11,48 @@ import (
 )
 
 const (
-	// keyLife is how long after the first request for an account a repetition is
-	// safe by its idempotency key alone: the processor forgets keys after 24 hours.
+	// keyLife is the time after the first request for an account in which a
+	// repetition is safe by its idempotency key alone: the processor forgets keys
+	// after 24 hours.
 	keyLife = 20 * time.Hour
 	// freshFor is how long the stored state of a seller who may take charges is
-	// answered without asking the processor.
+	// returned without a call to the processor.
 	freshFor = 5 * time.Minute
-	// askPause is the shortest time between two questions to the processor about one
-	// account that requests cause. Between them the stored state is answered.
+	// askPause is the shortest time between two calls to the processor about one
+	// account that requests cause. Between them the stored state is returned.
 	askPause = 10 * time.Second
 )
 
-// keyHasLapsed tells whether the account may have been made under an idempotency
+// keyHasLapsed reports whether the account may have been created with an idempotency
 // key that the processor no longer knows.
 func keyHasLapsed(s db.Seller, now time.Time) bool { return now.Sub(s.CreatedAt) > keyLife }
 
-// due reports whether a request for the status asks the processor: at most every
+// due reports whether a request for the status calls the processor: at most once per
 // askPause, and while the seller may take charges only after freshFor, in case a
-// report was lost.
+// webhook was lost.
 func due(s db.Seller, chargesEnabled bool, now time.Time) bool {
 	return s.ProcessorAccountID != nil && past(s.AskedAt, askPause, now) && (!chargesEnabled || past(s.CheckedAt, freshFor, now))
 }
 
-// past reports whether at is longer ago than d, which is true for nil, and for a
-// time that is ahead of now: it was written by a clock that has gone back since.
+// past reports whether at is longer ago than d. It is true for nil, and for a time
+// in the future, which was written before the clock was set back.
 func past(at *time.Time, d time.Duration, now time.Time) bool {
 	return at == nil || at.After(now) || now.Sub(*at) > d
 }
 
-// gone tells whether the processor says that the account isn't there, or not
-// there for us: it was closed, or its owner has cut it off from the platform. The
-// same is said to a platform with another platform's key.
+// gone reports whether, according to the processor, the account doesn't exist or
+// isn't accessible to this platform: it was closed, or its owner has disconnected
+// it. A platform that uses another platform's key gets the same answer.
 func gone(err error) bool {
 	r, refused := errors.AsType[*processor.Refusal](err)
 	return refused && (r.Status == http.StatusForbidden || r.Status == http.StatusNotFound ||
 		r.Code == "account_invalid" || r.Code == "resource_missing")
 }
 
-// linkProblem says why there is no link, in words for the seller. An account that
-// is gone is not replaced: payments, refunds and payouts of the past are tied to
-// it, its owner may have closed it for a reason, and while the server runs with a
-// wrong key each account looks gone.
+// linkProblem returns the reason for a missing link, for the seller. An account that
+// is gone is not replaced: past payments, refunds and payouts belong to it, its
+// owner may have closed it for a reason, and while the server runs with a wrong key
+// every account looks gone.
 func linkProblem(err error) error {
 	r, refused := errors.AsType[*processor.Refusal](err)
 	switch {
@@ -68,8 +69,8 @@ func linkProblem(err error) error {
 	}
 }
 
-// refusedProblem is what callers read when the processor refuses for reasons that
-// only the platform can do something about.
+// refusedProblem is the caller's problem if the processor refuses for reasons that
+// only the platform's operators can fix.
 func refusedProblem() error {
 	return problem.New(problem.Unavailable, "processor_unavailable", "the payment processor didn't take the request; try again later")
 }

@@ -30,7 +30,7 @@ func status(t *testing.T, c *apitest.Caller) api.ConnectStatus {
 	return got
 }
 
-// link makes an onboarding link and returns the account that it is for.
+// link creates an onboarding link and returns its account.
 func link(t *testing.T, s *apitest.Server, c *apitest.Caller) (accountID string) {
 	t.Helper()
 	var got api.OnboardingLink
@@ -43,7 +43,7 @@ func link(t *testing.T, s *apitest.Server, c *apitest.Caller) (accountID string)
 	return accountID
 }
 
-// audited lists the audit log's actions on the tenant as a seller.
+// audited lists the actions in the audit log about the tenant as a seller.
 func audited(t *testing.T, s *apitest.Server, tenantID string) []string {
 	t.Helper()
 	list := []string{}
@@ -74,11 +74,11 @@ func TestATenantBecomesASeller(t *testing.T) {
 	require.Equal(t, owner.TenantID, made.Metadata["tenant_id"])
 	require.False(t, status(t, owner).Onboarded)
 
-	require.NoError(t, s.Sandbox.Onboard(accountID)) // and its report isn't delivered
+	require.NoError(t, s.Sandbox.Onboard(accountID)) // its webhook isn't delivered
 	s.Clock.Advance(11 * time.Second)
 	after := status(t, owner)
 	require.True(t, after.Onboarded && after.ChargesEnabled)
-	link(t, s, owner) // for who changes their data
+	link(t, s, owner) // to change the seller's data
 	require.Equal(t, []string{"user seller.create ", "system seller.enable "}, audited(t, s, owner.TenantID))
 }
 
@@ -95,7 +95,8 @@ func TestLinksWantAddresses(t *testing.T) {
 	require.Empty(t, s.Sandbox.Accounts())
 }
 
-// TestOnlyLeadersOnboard: the onboarding page decides which bank account is paid.
+// TestOnlyLeadersOnboard checks who may onboard, because the onboarding page sets
+// the bank account for payouts.
 func TestOnlyLeadersOnboard(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -142,8 +143,8 @@ func TestALostReportIsMadeUpFor(t *testing.T) {
 	require.True(t, status(t, owner).ChargesEnabled)
 }
 
-// TestAClockThatWentBack: a state that was stored with a time ahead of the clock
-// keeps neither reports nor polls from replacing it.
+// TestAClockThatWentBack checks that a state which was stored with a future time
+// is still replaced by webhooks and polls.
 func TestAClockThatWentBack(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -173,7 +174,7 @@ func TestLostAnswersMakeNoSecondAccount(t *testing.T) {
 			t.Parallel()
 			s := apitest.New(t, apitest.Options{})
 			owner := s.Register(t)
-			s.Sandbox.LoseAnswers(2, "/v1/accounts") // also that of the search that follows
+			s.Sandbox.LoseAnswers(2, "/v1/accounts") // the create's, and that of the search that follows
 			owner.Call(t, "POST", linkPath, landing()).Problem(t, http.StatusServiceUnavailable, "processor_unavailable")
 			require.Len(t, s.Sandbox.Accounts(), 1)
 			got := status(t, owner)
@@ -227,7 +228,8 @@ func TestAnIdempotencyKeyOutlivesAnOutage(t *testing.T) {
 	require.Len(t, s.Sandbox.Accounts(), 1)
 }
 
-// TestManyCallsMakeOneAccount also over two servers, which know nothing of each other.
+// TestManyCallsMakeOneAccount makes concurrent calls, also to two servers that share
+// only the database.
 func TestManyCallsMakeOneAccount(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -260,7 +262,7 @@ func TestAnAccountThatIsGoneIsNotReplaced(t *testing.T) {
 	require.Len(t, s.Sandbox.Accounts(), 1)
 	require.True(t, status(t, owner).ChargesEnabled, "it might be a wrong key of ours")
 
-	require.NoError(t, s.Sellers.ApplyAccount(t.Context(), "acct_gone"+owner.TenantID)) // the processor reports it
+	require.NoError(t, s.Sellers.ApplyAccount(t.Context(), "acct_gone"+owner.TenantID)) // as after the processor's webhook
 	got := status(t, owner)
 	require.False(t, got.ChargesEnabled)
 	require.True(t, got.Onboarded)

@@ -1,5 +1,5 @@
-// Package seller makes tenants sellers: their accounts at the payment processor,
-// and whether those may take charges.
+// Package seller holds tenants as sellers: their accounts at the payment
+// processor, and whether those may take charges.
 package seller
 
 import (
@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Pool      *pgxpool.Pool
 	Processor *processor.Client
-	// Quotas bound how often a tenant's requests ask the processor.
+	// Quotas limits how often a tenant's requests call the processor.
 	Quotas *quota.Service
 	Log    *slog.Logger
 	// Now is the clock, time.Now by default.
@@ -27,12 +27,12 @@ type Config struct {
 // Service holds the use cases.
 type Service struct {
 	config Config
-	// accounts and checks let callers who want the same of the processor at the
-	// same time ask once.
+	// accounts and checks deduplicate concurrent calls to the processor for the
+	// same purpose.
 	accounts, checks singleflight.Group
 }
 
-// New makes the service.
+// New returns the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now

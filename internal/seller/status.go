@@ -15,13 +15,12 @@ import (
 	"showfloor/internal/problem"
 )
 
-// askTimeout is how long a caller waits for the processor's word, who can be
-// given an older one.
+// askTimeout is how long a request waits for the processor if it can return an older state.
 const askTimeout = 3 * time.Second
 
-// Status is how far a tenant is as a seller.
+// Status is the state of a tenant as a seller.
 type Status struct {
-	// Onboarded: all that the processor asks of sellers was handed in.
+	// Onboarded: the seller has submitted everything that the processor requires.
 	Onboarded bool
 	// AccountID is nil before the first onboarding link.
 	AccountID      *string
@@ -57,10 +56,10 @@ func (s *Service) GetConnectStatus(ctx context.Context, c account.Caller) (Statu
 	return statusOf(row), err
 }
 
-// ApplyAccount stores what an account is like now, which the processor is asked
-// for: so reports about it may come in any order. An account that is no tenant's
-// is ignored. One that is gone can't take charges any more; the processor's report
-// about it is not taken for our own wrong key.
+// ApplyAccount asks the processor for an account's current state and stores it, so that
+// webhooks about the account may arrive in any order. It ignores an account that belongs
+// to no tenant. An account that is gone can't take charges any more: since the processor
+// has sent a webhook about it, the answer is not the effect of a wrong key.
 func (s *Service) ApplyAccount(ctx context.Context, accountID string) error {
 	tenantID, err := db.New(s.config.Pool).GetSellerTenant(ctx, accountID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -79,7 +78,7 @@ func (s *Service) ApplyAccount(ctx context.Context, accountID string) error {
 	return err
 }
 
-// get is the seller's row; an empty one before the first onboarding link.
+// get returns the seller's row; an empty one before the first onboarding link.
 func (s *Service) get(ctx context.Context, tenantID string) (db.GetSellerRow, error) {
 	row, err := db.New(s.config.Pool).GetSeller(ctx, tenantID)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -134,10 +133,10 @@ func (s *Service) answer(ctx context.Context, tenantID, accountID string, questi
 // state is the processor's answer about an account.
 type state struct {
 	tenantID, accountID string
-	// question is its number: the answer to a later question replaces it, not the
-	// other way round.
+	// question is its number. The answer to a later question replaces it, but not
+	// the other way round.
 	question int64
-	// detailsSubmitted is nil when nothing is known of it.
+	// detailsSubmitted is nil if it is unknown.
 	detailsSubmitted *bool
 	chargesEnabled   bool
 	// reason is for the audit log; it may be empty.
@@ -145,7 +144,7 @@ type state struct {
 }
 
 func (s *Service) store(ctx context.Context, st state) error {
-	// It is the processor's doing, and no part of a request that asked for it.
+	// The change is the processor's, so it isn't part of the request that asked for it.
 	ctx = postgres.WithHook(ctx, nil)
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.config.Now()

@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/processor"
 )
 
-// TestALaterAnswerCounts: the answer to an earlier question comes too late.
+// TestALaterAnswerCounts checks that the late answer to an earlier question is ignored.
 func TestALaterAnswerCounts(t *testing.T) {
 	t.Parallel()
 	pool, now := dbtest.Shared(t), time.Now()
