@@ -1,6 +1,6 @@
-// Package access tells who may call which operation of the API document: the
-// operation's security, met with the scopes of each role. What it says is
-// written down for people, and the server is tested against it.
+// Package access computes which caller may call which operation of the API
+// document: the operation's security, applied to the scopes of each role. The
+// result is a table in gen/roles.md, and a test compares the server with it.
 package access
 
 import (
@@ -12,7 +12,7 @@ import (
 	"showfloor/internal/console"
 )
 
-// Kind is what a party calls with.
+// Kind is a kind of credential.
 type Kind int
 
 const (
@@ -24,24 +24,24 @@ const (
 	User
 	// Admin is an admin's token.
 	Admin
-	// Participant is the token of somebody in a room.
+	// Participant is the token of a participant of a room.
 	Participant
 )
 
-// Party is somebody who calls.
+// Party is a kind of caller.
 type Party struct {
 	Name string
 	Kind Kind
 	// Role is the user's, AdminRole the admin's.
 	Role      account.Role
 	AdminRole console.Role
-	// Scopes are those of the key or of the role.
+	// Scopes are the key's or the role's.
 	Scopes []string
 }
 
-// Parties lists all kinds of callers: nobody, the weakest and the mightiest key,
-// every role, and the host of a room, whose own role and standing the operation
-// looks at.
+// Parties lists all kinds of callers: without a credential, the keys without and
+// with all scopes, every role, and a participant, whose role and permissions
+// only the operation itself checks.
 func Parties() []Party {
 	list := []Party{
 		{Name: "nobody", Kind: Nothing},
@@ -65,20 +65,22 @@ func texts[S ~string](scopes []S) []string {
 	return list
 }
 
-// Verdict is what the door says to a party.
+// Verdict is the result of the authorization.
 type Verdict int
 
 const (
-	// Unauthenticated means that this is no credential for the operation; 401.
+	// Unauthenticated means that the operation doesn't accept the credential; 401.
 	Unauthenticated Verdict = iota
-	// Forbidden means that the credential is one, but lacks a scope; 403.
+	// Forbidden means that the operation accepts the credential, but a scope is
+	// missing; 403.
 	Forbidden
-	// Allowed means to come in; what follows is the operation's business.
+	// Allowed means that the caller is authorized. The operation itself may
+	// still refuse.
 	Allowed
 )
 
-// Judge tells what the document says to a party at an operation: one alternative
-// of its security has to hold.
+// Judge returns the document's verdict for a party at an operation. One
+// alternative of the operation's security must hold.
 func Judge(security openapi3.SecurityRequirements, p Party) Verdict {
 	if len(security) == 0 {
 		return Allowed
@@ -104,8 +106,8 @@ func judge(scheme string, scopes []string, p Party) Verdict {
 	return Allowed
 }
 
-// takes lists what is a credential for a scheme; nothing of ours for those of
-// media servers, workers and the payment processor.
+// takes lists the credentials that a scheme accepts. It is empty for the schemes of
+// media servers, workers and the payment processor, whose credentials are not in Kind.
 func takes(scheme string) []Kind {
 	switch scheme {
 	case "tenantToken":

@@ -14,7 +14,7 @@ func TestJudge(t *testing.T) {
 		return openapi3.SecurityRequirements{{scheme: scopes}}
 	}
 	both := append(one("tenantToken", "streams:write"), one("participantToken")...)
-	// In the order of Parties: nobody, both keys, the roles of tenants, those of admins, participants.
+	// In the order of Parties: no credential, both keys, tenants' roles, admins' roles, participants.
 	for _, c := range []struct {
 		security openapi3.SecurityRequirements
 		want     string

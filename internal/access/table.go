@@ -50,13 +50,13 @@ func Rows(doc *openapi3.T) []Row {
 	return rows
 }
 
-// columns are the parties that have a column in the table. A key without scopes
-// has none: it is what the column "needs" leaves it.
+// columns returns the parties that have a column in the table. A key without
+// scopes has none, since the column "needs" shows it.
 func columns() []Party {
 	return slices.DeleteFunc(Parties(), func(p Party) bool { return p.Kind == Key && len(p.Scopes) == 0 })
 }
 
-// Markdown is the table for people.
+// Markdown returns the table as Markdown.
 func Markdown(doc *openapi3.T) []byte {
 	var b strings.Builder
 	b.WriteString(introduction)
@@ -105,7 +105,7 @@ func head() string {
 	return "| " + strings.Join(names, " | ") + " |\n|" + strings.Repeat("---|", len(names)) + "\n"
 }
 
-// needs says what an operation asks for.
+// needs returns the credentials and scopes that an operation needs.
 func needs(security openapi3.SecurityRequirements) string {
 	var alternatives []string
 	for _, alternative := range security {
