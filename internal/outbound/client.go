@@ -1,5 +1,5 @@
-// Package outbound calls addresses that tenants have chosen: public ones only,
-// with a limit on time, and failures in words that give nothing of ours away.
+// Package outbound calls URLs that tenants have chosen: only public addresses, with a
+// time limit, and with error texts that reveal nothing about this server's network.
 package outbound
 
 import (
@@ -13,21 +13,23 @@ import (
 )
 
 const (
-	// Timeout covers connecting, sending and the answer with its body.
+	// Timeout is the limit of a whole request: connecting, sending, and the answer
+	// with its body.
 	Timeout = 15 * time.Second
-	// connectTimeout is for the connection, and then for TLS.
+	// connectTimeout is the limit of the connect, and then of the TLS handshake.
 	connectTimeout = 10 * time.Second
 )
 
-// ErrPrivate is what a tenant reads when their address is out of bounds.
+// ErrPrivate is the tenant's error for an address that isn't public.
 var ErrPrivate = errors.New("the address is private or reserved; only public addresses are called")
 
-// NewClient makes a client that follows no redirect, uses no proxy and, unless
-// allowed, connects to public addresses only. The address is checked after
-// resolution, on the socket, so that no name can be turned around in between.
+// NewClient returns a client that follows no redirects, uses no proxy and, unless
+// allowPrivate is set, connects only to public addresses. The address is checked on
+// the socket, after the name's resolution, so that it can't change between the
+// check and the connect (DNS rebinding).
 //
-// At most idle connections stay open between requests, half of them to one host; at
-// least 1 each. Beyond that they are closed after their request.
+// At most idle connections stay open between requests, and at most half of them to
+// one host; at least 1 each. Further connections are closed after their request.
 func NewClient(allowPrivate bool, idle int) *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	if !allowPrivate {
@@ -45,7 +47,7 @@ func NewClient(allowPrivate bool, idle int) *http.Client {
 		Transport: noSwitching{&http.Transport{
 			DialContext:            dialer.DialContext,
 			ForceAttemptHTTP2:      true,
-			MaxIdleConns:           max(idle, 1), // 0 would be any number
+			MaxIdleConns:           max(idle, 1), // 0 would mean no limit
 			MaxIdleConnsPerHost:    max(idle/2, 1),
 			IdleConnTimeout:        60 * time.Second,
 			TLSHandshakeTimeout:    connectTimeout,
@@ -55,9 +57,9 @@ func NewClient(allowPrivate bool, idle int) *http.Client {
 	}
 }
 
-// noSwitching ends the connection of an answer that switches protocols, which
-// nobody asked for: what follows isn't a body, and the client's timeout doesn't
-// cover it.
+// noSwitching closes the connection if the answer switches protocols, which no
+// request asked for: the bytes that follow are no body, and the client's timeout
+// doesn't cover them.
 type noSwitching struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -70,11 +72,13 @@ func (t noSwitching) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// globalIPv6 is all that the registries have given out of IPv6. The rest is
-// local, unassigned or stands for IPv4 addresses of any kind, as 64:ff9b::/96 does.
+// globalIPv6 is the range of IPv6 that the registries allocate. Other addresses are
+// local, unassigned or stand for IPv4 addresses of any kind, such as those in
+// 64:ff9b::/96.
 func globalIPv6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 
-// reserved lists what netip's own predicates and globalIPv6 leave in.
+// reserved lists the reserved ranges that netip's own predicates and globalIPv6
+// don't exclude.
 func reserved() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),
@@ -88,13 +92,14 @@ func reserved() []netip.Prefix {
 		netip.MustParsePrefix("240.0.0.0/4"),
 		netip.MustParsePrefix("2001::/23"), // Teredo and other protocol assignments
 		netip.MustParsePrefix("2001:db8::/32"),
-		netip.MustParsePrefix("2002::/16"), // 6to4 reaches IPv4 addresses of any kind
+		netip.MustParsePrefix("2002::/16"), // 6to4, which leads to IPv4 addresses of any kind
 		netip.MustParsePrefix("3fff::/20"), // documentation
 	}
 }
 
-// Public tells whether an address is one of the public Internet. An address with
-// a zone means something on this machine's links, and no prefix contains it.
+// Public reports whether an address belongs to the public Internet. An address with
+// a zone doesn't: the zone belongs to this machine's links, and no prefix contains
+// such an address.
 func Public(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Describe puts a transport error into words, without our own addresses.
+// Describe returns the text of a transport error, without our own addresses.
 func Describe(err error) string {
 	var dns *net.DNSError
 	var network net.Error
@@ -37,8 +37,8 @@ func Describe(err error) string {
 	return "the request failed: " + cause(err).Error()
 }
 
-// describeTLS is empty when the error has nothing to do with TLS. The
-// certificate's own text is left out: it may be long, and anything.
+// describeTLS returns the text of a TLS error, or "" if the error isn't one. It
+// leaves out the certificate's own text, which may be long and contain anything.
 func describeTLS(err error) string {
 	var (
 		host      x509.HostnameError
@@ -66,8 +66,8 @@ func describeTLS(err error) string {
 	return words
 }
 
-// cause leaves out what the transport wraps around an error: the tenant's URL
-// and the addresses of both ends.
+// cause removes what the transport wraps around an error: the tenant's URL and
+// the addresses of both ends.
 func cause(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

@@ -39,15 +39,15 @@ func TestPublicAddresses(t *testing.T) {
 		"127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "::1", "::",
 		// private and carrier-grade NAT
 		"10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1", "100.127.255.255", "fc00::1", "fd12:3456::1",
-		// link-local, with the clouds' metadata service
+		// link-local, including the clouds' metadata service
 		"169.254.169.254", "fe80::1", "fe80::1%eth0", "fec0::1", "feff::1", "fd00:ec2::254",
-		// IPv4 in IPv6 clothes
+		// IPv4 addresses in the form of IPv6
 		"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "::ffff:0:127.0.0.1",
 		"64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::",
-		// a zone, whatever it is put on
+		// a zone, with any address
 		"64:ff9b::7f00:1%eth0", "2606:4700:4700::1111%eth0", "::ffff:8.8.8.8%eth0",
 		"64:ff9b::7f00:1%lo", "2002:7f00:1::%lo", "fd00::1%lo", "::1%lo", "::ffff:127.0.0.1%lo",
-		// multicast, broadcast, documentation, benchmarking, the future
+		// multicast, broadcast, documentation, benchmarking, reserved for the future
 		"224.0.0.1", "239.255.255.255", "255.255.255.255", "ff02::1", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1",
 		"203.0.113.1", "240.0.0.1", "2001:db8::1", "3fff::1", "3fff:fff::1", "100::1", "5f00::1", "1fff::1", "4000::1", "192.88.99.1",
 	} {
@@ -122,8 +122,8 @@ func TestDescribeShowsNothingOfOurs(t *testing.T) {
 	}
 }
 
-// TestDialGuard dials for real: what resolves to this machine is refused on the
-// socket, however it is written.
+// TestDialGuard really connects: every notation of an address of this machine is refused on
+// the socket.
 func TestDialGuard(t *testing.T) {
 	t.Parallel()
 	sink, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -152,8 +152,8 @@ func TestDialGuard(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreBounded: of 20 connections to each of 3 hosts, the client keeps what
-// it may.
+// TestIdleConnectionsAreBounded opens 20 connections to each of 3 hosts and checks how many
+// the client keeps.
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const hosts, each, idle = 3, 20, 4

@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Text makes text of a stranger's bytes that the database can hold, as text and
-// within JSON: what is no text is replaced, and the result cut to limit bytes on
-// a character's boundary.
+// Text converts foreign bytes to text that the database can store, also in JSON.
+// It replaces bytes that are no text, and cuts the result to limit bytes at the
+// end of a character.
 func Text(b []byte, limit int) string {
 	text := strings.ToValidUTF8(string(whole(b, limit)), "\uFFFD")
 	return string(whole([]byte(strings.ReplaceAll(text, "\x00", "\uFFFD")), limit))
 }
 
-// whole cuts b to limit bytes, and off a character that the cut has split.
+// whole cuts b to limit bytes and removes a character that the cut has split.
 func whole(b []byte, limit int) []byte {
 	cut := len(b) >= limit
 	b = b[:min(len(b), limit)]

@@ -6,8 +6,8 @@ import (
 	"showfloor/internal/problem"
 )
 
-// CheckURL refuses, as the fault of a field, what could never be called. Where
-// the name leads is checked at each call, when it is resolved.
+// CheckURL refuses, as the fault of a field, a URL that can't be called. The
+// address is checked at each call, after the name's resolution.
 func CheckURL(field, raw string) error {
 	u, err := url.Parse(raw)
 	switch {
