@@ -19,20 +19,19 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// Input describes a code to be made; the door has checked its form and limits. nil
-// is none.
+// Input describes a new code. The API has validated its form and limits. nil means none.
 type Input struct {
 	Code                           string
 	PercentOff                     *int32
 	AmountOffCents                 *int64
 	StartsAt, EndsAt               *time.Time
 	MaxRedemptions, MaxPerCustomer *int32
-	// StreamID is the only stream in which it counts.
+	// StreamID is the only stream in which the code is valid.
 	StreamID *string
 	Active   bool
 }
 
-// DropInput describes a code for those who watch right now.
+// DropInput describes a code for the current viewers of a stream.
 type DropInput struct {
 	Code           string
 	PercentOff     int32
@@ -40,8 +39,8 @@ type DropInput struct {
 	MaxRedemptions *int32
 }
 
-// ListDiscounts pages through the tenant's codes, newest first; cursor is the id
-// after which to go on, nil for the start.
+// ListDiscounts returns a page of the tenant's codes, newest first. cursor is the
+// id after which the page begins; nil for the start.
 func (s *Service) ListDiscounts(ctx context.Context, c account.Caller, cursor *string, limit int) ([]db.Discount, error) {
 	rows, err := db.New(s.config.Pool).ListDiscounts(ctx, db.ListDiscountsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *Service) ListDiscounts(ctx context.Context, c account.Caller, cursor *s
 	return rows, nil
 }
 
-// CreateDiscount makes a code.
+// CreateDiscount creates a code.
 func (s *Service) CreateDiscount(ctx context.Context, c account.Caller, in Input) (db.Discount, error) {
 	in = in.rounded()
 	if err := in.check(); err != nil {
@@ -61,8 +60,8 @@ func (s *Service) CreateDiscount(ctx context.Context, c account.Caller, in Input
 	})
 }
 
-// DropDiscount makes a code that counts in one stream from now on for a while, and
-// shows it to who watches there.
+// DropDiscount creates a code that is valid in one stream for a limited time from
+// now on, and publishes it to the stream's viewers.
 func (s *Service) DropDiscount(ctx context.Context, c account.Caller, streamID string, in DropInput) (db.Discount, error) {
 	start := s.config.Now()
 	made := Input{
@@ -81,7 +80,7 @@ func (s *Service) DropDiscount(ctx context.Context, c account.Caller, streamID s
 	return d, nil
 }
 
-// create writes the code, what tells of it and who made it.
+// create writes the code, its event and its audit entry.
 func (s *Service) create(
 	ctx context.Context, c account.Caller, in Input, action string, tell func(db.Discount) event.Event,
 ) (db.Discount, error) {
@@ -115,7 +114,8 @@ func (s *Service) create(
 	return d, err
 }
 
-// checkStream wants the stream to be the tenant's; nil is none.
+// checkStream returns an error unless the stream belongs to the tenant; nil means
+// no stream.
 func checkStream(ctx context.Context, q *db.Queries, tenantID string, streamID *string) error {
 	if streamID == nil {
 		return nil
@@ -130,16 +130,16 @@ func checkStream(ctx context.Context, q *db.Queries, tenantID string, streamID *
 	return nil
 }
 
-// Check is what became of looking at a code.
+// Check is the result of a check of a code.
 type Check struct {
-	// Discount is nil when there is no such code.
+	// Discount is nil if there is no such code.
 	Discount *db.Discount
-	// Refusal says why it can't be used; empty when it can.
+	// Refusal is the reason why the code can't be used; empty if it can.
 	Refusal Refusal
 }
 
-// CheckDiscount tells whether a checkout would take the code now: in a stream and
-// from a customer of these ids, nil for any. It holds nothing.
+// CheckDiscount reports whether a checkout would accept the code now, in this
+// stream and from this customer; a nil id means any. It holds no use.
 func (s *Service) CheckDiscount(ctx context.Context, c account.Caller, code string, streamID, customerID *string) (Check, error) {
 	if !codes.MatchString(code) {
 		return Check{Refusal: Unknown}, nil

@@ -8,11 +8,11 @@ import (
 	"showfloor/internal/problem"
 )
 
-// Refusal says why a code can't be used, as in the API's DiscountRefusal; empty
-// when it can.
+// Refusal is the reason why a code can't be used, as in the API's DiscountRefusal;
+// empty if it can.
 type Refusal string
 
-// The refusals, in the order in which they are looked for.
+// The refusals, in the order in which they are checked.
 const (
 	Unknown          Refusal = "unknown"
 	Inactive         Refusal = "inactive"
@@ -24,12 +24,12 @@ const (
 	none             Refusal = ""
 )
 
-// codes is what codes are made of: ASCII, so that ignoring their case is the same
-// everywhere.
+// codes is the pattern of codes. They are ASCII, so that case-insensitive
+// comparison is the same everywhere.
 var codes = regexp.MustCompile(`^[A-Za-z0-9_-]{3,40}$`)
 
-// rounded brings both instants to the milliseconds that the API shows, so that what
-// is shown is what counts.
+// rounded rounds both times to the milliseconds that the API shows, so that the
+// shown times are the effective ones.
 func (in Input) rounded() Input {
 	for _, t := range []**time.Time{&in.StartsAt, &in.EndsAt} {
 		if *t != nil {
@@ -39,7 +39,7 @@ func (in Input) rounded() Input {
 	return in
 }
 
-// check refuses what no single field shows.
+// check checks rules that concern several fields.
 func (in Input) check() error {
 	const either = "give either percentOff or amountOffCents"
 	switch percent, amount := in.PercentOff != nil, in.AmountOffCents != nil; {
@@ -53,9 +53,9 @@ func (in Input) check() error {
 	return nil
 }
 
-// usable judges a code at an instant, the limit per customer left out. Its uses,
-// held and counted, are those without the one that is wanted. streamID is where it
-// is wanted; nil for anywhere.
+// usable checks a code at a time, except for the limit per customer. The held and
+// counted uses of d don't include the wanted one. streamID is the stream in which
+// it is wanted; nil for any.
 func usable(d db.Discount, at time.Time, streamID *string) Refusal {
 	switch {
 	case !d.Active:
@@ -72,8 +72,8 @@ func usable(d db.Discount, at time.Time, streamID *string) Refusal {
 	return none
 }
 
-// usableBy judges the limit per customer; uses are the customer's orders with the
-// code, running and paid.
+// usableBy checks the limit per customer. uses is the number of the customer's
+// pending and paid orders with the code.
 func usableBy(d db.Discount, uses int64) Refusal {
 	if d.MaxPerCustomer != nil && uses >= int64(*d.MaxPerCustomer) {
 		return UsedUpByCustomer
@@ -81,7 +81,7 @@ func usableBy(d db.Discount, uses int64) Refusal {
 	return none
 }
 
-// problem is the refusal as a checkout is told; nil for none.
+// problem returns the refusal as a checkout's problem; nil for none.
 func (r Refusal) problem() error {
 	if r == none {
 		return nil
@@ -97,7 +97,7 @@ func (r Refusal) problem() error {
 	}[r])
 }
 
-// off is how many cents the code takes off a subtotal, never more than that: a
+// off returns the discount of a subtotal in cents, at most the subtotal. A
 // percentage is rounded half up to the cent. It can't overflow.
 func off(d db.Discount, subtotal int64) int64 {
 	if d.PercentOff != nil {

@@ -1,6 +1,6 @@
-// Package discount holds the codes that make carts cheaper: who may use one, and
-// how often. Uses are held by running checkouts and counted when they are paid, so
-// that a code is never used more often than it may be.
+// Package discount holds discount codes for carts: who may use one, and how often.
+// A pending checkout holds a use, and the payment counts it, so that a code is
+// never used more often than its limit allows.
 package discount
 
 import (
@@ -16,17 +16,17 @@ import (
 type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
-	// Realtime shows dropped codes to who watches.
+	// Realtime publishes dropped codes to viewers.
 	Realtime realtime.Publisher
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Service holds the use cases. What an exported method changes, it changes in
+// Service holds the use cases. Each exported method makes all of its changes in
 // one transaction.
 type Service struct{ config Config }
 
-// New makes the service.
+// New returns the service.
 func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now

@@ -11,31 +11,30 @@ import (
 	"showfloor/internal/postgres"
 )
 
-// Use is what a checkout wants a code for.
+// Use is a checkout's request to use a code.
 type Use struct {
 	Code, StreamID, CustomerExternalID string
 }
 
-// Applied is a code that a checkout holds.
+// Applied is a code of which a checkout holds a use.
 type Applied struct {
 	Discount db.Discount
 	// OffCents is at most the subtotal.
 	OffCents int64
 }
 
-// Held is a use of a code that a batch holds, at a time when the cart's subtotal
-// isn't known yet.
+// Held is a use of a code that a batch holds before the cart's subtotal is known.
 type Held struct {
 	use  Use
 	now  func() time.Time
 	rows []db.Discount
-	// uses is how often the customer has it already.
+	// uses is how often the customer has used the code already.
 	uses []int64
 }
 
-// QueueHold locks the code's row and holds one use of it for an order that is about
-// to be written in the same transaction, as a part of a batch. Once that has run,
-// Applied judges: the transaction must not be committed without.
+// QueueHold adds statements to a batch that lock the code's row and hold one use of
+// it, for an order that is written in the same transaction. After the batch, call
+// Applied: without its approval the transaction must not be committed.
 func (s *Service) QueueHold(b *pgx.Batch, tenantID string, u Use) *Held {
 	h := &Held{use: u, now: s.config.Now}
 	if codes.MatchString(u.Code) {
@@ -50,9 +49,9 @@ func (s *Service) QueueHold(b *pgx.Batch, tenantID string, u Use) *Held {
 	return h
 }
 
-// Applied judges the code by the row that is locked, and tells what it takes off: an
-// amount counts in the cart's currency, whichever it is. A refusal is the problem
-// discount_invalid that says why; after it the transaction must be rolled back.
+// Applied checks the code by the locked row, and returns the discount. A fixed
+// amount is in the cart's currency, whichever it is. A refusal is the problem
+// discount_invalid with the reason; then the transaction must be rolled back.
 func (h *Held) Applied(subtotalCents int64) (Applied, error) {
 	if len(h.rows) != 1 || len(h.uses) != 1 {
 		return Applied{}, Unknown.problem()
@@ -60,7 +59,7 @@ func (h *Held) Applied(subtotalCents int64) (Applied, error) {
 	d := h.rows[0]
 	before := d
 	before.Held--
-	// The clock is read when the row is there, however long that took.
+	// The time is read after the row is locked, however long that took.
 	if err := usable(before, h.now(), &h.use.StreamID).problem(); err != nil {
 		return Applied{}, err
 	}
@@ -70,24 +69,24 @@ func (h *Held) Applied(subtotalCents int64) (Applied, error) {
 	return Applied{Discount: d, OffCents: off(d, subtotalCents)}, nil
 }
 
-// Release gives a held use back: the order expired. The caller sees to it that it
-// happens once, under the order's lock.
+// Release releases a held use, because the order has expired. The caller ensures
+// that it is called once per order, under the order's lock.
 func (s *Service) Release(ctx context.Context, tx pgx.Tx, tenantID, discountID string) error {
 	n, err := db.New(tx).ReleaseDiscount(ctx, db.ReleaseDiscountParams{TenantID: tenantID, ID: discountID, Now: s.config.Now()})
 	return changedOne("release", discountID, n, err)
 }
 
-// Redeem counts a use: the order was paid, held tells whether it held the use until
-// now. One that held none any more is counted too, even beyond the limit: it was
-// paid with the discount. The caller sees to it that it happens once, under the
-// order's lock.
+// Redeem counts a use, because the order was paid. held reports whether the order
+// still held the use. If it didn't, the use is counted too, even beyond the limit,
+// since the payment included the discount. The caller ensures that it is called once
+// per order, under the order's lock.
 func (s *Service) Redeem(ctx context.Context, tx pgx.Tx, tenantID, discountID string, held bool) error {
 	n, err := db.New(tx).RedeemDiscount(ctx, db.RedeemDiscountParams{TenantID: tenantID, ID: discountID, WasHeld: held, Now: s.config.Now()})
 	return changedOne("redeem", discountID, n, err)
 }
 
-// changedOne wants one row to have changed. A hold that isn't there is refused by
-// the table.
+// changedOne requires that exactly one row has changed. A check constraint of the
+// table refuses the release of a hold that isn't there.
 func changedOne(what, discountID string, n int64, err error) error {
 	switch {
 	case err != nil:

@@ -40,8 +40,8 @@ func (r *rig) use(code, customer string) discount.Use {
 	return discount.Use{Code: code, StreamID: r.st.ID, CustomerExternalID: customer}
 }
 
-// hold is a checkout as far as a code sees it: the use is held and the order is
-// written in one transaction.
+// hold does the part of a checkout that concerns a code: it holds the use and
+// writes the order in one transaction.
 func (r *rig) hold(ctx context.Context, u discount.Use) (a discount.Applied, orderID string, err error) {
 	return r.holdFor(ctx, u, 1999)
 }
@@ -85,7 +85,7 @@ func (r *rig) redeem(ctx context.Context, discountID, orderID string, held bool)
 	})
 }
 
-// counts is how often a code was used, and is held.
+// counts returns how often a code was used, and how many uses are held.
 func (r *rig) counts(t *testing.T, discountID string) (redemptions, held int) {
 	t.Helper()
 	require.NoError(t, r.Pool.QueryRow(t.Context(), "SELECT redemptions, held FROM discounts WHERE id = $1", discountID).Scan(&redemptions, &held))
@@ -99,8 +99,8 @@ func refusedAs(err error, message string) bool {
 
 const usedUp = "this discount code is used up"
 
-// many runs the same at once and returns how often it went well; any refusal but
-// the expected one is a fault.
+// many runs work n times at once and returns how often it succeeded. Any refusal
+// except the expected one fails the test.
 func many(t *testing.T, n int, refusal string, work func(i int) error) int {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -189,7 +189,7 @@ func TestACustomerUsesACodeNoMoreOftenThanAllowed(t *testing.T) {
 	require.NoError(t, err, "another customer")
 	redeemed := false
 	orders.Range(func(orderID, discountID any) bool {
-		if !redeemed { // paid, it counts on; expired, it no longer does
+		if !redeemed { // a paid use still counts; an expired one doesn't
 			redeemed = true
 			require.NoError(t, r.redeem(t.Context(), discountID.(string), orderID.(string), true))
 			_, _, err := r.hold(t.Context(), r.use("LAUNCH20", "ada"))
@@ -228,7 +228,7 @@ func TestHoldSaysWhyNot(t *testing.T) {
 		"%":                      "there is no such discount code",
 		"HERE\x00":               "there is no such discount code",
 		"\xff\xfe\xfd":           "there is no such discount code",
-		"\u212aelvin":            "there is no such discount code", // lower() makes a k of it
+		"\u212aelvin":            "there is no such discount code", // the Kelvin sign, whose lower() is k
 		"hErE' OR code = 'THERE": "there is no such discount code",
 	} {
 		_, _, err := r.hold(t.Context(), r.use(code, "ada"))
