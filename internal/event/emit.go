@@ -13,23 +13,23 @@ import (
 	"showfloor/internal/stored"
 )
 
-// maxDeliveries is how many deliveries one call of EmitMany writes itself. With more it leaves
-// them all to a job, because so many rows in one transaction delay all other writers.
+// maxDeliveries is how many deliveries one call of EmitMany writes itself. If there are more, it
+// leaves them all to a job, because so many rows in one transaction delay all other writers.
 const maxDeliveries = 500
 
-// Emit writes the event, one delivery for each of the tenant's endpoints that
-// wants it, and the jobs.
+// Emit writes the event, a delivery for each of the tenant's endpoints that subscribes to it, and
+// the jobs.
 func (l *Log) Emit(ctx context.Context, tx pgx.Tx, e Event) error {
 	return l.EmitMany(ctx, tx, []Event{e})
 }
 
-// EmitMany is Emit for many events of one tenant, in their order, with as many
-// statements as for one. The transaction holds the row locks of all subjects.
+// EmitMany does the same as Emit for many events of one tenant, in their order, with as many
+// statements as for one. The transaction must hold the row locks of all subjects.
 //
-// When there are more than 500 deliveries, the transaction notes for each event which
-// endpoints get it, and adds a job that writes the deliveries (FanOutTx). The same happens
-// while one of the subjects has events that wait for such a job, so that a subject's
-// deliveries are written in the order of its events.
+// If there are more than 500 deliveries, the transaction stores for each event which endpoints get
+// it, and adds a job that writes the deliveries (FanOutTx). The same happens while one of the
+// subjects has events that wait for such a job, so that a subject's deliveries are written in the
+// order of its events.
 func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 	if len(events) == 0 {
 		return nil
@@ -60,8 +60,8 @@ func (l *Log) EmitMany(ctx context.Context, tx pgx.Tx, events []Event) error {
 	return l.createDeliveries(ctx, tx, tenantID, list)
 }
 
-// address lists for each event which endpoints get it, without events that none gets, and
-// counts the deliveries, also those that a job will write.
+// address lists for each event which endpoints get it, and leaves out events that no endpoint
+// gets. It also counts the deliveries, including those that a job will write.
 func address(
 	ctx context.Context, events []Event, ids []string, sequences []int64, endpoints []db.ListEndpointsForEventsRow,
 ) (list []db.TakeEventFanoutsRow, deliveries int) {
@@ -81,8 +81,8 @@ func address(
 	return list, deliveries
 }
 
-// createDeliveries writes the deliveries of events, given in their order, and the jobs of those
-// that wait for none before them.
+// createDeliveries writes the deliveries of events, given in order, and adds the jobs of
+// deliveries that wait for no earlier one.
 func (l *Log) createDeliveries(ctx context.Context, tx pgx.Tx, tenantID string, list []db.TakeEventFanoutsRow) error {
 	q := db.New(tx)
 	deliveries, start, behind := lineUp(list)
@@ -97,7 +97,7 @@ func (l *Log) createDeliveries(ctx context.Context, tx pgx.Tx, tenantID string, 
 	return l.EnqueueDelivery(ctx, tx, append(start, freed...)...)
 }
 
-// createMany writes the events and returns their ids, and their numbers within their subjects.
+// createMany writes the events and returns their ids, and their sequence numbers within their subjects.
 func (l *Log) createMany(ctx context.Context, q *db.Queries, events []Event) (ids []string, sequences []int64, err error) {
 	p := db.CreateEventsParams{TenantID: events[0].TenantID, OccurredAt: l.now()}
 	for _, e := range events {
@@ -121,7 +121,7 @@ func (l *Log) createMany(ctx context.Context, q *db.Queries, events []Event) (id
 	return p.Ids, p.Sequences, nil
 }
 
-// count numbers new events within their subjects, behind those that were there before.
+// count assigns new events their sequence numbers within their subjects, after those of earlier events.
 func count(ctx context.Context, q *db.Queries, tenantID string, subjects []string) ([]int64, error) {
 	fresh := map[string]int64{}
 	for _, subject := range subjects {
@@ -147,9 +147,9 @@ func count(ctx context.Context, q *db.Queries, tenantID string, subjects []strin
 	return sequences, nil
 }
 
-// lineUp makes the deliveries of events. Those of one endpoint and subject wait for each other. Of
-// the first one of each such line, start has those of a subject's first event; the others are in
-// behind, since there may be deliveries of earlier events.
+// lineUp creates the deliveries of events. Deliveries of the same endpoint and subject wait for
+// each other. The first delivery of each such line is in start if it is of the subject's first
+// event. Otherwise it is in behind, since there may be deliveries of earlier events.
 func lineUp(list []db.TakeEventFanoutsRow) (all db.CreateWebhookDeliveriesParams, start []string, behind Tails) {
 	type lane struct{ endpointID, subject string }
 	last := map[lane]int{}
@@ -174,20 +174,19 @@ func lineUp(list []db.TakeEventFanoutsRow) (all db.CreateWebhookDeliveriesParams
 	return all, start, behind
 }
 
-// Tails are deliveries that are about to be written, at most one for each pair of
-// endpoint and subject.
+// Tails are deliveries that are about to be written, at most one for each pair of endpoint and subject.
 type Tails struct{ endpointIDs, subjects, deliveryIDs []string }
 
-// Add names one.
+// Add adds a delivery.
 func (t *Tails) Add(endpointID, subject, deliveryID string) {
 	t.endpointIDs = append(t.endpointIDs, endpointID)
 	t.subjects = append(t.subjects, subject)
 	t.deliveryIDs = append(t.deliveryIDs, deliveryID)
 }
 
-// Link makes each wait for the first attempt of its endpoint's and subject's last
-// one, if that is still to come; whoever records it starts the job. It returns
-// those that wait for none and need a job.
+// Link makes each delivery wait for the first attempt of the last delivery of its endpoint and
+// subject, if that attempt is still pending. The record of that attempt adds the job. Link returns
+// the deliveries that wait for none and need a job.
 func (t *Tails) Link(ctx context.Context, q *db.Queries, tenantID string) (start []string, err error) {
 	if len(t.deliveryIDs) == 0 {
 		return nil, nil

@@ -1,6 +1,6 @@
-// Package event is the one way in which something that happened leaves the
-// server: Emit writes the event, its deliveries and their jobs in the
-// transaction of the change, so that all of it happens or none.
+// Package event is the only way in which events leave the server. Emit writes the event,
+// its deliveries and their jobs in the transaction of the change, so that all of them are
+// committed or none.
 package event
 
 import (
@@ -21,7 +21,7 @@ import (
 	"showfloor/internal/timestamp"
 )
 
-// Names of events, as in the API's EventName: those that are emitted.
+// Names of the emitted events, as in the API's EventName.
 const (
 	StreamStarted = "stream.started"
 	StreamEnded   = "stream.ended"
@@ -67,23 +67,23 @@ const (
 	ChatModerationAction       = "chat.moderation.action"
 )
 
-// Event is something that happened in a tenant.
+// Event is an event of a tenant.
 type Event struct {
 	TenantID string
 	// Name is one of this package's names.
 	Name string
-	// Subject is the id of what the event is about. Its events are numbered and
-	// first delivered in the order of their commits, for which the emitting
-	// transaction holds the subject's row lock.
+	// Subject is the id of the resource that the event is about. A subject's events are
+	// numbered, and first delivered, in the order of their commits. For this, the
+	// emitting transaction must hold the subject's row lock.
 	Subject string
-	// Data becomes the envelope's data; it is written as JSON.
+	// Data becomes the envelope's data. It is encoded as JSON.
 	Data any
-	// Stored counts the bytes of the event and its deliveries; nil for the counter of the
-	// context. It is for events of several requests in one transaction.
+	// Stored counts the bytes of the event and its deliveries; nil means the counter of
+	// the context. It is for transactions that emit events of several requests.
 	Stored *stored.Counter
 }
 
-// counter is what counts the bytes of the event.
+// counter returns the counter for the bytes of the event.
 func (e Event) counter(ctx context.Context) *stored.Counter {
 	if e.Stored != nil {
 		return e.Stored
@@ -99,7 +99,7 @@ type envelope struct {
 	Data       any    `json:"data"`
 }
 
-// DeliverArgs is the job that takes one delivery to its end, attempt by attempt.
+// DeliverArgs is the job that makes all attempts of one delivery.
 type DeliverArgs struct {
 	DeliveryID string `json:"deliveryId" river:"unique"`
 }
@@ -107,12 +107,11 @@ type DeliverArgs struct {
 // Kind names the job.
 func (DeliverArgs) Kind() string { return "webhook_deliver" }
 
-// maxFailures is how often a job may fail for reasons of ours, such as a silent
-// database: as good as always. The attempts of a delivery are counted elsewhere.
+// maxFailures is how often a job may fail because of this server, such as while the database
+// is away: practically always. The attempts of a delivery are counted in its row.
 const maxFailures = math.MaxInt16
 
-// InsertOpts keeps a delivery from having two jobs that both wait for its next
-// attempt.
+// InsertOpts ensures that a delivery has only one job that waits for its next attempt.
 func (DeliverArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{
 		Queue: Queue, MaxAttempts: maxFailures,
@@ -120,10 +119,10 @@ func (DeliverArgs) InsertOpts() river.InsertOpts {
 	}
 }
 
-// RedeliverArgs is the job of a manual retry: one attempt now, besides whatever
-// the delivery's own job is doing. It is not unique in the queue: there, a retry
-// that is asked for while the job of the one before ends would be lost. The
-// delivery's row lets one be asked for at a time.
+// RedeliverArgs is the job of a manual retry: one immediate attempt, independent of the
+// delivery's own job. It is not unique in the queue. If it were, a retry that is
+// requested while the last retry's job is ending would be lost. The delivery's row allows
+// one requested retry at a time.
 type RedeliverArgs struct {
 	DeliveryID string `json:"deliveryId"`
 }
@@ -131,14 +130,14 @@ type RedeliverArgs struct {
 // Kind names the job.
 func (RedeliverArgs) Kind() string { return "webhook_redeliver" }
 
-// InsertOpts puts it beside the other deliveries.
+// InsertOpts adds it to the queue of deliveries.
 func (RedeliverArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: Queue, MaxAttempts: maxFailures}
 }
 
-// RestartArgs is the job that starts a delivery anew which had come to its end.
-// It is not unique in the queue, for the reason of RedeliverArgs: the job that
-// brought the delivery to its end may be running still.
+// RestartArgs is the job that starts a finished delivery again. It is not unique in the
+// queue, for the reason given at RedeliverArgs: the job that finished the delivery may
+// still be running.
 type RestartArgs struct {
 	DeliveryID string `json:"deliveryId"`
 }
@@ -146,13 +145,12 @@ type RestartArgs struct {
 // Kind names the job.
 func (RestartArgs) Kind() string { return "webhook_restart" }
 
-// InsertOpts puts it beside the other deliveries.
+// InsertOpts adds it to the queue of deliveries.
 func (RestartArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: Queue, MaxAttempts: maxFailures}
 }
 
-// Queue is the queue of deliveries, apart from all else, so that slow endpoints
-// hold nothing up.
+// Queue is the queue of deliveries. It is separate, so that slow endpoints delay no other jobs.
 const Queue = "webhooks"
 
 // Inserter is the part of a River client that adds jobs in a transaction.
@@ -167,17 +165,17 @@ type Log struct {
 	check func(payload []byte) error
 }
 
-// NewLog makes a Log on a clock.
+// NewLog returns a Log that uses the clock now.
 func NewLog(jobs Inserter, now func() time.Time) *Log {
 	return &Log{jobs: jobs, now: now, check: func([]byte) error { return nil }}
 }
 
-// CheckWith makes Emit refuse the events whose envelope this refuses. Tests hold
-// every event against the API document so; call it before the first Emit.
+// CheckWith makes Emit return check's error for an envelope. With it, tests check every
+// event against the API document. Call it before the first Emit.
 func (l *Log) CheckWith(check func(payload []byte) error) { l.check = check }
 
-// EmitTest writes a test event for one endpoint alone, whether it wants such
-// events or not, with its delivery and job. It returns the delivery's id.
+// EmitTest writes a test event for one endpoint only, whether or not it subscribes to
+// such events, with its delivery and job. It returns the delivery's id.
 func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, name string) (deliveryID string, err error) {
 	data, err := Sample(name)
 	if err != nil {
@@ -185,7 +183,8 @@ func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, nam
 	}
 	q, now := db.New(tx), l.now()
 	eventID := id.New(id.Event)
-	// A subject of its own: it waits for nothing, and nothing for it.
+	// The event has a subject of its own, so that it waits for no other delivery, and no
+	// other for it.
 	e := Event{TenantID: tenantID, Name: name, Subject: eventID, Data: data}
 	payload, err := l.payload(now, e)
 	if err != nil {
@@ -206,7 +205,7 @@ func (l *Log) EmitTest(ctx context.Context, tx pgx.Tx, tenantID, endpointID, nam
 	return d.ID, l.EnqueueDelivery(ctx, tx, d.ID)
 }
 
-// payload is the body of the event's deliveries.
+// payload returns the body of the event's deliveries.
 func (l *Log) payload(now time.Time, e Event) ([]byte, error) {
 	payload, err := json.Marshal(envelope{e.Name, e.TenantID, timestamp.Format(now), e.Data})
 	if err != nil {
@@ -218,8 +217,8 @@ func (l *Log) payload(now time.Time, e Event) ([]byte, error) {
 	return payload, nil
 }
 
-// EnqueueDelivery adds the jobs of deliveries whose turn has come; one that has
-// a job already gets no second one.
+// EnqueueDelivery adds the jobs of deliveries whose turn has come. A delivery that has a
+// job gets no second one.
 func (l *Log) EnqueueDelivery(ctx context.Context, tx pgx.Tx, deliveryIDs ...string) error {
 	jobs := make([]river.InsertManyParams, len(deliveryIDs))
 	for i, deliveryID := range deliveryIDs {
@@ -235,7 +234,7 @@ func (l *Log) EnqueueDeliveryAt(ctx context.Context, tx pgx.Tx, deliveryID strin
 	return l.insert(ctx, tx, []river.InsertManyParams{{Args: DeliverArgs{DeliveryID: deliveryID}, InsertOpts: &opts}})
 }
 
-// EnqueueRestart adds the jobs of deliveries that begin anew.
+// EnqueueRestart adds the jobs of deliveries that start again.
 func (l *Log) EnqueueRestart(ctx context.Context, tx pgx.Tx, deliveryIDs ...string) error {
 	jobs := make([]river.InsertManyParams, len(deliveryIDs))
 	for i, deliveryID := range deliveryIDs {

@@ -14,12 +14,12 @@ import (
 	"showfloor/gen/db"
 )
 
-// FanoutQueue is the queue of the jobs that write deliveries. Each node works one at a time.
+// FanoutQueue is the queue of the jobs that write deliveries. Each node runs one at a time.
 const FanoutQueue = "webhook_fanouts"
 
-// FanOutArgs is the job that writes a tenant's deferred deliveries (see EmitMany).
-// It is not unique in the queue, for the reason of RedeliverArgs: the job before may have found
-// nothing left a moment ago.
+// FanOutArgs is the job that writes a tenant's deferred deliveries (see EmitMany). It is not unique
+// in the queue, for the reason given at RedeliverArgs: the job that is still running may have read
+// the last deliveries before the new ones were committed.
 type FanOutArgs struct {
 	TenantID string `json:"tenantId"`
 }
@@ -27,12 +27,12 @@ type FanOutArgs struct {
 // Kind names the job.
 func (FanOutArgs) Kind() string { return "webhook_fan_out" }
 
-// InsertOpts lets it go on until the deliveries are written.
+// InsertOpts lets the job retry until the deliveries are written.
 func (FanOutArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: FanoutQueue, MaxAttempts: maxFailures}
 }
 
-// deferFanout notes which endpoints get which events, and adds the job that writes the deliveries.
+// deferFanout stores which endpoints get which events, and adds the job that writes the deliveries.
 func (l *Log) deferFanout(ctx context.Context, tx pgx.Tx, tenantID string, list []db.TakeEventFanoutsRow) error {
 	p := db.CreateEventFanoutsParams{TenantID: tenantID, Now: l.now()}
 	for _, f := range list {
@@ -54,19 +54,20 @@ func (l *Log) EnqueueFanOut(ctx context.Context, tx pgx.Tx, tenantIDs ...string)
 	return l.insert(ctx, tx, jobs)
 }
 
-// fanoutEvents is how many events FanOutTx takes at most.
+// fanoutEvents is the largest number of events in one FanOutTx.
 const fanoutEvents = 100
 
-// ErrFanOutTaken says that another transaction is writing deferred deliveries of the tenant. It
-// may have looked for them before the caller's were there, so the caller comes back.
+// ErrFanOutTaken means that another transaction is writing deferred deliveries of the tenant. It
+// may have read them before the caller's were committed, so the caller must try again.
 var ErrFanOutTaken = errors.New("another transaction writes deferred deliveries of this tenant")
 
 // FanOutTx writes the first deferred deliveries of a tenant with their jobs: those of up to 100
 // events, and no further event once there are 500 deliveries. It reports whether more may be left.
-// Of two transactions of one tenant, one gets ErrFanOutTaken: it would only wait for the same rows.
+// If two transactions of one tenant run at the same time, one of them gets ErrFanOutTaken, since it
+// would only wait for the same rows.
 //
-// It locks the events' subjects until the transaction ends. A transaction that writes an event of
-// such a subject afterwards sees the rows of event_fanouts that are left, or the deliveries.
+// It locks the events' subjects until the transaction ends. A transaction that emits an event of
+// such a subject afterwards sees the remaining rows of event_fanouts, or the deliveries.
 func (l *Log) FanOutTx(ctx context.Context, tx pgx.Tx, tenantID string) (more bool, err error) {
 	q := db.New(tx)
 	if free, err := q.TryLockName(ctx, "fan-out "+tenantID); err != nil || !free {
@@ -94,7 +95,7 @@ func (l *Log) FanOutTx(ctx context.Context, tx pgx.Tx, tenantID string) (more bo
 	return true, l.createDeliveries(ctx, tx, tenantID, list)
 }
 
-// wrap says what failed, if anything did.
+// wrap adds what failed to an error; nil stays nil.
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil

@@ -18,27 +18,27 @@ import (
 // Feed reads the events of a tenant.
 type Feed struct{ pool *pgxpool.Pool }
 
-// NewFeed makes a Feed.
+// NewFeed returns a Feed.
 func NewFeed(pool *pgxpool.Pool) *Feed { return &Feed{pool} }
 
-// FeedFilter says which events are wanted.
+// FeedFilter selects events.
 type FeedFilter struct {
-	// Names are events of the API's EventName; empty, not nil, for all.
+	// Names are names of the API's EventName; empty, not nil, for all.
 	Names []string
 	// Subject is nil for all.
 	Subject *string
-	// OldestFirst lists in the order in which a reader follows events; else the newest
-	// come first.
+	// OldestFirst lists events in the order in which a reader follows them. Otherwise
+	// the newest come first.
 	OldestFirst bool
-	// Cursor is the event behind which the list goes on; nil for its beginning.
+	// Cursor is the event after which the list begins; nil for the start.
 	Cursor *string
 }
 
-// ListEvents lists at most limit events of the tenant, without tests of endpoints.
+// ListEvents returns at most limit events of the tenant, without test events.
 //
-// Oldest first, it ends where an event may still be committed in front of another
-// (event_horizon in the schema), so that a reader who goes on from its last event
-// skips none. Newest first, all committed events are listed.
+// Oldest first, the list ends where a transaction may still commit an event with a
+// lower position (event_horizon in the schema), so that a reader who continues after
+// the last event skips none. Newest first, it contains all committed events.
 func (f *Feed) ListEvents(ctx context.Context, c account.Caller, filter FeedFilter, limit int) ([]db.Event, error) {
 	q := db.New(f.pool)
 	from, err := start(ctx, q, c, filter)
@@ -52,7 +52,7 @@ func (f *Feed) ListEvents(ctx context.Context, c account.Caller, filter FeedFilt
 	return rows, nil
 }
 
-// start is the position behind which the list begins.
+// start returns the position after which the list begins.
 func start(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilter) (int64, error) {
 	switch {
 	case filter.Cursor != nil:
@@ -71,13 +71,13 @@ func start(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilt
 	return position, nil
 }
 
-// read runs the one of six queries that the filter asks for. Each goes along an
-// index in its order. names of a subject's events are compared one by one.
+// read runs one of six queries, depending on the filter. Each reads an index in its
+// order. With a subject, it compares the names one by one.
 func read(ctx context.Context, q *db.Queries, c account.Caller, filter FeedFilter, from int64, limit int32) ([]db.Event, error) {
 	if !filter.OldestFirst {
 		return readBefore(ctx, q, c, filter, from, limit)
 	}
-	horizon, err := q.GetEventHorizon(ctx) // in a statement before the one that reads
+	horizon, err := q.GetEventHorizon(ctx) // must be a statement before the one that reads the events
 	if err != nil {
 		return nil, fmt.Errorf("get horizon: %w", err)
 	}
@@ -108,5 +108,5 @@ func readBefore(ctx context.Context, q *db.Queries, c account.Caller, filter Fee
 	return q.ListEventsBefore(ctx, db.ListEventsBeforeParams{TenantID: c.TenantID, Position: from, MaxRows: limit})
 }
 
-// distinct keeps each name once: a name that is given twice would be listed twice.
+// distinct removes duplicate names, because an event would be listed once per duplicate.
 func distinct(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }

@@ -14,8 +14,8 @@ import (
 	"showfloor/gen"
 )
 
-// TestNamesAreThoseOfTheDocument reads the package's constants, so that none can
-// be forgotten here.
+// TestNamesAreThoseOfTheDocument reads the package's constants from its source,
+// so that it can't miss one.
 func TestNamesAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
@@ -33,7 +33,7 @@ func TestNamesAreThoseOfTheDocument(t *testing.T) {
 			if !isLiteral || text.Kind != token.STRING {
 				continue
 			}
-			// Every event's name has a dot; that of the queue has none.
+			// Every event's name contains a dot; the queue's doesn't.
 			if name := constant.StringVal(constant.MakeFromLiteral(text.Value, text.Kind, 0)); strings.Contains(name, ".") {
 				names = append(names, name)
 			}

@@ -7,7 +7,7 @@ import (
 	"showfloor/gen"
 )
 
-// Sample is what the data of an event may look like, marked as a test.
+// Sample returns sample data of an event, marked as a test.
 func Sample(name string) (map[string]any, error) {
 	var all map[string]map[string]any
 	if err := json.Unmarshal(gen.Samples, &all); err != nil {

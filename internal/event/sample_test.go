@@ -11,8 +11,8 @@ import (
 	"showfloor/internal/event"
 )
 
-// TestEveryEventHasASample: whichever event a tenant asks for, there is
-// something to send.
+// TestEveryEventHasASample checks that there is a sample for every event that a
+// tenant can test.
 func TestEveryEventHasASample(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(gen.Document)
