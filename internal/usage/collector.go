@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// CloseEvery is how often a collector closes the open intervals: what a server that is
-	// killed loses at most.
+	// CloseEvery is how often a collector closes the open intervals. A killed server loses at
+	// most that much.
 	CloseEvery = 10 * time.Second
-	// writeTime bounds one attempt to write what waits.
+	// writeTime limits one attempt to write the waiting intervals.
 	writeTime = 30 * time.Second
-	// defaultMaxWaiting intervals take about 30 MB.
+	// defaultMaxWaiting is the default of MaxWaiting; so many intervals take about 30 MB.
 	defaultMaxWaiting = 100_000
 )
 
-// Source measures resources.
+// Source measures the usage of resources.
 type Source interface {
-	// Read returns what was used since the last call, without Owner and Interval.Source. No
-	// two intervals of a resource, meter and quality may ever have the same From.
+	// Read returns the usage since the last call, without Owner and Interval.Source. No two
+	// intervals of the same resource, meter and quality may ever have the same From.
 	Read() []Interval
 }
 
@@ -32,46 +32,47 @@ type Source interface {
 type CollectorConfig struct {
 	Usage  *Service
 	Source Source
-	// Every is CloseEvery by default.
+	// Every is the interval between two closings; CloseEvery by default.
 	Every time.Duration
-	// MaxWaiting is how many intervals may wait for the database, 100,000 by default. Beyond
-	// it those of the same resource, meter and quality are merged into one.
+	// MaxWaiting is how many intervals may wait for the database; 100,000 by default. Beyond it,
+	// intervals of the same resource, meter and quality are merged into one.
 	MaxWaiting int
 	Log        *slog.Logger
 }
 
-// Collector closes intervals of what a source measures and writes them. While the database is
-// away they wait in memory. A killed process loses those that wait, and the open ones.
+// Collector closes the intervals of a source and writes them. While the database is away they
+// wait in memory. A killed process loses the waiting and the open intervals.
 type Collector struct {
 	config CollectorConfig
-	// run names this collector in keys: another one, of this process or another, writes
-	// intervals of its own.
+	// run identifies this collector in keys. Other collectors, in this process or in others,
+	// write separate intervals.
 	run string
-	// writing is held by the one writer.
+	// writing is locked by the goroutine that writes.
 	writing sync.Mutex
 
 	mu sync.Mutex
-	// waiting is what is not known to be written, the oldest first. The first sent of them may
-	// have been: they stay as they are, so that their keys are the same when they are sent again.
+	// waiting holds the intervals that are not known to be written, oldest first. The first sent
+	// of them may have been written. They don't change, so that they have the same keys when they
+	// are sent again.
 	waiting []Interval
 	sent    int
-	// owners are those of the resources in the last reading.
+	// owners are the owners of the resources in the last reading.
 	owners map[string]Owner
 	stats  CollectorStats
 }
 
-// CollectorStats count since the start, but for Waiting.
+// CollectorStats counts since the start, except for Waiting.
 type CollectorStats struct {
-	// Waiting is how many intervals are not written yet.
+	// Waiting is the number of intervals that are not written yet.
 	Waiting int
-	// Written intervals; Merged into an older one because too many waited; Lost because the
-	// resource doesn't exist, or at the end because the database was away.
+	// Written intervals; intervals Merged into an older one because too many waited; and intervals
+	// Lost because the resource doesn't exist, or at the end because the database was away.
 	Written, Merged, Lost uint64
-	// Failures are attempts to write that failed. They are repeated.
+	// Failures counts the failed attempts to write. They are retried.
 	Failures uint64
 }
 
-// NewCollector makes one. Run must be called once, and Finish after it.
+// NewCollector returns a collector. Call Run once, and Finish after it.
 func NewCollector(c CollectorConfig) *Collector {
 	if c.Every <= 0 {
 		c.Every = CloseEvery
@@ -85,8 +86,7 @@ func NewCollector(c CollectorConfig) *Collector {
 	return &Collector{config: c, run: rand.Text(), owners: map[string]Owner{}}
 }
 
-// Run closes intervals and writes them until ctx ends. A write that takes long delays no
-// closing.
+// Run closes intervals and writes them until ctx ends. A slow write delays no closing.
 func (c *Collector) Run(ctx context.Context) {
 	closed := make(chan struct{}, 1)
 	var writer sync.WaitGroup
@@ -119,8 +119,8 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// Finish closes the last intervals and writes what waits. Run must have returned, and the
-// source must have ended what it measures.
+// Finish closes the last intervals and writes the waiting ones. Call it after Run has returned
+// and the source has stopped measuring.
 func (c *Collector) Finish(ctx context.Context) error {
 	c.Collect()
 	err := c.Write(ctx)
@@ -134,7 +134,7 @@ func (c *Collector) Finish(ctx context.Context) error {
 	return fmt.Errorf("%d intervals of usage are lost: %w", n, err)
 }
 
-// Stats tells how the collector does.
+// Stats returns the collector's counters.
 func (c *Collector) Stats() CollectorStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *Collector) Stats() CollectorStats {
 	return st
 }
 
-// Collect closes the open intervals. They wait to be written.
+// Collect closes the open intervals, which then wait to be written.
 func (c *Collector) Collect() {
 	list := c.config.Source.Read()
 	c.mu.Lock()
@@ -165,8 +165,8 @@ func (c *Collector) Collect() {
 	}
 }
 
-// merge makes one interval of those of the same resource, meter and quality that were never
-// sent; c.mu is held.
+// merge merges waiting intervals of the same resource, meter and quality that were never sent.
+// The caller holds c.mu.
 func (c *Collector) merge() {
 	type name struct {
 		resourceID string
@@ -195,7 +195,7 @@ func (c *Collector) merge() {
 	c.waiting = kept
 }
 
-// Write writes what waits. With an error, what is not written goes on waiting.
+// Write writes the waiting intervals. After an error, those that are not written keep waiting.
 func (c *Collector) Write(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -226,7 +226,7 @@ func (c *Collector) write(ctx context.Context) error {
 	}
 }
 
-// findOwners finds whose resources those are that wait without an owner.
+// findOwners finds the owners of waiting intervals that have none.
 func (c *Collector) findOwners(ctx context.Context) error {
 	asked := map[string]bool{}
 	c.mu.Lock()
@@ -267,8 +267,8 @@ func (c *Collector) findOwners(ctx context.Context) error {
 	return nil
 }
 
-// begin marks the next batch as sent and returns a copy of it; empty when nothing waits. After
-// a failure the batch begins with what was sent before.
+// begin marks the next batch as sent and returns a copy of it, which is empty if nothing waits.
+// After a failure the batch begins with the intervals that were sent before.
 func (c *Collector) begin() []Interval {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -278,7 +278,7 @@ func (c *Collector) begin() []Interval {
 	return slices.Clone(c.waiting[:c.sent])
 }
 
-// written takes a batch away.
+// written removes the first n waiting intervals.
 func (c *Collector) written(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -35,15 +35,15 @@ func TestACollectorWritesWhatItsSourceMeasures(t *testing.T) {
 	require.Equal(t, "proj_1", project)
 }
 
-// TestALostAnswerCountsOnce: the batch commits, its answer is lost, and it is sent again
-// together with what came meanwhile.
+// TestALostAnswerCountsOnce checks a batch that commits without an answer, and is sent again
+// together with later intervals.
 func TestALostAnswerCountsOnce(t *testing.T) {
 	t.Parallel()
 	pool, loss := dbtest.NewLossy(t)
 	s := usage.New(usage.Config{Pool: pool})
 	tenantID, streams := tenant(t, pool, 1)
 	source := &script{at: hour}
-	// So few may wait that all is merged that can be.
+	// The limit is so low that everything is merged that can be.
 	c := usage.NewCollector(usage.CollectorConfig{Usage: s, Source: source, MaxWaiting: 1})
 	source.use(streams[0], usage.StreamMinutes, 10)
 	c.Collect()
@@ -60,7 +60,8 @@ func TestALostAnswerCountsOnce(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, tenantID))
 }
 
-// TestNothingIsLostWhileTheDatabaseIsAway for an hour, with more than may wait.
+// TestNothingIsLostWhileTheDatabaseIsAway checks this for an hour, with more intervals than
+// may wait.
 func TestNothingIsLostWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	base := dbtest.Shared(t)
@@ -106,8 +107,8 @@ func TestFinishTellsWhatIsLost(t *testing.T) {
 	require.EqualValues(t, 1, c.Stats().Lost)
 }
 
-// TestTwoNodesAndARestart: each process counts for itself, also when the resource, the meter
-// and the time are the same. A process that is killed loses what was not written.
+// TestTwoNodesAndARestart checks that each process counts separately, even if the resource,
+// the meter and the time are the same. A killed process loses unwritten intervals.
 func TestTwoNodesAndARestart(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Shared(t)
@@ -118,7 +119,7 @@ func TestTwoNodesAndARestart(t *testing.T) {
 		source.use(streams[0], usage.ViewerMinutes, 10)
 		c := usage.NewCollector(usage.CollectorConfig{Usage: s, Source: source})
 		c.Collect()
-		source.use(streams[0], usage.ViewerMinutes, 1_000_000) // open, never closed: it is killed
+		source.use(streams[0], usage.ViewerMinutes, 1_000_000) // never closed, because the process is killed
 		return c
 	}
 	one, two := use(), use()
@@ -145,7 +146,7 @@ func TestUsageOfNothingIsDropped(t *testing.T) {
 	require.Equal(t, usage.Amounts{usage.Pushes: 2}, sum(t, s, tenantID))
 }
 
-// TestRun closes intervals by itself, while several write.
+// TestRun checks that Run closes intervals without calls, while several goroutines write.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Shared(t)

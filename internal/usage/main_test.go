@@ -19,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m, func() error { return goleak.Find() }) }
 
-// hour is when tests begin: a full hour.
+// hour is the time at which tests begin: a full hour.
 var hour = time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 
-// tenant makes a tenant with streams.
+// tenant creates a tenant with streams.
 func tenant(t *testing.T, pool *pgxpool.Pool, streams int) (tenantID string, streamIDs []string) {
 	t.Helper()
 	tenantID = id.New(id.Tenant)
@@ -38,13 +38,13 @@ func tenant(t *testing.T, pool *pgxpool.Pool, streams int) (tenantID string, str
 	return tenantID, streamIDs
 }
 
-// script is a source that measures what a test says.
+// script is a source whose usage a test sets.
 type script struct {
 	at   time.Time
 	next []usage.Interval
 }
 
-// use adds what a resource uses in the next 10 s.
+// use adds a resource's usage in the next 10 s.
 func (s *script) use(resourceID string, m usage.Meter, amount int64) {
 	s.next = append(s.next, usage.Interval{ResourceID: resourceID, Meter: m, From: s.at, To: s.at.Add(10 * time.Second), Amount: amount})
 }
@@ -56,12 +56,12 @@ func (s *script) Read() []usage.Interval {
 	return list
 }
 
-// away is a database that can be cut off.
+// away makes a database unreachable while cut is set.
 type away struct{ cut atomic.Bool }
 
 var errAway = errors.New("the database is away")
 
-// newAway opens another pool on a pool's database.
+// newAway opens another pool for a pool's database.
 func newAway(t *testing.T, of *pgxpool.Pool) (*away, *pgxpool.Pool) {
 	t.Helper()
 	a := &away{}
@@ -79,7 +79,7 @@ func newAway(t *testing.T, of *pgxpool.Pool) (*away, *pgxpool.Pool) {
 	return a, pool
 }
 
-// sum is what a tenant used in all.
+// sum returns a tenant's total usage.
 func sum(t *testing.T, s *usage.Service, tenantID string) usage.Amounts {
 	t.Helper()
 	amounts, err := s.Sum(t.Context(), tenantID, hour.AddDate(-1, 0, 0), hour.AddDate(1, 0, 0))
@@ -87,7 +87,7 @@ func sum(t *testing.T, s *usage.Service, tenantID string) usage.Amounts {
 	return amounts
 }
 
-// count is how many intervals a tenant has.
+// count returns a tenant's number of intervals.
 func count(t *testing.T, pool *pgxpool.Pool, tenantID string) (n int) {
 	t.Helper()
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM usage_intervals WHERE tenant_id = $1`, tenantID).Scan(&n))

@@ -29,7 +29,8 @@ func opus(t *testing.T, p *hub.Publisher, from, until time.Duration, at time.Tim
 
 var playlistLine = regexp.MustCompile(`(?m)^[0-9a-f]+/source/live\.m3u8\?viewer=[0-9A-Za-z_-]{44,}$`)
 
-// TestAViewersSecondsAndBytes, over HTTP from the server's own playlists to the database.
+// TestAViewersSecondsAndBytes measures a player of the server's own playlists over HTTP,
+// up to the rows in the database.
 func TestAViewersSecondsAndBytes(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
@@ -59,7 +60,7 @@ func TestAViewersSecondsAndBytes(t *testing.T) {
 	media := root + playlistLine.FindString(get(root+"index.m3u8"))
 	collector := usage.NewCollector(usage.CollectorConfig{Usage: s.Usage, Source: onair.Usage{Meter: s.Meter}})
 	get(media)
-	for range 4 { // half a minute and one and a half seconds
+	for range 4 { // 31.5 seconds
 		s.Clock.Advance(7875 * time.Millisecond)
 		get(media)
 		collector.Collect()
@@ -73,7 +74,8 @@ func TestAViewersSecondsAndBytes(t *testing.T) {
 	}, amounts, "31.5 s, rounded at the end of the broadcast")
 }
 
-// TestAParticipantsSecondsAndBytes, from the SFU to the database.
+// TestAParticipantsSecondsAndBytes measures a participant at the SFU, up to the
+// rows in the database.
 func TestAParticipantsSecondsAndBytes(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{SFU: true})

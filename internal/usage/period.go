@@ -8,41 +8,41 @@ import (
 	"showfloor/gen/db"
 )
 
-// storageBytes is a meter of the API that no interval is written of.
+// storageBytes is a meter of the API that has no intervals.
 const storageBytes Meter = "STORAGE_BYTES"
 
-// shown are the meters that the API shows, in the order of UsageMeter.
+// shown returns the meters that the API shows, in the order of UsageMeter.
 func shown() []Meter {
 	return []Meter{StreamMinutes, ViewerMinutes, ParticipantMinutes, RecordingMinutes, storageBytes, EgressBytes, TranscodeMinutes, Pushes}
 }
 
-// Reading is one meter of a period.
+// Reading is the value of one meter in a period.
 type Reading struct {
 	Meter Meter
-	// Used is in the meter's unit, minutes rounded up.
+	// Used is in the meter's unit; minutes are rounded up.
 	Used int64
-	// Included is what the plan includes; nil for no limit.
+	// Included is the amount in the plan; nil for no limit.
 	Included *int64
 }
 
-// Period is what a tenant used from one instant on and before another.
+// Period is a tenant's usage from From until before To.
 type Period struct {
 	Plan     string
 	From, To time.Time
 	Readings []Reading
 }
 
-// month is the calendar month (UTC) of an instant.
+// month returns the calendar month (UTC) of a time.
 func month(now time.Time) (from, to time.Time) {
 	now = now.UTC()
 	from = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	return from, from.AddDate(0, 1, 0)
 }
 
-// allowances are what plans include, by plan and meter.
+// allowances are the included amounts, by plan and meter.
 type allowances map[string]map[Meter]int64
 
-// readings shows amounts beside what a plan includes.
+// readings combines the used amounts with the included ones of a plan.
 func (a allowances) readings(plan string, used Amounts) []Reading {
 	var list []Reading
 	for _, m := range shown() {
@@ -70,7 +70,7 @@ func listAllowances(ctx context.Context, q *db.Queries) (allowances, error) {
 	return a, nil
 }
 
-// GetUsage is what a tenant used in this calendar month, beside what its plan includes.
+// GetUsage returns a tenant's usage in this calendar month, with the amounts that its plan includes.
 func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error) {
 	q := db.New(s.pool)
 	from, to := month(s.now())
@@ -89,21 +89,21 @@ func (s *Service) GetUsage(ctx context.Context, tenantID string) (Period, error)
 	return Period{Plan: plan, From: from, To: to, Readings: included.readings(plan, used)}, nil
 }
 
-// TenantUsage is what one of several tenants used.
+// TenantUsage is the usage of one of several tenants.
 type TenantUsage struct {
 	db.ListTopUsageRow
 
 	Readings []Reading
 }
 
-// Top is what the tenants used that use most.
+// Top is the usage of the tenants that use most.
 type Top struct {
 	From, To time.Time
 	Tenants  []TenantUsage
 }
 
-// ListTopUsage shows this calendar month of the tenants with the most bytes sent, at most so
-// many. Tenants that used nothing are left out.
+// ListTopUsage returns the usage in this calendar month of the tenants with the most bytes
+// sent, at most limit of them. It leaves out tenants without usage.
 func (s *Service) ListTopUsage(ctx context.Context, limit int) (Top, error) {
 	q, now := db.New(s.pool), s.now().UTC()
 	from, _ := month(now)

@@ -10,10 +10,10 @@ import (
 	"showfloor/gen/db"
 )
 
-// Amounts are sums by meter, in the unit of Interval.Amount. A meter that is missing is 0.
+// Amounts are sums by meter, in the unit of Interval.Amount. A missing meter is 0.
 type Amounts map[Meter]int64
 
-// Units is a sum in the unit that the API shows: minutes, rounded up, for meters of minutes.
+// Units returns a sum in the unit that the API shows: minutes, rounded up, for meters of minutes.
 func (a Amounts) Units(m Meter) int64 {
 	switch m {
 	case StreamMinutes, ViewerMinutes, ParticipantMinutes, RecordingMinutes, TranscodeMinutes:
@@ -23,14 +23,14 @@ func (a Amounts) Units(m Meter) int64 {
 	return a[m]
 }
 
-// Sum adds up what a tenant used in the intervals that begin from one instant on and before
-// another. The part of an hour at the beginning is missing when its intervals have been
-// deleted; see Config.Keep.
+// Sum adds up a tenant's usage in the intervals that begin at or after from and before
+// until. If from is within an hour whose intervals have been deleted, the sum lacks that
+// part of an hour; see Config.Keep.
 func (s *Service) Sum(ctx context.Context, tenantID string, from, until time.Time) (Amounts, error) {
 	return sum(ctx, db.New(s.pool), tenantID, from, until)
 }
 
-// SumTx is Sum in a transaction.
+// SumTx does the same as Sum in a transaction.
 func (*Service) SumTx(ctx context.Context, tx pgx.Tx, tenantID string, from, until time.Time) (Amounts, error) {
 	return sum(ctx, db.New(tx), tenantID, from, until)
 }
@@ -48,8 +48,8 @@ func sum(ctx context.Context, q *db.Queries, tenantID string, from, until time.T
 	return amounts, nil
 }
 
-// hours are the whole hours of a span, from the first until before the last; both are until
-// when there is none.
+// hours returns the whole hours of a span, from first until before last. If there is none,
+// both are until.
 func hours(from, until time.Time) (first, last time.Time) {
 	first, last = from.UTC().Truncate(time.Hour), until.UTC().Truncate(time.Hour)
 	if first.Before(from) {

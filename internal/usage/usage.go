@@ -1,5 +1,5 @@
-// Package usage keeps what tenants used, in intervals that are written once and never
-// changed. Whatever counts, bills or limits usage reads it from there.
+// Package usage stores the usage of tenants in intervals that are written once and never changed.
+// All code that counts, bills or limits usage reads these intervals.
 package usage
 
 import (
@@ -16,12 +16,11 @@ import (
 	"showfloor/gen/db"
 )
 
-// Meter is what is measured, as UsageMeter of the API names it.
+// Meter is a measured quantity, named as in UsageMeter of the API.
 type Meter string
 
-// The meters. Amounts of those in minutes are kept in seconds. IngressBytes is kept for
-// operators and has no name in the API. STORAGE_BYTES of the API isn't written here: it is a
-// level, not a sum.
+// The meters. Meters of minutes are stored in seconds. IngressBytes is stored for operators and
+// has no name in the API. STORAGE_BYTES of the API is not stored here: it is a level, not a sum.
 const (
 	StreamMinutes      Meter = "STREAM_MINUTES"
 	ViewerMinutes      Meter = "VIEWER_MINUTES"
@@ -33,27 +32,27 @@ const (
 	Pushes             Meter = "PUSHES"
 )
 
-// Owner is whose a resource is; ProjectID is empty for none.
+// Owner is the owner of a resource; ProjectID is empty for none.
 type Owner struct{ TenantID, ProjectID string }
 
-// Interval is how much of one meter a resource used in a span of time.
+// Interval is a resource's usage of one meter in a span of time.
 type Interval struct {
 	Owner
 
-	// Source is who measured it: a run of a server process, a job. Two sources may measure
-	// the same resource at the same time; their amounts are added up.
+	// Source is the origin of the measurement: a run of a server process, or a job. Two sources
+	// may measure the same resource at the same time; their amounts are added up.
 	Source     string
 	ResourceID string
 	Meter      Meter
-	// Quality is the picture's shorter side, such as 720p, or empty.
+	// Quality is the shorter side of the video, such as 720p, or empty.
 	Quality  string
 	From, To time.Time
-	// Amount is in seconds, bytes or pieces, by the meter; more than 0.
+	// Amount is in seconds, bytes or pieces, depending on the meter; it is more than 0.
 	Amount int64
 }
 
-// key names the interval: the same tenant, source, resource, meter, quality and beginning give the
-// same key. Keys are in the order of the beginnings.
+// key identifies the interval: the same tenant, source, resource, meter, quality and beginning
+// give the same key. Keys sort by the beginning.
 func (i *Interval) key() []byte {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		i.TenantID, i.Source, i.ResourceID, string(i.Meter), i.Quality, strconv.FormatInt(i.From.UnixMicro(), 10),
@@ -61,31 +60,30 @@ func (i *Interval) key() []byte {
 	return append(firstKey(i.From), sum[:9]...)
 }
 
-// firstKey is before the keys of all intervals that begin at or after a time.
+// firstKey sorts before the keys of all intervals that begin at or after from.
 func firstKey(from time.Time) []byte {
 	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(from.UnixMicro())<<8) // 56 bits last until the year 4253
+	binary.BigEndian.PutUint64(b[:], uint64(from.UnixMicro())<<8) // 56 bits are enough until the year 4253
 	return b[:7]
 }
 
 // Config of a Service.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Keep is how long intervals are kept, DefaultKeep when it is 0. Sums by the hour are kept
-	// for good.
+	// Keep is how long intervals are kept; DefaultKeep if it is 0. The sums of hours are kept for ever.
 	Keep time.Duration
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
 
-// Service writes usage and sums it up.
+// Service stores usage and adds it up.
 type Service struct {
 	pool *pgxpool.Pool
 	keep time.Duration
 	now  func() time.Time
 }
 
-// New makes the service.
+// New returns the service.
 func New(c Config) *Service {
 	if c.Keep == 0 {
 		c.Keep = DefaultKeep
@@ -96,12 +94,11 @@ func New(c Config) *Service {
 	return &Service{c.Pool, c.Keep, c.Now}
 }
 
-// maxRows is how many intervals one statement writes.
+// maxRows is the largest number of intervals in one statement.
 const maxRows = 5000
 
-// Record writes intervals, of any tenants, and returns how many are new. What is written
-// already stays as it is, so a batch may be sent again and again. A batch is one transaction
-// for each maxRows.
+// Record stores intervals, of any tenants, and returns how many are new. Stored intervals don't
+// change, so a batch may be sent repeatedly. Each maxRows of a batch are one transaction.
 func (s *Service) Record(ctx context.Context, list []Interval) (written int64, err error) {
 	for len(list) > 0 {
 		some := list[:min(len(list), maxRows)]
@@ -131,7 +128,7 @@ func rows(list []Interval) (p db.CreateUsageIntervalsParams) {
 	return p
 }
 
-// Owners finds whose resources are. Those that don't exist are left out.
+// Owners returns the owners of resources. It leaves out resources that don't exist.
 func (s *Service) Owners(ctx context.Context, resourceIDs []string) (map[string]Owner, error) {
 	found, err := db.New(s.pool).ListUsageOwners(ctx, resourceIDs)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestABatchThatIsSentTwiceCountsOnce(t *testing.T) {
 	require.EqualValues(t, 5000, n)
 	require.Equal(t, usage.Amounts{usage.RecordingMinutes: 12_000}, sum(t, s, tenantID))
 	require.Equal(t, 12_000, count(t, pool, tenantID))
-	// Another source, meter, quality or resource is another interval.
+	// Each change of source, meter, quality or resource gives another interval.
 	for _, change := range []func(i *usage.Interval){
 		func(i *usage.Interval) { i.Source = "other" }, func(i *usage.Interval) { i.Meter = usage.Pushes },
 		func(i *usage.Interval) { i.Quality = "720p" }, func(i *usage.Interval) { i.ResourceID = "rec_2" },
@@ -59,15 +59,15 @@ func TestIntervalsAreNeverChanged(t *testing.T) {
 	require.ErrorContains(t, err, "never changed")
 }
 
-// TestSumsOfPeriods: periods begin and end anywhere, and an interval counts for the one in
-// which it begins.
+// TestSumsOfPeriods checks that periods may begin and end at any time, and that an
+// interval belongs to the period in which it begins.
 func TestSumsOfPeriods(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.Shared(t)
 	s := usage.New(usage.Config{Pool: pool})
 	tenantID := id.New(id.Tenant)
 	var list []usage.Interval
-	for i := range 4 * 360 { // four hours in intervals of 10 s; the n-th has the amount n+1
+	for i := range 4 * 360 { // four hours in intervals of 10 s; interval n has the amount n+1
 		from := hour.Add(time.Duration(i) * 10 * time.Second)
 		list = append(list, usage.Interval{
 			Owner: usage.Owner{TenantID: tenantID}, Source: "job", ResourceID: "str_1", Meter: usage.EgressBytes,
@@ -109,7 +109,7 @@ func TestUnits(t *testing.T) {
 	require.EqualValues(t, 61, a.Units(usage.Pushes))
 }
 
-// TestOldIntervalsGo, and the sums of their hours stay.
+// TestOldIntervalsGo checks that old intervals are deleted, and that the sums of their hours stay.
 func TestOldIntervalsGo(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
