@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// staleAfter is the age from which keys are too old to go by while fresh ones are read.
-	// Only a process that nobody has asked for so long has such keys.
+	// staleAfter is the age at which keys are too old to be used while new ones are read. Keys get
+	// that old only in a process that had no requests for so long.
 	staleAfter = 10 * freshFor
-	// staleWait bounds the wait for fresh keys in that case.
+	// staleWait limits the wait for new keys in that case.
 	staleWait = 250 * time.Millisecond
 )
 
-// CodeKey is a key for message authentication codes, derived from a signing key: it is
-// made, replaced, retired and revoked with it.
+// CodeKey is a key for message authentication codes. It is derived from a signing key, and
+// created, replaced, retired and revoked with it.
 type CodeKey struct {
-	// ID names the key in what it has signed.
+	// ID identifies the key in the data that it has signed.
 	ID     uint32
 	Secret []byte
 }
 
-// deriveCode makes the code key of a signing key.
+// deriveCode derives the code key of a signing key.
 func deriveCode(kid string, key ed25519.PrivateKey) (CodeKey, error) {
 	derived, err := hkdf.Key(sha256.New, key.Seed(), nil, "showfloor codes", secret.KeySize)
 	if err != nil {
@@ -38,18 +38,18 @@ func deriveCode(kid string, key ed25519.PrivateKey) (CodeKey, error) {
 	return CodeKey{ID: binary.BigEndian.Uint32(sum[:]), Secret: derived}, nil
 }
 
-// NewestCodeKey is the code key that signs. It never waits longer than staleWait: playback goes on
-// while the database is away.
+// NewestCodeKey returns the code key that signs. It never waits longer than staleWait, so that
+// playback continues while the database is away.
 func (k *Keys) NewestCodeKey() CodeKey { return k.recent().newest }
 
-// FindCodeKey finds the code key with an id; false if it was retired or revoked, or never
-// existed. It waits for the database only for an id that is unknown.
+// FindCodeKey returns the code key with an id, or false if it was retired or revoked, or never
+// existed. It waits for the database only if the id is unknown.
 func (k *Keys) FindCodeKey(ctx context.Context, id uint32) (CodeKey, bool) {
 	key, ok := k.recent().codes[id]
 	if ok {
 		return key, true
 	}
-	// Another process may have made the key a moment ago.
+	// Another process may have just created the key.
 	if err := k.load(ctx); err != nil {
 		return CodeKey{}, false
 	}
@@ -57,7 +57,7 @@ func (k *Keys) FindCodeKey(ctx context.Context, id uint32) (CodeKey, bool) {
 	return key, ok
 }
 
-// recent is the keys as they were a moment ago, while others are read in the background.
+// recent returns the cached keys. If they are older than freshFor, it reads new ones in the background.
 func (k *Keys) recent() *keySet {
 	set := k.set.Load()
 	age := k.config.Now().Sub(set.loaded)
@@ -77,8 +77,7 @@ func (k *Keys) recent() *keySet {
 	return k.set.Load()
 }
 
-// refresh reads the keys in the background, one reading at a time. The channel is closed
-// when the reading is over.
+// refresh reads the keys in the background, once at a time. It closes the channel when the read is over.
 func (k *Keys) refresh() <-chan struct{} {
 	k.refreshing.Lock()
 	defer k.refreshing.Unlock()

@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/audit"
 )
 
-// TestCodeKeysGoWithTheirSigningKeys: they are replaced, retired and revoked together, and
-// every process knows them.
+// TestCodeKeysGoWithTheirSigningKeys checks that they are replaced, retired and revoked
+// together, in every process.
 func TestCodeKeysGoWithTheirSigningKeys(t *testing.T) {
 	t.Parallel()
 	pool, clock, first, second := two(t)
@@ -24,7 +24,7 @@ func TestCodeKeysGoWithTheirSigningKeys(t *testing.T) {
 	fresh := first.NewestCodeKey()
 	require.NotEqual(t, old.ID, fresh.ID)
 	require.NotEqual(t, old.Secret, fresh.Secret)
-	for _, want := range []uint32{old.ID, fresh.ID} { // also the one that second hasn't read yet
+	for _, want := range []uint32{old.ID, fresh.ID} { // second hasn't read the new one yet
 		got, ok := second.FindCodeKey(t.Context(), want)
 		require.True(t, ok)
 		require.Equal(t, want, got.ID)
@@ -45,7 +45,7 @@ func TestCodeKeysGoWithTheirSigningKeys(t *testing.T) {
 	require.Equal(t, first.NewestCodeKey(), third.NewestCodeKey(), "a restart keeps them")
 }
 
-// TestCodeKeysOutliveTheDatabase: playback goes on while it is away.
+// TestCodeKeysOutliveTheDatabase checks that playback continues while it is away.
 func TestCodeKeysOutliveTheDatabase(t *testing.T) {
 	t.Parallel()
 	pool, clock, keys, _ := two(t)

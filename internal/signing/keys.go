@@ -1,6 +1,6 @@
-// Package signing makes and checks the JWTs that the server hands out, and keeps
-// the keys for it: the newest signs, all that aren't retired verify, so that keys
-// change while tokens live. Every process on the database uses the same keys.
+// Package signing creates and checks the server's JWTs and manages their keys. The
+// newest key signs, and all keys that aren't retired verify, so that keys can be
+// replaced while tokens are valid. Every process on the database uses the same keys.
 package signing
 
 import (
@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// MaxLife is the longest that a token may live.
+	// MaxLife is the longest life of a token.
 	MaxLife = 24 * time.Hour
-	// freshFor is how long this process goes by the keys that it has read: a
-	// revoked one verifies no longer than that.
+	// freshFor is how long this process caches the keys. A revoked key is
+	// accepted for at most that long.
 	freshFor = time.Second
-	// loadTimeout bounds one reading of the keys.
+	// loadTimeout limits one read of the keys.
 	loadTimeout = 5 * time.Second
 )
 
-// ErrInvalid is what every token that isn't a good one of ours is refused with,
-// but for those that have merely expired.
+// ErrInvalid is the error for every invalid token, except for those that have
+// only expired.
 var ErrInvalid = errors.New("invalid token")
 
 // Config of Keys.
@@ -45,25 +45,25 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Keys signs and verifies.
+// Keys signs and verifies tokens.
 type Keys struct {
 	config Config
 	// checks are the keys of Checks.
 	checks [][]byte
 	set    atomic.Pointer[keySet]
 
-	// loading lets one caller read the keys at a time; started counts these
-	// readings, and failure is how the last one ended.
+	// loading lets one caller at a time read the keys. started counts these
+	// reads, and failure is the error of the last one.
 	loading chan struct{}
 	started atomic.Uint64
 	failure error
 
-	// refreshed is closed when the reading in the background ends; nil: there is none.
+	// refreshed is closed when the background read ends; nil if there is none.
 	refreshing sync.Mutex
 	refreshed  chan struct{}
 }
 
-// keySet is what one reading found.
+// keySet is the result of one read.
 type keySet struct {
 	signer string
 	keys   map[string]ed25519.PrivateKey
@@ -72,7 +72,7 @@ type keySet struct {
 	loaded time.Time
 }
 
-// New reads the keys, and makes the first one of a new database.
+// New reads the keys, and creates the first key of a new database.
 func New(ctx context.Context, c Config) (*Keys, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -84,7 +84,7 @@ func New(ctx context.Context, c Config) (*Keys, error) {
 	return k, k.load(ctx)
 }
 
-// Sign makes a token. It must expire within MaxLife.
+// Sign returns a signed token. It must expire within MaxLife.
 func (k *Keys) Sign(ctx context.Context, claims jwt.Claims) (string, error) {
 	expires, err := claims.GetExpirationTime()
 	if err != nil || expires == nil || expires.After(k.config.Now().Add(MaxLife)) {
@@ -100,17 +100,17 @@ func (k *Keys) Sign(ctx context.Context, claims jwt.Claims) (string, error) {
 	return signed, nil
 }
 
-// errUnknownKey is the one fault that fresh keys may cure.
+// errUnknownKey is the only error for which new keys are read.
 var errUnknownKey = errors.New("signed with an unknown key")
 
-// Parse checks a token's signature, algorithm and lifetime and reads its claims;
-// what they say is the caller's to judge. A token that has expired is a problem
-// with the code token_expired, every other bad one ErrInvalid.
+// Parse checks a token's signature, algorithm and lifetime and reads its claims,
+// which the caller must check. An expired token is a problem with the code
+// token_expired; for every other invalid token the error is ErrInvalid.
 func (k *Keys) Parse(ctx context.Context, token string, claims jwt.Claims) error {
 	err := k.parse(k.fresh(ctx), token, claims)
 	if errors.Is(err, errUnknownKey) {
-		// Another process may have made the key a moment ago. Whoever invents key
-		// ids makes us read a small table, one reading at a time.
+		// Another process may have just created the key. A client that invents
+		// key ids makes the server read a small table, once at a time.
 		if err := k.load(ctx); err != nil {
 			return err
 		}
@@ -138,21 +138,21 @@ func (k *Keys) parse(set *keySet, token string, claims jwt.Claims) error {
 		}
 		return key.Public(), nil
 	},
-		// One algorithm only: the token's own header must not choose.
+		// Only this algorithm: the token's own header must not choose it.
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(k.config.Now))
 	return err
 }
 
-// at is the same keys, read at another time.
+// at returns the same keys with another time of reading.
 func (s *keySet) at(loaded time.Time) *keySet {
 	c := *s
 	c.loaded = loaded
 	return &c
 }
 
-// fresh is the keys as they were a moment ago. While the database can't be
-// asked, those go on that were read last.
+// fresh returns keys that are at most freshFor old. While the database is away,
+// it returns the keys that were read last.
 func (k *Keys) fresh(ctx context.Context) *keySet {
 	set := k.set.Load()
 	if k.config.Now().Sub(set.loaded) < freshFor {
@@ -164,8 +164,8 @@ func (k *Keys) fresh(ctx context.Context) *keySet {
 	return k.set.Load()
 }
 
-// load reads the keys. Callers that come together share a reading that begins
-// after all of them have come.
+// load reads the keys. Concurrent callers share one read, which begins after all
+// of them have called.
 func (k *Keys) load(ctx context.Context) error {
 	came := k.started.Load()
 	select {
@@ -178,7 +178,7 @@ func (k *Keys) load(ctx context.Context) error {
 		return k.failure
 	}
 	k.started.Add(1)
-	// Others wait for it, so it doesn't end with the request that began it.
+	// Other callers wait for this read, so it doesn't end with the request that began it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
 	set, err := k.read(ctx)

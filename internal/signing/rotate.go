@@ -20,14 +20,14 @@ import (
 const (
 	// rotateAfter is the age at which the newest key is replaced.
 	rotateAfter = 90 * 24 * time.Hour
-	// retireAfter is how long a replaced key verifies. Its last token lives for MaxLife;
-	// a viewer session, which a code key of the same row signs, lives as long as its
-	// broadcast, and a channel may broadcast for weeks.
+	// retireAfter is how long a replaced key is accepted. Its last token lives for
+	// MaxLife. But a code key of the same row signs viewer sessions, which live as long
+	// as their broadcast, and a channel may broadcast for weeks.
 	retireAfter = 31 * 24 * time.Hour
 )
 
-// ensureFirst makes the first key of a database. Several processes may start at
-// once on it: one of them makes the key.
+// ensureFirst creates the first key of a database. If several processes start on it at
+// the same time, one of them creates the key.
 func (k *Keys) ensureFirst(ctx context.Context) error {
 	return k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
 		if len(live) > 0 {
@@ -38,9 +38,9 @@ func (k *Keys) ensureFirst(ctx context.Context) error {
 	})
 }
 
-// Rotate makes a new key, which signs from now on; tokens of the old ones stay
-// good until they expire. The key is in the database before anything is signed
-// with it, and processes that don't know it look there, so none is refused.
+// Rotate creates a new key, which signs from now on; tokens of the old keys stay valid
+// until they expire. The key is in the database before it signs, and processes that
+// don't know it read it there, so no token is refused.
 func (k *Keys) Rotate(ctx context.Context, actor audit.Actor) (made db.SigningKey, err error) {
 	err = k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
 		made, err = k.replace(ctx, q, actor, live)
@@ -49,8 +49,8 @@ func (k *Keys) Rotate(ctx context.Context, actor audit.Actor) (made db.SigningKe
 	return made, k.reload(ctx, err)
 }
 
-// RotateDue rotates when the newest key is old enough for it, and retires keys
-// without living tokens. It may run at any time, in several processes.
+// RotateDue rotates if the newest key is old enough, and retires keys without valid
+// tokens. It may run at any time, in several processes.
 func (k *Keys) RotateDue(ctx context.Context) error {
 	actor := audit.System("keys")
 	err := k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
@@ -75,9 +75,8 @@ func (k *Keys) RotateDue(ctx context.Context) error {
 	return k.reload(ctx, err)
 }
 
-// Revoke ends a key and every token that it signed, in all processes within two
-// seconds. When it is the one that signs, a new one takes its place, whose kid is
-// returned.
+// Revoke revokes a key and every token that it signed, in all processes within two
+// seconds. If it is the key that signs, Revoke creates a new one and returns its kid.
 func (k *Keys) Revoke(ctx context.Context, actor audit.Actor, kid, reason string) (successor string, err error) {
 	err = k.change(ctx, func(q *db.Queries, live []db.SigningKey) error {
 		successor = ""
@@ -101,7 +100,7 @@ func (k *Keys) Revoke(ctx context.Context, actor audit.Actor, kid, reason string
 	return successor, k.reload(ctx, err)
 }
 
-// List shows all keys, newest first, retired ones included.
+// List returns all keys, newest first, including retired ones.
 func (k *Keys) List(ctx context.Context) ([]db.SigningKey, error) {
 	rows, err := db.New(k.config.Pool).ListAllSigningKeys(ctx)
 	if err != nil {
@@ -110,9 +109,9 @@ func (k *Keys) List(ctx context.Context) ([]db.SigningKey, error) {
 	return rows, nil
 }
 
-// change runs fn in a transaction with the keys that aren't retired, newest
-// first, while nobody else changes them. All of them must open: a key that was
-// sealed with another master key than theirs would stop every server.
+// change runs fn in a transaction with the keys that aren't retired, newest first, and
+// excludes other changes. It must be able to decrypt all of them: a key that was sealed
+// with a different master key would stop every server.
 func (k *Keys) change(ctx context.Context, fn func(q *db.Queries, live []db.SigningKey) error) error {
 	return postgres.InTx(ctx, k.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
@@ -132,7 +131,7 @@ func (k *Keys) change(ctx context.Context, fn func(q *db.Queries, live []db.Sign
 	})
 }
 
-// replace makes the key that signs after those that are there.
+// replace creates the key that signs next.
 func (k *Keys) replace(ctx context.Context, q *db.Queries, actor audit.Actor, live []db.SigningKey) (db.SigningKey, error) {
 	made, err := k.create(ctx, q)
 	if err != nil {
@@ -164,7 +163,7 @@ func (k *Keys) note(ctx context.Context, q *db.Queries, actor audit.Actor, actio
 	})
 }
 
-// reload lets this process know at once what a change has done.
+// reload reads the keys after a change, so that this process uses them at once.
 func (k *Keys) reload(ctx context.Context, err error) error {
 	if err != nil {
 		return err

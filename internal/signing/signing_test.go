@@ -28,7 +28,7 @@ func open(t *testing.T, pool *pgxpool.Pool, master string, clock *apitest.Clock)
 	return signing.New(t.Context(), signing.Config{Pool: pool, Box: box, Log: slog.New(slog.DiscardHandler), Now: clock.Now})
 }
 
-// two are the keys of two processes on one database.
+// two returns the keys of two processes on one database.
 func two(t *testing.T) (pool *pgxpool.Pool, clock *apitest.Clock, first, second *signing.Keys) {
 	t.Helper()
 	pool, clock = dbtest.New(t), apitest.NewClock()
@@ -58,7 +58,7 @@ func bad(t *testing.T, k *signing.Keys, token string) {
 	require.ErrorIs(t, k.Parse(t.Context(), token, &jwt.RegisteredClaims{}), signing.ErrInvalid)
 }
 
-// kidOf is the key that a token says it was signed with.
+// kidOf returns the id of the key in a token's header.
 func kidOf(t *testing.T, token string) string {
 	t.Helper()
 	parsed, _, err := jwt.NewParser().ParseUnverified(token, &jwt.RegisteredClaims{})
@@ -68,8 +68,8 @@ func kidOf(t *testing.T, token string) string {
 	return kid
 }
 
-// TestProcessesOnOneDatabaseShareTheirKeys: several start at once on an empty
-// database, and agree.
+// TestProcessesOnOneDatabaseShareTheirKeys starts several processes at once on
+// an empty database; they must use the same key.
 func TestProcessesOnOneDatabaseShareTheirKeys(t *testing.T) {
 	t.Parallel()
 	pool, clock := dbtest.New(t), apitest.NewClock()
@@ -93,8 +93,8 @@ func TestProcessesOnOneDatabaseShareTheirKeys(t *testing.T) {
 	}
 }
 
-// TestANewKeyCountsEverywhereAtOnce: no process has to wait, or to be started
-// again, before it takes tokens that another one signs with a new key.
+// TestANewKeyCountsEverywhereAtOnce checks that every process accepts tokens of
+// a new key without a wait or a restart.
 func TestANewKeyCountsEverywhereAtOnce(t *testing.T) {
 	t.Parallel()
 	_, clock, first, second := two(t)
@@ -135,7 +135,7 @@ func TestKeysRotateAndRetireByAge(t *testing.T) {
 	require.NoError(t, first.RotateDue(t.Context()))
 	good(t, second, token)
 
-	// Viewer sessions last as long as their broadcast.
+	// Viewer sessions live as long as their broadcast.
 	clock.Advance(30 * 24 * time.Hour)
 	require.NoError(t, first.RotateDue(t.Context()))
 	_, known := second.FindCodeKey(t.Context(), code.ID)
@@ -158,7 +158,8 @@ func TestKeysRotateAndRetireByAge(t *testing.T) {
 	require.Equal(t, []string{"signing_key.rotate", "signing_key.retire"}, actions)
 }
 
-// TestARevokedKeyVouchesForNobody, in any process, a second later at most.
+// TestARevokedKeyVouchesForNobody checks that, a second later at most, no
+// process accepts its tokens.
 func TestARevokedKeyVouchesForNobody(t *testing.T) {
 	t.Parallel()
 	_, clock, first, second := two(t)
@@ -211,8 +212,8 @@ func TestNoTokenOutlivesItsKey(t *testing.T) {
 	require.True(t, problem.Is(err, "token_expired"))
 }
 
-// TestKeysOutliveTheDatabase for a while: who has a token isn't logged out
-// because the keys can't be read anew.
+// TestKeysOutliveTheDatabase checks that valid tokens are accepted while the
+// keys can't be read again.
 func TestKeysOutliveTheDatabase(t *testing.T) {
 	t.Parallel()
 	pool, clock, first, _ := two(t)
@@ -229,8 +230,8 @@ func TestKeysOutliveTheDatabase(t *testing.T) {
 	require.NotErrorIs(t, err, signing.ErrInvalid, "whether this key exists can't be told now")
 }
 
-// TestReadingsAreShared: many tokens of a new key come at once, and the keys are
-// read a few times, not once for each.
+// TestReadingsAreShared checks that many concurrent tokens of a new key cause
+// only a few reads of the keys, not one each.
 func TestReadingsAreShared(t *testing.T) {
 	t.Parallel()
 	pool, clock, first, second := two(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Signed tells, without asking the database, whether one of our keys has signed
-// the token, be it good or not any more.
+// Signed reports, without a query, whether one of our keys has signed the token, even
+// if the token is no longer valid.
 func (k *Keys) Signed(token string) bool {
 	set := k.set.Load()
 	_, err := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithoutClaimsValidation()).
@@ -24,8 +24,8 @@ func (k *Keys) Signed(token string) bool {
 	return err == nil
 }
 
-// TypeOf is what kind of token this says that it is, unchecked: good for choosing
-// who is to check it. Empty for what isn't a token.
+// TypeOf returns the token's own, unverified type. Use it only to choose the code
+// that checks the token. It is empty if the text isn't a token.
 func TypeOf(token string) string {
 	var c struct {
 		Type string `json:"typ"`
@@ -37,8 +37,8 @@ func TypeOf(token string) string {
 	return c.Type
 }
 
-// Checks returns the sums that only a holder of the master keys can make of the text,
-// that of the first master key first.
+// Checks returns the MACs of the text, one for each master key, the first master
+// key's first. Only a holder of a master key can compute them.
 func (k *Keys) Checks(text string) [][]byte {
 	var sums [][]byte
 	for _, key := range k.checks {
