@@ -1,7 +1,6 @@
-// Package areas wires the domain services: the one place that says which area
-// holds which. The server, the tests' server and the benchmarks open them here
-// and hand them to both doors, handlers/ and jobs/. A new area is a field of
-// Areas and a few lines in Open.
+// Package areas creates the domain services and connects them. The server, the tests'
+// server and the benchmarks open the services here and pass them to handlers/ and jobs/. A
+// new area is a field of Areas and a few lines in Open.
 package areas
 
 import (
@@ -47,99 +46,94 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// Config is what differs between the processes that open the areas.
+// Config holds the differences between the processes that open the areas.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Box seals what must be read again; keys of other uses derive from it.
+	// Box encrypts values that must be read again; keys for other uses are derived from it.
 	Box *secret.Box
 	Log *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
-	// Node names this process in the rows of the connections that it holds.
+	// Node is the name of this process in the rows of its connections.
 	Node string
-	// NodeURL is where other nodes reach this one, without a slash at the end; "" when
-	// it is alone.
+	// NodeURL is the URL for other nodes, without a slash at the end; "" if there are none.
 	NodeURL string
-	// PublicURL and IngestURL are this server as clients and encoders see it,
+	// PublicURL and IngestURL are the URLs of this server for clients and for encoders,
 	// without a slash at the end.
 	PublicURL, IngestURL string
-	// Engine is the media plane as streams see it.
+	// Engine is the media plane's interface for streams.
 	Engine stream.Engine
-	// SFUURL is the WebSocket address of this node's SFU, without a slash at the
-	// end; empty when it has none.
+	// SFUURL is the WebSocket URL of this node's SFU, without a slash at the end; empty if
+	// it has none.
 	SFUURL string
-	// RingTimeout is how long a call rings, call.DefaultRingTimeout when it is 0.
+	// RingTimeout is how long a call rings; call.DefaultRingTimeout if it is 0.
 	RingTimeout time.Duration
-	// PasswordMemory is what hashing one password takes, in KiB; account's default when it
-	// is 0.
+	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
 	PasswordMemory uint32
 
-	// MailServer takes our mail; nil when there is none.
+	// MailServer is the SMTP server; nil if there is none.
 	MailServer *mail.Server
 	// MailFrom is the sender of every mail.
 	MailFrom *netmail.Address
 	// Mailbox keeps mails for a developer to read while there is no MailServer.
 	Mailbox bool
 
-	// Schedule is the pauses between attempts of a delivery, the default schedule
-	// when nil.
+	// Schedule holds the pauses between attempts of a delivery; the default schedule if nil.
 	Schedule []time.Duration
-	// AllowPrivate lets tenants' URLs lead to private and loopback addresses.
+	// AllowPrivate allows tenants' URLs with private and loopback addresses.
 	AllowPrivate bool
 	// IdleCalls is how many connections to tenants' URLs stay open between requests, for
-	// webhooks and replays together; 256 when it is 0.
+	// webhooks and replays together; 256 if it is 0.
 	IdleCalls int
-	// CaptureBytes is what captured requests of all tenants may take up;
-	// tester.DefaultTotalBytes when it is 0.
+	// CaptureBytes is the limit of all tenants' captured requests, in bytes;
+	// tester.DefaultTotalBytes if it is 0.
 	CaptureBytes int64
 	// KeepAudit, KeepMessages and KeepSessions are how long audit entries, messages, and
-	// sessions after their end are kept; 0 is for ever.
+	// sessions after their end are kept; 0 means for ever.
 	KeepAudit, KeepMessages, KeepSessions time.Duration
-	// RefuseCaptures says why requests to capture URLs can't be stored at the moment;
-	// nil for never.
+	// RefuseCaptures returns an error while requests to capture URLs can't be stored, and
+	// nil otherwise. A nil function refuses nothing.
 	RefuseCaptures func() error
 
-	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep when it is 0.
+	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep if it is 0.
 	UsageKeep time.Duration
 
-	// Processor takes payments; nil for one that can't be reached.
+	// Processor is the payment processor's client; if nil, every call to the processor fails.
 	Processor *processor.Client
-	// Realtime carries publications to who watches; to nobody when nil.
+	// Realtime publishes to clients of rooms; if nil, publications are dropped.
 	Realtime realtime.Publisher
-	// PlatformFee is the platform's share of each checkout until an admin sets
-	// another.
+	// PlatformFee is the platform's share of each checkout, until an admin sets another one.
 	PlatformFee setting.Rate
 
-	// CheckEvent refuses envelopes of events: tests hold them against the API
-	// document. nil refuses none.
+	// CheckEvent returns an error for an envelope that must not be emitted. Tests check
+	// envelopes against the API document with it. nil accepts all.
 	CheckEvent func(payload []byte) error
-	// ObserveDelivery and ObserveMail hear of each attempt, for metrics; nil for
-	// nobody.
+	// ObserveDelivery and ObserveMail are called for each attempt, for metrics; nil for none.
 	ObserveDelivery func(outcome string, took time.Duration)
 	ObserveMail     func(outcome string)
-	// ObserveOrder hears of each order that is made, paid or expired.
+	// ObserveOrder is called for each order that is created, paid or expired.
 	ObserveOrder func(status string)
 }
 
-// Areas are the services over one database.
+// Areas are the services on one database.
 type Areas struct {
-	// Inserter adds jobs and works none.
+	// Inserter adds jobs and runs none.
 	Inserter *river.Client[pgx.Tx]
-	// Keys sign every kind of token.
+	// Keys signs every kind of token.
 	Keys *signing.Keys
 	// Playback signs and checks the tokens of playback URLs.
 	Playback *playtoken.Tokens
-	// Events is where areas emit theirs, Feed where tenants read them.
+	// Areas emit events to Events, and tenants read them from Feed.
 	Events *event.Log
 	Feed   *event.Feed
-	// Mails sends, and shows its development mailbox, when it has one.
+	// Mails sends mails, or shows them in the development mailbox.
 	Mails *mail.Service
-	// Idempotency keeps what requests with an Idempotency-Key came to.
+	// Idempotency stores the answers of requests with an Idempotency-Key.
 	Idempotency *idempotency.Service
 
-	// Quotas keep tenants within the limits of their plans.
+	// Quotas enforces the limits of tenants' plans.
 	Quotas *quota.Service
-	// Usage is what tenants used: streams, rooms and jobs write it, billing reads it.
+	// Usage is the usage of tenants: streams, rooms and jobs write it, billing reads it.
 	Usage *usage.Service
 
 	// Audit deletes old entries of the audit log.
@@ -158,13 +152,13 @@ type Areas struct {
 	Discounts *discount.Service
 	Orders    *order.Service
 	Sellers   *seller.Service
-	// Billing takes in what the payment processor reports.
+	// Billing processes the webhooks of the payment processor.
 	Billing  *billing.Service
 	Auctions *auction.Service
 	Sessions *session.Service
 	Chat     *chat.Service
 	Calls    *call.Service
-	// Pushes are what waits to be pushed to devices.
+	// Pushes holds the notifications that wait to be pushed to devices.
 	Pushes *push.Service
 }
 
@@ -184,8 +178,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Open makes them, each after those that it holds. It writes the first signing
-// key when there is none. Nothing has to be closed.
+// Open creates the areas, each after those that it uses. It creates the first signing key
+// if there is none. Nothing needs to be closed.
 func Open(ctx context.Context, c Config) (*Areas, error) {
 	c = c.withDefaults()
 	a := &Areas{}
@@ -238,7 +232,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	return a, nil
 }
 
-// openRooms makes those in which people meet, talk and call each other.
+// openRooms creates the areas of rooms, chats and calls.
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
@@ -255,7 +249,7 @@ func (a *Areas) openRooms(c Config) {
 	a.Pushes = push.New(c.Pool, c.Now)
 }
 
-// openCommerce makes those that sell.
+// openCommerce creates the areas of commerce.
 func (a *Areas) openCommerce(c Config) {
 	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
 	a.Settings = setting.New(setting.Config{Pool: c.Pool, PlatformFee: c.PlatformFee, Now: c.Now})

@@ -9,7 +9,8 @@ import (
 	"showfloor/internal/areas"
 )
 
-// TestAreasThatDeleteOldRowsAreFound keeps retention from running over nothing.
+// TestAreasThatDeleteOldRowsAreFound ensures that the retention jobs don't run
+// without any area.
 func TestAreasThatDeleteOldRowsAreFound(t *testing.T) {
 	t.Parallel()
 	var found []string

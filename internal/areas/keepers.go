@@ -5,14 +5,15 @@ import (
 	"reflect"
 )
 
-// Keeper is an area whose rows are kept for a time.
+// Keeper is an area that deletes its old rows.
 type Keeper interface {
-	// DeleteOld deletes those that are older. It may run twice at once.
+	// DeleteOld deletes rows that have passed the area's retention time. Two
+	// calls may run at the same time.
 	DeleteOld(ctx context.Context) error
 }
 
 // Keepers returns the areas that delete old rows, by the names of their fields in
-// Areas. It looks at all fields, so that no area is forgotten.
+// Areas. It checks all fields, so that no area is forgotten.
 func (a *Areas) Keepers() map[string]Keeper {
 	keepers := map[string]Keeper{}
 	for field, value := range reflect.ValueOf(a).Elem().Fields() {

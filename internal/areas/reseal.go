@@ -12,15 +12,16 @@ import (
 	"showfloor/internal/webhook"
 )
 
-// Sealed is a kind of rows with values that the master key has encrypted.
+// Sealed is a kind of rows with values that are encrypted with the master key.
 type Sealed struct {
 	Name string
-	// Reseal encrypts them with the box's first master key; see secret.Resealing.
+	// Reseal encrypts the values with the box's first master key; see
+	// secret.Resealing.
 	Reseal func(ctx context.Context, pool *pgxpool.Pool, box *secret.Box, progress func(rows int)) (secret.Resealed, error)
 }
 
-// AllSealed lists everything in the database that the master key has encrypted. A test
-// holds it against the schema.
+// AllSealed lists all values in the database that are encrypted with the master key. A
+// test compares it with the schema.
 func AllSealed() []Sealed {
 	return []Sealed{
 		{"signing keys", signing.Reseal},

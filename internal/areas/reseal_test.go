@@ -33,8 +33,8 @@ func newBox(t *testing.T, keys ...string) *secret.Box {
 	return box
 }
 
-// TestMasterKeyIsReplaced replaces it under a server that runs: with both keys everything
-// goes on, a killed run is resumed, and afterwards the old key can be removed.
+// TestMasterKeyIsReplaced replaces it while servers run. With both keys everything works,
+// a killed run is resumed, and afterwards the old key can be removed.
 func TestMasterKeyIsReplaced(t *testing.T) {
 	t.Parallel()
 	const newKey = "the next master key, of 32 bytes"
@@ -75,14 +75,14 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 	const many = secret.ResealBatch + 50
 	post(before, many)
 
-	// Servers have both keys now; one of them still seals with the old one.
+	// All servers have both keys now; one of them still encrypts with the old one.
 	both := newBox(t, newKey, apitest.MasterKey)
 	during := apitest.New(t, apitest.Options{Pool: pool, Box: both})
 	old := apitest.New(t, apitest.Options{Pool: pool, Box: newBox(t, apitest.MasterKey, newKey)})
 	require.Equal(t, string(first.Body), string(create(during).Body))
 	require.True(t, during.Tester.Issued(token))
 
-	// The command is killed after a batch.
+	// The command is killed after one batch.
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	_, err := mail.Reseal(ctx, pool, both, func(int) { kill() })
@@ -92,10 +92,10 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 	require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "mails": 1, "idempotency keys": 0}, reseal(t, both, pool))
 	require.Equal(t, map[string]int{"signing keys": 0, "webhook endpoints": 0, "mails": 0, "idempotency keys": 0}, reseal(t, both, pool))
 
-	// A sign-up that was begun under the old key ends under the new one.
+	// A sign-up that began with the old key ends with the new one.
 	during.With(t, "").Call(t, http.MethodPost, "/v1/auth/verify-and-register", map[string]any{"email": email, "code": code}).Is(t, 201)
 
-	// The old key is gone.
+	// A server without the old key.
 	after := apitest.New(t, apitest.Options{Pool: pool, Box: newBox(t, newKey)})
 	after.With(t, owner.Token).Call(t, http.MethodGet, "/v1/me", nil).Is(t, 200)
 	after.With(t, apiKey.Token).Call(t, http.MethodGet, "/v1/me/streams", nil).Is(t, 200)
@@ -109,7 +109,7 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 		require.Contains(t, string(plain), "whsec_")
 	}
 
-	// Rows of a key that nobody has any more are reported, and not touched.
+	// Rows whose key no server has are reported and not changed.
 	post(before, 12)
 	result, err := mail.Reseal(t.Context(), pool, newBox(t, newKey, "a third master key, with 32 byte"), func(int) {})
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestMasterKeyIsReplaced(t *testing.T) {
 	require.Zero(t, result.Done)
 }
 
-// reseal runs everything once and counts the rows.
+// reseal reseals all kinds of rows once and counts them.
 func reseal(t *testing.T, box *secret.Box, pool *pgxpool.Pool) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -131,8 +131,8 @@ func reseal(t *testing.T, box *secret.Box, pool *pgxpool.Pool) map[string]int {
 	return counts
 }
 
-// TestAllSealedColumnsAreKnown keeps a new encrypted column from being forgotten: each
-// column of bytes is either sealed, and AllSealed has it, or never was.
+// TestAllSealedColumnsAreKnown ensures that no new encrypted column is forgotten: each
+// column of bytes is either in AllSealed, or listed here as not encrypted.
 func TestAllSealedColumnsAreKnown(t *testing.T) {
 	t.Parallel()
 	rows, err := dbtest.New(t).Query(t.Context(), `SELECT table_name || '.' || column_name FROM information_schema.columns
@@ -141,9 +141,9 @@ func TestAllSealedColumnsAreKnown(t *testing.T) {
 	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
-		// Sealed.
+		// Encrypted columns.
 		"signing_keys.private_key", "webhook_endpoints.secret", "webhook_endpoints.previous_secret", "mails.content", "idempotency_keys.body",
-		// Hashes and bodies.
+		// Columns of hashes and bodies.
 		"api_keys.key_hash", "ended_api_keys.key_hash", "streams.key_hash", "signup_forms.code_hash", "signup_tries.email_hash",
 		"password_links.token_hash", "invitations.token_hash", "known_networks.pair_hash", "usage_intervals.key", "captures.body", "idempotency_keys.fingerprint",
 	}, columns)
