@@ -1,6 +1,5 @@
-// Package realtimetest gives tests the official Go client of the realtime
-// channel, with everything that happens to it written down, and a way to lose its
-// socket.
+// Package realtimetest provides the official Go client of the realtime channel for
+// tests. It records all of the client's events and can cut its connection.
 package realtimetest
 
 import (
@@ -16,10 +15,10 @@ import (
 	"github.com/centrifugal/centrifuge-go"
 )
 
-// Path is where the channel is.
+// Path is the path of the channel.
 const Path = "/v1/realtime/websocket"
 
-// patience is how long something may take to happen.
+// patience is the longest wait for an event.
 const patience = 20 * time.Second
 
 // Kinds of events.
@@ -37,20 +36,20 @@ const (
 	Left         = "leave"
 )
 
-// Event is something that the client was told.
+// Event is an event of the client.
 type Event struct {
 	Kind string
-	// Code and Reason of a disconnection, unsubscription or error.
+	// Code and Reason of a disconnect, unsubscription or error.
 	Code   uint32
 	Reason string
 	// Type and Data of a publication.
 	Type string
 	Data map[string]any
-	// Offset of a publication in its room; 0 for one that isn't kept.
+	// Offset of a publication in its room; 0 if the publication isn't kept.
 	Offset uint64
-	// Recovered tells of a subscription whether the client has missed nothing.
+	// Recovered reports whether a subscription has missed no publications.
 	Recovered bool
-	// User and Info of somebody who came or went.
+	// User and Info of a user who joined or left.
 	User, Info string
 }
 
@@ -70,19 +69,20 @@ type Client struct {
 // Options of a client.
 type Options struct {
 	Token string
-	// Room, when set, is the breakout room that a token of the main room is to open.
+	// Room is the breakout room to open with a token of the main room, if it is set.
 	Room string
-	// GetToken, when set, is asked for the first and each further token.
+	// GetToken returns the first and each later token, if it is set.
 	GetToken func() (string, error)
 	Protobuf bool
-	// OnPublication, when set, hears of publications instead; none is written down.
+	// OnPublication is called for each publication, if it is set; then publications
+	// are not recorded.
 	OnPublication func()
-	// Dial replaces how sockets are opened.
+	// Dial replaces the function that opens connections.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// New makes a client of the server at the URL (http://…, without the path) and
-// begins to connect. It ends with the test.
+// New returns a client of the server at the URL (http://…, without the path) and
+// begins to connect. The client is closed when the test ends.
 func New(t testing.TB, url string, o Options) *Client {
 	t.Helper()
 	c := &Client{seen: map[string]int{}, changed: make(chan struct{}), instead: o.OnPublication}
@@ -124,11 +124,11 @@ func New(t testing.TB, url string, o Options) *Client {
 	c.OnDisconnected(func(e centrifuge.DisconnectedEvent) { c.add(Event{Kind: Disconnected, Code: e.Code, Reason: e.Reason}) })
 	c.OnError(func(e centrifuge.ErrorEvent) { c.add(failure(Failed, e.Error)) })
 	t.Cleanup(c.Close)
-	_ = c.Connect() // of the first attempt; the client goes on by itself
+	_ = c.Connect() // the first attempt's error; the client retries by itself
 	return c
 }
 
-// Watch makes a client that hears a room, and returns when it does.
+// Watch returns a client that is subscribed to a room.
 func Watch(t testing.TB, url, token, room string) (*Client, *centrifuge.Subscription) {
 	t.Helper()
 	c := New(t, url, Options{Token: token})
@@ -172,7 +172,7 @@ func (c *Client) Hear(t testing.TB, room string) *centrifuge.Subscription {
 	return s
 }
 
-// failure is the event of an error, with the server's code if it has one.
+// failure returns the event of an error, with the server's code if there is one.
 func failure(kind string, err error) Event {
 	e := Event{Kind: kind, Reason: err.Error()}
 	if answer, ok := errors.AsType[*centrifuge.Error](err); ok {
@@ -195,14 +195,14 @@ func (c *Client) Next(t testing.TB, kind string) Event {
 	return c.NextOf(t, kind, func(Event) bool { return true })
 }
 
-// NextType waits for the next publication of this type; those before it are left out.
+// NextType waits for the next publication of this type and skips others.
 func (c *Client) NextType(t testing.TB, kind string) Event {
 	t.Helper()
 	return c.NextOf(t, Published, func(e Event) bool { return e.Type == kind })
 }
 
-// NextOf waits for the next event of this kind that is wanted; those before it are
-// left out.
+// NextOf waits for the next event of this kind for which wanted returns true, and
+// skips others.
 func (c *Client) NextOf(t testing.TB, kind string, wanted func(Event) bool) Event {
 	t.Helper()
 	deadline := time.After(patience)
@@ -227,24 +227,24 @@ func (c *Client) NextOf(t testing.TB, kind string, wanted func(Event) bool) Even
 	}
 }
 
-// Events lists what has happened so far.
+// Events returns the events so far.
 func (c *Client) Events() []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Event(nil), c.events...)
 }
 
-// Drop loses the socket, without a goodbye.
+// Drop closes the connection without a closing handshake.
 func (c *Client) Drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.sockets {
-		_ = s.Close() // it may be closed already
+		_ = s.Close() // fails if it is closed already
 	}
 	c.sockets = nil
 }
 
-// Code is the server's code of an error that an operation ended with; 0 for none.
+// Code returns the server's code in an operation's error; 0 for none.
 func Code(err error) uint32 {
 	if answer, ok := errors.AsType[*centrifuge.Error](err); ok {
 		return answer.Code

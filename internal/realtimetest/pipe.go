@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Pipe dials sockets from which nothing is read while they are frozen. Their
-// buffers are small, so that who writes notices soon.
+// Pipe opens connections from which nothing is read while the pipe is frozen.
+// Their buffers are small, so that the writer blocks soon.
 type Pipe struct {
 	mu   sync.Mutex
 	thaw chan struct{}
 }
 
-// NewPipe makes one that isn't frozen.
+// NewPipe returns a pipe that isn't frozen.
 func NewPipe() *Pipe {
 	p := &Pipe{thaw: make(chan struct{})}
 	close(p.thaw)
@@ -40,7 +40,7 @@ func (p *Pipe) Freeze() {
 	p.thaw = make(chan struct{})
 }
 
-// Thaw goes on.
+// Thaw resumes reading.
 func (p *Pipe) Thaw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +61,8 @@ func (f *frozen) Read(b []byte) (int, error) {
 	return f.Conn.Read(b)
 }
 
-// Balance is for Options.Dial: it goes where the URL of the moment says, as behind
-// a load balancer.
+// Balance is for Options.Dial. Each connection goes to the URL that url returns at
+// that time, like behind a load balancer.
 func Balance(url func() string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, strings.TrimPrefix(url(), "http://"))

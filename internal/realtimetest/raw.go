@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Count lets a viewer hear a room that costs next to nothing, so that a benchmark
-// measures the server: it counts what comes by a mark and reads nothing of it.
-// The connection ends with the test.
+// Count subscribes a minimal client to a room and calls heard with the number of
+// occurrences of mark in the received bytes. It doesn't decode anything, so that
+// a benchmark measures the server. The connection is closed when the test ends.
 func Count(t testing.TB, url, token, room, mark string, heard func(n int)) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() }) // the server may have done so
+	t.Cleanup(func() { _ = conn.Close() }) // fails if the server has closed it
 	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nothing may be sent before the answer.
+	// The client may send nothing before the answer.
 	answer := make([]byte, 1<<10)
 	for got := 0; !bytes.Contains(answer[:got], []byte("\r\n\r\n")); {
 		n, err := conn.Read(answer[got:])
@@ -62,7 +62,8 @@ func Count(t testing.TB, url, token, room, mark string, heard func(n int)) {
 	}
 }
 
-// masked is a text frame from a client; its mask changes nothing.
+// masked returns a text frame of a client. Its mask is 0, so that the text
+// doesn't change.
 func masked(text string) []byte {
 	frame := []byte{0x81, 0x80 | byte(min(len(text), 126))}
 	if len(text) >= 126 {
