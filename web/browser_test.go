@@ -34,7 +34,7 @@ func builtPages(t *testing.T) *web.Pages {
 	return pages
 }
 
-// serve mounts the pages as the server does, with further handlers by pattern.
+// serve mounts the pages like the server, with more handlers by pattern.
 func serve(t *testing.T, more map[string]http.HandlerFunc) string {
 	t.Helper()
 
@@ -49,8 +49,9 @@ func serve(t *testing.T, more map[string]http.HandlerFunc) string {
 	return server.URL
 }
 
-// publish lets ffmpeg write a live HLS stream, key frames and segments of one
-// second, and returns its folder and a function that ends the broadcast.
+// publish starts ffmpeg, which writes a live HLS stream with key frames and
+// segments of one second. It returns the stream's folder and a function that
+// ends the broadcast.
 func publish(t *testing.T) (folder string, end func()) {
 	t.Helper()
 
@@ -63,8 +64,8 @@ func publish(t *testing.T) (folder string, end func()) {
 	require.NoError(t, ffmpeg.Start())
 
 	end = func() {
-		_ = ffmpeg.Process.Signal(syscall.SIGINT) // may have ended already
-		_ = ffmpeg.Wait()                         // 255 after the signal
+		_ = ffmpeg.Process.Signal(syscall.SIGINT) // fails if it has just ended
+		_ = ffmpeg.Wait()                         // the exit code is 255 after the signal
 	}
 	t.Cleanup(end)
 
@@ -83,8 +84,8 @@ func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
 	files := http.StripPrefix("/hls/", http.FileServer(http.Dir(folder)))
 	origin := serve(t, map[string]http.HandlerFunc{
 		"/hls/": func(w http.ResponseWriter, r *http.Request) {
-			// Modification times count whole seconds: a playlist that is closed
-			// in the second in which it was written would pass for the same.
+			// Modification times are in whole seconds: a browser would take a playlist
+			// that is closed in the second of its last write for unchanged.
 			w.Header().Set("Cache-Control", "no-store")
 			files.ServeHTTP(w, r)
 		},
@@ -93,7 +94,7 @@ func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 
-	// Opened before there is a playlist: the page waits and tries again.
+	// There is no playlist yet: the page waits and retries.
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/player?src=/hls/live.m3u8"))
 	browsertest.WaitFor(t, tab, `showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
 	require.Equal(t, origin+"/player", browsertest.Value[string](t, tab, `location.href`), "the playback URL has left")
@@ -108,7 +109,7 @@ func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
 	require.True(t, browsertest.Value[bool](t, tab, `document.getElementById("notice").hidden`))
 	browsertest.Screenshot(t, tab, "player-light")
 
-	// Far behind, one press leads back to the live edge.
+	// If the player is far behind, one click leads back to the live edge.
 	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`showfloorPlayer.video.pause()`))
 	browsertest.WaitFor(t, tab, `showfloorPlayer.hls.latency > showfloorPlayer.hls.targetLatency + 1.5`)
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#edge")))

@@ -15,12 +15,11 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Files returns the built pages, such as index.html, with what they load in
-// assets.
+// Files returns the built pages, such as index.html, with their files in assets.
 func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
-		panic(err) // dist is a valid path, checked at compile time
+		panic(err) // can't happen: dist is a valid path, checked at compile time
 	}
 
 	return files

@@ -15,44 +15,41 @@ import (
 	"time"
 )
 
-// policy is the Content-Security-Policy of every page: scripts, styles and
-// data come from this server, nothing runs inline, nobody else frames it.
+// policy is the Content-Security-Policy of every page: scripts, styles and data come from this
+// server, nothing is inline, and other origins can't frame the page.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
-// A room's media server, and the playlist of a stream that a room can't show, may be on
-// another node than the one that serves the page. Pictures reach their elements without an
-// address.
+// A room's SFU, and the playlist of a stream that a room can't show, may be on another node than
+// the page. The room's own video has no URL.
 const roomPolicy = policy + "; connect-src 'self' ws: wss: https:; media-src 'self' blob: https:"
 
-// devices are what pages may ask for: nothing, but the room's microphone, camera
-// and screen.
+// The devices that pages may ask for: none, except for the room's microphone, camera and screen.
 const (
 	noDevices   = "camera=(), microphone=(), display-capture=(), geolocation=()"
 	roomDevices = "camera=(self), microphone=(self), display-capture=(self), autoplay=(self), fullscreen=(self), geolocation=()"
 )
 
-// roomPath is where a session is joined.
+// roomPath is the path of the page for joining a session.
 const roomPath = "/scenarios/conference/"
 
-// Pages serves the embedded pages: "/", "/docs", "/player", the room's, those that mailed
-// links and payment pages lead to, the development mailbox, what they load below "/assets/", and
-// the icon that browsers ask for beside bare documents. All other paths are
-// answered with 404.
+// Pages serves the embedded pages: "/", "/docs", "/player", the room's page, the pages for links in
+// mails and after payments, the development mailbox, their files below "/assets/", and the icon that
+// browsers request for documents without a page. All other paths are answered with 404.
 type Pages struct {
 	files map[string]page // by request path
 }
 
 type page struct {
-	name    string // with the extension that gives the content type
+	name    string // its extension gives the content type
 	content []byte
-	gzipped []byte // nil when compression gains nothing
+	gzipped []byte // nil if compression saves nothing
 	etag    string
 	policy  string // empty for assets
 	devices string // empty for assets
 }
 
-// NewPages reads the embedded files, or those of another folder with the same
-// layout. Pages that were not built are absent.
+// NewPages reads the embedded files, or those of another folder with the same layout. Pages that
+// were not built are left out.
 func NewPages(files fs.FS) (*Pages, error) {
 	pages := &Pages{files: map[string]page{}}
 	if err := pages.readAssets(files); err != nil {
@@ -61,9 +58,9 @@ func NewPages(files fs.FS) (*Pages, error) {
 
 	for _, p := range []struct{ path, name, policy string }{
 		{"/", "index.html", policy},
-		// The viewer's stylesheet holds its icons as data: images.
+		// The viewer's stylesheet contains its icons as data: images.
 		{"/docs", "docs.html", policy + "; img-src 'self' data:"},
-		// Streams come from any https host, and reach the element as blob:.
+		// Streams come from any https host, and the media element plays them as blob:.
 		{"/player", "player.html", policy + "; connect-src 'self' https:; media-src 'self' https: blob:"},
 		{"/accept-invite", "accept-invite.html", policy},
 		{"/reset-password", "reset-password.html", policy},
@@ -86,8 +83,8 @@ func NewPages(files fs.FS) (*Pages, error) {
 	return pages, nil
 }
 
-// Paths returns the routes to mount, a trailing "*" standing for the rest. The
-// mailbox is not among them: it is for some callers only.
+// Paths returns the routes to mount; a trailing "*" stands for the rest. The mailbox is not
+// among them, because only callers on this machine may open it.
 func Paths() []string {
 	return []string{
 		"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", roomPath, strings.TrimSuffix(roomPath, "/"),
@@ -95,7 +92,7 @@ func Paths() []string {
 	}
 }
 
-// Built says whether the pages are there.
+// Built reports whether the pages were built.
 func (p *Pages) Built() bool {
 	return len(p.files) > 0
 }
@@ -137,8 +134,8 @@ func newPage(name string, content, gzipped []byte, policy string) page {
 	}
 }
 
-// ServeHTTP answers GET and HEAD. Browsers keep what they have and ask
-// whether it is still current, so that an upgrade shows at once.
+// ServeHTTP answers GET and HEAD. Browsers cache files and revalidate them with each request, so
+// that an upgrade takes effect at once.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file, ok := p.files[r.URL.Path]
 	if other, isPage := p.files[r.URL.Path+"/"]; isPage && other.policy != "" {
@@ -163,7 +160,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Content-Type", contentType(file.name))
 	head.Set("Cache-Control", "no-cache")
 	head.Set("X-Content-Type-Options", "nosniff")
-	head.Set("Referrer-Policy", "no-referrer") // addresses of pages may hold tokens
+	head.Set("Referrer-Policy", "no-referrer") // URLs of pages may contain tokens
 	if file.policy != "" {
 		head.Set("Content-Security-Policy", file.policy)
 		head.Set("Permissions-Policy", file.devices)
@@ -181,8 +178,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// contentType doesn't ask the system's tables for scripts: a wrong entry
-// there keeps browsers from running them.
+// contentType doesn't use the system's tables for scripts: with a wrong entry there, browsers
+// would refuse to run them.
 func contentType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".js", ".mjs":

@@ -28,8 +28,8 @@ const (
 	roomIsOpen   = `!document.getElementById("room").hidden`
 	fitsAcross   = `document.documentElement.scrollWidth <= innerWidth`
 	dialogFits   = `(({ left, right, top, bottom }) => left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight)(document.querySelector("dialog").getBoundingClientRect())`
-	// tilesLieWell: none lies outside of the stage or over another, oneself in the
-	// corner excepted.
+	// tilesLieWell reports whether no tile is outside of the stage or overlaps another one,
+	// except for the user's own tile in the corner.
 	tilesLieWell = `(() => {
 		const stage = document.getElementById("stage").getBoundingClientRect();
 		const tiles = [...document.querySelectorAll(".tile:not([hidden])")].map((t) => t.getBoundingClientRect());
@@ -39,7 +39,7 @@ const (
 	})()`
 )
 
-// picture takes a screenshot once nothing moves any more but videos.
+// picture takes a screenshot once only videos move.
 func picture(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	browsertest.WaitFor(t, tab, `document.getAnimations().length === 0`)
@@ -151,8 +151,8 @@ func TestRoomPageGoesThroughItsScreens(t *testing.T) {
 	require.Empty(t, log.Outside(origin))
 }
 
-// TestRoomPageAsksThoseWhoPublishForDevices, and nobody else: whom the token makes a
-// viewer neither sees a question of the browser's nor itself.
+// TestRoomPageAsksThoseWhoPublishForDevices checks that a viewer is not asked for devices
+// and doesn't see its own tile.
 func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
 	t.Parallel()
 
@@ -186,8 +186,8 @@ func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
 	require.Empty(t, log.Complaints())
 }
 
-// TestRoomPageLetsInWithoutDevices: who has neither camera nor microphone is told so, and
-// comes in all the same.
+// TestRoomPageLetsInWithoutDevices checks that a user without camera and microphone gets a
+// notice and can join.
 func TestRoomPageLetsInWithoutDevices(t *testing.T) {
 	t.Parallel()
 
@@ -212,7 +212,7 @@ func TestRoomPageLetsInWithoutDevices(t *testing.T) {
 	require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
 }
 
-// anonymous is a user whom nobody has named.
+// anonymous is the id of a user without a name.
 const anonymous = "guest_01m18qg1mhf2bsz1fk6m8v4jxe"
 
 func TestRoomPageTellsWhatIsOver(t *testing.T) {
@@ -255,7 +255,7 @@ func TestRoomPageComesBackAfterALoss(t *testing.T) {
 	browsertest.WaitFor(t, tab, `document.querySelector('.tile[data-user=ben]')`)
 	first := c.hear("offer")
 
-	// Resumed: what was missed comes first; the offer that nobody answered is made again.
+	// Resumed: the missed messages come first, and the unanswered offer is sent again.
 	c.cut()
 	c = s.next()
 	require.Equal(t, "secret", c.query.Get("resume"))
@@ -268,7 +268,7 @@ func TestRoomPageComesBackAfterALoss(t *testing.T) {
 	browsertest.WaitFor(t, tab, `!document.querySelector('.tile[data-user=ben]')`)
 	require.Equal(t, first["id"], c.hear("offer")["id"])
 
-	// Not resumed: everything is published anew.
+	// Not resumed: all tracks are published again.
 	c.cut()
 	c = s.next()
 	c.send(welcome(self))
@@ -277,13 +277,13 @@ func TestRoomPageComesBackAfterALoss(t *testing.T) {
 	require.NotEqual(t, first["sdp"], again["sdp"])
 	require.Len(t, again["tracks"], 2)
 
-	// Sent elsewhere: it goes there, with nothing of the old connection.
+	// Moved: the page connects to the other node, without the state of the old connection.
 	c.send(message{"type": "bye", "code": "moved", "message": "elsewhere", "retry": true, "sfuUrl": origin + "/sfu/"})
 	c = s.next()
 	require.Empty(t, c.query.Get("resume"))
 	c.send(welcome(self))
 
-	// A reload goes straight back in, and so does what was switched on.
+	// After a reload the page joins by itself, with the same devices on.
 	browsertest.Run(t, tab, chromedp.Reload())
 	c = s.next()
 	c.send(welcome(self))
@@ -291,7 +291,8 @@ func TestRoomPageComesBackAfterALoss(t *testing.T) {
 	browsertest.WaitFor(t, tab, roomIsOpen)
 }
 
-// TestRoomPageTakesBackARefusedOffer, and offers again what is switched on later.
+// TestRoomPageTakesBackARefusedOffer checks this, and that the page offers a device again
+// when it is switched on later.
 func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	t.Parallel()
 
@@ -315,7 +316,7 @@ func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	refuse(first, "rate_limited")
 	require.Equal(t, first, c.hear("offer"), "repeated as it was")
 
-	// Nothing has changed at the server: the connection goes on.
+	// The server's state is unchanged: the connection stays.
 	refuse(first, "forbidden")
 	notice("forbidden")
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=microphone]")))
@@ -323,7 +324,7 @@ func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	require.InDelta(t, 2, second["id"], 0)
 	require.Len(t, second["tracks"], 1)
 
-	// The server has closed the connection: the page begins another one.
+	// The server has closed the connection: the page opens another one.
 	refuse(second, "bad_message")
 	notice("bad_message")
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=microphone]")))
@@ -332,8 +333,8 @@ func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	require.Len(t, third["tracks"], 1)
 }
 
-// TestRoomPageReadsTheChatAnewAfterALoss that was too long for the channel to bring what
-// was missed: new messages are counted, and what was deleted or edited is.
+// TestRoomPageReadsTheChatAnewAfterALoss checks a loss that is too long for the channel's
+// recovery: new messages are counted, and deleted or edited ones change.
 func TestRoomPageReadsTheChatAnewAfterALoss(t *testing.T) {
 	t.Parallel()
 
@@ -366,7 +367,7 @@ func TestRoomPageReadsTheChatAnewAfterALoss(t *testing.T) {
 	picture(t, tab, "room-chat-anew")
 }
 
-// written is a message in the chat.
+// written returns a message in the chat.
 func written(id, author, body string) message {
 	return message{
 		"id": id, "channelId": "sess_1", "authorId": author, "authorName": "Ben Sato", "body": body, "mentions": []string{},
@@ -403,8 +404,8 @@ func TestRoomsLibraryCalculates(t *testing.T) {
 	}
 }
 
-// TestRoomPagePlaysAStreamByHLS while its room can't show it, with its sound, and takes the
-// room's tracks again afterwards.
+// TestRoomPagePlaysAStreamByHLS checks that the page plays the stream by HLS, with sound,
+// while its room can't show it, and then returns to the room's tracks.
 func TestRoomPagePlaysAStreamByHLS(t *testing.T) {
 	t.Parallel()
 

@@ -17,27 +17,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// message is one of the signalling protocol's.
+// message is a message of the signalling protocol.
 type message = map[string]any
 
-// script plays the SFU's WebSocket by hand, for what a real one does only
-// seldom: it refuses, sends away and breaks off at a word. Pictures and sound are
-// tested with the real one.
+// script simulates the SFU's WebSocket for cases that are rare with a real SFU: it can refuse,
+// move or disconnect clients on command. Video and sound are tested with the real one.
 type script struct {
 	t testing.TB
-	// opened gets each connection of a client's.
+	// opened receives each connection of a client.
 	opened chan *connection
-	// sessions answers GET /v1/me/sessions/{id}.
+	// sessions holds the answers to GET /v1/me/sessions/{id}.
 	sessions map[string]message
-	// hears gets each connection to the realtime channel that has subscribed.
+	// hears receives each subscribed connection to the realtime channel.
 	hears chan *websocket.Conn
 
 	mu sync.Mutex
-	// chat answers GET /v1/me/channels/{id}/messages.
+	// chat is the answer to GET /v1/me/channels/{id}/messages.
 	chat []message
 }
 
-// connection is one WebSocket of a client's.
+// connection is one WebSocket of a client.
 type connection struct {
 	t      testing.TB
 	query  url.Values
@@ -57,7 +56,7 @@ func newScript(t testing.TB) *script {
 	}
 }
 
-// handlers are for serve.
+// handlers returns the handlers for serve.
 func (s *script) handlers() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"/sfu/": s.accept,
@@ -69,7 +68,7 @@ func (s *script) handlers() map[string]http.HandlerFunc {
 	}
 }
 
-// says is what the chat holds from now on.
+// says sets the messages of the chat.
 func (s *script) says(chat ...message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,11 +90,11 @@ func answer(w http.ResponseWriter, body any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(raw) // the browser may be gone
+	_, _ = w.Write(raw) // fails if the browser has disconnected
 }
 
-// realtime lets everybody in and has nothing to tell. A client that heard nothing at all
-// would connect again and again.
+// realtime accepts every client and publishes nothing by itself. It answers clients,
+// because a client without answers would reconnect again and again.
 func (s *script) realtime(w http.ResponseWriter, r *http.Request) {
 	socket, err := websocket.Accept(w, r, nil)
 	if err != nil {
@@ -114,7 +113,7 @@ func (s *script) realtime(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// obey does what a client of the realtime channel asks for.
+// obey answers a command of the realtime channel's client.
 func (s *script) obey(ctx context.Context, socket *websocket.Conn, line []byte) bool {
 	var command message
 	if json.Unmarshal(line, &command) != nil {
@@ -153,7 +152,7 @@ func (s *script) accept(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// next is the next connection.
+// next returns the next connection.
 func (s *script) next() *connection {
 	s.t.Helper()
 	select {
@@ -173,7 +172,7 @@ func (c *connection) send(m message) {
 	require.NoError(c.t, wsjson.Write(c.gone, c.socket, m))
 }
 
-// hear is the next message of that type.
+// hear returns the next message of that type.
 func (c *connection) hear(kind string) message {
 	c.t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -189,13 +188,13 @@ func (c *connection) hear(kind string) message {
 	}
 }
 
-// cut breaks the connection off without a word.
+// cut closes the connection without a closing handshake.
 func (c *connection) cut() {
 	c.once.Do(func() { _ = c.socket.CloseNow() })
 }
 
-// ticketFor is a participant token as a client reads it; nobody here checks it. more
-// says what is different of its claims.
+// ticketFor returns a participant token for clients to read; the script doesn't check
+// it. more replaces its claims.
 func ticketFor(t testing.TB, room, user string, more ...message) string {
 	t.Helper()
 	all := message{"typ": "participant", "room": room, "sub": user, "name": "Ada Okafor", "role": "host", "exp": time.Now().Add(time.Hour).Unix()}
@@ -225,7 +224,7 @@ func aSession(id string) message {
 	}
 }
 
-// welcome as it is sent to one who comes in.
+// welcome is the message for a client that joins.
 func welcome(self message, others ...message) message {
 	return message{
 		"type": "welcome", "room": "sess_1", "kind": "session", "self": self, "resume": "secret", "resumed": false,
