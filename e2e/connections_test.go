@@ -27,7 +27,8 @@ func newCrowder(t testing.TB) *crowder {
 	return &crowder{t, net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}}
 }
 
-// open opens up to n connections and sends the text on each, until the server refuses one.
+// open opens n connections and sends the text on each. It ignores failed writes, because the
+// server may close a connection.
 func (c *crowder) open(n int, addr, text string) {
 	c.t.Helper()
 	for range n {
@@ -62,7 +63,7 @@ func TestOneAddressUsesUpNothing(t *testing.T) {
 	media := freeAddr(t)
 	s := prepare(t, onTestDatabase, set("SFU_ADDR", media), set("RATE_LIMIT_AUTH", "off"))
 	s.as = func(cmd *exec.Cmd) *exec.Cmd {
-		// The server raises the soft limit by itself.
+		// The Go runtime raises the soft limit by itself.
 		return exec.Command("sh", append([]string{"-c", `ulimit -Sn 256; ulimit -Hn 600; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)...)
 	}
 	s.start(t)

@@ -92,7 +92,7 @@ func TestRoomsReachOverTwoServers(t *testing.T) {
 		require.Equal(t, "Hello!", c.NextType(t, realtime.ChatMessage).Data["body"])
 	}
 
-	// Pins and hearts.
+	// Product pins and hearts.
 	product := created(p.a.UpsertProductWithResponse(t.Context(), api.ProductInput{ExternalID: "mug", Name: "Mug", PriceCents: 1999}))(t)
 	pin := []byte(`{"type":"prod-pin","data":{"id":"` + product.ID + `"}}`)
 	_, err := boHears.Publish(t.Context(), pin)
@@ -104,7 +104,7 @@ func TestRoomsReachOverTwoServers(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, ada.NextType(t, realtime.Heart).Data["count"])
 
-	// A role, changed by the process to which bo isn't connected.
+	// The role is changed through the process to which bo isn't connected.
 	role := api.ParticipantRoleCohost
 	patched, err := p.a.UpdateSessionParticipantWithResponse(t.Context(), room, "bo", api.ParticipantPatch{Role: &role})
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestAClientMovesToTheOtherServer(t *testing.T) {
 	t.Parallel()
 	p := servePair(t)
 	room := p.room(t)
-	// The client knows one address, behind which the servers change.
+	// The client connects to one address, which leads to one server or the other.
 	doors := make(chan string, 1)
 	doors <- p.two.url
 	dial := realtimetest.Balance(func() string {
@@ -161,7 +161,7 @@ func TestAClientMovesToTheOtherServer(t *testing.T) {
 	say("one")
 	require.Equal(t, "one", c.NextType(t, realtime.ChatMessage).Data["body"])
 	<-doors
-	doors <- "http://127.0.0.1:1" // nobody, for the time being
+	doors <- "http://127.0.0.1:1" // no server listens there
 	c.Next(t, realtimetest.Connecting)
 	require.Zero(t, p.two.interrupt(t))
 	require.Equal(t, uint32(3001), c.Next(t, realtimetest.Connecting).Code)

@@ -31,7 +31,8 @@ func TestTheDatabaseOfARoomIsStartedAgain(t *testing.T) {
 		defer conn.CloseNow()
 		inside[user] = conn
 	}
-	// hears waits for the bye, which is no other, or else for the answer to a ping.
+	// hears waits for a "bye" with this code or, if code is "", for the answer to a
+	// ping. Any other "bye" fails the test.
 	hears := func(user, code string) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()

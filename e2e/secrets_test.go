@@ -61,7 +61,7 @@ func TestNoSecretInLogs(t *testing.T) {
 		"password": a.password, "token": a.token, "API key": a.apiKey, "stream key": stream.StreamKey, "new stream key": rotated.StreamKey,
 		"admin token": root, "admin's password": helper,
 		"webhook secret": *hooks.endpoint.Secret, "playback token": token, "INGEST_SECRET": ingest, "ADMIN_PASSWORD": admin, "MASTER_KEY": master, "SMTP password": smtp,
-		// A code is short, so its digits may be in the log by chance.
+		// A code is short, so its digits may occur in the log by chance.
 		"sign-up code": `"` + mailed.code + `"`, "sign-up mail": "enter this code",
 		"invitation": mailed.invite, "reset link": mailed.reset, "new password": mailed.password,
 		"PROCESSOR_KEY": paid.key, "PROCESSOR_WEBHOOK_SECRET": paid.platform, "PROCESSOR_CONNECT_SECRET": paid.connect,

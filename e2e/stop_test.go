@@ -27,8 +27,8 @@ func TestInterruptWhileWatched(t *testing.T) {
 	hooks.await(stream.ID, 1)
 	list := follow(t, a.playback(stream.ID).URL)
 
-	// A player that always waits for the next part, until the list ends or
-	// nobody answers any more.
+	// A player that always waits for the next part, until the playlist ends or
+	// the server doesn't answer any more.
 	watched, lastWord := make(chan struct{}), make(chan string, 1)
 	go func() {
 		text := list.load()

@@ -27,7 +27,7 @@ func TestUnprivilegedUser(t *testing.T) {
 	require.NoError(t, err)
 
 	s := prepare(t)
-	// The binary under test may lie where only root can go.
+	// The binary may be in a folder that only root can enter.
 	program := filepath.Join(dataDir(t), "showfloor")
 	content, err := os.ReadFile(binary(t))
 	require.NoError(t, err)
