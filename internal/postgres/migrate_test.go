@@ -89,8 +89,9 @@ func TestDatabaseOfANewerProgramIsRefused(t *testing.T) {
 	}
 }
 
-// A migration has no time limit. A failed one is rolled back completely, and
-// runs again once it has been corrected.
+// TestFailedMigrationRunsAgain checks that a migration has no time limit, that
+// a failed one is rolled back completely, and that it runs again once it has
+// been corrected.
 func TestFailedMigrationRunsAgain(t *testing.T) {
 	t.Parallel()
 	config := dbtest.NewEmpty(t).Config()

@@ -63,8 +63,8 @@ func TestTransactionCommitsOrLeavesNothing(t *testing.T) {
 	}
 }
 
-// After a panic, a test's FailNow or a cancelled context there are no changes
-// and no connection in a transaction.
+// TestTransactionThatEndsInAnUnusualWay checks that after a panic, a test's FailNow
+// or a cancelled context there are no changes and no connection in a transaction.
 func TestTransactionThatEndsInAnUnusualWay(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -100,8 +100,8 @@ func TestTransactionThatEndsInAnUnusualWay(t *testing.T) {
 	}
 }
 
-// Two transactions lock the same two rows in opposite order; the one that
-// PostgreSQL cancels runs again.
+// TestDeadlockIsRetried lets two transactions lock the same two rows in
+// opposite order; the one that PostgreSQL cancels runs again.
 func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -160,8 +160,8 @@ func TestConflictsAreRetriedThreeTimes(t *testing.T) {
 	}
 }
 
-// A statement fails and fn ignores the error. The commit must fail, because it
-// can't contain fn's changes.
+// TestSwallowedErrorIsAFailedCommit lets fn ignore the error of a statement.
+// The commit must fail, because it can't contain fn's changes.
 func TestSwallowedErrorIsAFailedCommit(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)

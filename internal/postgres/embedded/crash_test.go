@@ -39,8 +39,9 @@ func TestKilledProgramTakesItsServerAlong(t *testing.T) {
 	eventually(t, "the server ends", func() bool { return !serves(pid, filepath.Join(dir, "postgres", "data")) })
 }
 
-// After a crash of the machine or the container, another program often has the
-// pid in postmaster.pid and in the socket's lock.
+// TestStalePidOfAnotherProgram checks a start after a crash of the machine or
+// the container, when another program often has the pid in postmaster.pid and
+// in the socket's lock.
 func TestStalePidOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)

@@ -1,23 +1,23 @@
 // Package embedded runs a private PostgreSQL server inside the data folder, for
 // installations that do not bring a database of their own.
 //
-// The server is a child process that listens on a Unix socket only. What it
-// keeps:
+// The server is a child process that listens only on a Unix socket. Its files:
 //
-//	<Dir>/lock            held by the process that uses the folder (LockDir)
-//	<Dir>/postgres/data   the cluster; complete from the moment it exists
+//	<Dir>/lock            locked by the process that uses the folder (LockDir)
+//	<Dir>/postgres/data   the cluster; always complete if it exists
 //	<Dir>/postgres/run    the socket
-//	<Dir>/postgres/log    what the server writes, and log.1, the part before
-//	<Dir>/postgres-moved  only when the cluster had to be put elsewhere: its path
+//	<Dir>/postgres/log    the server's messages, and the older ones in log.1
+//	<Dir>/postgres-moved  the cluster's path, only if it is not in Dir
 //
 // PostgreSQL refuses to run as root, so as root the child runs under the
-// account "postgres" or "nobody". Such an account cannot enter a folder below,
-// say, /root; then the cluster goes to /var/lib/showfloor-<hash of Dir>, which
-// is logged and noted in postgres-moved.
+// account "postgres" or "nobody". These accounts cannot enter a folder below
+// /root, for example. Then the cluster is in /var/lib/showfloor-<hash of Dir>,
+// and Start logs this path and writes it to postgres-moved.
 //
 // The child gets a shutdown signal when this process dies (Linux), so that a
-// killed server leaves nothing behind; on other systems the next Start stops
-// what is left. When the child ends by itself it is started again: supervise.go.
+// killed server leaves no process behind. On other systems the next Start stops
+// the remaining processes. If the child ends unexpectedly, it is restarted
+// (supervise.go).
 package embedded
 
 import (

@@ -140,7 +140,8 @@ func TestFailedStartShowsTheServersLog(t *testing.T) {
 	}
 }
 
-// Runs the tests whose result depends on the account again, as nobody.
+// TestEverythingAsOrdinaryUser runs the tests whose result depends on the
+// account again, as nobody.
 func TestEverythingAsOrdinaryUser(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
