@@ -1,7 +1,6 @@
-// Package apitest builds the whole API on a real database for tests: areas,
-// router, media hub, playlists and, on demand, the workers. Every response that
-// goes through it is checked against the API document; what doesn't fit fails
-// the test.
+// Package apitest starts the whole API on a real database for tests: areas,
+// router, media hub, playlists and, on demand, the workers. It checks every
+// response against the API document; a response that doesn't match fails the test.
 //
 //	func TestMain(m *testing.M) { dbtest.Main(m) }
 //
