@@ -1,9 +1,8 @@
-// Package web holds the pages that people open in a browser: the landing page,
-// the API reference, the player, the room, the pages that mailed links lead
-// to, and the development mailbox. They are embedded in the server and load nothing from
-// elsewhere.
+// Package web holds the web pages: the landing page, the API reference, the
+// player, the room, the pages for links in mails, and the development mailbox.
+// They are embedded in the server and load no files from other servers.
 //
-// `make web` fills dist; a server built without that step answers 404 on the
+// `make web` builds dist. A server that is built without it answers 404 on the
 // pages and is otherwise complete.
 package web
 

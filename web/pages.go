@@ -19,8 +19,8 @@ import (
 // server, nothing is inline, and other origins can't frame the page.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
-// A room's SFU, and the playlist of a stream that a room can't show, may be on another node than
-// the page. The room's own video has no URL.
+// roomPolicy is the room page's policy. A room's SFU, and the playlist of a stream that a room can't
+// show, may be on another node than the page. The room's own video has no URL.
 const roomPolicy = policy + "; connect-src 'self' ws: wss: https:; media-src 'self' blob: https:"
 
 // The devices that pages may ask for: none, except for the room's microphone, camera and screen.
