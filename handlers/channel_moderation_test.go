@@ -174,8 +174,8 @@ func TestSlowmode(t *testing.T) {
 	require.Equal(t, []map[string]any{{"channelId": ch.ID, "kind": "slowmode", "by": "ada", "reason": "crowded"}}, actions)
 }
 
-// TestAHostCantBeRestricted checks that, and that a restriction from before can
-// be lifted.
+// TestAHostCantBeRestricted checks that a host can't be restricted, and that a
+// restriction from before can be lifted.
 func TestAHostCantBeRestricted(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

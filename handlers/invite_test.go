@@ -207,8 +207,8 @@ func TestAnInvitationIsAMemberOfTheTeam(t *testing.T) {
 	require.Equal(t, api.UserRoleADMIN, l.User.Role)
 }
 
-// TestExpiredInvitationsAreDeleted checks this, so that the users of a tenant
-// that never cleans up don't grow without limit.
+// TestExpiredInvitationsAreDeleted checks that old invitations are deleted, so
+// that the invited users of a tenant that never cleans up don't accumulate.
 func TestExpiredInvitationsAreDeleted(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})

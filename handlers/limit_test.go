@@ -172,8 +172,8 @@ func attemptLogin(t *testing.T, s *apitest.Server, ip, email string) apitest.Res
 	return behind(t, s.With(t, ""), s, ip, "POST", "/v1/auth/login", `{"email":"`+email+`","password":"wrong password"}`)
 }
 
-// TestEMailAddressesAreLimitedPerNetwork checks this for all spellings of an address, whether or
-// not a user has it.
+// TestEMailAddressesAreLimitedPerNetwork checks the limit for all spellings of an address,
+// whether or not a user has it.
 func TestEMailAddressesAreLimitedPerNetwork(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
@@ -267,7 +267,8 @@ func TestOneSiteLocksNobodyOut(t *testing.T) {
 	})
 }
 
-// TestSignupMailsOfOneNetworkAreLimited checks this, and that other networks can still ask for a code.
+// TestSignupMailsOfOneNetworkAreLimited checks that other networks can still ask for a code when one
+// network has used up its mails.
 func TestSignupMailsOfOneNetworkAreLimited(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, handlers.Limits{Mails: hourly(2)}, func(t *testing.T, s *apitest.Server) {

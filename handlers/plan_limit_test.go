@@ -152,8 +152,8 @@ func TestADayBoundsWebhookEndpoints(t *testing.T) {
 	require.Equal(t, &api.ProblemLimit{Name: "maxWebhookEndpointsPerDay", Value: 1000, Plan: "FREE"}, p.Limit)
 }
 
-// TestAChangeOfThePlanHoldsAtOnce checks this, and that a tenant keeps what exceeds
-// a lower limit.
+// TestAChangeOfThePlanHoldsAtOnce checks that new limits apply at once, and that a tenant
+// keeps what exceeds a lower limit.
 func TestAChangeOfThePlanHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

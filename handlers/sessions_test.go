@@ -147,8 +147,8 @@ func claimsOf(t *testing.T, token string, names ...string) map[string]any {
 	return some
 }
 
-// TestATokensHolderSeesItsOwnSessionAlone checks this for each role. Other sessions
-// of the tenant answer 404, like those of other tenants.
+// TestATokensHolderSeesItsOwnSessionAlone checks participants of each role. Other
+// sessions of the tenant answer 404, like those of other tenants.
 func TestATokensHolderSeesItsOwnSessionAlone(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

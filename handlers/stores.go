@@ -61,7 +61,8 @@ type storage struct {
 
 // limitStorage charges the bytes that a request stored to the plan's maxWrittenBytes, after
 // the answer. The charge may exceed the remaining bytes; then the next requests are refused
-// until the debt is paid. While the disk is nearly full, it refuses operations that can wait.
+// until the debt is paid. Before the handler runs, it refuses operations that can wait if the disk
+// is nearly full.
 func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(e echo.Context) error {

@@ -15,8 +15,8 @@ import (
 	"showfloor/jobs"
 )
 
-// TestLostJobsRunAgain checks this for jobs that have run for too long by the database's
-// clock, however wrong this machine's clock is.
+// TestLostJobsRunAgain checks that jobs run again which have been running for too long
+// by the database's clock, however wrong this machine's clock is.
 func TestLostJobsRunAgain(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{0, -time.Hour, time.Hour} {

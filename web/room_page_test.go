@@ -291,8 +291,8 @@ func TestRoomPageComesBackAfterALoss(t *testing.T) {
 	browsertest.WaitFor(t, tab, roomIsOpen)
 }
 
-// TestRoomPageTakesBackARefusedOffer checks this, and that the page offers a device again
-// when it is switched on later.
+// TestRoomPageTakesBackARefusedOffer checks that the page offers a device again when it is
+// switched on after a refusal.
 func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	t.Parallel()
 

@@ -31,8 +31,8 @@ func cutAll(t *testing.T, pool *pgxpool.Pool) {
 	}
 }
 
-// TestATransactionBeginsOnALiveConnection checks this after all connections of the pool
-// were closed by the server.
+// TestATransactionBeginsOnALiveConnection begins a transaction after the server has
+// closed all connections of the pool.
 func TestATransactionBeginsOnALiveConnection(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)
@@ -60,8 +60,8 @@ func TestATransactionBeginsOnALiveConnection(t *testing.T) {
 	}
 }
 
-// TestATransactionIsNotRepeatedWhenItsConnectionIsLost checks this, because the
-// transaction may have been committed.
+// TestATransactionIsNotRepeatedWhenItsConnectionIsLost checks that InTx returns an error
+// then, because the transaction may have been committed.
 func TestATransactionIsNotRepeatedWhenItsConnectionIsLost(t *testing.T) {
 	t.Parallel()
 	pool := accounts(t)

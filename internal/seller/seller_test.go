@@ -95,8 +95,8 @@ func TestLinksWantAddresses(t *testing.T) {
 	require.Empty(t, s.Sandbox.Accounts())
 }
 
-// TestOnlyLeadersOnboard checks who may onboard, because the onboarding page sets
-// the bank account for payouts.
+// TestOnlyLeadersOnboard checks that only admins and owners may onboard, because the
+// onboarding page sets the bank account for payouts.
 func TestOnlyLeadersOnboard(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})

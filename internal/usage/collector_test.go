@@ -60,8 +60,8 @@ func TestALostAnswerCountsOnce(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, tenantID))
 }
 
-// TestNothingIsLostWhileTheDatabaseIsAway checks this for an hour, with more intervals than
-// may wait.
+// TestNothingIsLostWhileTheDatabaseIsAway measures for an hour without a database, with more
+// intervals than may wait.
 func TestNothingIsLostWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	base := dbtest.Shared(t)

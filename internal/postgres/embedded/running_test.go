@@ -25,8 +25,8 @@ func TestARunningServerIsFound(t *testing.T) {
 	}
 }
 
-// TestARunningServerIsFoundElsewhere checks this if the socket or the whole
-// database is not in the data folder.
+// TestARunningServerIsFoundElsewhere checks that Running finds a server whose
+// socket or whole database is not in the data folder.
 func TestARunningServerIsFoundElsewhere(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
