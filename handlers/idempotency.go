@@ -74,9 +74,9 @@ func measure(parts ...string) (sum [sha256.Size]byte) {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// measureFor adds the caller to a request's hash: the user, or for API keys their
-// scopes, so that keys with the same scopes share answers. A stored answer can hold a
-// new key or token, which only a caller with the same permissions may read.
+// measureFor adds the caller's user and scopes to a request's hash. API keys have no user,
+// so keys with the same scopes share answers. A stored answer can hold a new key or token,
+// which only a caller with the same permissions may read.
 func measureFor(c account.Caller, request [sha256.Size]byte) [sha256.Size]byte {
 	parts := []string{string(request[:]), c.UserID}
 	if c.Participant != nil {
