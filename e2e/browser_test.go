@@ -47,9 +47,9 @@ func plays(t *testing.T, tab context.Context, seconds string) {
 	browsertest.WaitFor(t, tab, `showfloorPlayer.video.currentTime > from + `+seconds)
 }
 
+//
+// It isn't parallel: its players get too little CPU time beside other tests.
 func TestPlayerPageWithLowLatency(t *testing.T) {
-	t.Parallel()
-	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	hooks := newSink(t, a, nil)

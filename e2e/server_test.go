@@ -53,7 +53,6 @@ func onTestDatabase(t testing.TB, s *server) {
 // prepare chooses folder and ports and starts nothing.
 func prepare(t testing.TB, options ...option) *server {
 	t.Helper()
-	shared(t)
 	s := &server{dir: dataDir(t)}
 	http, admin := freeAddr(t), freeAddr(t)
 	s.rtmp = freeAddr(t)

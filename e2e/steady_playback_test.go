@@ -121,9 +121,9 @@ func host(a *tenant, s *server, stream api.Stream) *person {
 
 // TestViewersStayWhenAHostMutes mutes the microphone and the camera, one after the other
 // and both at once. The player must continue with silence and the last picture.
+//
+// It isn't parallel: its players get too little CPU time beside other tests.
 func TestViewersStayWhenAHostMutes(t *testing.T) {
-	t.Parallel()
-	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -162,9 +162,9 @@ func TestViewersStayWhenAHostMutes(t *testing.T) {
 }
 
 // TestAMicrophoneThatIsSwitchedOnLater checks that viewers who are watching already hear it.
+//
+// It isn't parallel: its players get too little CPU time beside other tests.
 func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
-	t.Parallel()
-	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -182,9 +182,9 @@ func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
 }
 
 // TestAnEncodersSoundStopsAndReturns checks that playback doesn't end, in both modes.
+//
+// It isn't parallel: its players get too little CPU time beside other tests.
 func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
-	t.Parallel()
-	alone(t)
 	for name, mode := range map[string]api.StreamMode{"low latency": api.StreamModeLOWLATENCY, "standard": api.StreamModeSTANDARD} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,9 +208,9 @@ func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
 
 // TestAPictureThatComesLater changes the tracks of a broadcast. The page must continue
 // with the other playlist by itself.
+//
+// It isn't parallel: its players get too little CPU time beside other tests.
 func TestAPictureThatComesLater(t *testing.T) {
-	t.Parallel()
-	alone(t)
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
