@@ -47,6 +47,8 @@ func plays(t *testing.T, tab context.Context, seconds string) {
 	browsertest.WaitFor(t, tab, `showfloorPlayer.video.currentTime > from + `+seconds)
 }
 
+// TestPlayerPageWithLowLatency plays a broadcast on the player page over a take-over by
+// another encoder, a reconnect and a pause of the viewer.
 //
 // It isn't parallel: its players get too little CPU time beside other tests.
 func TestPlayerPageWithLowLatency(t *testing.T) {
