@@ -36,7 +36,7 @@ UPDATE admins SET last_login_at = @now WHERE id = @id AND token_version = @token
 
 -- name: SetAdminPassword :one
 -- @sqlc-vet-disable tenant
--- Ends the admin's tokens, too.
+-- Also ends the admin's tokens.
 UPDATE admins SET password_hash = @password_hash, token_version = token_version + 1, updated_at = @now
 WHERE id = @id RETURNING *;
 

@@ -8,7 +8,7 @@ WHERE tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc
 ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CountAPIKeys :one
--- Keys that somebody can call with.
+-- Keys that are valid for calls.
 SELECT count(*) FROM api_keys
 WHERE tenant_id = @tenant_id AND revoked_at IS NULL AND coalesce(expires_at, 'infinity'::timestamptz) > @now::timestamptz;
 
@@ -19,7 +19,7 @@ ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 
 -- name: DeleteAPIKeysBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's. What is left of the keys are their hashes. Counts the keys.
+-- Retention covers all tenants. Only the hashes of the keys are kept. Returns the number of keys.
 WITH gone AS (
     DELETE FROM api_keys a WHERE a.id = ANY (ARRAY(
         SELECT k.id FROM api_keys k WHERE (k.revoked_at IS NOT NULL OR k.expires_at IS NOT NULL) AND least(k.revoked_at, k.expires_at) < @before::timestamptz
@@ -31,20 +31,20 @@ SELECT g.key_hash, g.revoked_at IS NOT NULL, least(g.revoked_at, g.expires_at) F
 
 -- name: DeleteEndedAPIKeysBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's.
+-- Retention covers all tenants.
 DELETE FROM ended_api_keys WHERE key_hash = ANY (ARRAY(
     SELECT k.key_hash FROM ended_api_keys k WHERE k.ended_at < @before::timestamptz ORDER BY k.ended_at LIMIT @max_rows));
 
 -- name: GetEndedAPIKey :one
 -- @sqlc-vet-disable tenant
--- Nobody knows any more whose key it was.
+-- The hash of a deleted key names no tenant.
 SELECT revoked FROM ended_api_keys WHERE key_hash = @key_hash;
 
 -- name: LockAPIKey :one
 SELECT * FROM api_keys WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
 -- name: RevokeAPIKeys :execrows
--- The key and all that were made with it, directly or not.
+-- The key and all keys that were created with it, directly or indirectly.
 WITH RECURSIVE family AS (
     SELECT k.id FROM api_keys k WHERE k.tenant_id = @tenant_id AND k.id = @id
     UNION
@@ -55,7 +55,7 @@ WHERE a.tenant_id = @tenant_id AND a.revoked_at IS NULL AND a.id IN (SELECT fami
 
 -- name: GetAPIKeyByHash :one
 -- @sqlc-vet-disable tenant
--- The key itself is what names the tenant.
+-- The key itself determines the tenant.
 SELECT sqlc.embed(k), t.status AS tenant_status
 FROM api_keys k JOIN tenants t ON t.id = k.tenant_id
 WHERE k.key_hash = @key_hash;

@@ -1,5 +1,5 @@
 -- name: CreateAuction :one
--- On the database's clock, to the millisecond that the API shows.
+-- Times are the database's, in whole milliseconds as the API shows them.
 INSERT INTO auctions (id, tenant_id, product_id, stream_id, starting_bid_cents, reserve_price_cents, bid_increment_cents,
     currency, anti_snipe_sec, ends_at, created_at, updated_at)
 VALUES (@id, @tenant_id, @product_id, @stream_id, @starting_bid_cents, @reserve_price_cents, @bid_increment_cents,
@@ -20,12 +20,12 @@ WHERE a.tenant_id = @tenant_id AND (sqlc.narg('status')::text IS NULL OR a.statu
 ORDER BY a.id DESC LIMIT @max_rows;
 
 -- name: LockAuction :one
--- The clock is read once the row is locked, however long that took: a bid that waited beyond the end is too late.
+-- Reads the database's clock after the row is locked: a bid that waited for the lock beyond the end is too late.
 WITH a AS MATERIALIZED (SELECT * FROM auctions WHERE auctions.tenant_id = @tenant_id AND auctions.id = @id FOR UPDATE)
 SELECT a.*, clock_timestamp()::timestamptz AS now FROM a;
 
 -- name: PlaceBids :exec
--- The bids in their order, and what they make of the auction, whose row is locked.
+-- Inserts the bids in order and updates the auction with their result. The caller holds the auction's lock.
 WITH placed AS (
     INSERT INTO bids (id, tenant_id, auction_id, amount_cents, bidder_external_id, bidder_name, created_at)
     SELECT unnest(@ids::text[]), @tenant_id, @auction_id, unnest(@amounts::bigint[]), unnest(@bidder_external_ids::text[]),
@@ -41,10 +41,10 @@ UPDATE auctions SET status = @status, winning_bid_id = @winning_bid_id, order_id
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: SetAuctionSettled :exec
--- The winner's order was paid.
+-- Records that the winner's order was paid.
 UPDATE auctions SET status = 'SETTLED', updated_at = @now WHERE tenant_id = @tenant_id AND id = @id AND status = 'ENDED';
 
 -- name: ListOverdueAuctions :many
 -- @sqlc-vet-disable tenant
--- Those of all tenants, the longest overdue first.
+-- Lists auctions of all tenants, the longest overdue first.
 SELECT tenant_id, id FROM auctions WHERE status = 'LIVE' AND ends_at <= clock_timestamp() ORDER BY ends_at, id LIMIT @max_rows;

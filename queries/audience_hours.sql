@@ -1,6 +1,6 @@
 -- name: RecordAudience :exec
 -- @sqlc-vet-disable tenant
--- The media plane knows streams by id alone; the stream's row names the tenant.
+-- The media plane knows only the stream's id; the stream's row names the tenant.
 INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
 SELECT s.tenant_id, s.id, @node::text, @hour::timestamptz, array_fill(n.viewers, ARRAY[1], ARRAY[@minute::integer])
 FROM (SELECT unnest(@stream_ids::text[]) AS stream_id, unnest(@viewers::integer[]) AS viewers) n
@@ -11,7 +11,7 @@ SET viewers[@minute::integer] = greatest(audience_hours.viewers[@minute::integer
 
 -- name: RecordServerAudience :exec
 -- @sqlc-vet-disable tenant
--- The same for what SRS servers report, of all tenants.
+-- The same for reports of SRS servers, for all tenants.
 INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
 SELECT s.tenant_id, s.id, 'srs', @hour::timestamptz,
     array_fill((SELECT count(*)::integer FROM plays p WHERE p.stream_id = s.id AND p.ended_at IS NULL), ARRAY[1], ARRAY[@minute::integer])
@@ -23,8 +23,8 @@ ON CONFLICT (tenant_id, hour, stream_id, node) DO UPDATE
 SET viewers[@minute::integer] = greatest(audience_hours.viewers[@minute::integer], excluded.viewers[@minute::integer]);
 
 -- name: SumAudience :many
--- For each hour or day that has any: the most viewers at once over all streams,
--- and the minutes that were on air and that were watched.
+-- For each hour or day with samples: the highest number of simultaneous viewers over all streams,
+-- the minutes on air and the minutes watched.
 WITH minutes AS (
     SELECT a.hour, m.minute, sum(a.viewers[m.minute]) AS viewers, count(DISTINCT a.stream_id) AS live
     FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
@@ -37,7 +37,7 @@ SELECT date_trunc(@unit::text, hour, 'UTC')::timestamptz AS at, max(viewers)::bi
 FROM minutes GROUP BY 1 ORDER BY 1;
 
 -- name: CountViewers :one
--- Who watches now: the greater one of this minute's samples and the last one's.
+-- The current number of viewers: the greater of this minute's and the last minute's samples.
 SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (
     SELECT max(a.viewers[@minute::integer]) FILTER (WHERE a.hour = @hour::timestamptz) AS now,
         max(a.viewers[@last_minute::integer]) FILTER (WHERE a.hour = @last_hour::timestamptz) AS before
@@ -48,5 +48,5 @@ SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (
 
 -- name: DeleteAudienceBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's.
+-- Retention covers all tenants.
 DELETE FROM audience_hours WHERE ctid = ANY (ARRAY(SELECT a.ctid FROM audience_hours a WHERE a.hour < @before LIMIT @max_rows));

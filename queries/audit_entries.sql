@@ -9,7 +9,7 @@ ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CountPlatformAudit :one
 -- @sqlc-vet-disable tenant
--- For those who run the platform.
+-- For the platform's operators.
 SELECT count(*) FROM audit_entries
 WHERE (sqlc.narg('tenant_id')::text IS NULL OR tenant_id = sqlc.narg('tenant_id'))
   AND (sqlc.narg('actor')::text IS NULL OR actor_id = sqlc.narg('actor') OR impersonator_id = sqlc.narg('actor'))
@@ -22,7 +22,7 @@ WHERE (sqlc.narg('tenant_id')::text IS NULL OR tenant_id = sqlc.narg('tenant_id'
 
 -- name: ListPlatformAudit :many
 -- @sqlc-vet-disable tenant
--- For those who run the platform.
+-- For the platform's operators.
 SELECT * FROM audit_entries
 WHERE (sqlc.narg('tenant_id')::text IS NULL OR tenant_id = sqlc.narg('tenant_id'))
   AND (sqlc.narg('actor')::text IS NULL OR actor_id = sqlc.narg('actor') OR impersonator_id = sqlc.narg('actor'))
@@ -36,11 +36,11 @@ ORDER BY at DESC, id DESC LIMIT @max_rows OFFSET @skip::bigint;
 
 -- name: AllowAuditRetention :exec
 -- @sqlc-vet-disable tenant
--- Lets this transaction delete entries.
+-- Allows this transaction to delete entries.
 SELECT set_config('showfloor.audit_retention', 'on', true);
 
 -- name: DeleteAuditEntriesBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+-- Retention covers all tenants. Deletes the oldest entries, max_rows at most. Ids follow the time, so the primary key finds them.
 DELETE FROM audit_entries WHERE id = ANY (ARRAY(
     SELECT e.id FROM audit_entries e WHERE e.id < @before_id AND e.at < @before ORDER BY e.id LIMIT @max_rows));

@@ -1,20 +1,20 @@
 -- name: CreateCall :one
--- It rings on the database's clock, to the millisecond that the API shows.
+-- The ringing starts at the database's time, in whole milliseconds as the API shows it.
 INSERT INTO calls (session_id, tenant_id, kind, from_user_id, from_display_name, to_user_id, ring_expires_at)
 VALUES (@session_id, @tenant_id, @kind, @from_user_id, @from_display_name, @to_user_id,
     date_trunc('milliseconds', statement_timestamp()) + make_interval(secs => @ring_sec::double precision))
 RETURNING *;
 
 -- name: GetCall :one
--- Asked once its session is locked: the clock is read after that, however long it took.
+-- The caller holds the session's lock; the database's clock is read after the lock was acquired.
 SELECT sqlc.embed(calls), clock_timestamp()::timestamptz AS now FROM calls WHERE tenant_id = @tenant_id AND session_id = @session_id;
 
 -- name: ListOverdueCalls :many
 -- @sqlc-vet-disable tenant
--- Those of all tenants that nobody has ended in time, the longest overdue first.
+-- Lists calls of all tenants that rang for too long, the longest overdue first.
 SELECT c.tenant_id, c.session_id FROM calls c JOIN sessions s ON s.id = c.session_id
 WHERE s.state = 'waiting' AND c.ring_expires_at <= clock_timestamp() ORDER BY c.ring_expires_at, c.session_id LIMIT @max_rows;
 
 -- name: EndCall :one
--- Of a session that is locked: why it was cancelled, null when it wasn't, and by whom it was ended.
+-- The session is locked. Returns why the call was cancelled (null if it wasn't) and by whom it was ended.
 UPDATE calls SET cancelled_as = @cancelled_as, ended_by = @ended_by WHERE tenant_id = @tenant_id AND session_id = @session_id RETURNING *;

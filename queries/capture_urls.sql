@@ -9,8 +9,8 @@ SELECT * FROM capture_urls WHERE tenant_id = @tenant_id AND token = @token AND d
 
 -- name: GetCaptureTarget :one
 -- @sqlc-vet-disable tenant
--- The token's tenant, and what the tenant's URLs have taken in. A token is all that a sender needs.
--- Deleted ones too.
+-- The token's tenant, and the bytes that the tenant's URLs have received. A sender needs only the token.
+-- Includes deleted URLs.
 SELECT u.tenant_id, u.deleted_at, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
 FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
 WHERE u.token = @token;
@@ -32,6 +32,6 @@ UPDATE capture_usage SET bytes = bytes - (SELECT coalesce(sum(d.bytes), 0) FROM 
 
 -- name: DeleteCaptureURLsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Those that were deleted long ago, max_rows at most.
+-- Removes URLs that were deleted long ago, max_rows at most.
 DELETE FROM capture_urls WHERE id = ANY (ARRAY(
     SELECT u.id FROM capture_urls u WHERE u.deleted_at < @before ORDER BY u.deleted_at LIMIT @max_rows));

@@ -1,7 +1,7 @@
 -- name: LockCaptureTargets :many
 -- @sqlc-vet-disable tenant
--- A token is all that a sender needs. The URLs of these tokens, with what their tenants may keep; locks the tenants'
--- capture_usage in one order, so that two servers don't wait for each other.
+-- A sender needs only the token. Returns the URLs of these tokens, with the bytes that their tenants may keep. Locks the
+-- tenants' capture_usage in one order, so two servers can't deadlock.
 SELECT u.token, u.tenant_id, t.status AS tenant_status, p.max_capture_bytes, x.bytes, x.minute, x.minute_bytes
 FROM capture_urls u JOIN tenants t ON t.id = u.tenant_id JOIN plans p ON p.tier = t.plan JOIN capture_usage x ON x.tenant_id = u.tenant_id
 WHERE u.token = ANY (@tokens::text[]) AND u.deleted_at IS NULL
@@ -9,18 +9,18 @@ ORDER BY x.tenant_id FOR NO KEY UPDATE OF x;
 
 -- name: LockCaptureUsage :many
 -- @sqlc-vet-disable tenant
--- Of several tenants, in one order.
+-- Locks rows of several tenants, in one order.
 SELECT * FROM capture_usage WHERE tenant_id = ANY (@tenant_ids::text[]) ORDER BY tenant_id FOR NO KEY UPDATE;
 
 -- name: ListKeptCaptures :many
 -- @sqlc-vet-disable tenant
--- Those of these ids that are kept. The caller holds the lock of LockCaptureTargets.
+-- Returns those of the ids that are stored. The caller holds the lock of LockCaptureTargets.
 SELECT id FROM captures WHERE id = ANY (@ids::text[]);
 
 -- name: CreateCaptures :many
 -- @sqlc-vet-disable tenant
--- The caller holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of
--- those that are kept (those to URLs that were deleted meanwhile are not), and what its captures take up now. At most
+-- The caller holds the lock of LockCaptureTargets. Stores requests to any tokens. Returns, for each tenant, the ids of the
+-- stored requests (requests to URLs that were deleted meanwhile are not stored) and the bytes of its captures now. At most
 -- ring of the requests may be for one token.
 WITH incoming AS (
     SELECT unnest(@tokens::text[]) AS token, unnest(@ids::text[]) AS id, unnest(@methods::text[]) AS method, unnest(@paths::text[]) AS path,
@@ -60,12 +60,12 @@ GROUP BY u.tenant_id, u.bytes;
 
 -- name: CloseCaptureMinute :exec
 -- @sqlc-vet-disable tenant
--- The caller holds the lock of LockCaptureTargets. These tenants' URLs take nothing more in until the next minute.
+-- The caller holds the lock of LockCaptureTargets. These tenants' URLs accept nothing more until the next minute.
 UPDATE capture_usage SET minute = @minute, minute_bytes = @closed::bigint WHERE tenant_id = ANY (@tenant_ids::text[]);
 
 -- name: DropOldestCaptures :one
 -- The caller has locked the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
--- at most, and returns what the others take up.
+-- at most, and returns the bytes of the rest.
 WITH oldest AS (
     SELECT c.id, c.bytes FROM captures c WHERE c.tenant_id = @tenant_id ORDER BY c.id LIMIT @max_rows
 ), dropped AS (
@@ -78,7 +78,7 @@ WHERE capture_usage.tenant_id = @tenant_id RETURNING bytes;
 
 -- name: ListOldestCaptures :many
 -- @sqlc-vet-disable tenant
--- Of all tenants: those captured at an instant or before, the oldest first, until excess bytes or max_rows are reached.
+-- Captures of all tenants, captured at the given time or before, the oldest first, until excess bytes or max_rows are reached.
 SELECT o.id, o.tenant_id FROM (
     SELECT c.id, c.tenant_id, sum(c.bytes) OVER (ORDER BY c.captured_at, c.id) - c.bytes AS before
     FROM (SELECT * FROM captures WHERE captured_at <= @until ORDER BY captured_at, id LIMIT @max_rows) c
@@ -86,7 +86,7 @@ SELECT o.id, o.tenant_id FROM (
 
 -- name: DeleteCaptures :exec
 -- @sqlc-vet-disable tenant
--- Of several tenants; the caller has locked their capture_usage.
+-- Covers several tenants; the caller has locked their capture_usage.
 WITH deleted AS (
     DELETE FROM captures c WHERE c.id = ANY (@ids::text[]) RETURNING c.tenant_id, c.bytes
 )
@@ -96,11 +96,11 @@ WHERE x.tenant_id = d.tenant_id;
 
 -- name: SumCaptureBytes :one
 -- @sqlc-vet-disable tenant
--- What all tenants' captures take up.
+-- The bytes of all tenants' captures.
 SELECT coalesce(sum(bytes), 0)::bigint FROM capture_usage;
 
 -- name: ListCaptures :many
--- A page ends where its bodies reach max_bytes. The bodies that are not on it are not read: their length is kept apart.
+-- A page ends where its bodies reach max_bytes. Bodies that are not on the page are not read: their length is a column of its own.
 WITH page AS (
     SELECT c.id, row_number() OVER w AS place, count(*) OVER () AS total, sum(octet_length(c.body)) OVER w - octet_length(c.body) AS bytes_before
     FROM captures c

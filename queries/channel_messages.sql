@@ -1,5 +1,5 @@
 -- name: CreateMessages :exec
--- The messages in their order, and what they make of their channel, whose row is locked. The arrays know no NULL; ''
+-- Inserts the messages in order and updates their channel, whose row is locked. The arrays contain no NULL; ''
 -- stands for it. Mentions and attachments are JSON.
 WITH written AS (
     INSERT INTO channel_messages (id, channel_id, tenant_id, author_id, author_name, body, parent_id, mentions, attachments, created_at)
@@ -16,7 +16,7 @@ WHERE channels.tenant_id = @tenant_id AND channels.id = @channel_id;
 SELECT * FROM channel_messages WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND id = @id;
 
 -- name: FindMessages :many
--- Those of the ids that are messages of the channel.
+-- Returns those of the ids that are messages of the channel.
 SELECT id FROM channel_messages WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND id = ANY (@ids::text[]);
 
 -- name: ListMessagesAfter :many
@@ -30,7 +30,7 @@ SELECT * FROM channel_messages
 WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND id < @before ORDER BY id DESC LIMIT @max_rows;
 
 -- name: LastMessageUntil :one
--- The last message that was written until then; times rise with the ids.
+-- The last message written up to the given time; times rise with the ids.
 SELECT id FROM channel_messages WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND created_at <= @until
 ORDER BY created_at DESC, id DESC LIMIT 1;
 
@@ -51,12 +51,12 @@ INSERT INTO product_pins (id, tenant_id, room_id, product_id, pinned_by, pinned_
 VALUES (@id, @tenant_id, @room_id, @product_id, @pinned_by, @now);
 
 -- name: ListPins :many
--- Those of a span of time, in their order.
+-- The messages of a time range, in order.
 SELECT * FROM product_pins
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND pinned_at >= @since AND pinned_at < @until ORDER BY pinned_at, id;
 
 -- name: DeleteMessagesBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+-- Retention covers all tenants. Deletes the oldest messages, max_rows at most. Ids follow the time, so the primary key finds them.
 DELETE FROM channel_messages WHERE id = ANY (ARRAY(
     SELECT m.id FROM channel_messages m WHERE m.id < @before_id AND m.created_at < @before ORDER BY m.id LIMIT @max_rows));

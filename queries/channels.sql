@@ -1,6 +1,6 @@
 -- name: GetChannel :one
--- A group, a direct channel, or the one of a stream or session, which has a row only once there is something to
--- remember. Whoever is in a room is a member without a row.
+-- A group, a direct channel, or the channel of a stream or session, which gets a row with the first thing to
+-- store. A participant of the room is a member without a row.
 WITH place AS (
     SELECT c.id, c.kind, coalesce(c.name, '')::text AS name, c.project_id, c.created_at
     FROM channels c WHERE c.tenant_id = @tenant_id AND c.id = @id AND c.kind IN ('group', 'direct')
@@ -21,7 +21,7 @@ SELECT place.*, coalesce(c.slowmode_sec, 0)::integer AS slowmode_sec, c.last_mes
 FROM place LEFT JOIN channels c ON c.tenant_id = @tenant_id AND c.id = place.id;
 
 -- name: FindChannel :one
--- GetChannel's answer to whether it is there, and what kind it is.
+-- Like GetChannel, but returns only whether the channel exists, and its kind.
 SELECT c.kind, c.direct_user_ids FROM channels c WHERE c.tenant_id = @tenant_id AND c.id = @id
 UNION
 SELECT 'stream', NULL FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = @id
@@ -44,7 +44,7 @@ INSERT INTO channels (id, tenant_id, kind, name, project_id, created_at, updated
 VALUES (@id, @tenant_id, 'group', @name::text, @project_id, clock_timestamp(), clock_timestamp()) RETURNING *;
 
 -- name: CreateDirectChannel :one
--- Returns nothing when the two have one; somebody who is making it is waited for.
+-- Returns no row if the two already have a channel. Waits for a transaction that is creating it.
 INSERT INTO channels (id, tenant_id, kind, name, project_id, direct_user_ids, created_at, updated_at)
 VALUES (@id, @tenant_id, 'direct', @name::text, @project_id, @user_ids, clock_timestamp(), clock_timestamp())
 ON CONFLICT (tenant_id, coalesce(project_id, ''), direct_user_ids) WHERE kind = 'direct' DO NOTHING RETURNING *;
@@ -54,7 +54,8 @@ SELECT id FROM channels
 WHERE tenant_id = @tenant_id AND kind = 'direct' AND coalesce(project_id, '') = coalesce(sqlc.narg('project_id')::text, '') AND direct_user_ids = @user_ids;
 
 -- name: CreateRoomChannel :execrows
--- The channel of a stream or session, unless it has a row. A session is locked against retention, which would leave the channel behind.
+-- Creates the row of a stream's or session's channel if it has none. Locks a session, so that retention can't delete it
+-- and leave the channel.
 INSERT INTO channels (id, tenant_id, kind, created_at, updated_at)
 SELECT room.id, @tenant_id, room.kind, room.created_at, room.created_at FROM (
     SELECT st.id, 'stream' AS kind, st.created_at FROM streams st WHERE st.tenant_id = @tenant_id AND st.id = @id
@@ -65,7 +66,7 @@ SELECT room.id, @tenant_id, room.kind, room.created_at, room.created_at FROM (
 ON CONFLICT (id) DO NOTHING;
 
 -- name: LockChannel :one
--- The clock is read once the row is locked, however long that took.
+-- Reads the database's clock after the row is locked.
 WITH c AS MATERIALIZED (SELECT * FROM channels WHERE channels.tenant_id = @tenant_id AND channels.id = @id FOR UPDATE)
 SELECT c.*, clock_timestamp()::timestamptz AS now FROM c;
 
@@ -73,8 +74,8 @@ SELECT c.*, clock_timestamp()::timestamptz AS now FROM c;
 UPDATE channels SET slowmode_sec = @slowmode_sec, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: ListChannelStandings :many
--- How users stand in a channel and, if it is a room's, in that room; one row for each of the ids. In a breakout room, who
--- moderates its parent is as good as invited.
+-- The users' memberships and restrictions in a channel and, if it belongs to a room, in that room; one row for each of the ids.
+-- In a breakout room, a moderator of the parent counts as invited.
 SELECT u.user_id::text AS user_id, coalesce(m.role, '')::text AS role, (m.user_id IS NOT NULL)::boolean AS known, m.joined_at, m.left_at,
     m.timed_out_until, coalesce(m.muted, false)::boolean AS muted, coalesce(m.banned, false)::boolean AS banned, m.wrote_at,
     coalesce(p.role, v.role, '')::text AS room_role,
@@ -88,8 +89,8 @@ LEFT JOIN participants v ON v.tenant_id = @tenant_id AND v.room_id = s.parent_se
     AND v.role IN ('host', 'cohost') AND v.state <> 'kicked';
 
 -- name: ListChannelMembers :many
--- In the order of joining; those who are in the room are members without a row. tie tells those apart who joined at the
--- same moment.
+-- In the order of joining; participants of the room are members without a row. tie orders members who joined at the
+-- same time.
 WITH member AS (
     SELECT m.user_id, m.role, m.joined_at, true AS invited FROM channel_members m
     WHERE m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.joined_at IS NOT NULL AND m.left_at IS NULL
@@ -108,25 +109,25 @@ WHERE NOT coalesce(m.banned, false) AND (g.joined_at, g.tie) > (@after::timestam
 ORDER BY g.joined_at, g.tie LIMIT @max_rows;
 
 -- name: AddChannelMembers :exec
--- Users who have no row.
+-- Inserts rows only for users who have none.
 INSERT INTO channel_members (channel_id, user_id, tenant_id, role, joined_at)
 SELECT @channel_id, unnest(@user_ids::text[]), @tenant_id, unnest(@roles::text[]), unnest(@joined_ats::timestamptz[]);
 
 -- name: SetChannelMember :exec
--- Writes the whole of a membership, of one who has a row or none.
+-- Inserts or updates all columns of a membership.
 INSERT INTO channel_members (channel_id, user_id, tenant_id, role, joined_at, left_at, timed_out_until, muted, banned)
 VALUES (@channel_id, @user_id, @tenant_id, @role, @joined_at, @left_at, @timed_out_until, @muted, @banned)
 ON CONFLICT (channel_id, user_id) DO UPDATE SET role = excluded.role, joined_at = excluded.joined_at, left_at = excluded.left_at,
     timed_out_until = excluded.timed_out_until, muted = excluded.muted, banned = excluded.banned;
 
 -- name: SetWrote :exec
--- When authors wrote last, for slow mode. Those who are no members have the lowest role, and have never joined.
+-- Stores when authors wrote last, for slow mode. Authors who are not members get the lowest role and no time of joining.
 INSERT INTO channel_members (channel_id, user_id, tenant_id, role, wrote_at)
 SELECT @channel_id, u.user_id, @tenant_id, 'viewer', @now::timestamptz FROM unnest(@user_ids::text[]) AS u (user_id)
 ON CONFLICT (channel_id, user_id) DO UPDATE SET wrote_at = excluded.wrote_at;
 
 -- name: RecallWrote :exec
--- When a slow mode begins: who wrote within it, as far as the last messages tell.
+-- Used when slow mode begins: stores when users wrote last, according to the channel's last messages.
 INSERT INTO channel_members (channel_id, user_id, tenant_id, role, wrote_at)
 SELECT @channel_id, l.author_id, @tenant_id, 'viewer', least(max(l.created_at), @now::timestamptz) FROM (
     SELECT n.author_id, n.created_at FROM channel_messages n WHERE n.tenant_id = @tenant_id AND n.channel_id = @channel_id

@@ -9,7 +9,7 @@ WHERE tenant_id = @tenant_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc
 ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CheckDiscount :one
--- Codes are ASCII, so lower() folds them whatever the database's locale is.
+-- Codes are ASCII, so lower() works with every locale of the database.
 SELECT sqlc.embed(d),
     (SELECT count(*) FROM orders o WHERE o.tenant_id = @tenant_id AND o.discount_id = d.id
         AND o.customer_external_id = sqlc.narg('customer')::text AND o.status <> 'EXPIRED')::bigint AS customer_uses,
@@ -17,8 +17,8 @@ SELECT sqlc.embed(d),
 FROM discounts d WHERE d.tenant_id = @tenant_id AND lower(d.code) = lower(@code);
 
 -- name: HoldDiscount :one
--- Locks the code and holds a use of it at once; whether it may be held is judged by
--- the row that comes back, and a refusal rolls it back.
+-- Locks the code and holds a use of it in one statement. The caller decides by the returned
+-- row whether the hold is allowed; a refusal rolls it back.
 UPDATE discounts SET held = held + 1, updated_at = @now
 WHERE tenant_id = @tenant_id AND lower(code) = lower(@code) RETURNING *;
 

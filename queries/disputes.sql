@@ -1,5 +1,5 @@
 -- name: ListDisputes :many
--- Those of these orders, oldest first.
+-- The disputes of these orders, oldest first.
 SELECT * FROM disputes WHERE tenant_id = @tenant_id AND order_id = ANY (@order_ids::text[]) ORDER BY order_id, opened_at, id;
 
 -- name: SaveDispute :one

@@ -1,11 +1,11 @@
 -- name: CreateTestEvent :exec
--- For one endpoint alone. Its subject is its own, so it is number 1 of it.
+-- An event for one endpoint only. It has its own subject, so its number is 1.
 INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id, sequence)
 VALUES (@id, @tenant_id, @event, @subject, @payload, @occurred_at, @endpoint_id, 1);
 
 -- name: CountEvents :many
--- Adds new events to their subjects' counters, which stay locked until the commit, and returns these. One element per subject in
--- each array, in an order that everybody keeps to. Whoever calls it may write events: their positions are given after this.
+-- Adds new events to their subjects' counters, which stay locked until the commit, and returns the counters. One element per subject
+-- in each array, in the same order in every transaction. The caller may then write events: their positions are assigned after this.
 INSERT INTO event_subjects AS s (tenant_id, subject, sequence)
 SELECT @tenant_id, unnest(@subjects::text[]), unnest(@counts::bigint[]) FROM (SELECT mark_emitting() AS done OFFSET 0) m WHERE m.done
 ON CONFLICT (tenant_id, subject) DO UPDATE SET sequence = s.sequence + excluded.sequence
@@ -19,7 +19,7 @@ SELECT unnest(@ids::text[]), @tenant_id, unnest(@events::text[]), unnest(@subjec
 
 -- name: GetEventHorizon :one
 -- @sqlc-vet-disable tenant
--- A number, no event: up to which position ListEventsAfter may read.
+-- The position up to which ListEventsAfter may read; a number, not an event.
 SELECT event_horizon();
 
 -- name: ListEvents :many
@@ -42,7 +42,7 @@ WHERE e.tenant_id = @tenant_id AND e.position > @position AND e.position <= @hor
 ORDER BY e.position LIMIT @max_rows;
 
 -- name: ListNamedEventsBefore :many
--- ListEventsBefore of these names. Reads max_rows of each along the index, however many others lie between.
+-- Like ListEventsBefore, for events of these names. Reads max_rows of each along the index, however many others lie between.
 SELECT e.* FROM events e
 WHERE e.tenant_id = @tenant_id AND e.position = ANY (ARRAY(
     SELECT p.position FROM unnest(@events::text[]) AS n (name) CROSS JOIN LATERAL (
@@ -53,7 +53,7 @@ WHERE e.tenant_id = @tenant_id AND e.position = ANY (ARRAY(
 ORDER BY e.position DESC;
 
 -- name: ListNamedEventsAfter :many
--- ListEventsAfter of these names, read as in ListNamedEventsBefore.
+-- Like ListEventsAfter, for events of these names; reads as ListNamedEventsBefore does.
 SELECT e.* FROM events e
 WHERE e.tenant_id = @tenant_id AND e.position = ANY (ARRAY(
     SELECT p.position FROM unnest(@events::text[]) AS n (name) CROSS JOIN LATERAL (
@@ -64,14 +64,14 @@ WHERE e.tenant_id = @tenant_id AND e.position = ANY (ARRAY(
 ORDER BY e.position;
 
 -- name: ListSubjectEventsBefore :many
--- ListEventsBefore of one subject; events is empty for all.
+-- Like ListEventsBefore, for one subject; an empty events means all.
 SELECT e.* FROM events e
 WHERE e.tenant_id = @tenant_id AND e.subject = @subject AND e.position < @position AND e.endpoint_id IS NULL
   AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
 ORDER BY e.position DESC LIMIT @max_rows;
 
 -- name: ListSubjectEventsAfter :many
--- ListEventsAfter of one subject.
+-- Like ListEventsAfter, for one subject.
 SELECT e.* FROM events e
 WHERE e.tenant_id = @tenant_id AND e.subject = @subject AND e.position > @position AND e.position <= @horizon AND e.endpoint_id IS NULL
   AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
@@ -79,7 +79,7 @@ ORDER BY e.position LIMIT @max_rows;
 
 -- name: DeleteEventsBefore :execrows
 -- @sqlc-vet-disable tenant
--- The oldest ones that no delivery needs, max_rows at most.
+-- Deletes the oldest events that no delivery refers to, max_rows at most.
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < @before
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)

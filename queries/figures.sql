@@ -5,7 +5,7 @@ WHERE tenant_id = @tenant_id AND created_at >= @since::timestamptz AND created_a
 GROUP BY 1 ORDER BY 1;
 
 -- name: SumSales :many
--- An order is sold when it is paid, also if it is refunded later. What counts is the amount that the buyer was charged.
+-- An order counts as sold from its payment on, even if it is refunded later. Counts the amount that the buyer was charged.
 SELECT date_trunc(@unit::text, paid_at, 'UTC')::timestamptz AS at, lower(coalesce(paid_currency, currency))::text AS currency,
     count(*)::bigint AS orders, sum(coalesce(paid_cents, total_cents))::bigint AS total_cents
 FROM orders
@@ -17,7 +17,7 @@ SELECT count(*) FROM sessions WHERE tenant_id = @tenant_id AND state = 'live';
 
 -- name: CountTenant :one
 -- @sqlc-vet-disable tenant
--- Every part names the tenant by its own column.
+-- Every subquery compares the tenant by its own column.
 SELECT t.plan, t.status,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id) AS streams,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams,

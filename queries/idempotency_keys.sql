@@ -1,6 +1,6 @@
 -- name: TakeIdempotencyKey :one
--- Takes a key that is new, a day old, or whose run died before it changed anything. No row: somebody has it.
--- It doesn't wait for the disk: what the run commits does, and that takes all that was written before along.
+-- Takes a key that is new, a day old, or whose run died before it changed anything. No row: another request has it.
+-- The commit doesn't wait for the disk: the run's next commit does, and it also writes everything before it to the disk.
 INSERT INTO idempotency_keys AS k (tenant_id, key, fingerprint, run_id, created_at, lease_until)
 SELECT @tenant_id::text, @key::text, @fingerprint::bytea, @run_id::text, @now::timestamptz, @lease_until::timestamptz
 FROM set_config('synchronous_commit', 'off', true)
@@ -30,19 +30,19 @@ DELETE FROM idempotency_keys WHERE tenant_id = @tenant_id AND key = @key AND run
 
 -- name: DeleteIdempotencyKeysBefore :execrows
 -- @sqlc-vet-disable tenant
--- The oldest ones, max_rows at most: one statement must not take long.
+-- Deletes the oldest keys, max_rows at most: one statement must not take long.
 DELETE FROM idempotency_keys WHERE (tenant_id, key) IN (
     SELECT o.tenant_id, o.key FROM idempotency_keys o WHERE o.created_at < @before ORDER BY o.created_at LIMIT @max_rows);
 
 -- name: ListIdempotencyKeysToReseal :many
 -- @sqlc-vet-disable tenant
--- The master key is everybody's. Answers that another one has sealed.
+-- The master key is the same for all tenants. Lists answers that another master key encrypted.
 SELECT * FROM idempotency_keys
 WHERE (tenant_id, key) > (@after_tenant::text, @after_key::text)
   AND substring(body FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
 ORDER BY tenant_id, key LIMIT @max_rows;
 
 -- name: ResealIdempotencyKey :exec
--- Nothing when another run has taken the key meanwhile.
+-- Does nothing if another run has taken the key meanwhile.
 UPDATE idempotency_keys SET body = @sealed
 WHERE tenant_id = @tenant_id AND key = @key AND run_id = @run_id AND body = @before::bytea;

@@ -5,7 +5,7 @@ SELECT * FROM invitations WHERE tenant_id = @tenant_id AND email = @email FOR UP
 SELECT * FROM invitations WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
 -- name: PutInvitation :one
--- Inviting an address again keeps the id, replaces the token and takes over the role, and the name if one is given.
+-- Inviting an address again keeps the id, and replaces the token, the role and, if one is given, the name.
 INSERT INTO invitations (id, tenant_id, email, name, role, token_hash, expires_at, created_at, updated_at)
 VALUES (@id, @tenant_id, @email, coalesce(sqlc.narg('name')::text, @default_name), @role, @token_hash, @expires_at, @now, @now)
 ON CONFLICT (tenant_id, email) DO UPDATE SET
@@ -15,7 +15,7 @@ RETURNING *;
 
 -- name: GetInvitationByToken :one
 -- @sqlc-vet-disable tenant
--- The token is all that the request brings.
+-- The request has only the token.
 SELECT sqlc.embed(invitations), tenants.status AS tenant_status
 FROM invitations JOIN tenants ON tenants.id = invitations.tenant_id
 WHERE token_hash = @token_hash;

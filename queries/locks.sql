@@ -1,9 +1,9 @@
 -- name: LockName :exec
 -- @sqlc-vet-disable tenant
--- Serialises what several processes on one database may begin at once.
+-- Serialises work that several processes on one database may start at the same time.
 SELECT pg_advisory_xact_lock(hashtext(@name::text));
 
 -- name: TryLockName :one
 -- @sqlc-vet-disable tenant
--- LockName without waiting: false when another transaction holds it.
+-- Like LockName, without waiting: false when another transaction holds the lock.
 SELECT pg_try_advisory_xact_lock(hashtext(@name::text));

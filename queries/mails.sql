@@ -3,7 +3,7 @@ INSERT INTO mails (id, tenant_id, kind, recipient, content, expires_at, created_
 VALUES (@id, @tenant_id, @kind, @recipient, @content, @expires_at, @now);
 
 -- name: CountRecentMailsTo :one
--- Mails of these kinds to an address: those of all tenants, and those of one.
+-- Counts mails of these kinds to an address: from all tenants, and from one.
 SELECT count(*) AS of_all, coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest,
     count(*) FILTER (WHERE m.tenant_id = @tenant_id::text) AS of_tenant,
     coalesce(min(m.created_at) FILTER (WHERE m.tenant_id = @tenant_id::text), @since::timestamptz)::timestamptz AS oldest_of_tenant
@@ -11,7 +11,7 @@ FROM mails m
 WHERE m.kind = ANY (@kinds::text[]) AND m.created_at > @since::timestamptz AND m.recipient = @recipient;
 
 -- name: CountRecentMailsOf :one
--- Mails of these kinds that a tenant has sent.
+-- Counts mails of these kinds that a tenant has sent.
 SELECT count(*) AS count, coalesce(min(m.created_at), @since::timestamptz)::timestamptz AS oldest
 FROM mails m
 WHERE m.kind = ANY (@kinds::text[]) AND m.created_at > @since::timestamptz AND m.tenant_id = @tenant_id::text;
@@ -23,7 +23,7 @@ SELECT * FROM mails WHERE id = @id;
 
 -- name: RecordMailAttempt :exec
 -- @sqlc-vet-disable tenant
--- As GetMail. What another worker has finished meanwhile stays.
+-- As GetMail. Doesn't change a mail that another worker has finished meanwhile.
 UPDATE mails SET tries = tries + 1, error = @error, next_attempt_at = @next_attempt_at
 WHERE id = @id AND status = 'pending';
 
@@ -40,7 +40,7 @@ UPDATE mails SET status = 'kept', done_at = @now WHERE id = @id AND status = 'pe
 
 -- name: ListUnsentMails :many
 -- @sqlc-vet-disable tenant
--- The development mailbox is the developer's.
+-- The development mailbox shows mails of all tenants.
 SELECT * FROM mails WHERE content IS NOT NULL ORDER BY id DESC LIMIT @max_rows;
 
 -- name: GetUnsentMail :one
@@ -50,17 +50,17 @@ SELECT * FROM mails WHERE id = @id AND content IS NOT NULL;
 
 -- name: DeleteMailsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's. The oldest ones, max_rows at most.
+-- Retention covers all tenants. Deletes the oldest mails, max_rows at most.
 DELETE FROM mails WHERE id = ANY (ARRAY(SELECT m.id FROM mails m WHERE m.created_at < @before ORDER BY m.created_at LIMIT @max_rows));
 
 -- name: ListMailsToReseal :many
 -- @sqlc-vet-disable tenant
--- The master key is everybody's. Mails that another one has sealed.
+-- The master key is the same for all tenants. Lists mails that another master key encrypted.
 SELECT * FROM mails
 WHERE id > @after AND substring(content FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
 ORDER BY id LIMIT @max_rows;
 
 -- name: ResealMail :exec
 -- @sqlc-vet-disable tenant
--- As ListMailsToReseal. Nothing when it was sent meanwhile.
+-- As ListMailsToReseal. Does nothing if the mail was sent meanwhile.
 UPDATE mails SET content = @sealed WHERE id = @id AND content = @before::bytea;

@@ -5,24 +5,24 @@ INSERT INTO nodes (id, seen_at, url) VALUES (@id, @now, sqlc.narg('url')) ON CON
 
 -- name: Notify :exec
 -- @sqlc-vet-disable tenant
--- Tells all processes that listen, when the transaction commits.
+-- Notifies all listening processes when the transaction commits.
 SELECT pg_notify(@channel::text, @payload::text);
 
 -- name: NotifyRooms :exec
 -- @sqlc-vet-disable tenant
--- Tells all processes, when the transaction commits, that a user's standing in these rooms is another.
+-- Notifies all processes, when the transaction commits, that a user's role, permissions or state in these rooms changed.
 SELECT pg_notify(@channel::text, room_id || '/' || @user_id::text) FROM unnest(@room_ids::text[]) AS r (room_id);
 
 -- name: ListStrandedPublishers :many
 -- @sqlc-vet-disable tenant
--- Connections of processes that nobody has heard of for a while.
+-- Connections of processes without a recent heartbeat.
 SELECT p.* FROM publishers p LEFT JOIN nodes n ON n.id = p.node
 WHERE p.source IN ('rtmp', 'webrtc') AND p.ended_at IS NULL AND p.node <> @node AND p.accepted_at < @before AND (n.seen_at IS NULL OR n.seen_at < @before)
 ORDER BY p.accepted_at, p.id;
 
 -- name: ListEndedPublishers :many
 -- @sqlc-vet-disable tenant
--- Of these connections, those that don't count any more.
+-- Returns those of these connections that have ended.
 SELECT * FROM publishers WHERE id = ANY (@ids::text[]) AND ended_at IS NOT NULL;
 
 -- name: DeleteNodesBefore :exec
@@ -39,5 +39,5 @@ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, sfu_url = excluded.sf
 
 -- name: ListNodesWithSFU :many
 -- @sqlc-vet-disable tenant
--- Nodes that live, those with the fewest participants first.
+-- Living nodes, those with the fewest participants first.
 SELECT id, sfu_url::text AS sfu_url FROM nodes WHERE sfu_url IS NOT NULL AND seen_at >= @alive_since ORDER BY participants, id;

@@ -1,6 +1,6 @@
 -- name: GetCheckoutSeller :one
 -- @sqlc-vet-disable tenant
--- The id is the tenant. What a checkout must know of it, in one round trip with the locks.
+-- The id is the tenant. Returns what a checkout needs of the tenant, in one round trip with the locks.
 SELECT t.charges_enabled, coalesce(se.processor_account_id, '')::text AS account_id,
     EXISTS (SELECT 1 FROM streams st WHERE st.tenant_id = t.id AND st.id = @stream_id)::boolean AS stream_known
 FROM tenants t LEFT JOIN sellers se ON se.tenant_id = t.id WHERE t.id = @tenant_id;
@@ -20,7 +20,7 @@ FROM made, (SELECT generate_subscripts(@product_ids::text[], 1) AS position, unn
     unnest(@prices_cents::bigint[]) AS price_cents, unnest(@quantities::integer[]) AS quantity) i;
 
 -- name: AttachPage :exec
--- A report may have been faster; what it knows stays.
+-- Keeps values that a faster report has already stored.
 UPDATE orders SET checkout_session_id = @session_id, checkout_url = @url, expires_at = @expires_at, check_at = @check_at::timestamptz, check_set_at = @now::timestamptz, checks = 0,
     search_after = NULL, search_began_at = NULL, updated_at = @now::timestamptz
 WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING' AND checkout_session_id IS NULL;
@@ -30,7 +30,7 @@ SELECT * FROM orders WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: GetOrderForCheck :one
 -- @sqlc-vet-disable tenant
--- The job knows the order alone.
+-- The job knows only the order.
 SELECT * FROM orders WHERE id = @id;
 
 -- name: LockOrder :one
@@ -38,7 +38,7 @@ SELECT * FROM orders WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
 -- name: FindOrderOfSession :one
 -- @sqlc-vet-disable tenant
--- A report names the session, and the order that it was made for; whether they belong together is judged under the order's lock.
+-- A report names the payment page's session and its order; the caller checks under the order's lock whether they belong together.
 SELECT o.tenant_id, o.id, o.auction_id FROM orders o
 WHERE o.checkout_session_id = @session_id OR o.id = @order_id::text AND o.checkout_session_id IS NULL
 ORDER BY o.checkout_session_id NULLS LAST LIMIT 1;
@@ -75,7 +75,7 @@ UPDATE orders SET status = 'EXPIRED', checkout_session_id = coalesce(checkout_se
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: AwaitOrder :exec
--- The row is locked: what a look at its page has shown, which isn't its end.
+-- The row is locked. Stores the state of a payment page that is still open.
 UPDATE orders SET checkout_session_id = @session_id, checkout_url = coalesce(nullif(@url::text, ''), checkout_url), expires_at = @expires_at,
     check_at = @check_at::timestamptz, check_set_at = @now::timestamptz, checks = @checks, search_after = NULL, search_began_at = NULL,
     updated_at = CASE WHEN checkout_session_id IS NULL THEN @now::timestamptz ELSE updated_at END
@@ -87,21 +87,21 @@ UPDATE orders SET check_at = @check_at::timestamptz, check_set_at = @now::timest
 WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING';
 
 -- name: ClaimPage :execrows
--- Notes, before the processor is asked for a winner's page, whose account it is asked on.
+-- Stores the account for a winner's page before the page is requested from the processor.
 UPDATE orders SET processor_account_id = @account_id, application_fee_cents = @fee_cents, expires_at = @expires_at, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND status = 'PENDING' AND checkout_session_id IS NULL;
 
 -- name: TakeDueOrders :many
 -- @sqlc-vet-disable tenant
--- For all tenants. Their next check is put ahead: should the job be lost, another one comes. A check that was put ahead by a clock
--- that has gone back since is due too.
+-- Covers all tenants. Moves the next check of the orders ahead: if the job is lost, another one follows. A check that is too far
+-- ahead, because a clock was set back since, is due too.
 UPDATE orders o SET check_at = @next::timestamptz, check_set_at = @now::timestamptz
 FROM (SELECT d.id FROM orders d WHERE d.check_at <= @now::timestamptz OR d.check_at IS NOT NULL AND d.check_set_at > @ahead::timestamptz
     ORDER BY d.check_at LIMIT @max_rows FOR UPDATE SKIP LOCKED) due
 WHERE o.id = due.id RETURNING o.id;
 
 -- name: AskPayment :one
--- Numbers a question to the processor about an order's payment.
+-- Returns a new number for a query to the processor about an order's payment.
 UPDATE orders SET payment_asked = payment_asked + 1 WHERE tenant_id = @tenant_id AND id = @id RETURNING payment_asked;
 
 -- name: SetPaymentAnswered :exec

@@ -5,7 +5,7 @@ SELECT * FROM participants WHERE tenant_id = @tenant_id AND room_id = @room_id A
 SELECT * FROM participants WHERE tenant_id = @tenant_id AND room_id = @room_id AND user_id = @user_id FOR UPDATE;
 
 -- name: ListParticipantsByUser :many
--- Those of these users who are participants.
+-- Returns those of these users who are participants.
 SELECT * FROM participants WHERE tenant_id = @tenant_id AND room_id = @room_id AND user_id = ANY (@user_ids::text[]);
 
 -- name: LockParticipantsByUser :many
@@ -13,7 +13,7 @@ SELECT * FROM participants WHERE tenant_id = @tenant_id AND room_id = @room_id A
 ORDER BY user_id FOR UPDATE;
 
 -- name: LockWaiting :many
--- Those who came first first. Whoever else locks several holds the session's lock, as we do.
+-- Ordered by the time of joining, earliest first. Every transaction that locks several participants holds the session's lock.
 SELECT * FROM participants WHERE tenant_id = @tenant_id AND room_id = @room_id AND state = 'waiting'
 ORDER BY position FOR UPDATE;
 
@@ -23,8 +23,8 @@ SELECT * FROM participants WHERE tenant_id = @tenant_id AND room_id = ANY (@room
 ORDER BY room_id, position;
 
 -- name: InviteParticipants :exec
--- One element per user in each array; a name that is empty is none. Who is a
--- participant already stays as it is.
+-- One element per user in each array; an empty name means none. Existing
+-- participants don't change.
 INSERT INTO participants (room_id, user_id, tenant_id, display_name, role, can_publish_screen, state, created_at, updated_at)
 SELECT @room_id, i.user_id, @tenant_id, nullif(i.display_name, ''), i.role, i.can_publish_screen, i.state, @now::timestamptz, @now::timestamptz
 FROM (SELECT unnest(@user_ids::text[]) AS user_id, unnest(@display_names::text[]) AS display_name, unnest(@roles::text[]) AS role,
@@ -39,14 +39,14 @@ UPDATE participants SET display_name = @display_name, role = @role, can_publish_
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND user_id = @user_id;
 
 -- name: FreeExpiredSeats :execrows
--- Gives back the seats that were held for too long, but for those of the users
--- who are being seen to.
+-- Releases reserved seats whose time is over, except those of the users
+-- in but, whose entries are being decided.
 UPDATE participants SET seat = 'none', seat_until = NULL
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND seat = 'held' AND seat_until <= @now::timestamptz
   AND user_id <> ALL (@but::text[]);
 
 -- name: EmptyRoom :exec
--- Nobody is in a session that has ended, or waits to be.
+-- For a session that has ended: removes all participants and waiting users.
 UPDATE participants SET state = CASE state WHEN 'joined' THEN 'left' WHEN 'waiting' THEN 'invited' ELSE state END,
     left_at = CASE state WHEN 'joined' THEN @now::timestamptz ELSE left_at END,
     seat = 'none', seat_until = NULL, hand_raised_at = NULL, conn_id = NULL, node = NULL, updated_at = @now::timestamptz
@@ -55,7 +55,7 @@ WHERE tenant_id = @tenant_id AND room_id = @room_id
 
 -- name: ListStandings :many
 -- @sqlc-vet-disable tenant
--- How these users of a room stand, who are known to the node by their tokens.
+-- The current role, permissions and state of these users in a room. The node knows the users by their tokens.
 SELECT sqlc.embed(p), s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
     s.waiting_room, s.recording_enabled, s.spotlight_user_id, s.parent_session_id,
     coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
@@ -65,7 +65,7 @@ WHERE p.room_id = @room_id AND p.user_id = ANY (@user_ids::text[]);
 
 -- name: ListStrandedRooms :many
 -- @sqlc-vet-disable tenant
--- Rooms with connections of processes that nobody has heard of for a while.
+-- Rooms with connections of processes without a recent heartbeat.
 SELECT DISTINCT p.tenant_id, p.room_id, p.node::text AS node
 FROM participants p LEFT JOIN nodes n ON n.id = p.node
 WHERE p.conn_id IS NOT NULL AND p.node <> @node::text AND p.updated_at < @before::timestamptz AND (n.seen_at IS NULL OR n.seen_at < @before)
@@ -77,20 +77,20 @@ ORDER BY 1, 2, 3;
 SELECT DISTINCT tenant_id, room_id FROM participants WHERE node = @node::text AND conn_id IS NOT NULL ORDER BY 1, 2;
 
 -- name: LockConnectedTo :many
--- Who is connected to a room by way of this process.
+-- Participants who are connected to a room through this process.
 SELECT * FROM participants WHERE tenant_id = @tenant_id AND room_id = @room_id AND node = @node::text AND conn_id IS NOT NULL
 ORDER BY user_id FOR UPDATE;
 
 -- name: DeleteStreamParticipantsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Those of all tenants who were let into a stream's room and are gone, oldest first, max_rows at most.
+-- Deletes participants of streams' rooms who have left, of all tenants, oldest first, max_rows at most.
 DELETE FROM participants p WHERE (p.room_id, p.user_id) IN (
     SELECT o.room_id, o.user_id FROM participants o
     WHERE o.room_id LIKE 'str\_%' AND o.conn_id IS NULL AND o.state <> 'kicked' AND o.updated_at < @before
     ORDER BY o.updated_at LIMIT @max_rows);
 
 -- name: SetMuted :exec
--- A participant that unmutes is not silenced any more.
+-- Unmuting also ends a moderator's silencing.
 UPDATE participants SET muted = @muted, silenced = silenced AND @muted, updated_at = @now
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND user_id = @user_id AND conn_id = @conn_id;
 
@@ -100,7 +100,7 @@ WHERE tenant_id = @tenant_id AND room_id = @room_id AND position > @after
 ORDER BY position LIMIT @max_rows;
 
 -- name: MuteAllParticipants :many
--- Silences those who may speak, and returns for each whether it was muted. Rows are locked in the usual order.
+-- Silences participants who may speak, and returns for each whether it was already muted. Rows are locked in the usual order.
 WITH speaking AS (
     SELECT p.user_id, p.muted FROM participants p
     WHERE p.tenant_id = @tenant_id AND p.room_id = @room_id AND p.state = 'joined' AND p.role <> 'viewer' AND NOT p.silenced

@@ -2,7 +2,7 @@
 SELECT * FROM password_links WHERE tenant_id = @tenant_id AND user_id = @user_id;
 
 -- name: PutPasswordLink :exec
--- A newer link replaces the one before.
+-- A newer link replaces the previous one.
 INSERT INTO password_links (id, tenant_id, user_id, token_hash, request_id, expires_at, created_at)
 VALUES (@id, @tenant_id, @user_id, @token_hash, @request_id, @expires_at, @now)
 ON CONFLICT (user_id) DO UPDATE SET
@@ -11,13 +11,13 @@ ON CONFLICT (user_id) DO UPDATE SET
 
 -- name: GetPasswordLinkByToken :one
 -- @sqlc-vet-disable tenant
--- The token is all that the request brings.
+-- The request has only the token.
 SELECT sqlc.embed(password_links), users.status AS user_status
 FROM password_links JOIN users ON users.id = password_links.user_id
 WHERE token_hash = @token_hash;
 
 -- name: UsePasswordLink :execrows
--- Counts once, and only while it is the newest.
+-- A link can be used once, and only while it is the newest.
 UPDATE password_links SET used_at = @now WHERE tenant_id = @tenant_id AND token_hash = @token_hash AND used_at IS NULL;
 
 -- name: EndPasswordLink :exec

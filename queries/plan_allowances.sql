@@ -5,5 +5,5 @@ SELECT plan FROM tenants WHERE id = @tenant_id;
 
 -- name: ListPlanAllowances :many
 -- @sqlc-vet-disable tenant
--- Plans are everybody's.
+-- Plans belong to no tenant.
 SELECT tier, meter, included FROM plan_allowances;

@@ -1,13 +1,13 @@
 -- name: LockPlan :one
 -- @sqlc-vet-disable tenant
--- The tenant's plan, once nobody else in a transaction of its own counts what the tenant has under this limit. Count in
--- a further statement, which sees what they have committed.
+-- Waits until no other transaction counts the tenant's objects under this limit, then returns the tenant's plan. Count in
+-- a further statement, which sees the rows that those transactions have committed.
 WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('limit ' || @name::text || ' ' || @tenant_id::text, 0)))
 SELECT sqlc.embed(p) FROM locked, tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = @tenant_id;
 
 -- name: ListPlans :many
 -- @sqlc-vet-disable tenant
--- Plans are everybody's. The smallest tier first.
+-- Plans belong to no tenant. The smallest tier first.
 SELECT * FROM plans ORDER BY array_position(ARRAY['FREE', 'STARTER', 'PRO', 'ENTERPRISE'], tier);
 
 -- name: GetTenantPlan :one
@@ -16,7 +16,7 @@ SELECT * FROM plans ORDER BY array_position(ARRAY['FREE', 'STARTER', 'PRO', 'ENT
 SELECT sqlc.embed(p) FROM tenants t JOIN plans p ON p.tier = t.plan WHERE t.id = @tenant_id;
 
 -- name: TakeProcessorCall :one
--- Counts a call in this minute of the database's clock; no row when there were most of them.
+-- Counts a call in this minute of the database's clock; no row if the limit is reached.
 INSERT INTO processor_calls (tenant_id, minute, calls) VALUES (@tenant_id, date_trunc('minute', now()), 1)
 ON CONFLICT (tenant_id) DO UPDATE SET minute = excluded.minute,
     calls = CASE WHEN processor_calls.minute = excluded.minute THEN processor_calls.calls + 1 ELSE 1 END

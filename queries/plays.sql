@@ -1,5 +1,5 @@
 -- name: CreatePlay :exec
--- A stop that overtook its play has left an ended row, which stays.
+-- If the stop arrived before its play, it has left an ended row, which stays ended.
 INSERT INTO plays (id, tenant_id, stream_id, started_at) VALUES (@id, @tenant_id, @stream_id, @now)
 ON CONFLICT (id) DO NOTHING;
 
@@ -9,7 +9,7 @@ ON CONFLICT (id) DO UPDATE SET ended_at = coalesce(plays.ended_at, excluded.ende
 
 -- name: EndKnownPlay :execrows
 -- @sqlc-vet-disable tenant
--- For a stop that names a stream by a key or token which is no longer good.
+-- For a stop that names a stream by a key or token that is no longer valid.
 UPDATE plays SET ended_at = @now WHERE id = @id AND ended_at IS NULL;
 
 -- name: EndStreamPlays :exec
@@ -17,5 +17,5 @@ UPDATE plays SET ended_at = @now WHERE tenant_id = @tenant_id AND stream_id = @s
 
 -- name: DeletePlaysBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's.
+-- Retention covers all tenants.
 DELETE FROM plays WHERE id = ANY (ARRAY(SELECT p.id FROM plays p WHERE p.ended_at < @before ORDER BY p.ended_at LIMIT @max_rows));

@@ -1,6 +1,6 @@
 -- name: CreateProcessorEvent :execrows
 -- @sqlc-vet-disable tenant
--- The processor names accounts and knows no tenants. No row: the event is known already.
+-- The processor names accounts, not tenants. No row: the event is already stored.
 INSERT INTO processor_events (id, type, account_id, payload, received_at, processed_at)
 VALUES (@id, @type, @account_id, @payload, @received_at, @processed_at)
 ON CONFLICT (id) DO NOTHING;
@@ -17,7 +17,7 @@ UPDATE processor_events SET processed_at = @now::timestamptz WHERE id = @id AND 
 
 -- name: DeleteProcessorEventsBefore :execrows
 -- @sqlc-vet-disable tenant
--- The oldest ones, max_rows at most: one statement must not take long.
+-- Deletes the oldest events, max_rows at most: one statement must not take long.
 DELETE FROM processor_events WHERE id = ANY (ARRAY(
     SELECT e.id FROM processor_events e
     WHERE e.received_at < @before AND (e.processed_at IS NOT NULL OR e.received_at < @abandoned)

@@ -1,5 +1,5 @@
 -- name: ListProducts :many
--- The page is found in the index alone, search and all; then its rows are read.
+-- Finds the page, including the search, with the index only; then reads its rows.
 WITH page AS MATERIALIZED (
     SELECT f.id FROM products f WHERE f.tenant_id = @tenant_id AND f.id < @before AND f.search LIKE @pattern
     ORDER BY f.id DESC LIMIT @max_rows
@@ -23,8 +23,8 @@ SELECT * FROM products WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 UPDATE products SET active = false, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id RETURNING *;
 
 -- name: LockProductsByExternalID :many
--- In the order of ids, like everybody. Each SKU is looked up by itself, so that no statistics make the planner read the
--- tenant's whole catalog.
+-- Locks in the order of ids, as every transaction does. Looks each SKU up separately, so the planner never reads the
+-- tenant's whole catalog, whatever the statistics.
 WITH known AS MATERIALIZED (
     SELECT f.id FROM (SELECT unnest(@external_ids::text[]) AS external_id) g CROSS JOIN LATERAL (
         SELECT k.id FROM products k WHERE k.tenant_id = @tenant_id AND k.external_id = g.external_id LIMIT 1) f
@@ -32,10 +32,10 @@ WITH known AS MATERIALIZED (
 SELECT p.* FROM products p WHERE p.id IN (SELECT known.id FROM known) ORDER BY p.id FOR UPDATE OF p;
 
 -- name: WriteProducts :one
--- Writes whole rows: the fresh ones are inserted, the others, which are locked already, updated. Returns how many were
--- inserted: an SKU that somebody else has just inserted isn't touched, since its row would be locked out of the order.
--- Of two that insert the same SKUs one waits for the other, as both go in their order.
--- The arrays have one element for each row and know no NULL; '' and -1 stand for it.
+-- Writes whole rows: the fresh ones are inserted, the others, which are already locked, updated. Returns the number of
+-- inserted rows: an SKU that another transaction has just inserted isn't changed, since that would lock its row out of order.
+-- If two transactions insert the same SKUs, one waits for the other, since both insert in the order of SKUs.
+-- The arrays have one element for each row and contain no NULL; '' and -1 stand for it.
 WITH given AS MATERIALIZED (
     SELECT unnest(@ids::text[]) AS id, unnest(@fresh::boolean[]) AS fresh, unnest(@external_ids::text[]) AS external_id,
         unnest(@names::text[]) AS name, unnest(@descriptions::text[]) AS description, unnest(@image_urls::text[]) AS image_url,
@@ -59,22 +59,22 @@ WITH given AS MATERIALIZED (
 SELECT count(*) FROM inserted;
 
 -- name: SetProcessorPrice :exec
--- Unless the product is another one by now than the price was made for.
+-- Does nothing if the product's name, price or currency has changed since the price was created at the processor.
 UPDATE products SET processor_price_id = @processor_price_id::text, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND name = @name AND price_cents = @price_cents AND currency = @currency;
 
 -- name: LockProducts :many
--- In the order of ids, in which everybody locks products.
+-- In the order of ids, in which every transaction locks products.
 SELECT * FROM products WHERE tenant_id = @tenant_id AND id = ANY (@ids::text[]) ORDER BY id FOR UPDATE;
 
 -- name: HoldProducts :execrows
--- Each quantity may be negative. The rows are locked already.
+-- Each quantity may be negative. The rows are already locked.
 UPDATE products p SET held = p.held + l.quantity
 FROM (SELECT unnest(@ids::text[]) AS id, unnest(@quantities::bigint[]) AS quantity) l
 WHERE p.tenant_id = @tenant_id AND p.id = l.id;
 
 -- name: TakeProducts :many
--- The rows are locked already, so that b is what they were before.
+-- The rows are already locked, so b has their previous values.
 UPDATE products p SET stock = CASE WHEN p.stock < 0 THEN p.stock ELSE greatest(p.stock - l.quantity, 0) END,
     held = p.held - CASE WHEN @held::boolean THEN l.quantity ELSE 0 END, updated_at = @now
 FROM (SELECT unnest(@ids::text[]) AS id, unnest(@quantities::bigint[]) AS quantity) l JOIN products b ON b.id = l.id

@@ -1,10 +1,10 @@
 -- name: GetPublisher :one
 -- @sqlc-vet-disable tenant
--- Reports from the media plane name the connection alone.
+-- Reports from the media plane name only the connection.
 SELECT * FROM publishers WHERE id = @id;
 
 -- name: CreatePublisher :one
--- No row when the connection is known already.
+-- No row if the connection is already stored.
 INSERT INTO publishers (id, tenant_id, stream_id, source, node, remote_ip, accepted_at, ended_at)
 VALUES (@id, @tenant_id, @stream_id, @source, @node, @remote_ip, @now, @ended_at)
 ON CONFLICT (id) DO NOTHING RETURNING *;
@@ -13,7 +13,7 @@ ON CONFLICT (id) DO NOTHING RETURNING *;
 UPDATE publishers SET live_at = @now WHERE tenant_id = @tenant_id AND id = @id AND live_at IS NULL;
 
 -- name: EndPublishers :exec
--- All connections of the stream, or all but one that takes over.
+-- Covers all connections of the stream, or all except one that takes over.
 UPDATE publishers SET ended_at = @now
 WHERE tenant_id = @tenant_id AND stream_id = @stream_id AND ended_at IS NULL AND id <> @except_id;
 
@@ -22,7 +22,7 @@ UPDATE publishers SET ended_at = @now WHERE tenant_id = @tenant_id AND id = @id 
 
 -- name: ListOpenPublishers :many
 -- @sqlc-vet-disable tenant
--- What a process that has just started must have held when it died.
+-- Connections that a process held when it died; called when it starts again.
 SELECT * FROM publishers WHERE node = @node AND source IN ('rtmp', 'webrtc') AND ended_at IS NULL ORDER BY accepted_at, id;
 
 -- name: ListAcceptedKeys :many
@@ -36,6 +36,6 @@ GROUP BY p.remote_ip, s.key_hash ORDER BY used_at DESC LIMIT @max_rows;
 
 -- name: DeletePublishersBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's.
+-- Retention covers all tenants.
 DELETE FROM publishers WHERE id = ANY (ARRAY(
     SELECT p.id FROM publishers p WHERE p.ended_at < @before ORDER BY p.ended_at LIMIT @max_rows));

@@ -4,12 +4,12 @@ VALUES (@id, @tenant_id, @order_id, @amount_cents, @status, @source, @reason, @i
 RETURNING *;
 
 -- name: ListRefunds :many
--- Those of these orders, oldest first. What decides by them has locked the order's row.
+-- The refunds of these orders, oldest first. A caller that decides by them holds the order's lock.
 SELECT * FROM refunds WHERE tenant_id = @tenant_id AND order_id = ANY (@order_ids::text[]) ORDER BY order_id, id;
 
 -- name: GetRefundForFinish :one
 -- @sqlc-vet-disable tenant
--- The job knows the refund alone.
+-- The job knows only the refund.
 SELECT sqlc.embed(r), sqlc.embed(o) FROM refunds r JOIN orders o ON o.id = r.order_id WHERE r.id = @id;
 
 -- name: SetRefundStatus :one
@@ -24,6 +24,6 @@ UPDATE orders SET refunded_cents = @refunded_cents, status = @status, updated_at
 
 -- name: FindOrderOfPayment :one
 -- @sqlc-vet-disable tenant
--- The processor names accounts and payments and knows no tenants.
+-- The processor names accounts and payments, not tenants.
 SELECT tenant_id, id FROM orders
 WHERE payment_intent_id = @payment_intent_id::text AND processor_account_id = @processor_account_id::text;

@@ -1,6 +1,6 @@
 -- name: GetPlacement :one
--- Which node has the room and whether that one lives, and the living node of the
--- encoder when the room is a stream's that is on air.
+-- The node of the room and whether it is alive. For a stream on air, also the living
+-- node of its encoder.
 SELECT coalesce(p.node_id, '')::text AS node_id, coalesce(n.sfu_url, '')::text AS sfu_url,
     coalesce(n.seen_at >= @alive_since::timestamptz, false)::boolean AS alive,
     coalesce(e.id, '')::text AS encoder_node, coalesce(e.sfu_url, '')::text AS encoder_sfu_url
@@ -13,8 +13,8 @@ LEFT JOIN LATERAL (
     ORDER BY b.accepted_at DESC LIMIT 1) e ON true;
 
 -- name: PlaceRoom :one
--- Gives the room to a node, unless another than was_node has got it meanwhile, and
--- tells the nodes: who is connected to the one before has to move.
+-- Places the room on a node, unless a node other than was_node has it meanwhile, and
+-- notifies the nodes: participants connected to the previous node have to move.
 WITH placed AS (
     INSERT INTO room_placements (room_id, tenant_id, node_id, placed_at) VALUES (@room_id::text, @tenant_id, @node_id, @now)
     ON CONFLICT (room_id) DO UPDATE SET node_id = excluded.node_id, placed_at = excluded.placed_at
@@ -27,10 +27,10 @@ DELETE FROM room_placements WHERE tenant_id = @tenant_id AND room_id = @room_id;
 
 -- name: DeletePlacementsOfGoneNodes :exec
 -- @sqlc-vet-disable tenant
--- Whoever asks for such a room has it placed anew.
+-- The next request for such a room places it again.
 DELETE FROM room_placements p
 WHERE p.placed_at < @before AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = p.node_id AND n.seen_at >= @before);
 
 -- name: ListPlacedStreamRooms :many
--- A tenant's streams whose rooms somebody may be in.
+-- A tenant's streams whose rooms may have participants.
 SELECT room_id FROM room_placements WHERE tenant_id = @tenant_id AND room_id LIKE 'str\_%' ORDER BY room_id;

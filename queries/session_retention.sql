@@ -1,6 +1,6 @@
 -- name: ListSessionsEndedBefore :many
 -- @sqlc-vet-disable tenant
--- Retention is everybody's. A session follows its breakout rooms.
+-- Retention covers all tenants. Breakout rooms come before their session.
 SELECT s.id FROM sessions s
 WHERE s.ended_at < @before::timestamptz AND s.state IN ('ended', 'cancelled')
   AND NOT EXISTS (SELECT 1 FROM sessions b WHERE b.parent_session_id = s.id)
@@ -43,8 +43,8 @@ DELETE FROM channels WHERE id = ANY (@ids::text[]);
 
 -- name: DeleteSessions :exec
 -- @sqlc-vet-disable tenant
--- The sessions are locked and have no channels any more.
--- The numbering of their events goes too: that of the session, and that of its chat.
+-- The sessions are locked and no longer have channels.
+-- Also deletes the event counters of the sessions and of their chats.
 WITH messages AS (DELETE FROM channel_messages WHERE channel_id = ANY (@ids::text[])),
     moderation AS (DELETE FROM channel_moderation WHERE channel_id = ANY (@ids::text[])),
     pins AS (DELETE FROM product_pins WHERE room_id = ANY (@ids::text[])),

@@ -19,7 +19,7 @@ VALUES (@id, @tenant_id, @type, @name, @project_id, @host_id, @capacity, @record
 RETURNING *;
 
 -- name: SaveSession :exec
--- All that changes in a session's life, for whoever holds its lock.
+-- Writes all columns of a session that can change. The caller holds its lock.
 UPDATE sessions SET name = @name, capacity = @capacity, recording_enabled = @recording_enabled,
     transcription_enabled = @transcription_enabled, waiting_room = @waiting_room, locked = @locked, layout = @layout,
     spotlight_user_id = @spotlight_user_id, invite_user_ids = @invite_user_ids, state = @state, seats = @seats, present = @present,
@@ -27,7 +27,7 @@ UPDATE sessions SET name = @name, capacity = @capacity, recording_enabled = @rec
 WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: GetDoor :one
--- What there is to know of a session before it is worth a lock.
+-- The columns that are checked before the session is locked.
 SELECT sqlc.embed(s), t.status AS tenant_status,
     EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= @now::timestamptz) AS seats_expired
 FROM sessions s JOIN tenants t ON t.id = s.tenant_id
@@ -44,8 +44,8 @@ WHERE tenant_id = @tenant_id AND parent_session_id = @parent_session_id AND stat
 ORDER BY id;
 
 -- name: ListBreakoutsFor :many
--- The open breakout rooms of a session, by their number: all without a user, else those where that one is a participant and,
--- if it moderates the session, all from which it wasn't thrown out.
+-- The open breakout rooms of a session, by their number: without a user, all of them. With a user, those from which it
+-- wasn't kicked: the rooms in which it is a participant and, if it moderates the session, all others.
 SELECT s.id, s.name, s.invite_user_ids FROM sessions s
 LEFT JOIN participants p ON p.tenant_id = s.tenant_id AND p.room_id = s.id AND p.user_id = sqlc.narg('user_id')::text
 WHERE s.tenant_id = @tenant_id AND s.parent_session_id = @parent_session_id AND s.state = 'live'
@@ -62,7 +62,7 @@ ORDER BY id;
 
 -- name: ListAbandonedCalls :many
 -- @sqlc-vet-disable tenant
--- Those of all tenants in which nobody has been for a while, since the answer or the last one's loss, and nobody is awaited.
+-- Calls of all tenants that have been empty for a while, since the answer or the last leave, and for which no seat is reserved.
 SELECT s.tenant_id, s.id FROM sessions s
 WHERE s.type = 'call' AND s.state = 'live' AND s.started_at < @before::timestamptz AND s.present = 0
   AND NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND (p.left_at >= @before OR p.seat_until >= @now::timestamptz))

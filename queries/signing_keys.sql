@@ -15,7 +15,7 @@ INSERT INTO signing_keys (id, private_key, created_at) VALUES (@id, @private_key
 
 -- name: RetireSigningKeys :many
 -- @sqlc-vet-disable tenant
--- Keys that were replaced so long ago that no token of theirs can be alive.
+-- Keys that were replaced so long ago that all their tokens have expired.
 UPDATE signing_keys k SET retired_at = @now, private_key = ''
 WHERE k.retired_at IS NULL
   AND EXISTS (SELECT 1 FROM signing_keys n WHERE (n.created_at, n.id) > (k.created_at, k.id) AND n.created_at < @before)
@@ -28,12 +28,12 @@ UPDATE signing_keys SET retired_at = @now, revoked_at = @now, private_key = '' W
 
 -- name: ListSigningKeysToReseal :many
 -- @sqlc-vet-disable tenant
--- One set of keys signs for all tenants. Those that another master key has sealed.
+-- One set of keys signs for all tenants. Lists keys that another master key encrypted.
 SELECT * FROM signing_keys
 WHERE id > @after AND octet_length(private_key) > 0 AND substring(private_key FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
 ORDER BY id LIMIT @max_rows;
 
 -- name: ResealSigningKey :exec
 -- @sqlc-vet-disable tenant
--- As ListSigningKeysToReseal. Nothing when it was changed meanwhile.
+-- As ListSigningKeysToReseal. Does nothing if the key was changed meanwhile.
 UPDATE signing_keys SET private_key = @sealed WHERE id = @id AND private_key = @before;

@@ -1,6 +1,6 @@
 -- name: PutSignupForm :exec
 -- @sqlc-vet-disable tenant
--- Nobody who signs up has a tenant yet. A newer form replaces the one before.
+-- A user who signs up has no tenant yet. A newer form replaces the previous one.
 INSERT INTO signup_forms (email, id, tenant_name, name, password_hash, code_hash, expires_at, created_at)
 VALUES (@email, @id, @tenant_name, @name, @password_hash, @code_hash, @expires_at, @now)
 ON CONFLICT (email) DO UPDATE SET
@@ -24,6 +24,6 @@ DELETE FROM signup_forms WHERE email = @email;
 
 -- name: DeleteSignupFormsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's.
+-- Retention covers all tenants.
 DELETE FROM signup_forms WHERE email = ANY (ARRAY(
     SELECT f.email FROM signup_forms f WHERE f.expires_at < @before ORDER BY f.expires_at LIMIT @max_rows));

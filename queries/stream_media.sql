@@ -1,6 +1,6 @@
 -- name: ShareStreamMedia :exec
 -- @sqlc-vet-disable tenant
--- A node tells of the streams of all tenants.
+-- A node reports the streams of all tenants.
 INSERT INTO stream_media (stream_id, node, seen_at, viewers, video_kbps, audio_kbps, fps, width, height, video_codec, audio_codec,
     b_frames, key_interval_ms)
 SELECT n.stream_id, @node, @now, n.viewers, n.video_kbps, n.audio_kbps, n.fps, n.width, n.height, n.video_codec, n.audio_codec,
@@ -16,11 +16,11 @@ ON CONFLICT (stream_id) DO UPDATE SET node = excluded.node, seen_at = excluded.s
     key_interval_ms = excluded.key_interval_ms;
 
 -- name: ListStreamMedia :many
--- What their nodes said of the tenant's streams since a time; not of streams that another node has meanwhile.
+-- The nodes' reports about the tenant's streams since a time, except about streams that another node has meanwhile.
 SELECT m.* FROM stream_media m JOIN streams s ON s.id = m.stream_id AND s.node = m.node
 WHERE s.tenant_id = @tenant_id AND m.stream_id = ANY (@ids::text[]) AND m.seen_at >= @since;
 
 -- name: DeleteStreamMediaBefore :exec
 -- @sqlc-vet-disable tenant
--- Of no use later, to any tenant.
+-- Deletes outdated reports of all tenants.
 DELETE FROM stream_media WHERE seen_at < @before;

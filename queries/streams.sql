@@ -8,8 +8,8 @@ FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = @id;
 
 -- name: GetStreamPlace :one
 -- @sqlc-vet-disable tenant
--- A playback token names the stream alone. The node that the stream was published on, and
--- where it can be reached while it lives.
+-- A playback token names only the stream. Returns the node on which the stream was published, and
+-- the node's address while it is alive.
 SELECT s.node, s.publisher_id, s.status, coalesce(n.url, '')::text AS url
 FROM streams s LEFT JOIN nodes n ON n.id = s.node AND n.seen_at >= @alive_since WHERE s.id = @id;
 
@@ -21,53 +21,53 @@ ORDER BY s.id DESC LIMIT @max_rows;
 
 -- name: LockStream :one
 -- @sqlc-vet-disable tenant
--- The media plane knows streams by id alone.
+-- The media plane knows only the stream's id.
 SELECT * FROM streams WHERE id = @id FOR UPDATE;
 
 -- name: LockStreamByKey :one
 -- @sqlc-vet-disable tenant
--- The key is what names the tenant.
+-- The key determines the tenant.
 SELECT sqlc.embed(s), t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.key_hash = @key_hash FOR UPDATE OF s;
 
 -- name: ShareTenantByKey :exec
 -- @sqlc-vet-disable tenant
--- The key is what names the tenant.
+-- The key determines the tenant.
 SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.key_hash = @key_hash) FOR SHARE;
 
 -- name: LockStreamOfRoom :one
 -- @sqlc-vet-disable tenant
--- The room's ticket was checked, and names the stream alone.
+-- The room's ticket was checked, and names only the stream.
 SELECT sqlc.embed(s), t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.id = @id FOR UPDATE OF s;
 
 -- name: ShareTenantOfStream :exec
 -- @sqlc-vet-disable tenant
--- The room's ticket was checked, and names the stream alone.
+-- The room's ticket was checked, and names only the stream.
 SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s WHERE s.id = @id) FOR SHARE;
 
 -- name: LockTenantStreams :many
--- All that is on air, or about to be.
+-- Streams that are on air, or about to be.
 SELECT * FROM streams
 WHERE tenant_id = @tenant_id AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS NOT NULL)
 ORDER BY id FOR UPDATE;
 
 -- name: GetStreamFate :one
 -- @sqlc-vet-disable tenant
--- The media plane knows streams by id alone.
+-- The media plane knows only the stream's id.
 SELECT s.status, s.publisher_id, s.node, t.status AS tenant_status
 FROM streams s JOIN tenants t ON t.id = s.tenant_id WHERE s.id = @id;
 
 -- name: GetStreamByKey :one
 -- @sqlc-vet-disable tenant
--- The key is what names the tenant.
+-- The key determines the tenant.
 SELECT * FROM streams WHERE key_hash = @key_hash;
 
 -- name: GetStreamForPlayback :one
 -- @sqlc-vet-disable tenant
--- A playback token names the stream alone.
+-- A playback token names only the stream.
 SELECT * FROM streams WHERE id = @id;
 
 -- name: RotateStreamKey :one
@@ -81,7 +81,7 @@ UPDATE streams SET publisher_id = @publisher_id, node = @node, updated_at = @now
 UPDATE streams SET rejected_reason = @rejected_reason, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: SetStreamState :one
--- Writes the whole state machine's outcome.
+-- Writes all columns that the state machine changes.
 UPDATE streams SET status = @status, publisher_id = @publisher_id, started_at = @started_at, ended_at = @ended_at,
     reconnect_until = @reconnect_until, blocked_until = @blocked_until, rejected_reason = @rejected_reason, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id RETURNING *;

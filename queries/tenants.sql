@@ -15,8 +15,8 @@ UPDATE tenants SET status = @status, updated_at = @now WHERE id = @id RETURNING 
 
 -- name: LockTenant :one
 -- @sqlc-vet-disable tenant
--- The id is the tenant. Rows that refer to it can be written meanwhile, or who
--- holds one of its rows already would wait for us, and we for them.
+-- The id is the tenant. The lock allows others to write rows that refer to the tenant; otherwise
+-- a transaction that already holds one of its rows would deadlock with this one.
 SELECT * FROM tenants WHERE id = @id FOR NO KEY UPDATE;
 
 -- name: UpdateTenant :one
@@ -26,7 +26,7 @@ UPDATE tenants SET name = coalesce(sqlc.narg('name')::text, name), updated_at = 
 
 -- name: CountTenants :one
 -- @sqlc-vet-disable tenant
--- For those who run the platform.
+-- For the platform's operators.
 SELECT count(*) FROM tenants t
 WHERE (sqlc.narg('q')::text IS NULL OR t.name ILIKE sqlc.narg('q') OR t.id ILIKE sqlc.narg('q')
        OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE sqlc.narg('q')))
@@ -35,7 +35,7 @@ WHERE (sqlc.narg('q')::text IS NULL OR t.name ILIKE sqlc.narg('q') OR t.id ILIKE
 
 -- name: ListTenants :many
 -- @sqlc-vet-disable tenant
--- For those who run the platform.
+-- For the platform's operators.
 SELECT sqlc.embed(t), (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t
@@ -71,5 +71,5 @@ UPDATE tenants SET plan = @plan, updated_at = @now WHERE id = @id;
 
 -- name: ShareTenant :one
 -- @sqlc-vet-disable tenant
--- The id is the tenant. Its suspension waits until what is being made exists, and ends it.
+-- The id is the tenant. The tenant's suspension waits until the object that is being created exists, and then ends it.
 SELECT status FROM tenants WHERE id = @id FOR SHARE;

@@ -11,7 +11,7 @@ ORDER BY u.sent DESC, t.id;
 
 -- name: SumUsageOfTenants :many
 -- @sqlc-vet-disable tenant
--- Of those tenants, for operators.
+-- The usage of those tenants, for operators.
 SELECT tenant_id, meter, sum(amount)::bigint AS amount
 FROM usage_hours WHERE tenant_id = ANY (@tenant_ids::text[]) AND hour >= @since::timestamptz
 GROUP BY tenant_id, meter;

@@ -1,7 +1,7 @@
 -- name: CreateUsageIntervals :one
 -- @sqlc-vet-disable tenant
--- Of several tenants. Those that are written already are left out, here and in the
--- hours' sums. Sums are changed in one order, so that two writers can't deadlock.
+-- Covers several tenants. Skips intervals that are already written, here and in the
+-- hours' sums. Changes the sums in one order, so two writers can't deadlock.
 WITH created AS (
     INSERT INTO usage_intervals (key, tenant_id, project_id, resource_id, meter, quality, from_at, to_at, amount)
     SELECT unnest(@keys::bytea[]), unnest(@tenant_ids::text[]), nullif(unnest(@project_ids::text[]), ''), unnest(@resource_ids::text[]),
@@ -19,14 +19,14 @@ SELECT count(*) FROM created;
 
 -- name: ListUsageOwners :many
 -- @sqlc-vet-disable tenant
--- Whose streams and sessions these are, of any tenants.
+-- The tenants of these streams and sessions.
 SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM streams WHERE id = ANY (@ids::text[])
 UNION ALL
 SELECT id, tenant_id, coalesce(project_id, '')::text AS project_id FROM sessions WHERE id = ANY (@ids::text[]);
 
 -- name: SumUsage :many
--- Each meter's sum over what begins from since and before until: whole hours from
--- the hours' sums, the parts of hours at both ends from the intervals.
+-- Each meter's sum over intervals that begin at since or later and before until: whole
+-- hours come from the hours' sums, partial hours at both ends from the intervals.
 SELECT u.meter, sum(u.amount)::bigint AS amount
 FROM (
     SELECT h.meter, h.amount FROM usage_hours h
@@ -42,5 +42,5 @@ GROUP BY u.meter;
 
 -- name: DeleteUsageIntervalsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Of all tenants, the oldest first: keys begin with from_at.
+-- Covers all tenants, the oldest first: keys begin with from_at.
 DELETE FROM usage_intervals WHERE key = ANY (ARRAY(SELECT i.key FROM usage_intervals i WHERE i.key < @before::bytea ORDER BY i.key LIMIT @max_rows));

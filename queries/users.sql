@@ -11,7 +11,7 @@ SELECT * FROM users WHERE email = @email;
 SELECT * FROM users WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: GetUserForToken :one
--- What decides whether a token still counts.
+-- The columns that decide whether a token is still valid.
 SELECT u.token_version, u.role, u.status, t.status AS tenant_status
 FROM users u JOIN tenants t ON t.id = u.tenant_id
 WHERE u.tenant_id = @tenant_id AND u.id = @id;
@@ -45,14 +45,14 @@ DELETE FROM users WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: CountPlatformUsers :one
 -- @sqlc-vet-disable tenant
--- For those who run the platform.
+-- For the platform's operators.
 SELECT count(*) FROM team_members u
 WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
   AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'));
 
 -- name: ListPlatformUsers :many
 -- @sqlc-vet-disable tenant
--- For those who run the platform.
+-- For the platform's operators.
 SELECT sqlc.embed(u), t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id
 WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
   AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'))
@@ -60,10 +60,10 @@ ORDER BY u.created_at DESC, u.id DESC LIMIT @max_rows OFFSET @skip::bigint;
 
 -- name: GetPlatformUser :one
 -- @sqlc-vet-disable tenant
--- For those who run the platform.
+-- For the platform's operators.
 SELECT sqlc.embed(u), t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = @id;
 
 -- name: SetUserStatus :exec
--- Ends the user's tokens, those from before a deactivation, too.
+-- Ends the user's tokens, including those from before a deactivation.
 UPDATE users SET status = @status, token_version = token_version + 1, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id;

@@ -1,7 +1,7 @@
 -- name: LinkToTails :many
--- Makes new deliveries wait for the first attempt of their subject's newest one; returns those that have one to wait for.
--- The arrays have one element for each pair of endpoint and subject. The row locks, taken in one order by everybody,
--- serialise this with the attempts' recording. Rows are locked and updated by their primary key alone: see RecordLoneAttempts.
+-- Makes new deliveries wait for the first attempt of their subject's newest delivery; returns the deliveries that wait.
+-- The arrays have one element for each pair of endpoint and subject. The row locks, which every transaction takes in one
+-- order, serialise this with the recording of attempts. Rows are locked and updated only by their primary key: see RecordLoneAttempts.
 WITH fresh AS (
     SELECT unnest(@endpoint_ids::text[]) AS endpoint_id, unnest(@subjects::text[]) AS subject, unnest(@next_ids::text[]) AS next_id
 ), tails AS MATERIALIZED (
@@ -23,7 +23,7 @@ INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, s
 VALUES (@id, @tenant_id, @endpoint_id, @event_id, @subject, @sequence, @now, @now);
 
 -- name: CreateWebhookDeliveries :exec
--- One element per delivery in each array; next_id is '' for one that none waits for yet.
+-- One element per delivery in each array; next_id is '' for a delivery for which none waits yet.
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at, next_id)
 SELECT unnest(@ids::text[]), @tenant_id, unnest(@endpoint_ids::text[]), unnest(@event_ids::text[]), unnest(@subjects::text[]), unnest(@sequences::bigint[]),
     @now::timestamptz, @now::timestamptz, nullif(unnest(@next_ids::text[]), '');
@@ -46,7 +46,7 @@ WHERE d.tenant_id = @tenant_id AND d.id = @id FOR UPDATE OF d;
 
 -- name: ListDeliveriesForAttempt :many
 -- @sqlc-vet-disable tenant
--- The jobs know their deliveries alone.
+-- The jobs know only their deliveries.
 SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.status, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.sequence, e.event, e.payload,
     w.url, w.secret, w.previous_secret, w.previous_secret_until, w.failing_since, w.status AS endpoint_status, (w.deleted_at IS NOT NULL)::boolean AS endpoint_deleted,
     t.status AS tenant_status
@@ -55,9 +55,9 @@ JOIN webhook_endpoints w ON w.id = d.endpoint_id JOIN tenants t ON t.id = d.tena
 WHERE d.id = ANY (@ids::text[]);
 
 -- name: RecordAttempt :one
--- Guarded by the number of tries, so that of two workers one records. The log keeps the last 50 attempts, here
--- and below: manual retries have no end, and each writes the whole row. Returns the delivery that waits for this one;
--- unless the same worker goes on with it (hold), it is somebody else's from now on.
+-- Compares the number of tries, so that only one of two workers records. Here and below, the log keeps the last 50 attempts:
+-- manual retries have no limit, and each writes the whole row. Returns the delivery that waits for this one;
+-- unless the same worker continues with it (hold), another worker may take it from now on.
 WITH before AS (
     SELECT b.id, b.next_id FROM webhook_deliveries b
     WHERE b.tenant_id = @tenant_id AND b.id = @id AND b.tries = @tries AND b.status IN ('pending', 'retrying') FOR UPDATE
@@ -69,11 +69,11 @@ UPDATE webhook_deliveries d SET status = @status, attempts = d.attempts + 1, tri
 FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before.next_id;
 
 -- name: RecordLoneAttempts :many
--- RecordAttempt for many deliveries that nothing waits for, or what waits the same worker goes on with (hold);
--- returns those it has recorded. It waits for no lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
--- have one element per delivery and know no NULL; 0 and '' stand for it.
--- Rows are locked and updated by their primary key alone, and their other columns are compared after that (OFFSET 0 keeps the
--- planner from comparing them earlier). Otherwise statistics from before many deliveries came made it read all open ones.
+-- RecordAttempt for many deliveries for which no other waits, or whose next one the same worker continues with (hold). Returns the
+-- recorded ones. It waits for no lock, so it can't be part of a deadlock: rows that another transaction has locked are left to
+-- RecordAttempt. The arrays have one element per delivery and contain no NULL; 0 and '' stand for it.
+-- Rows are locked and updated only by their primary key, and their other columns are compared after that (OFFSET 0 prevents the
+-- planner from comparing them earlier). With outdated statistics, the planner otherwise reads all open deliveries.
 WITH made AS MATERIALIZED (
     SELECT unnest(@id::text[]) AS id, unnest(@tenant_id::text[]) AS tenant_id, unnest(@tries::integer[]) AS tries,
         unnest(@status::text[]) AS status, unnest(@next_attempt_at::timestamptz[]) AS next_attempt_at,
@@ -105,17 +105,17 @@ FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before
 
 -- name: ListOverdueDeliveries :many
 -- @sqlc-vet-disable tenant
--- Those that should have been tried before a time and wait for no other delivery, whether they have a job or not.
--- The worker that delivered the one in front at most that long ago may be on its way to them. OFFSET 0 keeps the planner from
--- making a join of the search for that one, which with old statistics compares all that wait with all that are overdue.
+-- Deliveries that were due before a time and wait for no other delivery, with or without a job. Leaves out those whose previous
+-- delivery has not been attempted, or was delivered after that time: its worker may be about to continue with them. OFFSET 0 prevents the planner from
+-- turning the search for the previous one into a join, which with old statistics compares all waiting with all overdue deliveries.
 SELECT d.id FROM webhook_deliveries d
 WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < @before::timestamptz AND d.id > @after
   AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > @before::timestamptz) OFFSET 0)
 ORDER BY d.id LIMIT @max_rows;
 
 -- name: ListRecoverable :many
--- What an endpoint has not got of the events after one: deliveries that failed, and events without a delivery
--- (delivery_id is empty), in the order of the events. A delivery that a job is about to write isn't missing.
+-- Events after a given one that an endpoint has not received: failed deliveries, and events without a delivery
+-- (delivery_id is empty), in the order of the events. Leaves out deliveries that a job is about to write.
 SELECT e.id AS event_id, e.position, e.subject, e.sequence, coalesce(d.id, '')::text AS delivery_id
 FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = @endpoint_id
 WHERE e.tenant_id = @tenant_id AND e.position > @after AND e.occurred_at >= @since
@@ -124,7 +124,7 @@ WHERE e.tenant_id = @tenant_id AND e.position > @after AND e.occurred_at >= @sin
 ORDER BY e.position LIMIT @max_rows;
 
 -- name: RestartDeliveries :exec
--- Failed deliveries have their first attempt ahead again; next_id is '' for the last one of a subject.
+-- Restarts failed deliveries with their first attempt; next_id is '' for the last one of a subject.
 UPDATE webhook_deliveries d SET status = 'pending', tries = 0, next_attempt_at = @now::timestamptz, retry_at = NULL, next_id = nullif(m.next_id, '')
 FROM (SELECT unnest(@ids::text[]) AS id, unnest(@next_ids::text[]) AS next_id) m
 WHERE d.tenant_id = @tenant_id AND d.id = m.id AND d.status = 'failed';
@@ -136,7 +136,7 @@ UPDATE webhook_deliveries SET retry_at = @now WHERE tenant_id = @tenant_id AND i
 UPDATE webhook_deliveries SET retry_at = NULL WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: RecordRetry :exec
--- An attempt besides the schedule: only an arrival changes what the schedule goes on with.
+-- Records an attempt outside the schedule: only a success changes how the schedule continues.
 UPDATE webhook_deliveries SET attempts = attempts + 1, retry_at = NULL, response_status = @response_status,
     response_body = @response_body, duration_ms = @duration_ms, error = @error, log = CASE WHEN jsonb_array_length(log) >= 50 THEN log - 0 ELSE log END || @entry::jsonb,
     status = CASE WHEN @arrived::boolean THEN 'delivered' ELSE status END,
@@ -146,7 +146,7 @@ WHERE tenant_id = @tenant_id AND id = @id AND retry_at IS NOT NULL;
 
 -- name: DeleteDeliveriesBefore :execrows
 -- @sqlc-vet-disable tenant
--- The oldest ones that are done, max_rows at most: one statement must not take long.
+-- Deletes the oldest finished deliveries, max_rows at most: one statement must not take long.
 DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
     SELECT d.id FROM webhook_deliveries d WHERE d.created_at < @before AND d.status IN ('delivered', 'failed')
     ORDER BY d.created_at LIMIT @max_rows));

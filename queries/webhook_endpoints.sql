@@ -17,7 +17,7 @@ ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 
 -- name: DeleteWebhookEndpointsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention is everybody's. Endpoints that deliveries refer to stay, and those that will get some.
+-- Retention covers all tenants. Keeps endpoints that deliveries refer to or will refer to.
 DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
     SELECT e.id FROM webhook_endpoints e
     WHERE e.deleted_at < @before::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
@@ -28,8 +28,8 @@ DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
 SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL;
 
 -- name: ListEndpointsForEvents :many
--- Those that want one of these events or more. deferred tells whether one of the subjects has events without their
--- deliveries; its counter was locked in a statement before.
+-- Endpoints that take at least one of these events. deferred tells whether one of the subjects has events without
+-- deliveries yet; an earlier statement locked the subject's counter.
 SELECT id, events, EXISTS (
     SELECT FROM event_fanouts f WHERE f.tenant_id = @tenant_id AND f.subject = ANY (@subjects::text[])
 )::boolean AS deferred FROM webhook_endpoints
@@ -42,13 +42,13 @@ UPDATE webhook_endpoints SET deleted_at = @now, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL RETURNING *;
 
 -- name: DisableWebhookEndpoint :execrows
--- With failing_before only if it fails since then still: a success may have come meanwhile.
+-- With failing_before, only if the endpoint has failed since before that time: there may have been a success meanwhile.
 UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = @disabled_reason, updated_at = @now
 WHERE tenant_id = @tenant_id AND id = @id AND status = 'active' AND deleted_at IS NULL
   AND (sqlc.narg('failing_before')::timestamptz IS NULL OR failing_since <= sqlc.narg('failing_before')::timestamptz);
 
 -- name: LockWebhookEndpoint :one
--- Leaves the row free for deliveries that refer to it.
+-- The lock still allows others to write deliveries that refer to the row.
 SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL FOR NO KEY UPDATE;
 
 -- name: UpdateWebhookEndpoint :one
@@ -68,7 +68,7 @@ UPDATE webhook_endpoints SET failing_since = NULL WHERE tenant_id = @tenant_id A
 
 -- name: ListEndpointsToReseal :many
 -- @sqlc-vet-disable tenant
--- The master key is everybody's. Endpoints with a secret that another one has sealed.
+-- The master key is the same for all tenants. Lists endpoints with a secret that another master key encrypted.
 SELECT * FROM webhook_endpoints
 WHERE id > @after AND (
     substring(secret FROM 1 FOR octet_length(@header::bytea)) <> @header::bytea
@@ -77,6 +77,6 @@ ORDER BY id LIMIT @max_rows;
 
 -- name: ResealEndpoint :exec
 -- @sqlc-vet-disable tenant
--- As ListEndpointsToReseal. Nothing when the secrets were replaced meanwhile.
+-- As ListEndpointsToReseal. Does nothing if the secrets were replaced meanwhile.
 UPDATE webhook_endpoints SET secret = @secret, previous_secret = @previous_secret
 WHERE id = @id AND secret = @secret_before AND previous_secret IS NOT DISTINCT FROM @previous_before;
