@@ -106,8 +106,9 @@ FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before
 -- name: ListOverdueDeliveries :many
 -- @sqlc-vet-disable tenant
 -- Deliveries that were due before a time and wait for no other delivery, with or without a job. Leaves out those whose previous
--- delivery has not been attempted, or was delivered after that time: its worker may be about to continue with them. OFFSET 0 prevents the planner from
--- turning the search for the previous one into a join, which with old statistics compares all waiting with all overdue deliveries.
+-- delivery has not been attempted, or was delivered after that time: its worker may be about to continue with them. OFFSET 0
+-- prevents the planner from turning the search for the previous one into a join, which with old statistics compares all waiting
+-- with all overdue deliveries.
 SELECT d.id FROM webhook_deliveries d
 WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < @before::timestamptz AND d.id > @after
   AND NOT EXISTS (SELECT FROM webhook_deliveries p WHERE p.next_id = d.id AND (p.status = 'pending' OR p.delivered_at > @before::timestamptz) OFFSET 0)
