@@ -203,7 +203,7 @@ type SetAdminPasswordParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Ends the admin's tokens, too.
+// Also ends the admin's tokens.
 func (q *Queries) SetAdminPassword(ctx context.Context, arg SetAdminPasswordParams) (Admin, error) {
 	row := q.db.QueryRow(ctx, SetAdminPassword, arg.PasswordHash, arg.Now, arg.ID)
 	var i Admin

@@ -20,7 +20,7 @@ type CountAPIKeysParams struct {
 	Now      time.Time
 }
 
-// Keys that somebody can call with.
+// Keys that are valid for calls.
 func (q *Queries) CountAPIKeys(ctx context.Context, arg CountAPIKeysParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountAPIKeys, arg.TenantID, arg.Now)
 	var count int64
@@ -94,7 +94,7 @@ type DeleteAPIKeysBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's. What is left of the keys are their hashes. Counts the keys.
+// Retention covers all tenants. Only the hashes of the keys are kept. Returns the number of keys.
 func (q *Queries) DeleteAPIKeysBefore(ctx context.Context, arg DeleteAPIKeysBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteAPIKeysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -114,7 +114,7 @@ type DeleteEndedAPIKeysBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's.
+// Retention covers all tenants.
 func (q *Queries) DeleteEndedAPIKeysBefore(ctx context.Context, arg DeleteEndedAPIKeysBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteEndedAPIKeysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -135,7 +135,7 @@ type GetAPIKeyByHashRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The key itself is what names the tenant.
+// The key itself determines the tenant.
 func (q *Queries) GetAPIKeyByHash(ctx context.Context, keyHash []byte) (GetAPIKeyByHashRow, error) {
 	row := q.db.QueryRow(ctx, GetAPIKeyByHash, keyHash)
 	var i GetAPIKeyByHashRow
@@ -181,7 +181,7 @@ SELECT revoked FROM ended_api_keys WHERE key_hash = $1
 `
 
 // @sqlc-vet-disable tenant
-// Nobody knows any more whose key it was.
+// The hash of a deleted key names no tenant.
 func (q *Queries) GetEndedAPIKey(ctx context.Context, keyHash []byte) (bool, error) {
 	row := q.db.QueryRow(ctx, GetEndedAPIKey, keyHash)
 	var revoked bool
@@ -279,7 +279,7 @@ type RevokeAPIKeysParams struct {
 	ID       string
 }
 
-// The key and all that were made with it, directly or not.
+// The key and all keys that were created with it, directly or indirectly.
 func (q *Queries) RevokeAPIKeys(ctx context.Context, arg RevokeAPIKeysParams) (int64, error) {
 	result, err := q.db.Exec(ctx, RevokeAPIKeys, arg.Now, arg.TenantID, arg.ID)
 	if err != nil {

@@ -58,7 +58,7 @@ type CreateAuctionParams struct {
 	DurationSec       int32
 }
 
-// On the database's clock, to the millisecond that the API shows.
+// Times are the database's, in whole milliseconds as the API shows them.
 func (q *Queries) CreateAuction(ctx context.Context, arg CreateAuctionParams) (Auction, error) {
 	row := q.db.QueryRow(ctx, CreateAuction,
 		arg.ID,
@@ -243,7 +243,7 @@ type ListOverdueAuctionsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Those of all tenants, the longest overdue first.
+// Lists auctions of all tenants, the longest overdue first.
 func (q *Queries) ListOverdueAuctions(ctx context.Context, maxRows int32) ([]ListOverdueAuctionsRow, error) {
 	rows, err := q.db.Query(ctx, ListOverdueAuctions, maxRows)
 	if err != nil {
@@ -295,7 +295,7 @@ type LockAuctionRow struct {
 	Now               time.Time
 }
 
-// The clock is read once the row is locked, however long that took: a bid that waited beyond the end is too late.
+// Reads the database's clock after the row is locked: a bid that waited for the lock beyond the end is too late.
 func (q *Queries) LockAuction(ctx context.Context, arg LockAuctionParams) (LockAuctionRow, error) {
 	row := q.db.QueryRow(ctx, LockAuction, arg.TenantID, arg.ID)
 	var i LockAuctionRow
@@ -344,7 +344,7 @@ type PlaceBidsParams struct {
 	BidderNames       []string
 }
 
-// The bids in their order, and what they make of the auction, whose row is locked.
+// Inserts the bids in order and updates the auction with their result. The caller holds the auction's lock.
 func (q *Queries) PlaceBids(ctx context.Context, arg PlaceBidsParams) error {
 	_, err := q.db.Exec(ctx, PlaceBids,
 		arg.TopBidID,
@@ -371,7 +371,7 @@ type SetAuctionSettledParams struct {
 	ID       string
 }
 
-// The winner's order was paid.
+// Records that the winner's order was paid.
 func (q *Queries) SetAuctionSettled(ctx context.Context, arg SetAuctionSettledParams) error {
 	_, err := q.db.Exec(ctx, SetAuctionSettled, arg.Now, arg.TenantID, arg.ID)
 	return err

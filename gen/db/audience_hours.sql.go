@@ -28,7 +28,7 @@ type CountViewersParams struct {
 	TenantID   string
 }
 
-// Who watches now: the greater one of this minute's samples and the last one's.
+// The current number of viewers: the greater of this minute's and the last minute's samples.
 func (q *Queries) CountViewers(ctx context.Context, arg CountViewersParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountViewers,
 		arg.Minute,
@@ -52,7 +52,7 @@ type DeleteAudienceBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's.
+// Retention covers all tenants.
 func (q *Queries) DeleteAudienceBefore(ctx context.Context, arg DeleteAudienceBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteAudienceBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -80,7 +80,7 @@ type RecordAudienceParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The media plane knows streams by id alone; the stream's row names the tenant.
+// The media plane knows only the stream's id; the stream's row names the tenant.
 func (q *Queries) RecordAudience(ctx context.Context, arg RecordAudienceParams) error {
 	_, err := q.db.Exec(ctx, RecordAudience,
 		arg.Node,
@@ -110,7 +110,7 @@ type RecordServerAudienceParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The same for what SRS servers report, of all tenants.
+// The same for reports of SRS servers, for all tenants.
 func (q *Queries) RecordServerAudience(ctx context.Context, arg RecordServerAudienceParams) error {
 	_, err := q.db.Exec(ctx, RecordServerAudience, arg.Hour, arg.Minute)
 	return err
@@ -143,8 +143,8 @@ type SumAudienceRow struct {
 	LiveMinutes    int64
 }
 
-// For each hour or day that has any: the most viewers at once over all streams,
-// and the minutes that were on air and that were watched.
+// For each hour or day with samples: the highest number of simultaneous viewers over all streams,
+// the minutes on air and the minutes watched.
 func (q *Queries) SumAudience(ctx context.Context, arg SumAudienceParams) ([]SumAudienceRow, error) {
 	rows, err := q.db.Query(ctx, SumAudience,
 		arg.Unit,

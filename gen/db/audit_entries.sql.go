@@ -16,7 +16,7 @@ SELECT set_config('showfloor.audit_retention', 'on', true)
 `
 
 // @sqlc-vet-disable tenant
-// Lets this transaction delete entries.
+// Allows this transaction to delete entries.
 func (q *Queries) AllowAuditRetention(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, AllowAuditRetention)
 	return err
@@ -46,7 +46,7 @@ type CountPlatformAuditParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For those who run the platform.
+// For the platform's operators.
 func (q *Queries) CountPlatformAudit(ctx context.Context, arg CountPlatformAuditParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountPlatformAudit,
 		arg.TenantID,
@@ -117,7 +117,7 @@ type DeleteAuditEntriesBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+// Retention covers all tenants. Deletes the oldest entries, max_rows at most. Ids follow the time, so the primary key finds them.
 func (q *Queries) DeleteAuditEntriesBefore(ctx context.Context, arg DeleteAuditEntriesBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteAuditEntriesBefore, arg.BeforeID, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -200,7 +200,7 @@ type ListPlatformAuditParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For those who run the platform.
+// For the platform's operators.
 func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditParams) ([]AuditEntry, error) {
 	rows, err := q.db.Query(ctx, ListPlatformAudit,
 		arg.TenantID,

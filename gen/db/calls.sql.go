@@ -27,7 +27,7 @@ type CreateCallParams struct {
 	RingSec         float64
 }
 
-// It rings on the database's clock, to the millisecond that the API shows.
+// The ringing starts at the database's time, in whole milliseconds as the API shows it.
 func (q *Queries) CreateCall(ctx context.Context, arg CreateCallParams) (Call, error) {
 	row := q.db.QueryRow(ctx, CreateCall,
 		arg.SessionID,
@@ -64,7 +64,7 @@ type EndCallParams struct {
 	SessionID   string
 }
 
-// Of a session that is locked: why it was cancelled, null when it wasn't, and by whom it was ended.
+// The session is locked. Returns why the call was cancelled (null if it wasn't) and by whom it was ended.
 func (q *Queries) EndCall(ctx context.Context, arg EndCallParams) (Call, error) {
 	row := q.db.QueryRow(ctx, EndCall,
 		arg.CancelledAs,
@@ -101,7 +101,7 @@ type GetCallRow struct {
 	Now  time.Time
 }
 
-// Asked once its session is locked: the clock is read after that, however long it took.
+// The caller holds the session's lock; the database's clock is read after the lock was acquired.
 func (q *Queries) GetCall(ctx context.Context, arg GetCallParams) (GetCallRow, error) {
 	row := q.db.QueryRow(ctx, GetCall, arg.TenantID, arg.SessionID)
 	var i GetCallRow
@@ -131,7 +131,7 @@ type ListOverdueCallsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Those of all tenants that nobody has ended in time, the longest overdue first.
+// Lists calls of all tenants that rang for too long, the longest overdue first.
 func (q *Queries) ListOverdueCalls(ctx context.Context, maxRows int32) ([]ListOverdueCallsRow, error) {
 	rows, err := q.db.Query(ctx, ListOverdueCalls, maxRows)
 	if err != nil {

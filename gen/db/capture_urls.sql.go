@@ -77,7 +77,7 @@ type DeleteCaptureURLsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Those that were deleted long ago, max_rows at most.
+// Removes URLs that were deleted long ago, max_rows at most.
 func (q *Queries) DeleteCaptureURLsBefore(ctx context.Context, arg DeleteCaptureURLsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteCaptureURLsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -128,8 +128,8 @@ type GetCaptureTargetRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The token's tenant, and what the tenant's URLs have taken in. A token is all that a sender needs.
-// Deleted ones too.
+// The token's tenant, and the bytes that the tenant's URLs have received. A sender needs only the token.
+// Includes deleted URLs.
 func (q *Queries) GetCaptureTarget(ctx context.Context, token string) (GetCaptureTargetRow, error) {
 	row := q.db.QueryRow(ctx, GetCaptureTarget, token)
 	var i GetCaptureTargetRow

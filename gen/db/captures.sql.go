@@ -21,7 +21,7 @@ type CloseCaptureMinuteParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The caller holds the lock of LockCaptureTargets. These tenants' URLs take nothing more in until the next minute.
+// The caller holds the lock of LockCaptureTargets. These tenants' URLs accept nothing more until the next minute.
 func (q *Queries) CloseCaptureMinute(ctx context.Context, arg CloseCaptureMinuteParams) error {
 	_, err := q.db.Exec(ctx, CloseCaptureMinute, arg.Minute, arg.Closed, arg.TenantIds)
 	return err
@@ -87,8 +87,8 @@ type CreateCapturesRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The caller holds the lock of LockCaptureTargets. Keeps requests to any tokens; returns, for each tenant, the ids of
-// those that are kept (those to URLs that were deleted meanwhile are not), and what its captures take up now. At most
+// The caller holds the lock of LockCaptureTargets. Stores requests to any tokens. Returns, for each tenant, the ids of the
+// stored requests (requests to URLs that were deleted meanwhile are not stored) and the bytes of its captures now. At most
 // ring of the requests may be for one token.
 func (q *Queries) CreateCaptures(ctx context.Context, arg CreateCapturesParams) ([]CreateCapturesRow, error) {
 	rows, err := q.db.Query(ctx, CreateCaptures,
@@ -133,7 +133,7 @@ WHERE x.tenant_id = d.tenant_id
 `
 
 // @sqlc-vet-disable tenant
-// Of several tenants; the caller has locked their capture_usage.
+// Covers several tenants; the caller has locked their capture_usage.
 func (q *Queries) DeleteCaptures(ctx context.Context, ids []string) error {
 	_, err := q.db.Exec(ctx, DeleteCaptures, ids)
 	return err
@@ -158,7 +158,7 @@ type DropOldestCapturesParams struct {
 }
 
 // The caller has locked the tenant's capture_usage. Deletes the oldest captures until excess bytes are free, max_rows of them
-// at most, and returns what the others take up.
+// at most, and returns the bytes of the rest.
 func (q *Queries) DropOldestCaptures(ctx context.Context, arg DropOldestCapturesParams) (int64, error) {
 	row := q.db.QueryRow(ctx, DropOldestCaptures, arg.TenantID, arg.MaxRows, arg.Excess)
 	var bytes int64
@@ -230,7 +230,7 @@ type ListCapturesRow struct {
 	More    bool
 }
 
-// A page ends where its bodies reach max_bytes. The bodies that are not on it are not read: their length is kept apart.
+// A page ends where its bodies reach max_bytes. Bodies that are not on the page are not read: their length is a column of its own.
 func (q *Queries) ListCaptures(ctx context.Context, arg ListCapturesParams) ([]ListCapturesRow, error) {
 	rows, err := q.db.Query(ctx, ListCaptures,
 		arg.TenantID,
@@ -277,7 +277,7 @@ SELECT id FROM captures WHERE id = ANY ($1::text[])
 `
 
 // @sqlc-vet-disable tenant
-// Those of these ids that are kept. The caller holds the lock of LockCaptureTargets.
+// Returns those of the ids that are stored. The caller holds the lock of LockCaptureTargets.
 func (q *Queries) ListKeptCaptures(ctx context.Context, ids []string) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListKeptCaptures, ids)
 	if err != nil {
@@ -317,7 +317,7 @@ type ListOldestCapturesRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Of all tenants: those captured at an instant or before, the oldest first, until excess bytes or max_rows are reached.
+// Captures of all tenants, captured at the given time or before, the oldest first, until excess bytes or max_rows are reached.
 func (q *Queries) ListOldestCaptures(ctx context.Context, arg ListOldestCapturesParams) ([]ListOldestCapturesRow, error) {
 	rows, err := q.db.Query(ctx, ListOldestCaptures, arg.Until, arg.MaxRows, arg.Excess)
 	if err != nil {
@@ -356,8 +356,8 @@ type LockCaptureTargetsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// A token is all that a sender needs. The URLs of these tokens, with what their tenants may keep; locks the tenants'
-// capture_usage in one order, so that two servers don't wait for each other.
+// A sender needs only the token. Returns the URLs of these tokens, with the bytes that their tenants may keep. Locks the
+// tenants' capture_usage in one order, so two servers can't deadlock.
 func (q *Queries) LockCaptureTargets(ctx context.Context, tokens []string) ([]LockCaptureTargetsRow, error) {
 	rows, err := q.db.Query(ctx, LockCaptureTargets, tokens)
 	if err != nil {
@@ -391,7 +391,7 @@ SELECT tenant_id, bytes, minute, minute_bytes FROM capture_usage WHERE tenant_id
 `
 
 // @sqlc-vet-disable tenant
-// Of several tenants, in one order.
+// Locks rows of several tenants, in one order.
 func (q *Queries) LockCaptureUsage(ctx context.Context, tenantIds []string) ([]CaptureUsage, error) {
 	rows, err := q.db.Query(ctx, LockCaptureUsage, tenantIds)
 	if err != nil {
@@ -422,7 +422,7 @@ SELECT coalesce(sum(bytes), 0)::bigint FROM capture_usage
 `
 
 // @sqlc-vet-disable tenant
-// What all tenants' captures take up.
+// The bytes of all tenants' captures.
 func (q *Queries) SumCaptureBytes(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, SumCaptureBytes)
 	var column_1 int64

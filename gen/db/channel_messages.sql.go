@@ -38,7 +38,7 @@ type CreateMessagesParams struct {
 	CreatedAts    []time.Time
 }
 
-// The messages in their order, and what they make of their channel, whose row is locked. The arrays know no NULL; ”
+// Inserts the messages in order and updates their channel, whose row is locked. The arrays contain no NULL; ”
 // stands for it. Mentions and attachments are JSON.
 func (q *Queries) CreateMessages(ctx context.Context, arg CreateMessagesParams) error {
 	_, err := q.db.Exec(ctx, CreateMessages,
@@ -96,7 +96,7 @@ type DeleteMessagesBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's. The oldest ones, max_rows at most. Ids follow the time, so that the primary key finds them.
+// Retention covers all tenants. Deletes the oldest messages, max_rows at most. Ids follow the time, so the primary key finds them.
 func (q *Queries) DeleteMessagesBefore(ctx context.Context, arg DeleteMessagesBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteMessagesBefore, arg.BeforeID, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -157,7 +157,7 @@ type FindMessagesParams struct {
 	Ids       []string
 }
 
-// Those of the ids that are messages of the channel.
+// Returns those of the ids that are messages of the channel.
 func (q *Queries) FindMessages(ctx context.Context, arg FindMessagesParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, FindMessages, arg.TenantID, arg.ChannelID, arg.Ids)
 	if err != nil {
@@ -238,7 +238,7 @@ type LastMessageUntilParams struct {
 	Until     time.Time
 }
 
-// The last message that was written until then; times rise with the ids.
+// The last message written up to the given time; times rise with the ids.
 func (q *Queries) LastMessageUntil(ctx context.Context, arg LastMessageUntilParams) (string, error) {
 	row := q.db.QueryRow(ctx, LastMessageUntil, arg.TenantID, arg.ChannelID, arg.Until)
 	var id string
@@ -364,7 +364,7 @@ type ListPinsParams struct {
 	Until    time.Time
 }
 
-// Those of a span of time, in their order.
+// The messages of a time range, in order.
 func (q *Queries) ListPins(ctx context.Context, arg ListPinsParams) ([]ProductPin, error) {
 	rows, err := q.db.Query(ctx, ListPins,
 		arg.TenantID,

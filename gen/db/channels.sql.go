@@ -23,7 +23,7 @@ type AddChannelMembersParams struct {
 	JoinedAts []time.Time
 }
 
-// Users who have no row.
+// Inserts rows only for users who have none.
 func (q *Queries) AddChannelMembers(ctx context.Context, arg AddChannelMembersParams) error {
 	_, err := q.db.Exec(ctx, AddChannelMembers,
 		arg.ChannelID,
@@ -85,7 +85,7 @@ type CreateDirectChannelParams struct {
 	UserIds   []string
 }
 
-// Returns nothing when the two have one; somebody who is making it is waited for.
+// Returns no row if the two already have a channel. Waits for a transaction that is creating it.
 func (q *Queries) CreateDirectChannel(ctx context.Context, arg CreateDirectChannelParams) (Channel, error) {
 	row := q.db.QueryRow(ctx, CreateDirectChannel,
 		arg.ID,
@@ -177,7 +177,8 @@ type CreateRoomChannelParams struct {
 	ID       string
 }
 
-// The channel of a stream or session, unless it has a row. A session is locked against retention, which would leave the channel behind.
+// Creates the row of a stream's or session's channel if it has none. Locks a session, so that retention can't delete it
+// and leave the channel.
 func (q *Queries) CreateRoomChannel(ctx context.Context, arg CreateRoomChannelParams) (int64, error) {
 	result, err := q.db.Exec(ctx, CreateRoomChannel, arg.TenantID, arg.ID)
 	if err != nil {
@@ -204,7 +205,7 @@ type FindChannelRow struct {
 	DirectUserIds []string
 }
 
-// GetChannel's answer to whether it is there, and what kind it is.
+// Like GetChannel, but returns only whether the channel exists, and its kind.
 func (q *Queries) FindChannel(ctx context.Context, arg FindChannelParams) (FindChannelRow, error) {
 	row := q.db.QueryRow(ctx, FindChannel, arg.TenantID, arg.ID)
 	var i FindChannelRow
@@ -269,8 +270,8 @@ type GetChannelRow struct {
 	MemberCount   int32
 }
 
-// A group, a direct channel, or the one of a stream or session, which has a row only once there is something to
-// remember. Whoever is in a room is a member without a row.
+// A group, a direct channel, or the channel of a stream or session, which gets a row with the first thing to
+// store. A participant of the room is a member without a row.
 func (q *Queries) GetChannel(ctx context.Context, arg GetChannelParams) (GetChannelRow, error) {
 	row := q.db.QueryRow(ctx, GetChannel, arg.TenantID, arg.ID)
 	var i GetChannelRow
@@ -326,8 +327,8 @@ type ListChannelMembersRow struct {
 	Now           time.Time
 }
 
-// In the order of joining; those who are in the room are members without a row. tie tells those apart who joined at the
-// same moment.
+// In the order of joining; participants of the room are members without a row. tie orders members who joined at the
+// same time.
 func (q *Queries) ListChannelMembers(ctx context.Context, arg ListChannelMembersParams) ([]ListChannelMembersRow, error) {
 	rows, err := q.db.Query(ctx, ListChannelMembers,
 		arg.TenantID,
@@ -397,8 +398,8 @@ type ListChannelStandingsRow struct {
 	DisplayName   *string
 }
 
-// How users stand in a channel and, if it is a room's, in that room; one row for each of the ids. In a breakout room, who
-// moderates its parent is as good as invited.
+// The users' memberships and restrictions in a channel and, if it belongs to a room, in that room; one row for each of the ids.
+// In a breakout room, a moderator of the parent counts as invited.
 func (q *Queries) ListChannelStandings(ctx context.Context, arg ListChannelStandingsParams) ([]ListChannelStandingsRow, error) {
 	rows, err := q.db.Query(ctx, ListChannelStandings, arg.UserIds, arg.TenantID, arg.ChannelID)
 	if err != nil {
@@ -579,7 +580,7 @@ type LockChannelRow struct {
 	Now           time.Time
 }
 
-// The clock is read once the row is locked, however long that took.
+// Reads the database's clock after the row is locked.
 func (q *Queries) LockChannel(ctx context.Context, arg LockChannelParams) (LockChannelRow, error) {
 	row := q.db.QueryRow(ctx, LockChannel, arg.TenantID, arg.ID)
 	var i LockChannelRow
@@ -617,7 +618,7 @@ type RecallWroteParams struct {
 	Since     time.Time
 }
 
-// When a slow mode begins: who wrote within it, as far as the last messages tell.
+// Used when slow mode begins: stores when users wrote last, according to the channel's last messages.
 func (q *Queries) RecallWrote(ctx context.Context, arg RecallWroteParams) error {
 	_, err := q.db.Exec(ctx, RecallWrote,
 		arg.ChannelID,
@@ -648,7 +649,7 @@ type SetChannelMemberParams struct {
 	Banned        bool
 }
 
-// Writes the whole of a membership, of one who has a row or none.
+// Inserts or updates all columns of a membership.
 func (q *Queries) SetChannelMember(ctx context.Context, arg SetChannelMemberParams) error {
 	_, err := q.db.Exec(ctx, SetChannelMember,
 		arg.ChannelID,
@@ -698,7 +699,7 @@ type SetWroteParams struct {
 	UserIds   []string
 }
 
-// When authors wrote last, for slow mode. Those who are no members have the lowest role, and have never joined.
+// Stores when authors wrote last, for slow mode. Authors who are not members get the lowest role and no time of joining.
 func (q *Queries) SetWrote(ctx context.Context, arg SetWroteParams) error {
 	_, err := q.db.Exec(ctx, SetWrote,
 		arg.ChannelID,

@@ -31,7 +31,7 @@ type CheckDiscountRow struct {
 	StreamKnown  bool
 }
 
-// Codes are ASCII, so lower() folds them whatever the database's locale is.
+// Codes are ASCII, so lower() works with every locale of the database.
 func (q *Queries) CheckDiscount(ctx context.Context, arg CheckDiscountParams) (CheckDiscountRow, error) {
 	row := q.db.QueryRow(ctx, CheckDiscount,
 		arg.TenantID,
@@ -151,8 +151,8 @@ type HoldDiscountParams struct {
 	Code     string
 }
 
-// Locks the code and holds a use of it at once; whether it may be held is judged by
-// the row that comes back, and a refusal rolls it back.
+// Locks the code and holds a use of it in one statement. The caller decides by the returned
+// row whether the hold is allowed; a refusal rolls it back.
 func (q *Queries) HoldDiscount(ctx context.Context, arg HoldDiscountParams) (Discount, error) {
 	row := q.db.QueryRow(ctx, HoldDiscount, arg.Now, arg.TenantID, arg.Code)
 	var i Discount

@@ -19,7 +19,7 @@ type ListDisputesParams struct {
 	OrderIds []string
 }
 
-// Those of these orders, oldest first.
+// The disputes of these orders, oldest first.
 func (q *Queries) ListDisputes(ctx context.Context, arg ListDisputesParams) ([]Dispute, error) {
 	rows, err := q.db.Query(ctx, ListDisputes, arg.TenantID, arg.OrderIds)
 	if err != nil {

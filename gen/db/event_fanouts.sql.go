@@ -25,7 +25,7 @@ type CreateEventFanoutsParams struct {
 	Now         time.Time
 }
 
-// One element per event in each array; those of endpoint_ids are ids with commas between.
+// One element per event in each array; each of endpoint_ids is a comma-separated list of ids.
 func (q *Queries) CreateEventFanouts(ctx context.Context, arg CreateEventFanoutsParams) error {
 	_, err := q.db.Exec(ctx, CreateEventFanouts,
 		arg.EventIds,
@@ -80,7 +80,7 @@ SELECT DISTINCT tenant_id FROM event_fanouts WHERE created_at < $1::timestamptz
 `
 
 // @sqlc-vet-disable tenant
-// Tenants with events that should have their deliveries by now.
+// Tenants with events whose deliveries are overdue.
 func (q *Queries) ListOverdueFanouts(ctx context.Context, before time.Time) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListOverdueFanouts, before)
 	if err != nil {
@@ -112,7 +112,7 @@ type LockEventSubjectsParams struct {
 	TenantID string
 }
 
-// Keeps others from writing events of these subjects. The order of the array is that of CountEvents.
+// Locks these subjects, so no other transaction can write events of them. The order of the array is that of CountEvents.
 func (q *Queries) LockEventSubjects(ctx context.Context, arg LockEventSubjectsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, LockEventSubjects, arg.Subjects, arg.TenantID)
 	if err != nil {
@@ -153,7 +153,7 @@ type TakeEventFanoutsRow struct {
 	EndpointIds []string
 }
 
-// The subjects are locked. What another job has taken meanwhile is left out.
+// The subjects are locked. Leaves out what another job has taken meanwhile.
 func (q *Queries) TakeEventFanouts(ctx context.Context, arg TakeEventFanoutsParams) ([]TakeEventFanoutsRow, error) {
 	rows, err := q.db.Query(ctx, TakeEventFanouts, arg.TenantID, arg.EventIds)
 	if err != nil {

@@ -28,8 +28,8 @@ type CountEventsRow struct {
 	Sequence int64
 }
 
-// Adds new events to their subjects' counters, which stay locked until the commit, and returns these. One element per subject in
-// each array, in an order that everybody keeps to. Whoever calls it may write events: their positions are given after this.
+// Adds new events to their subjects' counters, which stay locked until the commit, and returns the counters. One element per subject
+// in each array, in the same order in every transaction. The caller may then write events: their positions are assigned after this.
 func (q *Queries) CountEvents(ctx context.Context, arg CountEventsParams) ([]CountEventsRow, error) {
 	rows, err := q.db.Query(ctx, CountEvents, arg.TenantID, arg.Subjects, arg.Counts)
 	if err != nil {
@@ -95,7 +95,7 @@ type CreateTestEventParams struct {
 	EndpointID *string
 }
 
-// For one endpoint alone. Its subject is its own, so it is number 1 of it.
+// An event for one endpoint only. It has its own subject, so its number is 1.
 func (q *Queries) CreateTestEvent(ctx context.Context, arg CreateTestEventParams) error {
 	_, err := q.db.Exec(ctx, CreateTestEvent,
 		arg.ID,
@@ -123,7 +123,7 @@ type DeleteEventsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The oldest ones that no delivery needs, max_rows at most.
+// Deletes the oldest events that no delivery refers to, max_rows at most.
 func (q *Queries) DeleteEventsBefore(ctx context.Context, arg DeleteEventsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteEventsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -137,7 +137,7 @@ SELECT event_horizon()
 `
 
 // @sqlc-vet-disable tenant
-// A number, no event: up to which position ListEventsAfter may read.
+// The position up to which ListEventsAfter may read; a number, not an event.
 func (q *Queries) GetEventHorizon(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, GetEventHorizon)
 	var event_horizon int64
@@ -307,7 +307,7 @@ type ListNamedEventsAfterParams struct {
 	MaxRows  int32
 }
 
-// ListEventsAfter of these names, read as in ListNamedEventsBefore.
+// Like ListEventsAfter, for events of these names; reads as ListNamedEventsBefore does.
 func (q *Queries) ListNamedEventsAfter(ctx context.Context, arg ListNamedEventsAfterParams) ([]Event, error) {
 	rows, err := q.db.Query(ctx, ListNamedEventsAfter,
 		arg.TenantID,
@@ -362,7 +362,7 @@ type ListNamedEventsBeforeParams struct {
 	MaxRows  int32
 }
 
-// ListEventsBefore of these names. Reads max_rows of each along the index, however many others lie between.
+// Like ListEventsBefore, for events of these names. Reads max_rows of each along the index, however many others lie between.
 func (q *Queries) ListNamedEventsBefore(ctx context.Context, arg ListNamedEventsBeforeParams) ([]Event, error) {
 	rows, err := q.db.Query(ctx, ListNamedEventsBefore,
 		arg.TenantID,
@@ -414,7 +414,7 @@ type ListSubjectEventsAfterParams struct {
 	MaxRows  int32
 }
 
-// ListEventsAfter of one subject.
+// Like ListEventsAfter, for one subject.
 func (q *Queries) ListSubjectEventsAfter(ctx context.Context, arg ListSubjectEventsAfterParams) ([]Event, error) {
 	rows, err := q.db.Query(ctx, ListSubjectEventsAfter,
 		arg.TenantID,
@@ -467,7 +467,7 @@ type ListSubjectEventsBeforeParams struct {
 	MaxRows  int32
 }
 
-// ListEventsBefore of one subject; events is empty for all.
+// Like ListEventsBefore, for one subject; an empty events means all.
 func (q *Queries) ListSubjectEventsBefore(ctx context.Context, arg ListSubjectEventsBeforeParams) ([]Event, error) {
 	rows, err := q.db.Query(ctx, ListSubjectEventsBefore,
 		arg.TenantID,

@@ -87,7 +87,7 @@ type CountTenantRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Every part names the tenant by its own column.
+// Every subquery compares the tenant by its own column.
 func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, error) {
 	row := q.db.QueryRow(ctx, CountTenant, id)
 	var i CountTenantRow
@@ -125,7 +125,7 @@ type SumSalesRow struct {
 	TotalCents int64
 }
 
-// An order is sold when it is paid, also if it is refunded later. What counts is the amount that the buyer was charged.
+// An order counts as sold from its payment on, even if it is refunded later. Counts the amount that the buyer was charged.
 func (q *Queries) SumSales(ctx context.Context, arg SumSalesParams) ([]SumSalesRow, error) {
 	rows, err := q.db.Query(ctx, SumSales,
 		arg.Unit,

@@ -71,7 +71,7 @@ type DeleteIdempotencyKeysBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The oldest ones, max_rows at most: one statement must not take long.
+// Deletes the oldest keys, max_rows at most: one statement must not take long.
 func (q *Queries) DeleteIdempotencyKeysBefore(ctx context.Context, arg DeleteIdempotencyKeysBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteIdempotencyKeysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -122,7 +122,7 @@ type ListIdempotencyKeysToResealParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The master key is everybody's. Answers that another one has sealed.
+// The master key is the same for all tenants. Lists answers that another master key encrypted.
 func (q *Queries) ListIdempotencyKeysToReseal(ctx context.Context, arg ListIdempotencyKeysToResealParams) ([]IdempotencyKey, error) {
 	rows, err := q.db.Query(ctx, ListIdempotencyKeysToReseal,
 		arg.AfterTenant,
@@ -212,7 +212,7 @@ type ResealIdempotencyKeyParams struct {
 	Before   []byte
 }
 
-// Nothing when another run has taken the key meanwhile.
+// Does nothing if another run has taken the key meanwhile.
 func (q *Queries) ResealIdempotencyKey(ctx context.Context, arg ResealIdempotencyKeyParams) error {
 	_, err := q.db.Exec(ctx, ResealIdempotencyKey,
 		arg.Sealed,
@@ -246,8 +246,8 @@ type TakeIdempotencyKeyParams struct {
 	Forgotten   time.Time
 }
 
-// Takes a key that is new, a day old, or whose run died before it changed anything. No row: somebody has it.
-// It doesn't wait for the disk: what the run commits does, and that takes all that was written before along.
+// Takes a key that is new, a day old, or whose run died before it changed anything. No row: another request has it.
+// The commit doesn't wait for the disk: the run's next commit does, and it also writes everything before it to the disk.
 func (q *Queries) TakeIdempotencyKey(ctx context.Context, arg TakeIdempotencyKeyParams) (string, error) {
 	row := q.db.QueryRow(ctx, TakeIdempotencyKey,
 		arg.TenantID,

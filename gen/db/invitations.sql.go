@@ -74,7 +74,7 @@ type GetInvitationByTokenRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The token is all that the request brings.
+// The request has only the token.
 func (q *Queries) GetInvitationByToken(ctx context.Context, tokenHash []byte) (GetInvitationByTokenRow, error) {
 	row := q.db.QueryRow(ctx, GetInvitationByToken, tokenHash)
 	var i GetInvitationByTokenRow
@@ -209,7 +209,7 @@ type PutInvitationParams struct {
 	Now         time.Time
 }
 
-// Inviting an address again keeps the id, replaces the token and takes over the role, and the name if one is given.
+// Inviting an address again keeps the id, and replaces the token, the role and, if one is given, the name.
 func (q *Queries) PutInvitation(ctx context.Context, arg PutInvitationParams) (Invitation, error) {
 	row := q.db.QueryRow(ctx, PutInvitation,
 		arg.ID,

@@ -14,7 +14,7 @@ SELECT pg_advisory_xact_lock(hashtext($1::text))
 `
 
 // @sqlc-vet-disable tenant
-// Serialises what several processes on one database may begin at once.
+// Serialises work that several processes on one database may start at the same time.
 func (q *Queries) LockName(ctx context.Context, name string) error {
 	_, err := q.db.Exec(ctx, LockName, name)
 	return err
@@ -25,7 +25,7 @@ SELECT pg_try_advisory_xact_lock(hashtext($1::text))
 `
 
 // @sqlc-vet-disable tenant
-// LockName without waiting: false when another transaction holds it.
+// Like LockName, without waiting: false when another transaction holds the lock.
 func (q *Queries) TryLockName(ctx context.Context, name string) (bool, error) {
 	row := q.db.QueryRow(ctx, TryLockName, name)
 	var pg_try_advisory_xact_lock bool

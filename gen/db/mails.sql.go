@@ -27,7 +27,7 @@ type CountRecentMailsOfRow struct {
 	Oldest time.Time
 }
 
-// Mails of these kinds that a tenant has sent.
+// Counts mails of these kinds that a tenant has sent.
 func (q *Queries) CountRecentMailsOf(ctx context.Context, arg CountRecentMailsOfParams) (CountRecentMailsOfRow, error) {
 	row := q.db.QueryRow(ctx, CountRecentMailsOf, arg.Since, arg.Kinds, arg.TenantID)
 	var i CountRecentMailsOfRow
@@ -57,7 +57,7 @@ type CountRecentMailsToRow struct {
 	OldestOfTenant time.Time
 }
 
-// Mails of these kinds to an address: those of all tenants, and those of one.
+// Counts mails of these kinds to an address: from all tenants, and from one.
 func (q *Queries) CountRecentMailsTo(ctx context.Context, arg CountRecentMailsToParams) (CountRecentMailsToRow, error) {
 	row := q.db.QueryRow(ctx, CountRecentMailsTo,
 		arg.Since,
@@ -113,7 +113,7 @@ type DeleteMailsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's. The oldest ones, max_rows at most.
+// Retention covers all tenants. Deletes the oldest mails, max_rows at most.
 func (q *Queries) DeleteMailsBefore(ctx context.Context, arg DeleteMailsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteMailsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -230,7 +230,7 @@ type ListMailsToResealParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The master key is everybody's. Mails that another one has sealed.
+// The master key is the same for all tenants. Lists mails that another master key encrypted.
 func (q *Queries) ListMailsToReseal(ctx context.Context, arg ListMailsToResealParams) ([]Mail, error) {
 	rows, err := q.db.Query(ctx, ListMailsToReseal, arg.After, arg.Header, arg.MaxRows)
 	if err != nil {
@@ -269,7 +269,7 @@ SELECT id, tenant_id, kind, recipient, content, status, tries, error, next_attem
 `
 
 // @sqlc-vet-disable tenant
-// The development mailbox is the developer's.
+// The development mailbox shows mails of all tenants.
 func (q *Queries) ListUnsentMails(ctx context.Context, maxRows int32) ([]Mail, error) {
 	rows, err := q.db.Query(ctx, ListUnsentMails, maxRows)
 	if err != nil {
@@ -315,7 +315,7 @@ type RecordMailAttemptParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// As GetMail. What another worker has finished meanwhile stays.
+// As GetMail. Doesn't change a mail that another worker has finished meanwhile.
 func (q *Queries) RecordMailAttempt(ctx context.Context, arg RecordMailAttemptParams) error {
 	_, err := q.db.Exec(ctx, RecordMailAttempt, arg.Error, arg.NextAttemptAt, arg.ID)
 	return err
@@ -332,7 +332,7 @@ type ResealMailParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// As ListMailsToReseal. Nothing when it was sent meanwhile.
+// As ListMailsToReseal. Does nothing if the mail was sent meanwhile.
 func (q *Queries) ResealMail(ctx context.Context, arg ResealMailParams) error {
 	_, err := q.db.Exec(ctx, ResealMail, arg.Sealed, arg.ID, arg.Before)
 	return err

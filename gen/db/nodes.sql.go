@@ -51,7 +51,7 @@ SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, 
 `
 
 // @sqlc-vet-disable tenant
-// Of these connections, those that don't count any more.
+// Returns those of these connections that have ended.
 func (q *Queries) ListEndedPublishers(ctx context.Context, ids []string) ([]Publisher, error) {
 	rows, err := q.db.Query(ctx, ListEndedPublishers, ids)
 	if err != nil {
@@ -92,7 +92,7 @@ type ListNodesWithSFURow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Nodes that live, those with the fewest participants first.
+// Living nodes, those with the fewest participants first.
 func (q *Queries) ListNodesWithSFU(ctx context.Context, aliveSince time.Time) ([]ListNodesWithSFURow, error) {
 	rows, err := q.db.Query(ctx, ListNodesWithSFU, aliveSince)
 	if err != nil {
@@ -125,7 +125,7 @@ type ListStrandedPublishersParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Connections of processes that nobody has heard of for a while.
+// Connections of processes without a recent heartbeat.
 func (q *Queries) ListStrandedPublishers(ctx context.Context, arg ListStrandedPublishersParams) ([]Publisher, error) {
 	rows, err := q.db.Query(ctx, ListStrandedPublishers, arg.Node, arg.Before)
 	if err != nil {
@@ -166,7 +166,7 @@ type NotifyParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Tells all processes that listen, when the transaction commits.
+// Notifies all listening processes when the transaction commits.
 func (q *Queries) Notify(ctx context.Context, arg NotifyParams) error {
 	_, err := q.db.Exec(ctx, Notify, arg.Channel, arg.Payload)
 	return err
@@ -183,7 +183,7 @@ type NotifyRoomsParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Tells all processes, when the transaction commits, that a user's standing in these rooms is another.
+// Notifies all processes, when the transaction commits, that a user's role, permissions or state in these rooms changed.
 func (q *Queries) NotifyRooms(ctx context.Context, arg NotifyRoomsParams) error {
 	_, err := q.db.Exec(ctx, NotifyRooms, arg.Channel, arg.UserID, arg.RoomIds)
 	return err

@@ -20,7 +20,7 @@ type AskPaymentParams struct {
 	ID       string
 }
 
-// Numbers a question to the processor about an order's payment.
+// Returns a new number for a query to the processor about an order's payment.
 func (q *Queries) AskPayment(ctx context.Context, arg AskPaymentParams) (int64, error) {
 	row := q.db.QueryRow(ctx, AskPayment, arg.TenantID, arg.ID)
 	var payment_asked int64
@@ -44,7 +44,7 @@ type AttachPageParams struct {
 	ID        string
 }
 
-// A report may have been faster; what it knows stays.
+// Keeps values that a faster report has already stored.
 func (q *Queries) AttachPage(ctx context.Context, arg AttachPageParams) error {
 	_, err := q.db.Exec(ctx, AttachPage,
 		arg.SessionID,
@@ -76,7 +76,7 @@ type AwaitOrderParams struct {
 	ID        string
 }
 
-// The row is locked: what a look at its page has shown, which isn't its end.
+// The row is locked. Stores the state of a payment page that is still open.
 func (q *Queries) AwaitOrder(ctx context.Context, arg AwaitOrderParams) error {
 	_, err := q.db.Exec(ctx, AwaitOrder,
 		arg.SessionID,
@@ -105,7 +105,7 @@ type ClaimPageParams struct {
 	ID        string
 }
 
-// Notes, before the processor is asked for a winner's page, whose account it is asked on.
+// Stores the account for a winner's page before the page is requested from the processor.
 func (q *Queries) ClaimPage(ctx context.Context, arg ClaimPageParams) (int64, error) {
 	result, err := q.db.Exec(ctx, ClaimPage,
 		arg.AccountID,
@@ -234,7 +234,7 @@ type FindOrderOfSessionRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// A report names the session, and the order that it was made for; whether they belong together is judged under the order's lock.
+// A report names the payment page's session and its order; the caller checks under the order's lock whether they belong together.
 func (q *Queries) FindOrderOfSession(ctx context.Context, arg FindOrderOfSessionParams) (FindOrderOfSessionRow, error) {
 	row := q.db.QueryRow(ctx, FindOrderOfSession, arg.SessionID, arg.OrderID)
 	var i FindOrderOfSessionRow
@@ -281,7 +281,7 @@ type GetCheckoutSellerRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The id is the tenant. What a checkout must know of it, in one round trip with the locks.
+// The id is the tenant. Returns what a checkout needs of the tenant, in one round trip with the locks.
 func (q *Queries) GetCheckoutSeller(ctx context.Context, arg GetCheckoutSellerParams) (GetCheckoutSellerRow, error) {
 	row := q.db.QueryRow(ctx, GetCheckoutSeller, arg.StreamID, arg.TenantID)
 	var i GetCheckoutSellerRow
@@ -347,7 +347,7 @@ SELECT id, tenant_id, status, stream_id, auction_id, customer_external_id, custo
 `
 
 // @sqlc-vet-disable tenant
-// The job knows the order alone.
+// The job knows only the order.
 func (q *Queries) GetOrderForCheck(ctx context.Context, id string) (Order, error) {
 	row := q.db.QueryRow(ctx, GetOrderForCheck, id)
 	var i Order
@@ -722,8 +722,8 @@ type TakeDueOrdersParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For all tenants. Their next check is put ahead: should the job be lost, another one comes. A check that was put ahead by a clock
-// that has gone back since is due too.
+// Covers all tenants. Moves the next check of the orders ahead: if the job is lost, another one follows. A check that is too far
+// ahead, because a clock was set back since, is due too.
 func (q *Queries) TakeDueOrders(ctx context.Context, arg TakeDueOrdersParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, TakeDueOrders,
 		arg.Next,

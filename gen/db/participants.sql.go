@@ -23,7 +23,7 @@ type DeleteStreamParticipantsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Those of all tenants who were let into a stream's room and are gone, oldest first, max_rows at most.
+// Deletes participants of streams' rooms who have left, of all tenants, oldest first, max_rows at most.
 func (q *Queries) DeleteStreamParticipantsBefore(ctx context.Context, arg DeleteStreamParticipantsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteStreamParticipantsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -46,7 +46,7 @@ type EmptyRoomParams struct {
 	RoomID   string
 }
 
-// Nobody is in a session that has ended, or waits to be.
+// For a session that has ended: removes all participants and waiting users.
 func (q *Queries) EmptyRoom(ctx context.Context, arg EmptyRoomParams) error {
 	_, err := q.db.Exec(ctx, EmptyRoom, arg.Now, arg.TenantID, arg.RoomID)
 	return err
@@ -65,8 +65,8 @@ type FreeExpiredSeatsParams struct {
 	But      []string
 }
 
-// Gives back the seats that were held for too long, but for those of the users
-// who are being seen to.
+// Releases reserved seats whose time is over, except those of the users
+// in but, whose entries are being decided.
 func (q *Queries) FreeExpiredSeats(ctx context.Context, arg FreeExpiredSeatsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, FreeExpiredSeats,
 		arg.TenantID,
@@ -137,8 +137,8 @@ type InviteParticipantsParams struct {
 	States            []string
 }
 
-// One element per user in each array; a name that is empty is none. Who is a
-// participant already stays as it is.
+// One element per user in each array; an empty name means none. Existing
+// participants don't change.
 func (q *Queries) InviteParticipants(ctx context.Context, arg InviteParticipantsParams) error {
 	_, err := q.db.Exec(ctx, InviteParticipants,
 		arg.RoomID,
@@ -215,7 +215,7 @@ type ListParticipantsByUserParams struct {
 	UserIds  []string
 }
 
-// Those of these users who are participants.
+// Returns those of these users who are participants.
 func (q *Queries) ListParticipantsByUser(ctx context.Context, arg ListParticipantsByUserParams) ([]Participant, error) {
 	rows, err := q.db.Query(ctx, ListParticipantsByUser, arg.TenantID, arg.RoomID, arg.UserIds)
 	if err != nil {
@@ -378,7 +378,7 @@ type ListStandingsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// How these users of a room stand, who are known to the node by their tokens.
+// The current role, permissions and state of these users in a room. The node knows the users by their tokens.
 func (q *Queries) ListStandings(ctx context.Context, arg ListStandingsParams) ([]ListStandingsRow, error) {
 	rows, err := q.db.Query(ctx, ListStandings, arg.RoomID, arg.UserIds)
 	if err != nil {
@@ -451,7 +451,7 @@ type ListStrandedRoomsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Rooms with connections of processes that nobody has heard of for a while.
+// Rooms with connections of processes without a recent heartbeat.
 func (q *Queries) ListStrandedRooms(ctx context.Context, arg ListStrandedRoomsParams) ([]ListStrandedRoomsRow, error) {
 	rows, err := q.db.Query(ctx, ListStrandedRooms, arg.Node, arg.Before)
 	if err != nil {
@@ -483,7 +483,7 @@ type LockConnectedToParams struct {
 	Node     string
 }
 
-// Who is connected to a room by way of this process.
+// Participants who are connected to a room through this process.
 func (q *Queries) LockConnectedTo(ctx context.Context, arg LockConnectedToParams) ([]Participant, error) {
 	rows, err := q.db.Query(ctx, LockConnectedTo, arg.TenantID, arg.RoomID, arg.Node)
 	if err != nil {
@@ -625,7 +625,7 @@ type LockWaitingParams struct {
 	RoomID   string
 }
 
-// Those who came first first. Whoever else locks several holds the session's lock, as we do.
+// Ordered by the time of joining, earliest first. Every transaction that locks several participants holds the session's lock.
 func (q *Queries) LockWaiting(ctx context.Context, arg LockWaitingParams) ([]Participant, error) {
 	rows, err := q.db.Query(ctx, LockWaiting, arg.TenantID, arg.RoomID)
 	if err != nil {
@@ -685,7 +685,7 @@ type MuteAllParticipantsParams struct {
 	ExceptHost bool
 }
 
-// Silences those who may speak, and returns for each whether it was muted. Rows are locked in the usual order.
+// Silences participants who may speak, and returns for each whether it was already muted. Rows are locked in the usual order.
 func (q *Queries) MuteAllParticipants(ctx context.Context, arg MuteAllParticipantsParams) ([]bool, error) {
 	rows, err := q.db.Query(ctx, MuteAllParticipants,
 		arg.Now,
@@ -778,7 +778,7 @@ type SetMutedParams struct {
 	ConnID   *string
 }
 
-// A participant that unmutes is not silenced any more.
+// Unmuting also ends a moderator's silencing.
 func (q *Queries) SetMuted(ctx context.Context, arg SetMutedParams) error {
 	_, err := q.db.Exec(ctx, SetMuted,
 		arg.Muted,

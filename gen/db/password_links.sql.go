@@ -82,7 +82,7 @@ type GetPasswordLinkByTokenRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The token is all that the request brings.
+// The request has only the token.
 func (q *Queries) GetPasswordLinkByToken(ctx context.Context, tokenHash []byte) (GetPasswordLinkByTokenRow, error) {
 	row := q.db.QueryRow(ctx, GetPasswordLinkByToken, tokenHash)
 	var i GetPasswordLinkByTokenRow
@@ -118,7 +118,7 @@ type PutPasswordLinkParams struct {
 	Now       time.Time
 }
 
-// A newer link replaces the one before.
+// A newer link replaces the previous one.
 func (q *Queries) PutPasswordLink(ctx context.Context, arg PutPasswordLinkParams) error {
 	_, err := q.db.Exec(ctx, PutPasswordLink,
 		arg.ID,
@@ -142,7 +142,7 @@ type UsePasswordLinkParams struct {
 	TokenHash []byte
 }
 
-// Counts once, and only while it is the newest.
+// A link can be used once, and only while it is the newest.
 func (q *Queries) UsePasswordLink(ctx context.Context, arg UsePasswordLinkParams) (int64, error) {
 	result, err := q.db.Exec(ctx, UsePasswordLink, arg.Now, arg.TenantID, arg.TokenHash)
 	if err != nil {

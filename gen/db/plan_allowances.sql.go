@@ -27,7 +27,7 @@ SELECT tier, meter, included FROM plan_allowances
 `
 
 // @sqlc-vet-disable tenant
-// Plans are everybody's.
+// Plans belong to no tenant.
 func (q *Queries) ListPlanAllowances(ctx context.Context) ([]PlanAllowance, error) {
 	rows, err := q.db.Query(ctx, ListPlanAllowances)
 	if err != nil {

@@ -55,7 +55,7 @@ SELECT id, tier, name, description, price_cents, yearly_price_cents, currency, t
 `
 
 // @sqlc-vet-disable tenant
-// Plans are everybody's. The smallest tier first.
+// Plans belong to no tenant. The smallest tier first.
 func (q *Queries) ListPlans(ctx context.Context) ([]Plan, error) {
 	rows, err := q.db.Query(ctx, ListPlans)
 	if err != nil {
@@ -115,8 +115,8 @@ type LockPlanRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The tenant's plan, once nobody else in a transaction of its own counts what the tenant has under this limit. Count in
-// a further statement, which sees what they have committed.
+// Waits until no other transaction counts the tenant's objects under this limit, then returns the tenant's plan. Count in
+// a further statement, which sees the rows that those transactions have committed.
 func (q *Queries) LockPlan(ctx context.Context, arg LockPlanParams) (LockPlanRow, error) {
 	row := q.db.QueryRow(ctx, LockPlan, arg.TenantID, arg.Name)
 	var i LockPlanRow
@@ -161,7 +161,7 @@ type TakeProcessorCallParams struct {
 	Most     int32
 }
 
-// Counts a call in this minute of the database's clock; no row when there were most of them.
+// Counts a call in this minute of the database's clock; no row if the limit is reached.
 func (q *Queries) TakeProcessorCall(ctx context.Context, arg TakeProcessorCallParams) (int32, error) {
 	row := q.db.QueryRow(ctx, TakeProcessorCall, arg.TenantID, arg.Most)
 	var calls int32

@@ -22,7 +22,7 @@ type CreatePlayParams struct {
 	Now      time.Time
 }
 
-// A stop that overtook its play has left an ended row, which stays.
+// If the stop arrived before its play, it has left an ended row, which stays ended.
 func (q *Queries) CreatePlay(ctx context.Context, arg CreatePlayParams) error {
 	_, err := q.db.Exec(ctx, CreatePlay,
 		arg.ID,
@@ -43,7 +43,7 @@ type DeletePlaysBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's.
+// Retention covers all tenants.
 func (q *Queries) DeletePlaysBefore(ctx context.Context, arg DeletePlaysBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeletePlaysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -62,7 +62,7 @@ type EndKnownPlayParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For a stop that names a stream by a key or token which is no longer good.
+// For a stop that names a stream by a key or token that is no longer valid.
 func (q *Queries) EndKnownPlay(ctx context.Context, arg EndKnownPlayParams) (int64, error) {
 	result, err := q.db.Exec(ctx, EndKnownPlay, arg.Now, arg.ID)
 	if err != nil {

@@ -26,7 +26,7 @@ type CreateProcessorEventParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The processor names accounts and knows no tenants. No row: the event is known already.
+// The processor names accounts, not tenants. No row: the event is already stored.
 func (q *Queries) CreateProcessorEvent(ctx context.Context, arg CreateProcessorEventParams) (int64, error) {
 	result, err := q.db.Exec(ctx, CreateProcessorEvent,
 		arg.ID,
@@ -56,7 +56,7 @@ type DeleteProcessorEventsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The oldest ones, max_rows at most: one statement must not take long.
+// Deletes the oldest events, max_rows at most: one statement must not take long.
 func (q *Queries) DeleteProcessorEventsBefore(ctx context.Context, arg DeleteProcessorEventsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteProcessorEventsBefore, arg.Before, arg.Abandoned, arg.MaxRows)
 	if err != nil {

@@ -111,7 +111,7 @@ type HoldProductsParams struct {
 	Quantities []int64
 }
 
-// Each quantity may be negative. The rows are locked already.
+// Each quantity may be negative. The rows are already locked.
 func (q *Queries) HoldProducts(ctx context.Context, arg HoldProductsParams) (int64, error) {
 	result, err := q.db.Exec(ctx, HoldProducts, arg.TenantID, arg.Ids, arg.Quantities)
 	if err != nil {
@@ -194,7 +194,7 @@ type ListProductsParams struct {
 	MaxRows  int32
 }
 
-// The page is found in the index alone, search and all; then its rows are read.
+// Finds the page, including the search, with the index only; then reads its rows.
 func (q *Queries) ListProducts(ctx context.Context, arg ListProductsParams) ([]Product, error) {
 	rows, err := q.db.Query(ctx, ListProducts,
 		arg.TenantID,
@@ -283,7 +283,7 @@ type LockProductsParams struct {
 	Ids      []string
 }
 
-// In the order of ids, in which everybody locks products.
+// In the order of ids, in which every transaction locks products.
 func (q *Queries) LockProducts(ctx context.Context, arg LockProductsParams) ([]Product, error) {
 	rows, err := q.db.Query(ctx, LockProducts, arg.TenantID, arg.Ids)
 	if err != nil {
@@ -336,8 +336,8 @@ type LockProductsByExternalIDParams struct {
 	TenantID    string
 }
 
-// In the order of ids, like everybody. Each SKU is looked up by itself, so that no statistics make the planner read the
-// tenant's whole catalog.
+// Locks in the order of ids, as every transaction does. Looks each SKU up separately, so the planner never reads the
+// tenant's whole catalog, whatever the statistics.
 func (q *Queries) LockProductsByExternalID(ctx context.Context, arg LockProductsByExternalIDParams) ([]Product, error) {
 	rows, err := q.db.Query(ctx, LockProductsByExternalID, arg.ExternalIds, arg.TenantID)
 	if err != nil {
@@ -392,7 +392,7 @@ type SetProcessorPriceParams struct {
 	Currency         string
 }
 
-// Unless the product is another one by now than the price was made for.
+// Does nothing if the product's name, price or currency has changed since the price was created at the processor.
 func (q *Queries) SetProcessorPrice(ctx context.Context, arg SetProcessorPriceParams) error {
 	_, err := q.db.Exec(ctx, SetProcessorPrice,
 		arg.ProcessorPriceID,
@@ -427,7 +427,7 @@ type TakeProductsRow struct {
 	StockBefore int64
 }
 
-// The rows are locked already, so that b is what they were before.
+// The rows are already locked, so b has their previous values.
 func (q *Queries) TakeProducts(ctx context.Context, arg TakeProductsParams) ([]TakeProductsRow, error) {
 	rows, err := q.db.Query(ctx, TakeProducts,
 		arg.Held,
@@ -518,10 +518,10 @@ type WriteProductsParams struct {
 	TenantID       string
 }
 
-// Writes whole rows: the fresh ones are inserted, the others, which are locked already, updated. Returns how many were
-// inserted: an SKU that somebody else has just inserted isn't touched, since its row would be locked out of the order.
-// Of two that insert the same SKUs one waits for the other, as both go in their order.
-// The arrays have one element for each row and know no NULL; ” and -1 stand for it.
+// Writes whole rows: the fresh ones are inserted, the others, which are already locked, updated. Returns the number of
+// inserted rows: an SKU that another transaction has just inserted isn't changed, since that would lock its row out of order.
+// If two transactions insert the same SKUs, one waits for the other, since both insert in the order of SKUs.
+// The arrays have one element for each row and contain no NULL; ” and -1 stand for it.
 func (q *Queries) WriteProducts(ctx context.Context, arg WriteProductsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, WriteProducts,
 		arg.Ids,

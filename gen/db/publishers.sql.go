@@ -27,7 +27,7 @@ type CreatePublisherParams struct {
 	EndedAt  *time.Time
 }
 
-// No row when the connection is known already.
+// No row if the connection is already stored.
 func (q *Queries) CreatePublisher(ctx context.Context, arg CreatePublisherParams) (Publisher, error) {
 	row := q.db.QueryRow(ctx, CreatePublisher,
 		arg.ID,
@@ -65,7 +65,7 @@ type DeletePublishersBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's.
+// Retention covers all tenants.
 func (q *Queries) DeletePublishersBefore(ctx context.Context, arg DeletePublishersBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeletePublishersBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -101,7 +101,7 @@ type EndPublishersParams struct {
 	ExceptID string
 }
 
-// All connections of the stream, or all but one that takes over.
+// Covers all connections of the stream, or all except one that takes over.
 func (q *Queries) EndPublishers(ctx context.Context, arg EndPublishersParams) error {
 	_, err := q.db.Exec(ctx, EndPublishers,
 		arg.Now,
@@ -117,7 +117,7 @@ SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, 
 `
 
 // @sqlc-vet-disable tenant
-// Reports from the media plane name the connection alone.
+// Reports from the media plane name only the connection.
 func (q *Queries) GetPublisher(ctx context.Context, id string) (Publisher, error) {
 	row := q.db.QueryRow(ctx, GetPublisher, id)
 	var i Publisher
@@ -182,7 +182,7 @@ SELECT id, tenant_id, stream_id, source, node, remote_ip, accepted_at, live_at, 
 `
 
 // @sqlc-vet-disable tenant
-// What a process that has just started must have held when it died.
+// Connections that a process held when it died; called when it starts again.
 func (q *Queries) ListOpenPublishers(ctx context.Context, node string) ([]Publisher, error) {
 	rows, err := q.db.Query(ctx, ListOpenPublishers, node)
 	if err != nil {

@@ -77,7 +77,7 @@ type FindOrderOfPaymentRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The processor names accounts and payments and knows no tenants.
+// The processor names accounts and payments, not tenants.
 func (q *Queries) FindOrderOfPayment(ctx context.Context, arg FindOrderOfPaymentParams) (FindOrderOfPaymentRow, error) {
 	row := q.db.QueryRow(ctx, FindOrderOfPayment, arg.PaymentIntentID, arg.ProcessorAccountID)
 	var i FindOrderOfPaymentRow
@@ -95,7 +95,7 @@ type GetRefundForFinishRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The job knows the refund alone.
+// The job knows only the refund.
 func (q *Queries) GetRefundForFinish(ctx context.Context, id string) (GetRefundForFinishRow, error) {
 	row := q.db.QueryRow(ctx, GetRefundForFinish, id)
 	var i GetRefundForFinishRow
@@ -162,7 +162,7 @@ type ListRefundsParams struct {
 	OrderIds []string
 }
 
-// Those of these orders, oldest first. What decides by them has locked the order's row.
+// The refunds of these orders, oldest first. A caller that decides by them holds the order's lock.
 func (q *Queries) ListRefunds(ctx context.Context, arg ListRefundsParams) ([]Refund, error) {
 	rows, err := q.db.Query(ctx, ListRefunds, arg.TenantID, arg.OrderIds)
 	if err != nil {

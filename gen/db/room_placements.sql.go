@@ -30,7 +30,7 @@ WHERE p.placed_at < $1 AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = p.node
 `
 
 // @sqlc-vet-disable tenant
-// Whoever asks for such a room has it placed anew.
+// The next request for such a room places it again.
 func (q *Queries) DeletePlacementsOfGoneNodes(ctx context.Context, before time.Time) error {
 	_, err := q.db.Exec(ctx, DeletePlacementsOfGoneNodes, before)
 	return err
@@ -63,8 +63,8 @@ type GetPlacementRow struct {
 	EncoderSfuURL string
 }
 
-// Which node has the room and whether that one lives, and the living node of the
-// encoder when the room is a stream's that is on air.
+// The node of the room and whether it is alive. For a stream on air, also the living
+// node of its encoder.
 func (q *Queries) GetPlacement(ctx context.Context, arg GetPlacementParams) (GetPlacementRow, error) {
 	row := q.db.QueryRow(ctx, GetPlacement, arg.AliveSince, arg.RoomID, arg.TenantID)
 	var i GetPlacementRow
@@ -82,7 +82,7 @@ const ListPlacedStreamRooms = `-- name: ListPlacedStreamRooms :many
 SELECT room_id FROM room_placements WHERE tenant_id = $1 AND room_id LIKE 'str\_%' ORDER BY room_id
 `
 
-// A tenant's streams whose rooms somebody may be in.
+// A tenant's streams whose rooms may have participants.
 func (q *Queries) ListPlacedStreamRooms(ctx context.Context, tenantID string) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListPlacedStreamRooms, tenantID)
 	if err != nil {
@@ -126,8 +126,8 @@ type PlaceRoomRow struct {
 	Told   string
 }
 
-// Gives the room to a node, unless another than was_node has got it meanwhile, and
-// tells the nodes: who is connected to the one before has to move.
+// Places the room on a node, unless a node other than was_node has it meanwhile, and
+// notifies the nodes: participants connected to the previous node have to move.
 func (q *Queries) PlaceRoom(ctx context.Context, arg PlaceRoomParams) (PlaceRoomRow, error) {
 	row := q.db.QueryRow(ctx, PlaceRoom,
 		arg.Channel,

@@ -24,8 +24,8 @@ type AskSellerParams struct {
 	AskedBefore        time.Time
 }
 
-// Numbers a question to the processor about an account, unless the last one was asked after @asked_before. A time that is ahead of
-// the clock was written by a clock that has gone back since, and keeps nobody from asking.
+// Numbers a query to the processor about an account, unless the last query was sent after @asked_before. A time in the future
+// was written before a clock was set back, and doesn't prevent a query.
 func (q *Queries) AskSeller(ctx context.Context, arg AskSellerParams) (int64, error) {
 	row := q.db.QueryRow(ctx, AskSeller,
 		arg.Now,
@@ -47,7 +47,7 @@ type EnsureSellerParams struct {
 	Now      time.Time
 }
 
-// Notes that an account is about to be asked for, unless that was noted before.
+// Records that an account is about to be requested, unless that is already recorded.
 func (q *Queries) EnsureSeller(ctx context.Context, arg EnsureSellerParams) error {
 	_, err := q.db.Exec(ctx, EnsureSeller, arg.TenantID, arg.Now)
 	return err
@@ -89,7 +89,7 @@ SELECT tenant_id FROM sellers WHERE processor_account_id = $1::text
 `
 
 // @sqlc-vet-disable tenant
-// The processor names accounts and knows no tenants.
+// The processor names accounts, not tenants.
 func (q *Queries) GetSellerTenant(ctx context.Context, processorAccountID string) (string, error) {
 	row := q.db.QueryRow(ctx, GetSellerTenant, processorAccountID)
 	var tenant_id string
@@ -125,7 +125,7 @@ type SetSellerAccountParams struct {
 	TenantID           string
 }
 
-// Gives the seller its account, once.
+// Stores the seller's account; a stored one doesn't change.
 func (q *Queries) SetSellerAccount(ctx context.Context, arg SetSellerAccountParams) (int64, error) {
 	result, err := q.db.Exec(ctx, SetSellerAccount, arg.ProcessorAccountID, arg.Now, arg.TenantID)
 	if err != nil {
@@ -148,8 +148,8 @@ type SetSellerStateParams struct {
 	ProcessorAccountID string
 }
 
-// Stores the answer to a question, unless the answer to a later question is stored already. Numbers decide, not times: clocks of
-// several servers differ, and can go back.
+// Stores the answer to a query, unless the answer to a later query is already stored. Compares numbers, not times: the clocks of
+// several servers differ, and can be set back.
 func (q *Queries) SetSellerState(ctx context.Context, arg SetSellerStateParams) (int64, error) {
 	result, err := q.db.Exec(ctx, SetSellerState,
 		arg.DetailsSubmitted,

@@ -130,8 +130,8 @@ DELETE FROM sessions WHERE id = ANY ($1::text[])
 `
 
 // @sqlc-vet-disable tenant
-// The sessions are locked and have no channels any more.
-// The numbering of their events goes too: that of the session, and that of its chat.
+// The sessions are locked and no longer have channels.
+// Also deletes the event counters of the sessions and of their chats.
 func (q *Queries) DeleteSessions(ctx context.Context, ids []string) error {
 	_, err := q.db.Exec(ctx, DeleteSessions, ids)
 	return err
@@ -150,7 +150,7 @@ type ListSessionsEndedBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's. A session follows its breakout rooms.
+// Retention covers all tenants. Breakout rooms come before their session.
 func (q *Queries) ListSessionsEndedBefore(ctx context.Context, arg ListSessionsEndedBeforeParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListSessionsEndedBefore, arg.Before, arg.MaxRows)
 	if err != nil {

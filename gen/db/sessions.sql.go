@@ -112,7 +112,7 @@ type GetDoorRow struct {
 	SeatsExpired bool
 }
 
-// What there is to know of a session before it is worth a lock.
+// The columns that are checked before the session is locked.
 func (q *Queries) GetDoor(ctx context.Context, arg GetDoorParams) (GetDoorRow, error) {
 	row := q.db.QueryRow(ctx, GetDoor, arg.Now, arg.TenantID, arg.ID)
 	var i GetDoorRow
@@ -211,7 +211,7 @@ type ListAbandonedCallsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Those of all tenants in which nobody has been for a while, since the answer or the last one's loss, and nobody is awaited.
+// Calls of all tenants that have been empty for a while, since the answer or the last leave, and for which no seat is reserved.
 func (q *Queries) ListAbandonedCalls(ctx context.Context, arg ListAbandonedCallsParams) ([]ListAbandonedCallsRow, error) {
 	rows, err := q.db.Query(ctx, ListAbandonedCalls, arg.Before, arg.Now, arg.MaxRows)
 	if err != nil {
@@ -254,8 +254,8 @@ type ListBreakoutsForRow struct {
 	InviteUserIds []string
 }
 
-// The open breakout rooms of a session, by their number: all without a user, else those where that one is a participant and,
-// if it moderates the session, all from which it wasn't thrown out.
+// The open breakout rooms of a session, by their number: without a user, all of them. With a user, those from which it
+// wasn't kicked: the rooms in which it is a participant and, if it moderates the session, all others.
 func (q *Queries) ListBreakoutsFor(ctx context.Context, arg ListBreakoutsForParams) ([]ListBreakoutsForRow, error) {
 	rows, err := q.db.Query(ctx, ListBreakoutsFor, arg.UserID, arg.TenantID, arg.ParentSessionID)
 	if err != nil {
@@ -531,7 +531,7 @@ type SaveSessionParams struct {
 	ID                   string
 }
 
-// All that changes in a session's life, for whoever holds its lock.
+// Writes all columns of a session that can change. The caller holds its lock.
 func (q *Queries) SaveSession(ctx context.Context, arg SaveSessionParams) error {
 	_, err := q.db.Exec(ctx, SaveSession,
 		arg.Name,

@@ -16,7 +16,7 @@ DELETE FROM settings WHERE key = $1
 `
 
 // @sqlc-vet-disable tenant
-// They are the platform's.
+// Settings belong to the platform.
 func (q *Queries) DeleteSetting(ctx context.Context, key string) error {
 	_, err := q.db.Exec(ctx, DeleteSetting, key)
 	return err
@@ -27,7 +27,7 @@ SELECT key, value, updated_by, updated_at FROM settings WHERE key = $1
 `
 
 // @sqlc-vet-disable tenant
-// They are the platform's.
+// Settings belong to the platform.
 func (q *Queries) GetSetting(ctx context.Context, key string) (Setting, error) {
 	row := q.db.QueryRow(ctx, GetSetting, key)
 	var i Setting
@@ -45,7 +45,7 @@ SELECT key, value, updated_by, updated_at FROM settings
 `
 
 // @sqlc-vet-disable tenant
-// They are the platform's.
+// Settings belong to the platform.
 func (q *Queries) ListSettings(ctx context.Context) ([]Setting, error) {
 	rows, err := q.db.Query(ctx, ListSettings)
 	if err != nil {
@@ -84,7 +84,7 @@ type PutSettingParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// They are the platform's.
+// Settings belong to the platform.
 func (q *Queries) PutSetting(ctx context.Context, arg PutSettingParams) (Setting, error) {
 	row := q.db.QueryRow(ctx, PutSetting,
 		arg.Key,

@@ -112,7 +112,7 @@ type ListSigningKeysToResealParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// One set of keys signs for all tenants. Those that another master key has sealed.
+// One set of keys signs for all tenants. Lists keys that another master key encrypted.
 func (q *Queries) ListSigningKeysToReseal(ctx context.Context, arg ListSigningKeysToResealParams) ([]SigningKey, error) {
 	rows, err := q.db.Query(ctx, ListSigningKeysToReseal, arg.After, arg.Header, arg.MaxRows)
 	if err != nil {
@@ -150,7 +150,7 @@ type ResealSigningKeyParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// As ListSigningKeysToReseal. Nothing when it was changed meanwhile.
+// As ListSigningKeysToReseal. Does nothing if the key was changed meanwhile.
 func (q *Queries) ResealSigningKey(ctx context.Context, arg ResealSigningKeyParams) error {
 	_, err := q.db.Exec(ctx, ResealSigningKey, arg.Sealed, arg.ID, arg.Before)
 	return err
@@ -169,7 +169,7 @@ type RetireSigningKeysParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Keys that were replaced so long ago that no token of theirs can be alive.
+// Keys that were replaced so long ago that all their tokens have expired.
 func (q *Queries) RetireSigningKeys(ctx context.Context, arg RetireSigningKeysParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, RetireSigningKeys, arg.Now, arg.Before)
 	if err != nil {

@@ -32,7 +32,7 @@ type DeleteSignupFormsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's.
+// Retention covers all tenants.
 func (q *Queries) DeleteSignupFormsBefore(ctx context.Context, arg DeleteSignupFormsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteSignupFormsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -84,7 +84,7 @@ type PutSignupFormParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Nobody who signs up has a tenant yet. A newer form replaces the one before.
+// A user who signs up has no tenant yet. A newer form replaces the previous one.
 func (q *Queries) PutSignupForm(ctx context.Context, arg PutSignupFormParams) error {
 	_, err := q.db.Exec(ctx, PutSignupForm,
 		arg.Email,

@@ -21,7 +21,7 @@ type DeleteSignupTriesBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's.
+// Retention covers all tenants.
 func (q *Queries) DeleteSignupTriesBefore(ctx context.Context, arg DeleteSignupTriesBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteSignupTriesBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -41,7 +41,7 @@ type LockSignupTriesParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Nobody who signs up has a tenant yet. Makes the row when there is none.
+// A user who signs up has no tenant yet. Creates the row if there is none.
 func (q *Queries) LockSignupTries(ctx context.Context, arg LockSignupTriesParams) (SignupTry, error) {
 	row := q.db.QueryRow(ctx, LockSignupTries, arg.EmailHash, arg.Now)
 	var i SignupTry

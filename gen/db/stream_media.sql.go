@@ -15,7 +15,7 @@ DELETE FROM stream_media WHERE seen_at < $1
 `
 
 // @sqlc-vet-disable tenant
-// Of no use later, to any tenant.
+// Deletes outdated reports of all tenants.
 func (q *Queries) DeleteStreamMediaBefore(ctx context.Context, before time.Time) error {
 	_, err := q.db.Exec(ctx, DeleteStreamMediaBefore, before)
 	return err
@@ -32,7 +32,7 @@ type ListStreamMediaParams struct {
 	Since    time.Time
 }
 
-// What their nodes said of the tenant's streams since a time; not of streams that another node has meanwhile.
+// The nodes' reports about the tenant's streams since a time, except about streams that another node has meanwhile.
 func (q *Queries) ListStreamMedia(ctx context.Context, arg ListStreamMediaParams) ([]StreamMedium, error) {
 	rows, err := q.db.Query(ctx, ListStreamMedia, arg.TenantID, arg.Ids, arg.Since)
 	if err != nil {
@@ -100,7 +100,7 @@ type ShareStreamMediaParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// A node tells of the streams of all tenants.
+// A node reports the streams of all tenants.
 func (q *Queries) ShareStreamMedia(ctx context.Context, arg ShareStreamMediaParams) error {
 	_, err := q.db.Exec(ctx, ShareStreamMedia,
 		arg.Node,

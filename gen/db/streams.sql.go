@@ -119,7 +119,7 @@ SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, recon
 `
 
 // @sqlc-vet-disable tenant
-// The key is what names the tenant.
+// The key determines the tenant.
 func (q *Queries) GetStreamByKey(ctx context.Context, keyHash []byte) (Stream, error) {
 	row := q.db.QueryRow(ctx, GetStreamByKey, keyHash)
 	var i Stream
@@ -161,7 +161,7 @@ type GetStreamFateRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The media plane knows streams by id alone.
+// The media plane knows only the stream's id.
 func (q *Queries) GetStreamFate(ctx context.Context, id string) (GetStreamFateRow, error) {
 	row := q.db.QueryRow(ctx, GetStreamFate, id)
 	var i GetStreamFateRow
@@ -179,7 +179,7 @@ SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, recon
 `
 
 // @sqlc-vet-disable tenant
-// A playback token names the stream alone.
+// A playback token names only the stream.
 func (q *Queries) GetStreamForPlayback(ctx context.Context, id string) (Stream, error) {
 	row := q.db.QueryRow(ctx, GetStreamForPlayback, id)
 	var i Stream
@@ -226,8 +226,8 @@ type GetStreamPlaceRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// A playback token names the stream alone. The node that the stream was published on, and
-// where it can be reached while it lives.
+// A playback token names only the stream. Returns the node on which the stream was published, and
+// the node's address while it is alive.
 func (q *Queries) GetStreamPlace(ctx context.Context, arg GetStreamPlaceParams) (GetStreamPlaceRow, error) {
 	row := q.db.QueryRow(ctx, GetStreamPlace, arg.AliveSince, arg.ID)
 	var i GetStreamPlaceRow
@@ -321,7 +321,7 @@ SELECT id, tenant_id, name, mode, status, key_hash, key_last4, project_id, recon
 `
 
 // @sqlc-vet-disable tenant
-// The media plane knows streams by id alone.
+// The media plane knows only the stream's id.
 func (q *Queries) LockStream(ctx context.Context, id string) (Stream, error) {
 	row := q.db.QueryRow(ctx, LockStream, id)
 	var i Stream
@@ -362,7 +362,7 @@ type LockStreamByKeyRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The key is what names the tenant.
+// The key determines the tenant.
 func (q *Queries) LockStreamByKey(ctx context.Context, keyHash []byte) (LockStreamByKeyRow, error) {
 	row := q.db.QueryRow(ctx, LockStreamByKey, keyHash)
 	var i LockStreamByKeyRow
@@ -404,7 +404,7 @@ type LockStreamOfRoomRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The room's ticket was checked, and names the stream alone.
+// The room's ticket was checked, and names only the stream.
 func (q *Queries) LockStreamOfRoom(ctx context.Context, id string) (LockStreamOfRoomRow, error) {
 	row := q.db.QueryRow(ctx, LockStreamOfRoom, id)
 	var i LockStreamOfRoomRow
@@ -477,7 +477,7 @@ WHERE tenant_id = $1 AND (status IN ('LIVE', 'RECONNECTING') OR publisher_id IS 
 ORDER BY id FOR UPDATE
 `
 
-// All that is on air, or about to be.
+// Streams that are on air, or about to be.
 func (q *Queries) LockTenantStreams(ctx context.Context, tenantID string) ([]Stream, error) {
 	rows, err := q.db.Query(ctx, LockTenantStreams, tenantID)
 	if err != nil {
@@ -629,7 +629,7 @@ type SetStreamStateParams struct {
 	ID             string
 }
 
-// Writes the whole state machine's outcome.
+// Writes all columns that the state machine changes.
 func (q *Queries) SetStreamState(ctx context.Context, arg SetStreamStateParams) (Stream, error) {
 	row := q.db.QueryRow(ctx, SetStreamState,
 		arg.Status,
@@ -674,7 +674,7 @@ SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s W
 `
 
 // @sqlc-vet-disable tenant
-// The key is what names the tenant.
+// The key determines the tenant.
 func (q *Queries) ShareTenantByKey(ctx context.Context, keyHash []byte) error {
 	_, err := q.db.Exec(ctx, ShareTenantByKey, keyHash)
 	return err
@@ -685,7 +685,7 @@ SELECT t.status FROM tenants t WHERE t.id = (SELECT s.tenant_id FROM streams s W
 `
 
 // @sqlc-vet-disable tenant
-// The room's ticket was checked, and names the stream alone.
+// The room's ticket was checked, and names only the stream.
 func (q *Queries) ShareTenantOfStream(ctx context.Context, id string) error {
 	_, err := q.db.Exec(ctx, ShareTenantOfStream, id)
 	return err

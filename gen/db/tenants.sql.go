@@ -25,7 +25,7 @@ type CountTenantsParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For those who run the platform.
+// For the platform's operators.
 func (q *Queries) CountTenants(ctx context.Context, arg CountTenantsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountTenants, arg.Q, arg.Status, arg.Plan)
 	var count int64
@@ -147,7 +147,7 @@ type ListTenantsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For those who run the platform.
+// For the platform's operators.
 func (q *Queries) ListTenants(ctx context.Context, arg ListTenantsParams) ([]ListTenantsRow, error) {
 	rows, err := q.db.Query(ctx, ListTenants,
 		arg.Q,
@@ -192,8 +192,8 @@ SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspende
 `
 
 // @sqlc-vet-disable tenant
-// The id is the tenant. Rows that refer to it can be written meanwhile, or who
-// holds one of its rows already would wait for us, and we for them.
+// The id is the tenant. The lock allows others to write rows that refer to the tenant; otherwise
+// a transaction that already holds one of its rows would deadlock with this one.
 func (q *Queries) LockTenant(ctx context.Context, id string) (Tenant, error) {
 	row := q.db.QueryRow(ctx, LockTenant, id)
 	var i Tenant
@@ -264,7 +264,7 @@ SELECT status FROM tenants WHERE id = $1 FOR SHARE
 `
 
 // @sqlc-vet-disable tenant
-// The id is the tenant. Its suspension waits until what is being made exists, and ends it.
+// The id is the tenant. The tenant's suspension waits until the object that is being created exists, and then ends it.
 func (q *Queries) ShareTenant(ctx context.Context, id string) (string, error) {
 	row := q.db.QueryRow(ctx, ShareTenant, id)
 	var status string

@@ -77,7 +77,7 @@ type SumUsageOfTenantsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Of those tenants, for operators.
+// The usage of those tenants, for operators.
 func (q *Queries) SumUsageOfTenants(ctx context.Context, arg SumUsageOfTenantsParams) ([]SumUsageOfTenantsRow, error) {
 	rows, err := q.db.Query(ctx, SumUsageOfTenants, arg.TenantIds, arg.Since)
 	if err != nil {

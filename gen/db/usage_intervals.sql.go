@@ -40,8 +40,8 @@ type CreateUsageIntervalsParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Of several tenants. Those that are written already are left out, here and in the
-// hours' sums. Sums are changed in one order, so that two writers can't deadlock.
+// Covers several tenants. Skips intervals that are already written, here and in the
+// hours' sums. Changes the sums in one order, so two writers can't deadlock.
 func (q *Queries) CreateUsageIntervals(ctx context.Context, arg CreateUsageIntervalsParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CreateUsageIntervals,
 		arg.Keys,
@@ -69,7 +69,7 @@ type DeleteUsageIntervalsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Of all tenants, the oldest first: keys begin with from_at.
+// Covers all tenants, the oldest first: keys begin with from_at.
 func (q *Queries) DeleteUsageIntervalsBefore(ctx context.Context, arg DeleteUsageIntervalsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteUsageIntervalsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -91,7 +91,7 @@ type ListUsageOwnersRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Whose streams and sessions these are, of any tenants.
+// The tenants of these streams and sessions.
 func (q *Queries) ListUsageOwners(ctx context.Context, ids []string) ([]ListUsageOwnersRow, error) {
 	rows, err := q.db.Query(ctx, ListUsageOwners, ids)
 	if err != nil {
@@ -140,8 +140,8 @@ type SumUsageRow struct {
 	Amount int64
 }
 
-// Each meter's sum over what begins from since and before until: whole hours from
-// the hours' sums, the parts of hours at both ends from the intervals.
+// Each meter's sum over intervals that begin at since or later and before until: whole
+// hours come from the hours' sums, partial hours at both ends from the intervals.
 func (q *Queries) SumUsage(ctx context.Context, arg SumUsageParams) ([]SumUsageRow, error) {
 	rows, err := q.db.Query(ctx, SumUsage,
 		arg.TenantID,

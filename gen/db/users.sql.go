@@ -33,7 +33,7 @@ type CountPlatformUsersParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For those who run the platform.
+// For the platform's operators.
 func (q *Queries) CountPlatformUsers(ctx context.Context, arg CountPlatformUsersParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountPlatformUsers, arg.Q, arg.TenantID)
 	var count int64
@@ -107,7 +107,7 @@ type GetPlatformUserRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For those who run the platform.
+// For the platform's operators.
 func (q *Queries) GetPlatformUser(ctx context.Context, id string) (GetPlatformUserRow, error) {
 	row := q.db.QueryRow(ctx, GetPlatformUser, id)
 	var i GetPlatformUserRow
@@ -198,7 +198,7 @@ type GetUserForTokenRow struct {
 	TenantStatus string
 }
 
-// What decides whether a token still counts.
+// The columns that decide whether a token is still valid.
 func (q *Queries) GetUserForToken(ctx context.Context, arg GetUserForTokenParams) (GetUserForTokenRow, error) {
 	row := q.db.QueryRow(ctx, GetUserForToken, arg.TenantID, arg.ID)
 	var i GetUserForTokenRow
@@ -267,7 +267,7 @@ type ListPlatformUsersRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For those who run the platform.
+// For the platform's operators.
 func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersParams) ([]ListPlatformUsersRow, error) {
 	rows, err := q.db.Query(ctx, ListPlatformUsers,
 		arg.Q,
@@ -456,7 +456,7 @@ type SetUserStatusParams struct {
 	ID       string
 }
 
-// Ends the user's tokens, those from before a deactivation, too.
+// Ends the user's tokens, including those from before a deactivation.
 func (q *Queries) SetUserStatus(ctx context.Context, arg SetUserStatusParams) error {
 	_, err := q.db.Exec(ctx, SetUserStatus,
 		arg.Status,

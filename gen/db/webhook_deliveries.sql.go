@@ -28,7 +28,7 @@ type CreateWebhookDeliveriesParams struct {
 	NextIds     []string
 }
 
-// One element per delivery in each array; next_id is ” for one that none waits for yet.
+// One element per delivery in each array; next_id is ” for a delivery for which none waits yet.
 func (q *Queries) CreateWebhookDeliveries(ctx context.Context, arg CreateWebhookDeliveriesParams) error {
 	_, err := q.db.Exec(ctx, CreateWebhookDeliveries,
 		arg.Ids,
@@ -83,7 +83,7 @@ type DeleteDeliveriesBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The oldest ones that are done, max_rows at most: one statement must not take long.
+// Deletes the oldest finished deliveries, max_rows at most: one statement must not take long.
 func (q *Queries) DeleteDeliveriesBefore(ctx context.Context, arg DeleteDeliveriesBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteDeliveriesBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -160,9 +160,9 @@ type LinkToTailsParams struct {
 	TenantID    string
 }
 
-// Makes new deliveries wait for the first attempt of their subject's newest one; returns those that have one to wait for.
-// The arrays have one element for each pair of endpoint and subject. The row locks, taken in one order by everybody,
-// serialise this with the attempts' recording. Rows are locked and updated by their primary key alone: see RecordLoneAttempts.
+// Makes new deliveries wait for the first attempt of their subject's newest delivery; returns the deliveries that wait.
+// The arrays have one element for each pair of endpoint and subject. The row locks, which every transaction takes in one
+// order, serialise this with the recording of attempts. Rows are locked and updated only by their primary key: see RecordLoneAttempts.
 func (q *Queries) LinkToTails(ctx context.Context, arg LinkToTailsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, LinkToTails,
 		arg.EndpointIds,
@@ -221,7 +221,7 @@ type ListDeliveriesForAttemptRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The jobs know their deliveries alone.
+// The jobs know only their deliveries.
 func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([]ListDeliveriesForAttemptRow, error) {
 	rows, err := q.db.Query(ctx, ListDeliveriesForAttempt, ids)
 	if err != nil {
@@ -277,9 +277,10 @@ type ListOverdueDeliveriesParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Those that should have been tried before a time and wait for no other delivery, whether they have a job or not.
-// The worker that delivered the one in front at most that long ago may be on its way to them. OFFSET 0 keeps the planner from
-// making a join of the search for that one, which with old statistics compares all that wait with all that are overdue.
+// Deliveries that were due before a time and wait for no other delivery, with or without a job. Leaves out those whose previous
+// delivery has not been attempted, or was delivered after that time: its worker may be about to continue with them. OFFSET 0
+// prevents the planner from turning the search for the previous one into a join, which with old statistics compares all waiting
+// with all overdue deliveries.
 func (q *Queries) ListOverdueDeliveries(ctx context.Context, arg ListOverdueDeliveriesParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, ListOverdueDeliveries, arg.Before, arg.After, arg.MaxRows)
 	if err != nil {
@@ -326,8 +327,8 @@ type ListRecoverableRow struct {
 	DeliveryID string
 }
 
-// What an endpoint has not got of the events after one: deliveries that failed, and events without a delivery
-// (delivery_id is empty), in the order of the events. A delivery that a job is about to write isn't missing.
+// Events after a given one that an endpoint has not received: failed deliveries, and events without a delivery
+// (delivery_id is empty), in the order of the events. Leaves out deliveries that a job is about to write.
 func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams) ([]ListRecoverableRow, error) {
 	rows, err := q.db.Query(ctx, ListRecoverable,
 		arg.EndpointID,
@@ -518,9 +519,9 @@ type RecordAttemptParams struct {
 	Tries          int32
 }
 
-// Guarded by the number of tries, so that of two workers one records. The log keeps the last 50 attempts, here
-// and below: manual retries have no end, and each writes the whole row. Returns the delivery that waits for this one;
-// unless the same worker goes on with it (hold), it is somebody else's from now on.
+// Compares the number of tries, so that only one of two workers records. Here and below, the log keeps the last 50 attempts:
+// manual retries have no limit, and each writes the whole row. Returns the delivery that waits for this one;
+// unless the same worker continues with it (hold), another worker may take it from now on.
 func (q *Queries) RecordAttempt(ctx context.Context, arg RecordAttemptParams) (*string, error) {
 	row := q.db.QueryRow(ctx, RecordAttempt,
 		arg.Status,
@@ -583,11 +584,11 @@ type RecordLoneAttemptsRow struct {
 	NextID *string
 }
 
-// RecordAttempt for many deliveries that nothing waits for, or what waits the same worker goes on with (hold);
-// returns those it has recorded. It waits for no lock, so it can't be part of a deadlock: a row that somebody holds is left to RecordAttempt. The arrays
-// have one element per delivery and know no NULL; 0 and ” stand for it.
-// Rows are locked and updated by their primary key alone, and their other columns are compared after that (OFFSET 0 keeps the
-// planner from comparing them earlier). Otherwise statistics from before many deliveries came made it read all open ones.
+// RecordAttempt for many deliveries for which no other waits, or whose next one the same worker continues with (hold). Returns the
+// recorded ones. It waits for no lock, so it can't be part of a deadlock: rows that another transaction has locked are left to
+// RecordAttempt. The arrays have one element per delivery and contain no NULL; 0 and ” stand for it.
+// Rows are locked and updated only by their primary key, and their other columns are compared after that (OFFSET 0 prevents the
+// planner from comparing them earlier). With outdated statistics, the planner otherwise reads all open deliveries.
 func (q *Queries) RecordLoneAttempts(ctx context.Context, arg RecordLoneAttemptsParams) ([]RecordLoneAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, RecordLoneAttempts,
 		arg.ID,
@@ -642,7 +643,7 @@ type RecordRetryParams struct {
 	ID             string
 }
 
-// An attempt besides the schedule: only an arrival changes what the schedule goes on with.
+// Records an attempt outside the schedule: only a success changes how the schedule continues.
 func (q *Queries) RecordRetry(ctx context.Context, arg RecordRetryParams) error {
 	_, err := q.db.Exec(ctx, RecordRetry,
 		arg.ResponseStatus,
@@ -686,7 +687,7 @@ type RestartDeliveriesParams struct {
 	NextIds  []string
 }
 
-// Failed deliveries have their first attempt ahead again; next_id is ” for the last one of a subject.
+// Restarts failed deliveries with their first attempt; next_id is ” for the last one of a subject.
 func (q *Queries) RestartDeliveries(ctx context.Context, arg RestartDeliveriesParams) error {
 	_, err := q.db.Exec(ctx, RestartDeliveries,
 		arg.Now,

@@ -109,7 +109,7 @@ type DeleteWebhookEndpointsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention is everybody's. Endpoints that deliveries refer to stay, and those that will get some.
+// Retention covers all tenants. Keeps endpoints that deliveries refer to or will refer to.
 func (q *Queries) DeleteWebhookEndpointsBefore(ctx context.Context, arg DeleteWebhookEndpointsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteWebhookEndpointsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -132,7 +132,7 @@ type DisableWebhookEndpointParams struct {
 	FailingBefore  *time.Time
 }
 
-// With failing_before only if it fails since then still: a success may have come meanwhile.
+// With failing_before, only if the endpoint has failed since before that time: there may have been a success meanwhile.
 func (q *Queries) DisableWebhookEndpoint(ctx context.Context, arg DisableWebhookEndpointParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DisableWebhookEndpoint,
 		arg.DisabledReason,
@@ -217,8 +217,8 @@ type ListEndpointsForEventsRow struct {
 	Deferred bool
 }
 
-// Those that want one of these events or more. deferred tells whether one of the subjects has events without their
-// deliveries; its counter was locked in a statement before.
+// Endpoints that take at least one of these events. deferred tells whether one of the subjects has events without
+// deliveries yet; an earlier statement locked the subject's counter.
 func (q *Queries) ListEndpointsForEvents(ctx context.Context, arg ListEndpointsForEventsParams) ([]ListEndpointsForEventsRow, error) {
 	rows, err := q.db.Query(ctx, ListEndpointsForEvents, arg.TenantID, arg.Subjects, arg.Names)
 	if err != nil {
@@ -254,7 +254,7 @@ type ListEndpointsToResealParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// The master key is everybody's. Endpoints with a secret that another one has sealed.
+// The master key is the same for all tenants. Lists endpoints with a secret that another master key encrypted.
 func (q *Queries) ListEndpointsToReseal(ctx context.Context, arg ListEndpointsToResealParams) ([]WebhookEndpoint, error) {
 	rows, err := q.db.Query(ctx, ListEndpointsToReseal, arg.After, arg.Header, arg.MaxRows)
 	if err != nil {
@@ -344,7 +344,7 @@ type LockWebhookEndpointParams struct {
 	ID       string
 }
 
-// Leaves the row free for deliveries that refer to it.
+// The lock still allows others to write deliveries that refer to the row.
 func (q *Queries) LockWebhookEndpoint(ctx context.Context, arg LockWebhookEndpointParams) (WebhookEndpoint, error) {
 	row := q.db.QueryRow(ctx, LockWebhookEndpoint, arg.TenantID, arg.ID)
 	var i WebhookEndpoint
@@ -409,7 +409,7 @@ type ResealEndpointParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// As ListEndpointsToReseal. Nothing when the secrets were replaced meanwhile.
+// As ListEndpointsToReseal. Does nothing if the secrets were replaced meanwhile.
 func (q *Queries) ResealEndpoint(ctx context.Context, arg ResealEndpointParams) error {
 	_, err := q.db.Exec(ctx, ResealEndpoint,
 		arg.Secret,
