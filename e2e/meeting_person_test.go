@@ -141,7 +141,7 @@ func (p *person) shows(panel string) {
 
 const inRoom = `!document.getElementById("room").hidden && room()?.state === "joined"`
 
-// joins joins the room from the page before it.
+// joins enters the room from the page before it.
 func (p *person) joins() {
 	p.t.Helper()
 	p.waits(`!document.getElementById("lobby").hidden && (document.querySelector(".preview").hidden || document.getElementById("preview").videoWidth > 0)`)

@@ -71,7 +71,7 @@ type config struct {
 
 	// These are parsed settings: retries from WebhookRetrySchedule; key and
 	// secondKey from MasterKey and MasterKeySecond, nil if unset; smtp from SMTPURL,
-	// nil if unset; from from MailFrom; platformFee from PlatformFeePct;
+	// nil if unset; the sender (from) from MailFrom; platformFee from PlatformFeePct;
 	// captureBytes from CapturesTotalBytes; usageKeep from UsageRetentionDays.
 	// appEnvSet reports whether APP_ENV is set.
 	retries      []time.Duration

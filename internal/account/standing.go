@@ -13,11 +13,11 @@ import (
 type Standing int
 
 const (
-	// Strange: we can't have issued it, as far as this process knows.
+	// Strange means that we can't have issued it, as far as this process knows.
 	Strange Standing = iota
-	// Ours: we have issued it; it may be invalid now.
+	// Ours means that we have issued it; it may be invalid now.
 	Ours
-	// Known: it was valid at most cacheLife ago.
+	// Known means that it was valid at most cacheLife ago.
 	Known
 )
 

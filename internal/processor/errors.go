@@ -18,14 +18,14 @@ import (
 type Outcome int
 
 const (
-	// Unknown: the request was sent, and no answer says whether it was carried out.
+	// Unknown means that the request was sent, and no answer says whether it was carried out.
 	// Look for its result at the processor before repeating it.
 	Unknown Outcome = iota
-	// NotDone: the request was definitely not carried out. No connection was made, or
+	// NotDone means that the request was definitely not carried out. No connection was made, or
 	// the processor rejected it before it began (too many requests, a wrong key). The
 	// same request can be sent again later.
 	NotDone
-	// Refused: the processor has checked the request and won't carry it out. The error
+	// Refused means that the processor has checked the request and won't carry it out. The error
 	// is a *Refusal.
 	Refused
 )

@@ -22,7 +22,7 @@ const (
 )
 
 // dropOldest deletes the tenant's oldest captures, which take up used bytes, until
-// they take up at most most bytes. The caller holds the lock of the tenant's
+// they take up no more than most bytes. The caller holds the lock of the tenant's
 // capture_usage.
 func dropOldest(ctx context.Context, q *db.Queries, tenantID string, used, most int64) error {
 	for used > most {
