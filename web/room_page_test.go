@@ -397,6 +397,14 @@ func TestRoomsLibraryCalculates(t *testing.T) {
 		`(() => { const b = new lib.Backoff(100, 1000, () => 1); b.next(); b.reset(); return [b.attempts, b.next()].join(); })()`:                                                                                                             "0,50",
 		`JSON.stringify(lib.readTicket("` + ticketFor(t, "sess_1", "zoë") + `"), ["room", "userId"])`:                                                                                                                                         `{"room":"sess_1","userId":"zoë"}`,
 		`(() => { const a = new lib.PlaybackAddress("/live/1/index.m3u8"); a.renew("/live/2/index.m3u8"); a.renew("/live/3/index.m3u8"); return [a.url, ...["/live/1/x?y", "/live/2/x", "/live/3/x", "/z"].map((u) => a.of(u))].join(); })()`: "/live/3/index.m3u8,/live/3/x?y,/live/3/x,/live/3/x,/z",
+		`(() => { const t = (source, id, muted) => ({ source, id, muted }), of = (...a) => lib.mutesToRepeat(...a).map((m) => m.id + m.muted).join();
+			return [
+				of([t("microphone", "m", true), t("screen-audio", "s", false)], true),
+				of([t("screen-audio", "s", false)], true),
+				of([t("microphone", undefined, false), t("screen-audio", "s", false)], true),
+				of([t("screen-audio", "s", true)], true),
+				of([t("microphone", "m", false), t("camera", "c", true), t("screen", undefined, true)], true),
+			].join(" "); })()`: "sfalse   strue mfalse,ctrue",
 		`String(lib.readTicket("not.a.token"))`:                                   "undefined",
 		`new lib.Room({ url: "wss://sfu.example", token: "t", room: "r" }).state`: "new",
 	} {

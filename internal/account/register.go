@@ -48,9 +48,9 @@ func (o Origin) user(userID string) audit.Actor {
 	return audit.Actor{Type: "user", ID: userID, IP: o.IP, RequestID: o.RequestID}
 }
 
-// stranger is the audit log's actor for an unauthenticated client: the component
+// unauthenticated is the audit log's actor for a client without a token: the component
 // that acts for it.
-func (o Origin) stranger(component string) audit.Actor {
+func (o Origin) unauthenticated(component string) audit.Actor {
 	a := audit.System(component)
 	a.IP, a.RequestID = o.IP, o.RequestID
 	return a

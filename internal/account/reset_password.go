@@ -85,7 +85,7 @@ func (s *Service) MailPasswordLink(ctx context.Context, a PasswordLinkArgs) erro
 			return err
 		}
 		return audit.Write(ctx, q, now, audit.Entry{
-			Actor: Origin{IP: a.IP, RequestID: a.RequestID}.stranger("password reset"), TenantID: user.TenantID,
+			Actor: Origin{IP: a.IP, RequestID: a.RequestID}.unauthenticated("password reset"), TenantID: user.TenantID,
 			Action: "user.forgot_password", Entity: entityUser, EntityID: user.ID,
 		})
 	})

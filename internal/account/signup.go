@@ -87,7 +87,7 @@ func (s *Service) postCode(ctx context.Context, tx pgx.Tx, form db.SignupForm, l
 		return err
 	}
 	return audit.Write(ctx, db.New(tx), s.now(), audit.Entry{
-		Actor: from.stranger("signup"), Action: action, Entity: "signup_form", EntityID: form.ID,
+		Actor: from.unauthenticated("signup"), Action: action, Entity: "signup_form", EntityID: form.ID,
 	})
 }
 

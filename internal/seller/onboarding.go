@@ -15,8 +15,8 @@ import (
 	"showfloor/internal/processor"
 )
 
-// createTimeout limits the calls to the processor that find or create an account,
-// whoever waits for them.
+// createTimeout limits the calls to the processor that find or create an account. It
+// starts with the calls: requests that wait for the same account share them.
 const createTimeout = 30 * time.Second
 
 // Landing holds the URLs to which the processor redirects the seller afterwards.

@@ -15,8 +15,8 @@ import (
 	"showfloor/internal/session"
 )
 
-// TestSeatsAreExact: of 1000 users who ask at once, as many enter as there are
-// seats. A participant who was inside is never refused when it comes back.
+// TestSeatsAreExact checks that of 1000 users who enter at once, as many succeed as there
+// are seats. A participant who was inside can always enter again.
 func TestSeatsAreExact(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]any{"capacity": 50})

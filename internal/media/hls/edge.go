@@ -102,7 +102,8 @@ type remote struct {
 	used    time.Time    // guarded by edge.mu
 
 	// tally is the id of the counter sent: the bytes sent to viewers since this entry was made. The
-	// first settled bytes of it have been confirmed by a node, or were given up.
+	// first settled bytes of it need no further report: a node has confirmed them, or settleTime
+	// is over.
 	tally         string
 	sent, settled atomic.Int64
 	reporting     atomic.Bool // a report is running

@@ -36,7 +36,7 @@ const (
 type watched struct {
 	viewers  []uint64
 	tally    string
-	from, to int64 // up to from is settled: confirmed by a node, or given up
+	from, to int64 // the bytes up to from need no further report (remote.settled)
 	last     bool  // the edge is closing
 }
 
@@ -154,8 +154,8 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 
 // settle finds out whether the former node of a stream has counted the bytes of an unanswered
 // report: it sends the report once more, without viewers. Until that node answers, the new node
-// gets no bytes. After settleTime, the bytes in question are given up: bytes are counted at most
-// once.
+// gets no bytes. After settleTime, the bytes of that report are never reported again, so that
+// no byte is counted twice.
 func (e *edge) settle(ctx context.Context, streamID string, r *remote, w *watched) {
 	// The other half of the time is for the report to the stream's node.
 	ctx, cancel := context.WithTimeout(ctx, reportTime/2)

@@ -74,8 +74,8 @@ type Unit struct {
 }
 
 // Overhead is the memory that a queued unit uses beside its Data, in bytes: the unit itself,
-// its entry in a queue, and the rounding of allocations. Without it, untrusted units of a byte
-// each would use a multiple of what is counted.
+// its entry in a queue, and the rounding of allocations. Without it, a publisher that sends
+// units of one byte would use many times the memory that is counted for it.
 const Overhead = 200
 
 // Size is the memory that the unit uses, in bytes, for comparison with bounds.

@@ -292,7 +292,7 @@ func (s *Server) newConnID() string {
 	return "sfu-" + s.run + "-" + strconv.FormatUint(s.serial, 10)
 }
 
-// countFallback counts a participant that was told to play HLS.
+// countFallback counts a participant that got a `fallback` message, by its code.
 func (s *Server) countFallback(code string) {
 	s.mu.Lock()
 	s.fallbacks[code]++

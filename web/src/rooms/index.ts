@@ -7,6 +7,7 @@ export { Api, ApiError } from './api.js';
 export { Backoff } from './backoff.js';
 export { type Devices, canShareScreen, capture, captureScreen, listDevices, measureLevel } from './devices.js';
 export { Emitter } from './emitter.js';
+export { mutesToRepeat } from './mutes.js';
 export { PlaybackAddress } from './playback-address.js';
 export type * from './protocol.js';
 export type { LocalTrack } from './publisher.js';

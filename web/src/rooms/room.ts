@@ -1,5 +1,6 @@
 import { capture, captureScreen } from './devices.js';
 import { Emitter } from './emitter.js';
+import { mutesToRepeat } from './mutes.js';
 import { Pictures } from './pictures.js';
 import { type LocalTrack, Publisher } from './publisher.js';
 import { Signal } from './signal.js';
@@ -261,7 +262,10 @@ export class Room extends Emitter<RoomEvents> {
     if (message.resumed && again) {
       this.#publisher?.resumed();
       this.#subscriber?.resumed();
-      this.#repeatMutes();
+      for (const mute of mutesToRepeat([...this.#local.values()], self.muted)) {
+        this.#repeated.add(mute.id);
+        this.#signal.send(mute);
+      }
     } else {
       // Whoever is muted and wasn't before the loss was muted by a moderator meanwhile.
       if (again && self.muted && !wasMuted) this.#muteByOthers();
@@ -302,17 +306,6 @@ export class Room extends Emitter<RoomEvents> {
     for (const track of this.#local.values()) {
       track.id = undefined;
       if (this.#may(track.source)) void this.#publisher.add(track);
-    }
-  }
-
-  /** repeatMutes sends the state of all tracks again: what changed while the socket was away was lost. */
-  #repeatMutes(): void {
-    for (const { source, id, muted } of this.#local.values()) {
-      // Without a microphone this would undo a moderator's mute.
-      const undoes = source === 'screen-audio' && !muted && this.#self?.muted && !this.#local.has('microphone');
-      if (!id || undoes || (source === 'microphone' && muted === this.#self?.muted)) continue;
-      this.#signal.send({ type: 'mute', id, muted });
-      this.#repeated.add(id);
     }
   }
 

@@ -48,15 +48,15 @@ type Estimator struct {
 	loss       lossLimit
 	prober     prober
 
-	rtt      float64 // µs, 0 for unknown
-	reported int64   // when the last report came, 0 for never
-	unheard  int64   // when the first packet after it was sent, 0 for none
-	lowered  int64   // when silence last lowered the rate
-	trusted  float64 // the delay limit before silence lowered it; 0 if it hasn't
-	back     int64   // end of the last silence: losses before it are ignored
-	initial  float64
-	limit    float64 // requested by the subscriber, +Inf for none
-	limited  int64
+	rtt        float64 // µs, 0 for unknown
+	reported   int64   // when the last report came, 0 for never
+	unreported int64   // when the first packet after the last report was sent, 0 for none
+	lowered    int64   // when silence last lowered the rate
+	trusted    float64 // the delay limit before silence lowered it; 0 if it hasn't
+	back       int64   // end of the last silence: losses before it are ignored
+	initial    float64
+	limit      float64 // requested by the subscriber, +Inf for none
+	limited    int64
 }
 
 // New returns an Estimator that begins with a rate, in bits per second.
@@ -94,10 +94,10 @@ func (e *Estimator) Sent(seq uint16, size int, at time.Time) {
 
 // listen lowers the rate while there are no reports on sent packets; e.mu is held.
 func (e *Estimator) listen(now int64) {
-	if e.unheard == 0 {
-		e.unheard = now
+	if e.unreported == 0 {
+		e.unreported = now
 	}
-	if e.reported == 0 || now-e.unheard < silence {
+	if e.reported == 0 || now-e.unreported < silence {
 		e.lowered = now
 		return
 	}
@@ -123,7 +123,7 @@ func (e *Estimator) Feedback(report *rtcp.TransportLayerCC, at time.Time) {
 	if received+lost == 0 {
 		return
 	}
-	e.reported, e.unheard = now, 0
+	e.reported, e.unreported = now, 0
 	if gap {
 		e.renew()
 	}
@@ -265,7 +265,7 @@ func (e *Estimator) Probe(wanted int, at time.Time) int {
 	if now-e.limited > staleLimit {
 		e.limit = math.Inf(1)
 	}
-	if e.unheard != 0 && now-e.unheard > 500_000 {
+	if e.unreported != 0 && now-e.unreported > 500_000 {
 		return 0 // there would be no reports on the padding
 	}
 	if e.trend.signal == overuse || now-e.delay.decreased < 1_500_000 || now-e.loss.cut < 1_500_000 {
