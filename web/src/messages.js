@@ -38,6 +38,9 @@ export function explain(data) {
       waits: true,
     };
   }
+  if (status === 429) {
+    return { text: 'Too many viewers in your network watch this stream. This page tries again by itself.', bad: true, waits: true };
+  }
   if (status >= 500) {
     return { text: `The server has a problem (status ${status}). This page tries again by itself.`, bad: true, waits: true };
   }

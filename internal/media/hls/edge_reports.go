@@ -88,12 +88,17 @@ func (e *edge) report(ctx context.Context, viewers bool) *sync.WaitGroup {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for streamID, r := range e.remotes {
+		// First: the report that runs may settle bytes until it ends.
+		if !r.reporting.CompareAndSwap(false, true) {
+			continue
+		}
 		w := watched{tally: r.tally, from: r.settled.Load(), to: r.sent.Load(), last: !viewers}
 		if viewers {
 			w.viewers = r.viewers.recent(since)
 			w.viewers = w.viewers[:min(len(w.viewers), maxReport/8)]
 		}
-		if w.empty() || !r.reporting.CompareAndSwap(false, true) {
+		if w.empty() {
+			r.reporting.Store(false)
 			continue
 		}
 		round.Add(1)
@@ -237,7 +242,11 @@ func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID str
 	for ; len(body) >= 8; body = body[8:] {
 		report.viewers = append(report.viewers, binary.BigEndian.Uint64(body))
 	}
-	if !s.count(streamID, report) {
+	switch {
+	case s.count(streamID, report):
+	case s.edge.tallies.hasPart(report):
+		return refuse(http.StatusConflict, "partly_counted", "this node has counted some bytes of the report, and no longer has the stream")
+	default:
 		return notFound()
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -301,6 +310,13 @@ func (t *tallies) has(w watched) bool {
 	defer t.mu.Unlock()
 	known, ok := t.list[w.tally]
 	return ok && known.total >= w.to
+}
+
+// hasPart reports whether some bytes of a report have been counted.
+func (t *tallies) hasPart(w watched) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.list[w.tally].total > w.from
 }
 
 // sweep removes counters without a report for keepTally.
