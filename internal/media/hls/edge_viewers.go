@@ -6,6 +6,9 @@ const (
 	// remotePatience is how long a viewer of another node's stream may load no playlist before the
 	// edge drops it. The stream's node decides when a viewer has left.
 	remotePatience = 40 * time.Second
+	// remoteInNetwork is how long such a viewer counts in its network: as long as at the stream's
+	// node with segments of 4 s, so that viewers who load a page anew find room.
+	remoteInNetwork = 14 * time.Second
 	// reportPatience is how long a stream without viewers is kept while its node has not confirmed
 	// all bytes.
 	reportPatience = 2 * time.Minute
@@ -35,7 +38,7 @@ func (e *edge) sweep(now time.Time) {
 		}
 	}
 	for id, r := range e.remotes {
-		r.viewers.sweep(now, remotePatience)
+		r.viewers.sweep(now, remotePatience, remoteInNetwork)
 		patience := remotePatience
 		if r.settled.Load() < r.sent.Load() {
 			patience = reportPatience

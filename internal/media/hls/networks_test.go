@@ -141,12 +141,35 @@ func TestNetworksAreForgotten(t *testing.T) {
 	if n := len(a.networks); n != 3 {
 		t.Errorf("%d networks are remembered", n)
 	}
-	a.sweep(now.Add(time.Second), time.Minute)
+	a.sweep(now.Add(time.Second), time.Minute, time.Minute)
 	if n := len(a.networks); n != 3 {
 		t.Errorf("%d networks are remembered before their sessions are forgotten", n)
 	}
-	a.sweep(now.Add(sessionsPeriod), time.Minute)
+	a.sweep(now.Add(sessionsPeriod), time.Minute, time.Minute)
 	if n := len(a.networks); n != 0 {
 		t.Errorf("%d networks are remembered", n)
+	}
+}
+
+// TestIdleViewersLeaveRoomInTheirNetwork: an edge remembers a viewer for longer than its network
+// is held to it. One that returns counts again.
+func TestIdleViewersLeaveRoomInTheirNetwork(t *testing.T) {
+	s := newStudio(t, Config{MaxViewers: 9, NetworkViewers: 1})
+	a := s.hls.newAudience(func(int) {}, func(time.Duration) {})
+	office, now := netip.MustParseAddr("192.0.2.1"), time.Unix(1_700_000_000, 0)
+	full := func() bool { return a.admit(office, now) != nil }
+	a.enter(1, office, now)
+	a.leave(1, now)
+	if !full() {
+		t.Error("a viewer does not count in its network")
+	}
+	now = now.Add(20 * time.Second)
+	a.sweep(now, remotePatience, remoteInNetwork)
+	if len(a.seen) != 1 || full() {
+		t.Errorf("an idle viewer of %d keeps others out", len(a.seen))
+	}
+	a.enter(1, office, now)
+	if !full() {
+		t.Error("a viewer that returns does not count")
 	}
 }

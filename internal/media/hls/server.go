@@ -308,7 +308,8 @@ func (s *Server) sweep(now time.Time) {
 	}
 	s.mu.Unlock()
 	for _, m := range live {
-		m.viewers.sweep(now, 3*m.state.Load().target+viewerGrace)
+		patience := 3*m.state.Load().target + viewerGrace
+		m.viewers.sweep(now, patience, patience)
 	}
 }
 

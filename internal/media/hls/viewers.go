@@ -12,6 +12,7 @@ type viewer struct {
 	last    time.Time  // when the last load of a playlist began or ended
 	open    int        // running loads
 	network netip.Addr // network of the first load; zero: another node has reported the player
+	placed  bool       // counted in its network
 }
 
 // sign returns the time since the last sign. Loads of one player may overlap, so now may be
@@ -60,6 +61,7 @@ func (a *audience) enter(id uint64, network netip.Addr, now time.Time) {
 	}
 	if v != nil {
 		a.watched(v.sign(now))
+		a.place(v)
 		v.open++
 	}
 	a.mu.Unlock()
@@ -78,10 +80,29 @@ func (a *audience) add(id uint64, network netip.Addr, now time.Time) bool {
 		if c == nil || c.viewers >= a.perNetwork {
 			return false
 		}
-		c.viewers++
 	}
 	a.seen[id] = &viewer{last: now, network: network}
 	return true
+}
+
+// place counts a player in its network, also beyond the network's limit: it may have been away
+// for so long that it wasn't counted any more. The caller holds mu.
+func (a *audience) place(v *viewer) {
+	if v.placed || !v.network.IsValid() {
+		return
+	}
+	if c := a.clientsOf(v.network); c != nil {
+		c.viewers++
+		v.placed = true
+	}
+}
+
+// displace ends the count of a player in its network; the caller holds mu.
+func (a *audience) displace(v *viewer) {
+	if v.placed {
+		a.networks[v.network].viewers--
+		v.placed = false
+	}
 }
 
 // leave records that the load has ended.
@@ -94,16 +115,21 @@ func (a *audience) leave(id uint64, now time.Time) {
 	}
 }
 
-// sweep removes players that have loaded nothing for longer than patience.
-func (a *audience) sweep(now time.Time, patience time.Duration) {
+// sweep removes players that have loaded nothing for longer than patience. After inNetwork they
+// no longer count in their networks.
+func (a *audience) sweep(now time.Time, patience, inNetwork time.Duration) {
 	gone := 0
 	a.mu.Lock()
 	for id, v := range a.seen {
-		if v.open == 0 && now.Sub(v.last) > patience {
+		if v.open > 0 {
+			continue
+		}
+		idle := now.Sub(v.last)
+		if idle > inNetwork || idle > patience {
+			a.displace(v)
+		}
+		if idle > patience {
 			delete(a.seen, id)
-			if c := a.networks[v.network]; c != nil {
-				c.viewers--
-			}
 			gone++
 		}
 	}
