@@ -76,6 +76,7 @@ type edge struct {
 
 	bytesOut atomic.Uint64
 
+	process string        // id of this process, other than that of every other one
 	tallies tallies       // bytes that other nodes report
 	looking chan struct{} // slots for look-ups of places before reports
 
@@ -102,13 +103,17 @@ type remote struct {
 	used    time.Time    // guarded by edge.mu
 
 	// tally is the id of the counter sent: the bytes sent to viewers since this entry was made. The
-	// first settled bytes of it need no further report: a node has confirmed them, or settleTime
-	// is over.
+	// first settled bytes of it need no further report: a node has confirmed them, or it can't be
+	// found out whether one has counted them.
 	tally         string
 	sent, settled atomic.Int64
 	reporting     atomic.Bool // a report is running
 	unanswered    *unanswered // owned by the running report
+	process       string      // process that answered the last report, empty at first; owned by the running report
 }
+
+// newID returns a random id for which isRun is true.
+func newID() string { return strings.ToLower(rand.Text()) }
 
 func newEdge(s *Server, c EdgeConfig) *edge {
 	if c.CacheBytes <= 0 {
@@ -116,7 +121,7 @@ func newEdge(s *Server, c EdgeConfig) *edge {
 	}
 	e := &edge{
 		server: s, config: c, places: map[string]*placing{}, remotes: map[string]*remote{}, slots: map[string]chan struct{}{},
-		tallies: tallies{list: map[string]tally{}}, looking: make(chan struct{}, maxReports),
+		process: newID(), tallies: tallies{list: map[string]tally{}}, looking: make(chan struct{}, maxReports),
 	}
 	e.cache = newPullCache(s.ctx, &s.work, s.config.Now, c)
 	return e
@@ -243,7 +248,7 @@ func (e *edge) remote(streamID string) *remote {
 			return nil
 		}
 		// A player has a request for a playlist and one for a part.
-		r = &remote{tally: strings.ToLower(rand.Text()), waiting: newWaiters(2 * e.server.config.MaxBlocked)}
+		r = &remote{tally: newID(), waiting: newWaiters(2 * e.server.config.MaxBlocked)}
 		r.viewers = e.server.newAudience(
 			func(delta int) { r.count.Add(int64(delta)) },
 			func(time.Duration) {}, // the stream's node sums up the time

@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -26,9 +23,9 @@ const (
 	// maxReports bounds the concurrent reports to one node, and the concurrent look-ups of places
 	// for reports.
 	maxReports = 16
-	// keepTally is how long a tally without growth is kept. maxTallies bounds their number.
-	keepTally  = 10 * time.Minute
-	maxTallies = 100_000
+	// doubtTime is how long an unanswered report is repeated. It is shorter than keepTally: after
+	// that, the process no longer knows what it has counted.
+	doubtTime = keepTally / 2
 )
 
 // watched is a report to a stream's node: the viewers here, and the growth of the counter of bytes
@@ -38,23 +35,28 @@ type watched struct {
 	tally    string
 	from, to int64 // the bytes up to from need no further report (remote.settled)
 	last     bool  // the edge is closing
+	// process is the process of the node that the report is for (remote.process). Another process
+	// refuses the report.
+	process string
 }
 
-// unanswered is a report without an answer: the node may have counted the bytes before to.
+// unanswered is a report without an answer: the process may have counted the bytes before to.
 type unanswered struct {
-	place Place
-	to    int64
-	since time.Time // time of the first such report
+	place   Place
+	process string
+	to      int64
+	since   time.Time // time of the first such report
 }
 
 // outcome is the result of a report.
 type outcome int
 
 const (
-	outcomeUnsent     outcome = iota // the node did not receive it
-	outcomeCounted                   // the node has counted the bytes
-	outcomeNotCounted                // the node does not have the stream, and has not counted the bytes
-	outcomeUnknown                   // there was no answer
+	outcomeUnsent       outcome = iota // the node did not receive it
+	outcomeCounted                     // the node has counted the bytes
+	outcomeNotCounted                  // the node does not have the stream, and has not counted the bytes
+	outcomeOtherProcess                // another process of the node has answered, and has not counted the bytes
+	outcomeUnknown                     // no process of the node has answered, or without saying whether it has counted the bytes
 )
 
 // reportWhileOpen sends reports until the server is closed.
@@ -128,7 +130,11 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 	if err != nil {
 		return err
 	}
-	if u := r.unanswered; u != nil && u.place.Node != place.Node {
+	switch u := r.unanswered; {
+	case u == nil:
+	case e.server.config.Now().Sub(u.since) >= doubtTime:
+		r.settleUpTo(&w, u.to)
+	case u.place.Node != place.Node:
 		e.settle(ctx, streamID, r, &w)
 	}
 	switch {
@@ -140,39 +146,63 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 		}
 		return nil
 	}
-	done, err := e.post(ctx, place, streamID, w)
+	err = e.deliver(ctx, place, streamID, r, w)
 	if err != nil {
 		e.doubt(streamID)
+	}
+	return err
+}
+
+// deliver sends a report to a stream's node. It reports bytes only to a process that has answered
+// before and that the report names, because no other process knows later whether it has counted
+// them. If another process answers, deliver sends the report to that one. The bytes of a report
+// that the former process left unanswered are never reported again.
+func (e *edge) deliver(ctx context.Context, place Place, streamID string, r *remote, w watched) error {
+	to := w.to
+	if w.process = r.process; w.process == "" {
+		w.to = w.from
+	}
+	done, process, err := e.post(ctx, place, streamID, w)
+	if done == outcomeOtherProcess {
+		r.process, w.process, w.to = process, process, to
+		if u := r.unanswered; u != nil && u.place.Node == place.Node && u.process != process {
+			r.settleUpTo(&w, u.to)
+		}
+		done, _, err = e.post(ctx, place, streamID, w)
 	}
 	switch {
 	case w.from == w.to: // a former node's answer may still be missing
 	case done == outcomeCounted:
-		r.settled.Store(w.to)
-		r.unanswered = nil
+		r.settleUpTo(&w, w.to)
 	case done == outcomeUnknown && r.unanswered == nil:
-		r.unanswered = &unanswered{place: place, to: w.to, since: e.server.config.Now()}
+		r.unanswered = &unanswered{place: place, process: w.process, to: w.to, since: e.server.config.Now()}
 	case done == outcomeUnknown:
 		r.unanswered.to = w.to
 	}
 	return err
 }
 
+// settleUpTo removes the bytes up to a number from the report, and from all later ones.
+func (r *remote) settleUpTo(w *watched, to int64) {
+	w.from = to
+	r.settled.Store(to)
+	r.unanswered = nil
+}
+
 // settle finds out whether the former node of a stream has counted the bytes of an unanswered
 // report: it sends the report once more, without viewers. Until that node answers, the new node
-// gets no bytes. After settleTime, the bytes of that report are never reported again, so that
-// no byte is counted twice.
+// gets no bytes. After settleTime, or when the node's process has been replaced, the bytes of that
+// report are never reported again, so that no byte is counted twice.
 func (e *edge) settle(ctx context.Context, streamID string, r *remote, w *watched) {
 	// The other half of the time is for the report to the stream's node.
 	ctx, cancel := context.WithTimeout(ctx, reportTime/2)
 	defer cancel()
 	u := r.unanswered
-	switch done, _ := e.post(ctx, u.place, streamID, watched{tally: w.tally, from: w.from, to: u.to}); {
+	switch done, _, _ := e.post(ctx, u.place, streamID, watched{tally: w.tally, from: w.from, to: u.to, process: u.process}); {
 	case done == outcomeNotCounted:
 		r.unanswered = nil
-	case done == outcomeCounted || w.last || e.server.config.Now().Sub(u.since) >= settleTime:
-		w.from = u.to
-		r.settled.Store(u.to)
-		r.unanswered = nil
+	case done == outcomeCounted || done == outcomeOtherProcess || w.last || e.server.config.Now().Sub(u.since) >= settleTime:
+		r.settleUpTo(w, u.to)
 	default:
 		w.to = w.from
 	}
@@ -197,135 +227,43 @@ func (e *edge) slotsOf(node string) chan struct{} {
 	return e.slots[node]
 }
 
-// post sends a report when one of the node's slots is free. Only a 204 confirms the report.
-func (e *edge) post(ctx context.Context, place Place, streamID string, w watched) (outcome, error) {
+// post sends a report when one of the node's slots is free, and returns the process that has
+// answered. An answer without a process is from another service at the node's address, which knows
+// nothing of the report: whether the node has counted the bytes stays unknown.
+func (e *edge) post(ctx context.Context, place Place, streamID string, w watched) (done outcome, process string, err error) {
 	slots := e.slotsOf(place.Node)
 	if err := takeSlot(ctx, slots); err != nil {
-		return outcomeUnsent, err
+		return outcomeUnsent, "", err
 	}
 	defer func() { <-slots }()
 	body := make([]byte, 0, 8*len(w.viewers))
 	for _, id := range w.viewers {
 		body = binary.BigEndian.AppendUint64(body, id)
 	}
-	path := fmt.Sprintf("%s%s%s?tally=%s&from=%d&to=%d", NodePrefix, streamID, viewersFile, w.tally, w.from, w.to)
+	path := fmt.Sprintf("%s%s%s?process=%s&tally=%s&from=%d&to=%d", NodePrefix, streamID, viewersFile, w.process, w.tally, w.from, w.to)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, place.URL+path, bytes.NewReader(body))
 	if err != nil {
-		return outcomeUnsent, err
+		return outcomeUnsent, "", err
 	}
 	signNode(req, e.config.Keys[0], place.Node, path, body, e.server.config.Now())
 	resp, err := e.cache.client.Do(req)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Op == "dial" {
-			return outcomeUnsent, err
+			return outcomeUnsent, "", err
 		}
-		return outcomeUnknown, err
+		return outcomeUnknown, "", err
 	}
 	_ = resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusNoContent:
-		return outcomeCounted, nil
-	case http.StatusNotFound:
-		return outcomeNotCounted, fmt.Errorf("node %s does not have the stream of a report", place.Node)
+	switch process = resp.Header.Get(headerProcess); {
+	case !isRun(process):
+		return outcomeUnknown, "", fmt.Errorf("no process of node %s answers a report to %s, status %d", place.Node, place.URL, resp.StatusCode)
+	case process != w.process:
+		return outcomeOtherProcess, process, fmt.Errorf("node %s has another process than the one that a report was for", place.Node)
+	case resp.StatusCode == http.StatusNoContent:
+		return outcomeCounted, process, nil
+	case resp.StatusCode == http.StatusNotFound:
+		return outcomeNotCounted, process, fmt.Errorf("node %s does not have the stream of a report", place.Node)
 	}
-	return outcomeUnknown, fmt.Errorf("node %s answers a report with %d", place.Node, resp.StatusCode)
-}
-
-// takeReport counts the viewers that another node serves, and the bytes that it has sent to them. A
-// viewer who watches through two nodes counts once.
-func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *refusal {
-	report, ok := readTally(r.URL.Query())
-	if !ok {
-		return refuse(http.StatusBadRequest, "bad_report", "tally, from and to must name a count and its growth")
-	}
-	for ; len(body) >= 8; body = body[8:] {
-		report.viewers = append(report.viewers, binary.BigEndian.Uint64(body))
-	}
-	switch {
-	case s.count(streamID, report):
-	case s.edge.tallies.hasPart(report):
-		return refuse(http.StatusConflict, "partly_counted", "this node has counted some bytes of the report, and no longer has the stream")
-	default:
-		return notFound()
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-// count applies a report to a stream of this node; false when the stream isn't here. A report
-// without viewers may be about a stream that is gone: then it returns whether the bytes were
-// counted before.
-func (s *Server) count(streamID string, w watched) bool {
-	m := s.newest(streamID)
-	if m == nil {
-		return len(w.viewers) == 0 && s.edge.tallies.has(w)
-	}
-	now := s.config.Now()
-	m.stream.AddBytesOut(int(s.edge.tallies.add(w, now)))
-	for _, id := range w.viewers {
-		m.viewers.enter(id, netip.Addr{}, now)
-		m.viewers.leave(id, now)
-	}
-	return true
-}
-
-func readTally(q url.Values) (w watched, ok bool) {
-	w.tally = q.Get("tally")
-	var err1, err2 error
-	w.from, err1 = strconv.ParseInt(q.Get("from"), 10, 64)
-	w.to, err2 = strconv.ParseInt(q.Get("to"), 10, 64)
-	return w, isRun(w.tally) && err1 == nil && err2 == nil && 0 <= w.from && w.from <= w.to
-}
-
-// tallies are the counters that other nodes report. With them, a report that arrives twice, or is
-// repeated after a lost answer, is counted once.
-type tallies struct {
-	mu   sync.Mutex
-	list map[string]tally
-}
-
-type tally struct {
-	total int64
-	at    time.Time
-}
-
-// add returns by how much a counter has grown. For an unknown counter, the growth since the
-// confirmed part counts: this node was restarted, or has taken the stream over from the node that
-// confirmed that part.
-func (t *tallies) add(w watched, now time.Time) int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known := max(t.list[w.tally].total, w.from)
-	total := max(known, w.to)
-	if _, old := t.list[w.tally]; old || len(t.list) < maxTallies {
-		t.list[w.tally] = tally{total, now}
-	}
-	return total - known
-}
-
-// has reports whether all bytes of a report have been counted.
-func (t *tallies) has(w watched) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known, ok := t.list[w.tally]
-	return ok && known.total >= w.to
-}
-
-// hasPart reports whether some bytes of a report have been counted.
-func (t *tallies) hasPart(w watched) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.list[w.tally].total > w.from
-}
-
-// sweep removes counters without a report for keepTally.
-func (t *tallies) sweep(now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for id, known := range t.list {
-		if now.Sub(known.at) > keepTally {
-			delete(t.list, id)
-		}
-	}
+	return outcomeUnknown, process, fmt.Errorf("node %s answers a report with %d", place.Node, resp.StatusCode)
 }

@@ -3,6 +3,7 @@ package hls
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,9 @@ func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		},
 		"not counted, 200": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusOK) },
+		"not counted, 204 of another service": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.WriteHeader(http.StatusNoContent)
+		},
 		"counted, 500": func(w http.ResponseWriter, r *http.Request, h http.Handler) {
 			h.ServeHTTP(httptest.NewRecorder(), r)
 			w.WriteHeader(http.StatusInternalServerError)
@@ -69,6 +73,9 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 		counts, forgets, gone, closes bool
 		// part: after the counted report, another one arrives nowhere. Its bytes are lost.
 		part bool
+		// foreign: another service has taken over the old node's address. restarts: the old node's
+		// process was replaced.
+		foreign, restarts bool
 	}{
 		"counted":                         {counts: true},
 		"not counted":                     {},
@@ -77,6 +84,9 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 		"not counted, and it has none":    {forgets: true},
 		"counted by a node that is gone":  {counts: true, gone: true},
 		"the same when the edge is ended": {counts: true, gone: true, closes: true},
+		"counted, a 404 of a service":     {counts: true, foreign: true},
+		"counted, and restarted":          {counts: true, restarts: true},
+		"restarted before it counted":     {restarts: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
@@ -92,6 +102,8 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 			}
 			report := func() { edge.hls.edge.report(t.Context(), true).Wait() }
 			media := publish(0, "p")
+			report()
+			edge.get(media)
 			c.at(0, func(w http.ResponseWriter, r *http.Request, h http.Handler) {
 				if r.Method == http.MethodPost && x.counts {
 					h.ServeHTTP(httptest.NewRecorder(), r)
@@ -113,6 +125,11 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 			case x.gone:
 				c.inner[0].CloseClientConnections()
 				c.inner[0].Close()
+			case x.foreign:
+				c.at(0, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusNotFound) })
+			case x.restarts:
+				c.restart(0)
+				c.at(0, nil)
 			case x.forgets:
 				eventually(t, "the end", func() bool { return old.hls.Stats().Live == 0 })
 				old.hls.forget("a")
@@ -129,7 +146,7 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 				report() // a second report repeats nothing
 			}
 			all, theirs := bytesOut(old)+bytesOut(next), edge.hls.EdgeStats().BytesOut
-			if x.part {
+			if x.part || x.restarts && !x.counts {
 				if bytesOut(old) != counted || all >= theirs {
 					t.Errorf("%d and %d bytes are counted, %d of them before the move; %d were sent", bytesOut(old), bytesOut(next), counted, theirs)
 				}
@@ -137,6 +154,145 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 				t.Errorf("%d and %d bytes are counted, %d were sent", bytesOut(old), bytesOut(next), theirs)
 			}
 		})
+	}
+}
+
+// TestBytesOfAnEdgeAreCountedOnceOverARestart: the stream's node is restarted, and the encoder
+// returns to it. The new process doesn't know what the former one has counted.
+func TestBytesOfAnEdgeAreCountedOnceOverARestart(t *testing.T) {
+	for name, x := range map[string]struct{ answers, counts bool }{
+		"counted":                          {answers: true, counts: true},
+		"counted, and the answer was lost": {counts: true},
+		"not counted: these are lost":      {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 2, Config{})
+			old, edge := c.nodes[0], c.nodes[1]
+			publish := func(id string) string {
+				p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
+				c.place("a", 0)
+				write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+				return edge.media("a")
+			}
+			report := func() { edge.hls.edge.report(t.Context(), true).Wait() }
+			media := publish("p")
+			report()
+			before := bytesOut(old)
+			edge.get(media)
+			if !x.answers {
+				c.at(0, func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+					if x.counts {
+						h.ServeHTTP(httptest.NewRecorder(), r)
+					}
+					w.WriteHeader(http.StatusInternalServerError)
+				})
+			}
+			report()
+			doubtful := edge.hls.EdgeStats().BytesOut - before
+			next := c.restart(0)
+			c.at(0, nil)
+			edge.get(publish("q"))
+			report()
+			report() // a second report repeats nothing
+			want := edge.hls.EdgeStats().BytesOut
+			if !x.counts {
+				want -= doubtful
+			}
+			if all := bytesOut(old) + bytesOut(next); all != want {
+				t.Errorf("%d and %d bytes are counted, want %d", bytesOut(old), bytesOut(next), want)
+			}
+			if n := edge.hls.EdgeStats().Viewers; n == 0 || next.hls.newest("a").stream.Stats().Viewers != n {
+				t.Errorf("%d viewers at the edge, %+v at the node", n, next.hls.newest("a").stream.Stats())
+			}
+		})
+	}
+}
+
+// TestBytesAreNotCountedAgainAfterALongSilence: an edge repeats a report after the node has
+// removed its counter, or asks that node about it after the stream has moved.
+func TestBytesAreNotCountedAgainAfterALongSilence(t *testing.T) {
+	for name, moves := range map[string]bool{"the same node": false, "another node": true} {
+		t.Run(name, func(t *testing.T) {
+			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
+			c := newCluster(t, 3, Config{Now: clock.Now})
+			owner, edge := c.nodes[0], c.nodes[2]
+			publish := func(i int, id string) string {
+				p := c.nodes[i].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
+				c.place("a", i)
+				write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+				return edge.media("a")
+			}
+			media := publish(0, "p")
+			report := func() { edge.hls.edge.report(t.Context(), true).Wait() }
+			report()
+			counts := true
+			c.at(0, func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+				if r.Method != http.MethodPost {
+					h.ServeHTTP(w, r)
+					return
+				}
+				if counts {
+					h.ServeHTTP(httptest.NewRecorder(), r)
+					counts = false
+				}
+				w.WriteHeader(http.StatusInternalServerError)
+			})
+			const step = 100 * time.Second // the edge forgets a stream without requests after 120 s
+			for range int(keepTally/step) + 1 {
+				edge.get(media)
+				report()
+				clock.advance(step)
+			}
+			edge.get(media)
+			owner.hls.edge.sweep(clock.Now())
+			if moves {
+				owner.hub.Drop("a", "p", hub.ErrMoved)
+				eventually(t, "the end", func() bool { return owner.hls.Stats().Live == 0 })
+				owner.hls.forget("a")
+				edge.get(publish(1, "q"))
+			}
+			c.at(0, nil)
+			counted := bytesOut(owner)
+			report()
+			report()
+			all, theirs := bytesOut(owner)+bytesOut(c.nodes[1]), edge.hls.EdgeStats().BytesOut
+			if all > theirs || all == counted {
+				t.Errorf("%d bytes are counted, %d before the silence ended; %d were sent", all, counted, theirs)
+			}
+		})
+	}
+}
+
+// TestBytesBeyondTheLastCounterWait: a node with as many counters as it may have counts no bytes
+// that it couldn't recognise in a repeated report.
+func TestBytesBeyondTheLastCounterWait(t *testing.T) {
+	c := newCluster(t, 2, Config{})
+	owner, edge := c.nodes[0], c.nodes[1]
+	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	c.place("a", 0)
+	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
+	edge.get(edge.media("a"))
+	known := &owner.hls.edge.tallies
+	known.mu.Lock()
+	for i := range maxTallies {
+		known.list[strconv.Itoa(i)] = tally{at: time.Now()}
+	}
+	known.mu.Unlock()
+	report := func() { edge.hls.edge.report(t.Context(), true).Wait() }
+	c.at(0, func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	report()
+	c.at(0, nil)
+	report()
+	if n := bytesOut(owner); n != 0 {
+		t.Errorf("%d bytes are counted without a counter", n)
+	}
+	known.sweep(time.Now().Add(keepTally + time.Second))
+	report()
+	if all, theirs := bytesOut(owner), edge.hls.EdgeStats().BytesOut; all != theirs {
+		t.Errorf("%d bytes are counted, %d were sent", all, theirs)
 	}
 }
 

@@ -22,9 +22,11 @@ const NodePrefix = "/internal/live/"
 
 const (
 	// headerNode authenticates a request between nodes, and headerBegan is the start of the
-	// stream's broadcast, in Unix time.
-	headerNode  = "X-Showfloor-Node"
-	headerBegan = "X-Showfloor-Began"
+	// stream's broadcast, in Unix time. headerProcess is the id of the process that answers: it is
+	// new after each start of a node.
+	headerNode    = "X-Showfloor-Node"
+	headerBegan   = "X-Showfloor-Began"
+	headerProcess = "X-Showfloor-Process"
 	// nodeSkew is how much the clocks of two nodes, which follow the database's clock, may
 	// differ.
 	nodeSkew = time.Minute
@@ -107,6 +109,7 @@ func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
 	if !ok {
 		return refuse(http.StatusForbidden, codeNotANode, "only nodes of the same installation may ask, within a minute of signing")
 	}
+	w.Header().Set(headerProcess, s.edge.process)
 	path := strings.TrimPrefix(r.URL.Path, NodePrefix)
 	if streamID, ok := strings.CutSuffix(path, viewersFile); ok && r.Method == http.MethodPost {
 		return s.takeReport(w, r, streamID, body)
