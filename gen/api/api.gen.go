@@ -2696,8 +2696,8 @@ type AdminBillingOverview struct {
 type AdminInvoice struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -2816,8 +2816,8 @@ type AdminPlan struct {
 	Allowances PlanAllowances `json:"allowances"`
 	CreatedAt  timestamp.Time `json:"createdAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -3173,8 +3173,8 @@ type AdminSubscription struct {
 	CanceledAt nullable.Nullable[timestamp.Time] `json:"canceledAt"`
 	CreatedAt  timestamp.Time                    `json:"createdAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -3615,8 +3615,8 @@ type Auction struct {
 	Bids      []Bid          `json:"bids"`
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -4266,9 +4266,9 @@ type CallEndedData struct {
 	// Kind voice: no camera is needed. video: both are asked for their cameras.
 	Kind CallKind `json:"kind"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -4323,9 +4323,9 @@ type CallEventData struct {
 	// Kind voice: no camera is needed. video: both are asked for their cameras.
 	Kind CallKind `json:"kind"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -5285,9 +5285,9 @@ type CheckoutInput struct {
 	// Items 1 to 100 lines, all in one currency; lines of the same product are added up.
 	Items []CartItem `json:"items"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -5563,8 +5563,8 @@ type CredentialsInput struct {
 	Password string `json:"password"`
 }
 
-// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 //
 // Example: usd
 type Currency = string
@@ -5576,8 +5576,8 @@ type CurrencyAmount struct {
 	// Example: 415800
 	AmountCents int64 `json:"amountCents"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -6048,8 +6048,8 @@ type Dispute struct {
 	// ClosedAt When this server learned that it is closed; null while it is open.
 	ClosedAt nullable.Nullable[timestamp.Time] `json:"closedAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -6756,9 +6756,9 @@ type MaskedURL = string
 // MediaJobStatus QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
 type MediaJobStatus string
 
-// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 //
 // Example: {"campaign":"spring"}
 type Metadata map[string]string
@@ -6964,8 +6964,8 @@ type Order struct {
 	CheckoutURL nullable.Nullable[string] `json:"checkoutUrl"`
 	CreatedAt   timestamp.Time            `json:"createdAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -7004,9 +7004,9 @@ type Order struct {
 	// Items The lines of the cart.
 	Items []OrderItem `json:"items"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -7084,9 +7084,9 @@ type OrderList = []Order
 
 // OrderPatch What is to change; what is absent stays.
 type OrderPatch struct {
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -7385,8 +7385,8 @@ type PaymentMismatch struct {
 	// Example: 3198
 	ExpectedTotalCents int64 `json:"expectedTotalCents"`
 
-	// PaidCurrency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// PaidCurrency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -7653,28 +7653,28 @@ type PlaybackURLInput struct {
 	ExpiresInSec *int `json:"expiresInSec,omitempty"`
 }
 
-// Problem What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people.
+// Problem An error as in RFC 9457, with a code for programs and a sentence for people.
 type Problem struct {
-	// Code Stable, snake_case; decide by this one.
+	// Code The stable error code, in snake_case. Programs should decide by this field.
 	//
 	// Example: not_found
 	Code string `json:"code"`
 
-	// Errors One entry per faulty input field; absent otherwise.
+	// Errors One entry for each invalid input field; absent for other errors.
 	Errors []FieldProblem `json:"errors,omitempty"`
 
-	// Limit A limit of the tenant's plan, with the `plan` that the tenant has; in problems that such a limit caused: 403 `plan_limit`, and 429
-	// `rate_limited` for a limit that counts per minute or day. `upgradeTo` is the smallest plan that allows what was asked for, absent
-	// when none does. A 429 of a rate limit that isn't a plan's, and one that is sent to somebody who isn't of the tenant, such as the
-	// sender of a captured request, has no `limit`.
+	// Limit The limit of the tenant's plan that caused the problem: 403 `plan_limit`, or 429 `rate_limited` for a limit per minute,
+	// hour or day. `plan` is the tenant's plan. `upgradeTo` is the smallest plan that allows the request; it is absent if none
+	// does. Other 429 have no `limit`: those of a rate limit that isn't part of a plan, and those to a caller outside the
+	// tenant, such as the sender of a captured request.
 	Limit *ProblemLimit `json:"limit,omitempty"`
 
-	// Message A sentence that says what is wrong and, where that helps, what to do.
+	// Message A sentence that says what is wrong and, where it helps, what to do.
 	//
 	// Example: stream not found
 	Message string `json:"message"`
 
-	// RequestID Names this request in the server's log.
+	// RequestID The id of this request in the server's log.
 	//
 	// Example: req_01m18qg1mhf2bsz1fk6m8v4jxe
 	RequestID string `json:"requestId"`
@@ -7689,18 +7689,18 @@ type Problem struct {
 	// Example: Not Found
 	Title string `json:"title"`
 
-	// Type `about:blank`: the title says what the status means.
+	// Type Always `about:blank`. The title has the meaning of the status.
 	//
 	// Example: about:blank
 	Type string `json:"type"`
 }
 
-// ProblemLimit A limit of the tenant's plan, with the `plan` that the tenant has; in problems that such a limit caused: 403 `plan_limit`, and 429
-// `rate_limited` for a limit that counts per minute or day. `upgradeTo` is the smallest plan that allows what was asked for, absent
-// when none does. A 429 of a rate limit that isn't a plan's, and one that is sent to somebody who isn't of the tenant, such as the
-// sender of a captured request, has no `limit`.
+// ProblemLimit The limit of the tenant's plan that caused the problem: 403 `plan_limit`, or 429 `rate_limited` for a limit per minute,
+// hour or day. `plan` is the tenant's plan. `upgradeTo` is the smallest plan that allows the request; it is absent if none
+// does. Other 429 have no `limit`: those of a rate limit that isn't part of a plan, and those to a caller outside the
+// tenant, such as the sender of a captured request.
 type ProblemLimit struct {
-	// Name The limit's name in `PlanLimits`; `maxApiKeysPerDay` or `maxWebhookEndpointsPerDay` for those that are the same on every plan.
+	// Name The limit's name in `PlanLimits`. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
 	//
 	// Example: maxApiKeys
 	Name string `json:"name"`
@@ -7711,7 +7711,7 @@ type ProblemLimit struct {
 	// UpgradeTo What the tenant has booked.
 	UpgradeTo *PlanTier `json:"upgradeTo,omitempty"`
 
-	// Value What the tenant's plan allows.
+	// Value The limit's value on the tenant's plan.
 	//
 	// Example: 10
 	Value int64 `json:"value"`
@@ -7739,8 +7739,8 @@ type Product struct {
 	CompareAtCents *int64         `json:"compareAtCents,omitempty"`
 	CreatedAt      timestamp.Time `json:"createdAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -7926,8 +7926,8 @@ type PromotionRole string
 
 // PurchaseCompletedData The processor confirmed a payment. May arrive more than once; tell repetitions by orderId.
 type PurchaseCompletedData struct {
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -7942,9 +7942,9 @@ type PurchaseCompletedData struct {
 	CustomerExternalID string          `json:"customerExternalId"`
 	Items              []PurchasedItem `json:"items"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -7993,8 +7993,8 @@ type PurchaseDisputeClosedData struct {
 	// Example: 3198
 	AmountCents int64 `json:"amountCents"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -8013,9 +8013,9 @@ type PurchaseDisputeClosedData struct {
 	// EvidenceDueAt Until when the seller can respond at the processor; null when there is nothing to respond to.
 	EvidenceDueAt nullable.Nullable[timestamp.Time] `json:"evidenceDueAt"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8067,8 +8067,8 @@ type PurchaseDisputedData struct {
 	// Example: 3198
 	AmountCents int64 `json:"amountCents"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -8087,9 +8087,9 @@ type PurchaseDisputedData struct {
 	// EvidenceDueAt Until when the seller can respond at the processor; null when there is nothing to respond to.
 	EvidenceDueAt nullable.Nullable[timestamp.Time] `json:"evidenceDueAt"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8137,8 +8137,8 @@ type PurchaseDisputedEventEvent string
 // PurchaseMismatchedData The buyer paid less than the order's total, or in another currency. The order is in REVIEW and holds no units: fulfil it
 // to accept the payment, or refund it.
 type PurchaseMismatchedData struct {
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -8152,9 +8152,9 @@ type PurchaseMismatchedData struct {
 	// Example: user-4711
 	CustomerExternalID string `json:"customerExternalId"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8201,8 +8201,8 @@ type PurchaseRefundFailedData struct {
 	// Example: 500
 	AmountCents int64 `json:"amountCents"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -8218,9 +8218,9 @@ type PurchaseRefundFailedData struct {
 	// Example: insufficient_funds
 	FailureReason string `json:"failureReason"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8292,8 +8292,8 @@ type PurchaseRefundedData struct {
 	// Example: 500
 	AmountCents int64 `json:"amountCents"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -8307,9 +8307,9 @@ type PurchaseRefundedData struct {
 	// Example: user-4711
 	CustomerExternalID string `json:"customerExternalId"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8671,9 +8671,9 @@ type Recording struct {
 	// ID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8748,9 +8748,9 @@ type RecordingFinalization struct {
 
 // RecordingInput What a recording is made with.
 type RecordingInput struct {
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8762,9 +8762,9 @@ type RecordingList = []Recording
 
 // RecordingPatch What is to change; what is absent stays.
 type RecordingPatch struct {
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -8796,9 +8796,9 @@ type RecordingReadyData struct {
 	DurationSec float32        `json:"durationSec"`
 	EndedAt     timestamp.Time `json:"endedAt"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -9221,8 +9221,8 @@ type RestreamTargetList = []RestreamTarget
 
 // Revenue What paid orders of one currency came to.
 type Revenue struct {
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -9715,9 +9715,9 @@ type SessionInput struct {
 	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
 	Layout *SessionLayout `json:"layout,omitempty"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -10386,9 +10386,9 @@ type Stream struct {
 	// Example: rtmp://localhost:1935/live
 	IngestURL string `json:"ingestUrl"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -10512,9 +10512,9 @@ type StreamEndedData struct {
 	DurationSec float32        `json:"durationSec"`
 	EndedAt     timestamp.Time `json:"endedAt"`
 
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -10631,9 +10631,9 @@ type StreamHealthState string
 
 // StreamInput A stream to be made.
 type StreamInput struct {
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -10780,9 +10780,9 @@ type StreamNoticeCode string
 
 // StreamPatch What is to change; what is absent stays.
 type StreamPatch struct {
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -10826,9 +10826,9 @@ type StreamPublisherSource string
 
 // StreamStartedData A broadcast has begun, and its playlist can be played.
 type StreamStartedData struct {
-	// Metadata Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-	// of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-	// empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+	// with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
 	//
 	//
 	// Example: {"campaign":"spring"}
@@ -11257,8 +11257,8 @@ type TenantGrowthReport struct {
 type TenantInvoice struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -11377,8 +11377,8 @@ type TenantSubscription struct {
 	// CanceledAt When it was cancelled; the subscription may run on until the period ends.
 	CanceledAt nullable.Nullable[timestamp.Time] `json:"canceledAt"`
 
-	// Currency An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-	// payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
 	//
 	//
 	// Example: usd
@@ -12236,327 +12236,366 @@ type StreamID = string
 // TenantID defines model for TenantId.
 type TenantID = string
 
-// ProblemResponse What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people.
+// ProblemResponse An error as in RFC 9457, with a code for programs and a sentence for people.
 type ProblemResponse = Problem
 
 // ListAnnouncementsParams defines parameters for ListAnnouncements.
 type ListAnnouncementsParams struct {
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAuditEntriesParams defines parameters for ListAuditEntries.
 type ListAuditEntriesParams struct {
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Actor Only what this user, API key, admin or component did, by its id; an admin's id finds what was done in others' names too. An AuditActorType finds all of that type.
+	// Actor Only actions of this user, API key, admin or component, by its id. An admin's id also finds the actions that the
+	// admin made by impersonation. An AuditActorType finds all actors of that type.
 	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
 
-	// Action Only this action; `tenant.*` finds all that begin with `tenant.`.
+	// Action Only this action. `tenant.*` finds all actions that begin with `tenant.`.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
 
-	// Entity Only changes of this kind of thing, or of the one with this id.
+	// Entity Only changes of this kind of entity, or of the entity with this id.
 	Entity *string `form:"entity,omitempty" json:"entity,omitempty"`
 
-	// From Only entries from this moment on: an RFC 3339 timestamp, or a date for its first moment in UTC.
+	// From Only entries from this time on: an RFC 3339 timestamp, or a date for the start of that day in UTC.
 	From *string `form:"from,omitempty" json:"from,omitempty"`
 
-	// To Only entries before this moment: an RFC 3339 timestamp, or a date for the end of that day in UTC.
+	// To Only entries before this time: an RFC 3339 timestamp, or a date for the end of that day in UTC.
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // GetAdminBandwidthParams defines parameters for GetAdminBandwidth.
 type GetAdminBandwidthParams struct {
-	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	// Days The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number.
 	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
 }
 
 // ListAdminInvoicesParams defines parameters for ListAdminInvoices.
 type ListAdminInvoicesParams struct {
-	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	// Status Only entries in this status, spelt as in the answer. 400 for an unknown status.
 	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // GetAdminComplianceOverviewParams defines parameters for GetAdminComplianceOverview.
 type GetAdminComplianceOverviewParams struct {
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // GetAdminDevActivityParams defines parameters for GetAdminDevActivity.
 type GetAdminDevActivityParams struct {
-	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	// Days The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number.
 	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
 }
 
 // ListFirstPartyAppsParams defines parameters for ListFirstPartyApps.
 type ListFirstPartyAppsParams struct {
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminSchedulerRunsParams defines parameters for ListAdminSchedulerRuns.
 type ListAdminSchedulerRunsParams struct {
-	// Kind Only jobs of this kind, such as `webhook_deliver`; empty or absent for all. An unknown one gives none.
+	// Kind Only jobs of this kind, such as `webhook_deliver`; empty or absent for all. An unknown kind gives an empty list.
 	Kind *string `form:"kind,omitempty" json:"kind,omitempty"`
 
-	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	// Limit The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number.
 	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // GetAdminUsageParams defines parameters for GetAdminUsage.
 type GetAdminUsageParams struct {
-	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	// Limit The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number.
 	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListAdminRecentDeliveriesParams defines parameters for ListAdminRecentDeliveries.
 type ListAdminRecentDeliveriesParams struct {
-	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	// Status Only entries in this status, spelt as in the answer. 400 for an unknown status.
 	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	// Limit The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number.
 	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListAdminPlansParams defines parameters for ListAdminPlans.
 type ListAdminPlansParams struct {
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminTenantActivityParams defines parameters for ListAdminTenantActivity.
 type ListAdminTenantActivityParams struct {
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminRecordingsParams defines parameters for ListAdminRecordings.
 type ListAdminRecordingsParams struct {
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	// Status Only entries in this status, spelt as in the answer. 400 for an unknown status.
 	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // GetAdminStreamActivityReportParams defines parameters for GetAdminStreamActivityReport.
 type GetAdminStreamActivityReportParams struct {
-	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	// Days The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number.
 	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
 }
 
 // GetAdminTenantGrowthReportParams defines parameters for GetAdminTenantGrowthReport.
 type GetAdminTenantGrowthReportParams struct {
-	// Days How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400.
+	// Days The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number.
 	Days *AdminDays `form:"days,omitempty" json:"days,omitempty"`
 }
 
 // GetAdminTopTenantsReportParams defines parameters for GetAdminTopTenantsReport.
 type GetAdminTopTenantsReportParams struct {
-	// Limit How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400.
+	// Limit The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number.
 	Limit *AdminLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListAdminStreamInspectionsParams defines parameters for ListAdminStreamInspections.
 type ListAdminStreamInspectionsParams struct {
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminStreamKeysParams defines parameters for ListAdminStreamKeys.
 type ListAdminStreamKeysParams struct {
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Consumed `true`: only keys that an encoder has published with. `false`: only those that none has. Empty or absent for all; anything else is a 400.
+	// Consumed `true`: only keys with which an encoder has published. `false`: only keys with which none has. Empty or absent: all
+	// keys. 400 for any other value.
 	Consumed *string `form:"consumed,omitempty" json:"consumed,omitempty"`
 
-	// Q Only entries that contain this text, without regard to case.
+	// Q Only entries that contain this text; case is ignored.
 	Q *AdminSearch `form:"q,omitempty" json:"q,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminStreamHistoryParams defines parameters for ListAdminStreamHistory.
 type ListAdminStreamHistoryParams struct {
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	// Status Only entries in this status, spelt as in the answer. 400 for an unknown status.
 	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminLiveStreamsParams defines parameters for ListAdminLiveStreams.
 type ListAdminLiveStreamsParams struct {
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminSubscriptionsParams defines parameters for ListAdminSubscriptions.
 type ListAdminSubscriptionsParams struct {
-	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	// Status Only entries in this status, spelt as in the answer. 400 for an unknown status.
 	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListTenantsParams defines parameters for ListTenants.
 type ListTenantsParams struct {
-	// Q Only entries that contain this text, without regard to case.
+	// Q Only entries that contain this text; case is ignored.
 	Q *AdminSearch `form:"q,omitempty" json:"q,omitempty"`
 
-	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	// Status Only entries in this status, spelt as in the answer. 400 for an unknown status.
 	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Plan Only tenants on this PlanTier; one that doesn't exist: 400.
+	// Plan Only tenants on this PlanTier. 400 for an unknown one.
 	Plan *string `form:"plan,omitempty" json:"plan,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminTicketsParams defines parameters for ListAdminTickets.
 type ListAdminTicketsParams struct {
-	// Status Only entries in this status, spelt as in the answer; one that doesn't exist: 400.
+	// Status Only entries in this status, spelt as in the answer. 400 for an unknown status.
 	Status *AdminStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Priority Only tickets with this TicketPriority; empty or absent for all. An unknown one is a 400.
+	// Priority Only tickets with this TicketPriority; empty or absent for all. 400 for an unknown priority.
 	Priority *string `form:"priority,omitempty" json:"priority,omitempty"`
 
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
-	// Q Only entries that contain this text, without regard to case.
+	// Q Only entries that contain this text; case is ignored.
 	Q *AdminSearch `form:"q,omitempty" json:"q,omitempty"`
 
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminWebhookEndpointsParams defines parameters for ListAdminWebhookEndpoints.
 type ListAdminWebhookEndpointsParams struct {
-	// TenantID Only what belongs to this tenant.
+	// TenantID Only entries of this tenant.
 	TenantID *AdminTenantID `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListAdminWebhookDeliveriesParams defines parameters for ListAdminWebhookDeliveries.
 type ListAdminWebhookDeliveriesParams struct {
-	// Page Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400.
+	// Page The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+	// a whole number.
 	Page *AdminPage `form:"page,omitempty" json:"page,omitempty"`
 
-	// PageSize Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400.
+	// PageSize Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+	// if it isn't a whole number.
 	PageSize *AdminPageSize `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ReceiveProcessorEventParams defines parameters for ReceiveProcessorEvent.
 type ReceiveProcessorEventParams struct {
-	// StripeSignature The processor's signature: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, several `v1` while secrets change.
+	// StripeSignature The processor's signature: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, with several `v1` while a secret is
+	// being replaced.
 	StripeSignature string `json:"Stripe-Signature"`
 }
 
 // GetAnalyticsParams defines parameters for GetAnalytics.
 type GetAnalyticsParams struct {
-	// From Where to begin; 7 days before `to` when absent.
+	// From Start of the first point; 7 days before `to` by default.
 	From *timestamp.Time `form:"from,omitempty" json:"from,omitempty"`
 
-	// To Where to end, this instant not included; now when absent.
+	// To End of the last point, exclusive; now by default.
 	To *timestamp.Time `form:"to,omitempty" json:"to,omitempty"`
 
-	// Interval How long each point is; a day when absent.
+	// Interval Length of a point; a day by default.
 	Interval *AnalyticsInterval `form:"interval,omitempty" json:"interval,omitempty"`
 }
 
 // ListAPIKeysParams defines parameters for ListAPIKeys.
 type ListAPIKeysParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -12565,13 +12604,13 @@ type ListProductsParams struct {
 	// ActiveOnly 1 to list only active products.
 	ActiveOnly *ActiveOnlyFlag `form:"activeOnly,omitempty" json:"activeOnly,omitempty"`
 
-	// Q Only products whose name or externalId contains this text, without regard to case; empty for all.
+	// Q Only products whose name or externalId contains this text; case is ignored. Empty for all.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
-	// Limit How many products at most.
+	// Limit The maximum number of products.
 	Limit *CatalogLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -12580,19 +12619,19 @@ type ListChannelsParams struct {
 	// UserID Only channels that this user is a member of.
 	UserID *string `form:"userId,omitempty" json:"userId,omitempty"`
 
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListChannelMembersParams defines parameters for ListChannelMembers.
 type ListChannelMembersParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -12604,22 +12643,22 @@ type ListChannelMessagesParams struct {
 	// Before A timestamp or the id of a message, exclusive; an empty string counts as absent.
 	Before *string `form:"before,omitempty" json:"before,omitempty"`
 
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // DeleteChannelMessageParams defines parameters for DeleteChannelMessage.
 type DeleteChannelMessageParams struct {
-	// RedactedBy Your own id of the user who deletes it, for the record; absent for whoever calls.
+	// RedactedBy Your own id of the user who deletes the message, for the record; the caller by default.
 	RedactedBy *string `form:"redactedBy,omitempty" json:"redactedBy,omitempty"`
 }
 
 // ListChannelModerationParams defines parameters for ListChannelModeration.
 type ListChannelModerationParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -12628,28 +12667,28 @@ type ListAuctionsParams struct {
 	// Status Only auctions in this status.
 	Status *AuctionStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListDiscountsParams defines parameters for ListDiscounts.
 type ListDiscountsParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // CheckDiscountParams defines parameters for CheckDiscount.
 type CheckDiscountParams struct {
-	// StreamID The stream in which it is to be used.
+	// StreamID The stream in which the code is to be used.
 	StreamID *string `form:"streamId,omitempty" json:"streamId,omitempty"`
 
-	// CustomerExternalID Your own id of who wants to use it.
+	// CustomerExternalID Your own id of the customer.
 	CustomerExternalID *string `form:"customerExternalId,omitempty" json:"customerExternalId,omitempty"`
 }
 
@@ -12664,16 +12703,16 @@ type ListOrdersParams struct {
 	// CustomerExternalID Only orders of this customer.
 	CustomerExternalID *string `form:"customerExternalId,omitempty" json:"customerExternalId,omitempty"`
 
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// Order desc: newest first. asc: oldest first, to follow.
+	// Order desc: newest first. asc: oldest first, to follow the events.
 	Order *EventOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Event Only these events; repeat the parameter for several.
@@ -12682,37 +12721,37 @@ type ListEventsParams struct {
 	// Subject Only events about this subject.
 	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
 
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Goes on behind this event: the id of the last one that was read, as in the `Link` header.
+	// Cursor Starts after the event with this id: the last event that you read, as in the `Link` header.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListRecordingsParams defines parameters for ListRecordings.
 type ListRecordingsParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListRestreamRoutesParams defines parameters for ListRestreamRoutes.
 type ListRestreamRoutesParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListRestreamTargetsParams defines parameters for ListRestreamTargets.
 type ListRestreamTargetsParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -12721,94 +12760,94 @@ type ListSessionsParams struct {
 	// Type Only sessions of this type.
 	Type *SessionType `form:"type,omitempty" json:"type,omitempty"`
 
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListSessionParticipantsParams defines parameters for ListSessionParticipants.
 type ListSessionParticipantsParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListSessionRecordingsParams defines parameters for ListSessionRecordings.
 type ListSessionRecordingsParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListStreamsParams defines parameters for ListStreams.
 type ListStreamsParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListStreamRecordingsParams defines parameters for ListStreamRecordings.
 type ListStreamRecordingsParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListTeamParams defines parameters for ListTeam.
 type ListTeamParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListCapturesParams defines parameters for ListCaptures.
 type ListCapturesParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListWebhooksParams defines parameters for ListWebhooks.
 type ListWebhooksParams struct {
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListWebhookDeliveriesParams defines parameters for ListWebhookDeliveries.
 type ListWebhookDeliveriesParams struct {
-	// Event Deliveries of this event alone.
+	// Event Only deliveries of this event.
 	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
 
-	// Status Deliveries in this status alone.
+	// Status Only deliveries in this status.
 	Status *WebhookDeliveryStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Since Deliveries that were created at this time or later.
+	// Since Only deliveries that were created at this time or later.
 	Since *timestamp.Time `form:"since,omitempty" json:"since,omitempty"`
 
-	// Until Deliveries that were created before this time.
+	// Until Only deliveries that were created before this time.
 	Until *timestamp.Time `form:"until,omitempty" json:"until,omitempty"`
 
-	// Limit How many entries at most.
+	// Limit The maximum number of entries.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Opaque; from the `Link` header of the page before.
+	// Cursor An opaque cursor from the `Link` header of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -12829,7 +12868,7 @@ type ListStreamMessagesParams struct {
 	// Since A timestamp or the id of a message, exclusive; an empty string counts as absent.
 	Since *string `form:"since,omitempty" json:"since,omitempty"`
 
-	// Limit How many messages at most, 1 to 200; absent or empty for 50.
+	// Limit The maximum number of messages, 1 to 200; absent or empty for 50.
 	Limit *string `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
@@ -15467,10 +15506,10 @@ type ServerInterface interface {
 	// CreateAnnouncement Draft an announcement
 	// (POST /v1/admin/announcements)
 	CreateAnnouncement(ctx echo.Context) error
-	// DeleteAnnouncement Take an announcement away
+	// DeleteAnnouncement Delete or archive an announcement
 	// (DELETE /v1/admin/announcements/{id})
 	DeleteAnnouncement(ctx echo.Context, id ID) error
-	// GetAnnouncement One announcement
+	// GetAnnouncement Get an announcement
 	// (GET /v1/admin/announcements/{id})
 	GetAnnouncement(ctx echo.Context, id ID) error
 	// UpdateAnnouncement Change an announcement
@@ -15482,79 +15521,79 @@ type ServerInterface interface {
 	// ListAuditEntries Read the audit log
 	// (GET /v1/admin/audit)
 	ListAuditEntries(ctx echo.Context, params ListAuditEntriesParams) error
-	// LoginAdmin Log an admin in
+	// LoginAdmin Log in as an admin
 	// (POST /v1/admin/auth/login)
 	LoginAdmin(ctx echo.Context) error
-	// GetCurrentAdmin The admin who is logged in
+	// GetCurrentAdmin Get the current admin
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx echo.Context) error
 	// ImportCdnLogs Import a CDN's access log
 	// (POST /v1/admin/bandwidth/import-cdn-logs)
 	ImportCdnLogs(ctx echo.Context) error
-	// GetAdminBandwidth What went in and out
+	// GetAdminBandwidth Get the bytes in and out
 	// (GET /v1/admin/bandwidth/overview)
 	GetAdminBandwidth(ctx echo.Context, params GetAdminBandwidthParams) error
 	// ListAdminInvoices List invoices
 	// (GET /v1/admin/billing/invoices)
 	ListAdminInvoices(ctx echo.Context, params ListAdminInvoicesParams) error
-	// GetAdminBillingOverview What tenants pay and owe
+	// GetAdminBillingOverview Get the tenants' payments and open amounts
 	// (GET /v1/admin/billing/overview)
 	GetAdminBillingOverview(ctx echo.Context) error
-	// GetAdminComplianceOverview Where tenants stand
+	// GetAdminComplianceOverview Get the tenants' compliance overview
 	// (GET /v1/admin/compliance/overview)
 	GetAdminComplianceOverview(ctx echo.Context, params GetAdminComplianceOverviewParams) error
-	// PutAdminComplianceRecord Write a tenant's record
+	// PutAdminComplianceRecord Replace a tenant's compliance record
 	// (PUT /v1/admin/compliance/{tenantId})
 	PutAdminComplianceRecord(ctx echo.Context, tenantID TenantID) error
-	// GetAdminDashboardGrowth New tenants per day
+	// GetAdminDashboardGrowth Get the new tenants per day
 	// (GET /v1/admin/dashboard/growth)
 	GetAdminDashboardGrowth(ctx echo.Context) error
-	// GetAdminDashboardKpis The platform at a glance
+	// GetAdminDashboardKpis Get the platform's key figures
 	// (GET /v1/admin/dashboard/kpis)
 	GetAdminDashboardKpis(ctx echo.Context) error
-	// GetAdminPlanDistribution Tenants by plan
+	// GetAdminPlanDistribution Get the tenants by plan
 	// (GET /v1/admin/dashboard/plan-distribution)
 	GetAdminPlanDistribution(ctx echo.Context) error
-	// GetAdminRecentActivity What was done last
+	// GetAdminRecentActivity Get the latest changes
 	// (GET /v1/admin/dashboard/recent-activity)
 	GetAdminRecentActivity(ctx echo.Context) error
-	// GetAdminRevenue What the platform earns
+	// GetAdminRevenue Get the platform's revenue
 	// (GET /v1/admin/dashboard/revenue)
 	GetAdminRevenue(ctx echo.Context) error
-	// GetAdminDevActivity How tenants' developers use the API
+	// GetAdminDevActivity Get the developer activity report
 	// (GET /v1/admin/dev-activity/overview)
 	GetAdminDevActivity(ctx echo.Context, params GetAdminDevActivityParams) error
 	// ListFirstPartyApps List first-party apps
 	// (GET /v1/admin/first-party-apps)
 	ListFirstPartyApps(ctx echo.Context, params ListFirstPartyAppsParams) error
-	// CreateFirstPartyApp Make a first-party app
+	// CreateFirstPartyApp Create a first-party app
 	// (POST /v1/admin/first-party-apps)
 	CreateFirstPartyApp(ctx echo.Context) error
-	// GetFirstPartyApp One app with its figures, keys, webhooks and sessions
+	// GetFirstPartyApp Get an app with its figures, keys, webhooks and sessions
 	// (GET /v1/admin/first-party-apps/{id})
 	GetFirstPartyApp(ctx echo.Context, id ID) error
-	// ImpersonateFirstPartyApp Act as an app
+	// ImpersonateFirstPartyApp Impersonate an app
 	// (POST /v1/admin/first-party-apps/{id}/impersonate)
 	ImpersonateFirstPartyApp(ctx echo.Context, id ID) error
-	// CreateFirstPartyAppKey Mint another API key
+	// CreateFirstPartyAppKey Create another API key
 	// (POST /v1/admin/first-party-apps/{id}/keys)
 	CreateFirstPartyAppKey(ctx echo.Context, id ID) error
 	// RevokeFirstPartyAppKey Revoke an app's API key
 	// (DELETE /v1/admin/first-party-apps/{id}/keys/{keyId})
 	RevokeFirstPartyAppKey(ctx echo.Context, id ID, keyID AdminKeyID) error
-	// ListAdminSchedulerRuns The latest background jobs
+	// ListAdminSchedulerRuns List the latest background jobs
 	// (GET /v1/admin/operations/scheduler-runs)
 	ListAdminSchedulerRuns(ctx echo.Context, params ListAdminSchedulerRunsParams) error
-	// GetAdminUsage What tenants used this month
+	// GetAdminUsage Get the tenants' usage of this month
 	// (GET /v1/admin/operations/usage)
 	GetAdminUsage(ctx echo.Context, params GetAdminUsageParams) error
-	// ListAdminRecentDeliveries The latest webhook deliveries
+	// ListAdminRecentDeliveries List the latest webhook deliveries
 	// (GET /v1/admin/operations/webhook-deliveries)
 	ListAdminRecentDeliveries(ctx echo.Context, params ListAdminRecentDeliveriesParams) error
 	// ListAdminPlans List plans
 	// (GET /v1/admin/plans)
 	ListAdminPlans(ctx echo.Context, params ListAdminPlansParams) error
-	// GetAdminPlan One plan
+	// GetAdminPlan Get a plan
 	// (GET /v1/admin/plans/{id})
 	GetAdminPlan(ctx echo.Context, id ID) error
 	// UpdateAdminPlan Change a plan
@@ -15566,10 +15605,10 @@ type ServerInterface interface {
 	// DeactivateAdminPlan Stop offering a plan
 	// (POST /v1/admin/plans/{id}/deactivate)
 	DeactivateAdminPlan(ctx echo.Context, id ID) error
-	// ListAdminTenantActivity What each tenant did
+	// ListAdminTenantActivity Get the activity of each tenant
 	// (GET /v1/admin/platform-activity/by-tenant)
 	ListAdminTenantActivity(ctx echo.Context, params ListAdminTenantActivityParams) error
-	// GetAdminPlatformActivity What is going on in each area
+	// GetAdminPlatformActivity Get the activity of each area
 	// (GET /v1/admin/platform-activity/overview)
 	GetAdminPlatformActivity(ctx echo.Context) error
 	// ListAdminRecordings List recordings
@@ -15581,16 +15620,16 @@ type ServerInterface interface {
 	// UpdateAdminRecordingRetention Change how long a recording is kept
 	// (PATCH /v1/admin/recordings/{id}/retention)
 	UpdateAdminRecordingRetention(ctx echo.Context, id ID) error
-	// GetAdminPlanMixReport What each plan contributes
+	// GetAdminPlanMixReport Get the plan mix report
 	// (GET /v1/admin/reports/plan-mix)
 	GetAdminPlanMixReport(ctx echo.Context) error
-	// GetAdminStreamActivityReport How much was broadcast and watched
+	// GetAdminStreamActivityReport Get the stream activity report
 	// (GET /v1/admin/reports/stream-activity)
 	GetAdminStreamActivityReport(ctx echo.Context, params GetAdminStreamActivityReportParams) error
-	// GetAdminTenantGrowthReport How the number of tenants changed
+	// GetAdminTenantGrowthReport Get the tenant growth report
 	// (GET /v1/admin/reports/tenant-growth)
 	GetAdminTenantGrowthReport(ctx echo.Context, params GetAdminTenantGrowthReportParams) error
-	// GetAdminTopTenantsReport The tenants with the most viewing
+	// GetAdminTopTenantsReport Get the tenants with the most viewing
 	// (GET /v1/admin/reports/top-tenants)
 	GetAdminTopTenantsReport(ctx echo.Context, params GetAdminTopTenantsReportParams) error
 	// ListRoles List the roles and their scopes
@@ -15602,10 +15641,10 @@ type ServerInterface interface {
 	// UpdateAdminSetting Change one of the platform's settings
 	// (PUT /v1/admin/settings/{key})
 	UpdateAdminSetting(ctx echo.Context, key AdminSettingKey) error
-	// ListAdminStreamInspections How the streams on air are doing
+	// ListAdminStreamInspections List the state of the streams on air
 	// (GET /v1/admin/stream-inspector)
 	ListAdminStreamInspections(ctx echo.Context, params ListAdminStreamInspectionsParams) error
-	// GetAdminStreamInspection Look into a stream
+	// GetAdminStreamInspection Inspect a stream
 	// (GET /v1/admin/stream-inspector/{streamId})
 	GetAdminStreamInspection(ctx echo.Context, streamID StreamID) error
 	// ListAdminStreamKeys List stream keys
@@ -15620,10 +15659,10 @@ type ServerInterface interface {
 	// ListAdminLiveStreams List the streams that are on air
 	// (GET /v1/admin/streams/live)
 	ListAdminLiveStreams(ctx echo.Context, params ListAdminLiveStreamsParams) error
-	// GetAdminStream One stream with its publisher, recordings and audit
+	// GetAdminStream Get a stream with its publisher, recordings and audit
 	// (GET /v1/admin/streams/{id})
 	GetAdminStream(ctx echo.Context, id ID) error
-	// ForceStopStream Take a stream off the air
+	// ForceStopStream Stop a stream
 	// (POST /v1/admin/streams/{id}/force-stop)
 	ForceStopStream(ctx echo.Context, id ID) error
 	// ListAdminSubscriptions List subscriptions
@@ -15641,10 +15680,10 @@ type ServerInterface interface {
 	// ResumeSubscription Resume a subscription
 	// (POST /v1/admin/subscriptions/{id}/resume)
 	ResumeSubscription(ctx echo.Context, id ID) error
-	// GetAdminDatabaseStats How full the database is
+	// GetAdminDatabaseStats Get the size of the database
 	// (GET /v1/admin/system/database/stats)
 	GetAdminDatabaseStats(ctx echo.Context) error
-	// GetAdminSystemHealth How the servers are
+	// GetAdminSystemHealth Get the health of the servers
 	// (GET /v1/admin/system/health)
 	GetAdminSystemHealth(ctx echo.Context) error
 	// ListAdminSystemSettings List the servers' settings
@@ -15656,10 +15695,10 @@ type ServerInterface interface {
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx echo.Context, params ListTenantsParams) error
-	// GetTenantDetail One tenant with its users, keys, recent streams and audit
+	// GetTenantDetail Get a tenant with its users, keys, recent streams and audit
 	// (GET /v1/admin/tenants/{id})
 	GetTenantDetail(ctx echo.Context, id ID) error
-	// ChangeTenantPlan Put a tenant on another plan
+	// ChangeTenantPlan Change a tenant's plan
 	// (PATCH /v1/admin/tenants/{id}/plan)
 	ChangeTenantPlan(ctx echo.Context, id ID) error
 	// SuspendTenant Suspend a tenant
@@ -15671,7 +15710,7 @@ type ServerInterface interface {
 	// ListAdminTickets List tickets
 	// (GET /v1/admin/tickets)
 	ListAdminTickets(ctx echo.Context, params ListAdminTicketsParams) error
-	// GetAdminTicket One ticket with its messages
+	// GetAdminTicket Get a ticket with its messages
 	// (GET /v1/admin/tickets/{id})
 	GetAdminTicket(ctx echo.Context, id ID) error
 	// UpdateAdminTicket Change a ticket
@@ -15686,16 +15725,16 @@ type ServerInterface interface {
 	// DeleteUser Delete a user
 	// (DELETE /v1/admin/users/{id})
 	DeleteUser(ctx echo.Context, id ID) error
-	// ActivateUser Let a deactivated user in again
+	// ActivateUser Activate a deactivated user
 	// (POST /v1/admin/users/{id}/activate)
 	ActivateUser(ctx echo.Context, id ID) error
-	// DeactivateUser Keep a user out
+	// DeactivateUser Deactivate a user
 	// (POST /v1/admin/users/{id}/deactivate)
 	DeactivateUser(ctx echo.Context, id ID) error
-	// ResetUserPassword Make a user choose a new password
+	// ResetUserPassword Reset a user's password
 	// (POST /v1/admin/users/{id}/reset-password)
 	ResetUserPassword(ctx echo.Context, id ID) error
-	// RetryAdminWebhookDelivery Deliver again now
+	// RetryAdminWebhookDelivery Retry a delivery now
 	// (POST /v1/admin/webhooks/deliveries/{id}/retry)
 	RetryAdminWebhookDelivery(ctx echo.Context, id ID) error
 	// ListAdminWebhookEndpoints List webhook endpoints
@@ -15704,25 +15743,25 @@ type ServerInterface interface {
 	// ListAdminWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/admin/webhooks/endpoints/{id}/deliveries)
 	ListAdminWebhookDeliveries(ctx echo.Context, id ID, params ListAdminWebhookDeliveriesParams) error
-	// GetAdminWebhookSummary How deliveries are doing
+	// GetAdminWebhookSummary Get the delivery figures
 	// (GET /v1/admin/webhooks/summary)
 	GetAdminWebhookSummary(ctx echo.Context) error
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx echo.Context) error
-	// ForgotPassword Ask for a link to set a new password
+	// ForgotPassword Request a link to set a new password
 	// (POST /v1/auth/forgot-password)
 	ForgotPassword(ctx echo.Context) error
-	// Login Log a tenant user in
+	// Login Log in as a tenant user
 	// (POST /v1/auth/login)
 	Login(ctx echo.Context) error
-	// GetCurrentUser The user that is logged in
+	// GetCurrentUser Get the current user
 	// (GET /v1/auth/me)
 	GetCurrentUser(ctx echo.Context) error
 	// Register Sign up a tenant
 	// (POST /v1/auth/register)
 	Register(ctx echo.Context) error
-	// ResendCode Mail the sign-up code again
+	// ResendCode Send the sign-up code again
 	// (POST /v1/auth/resend-code)
 	ResendCode(ctx echo.Context) error
 	// ResetPassword Set a new password with a mailed link
@@ -15734,7 +15773,7 @@ type ServerInterface interface {
 	// VerifyAndRegister Sign up with a verified e-mail, step 2
 	// (POST /v1/auth/verify-and-register)
 	VerifyAndRegister(ctx echo.Context) error
-	// ReceiveProcessorEvent The payment processor reports
+	// ReceiveProcessorEvent Receive a report of the payment processor
 	// (POST /v1/billing/webhook)
 	ReceiveProcessorEvent(ctx echo.Context, params ReceiveProcessorEventParams) error
 	// GetHealth Liveness probe
@@ -15743,25 +15782,25 @@ type ServerInterface interface {
 	// GetReadiness Readiness probe
 	// (GET /v1/health/ready)
 	GetReadiness(ctx echo.Context) error
-	// IngestDvr SRS completed a recorded file
+	// IngestDvr Report that SRS completed a recorded file
 	// (POST /v1/ingest/media/dvr)
 	IngestDvr(ctx echo.Context) error
-	// IngestPlay A player connected to SRS
+	// IngestPlay Report that a player connected to SRS
 	// (POST /v1/ingest/media/play)
 	IngestPlay(ctx echo.Context) error
-	// IngestPublish A publisher connected to SRS
+	// IngestPublish Report that a publisher connected to SRS
 	// (POST /v1/ingest/media/publish)
 	IngestPublish(ctx echo.Context) error
-	// IngestStop A player left SRS
+	// IngestStop Report that a player disconnected from SRS
 	// (POST /v1/ingest/media/stop)
 	IngestStop(ctx echo.Context) error
-	// IngestUnpublish A publisher left SRS
+	// IngestUnpublish Report that a publisher disconnected from SRS
 	// (POST /v1/ingest/media/unpublish)
 	IngestUnpublish(ctx echo.Context) error
-	// GetIdentity Who am I
+	// GetIdentity Get the caller's identity
 	// (GET /v1/me)
 	GetIdentity(ctx echo.Context) error
-	// GetAnalytics Figures over time
+	// GetAnalytics Get figures over time
 	// (GET /v1/me/analytics)
 	GetAnalytics(ctx echo.Context, params GetAnalyticsParams) error
 	// ListAPIKeys List API keys
@@ -15782,10 +15821,10 @@ type ServerInterface interface {
 	// GetBillingStatus Get the plan and its subscription
 	// (GET /v1/me/billing/status)
 	GetBillingStatus(ctx echo.Context) error
-	// GetBillingUsage Get what was used in this period
+	// GetBillingUsage Get the usage of this period
 	// (GET /v1/me/billing/usage)
 	GetBillingUsage(ctx echo.Context) error
-	// InviteCall Call somebody
+	// InviteCall Start a call
 	// (POST /v1/me/calls/invite)
 	InviteCall(ctx echo.Context) error
 	// AnswerCall Answer a call
@@ -15812,34 +15851,34 @@ type ServerInterface interface {
 	// SyncCatalog Create or update up to 500 products
 	// (POST /v1/me/catalog/sync)
 	SyncCatalog(ctx echo.Context) error
-	// ChangePassword Change one's own password
+	// ChangePassword Change your own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx echo.Context) error
 	// ListChannels List channels
 	// (GET /v1/me/channels)
 	ListChannels(ctx echo.Context, params ListChannelsParams) error
-	// CreateChannel Make a group channel
+	// CreateChannel Create a group channel
 	// (POST /v1/me/channels)
 	CreateChannel(ctx echo.Context) error
-	// CreateDirectChannel Make a direct channel
+	// CreateDirectChannel Create a direct channel
 	// (POST /v1/me/channels/direct)
 	CreateDirectChannel(ctx echo.Context) error
 	// GetChannel Get a channel
 	// (GET /v1/me/channels/{id})
 	GetChannel(ctx echo.Context, id ID) error
-	// JoinChannel Make a user a member
+	// JoinChannel Add a member to a channel
 	// (POST /v1/me/channels/{id}/join)
 	JoinChannel(ctx echo.Context, id ID) error
-	// LeaveChannel End a membership
+	// LeaveChannel Remove a member from a channel
 	// (POST /v1/me/channels/{id}/leave)
 	LeaveChannel(ctx echo.Context, id ID) error
 	// ListChannelMembers List a channel's members
 	// (GET /v1/me/channels/{id}/members)
 	ListChannelMembers(ctx echo.Context, id ID, params ListChannelMembersParams) error
-	// ListChannelMessages Read a channel
+	// ListChannelMessages Read a channel's messages
 	// (GET /v1/me/channels/{id}/messages)
 	ListChannelMessages(ctx echo.Context, id ID, params ListChannelMessagesParams) error
-	// SendChannelMessage Write in a channel
+	// SendChannelMessage Send a message to a channel
 	// (POST /v1/me/channels/{id}/messages)
 	SendChannelMessage(ctx echo.Context, id ID) error
 	// DeleteChannelMessage Delete a message
@@ -15848,19 +15887,19 @@ type ServerInterface interface {
 	// EditChannelMessage Edit a message
 	// (PATCH /v1/me/channels/{id}/messages/{messageId})
 	EditChannelMessage(ctx echo.Context, id ID, messageID MessageID) error
-	// BanChannelMember Shut a user out
+	// BanChannelMember Ban a user
 	// (POST /v1/me/channels/{id}/moderate/ban)
 	BanChannelMember(ctx echo.Context, id ID) error
-	// MuteChannelMember Let a user read only
+	// MuteChannelMember Mute a user
 	// (POST /v1/me/channels/{id}/moderate/mute)
 	MuteChannelMember(ctx echo.Context, id ID) error
-	// SetChannelSlowmode Slow a channel down
+	// SetChannelSlowmode Set a channel's slow mode
 	// (POST /v1/me/channels/{id}/moderate/slowmode)
 	SetChannelSlowmode(ctx echo.Context, id ID) error
-	// TimeoutChannelMember Silence a user for a while
+	// TimeoutChannelMember Time a user out
 	// (POST /v1/me/channels/{id}/moderate/timeout)
 	TimeoutChannelMember(ctx echo.Context, id ID) error
-	// ListChannelModeration List what moderators did
+	// ListChannelModeration List a channel's moderation actions
 	// (GET /v1/me/channels/{id}/moderation)
 	ListChannelModeration(ctx echo.Context, id ID, params ListChannelModerationParams) error
 	// ListAuctions List auctions
@@ -15875,13 +15914,13 @@ type ServerInterface interface {
 	// PlaceBid Place a bid
 	// (POST /v1/me/commerce/auctions/{id}/bid)
 	PlaceBid(ctx echo.Context, id ID) error
-	// CancelAuction Call an auction off
+	// CancelAuction Cancel an auction
 	// (POST /v1/me/commerce/auctions/{id}/cancel)
 	CancelAuction(ctx echo.Context, id ID) error
-	// CreateCheckout Sell a cart on a hosted payment page
+	// CreateCheckout Create a checkout with a hosted payment page
 	// (POST /v1/me/commerce/checkout)
 	CreateCheckout(ctx echo.Context) error
-	// CreateOnboardingLink Make a link for the seller's onboarding
+	// CreateOnboardingLink Create a link for the seller's onboarding
 	// (POST /v1/me/commerce/connect/onboarding-link)
 	CreateOnboardingLink(ctx echo.Context) error
 	// GetConnectStatus Get the seller's onboarding status
@@ -15908,22 +15947,22 @@ type ServerInterface interface {
 	// UpdateOrder Change an order
 	// (PATCH /v1/me/commerce/orders/{id})
 	UpdateOrder(ctx echo.Context, id ID) error
-	// FulfilOrder Note that an order was handed over
+	// FulfilOrder Mark an order as handed over
 	// (POST /v1/me/commerce/orders/{id}/fulfil)
 	FulfilOrder(ctx echo.Context, id ID) error
-	// RefundOrder Give money back
+	// RefundOrder Refund an order
 	// (POST /v1/me/commerce/orders/{id}/refund)
 	RefundOrder(ctx echo.Context, id ID) error
-	// ListEvents List what happened
+	// ListEvents List events
 	// (GET /v1/me/events)
 	ListEvents(ctx echo.Context, params ListEventsParams) error
-	// GetOverview What a dashboard shows first
+	// GetOverview Get the dashboard's first figures
 	// (GET /v1/me/overview)
 	GetOverview(ctx echo.Context) error
 	// GetPackage Get a package
 	// (GET /v1/me/packages/{id})
 	GetPackage(ctx echo.Context, id ID) error
-	// CancelPackage Give up a package
+	// CancelPackage Cancel a package
 	// (POST /v1/me/packages/{id}/cancel)
 	CancelPackage(ctx echo.Context, id ID) error
 	// RegisterPushDevice Register a device
@@ -15932,7 +15971,7 @@ type ServerInterface interface {
 	// DeactivatePushDevice Stop pushing to a device
 	// (DELETE /v1/me/push/devices/{token})
 	DeactivatePushDevice(ctx echo.Context, token string) error
-	// NotifyUsers Push a message to people
+	// NotifyUsers Push a message to users
 	// (POST /v1/me/push/notify)
 	NotifyUsers(ctx echo.Context) error
 	// GetPushCredentials Get a project's push credentials
@@ -15950,7 +15989,7 @@ type ServerInterface interface {
 	// UpdateRecording Change a recording's metadata
 	// (PATCH /v1/me/recordings/{id})
 	UpdateRecording(ctx echo.Context, id ID) error
-	// GetRecordingPlaybackURL A URL to watch a recording with
+	// GetRecordingPlaybackURL Get a URL to watch a recording
 	// (GET /v1/me/recordings/{id}/playback-url)
 	GetRecordingPlaybackURL(ctx echo.Context, id ID) error
 	// CreateTranscode Make renditions of a recording
@@ -15977,7 +16016,7 @@ type ServerInterface interface {
 	// ListSessions List sessions
 	// (GET /v1/me/sessions)
 	ListSessions(ctx echo.Context, params ListSessionsParams) error
-	// CreateSession Open a session
+	// CreateSession Create a session
 	// (POST /v1/me/sessions)
 	CreateSession(ctx echo.Context) error
 	// GetSession Get a session
@@ -16001,10 +16040,10 @@ type ServerInterface interface {
 	// RaiseHand Raise a hand
 	// (POST /v1/me/sessions/{id}/moderate/hand-raise)
 	RaiseHand(ctx echo.Context, id ID) error
-	// MuteAllParticipants Mute everybody
+	// MuteAllParticipants Mute all participants
 	// (POST /v1/me/sessions/{id}/moderate/mute-all)
 	MuteAllParticipants(ctx echo.Context, id ID) error
-	// PromoteSessionParticipant Bring a viewer on stage
+	// PromoteSessionParticipant Promote a participant
 	// (POST /v1/me/sessions/{id}/moderate/promote)
 	PromoteSessionParticipant(ctx echo.Context, id ID) error
 	// SetSessionSpotlight Put a participant in the spotlight
@@ -16013,7 +16052,7 @@ type ServerInterface interface {
 	// ListSessionParticipants List a session's participants
 	// (GET /v1/me/sessions/{id}/participants)
 	ListSessionParticipants(ctx echo.Context, id ID, params ListSessionParticipantsParams) error
-	// KickSessionParticipant Throw a participant out
+	// KickSessionParticipant Kick a participant
 	// (DELETE /v1/me/sessions/{id}/participants/{userId})
 	KickSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error
 	// UpdateSessionParticipant Change a participant's role or permissions
@@ -16022,7 +16061,7 @@ type ServerInterface interface {
 	// AdmitSessionParticipant Admit a participant from the waiting room
 	// (POST /v1/me/sessions/{id}/participants/{userId}/admit)
 	AdmitSessionParticipant(ctx echo.Context, id ID, userID ParticipantUserID) error
-	// StartSessionRecording Record a session from now on
+	// StartSessionRecording Start recording a session
 	// (POST /v1/me/sessions/{id}/recording/start)
 	StartSessionRecording(ctx echo.Context, id ID) error
 	// StopSessionRecording Stop recording a session
@@ -16034,7 +16073,7 @@ type ServerInterface interface {
 	// GetSessionSummary Get a session's summary
 	// (GET /v1/me/sessions/{id}/summary)
 	GetSessionSummary(ctx echo.Context, id ID) error
-	// CreateSessionToken Let a user into a session
+	// CreateSessionToken Create a participant token for a session
 	// (POST /v1/me/sessions/{id}/token)
 	CreateSessionToken(ctx echo.Context, id ID) error
 	// ListStreams List streams
@@ -16049,40 +16088,40 @@ type ServerInterface interface {
 	// UpdateStream Change a stream
 	// (PATCH /v1/me/streams/{id})
 	UpdateStream(ctx echo.Context, id ID) error
-	// SendStreamMessage Write in a stream's chat
+	// SendStreamMessage Send a message to a stream's chat
 	// (POST /v1/me/streams/{id}/chat)
 	SendStreamMessage(ctx echo.Context, id ID) error
-	// CreatePlaybackURL Make a URL to watch the stream with
+	// CreatePlaybackURL Create a URL to watch a stream
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx echo.Context, id ID) error
 	// ListStreamRecordings List a stream's recordings
 	// (GET /v1/me/streams/{id}/recordings)
 	ListStreamRecordings(ctx echo.Context, id ID, params ListStreamRecordingsParams) error
-	// StartRecording Record a stream from now on
+	// StartRecording Start recording a stream
 	// (POST /v1/me/streams/{id}/recordings/start)
 	StartRecording(ctx echo.Context, id ID) error
-	// StopRecording Stop recording
+	// StopRecording Stop recording a stream
 	// (POST /v1/me/streams/{id}/recordings/{recId}/stop)
 	StopRecording(ctx echo.Context, id ID, recID RecID) error
 	// RotateStreamKey Replace the stream key
 	// (POST /v1/me/streams/{id}/rotate-key)
 	RotateStreamKey(ctx echo.Context, id ID) error
-	// CreateSfuToken Let somebody into a stream's room
+	// CreateSfuToken Create a participant token for a stream's room
 	// (POST /v1/me/streams/{id}/sfu-token)
 	CreateSfuToken(ctx echo.Context, id ID) error
 	// ListTeam List the team
 	// (GET /v1/me/team)
 	ListTeam(ctx echo.Context, params ListTeamParams) error
-	// InviteTeamMember Invite somebody to the team
+	// InviteTeamMember Invite a user to the team
 	// (POST /v1/me/team)
 	InviteTeamMember(ctx echo.Context) error
-	// RemoveTeamMember Remove somebody from the team
+	// RemoveTeamMember Remove a team member
 	// (DELETE /v1/me/team/{id})
 	RemoveTeamMember(ctx echo.Context, id ID) error
-	// ChangeTeamMemberRole Change what a member may do
+	// ChangeTeamMemberRole Change a member's role
 	// (PATCH /v1/me/team/{id}/role)
 	ChangeTeamMemberRole(ctx echo.Context, id ID) error
-	// GetTenant The caller's tenant
+	// GetTenant Get the caller's tenant
 	// (GET /v1/me/tenant)
 	GetTenant(ctx echo.Context) error
 	// UpdateTenant Change the tenant
@@ -16091,7 +16130,7 @@ type ServerInterface interface {
 	// GetTranscode Get a transcode
 	// (GET /v1/me/transcodes/{id})
 	GetTranscode(ctx echo.Context, id ID) error
-	// CancelTranscode Give up a transcode
+	// CancelTranscode Cancel a transcode
 	// (POST /v1/me/transcodes/{id}/cancel)
 	CancelTranscode(ctx echo.Context, id ID) error
 	// CreatePackage Package a transcode for adaptive playback
@@ -16139,7 +16178,7 @@ type ServerInterface interface {
 	// CreateWebhook Register a webhook endpoint
 	// (POST /v1/me/webhooks)
 	CreateWebhook(ctx echo.Context) error
-	// RetryWebhookDelivery Deliver again now
+	// RetryWebhookDelivery Retry a delivery now
 	// (POST /v1/me/webhooks/deliveries/{id}/retry)
 	RetryWebhookDelivery(ctx echo.Context, id ID) error
 	// DeleteWebhook Remove a webhook endpoint
@@ -16154,7 +16193,7 @@ type ServerInterface interface {
 	// ListWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/me/webhooks/{id}/deliveries)
 	ListWebhookDeliveries(ctx echo.Context, id ID, params ListWebhookDeliveriesParams) error
-	// RecoverWebhook Deliver what failed or was missed
+	// RecoverWebhook Deliver failed and missed events
 	// (POST /v1/me/webhooks/{id}/recover)
 	RecoverWebhook(ctx echo.Context, id ID) error
 	// RotateWebhookSecret Replace the signing secret
@@ -16163,19 +16202,19 @@ type ServerInterface interface {
 	// TestWebhook Send a test event
 	// (POST /v1/me/webhooks/{id}/test)
 	TestWebhook(ctx echo.Context, id ID) error
-	// ReportPackage A packager reports on a job
+	// ReportPackage Report on a packaging job
 	// (POST /v1/packager/jobs/{id}/event)
 	ReportPackage(ctx echo.Context, id ID, params ReportPackageParams) error
-	// ConnectRealtime Hear at once what happens in rooms
+	// ConnectRealtime Receive what happens in rooms in real time
 	// (GET /v1/realtime/websocket)
 	ConnectRealtime(ctx echo.Context) error
-	// FinalizeRecording A recorder is done with a recording
+	// FinalizeRecording Report the end of a recording
 	// (POST /v1/recorder/recordings/{id}/finalize)
 	FinalizeRecording(ctx echo.Context, id ID, params FinalizeRecordingParams) error
 	// ListStreamMessages Read a stream's chat
 	// (GET /v1/streams/{id}/chat)
 	ListStreamMessages(ctx echo.Context, id ID, params ListStreamMessagesParams) error
-	// ReportTranscode A transcoder reports on a job
+	// ReportTranscode Report on a transcoding job
 	// (POST /v1/transcoder/jobs/{id}/event)
 	ReportTranscode(ctx echo.Context, id ID, params ReportTranscodeParams) error
 	// CaptureDelete Capture a DELETE request
@@ -16187,7 +16226,7 @@ type ServerInterface interface {
 	// CaptureHead Capture a HEAD request
 	// (HEAD /v1/webhooks/capture/{token})
 	CaptureHead(ctx echo.Context, token CaptureToken) error
-	// CaptureOptions Capture a OPTIONS request
+	// CaptureOptions Capture an OPTIONS request
 	// (OPTIONS /v1/webhooks/capture/{token})
 	CaptureOptions(ctx echo.Context, token CaptureToken) error
 	// CapturePatch Capture a PATCH request
@@ -30958,10 +30997,10 @@ type StrictServerInterface interface {
 	// CreateAnnouncement Draft an announcement
 	// (POST /v1/admin/announcements)
 	CreateAnnouncement(ctx context.Context, request CreateAnnouncementRequestObject) (CreateAnnouncementResponseObject, error)
-	// DeleteAnnouncement Take an announcement away
+	// DeleteAnnouncement Delete or archive an announcement
 	// (DELETE /v1/admin/announcements/{id})
 	DeleteAnnouncement(ctx context.Context, request DeleteAnnouncementRequestObject) (DeleteAnnouncementResponseObject, error)
-	// GetAnnouncement One announcement
+	// GetAnnouncement Get an announcement
 	// (GET /v1/admin/announcements/{id})
 	GetAnnouncement(ctx context.Context, request GetAnnouncementRequestObject) (GetAnnouncementResponseObject, error)
 	// UpdateAnnouncement Change an announcement
@@ -30973,79 +31012,79 @@ type StrictServerInterface interface {
 	// ListAuditEntries Read the audit log
 	// (GET /v1/admin/audit)
 	ListAuditEntries(ctx context.Context, request ListAuditEntriesRequestObject) (ListAuditEntriesResponseObject, error)
-	// LoginAdmin Log an admin in
+	// LoginAdmin Log in as an admin
 	// (POST /v1/admin/auth/login)
 	LoginAdmin(ctx context.Context, request LoginAdminRequestObject) (LoginAdminResponseObject, error)
-	// GetCurrentAdmin The admin who is logged in
+	// GetCurrentAdmin Get the current admin
 	// (GET /v1/admin/auth/me)
 	GetCurrentAdmin(ctx context.Context, request GetCurrentAdminRequestObject) (GetCurrentAdminResponseObject, error)
 	// ImportCdnLogs Import a CDN's access log
 	// (POST /v1/admin/bandwidth/import-cdn-logs)
 	ImportCdnLogs(ctx context.Context, request ImportCdnLogsRequestObject) (ImportCdnLogsResponseObject, error)
-	// GetAdminBandwidth What went in and out
+	// GetAdminBandwidth Get the bytes in and out
 	// (GET /v1/admin/bandwidth/overview)
 	GetAdminBandwidth(ctx context.Context, request GetAdminBandwidthRequestObject) (GetAdminBandwidthResponseObject, error)
 	// ListAdminInvoices List invoices
 	// (GET /v1/admin/billing/invoices)
 	ListAdminInvoices(ctx context.Context, request ListAdminInvoicesRequestObject) (ListAdminInvoicesResponseObject, error)
-	// GetAdminBillingOverview What tenants pay and owe
+	// GetAdminBillingOverview Get the tenants' payments and open amounts
 	// (GET /v1/admin/billing/overview)
 	GetAdminBillingOverview(ctx context.Context, request GetAdminBillingOverviewRequestObject) (GetAdminBillingOverviewResponseObject, error)
-	// GetAdminComplianceOverview Where tenants stand
+	// GetAdminComplianceOverview Get the tenants' compliance overview
 	// (GET /v1/admin/compliance/overview)
 	GetAdminComplianceOverview(ctx context.Context, request GetAdminComplianceOverviewRequestObject) (GetAdminComplianceOverviewResponseObject, error)
-	// PutAdminComplianceRecord Write a tenant's record
+	// PutAdminComplianceRecord Replace a tenant's compliance record
 	// (PUT /v1/admin/compliance/{tenantId})
 	PutAdminComplianceRecord(ctx context.Context, request PutAdminComplianceRecordRequestObject) (PutAdminComplianceRecordResponseObject, error)
-	// GetAdminDashboardGrowth New tenants per day
+	// GetAdminDashboardGrowth Get the new tenants per day
 	// (GET /v1/admin/dashboard/growth)
 	GetAdminDashboardGrowth(ctx context.Context, request GetAdminDashboardGrowthRequestObject) (GetAdminDashboardGrowthResponseObject, error)
-	// GetAdminDashboardKpis The platform at a glance
+	// GetAdminDashboardKpis Get the platform's key figures
 	// (GET /v1/admin/dashboard/kpis)
 	GetAdminDashboardKpis(ctx context.Context, request GetAdminDashboardKpisRequestObject) (GetAdminDashboardKpisResponseObject, error)
-	// GetAdminPlanDistribution Tenants by plan
+	// GetAdminPlanDistribution Get the tenants by plan
 	// (GET /v1/admin/dashboard/plan-distribution)
 	GetAdminPlanDistribution(ctx context.Context, request GetAdminPlanDistributionRequestObject) (GetAdminPlanDistributionResponseObject, error)
-	// GetAdminRecentActivity What was done last
+	// GetAdminRecentActivity Get the latest changes
 	// (GET /v1/admin/dashboard/recent-activity)
 	GetAdminRecentActivity(ctx context.Context, request GetAdminRecentActivityRequestObject) (GetAdminRecentActivityResponseObject, error)
-	// GetAdminRevenue What the platform earns
+	// GetAdminRevenue Get the platform's revenue
 	// (GET /v1/admin/dashboard/revenue)
 	GetAdminRevenue(ctx context.Context, request GetAdminRevenueRequestObject) (GetAdminRevenueResponseObject, error)
-	// GetAdminDevActivity How tenants' developers use the API
+	// GetAdminDevActivity Get the developer activity report
 	// (GET /v1/admin/dev-activity/overview)
 	GetAdminDevActivity(ctx context.Context, request GetAdminDevActivityRequestObject) (GetAdminDevActivityResponseObject, error)
 	// ListFirstPartyApps List first-party apps
 	// (GET /v1/admin/first-party-apps)
 	ListFirstPartyApps(ctx context.Context, request ListFirstPartyAppsRequestObject) (ListFirstPartyAppsResponseObject, error)
-	// CreateFirstPartyApp Make a first-party app
+	// CreateFirstPartyApp Create a first-party app
 	// (POST /v1/admin/first-party-apps)
 	CreateFirstPartyApp(ctx context.Context, request CreateFirstPartyAppRequestObject) (CreateFirstPartyAppResponseObject, error)
-	// GetFirstPartyApp One app with its figures, keys, webhooks and sessions
+	// GetFirstPartyApp Get an app with its figures, keys, webhooks and sessions
 	// (GET /v1/admin/first-party-apps/{id})
 	GetFirstPartyApp(ctx context.Context, request GetFirstPartyAppRequestObject) (GetFirstPartyAppResponseObject, error)
-	// ImpersonateFirstPartyApp Act as an app
+	// ImpersonateFirstPartyApp Impersonate an app
 	// (POST /v1/admin/first-party-apps/{id}/impersonate)
 	ImpersonateFirstPartyApp(ctx context.Context, request ImpersonateFirstPartyAppRequestObject) (ImpersonateFirstPartyAppResponseObject, error)
-	// CreateFirstPartyAppKey Mint another API key
+	// CreateFirstPartyAppKey Create another API key
 	// (POST /v1/admin/first-party-apps/{id}/keys)
 	CreateFirstPartyAppKey(ctx context.Context, request CreateFirstPartyAppKeyRequestObject) (CreateFirstPartyAppKeyResponseObject, error)
 	// RevokeFirstPartyAppKey Revoke an app's API key
 	// (DELETE /v1/admin/first-party-apps/{id}/keys/{keyId})
 	RevokeFirstPartyAppKey(ctx context.Context, request RevokeFirstPartyAppKeyRequestObject) (RevokeFirstPartyAppKeyResponseObject, error)
-	// ListAdminSchedulerRuns The latest background jobs
+	// ListAdminSchedulerRuns List the latest background jobs
 	// (GET /v1/admin/operations/scheduler-runs)
 	ListAdminSchedulerRuns(ctx context.Context, request ListAdminSchedulerRunsRequestObject) (ListAdminSchedulerRunsResponseObject, error)
-	// GetAdminUsage What tenants used this month
+	// GetAdminUsage Get the tenants' usage of this month
 	// (GET /v1/admin/operations/usage)
 	GetAdminUsage(ctx context.Context, request GetAdminUsageRequestObject) (GetAdminUsageResponseObject, error)
-	// ListAdminRecentDeliveries The latest webhook deliveries
+	// ListAdminRecentDeliveries List the latest webhook deliveries
 	// (GET /v1/admin/operations/webhook-deliveries)
 	ListAdminRecentDeliveries(ctx context.Context, request ListAdminRecentDeliveriesRequestObject) (ListAdminRecentDeliveriesResponseObject, error)
 	// ListAdminPlans List plans
 	// (GET /v1/admin/plans)
 	ListAdminPlans(ctx context.Context, request ListAdminPlansRequestObject) (ListAdminPlansResponseObject, error)
-	// GetAdminPlan One plan
+	// GetAdminPlan Get a plan
 	// (GET /v1/admin/plans/{id})
 	GetAdminPlan(ctx context.Context, request GetAdminPlanRequestObject) (GetAdminPlanResponseObject, error)
 	// UpdateAdminPlan Change a plan
@@ -31057,10 +31096,10 @@ type StrictServerInterface interface {
 	// DeactivateAdminPlan Stop offering a plan
 	// (POST /v1/admin/plans/{id}/deactivate)
 	DeactivateAdminPlan(ctx context.Context, request DeactivateAdminPlanRequestObject) (DeactivateAdminPlanResponseObject, error)
-	// ListAdminTenantActivity What each tenant did
+	// ListAdminTenantActivity Get the activity of each tenant
 	// (GET /v1/admin/platform-activity/by-tenant)
 	ListAdminTenantActivity(ctx context.Context, request ListAdminTenantActivityRequestObject) (ListAdminTenantActivityResponseObject, error)
-	// GetAdminPlatformActivity What is going on in each area
+	// GetAdminPlatformActivity Get the activity of each area
 	// (GET /v1/admin/platform-activity/overview)
 	GetAdminPlatformActivity(ctx context.Context, request GetAdminPlatformActivityRequestObject) (GetAdminPlatformActivityResponseObject, error)
 	// ListAdminRecordings List recordings
@@ -31072,16 +31111,16 @@ type StrictServerInterface interface {
 	// UpdateAdminRecordingRetention Change how long a recording is kept
 	// (PATCH /v1/admin/recordings/{id}/retention)
 	UpdateAdminRecordingRetention(ctx context.Context, request UpdateAdminRecordingRetentionRequestObject) (UpdateAdminRecordingRetentionResponseObject, error)
-	// GetAdminPlanMixReport What each plan contributes
+	// GetAdminPlanMixReport Get the plan mix report
 	// (GET /v1/admin/reports/plan-mix)
 	GetAdminPlanMixReport(ctx context.Context, request GetAdminPlanMixReportRequestObject) (GetAdminPlanMixReportResponseObject, error)
-	// GetAdminStreamActivityReport How much was broadcast and watched
+	// GetAdminStreamActivityReport Get the stream activity report
 	// (GET /v1/admin/reports/stream-activity)
 	GetAdminStreamActivityReport(ctx context.Context, request GetAdminStreamActivityReportRequestObject) (GetAdminStreamActivityReportResponseObject, error)
-	// GetAdminTenantGrowthReport How the number of tenants changed
+	// GetAdminTenantGrowthReport Get the tenant growth report
 	// (GET /v1/admin/reports/tenant-growth)
 	GetAdminTenantGrowthReport(ctx context.Context, request GetAdminTenantGrowthReportRequestObject) (GetAdminTenantGrowthReportResponseObject, error)
-	// GetAdminTopTenantsReport The tenants with the most viewing
+	// GetAdminTopTenantsReport Get the tenants with the most viewing
 	// (GET /v1/admin/reports/top-tenants)
 	GetAdminTopTenantsReport(ctx context.Context, request GetAdminTopTenantsReportRequestObject) (GetAdminTopTenantsReportResponseObject, error)
 	// ListRoles List the roles and their scopes
@@ -31093,10 +31132,10 @@ type StrictServerInterface interface {
 	// UpdateAdminSetting Change one of the platform's settings
 	// (PUT /v1/admin/settings/{key})
 	UpdateAdminSetting(ctx context.Context, request UpdateAdminSettingRequestObject) (UpdateAdminSettingResponseObject, error)
-	// ListAdminStreamInspections How the streams on air are doing
+	// ListAdminStreamInspections List the state of the streams on air
 	// (GET /v1/admin/stream-inspector)
 	ListAdminStreamInspections(ctx context.Context, request ListAdminStreamInspectionsRequestObject) (ListAdminStreamInspectionsResponseObject, error)
-	// GetAdminStreamInspection Look into a stream
+	// GetAdminStreamInspection Inspect a stream
 	// (GET /v1/admin/stream-inspector/{streamId})
 	GetAdminStreamInspection(ctx context.Context, request GetAdminStreamInspectionRequestObject) (GetAdminStreamInspectionResponseObject, error)
 	// ListAdminStreamKeys List stream keys
@@ -31111,10 +31150,10 @@ type StrictServerInterface interface {
 	// ListAdminLiveStreams List the streams that are on air
 	// (GET /v1/admin/streams/live)
 	ListAdminLiveStreams(ctx context.Context, request ListAdminLiveStreamsRequestObject) (ListAdminLiveStreamsResponseObject, error)
-	// GetAdminStream One stream with its publisher, recordings and audit
+	// GetAdminStream Get a stream with its publisher, recordings and audit
 	// (GET /v1/admin/streams/{id})
 	GetAdminStream(ctx context.Context, request GetAdminStreamRequestObject) (GetAdminStreamResponseObject, error)
-	// ForceStopStream Take a stream off the air
+	// ForceStopStream Stop a stream
 	// (POST /v1/admin/streams/{id}/force-stop)
 	ForceStopStream(ctx context.Context, request ForceStopStreamRequestObject) (ForceStopStreamResponseObject, error)
 	// ListAdminSubscriptions List subscriptions
@@ -31132,10 +31171,10 @@ type StrictServerInterface interface {
 	// ResumeSubscription Resume a subscription
 	// (POST /v1/admin/subscriptions/{id}/resume)
 	ResumeSubscription(ctx context.Context, request ResumeSubscriptionRequestObject) (ResumeSubscriptionResponseObject, error)
-	// GetAdminDatabaseStats How full the database is
+	// GetAdminDatabaseStats Get the size of the database
 	// (GET /v1/admin/system/database/stats)
 	GetAdminDatabaseStats(ctx context.Context, request GetAdminDatabaseStatsRequestObject) (GetAdminDatabaseStatsResponseObject, error)
-	// GetAdminSystemHealth How the servers are
+	// GetAdminSystemHealth Get the health of the servers
 	// (GET /v1/admin/system/health)
 	GetAdminSystemHealth(ctx context.Context, request GetAdminSystemHealthRequestObject) (GetAdminSystemHealthResponseObject, error)
 	// ListAdminSystemSettings List the servers' settings
@@ -31147,10 +31186,10 @@ type StrictServerInterface interface {
 	// ListTenants List tenants
 	// (GET /v1/admin/tenants)
 	ListTenants(ctx context.Context, request ListTenantsRequestObject) (ListTenantsResponseObject, error)
-	// GetTenantDetail One tenant with its users, keys, recent streams and audit
+	// GetTenantDetail Get a tenant with its users, keys, recent streams and audit
 	// (GET /v1/admin/tenants/{id})
 	GetTenantDetail(ctx context.Context, request GetTenantDetailRequestObject) (GetTenantDetailResponseObject, error)
-	// ChangeTenantPlan Put a tenant on another plan
+	// ChangeTenantPlan Change a tenant's plan
 	// (PATCH /v1/admin/tenants/{id}/plan)
 	ChangeTenantPlan(ctx context.Context, request ChangeTenantPlanRequestObject) (ChangeTenantPlanResponseObject, error)
 	// SuspendTenant Suspend a tenant
@@ -31162,7 +31201,7 @@ type StrictServerInterface interface {
 	// ListAdminTickets List tickets
 	// (GET /v1/admin/tickets)
 	ListAdminTickets(ctx context.Context, request ListAdminTicketsRequestObject) (ListAdminTicketsResponseObject, error)
-	// GetAdminTicket One ticket with its messages
+	// GetAdminTicket Get a ticket with its messages
 	// (GET /v1/admin/tickets/{id})
 	GetAdminTicket(ctx context.Context, request GetAdminTicketRequestObject) (GetAdminTicketResponseObject, error)
 	// UpdateAdminTicket Change a ticket
@@ -31177,16 +31216,16 @@ type StrictServerInterface interface {
 	// DeleteUser Delete a user
 	// (DELETE /v1/admin/users/{id})
 	DeleteUser(ctx context.Context, request DeleteUserRequestObject) (DeleteUserResponseObject, error)
-	// ActivateUser Let a deactivated user in again
+	// ActivateUser Activate a deactivated user
 	// (POST /v1/admin/users/{id}/activate)
 	ActivateUser(ctx context.Context, request ActivateUserRequestObject) (ActivateUserResponseObject, error)
-	// DeactivateUser Keep a user out
+	// DeactivateUser Deactivate a user
 	// (POST /v1/admin/users/{id}/deactivate)
 	DeactivateUser(ctx context.Context, request DeactivateUserRequestObject) (DeactivateUserResponseObject, error)
-	// ResetUserPassword Make a user choose a new password
+	// ResetUserPassword Reset a user's password
 	// (POST /v1/admin/users/{id}/reset-password)
 	ResetUserPassword(ctx context.Context, request ResetUserPasswordRequestObject) (ResetUserPasswordResponseObject, error)
-	// RetryAdminWebhookDelivery Deliver again now
+	// RetryAdminWebhookDelivery Retry a delivery now
 	// (POST /v1/admin/webhooks/deliveries/{id}/retry)
 	RetryAdminWebhookDelivery(ctx context.Context, request RetryAdminWebhookDeliveryRequestObject) (RetryAdminWebhookDeliveryResponseObject, error)
 	// ListAdminWebhookEndpoints List webhook endpoints
@@ -31195,25 +31234,25 @@ type StrictServerInterface interface {
 	// ListAdminWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/admin/webhooks/endpoints/{id}/deliveries)
 	ListAdminWebhookDeliveries(ctx context.Context, request ListAdminWebhookDeliveriesRequestObject) (ListAdminWebhookDeliveriesResponseObject, error)
-	// GetAdminWebhookSummary How deliveries are doing
+	// GetAdminWebhookSummary Get the delivery figures
 	// (GET /v1/admin/webhooks/summary)
 	GetAdminWebhookSummary(ctx context.Context, request GetAdminWebhookSummaryRequestObject) (GetAdminWebhookSummaryResponseObject, error)
 	// AcceptInvite Join a team with a mailed link
 	// (POST /v1/auth/accept-invite)
 	AcceptInvite(ctx context.Context, request AcceptInviteRequestObject) (AcceptInviteResponseObject, error)
-	// ForgotPassword Ask for a link to set a new password
+	// ForgotPassword Request a link to set a new password
 	// (POST /v1/auth/forgot-password)
 	ForgotPassword(ctx context.Context, request ForgotPasswordRequestObject) (ForgotPasswordResponseObject, error)
-	// Login Log a tenant user in
+	// Login Log in as a tenant user
 	// (POST /v1/auth/login)
 	Login(ctx context.Context, request LoginRequestObject) (LoginResponseObject, error)
-	// GetCurrentUser The user that is logged in
+	// GetCurrentUser Get the current user
 	// (GET /v1/auth/me)
 	GetCurrentUser(ctx context.Context, request GetCurrentUserRequestObject) (GetCurrentUserResponseObject, error)
 	// Register Sign up a tenant
 	// (POST /v1/auth/register)
 	Register(ctx context.Context, request RegisterRequestObject) (RegisterResponseObject, error)
-	// ResendCode Mail the sign-up code again
+	// ResendCode Send the sign-up code again
 	// (POST /v1/auth/resend-code)
 	ResendCode(ctx context.Context, request ResendCodeRequestObject) (ResendCodeResponseObject, error)
 	// ResetPassword Set a new password with a mailed link
@@ -31225,7 +31264,7 @@ type StrictServerInterface interface {
 	// VerifyAndRegister Sign up with a verified e-mail, step 2
 	// (POST /v1/auth/verify-and-register)
 	VerifyAndRegister(ctx context.Context, request VerifyAndRegisterRequestObject) (VerifyAndRegisterResponseObject, error)
-	// ReceiveProcessorEvent The payment processor reports
+	// ReceiveProcessorEvent Receive a report of the payment processor
 	// (POST /v1/billing/webhook)
 	ReceiveProcessorEvent(ctx context.Context, request ReceiveProcessorEventRequestObject) (ReceiveProcessorEventResponseObject, error)
 	// GetHealth Liveness probe
@@ -31234,25 +31273,25 @@ type StrictServerInterface interface {
 	// GetReadiness Readiness probe
 	// (GET /v1/health/ready)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
-	// IngestDvr SRS completed a recorded file
+	// IngestDvr Report that SRS completed a recorded file
 	// (POST /v1/ingest/media/dvr)
 	IngestDvr(ctx context.Context, request IngestDvrRequestObject) (IngestDvrResponseObject, error)
-	// IngestPlay A player connected to SRS
+	// IngestPlay Report that a player connected to SRS
 	// (POST /v1/ingest/media/play)
 	IngestPlay(ctx context.Context, request IngestPlayRequestObject) (IngestPlayResponseObject, error)
-	// IngestPublish A publisher connected to SRS
+	// IngestPublish Report that a publisher connected to SRS
 	// (POST /v1/ingest/media/publish)
 	IngestPublish(ctx context.Context, request IngestPublishRequestObject) (IngestPublishResponseObject, error)
-	// IngestStop A player left SRS
+	// IngestStop Report that a player disconnected from SRS
 	// (POST /v1/ingest/media/stop)
 	IngestStop(ctx context.Context, request IngestStopRequestObject) (IngestStopResponseObject, error)
-	// IngestUnpublish A publisher left SRS
+	// IngestUnpublish Report that a publisher disconnected from SRS
 	// (POST /v1/ingest/media/unpublish)
 	IngestUnpublish(ctx context.Context, request IngestUnpublishRequestObject) (IngestUnpublishResponseObject, error)
-	// GetIdentity Who am I
+	// GetIdentity Get the caller's identity
 	// (GET /v1/me)
 	GetIdentity(ctx context.Context, request GetIdentityRequestObject) (GetIdentityResponseObject, error)
-	// GetAnalytics Figures over time
+	// GetAnalytics Get figures over time
 	// (GET /v1/me/analytics)
 	GetAnalytics(ctx context.Context, request GetAnalyticsRequestObject) (GetAnalyticsResponseObject, error)
 	// ListAPIKeys List API keys
@@ -31273,10 +31312,10 @@ type StrictServerInterface interface {
 	// GetBillingStatus Get the plan and its subscription
 	// (GET /v1/me/billing/status)
 	GetBillingStatus(ctx context.Context, request GetBillingStatusRequestObject) (GetBillingStatusResponseObject, error)
-	// GetBillingUsage Get what was used in this period
+	// GetBillingUsage Get the usage of this period
 	// (GET /v1/me/billing/usage)
 	GetBillingUsage(ctx context.Context, request GetBillingUsageRequestObject) (GetBillingUsageResponseObject, error)
-	// InviteCall Call somebody
+	// InviteCall Start a call
 	// (POST /v1/me/calls/invite)
 	InviteCall(ctx context.Context, request InviteCallRequestObject) (InviteCallResponseObject, error)
 	// AnswerCall Answer a call
@@ -31303,34 +31342,34 @@ type StrictServerInterface interface {
 	// SyncCatalog Create or update up to 500 products
 	// (POST /v1/me/catalog/sync)
 	SyncCatalog(ctx context.Context, request SyncCatalogRequestObject) (SyncCatalogResponseObject, error)
-	// ChangePassword Change one's own password
+	// ChangePassword Change your own password
 	// (POST /v1/me/change-password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
 	// ListChannels List channels
 	// (GET /v1/me/channels)
 	ListChannels(ctx context.Context, request ListChannelsRequestObject) (ListChannelsResponseObject, error)
-	// CreateChannel Make a group channel
+	// CreateChannel Create a group channel
 	// (POST /v1/me/channels)
 	CreateChannel(ctx context.Context, request CreateChannelRequestObject) (CreateChannelResponseObject, error)
-	// CreateDirectChannel Make a direct channel
+	// CreateDirectChannel Create a direct channel
 	// (POST /v1/me/channels/direct)
 	CreateDirectChannel(ctx context.Context, request CreateDirectChannelRequestObject) (CreateDirectChannelResponseObject, error)
 	// GetChannel Get a channel
 	// (GET /v1/me/channels/{id})
 	GetChannel(ctx context.Context, request GetChannelRequestObject) (GetChannelResponseObject, error)
-	// JoinChannel Make a user a member
+	// JoinChannel Add a member to a channel
 	// (POST /v1/me/channels/{id}/join)
 	JoinChannel(ctx context.Context, request JoinChannelRequestObject) (JoinChannelResponseObject, error)
-	// LeaveChannel End a membership
+	// LeaveChannel Remove a member from a channel
 	// (POST /v1/me/channels/{id}/leave)
 	LeaveChannel(ctx context.Context, request LeaveChannelRequestObject) (LeaveChannelResponseObject, error)
 	// ListChannelMembers List a channel's members
 	// (GET /v1/me/channels/{id}/members)
 	ListChannelMembers(ctx context.Context, request ListChannelMembersRequestObject) (ListChannelMembersResponseObject, error)
-	// ListChannelMessages Read a channel
+	// ListChannelMessages Read a channel's messages
 	// (GET /v1/me/channels/{id}/messages)
 	ListChannelMessages(ctx context.Context, request ListChannelMessagesRequestObject) (ListChannelMessagesResponseObject, error)
-	// SendChannelMessage Write in a channel
+	// SendChannelMessage Send a message to a channel
 	// (POST /v1/me/channels/{id}/messages)
 	SendChannelMessage(ctx context.Context, request SendChannelMessageRequestObject) (SendChannelMessageResponseObject, error)
 	// DeleteChannelMessage Delete a message
@@ -31339,19 +31378,19 @@ type StrictServerInterface interface {
 	// EditChannelMessage Edit a message
 	// (PATCH /v1/me/channels/{id}/messages/{messageId})
 	EditChannelMessage(ctx context.Context, request EditChannelMessageRequestObject) (EditChannelMessageResponseObject, error)
-	// BanChannelMember Shut a user out
+	// BanChannelMember Ban a user
 	// (POST /v1/me/channels/{id}/moderate/ban)
 	BanChannelMember(ctx context.Context, request BanChannelMemberRequestObject) (BanChannelMemberResponseObject, error)
-	// MuteChannelMember Let a user read only
+	// MuteChannelMember Mute a user
 	// (POST /v1/me/channels/{id}/moderate/mute)
 	MuteChannelMember(ctx context.Context, request MuteChannelMemberRequestObject) (MuteChannelMemberResponseObject, error)
-	// SetChannelSlowmode Slow a channel down
+	// SetChannelSlowmode Set a channel's slow mode
 	// (POST /v1/me/channels/{id}/moderate/slowmode)
 	SetChannelSlowmode(ctx context.Context, request SetChannelSlowmodeRequestObject) (SetChannelSlowmodeResponseObject, error)
-	// TimeoutChannelMember Silence a user for a while
+	// TimeoutChannelMember Time a user out
 	// (POST /v1/me/channels/{id}/moderate/timeout)
 	TimeoutChannelMember(ctx context.Context, request TimeoutChannelMemberRequestObject) (TimeoutChannelMemberResponseObject, error)
-	// ListChannelModeration List what moderators did
+	// ListChannelModeration List a channel's moderation actions
 	// (GET /v1/me/channels/{id}/moderation)
 	ListChannelModeration(ctx context.Context, request ListChannelModerationRequestObject) (ListChannelModerationResponseObject, error)
 	// ListAuctions List auctions
@@ -31366,13 +31405,13 @@ type StrictServerInterface interface {
 	// PlaceBid Place a bid
 	// (POST /v1/me/commerce/auctions/{id}/bid)
 	PlaceBid(ctx context.Context, request PlaceBidRequestObject) (PlaceBidResponseObject, error)
-	// CancelAuction Call an auction off
+	// CancelAuction Cancel an auction
 	// (POST /v1/me/commerce/auctions/{id}/cancel)
 	CancelAuction(ctx context.Context, request CancelAuctionRequestObject) (CancelAuctionResponseObject, error)
-	// CreateCheckout Sell a cart on a hosted payment page
+	// CreateCheckout Create a checkout with a hosted payment page
 	// (POST /v1/me/commerce/checkout)
 	CreateCheckout(ctx context.Context, request CreateCheckoutRequestObject) (CreateCheckoutResponseObject, error)
-	// CreateOnboardingLink Make a link for the seller's onboarding
+	// CreateOnboardingLink Create a link for the seller's onboarding
 	// (POST /v1/me/commerce/connect/onboarding-link)
 	CreateOnboardingLink(ctx context.Context, request CreateOnboardingLinkRequestObject) (CreateOnboardingLinkResponseObject, error)
 	// GetConnectStatus Get the seller's onboarding status
@@ -31399,22 +31438,22 @@ type StrictServerInterface interface {
 	// UpdateOrder Change an order
 	// (PATCH /v1/me/commerce/orders/{id})
 	UpdateOrder(ctx context.Context, request UpdateOrderRequestObject) (UpdateOrderResponseObject, error)
-	// FulfilOrder Note that an order was handed over
+	// FulfilOrder Mark an order as handed over
 	// (POST /v1/me/commerce/orders/{id}/fulfil)
 	FulfilOrder(ctx context.Context, request FulfilOrderRequestObject) (FulfilOrderResponseObject, error)
-	// RefundOrder Give money back
+	// RefundOrder Refund an order
 	// (POST /v1/me/commerce/orders/{id}/refund)
 	RefundOrder(ctx context.Context, request RefundOrderRequestObject) (RefundOrderResponseObject, error)
-	// ListEvents List what happened
+	// ListEvents List events
 	// (GET /v1/me/events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
-	// GetOverview What a dashboard shows first
+	// GetOverview Get the dashboard's first figures
 	// (GET /v1/me/overview)
 	GetOverview(ctx context.Context, request GetOverviewRequestObject) (GetOverviewResponseObject, error)
 	// GetPackage Get a package
 	// (GET /v1/me/packages/{id})
 	GetPackage(ctx context.Context, request GetPackageRequestObject) (GetPackageResponseObject, error)
-	// CancelPackage Give up a package
+	// CancelPackage Cancel a package
 	// (POST /v1/me/packages/{id}/cancel)
 	CancelPackage(ctx context.Context, request CancelPackageRequestObject) (CancelPackageResponseObject, error)
 	// RegisterPushDevice Register a device
@@ -31423,7 +31462,7 @@ type StrictServerInterface interface {
 	// DeactivatePushDevice Stop pushing to a device
 	// (DELETE /v1/me/push/devices/{token})
 	DeactivatePushDevice(ctx context.Context, request DeactivatePushDeviceRequestObject) (DeactivatePushDeviceResponseObject, error)
-	// NotifyUsers Push a message to people
+	// NotifyUsers Push a message to users
 	// (POST /v1/me/push/notify)
 	NotifyUsers(ctx context.Context, request NotifyUsersRequestObject) (NotifyUsersResponseObject, error)
 	// GetPushCredentials Get a project's push credentials
@@ -31441,7 +31480,7 @@ type StrictServerInterface interface {
 	// UpdateRecording Change a recording's metadata
 	// (PATCH /v1/me/recordings/{id})
 	UpdateRecording(ctx context.Context, request UpdateRecordingRequestObject) (UpdateRecordingResponseObject, error)
-	// GetRecordingPlaybackURL A URL to watch a recording with
+	// GetRecordingPlaybackURL Get a URL to watch a recording
 	// (GET /v1/me/recordings/{id}/playback-url)
 	GetRecordingPlaybackURL(ctx context.Context, request GetRecordingPlaybackURLRequestObject) (GetRecordingPlaybackURLResponseObject, error)
 	// CreateTranscode Make renditions of a recording
@@ -31468,7 +31507,7 @@ type StrictServerInterface interface {
 	// ListSessions List sessions
 	// (GET /v1/me/sessions)
 	ListSessions(ctx context.Context, request ListSessionsRequestObject) (ListSessionsResponseObject, error)
-	// CreateSession Open a session
+	// CreateSession Create a session
 	// (POST /v1/me/sessions)
 	CreateSession(ctx context.Context, request CreateSessionRequestObject) (CreateSessionResponseObject, error)
 	// GetSession Get a session
@@ -31492,10 +31531,10 @@ type StrictServerInterface interface {
 	// RaiseHand Raise a hand
 	// (POST /v1/me/sessions/{id}/moderate/hand-raise)
 	RaiseHand(ctx context.Context, request RaiseHandRequestObject) (RaiseHandResponseObject, error)
-	// MuteAllParticipants Mute everybody
+	// MuteAllParticipants Mute all participants
 	// (POST /v1/me/sessions/{id}/moderate/mute-all)
 	MuteAllParticipants(ctx context.Context, request MuteAllParticipantsRequestObject) (MuteAllParticipantsResponseObject, error)
-	// PromoteSessionParticipant Bring a viewer on stage
+	// PromoteSessionParticipant Promote a participant
 	// (POST /v1/me/sessions/{id}/moderate/promote)
 	PromoteSessionParticipant(ctx context.Context, request PromoteSessionParticipantRequestObject) (PromoteSessionParticipantResponseObject, error)
 	// SetSessionSpotlight Put a participant in the spotlight
@@ -31504,7 +31543,7 @@ type StrictServerInterface interface {
 	// ListSessionParticipants List a session's participants
 	// (GET /v1/me/sessions/{id}/participants)
 	ListSessionParticipants(ctx context.Context, request ListSessionParticipantsRequestObject) (ListSessionParticipantsResponseObject, error)
-	// KickSessionParticipant Throw a participant out
+	// KickSessionParticipant Kick a participant
 	// (DELETE /v1/me/sessions/{id}/participants/{userId})
 	KickSessionParticipant(ctx context.Context, request KickSessionParticipantRequestObject) (KickSessionParticipantResponseObject, error)
 	// UpdateSessionParticipant Change a participant's role or permissions
@@ -31513,7 +31552,7 @@ type StrictServerInterface interface {
 	// AdmitSessionParticipant Admit a participant from the waiting room
 	// (POST /v1/me/sessions/{id}/participants/{userId}/admit)
 	AdmitSessionParticipant(ctx context.Context, request AdmitSessionParticipantRequestObject) (AdmitSessionParticipantResponseObject, error)
-	// StartSessionRecording Record a session from now on
+	// StartSessionRecording Start recording a session
 	// (POST /v1/me/sessions/{id}/recording/start)
 	StartSessionRecording(ctx context.Context, request StartSessionRecordingRequestObject) (StartSessionRecordingResponseObject, error)
 	// StopSessionRecording Stop recording a session
@@ -31525,7 +31564,7 @@ type StrictServerInterface interface {
 	// GetSessionSummary Get a session's summary
 	// (GET /v1/me/sessions/{id}/summary)
 	GetSessionSummary(ctx context.Context, request GetSessionSummaryRequestObject) (GetSessionSummaryResponseObject, error)
-	// CreateSessionToken Let a user into a session
+	// CreateSessionToken Create a participant token for a session
 	// (POST /v1/me/sessions/{id}/token)
 	CreateSessionToken(ctx context.Context, request CreateSessionTokenRequestObject) (CreateSessionTokenResponseObject, error)
 	// ListStreams List streams
@@ -31540,40 +31579,40 @@ type StrictServerInterface interface {
 	// UpdateStream Change a stream
 	// (PATCH /v1/me/streams/{id})
 	UpdateStream(ctx context.Context, request UpdateStreamRequestObject) (UpdateStreamResponseObject, error)
-	// SendStreamMessage Write in a stream's chat
+	// SendStreamMessage Send a message to a stream's chat
 	// (POST /v1/me/streams/{id}/chat)
 	SendStreamMessage(ctx context.Context, request SendStreamMessageRequestObject) (SendStreamMessageResponseObject, error)
-	// CreatePlaybackURL Make a URL to watch the stream with
+	// CreatePlaybackURL Create a URL to watch a stream
 	// (POST /v1/me/streams/{id}/playback-url)
 	CreatePlaybackURL(ctx context.Context, request CreatePlaybackURLRequestObject) (CreatePlaybackURLResponseObject, error)
 	// ListStreamRecordings List a stream's recordings
 	// (GET /v1/me/streams/{id}/recordings)
 	ListStreamRecordings(ctx context.Context, request ListStreamRecordingsRequestObject) (ListStreamRecordingsResponseObject, error)
-	// StartRecording Record a stream from now on
+	// StartRecording Start recording a stream
 	// (POST /v1/me/streams/{id}/recordings/start)
 	StartRecording(ctx context.Context, request StartRecordingRequestObject) (StartRecordingResponseObject, error)
-	// StopRecording Stop recording
+	// StopRecording Stop recording a stream
 	// (POST /v1/me/streams/{id}/recordings/{recId}/stop)
 	StopRecording(ctx context.Context, request StopRecordingRequestObject) (StopRecordingResponseObject, error)
 	// RotateStreamKey Replace the stream key
 	// (POST /v1/me/streams/{id}/rotate-key)
 	RotateStreamKey(ctx context.Context, request RotateStreamKeyRequestObject) (RotateStreamKeyResponseObject, error)
-	// CreateSfuToken Let somebody into a stream's room
+	// CreateSfuToken Create a participant token for a stream's room
 	// (POST /v1/me/streams/{id}/sfu-token)
 	CreateSfuToken(ctx context.Context, request CreateSfuTokenRequestObject) (CreateSfuTokenResponseObject, error)
 	// ListTeam List the team
 	// (GET /v1/me/team)
 	ListTeam(ctx context.Context, request ListTeamRequestObject) (ListTeamResponseObject, error)
-	// InviteTeamMember Invite somebody to the team
+	// InviteTeamMember Invite a user to the team
 	// (POST /v1/me/team)
 	InviteTeamMember(ctx context.Context, request InviteTeamMemberRequestObject) (InviteTeamMemberResponseObject, error)
-	// RemoveTeamMember Remove somebody from the team
+	// RemoveTeamMember Remove a team member
 	// (DELETE /v1/me/team/{id})
 	RemoveTeamMember(ctx context.Context, request RemoveTeamMemberRequestObject) (RemoveTeamMemberResponseObject, error)
-	// ChangeTeamMemberRole Change what a member may do
+	// ChangeTeamMemberRole Change a member's role
 	// (PATCH /v1/me/team/{id}/role)
 	ChangeTeamMemberRole(ctx context.Context, request ChangeTeamMemberRoleRequestObject) (ChangeTeamMemberRoleResponseObject, error)
-	// GetTenant The caller's tenant
+	// GetTenant Get the caller's tenant
 	// (GET /v1/me/tenant)
 	GetTenant(ctx context.Context, request GetTenantRequestObject) (GetTenantResponseObject, error)
 	// UpdateTenant Change the tenant
@@ -31582,7 +31621,7 @@ type StrictServerInterface interface {
 	// GetTranscode Get a transcode
 	// (GET /v1/me/transcodes/{id})
 	GetTranscode(ctx context.Context, request GetTranscodeRequestObject) (GetTranscodeResponseObject, error)
-	// CancelTranscode Give up a transcode
+	// CancelTranscode Cancel a transcode
 	// (POST /v1/me/transcodes/{id}/cancel)
 	CancelTranscode(ctx context.Context, request CancelTranscodeRequestObject) (CancelTranscodeResponseObject, error)
 	// CreatePackage Package a transcode for adaptive playback
@@ -31630,7 +31669,7 @@ type StrictServerInterface interface {
 	// CreateWebhook Register a webhook endpoint
 	// (POST /v1/me/webhooks)
 	CreateWebhook(ctx context.Context, request CreateWebhookRequestObject) (CreateWebhookResponseObject, error)
-	// RetryWebhookDelivery Deliver again now
+	// RetryWebhookDelivery Retry a delivery now
 	// (POST /v1/me/webhooks/deliveries/{id}/retry)
 	RetryWebhookDelivery(ctx context.Context, request RetryWebhookDeliveryRequestObject) (RetryWebhookDeliveryResponseObject, error)
 	// DeleteWebhook Remove a webhook endpoint
@@ -31645,7 +31684,7 @@ type StrictServerInterface interface {
 	// ListWebhookDeliveries List an endpoint's deliveries
 	// (GET /v1/me/webhooks/{id}/deliveries)
 	ListWebhookDeliveries(ctx context.Context, request ListWebhookDeliveriesRequestObject) (ListWebhookDeliveriesResponseObject, error)
-	// RecoverWebhook Deliver what failed or was missed
+	// RecoverWebhook Deliver failed and missed events
 	// (POST /v1/me/webhooks/{id}/recover)
 	RecoverWebhook(ctx context.Context, request RecoverWebhookRequestObject) (RecoverWebhookResponseObject, error)
 	// RotateWebhookSecret Replace the signing secret
@@ -31654,19 +31693,19 @@ type StrictServerInterface interface {
 	// TestWebhook Send a test event
 	// (POST /v1/me/webhooks/{id}/test)
 	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
-	// ReportPackage A packager reports on a job
+	// ReportPackage Report on a packaging job
 	// (POST /v1/packager/jobs/{id}/event)
 	ReportPackage(ctx context.Context, request ReportPackageRequestObject) (ReportPackageResponseObject, error)
-	// ConnectRealtime Hear at once what happens in rooms
+	// ConnectRealtime Receive what happens in rooms in real time
 	// (GET /v1/realtime/websocket)
 	ConnectRealtime(ctx context.Context, request ConnectRealtimeRequestObject) (ConnectRealtimeResponseObject, error)
-	// FinalizeRecording A recorder is done with a recording
+	// FinalizeRecording Report the end of a recording
 	// (POST /v1/recorder/recordings/{id}/finalize)
 	FinalizeRecording(ctx context.Context, request FinalizeRecordingRequestObject) (FinalizeRecordingResponseObject, error)
 	// ListStreamMessages Read a stream's chat
 	// (GET /v1/streams/{id}/chat)
 	ListStreamMessages(ctx context.Context, request ListStreamMessagesRequestObject) (ListStreamMessagesResponseObject, error)
-	// ReportTranscode A transcoder reports on a job
+	// ReportTranscode Report on a transcoding job
 	// (POST /v1/transcoder/jobs/{id}/event)
 	ReportTranscode(ctx context.Context, request ReportTranscodeRequestObject) (ReportTranscodeResponseObject, error)
 	// CaptureDelete Capture a DELETE request
@@ -31678,7 +31717,7 @@ type StrictServerInterface interface {
 	// CaptureHead Capture a HEAD request
 	// (HEAD /v1/webhooks/capture/{token})
 	CaptureHead(ctx context.Context, request CaptureHeadRequestObject) (CaptureHeadResponseObject, error)
-	// CaptureOptions Capture a OPTIONS request
+	// CaptureOptions Capture an OPTIONS request
 	// (OPTIONS /v1/webhooks/capture/{token})
 	CaptureOptions(ctx context.Context, request CaptureOptionsRequestObject) (CaptureOptionsResponseObject, error)
 	// CapturePatch Capture a PATCH request
@@ -40053,1628 +40092,1635 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Lchw3mi74KtjaE6GZ2VKpWCR1IaPjDEXSFm2KZPNidc+oV0RlglVoZgFpAMlSdYcjzjvsO5wHmyfZ",
-	"wA8gE5mJvJGU2308HTEem5W4//jxX7//76OIr1LOCFNytPf30ZLgmAj411PK7vX/j4mMBE0V5Wy0N7r9",
-	"nE2n29F//a//Df9C9pEgyR8+jxj5qj6PbtF6SROC1JIIgqhEmHH97yjFCzIZjUcyWpIV1t2qTUpGeyOp",
-	"BGWL0S+/jEeXWJFTuqKqPuqnJVa6u4TcKcTvEMHREiX6W6T0T2pJJeIpEVg3QEssxwhLhFFCpdrT00Ep",
-	"T2i0eSERwysyRrfiFgnyc0akkggrxFlExggnCeJ3n1mpAWXoVt0iSSLOYjlBV1kUESnvsgRhJtdESLTE",
-	"DwTpyXA++cxK6yRf8SpN9FI/jyKcJER8Hu2LP2y9e7ev/rA1GrdtxAVMob4d10tiVi/10laSJA+ke8U/",
-	"B1fMYt1uhdkGrbg+NGZ293ZdLLl7QT//YTad7q//MAsviCixObhTRISOlifEjYSw/kgTUbREiiMlNggv",
-	"MGX7aE3VEpEHIjZoZ/bOTBz+JvmKoJ3pO/jL7nS7YbZb49GKMrrKVqO9aT5JyhRZEDH6RU8zxQKviLL0",
-	"fxCvKDvCG1mf8we+NjsW441Ecxzdj5HiMd4gyqIki0mM/oUydHN9+K/7aHuK5hsUkzucJWqMogSvUhLr",
-	"1W3pf2y/3p2gM64QRmvYCpat5kTsoZ3pVC+F6gF/zojYjMYjfZKjvZEetuFMtqej8WiFv54StlDL0d7W",
-	"NHQgsLYfyeYkDhPXwcUJuidA/HE+iRSrZTGHe2g9HmmSooLEoz0lMtJ+w2HYhiue7ylhSlACJLriUo3R",
-	"zN/A/doGbk2ngzcQLk/DDs767+AFXpAQRWvq1RxvjO4EX6Et9C/6PtoV/Os+SviaCBTxjOmrKNHWBB1A",
-	"A5RiqeDyEhZrhkdWqdoMXp7uqmF1W4MWd0X/FljgsT2h1DL2PkcEt5NES06A31CF1liiTJL4UauDiT35",
-	"/K4IFtGyvsBzlhR0CA9MxJnClJmHRpGvagzMh2cKCbLAAtYaYUmaJv1zw2xxtCLl+c6mbRNWirLFj6Th",
-	"UZDm9xdS397mi9t6bf+HIHejvdH//aqQDF6ZX+Urb/xiTgqrTHZsots6CR+PkUxJooAQGJC7eUj3EWfE",
-	"bHjMiWQvFCJf4T1rIQfTZcP2lrd2e9a4s9eEYaZC/BDWsdZzmpOEs4WEh8nQgW7TNC/legzPTBH2Zbq1",
-	"2nr782JrtbybzeXftu7uX6/ePuz89WtcnvfrndC8D3GqMkGaeHhkfo7do9/GzKO8qzbK8C/V7G3LlK75",
-	"PWGts0I3l6cv9E7eEzYGCkg050uxAPlOSzY4jgWRsmHG0PLJs1U44YuuBykVPM4ilb9I/R8VyxBHe7tT",
-	"OE8jfezqC57LIlsBWWQ8OsyE5AFp6TzFP2dk37wrettutZh+i4zcrrcOJD/9lMzJHReN/CgyAwzbsCZS",
-	"E0TyTESkjcToUGFhoJzw1FOZ9TiVj0RKvGi8cSvzc9surPIehm3GBRaKRjTFTN1IIkIz+DPPBOJrhmjs",
-	"6CCTRDRMJDO9PO0CXQj+VxKp1tno8dAdF4YwTQNQVaQSBK8kCAYxeaARkSjCQmwQVfsoSzWbfb2DoiUW",
-	"ONJCecNK0nwSbYspGG+CMxYtX86ms9d9uOwliZrJPuIiNu9t44kLaD/stK9ga5qGNRvXNqZ07YcN2/wG",
-	"6mHNe9Y2rPfi9R/2F/2xTDmTBISIC8HnCVnpf9VCF2HAA3CaJjQC7f5Var74f/4qOTwy/UQX1y+MGDpL",
-	"eCS1UJ7EiHH92gM5UhIjnql9dBvxmNwiqVW+9XIzgS2zvYO+GCn6QLS08F2CF/U93NpDXIsSGL7LX5UJ",
-	"mu4hLYbSBz0S0xIn53qHCdOc6D9BZJ+O/lIjTiu5vKdJQtni/IGIB0rWDcYTczYSpXgDN46v4WlIBU+J",
-	"UNTsPQ7w2wOpucl6SZj+/o6Llf5qFGNFXioKwmttXhFmEdGTqnd3lc3z/7SyNXGavFoSKlCUCUGY0toF",
-	"5UBqfXX48ShaZoJdEBFZsukzNomdEAoiyPYUtPqx/mNqejLslEsrmq6J0E8sjRFYnvSc52RBGaNsUZ7u",
-	"5J33wGyVHphi+kbj0bO/wzQh8QXerJw5rnIUSml9EATQiCcJiaz5yzQMLaM0n52u7VtxppbJ5pLoM7DH",
-	"13anDuGoos3BClRZ3QVPjeT3iGYn7IHrV6C+cPeLWS0WBJ1fHJ+NEX8gIs6IuTXO9FJa8puuJdsuHjNl",
-	"07J51nqOiLqpO82eCqSnrO9PaaazrplqirteUvlRH9Ij5ivIXaap/Sl9SP8GdSqL3sdGSTzMO1KC4kQe",
-	"M/16XnEeUhbgizKHoAy9qZP1dtfObQgWT6HqX/z37D81l6zuRODq1IcNrNpnlZVLUCcwe7kKmq3SROiM",
-	"a1ylwiSLZ4XPtRiVPyt22AAXQnOaJCDS4UIoSBPM6g9KJAhWJD4AZtzz7bC73/eUdJs4IwcBfn+WJQm8",
-	"XIiC90CLkgsSI5wpvsKKRjhJNo2vGsuSBM81gRkRpjbTOCOHYUYNf0ZS6X1SXEsS+qBKRDv1RqVMvd4Z",
-	"hSh3yaUisT2KG5GEHnd4jQhPEy2vMCQJgQdeP/RUlcYcLZVK5d6rVyneTOxfXzkG9Wpn1mfRNC5L05Q9",
-	"NJsxggds37ugjGl+Q6nQe6ClIdAFmDlHmhB7kBjFAt9VFnf1Hcj0L6fTfivRR9JCmL3at54/iAiSozss",
-	"ymLB1pu3W72O34hAx6xBIr+jQipEmVSYWUnA7A/jKOFsQYS+pf3FNjPclcKi0QUH3Q/rVPCISMmFpeIm",
-	"9SI1DArl34OmYYxB5YOm7Msft9Yzsi121G6fk5K5hbKNodj5WXNm5bELzRrYi2GDwBFVxUbIOPK7KC9C",
-	"ZvP2e9O9qmyuuMJJGw0WVmqFv5Ym8O7dtB8LUvhr2whlyn7bk7CVp2kOMInW9sD0cwbqp9/TQbQi6JQ+",
-	"BCmyx64p/DUsT/a/u1kaD336HjiNXYsal4dHbE4ivCLop/OTI8sWwb2+psbx8BhGVhFuwExnWfTY1+i9",
-	"ra5djXFhhM+f7yqBepRUOgKfkXpvapkb+azQPfc5B/c2LvBiBjnQ2JNM/KPqkobCDr9zZk2umlnZ53SM",
-	"GFkTqQyTrktGVJFV+V/aeFNJIvsFlMoT027L8xZhIfDGPE0LUnV+hxSKwsFXqCFBCRrOq8UWm2s5K6yi",
-	"pX63cZLAnmhOuCCaSKuafMC+WiJEWN/Y+TI9p5+ZTONRnfIFZSGx9U4QuURYf2McDyaGYMlX+mrpRzTO",
-	"37aKXUS36XVGVCqBFYdNI19TKogcwgFUs+Pkh0/XuRn1IFNLLujfbLRLbvs3a8vjYOQYPeCExugtWvLM",
-	"GFDbb7/zqhRTH9vFN273RYJZh81Ji6Vzzu/H4NdJBY2I3XorUhhOKyfo2sUNcX2lEsxgyRCPoigJnQwY",
-	"04IME+KOqDKjE5hAhZmX+OGc84RgpteFk4SvtV7WeS/14g+Kr38Z/2oaj79a/+X7TpMI2NWNOCI4jiMs",
-	"lQ2dWRNyP+oh1uu9HyjXm4CkPjt2ar78xRmO/YEvBA9LkTRq0rZAegSi0lcAgSYO5rvoUSJQhxXGPSYX",
-	"xn77GHHWPt0ZUzSxIrXkSZxfbyPXa3Ipy4yp4PFQ0dc81HMiwPYSmKu9o7llDXSusVab4QJxAcZwtSQb",
-	"vaayPbHTZqUvbR+KuKb2e0Fx0hxzpUVr3+hgNsoXRrTcbZUUQQhQQYw3ch9NYXcZRzBE+S3a8ay076Zd",
-	"a3qEYGcsQRf9aVg3aCDhXB02EmGE2QtV8Dc03wAJ6Q5qxN5F7Q3U1PhCg1hIQVBkRi70F1W6tIE9KMmK",
-	"xcHnjKTEh8eO09dJOngnBwt4mgq7pTvNFr+FaAeP6G9QroP12mheLMivJcKZw1Ch0CwXCaw4ipaYLcg+",
-	"wnOpOe0dJUkMEUYbhKXhWHrOSDMXkDccvZk7BuIF08+i7SkgXTxBEHjiC+35pXcDAWHP+9z6TvCpPiil",
-	"iNC7/fnz1Td8jfcNTybrEguvmBSmDa+051Yz/+vi24JgGXI0fGdfXZzFVKGEL1zwwe50Wok+KPbtjKzt",
-	"KhMqwUFYjycIn1vLE3cEL1WPPRn2YD3v6xOeHjrLkmTPMzw2vUNwnv0OdDr4dQpzk0sXphFSCnNZIg/m",
-	"gDB63U6CLZ16oZ7ANDZzHN2jm8vTZ3F3xCQhqt3os8YS2c8qj/8aS/ZCPcGDYXq9bLgZJi5C/+ayLIhV",
-	"MRf4gZTn4qIhtcCo/0sQRRhIZHYQa8bt4VUxyusVieozMldLk6ZNGBibYEyCVjRJqPljSbxWfpwOWkLc",
-	"EU/Tqlnv7WxnsjvrRXCFvx6CB1ocTzTxxn78KREheDBxYlNZ3XcHJ6fHQcPgYLeOINFQ9Y8scPKBJ3Gr",
-	"Mr7KpHLRNZYwSgdxhxMZ1MkFUZiyG32mzTeF5hdF8x+qJEnu7HYoju4JSS0VPu4gJP0beb9RIV//QZKg",
-	"O5p45q4WKqQSXR4fHP25tPLdtzuzrenO9uyJQjrYYkUDS4EoRQ6KKdxoc2HQFMklX8v+Tp1+HpWc8Xo+",
-	"FS+yzXOGKDHQ8G/6qRv+TyG4r9lV8A9yOQzWGYOqVpMxvoj287bFs8n7LNWnYsdayrfLv8o+MRX8zn+1",
-	"qo/IYMUrJ5Ju7Su/Qd9CBSukhN+gHlas/LdgYb/kCWnQzCRfkTmPN2i95EhkRnnUUpPSVI9WeINivoeu",
-	"bi6OL78cHH08OTNqj1pSttjXf784v7zWUkcsvV+MuZiLe6lXrmh0T5Tc/8zen5yenpx9H/7eaHXSKe0l",
-	"gRU+mJvISZOx6aItvamNxiM7odF4ZIdqjsPUu/K9wKzJd46ZFZ4ET4jdiTrlCru33fSqP4QIVJ6SgbR+",
-	"pduMfqkSdoU+YCr5AI3UYDoLXlxBF0sFJ+YRwX7NTWFixL0IS9DdGSHxxKcUm2aLk2ScE8oSy8/sFjrc",
-	"00RwCwdr/yCzNOVC3Y6Ro5OmLy0l3JZJofjYuUH21oIqkv+XHSD/b9tNM42YwO5WPcSw8BYlREvXNrur",
-	"TDrzhEf3JG6QkeDPRlrXp3FPNloOEeQukyS2ebdYa3cRiUFGruga9GmqxiNUo0bx+pjlGQ4Q65qbUEqh",
-	"QppFUvH4GS8JTrqDJM2JfjDfBgTpVtEmuOwVj0m/UT/qL4NmnWYxKG1O2bguEjQKfc+SYxHWUraDlJMp",
-	"OvdUv2OMkUh9oizm66CO5xn6C9vYGmuyh2AbhgiLeEyEi8ZmCuE13ow9tbAaalcYF972MRTZx/aY6cW0",
-	"KDTgmCwmSZ0VgcQmQQvmDD4Kfd3uBLA5Dn8mrJ8vskWYh9AIdxFc1DwXlTvxBHWnl5BvSLGQ8P+55Ozx",
-	"6IGSdaN37CLBGyKspXYNkpd50xhfT9AngB/QUgdOkCTiQX+qlVy80fqtsSLOcmwDnpSPfHungxSHKAHW",
-	"AQPMwxP9y8lRFboO3sfyjuRscFx+XpoUg4HCvyGeI619JKFX0XIfyA5Zl4SotfFacnTP+BrhuXkZEW5U",
-	"CcC82wClgZXWJWbTIqcQ+rMZy3oKkPHUS77SwxwzJTZlPWIWUiOyeULl0rhIcZKc3432/rPPbbvIG/7y",
-	"l3EdTwO5jqWmU/8dZxyE85gT2WIWKg6p0Dsa4nWNFjab9t+fFl0rtEcyl5i6pVrzac47uhoZ13ftmtkR",
-	"8178cyrtyNjSVAd1B5P1D+BFUJak3YNWnJum+DFaYWljVh4p6VH16wp5nMls1fZieotdYqOx5au2WWCV",
-	"cN+mh9GN1WU5r/Rej7Eo3Q89oV9VyK3Ji/dkM9TyiqXaCd9Pg+ECAsFOoy9rZ/7HN2XPlUkU8/4rOOaN",
-	"fPTuw4yeefMFeeD33TOynz2zJ8X22uRJ+bTcVMafPLcE9iPZ/M7NrM9hMzV3yY9ndiytxHFKF6AmGhWU",
-	"WCUMn0V0PxvdFlErH92TzbcwiRbv12/QJKrX/FswhlqJrOdRfbtj+i2ekYN4+C0ck2f9bbW/zTm/p2xR",
-	"xAgF3PyQs3mgLprTszyXJ9G6n8tvb8tub/R9mvG6nzbzXaIfN6uFiozpbS+ckGZYmNOvKuY8JsbZblX7",
-	"LhtrJiNflU3vBCdwRgaAFfjD5Mlvj5TeurK66j0wRcSDuUVtG2NRHk7c53BRswYJ7IqyiPgawMXBzVUe",
-	"GfBMwn5qA//7xvbq70+eHmbeO/aMM4Lc7nqQc7B6Eyz77YPEDzOp+CqM19MeJa5yxJWSUZtx499aO+XJ",
-	"5jSXJfookwPjxPMJXHUkPfaMbbfZ4YLiJN9a1ywGc4+s50N+i6zOOgjBPz7/UO/KMYtlIz+Hw4e9g8eD",
-	"C4NT4t/fHGGXcUYef4m/aWCCvfGWVXhCdc70KjHi1YBwu0lBHh14H8aBl7n0eno8M3xJmy/CcNOm176H",
-	"dOg7p7+FjOiLP79FSbHknP8NyIufyHzJ+f0RSegDET1UMbBsxSmnIEXGph197kTQyrR+i0dZLN0B2cKm",
-	"oCWWv/LhHduhW+X9fH7tHndJIkHUc4X82g0KhIAXm+d7uGc7RQZnvoGvO+GwYirB09NmlmLc4H57x4YF",
-	"QSsc94scJQ/Nspj5rcgts2PolwyAjY2YkCS9vQfHukN4XX6pU7oBujlq2d1rCDExG7sqpiWIEhvQ+YSF",
-	"0hqGOqbbULYAqbsNqUN/lwmCJIjn+eFKgyc/Qd/RB2IgxROsiChfH63W2ON8/HNf1VfWy0fYmi3+faP0",
-	"IvmKFFJqfubf1PjbTxis8IV/Xqd1JjoVxo/gO7oRyTCZLQPIBHup/RjSMiupEH2JqQVuYpVwBktTlZPr",
-	"fo7dvfkWwlT1efkNPsL58n8LslQOihB4h1MiJGcN4aIQpFkC1Ckgt5/8DJOVDTrwsh44V/8ul3x9l3Au",
-	"HERWH8MPjleP4KQAVfEUDKonRIuG8BqWpBqc+uSY0mdSMc1hjSsxqeVdHMRUGE42ikaBrfiOLjKh5a8H",
-	"/QTbJPwytd0JvmqCYiucy+bdBmjQAakVfQ2C+QpKJkG48w2ckYjcHjZGPIlLTLHfQbsxL+p8783Obv3s",
-	"FW/bJgP5DrvUapBupw84DBiqbFgwW9F6+CfeXjcGIZoJgjtAGvmYGnTYm+tDH6ZXC+j6IcSbcPxvee8a",
-	"xERLemXrZZ0AV5RlisjTIPbJR/MjTDlJcieMiYcNM/93u53QsKbTT/o1CQV4VAY1MWQNT83u1qwzCJML",
-	"V4eqQsnw9woQb/khe9Md4PlAWDfm66X57JRKoBpJpHSwpxVzu/3FZB3gJPHnZ3nSMCBeCK6Tw8MYZVPK",
-	"l1T5kUDpJ1KHFxkajpjPsRi8RibjEqV6e5gfcHEa4ZvKeMYisgriOZ+RtYkJdkBDtiqCVvKsQFGSJwJB",
-	"gRZ3uwfm2sHl4YeTn3InSlFd4XEvN85iSqy+2M5yix04cG1+GY/mPA6ElX3E4j7ma5abLj5cfzwtG9pP",
-	"2IK4WGUbw6lZw7/921XGYrzR5DHd3ptONXv7t3+boGMTrmVCmyFW1OZ227Jjk9EzeQhNk/cNlW1s1OeS",
-	"o7XgitRAIYcLYCV4rsaj5ysi87OvZZWaZPgnaa41SZIN9oi5GKvewVjtkKqP1MAJiz/ihuxcUwPQDA8Z",
-	"sAppgQ6ccliiNUmSfq5wiLamajPk2ly5Nr3tBKXWhZGAqqSi13/EmjsyzCLINzFX6NslgMIE7N339sJT",
-	"03O24h1ImUIq4G4FA/Sv4DBROsChwn5DQJNZmzwvy7JzRNmASTDf5/8cXVyej8aj47Pr48uLy5OrYz2T",
-	"XiKr74H2lfS6rOqv44SlWchszBD2vrLYznBxQmG6vyKPH7tsgymatsCWfAvmXy5dNu2DH/NE1msBfzTv",
-	"fSYmXGZetjyQZUKDmJlFozj/dHZ8aeRBm7roilrZ4/W53vNzuZxTVQLDLYk000cTP6uWp+s44SqqpM+3",
-	"ulhIH09b8fVzm/d8efM3aNYrLf3XxeUqHdEzQXP50/67o9oqEX7kQIS//BNzV7OEfxLu+m14aqCiYk34",
-	"3DMZKmssYgkVfW8jzu4SGqnb3zaftCT6GD7ZetGuvPVVKuKcfXe+hxacxy4HboI+HVyenZx9v+c54FZ4",
-	"Y5LmraTCGZmgw8uT65PDg1P/wyWW3jcmvfEAcL7KAo++4gyviIk70menZ+KbwfR/j8YjO5nReOSGa7CK",
-	"1STtuk/88uC7a1c8y/fQT9DFzfvTk6sPx0d75ddVEiLhA0fgoeamhjRVHmqZhYzw1wOjj8ajfKjReOR6",
-	"bVjS5n2QtWj+CDF7kFdNWEwESug9KRs+55RhEdQhDlLakEsWCRITpihOjJ0yD27QjMwmpj6Pz6QT0nqw",
-	"vjs83+m+qfqtqSB8TzZjc9ql2rK2ji+s2dDGiYeeKpd6q6DUeCUu8f5LQh/Ilx11zd5+2NocTtPX2X+I",
-	"2Y8//2n9Tv40314d4x/iN6cDErNOVGdKVluPTWlXx19xBAIoRsbo9njWXQcUeI+je8LicEAuuaNfw0KL",
-	"gbS8JxsTdEEluqfg03M+kfpGj7pSux75Gg2DSemHkGKKJdhgR7MNXgqR81H5+nYpbcjPE+rIC4Kr36SV",
-	"mlxS4N4ubKd801skghNzR+4ylQlPYIPw3TxFtSjGrPvRL0P+E5UwpklwwAxQ5+BXO6bLfMDKVsuz2db9",
-	"HWKOGOuonabqkYPr3Jo1v9cF+ZaKmvaRpjo9pnqxxmE6drVoHbK9NPyGC/1BeXNdvRiMjo5/Oj49vzi+",
-	"1B/1dsXlBFqoKLvTDnKFnWwmL3B01Nb5YzC3rJ82ZR6sgE/4QBAM9TKDwo1W9rAg+IU0xTKp2kyQ0y6g",
-	"aj6B4vjS1mC8sPZ93WvIxk9wDytR3oPjs7OdDzwTssQHu0PudMvtqcN39ZxSW9M+Td/UWu5MO1HWGV+3",
-	"6IwLrkXUAghAkx/Qp5b5GEcOHa4CiPkkaHDYczOx8mb6qyxtVpAssyicrqUJJGPUemVtJVVznxacSGeF",
-	"WdLFUlPtnMZxsHgEU/SK0ZQEcWgOdLtSTU3JbbCyBfRY8QcCAaTyADQ3LOH3fTS1uNIOZ8FDvw2d35zG",
-	"JywSIAQ3ZLa836ClPtAsWhrUmbtMAKvVcwRQTfI1IiQ2qQM81X8v0lsqc+hX+GlO4wZ3Yt7/ekmjJaj8",
-	"zskoiCmYyoiz5xo9r5au0IuBvKdxxQpTZyW/UjIaacvXcFl+YNsAlD6oJrMPb53eKkMrbeCj3X6hbCgi",
-	"K3hYm3J41pQxIrSKoL8aW6v8bbQk0T3P1I1IbvVxrc25AedNMQ15jk5Pfjq25VwKhJG14Sd98o6KKhqV",
-	"ShfDVisIKDptMNfvScLXRuEzk6RMFpckf5/D+TWF5W635wUCExBli/eNdQIBfIaYwrBWmjChQ3CrAUWo",
-	"+RL3nkQfh5fhtE8CEAieytqURX5P4yZC1Es10RKcPS91hYT11KsQUcIAqBxViCmX8pOIS00qPSKeJ660",
-	"8uIyWr7aKfCbA3lP4yOscNPjZEMTPJ4fckJFRS7fU9jJ3HCkHvyakXVTehu48s2MXuRPp8GlAfXQLqF3",
-	"aclnYh7PQ+5VISjf+Ua6mxsNMt+vdlKA7Ien0EJsaakHK3CU5zI8YGccLqb5ZKJnH7KA8QguSms8whKn",
-	"KWFkwGk/T4x+5YzM2krh8N7sx2bHWk6lxVFsPrA42xArBWbVHlKo9T9Ox4+USG3eSEUkVRxtv55Oa/Jo",
-	"jo2of+1SNXqIqsWjJhVJ0ZyoNSEMpCB4zIyVrq9cWtS5sP/zZhj0trXWD8jDOqky4eYZS4iUdTkNeNO4",
-	"VGjAWBlC9cen/i6+nu6UMSa3GjLEH8e6/FItO88sBnknY17iMZCSJcixraDVTxxqO7f+KPbPIj21ENwj",
-	"Zh6a6aMej/aTrPCpp8kt/p1oYWZhA5D98dFGIKvEh6xA5qdLQ7JnXH0kqkHcKfgpZMJ7FVmMIvMN5Z5G",
-	"GGJ4yuY0hpoOUcIl+YfILj1u/GFxpX3tZo37qzd9LuzzqAyKp+/bK6s3rcQJPcVadh61luFyXP0Myuso",
-	"qKjl+pXuQZOsN/wiDBD66jexTfyzi/7CuPqyIur3Lgo2ua+1BruHFL4n0ogYBo3J6D7GB20Bg40T0vhe",
-	"bJUW45ceewhOWrCjEkVYCEpixDM1QcdnR+DifgBLDlXLz4yLOmmgq+Pr61P9pcotQGAFhhwKdHhwdnh8",
-	"Cr9HOEl053d3NtC9/LqWYfL1AiE48wic43aQ0XiUdxj2k5tt+8TZAJ6fL8ZZrECvRtjgg1uEmcBjsOJZ",
-	"q8BqtXUnYNeFhdnrngaXZ3t3zDqPvyoiGE5C5pM/80yAi7+ADCqYQDF0Jol4ufNma6t5lHrG8ns+SL+t",
-	"TXZc2vPSOC136BNnQxjf83A9R4FtvG7N2e+Yv8VUHUSKi+tNqNKHpi9gYzilX+7JZq+oAuNFo0xQqmXV",
-	"iKaYKe8TyhBGgvOVDZGdmCCdvY5SMhMkN1KR1Z6NphEPgLYnSXLnR+/ouWlaNDODYMd8Enlt8/HI9NXA",
-	"pnJA78AJcxRTU8h8bOQRvQ+QhgSW8wk6dojigpSKjcaICySIVjfjcFlz3lRWHVAVIIWLw8ily243W2Yy",
-	"bYjXwPokm6yxer/G6ODixARtCHMY+wa60N2gHMnBbNtTE3GwT1qd2OoFIeqmd2oIejp08BMl6yBuui1G",
-	"XwFNFyXnFbh3ekGn4wEOKfPGPu86NJWYfgNrMfJy/8UQpoKeesCYpq4ci35AlaNQS+aTAHWGtSw9wtMR",
-	"OOpus6H6FF0ZTALcck2KbDQcQTCCjTTTtPnC1DPqV3YxbcuP1txbK9xg2NVMxfPgN12/rXezyXQym7zp",
-	"h1rdr/CnPs8FfSCV2Lgrm1kc8XQDZTFIjGTKBTz4PQaH1TVtsVu8CdsD2LZa0p8gP7cfbuck/Jc24Og2",
-	"JU2VvVIRZxERTFaOwU8vfYRLChh4wQMLBl0jxdLbbZ+I/G56Vyg/WCAwf6dzVuNYZ+N7352GUaqZPHZF",
-	"NJ4nDaNUROM3AKZi3vB/MJRKzvT1OxHHVE8TJxfePhuaC+EKQP6FPTRDJ4XR1HBqiMOf88zDPTOYZ3Lf",
-	"xnmYxGqD45UaYMqc7dn4odqk32MWr2mslke4IdArxpsXEs03ioRClGPWUHD1O5PqTdDh0ZkWhGwK+tgW",
-	"XlppNkRiTZoVPe7NdLa1++7Nm9c7s9lgYFfKFoJI2TAneHqJS+rQkqAnbUokrWpa0MnW9s7szc7u7uud",
-	"wTNJ6ENTLdpT+kDyQtVVe9js7Wz79et3s+Ggtnnlk4ZhL1xp7FKlzjLuwZOGN/a2htGvual4nHPj8si7",
-	"jx/YYhY0j1s6ZH6HHMjB2GJBaEKwQP1az6nQ4xO2ZChKRDOAQ4mufeKqHXtlP6rnMi6u7F/a2MH5AxEP",
-	"lpeFVBytZVCjTfFMDWEMeVyuZgzSZun25Q5vt6avd9682569m71+/XbwgcTBsv6ay+knxOQ2Q/RejDcW",
-	"QeaRSDwlvloKkdt+HcDhIZ1sC6Iv3N15IfNyZnoH8yLrekspi5Isrgj276bTN1vv3s12d97sDKfjfnBK",
-	"MRhJh4IpPSe/3n4K/7IJ72FBczbNE+LzSgEQT3nrnZytWOpI/zYXPsbm22EUZKpf5XTUXYkrhOV0AAxv",
-	"vSRsvxSXEJtI9iejOZW4Ein9V84B7LUrdjjIeGjcVbGY390BTCWwHWdsHGhKPvwN2I1NtPNAu3ERIt3T",
-	"bmwanAVzMw6MqQ7e4zxXr5yPwUffpnzWnMZPCdkyCpln1y4bsWtbW9qHrpi+9zRuzOCBKEjI4EkTHAVN",
-	"gm1096kIcXCBKu/eoXfm//rQ4+Cgh29CZaXknLelImRb34YGB6YDVT0gA6gjTBFQ1OPQBl2HCGPJpZZU",
-	"jNLNrCZmCtO4mGwtVnTkfPW7TFaya6kNHChS4SLGndhbqUQhvygi1Re8NZ9F2y1QtlVENRa7ejUSQkXn",
-	"gq+lyZ0VZN9kPnMWlWMXRkulUrn36lWKNw6981X0qmsSlVM1ELjFZvgZfD1OseGOOwAce81dBRIb2izA",
-	"mi/Ly/bS4StQCaamwY3eunzNOFqRfNGuErmPJzn6eH52/cGVY9izmDoWfbq7r1cxZ6QOw+BNpVmCc6cH",
-	"2Tl5DXK7SpUJJlFNWe1aWE7TmaDV1Pudt/5V/n+hp/+59+rVc1fgGVgCx9/rnpvFHVS4u/GGcPrvlDm2",
-	"59qualiaLexRrGvsEUTLZSkjb9qA15xA63Y4fqcI8/ieX/bGuvpc4z8fH1wGPXl26Asugua+Bl5bFOJx",
-	"qAISUfbAaUQs4KPBDID8LApVbgKGrDCXW3KhXmplOzZ+Qy4AmtHci32E5b2NBmFkDb+A8lhDbgyyvfSV",
-	"5WCvgPe9u3tL3sS9eF/LsZm9a+BwBQWn8BlKCI7NxbZ148t7Ioi++R2XwXT1QqK1Vv90V9DrP4BTVHaq",
-	"mH3LfjXFBOVGCktZSyyrL4IrH2cf+fr2GYP7iSHF/r5Do/e5ZnX/oVfW2ZJ5nujNuMFpaa1D1OlLHM40",
-	"y5X7hiyzXPYmuFaRmcgfVzjfH66+UOPCX2PNmPst15zwVa80rGv/2wZeW+qvsjvjClG0UOaNDDp4qoQJ",
-	"bjeLXWZ4L2soY1gBKCYqDN9bt4XBp2PXsYnnMrIlFUgzd1LkJ/eybHzUHZr1hbxHzeUEi0odlEmVe/48",
-	"eBgt7g8wP6XlmoIV7q//7KRo/xhfSLut+7mMjRPCYizQijO1RP9yc334r154n994wOQG3cMwMaalglyp",
-	"V3XLEkCQAgXBWlA+kJIu2MpptGGXlucxrGqHndANJfS2gEUrwPiy1dyQn4lJsgbj261bLZ7fwvnf5uZQ",
-	"rbpKEwWgeSB7oMpkYANGhsXCMF2OIZYGWgClr7nxBeyhnel0gm78ntgLg7EUl7pl3EQUlRWBLVBDYwye",
-	"XQhRm+m/RAnho7+YLfB307Pr1c8DIu8uecgWe4Dm9iMTqmXeKL5ygSYcAtzCimitRiaRstlGczfqhUfz",
-	"iZD7ZAMsCbj3f/2v/w+5daCgwSrVO6uufBW375zCJVgkESdxmUI9OxRhwcC+3mgyldkW47XdKHkIWQgN",
-	"bD1KuNR7FYekiaihZe4EB3I1kOb6tMtGpU6Ht+2+dfINYmVlBorD+E5O4rlOKQLAN7jMYlrVuwBX+mU8",
-	"givfNanqZuTWtFlHIlh1l2Cw0CYd4iSoskQYsMhNip3mKsCT9tFtbr6ANH5TwQz+Mob/yG8xqDPG6J0k",
-	"emfNYwu+fXBfBixLrQkxBgvBxDdWihI/C3C6ZshHVKYJ3gTqLMUYnd/jOy76dnUjHUaCH8KIg7hjlHVm",
-	"QOtz+lF/Z+wk+viqvSdQO//lbDp73StMirLFcQeiI2YoYwbmjJgKBCZFwO78GO3s5imiLtnavixw2i4N",
-	"MuLMlKCIjeF0TeWAQsry2XirBc/swjN3K34mypIKq84YVMuSr+Bb8IqFKCjI/qvud4+5m6EtiZUIs07w",
-	"3pg+jVUpxd/F9vQjTbMH8YrCdPprWMCS6jqV4UnjMsvB1q65Br+34gUPckF0nJmaDVC1bBCC2WtTGtFI",
-	"ajbDurd43gNAvHAJX8D3Pcsuee3y4ksk3+IeJAYt7rKgfeQAfSLzKx7dE4VwHAsi5R48i+j2czadbkem",
-	"Ifw7efU/Fb8n7A/mF/h384P+5+y1Pgb7W06S5vfbspVlLeXeq1cJfSCTkqFF3mXhPL57Eiy17znZEXxU",
-	"HoZsfljOv4/oOf3hu/84vrz+49UP7yZk88OU/OlA/3H95z/9MMWfztLo+++y+PCHd5NolvS+biM3sXxz",
-	"86JShhy6rP1wWyzjcYlL/S8MyNgm2yRojYDEKwL2IMfdJtVRGzJkvOaK83unOCaPy42pLTOUHQPdu3n+",
-	"bvNj9FYdkSih7BtTRGwHmVRH7aYI19Sl82Fm6evx1FFaciN1uIF/19RxrF/f5yWNc5YHYWuxX5PHMmML",
-	"lKVWwms74TaIjCsrJ8Jz6qBzuYHDsHaPFU0SauTJckHinUm4jpixgeTJ9O+DqVQ0Wnor2s/5FxHGALtx",
-	"8QQ22ctoGSb7y4oZfoFZI1AQZjBoTSIZlijhshIH0EdWc9PuhlLIj7vhTh5TsApJGpPKgRVQxY+/kwWh",
-	"NV5IWMrv+zbm16pJocYyL11NksTYv59ND/49qL4ronAfmv3ovvstqcv/BBrvfyu5bUquR39NPKDRhc1t",
-	"0P56yVfhwq+VG9jgPzNy1wuJ0qV+ieSSr2UJARosMJU4jtIdHoxUXb7TncF45m2tJu/iQBhe58hPYQ/9",
-	"xKGCUdQkoR9Jqoqoab2qF7nlweReAKin+8Aydn6H5lwtg0lLJU4UjIPTP1sAijSTS68Ag0TCpME6Eihv",
-	"cJmbVSCgOsId/VvY73TJfg7JrpaYNR67uckDjz0QuJ3fWO/yAm00X0Nwbj2vaHyVQwtINCcAzoQNXy+P",
-	"2ginaLx01caPlcn8NTZKZdbL97uWy36kIac8RDLsIcYhDVpgiDUhJCbxBD3QmPA9uMjgKwXjoeOuVNgW",
-	"pXIuJjBiPIKmwe3WU7nAQm0a34iypgIo30EBMZPN+MtWs7EPQYhVPMeltDNo2vE5ju4vSURoqpqSsFMu",
-	"jOih8D1hKObrQE6EzfUPZGniRFo1jKoc+cIiD+zB3wC0dE0jYlzkuSpEKsplSZ7Ja0BVHWh2Ik0Lpmxh",
-	"YmzCHj0TZQjQGib8penug4xQujnvtmbT4UlBUUIJU8dCcFFF/R/c1z0JJZ9ZKA+/InUmK/Gj230qE4BB",
-	"cEAw+dAwr+fhR66fgH4UrQiyZag7yhUWzMvrbOxiXszZV87Obn9pq8JEmKpMhPIVcsADLPN7QQN3LVy2",
-	"rih/pH/fAyR68lXBnaIMzbEkr3cQvUO3+vf38J/gGdbXqsx3/v55tCRJwj+P9j6P1lwk8efRL8EUoLyn",
-	"5pq/EM9s32LGYU7oX26uv3v5No9fOrs5/VfnIBLGOglYE8W8+5UGhumEE/2g4hJwUehUfzR2ltDAEFtv",
-	"gnfVHN2g9KQlweEy9u83EOIzRhj+/wuJHnCS6XfED4OjXhDyBkhigs6g+pqJDMqfOcYZjTBAUqzGSGbR",
-	"UlPA7Z9eXhHxQCPyEmSd294hdJZM4w8w/1AYXTWqJ+rE4ugJfsKNvF7N1tl693ayuzXZmk4B2qQe60XU",
-	"klfmdHF+dR0OBVLLtiukfx+jlIiIMPXSJIhWNLVXD1uv1mS+5PxevrKU8eoxNcJ+zojYNAXsaB4wJ0tq",
-	"vafAH7RWs8Lifuwxin1D07aikCD6qh1cHZ6cwH+0LgT/Ycu4Aed/mPVLj7M7bbfRraCg9bw+tccf/Ntp",
-	"QUm869TCKMOQtI48Hc98LDat48YB+rY/tUpH1joO0YJ2Oejm8jQkLpj5Bth+ssabABcOSzvu2oXEyfKO",
-	"QIpWJRVr6A2tylZuETCLljO7JGmCm2jawtSbCEv4sJj0kMfOxOnuoB/p+xyMBo7jSW8fv+9+6LpfIucj",
-	"+CjbEcgV5/cQ+Ow5VCp4BMGXiGiZI7S/G33xDQ+ztGm4QxHFrmVbG//XaSpsfLwK2n8hkf1qjOabHPfq",
-	"md4Y2ZA9ocf/cH19gcwH5fP3Vws1SiNcSZcBQX0gBnBe1qOdy3kn746p86K0Z9PYpEBcu+E9c4wOGFoq",
-	"leq7ALktLlxk7DBesavBD0LXHjx+II4BXy/MSeXR7SsD0SdN2WhS4QVli3KwCLyYPXJyPFvY28cmLdlt",
-	"vmnYF7sT5tW8JySVtm6fzHFDQlp9MzMvgkLts2Rq70YcRHmEk2SCrp1/cjad6s019QRgO+9Jqqp6WQ/g",
-	"gEdnzZcnb+RKqnIsOwftVXlFcDpQzDMaUafs3A3VFo4nusQs5qt9zfYgN+ee8bUVjJhNqDVe65vLUzTP",
-	"FBIExz74YbG2x8hv9tIFctFSWqb8R0qMlYvSQ0Bz8U2ZTcfMn+3KSXThFRTXp1UK0xv7RAFM39BmGcy9",
-	"EMFkIsOPSzJYwaS4+YF5cQxO6gjIGj1UWVDSrC5rtNhnUFzr2Q2HnCktsVtAwBrRwTQqjts0TWgEj8+r",
-	"vxrsv3ZSsYkGpquxW32YDoQ6USSYFlIkzGSMGrcKZLAamPz6Jn+zuic/Z7gBo/RGT2yMtqBGLBTwbwzX",
-	"3zIV9gdE7Pv1APIphDdR4YQvrjYsanjwL0xXrg57mgErTiizxXUh/kUuedqCrhiqY787nbrzkPsGn+yB",
-	"CJwULjGpJXKS41aUY2iKnLdeN9quwqyxUp62qz6tGaBj9y6JhGTx0OOLkdywCNDDAuJRKolQre+22yZj",
-	"J6XMNNBsJEv1WxXvI4yufryx9xzM1naD6mAU3cSTzyi45Jgd4mhJmlKIP5xc75kgLYvM9UKiSDeYoI8n",
-	"V1d76I6oaEli9w11mF4TdHV9cHq8p/kiT2JAbwULP/wcT9D7P18c6A60eAc9ltLsP5xcj8YjPcRoPIKe",
-	"RuORaRJ2p8TslC9OAHKtgfJPKSPSsHCzDgxwAk74qGSN83V/IFEz+CVf19MBzT1vrisqeSYi0uBrZYDI",
-	"a503h0dneyjhayJeRlgSlBClQCOK6ULzRP1ELDfpkrAcnGdnWol5jhfkJclGpVz0/8Qv/zZ9+e4v9v+/",
-	"/Mvfp+Ptd7/8j+6gCzP1sdmrBuLKD6XpQlXUdQAk5utAPtC8ARlxSaxZyrbOYfdcN/n632zvTKfbs+kj",
-	"PChxZt690AwutSSoTKnjGM2JfprdHIpkkeLCdhZadq3bhgJ2kCcjoAogzrt3b9/2ANok9IGUn8jq0xRs",
-	"mTGslKDzrHmO/A7dumXcuhAGrfLNScLZAl4fxh1eJWDUW/zHPWuFNuurYB+74mAO7H+Ae6mGq2BX7213",
-	"6Zgryxxb+msm88tQeWwtO5Ygph2+oR9iVUkmfGpwVt2w1IJLaDiyUUNB9AQIy8C1Ge501Dy9B+f0nx+X",
-	"CRm2VTuwDjNHROUYnVydo+2t169fbpU53dFxhckdvPyPv/x9FuJqPQ1phemnh0Ftq/P2NTsH4JpYXnZz",
-	"eTp2dR5otAzdF6caUOG8yRgMOknVlZDQB/Iq2r7c/OlvB19fURaTr5PVdva2A6rk1Wg4qLp5XosoIfv5",
-	"PqS7ry07oDEQX84qcyED5ETzuDjvmSmKkBflxwtMK+k8b+9m0Vb8borfzLd3yO7r4TBvPc2AdRtfLtfv",
-	"lstGTvtwoQIyHQDarbMjtwO2MJ0lZowEk7YA209f6GiJQ5al57HknGhpdO3C4XGBMZHTqIuOM+cd5ZUv",
-	"KqaeJWYDbT29AgHN/rhYQK1ofCRS4gUJBTidFQWhrc3GcEZMnxAEuyJaaz0Mp3Zfw6YUqA5W8jEFanBg",
-	"F/HKsqFVV1J8oesHag1QlYCglWZySYymFhpNS5SsatIevcfRvVQGTT5Ua/AJ8Yw4FDIyNCxbJny94jFp",
-	"r8qKkTkZZMp5+XntK0Mi0q/Juo+mTuzQDUoTDMtHRot7NGI2jYvwZQfU4MUm+2RVXnKVzH3Tmz+tFn7S",
-	"CB26EDxLIbaKkcQaD1Y4DqAhLHn4ZQiEj0IIpL4DegVCy137WhfgEHtgT+lZQofDF+I7LlBKeJqQfasx",
-	"bc2mAPqGI61bNRP/4KjplsuR70uu7q2NTuQkZQO/7Kb4eqdxhk8J+/WARhqPTTqMJuMWNeeTa5tad9g3",
-	"0rs5Q7QA90TJqPPEwMMutJ2Q9bGF2n/glLXE6P+VWxjwqm3gUXnZWf+wav3prxum6b2WtQma12Hs3oY9",
-	"V85DWTvsxDCHPUu7xkFi9g7FVJBImZ/UmvsmHtNtgYE6Go+gH62HQauwocfM9JTgB9JydIn+XfYPlv0N",
-	"HUKDG8T8+GgXiBUXQ/4P89NHuM3NgeoMYcf+J+gDl9bkFPEl/Lvj4EFn5lw3i9udHi4cXi4z5aoxdHs1",
-	"7Iyqlv5HCJWaYIdJxQm5U43CpK2vmj9hjxQhwzYWt29rQZWWVakLnMZrvLFVXD13ex31tnE/H8nb9Hri",
-	"80zd6KHD8h8x9dswAIvyLId3tPGZFujwcdv0DLe6IyopJ7N8sBzQISecnCKq++HOcewuQsvtN9fwB+6n",
-	"+QcvpLWZ5sKs8U3aCxqMnX+ee/KPe/0ee0Q9d7s9UWfYdvfK2mk48GD2jh3I8hNDcr/fNB5/507JnWq9",
-	"KMaPbrE1f/Xr8o+g+1571pmXNnjTBhN9fnQ9SF6z1v8meNi1oHz40SljVYRbzStsDNIQSdGKgy3yohH4",
-	"KGcHDWWEr/iKeOVasZMRuSkHH3NGxtawveRJXrLe5ZJaXfOesobSxQ+kKxUsoXdgL0ZQPozmtXY6A6Dn",
-	"m16ABY9iE/EzFaVpAStrkbdyJDTYY7258vFyVzU9Y8Xjb2fKLQjOGXWLwrIeKkIKOuXTTIVXzvJnEP8y",
-	"44l0TVrCmv1KXFgsiGqufw12Lypz0swBBqtDVZ+DRxR/9d8Ia1i00wNS9yq52nvlU1fVxtgRzhc8rNou",
-	"WKI0tgQzFxRh9kKBTkOs+gQW+QmaY1b9EDFCcxWIIAYuMYi4NKaHCdIit9/qM9PN4CPOks0k3+M9D7tH",
-	"H/Wypts224knn5ln0bCLMnK+lfq97WuzZxT7FWbv4KzN+adEMY2fZgmose9mTn9ZMM8Wiwt1IWUFQYNv",
-	"KBcj2pm4Lc4Rqi1reLrm5dK6E0vMvIl7d8pb+XbumyA1XMcMNACTulldOHukKbqpGvZ3XBTgU8a9K53N",
-	"d3fabJa2DM+bhx8C50k0DfzoV7N8+RynhXNc2dvSgtN8hwvrM1rhjWECoZCh3xEdGHtPJPg6BlNDJ0H0",
-	"eQGDTM+F35oTcOZ/zAAhtc1btuV7y7dfd0UaVePNSq9QOxFdG07ch11JmkDxUVcaZ2ndhP9k5NQfbY/x",
-	"dX5maE3IvT4yKLSdy4rlwKpSkMPr6c7b7hCx/2Zy814wfkusDpTC0XLVoIzf0YSgOQEgP+xu4L7WbaTC",
-	"G4tIX4RVVKwYJsAf4vuDcuiKxBQjPa0KDXph/ml8V92VN53exHqyAV4QFuNJrbfZ7m53aA79W1GFvACv",
-	"eDvbGh6WNih9LZxxFsWsnHNTWtuwlLNHFYVqzERbYuf9D4ciWvopO3MCEYiOIkNIHwZbzCtWZHL0tC4P",
-	"dbRZZOkRxSQhyhhd+kqm/m0ICKQ4U0suhgYXrAVX9cKcDSq9GaID+DCYu9vgCApvSNHxB5IkvFBB+uiu",
-	"JbNDIEvb/AwhePu5wu8ctqFoHxO/xcgLafewwn2V+BXMGTHtAU0ICSPm01IKrt6/Z7RjyMVAO4amWMpZ",
-	"j/iJekkf21aviKxStem6QwPrv7gyL03k4piCygu0mzjXAkjQmdPs3/MibD03LA6Lv7F+6Fucm813ptl7",
-	"aTsNQ/9y15nlBU80pOTMqMQ08oztnCLKUVg5mXtbUJp4B2M/NH01eTzcYeq7kkKhyWfj79+Ij39jjtzG",
-	"aJ/Hnku+UZHx52RC181M5/801vItrm2/O9noUatfyg4JrKcnLcQTGlxpamInMbGr+j370ty+HZnnoA8v",
-	"9Z6hb+Upfvr9b35ThwIADXtIO1h414181Dtoz67XnbOz3Qeri8OJW1hO86Sb51NQ582z0/jvm7cgx/Ej",
-	"AHkbGF6gNpR/+E5ZMHHLJIlNroGCNAQPCDQOgu97SskjIvnz5r22oxctmy6fTLjeAXTSrRnyv8l2QRqz",
-	"I3JBx4AqPEbwvrFB9E8Qs/3Y+OcznlBIy/gVTdllgT/gB4XYBYkkIWNXU7A8MyhsZfIpbBSJBRR+LhD8",
-	"sL3nxmbdtxiy60qIN/YOZDR0p0D0tjU0iPzj3OK+b4pj++AS6Fj/ZUEUbGoml+AUN1hN+ly+VTrH7nSI",
-	"dlFcOSBYKovUJJtnaDWKgcrEkKSZCoOx5xnWLzoYS1NMl8tG40n8KE9/bg4Oe/fdzxdYRcuGy4YLqzG4",
-	"zGQQ1eiZ7sP/9cwXwlozlE0IgfTJffv2u2vByFqTu6X2X4+8Q+TTSCaVaI1mlWU1B7xECJ8pDMEuUUBL",
-	"EEV8Rj8Xp5b3izZ97ejPpxc9U4hYs5kL8Bv1zkCyRNDx2NvR2Bbd5ZVlaYvv6h/ua0O55v3pplnEzEMz",
-	"vaOGzEwXXlEyWUBkz9Jh2T9BGg3RdbNAmn89wSZo6fcrk5LovgmzyTOgr7m4LxWmAOjZO0wTPZ1wPBqJ",
-	"7nlYyl0a21WKN5rjolQ/Cq7mrok3NvD/EC6nyTyoUnWUzQK8F90zFHOX+QAG+U2fHXc6XDm5qd85wjyr",
-	"x8jF0LjVUk2uYLJ7RKTkooSDEdm9dX63ChCC/KKIVF/w1nwWbbegQFZjO+wGzbMNsP654GtptNoK9FDu",
-	"wU7xJndeR6+6Bg54n8elkltuTzuL2tr1N4blGFjUOc8WSwVQv+slX7ka/A7+xa0PKvKDAr/GIg6FP0Cp",
-	"tSAu66dwb87rYfYSqUwwWU+eK8A3/SCACAvVw/3fz+E/HkWZVHxFxPEK09YFCIMdDguoPCf832Edbor+",
-	"7Ah0W4nE2GmbRw7c10t/hIH3EUYxlaBdvJAooSuqUEoEcp06xWO+qYkV+hF9ufNma2s4kosb8pDHAQ3y",
-	"kK+0WhHnmYeCLLAA/NYIy8qFOT24OTv8MJsOTqdvwEq08JBTAFyUYwRFAQ1eNrB9Fm32zW85nIpWYi1i",
-	"oKk+FMckRlk6AP3UAmtWs+c7oOkeU13RhBY0cUUbeJDXm6DedR8QcdAHqFNmAO435PIbW6B93PbR7d8P",
-	"Pxwf/nh+c/3l6vjq6uT87MvJ0S+3evZU5SgVXmHYABh+kFGoJWa9wKkfFRtkSMI7iSorCV7p0oaNPc4Z",
-	"ZOMJz+KLTC5bQnSV1hlwtEQHLBacxigmDzSyz7nddjlBjuUn5A6Svm1Um0ELX2O5jwjDcy2sQDUuiTDg",
-	"R9KIIBzBJR8b/DthYhsLvL3KU+CmfKy7a4s6aJsv3D+rUO4jiEKwiN6GDEoT6+VnyedlK6gcmLadV7qh",
-	"WU1ZqC679Tjrc6gKgJUlvpDoh6vzMyiFYISeBxqDDBJxJnlCEPmacgFi2wRBBUXCIrFJQR0q6kVhQdgL",
-	"Bfa6GOUxB3TBeBghL1PLL26wL193p+++RESoL40g2ev1euK+z68h193MXj1svdKNZegClm/aeAR60DlL",
-	"NuZAranyi76+YXDuyMLa1gd3w+t/Pm5oUxjqC3HygQdznMnlv2uW8xJwfCleeRJA9cH33rHtAcNWnZVb",
-	"0523u29eT0v/6+LTLf0/9lQFn3OlD9W9Xq90T6/0ljxum1NBH7AiX+7JJhg3enl1gOw3mqL183Bx/LH8",
-	"DLzU/3t//P3JGbq4PPnp4PoY/Xj8Z/jrZ/bx5OT44Y8n7yeTyWcGfzs+Owp8V57+2613s3YhpGMxtROc",
-	"GvE/3iG7dwGZq0/nAHH0hTbrRI492E8rhiRHsQMlvtBcwDXhLmbo9bfYv/CdLFd13K8yMy3ZuioO8w2y",
-	"uUpGLWHcZlJaP4R7CIjQsp2pERCWCQwDqFOww9V/BK0qG+jt14gGhv3FcqIyKGblxzo2ZmiMjNEHIiT5",
-	"EvMVpqwGsF5aTKeCUR+hGk9vsOk92ipfyQofDL5vPCZnXNGosZAy1+8UiXIIw4jHJsZekSSROSIgnnPr",
-	"CSEv9WgB20ZYWTtwxU8iq3vsAeY6N6VzqjoHjvG/+wJjsAgzF6tTetcBdHcrCYv18m+d0cSWbivA7cqw",
-	"wdOGZA7dz4EWjzvGM1+aEQW5y2QuVtvwXVMNpnEC291ZQE5x9XegNsUwGazShGrBtkFsNZVIIy68ajXg",
-	"z93PC7ZYCy4XNjHYKgH6P0LZF51IthaxlUpEpNJyrlzq3WlFta1GrfZGucUKX5JFMFP/k80ikUh/Be5T",
-	"xUEWN8xQLwsr7phhDlRX5W0kexkRpgROqn6cHkHYcYqv6IK1GG71VGCC1rwGl3IhCAFzJAB2Qgf7gBZr",
-	"gRDuMpWJJ2ALJWSBkw88adEZHINw1XrNqa7wBs2JCz4aF5C9ElEWJVncN6qZka/qkjxQsm7cGemKUduj",
-	"Szi/L2ByH7dwxoOw0d9xgXC8okxCHrWXvdXs5dN0JzUbIF+V/gBJUn3jdqfTPkTSllhWqifUJ6vszwSL",
-	"ZIME7G2f9DJB5f0peTCwu20K2mX+IbgOxEoeRBFJGxIczp6PWmGsn4iQwXsOCLD6iwKM3BIrREzYKZY3",
-	"aTadvX453XrEhX4ggt7ZNLKuDfvJ+9aBgVc4f6k7/yz8O9rO+c8ftMhD1o08GTZDas7HjIEQUUCoVZux",
-	"1mmBeI1NwBCNHEPkiQtDICsEHnN9Wv2Q3Q/A0LdeEtbfhbGki6UmsJLs1V1VIGyRNAj18Oppjg42G7MN",
-	"Ob6AJZGBwQf5pl9C7wHrY9XgyNmpz2v9EiddYOoLUm0R/uqK/q385SzcIWGaUZe+fN2d86oJjgycu6Wj",
-	"oyyUomnJ0UAm62fAkh0kxlRCeXe6RrLE3TjMGBmzX0JixBkpQa6X07i3djvH4gonraXrIPW3yDDpqmmj",
-	"FQ/DACobPOvMRQ42666PYd0DRyluORjrQsBW8GiWTsqY3W8GJb7jwkUsR956Cjr1iK+0UaVVlC+Yx0ZK",
-	"RDjOLcipgTrOr4071XYWa297A4P1it4Dj5UTdOD+kG8mQ1qG3KANMe/SzdlPx5cn350cH43R6fkno3f/",
-	"I0Xuf7xs/esK03mapdHi2Av1uxWnPYymJ+ac9hOv+8nRnYOlCe4UwS4SzK6p/yp1UI8VGzSprAVVirA8",
-	"2RjSdPVOPGOSrpvT+4ZazbBrrQnfq3afYvcMHiX+F4VF2pqYJ6Wog/M88Uaun0D2ZLQi6NRgfYW1iLLG",
-	"8ttTR35t/cML0vI21SvWApds3KanuPep9GKUmXVlz+pn4bPQCjNzTKV0f0sXJ/x2M0Yi1VgBEACXROXx",
-	"xMYVmyQhXC+tby+I7PS1ungoCYhuXkGJOtPmbM6xiNt6gyBiD29S+XFYCMt7acpS6jlL4FpLzGLIxQyP",
-	"mTe2HtHGsAbo0hQUhLJlbnAXJ+f6cXiCpqiRyuvL28XpmSeU3VfdIpH6soVn8+1ocM56sWvB1YyrJxUk",
-	"j6JIS1vcFjZhrwmH9xiEuRb7eKu1uzMmKcVSrq2U6cXPcSFIpNCSC0nQHMyim05PVpN9OR8juCc2Vifo",
-	"EdSi5M5s600e0QP+hIrFHx0SULkgrO3B5qAdXJwYiWNJVmObpVYEBr2QSK5wkmiVPGNUWbf7Z1ajM+iE",
-	"qj0wfuludifTqZ5AJmOQnnfNf/413eQArBgAf80AAvq32IZeRFZcrxz5l79vh83NbosOVg3BBFDRSN+W",
-	"SvzTBNmmlEgbnw/eNC/sqWJWgW4Ow1lV8Oeynry1+zZYATJQws475lZbh/uuFn/hfhiXZtlGUma/Ggw1",
-	"Ri/K7TQ5geURVUafhjz7zdhUg0+XeE4UjXBiYnT7W3DKJ1iy38xC9hvXoClLrvFqFOy6RslQZx1WYvE+",
-	"9e3ZB0IuXLETdGDhA6ASvqku3+Req5Pxwcv/aKPkIyyXwEa/F3wdqtp3Rta55TDWWspG/79QUPymAZoB",
-	"xOXtqSnSTxm6uT4s5/yMkeK6a1/T6XWIZs5HNqIvP7/twPHdCb5q05zNWwULJAtbGKdn7DxvM3zuO9s3",
-	"7ILduUck28L8YbCx2erQNcsP88eUNhyGKzZqTLmLBNuSy9/GmHuHaULiI5JQLTcG63Sacv5a87Xf2DB7",
-	"kofAZ2lpD2c7AMUoaxXIWw1euvcrE8ooQ2Hm5hcDjIuTpIjdQrplaazXvcaCCMXQUOaHov/Tk5+OERfo",
-	"8vjw/Ozs+PD65Oz7gfU2V5ypZbK5JJrzWNNuf+Ynjd1gfd1hQjVTtrbAyqHY6z2wFnAx6HuQGocO7ZhK",
-	"LnPyCj981zUDnhJ2TaN7Ely3+aE4qvOL4zN9VBfHZ0fVU9rttuPnKbyyEbUzMuoKgYhtLThYz0v5ke9T",
-	"/tiYj96Hq+MeJIktq3pHE1KUYSuvaOfdm93dt1vbb9++HYxEWBiwmq6Ab+PKd/jy+ODoz+Uj3J4OsP33",
-	"NUIc5oQPWcSB7E4IieV3EMSuClcFzPLg8Prkp+NycMdWt6keKvsGxvrJ/OBGc8624KHMtnamT7Gve/c8",
-	"cP/cdpR5WDH1Ch+tEHXp1GtEGGBT5fsXeC7Cj5zCcyyhqnKTRp8Z+gYTsP42CCDaVYt6RbDMBtWitrc3",
-	"/Macp4Qh74uxO28T41XhnZ0OrxX+etg2XO6NqgXtVVCLfXIK+qZWdCGwarRxscxVT8lfg7yFudgCs4EP",
-	"g9Iae4MEY35z46XZPKERMnd8jBLQ+Ie6c691l4aeOoswWkfR++aC/TnRcYZiKu/DZfoHc9SHJkPjBZdq",
-	"IcjVH09fSGS/KmsFW28mu50SJjCKh8IyV6yyTNg10vMpJD+64M01F3tTYsHhLQxJgyscG+cRJJbKEsU5",
-	"oRDy6opa1hUVxfRacZbuTt91sm7DmIaFJITc7LPuZ1OJTa3V694e6WJVW7Nh74Tpwve6FtvlzSvfi/AB",
-	"PxxEij5QtdFKWRi/FaRrC7Ie1CRxSg/1R+U9eDN9O/zOGNZ6LAQPvbtGr7bJcgijna9f62/6wBEZWf9I",
-	"NnJYmIRhz32nuVuZ5vBJSoWFkkPgG1Uv3QBuKIYjLm/kzjAsfDe9cUELlbOs7FlFwoET6CDQ5mgpyPAy",
-	"3b1AMXkgiaZOiTJJnCGzqdqHO/rKAV6cePlAwMtqxcDfdd5xM8L1kw7iTScp+pevYmyEizsnCV+jW5OE",
-	"cutI8p5sDCiHFh9f2MyD0shvt2Y70ydd4AsioiC+g5kY7rjMW5OZB/S/1YDyb4QZE/Ww6WenNJarulWr",
-	"t/RR4ZplU9br3V/TluVxr04Sdu6s4oh78EZr7mkxBBEWp5zmlAxDCRsZULkzuz20eyOXNIgZsykqPvHG",
-	"M4H8aMWlGsM/7as17FzPUw/9Q59u1cpcP1mPqQ0k98CjMIDYm9m72SXlM5fn2R29DMoWhm1178yvb2UN",
-	"Pz3uWIJnVWXSY/9ZKG5X+SZYVlOi1uJEgq8YFBC3qEDNVWBWDhkfkMMogJbUHy4WRKIDRYuqBAxQaSaX",
-	"RJYgfsBfvuaIxnKCTkwuawEw4cYkX6msKLYATYdZjN7XMaf6oGHZXKlWoIY8ygwyW/SLBTYma05xsfOv",
-	"dxpD5xOcsWj5cjadvR6MjWCqlPaByl9zA2FXGvs/LeTUnAD+T36VngDONfOhEGaVqwU5bz9nxP4cylJz",
-	"KwqTomzMpy68Xyt8TyTII0KhaElwSgRoahil5upAkLmAPznXaf+ymB4kkA210OIVeDiSZN8Zgmy6O+B0",
-	"QLIaKOiKp+H4CDOJ87u7Nt8r4ncWyCKbgwKVVyjVS30hc1fgGEGFO6lKX/vxY3Yjzu/uoE48KUchOmmp",
-	"uzJjFMQFOZC5VQvHZB8JEhOyslDdbNMODvIsBTBY3FjM08grlEmFTXxJDqBRVOk1ueZ+gCLXosLzVcWI",
-	"qYyGItLjrxdEHFrAibAiARBizqHtcGEw4IkiqsrrAdKsxop3n/gKf70kMVmlLZZAM43KBQEPetI5h5bU",
-	"pZK5w9FvwEJlfgvcFsEziFJS3NwaACcpLkX5EnoXoxQh3z050Xt/9BXRm7PvkgOKV82AgFGJLg5OjqrC",
-	"VruSHaicAzVAlUElfTQRtyPScJZsQrA07i5VqhRYuCKINFvX4bU6UWv6AKNr5lSilRqjHfvqv+UaNRov",
-	"n2jtJnqVXtvLHLjnC7C7mh8WbN4y/+5AnTkD3WUQWalEay5CcWFdL8mZH4Gu4KnUF8V/GwGRkEqUsXtm",
-	"wX6/2dOQw9MUoAF+wRQaKmPR9lg0cf6z5+LkbZynaW8dawls7GDW4nI2W3V8S2iX5C6TGCKnH3Bi3qCq",
-	"7FHNDITvet4du9mttB6kgm0DZosSouVKOUYxXVAlx2i5SZfERkZoXi1kxIXWBozc6OSdSppLT9ixeqDS",
-	"9OW7Ly//8vft8c60IWDJLaNcKqgfyn4urtZx9a8tNIJDeZTWwFEfshFm1EGzmX6KLh6DHxpaZgg61I35",
-	"u6984jbsSPC0EckeDsborw4keY1VtESCLpZa3FyH0q7Mfel1WvrbrnqlOaJE8eYWpUsL7IiijKm1Z3j+",
-	"U9+68/b1Tg8fboeMqPnk2GhKDgCmUSDcrdiW7P/KU/g2AmONPzfYuLY6fQwhbtpV0NQnsbS5sk7BRezp",
-	"2hhgK4mZ4u9yyYVqSKV2FNfvfe1fG9cJVoAJAw9Fnazq5/Q8mlt/tvI8itm31Ih2p78afT+H785XEr69",
-	"OO9BM4YEeZ9aawfV49I1Pr45a/fvlimQZFoaiG8zvae9yf79b32T7ci/+ze5/T02ZWW0qDQ23gwbDO9Z",
-	"xPSxlkTd0kVxHLMCaFuyzWzVuQI8Gf4tnU1/aTM5wrvo7nsfC+TjDIufljwxlpD+5sWgQpi/je/s/4a+",
-	"0I+RfJpeC0Cvyl8gw2HDAseTdMEuk9wQOWerLuYM3cHnFLu2pv8Uclf3BNoNY4Ht+IZmslMe3cscFs+Y",
-	"Iam0r0QLlRoDSMUzNCx9EW5XG9cMl8058pVMmcPYDAw5yPXguqe1aqoIMKiNZxF7oRy7qxsUMZs4y8pe",
-	"NQGacSQzqM4UkwmizHDaPSTXVEVLEmsanHxmjKsvQDAkHiMDwB/vuYB/R0ljI98a3oO4HlWS+EuW7qHy",
-	"DTRFS3AEqBiwSsoWSGSMUbb4zPKU3byDL/PNF2e337OlmJwZf4nzzlCZ70wMbOYXQ0Z7KOHRvTFyY2YA",
-	"Nc0vY8TFZ3bryPPWGdfK4BAvpE1WtOKF3VF91iy3c3r7lFcqiE08t15H8W/+ivRD7k00KKccUZlmKmQ3",
-	"LGoyYHaP1hAggPMsNygsgIoMYiSITEEXsU+YX0UidolLEwRmFD0ieJEXRCJm5YHcBv9CfmYmxhMxwBKR",
-	"6FaQO/AkwKN6azZsQCYlBJ2acWMvdTOqyRrbW+/e9kuvTLhshZgAZwaEZScEC6bpozAlm9a5K4QmrmQ6",
-	"T8kTUO+G53xq8ZbGhEXkKCOh1dwwRZPCSWIPW0tB9sB9f45nQra57Nx9hhR/RmeeTAeqjBwE7VZEkBK5",
-	"m+8tDEc/2TwneHul+pVXKdtO47TIlu8NH1jtVLPcseG+WKLbO4GzOEsIU7da0L619Ri+aJYC9TceSHxb",
-	"nkbok7Dq2QcdxO5HAzIFLeX3F3vnYVPYhZfzkMd+gnKZiL3j9i5qw1vsTa0usBwfH119uTy+ujg/uzoe",
-	"o5uzo+PLL5fHP50cf9ozBaXEgmhWOLZ+FJvHXEln12pPLPDaEJrlP5jFCKM7Qibo0/mZeUBXnJENovIz",
-	"M/z19Pzqek+zBlNaANSnnFYn6NPB5dnJ2fdfqvN0f6/MlyHK9MbnifNGmYFYCX8xk8/M9XB4en51fOS3",
-	"NWxsTiK8sqX1S69XeEqj8Sg0J+/PZqDReFRrWG1wfjYaj/TGhN+zB3GIk0QvI3xTri6vLGN+od/3FGwJ",
-	"BgTCZDSRGLLmHORxQhQJx6rwCoA0Z1/iB9GjvgdO03LLxDzyJeyI3RB/D+PXv9uevl3uvt0eXm0mWsc9",
-	"dmnNxb3m5nc8iatlUl9lUrxKeISTV1LIKtDmu9ehrGGakCZ7Y0LGSJAEa7FHvx630Tq+zeukziVPMlXx",
-	"N01e8flf5Su2oOzrq6VaJa/0dr76OlmlO6H5dBW/qZzN1rvZZDqZTbamPU42xQKvyu270dDzwFB7sB2Y",
-	"H07fqZPQl6+zH+K3W6u7+z+mp1P8H+rdp+hyZ/7HN31o62HJjT5S9Pnli1WLftK/ffnS3U2thIej13zS",
-	"9vhDzBhKvLTFO1KLY80z1Ru+fFDFpACey9CiU0FEluBqw5ZOfQ0AvY3fIYzW5fT5zT66BWvdLZLwHgAX",
-	"N9qEtCLkBH3UupNNotKPzEr/t60evsIbiI3bsxVKPjPjKgMOuOEZirlW+bQGYvh6TPXsVpRhxYWhzjS1",
-	"GUw4Ay44mWu6Db/9B+aT99Radsd5I0GA6EHGWBHV0cGl+fqMq49EVbtaw861Nf/kqkeOR5A04cKr26KX",
-	"XV5OqWFMooSy9oZH9ptSQ8Li9lbH+oNSE8oeoHZ5S6MT80nezATmTkwl1clfeetUbdlR+PYHXppxuZ+E",
-	"3KlevZySO+X1UVRhd97r3tXxg71Y+MQevRyZL4O92IrwfcvMl/uoFfEcUB/U9VTz6feLEag1d+6Hfu4M",
-	"15wy/S9cbCYxSVv388R9eWQ/rHeR8HVn61O+dg2tXjHBIlqCTtGE5mi+O7CfVZtnqSRCdTa/sZ/lzTMR",
-	"LTXPd2Jdcwf2y0P3Ya0La0z4YrSLrn6smnEIHzf11beXegcrKlcYrGpdXXzMv6x1YiwsX1wqbHs/l/Dx",
-	"d/BtQ099Oyk6yAEFJoLgeNOIT+k+u9RfFY2t66+V0V7ar47L49qm7Wt3bcurzhs761xH6yvzmWvuiqnO",
-	"BcHGNNlOURab4b37vExSgd7aWUytuzKrcf3166WhceuB2Kal83ANl5jFAlNJJgCH1dnJB/f9KS893PX+",
-	"4J+9u7uEr6u9rfRVfImTpKObj/q7gySptvegNSb3NLrvnM9F0eBH+L6tx1TwFVdD+rywLdp6zdIYD+r0",
-	"xjSo9lnc9I5bY3vMr3zD7fH7a30T6/2V3kbXn0y5SuhiqTr6uXLf1TrotayG1chstcJi084FXRfm2xIr",
-	"dP30O63qEfXgold1HtqPCV7VWWDhkt8YnF8bjgCwqaRHzGeT7PjLuHc7X9Ab0KwkZPZoF5a2BzUsBOxe",
-	"8wwKoF0tQ9y8Z5vKyfZq45FRzxYliu3ZpoknDW/u897hrctctmf74Es0tG3pUex7nmX+1rNV+cXr2SjM",
-	"4oc39vh5z8Zh4WdwY08Q67u7Nd7deamrKn+fBmU7Rp8WZQNGnxZDLnHoDejTZMAYIRWhq01QaezZqKyo",
-	"djWqa8a9W5Q18a5mQQNC30Yls0HnPoQV5r7Nqmpp33ZlDXJYK1+N69uyrIEPbDWEQ1TNpj2/D1hJe7b8",
-	"1Fc6COqxfRsNusJ1bfuXvzi7eZ4WFMdUTx8nF54zIBzCaWGaQbwE8/kYcuFsXAMMi26h91svsrNisD8L",
-	"wilA5340r/OGBo2gYXtkg62zyagbNtI2minrunxdWamq7HVNol0rbNVtO9TUFi29zSAQUtlCKnqb6tmm",
-	"RraZVFqMN026XMWwX3VGVH0MJddBTceq6Gp1+1nAYBowwVbNuUELccBoHTBEB02sYTtlyFzYaIwM2Uqb",
-	"bbHjkl+q2eFU9h8FLHk1o2LdVBiKQAA+cS5iF59s48qBZYyqbEn/1145yBNh/acq1FSefGB6wTJqHryp",
-	"jNkVXxGvxkjOsJxTcYxuXQ6A/vciCeAW/Ii3MVb4FhByISu6gHLSf5IkhOnRJ++i4Oh+tkVnC2DFeXBY",
-	"NS+KQYmJ2z+9vDKFwl9Cm5cn1VAn8qCaQ8mCYVjfJrNDkp8zwqKGwAjYlRfSgbGuqT5GiIyUGTxQe2hr",
-	"jGZjtI3+63/973Hu7F7gVOZJBRbgwCu3sPFoILBlV3ZO5S3bbkN5C2Yn2jmGl0Zjg/JUep6dm38vT+kZ",
-	"I8tSx8iysLFZ0BjZa4y4yFN0902o1O0r/RzemvobY4ddpIxv3b2f/VEQ5r9aSo6JmLDb5hHH+PHJOh5n",
-	"CEeewwdVasmzpXOwgN5B6D4rCsSha8GOssWxZSLBkhuOw9jQWSOtCZ7Nk0BIlvu4ehTr5cBYUcPbD5Qi",
-	"qzQUTHzSVa1guxOGUbcFaLFw+H3ePTaTQGZKZVKF2+I2KMeL251Oe1UyxFJdZVFEpGwtJGieC0izc3Cx",
-	"37ROXr+IUguu5mjnN1J4LhOdtfU+wjW6EUk9UKig3nFjtTY9ghcXWyFUn6yqJxziCN9RksQXgs8TsmrQ",
-	"aahEa8E1BWh2yhlBlKWZMtFE9SsIfw6kHWHlopRMSy862cQpTaa3ju/MebwB2A5TU0fgFVEQhcjwqhKu",
-	"xXD4LbU6VPno7IVE5jOUQAyXXuBWN2wgLKvoN7yZQqoLLNTmwER31itGpWliK+uZzXAQBSKzGRO2dssE",
-	"nZgX0OXTcPP78dn18eXF5cnVsf6U5UzR1Jia08SyiEq2+XAwL9uku1Yl4NAOLlVZT3H3h/DP7NxC6kmV",
-	"xZTnFCL4WkJ2S8/EgVDhRpN5UwvAH84q7snmsAEirwSqaqqBmVQXQR74PaAMCZf0NLDcDZbqpi3/xGYZ",
-	"aQkRpuBwr74p82Y1fnm15Ou7hHOBruAIH59EUC0xao0O/ck6JGFZBuLvn8de85Mt7bd/PXz8KX9KnQwC",
-	"LLJBtP8DrQxqXgEqlz4/A8JgiSkIp/4j6cz4OTBfFcHnbR+XeVmtkECaGvhU3WHnSo+ICsblGoZo3hUQ",
-	"/jFzjMVA0XIIQjVqgFapsKcMV3dg6IrgbBvSxKwuvjt1Wy7H+X3VR2Lvq6ky70qa7VsmrG+WvfJkJUny",
-	"QGRvebk4ogLbczcAlStIRJhqLnblLWI2dVqTV/qq94TsED1gjV2plt5HkBfjWDcCRpfPYl2Fjy50XFPo",
-	"SJJIEDVgtzWtVeTIrr0PXgSzeEtR3oJqB9V5VZpLD+qbUoNR6MEbKg9rJbMP+tydThtxcrueXy8Ufter",
-	"pFJ6GwuDubODnTCqKE70jEchlC6A97VvV219gwGF78nmKuJpsDadsTlgBfj2K7xBMS+hIENtKJMadHT8",
-	"0/Hp+cXxpf6u/w3SI3ff6DBG80EieSlNGHbGwRtvzZrPLfDqDty3CqXDBDvp98LK3HVI/RTwf+/Mcb5M",
-	"9feapgPp7WX6zTe5127XmHyp0k9929OqjrAVruu2IFf0b+UvZ+1lWhpKNekl2xxZXIHf7Ea0MltgZ+1N",
-	"yw3beTwNBbU+ucc3TU3lchajmMYTZAr45GwWG8QdLcbyuzCUWnNxiZOOWoJQPmJw9Yhq0ceB5SKfsYRj",
-	"ZzUvyjJF5GkQ3/qj+dHVC5N2eM4QpiLHNe+ux/h2tj3Z7agEYCfyyYWLd8zFFobrP4l3W7Od3c5ZeC5A",
-	"O2DzTAAxr1a+s2seu7Otaec0nq2I4XaPEkD9a5OOEbibyhJmBaJlp7sGUE7dAwqz5dUS+5J2AEtejorR",
-	"q4UGZVFasFJpsFRa0KvN4N+cGvkGKSnICLmISHylGrEjDeiJA1OWgCXLcpwcTAOVFZrS8b+zGjbOYqpQ",
-	"whfuyW4TtRzPiXi6AbBKEiOZcqFkQM4a9njbeYa2pSiwHBS/JV2wl1naXs6rXFm2Pwt+RJEq/c41Fkg6",
-	"8Ap5Ol8Si53ZMcabMYowiwgUN4GrxbhyKOBlRrq1+9h6VqXym6X5hrb/A2Zxc76rJGhpbADB8pambEOg",
-	"pSkY410MU65pDAK1Fud1yzL1zevFOt4OJTM7n+A6CU5Ctcc94Aqwd7pSzOWF9rMPAcR3A8SE7SE0tZOY",
-	"MEXVprlir6ljA+UswE6xIphJiw1ujBfUAczKJutM6JzOfNQUGCaHFHZFf6rVtjoNcIInnYhuN5KIS/2d",
-	"voO5ZjRMnalV7zFVfnqZ8Nwz0x/VWc84gOjcvYHM1xwbNs+RQrVcopmrneq4OEe7yfneBYlqlRIhOWs0",
-	"8Vm7PhyslSuc9QtHVuYOODjB8jSIZdJ8Jlw04dGYcSlDtzhSt0+15Q8lBdiDlj364dP1GAFGupbz7Ps/",
-	"QSdKoijBdGVmDaqxAXqD5Uw62ZUZd+xt6rg49Mq2Bc+YLYhUB00oI8Yfa8726vLKYtMb/NINkc2gwOWu",
-	"ptDENmirR9EXfM5MuxkhJQ+T1JNekZhih2IlCYvBLKufkQ/X1xcI7FwWA8wITvcAXoMs4tktuPFu78kG",
-	"nHu34My7naDvDBSB3pvPDAvCXiiUUAnQXIJYYII4iPEVNdcp1rPZQ5x9gZLBcjnW/54x/7/SREsBnH2R",
-	"iqd6bgaxpUzyRQ+/GpJLha/lpFyU5d1HgqQEW0AHQSA4gzhlCEMNvYgvGJUk1i9V1Sf3eIQYmjZEJDFN",
-	"Y/p54gLpjYV/x3EsiKzIto9DUKkP+XNGxKZUGFoCkKAdP0Y3l6eebfTnjEhwtq6wKBdpfgQmS9MRFTg5",
-	"k8De/h+F3NLMThqhJPXuQFRmlZ7h3QaPya0mo1tEpeYC0758UZMD8KCiFnS++J3pdidcfihAwEMGdYxM",
-	"awgOjLEH2md7hMAJkymJFInPMxWU+c8ZQWtTbbQAErMTSgh+sLtYkFt5p+ZUCazIj/M0oB39SBM+17ci",
-	"BVYeGUQ+sPGYC7XKbTxlw9xuBYM2qMvZAOAbRhstjDLhayQIjomQaEWlZlSSsog4nwKOIywVmpNFpZz8",
-	"cLvgPWVxlwRSOY0fdZNGU7wmNxf6ixQWC1KY43MseYP8qceW/YR1sxmBcBngpsBYvcLslYrLw6p/w47k",
-	"/m438rhEM5Vj7EHCP9p9rpi7T6/glTo9/fLh9GrPPg5ygj4dv7+8Psz/kKdewLa+kEhwvpqgy+Or68vj",
-	"g497OZhqERdzeXx4fnl0cva9QcuzeG3Cj4/+cKpVVTP2aDwyY47GI9ct/KvtJRhBna/xWgQlJH1Llf7J",
-	"VlLCQtAHLZL+RGPCHc4SRHvkdcDAfab3BAIrYVH6okN1tMBF/k7o96W5XlVKI5UJIu3Ypsif6TaP2mQm",
-	"vhcis5d8zRzk3ycyv7w+zA27BuF3iR/K7og7nEjSSMMe2vlQpjNG+IEIvNDvtnOYgxH3Ti/ElkYp2zp3",
-	"u/mPDeU1lTS9L/thoEcNlez1T8G4sw8zHxTWE+p0iyvzn81dGgklFRxQBqFmJXkgiSYndzNkSpJEE9e/",
-	"XH53iF5vv93614pe9hBtTV7vTKdbd8EI1tBpXDiqKU6jzFMq29yweYX5fEkMREJ9oK8kKR/im1m/zh/L",
-	"xOGuOh4OwTqMqla0VyA6zoi9Q0Mi9WFNl1iRD38LiDzwa3WThy09C7+j+QHmLOUOGEXPd3R3Z/qICu1r",
-	"GodMd4Ez3pq9HXjI4UfKXMnybaq+VHfwTzO3nBDHOeesHJLHINzmlqik9akrSKv1QKTj5e4h+unk6Ph8",
-	"NB4d3BydnDe8NJWs3nDFoWtHrXrmWipdcEYmKKdkiVcEfpMIJ5KjSHCQrhK+vlI8uj9QY3RbyvG6NZU2",
-	"mXJA6zSEp/hVEcFw0lqK+erHmzJj+njz/cv3pzfHo17hge+TjKBVtgim2eiXrLH0ZZGcoDi/h32ALaig",
-	"UaMIK5xwE8FuAMcrAZ9cxO0Wru76hCYdpRp0rv880HYm9XGFPBtrvJFGOWqVijvuVzHRsX+6uVhohi92",
-	"PnwtgpnoAfudHe2FDBDvo9LEwtclVKAnkMD4ey3R42MNNLMXOPkg44DCC3jOH4riGTYHjQsovb7+NThH",
-	"MaPSru72Qur/b7bzOLYDaiBKyF3Zlrjz7RiPd8w9uVCOoNHKgAx532mZ2tqvi5Fa6HgQU3L3q50fJXz9",
-	"e2ZFVJGDKCKpwiwijZ5v4w6zSfLgBEU4Nr4HfbfgBwNuUA9GaDTfGIdObrWxUZ6Ko3tCUnOlrWW53H+x",
-	"b98LHBF0aoTUwXGoKZZyHczK3pqaeM63jcEhEReCRAotuZAEzWGoTYcpfxoMoAj62vT23MJvt24PEsoq",
-	"JvMf3qz+4+dp9O7hT7P52c799Vt5ur64+/PW8vL14mgb35D3u/SP/KevP6qPQ50MDZ65fMcaiInTqLFw",
-	"w9HlwXfXexDTKxVNEsuEJ+j84vhsD+E1BrOEqWUzMRXf0c3Z4fnp6fHh9cn70+O9vNIN2IFdtUvy1WgF",
-	"E/TT+cnRHqJSZuBy+cxWVCp8T8Z58RMqEV87R5bjBTCz0XikJzIaj/TIUOPAG3o0HunO9bqL/bcf1pUI",
-	"Li8yuWy4TB/42tRgwdES0fMrFJMHGhGp1QeTPKb5O+KZqzCRVwffR4TheaLXwQiJpTMVU6UXuNZsE2QD",
-	"o0EEQnfNvN5nLE4aS6HgNH0h0Ry+qaViRXw1ATB2ueRphaZ2d7sdV2YCx3oVoUjHvKZfsSs5jgFSfB+B",
-	"DQzYg3R5HaUJNpnE7MANYR9FyruyEVZ6i6t9j757/f2bD29P3v1Q8Zltz/ou/ELQB60wk5bgLjs0lPc4",
-	"PkQXL2e7r1FqGhofCEMXxx//f/behbmNG8sX/yoo1v2Xd+e2aerhl1S3dhmZjhXLskaS450dZS2QDZKI",
-	"mgCn0RTDTOW7/wvnAGh0E/2i5CSzya26O7HYDzRwcHCev58PlNNfvgKahj55z5YZYWKSbpblCqreU/3/",
-	"vhl9e3pOLi5Pvx9ej8j70d/grzfiw+m318PZaNjv928E/G10/iZwXfHLX+29bvj2qLdOecY+imSDq+NP",
-	"BtgCweQxxjpdf1HkWuSWqbznmONUVMRj+VMoRlopANcVnHTARcXuWaK3C8kw9l0W/uHeN/snB28OR887",
-	"rn+5ary4C0Kq9Ds5BhuqSpca+rQjQoEIxDCjjdlsJfp6jmYpU+rIkDMoSaY07TvmlPiI3EpIFihEDuGC",
-	"LBM6YX3T0w43zug9I6ulHz4xb0W9Aq+AkFCOKlODwPKebSAQVFHxrpXilKaELmmKvR8mjrZmKStUFmO5",
-	"SZ+8dVdDUH1B75iLoOujxBYcQiVgoAgMQ951DM4t2j/zwKse21cKbhrix/ZD7ReyrRUl550eudd//bL2",
-	"keU2rHx2Cy8rfIybtNAOOJMzHqxBmqZMzU2ZFhT8GRYSlVFg3Zbpo1RpPVLNlFYs332+dvpruMrmMuU/",
-	"Y8v5HJJ+tpZqbz/HrdgGMjDlec1FeS2KqkwBnfnG0PTnoAh1GCBedQm5MKYhnEo8c6m1e5qssHnBFICk",
-	"XgYM4Ab+8pe/3EY2YG6qhZfa+sH2QezOKarieZYt1dGzZ1ju5NPDPFO20eo/7tjm//3lL38JzeYHFnP6",
-	"nRxX6de/fhp9Gr05ImiTYokYKto+ufx0fg7pzpDuPfn44eJsdD16E5G3w9Oz0RuYh5Ph+cnoTD9Q3gM6",
-	"joiNbadk0RTFF/einnlLL+q5R/aiHj5T/9E8MahrP7CMxrVofP9s7hOsiBHdsc1TWFKypDxVEbnTJocj",
-	"QUMJwg8EXlJb+YOYEse+IZ4yGqPBms3Zok+GGVlIbC11z96oGyGnZE9bzId+qX7kCRZ1Nw76ZCgINn2T",
-	"BUtnTJHxxthT8FSSMjjr0H7U+tiNHYL2d2yj1+dGsMUy2+BLCAL/KTC0i+gBBVO9T874Qn/sXCZ5Vz98",
-	"C6FAxgzBKRidWXaPT5sulpTP9GSrpc+t7C2b3zLn7VWWsfSTquz0s2Ader65mAX8AtPPUlN6COAW5jqF",
-	"tO5LlnIZNxH37w2aM1wtSJ31JzSrPzpjMBlGYcaVTW92SlZCLynk/FlsrZ1i8qxTbq6ke3HYZixRPs9B",
-	"jbvK2DCp5drKJFFLGvLs2E8TtszeSYsh1YI3PYP6TJWRmWTQ2DZmel/OGU2DLOq/VI/5kil4XVB6Fisg",
-	"/I15oKpigRQrlc2ZXsOEInMam77yBZ+kcjkHPA00AvRWhIfZJsg8y928SKusYknO2dqeahXLAlEsc4ne",
-	"FSvF8poSAfH5iVwEFgx5MrMLLwLVPba0nc3LB7xLTOsfKz65I/dcJiwjc5qO5SrtHNIqF+GVPrQ4yOCs",
-	"y5hdyqQK0tUVP8eSqT4ZXpwemcpuLIHuk9Pzb0dX10emvtu2bnLRJ1dvPx2BcsbCJtUnnz9evh9dHpF0",
-	"JRT5UY6V7+8ML057UQ8f14t6V28/AdelviN47n4UQKjMxeyMi1DSEDYci03vdaGkEDl8Z9xWFOZkpWtD",
-	"UUzV3eOZt9INNWjjfStlDATwIM1o/0zZ2tb6H6O7RQEXRQoWEa1AU/OH29OYLZYyY2KyefqebW4jArEu",
-	"PZawGbekm9x+Y9lq+Yw9o5NJVkm8WxKy4tf4tm5IwIrLVKlwteNZXImE0Vj5ywWH+pqmsTrWews+h0iR",
-	"AJkrgwpwmjgCWcPmGofaFsGrCS5FPhDz0gT8HJfWSjgwgRsooRXU0Bs8lMIywXU1pnTRiGbQYfWMzigX",
-	"vqO6SnmoUDsPtf8PPO8/jp49C9MlZ6tUdP7OGFR9qrdMwug9F7NjvR2ciWWYyTt+3aN911Zzp/3IyF/Z",
-	"oCguPTKQ+2DPmz4M5TSz+FH2Bkxj0gp8Mdvx79kyg8MdKo2w5Bzg67bbljs+CzpXxIeK4E8itfFBk6kN",
-	"w1qdDkldY+EDEOaCJwkPVSUe9Pcawh5u9kIxwKGJp3JFYjlZLQx2rt8UoLK8bXo7m/T6ee3HvX6uP21v",
-	"MNjh0/b2+ocN34anYmCpHmjD+nMWGckqCUbp5d5S21mplX31BmEsQwA5ptIqYyorE6/yHBLBRA1qwEpK",
-	"vSIlhJNWnZZb49004pkE4UJazcUm7MpZztkcaclaBxOa6hkJBDorMVNzDBRzCQZbFzRm3ZA0doAzdMil",
-	"NTc1llvEK5y02m23hduqd139bnt12MYn3QXbNohWyHYCnW2cne6o3XBH+XO6g3GXqdBjlnSsfhHsp8xA",
-	"qNbG1PV1bmq03l4VoRMBHFXtDp6YMrWUQlWmtL12J5el91arVIGUMji0hTQHQAk+pFUgpBMWr9Ul/xuw",
-	"eHkdBm8BqBcBeW1JjJVpD0OS5uC8RUHbWvCCirEbtQgw6Suyes1eEaFzITYb+obY4koxjGmCVW/tkoUU",
-	"oSb0aSoXVeT9qcoIFyoDzNqpbctnIqYpPg5U4afrk/b5qIpDVb8Phjz69nJ0dfXlm79dj652PmNhti7l",
-	"ugVmWCaDxhwg2CNIww5YpDCn8Oyo1bntxhtuTrJwcSYGGzinIVaowrczkaUb8HbAkYZLS6DwuLY8JUys",
-	"FpZopu20exHkRmDJZUJF0/MuEiqueReNVYaS/Q0VVRB1YlvnwDx4WsWsX1BKcuKRQDhrslKZXLCUjOVq",
-	"NofiR0u1QDJJljQIMOtwq98ydsKC6DvXHn71E0WmDBLpE2Ys5U5l646YpbJsyBA+OHKCtRReboBqAzVr",
-	"ZbdM5mxyJ1dZMEpwbaLWEETDWrAlndlTfyUSppRPrKHIxej8zen5ty4sC7E3rpyZ2zyeHcC6Ieg5aUQA",
-	"PrHXwT0oBqNFEJv33M6k/oY1FwL3PBV25iOyEhlPSiGruU8TsQVBMJb/OV5tWGojI62mw46zTUV5XlWF",
-	"7ym8faVY+vTw5d5e0EGwPHlh2Xan5kTGDB1pOZ2G5fvVoJ2Eu1cG29sR2sZ4XaZhIv+Ws+Gn85N3+614",
-	"Hgw3UqhE0vziABVQxLchOVtpdfO0EDhQIWJcYVz7+8uI2kosqV5S2FsIImB2HsSKsdzIXOKDqO9mfU9X",
-	"yRQA9B/iI5adkcYi/y7mTsJFvlhWwbUzdKCSPmOL0OosvPx9w7GN10EtM3/QPJnVtqyP7ZGgLko3boNC",
-	"XfuSzKdaTGI+nbJUuew/ihTgamU0gS57oxqtfGn/ac0V6xOkilS2cu1Wf7lVpLf6YaIFtBQcqKgjT8x5",
-	"Y4APqw64wKkDNYK2zsw9z51FThuXThwv0ae+ZExlX+jeeH9y0LLDBN9ipv1UZM5nD+grHIS3L7Fiyvmj",
-	"iKeB9GPO1PAaV3iegWnhLCNnXIXGhj9DgkuQMZ3cmbLEY3dAp2ZdYymeGBDAHcwU85RA5j9T9hVFfRph",
-	"iyZyfyB7hiiu6BNFYqrmkDXqEwDz2xsMtJQupMlZDC9OIdkC7v10lWLjP54SrRQCSnVIG7QzoEGh5PYz",
-	"Zj1P46o8CxaUG5OzA91WuFlpNYZ9W2OHwhw8IcsUarqDx/TB69evWi1x3btyu8Ba1Uu6yV94ROxYCViK",
-	"ji6xiBzbciCPwndRo4dqtnvQDisbkZ4Y+PZ7ecHKxlZhhsv72jNuPeenfHqUjKko6LBEDj/bblrPNir6",
-	"AcXyRXPWFS0E79jsQgGSH8SBdL0+343pY3nttHcB0MMQK1+bPjALchjufroSdKnmMqtE2zQ9cYCyb/Hv",
-	"t7PldS2SsLHq/ED9u8WMhb5f/z3hDbn3+vXrVvvg8doe/7GiFdCf0PlYrsju0ONYWIfCfHlvrRSQMDsf",
-	"/KR2tM4xKBDQ9/DDhTXCwgRgmTTdU8cmAaRs9xyUlQajSx1Nyl+q5qIqGG7O8XInF/ZuYKWLkguGYK1a",
-	"FK0pldE7AAM2CK5Yn6OfAG282Al2VPJrJ1JMebpg8Y3wfJVjUw0gJ3fQR4WMxH3y9tPZ29MzKMCdU8Tx",
-	"vmdpn4z+6+L0Uv9VyAztI3308wUDlEStlQx2X9HAuxE4RmM66RFeXp8Oz87+9uVy9PbT+ZvRm4jY/zoy",
-	"wL/WTcBqEMNkAVXRoD1yw6hPLkffn44+H+V+M4ztxgY3EEcITWUYqIc1ZJVzRBRj2jYu6OXbY2JHbif3",
-	"LahQPYpMEgqNoAXX80aYmQDU42KxsllxgG/SI85759yE96KemWT4sTxNcKv5z2BF1T1L7zlb14CRQgxt",
-	"llAxCWjfGRMszc/oh8aIt+kNmnDjvUphft8xrfrIhAiN6N9wxKlrGYewx1HXmfCePvpgu2QyLvkMey+b",
-	"XtM1gJyyeyZWzI2r3oqGa0Fdd0T49z7NWA/4dRFoWKTzYxPDgwMF6wWOhRbQ6juEwVXV8g9zUopSzXLT",
-	"QDJGF5Y7pXTEKkC4m3rZqMi1fFcTHzxveqPpyjoPJUe+Nx1bppAjAcQxK9oh8MNGlD1H92QZpIrVMAct",
-	"71aGCzfAyesott3ei7mCXj4CEdd7ZtL0OQgUTzExrJD8s+zXdijHKacdqlgdvEmvo3jw93xpqwUmcnt2",
-	"PHmKCto2ZEpd0MldMAc6JD/KMU7nEq8Bps2UCjWRMYO8mcA+FtONE9NlpmVlmdANHJqPwbHZUIihx4gN",
-	"OFtBqVbhTC4AHDd0FJ0XI0b6TVyhkbJ7+BTuao8kb1bnLb4sYJiWQ6nLu1lH8950nVbkjqngU6YydUyw",
-	"9wbnw7U/tbaszYcYSNfAh7ju1W0blqUTsCMRCBdaI7R4oWXKFcZ99KYuDMvvdnEtjvZftdrGUayUnaeU",
-	"TTqW3Sg2WwC3XQg7EfBRLcEuUK2by5HLZ7sG6kUlP0ijBAf64r4y93SpnU8vudUdWynkSccM8qMEefzh",
-	"FBfdD6LkTdV27xZWNd8/eSlKviIFBdMlAlLc9yHoWO3CLFZJxu9pyrXNrbVuwlVG/q2/OFi9+vc+eTO8",
-	"egeXmU2sf1nG/76NAqsvDJr6Zhg1oBnFE2HKE4MOgSyM5uCI+2R0z9JNDvexxPbHY3L7z19uTZDW4uHq",
-	"0eSgp9AAaCY84EN7CrVGe+nhAOZBgbZwLLM5wPJviJoDX5vQrwKv8OTD8G3htbupa69sA7SOLZkp6T9A",
-	"W/zHipmfDSZDWXmYBrIX0S6KJCL70Go06PcK2tBThuHgTZVsWjiEGtwAs/560fH0DLTJVB3vYPeLDGnV",
-	"j4ndvRjdyysuC90BwZ7Ztudb8Q0OQaHr2n8nx/khV1j+HU68PLhgASiVo30oQrl3O+HaafAS4EUHtqCt",
-	"uQj3wFq9lLmOVrwPTym9YTMmqvZ8572o+M/sm03GGkTB8Un7uz83Jg4G+4eDl3svXnXutVg1ddhAB92U",
-	"C9PPZAdU1Z6FU9XXb0gFTZ7Vm37PFlRlLIWzoUWTTUMhHt5t6zrzma0RhlaS4NS+PTk8J+NfSBBaLv4V",
-	"nwkWRzlrJNIxWTZdXwiQuOeYzKSMjUl3u0qTkc3A3PbJtyyDrl7rrECfmJ4/tlZbVUZajI6ePUvkhCZz",
-	"qbKjV4NXg2dwfj+bfJuJ//p5+FO/3y9JTah8eFRdtjIUAJ5hKwq48oqsdyn/LEpd4d3NQui6lkOuLoDn",
-	"QQe9ccsjbG1jZD2XEAuWKaCkjUN9w1RcIMvK1SRlIcQRv79bwTXmYWh4xMe5qUMVuV2ydKH6eOFtOyyl",
-	"mCttAJ4Hcf3gNAXHWAvzdjm+i3WXcltMkCsK1baNPsGciviSctPf3zze/PpKx2U95wmqxrlx9GK5foDb",
-	"8qPkogY5EmAgFGjgVGUEoorcL5e00oBuqOmd320oCZtmzQOB6JS+1C2YnhBTCAEkEDsPACSsWXG6PXMB",
-	"17dkzvPucwR6fh2PV9bAlOoMwkqzLiO4gusNWE/Lusgq4sd69aS8GgHzsuK+dJR4WwrDLoj9vMJ+Km0W",
-	"T5CdIDVovHCm1LtAVRWu5xifRKYW8U0q5hddRvnlZuvIhYE0aWk456o5EBjypfBhCVgyhKZrvQhknELB",
-	"gCHdWHCTeTDQOBG5La/RLYBGAChHJpftDoFGCMSddtMv9Yt9Ybd2sLDdpzvVR5ChBwtUswMhfpuPUNvf",
-	"W6n273nM2jy1DF1m2PnxdvfKBrEPA1aAteNo0RQyREQEHo0YSfBwjC4uZAzRc8BKMgGMPpnI8kPs8W3u",
-	"ohtAPoluhFrKLOGzOVqTd3xy1yezFQsMAS6AUfQNZp5/iU1rF3K9wGcW9XA4vagHD3Z5hoqITkkzbs2P",
-	"SS4dgQ+G1L8LRjYs6wPyFiAcGmVh/m0IiVAtHRUOKDi+jsDAKPxZT4S+dk3Vjcjmqda/cpX5KFxau5hS",
-	"SZPuAoO2OAPmp17UM2Nx6tEox17Uw3dVzAZinpyA2giCY1sgGddDoVgAudBgl3dKbIR7CiyoUCJnhIsy",
-	"yyj9Tx80oRmD2pSc5cMLbxn8xjMu7s5lxieVHXHS4Pr68MfHUKfAkiQvWzV9MnNG2FM9gkDYJ/zxQ2Xq",
-	"YrUe1IYxSBOUjJAJVazrdEQ9PcIzPg1jShb7kbm4Q+IFGUdVEfiDF4PmdKCddf/ddfN+yRTLKmKseGRZ",
-	"KYzg+DFcYHm0b4GZTQtGXZzqPwG1HxVQ+2K7Jn9bZ5gaKr1n2lfV98mpBa83ECuUTBnNVhAgssipiMOi",
-	"1hyY/QFrC365EV4hFmx3lVck+ZVdSzpjKiJqNZkDlZar/nWVTU9UPqYAuayF9r5uKC8ufGiECJTek3eq",
-	"7vX7Cro0cun76sZrIOjUgiYJsywsMGn5+4oR13YNTGXNsD11W2MrfWRQBhM6YfE3vKIrYsy94yqjd9aY",
-	"cfBEti8QmIpFiNJhzBs5xfTrEd5sJOJg+MdrQXyi4GXDzGEucqXHeUwgHQmxba9RUH8BOOAJzdiO0aIx",
-	"N8BmZngVEymGSSLXVIQOPQDj0PvE1OhCO6lDWXTQi13AGwNYh52hGR8BirECE7EWDLEwWTUeRnFyIocE",
-	"Kiuapo/xf7zSHW11ekTX+M8F75SNKaxsYwO1vvwN15I0XoXRz4EhwKABAFTuEqBS84B1QoXqkxP9viSx",
-	"xVl2+FB2H0KFoo9UAwmvb9WonnGWGr6it5ejkTYBRufXo8uLy9OrUaf5vZrTtMXcgv4vAlXtPe9UXwVB",
-	"X3yM/dIqAUWw15qtTG2NqnbSoC6Momi6EuNYYiQYcfWgKhjj2AFYVTJeZV725okiJkS5LAP7Dpf8PduE",
-	"qgYvTkv4tYJxiBan7F7eAXxmoXEzL/LrzBW5oD+d0KW2KCryH/BnHMkEL4whMQpJdGOiWcinjClQ5fSO",
-	"baG0Dl4evDzce7V/WKfKDvdeHx4MDlsO/KxN5a02h3jqL2lpXDvM2IVrBrIIbqUmOqxUlcUGXWeMLVlq",
-	"RQmjyBbo0ME4JlLeKWJgNLV5B1RMwNdNbAOSJbSvb8c7KKR+91p+4KVhbMY6glALNFMZF4ipYc9CvKXY",
-	"0+0loV/tMNGmBPKELukk2G/iRyzdOPCmrUO0mBAflOocWo0Ham8rSnLbFOHuP99hMUzxbWNVbrkgt1Lm",
-	"n2/xkrcax+e6gt39nZ6I+fxazWM0LWogX/E4xDsTo7396anKZMrULYH/PcbDzdTyTleJvRt3CRD27JH3",
-	"/Bs9TwmjpbT63sHh/t7Ll/u1Wf1XB69evRi8avO5rprskmVM6HG/oUHlD9bw3IK+xXSjiLsXzQfEObeY",
-	"3jkRV6nY/eBFR2krm4BW3iP/tNrSvAUZDe7asPQEFU3lPFWd7h/4TyNtzYR9DWueSYTlBHh09HuoISSB",
-	"qL8Jq5VOaATRBfSZrYd/wB9RKrUTa98EnQnmzPH5UA4GsJTFboS9/UH/eTMHiH7TZwrefcNIMOeS86tg",
-	"RKBpHIeD/YO9FiORIpsnm0umHXZTc9/G2x4uYL+ZJOMkWCB26k2hRYv0bf+JNaIRUhFWM2YTvqBJ97Kn",
-	"/JO6NrmYIXbpDzkxHx9uELAPzKcmMM9RQRa3RKJma1yypUyrIN9BPcKWmEiBfk4YmfJf1x9x2qHBJQl5",
-	"F/VeBXo6bZVOIAZbtRM+gvT/bsQ8f+WLXRpgtuW7akLh3U2we1irLrUP5NcsaynpRb2r6+Hl9eiyF/Uu",
-	"Lj/2ol4uNOFUjwHdsqDO1V2MNp08k/qwkEJrVNw9XseoxfAK7CD9AnadT2pJZnxEwRjQP2xdtKe49w+R",
-	"dugIi2DxiInIgmURUTKJIwMzbXEuiqbAq6Z4EU0Zbbc79ZWPiWo3TBl1uNqNoYPH0Uah/V5cJTsjFeKK",
-	"gpOyACv01fXlaPjh6oiMU0njCVWZ6pOr0dXV6cfzqyNoiWb6XGQq0o4zFzRFVw7KNnEU0GFnGwfJyfDs",
-	"7OqI7B3tYQ9kn5y8G14fkQVTis6Y6t+Iy9HJx8s3p+ffXh0ZP8CQ+4Al5hmQffLx8s3o8uoIl67cKton",
-	"w08n1zhSE6hVfXI5sh91I/KvglZk09DshJ9cfLp6N7o6IsuVmuujm08NoISyeKss7pM3o7PT70eXp/rK",
-	"bcDoYkbXvFtvcDOLwKx0Bo0KeiagPdl+fy/q4Rf2op79FrggfwwOsRf18lHUKgjTrlrPuwNXEkZTYTI7",
-	"nlX49Q7VR7DJ4BGVkN4qI3v7JSxSZbBIIyKT2APoQUAXIBKBk8t3gVui68BEf9AvKSGKBqrl17h9qyor",
-	"xxzoAzB3LIThnv2MFXNanYsnZswJVyaECx1tLahKS/oDRxKhHgmZbzjFdbrkCkt1wxpY4Y8RyBRyXdlK",
-	"ZNMDEqDgxh++11c3zbt5OV5bJhULH4YZELvYLBKfzC3RF0ekiFLa2OXVKagwArVWfk79mNjc8yBIrHfH",
-	"Ni2/4j3bbDWEhWnBPYp5h9kIEq93W7HCEi2P0oTvVmhpBvZNhctK4wUXUFVqh8azFmPxayAWD+THv+8u",
-	"M6UNoVfLPicqimJRuvx18qemxVapLI8wu+WJgkIJGESIy4WqkHS/NXJAVzHPSCJnx2S11IL5fDCoLIo4",
-	"0ZYX8yE8EXEMJaKRw+/h841PaDFpQYwF/MUw8MGmpMlyTscs4xMoSIhZWkPa0NYbK+i5Ml707qQMF6a3",
-	"/Bp+KH/d2dkXaI1cJnQDxe4Z3SBP4YFVPWTM5lzEfQIXohraHxSKfYwlgg/rRdAkWWExwFhqqHOotc8m",
-	"0MNlgzQNdFHbeuLT5RkZsxkXABODIR9n7+WMR31io8RapYzZjApofdRvJTS3UW3KPdO6cSaxqBUpIUUH",
-	"EtzMLEKDKOQLVtUIMxTQ/WlbWI/hv5TXAWBmkecZHhHnKTrknMfjyfK4HA4OfYBKy+SN5TSAvOg5czSb",
-	"a7/KK/L0etJsXy104KCBAeDybRpqtI37bHJwubH9NFzE7KeKdprSJsAuF7imiT3Lk8SaXl1X6qalCeul",
-	"xwzq3Srl8VSUu0+xAq7h4Uba5ZJBf1OxmC7PEb04LAQzDgYtG1BTOU5C4HClrlFAhrt8e0JeHz5/SfDS",
-	"sWEMxU4rRCrWKhyaMelCGcFSTGTaa8PfmFwmob6fICbxVaaP24goQe/YlwlV7BiiOjFD0CqQ4VIlo5DZ",
-	"l6lciWoqklpvfclSAsuzIVwvP5lylsSu17kAidFKf7/V99tpDtTkQ+67cefj/ZCRxyIVpSqQRtx0w65T",
-	"uPcxCgMrqVfF0rfBJXOWLFVkIvuSxHILLlOrCyEzUjmtJj8UhGmFnQ5LZbNIJgLi0vyJnBVfmbJ/7NDJ",
-	"sqpwxTwSk1Io8DCIH8SzhDU+SX8EsEEXR34uM/K2apay4Dl7CxW+R+OEirtbxESDIXhL51HAAbhcyWzN",
-	"728G+0cNiN/oQTNMEMXSipW/oj9Ua40zK7rbuJILnhWRlp4oiOdGOR3xrf73bX445IHKY2Dsx3eYOAuW",
-	"WJoHT+hKsfiIHA4O8Clf4O+3eGod7r++EbcpzdgXU+l0ayD68W6syMBMpldQIFMS002f3K6Ws5TG7Fre",
-	"gmL3Sxkh5o/plSSRa7M8ax+DPjKa4kbkPYGGyVOPDIuM9eD80YBLTSg8/4nxDSEBbTYuqJ5MAr7gWMYb",
-	"MEnwphKclS1FhSpWxYQJMtKtEpTI9CSQW5y7UHWqCHZAIjD4gjtETy7IbV4vdHtMbvOs5wVL39DNrZ7d",
-	"20Au0/6cN0O55JXr4pQCbQmXD8hFv5BdDeZNugTv3cJ3ucm5ILXhdyP9Rmy26mi61r4KbIGzbiJ8aMU+",
-	"xcqZCnSJ6xIKNJAJEfCRTX+GlqnxJoPzVv9vlGN+eTYgWHG4V1K6JlpEiwv1z5sej296RzdAt7V304tu",
-	"YLTwJwuE27f1Jw4w4qb3i29AQ8h3E1rq4odesgnjy9D3MgTC85E2nf7BjxcMqsQyaCiG2YBOmYAbPGH8",
-	"vtSi2yrm5e6sWLF4NQkM/UouWMmaNgpT6Y+qyp1UR/lAj4JpiSDZxwQ6zXymA5pO5nqkIbpsfWZAX8kw",
-	"q6lbB2MfsXktBC92Pqq5XOuPuen91/9H5HR603MmVhm+vWTg7R+2RO39lXhNakN+b2WKfQAO9Kvh63pX",
-	"mRRsTVMWkYPnA7JIgmZsG26Sq/efIoJYOIQutOW30T8Z0OCSEfHh07dPvzn7NGrDd7cD7jFf0BkL+vbn",
-	"JQa54KRYoI5JLPoFptvFavZ0nKxY/8flrFWzuFxfZXJyF4oN3HKhNYBMN/1Erm/duetK/RF3d5qXKOqx",
-	"QqpYH29jlpSo2Z+3EtO2yMVGM/icGGKL9ulxIbQfjJptsN31g6toJ7aKPJF0wkYT9K1bhBPYGq1oYnpE",
-	"IWtETdhX3yqgfdR8UN4V5D0CmBW35Azu6EAJARJRgeUNnrr+/Zg83XNCtNG2jSs4ZUhYgSgI6Qr6NvsE",
-	"b8eyvZUQWk1OXOnqXCZYya8yniTYCbRV4fBrYfszH5vfGCXFILXb+CVI8gLIvp7Ewt60OeVeQIp2xME3",
-	"22dojrQ3Zse15IAxp3IF9wv+mvcJ5efm9osrLLGhe0rxAVvJqfaaovCpPl+qDcqaN/bt24KBWTmBpapN",
-	"B2GjHesS7XwU+rtyR5ihxPQY7bzRRzh3NbJRmRexS0MVHqFqLpfkTkjEAiJvwbm8ev8JJYD9hFnRJGU0",
-	"3kSEYgjJOXMJm2bQkX3H2FLlmcljdNpMdBB9q5hg6Bv8Ie0egS8Hbaxm8TDhb6fwn54J01up0h4tHPN4",
-	"ePgnhn9AoJY3+u1w8MvDrUutQrUXYVNv5IqJGP+aSVNNqj0kI4xu0i36bSN2Qnd7dD2XCcMjDs8YzGqb",
-	"EUamO6Wd/ekisa/N/+ta1d3V9kRpbTJAP9kUnJ+DO8awhLcYjSZoMRU3eJhNutzulT52beoYIErZjKYx",
-	"wJBs9ap7QlxuUV5CW7V+5c3NVTdDdCiINjMB4lqbm4TGccpUB8lobaY2AcaVhSX/qv+BV/zH0bNnvY7W",
-	"7eeiFZtX8idyfUyeVwnD8zpRh2aQwWDQDJL4CEZutWOF8rT/vDrN7Ck5f7KfD1pIzE5ms6dZrLy/fk1e",
-	"4/9vY043qJMQDGVLUzQgydS6MV4w0uuyrDct66Xh6V6LRu5tI9Kb9JoDuwKLyTi4O/LWOFsv0Nlakk59",
-	"DsaIqEiTC+98xG27HREEO38jV2RNMaAL/ScuIm6OPCvRe4MBdjNqH+HFIXTcyCn57urjeZ+cS4cADM2z",
-	"pnKuX7IGZCJTfUya+iRswXPj9OmmzexGvZ+ezuRT88cflRT9S7r+YBID+SRc8wVLuGAVPSTDbat4yQVk",
-	"MG37fKC0+9F4lrJguQYWLeQBTFfciU2CaXH2Xh/0D2vLw8u5FYNxbT6hRm4/LRVLs6/jhFAL+4LgAGMG",
-	"7qMh/JApMV5SPzCcVq5J6FEPcFIKU1HnpKzMhX9kJ2UhgeEu7KZ8nkvE85da2dOZiY1QTFIFAtht8NLs",
-	"Oy32YA78V8bz62iJleszLMYfjKr288NIZM04YBZozJBhsiI2mUUZIwGQMa+OyaKCGZiwYCXTKp3MqWIn",
-	"Nolhd3lN6iWn+wJYOYiI9ckHuiE0Tfk9szycVEB4/hgwokjKliwzpCHjDVabnQa246OwddeSav9WJNod",
-	"K+nMysSPyUtsZv2hJMz/OvTEtzl55i3skduJIye2eVvzuieqG1NxO85fL1mwpo/I7+tTyj6ELbaRvhWM",
-	"IUPGF6CJbYffVFKgVgwL0dE27KoW1S7EtuqxqxYYU73grWU4LctvUIWXNWObrHRQNe5mcQQVc9DmMFfm",
-	"ieg/rtVhpsJw7Z8kUlWdaENiyG0xSGkTO1yRzx/PI3L28epaa5bPw8vz0/Nvv5ycfbxCdqFSZHGRM/UG",
-	"RcO8JSZ45YN2UfSww/Hrnm7mQ4OZs8D5z9FkucWiriLWeS9Wy45qjGm7SUzYmxULCfgnSKXluVHE0ptQ",
-	"QVKmllJU8sZXsrPb+zK5e4vIb3mC2+984y+btwLL/CzqRHu/M119uE+jXPMzkfFWFhRcri9CZl9cscrO",
-	"3FVmOsLU7bufs23Ov3wD1Z6FgZVrPhBd6aSZ56iguApnZHEntdayle64VbPajsBqaHDH1zybxykNYWZ1",
-	"OR63NX3tEWkG82UC1/95TprDqdMRCZwY8PnAlIH/BXVnkYFM40KPcWMZWqHWIZ2xMDPknyfonyfonyfo",
-	"nyfoH/gErT48LSrzmIo7qwjVY7mWBe3f5tj888C0EYO6OCmsGYZMcha/bBsWWyLvlEHWyLHAHYI2cP4J",
-	"gmz+oOvnMgHcZsjcqiMyXSVTnhCe3YhMEjqZsGXmh7TgJQgdSXgWapr43xttfeDR0Ob8LY7mUcKonYKn",
-	"X+Uc+fXU9SMG/Moz6enjdtu5OpuYB4agZrrDTn6Qci5pmlr1vHDX/uEV9CUou7dAi1Hl1RiFCL5JJq1J",
-	"elTqtNFXKYDlgAX2ORLgNMYutzkjCynYBgv/yGmmrJtiCgrxZSy+EdiaQ27tX/ykhLHhXUrCCpgl2wor",
-	"71rXCf6cwz6JJxky/W2XKD4fDP7VXacp5ckqZZcVNvDn+QZawk3btyvXd1bxMbldiTsh1+IWHRaOsxVq",
-	"7+BCraZTPuFMZF8Albn3O/VMWh8K1Y/A/dSY3Qrum3Kb9CM4M0NDV5lXIeFusr6mz03niC9Me+CCxmzL",
-	"SS2OcQj565iMU0MI02KgVfPTxmRI2bTj2haUR9Wmz/c5grwUQSXbbfZ2zt5HLbGP7er9npKSbn3beZSX",
-	"+eVNJkvRfSyua3UGc9sNLaq+tmdjpb1jDkc9wWYnw/EHp104gNfFqtk6nmvtGhzLF+R8/9O0MSJSZdZY",
-	"XJu1v0EwJJsADxSgn1BVMgM6mxSedoGmwhDu/Ne3J/43+56//8O/HFS0U8WVO5CzVudfzTD+JW2A3/hs",
-	"b7v1/jzdH+t0bxmgeJzTvs3x0BjJKB4BgNGFR0eKjSCPccK3P93/PNhNhWcQmEiwwomO3Yn9DtA3Jrdj",
-	"wW+cv4YBZqsSK/uPfg9t+Y/UZPGPFRVZkFwIuo6KXZPNuPduXK4LyL2guSFopeYnKYuZyDhNagj1Uqlv",
-	"gVAS4Gzrs+2YCEkUm6QMgpLQpKPmQfKxSSJXMbxMiimfrWpxlF2KlgLWmV5GOnFEU4EGVvvwkdCnY82T",
-	"hyJOJY9JzO6BcVQfyuNUrhVLDaMeAkY1vOcCZ6PKHCkN+oly05ef9/c8ZjYvbYAwuYGsKqPrThbsqZrL",
-	"ZRsDgEulB/jNSsRJJXQEXS6fKDKGawiPW41iIhfYmtlxJG3W+45tEF06xkWw1aPhVTAPblxr/vEqX+em",
-	"pTUPNc01FSjUTjrdAuLSmlvcunNFtLdqgYGmMoVmdUVFPJY/hQZQxogofmJoMreXOvQRgb0RBfdiULir",
-	"FMab2h6+f/otLYeD1y9C9SXbOgYAAuhySaYcEXIVj5mBa/opOwbP0QB+I4pHiuQCWqC1AN3SpQlh50SG",
-	"0JtmuLpmUs4S1kdEtdlk0b+FLAoWgPhrqkqtgIbn3wI6tusGtDMF8hfsmdafKgVylSogp0VhRTfZaqXI",
-	"oFbRO6ZA8bLdEKtyLLwyXBWGVxbyHouo/Jmw/B6AqqJdED2hScW2pMvl9yxVZuvkimO/f9gftIIYoiq7",
-	"Ykw04acDXnrKZlxlFgG3nckFsLgl3B8mnn77TZvRWb6FZuNTzS3ytLEa6o4KezCsAaRikp/EJAXqk7Kb",
-	"mtCVmMyf7g/2X/Tac5znrBH+yirT0KylrviWV9O9ycsx26evD+PngxcHL8csGFzIu9oa4xYo5a0DF1Vt",
-	"bm4ZIseU7gmeW2N/3guS5QByfqjdsZWIJjhbxKDh6z3s4Ey2t2XDjvDU5IvDVhhcVn63rHMqZis6YySj",
-	"CDj8zckFOXxJ1inPmNoSIiv03gAOnv82e8BJCvgEU3D8aGY0c04sWbcJStNYS7ZfuUPe2oYu72RP+Dil",
-	"6cbhbgz2DyuBEip2jN/cOdjfGp2HT/H3/7m5Uc9++L//5yvvs3K7ae10ddiFy0ar4VxmdTvLQOg6Wgxr",
-	"uskpoLdWAmCPZbypgm/ZH9RQKCDbjJYk5Phis5Uog4oEAVvaxSCMmVQW/0eS4jDWsvvqyo/+jJhIiaH1",
-	"K3xrC0wPlICAm7jn0HJwnch4gxYdSqc6LsDyIkJTttaq1ACqaHOkADXxCOLrEz44BlpLANHA/uCfH/ar",
-	"c/xnELoqQb/w1GRxlrhUR7ZaI5WrGcaMtaMCPrXVPX1txmo/Fei6jgoXg5leutzrs+YSiMTw9l7UW7Nx",
-	"RbO1ml8yBWj6IZh+arz8YGWnY9UK7GMkE/M2bzZnyu5ej9DA2D165zH0TArWz7QUC98LRWQMfVdoHG/M",
-	"ANCugm8p2D+ZlHfk3/Z/+unfm15Tkov8nZE3DyFRuGQ05oIpVR0kgGPmnqUxnwC/Hs8US6YGxdrj+zOc",
-	"r4CxG7D/AeSwfTu3Gxjweof6udvF5OF2G5MvTVMOkI5jq50gHEeQW8BnyMAZC8SEV8j/90E1UE7AWGDp",
-	"IdS84EnCfc6VWmFjYsZF0MnikznBX03Bawr4k1qnRSZnx5PsKUdyTuxLkasM/FsTMigqaXf9hVTZLGVX",
-	"fz0Lp/YquAw++7QFkcs6cUWmlCdczIJ8VzWR2zLCCxyBY6rY7rX5dcJjophOhszUR/5KVwhUop2/IUY/",
-	"vuEVTtecz+ZMZWSMZhMVlngQYo5YO9mYj87BnfYHYX5LfGb52KerScdw8ZjHMUvPtzBrTxImg+0zIla1",
-	"SGb2a/WFRMh1RCjMhWAUbS8mYjKn91zMCAYGeLYrz6WbhHLiyfsqN+S6RXVBJ7Fpge5wMqeZwV46QeAd",
-	"Y421vm0U8x3uesP8DvlGPQxfZuJ1F1y0vgXQ6q45aO92d7xjNAX2xXaXv+EKDLM3qVy2vsnbd023GML2",
-	"q4ymbafL3DLyUnqtbviEaEtdbrmgacYnfElF9rC73/PJ3c43I3JPt9vfadOPcsUu9f/Z7dYzudYGTpd7",
-	"ryz4T5ebPqwyFg+TpMs9lxZ5bAfJ8e6Vy2W3e79JGQUc6S7aZOtevzW43byuFguabrSltMH7fogqY3ur",
-	"cWKIb+EcG8tVdkxutUK9tZw42lRxNjmYBP2CjvV3fbgJd4IV5ZayiiI/WjUvVX5cvT0bXr3bH9SfWC2J",
-	"3ZHZ++N0WnjFfjVHebNhb5h8vEe3OpZGYiLjII3qj0qKI7ISpvNKu24cWULuFM6dsTS0V5LJ8Wp6lNcR",
-	"fWbjKzm5YxlRqzH8PpEJudVDS/l0NWNP7U23vvv3IxZi2t+Crl8+cuSSqbYf1RKC/iBf3OG6BnjazBx0",
-	"ckGKsxdwQuxXBwQxWWtx9mbjFolqxzzmKZtgToq4aZP3LM1ntJTXdM9otGXcgCLvi+tkw5y5W+O3/IgQ",
-	"CZjDRaENtBIVzvmCig2ICheA3rpQxw7KH2QsInN7GYI26slJqCp++8E2BmnHHbMS9ZvDs2zChrhUGVQM",
-	"KCwxAMDCbdrPuKmghMfbbcQP6RHjcf1n5Zq2AieAZlTrWUO/5CtmQShJpVzsVtpUMIZbkl/ae5D8Msxr",
-	"VlkYtG1whj7YIK0D2J5MyRSYQaEx1OA15JCmwtQZfE0Q05QtKBdBpexRRBRg1ov+f7eim/x1dTMYJosF",
-	"VWurx47JrV4IQ59GXeADCZZsFIQumKugwh4tLJaRgvXJZE6zvgkMRPgvBo4MoSK+EfCHGH2UI4Jk1O76",
-	"voEojYp/ze8v/t08Bo6v+OmSiyOyve/7NwIAlJ9mfHKXX+DEqY/6L/8FdWbfmRpP41Qu8599C6VvHdmn",
-	"Yx4f3YhtN6TI6u+PHiJTbnLsv8wnGTha/U2WZgPG34t6MFrs78+H13POvh6JvsXwcSk0Ur2/MCgzzP9t",
-	"oGC9vyxzB6Dh1ztwLip+XBrnwft5bg38Pvzf8E8JGv/+R1jb3vvbQpvuT2mSeH9zoMCBz/Z/A9vb+21s",
-	"zWMrf+HfECbHGxaaxn0gi6gwdPThDhHpYLGdK/CNpWDueKygnA5QItCMqYzsDwxzNxgSGPOmSWJIxrDE",
-	"zObmTGIgsvd2A9ge6tcgbHQhtbG/O5O1c4nC0VdcNqxAR9JmU51iw7JQ2Q4qHotjAmZMdzIxG+VzrL8F",
-	"dm3I9nhsvpGt3/HCuVvER07+IOFgZLCo81/tH/af77cin7A41uAghAuDz3P2/Fz2d8aWAfbdYC9p6eve",
-	"Dk/PRm+2sEdb1ettNQ10jVPu0mqyLIKiByulkF9Ye0yYEQnjo5dnO7J0uVhfLKdwnVmGLoD2RcD2gKOS",
-	"soxyAahENUHXfJG4IuagwUYUxZKpWTKLbF8Tb21GTeA/s282GVMhxykhU56wvLCiZqdwRS5Hwzd/K3Z1",
-	"vDrc3xscHuyHCA060baYQ6KKbH4hF5gnpZnZ6WSArkL7gq92mQg/pLR7e0kQpqgzV1gVNT1QhrK4QFAf",
-	"AWu6WbrbVZqMLD37rVtVF3sILCswAANj+9NVmtySBdQYeumPJl75exk/myy+/zFIK98opv6AK7bNLYxL",
-	"a2tF1jK9g11NBZnLVWohmCFjo9ZOkm3PFcW7d91GIdK2EAQT8uMXvqV4gPn7cVvdWdXub4f8VCmqlh35",
-	"25x4Q2qiDgZ/o13TgJYKcbiG++Hes2Xm98LZZ0Fxt809aVspkTNL1vG8plrlRK6gG0gr8L2Xz7ZLZZ63",
-	"qFrZYpGt7F9yU/WWC5pcVVCjg8F5ZA062IpIGKD1t03UA3m79om50FdNWJ9g7/BREIBOP8iP46FRix3V",
-	"FW1JxcHyn2lV1TqU0wHCCFJo++ZIOJHezvA6JnZaMcMMY262qbZtqCrjBuBCRIZp7PLbcGb6rQq27DIF",
-	"6as+Wy/a1BeY+nN/eZu/1DFYGYs57euTLhU0eVZvRxWVZhO/1cPO+p0O8l0bNoN7qaJKpHYvVqor6Esq",
-	"6CtoqdXqZ1u0u9umv9QNKkyg5H7elUIpd8cCZqb78cIidIWj9pk0hK7HWEsLuSAINauMbtRXn5sLY1WE",
-	"A17vzq6OkLAfNadxjZH3yzPebQ8QHic8U4SJOCJAQUIzuJ+lCoJ4irEC18i7s6t6jWlHWKMPfMkygcI1",
-	"4loF0h/VZszQN1aEXGO7yqfLM8IdqAUSDq1pGqsjQtWdZRZja6gXysOlLRtLW4WEQ2tVaX2Kgt2J35Bz",
-	"2HNVqNJa0mwO6wTB7xLzult2PCC5Qgb8ki++i73ZULmcOjrwyFuvWsWTJ11D9jjYgk/UtpiAZMYdD9er",
-	"6ljGLidqHpVoJzM7eu7NVc0tAAusmn9w+OHrnIUNjmtbR/SR/MnWzmGfDIkpVd3kkZKUZSlnyNqExLHa",
-	"FqcZyxVPmd7N+oigtDLDPveYO7XJE7QqFGnZXDpkx3o0X96KsI1+vXc3py7surk91axkKnESdtAyrZKI",
-	"WxouhI6QOwrVIfY/AjaCN10ZExnUaAUNMFdrXDJLM6lX7I4ts2NCM5IwqjIsBZ6SW8/DNwCMCZvR5J1M",
-	"4tvt5XW/1TZ7Llb6hJXa7/N9+EYi6Cq3/q3RC5189zeWbEHbb9SgtAe898CR0BROxVrmrxdDrTVvq8IC",
-	"l6OTj5dvTs+/PSILFnOKMK1aBNYpzzIm+uTi8uPJ6OoKrjE5CMQFwuvAfdEbWw+tj1G6IxME039WfRPf",
-	"P7KhgxtRUAcRuQVn2pV7bY7Ji4H1173QmD4wtPQlfMpyLjPru2L5L3jFUvbJm9HZ6Fq/lGfqRuAxSlNG",
-	"ZlKwYoLVTUEv6uXf2ot68Cm9qIfD70U988wKM326EgEB/wDgpraFyIeNkQgfAvtsJxwxY7paqFMLewNP",
-	"BrQyRW5LuL63T9RuSGPd82HNiKJ6R+Dc1mOLRkStJnN9ye02dOhtRG6RHeOLBVnHZnm0l+MvMv0yoWLC",
-	"EhZ/mdA0vm2AKiXnW1moBujSHZJU011BybogihWyJBy7ljJ65zI7+km/EsToP1ZMZVX4YlOHsf6V8MWU",
-	"XKWTFu6lHsIVXtshYgR3uSRM5+RJOGZvAvVm5NvwV0HsygqkrQ5Bd7gpHLqCEj69D0tqDBHiNiX4iYL6",
-	"Ai1jxaW8fr900nyfc6b1Yw/cOfLi2IokbJodOdCnInAzRvXhjxejc632WyjELXr2Mkd7sPeqzjBxXaZ4",
-	"fDna+KJtcgz211YSws9MOLeiZoM0GC+/VIrClds4xS+gSw6+F4uN92U7Pbkiw4vTfr51j4o72iCouZ9B",
-	"8XNoISQxVfOxpGnsR8XokvtiXXP0Vlk4ZpWPDLuDNV60oQlD2zAsD8FGRrKmmwARj2n3BQRylbkIpRY0",
-	"ZOIBXUquPp2cjEZvRm+OboQHEuoMIBs7G2+KLygixNqffbT0yJTBa8sJXROyZuxOgR+cHiOuA2wcZ11Z",
-	"eDgcddHmMZPSi3puyLmhE57jGVcZ+pIVCsLG156ulloqAlU1zGKOblU3/mPFsN5Zb+MV4FoV2iePIbJK",
-	"IZdhNn3KZjSNIW5My8c0jel/AuxTjmTq9jQzgIN+muL5YbfOQot9oy8p7b2Yko93dCrTctt3m0b1JVVq",
-	"LdPA6b43ADCH/VeVnstEpin0JstUMTKGV20aes8HlW7seeXHw0KITfjrJwtGzra69Nt8fLnCNx+Fw4ez",
-	"K+dmKXyGCYR3CteGaUcgJ81HH9cC+JWOoVXM5fvxMqBS3vNEjvWOW7KU2NqtgZNMJcuGFUz89gExDT38",
-	"gk+yVcqKDwfDyQa60CgoWfIHbQq/5gwqIrezpFy4tneyxAEUnv5yP5hUE1vdnS/3B8uQZAMr+4mMMYxc",
-	"b1CZBfw+v8U+oPVyFMEIX4VaXcPdu2aGCgP2X46LFnnSUSuEFarSSaIngJCfMHMPoQBVWGx9WCxlikjA",
-	"aMMQAdiFTCTa/YmPIIJjXozGN5S2J3pxb4RjUcIngjcwY1nxLUGSjOJGmFKAXwCRblwHLVPD4Ym1bg72",
-	"B3qjJIxqd8u8WF+1yrb3izO6DvYHTdndtjsp0mf7QqqMvBhg+YP5pz8Jxzbz2Ljh3BBfhHtQdtt5x4QK",
-	"sOsI3h+RvcNDgEjZezHY3pZuEPpnfxiHh1FvsUoyvkzYx2kQlLPqlDuHRJceEyrMhYSouyI/ynFggkDE",
-	"cD7J7fLWc9i1PigxKxoV4cM47RdBhYZP/5s+/Xnw9PUP+X9+efrDX/7P70CzAPrdPUuhU2FvAMfy4WAw",
-	"GBQmBQxEteJ2e/GfWUAluZU7LHcxtVBYRqJq1c/3hblxe7f3bh/cmpKDt//iECN2mASFRo0+eTf6/gQh",
-	"PLA5k1Bt56eGm02vOd4jBVQPpBZFpZDbxvfpR1VYl5gzGGYZBRam6gayTOu6DGN51FwexHppepDZcwbU",
-	"J/BUxBjIAIrFsQBZvFHcEdmcLToisbiRhRfOnwdE0a60te2YM6wpwTtzq2YqITvPLD9ocYLw5mpQpFf2",
-	"8Q+BQEqz+jBXCT2qBgfpVRcQpPzb6uZ4VEcFgY/AcjfIjrDUIlFGpjkRPDTbYACdTPowNgrR3I+UzVVC",
-	"2jnhncoATWraFT3+18kEh1NkMC3Nehrfd6k/9xpvcTdvfX72kJZJO6OFpKp7kRtwOFvaKF2VGdIa8do1",
-	"OVoW6nBu1PS7sD80bLydrHqSO7NGKdO3aaU3Z0bHQrRmIldJLJ5kGGnBA0Of/HsDsuBilTH1CBse8mIf",
-	"qgGTSuWcXjmojTTloyZ3bPMrKZU6njMzrei6AJ5ZPsQHdI/8qaCC5RwFAWreC00KK7AZ3F6wqXuzGR6m",
-	"xxoIrpwi+4MzWxUEMWwlrunGsknk1orX+6iNPbDwYIVrdVZlryAG05ba6xAzLRAJv2cP7Bus03r6hbjy",
-	"xZYhnpEYQRW6p2QfUeF9Luk6bQVCRbXdG47Y30weJqkeov3aZSo9YckTlr87lcdrVJzJij5M18E3VNTC",
-	"6592r4P3d2OwFn57BbaGYLbREVlTnikXYin2Mk+LfkYmTTtZH7beUeE3aJDLFfYxoYmSRvgoSaTKbsRE",
-	"CsEcmCCm7JBtF+b3KOztRHXujt85FDo/bkQ3a6qQvzKT1It6BhPYIhTUth5ti3BVg0ZuoCOZQDVjUC71",
-	"H1cptDAIlvQaYMi9rA3QXjXuCROdds+oE28fY6z6KC+LRaBd7k9v87c35losdJPR1rzSXSyzIoJdjWlm",
-	"4TT+6LZZlaYZYoclxJMN8b3d3lqfY7ofH6Fs/bSL6e3EpmIeYiOQZUoV7hhVKnikutcA8odtn+hhWjaQ",
-	"uDe/muT1MblF/XtrkO02WPdHLq8/XOhjSf/vlYfg3Ky3o16aLZbBFq2hyljK1R0GzSFtos/SF4V6n7yr",
-	"zODW5Xk+4Cgzx3JhLH/x/t/h9PU/9n9qZ2OVD5V87I5vxF/1ZiGvZEnIzRRTUt6Wge+tTA0Iuy3e3tuv",
-	"Lt4uykb36osusmNTmofFeq0uAkXe4na2BfcWJmuKjMMVAlegqWrxVZXyeJ03MGaLpR6d/l8HmBh5cSPC",
-	"xSRZab1DoFmeiUm6wVoqlM1Ezmbldjh42tGzZ+AM2tmzFTnP6HL57I5tnjqBbeoi9utWSvnC9PKHv2fX",
-	"P/x98eGHvy8vfvi7uvrhP46ePfv7/zy7uVE//N9nNzdXAYaSqAdEMx9FskHPqsnoyueyeSuE3Qv87aH+",
-	"hWekbDkY90ysqgDbgBEWqsWVDQnYmnECnfah6PMuHNN1/LRDaIiyQGSGyxBzaqYGuFQJ8Pp1qxr1Mspj",
-	"zgHrjSa8bjBn4QX7KJgB8lmyNJ8tLsz5jKgI2u+hYhMhofByTscs4xOa4GR3WF9cveqF/SBFVtVDDSvI",
-	"BYlX0CKnV3ehLw9AFhqBfsuYarusQ6gtVDnL8i53gknYCTJXrcbuQ7u/cbtvH19ffm5UnJL8E4PywtXd",
-	"GbtnSTi3DIhvycZQAGqbMU/Jer3Y1lw++/i5F/U+jN6cfvrQi3rvTr99F3ZeZcJOaEYTOQvt7xF0TKZg",
-	"N0A9NgJ6LOiGxIFNTeNFFbipfoYpSJEKDgiSrkQBCK499Jt+jR75tykVQYWFM9Q0EsSke4KFoX0yFGR4",
-	"cYr8mxOtQhSh5M3o+9HZx4vRZUQETVO5dj1WRE3kEtMxrUZ9Da+rGXY5ow+T6b4lJDNXetlXCUsvVxV1",
-	"iWM6uZulUAz1oxxHOX4A2IiGssWcvvuH0FuqfMv95OOHC2hO0uf4yfD8ZARtNS9JjLUZ7kKs8a1kx6li",
-	"CjE/Y8eSMV2PycCqbqwUSktQvXtNZVsPgNmrpU3hWZgvpRx4xT4AWbbu9x6OE9aAfeevqgcK0xjpnXLB",
-	"1bzecdZLBLUI2o6cSVlkyt09ylwFaAwlYaZUzdby/2PFVqXa4MPBq7390IrecRFX4YJkJJasZOWv2Xgu",
-	"5d0X0yjeCxeODHFyixUp+8+bejaEAYCvYj7CShgIkJbXsThK/aB6Z7eZuJClXMZ8Uk/qO0nk5I6YaEuZ",
-	"NBE8/JAzDwtU9KxteVjoGDb6q1nuUuhxXbFOcHeNiZTCdhmzGRVF9ueC+vmaORRfkVegA4FrDTLtZSxw",
-	"ur0ldTRcvaK0GgksTnkx4+HpgII6zFHZ6n32wDdsI3ucvBu9+QQ9K/EKQWPTPvnrp9En86c+ufx0fo59",
-	"NRnA3PXJ5ej68m/wJ9RokQts2aUzspGfVkeAYtu/EfbIOjKtWqslwH+tFHOAY5hlHjMEvtW+9ULrM9dc",
-	"g7DlJaVayBq4r+pFPfyWXtQz3wH9vjj+XtRzA9T/bYZW3yDjz2o99C6SbE1LR75qjeJ7vovvWLBACqV1",
-	"fq1pVyDeK21ZVYDw8tk8Q+B4NIyOif42igXsgATulVZmc7aBItM++f509Hl0qcic3jOzprdHKaPx7XFu",
-	"5ClMYsHPN+L2CDz5WzJeZeapproTX400CxmjC6ycB86FJOFidkyGbz6cnqMb+vHzuXsxTZKi7BhWfBiJ",
-	"M/bwvfBPush/ogv3gwng2t/sP+3PDnHBXeH9xV40mVP3Xvhv93AElc6fbv/t7kSPwd1s/ul+losFSyfM",
-	"/W7/nQ8PB5wPzvzbXrBcqbn9Ef7b/nDHNm5Y8N/2B3N6ux/dv+0FZmXs7/af+HNw5+FXh+KOqZQLAzhv",
-	"qBwXjGXkKfSaiynT7iKLCCVrNuaCpoDTCRh4GP+EbGpe50IhGxggc7V43+F9L5dMEHsNjEnl2FKQX0zB",
-	"U2P6xZHp/uOpMamOLBaFh5NueM3NBrLJAi3X2kUiXN0ILu45NjualmtCgbjiicJ8q/lv8Bb1r9CQatkd",
-	"++SjSDaIsXA7Y5mZ4tvIkDwmG1fQZUgUqNjgfmmljSy3EKSuLqVchHzDCV3SSRAC3dVwe1OiEB6I2b5Y",
-	"WHqagetzTPZRE03KYdXnj+WWVJbJWOsILrCYDwhIkNQktxrtFb1+leTKObEyyIN24vX1Jr9gRA6KgLZm",
-	"pEdj2mtp/Q+1DtZSZydbP/3q7SenZScQmMKIfPEtWlV1zAWhRH+q4vK9Nl8L7KlYq+/2QBlTG/cX/AwH",
-	"UkX9+hi6pyuw6nJBTehGrhrzzGYPneHFSIx+x2ogcYQcy3gDiHpatCcS4nvh3JwPhUaTpAXVYA6KtsXN",
-	"5fi579jm6T1NVowsKU9Vn/wtVxKEJtoMUwxzy4tC+8uWqlLesHPzYTu795mxu2RDlgkF0PNwj2zKhNVI",
-	"VUAY5iS0apZDGo0WlTCRU6+xklrQD9XKEfe+8KSB8sjg6TqlhJaRkOsyrdG2IvL1W0U3Lu5lm1GEf7Jj",
-	"+CL93wqXqU+urVWEBrm1FIyxQzxQSw5r3x5uPh9iBR1WFYn+tUeo7I5Du3A5lX4diX57oL4RsjUHRsH0",
-	"LCEBlcJCKiFX2OBRGhNXjlriuICWNWYzLpTPWGv8tfBmddQknyoI8j/P5QJtW9AAsMegx9OTV9QO/Zau",
-	"ba2HzQ1i8cOqNrWvy1oqwSu4VotLSoUbT+UaWY1IiaFPQZpgwKfC2Ka/TEjOHVfNfhukUTNMhy/aHRB/",
-	"TXnGxQxsm5rwjQ2xg3LX9+ScBqg4aLzQnxkfEz3tuRUT5TxKZtM/sZDyeI8KfX2w0hLhRW2y0wMUNCaG",
-	"Z4kF9F5gj1Usa3FS3Pnnzs/tjVE+862QVVWAlo+GLtg3NayXW+v3TdGWB1sDmX6qfQNjswSsjHpTaNrG",
-	"AhlvqugoYu1yAx4UegZ57TETOQiNPdLVXTmJj9Zg4+Y3PEeVh2AzUbnyD/QH2InlnJ8vDJaMyV8TmLz2",
-	"AlFVbJckZQ8Pa+yNTnL6qHvhXS0d63b9XSUH1R+1Dq+OCrfVzpbu8zt5/fCELW++/6gu8m++73+FXZtP",
-	"c/utiktcDVBrdqV2xdUy0SabyGRpAz/Sbi0QL7faroZO7g++X0+ADCC0elPOkrioXtdgSCF/AJZbJIUq",
-	"C2dhOJvDN0VqgoolZdHOtbaU73oGKuivizKIAERbb20lv2Hwog6i2lZC/5TLEpH/15EH01qzGxK/Y/LR",
-	"kqHduUeB5i/NoD+QpolqFOHqz20vwfVN70UO0z+lN0ibqY0GJopa9RH61/lD7YKWjeXcNpT/NnGMKghX",
-	"1gE4YktJ1GwaqhD2U5GMJQliPQcqd738SUPCo77J1wEIe5v1oUmL5nxDOdr/G8bnv3K83QtYP1HEPrpP",
-	"PpvUKAZpeWaYkQpJr5RNGL8vBphjCVjW2a8Yc38L2dGCAR0VgnL2YCrGdZvD7I9L1+JFGANh2UfyZdro",
-	"LJ5guO9B/LqPGnF9lEBpKerZEH70vbxuUcjHCzk+LMBYo8jfWW7yM6Qmr9Lp3m5+one6iNF4w7sCUYdN",
-	"derTy/u6CIBlA0D45TwtVyCfeOSoQMzVMqGb8y1V8w0T5IpmstWmlQnrkHy61Jc/6i5eVWRnXHq0mGUv",
-	"zlTwaKqR/5WNePtzZyahKe5RFrVKoxsJ9FsIWQfjOyjndXb4Nmn/H9wmdzN4CcvTQlHYhaSwlIHle5T9",
-	"B+/oBk/35461O9bNXvuFr9y2/spTdacM1WK2SsXjbF1P8NrtXPy6P/rGrWx3dkYvdH1V5Q+q69uGCEps",
-	"uTWYMLU1R+T5wCy+X764NxjYP7s6Rv03+8e8iPEYEaGhFuZwUMQSLkAJ75UAaYPQwbUlaNvbLS9DCxkV",
-	"ZZj6xr7mhnIwbxCQi8PSsEyaojDbvq0/FKC3N2TMIAs/WzGVKagZM7OJVZL5LCpyz9naVApVuqWdP6hQ",
-	"kj14NDd2F5bMts34+zVMattuZZHyuk1DfnXxkFteYTvm10gZbt1LJMy0A31xWDnOoi9ZgqT1m85blxcZ",
-	"lGXTe/OblxtV19jUDfS3qrkBpVrhT7YbcYeqmhY1MkXH1Ki8pkMhTCINLW23mEexFdUAyrKgd+zY1OvB",
-	"4pqCbVEqUbUHcq78sYBeKykDhYUaqi6ldebUyHaphgshaZmay7Xok1nK4yOojqQJv2N9opaM3kFZ+lwi",
-	"Lon+AxRYQo1anygeszFNj6AHHf6GsSAsryRjpi/QDzLVPnghFip6X6nfDEVB8D5gL4Xn+oVCtR8a7Og3",
-	"P7ZvB7btBYHAovnpwypj8TBJwpb7yNXxQbpulXXx6n+1RD77acKW2TupsvpuQ70BTN6cplXbHT6ybdn+",
-	"nMamQmLBJ6lczoFjVHjtqjndwW9UOORNjv24Jp/cykSFUZ8LBVT0FRK6YQnpYNcX5LHOoIdXPaVJ8ke3",
-	"5D2vtDYBU/TE2iRhfvvKPCouVuOEq/nVJGVMFOa9sj34USIIP0ouaqLgUyBdw5Mas3cGwmT3iPiSpZ0q",
-	"1i/g+t9D6KJVLN8bgYvn/45iHluiZhckD6s7kWjSn96nvueTux1LLoL7OlR94W9shLhI9dwBL1HNoFqF",
-	"bOC0ZFpjrOnmQYo9PCl1Gt4bR/8ObvlT1ee7P5ULmX1t0cJYAeo2KbSrNgsUbC1Tds/lSl3uoohKU1R4",
-	"VrepqBDoK7lgYK0YTUJXMdfuB/ToLxihGDXBztKn2kZ8LDkvrFFbSV+am/6UdTcnn7D54VfTok8UolFB",
-	"yChdcNNuhiWaMZRFaycczV7H5W78ffRBMyn7tR/TRvvWj+OxpNSf3bZCatpR/pTRbFIFaYfAabhWx450",
-	"1/SZqoxu1A5RdW24Y1xcsLWrdSPn2G07R0Z+YCh0EbYpTRJ1bDqvnih8Ndnv97pGzB+5U/gM/h75ncIT",
-	"uWCKcHFswmBcKB4zGDGmExZ0QxLE3WDEg33XU3IwMCR3xRBpwdj+WkVQH1g6Q8i2O6aHmihZF2YknytA",
-	"EY7I4eCA3E5lOuZxzMRtbRVUiYj41whqN7ekDr1YL0SFATFmJpkiUnSL8W5fWduYeLXmgFBI5HQaeYFU",
-	"iKH6gdOKjvqJXHAxA1LvKdVeq4cQoRi1AAQmEGg62h2UxEa7uTnAcSAwW6VELu18VWDRuOn061sRGqMQ",
-	"i+ICPFKPAbekXHbHqwuWbaPk6NeafReq13YcJyaE7X2O3g8qk8sla1HV3cgO3IBZl7+2wL0Ci7nmSMHd",
-	"nXeFTTp6yp10qBOMcD7sXwcqQXvbYzq5CyOLA+86i8m7sytg40y4yiLA/jM41AAYae0sbjuFi+w5KaNx",
-	"iVBsnmXLo2fPEjmhibbqj14NXg2e3cv42WTx/Y//9fPwp36//4yLmP3UXxysXn21lrE4GDPhP7NvNhlT",
-	"4X7MKU+Ynwms/9bnrw739waHBw+HftyJ8aJ9JacTaRcCMhqgodzUbd/dw2ud++CDhfFePMmGhVw5pi/m",
-	"Rd3pL3eOdOeXaebTsEPft5vViqIOlx1zShCN00TKu+1z4nelox5iKbU5c/2EoiUYhhEqBPTansjCmatt",
-	"gwyw+r5irtGN54hMZZLItfLtyicKdDiumrZaeGa8DtUyIZl/b01CMp+xMPeUQ37bER9+yxiqTln6SqSO",
-	"LMirRRgz8MxNRcLvMNPxu9p0176u+PpdHe5Vp13sq/Cp+nXaIL7+QViTt/CnJ3Dq+KdIfVqivG8qQlCA",
-	"zGRVQoX7gTi2D4pABXdxXfwptwH+6OxMYRna+lw3YUcWQJICB3xBFZJlKif6efoyY4VEhthCXwho0dqy",
-	"0eqrj7bnEbn1bJ1b5NAvcOZhnaYFv80kXBKRWzB9bomiG0XWhgHYcW9ZzQ9CZcYE8k/jTT073vaEwHc0",
-	"HAxPVNEimnJBkwg/EXgKHbR592bm3XqXH+Ll8k5Y7H/k8+ZR3FEKVDD6hbCNfaugsBJf1x/9fR6dXVzb",
-	"1n7s79133cGl3PGU933Fbj5nu8MEnl5jHFSYBMgULGjCf35gciqox9uaBnDHH900uLI1phVHoOVs9Hsq",
-	"ldWgrkAV2i9zrMav5zJ5zSLg/wqGXBwkYdPsN8V2qq5ROt8GsyzXJjWMsk2tUr1F75a5qfSBJYqFVriU",
-	"U3BfkzMUPGQfF6WwbgPX10T/kTZuMaTxiBg9tjzBqescbWTr9ZXFCTUPeYictPQA//T7PDiEra80a3Nk",
-	"Uv0m+8rFTFlideMFTqiA9KXjRwdclBzXvfgE5EWfJFxoPZ3ROyaA/UMriwVXqkgJZwaxzW3unl7nwF1h",
-	"t05FRQXUIlIeF8rOI9fXs1puC+GMCX0YtcSHMU/aPceArup27xlQFVe8qbFSQeWT0lId4A3X7KcsoAnq",
-	"vrriA72AeoER3Djm/iTnw60TYLzkUt/f7KNvt3Btr/MjOi/5bLee45qDvONs1Fjddhq2bO7KSemigcsr",
-	"UquG8eI+rv8fXBlfyztWwUa5phvE5qR+xEnKAIk9+2nJU6ZC8/XC8CVC/tsA77ebr1+9oWC6qgipfGbj",
-	"Kzm5Y5nlZz5CXpnbm9VgcDDBG+G/2bP/gPze/8Nf4L/xB/1/91/o6TO/ufROjBfclpj2lONvppMFc9zN",
-	"aroKCld4HYfbqceIUPLd5+s+Oc0UmSSULxS5FXTBbiNyq6fuFryZW5j+W0wRWgKDtUc3x5Va6SNV+xCm",
-	"JaFPLHMgxTwfV8A4TqSx28Fn0uczVglDnz69Y4qw6ZRNMmy9hCIJhZzId6VDpsc2383H3074R/7d2/8e",
-	"XV7/9eq71322+W7A/muo/7j+2399N6Cfz5eTb9+u4pPvXvcn+0lzowVOn5MB11ZheyhyAW/aSxU57M9z",
-	"abLWwDTkQn2NACIBQ8LkVxVjhWqWdY4/GaHHZBtPTkuhPK+RqDNR+46b6xFaZTo29ZdW2AygbvmCjcN5",
-	"vy9mx5fYZRNBwtykrfsWreCo3ACtd48BLIjyHs6YTXjMkCyHq7wz4UbkbcRHSK3rQCW48Nxe+1pt5h6R",
-	"bC2NbRzZrL29okCj1ty6rO3cio5EM0kPqWVvBcL6RJmxRwTINYG1yatMr6weNz9UlzPHfAqf7/hfuiT2",
-	"DSTyL5DwsFARDdx9dkQ1MtdUTf/QSelgQ7Wto/+zdj7TE/+eBTwlrbQV2EtwzTGJZaYV9ZJqBwNouWap",
-	"RE8v/xIAH+jrUV7zBZOrDOPfvr4rVjf/z9/p059/+Pvw6X/Tpz8Pnr7+4S//9vf+D1t//Pe//J9ecCfD",
-	"4L6nSYjNfCg25Lurj+cEKyrHqwyin8fmAIdbn2iX2t1k06F8MidSMKjggVO98JWHz/Wrp6uWBifoo//d",
-	"9mYaLAMHX8l+PS8d3CpLu/qDv65Rq//z1zVnfyvzEDAtu1mJRvhbWojlTUAAtwArErTRAPfR5Jjc/vOX",
-	"W5KwTBEqyEpoUz62nY9cPKKBWWVODmNKPt7RKVSF/k4NysKHUCgLebpaEgt78jBArGClpjXWqpfb5xnD",
-	"lVfMFFJur1rV9xa2hMlUTRJGU1VMlbSxqMvxs8ezsNG8DA0+oROgUR2nksYTqvS2jhynnvdXY8VJQShP",
-	"TZGOofR0NOVmOR/cOFKJyT0STqrghW58LkfIE2bG+ACobkaTbN5ot8GkvsNrQ4DvnQ8LLmZMZcHzAkHq",
-	"JzJm6RPlkp94cBzrE9/4RVAaYc8Q9zxzjJiTBcb9nm2CB0WaLYplJnuvD54/M9H4bdy2HQDWFjJm7eb2",
-	"g74yiNt9BsBlHXHTwqSLyHD8iJyL0Fb4mYtYroMlXu/kmuiXAWi43V7anVC2QsgstEmgWPiEyOuVOiYD",
-	"wkQMtp4h+i2MO4h039x9Z9GOGJ3MvcF5aGxo18FYeaoycsc2ZJpisAj+zEQV82M1MDgk8Oy+Bh9AQD99",
-	"cYs/DCx8pdrJ3BVe+4vlKw/6GZ+t9NiVynffmmfzPrma6yNwPZcJy+sSjKhxRYxKLJYt6KnUMy0zCqSH",
-	"UCK2pmmskHVazy7MSA2eH79nX37a/y5+tbeY3v11eTag/529/jy5PBz/9WXvMbpaoh5aNhXErxcJ3QDW",
-	"JCbcssnco3zFvlWlD12aGB0GEmzYqw2uopVxYomMaoQ61GRj4OpAzbi195fTV7RFvPXA9g0Crvtz4I6L",
-	"KuB0pyM7tebAaIeTjN/zbPOG1iU1842K4NamjRX7OeMQ7oq7Q4Vo4OxvuIquVDuvPT0MUuZ4mmbBxSpj",
-	"6kyfGr7efnE46D+v5dtx937GzyjcfrC33+IBS0bv9JtxCov4pC+aRq5v/h4DhoUb917tDZruheVX3eoH",
-	"3RDLGhHBVs0JkPo2TT6m/aYRYXAlRNKHP9Q//2X948tpS/v1kS9e+TfmoynKx9aKb69gcVmat8slW8q0",
-	"ipZ6NZlX75puW+UUFTeqeb3GxYjLoHF9YrpR4bZtJrJ0A/YAnMUxhGbIp+uTSKvFHfqjtvRJAXX34MXz",
-	"7X4pfdQHbQTDvYsWQAzKe8axebed3Jf0QwkNAX+ETHWSEIs7bB2PUOHv3qv9g100S+2LTd4g/MbXe/uH",
-	"z3fSRaGSR5WVPxOMuoBQHex11GAVr7MfV/WeF/vN+i6TAY9S2Tzlsa0WBJvFHEM7VDmDFMLLSorlQUrE",
-	"7L1qXTIS8SWjSgaiYDFXxkww7SrODIR6U+KsiC8YkIqPbC0qqJqYx+JJhvkpqITSJqPtPrC3kjVYIH3b",
-	"U3NUcsfXOfpBDiGEJpX2D6HxE/XtF7VSS1OpxQGxUThkNvuLX4Llf51vEtmPySvInUrPXxFOXdkJrW6p",
-	"Kfga8p6lGILQ47VNFAD44HkYOzAEwkTBOYVhvjjUZhNtLYIiXEySVcy60wdG3Xnjfucu9QNcY7ubmkeZ",
-	"b75d+zL0U04fGJDZMnDMQ8suhu9BeMZ+2Bso9liYSalVQzXpyYdvmzb5ydL2DSYn4Zo/Os+kHxAMu2s0",
-	"Tfk9U7nKNidHRKj2imfab7s35Slwbk75PXPAVLs40OQcVBFiDQxAPPQbJ8oPmNpOSzO8bTmhq5jLE31f",
-	"caqHw5M2ex9ufz9eBiyS9zyRYxBYlpJQo+P+q5DtMQ096wKxiyqfdRBS0HMGjQOBh/3EkmJ85eV+0A4S",
-	"MuOTULsahomkI2cW/pJDGBfSuQqLuIxJ9oQogMRni2W2weiQXR5MUoyZqzcgmK2kGYOWRW1WxGwJZKbw",
-	"rkVH/+AcviSEnZBW2EIWIAkHwWEI3378+AY5RGQaq2P4uMvRd6OT69EbrJKqmpP+41H/eXvRNdzd85iF",
-	"pPjdfl2LoB/6itmOYrz/fBCUnTWPQ8oiIHx7+69aOeHQ+GeWyx+yvwtx/9i3uz1QmKHI3/S5kDcpvgvJ",
-	"RYXrbTOq2BMgQeGg+7GQCyYCuKm0w5n/UB1T7+vsrG9qjcMHivJDRLH+c0tB3vyLDgedgkI087pR62XR",
-	"f2WTkFW0sHx8+/bs9Hx0VD7P4NSzf1NzudLnotZSR2TBYk7duUeurodnZ6M3Ra+OK+I8IiJTQteUZwDk",
-	"uspuhJDlh1hdd5Qf4zTLtD4HKANMFcAmSNl0pVhcKB9VeicU6gbNZ/Winh5zL+qZUfainn1Vjd9VzdSF",
-	"mxFPlDCV/q/rizyEccl5L/87iZZCOUWDNzWIvkJ+MSIDYAh7NRiEUo3kdFreIRDJ0Kc5X7Aof3HktXvr",
-	"XZg6HrGZhFgXFhpYwA9y63sSt0WU2VfNeqs7KdUjpTzJe7bMIizXkxmhqCsEGW+wnl5b6lyKFqRLsBuq",
-	"FeCpUEuEra1JS5r6gAWjCs4nOYVj1sxtxTEbdsqAlgWf08Exw5TYO64ymVY0eoNenMtVWoxoR4SSpbYh",
-	"sDiH7BVweTvYsr45Uop1Bwjm7tjmrV5T1b6q+r25RR9GqgKWZGktBNhqFLxyAMQXJg5FXeUKz+ZylRE4",
-	"JFs000U9ucqWq6zK7UgZjZWXdo5AAkpphTsuMAmt558LR7bVapqNJLL4IwykOMnPA3Nsk+Rph8p1GPuF",
-	"uzGA8DeXXvZdyLWPFmC60bVv1GpKlauTqhvUMF5wYUqqtKvEFwZ9t903XcP1dVKDzpSph9BbTGV0sVTH",
-	"DS574+dlKZ3cqfrQRIQS2DG95GThWr+iKAqvGsr0jY1oGiByIXHj9Xenm+5c/svapo3uvKAzFk68LekM",
-	"pr6Yj9lGJSxqUDdJHRRUPppLud4iwQxsHzPm3G0Jpn/ojF3xn4tX7lfkbzKa1FCV2SmgFenn5nIM+Boz",
-	"cm9o9tVtVkrPTbXxarNlIiZzuTYdyeBabq/RblV9XQLlwpi+gR2NBzKcAnOZGM2cQ9AXtnbJsjLuRtGg",
-	"1K+qD2Y3x1HkKp2wnXXxFd6+rcHe4UIYfdLyy9pEfVqVj/3G5WKnDy4CfZyYtn3ONovZcLJg5KyinvO3",
-	"K+7qGlnwsjFeoN77aJelcRVgrk6rWL5l9oHZvr6kVeun92xzye7lBCymygrzDaGuqo/dy7tQfUlVYFX7",
-	"E7YfF2sDIbMjHAdRRhI5s67n8xrX+D1D+k17shoAjKlMV4uiM/q8hcO8DeJQn8B6zzZXbj+VtPjJ9en3",
-	"oyOrERSIiguP6E/nWZ9cfrweumCKSV6nDOrWY4D0o+UqdahYsw9w3BE34nL0/cf3+klUAJmDQAAT/ZZC",
-	"vAXH1Yt65tUQZ4Fba8IsFYyreITuCmqc25hlKOM8gFLAnj77+PnL2fB6dH7yty30ae+3I3J29vTd2RVO",
-	"0pKmGfiI+4MB0YPd0yJ14LbqmM256QeY0AVLKcTJzt8ML98cEfcUxWYLoISUU0LHcpXdiMM8nLA3wAhO",
-	"6aERmcwZXeqjUZKYJfyepcXFKH6RfW/NQpgcRrCZE9It9qQoREEmUmUFbvNSD0ProBa+/sSEthZMqaCp",
-	"aRv18b3WfvHyIlmU734BbY1m2DZppHfxx2+u4N7pdLFks1KLSSrXwPs+oeJJBpTG5JunELhQZLwhn9n4",
-	"8vokIkp6XqJpdkJIVlhbLlTGaByZBkNAH89YeqTHkT8vk2TQqCsmqF/tnFTrDG8OtyZu/AVfeZT71rHU",
-	"H4j2RpGcBQhW9LAd+zUwO9uPKU2R/uh8ZvroCH2BbCmElG8EhiTMbSRm+jc05dBp8m4+FWQsszmZUGUu",
-	"KaCO2sUszPqMZYSS2ylNkjGd3N0SM1WwxjC6d2dX/RtxxzY4C1/06Zje0+QI0Na0KAvvjE04I2OWrRkT",
-	"edRK9ck5kCXpoZvDmcYxi4v7zs6zjdvjPKAvVnp5zWZ8bIar34rQf9fw8i+VMn7hB0NCCNqOncqEjozH",
-	"Y1MaMtBZSCcTtszqiyy0JZCwrI5qtoK4pm6Q0Ct7jEM1oo1JEeP4YNefzTj4lRAQ/C1O9nI17sqLw+9Z",
-	"5UfnpapGY5CJXCWxlnsIx1l8yZx0eze3YXfvr6trF0gRLGTGTpdNfWOmYaz4vr3X+/1Bf7+/N+jVeok7",
-	"+IZBDhRrbrtBO8vbk1+3pj8076ArN8QSqcT1h4sjLXQUvBQo9eO2eS4i+uervLSPfB59c3l9coThfmq1",
-	"fJ9cXV4dASnuajbXpuPV5VVBuP3iSf3MXtTDR2l75fKqRjs2EFDkZu2caoNpthKB+q4JFbko/9YpvF+v",
-	"nPBfvyqwWrKbYDRdjDTPS+ctu20Fo33pXyO+JqaV/vDwmn5AaLtX5M3Z6MhwvZtgKjkD99f+63J08vH8",
-	"fHRyfXr+7VYBwkwK5pa4XKAMJIl9Mjp/Y/zkG7FVGXpspQaSBjPKTQZKGTJQKVjRANQD7kW9M+MKe4Pr",
-	"RT14VVizrcbus6vm4vrydHgGX7mkPCZTRtGQtzmwJd1oV9Kj/ctSThNIQ/eJDRvoe/vkYnh1/eXNpxF4",
-	"9VzcSz5h9pvjFc4ZVzdiIpMEKziQZJFcDD9d6ekSjEMCWJt+MxYTIQ13XdwnJ8PzkxHUg0hrxcykjPvk",
-	"9Pzk44eLs9H16Mi3L8y49fuAblfM+uTT+cXw9M0RMQPQ069tsBm/R9DRwqTbmelFeRTCfiH8px5zL+rZ",
-	"gfWiXj6UXtTDl+mF8QJ+9kEt1gpiYqouJ+DdgpkBLjCXiGG2kFGaldsADxsboxDutdT+19h2yIXWYQnL",
-	"iq9rrBpYUpW9WZVSJs03rVRpgHvNHTMm45JTFrxsvEeLvkkwutsa69VWQm+PLtOwBbmih+q9PrIrmc+X",
-	"mwRvwQqr4MYR1JceBmooWoM/P1EYnwoLlrRYYF7mrYizNwb+D/S1VzGX/eBBUgqvxWzCgSy74sFo3GjN",
-	"fT1fpco0NzU+ds5ncwADqXquttZjtpBYlLNmSdLquVkSp2GyDDmFnBgCHosMeOtlSrJ1CeYACzLgoxby",
-	"HgM6NZ9WlhX9/sLnRYXV8Sc0LAlqyYRqCqWb4C8vNS7tEk83j9o1pG7bcydyuYEUCIuJWsoU+9K+WkB9",
-	"ozJW2V+wVTiwTGim7SiHF4JxRmjPwzqhDREsNIdN9UCTOZvcdTHU4IZ2na56sx8RbWSNqWIRmdDJnEXk",
-	"6u2niGDbfkRUJlM6YxH5x4qtWEQWlCeRO30N+5PEtPBypeb6T/c8NsvYKvR+yWjMBVPqRA+9ubZFe7Cq",
-	"zvs3aTMgIhozJojS/8dvkdw/ROi0XTt8QTrObeDZryUIjLcmneqCJn7YAklzlek7hHvbL3+7hCrMdJ5P",
-	"NRVz4Tk1P+Yx8a2RFjfs/V5/0B+0cOZMqhBqUuwIiq1cRpbtkldv1PNgPAg4uVfAoO7FD0rVJCWPZoeI",
-	"UFLXdFxAFzBx8+043N6rZhMoj2gH0sUldnGeYZi7hEvY+JZUJqx9bY2edYtR5m+CwBZgTITk/9TirCg+",
-	"AwlL+JQdAycX+E4EW40xD9JpE+xCL/WQfdMs/zYXrhqy/VCXnt6XMCX39zom7Xns5+NxYf19lhT6te9d",
-	"r3ZB0EpsVriKoW14TceJqc4MbsMMOAm3AyOMxpdyHbjpErlzKZZTm6D2PZ2sVouIMJXxBS0X6hxoyasl",
-	"1Q65MTH7qYIB7VT/BuF/EnN1V3rX4fOX0CXU8YVa2oeCJpufg1H0bzZkDpZDSsYAQ8SSaaHKkt2zB6Ct",
-	"6bd/D5P4G7x8O3C5Rs7ALyYbzbHocBs1sUpAIkIVuZAqm6Xs6q9nTi6Ua8jz+o4Gh4PuywVyWyEfIKJG",
-	"OCJsAwAg2aoe9sHhq+cvX+wyCO0fVgziG6nN7CBQx8GLg73DV51lNFQjbxYhyjdsYWoK+6gw3pLIleU/",
-	"qEqgJvGeZ6wOTjKThMNFAcRcbaNu3/ZJ8H+sGEaXaJIAVKYqWjXHwKZLUxa7+FjKZjSNIXtKVSl5Nkvp",
-	"hP2nj/Hq7w0cRjGN+fywZl8EStpZqiDhpy/ZwiddeqV47Kl+m8mrwV/+szjWb/VYyRkX8dcCLv2kWIrW",
-	"QDnKayYCHlK14h8YNOoFghPATGcB62iSQHYNncrHAcC04tKwsBWp2vwuPdDOKJRahEfVEM+fICzrcOvg",
-	"eiiEsykHm8czelqKCTOu48NOiTM546JmGnfQ9gURfKCItTXY9B25vdYZgi9kU1lxdooxKVQ+lpe0OJ1d",
-	"cOnybREueMPfdi148zZdIMylf9UzXVFUAtyigMQFHY0QYA/Ehx6iNWq0hd76IU0xWalMLnJtYaMyQQKF",
-	"dMZUIzinF7+aU0VssDUmimlFRKQYS5p33Ok9mdE7ZhIcKozOuYOO4g8uURbdipOXCW3Ej7lIqLjmeXf1",
-	"qoXM6al85P1YLj2GoUflJe628fQwLYBbFXC4cKIR87gQXToYkDhYUkVXEKlV3bIfRVi8DtCQQLZQ7Clv",
-	"vGVOsw9YCVe88zkYCh0NV8+u355EtP1Jfk0RFG1vR98KEid1uW+9WlQYdHlrS8G6aZl7RH8H6iJD/jD8",
-	"3cODhOyq//GvGjNVXffncqXmoVW4WKk5ETLjU44F9sr2z5e8l9eH3dfDdQh3FVzXuVwPmSoJtezInqbP",
-	"N1ZjuMvwvJT2434L8NEdlN1v2GxSziFVNHEYzek0aWE/laFG7dRZNVPSHYXVd3shylWgv8pOPgsqo1k1",
-	"N7cWGhxUzEbluZiYx85sMkr8UboNSyfH77DRMHNotFrz0HIc+qv0GeKsfENFXAHB89GdpU8UGW+yECzW",
-	"JBYuBJIryr3Bi8OXrw/2X++/eNFZP7FZypTafurrweDl3uvX+88PXx7uEFGseOrB4WD/1f7Bixev9zs/",
-	"dMnSSbBA7SNaurfepxhOQztftxZj1ay86XUAvGo24QualKJUPgzEoAlVp+s59C+jBAvLWBSVKJfFfGWq",
-	"5f4Ny4LxqKGDB3W6yTVLrXGPIksKFhZQq6IAiCzh0MtiYj1GkzGRacWJ/FV4BXpCHKFVICGKRW0hVQdp",
-	"+SoAiUy/YH9gcvfmTa2dzaG+aySydBNyNu/YpiKfaz7s+YAML06Jvi6y7X0g5QYn1XBxmajrsSn9M818",
-	"GAxWLLnvMuAlf882YXQ2vd61IMNm1PsD29YdmUWA0SyoMgn9BzamZc4RbmGGGHJjwybUON1wUesxaid+",
-	"e4TBDdezAzDLXp7QyIhh9X76NpXrbB6E6YdGCWhycTgsQUx+x3B+nYO2ty9hE2wdum//K2DW29qb6ypw",
-	"+bycRxHbv2I+uf0Hwcld+Yqhpd9wdEAx3UQ5Bz1uPiEzMpErUfYb9vae7wpt781ztL1kgdkpfUmTCNVB",
-	"14NWhVPOtyKrCTkDAtUFv37v94NeX95kvyV2fXGndZrQ/d8IUb1pN53L9VfbOz58e9PmKYyyBqEdLznF",
-	"Yu9g5wxPEhdGcUa8tqIeJTuDFEWTRpb/E3ud3iyrYADo3AV2ELvEVqHTVSYXNOPaj908gMlMqozFZqaC",
-	"xGK4JbATEnGpmOk31Zu2RFs3z7KlOnr2bEk3jkHS1NyrZ4f7bUZUjhpzcd8xP2UM/bCxgOpxmWpxBAA2",
-	"XqSGw1mmJE7ptPRxV2+h+ejpYNDuS5aUxw9JRun7T1hwQ8KfsTlCSTKlpST63stXewF3bdegkBEPLyqk",
-	"92Hd0CKS0Z8qKgpaDi4YNceV9aI93kj8CfO2YEDG7WZzS+TH2av1SevAzeOCQW3Zwr+bcMwCIF7k/8/e",
-	"2yi3bWzrgq/SpZoqJxmIomTZcaQ6VcNItK3ElnUlOT77HO4xm0ST7Ajs5kaDonn2TtU8zTzYPMlUr7W6",
-	"0QABkJJFyTs3VfeeHVMk0D/r/+dbCueu87GomYWyzQBNUwN5jpYAeBO+Qnz1RuqrGaC2Qi2pnKE0VzXw",
-	"2+9YnfBH/YYSrhoSmFZHuY7vvN490+Anr27srqGOuur416Qr71QF31FqzhM21Cqzf4d6SRFXVMA3Bz1g",
-	"D/UUcKkT8SatzK5+Cs8JQBQSAZAGsf7axG+0Y4Z6doe60yv79bX+pkvM47PrN93YOQfq2XXBWd6UBntF",
-	"1jXDtdjVx6sL6N2DZ2AXGfS3JdpawRGFM2DeMrQL9FTYNpgKB1l8zKhOzkAtZEUXW00Lm1+B72J7V9NJ",
-	"GJ7E2r40J7Pu2ZH2U3uzjrRyS9qL+7SWrU145uN07uTLr3aXgajaoL1sRWnct1Gsukss3094jg3UHzQZ",
-	"VotJz/J6oQo9iXVucCe7EKnUcVetqawIH4a4x75pyE0mncGTCrKQoIUr6iqoL24dJIc/luPVVViJls6V",
-	"1cR5RywuAlti7+0e3MeRoVNoPk5FIeAvGXk0gMs4F3doGQpfAx3o969MMXcGFPHQNmsO5meZJFKNz9zX",
-	"75MFT+VQ1BjbOLHYCnGKHLp1AVb3UPjUiTV/Mv6lmB3/6R5lvRtiH642eTtR0lWxaXZ0Q7hv+Ml96bfK",
-	"hSini/1FFg664D+Ey66kuwqajyrESoHZm4QbWvp3qBWDknJIwhhwz2X2V/VY2CxSg1dZanNyILY4tV76",
-	"mmWZhuNnmr2sb7JizavXSnBUqYbBDOqKHtrV+Ih69jXoqT76f7lmZtBd1rL2tfeYZD03tVCn1hEwEVXz",
-	"O4h0sGx4Vk7tFXtw7jSjem19YHi1FUcb7mGVIe5eXgg5syrAGaj5Z4uJZgud3tAgCbpAD1TIs9wuc970",
-	"Nirhecwfow5+SxXnnZizDzd8pNOnqjh/UoThBymvrauTWFMGf++idzm8EeviDwxS6MAZE5HMgCkqfE8D",
-	"URJxVgOpR6UWntEggl0Mu/B4+pXI38NEm7XaAiPlJ+8+XHVPXSOHtSAW0nwFSN49JABEWS/FLFnWOlG+",
-	"RgWbv+ka8jxfUET7tSh/K3aLHN7cQ7BQTeLdBsPCT2o0lityjNBHUDxhSmcNampNPUFNkgUDMWw+y3vW",
-	"KPRCEJ4+k5QkloQGy4jxxGjrr1jmNOX2wzCqUR3YTqVOqeS9eayGZdIL920SG8JkIu3eT4f439cxq9d2",
-	"0A5mmRZkQNj2ZGkQ/8oNiwWY2kV2Xq+ZNhitSws9v6u2EUYntxuKgsvu1Yd3v3VPrf380GJhQ8MXrjg0",
-	"fFFEF3bczUHT3Hg1I/EqpGFTnSpEM1pVZ3xc44JbAc4znVK8CcZaQiGcTi2FF8oYwszmWJisGA4/bFcx",
-	"ti9lOGjXVVT9O2trn9arU9vuHkOD2PEx3UuRG8skv8LrUahoS6KzLIBLGqbAFYGuvLvB0JlnE51ewx9X",
-	"yKp73jm/PioWKMwBb7Rz+v7s/IgZPRUwvcjKlXSuTLF9jF397eq6+/4oxD/B7vgQjxRfsxPtwEN3oh38",
-	"VXW8HRbdUBkKfw8qQ61IW6Qyy6wGhgxcVWBiGnTu1EwBe9FuO6hrU54G1qDNNkuvwqrptss4PlXs5m29",
-	"9U9djYXjx1G+6XrqeF8HDf9BCQ/8rUfWvoTvV9XGWvqqU07YopyiYUSS2llFq/TygNYlLuu8NuVqF+bb",
-	"xzNn8z4zrl+cQIodSLvL7CDKuxGlJK21tf8vM9GLUaJ12qTOeYEd199uwL5/RDuWFStBUqRimfiSreKp",
-	"3dDcjVRnEDRYgnyK+RKrpQl00+opKuvyYPAO4r8S/O0hYm1TM75PQFzxpD6wqFWyXA1Srs+QIHWffa1Z",
-	"XekmukcXLj/KGadArHTHwV7X1o2gybm+bgS+99B1IySCvsF2HtzuU9eP0OVsOoDAAVlIkcSAcbZk3PjB",
-	"EYUF/9PbqzvOKCZg66/19BF8XGkrGgKZjXMM7yioS1Nm19ej3dvRup/1Xm1vd6xHycc57lSx/OUOdvZa",
-	"AJEmu/uPeooKjmmVAebpGBCA7bpbxTE2O9HO+YfL91AZ8fbszdudaOfj5Zvu+XWDNQZGad0EZxfuQGR7",
-	"4cOxEJu15hLjU5gDDEJ5Vd6sU2n5YAzWbigDejhdVxyusdH05qJe2mTQb6inoFdJk7oCY8TPDLW+IpdJ",
-	"iKyOZJ6PJlmv2+7DGCXRB5dUL9/qCoU+XHTPjwoeA6T7oD3Z0kyLXXTPTz3SeJ4RbHk//6gYTRtrDWfh",
-	"iM6NJ4Vf9pSeCYUzohFeGyMER9ZsExFTGgfUOLu4NOD8omt9E1oRoI2TVI128Dk1LJIPUq2V8DihTqds",
-	"kVpeyBFg/VhVylwEeOvGVVWUJHqaylue/GI9nvR9TTXSXIlbYUlsriTUI6XyVhShGBA/8IimpHDFYnEr",
-	"EUBHKjaVSSKDkcc5UmLrYE3jI7/9MBoZkVWt7eclTJiazocTqPLTUAc9ERw6aHB8kVXVuMeovJJjpsSY",
-	"Z/K2EBLCIV4rTQ4VrSKpHK1dVlaYVTJM9PCGpZbg3Cpz18UKDuniaznWPUx+ixpPcfd51fp+n09nVR5q",
-	"iUgAlhkmneuUJYLPMlrcYBkMYOI0gKl+iXdphSpPy83vOD9Wt4FohUYrJYee1eHVFJqezYQMnxKUWbGX",
-	"uHyf1ksHSyrT4Ty1IOb7008v9vdfHvz44493b49G3jHvqICvFAPHP7rm4uII3xrb89XB89aLNXxFL/1k",
-	"bcmq2orSe2nX1S/8af/g8MXaNzrw9k2KsjpTLI4sArLSmuoXC8P+ES+BKj2SUnT+xcF+e/1KBb/5rQ5D",
-	"1Or+qTaZPxKHUbPSGvVqv/3Q8CIpVze18Pz7f0YMDdhxtDGURomsi8xVvNlK0ip3oNci/XuBY+raG/Ns",
-	"SlBv6SlHqvFmWEau62/DsIjzJWqIlo4DR91aK+huPYteyq530Zv7/jYtmmzovMMVV95NypUZVkJVd9jv",
-	"eoCKb8pvhGGpULFEQB4ITHo0laqBmSrjUmEKsfGY3PtP/C/uF+QSaarT+mIju5XXnbN31Vmrtc7xSCqY",
-	"nVtb2phX5to3Uc39A6aZh3cM2Lnp+JXkPZKJMMdMTGfZklbuhsicbk7g7uY+wKsqW5dSDRKiwstEiAoH",
-	"iwBDeq1hRQPODNtvtzGDWlhYYEVsgglShftUFtSpGN5RUOdsUON2WE/YV4NEpYxJIkYZs96SvYUEXIM7",
-	"TCWgN1cddgOkf0ChHMJNIs1nym07a/texJL/ogcPDLEXXmghcUgkFwUyqHBnOW84oVFEFA9Y/U45v1VB",
-	"VhjN/P7icGUk8/uLwyMwiCxDsplIcxGLchfn8PpyyETz2LiABM9HvPHhDR+LuMXeX3TffL6+OmKcZXY9",
-	"Vtu6sZuFx0fYnW//QZW+3kU5hrnEMBE3fHbgr+NW6F3Vrrk7jFq4ZOzfs3qlrEtY91akBIVn5Sj8hifH",
-	"rP/PP/qkibhi8G2eLlnC4xjjEe8vDlG0Pbg+amJ5L1DdhmiA9isIe2QL7Yr3oSaSdULAZG1g+/vtV+2I",
-	"/XjQjtjhqzZcx/OXbZZIJYLwBE7O7CmYwZyOrbMMMylByPDMOqQmywe53U2i4EUVTBWEqnN2y0YRUnd4",
-	"v+hBzfTCt3rBRjx1BGq/TKHSkpdZp86dGw7xnGPm5AKGJUYQsquIJd5TQxaf7ovl764jf9GDXE0Wjvge",
-	"OjMRxmCogbC1pWFyrHRaqi06vKOO3Eyeu7utCVjSQ/6+hjzoNCojECANPdl7OkGdNeWxqMaJ0r8OqoI4",
-	"v8pED2BkKoT2hlrF0FAxFdzMy0e2vx6gMZ6nEKy7EsOKqqmKkNP+q4PD1ot1wbuJkONJxYFcyC+i5Jj/",
-	"WGjRa2xUqIBIdhxf2fP840F7VuSe57hw3/1cZQfI/xGr2HIvX+wftJ+/eHV3uLp5PVBFUL0wkoomKVt6",
-	"qQaqyGmn5TIFe42m9J49gNZ0dhgaRfNUliXK4avKWSqxeAgiPPjx+VrwnRrUwgpq2YeRIE3kUj1dYQ5Q",
-	"CvgeT55F8g+vvpHhN+P2xeOw90Oy9Fez8YOz7gNw54YceQX9/mhJxnqhrHV6DHki8jX68zTxoPP9FnuD",
-	"uT7vJeMY2lQosTCVWDNHe3uJHvJkok129Kr9qr0HenkvfnM+en/6Omu1WiHDrpYvBu+vTKBO9DzFnDtU",
-	"h1JubOMmVWD4Ex0j2WxkZ/2W/+TBJcbXS4m7SIbC4VYIiuBwwo1GATPfVZpInnS/ZI2jIt+6bFKi1Vig",
-	"nSl5QmUECa8qvKkGMuvEsYhdbj1AmvM9q0XwaGdn/bRWNz8oCEf3lidzTB5m4Brhvu+MwlELtvXR8LF4",
-	"L7KqboCr68tu5/3n92fnH6+7V0c+YupGWv921v3UvVz9O0VUo7yJwGWK2EXn8vrs5Oyic369+jupemo1",
-	"aRE8JhwUhhO1L0/Pzt+sPgndTesyX11/uOy86X7++W/wBR94thqpp3LAaJZpfWMvJMxhsO6by+7Vlfvx",
-	"oDL7xa4vO+dXJx9OuxUnNWJTEUveU95UiVvs4uPVW/utWRMSeiGFXryJnWinePSAwbFysDTXu3BEO9FO",
-	"4UR2op1wjzvRzspu7MNhwZWhgHv1FP7VOvjnbh186C7ALTX+2c2vL++koV2lfqhtoIRVY9o+QYknbvlp",
-	"Czw9Ldf1ZUIFPMJBHbEPn867l0z40OIx9lkEn7DBPGN6odygZIJkcQZrCMlyzE67v3XffbjoXvaUx1N2",
-	"msmhKDmEpIgNecYTPY7YUE+nIh2KCEW7fY2bOHBM2pKlgsflAim7+KCLw7/dC/pa0VtXIHZ2/tvZdff0",
-	"CGIqSmd+aBdbiqzl4aXs8SV6zKRqsdMufNqBn9k/KJ2FYWF6ZAj8FPykcoW/idTrthqDDlHa4oKL6IJ8",
-	"5RhvVRbzJYvlWGYls6l9+Opg//lOWGH4f/93e/env//z5R//x/2VyV0H7dVMpYOdVNF8eF51N/vx/Lfu",
-	"5dnrM3tLSvs4+o3SCxWU/Q2E/YMb5c3y3xShGax+lhkzfAkG1S/dE7h+h80A1aaYLJil+taX/RNJ5Gsp",
-	"1PcFH7pHVpIHzePpoM1TLYXJIMIsAk3qWNbNNN/McHBOyfvK8pliYVnFBAcXud6gb9PMtDIiv8man9QW",
-	"g1G7WviUwvLdaqpoiQ73lI6sBsn51hqzGqc3L/jS2rUaEJ7jmZYe/AFKHfEiTIvBrH0q0vDT/6RxtyNg",
-	"muuohovdYxq0j/sKTipyEaNm5XcP+9Ev92usuCZashuCEa2+ssURs/U1KusY1xGIZT28mbKRtpjc0UZb",
-	"U1BRWG9+mWsPRLi8UJO5AwkGKFtyv6hqo7gSALvA+v+5eyXSWzkUu/DD3bOYBo6QCt6VcZ+A1fhUoKeR",
-	"JJ6IS7pB3Gb1RzWsdxnWLs6xWr/4vlgkd/Uv9LixndJzyD3x1ktyt8LiVOJLRn+uRWXwEHCOShADrjDN",
-	"DLsC7l+CMOPLRPN4I3oKRe7Plb0P1x4x4pD9Kn92ER8kdR8bvIdcL/H99fWF6yYovALPKTwgBEtbgI22",
-	"fgmFMWL/mAtVBY9eQZhX9OV+GSTiwTCmS8qmsod/9S5kjDVwrj4flJE02G18xDiVNnjTO7JGSDwfglkS",
-	"izRiNNrLKpxYGgC0P0aV1d8bTnjWZzyORRwhwCPMULR2xHDClRLFKJ+94Ho+HWw4qDWXzk4U5gKu0Anv",
-	"7i9wY71qLPNfhRFQIPRKmyBnnqJLHKo9FDUbWA/V02BP/eC0ew6ELdsoFZKomrJWljITKpZqfAR8RPII",
-	"PB2/3aDfBQiEs4MvX+A/pWL7L5jTwiwVWbqEZ418hxCO/MsFXU8B3i5+4QiH0bL57Jj14dd5HUvhh0Wv",
-	"j5YcXglcLL7dikx4epPl3CVyq+4ew0brYifPMyo4AZrEDqncbMv0gwTmYmkA4KwJIM51DOWz92Atztjb",
-	"zMyoKe6gvXlcQL9BVxJJBsLGZFowV1ZGkXCZSDUGPJUmlWO/N09F0DUCSsHMh0NhTIu9lrcCTeqEZ4Tk",
-	"6MQJqFY61YcrOm0yGavxDlNxK/XcXIlhKrLNR4gb+H4+KV4acDKMHCtjVdVCJEmdVlRfAzsD762+FPty",
-	"6yHjdyLsG6QqdNd3CTV4QP+meB06ZamYJXxIf8CHtAo6V44Vz+ap6IN3LpZO7sD2cYQMrrSohRYTI4af",
-	"349+/V8/pa/e/Pq3f6TXi98/Xpy+Ont38V9n+uAdf8evFtfqv9LD2799afPuf+zcu3SzJEW+ooLTp5BX",
-	"azQgRtYKAyl7Hs9hM6WK+Uji+EBfluRMiRXryfUuIeLSEdX36nrawPHkqRhLk4m0ygXeRHZpJ7V857pO",
-	"H0J6relUqCwE6ChmL9OuAC7VaZYWu0gBMROcsUTrGfTO0V9JojuQJi8MXAwHW3BjEYEB6KfnKevBEUSP",
-	"PYeIzRUVxPnSIIDLAWbqXFx87p7/9h+xuBWJnk2Fqhlps4YK19UCBRVSr9bRrD3DDUip2qRyf/1Ki8ob",
-	"BvUWlfvKphAKbgpHTupfSdlFMITt0/bXysRK1oCeN2R2tMDvTn57twcPQIHryK3OcEY8/6NKQ8zbHEfo",
-	"yfNUYDlQvyh6+2FM2A8IcN9pMmAvxVBXRycpyZPSFyCPQWX8FSBUOhWNmNg4dxibglyzr8OIdkb6kAhv",
-	"fd8/LaqqV9QHMYPzhDBmsPa8gPdgbQg4f1WEu2yQLO4w1xTlO/bDTv6VszTVhmyXHAaASvZby2urrF2A",
-	"qCY6c3bUaG4NoCJH4Ayu/d32wXX7+VH78Kj9ovXyx1f/db8mOFxsw5nUwrHbi6LwYZn2Y20Nw3LCt27Q",
-	"iJfYxfq7tQPnefYQTYGF6eVrRFvRhz7xbcWOUat3shZLlKyuaql/0M7DsKXWT3Rv82h/2AJ6cAi1eyai",
-	"r95JB77GBYU6sBmDEUp0mkP4E56M0JPWRuRrhqIhnsEqm4EJXpUIosZ5yStNMbJ7Wj1XsAT7TlFgn16w",
-	"nG4mep7EOIB5IIQCkQ5Sz6yEaGMtviZI+9OLxrP76QU2wbS/6gBfllvI154gudYXdYPMO24RYZDWUZ5D",
-	"hEhFVdwIlkpzuFeGmze7ssEAj9ZhUwPHmv1V5QrLEqmKtwsSY+WQAmZwF1skxZzfG6TutTDZGi1khKpz",
-	"jUC2JsmH0c7Rf29s/v29FhAoRZUE1qxWBUf+mYGZ5a5r6yjAlLb36ehCWtrsYzC6RYq8HwKlgPHaqrLD",
-	"MAoxT2W2vLKLJs0RT6W61jcComMDwVORvna898un65VOQitKf/l0bVfUDBx6jLOxENJWagX+lMlxGBnO",
-	"JvPwW0oI5DM4UrBzYDW5prEmLEIxjYXJrppCKg675ez8Tffq+vNV9+Sye91in6C/kXJBbKjVSI7nKdSH",
-	"qmQJdhdUWJH8d34kdHSM+BBNt0RYswL5DpMAsDuPnCbtKv4xt7akq61z8Z9c4PsJ67QZF6NZ3U/fTPjB",
-	"i5f/0ffwUBPxhb193znZvXrbOXjx0hFHyhfMriEKYzzFA3Crmwgew8nS8r7s4jJ2jV9HxVKpQzPd2mIv",
-	"Oie/dt50L9cv1y1l3YJ9ke5dSLyDY+nsUvsYn7nCrA88pB/5T0dz/wkO8DjhSdK3fN5HSQ3/hjZXMxOc",
-	"Sk+x3zZfGuMJCeS1lE/FxNu7AazS3eQG3FKabwAtVn/4K+eM1T8E1ApixXpBrHNxZlfVYh122N6HmiA2",
-	"WELxR3+oY9HHVJ00IdiWzI5Yf674PJsIlckhB9n4nQJcMJS9PUXC1OrV7yPWh4v+LCAgF/f9B6m41Tfw",
-	"68GScUCVm3FjFjqFipJUJ+R+SmUyrobCPutGLMMn2X+652C6Ze315k1kW7tgX1O9wRXny2m+ZHt9d+Sv",
-	"8r0fuysvhOqiPEWxZAOBFSyaKU013RvwzB8gYkcVsCfv5K1DBzQRS7XGykqsw7RH6+dOAtMSZgx1WF+5",
-	"kAmpmlZP9dQPP3Ry2pNatX74gfUR3Ff+D3xyxH6GVbLevN1+PgRig/+0FO1cEssGICP6MCsT5YmL4vZZ",
-	"KrJ5qgz7bv8A7cPvLXX3FJqEnnfYd31z89maV5//v//n/+1/j234QQ2qSPSC9fdu9/emot9i3TplTWra",
-	"aehjxnH8qX0noDG6qXATMWVjkRl22H7O+iOdDmQcC9Vvsb/peYqVvM8A157PZnjPmK0MZSENBP3upd8b",
-	"gjOD/LR7QBYOf0JXYm8Q7g0gL8B8Eot8R2RoQFDXLpVuDD1QYexdveleR+zio/0/neuTt/Cw0+677nXX",
-	"5WEO2u2IXXy4uqYPDDto79OTummqU3gOwAowyH1bEdXns1lCJLE3S/UgEdP/83ejVd+Z8SazljGJtghi",
-	"TTzGjwjHsI91A31Cnz+L+z2VkQh0Uy/gC/+5e4lfgdIkl5tnyNwI6DCCmrh5ki2ZtJYxldllKWSd+rBu",
-	"04duMMCobbGOwgKJnnIRqrxs07skibwR2K8C5wxhdPHFEm18xA7bh6yvdPZ5pOcq7rfYh/xe3JVA8W2Q",
-	"LIWJaT2lFwoqqqyvppYk3KZQFky3Yk/xyF7CvxheJ/sXO9GxYP9iUB70r5761+7urv//9ouH7Tb7F6ht",
-	"nsj4MxxEn/3LEhafigyswBTEJ6wF6pYNQwkyEDGzztQxHv3C/jeEaOCpEncUe8bgWFVMr923ry1rqfWa",
-	"qFm/sH8BtCglAMHGZygYjXvvc/venCnZv0iLEXvrtMBTiIHOEysjZFZ4Bl79Zz8wzD6qWMmbz/7VaT76",
-	"t/CQWcLV50ROZVb8+TODg6nhzcbl5o9Zn76biyX4IAKT4JYnc5GjpwaTrfEpMjv2TGJ9FnZ48JNbzaFd",
-	"TU6YuBg/NdLMhxM249apTi0L0I9e2B9NRTbR8Wf7W3hPfhL9jv13n5gOnDZyjXg2eWYY/tLfzCv7NGLs",
-	"z5mcCj33pwIECJEJ6jIk3Efs6gKUVcD9dM/6yT7L+jWJHPqHmIxn5EJCf1mshQmv9zgXM2hqgXFlDZvY",
-	"x8IWfFl4h4zFdKYzoYbLz1J9dlgSYAoHf0q0yULq7J/lf9z9VSz9IeGz94E47KY/Z1p/BvCRwlEALoPH",
-	"v9xn7+XPYNv5yq1cg9Hl04NfINuZ+WymrdP8GYILn62tUHiBxB6FgsxGWY0POjgo734qDbSn+Ntf2eKC",
-	"w8SNuBDjpwt3j4VDTXkmkCuImLTGED592Ryz/qXI0uVuZwS2wIT7rL9WOCoGkgnhQ+1B2od8HmqlBDir",
-	"Btcqff4UHgQND2rJgu+hLuVYJOG+ayXvhN+KY7spFMbYXw1vfeEEK4IgfAZ1Yt8HDdBW7Ryzf8x1JsoK",
-	"zf1833GknM4SMRWKDqMoeyNoovERfmnYrUitj+YeA5QU84wPuBGf54rfcglBLHdP7m+gxCx5WysPaqWU",
-	"hmkjCMsyE0RZ7sK4PfrSPdD5W9UN1oEvVV8lhnB5JWannPJQz5MY+DNXb1Kx/Xb+Gurf9cT+zLD+l133",
-	"uGNgtx9+uMZ/mx9+KB6KNDefzYwPxWcQU/8qwt3aP6NZgQHveZIchWYU1jR+2TWZToU5Ylk6t3LD/st3",
-	"gSCU/KLw2oorcNNBQBpJhZYQirUhT9MlFejMM38RsvH8i4dbS/f+xeuoXmYBsW+8AmsMuqPPzcFAMJHp",
-	"uHKv9OCA2J6ZXOwRwDOKO/xpyPrWOgOKy+mgxTr0QCJhIihp4Iz6+fc+TcpE7kcMugPAyL29Filieyew",
-	"kClf9pTJJMy7OyqQP1cV1E84YniWDvJcGgREL0a3raKpVTM9hVBlxSipNAzXwjNo9cXH530juH045QVP",
-	"Y0MIYHAa9ogLV0pm/TurvX/4AazAGSDWQ7KmXBXhLRToBhjOU2OlHjRuZpMU0LOspDxmft1oZFhlBrZ9",
-	"T/XfSXWzYrMHJg+UuMMjv+unIvmPHhTn9nb637dYB0KqaGrAUvnYMmcf0lRWK8/Qi+i7jkdYaU/1oe0R",
-	"exZkyiBsGRrB9lkEcWxtBzxRrqhIwh76EAf1WQqF0DWd26VlZDgTd3oYVBvMYWbHERssGWHWQULGqbgc",
-	"1Nq+6aDdxjb4ITZTQEjZDRwiTzcCncN7KvjdftQu/dJuAptJ7d99tAHnHqHp6lpKI8uTpWWsroLUITre",
-	"aOfDDunXZKGVvw6Pe1Hx9+JMIviaEpmlYqbVihubpcueciEp6iK13lOLvcZcJoQO3PUZzciqqHtfBHfA",
-	"EackwtSvHGIuyS0DeH3IrdLfbx+7jynzTiOUJrmZkOjxGPHoqdrSrkV8gepjVgjSu6l3IGuMyKg4AnMg",
-	"fUtI7zxv9VT+we6FTuTQ25CGfRenfJTtSpGNdidZNuMzuWttKtj8Ln3re2YmeoF2Sw6YKREvs8WuyeY6",
-	"svZTT5VsMlR+BckP8NZUsN0pIUOE5PXMYJDJkxmKVaTUnPqLZNwO6Thi3D7clTqU5rkhFViibrErLOhm",
-	"w1TE1svkSeBXW6MJvF4qLFD0HyIw9w2fCmLkTzR4DSAnrD6jehhK143midcadrcBrZZMBTISjJcY1mg0",
-	"GetP+Rd6CUCy9MnH76miT/jd/sEra/A7MrV88fqy2/0eCQUhMfQIRL3Ia0QQ5ESoDKsqLPvtH9C3PTeU",
-	"6i+WEeNZTyHO4T77Vf4MQZC6nTkj6DvKB5kIOzzcEArvmibyRnwfDoxETXfwU8n2D9UbrtReHPxiPjsG",
-	"riyvAA4VQtZTHdMyI7hT0FRUGGy+RwRc+zdydXAUeMzkCOA4ocLOOEvOK2i3YMiTweJ6KnDE9jFc9yxY",
-	"rfWIkdEhm+1oBHgcjMX858R8x1SVOcgil4gPyi+kYTMu47x2mxSiVgIYz8rDIucVWKSK96CUwhqA1s0f",
-	"CCNjYSJKW1KYibPnByoGpsbN2MsqP1svlJWMmDwEQwKNAeKgi4Qr4JwiqkEUxLzzcHNQpOIVk7fBAkQY",
-	"NtLo4II0APimhKsjgv+FggvxZSjsxWKbCMe4bBB5idhELyByVXAy2VBPhZM5LdZxVZe0a+DFiU5i475D",
-	"A3l5MNyF8YG262WJXoi0p+CFNNAGD+U3nsxRnpzFRDAz/o+5K0U3LjZqPXQ2S8VIfqFqEpyFiuXwUqsW",
-	"C4Zn2Odcvj5hz58//8nKso/XJ/CgnipUc7CPCrrU3RAuAAdD+hzo2FVfOaRL1kEr3F9DU9zhmemp/pfd",
-	"Kf+yO0BpZvjSHLNfrj6cwxMGgr08ZIm4FYlhsRAzuH17oOwFinuIZ5GpZS8W6yxyx9v+PkBp6qkPI7xB",
-	"sKYMelJuP7mFDBoe7LAkpkv4OdULS4r2Gq4gN4IqS1lvWI5hlDKmxeE5nYuzQhG0V9wA7QBBT4ivfXfy",
-	"4fIq8gHQodY3UpjvW+xtt3MKsLK5qe+Cp2+610w64sASP7IbHcrRCoMcsT58sU8ehEwp3wU2+J714qwF",
-	"4PI4rSWfJn0fRzDE4HYxPfVhJpRlx+etfRbr4XwqVIYpvrFQuEs4mlQMhdUQbqWBh5P7euAEFRMsFFoA",
-	"9Ygww7WxsBZ7rdOw+oeaiV2ypaf8R+6SCyfq8kjU9wmQy5Z8iX/zQeV4Tn4V2e6lmCV8KWLSZzRQG/wl",
-	"Kz9SARUnxQE5aGxYIeONKRQpc4PxmQmfQUJmIYcUpDWC1KH3NiF8hFB+srAby3vWWcwA0q6nSqZDmjsZ",
-	"NEMv8AahlAxv6QS1mr2hvdt9r+QGS2utIgq2VWwt1v0yE8MMFCaKBlSeyJF240LNp8hh6MVHZKkvyORA",
-	"XxpoPNNsjMOPlNJzNRQwvQds2lMxSwVGF8ljvJorI7IV74/gWTKZQclqnnbsXJztRDsU89o52tlvtVtt",
-	"KNZDqt852nnearcIeGQCtT6WFKH0Zs+taOqK5MdVlTSn1po2EZvNBwkAlaM9lQ4nMGlKq6puSy8Iz2JI",
-	"spqsU3gZVGWQd1lbVZV/ZQ8c2wscqbv5lwHT54+/592psMuDdttBdLvirlKYF8qOoaRrXWlnuCtc3h9/",
-	"RA3YTYUjb2G5LCG2V7/Ir3zvAnOGhRIuOLqweOu/8V9HqeDxzt/t1o0rOIZbKC7ATbs++u8djBwU//r3",
-	"P6Kdma7qCjnHoXUD6+/6EawQKQvZ11MMmM194aE5nX8x4yS12GG73WIda6NjSXqRfk6g0CY863wEt+us",
-	"f/DrJITyYl2jlYh/rNDT/lYWUEVL1vYE93aLtANR7zLxgBTAcXyFW2imnz+iOnGz908Z/4GElYischoM",
-	"7BO9jqm+DcYCHucJ5gUPyIwNhDVaDetcnrw9+6176ipHrGJIKToAGWNzg3U7GVCm+zo2gVrrlMK+0jQQ",
-	"5SksfIUoH0HQ1BFGeMD58bjT06kX2o9NPNf8RpRpB7ItGwigSp1UKiSglBqbkz0vK67rjci+1bt6ZD0A",
-	"KFZ34eK7KuuzGJTurLqRrxMwLESOyQxDhswZ1buVAajYlFo0cOanY80VHiaV8lOQBF8liI/QZ/vISgWb",
-	"GzdSKk8oO5z0Y0ovHltWnFBz58Nqmj2iObuD+xFzpR10Zj2OeSyF1TLOBAraSHNziIwfBwZjnZ/3XCZ9",
-	"sIMAb5FSEqfvz859ANM/G1ywsbAuBYQ9LCO4GBXEZy5wf4AeaX2scgivjltSWllcyzjgehRZh17WLE/3",
-	"n4x+I3bx8ed3Z1dvu6ePTb10Ml9Jvvamav0xDC5QNG7gZktHvjbVj4+mtHpmRDKKAMQjz1PSzBlI7ime",
-	"pnpBxOTAVCscOLuqLgbQ7+e/XTsAXevDlX0kCChDGE1iJiPKM3vYKaJT5h/OYhlHrhhcxsdw4PZbz+w/",
-	"aVaHn4EWA20ryig9c8lUrZEZ7MY6w0yn18uZoN/yJMEIh13ScibqWjq4/Z0rQOZlwM7NR+aHkyLy3tLK",
-	"Y8KSnSECw1IhXuuHfrBwWPVAjKVLUdCX+g27kFrVbIN+TKV+9162E0hYgWbYjXQY95Bh0H7Et89rwNfQ",
-	"lqtatFCZ5c+mRd97sS5RlPcTT/UUoSmPLK356LKf601z8K1N4U0ZjELRLzEOXbcZmp5ZtRXfobx/3W4f",
-	"wf9rtdvt/ypu7rB9172F8De4xg23VhhQwDMW8+Wa3cFQ0Nq97R/sPt/faDf/rlEiK2HqwkMdHxyii3lk",
-	"d+BS8Lg4B2JVW4FCWtFS2WQPCgzAqKq0jzpBkZOrjPAkRFLd1zRElI9+hSHvY7JBXc4RuhYgUcBEYgQM",
-	"JyGd94waBnrKJb8LUC9QZtNiHWoT8j08VMTivEaqhRiLLI+2h8VC+aeWM4566rC9n9eOB0l2zPh1KjK6",
-	"Pl3nazp947E9FSjBL1aAgAAK6y++O7u4fXnE9l4efh/lj6Heda3QkcL2iE0fdfjqe6qbrnlc1cI8HIGr",
-	"AMmzvPh2M+OptT/XFIhMeFgkEs9TGQLU/kSjl1nH2TMIgjURw5u8ai8ogbEWeE8NeV5gZ28BVH2pVA9L",
-	"nIWCkSvpkpzKCmsXkfwtsW7JQTzJSedpgo52b7DLKvn0zl3Og8ilYkRaj73hxuB4S3IHakt2/h7tfIEK",
-	"nl3go52jnYQWuyKPcIRFpd18LZIEbhwREN1rUSZhwSDmlahekBqSsYC8xc41NkmAWyxELKpjTDglP8vJ",
-	"ZVsqxb4AQX50WusU2S9tQ52U43temgN8e8DQtVdavLsBVzEMdNqT05lOs91hrHYTPTYNqiWODc0r2m8z",
-	"qJ6CLg+FweGUK+NsZF/W71PnLzB1j+UJIFEO959DllEvPHi9dS/6OATVFZ0FdepYbAd5SKzKMjpXELAU",
-	"SvND4hpzm6hGuINebLFL+z2dxK6l47DtUMxTKIyB9i4FtteS8YnV1HoEsQUo6YPv+4Y2TGVTKjKPmeGJ",
-	"WscfrD8zn0LKM+ZL5zNiOhZ6IHvKPvhGzLK8k0bGqAQIYf04AFTTIzd1yC5IPcsgwZ2H5lDx4xkGJ1Yl",
-	"Zc9gmSexFURmW4IWno5vehJJGy7gUhjLkRWs+wndt6GlJNfFa2XQI8cycJmMs5PT82eGOLfSPvTsW8/X",
-	"1lywpFIrnqHojwgTqxWWRJ5HQWDAwUo8M2QP5APqArENS7aiYJRqlfkqrhxYlg9pzJYVHxBCICax2zPV",
-	"yQO7oZ/9Ru8VADnlS7NdT8Mv8IM77xrVgJAXj+1r5OOUIQYGHQR3oCYJbdl7Ut1qORT1JQuA5U1fgqx7",
-	"7Zgk1sf6mD5WaLAz/BU2kNbEwexaztwS7kUHHsTvHnGzf1cXODi1TQol3PU9RY2EzC+3RJlIgHV0uVbG",
-	"daZUuJRC5HYItuJw2WL9qVbZJFle2jVbD6iPs3B4RpORgFkuOlfXn08/dguzoahQM9NY8AcPYt9xthQ8",
-	"TZY9NUshG4Avdn74QiSjbPJ9xPr4teC99m+36OJitfgxPhNXPeSJUDFP3WcU9qnQ515k4uF4ebRtGiu/",
-	"79uTfy5QPyNFpxdiU0qDifCSq6FYT2wnZJyWYAOLHQC+L5taejz/YSElwrs0KMQTv6Dggv8cpV0VW6uh",
-	"JXcVj05MMKGcrhUatVfoKCeYBlL6p5ts+Mfd06O5bvp7tFMJsHYZApMjQUG5LWGOk7cicPTXItUZjG9C",
-	"W866Eh8VtM+LMU+wPtr5NoX6e5r3JDIRRz2lhAQvHxNEIrE+E/yLqyUWB2NiFnBz7DOtzypHWQ7p4MJy",
-	"zs8qpET9YDI2SPTwxvSUW5N/4RGjfAngyIRIGYDKBz3KlOSFOWkFhyk4Kdc1ZZnTeo8tdtg+7KmG4hdK",
-	"11SmbctMewkv2Za35V9zB19rG/xLu6zhXjzox3auPtkPC11h7io2ZeCYm8lA8zTeG6d6gWO3KxXBBw/s",
-	"4hudQoBJcuupzBuGq0NolMr2jRyr3fnMtNilsD6SYWPNRvMU+YsPb+qVw6lb4Rtc4BYvu/yqutJJvnxs",
-	"lX8uFrnGF3C4K5fsr7L+jm9mst7feY3GDMWGolWo4BoDE9t3URSSxQF2p0xropvFa/3VrukxLhVe9E0Z",
-	"ctcBxCWDiMM44Tjl4c5XO0u42o2lyVI5mOPOmk06qwwI65WPVzzcGgPv2AobSUASgNRFX8eumZRy7u36",
-	"e79IuDoNl7nFq195Vx1DB995bBKg8xssoRnuPjefCnuHu4CSC69viGdQ/U6xj3WV0a/DRK4zfibc+Gof",
-	"IB5LNvUXfQnL6rhVbfGaS2+queSnyYt/KlQPWVV5vyu+FWpen5XqMJPNBzUy+Cg3UxXrw0cgt2EQANwk",
-	"JMUB8CGH/UW8D4C2oNBpIV6ASXIvvEZCGDYAbAoflVvkteOjuYJ5dRhXGCzpPyhA6yMYDQGASzqB7UoL",
-	"2Ix71Tfo84f6QvBUmTsQk7j1ImIDt58niYkQd5Ba32l6FER0yPLrXJyVWhMjnxQKMWpi506wC5y37jZD",
-	"2Xj4H3wNQGl5vUON6A1WhLgNJMw3GUwPlvhthpPe6kVeAkMjh6yMJ0Quag8sklmKVnyZyCAcvjvjabbc",
-	"5bNZc2w9yMIQkKc74Y1aAV/bP13YV3Xsm/4sAaPCtjZqBpzNniS+Hdw1rGE1SW8/rO/+O6ERdFy56DSF",
-	"N0JsALA1u+fX3cuLy7Orrjc7c5CSvELSgdWuJu/BoLEay0FWYYFossxbwBCEANAJIaCEiNG+2N0Bi1qb",
-	"2E2/nM2sSRSBc83TAKQzFWOexizTPTXkRkSbFsTjiRQIYEtBlcI7niSHXVjBCcEv1FagzGb+rqGUG+7o",
-	"sYMt76H/rEz3dWTfKBd932K9oe7RtwYajCdLhA5bCkGGANavvBxHa8XONsDT5YC8u4qoW6ldV6nwMeTd",
-	"qci4TBrI4Cma3GazHPaNNDTAoJsoh/VGKAIA9m8ShHfvGVpPRntyigjmHBtgH7Ax6X0ROsaDiUtDRbbP",
-	"24Q9RrBh3NIkYPJZ/R232BkCzsS6COvyzGCLkv1jRD9NrXeGeBSulA+RnBMup6zPh1n/yL4tA98Go+Ao",
-	"nwkJAmrGIDBJbS04GgivLmJzFVP1LZ/NnhFUNBRk+Wg5vpcb1s/PVKdncR82AphWkOjMRxTRSgHnk1B1",
-	"YSqAfxHgCDp44xbr9JT/V8iuzyuwkGvqm9xdr+HQhxPV+TsbRDQUQD62RO4MM8Rc+TpBvGeZ+YFZ57oA",
-	"kXlne2M90MExbdtzZE5XTTS1idHxq1huq4kV5jw8TXkyjZioJt8ntCqkym1KMmG/kpT3/nkjlmfNwAh+",
-	"077XIZ8MVpSbhXG3CKa6X0KMd70YgKHmqk8jDDhh61gZpL7FLu2PaxtNj11CKRgbDrZ9np+FlafuKTKr",
-	"tHwKNrx9AKCnrMwdWPnZCpvAcqvZZFt1KOsJli7gsUkWz4Lkj1XlzVR7H7tnQ5fcCpMVKynvBYKzjOeJ",
-	"SHfTuaqPRnxwAXCqBi2GHyKqP84hsCAs1nLglb/rAYQ5cQAJ2uVmoheqofLvyi3scq4qYhcV/Xa/60Gx",
-	"6zHCiQLWWiEz9DOVpvbd3GGdujHbbgKx1SwuxW91kV1zPsSvqunOvqqm7a702mLv3cvDe/feASDrdqMs",
-	"xfOv4TF75E+QEaQczYAPb8apFUewkBXuysm8rBkCBpgbPhaNjqZL4BWnmCL0pkPLc9X5Dh6/WL9H/IFJ",
-	"BLhHwr/0iIYyxWiOVMNkHjcljT7Ceu8Vy3sEqskHzeA662xhN1r36aoCqWMRenIVFE3cg3iIv3eLs3ib",
-	"JWiIHyCqp77nYI4zvkw0j02pgJrRvM3iZN8j1seGQkK5S0WWLqEGwVooQGoOQ9KwRGsAZ2oQwZg1PA2n",
-	"hm6/CPtRiTTYW13i23/j6eTc6rjqO1CrFStmDciF/U7EBlrfwBgsnN5XqeInDlPXU3Fq/TYmswY6AkTe",
-	"Pw8UodvSJqkHOP2nyD3M6MyLZIKfVlFIc7z1njhg7qR2HuM66jjYbu8JgqKVtSru/B8W6esihQYcyCKn",
-	"kifAlPaKiv0LAVpJAJ10RJO54a/pXLEbIWbOJLEPdsM2jGvOhE5drobC9FmKRcduGDl2sudVxxGgYrvJ",
-	"5BzBY8PovItuOODzRIwyBuWQAF7NridiiZXDfqCiT4KpPAlWD43dUw4bW4kFC4CxaQgxwKLn6AfWCUYD",
-	"zQWNEGgZXfBVCM2KACThnRVofwtxolwKPQXS2SZM91jwZnkPRyXAWTMn1kjCPSgEefh8gStmg8k8VqcX",
-	"ccxarIPvxamoDOe642nWAo2tUCA9QzTI3/3HJYWIdvL4VPBhNIJW8HsRQSy2RAaE61tDBcdVgtuK5rFm",
-	"VC0E6aMWO3UL3ASPzl7G68tul25EK4cS4gosrWqINgN19C/+pogsTzE9FbldZXrGtKU57Ee5E9lBrU9e",
-	"gjZY7hK61rrWs6ouAzLeSROCDX9cLF2OZd7jQxNgXXXy/4hUN7Xlohj7urqyb9C0L25rE/v+CQMZkMel",
-	"641lvHmd4yql3bfHkcpeacYN9kT4utaBGHOfogbazKfL/IiZC/tdIthGBwKW+xh10uV3rStHJJiNJ7h9",
-	"adhYQ3cenDEOPUsF35wMsBFKqnFzDSLilbD8242N/kHkKuHLAR/esI+X71bCV5fuaRgcOqbB36fkP6RY",
-	"3SMAKYsQX8Cuh8yW1MpNNsxSPqyygMIQltvk10NpbiHa9a3GN/y5bSIEc9p4ikhHGl5xuQbX/6mW+NcC",
-	"5F/DKJm8VRRbYlHlcpn6UYVolk31LaATQyOIMMcE4pilS+d2EqlHYQsqN1iCKQ1gqmGJ0FzFMG3rOpiW",
-	"/MvVh3NA5LM8j5NOw/nGhWRuvtx5ubUXHHlfaSENu+yefLg8PTt/w3TKLi4/nHSvruy/qtpyj4kNa03O",
-	"CqeYQPwLpLUlz9g//5SExZN0xZa22tgTC7isRBaPPm8CLgYmWOXX0sBFX1+iV2K9vVTY06Z2vIcMi73G",
-	"aWO+TY8SvZYNaXzR0n5e0fkenEZQT8FctzvUtlkWh7FOOApD6bSnCCeZjDKlU/TqCBYz50yn7QpvKbNZ",
-	"xDikcLhUH1Umk2KRE8ahmsNPnvwu/RFvmeX8i54uKrU5zz0R4v5EL8BLLVPZjZhld9Jg0F+CXa1T+aW+",
-	"adk1o0OnQE6f0FGJVlkEH5sJT0XkARkHOBgwbFXDaJ4brt8c838vv2Aj+7bbV/MX1V64/euTuWgYvNMK",
-	"+2eF2bRTyF0wGuDrm1d/TjWPh9xYkzwsOZ4JfmMA7Y1A31abWTts4H6Mf53KWMnxJHN4RpY83DO1YgOd",
-	"TdZ4bVewaudHeUr4JvvPKtf6LRETTDKdDydQRJVfFfClFbQivitR4dXvrkG0uCJMisj6W0ORJDQUG4rJ",
-	"oWIWyvkD4qpDt+BqWU8r6GQhosS3TSkVK/3W6ASqTGGEaRCfIhP97mSiZxSDrA8SXHJ1g8MWnYQgmizE",
-	"fjyoaVhNRZSBDj9l/hrIRM8offI1RPII9SUrC/2WaKS+ou1WikW1/V9NIzpZAw0J34BwEc4u5DTLwHXS",
-	"0lxmHAkOiHlupoZ0TTEtdgkPgYy2/CLiY6zZygBkGnF4XXhIaTZMpDXxlRAx5rE5G+rZsjpABE/eKuqC",
-	"TsQJz3iix/XN8nBITxE3yfwNEQCxTBF522wIJm1EljWGD5048g35s1QYQfaESEZUsSB4bpMSePKi2P4O",
-	"WEiDJaKHmUzERz3VH+rpVKRD0XKPfy3EBfhNWbF1eiRgKA0hucAACGyBEsMbPc+eGZbpjCct5tbrXjoQ",
-	"AGItrRFMY4CXJhNT5nZ+bGmOiu4lmUXQllgJb+8rm925PUIg27+rhvrcTp6KAAs4w/5YitSHh15HfdDK",
-	"cQ9AvfAqoIugDlfvLfQhaRdvI0AGK6+kYi8YDTnH6dVAtziC2c+0EQqqbHQK0/ZcdQ1QpUN5WOZdJdhr",
-	"12IX8yxzExoA6hyGIhO++UoryCz4Nt0iS0RG46xxkzQTA2x59x03i2EFFQ/ftgqKhy0iQQEPxemrWkQi",
-	"xuk5AZoFLiXWwjgU8wBevadoWoSEeWs45o0GSzcFOugatxTdKPHSk4QTS2tYw87fwmBBaPIcfS2To+8r",
-	"lZkJGADWhL2X6kWOvEdpKxfffnf2W5fpFOLc5+fdk+uz8zeVBa5YQJam0PUBHGz5Raih9rPi8xrqxUT7",
-	"Omo/Usu90lq/qZ4PEtHU5QLLPMP9UWv0nyOXXt7ZRomk7aLvN7lMSC8g5yGpkwoW6yprmL64jlL3/omf",
-	"nDWhGKR8eGMiNpBZyjPqmWcje1smyseCGUot0bhWE+ICESg/msJ5Ah7wVgVPsgIEZU9N9Dy1YhmaDkih",
-	"7bedDkPy5mXeCZNd/QzWTA0Gep7N5lAYmgpqqPJvlybT6RJH80PnAYKwgjNol0EnHUHcExjIlQe02HuA",
-	"OCIjEebAAAYSdIyx5lrknpJxE0pWmSx3HpEFaqU2nrezF5hURsbisU0yqENTmfYE0ED6dxVSdBIruSDi",
-	"GtddXutJQvttc93BlJsbER95vOPcLFfa9ZkTLwy1MjoRLdb/Rx/kt3GhChzvokfuSnJgroi+IlOY0wLl",
-	"ykF449DaZCkf2t2uFfe/2u0+9GTPvjVB+kdY1Zy3K3PllBegE+YjodHM7APEnftZUAkO2eEJNy3WrW6U",
-	"PGZcLbF4TCQmqI2u6ZK0hz6firpOSbv6Ynvki3t3R14Jng4n//Y1GJ5YNlGd9safwokjRrlBkr6LqsQ+",
-	"fMwA3+qbLZbYEtHn3o2VDVxh8f+xlRegX6yjYcl4OM9A5zlVlgfcBSjJPILGxgLQX5RY9JR96GDJUp1x",
-	"AmCpRBvHUo+CHxXUrRLO14ZwWNhm7ulkS/6Pf759HT7h6cbn5Zttavu/7P724dfHL6Zwbf8BV9yNKcwe",
-	"2U1rGvZCC82K9YGAKIOrR0oEZPJgXFo529c4mIfh8bqqvLPTd11qgA9VA3ALRCzwlWsV3lva1F8leHem",
-	"9E1kP9HO04l/4yjxVoSkeFfaT+StuAPh17r160i+42B/zuI+lcJTPArw3ojireUEpo895gYSfydvSQQ/",
-	"Vo3pXxT7lVHnAtVyL8fuSq93hyg8IhAgoMaDdlhV7awN6vk+aBchyNf5vY09uFfOn3uM+29GKMSze4J+",
-	"XJIcHqfQeUJpVL4FnML9cM5vndtL1u9Ip0OxazI9e2AL+CTRhiqX/WafGev9KoxHWKc5vTEBS7Du+Wn3",
-	"lOJNo7mhUmYIS8Fk0nae7/BV+d7DhCmqWJANrzDBXCAofob8PvuNsFKMEH7EPXfmSiocc+Ii/M3Yb3kz",
-	"Gr8TIcR6n2gK8dsA6E2oZuO7pEZcYSeoE1XSJ94Yh5xjgzX+2l7kVaZnAbttAZjWviW2r3lqI7yZxSOk",
-	"pcc2wa95aIAHocuNhXvYetncGVNo0myOTiHsIKa0EOInXjG9g8etnYt5VVjlY+CyfLNGR3ASG5ke4ck9",
-	"iclcuroSVRb+2kSbqD2wMO+BNceHII1FEQmAdvWSdCZSqWP/nRmXMfuuj2vpZBfw166K+99HEGchOHAH",
-	"0pA5bFiPL9hTWkFvcoud5xO13VSMFjvB8kNIbUIGnDLTwVpggfXNz8GWegqH9XRPN4Ydh9eHlLb1ZufC",
-	"y+oEbfCdpwZbgBOygrd4SF9H3OJLJlS8C6AmD0ziF3OqjhBUlGbJ0b6HOljRTMRKDcDOH054OhYRqJTB",
-	"ku2zTLOf/KR2Al4BItx/RcCcOIZeUitsT1ERBFr4kYceKUGKWPMkvNig2OL68qzzLjRJ1tBtF84vJKVr",
-	"OMrtWCbwbHiledoQ4V1Zx/sESiw8PdjNPD4f4Y05evpqBprxuXn4wLoX0MgTsfddc9idvILPI05QWAUn",
-	"LaGoSgWkhFrsgs9NUz9hlRj3VrvjisjpKmvB+xnOG7KKXYH4piV8xC46H6+2alHXECWczUPLdrz7B6bN",
-	"Dp0RFOKkc2XQXIjcQG7L4KHtApAnoDKPLdP78p0FN1a+i1wTmPx3Anp0fTsEoJfzG6FwSmcIUV6RHw3p",
-	"kOATpGHeIJngiwcCcGGAtcSiOvVjj+8vk6SeavGEvo5soShtL+YZH3Aj9qy/1oClaDI55ZmIoRJtmM+Q",
-	"NPJ/sKoA2/AAY9H1cs4HiRwyPOcWI5wNmDQP5SAX2mTjVFz9r3fPYPR0Jk0mh0H0JbESGJ8JkUYEVeON",
-	"Y0VxN1ewma2OFQ1f9M0N9BrNExxM7a6XyY3LEpEusMKqHjRlIoYUXXOvwNr0IR9O6D+vXn+MmLTaLouY",
-	"yXTKx/SXf8zFXERsymVCFe18ORUqY7NUD4UxEP2NiYjMpKdmqb6Vcd5RASVVLlxnna+pti+xP8K4dFjq",
-	"TtIQ+lIzPRZWsVoJZiBSd9BuY18XdD4bPRUg2KC4a8Sl5b6jQjSDPsTvWw8Qiu0RWDS2B91ilj0TN/gb",
-	"F5dXUzOdNFdxwQW8xfPfZgVX+J4aCr4VaSyHT9Xq5S6Qp+JuxLtx90axG+KIAaowc7jxVKi4q+eZiVgi",
-	"RyKff2h3YSKW8kwg8qIhRHgI0WZEHa6UUYKAS2FwgRHDFEorELsxSSI3zWmqscx92hQcgx3+1WYRJLzw",
-	"Dp/duf66SCtP22uxHyQffPcgJAx4mt2tY8JbacFoo8dpeeipUs8Du2fLQ0jjfzU+fJuND/dlu3Utt52G",
-	"cp5ySasfJ+ameTEZu/JViTj4doVi11oajMdxKowRNbkHamu9Z8LhbmWZQX6iYtiHa2HVNHDhIuHqWor0",
-	"OHfiCkUdR021qYTSWFWXWqxJPWjfuyj1m4U7rEuadJ4Y5BCVlye4It+4z6sZ516VGS/ariH5RZuGFx60",
-	"XZYwWinIiMJSDvLtKp0uPGWqitj6bTZXX9CQ6cevvqDIoA+m0EnjMeN4fhYm/qtrMPJb//oajJBUAETn",
-	"oeGnEDdOjEZimJUAysEJRG0x1IYa8aW1hSGTRpEmadygemhRBiWSEB4cjv51zwrirjyxVwCtD9j0EEzd",
-	"5fRSa9NQBEvEpSFfzbC/qOJIbmwP3Dx/wZPgSOHrr4iAG1kJZ1+YbQ8ZqAvMzgOwe0CGxkxrJerwBiJz",
-	"j8YgPnBU9pOjbjTfo7KBf4SdYfI2r8wTKmbfFQt7vsdYWqZngC0KoHnwOz2W1s107mbn4gyK8d2EHShN",
-	"MlVD+irHP7Izy49uau2CS8TZgYZAnL8i4jyzJ01PzVU4vrQ0gjgYOulYU6cB922YnrjCpyBlbqvO3yP6",
-	"PEnubi3XXflTfmTDnl7sWe1erOWp5IGZ6w2V54uc8ISbxAf4uw5QZcJj8m6PiVdKky0tiZtMJgkbax2z",
-	"hU5vXPrEseWUL9lABF1kXAmH+exYhhIoUHoHjxSk+EEEIEZQ9ajulfmszcroozvRgCueijbPfQePeSoq",
-	"7QYU+swE+Fwbk6sc3oisueaNvtNY7VYubLuG36wtabum139tMVuVs0irpliPNLSmi1Rqe9CbT4Nc1+U4",
-	"oyfWeJNvz968LXqUzw/u7VH+GfoG6B42QdrHO3wSJ9RTZomP6PNqPmp2Qs9UJlLFE6Z0RvhWPrbNpsIY",
-	"Pv7Kon882p2tX94ajxO+8xQeJ7w49zjdmTbc4sNO5TqhkLODWHWiIWL2/QSqqkHNGnQjoKXa6W6ragmx",
-	"x5dQErpippmeQerk5N2Hq+4pbaGnEM6HIbYcGIiYV5nCVEiHW8wGAjGLL7tXH9791j0tjlXnxsixEjB2",
-	"nZpT/Qz/TVCHA7rbgmdI8uIpvMKNqf2xotBmPgN4wbrBV5m7iTuLrb1UzJLlFgb+52Q5dvBUhM0wWFKu",
-	"2xeT4VlKwy665wBND17XgqexYXOVCGNyQwOSKMAjC2nEcU+5pm5OKWweCgQIhjgyd9xghYT7EBhBhiIa",
-	"c5ZC2XUSnCFAJgCSfim7BAU/hYLOAp9u3t09S5bX+hH4Cd70NE7f5kxVqNIkaf74zIUlEXdmLoh3NuZz",
-	"KCK6Jptjv0W5nKiUs6HcTrWF/RHe/xhpmz+DVWpPa31aBG7sKexReHHJBVshRKS4KjJcP/EkJzQKFAQt",
-	"el4+l6hPGjZKBeXbj1nn4iwILTjSBYhDHGOXC3pMqyR6DOCIqBQkzasDcB2agvjh03n3ErZ9p5g1Triw",
-	"V7r97Au8pUaMwf59dSnNlHiycR9zPI9qmvn67EpOaFubpJmT1BKIRypHe0S0UEBJ9Rww9MOFaKtGbMKj",
-	"VqtE8HNrCU84fA5YuDMYTQVIXbcywyrgpdiQHt10zmqK3H9Eigy2/th0+E7gOC9HHDEetLvDu0qz7U3q",
-	"XC8LMf8Q5hc2nMt5J9qKAoCABpEYVU5saprf+fRkWKaCx6bFXxEoHG5Dz7M7014qjMh2Z9yYhU7jLdCf",
-	"TmLmHg8JMANRA8iAZU30iUTDwbFyLRCJVDcs02w40dq4udj+6dQ8H2EKgKJNEz1PjynnVVTnQ5jyfENf",
-	"xOQjzCx70X7O+va1n+eK33KZ8EEi+mwBI0YD/Eocdmbsmu23C1xBFZ9I6RuJ1kt7E2i80WU8KWG7nSCq",
-	"I1wCjMrM9GOT+HusOSQlV3HxmxG9y/HsUSZUinyGV/rQ4YL3UD/hqIpnmZjOspyyFxOegYePmNewnuWz",
-	"PNyGM+98MWj/P3evRHorh2L3lL7cb7GriZ4nMZNZT418ob0rbfZzTQFgy5oRgU9fJMV8JJhQMYKrWiMP",
-	"xwHGTEMULpbGckEcwb8z01O5GZtnjSoDAVm6hGv5hBfgdrBN8i6/qlZ449+DcYbuquK5eALzVkLUB4p+",
-	"lV6s0LUj4VrSdhfYnAfz39pwGiqNV8Cy9oYkGJ161y/if29EqdJxbJIn8jfzFJ45UVG+iK+gP2fYOklb",
-	"S4/nqyjmM75MNMc6X2JHg2ND8/GERhBs9Nosk1vSero9zVf7Z8Exr5K7m9BhfnFPQYg8v7VnJlhLEz1+",
-	"vdfvidivpnGeeORi/9gy5ANLXraCsWkVM/WuhYPuHVo4ThUqj7SrzYrSTbpSji0STulN31z/Y04UDWj3",
-	"FeJqnk320FHdBRcVPe5KE+7K5Xi8f2G1pULX1vn85EPTbVMYgKJ/1lehRlpr9R05kRTBEEoUdnHKF4rp",
-	"tKdSMUv4EGeRgXmL3gjl4rDlpi/VLU9k/Nk+ux/5Sj7jZ9Lj1+yfP4svM5mKuF8ALXCRO/ZpIlRPkVU9",
-	"IVx+iooOlgjGX/JY2KeJTEQR+ya3/aKamsTA95fqpqcQS816aFXWYgfu5gyvZjtZI3w4voiroXiS1NE7",
-	"PZaVfei/aKkIlCLR4zEMonsQ/iqwkH0LhF0cqCB3aXZ7SSEjzbPJzt+jnS+7Kc/ELjRC7hztWD7aKTDV",
-	"SKdjXQok1HhGMjHelbdc04cYhPN6+4BHYMhRKjrxwY+sh0JLpihpjm9NghmGN4ieMpBvchEAcqkWOr2x",
-	"fhg0CxeIH/qIoWadqyXAcEPnLwWxBmKpVcxeMDMfTmAFxi0QShuU6CnKKkToWKkccgQXDCA5GEGArZTC",
-	"CC7r21PVcYga9L6xzgqBg4dnnK5dypNwi9vYO6luznUmh5UGzNkIurvhylCiSUO3GjnakcYVvS/48uH5",
-	"quPCST5SZSBWXBet2JS7IExbz1Mdtki1GueaCkznwAZG0h6LLGcAYpISW1hj5ogdtvdzXTNMRSxUJnli",
-	"+i32kdJ3VnfkJa85onxdZXpP9VSHHR78xPp2r59hrwLM9STRC8tvmk1hniaZ/HCQVgOWcnWQGbGfK5FB",
-	"me93Zxe3L4/Y3svD76P8MSMUDtCVOrIK9i6POnz1PemtmsdVLczbcfQ0k2cB8e1mxlNh/J/x9dg8C6EH",
-	"eo6lXS/7WTxPXWMwmI4E27UiRBCvAaSiWnpKMOg3AeiLLyext5Bp3WJ9CM7sdiwN9F0vr1CWbrN06Qes",
-	"rXpOQI7bkTInObl9W5r53fbU8Ts9zvPCZESuFxMJrTSQE9N6CPJrGDrqFB4vxN2pcn7oHRuo7jNkfLZY",
-	"fyyyM7iVbNnHURNeYlhmyPPlWld6LyfzNBUUb95y6UNTPPuBHBX7qNxPGcKx1Y6rzTPnMmDrldstXGMq",
-	"xtJkIq2X+Cep4FmxdUIrj+QHxTRWggL4n12BvVRMuEV1PkvH6wm3WgSG2jB5QSvejlDAx6dPN76jVipc",
-	"ybG11+ezbZvs9kXwmoo+nk3NCJhgG+8OdSzWGuiUurDfjUhJkYtq/LRA15HjwOwAcBJnJe6/8BO1FWYM",
-	"yEaxDySwFIcP1iEEHchKz0TKnrdz6B8VE1keMaO1QrueV1kSOcA2/RamcktVVHP2fWT6AJjQVGLzUO4Z",
-	"5D6Bg7iE+b9uTCIxCToFLfYzOgQHbWZw4HyzUxBWjUoTmmPxqqdwnLsbK6aKjwsc/LQFh+ISKOXEEsqf",
-	"zZmwm2p0Iui+pWETkcR07wVXAk51y67Ee5TEwpOVZZzVApNq1p9iRWqJ9Tdxz3FSCVoFFLEEDSEIh2sl",
-	"M4/DzN1wOmrRfoclTZ4jC2n6vBIaDOSeqo2UWSaDntfNgmDAb1UhsNxtYbynVtyWKV+Sn+bXmGl9THkv",
-	"MLNoBICrkanhmG174O7x8K4n9cSxTL/O1ipWZGRbUIYrXvUDhbE214/Ij3rEXrJYjiWhJU4AA8rpQZAd",
-	"uSY8Zv1bkcrRsqNiZzC5cBeOdoyhudTuK1Q5GMJyiqdGC0fe6sPHXFfqmY3jYDj7FAxA1HRHTI6QD6O8",
-	"IgRcRqNx61AH5jaRg+JVasWxJsWY++LWRwfsP6fhsK/X3Bh3DlPc40EbSu2S5BhRqKlobMUg8LrZLveg",
-	"nd+Ks2+teId9UlQcneKNdCnbXJVebVeRPrlp3KxPr92h03k/lvp05jKJBeA7KWKvxE0mZmz/PpoUWXiX",
-	"q3h3u36aH6mbE23fWWV9d5grvlxPgTMXWNsRevsQvIpcaJCESY6uAi8BVkqSsqa1T+kfE578KJsED++p",
-	"Wy0DkUcNfHI8ychi8fJm1TPIdbr9aqCuw1AuABBnWt+gKKSFTwVXi4lMRLRBM9JvZam7JV6E98jhX27q",
-	"Gr47uKNqJgQZl6JvYDcOuCSDZQ3orPPhgqH+FL+Bc3F/NiJJAFiOZkGJ2H3NeDTuX64+nPeUpVAgeXQV",
-	"lWYDwVNL8NaCPnKzzGORsv5VlsqZ2LUnxLN5Kvp2YQ7/wjK2SFvsLENsejG8EVQaANOf+ILZdwWQj8Ee",
-	"rI61jiOWaEU4o4S+iNPLaXL0ymY46DXAxcjZEvFrrZ/MxK3APK/VyFDbner5eFJVxqjTmJzqiV7Ap3qU",
-	"Yc8uT1N5a+0fghfkLFvORIieoYSIBSpjX0cO0nGsdIoli4E8MvkRLtw4Fv8ZrBbkk71Nre12ovy30vIl",
-	"/q6nsvzilMDbyonFoM+DICKhf24tHfR0YiwWBkFkL794EXCTWmGVRI3TMBTyVly4d3btca9WH1VY2O4X",
-	"dPuw8yPWz/6jN2+3nw/nSn5xcRD4RES3+/S3ifjC3r7vnOxeve0cvHhpL6S3k7WAvHbwy/2IGXuFPGH9",
-	"2/0+bdAB25KX51AkkL5zGIkyne+UJWDNEO3/2P/x5Y/PD563D1/Yxb44ePEjf/XyJ/GjGIqBiPnzAz4a",
-	"8ZcHw3jIn4/4i/0hj38UP/7I2+LFy9HoxfOXcXsoXon99qv41SAuQlUctn96uQpW8fcmPfDD3g93cIyK",
-	"V/jYblnh7UBVs6zSHMOQroIyXvSxCdnp4VXBdaUITsVMp4Xawp8dPtiKErBc6ZXAGsByB/cNyTMEUw3Y",
-	"GW1641q4IZQBHoTjaT3PjIwx3mduRDU0xfYxu+vRujuJvBVbSD3JW6HsAc1SPQhRuGklG13KHlDQOix5",
-	"cO5mPM1CfGHwtKz0p2kDOZ6wUGOJ9U8wCwNnH8LPMTcFPuKQK4Q5oxZjBJ7vKajOoBKRiJmJXgBleGh3",
-	"Mnun/MajLuNS5gq5gV1pFmvWHyZ6eNNn30HtqZwKFsvRyNKZt84dPP4z8z2NdIylsT9JZJYlkPUdAl0l",
-	"YpQdsz51f/d91RV0ng6WmTDf18DGXwoeS3tL2yS9/CUV1AdhQeQUzF0HzrE9fyDMF+3nj7OaTj4lXCBJ",
-	"jCC6ULWoB+UWv6p7sgsOS9ibiljyvfi2wXE8185tHFnV6yxTP1PUGXV+vv9xkJKFMj1o3AMvu2IA9Bks",
-	"5PR2W57Q6W1qbfEBH948ti7ErXXci0uUQ8blMYLRYK1OKmYik/YbQDGHD0jGuJhLMZobXokRcUkR5YfJ",
-	"TCN9XYGdZmn3j8h/5q0x+3HRZbu8YvY1GAPjRGMiBjoKSBz3woZ0r+ZOxD5L+LLBb6N5M+wWxuu23Fhc",
-	"AmGjgag3Ygl2i/9A+rCvfTwCBkLmghvWh//qQ/4PzOl+HRdc2KVtq9bUvuAvTvg34YQO0BFkvZ2rnGl2",
-	"dXn1YFyA2JMNjJCP3cmJHiyjmZv56KYDw9T3Fus42Fw3Jdvj91tV4BjFuLQBVJ8etp9b00cYBryfWHMq",
-	"iBDA9dfwCm3gL3b5i10su3ii2xbH+NHy1dlqGOwLkXHLuX3MIld5b7iIK/u0v2i3gnafWuJCrc4D0s1c",
-	"rZW1QDwFGxqsCyhNwmZDawkBWbOFVLFetNgZxiPzsGMuMqlpmrp4sGta6QyjLHUE+dEv8y+q/Kao0gu2",
-	"ByDMpqrcPC84EBPp0AM15d3B4sVyXDd5gScJ4QbFusXONTNDPcMYNsTQKwNXrnh3m/ED/46aLDCu/IGu",
-	"Fc/MFeGWru/TRDM+ZWdhlgkzHnmd7VTsccWTZSaH9c3J0BILgAgzKJLNRHrLk4jpJK5okx/zmTkilJA8",
-	"VTCbCUWgONQuCVnWdot9ot/1R6me9hGMsZ/pfl7r/yOV+v+srZOTCraQMT5Ns8VEwyROXBPUNn28Pskr",
-	"L57vY0sg5cKwNkrF7PnLl+6zmC+PemoKxSPAfbQSP6NYZ665yq4rqqjBwmxK3bRDf8BrMhqfEFlF40jb",
-	"Y9fNGLybxu0BvnUdfLVdfAG6eqTTKbfcGFvWzOQUvNlVvOqaxQgVR1j5J5XJLIvaA5FqmMxjK7aUXmyy",
-	"rEw/wKLe6gWGtTGICjQpYXZ7zJebrMIRSmEtja3j7vLO3C//2G6ruieWuqKyhwRGKMqPxiL+18S1mIul",
-	"+2oSKzO5eyOW9VLlUtzSdOSYUckDdk8EpOWzqgRDKKZGJLd1k806F2e/2jfetQn+HWirDSALTuap0emW",
-	"sQpm8lextNupowAcuFQAGd2JKP0Iy3kn1U3da+hre/AdesEDU5FdXz2qgWuSCcnHfQT4BbUQWjcCRiJJ",
-	"mhbH8/J1pVHdiMSIY7YQAEKJtbDcTKCWDayDrGQ+uOlyE34rKGA+EDDjXjGt2HfQxDfS6UDGsVD971vs",
-	"18KkDVfwnxIpK516UsZyikwj1jFVKqhnhvWn/AtesukfY5+g/QvW6/VdqbvMgvkaQyqfcjN296N2u+2Y",
-	"xaMoRH4dOIPSs1FFk8DAlwROXZu+gWzCrWXxeYYPf96mfnpXvLRkCwEYefQev91jOFI/nUFMqQlyn/Vv",
-	"xPIz/aBvfwEf+K58a+9aVWrfQxUb/bnic/tfmeUgEVfNsIIDQX7fksuAV/Qk5Uv46ir2x33HAVAT2j83",
-	"YrkdjQC8XD0pE5bCuHIcXc3QqwphLXTtSYGSAuPffpLj0QIlAhYtoUpHNTTnkkZKfMnW0xoDvZRjPkor",
-	"RNJpIow59gyR8CxXTAGgBC40dU/I6/UL2DxVfWN2rQE9b1W51CkWx9ZPQE14AGup6WvgbabCF9BBXZnG",
-	"4cWNwHVsomFOMAICqaBL2XmrAOzNcZbfCDu8RDIKBvw5zFDo6ipWVkFRVDolfAaqEYnAvPaBlUGqF4D4",
-	"B/j21s+GmjTwPkBtIFmlnw1PBKE+4Yvzmlbw4odsllp6/u71Zbcbse75dffy4vLsqvs9oz7u3N9xc5D0",
-	"aCSo7OynnipA5clEMM7MfOBPDeoTjtxMxLwWYabTjCcEJ+k3v4IpqYqHA63aqI9Ta+yjp0Gpd27g4KuL",
-	"yVAwUTXNibvp7SiJ0lueRFuUd1rD3AElb4e5ibmq+ftnrW+IMKtKnv5Y5VEkm7txqNcZfoKWVLdaDoWJ",
-	"aH4MVxAicPVYrvIcRj+yDzgMAgvPnxmiXOQC01OZppl/mFcKSJ9YsoAmSV47BjxSQ9AEep5FzEiSBa7o",
-	"Esk601Chsxmn9FQgR0qcspYrLvBst8oT+I6n5Aja5TfJDx9mTr7jt4jWNuQNxEet9aw/VcyURXkJ+IGU",
-	"GA1rZyHMttBpaFmSg0kcVBlPpTXS4LYt2i3FF1Xc6EXCVVRUR+AYlvawzXuu8njfENQMKGQnbMJVbnjh",
-	"c8PH9dFzbFYFk8cXuSPShBtDPBBQ1enD57AechCNNXl5LNXYz4acz6wwKlbCN9z/R1jd9q8f31PDz2jx",
-	"Pc0VLxwUF3bpUoACz37NDYPbvLcOhM8pOyOMsbRtb3k5wzhGBEV+ACQOzgdcpA9yCICOvLU60BcJzc2E",
-	"ikdjnnGrgvr/hMJPORRHrLez39uJesq+wP7LPqaFC+ztRG4JZ3HEbqSKqT/rDyiVd9PBJ3I88bPSYFW3",
-	"Wsa5CWzXCDOWVGyOXbhdGmhEoNjMM0OQHHE4TSoj4D3Fp9Tb6b9NyaKZULj7VOtpBBkCLjNUti32UfmB",
-	"2hjTOHzRUw4n4TsaSJX3KuTTqL73JwrdDG70L7TxSWNv3f7tKDh31wja/x2g7DpZv8Wu7IZ7qk9n2MK4",
-	"TgxJD9YPDjru52gShTdAiCk01rE3FWq+qFFDUYHqFMCuzzX2y0iElhrMzRIzDLhMd7oLDbwPr4DYukPs",
-	"pk50lBxQCwx+szQkJJaQUJnNoDWlp6r6S1y0zb6IziZEmiB7Z9XKUZpBEtvVJGP/bhpUgWo9PeopBVuE",
-	"4p45VjG7wTTpEgaEAJA0OOJKLGAJVRYSAiKe8GRbhpF99NO0pvIk6cSWiqw0achLBqLEmwFFBtuOfCV+",
-	"qIs0WaJ0fZCBOIU4ESadTaZTe25wkmXhihNsgO8fGN4eB9PmLD/lywg5x+QgcHn8GKwvgI3i7hcwPZIb",
-	"diOH1p1FCUGiwImqvotVObEBpRkQqyr6HD2V12PYM7MPdg+JWCyGiZVEUSgzdErSJYIeNyZHOa4kZ1ON",
-	"XtJYNzBpT23ApdC/AJqJvKWOF6b6Fvp9IUXbFyq219on0MiBttqE3wqoP4D0LL3VwxsOBHTyYKGK1oQW",
-	"YOUZGi9HubvVI+mP9S3uUzR+tbKaslTGkmiTVcKzwmO2LCoueJotv3V5kchbURYW4imFhZ/tN8TbKQmL",
-	"auFArPG00qHI/I5bV5g8t6Icj/dyo8aSvmfuY2L5ylg2akijMXjtvuYNWRQKVbR/igv7UxN/M8176+8p",
-	"6JuO/44ELtRDzzTqonE6s/e0jrKPAVIozeRQzjgkRQFscSY4gZpY2a0XOLCmxTogVZC8J5a8CVg7N5IR",
-	"TDUfdFRUj/jX4zDRq0e50Ywgj+QmgV8lM+CXo9Cup+h5T4VvDFwOUXgmPo14FgtlBI+PVqDD33J0fKzt",
-	"XObIKmbrojr835TREJ0KA5wPynEBMea1c9EdOdHeJZvP1rBgxhM93pulOp4Ps+bpse5LLobjpsEVp9Hw",
-	"dDiRty7J7+fNT/04ZRy2ZZUPcMh+i11wmmG+ZCMYPAfzjqnVCZX3frvN2u12vgastpSJCD5KBRsIUBOp",
-	"zDJRjYkrTXbhdrum3m3fOpBQeIBjmHFKmHtfXQlXvr/Ni7j8T14nvLKwDHS13ykGR+z7sMQBZ0ifxdY+",
-	"zLhUBKqdiS9B3WMqxhwg09iQG3HMxHSWLTEhlyR1m/nHTjUKwHQ+LjbuH7TblfVx6yqWkAC/qQonIo+m",
-	"Eid3E99ymRPxdn2l0yxng1xCwG8aCp3eQULZA7TgI6xrZHVkPydFjBnNYWS/geIHKyepTkhmxxAN8k3d",
-	"AK0JYZDyCEvribm3gCoTX6TJDI3xtS+VVKIHQeaRFEkcIpZAsSX7kNrTxrIrF5/Ddi3IOeeVQ1MeCwRv",
-	"AS+QLF5aQGs+MwI8W1L2Ut0Klel02Ur0ol/+LBbYq9mPMGTlnV8lFsxkenjDhqk2hubCT3l6A8HKnuID",
-	"fSuOGGdqPh0EE33thqh1xuXvpGHwbdq/fUjkMPfo2NxLFExNPIG2CfBZrXmAgfjhMrK2NhaO+R9KlePL",
-	"0tfyXN5Az8cTayuNEZOOfCzqZKYKgFK0zR47dUtbWqfrsrZ+riZ4/i5YjquBg3uvkugf4VKIabeF6IhP",
-	"fxosR9pZsyhCAHlM1y5ypECJ7hIFcgGoE1hyS76BkzlNFVl+DTmlVUmgxrBZ0WpZW7EFM4LI8OhbDTji",
-	"iUEBYIoc7qyX/lFBvg25CspOBoLN5pY9QJdadrJKdA5xGROxgTXLHRApj/kgAAYw/AYsc/AoQCgds3Su",
-	"wLl1CXg0btzzcJJ5i3VgZXm8uCQoEdMCd+PH/5bquiK/T6jhoWKvqvgRnkLIU9vVtbXTo50x6e7n8amW",
-	"zmJzYt0hCW2XWm1LlzaFlivcBkJbbnJtbubOkjIhsjoD+vRX+Cg3V5f4bLy0r63Wc2LILNWwoX3Rqn6Z",
-	"CejuzkgOUzR5Hqoua1QkiVW64LanXBkOIuCIuUxbkmB7Ebo3TKcUhoYBZIaUatRTqOmdm+PrwQHBjU9F",
-	"jL4W4tos7V9C7Z/wdAxTk2F3EMRYqiHmjR3aGIRuWuySJBfvKfsdkkze6FMMuixbDM7A0bCpsanA4LIU",
-	"A6HzKV+ikfKCvZc/E4QsFqvuP29VdTcBQ0yxpokr9qLdhmM3HjKQbA7rlxJUfk9BlTwcCTesD99vIfya",
-	"Qog1+hcYKgS6Vokeu1RDR1jbCobA0+2Las0QK4am/MsuoBTtHL04ODx49aq93SCJX9WlMJa3K8TAW72g",
-	"cTfegRU5GX8LlggVlAQBhruaJKCNHwy4PceDhGx+knikc9dWMoEE2CgVZoLT0DurOO895YDeHc5sn+pu",
-	"8iluea8gfOOz20EfJo1wHNA40UxOZyI1WnmYXFi15VKrk747bD/vqWIrSkXPa1XdH6xwy4Ds52Lh3vBt",
-	"4b1WoLAfs6QClR8JBkpZIHn5YI3X4ZCcMpdgpTRmHvVCVY5Gc511zciwxCFKJPUhxjepns9QWscyFdbq",
-	"pp9QWJv+ZYkb8VIIi46ioKAahwVkWRl7lBVCY0nd19FeJqWYSJNVk+c7abITt/I14UKI0flVUi+XdHVC",
-	"kK8W4M7rUV24zX71LK6JufGYF2Nu+wevop2pVP7f94nAfVOhNzrqptCbO+BvOvQ24Vl93G2Y05NXMe6j",
-	"+sCbS77iN1tISi0s3sp7iCba5BjJEHXC4m76Ovs0gYwqmjw+xZNTJmkf0VP4JOOfWl+0TYvflt2DT3+a",
-	"FBDtrJkUt2TAWBqqtF7e8xvrjo6tvHRrqKSlNfaK/dIeitp6e+U1VatYyWSO86YA63J4GptxmUK00JpP",
-	"v4th5qZcIKJVNk+VA2ORPoLrAG3ROyC4zZ6CUhn7u9ncTBBDAWCrwQNyZLyeGaAyx70RLJBFPQWfwiFs",
-	"l44L7/iGqdln9xb6iQi7qP3vTdkuKFgL6CI9prozt/mqnRD5AgC77uqpiQHdbFcvPp0gqg+wNF3TV0dY",
-	"wrvcs+z9wFUiHtsl1YnoW6Fq+b7FftFYb1QMtWK1YCIiJkc+MyINNuSvE0oeyR7twQVWXwd6GbAkhLKL",
-	"9nWJRJSuqj4NgAIDa9KRJ7CvS/da0xONXPcJDAkwx+x32hyCL/sf2l2gXOewS1e0OERDlmeOW/LefAw8",
-	"qUI9e09NdWw5RHh2ekYPAX2B5mwLa3AG9tUkse2zFmiemMk8Y9CKVqotAx1TlA9VUt1e36NYJfZFTynL",
-	"3wMJ1LecAHE9jRQHKndE+lVCfA9gHx6Y86uZNRGjrN9i7wS/remwP2wfFqgVIWCoHBkeUkm0PVWk2sgb",
-	"6QHZe5YeLKmQJeCtSu/UHsyjEDq86duk9E9Uos6fiN67OGQR3m0mcraW1vMEUR3B08MarBdA1p9ohL3T",
-	"KQZUUZpCHAQ/n2e5ZnHINHdVLBhEVCI59vrPTaqbyvEkk3lTH5Yb2pXwQD+A6nA6Z8xvxZo4y3va/L81",
-	"SlJhL03hDLrqyF0OjufRI3di/06BDW9LPDNuX49gFpLn2AAPGMAAHmFYtQ/dFf2g+71P8EbuaX5eaUST",
-	"zfKOY/pq5IHv8H/7rjkFmtnIJjylkYX+sSbjy7wmzzW8LpnhMnaTM4p1yHnL4JDcFFeObBm5p3jiB8bp",
-	"ERukgt9AuZ/WU4PfRhxCCXnIPBxJnXyQReQOqQCqtLT9rwjnJ+mpOArSzHT0OAHKKsOSIafTsLDawX0E",
-	"e3INRSSrdEqtRRHTaU8tOAzwgP4/Hk9ltj4s+95d/5robAdA4UzGpzNGwTIMD3N3ORETX4bJ3MhbcQyz",
-	"96BAEkOpbu6tPahGAD8grLqiSTP+3N6f7r/6x3h/OhkdDMz/7I9uXk5f3R7+/kUUY7svDzeAG3ykPSF9",
-	"b29Tmwn2LYvrjAipWVgjrRWhRR+36LtWBF8KHtf549l9hW7UlMbEttbAqOhjxytkzJ1bKV3anE0ETw0A",
-	"x+X2i7VVpkLZp4oYejOw/zuqcvUwMB1GAhlPFgC9mpvzWYtuyXcvI4RrZY8HJFTn2URTXyDPwi8dWf8Z",
-	"X9fHb53lGdNy5yRZPFBZKrGisx9LM0v48pxPUTtIxLqAfG0oNiPWn84zlJ891bdMHX/W86xP6Vyu3CoX",
-	"k6XHYyF3nNLoUUHweiRB9zvfw5lPRCLr75npKTQJU1Ylf6l9DhQI4l3C0WFY1YqN49op/4WJ/mQ1envy",
-	"mWEm0Qs2hUnE1q+CcG1/xlOhMjppCJHAdebpcOdB1fWdOauWejdbPXVWQUtQ0g+7XbgwDOJLgJFP9Icx",
-	"9sVET2Hn0EzuhmHxqTC1g4QLuml7rpkTWk/lmbn3rxGYTyAhK121T/ZDvNk6MblxUMLpgr1/0n+dNdeg",
-	"BsdBU+pJck6kfR+UY/VTEfMhlowXTESZkYFYJecI26/fYp2eWpVxgEEusJUGn5U3s7FFqjOYPGxNvmcm",
-	"N/+eBUgNQfcyWbQ+OAKGYFOHGBrAK/zQaKr9zbKZXWKev8fFTjTtBDsKitO2jsmKgY8X5PVioVqNXeNO",
-	"++flA2bcH8lMWcNxEXOb+1Z4Dwkht0wfxkBZbz06CUnWDM+Gk6ZoYM5WIqbx9FVOmWUq+4UGlgoHXHKc",
-	"gefVy1FPWf3PsZPGfkT12gWN5htGnNwIgTxXXSuYz9CgBVe7N2OZPbamuoAL2EhTPQXfFNoovhXWsffU",
-	"wDibqyxKzOwN+EMn0q6djLYkKk0+Zshbm7nVh5kiGeS/IMCAAw4QhEcF0NUccavhZOx/9dTvWqqjggFd",
-	"w6RzA61KoXbjuX5zBiWuB5q3Bst+sdm7p95qk5kQwtBKeru11e7pghTBs5ZatbCKu+8aYGXGEjmCMXoD",
-	"jkhAPVWZiCjkByY8ZphLPM6ZfMCBwe3zRFyUM/a7mL+0h0NfDOpCs6M8APzMFE6vYJ7Y/YlU2DfOVSYT",
-	"Yg8HCFNlWltrZTLPjJsjDq+EIpJZ4Rm47GOs1YCSdATBBFsci/6ccRQk5102EUpEADgW6mMdWlOFnPuZ",
-	"q2IWYaupkkuiEPv2p0yYeALswFqqUycEpxHD9NFvQ9pdTQAUGKQJIuN+dTrFyT3rZG9L8NE8W5BSq0RO",
-	"4gq9/K+RVuir14krtgVp1VNOXNnVV/HX+3lg4f/FYN86g70Tnr9Au2qEKngwLjOJXth/PDSiiw85DuYZ",
-	"8AjWfyOHGIpdDUS2ENZsXvjIkTlGz5EaicciM7URK7ScAW+xpyCJKlUxjLVFU2Nj+0G4kXh5AK0yEOWs",
-	"+yt3I1vlS/eWv5jyPlrP3mRejBXrhXpInszkVLiBAltQflaOWHMPmp9DVUh6L49o55NwaUluFqPxBQOY",
-	"birxWU89GKOtUZLhIIE72PTYwOV2VcWP1/inR9SU9Ma/GPI+DCkTcHpIU2K4BRCHHo4vJR5oA2g2kVOE",
-	"rqI1wLDnycl9j6cdlpVlEyGxoxCdqI0KnVuNSfZ8vX+Kshy/naZsL3eADv+ujUYQmyRS06lhsYy3U4+j",
-	"p1ORDsWew6xohBHzwBYlGDEI5msjXAc8DhGomaTnXrRJS55/oQM+z59cWcHhpgVsiN2FT/fQ//9mHXe0",
-	"/EY+mFcxggM1wtlWhmV6xgaIQvEN8QdRZkPNWk5JnjHoR03NeDh82vdru0DdXMksmF8Rz4dZ5Euv2EQn",
-	"saHgACEEL6QyrnRnIZWizu4Zlw5Y8FnGZnzZUy5E2mJnme8W79v/6EDym1yX9BbAsIeJHt5EmBLwaQTK",
-	"XEOx7IIvmavrp7mplOgXX/gwS5Y9BdG7eQYlYD3VU7ugTOieaZYLtSoIeDSiaREn++ExShyx7vlp95Rq",
-	"Auw2pRr/LP9/9t51uY0jSxd9lQzGOUHbUYRAXTxjMiZ2wBRlsU1LHJIa9Y6NPkIClSDSLGRiKguEMLYj",
-	"+h3OO8z/8wrnUfpJdqxLZmUBVQAoEYTU2z/aTZFAVV5WrlyXb30rPUPkA+9Aa2Y9jkIagkF2jQg5Pl4c",
-	"bhEQmqNQmxxskiKuTq+vz09f+ugobA6CKbUTF52zl1gFXy4xtmQ9Dq0DCS4BbwxfOv3rxdnl6UtqzYM7",
-	"O8wV85SVgA8ePgdNcaLHyFtbiBurgozUtJBidk9j4a2h448TboxEH9z0XKfcrIsTQNhRDj5lrcGc8WAk",
-	"8xvlTo3sZ8w6CrZdCzbsjYUH+B0Je0dj7SuwIpb2L94t6s/Fq4bWtN8t/gq29xqrold2/dLGTYdDPdDK",
-	"FB+Q5gx2GeEWb+Bs/FXkaiwR3OpptI2l9dUOl3gzBhzCyrAdE/EZNWbRAq2ZC7xCzSWBrBe31bxxurvw",
-	"lZ/Zam2fiPOz/zjdEpbea+V6wxt0K0GeBgstaErNvCrntWiNrK8E9Gd48TJL0IQi+HzhGi2Sn1QRi8t2",
-	"b+o1+7blHWusA1y9XQ9uYZIb1dfpFiIaBAgHPRmCDdh61mFmLC/o8jqB57IRNJzmGNLA4jn/2VjhTrKp",
-	"gx/OzCBXoOfx2y3xo04dkRARLTo+wDezJch1Sc1UzKxgVB8SZvp253G6tNCYIxXuVhPTpfZvxCyg5u4/",
-	"qmuwq0BPmkJfGT1RV2rQ85FPMbZ3ypXGRR/BSWNp5iEe4qWtr5np043szDHWHHnfEeddDEblxdDX6YfC",
-	"2g+ZnSHiURsakBNvxADWo8e8TvzwD0RqXZoIeG/7X2JimUYouJuWLfso8BeIAxQ1WY2mv8jkQP2o0601",
-	"mtsN2wxOK4V5NagK1GyG734Q0YcLu9xL0+NAhYTx1GuNtQqAiLcfWAdcWOd0P1PMLx2ZsjBSKoMic6UQ",
-	"I5Wl3mzx2fYTYgNvpGpcbotiK/0WcUG8yVZKciOMh97XeAM9vuVw0nlzcnp+fvpyF0KF3XjK60jY4XBj",
-	"4dq87+7F6ZuXZ29+YmfB+wKxP8K8AWS808fI//PehAtfm7rACYrYmSkodZuqrokTyd4nLLwzQD3K2Q+k",
-	"nzvIItgHs30ksyGsw8hOc+oHXd4kHkGuwY3ImAgGR4rQkDzyNIJjyV2W7MwISaRPx75VXzG0+XjfiSF1",
-	"Hbg471y/env5y4dXp6cfLk6uxQQW1wTHuLCFzBKRg7mOBB/cVw1bJaDPxJwf/tHxGvYVdRoGj67Op4p7",
-	"FovQsjiYcVHL4q5JrXLYxd5SG1XRRqIyPOnhq9Z3SelP5+Ra0xskSZcJ++HbBtkUVw9lSaUi9BpCu1KP",
-	"VcK2JPgt9HOuUjWeUIzKN2HEtCSsnBhMXWHHePS75ndBgSbxuziBF/0uGNcmfhfvYTV+75rfDw4OKv+D",
-	"r8HF+rvo0T6i12ZN38ocG1X8LnpX+AduCgfiR+z7cKnix8Bbg8/VeJtEphu/pcYFhF/X+4Did/FXfyBy",
-	"cG2xSMHSqXqDv9OG+bKxZ6Zltduf+54e8bvH+qNKPzCHtFYO34zEmkgGiSadG8m8Sn8Nn4p8RDiIw6FC",
-	"UptARx2/xZ/TD8xBCd934FTPRnN+FApCSDJh58X4CV7XfMjVEP4ITxjLOTwlekgp2GMOFsTKJfEIUsky",
-	"TC49oqi00ePp+DgqKi1DGiEowQN6DgMq3W34V42//XtMDY6GVaWVcfOzlnx0nlyoOW561g+4UMGT/z0i",
-	"EPcDqQ6qJAzGJ7xoP+O51LUq5h1b1IgoW4urn6qhNrpQ2ZzUIu8DboAPYSw054LPRcufUHloSZ+U1GzI",
-	"kSjyOVsNrLNBSebM6N47A0VhCxDHg58VSO0m0yxXjQTh96X+ukwq6XuK8U3B9wxinT9qV8Dbuualhe3K",
-	"1USxM4L8lOS1wDCLmc1vhcpzm1NyFoZHi4zj8NG9qM/0wnuORGbtrQ/9dY3XgPvOR6BZoKmNjY+wgveO",
-	"tR1DNQutYemd2EMbA2imPHnv8qyHobFoHwJLSxm9PKYkGcUll3ZgFS3aVlu777Sn+7pm7pXA7C5iSApE",
-	"EsnZ0TmsCxg3xpUCVuL7dq2RSMf8SXkxHmSc5VjXHJfajJL15F35MCR/HBMPKljokB2qvKWA99GRAt+/",
-	"r7BGXJED3Oqa9zbnHh30SscA4jsV3evoqtsE/0QOCueNsecu96P93E7vx0Kipig0qkUiSxmH9RhYmA6t",
-	"R3Pc1i8YNjLIrFNp14BKjmHmfjH9SI4C7dsdwlMQYpJ6lTORrvALTyYXXMKYU8mVKDTRzoHx/vzpD12z",
-	"CBTzA4s2ZyDxgucwCZUdBTM2LE/QUKSdqNjAcfftLLMzh0Zepc8/aJ/Oy1/O3niWmMze3BAbd+iIC5ZA",
-	"X+EYSnWaqoFOlWPl2JfmNqwkexNHi2WsXYOJLALe20yV3NmdizNxq+auWd29DccB83nbUXrVl+xE9S3M",
-	"s0EBwgl9FMWXrO7jz2RMqDBCD4rgy4WpfK4uXNPw/7pyCnI1sXnBdlNQiyDMBYyWPYxjTpQ25beSuF9G",
-	"rgSb0ZgeHUjTNeQp+lYfaFLV+IszCSoAaeOjwmgY0REbXeUq0TJmiHVjBXldMnIj3VohxtYV4rAdYqng",
-	"X1MgiSfiSYcVTSgR/kuVfvZla2+cETPuYND21oATDksehahWaeGyL+32tFYtMSJJx5UHVGwP1lN5UcOR",
-	"JBk9xuh02f/FTLPME7mUbDALe76jpErDYRUBobJZVMv7qqthOeCuLmFyCJBD7afAJE5zO5lwK4iIgjv6",
-	"GDrWcOeWLZ3qITwvw6i+akSZn8ZKympY2i8aRrYWJlOJS94XLEMpI/+IiJejrosH5mCxIszmIa1lhz6I",
-	"+HY4JCN4DM96OxxyHs56bIgRyqTgwoUWcGVCDdN3deiCe6AIIvXpozxdw1zGyBoRYo0D6dQqzmFajq3R",
-	"DdPjd2IjhbmtOBA7yQ1Q3w9ZFedPBhgExUqJgye/wdOakQZXFB+kxmwymC9iZqdZSrZPiBsaO0O+pqmh",
-	"295HlUMnbcJS4ck5ouusR/4cyDCfhK7BKAzz37CQn6VEe5bZwS0mayPqv8zaW3am0DXEr/noy2nU2xEf",
-	"UBehxsAA3FGU6+Cw2hFjlHnCGfaQpGxZbUsQNbiNjsdKhOd1FEc0JdROexYbtAkbkZ60IA3sD67IH5au",
-	"a4HXglLkhgh3wHXTjQxcy3vQMOapU/nB8385PKzhrXhMpgq/fbiX9Zj/0KCQYxiwUwn39SXKE+3EzObF",
-	"aAfmF457I0XxxwYCCl8mRiG0sp0K+zyRxSja5rJGK27qVLfR5513b05eP23v1ezrSlUFJtyT37zo/3H/",
-	"3PmVPzXNGXQf8UKtRXEqoporEdh4Ypm6EB0vY2foofbSKemCGJGSrMaYdM03wbw4gAn2vg1IlWB2sO3K",
-	"TdL9ja8UZZT6mOqUOt/MPOiae9gHIpgH6k4ZJgJbkdB/mdvJI5kH8Ko/TYSYpia3k8VzT4xRJASfbCxQ",
-	"t8+VLhh9ZKm9usxzO6OmRjMmPiB20Vq/ilodb1QYwe/bSlkEDiMuimh+PybUqprhS7mx42EG/jlv7Tzm",
-	"Xf2VVZXg7q9yiWlNv26f2PqTtlkYhj6+HozMkCIX1ZGEPC3G/2Y2r2/2iqu+t+1tXbmlu4MfW578Q4GP",
-	"G7nCOiakn9GeY7UpemNVyFQWEkPUY5XfkM6+VfOIevdOZlMVsdg5+Hurpql5KgtVbugWUinw7J2wca2X",
-	"om2wcN0vUEAJ0ZVitbbit+bgPxlOs6F+aMBqh9BwVYDcq3fnr87Oz09fHgspLjqX12ed8/P/+eHy9NU7",
-	"LO+xRolbpSYuLm0QP9pihDS8lAvu0XgzlXaKXku8tIiRKbqmAdgan43L0/84O32/PB5RWHtEV6kcDNSk",
-	"qGD1wtYnIrMz3wsnoL+6xrcPnuaDEXhSIaO9HLMjEBmPKAoIeiTlTDpO/FJIezjNFhpzhGlwQHHxGxOZ",
-	"15b6v8Jla9DHh/88+rj28LyxhU8G+MWHdRtJXDVwej7lznxC6/7AR+cnbHrUl+jsTxAuQn22MT7DOw7y",
-	"kohilNvpzWghOYZ4zah1w74LgMEkopSRY0Wow67x13oFN0tOKU0xatXhH9ljfELvSFy9Ozk5PX15+hJj",
-	"3h6HHPKAYjkN2DWcB/To4bE1ak4oNDz8MzlHoJondSbgby6GNsu856ELp7Ih004uUFtiHWOL8KdEcd01",
-	"0TCLGvDuojrCyUS6aaBiSF6mhtxSsDz3/hj2ShpqAm8xyfarztk5PHfxGx+GUmdRGAAUC9VDes1zJHKp",
-	"MRxXevU31jI6BGQFURpX3AsdmSZkVoGQTLiEgKIQtcCxuOU6gelUymgOylp4fAw998jXY2JdLsOSK+Ca",
-	"UgQoh6ldkA7tQnq8HkRcCx2OwKq8dFi9I/MbRBWGjuwBsIt913m7jsPL/bow6omd10aIZ4xX9co6EQPr",
-	"SpBmg+pufKT0B8s3A4bTSAmkaJU8jDAmXEX0oK/19a24CSPNMJkGSObKicEDDtvtsDLctz4RJJrYoV5o",
-	"M8imqUqPES8Vl5gF7RB7Bql0I0wQczhthhDG8p1Ua1yM1JjSs6tGGUM1QGqo72fJXs0457IGutRbdOo2",
-	"g6VGJem8pEtYuOOw59QvryBk79J9e4kD2Ka5TG8IobI/dnqrlxcLrbwXXWZ5YYHexd0P9ynfL6Ao1+OK",
-	"nsW4IupQuNI7DhBx+qw/0ugYP2uLVM5dUibZMBk8sRrRg4Y4UhWy3hhbLEQfxDX8XD7Wf5MLNI2N+oR3",
-	"zbXl6xFfT99K4g6HorBiAO6VmE48OtoIOy0YNk54rB7u579JN6AyyhsrfB1yb4CBmt5R2deFCmVwrvjG",
-	"qMk4DA27a4m5nZKC8AQIofy/d67NLfbhIKsirm/DRhyg0SfyBqti3C1l6LoGgegereVpCNCbxSb/NBKN",
-	"O0KFpxOVHoWAnq+Q4s/JyQTbgOD95ZHz/AhscG+4xVHXDKQRrtCIzym7XHh4d5ZpD7HyrZrECJ6ODLnh",
-	"fTOCpuTSOBkq6eipdqIM5ynRAEQUS9f01UhjEU5LnAZhQEKaaf9XpLm1Y7XUrov9JQeqxwxUhQ+hgm+g",
-	"cg3a2xgWH5aBHRVxqyZFU+8jGti6IC/862hByCX8Ku5ek4Cgkig3RTS9D7yZ+sKxeR1WH1EtRsqp0I80",
-	"KiUI02H0MlpYMCz1cZIhpSRlxOpGiY+rjBIrfjYa7ht4xB8Yhj2jLx222yEKK/NczuHPrphj5Bbs9r2G",
-	"ubECoSI8CmmT3DTGtOnPnxLS7t+7O8F94sgLnpLF7rCCjwfODOca6adSFYfGf2SoyRQrZfjQVPRQcxgd",
-	"w9T1q6LuiuZVGew4940SdYk9KVaFwP2dUdEkYc2CVf1lRcVnqj+y9tatIR3ziji6/9/zNyuOPpiid1rN",
-	"Gq/8k9CizA4xGCg6cMf7DvR2KN5dn9QHw/2jtxnJ9O9o2GLOBaOPd5NJM9hSSpNx/bWb8p5czOAfcBYd",
-	"dX+0PR16RGV3JnJwSy1u1uUsfrV93iOMJ9j8VoV0BcG9uc0/OlBO33BHw7E0eqhc4fbFu8tzJ6RRs9rd",
-	"vKChbHMz/Ssa9vJX29/O5lH3Gm1u3Iou65Mwf79h12DSDCyi9z+bX6Wy09thVXjPoB5w9diYE86Kocwp",
-	"PDG2dyqth11SVOrk7S8X56fXpy/BnCU/81gMSq6FpWbNrQamhEZZOnxEWfIsCdsiSYikqtlRA89krWhF",
-	"UjJ1oyeputMDWrEGCh3E3cFBx1AGugVzgt56E0FOJlR3j43kyNSloN8E7kCcyZHI1Q34WznlHLiEY4qJ",
-	"Ma5AULmzJsHSB7TMwYO6U7kjtkL4F9WawbcHBcy4EXR4yS+7mLrRS5zilgIJ5Qt2Qw5Tzq9BOGmDE16x",
-	"7UgnSFK9XPp9gCvLb4OXSxh7o0A++Q3FaWUPtitVONGjifXQ78E6EIyVeXaICn4LYaS34HaiInJ2rJC2",
-	"MbM3Dnx5qsNHHqaBOl6QWJ8lW5DBMo3WTA9TAaCFCn/qWCnjWvlQ4Egvrme0e6nwzbJQC9K9rZt0YxnT",
-	"ZjdSdlXYCfYZxYvDrhC2DdCd9NX9ICpcqXCgzMCmEfq4ivXED68Ee67AdaLgG1vo4bxZERMAsrCsgVkD",
-	"0mhZEzvQuHaSqSikHDQpYc19nV6WwR/vNGKhRhLkGBeac0AStTD+mevIXCEzJb55ftguK+v026vwlATl",
-	"PPwJw+nfcoooCMaxQJkIcb5BrlJlCi0z1zUk+ymlUVriepTbooBbh3LEWMuba5XyOZOBOYKGKd2ta4kL",
-	"mr9nu2RtIlJkOSDk6KpQzpgKx6QRL9rtNq+m785WqI8czwnMglhdrT4OkGcGhvO8/cP3oj8vlItYSMuV",
-	"LuStKnPSUtwqbLnbI6AJfqOvMmtuHMmx/2adHniDAvPOEWppW5cbvGWHl9ulcqBEahTPazujOke/x1jS",
-	"hhJCKzzyH4jFBNbV3j62goKZlC3fYGtJstbehnyA3ZPf+KczMOjLU9Poxr3nsCOXpXJrFcJWlN1InRrk",
-	"qkDWJK8qKvwpM+mEU3wvLparLFRdckLdTot6l2/qRifRwLd8YcWvWllBukVRWOH/0WLvO7y1YjW4wZW1",
-	"xm278IKyt3TFrJOmJ4PMTtMD+Oz93cX4vU1e48+IUPKZQri4ONaRCGUG+XwSemGisRaurwyJW2BcitAB",
-	"ZZGBNb7Ypq7+kCgQYMHRYEJ9G9cSGnF51fFa+OL0F1+xogydHDwEgTl5YdBNXXpgEevEfQusMf5VO9PP",
-	"G58z7FPBnf1K8Y+E79GNxoWTOFN93PyOSXOr0w1O5n1Pl7bucc6WvjEguLdqvq1zReZL1yyfp9MTcXHw",
-	"9MX3lSO3+nCVranH2jnwmeoP1pl1j3Os+EV/HqrPPlToIdzjIJVxrhUBaksEmxh7JtqCY99ImQA14Cpg",
-	"t7daY+RcO87n4Hu+ar6CMI9VqalyUb/kCo01gXPMRuXxtnkhivayXpRCwuMh6wY+pz6gFtlcTi5gBl6e",
-	"YoS8qZ4gTHxrICl+/k7qCsrZrRPrR6gvWBd/9xUG5aD2QShIQhpkdUWZ4YLsPplkct6Xg9uDaZ411xzi",
-	"xa9S8fr8Sry7PE9E305NSgxAmJQJ64XQJOt5WZFUeEkoI9q68pvaicvTzsv/WevilfLCw313eb73GBIS",
-	"3pdnTcLy7vJ8J/m+DrwZtgArmyunHEyfJjX2mQnARfkpOAX00E1c/32qplga/qvtHy+KCkLMF8DY95Qy",
-	"cT2zIlcm1b7HGPUxMgj5zeHA1RinzSwt12EdtqMxw/MfBVlazmZVYvLf352+21VaEvnqKvsXn4ANcpTY",
-	"zFPJ8RM29BaoDhoRDLkl5jUOM2MJRyH6uZXpQLoiormyQ6FknmkGYzeZi/TaS3zs124yRnNZaTbiZL9s",
-	"k5GmsqIfHHsI+074D/O8KpqXyQDur3fvwZ4xgWNgbuj1mMeRg5EoZE71eaUPXRRU3jNXRUu8RRYL9N1n",
-	"JV9cpVudwqSnh5Ab9bHomiDpLfG69fT75+JOp8pSfKNzIuQ01ZZKW6RzlNifGspcpi1xjYPyWZNUu2Ka",
-	"92m83MTGePJJWv+onxzPx9cn+E+IDPP1JhU9vxEtnIhC+o0DcQbWPcZPoq/5zMsstxTPqGRoj3yFBQGs",
-	"kR2J+fN7C6/iKqHEr1rLjzdi+dbElk0ASNolurzC0LUTEUctZaEQrPwsEd8n4vAp8Zog6Luw4vu2cMc8",
-	"xq4R/NnDdiCGDGH46WCgnAuDKvWUMqk7oiY5CzOixjkt0UFx4dF4TlAQgvIpZcarsPbDWJr5B9omFxGd",
-	"8OEg9iokFy5zYf8ahBfGgMtBh+gYKbUxNeClthgpgznvrlnDuiJsXs7HC07554ZnC+KQq7vjaSn8aWYh",
-	"3ppvRG+hd47VjqjZqsNQ6cpEmWci4dON9hN/b1vmAZ/+WuPgFam0krIMHJWwaTXKeSOz4Mlv9Ay2EJqw",
-	"I6e+5z59Gu4HkGg+a0ntYWOqH6TVR+RHxDzkG31wM3ReYqz/aHXNAkTEp+Kx1gTPNr58GSpS0hDx6VCh",
-	"42c4E7bCtFKLF1k+FnuPZWCsNC4S4kzagewhYiS6U2MZlLzaD20hJLUFUF78dCOyhMX5U8El4az4s7Wy",
-	"HosFN2ajj0WNzxvXQo8J1i7TNFfOrTOeS4X8T2A902RWmc+8lF+3/bxwPTdbzWtSUiwi6AAa0pFRxbw2",
-	"N7BCVD0apayYK5ugO6aQaHcxu3NMdMkHGeFyjckqn2PqTwuRF+MJNQooxhMXAXJMGCmShPkclm+DEkUr",
-	"aLBdQ5TZQhfHviFKriLmzQWm8qq5OZbpCkrZGo29PTuGXrJTG4bnufI4UYctv0ekf3Zxf3TSFCMZldOx",
-	"sdXChynkJVYaKQSNrjW/QUg9HpvcJRZk1OHRSsWmSmhUp/Naa6XGfoDRPb79sIk8xFVpVHKwA2G4xFdv",
-	"Kg+fGdp1yiEgvrnGCuGasMf9XElk6M2tHccUBIToRGSmjxvoHBvSIvvFQE+kKRpu8yv//k0oCf1gA9se",
-	"2ClNJYJow2xalsrDuIbvfHV8ejz4VdaDX7kv2XzwY2w2H1wpLP4kBPlpNhui+WNQBsMvPtpVRm5nI8vt",
-	"BO80sa0YlGm0GqLITdx103t3mbNUL981xmINALH06ILoteHU9DI5t2A+SGwSqXJlBgorCW5yDQ8RM9XX",
-	"RubCTZS8BctF4htZCbiJLTJ9MyqYvLZrejyrkjO/8fLnZdrSrc9P38l172e2WvATcrH3tiq3tdr87YT7",
-	"2PgNWJbcFZlb/+zVRZadWNFyKYidKEOXNvaDYflnTuUadY7VmZhZZJZ0J6aO+kL6E4F9YuiPXTO2KYiZ",
-	"csei5x/lesg04bh4IDBIzKnxx0SZhl4wsXhuV0mukZMHkpBoO7yY/A0ui/toPIL2rpKbh6aurJEi3+Me",
-	"nI2RdcW+a+594WUs9GGnGrsQ9sXGo4xhIAr+LucIyhZEEo2JfScGciIHupgTnZMuKNVhx8zdT99riV+i",
-	"54HHNbfT3NMGoawvdTFjiGDXLE22JTq+150dCtLWCXVCWBwE0wx6oaGyw7TnmXbQiKZrwHD4347FSMnc",
-	"dU1hbd0pIAzOo+jpneBvNjt/28De3PcwrkbkbKrI60g/K9r8SdCaD4yiwFJ67cqx+sp7OzMJRhVS0etO",
-	"2+1ng4nMlSnwZyX+8ff/V/zoLwX6u6E/9QJZITMrcJOvHn3fX/9p79jT5EjH4KHYokIuoYgvjYe371C1",
-	"cE0J/OiEv12ELo4qTgUVlXn7P0wwD8yJcNSSsttHuH2WXkENd+ds4yHDOvWLxj7LYIL5Nm7lgkaGGwyq",
-	"axbmwUjVJOi5ZAEmRcgZ3quouVtbOCUxumermoZ6WqMWAq8bDFW/tl0Qi5juq1oDOkf2okT056IHj/o3",
-	"2lKd8p6GHgiLViTxVMnBCMkZTWRnBokNnw20eApcwHq9B4Y1Nm6f0XJeor1R9gMDAwns60RMJ6DbD9vt",
-	"pGs8e5yZjvuBh54595gIK5DNKJ1T0dGn3F/a3zpJ1+DPFcMoWajjO2y3acRoNZEwV8J4FT/juBnsztaV",
-	"6RpwlMkGKwv5aNYC1lqnShzCuvRQo6ww8n8MCmU710d4/i4N/dUQE9yT/py1Ba3il3SNoDdQtbyjm6Tc",
-	"wI19gvIWeYLdbx/6LsFSWWK8RXI8dpyPeYXjAE/wmIkwjQ77go7hzOcmGgZ7+fa4tl6aOYbl0IfY9KTX",
-	"HRR4avWcbElcw0vwlasz6VhqShP+omyezHLL4PtK7HrjRz04WfNpefm4SvvnZNHVlWG1fcvsClbUFdgK",
-	"qEF2j/3NH9/kAi7z8EFewRa29ekxfZ4r8TqFFc9CC9i10tw1/uI6paj9MpUNOC5Ut0NAf4xTUZW7w/tf",
-	"mfREZlkvdG2TWRbmE9jYcm1uHHaqLSQMgsmMlw7RqUkbHfYH1/c06YYmYcj+g/P4ks7NKcrUSs+96Vh4",
-	"u/fJSJr0ADnuH7wdwLK0MZe+DxbBuxNui7+PBMRkM++DhYJHDKRx4XTAl5AZu4VPA8nqGvyRABEjMuhI",
-	"QFPsWsjMJghyw4dVOE5CXMGHoUwln5As2HFd02yG1RJlwtBeS5NuyViCR++m4q9coyY7KZaAL9Xhxv1h",
-	"uYnO0C90QGAu97xxqkcLRfURjha+p3q0jj1mYd+RV7kQoVpxtPC/eLLgp5qDNZ088LEKn++aMhyM36+4",
-	"qUy6fqsHt/5Wvd9xvISZ/Xkcv9jjiPuz+XFc6bKEkzieFupAZg/e8SbLxFgPcjsZUf0uhxKcJUL9ITXb",
-	"SIUb5EoZMghhLCkn98i3AXl3YmrGCLAfqbFT2Z1aMthmI9vFzzBtNdIVzUw0Aop+WIOvpYJMxe/edzSq",
-	"lngHz/B/jL475Wf3bTHyEaDZyJKjReTbGN5SMl82WXFSsMK9WjMTxr3oNQlioLYN0ZIVp1owezPGqMDE",
-	"Jo1MjThVDoYsDPIoDg6xQZopeYdFDBR3o6BXQXtSpy1+mRaqk2XR2dpWzIPf9CgFWPyuDTiK0GGk1fmC",
-	"dASMv4wBPuylPcnt2BYPfWNfL0VNK4eE6N8H0ojJtJ9pN0JppX6f6L0dg++IdzJdw3jQwbhdztFHz23x",
-	"ZMrwKTbNIE5+imLTpW7tcWg2BafIt43NbRbaxpZKZ4QdsMIQvK/XbKC3xPtAKM29fLDSZCJCLD1THiCJ",
-	"CAj4BgWouYN218h0rAs85vhba+4TiP00c4QaHeDgsJ8M6iMZPQbWiUtX8N+fZ5pc0G6F5Fl5n2+JJg3f",
-	"tys8xT+JvfIju513Ws2wFhMEuMJj+wBKKUByHlgtvZlmmRhk2ApDc28rZ0VqlVvUUfsOL0807xcu/zC6",
-	"kiiZfYOFI9o1TWd02Rj4dAciHMWu+fSzeBWwIldh7beUK/fP/4JRTV/s6buYFtwxz+sJtvlctGuffxDj",
-	"7EMjOKqMC1NH+AqeCQugBnKsSo5HTJ26QoJRvjGwqgqp6ppPwVSJCFIF1i/Bp6pfWvK8m3rALN9WX3ml",
-	"TDSTVSnAWCSShj48uPaS4vY598Mb2DHo0N0CYh8CNubr1EtMQlUEHgpGtsmZfPIbSO6a0smXIVXjymsi",
-	"pBmpHmHBRicjD41zX6LsNaIr7IR6TMAJIXdeCqNmXVNue9mbDpv90ZN0BcW2T7nGhdRRSxB/fYC3YH1f",
-	"5TPskyO9afxOqqyU/CHEpi3d2LGPQHdkj0tHm+70iomrsb/lpvb34t1+zX8JnUHZZD5auNCxV08ZFVxC",
-	"/W1kJbTEz3pwW5/NqtFo8OEG+3v76mYDVZPwWn1Jd/D1KLezhVvYTu938X6KZlh/XURr+w71wypU6jVS",
-	"P6jhUA0KdE/LsjeVVgNxVd98scEu86+HsHiDb+6xnMfUq0g7sLy9r70itg6Ose9g648V4loZMmds11Af",
-	"T82u/iYKRxTW4oEbyqjv+a0B04PRaStOOznKD2K8Lx3zErPr3+ExvaAfuSgTfXQshOTSMP7oUQRORGfd",
-	"0O/XAmMfwfsu37ATnOw/if8d8LJVX9ULxETlSM5aLeZ5GE8gWB1PMDb1ab75J2uxxjhjNOVKfA2sj5gn",
-	"t1ZvtcSrKA5YxrN48xssnChuSEXPYyXmqhAzJOIZccwd3InNg3ZXG+jOStASHq/SaobwWFDYsAHO0qCp",
-	"Kph9VlU8jA/DaZZF6sqXClDT/s0rFpiYPoLTICimlh4GZrCJUfJnbG6p2nmsF+MDodNH7Nw+iGoI2K4n",
-	"SBD10BkEnSlCSFagkNoUFk/ARA+KaQ0QMoyqpK3aHAi2cU7OU2RTIAF+21e4uPh2lXYNWza1sTYYGAv4",
-	"trlhF1/zKPm2pbmtY4b9ohLyOKjIjoqukGU3P6Y6/tsGR+W3XA3gBgV3elsX6CW8Ys2lWQFmcuP30rHX",
-	"gVRmksk5XCtF2RGQLPaK9xwfOsR4ItmyU+CPdmoqwuovQPjqxp4rfLr2DH0pMp3Ey2pzMZzmSIj2BYk6",
-	"sitFdTTN0Mp7inlz0LhTQt4ThjSgNcAMgXJsCakxru9c6gmWV/UtjaK0/yz08YvT+fpZ5O8Xaq3lk68V",
-	"zQcNuYYRNQhzj4HoYA9jkyVO6Tf49WC8L6LUCbxeMhsh3TfZ0RUcPKb37HC4us77ige8fVH0b2rKo9Gf",
-	"E+G77WNMhUxmg77SlikD1hZ+7zs/yEeI3VPXwYeH2PTg7jxLe4LCY2W3Pfj9sa+7DG4vusWYhkOck0+V",
-	"wd9jetoefK7Hv6EHdk0xnxCphi6OxA3YqVzgV1ZuUskHVvx5eAB+xNNv0N9L5g0wzOuCVUddQ0Og6Ncw",
-	"inMxrDe20okIBF4T42bLsk14srGVKIE3ckICsETbHAsqYo0LWoleFx5PhLop1Vz6nGfpF8NAPWqHVEGr",
-	"yZn2UJtP8qaT5dr70jzLLGEA6pEB5IcbImcNTKMzS5TfWL4iOg4TCFWqWgyZ+JCBN8yOo3WO4UxdA3qM",
-	"YreZdYyuiEjVmKUXr3IOL0c60cM6WZjx1XE4pGu6Jg7bwIb4LcITTvHlkcpIqX4fHs0JKqrCmXNyUmhz",
-	"HKCfjvJMuFIRdXDXMBokYc5k5LwdlnoN004dYjW4RT49O0UMK2bCiRwvkhXKRIcIbyRuKGNdMxuxFOPf",
-	"Yet/BZvZyxeuQYmyo9x5NepdF/DGXFkdKQ/NQ/o2FMvDWkuBcx11Vt2SF4uv2CVshObYxHSGO8Gts3KM",
-	"AN5Y34J0Fww553jfcTk0JlQ/i2OBWOlWWvaeuc7rFRxtgkdZ53CijC3A0UPepVs1Z4Q40wPWGvL81q/b",
-	"fMdJrKQR83ytX7DFTkNcQSIWtioIF/+mmUKsYwT1a84raGDP/o65c2JhpuyeIlQuci31ldOpKuG91KU3",
-	"tz5Qj78nCALGP0c2U13jgvDB9aTKtGYYCA9CRYYT9sbzbPn2TuVEPk8IF2Y/jytjqSU+mkB4FxK7dJP+",
-	"JMbBLWlOojXeic6kedVIPM07TiTj5ohob/a2KcL1iTUcVOCrrRPjVYU4nuBcr+l44vn7fWfqkZIZtlYM",
-	"AgNmjx1ibiFmLkcZdI3KEpzAUpC2qshWK7Htbt0Kv65x2x6cziufGmzcWfZ/YIu1JT6n3VxThn77+mE3",
-	"xFUbCFM11bbiODy+ugi8VZ+rLp4MRrLYHmdD5J8iXdER0RV5Vm7PWkQsagEVX/USxsrAg1Uqbqhx6NSN",
-	"yow1jL/FPdNLykzvli8H/5FofFqMbB4gO9GHjoKz36MPnVE2Act5uybyeku0IfYZ08ydlWo3yeT8jRwr",
-	"3wqCowst8pv70hhEAPaw0osanBR6rNIPyCNKnEvS8CDBF5uHVutjORd9JUAmCmWSihcecJQ8uwhOENKw",
-	"ZVVvqPUJTl3CFBgIXEa/kRaMToBTpjgWz5/+IHq5LNSHDExcGD4FbS5Vkc8POuCs9ryxNBjBVLN9J1xm",
-	"Z4iDjkAAzDJ2lva6hhBLvvG9pwHDna2tFjApiTn38dlW3+yRLPgNOzFhovc36Skv94+a1oF9qVdL7+GX",
-	"FHYLHbVQv5T6CSa1uXJabGn5oGX9qxthRi1bCotnW32c6HyOxMGcnxzLtBJ2L69kar/VEr1iPlG9rsFS",
-	"wNlI+aYGczC14CmukHMfhEI+sGchEPXN+fmH1+dX32L+DtlmwDVxdqyw25Y0AyW+gQ9gOKZj5oEiM+oc",
-	"gzPDkMAdI/W8p6Gx7o+5XP1XyW2RcXutEjmcq9BhKfKLZNdMSKIiiBM1nn7RfpZw8C1Vomdsqj5MDT5G",
-	"9jPffyvSHUfisHcc1seNsM9Ukc8pGNbsxSz2Et0CgLDsHvooKIZdditdZe5is0ZZ7VdaVD2LWiu44YBv",
-	"kLTFTGyQrElu0+nAN5/BTMJEw41a4mHg4sOmGeLl/fp902j/7Pr9VXb9rjRxXNcA/HPza/UivBUo2o/q",
-	"RhtXbd1ITQ7h+z7YGbVyrAJsMukKV2G3Z5CML6WuthFkik6fA7F4neDjMLgkZtqk4AstZYvCPeL77cCd",
-	"UYZelzBqYh1E7dH6lj+KOr8Pcufy9OTt5cuzNz/tph1vCUGjraxHoDX00286GV8K8qwmaLIESLu4fHty",
-	"enV19uanKFc7JEQoJq3AQGGyTCN6JfysBGQg+Kxr7g8qexQ02X2EMVqMB4eR3VMwq4Cx+8qiLWShDm7V",
-	"/MH9iMaA3HGpsH1uwSjFGQGjZvVxt0scKdkiP6v53k6C5HXBYh5xQvHyHUS9LhUevPieuVXzdcGvFelE",
-	"BloNpwfbwMh0IovEWvCj8lyrCFUwVqmWnirJ052MZDYs00J2KFKVyXlLdCgpXuaHKGnuQzvYzXnmVH4c",
-	"GgYzjKUESWAci+L8+8gWQQiNkeWITV7Sz1Q4aaIbIESZuiaTBZiL9Ghvc+PLuSMfwckQAiFGdpq7zSAZ",
-	"XfMpmIym9NZwulVoAD/+cYDtfi5fEARg1XE9VxSt4EgwYQDiE7HGUSxANzV5hS+VHBTYdzFlSrdq4BjL",
-	"oIwthBwM1IRBJlWWgLkqQruzeofwmmLrX7ETeI1R0nFf5au8wDF+4ot2AYuVHUgJ71FJhFyv7jpK6gEU",
-	"Ik2ezgnHrc7e/MfZ9elL6nQjdeYQOWhuSfv1SKTOELzUC4isgSKQ7b+IVM4dW4dFWF0E+lHSLW0J/HIg",
-	"DQR1pg7gTYz68i+FKxdenBDvM0EQQsjRo8kIFUB5COxXCtcz2LUVpgKPU8sVxvooFogvPfItHnHJqVUG",
-	"QbNCRoaJUVROfTT0jRHTSdAtoNcVNTrFpUEWAsLNTycMVCD0Zkt0jJ8qLmZfZdbcOKJcIJIIvoJq0ZZI",
-	"RiiNePv+zekljIWnqOg3jjCG9JvwMVrTbxZgi9+2xLugOLBIu1wsRzSHorAzmacB/W/2Xdf0xvIjfrF3",
-	"TBkd+APlQ3qir+YWlwuuV1pPLin3TUEO2+3Ki+DKt1PCp74QEoRHUJVZ13BjzmOsRPO7U9gbCiPDc8Nj",
-	"n7Yr3y17ev5II4LFTmBBlzM4HJvWg1HX4C85iObLzBSxXIQoLAJny2gxhYdxMCTBHH1+gQkz+NWHqZF3",
-	"UmcY8627q+kolbpqS7f1NYJR4FU7yedE82vQwx4PSRpjO1d20dihlJamvLIZi1mrV1ckcODza5vWXjM+",
-	"eN/55j+IzzaLB1GwjMdtHYOu1E4Mc6WCWF6cEazPFXJ+RFBzUi9IYFBiAmvUCHeGLX+3pC3Kt2fg4qH1",
-	"wVonzpBgf1n49g9dUyqub2vJkfHDC1K/dTtgtQ0QkOVb7ZRbrOuSG2QwZK4bb/fPieMGUX0CV+anu39N",
-	"UB3uOxfublrjSOajtitkBaC/5flIAgvJsriO5S0yLvAb6PLrmk+SWiQQCJ3Pse7im+q9Wyu+hEEpBesS",
-	"lnB7ihsevxOk0OZHpwzRz8gGe+TDw6ggZLgJdi1IS2pXKvC6CAm9tNH9Oisc2psJmkXEnIO2czAaqGKG",
-	"UuVgpIKo5siyQz3ssgxuuBog4TW9eas7alZwLfAdsZW9kwNc6lpHBt49kLAsoCD8Ivhd69A3WefV6pv3",
-	"zGwk+06ZwlP7XlT3B0PYvvqD3rJPnIdl/80GKGC0Mds44mZX3DybiMM2WDeWzjX8c+XJLvesTjLWHmms",
-	"6bSp2gAo/KvtMxIYPL+ZzW9RLPESydXE5kV9iTSmSfZXFUjDCfcD2eohDy9p2NhfbX/reYxmwHARrUHQ",
-	"zPw7bW4ewLap7vaTgTQD9dAgKlI55Nxj+NdZ5DTTpQFZW1hIR+nk7S8X56fXpy/BknnVOTs/fXksaJxZ",
-	"fdZs2QjBT68QqMNHFahEnHTenJyen77cTYrsJ2xlP9lIvppFZSIHt/LmoVn5/32qphhwg4O3guwmjKYi",
-	"IlEwAjQS7KjUJhQ3/nLxvNWEDePZbItYDp/+OJgwnskq+fv3d6fvdiV9PL5Y+qh+OpUT9Ds8nHMDmZyp",
-	"/sja24NCuYK6pa1h9AjGTIKxMAqLLUe0l4P8J3JSTHP1Ls/cNu+j8jWrIvED+hReoNvZRF7YFUiqeAzR",
-	"Tr2nLwrekebQOlwKXHeMQAgfSHp3eY40l2rCZfUig+fhDXIk+nNsBzpWxcj64iz4BYYB7NB3ERa/6B8x",
-	"v4iV/DGwKYquh9Ar3EulNBwvap1+GRvlrhl+fNoRHFiljIEqmWOOhFOqa3pZKTtuRftev++MTN0WVjxI",
-	"1wq0aMLsSYT7R18j3bKQrS52iyRthaCtiDVWtcST3zCuArYObctKExdt2afttuBrIRQO4x8oi8NyyPkt",
-	"YoO36bwlQs+e/rzgbHZ4TGG9uMjSw4LDRB04SZI5hp+qCUaHLF1r4Ewn4vvnIOXwu1eXp6dHsZhSCihL",
-	"FaJMQg8JjHWmNsbhUYR+JF3XGOpEXfa8hqGZeRgccdSB4s6cpWgVZZBhSH2bauUI+y1wYF3jh5/Au3Xh",
-	"y1LcyOYFpQWM6FFG5BjcCNAGBATvnWtz2+MF5VoXHywIbAYwxiYGfH/ivu60LM9ig5sgDXL1JWdn118q",
-	"HJSKTrzI1UDpO5WuuWPutcu8sIyT+NvGmuLJb/zTGeIWwVC5v/lbfXmy6edXWs1XIXgcBMJfkYtaKb5n",
-	"Q7jiRt8pg127kyiJQvVfhy8CwMYTrVDyrtU154yUx3gRUnLw21ALUUM31pcRjIefMqM85NQdid5r64pe",
-	"InondG4OzpW5KUb8G/5ej417WXSNLjCw6BLR+1mpyUEHLnr4+PUp/jeXOlM5/2jcUOUHp4YMSPjlu8lN",
-	"LlP8wunHiUJm+97r6+uLpwdXCqlpHfzmIrcf5wf/+Pt/wz9e2Xwm85Sq8v56EP5Jf++a3l8PLpXMDs4u",
-	"uGLlP7TstQTankRydGNprRxpYmo90utgIZ7+L1nOsXdi7a1WPVFY2xKXKtU5tkiQuV97pGApuoYqfsia",
-	"wWqLMtcaleJoKhWkYhzpxExl2ZHoqTy3ecjszlvizPjKCURbiUmO2BnYMMYDpCHdTN77cOqYnUk8b7dF",
-	"T5s7men0gwZPp7fkwJFBF2T05O2bN6cn1/UVg3hJHcLFC+fM37td40NtuRJgeuUgR/WJM/gen55tFf/R",
-	"0+lVuyn/i0dQ3ymb7QE88CgCu7HnrhRzb1VvLMJ03M+2g38XeqzstNg7etZeb+rFCeb6VPNZ4fzQXASI",
-	"KzNj5fI5LE+N4I4tgbXMrHJDZepEFiPft0v71DU94Gm7fVzCN4mOjPGM3qRcGdCikqVVTkP7EZ2G+Lou",
-	"fFdB72btQNJodTb2HP5IVlBhIFrKiV5aWfE86xGMi1IxLuhd4n5BmMtPp9frN+7H+U+q+HP31u0e+P0/",
-	"nV6v3kSwPR58F1+fdl5WOH6Yqw8dvA229zUM6s/93WB/YaVXb7DFabkH3+O3F9dnb99cbbKdb3kIf+7o",
-	"BjvK67pFz625c9DnScRF5/rk9SbyQKnoP6VhA2nANf2USPHn7uXbq40u4gt4+Z87uclOvr1acxWDI/Tg",
-	"+/hus22c/rmLm+3iuzWbWORyoB58G68vOyenm2zkNb7+z63cYCtxTVdt5pKDvJojVZl0YrUpllhSU+1k",
-	"PwtcGWUnhNoo/Hv/rq86Cs+zOOU1WRWND+tWjcInodiSqsucGuSqcF9dcJ6lKsxyWeJW8agiEEzdKROY",
-	"wgjkCbdJiYr9y9XbNxSn7p3CZ3s+AONCcPkIY61XKr/TA3VAn8KQbOVXB2dpT3wTINMYeYxF+9vKV67U",
-	"f06VGSj+Cg5z3wkzDZhdarDqhJv2f1WD4kgcJuJpIp6Jf/z9v6vPeqkyfafyOT8r5X/uO6GZ8xxHZA03",
-	"uJVFocaT4tukMq8rfWMkHPKe+KbnRvLpi+//LSyGGKmP4vUvnZODq9edpy++D03l5AwXLxG3au4Ds5To",
-	"A5ETCNkvprlRKUb7CfndNVQRaYfiqpAmlXkq/IYeiZ6PqWmMfIcImx4rV8jxJP6lC4Mmtinx9OPHwFtV",
-	"5hEQdogYX14clR6LPIS5kcy+Jd4WI5XPNLZfwarjnLOi4l/9mrmjqOyDONBfCJeIF2KsTSKeten/n4oR",
-	"/G6UiMO2ICJT+CERmK78//+/p23xf7dERzw/bHsV55gFi6QlasMvhvpOYYzOn+qukcJNB4OSbN6ncwlw",
-	"j7SF3A+8P8fyp5Z4heVufhrwV5Q5J2SfFQVJCYubkHkO79XceZe6WmvDDcQxnzCSk4kyKk1gj7GGHGni",
-	"j+rlnLKqlQ7ZPAI7xNowfjPV4sFfumYs534gY2Izw6t9oHC3T0vtV70nfPls0lgvJ3pj+XFB0TomT4Rt",
-	"f1FBZzzrmrpyOgJoBFTHwNdu+pK6pN1uR1ebNuLpcyo5T/ylXh0v5iW6ZiExEd6mxjjtmrwH94NgbYeW",
-	"g6+rVB+1vxCwXNQVdHZDl6HUNqNEeIW2lMxYWP+dpDMWxlB30V6qGw1mTYWcGRSPNjes53Zhm/lhUTOR",
-	"ykVZe0+ux6u4J6wdtQpUOUX+0Mwkv2BpsOczZYVUatWZh2ktXGW+joNScEFd1V2DLXFFFH2aemjxHTgY",
-	"qXSaqZi1odKQZAkM7MKCxrVnzBvlNU4NUwosGq+7H9Pe9kU4vKrBVvRrGQmxX/x0qnbkXWhEsWEhtLGz",
-	"T5bbdXWdL4Nck86T2JRFZxlMHf9FgITppMlRjDXh49j962z+0kHcalHkOiVE9ambqaBVia8wrYVCLWIS",
-	"KBVTbenGl7c7pQuGNvxj3BLNVR2bbs5DlplicSjV3ihqN8Hnjk4a13SJDpYlvrs8564UaMh4I7XSqDq4",
-	"DDZLEaJYHmlrj31Xam/gsGkJj/M/xvnznlffPRwPEkL4FvyoEpA24FYRAzSYnuX7jkWPClZ79BGs4R77",
-	"xkjUs+5GFVx5JHWGKX5/1bz3p3asnVMpWIV9VcwU8mbnamDvVN4T/cZO0FT09qiG2U7K3+6rDeNKuB0c",
-	"vhX1ccE7ActBGfzpE2y2utq5ygUYWW+NwbZXOoOzK4zMczsjXLEGJ0cG+4BItqyYSEe9pqsnd2Xkrbxn",
-	"l0NwjTeyh6+Q8yIza7DWU8PH/nNKxpORY7V3tIcf2Us2FCEMy7yBb/7xR7JiAOjjahdKUVeNgD6z8RAW",
-	"bLMr+vbq4ZQUwtw3QCCgSjtR6DEKEbrZjSPUBsPY5QCHNh/LYu9oDzQHxlFA2OYTmk9OjIv3G1FgF+dR",
-	"NQ0GCyE+aTBfYcTW7/KqiG15Rr9u4LQ0QXPtx+bZA5oWTWqOL8kHdkuR3ddxhDToQgnWSTC0vfTjEROS",
-	"ziPc+KAyqVtzEpkO1lAYWJWBaPomc3DJguhfooVE8wWBxhx5LQtZjS2HZYeJcNPBiKC9IZTjA3JV0vHg",
-	"qYrrkZp3TSWyVwbjQhiagoMwZo7ILfek8q60HZbGmgS59NVILfHWUC0PG/DTSdcUVjzFkBi+JYmLRvAM",
-	"HIsemFplqDD0yIXbhzDNR/RQ5tY5kXFJLnU3CF1J8JetrjnlOGeuqIjqWZsRj7DC2HoXTcOoYcKC2+/D",
-	"P2gc+vhxq6k1adeEr8dhglrAMAryo9hy/K75LoNsfgx1ujFULkV2Pd44uKk7y35ifGIWNWPnDjZkvD+A",
-	"zcYEwGSjbqEbMugvzsXo0tLxyHw8AFRUpTKnWuKVzUOQOjraufJtSVAT9G0xSqjASxa+YIY6h3QNc/9Q",
-	"R8D6/JIOed5yeEntZw8ucnWn7dT1/DdsllKrQ8wj1SSC2JHkMSpYrIL6jUnhJnKgWgK5jMt2vpwvIn0D",
-	"Kr1kNSTt5JNZhc89NLAjsxBc0WbuNmq9HIwIbMm7jFlHVMmVCPoDHKVCuWI7sery4vVteEq3M0NhzPQt",
-	"klUxZaU16ohPTCIye3NDSbIJmQ+eawJUimuJM2zQ5dvjya5xcjzJVOVO3vc1nz2Y5ZEAjd0TMsWkEXxK",
-	"p3i6uUyp5Ohq6p+96R11rVzxKBcUvOhR6Ao+LVxOZPtRCnVXQXOuakGSa+8Obx40Zw6N/Mmvts/Hhh7y",
-	"qc0Pqgv3ebiBi87Jz52fTi8/XJ2eXFIxA/qU5PCUTuXHAz+NUu3vLdozsc+56F42nvdL5BAiqlnknyPD",
-	"EqlmDZ1vMJePxCS3N1iUZjBXhSmlvhzccgYZiYoKjidipT7SXoUgVUt0ugZb75sbNClyC5rQT8aTzB42",
-	"lJnZvHgU+pC/2D4az49fY5ZlsJqXYFlM6q83bFef2pk5pvpwqvQDHVto+MyDNZ8jSQsWCXafq5zIjvAf",
-	"Yg4qyi6CDMRnE8mq0HuBqUWc4rmSGZgdcJ05O7hVzfx2HfFe9a/wM1HFK9kqJ8oUuR5Ob7AbVWEHNjsm",
-	"guThUA+0zMQg0yEo/hd5J6/wyYm4mulhkYifbZFpk4iXMqcszE+2a2Y2vw0FpDLn9tODXKXKFPBQ7qrY",
-	"w8K33kLxLRyisTRpwo4vNwNwMTuv9GX3YIYeYd+2xe6YSaAs8Oysf3l/LQjywPSqfDtiE8BcybTXEh3R",
-	"l6nvRO0LEb3b65fIt5f07eCcOGz/IL7Bpnoq/RbX4dmLdlt8w4iLb4+FjOcfIe1Erm9GxVLfaxzZsxft",
-	"f0lwMOAzd42buolCIg+eGJW0vmg/bYmT8HRuD2btLUUByV6lGMWQLDlLvAjg74dXkhZSJszWybHqmhk1",
-	"bIiXFxQdctIftqOCaRZgImtIYr4IpMK2Oa444luOcU6YIVm0mr95/qL9jLoAfvfdpbVj1/ruO3E17YNE",
-	"97ERQNx8NXRdTdigIaoKouZPfJt+zy5qVLY4F2o0YCfKOE8MjgQTXcNGGnJwu0LJlFtMKXkLW0ftRxEu",
-	"FcgsFgR4P5hovgr8N9Hdw6fvHYnuHozuwz/+/t/dPfFH74jr1q3zVOfE859zmTv8dWRdQTGegcWfE1Jj",
-	"ZRSCbyBtAo953DvV5oJatta2Wfd10rAF7QTE6vBbT1Vla9usIlNNpbyagGXjic1lPhdYui2eP31RAp6Y",
-	"oDE6C7T2GDpiir4ct110gmWs08U67q45bD9L4pSvdoFpdx85242ln1sC2zGKHgtDC09QL5YCx3XazosZ",
-	"z+bpYbtNugu2Udhh1+A4sXEJXVJ0616yNr4o/8AifJErp8D/++47ccKqFAFq7jYQFUz4MyS7KFhepOYE",
-	"y0NtGBZ4mMkb0fvVavMhUxIZBZDZwGZp18BegQyQnICNcVSZqncJ4FCeIVay0uYXC/up2Yp0/tAIbYZ2",
-	"cQ+7Jj77iIYUbmRn4CnbMXd5KwF4oA7jLxQKs0TR7F0h8RbM5v74c+gH1q7DF1EwkOA+FMvdVQJNxIyj",
-	"oBR0SUCpoRmWlPxs9KAwxK55iuC7aHdRkJCnKe6QhaE89LuGEgMgrxXGEGXu/S+di7EdKwYmGFvwoALp",
-	"fDQZbBlcWEudhesPJr7TxYqZ+QRQxKiNDnhu8UKBlPlWTah4wKAlxQMyVXT3EtHdA8GGX8IH0FmGfxyK",
-	"P8QfvcR3XZ+oXDx90RZjFwikuoZ77CcwY4J3vmhHxeIIocQQKaj6cuMTkmVufoNtgLx1b+046ZqFoU5y",
-	"mx5MtFkerU7LT3gtKv5gLgtkfi51RuKb8hCH1yi30xs6S8FMdni80U/vXJzVohtpEv6sL4ZqDsmWranP",
-	"KDlFUFmU1liMLgDL82FbZtIwV4V7PE2Ym+AtSJeNt4mZ9yCGhXqlFc3hQSzmimX8GhUeRc3oFFOGAsUf",
-	"r4ZKuzTeDHRec1moA4TA7h3tGWvUXmkuY6vGvNLHDxzZoTYy0/+lvghflrolbuLL+vk8tC/b075HfOhu",
-	"hPvNd2fckLQFt14657SVLpARkXAKJuVGIcsNBW3eNeEmLv/KjTx7xz5kjl/X3AKUYii4VewtMTj/iLLa",
-	"BIjmGHKIYnUEO8tdc09v+RULxaP17eQX4jP+D/abvVSv9Jv9h/CqhMuFUep13RSb/edK1zzs697oPps5",
-	"VvqMwRF6G2Uej8rudOio9nxyAj7BlHG+q71L6EoqgjT7D2BBCHK4cGqE3EqdVij8YJ6ZkqnzxFjUiVHe",
-	"RJ2h/aswbFSimWbBlHRSp01cdNS0jFv0rwXidEQorPE8Wd714lEkQn0cZFOn79Qx5v3Hk2IuSAFFlTXE",
-	"7745KkV9xDD33tHe2N18aB+OD//1P28Ox6Ph0777r8Ph7ffjf717/utH+NJYfiR+rr2j759vAF0JycSw",
-	"joF4FZvZExsO8dHbnCcEB+FFu2n8dBXVj/9FGxe5KFQO3/x/vvlfhwc//O1/tQ9++Nv/+P0Q/x//8/vT",
-	"dvvb//F/1eBdtkrqN5IFC8PqZmteuuOU/MPbBHDTxHcSHtjymMNoPxMwElh+v8wo9/Vl583VyduNbINy",
-	"Kv/nRrqrLOpbaPHgn/9ntHuvlLeV93b5sU+LeIe8LZeVe9q0VSUcHSd6/PEL4m6ENXh5en56fVpHwI+f",
-	"pPv0EWr6V+zdz2qyBTXK7xWSl8B7eWtI7aSZH/hPBma7iq/Fa7zXVKtRvw+13GM8xschHNvhDvx0er2N",
-	"5a+nF6tf//uxhvHQH4kqbIc7A8uyja1pJAar351Gvi8e6eORfO1wL3gRtrEd26H0qt/LBqYufmhJz9Vk",
-	"qHz35LvNd61j5viIWkjMP5Nw4KpuRTRqrd+flZpU6PGjumM0W48qXR/AefC5W6ooMimmoe0Mo+Bzwdsg",
-	"wP5OmhpEiG+eHz4TPfjLh8LaD5nMb5Sv7/+Wszk2D+6+JEbXvhpp9jPQTGohHWzP2OLD0E5N2qP4queM",
-	"jSiDuBMwpXo+hJRzL+DDfUc3jBz7PzewI2O/XUt+dWgqAK5DIiymYgqdlfGMsTbTAsu5lYli0D78PIRV",
-	"NhwA8c0K5EL7N2zXBQ4K9icogZoyeroejIil2tHIPFQBvnar1ORYvIAlSLW7/YDozw+ZnfWWOhLsY67m",
-	"Ft2RDNkbhtMMM8wMWdh34uTt5ZWY5GqY+TR/ABVIx3B8ThHd4nFp0hGe9+1PFXEvFfH2aitmVi11XIPu",
-	"f9ds5XoauD839V6b+m4re9rAJFe/qw0Ecd5MeCRWuB1uAi7Aw2/DGpwrRRVQ+9bFpa/LbjGEdBvZGROb",
-	"p3YwHRPydZpne0d7T9CM42EvEa07D/gaKKxo1XeMwxlIBEzPbH7bKqNur5XMilFN2O9K35iD6QQB3Vzp",
-	"ncFNMZHOzWyeUlFDCVNz0UM709pHvh9ZuEcGVMaUVKjvsK7MzhgQk1ptbuIHcnvN5WfCwk2UnWSKwD42",
-	"95ne+MllKoE68UaPxk68y889t+bmABYvjSA/bqGfkJ0Z3rXK7LkFet1T9Z3iYDBVhOmcuqXDIH1jtuhR",
-	"lNxwtWsZ6DAwq4RJjPBkZpVAbI2YgZUudBE9N+Tv6h79F9tn+wQbXGM3UWQiQMSS0//FEB2qbWWqgSiN",
-	"FS9u1FiuYe+oIYZnTPAS5VSWxWt6IguZ2bqHvDV9K/G9uALY0tglYjBSg1s7ZbYsQnUg4jERcspIHpgE",
-	"xn0rb7LjscoHqmG8lb2nTlEesIMYL7SZy7YGEzlHNA2fR5tjIhqDiNE7f9R4Impe6fNaHkEzGEmqWAxb",
-	"zSlpRtcR7MmVILqQ1xIwDvhgEsLeghjhAliKqM9wl6lvdSKQ2UGKydSNjvwA4LP71HmaAt9OFLrIVCJ6",
-	"hG0kh4HwjUeCfsejYNCjGEwLTk1hS2o5wDp9elrXUBbBryFC2Hq/4UnTA3ji3mF3L/FDOUsTWN5f1aA4",
-	"SxFH8wYBdKBHYNwqPv6z3BZoCY+dyu4Uc074rR/JOhVzkckB8m7g6vtjSyvkSpwhaBasYeCmvLRDhE3F",
-	"fzOkc4S0jH7N2cdC14qawYn+fDGTyo+yeXgIHm7a33JHCG04k6bw1S3lxFAsmvTIIk4lQUhewLJgogMc",
-	"wgg8E6kSBrIsP5t7+PijSRIL60gyNslkATrEVZ5GH6vbhqkbgbuhhwHjVlghJxNuvsRg60T0514eogfD",
-	"t2seyog/VJV8jYyVQgfZltkibcoLCsVImTTW0nwEG648unJYTZgqJsXacQWeSKhe/gYinwMmJMJCLn7Q",
-	"y3cFTI6Pz5SQWQa2hDYBJszvPxKScGzlexKQJ0ToijG6nG5iC3IAYf63enB7TLhDzmQ965re0OZ9nabK",
-	"9CpC94tN2cBsXPe+cjpVyysSaUZGLW9+BfJeLG9PeUHVPex6ZlkAUIDurB4g+cSdTpUlcUAEAMF9QX4r",
-	"t1NWe7iuqIqUiuErFD6xFbFsQYTKpuVHdqg9lI8ggNMfqHyiPp9jOMJRa09SppZqEHSBuL3F13nLd/ml",
-	"J14xiavLKzFWqfZweR/IAEPBH3BthDXCTnPRVyOZDaM3nZkbhc1NfZJs1bs8XgbUUUjBsanEJSierMNb",
-	"fURsQnY0jIHuMjkYaaMqC7yYrKszAMHsDeSRKABT40k1UXFFtiWcNLdsXHbSMZx4JC9tMoD4YftODKau",
-	"sGOaMN4xYF/QhClctSjZ9HgSJLfaOAbDNcv8Z5eegRZ8g/4ieBpNdHlu01TXXZrUsqmUcZYNnAvdZmD3",
-	"HpFxmght3AS5F1xhJ4nI1Z29VUsvc43m8MLroibJqLQzZtKeB16EYF7onOKHunIk6H0rNQZ1/qL1ROeq",
-	"b+1tAscNJWKSayR41MWIA3foMi4vPW7yuudj1UofK2PYfiucmMipY1tcmXT5yVwVwOmWNW+YyDkZxDPl",
-	"8f1eApce3G+0V2OJxhIecZNJM1jeylS6ERrudXaDvkESMbQ7wLY4Eje5nRWjRNxpNcN7CgeWYD3U1Kma",
-	"nUMbu+bhP2L4lT1aOy1Q3ac8+b6XoeUpS5POdFrr16LzXmAnv2EUZWXb0HHHQ2brJ6xnGfTOFXI+LG/e",
-	"3BVqvG7XPLB5pLIJPnRZO2gw2OpW4o2acc/JBqUgjbFTM1DgOdQ94Azd4mKeYEIAjHiHR1fDgzFgoG5k",
-	"xgwFIVqw/J6BHU8yDWKy/mQvsaTji6qEiZWHz5rv0neE94suZpQBObi9ye3UpOJX23dJWd4EVwpcGUvv",
-	"KLH465U8GGBR+Mwdhb0MzGNwz/TnWKxUc/jA4t37429//O8AAAD//w==",
+	"7L2NcuQ2li74KtjcG1Ezs1lZqZRUP1J03FFJsku2SlLrx9U9U70lJAllosUEaABUVnaHI+477DvcB5sn",
+	"2cABQIIk+Cep3O7r6Yjx2EoSBA4ODs7vd/4+ivgq5YwwJUd7fx8tCY6JgH89pexe//+YyEjQVFHORnuj",
+	"6yVBN5eniN8htSSIka8KpXhBxghLdPs5m063o//6X/8b/oXsI0GSP3we6ac+j273EZ5LwhTiDF5OsDQv",
+	"T0bjkYyWZIX1B9UmJaO9kVSCssXol1/Go0usyCldURWejyArTBllCyTIzxmRSurpERwtUaLfQmqJFcJp",
+	"mlAikeJILalEPCUC61Fg6hglVKo9mFfKExptXkjE8IqM0a24LQbGevYRGX9mmMXoVt0iSSLOYokypmiC",
+	"cJKUZlGMh7AgCD9gmuB5QhBeYMom6CqLIiLlXZYgzOSaCImW+IEgPWvOJ59ZiTTkK16liabO51GEk4SI",
+	"z6N98Yetd+/21R+2RuM22l3ALMIUBDLJTkL8HCAE0nTQD0u8IohlqzkRZnGIMrMJt+ucSpPu5fz8h9l0",
+	"ur/+wyy8HKLE5uBOEVFfyaclT0i+H4qjNaYKzckd15RHQr86QccPRGzQzuwdzHx3uo2WWCKqzEokXxG0",
+	"M33XMNGt8WhFGV1lq9HeNJ8fZYosiBj9omeYYoFXRNlTdBCvKDvCGxkmvKUXv0Mx3kiUpXraeh6URUkW",
+	"a55WPMYb9C8314f/OkbbUzTfoJjc4SxRYxQleJWSWL+0pf+x/Xp3gnamU0TvNAdRyV4ohNEaCGO+pRdG",
+	"9ed/zojYjMYjvbejvZH+fsPmbE9H49EKfz0lbKGWo72taWhnYKU/ks1JHF7qwcUJuieam2icTyLFalnM",
+	"4R7eHo80k1FB4tGeEhlplw3w2RbhsMJf9XZ5lCZMCUrkGM3aibk1nT6WmHCeGqg560/NC7wg4VVpqanP",
+	"JcxijO4EX6Et9C/6HNr1/OsEHaCEr4lwS494xvTBlWhL/6aHQFifpEIYc0YQlYisUrWprf0zqywehFNo",
+	"+XrohtVvDVr8Ff1bgADHZgNRSoS9e0o7OUGaQg84yWAxgW0thJaRuSjiTGHKJPzNvAl3xhpLlEkSAy0+",
+	"sxZGaKUFLOPJ3HBFsIiWdXKcs2TjmNpM2y7H3HOKfFX7KMISqEEXjAsSNzHuzw3TxNGKlCc6m7bNVCnK",
+	"Fj+ShutGmt9fSC0QmmVBqyT4H4LcjfZG//erQoF5ZX6Vr7zvF3NSWGWyg3qOZhIeHiOZkkTpE0OZxy7m",
+	"ZNxxgTBDGbtnfM3sK010Nb82ELdM2O1ZI12vCcNMhQRsaRWgdsDO68ebpqTcYOFJKcK+TLdWW29/Xmyt",
+	"lnezufzb1t3969Xbh52/fo3LU369E5ryIU5VJkjTfRCZn2OnUrRdDFE+VBtL+Mdo9rZlStf8nrDWWWkd",
+	"94XWIe4JG/vKqlCavFTL0TgWRMqGGcObT56twglfDLrcUsHjLFKy/81kpeZob3cKm2qUm119vHNVZyug",
+	"6oxHh5mQPKCHHTDEU/xzRlAET5jrSRPxVhsVt8hYGbl6LMgD5ZnMTYHQvM1Io2EEbGI9QSTPRETaWI4O",
+	"VUQeo4M8dZdmPXbpI5ESLxqP4cr83EaKVT7CMIpcYKFoRFPM1I0kIjSDP/NMIC0+aezYIZOeXlWeSGZG",
+	"edqpuhD8ryRSrbPR3wMBb/gTXhjbe+A2dQPc6ilLJQheSdAoYvJAIyL3rR7/egdFSyxwpI2BhiXlg7Wu",
+	"qhDLCc5YtHw5m85e95HBlyRqPgQRF7G5hhu3XsD7w7b9CijS9FlDr7ZvSvf+sM82X476s+a2a/usdx/2",
+	"/+wv+mGZciYJ6BYXgs8TstL/qpUwwkAigOshAmfDq9Q88f/8VXK4gvppNG5c+GJoL+EK1Sp+EiPGtdWL",
+	"IiwEJTHimdpHtxGPyS2S2spcLzcTIJkdHezUSNEHotWI7xK8qNNwaw9xrWNgeK64ZtB0D2m1lD7oLzHw",
+	"r3BNYcK0SPpPUPino7/UmNOqNO9pklC2OH8g4oGSdciox8runr4hNnDQ+BouilTwlAhFDe1xQPoegDa0",
+	"XhKmn7/jYqWfGsVYkZeKgk5bm1eEWUT0pOrDXWXz/D+trk1YjNZULbWooELfeIIwpW0TyoHV+voOxqNo",
+	"mQl2QURk2abPt0nsdFNQULan4EgY6z+mZiQjV7l0Jg0R2nykMdJ0hTnPyYIyRtmiPN3JO++m2SrdNMX0",
+	"zZWmZ3+HaULiC7xZOWdiZSuU0nYlOGYiniQkso4582JoGaX57HSRb8WZWiabS6L3wG5f25k6hK2KNgcr",
+	"MIz1EDw1euEjXjthD1wL//rC3S/WDSkIOr84Phsj/kBEnBFzaoy/h5Q55k3Xku0Qj5myebN51nqOiLqp",
+	"p3pXDLfoKevzU5rprGummuOul1R+1Jv0iPkKcpdpbn/KGNI/QZ02pPewsR0P84GUoDiRx0zfnlech0wJ",
+	"eKIsIShDb+psvd1FuQ3B4ilc/Yt/n/2nlpJVSgSOTv2zgVX7orJyCOoMZg9XwbNVngjtcU2qVIRkca3w",
+	"uVaj8mvFfjYghdCcJokx3gulIE0wq18okSBYkfgAhHHPu8NSv+8u6XfijBwE5P1ZliRwcxmfE6iSCxIj",
+	"nCm+wopGOEk2jbcayxKIMzgVpjbTOCOHYUENf0ZSaToprjUJvVElpp16X6VMvd4ZhTh3yaUisd2KG5GE",
+	"Lne4jQhPE62vMCQJgQteX/RUlb45WiqVyr1Xr1K8mdi/vnIC6tXOrM+iaVzWpil7aHZyBDfY3ndtzvxU",
+	"aBpobQhRtY+Y2UeaELuRGMUC31UWd/Ud6PQvp9N+K9Fb0sKYvd5v3X9QESRHd1iU1YKtN2+3em2/UYGO",
+	"WYNGfkeFVIgyqTCzmoChD+Mo4WxBhD6l/dU287krhYVq0CLN8MMGFTwiUnJhubjJvEiNgEL582BpGFdR",
+	"eaMp+/LHrfWMbIsdtdtnp2TuuGwTKHZ+1stZuexCswbxYsQgSETYgDnRlAcVjXHkD1FehMzm7eeme1XZ",
+	"XHGFkzYeHMO1yTOFFP5amsC7d9N+Ikjhr21fKHP2256MrTxLc4DDtEYDM84ZmJ/+SAfRiqBT+hDkyB5U",
+	"U/hrWJ/sf3azNB569T1wGrs3alIeLrE5ifCKoJ/OT46sWORqScSaSvLYe6yi3IDTzorosW/Re6SuHY1x",
+	"4Z3Pr+8qg3qcVNoCX5B6d2pZGvmi0F33uQT3CBe4MYMSaOxpJv5WdWlD4XDiOTPhRBBW9jodI0bWRCoj",
+	"pOuaEVVkVf6XNtlU0sh+AaPyxLy35QWRsBB4Y66mBakG3UMGRREeLMyQoAYN+1Vf+Ae+RivMNoWVs8Iq",
+	"Wup7GycJ0ERLwgXRTFq15AOO1hIjwvrGLhLqBQHNZBq36pQvKAuprXeCyCXC+hkTlgA9ab3kK3209CUa",
+	"53dbxS+i3+m1R1QqgRUHopGvKRVEDpEAqjms8sOn69yfepCpJRf0b+AP82IBZm15Wo4cowec0Bi9RUue",
+	"GQdq++l3MZdi6mO7+EZyXySYdfictFo65/x+DFGfVNCIWNJblcJIWglhZwFBVq6PVIIZLBlSYBQloZ0B",
+	"Z1pQYGqe06PD1wlMoCLMS/JwznlCMNPrwknC19ou6zyXevEHxdO/jH81i8dfrX/zfadZBNzpRh0RHMcR",
+	"lgoRSNpZE3I/6qHWa9oP1OtNBlQfip2aJ39xjmP/wxeCh7VIGjVZW6A9AlPpI4DAEgf3XfQoFajDC+Mu",
+	"kwvjv32MOmuvbpPuZlRqyZM4P95Gr9fsUtYZU8HjoaqvuajnRIDvJTBXe0ZzzxrYXGNtNsMB4gKc4WpJ",
+	"NnpNZX9ip89KH9o+HHFN7fOC4iSc66XvGq1a+04HQyhfGdF6tzVSBCHABTHeyH1ksg0YR/CJ8l2043lp",
+	"30271vQIxc54gi7687B+oYGFc3PYaIQRZi9UId/QfAMspAeoMXsXtzdwU+MNDWohBUWRGb3QX1Tp0AZo",
+	"UNIVi43PBUlJDo+dpK+zdPBMDlbwNBd2a3daLH4L1Q4u0d+gXgfr1QwliBYOv5YKZzZDhVK1jBvChECW",
+	"mC1InhJ9R0kSQ+LRBmFpJJaeM9LCBfQNx2/mjIF6wfS1aEcKaBdPUASeeEN7cendQJ7Y8163fhB8qjdK",
+	"KSI0tT9/vvqGt/G+kclkXRLhFZfCtOGW9sJq5n9dclsQLEOBhu/srYuzmCqU8IVLPtidTivZBwXdzsja",
+	"rjKhEgKE9XyC8L61XHFHcFP1oMmwC+t5b5/w9NBZliR7nuOx6R6C/ey3odPBt1NYmly6NI2QUZjrEnky",
+	"B6Tw6/ck+NJBGbIEAKGxmePoHt1cnj5LuCMmCVHtTp81lsg+Vrn811iyF+oJEQwz6mXDyTB5Efo3I6rg",
+	"lICJucAPpDwXlyupFUb9X4IowkAjsx+xbtweURVjvF6RqD4jc7Q0a9oahbEpRiFoRZOEmj+W1Gvl5+lA",
+	"nYJUPE2rbr23s53J7qwXwxXxekgeaAk80cT79uN3iQjBg7Uam8rqvjs4OT0OOgYHh3UEiYaaf2SBkw88",
+	"iVuN8VUmlcuusYxR2og7nMigTS6IwpTd6D1tPik0Pyha/lAlSXJnyaE4uicktVz4uI2Q9G/k/UaFYv0H",
+	"SYLuaOK5u1q4kEp0eXxw9OfSynff7sy2pjvbsycq6eCLFQ0iBdIVORimcKLNgUFTJJd8LfsHdfpFVHLB",
+	"68VUvMw2LxiixEDHvxmn7vg/heS+5lDBPyjkMNhmDJpaTc74ItvPI4vnk/dFqs/FTrSUT5d/lH1mKuSd",
+	"f2tVL5HBhlfOJN3WV36CvoUJVmgJv0E7rFj5b8HDfskT0mCZSb4icx5v0HrJkchsPVCaYKW5Hq3wBsV8",
+	"D13dXBxffjk4+nhyZswetaRssa//fnF+ea21jlh6vxh3MRf3EipfaXRPlNz/zN6fnJ6enH0fft5YddIZ",
+	"7SWFFR6Ym8xJU3nksi29qY3GIzuh0XhkP9Wch6mp8r3ArCl2jplVngRPiKVEnXOFpW03v+oHIQOVp2Qg",
+	"r1/pd0a/VBm7wh8wlfwDjdxgBgseXEEXy7xW2THBfi1MYZLFvQxLsN0ZIfHE5xRb14uTZJwzyhLLz+wW",
+	"BtzTTHALG2v/ILM05ULdjpHjk6YnLSfcllmheNiFQfbWgiqS/5f9QP7fdphmHjGJ3a12iBHhLUaI1q5t",
+	"0VeZdeYJj+5J3KAjwZ+Ntq53455stB4iyF0mSWyrGLG27iISg45csTXo00yNR5hGjer1MctLHSDXNXeh",
+	"lFKFtIik4vEzXhKcdCdJmh39YJ4NKNKtqk1w2Ssek35f/aifDLp1mtWgtLl247qo1CjsPcuORVpL2Q9S",
+	"LqbopKm+xxgjkfpEWczXQRvPc/QXvrE11mxvCwYJi3gMRbeQjc0Uwmu8GXtmYTXVrnAuvO3jKLKX7THT",
+	"i2kxaCAwWUySOi8CiU3BFswZYhT6uN0JEHMc/kxYv1hkizIPqRHuILiseS4qZ+IJ5k4vJd+wYqHh/3Pp",
+	"2ePRAyXrxujYRYI3REhXyqw1L3OnMb6eoE9ULZHUWgdOkCTiQT+qjVy80fat8SLOcjgFnpS3fHungxWH",
+	"GAE2AAPCw1P9y8VRFb4OnscyRXIxOC5fL02GwUDl3zDPkbY+ktCtaKUPVIesS0rU2kQtObpnfI3w3NyM",
+	"CDeaBODebcDuwErbErNpXv9rxrOFzHoKUPHUS7/SnzlmSmzKdsQsZEZk84TKpQmR4iQ5vxvt/Wef03aR",
+	"v/jLX8Z1CA/kBpaaT/17nHFQzmNuCicbRECxSYXd0ZCva6yw2bQ/fVpsrRCNZK4xdWu15tFcdnS9ZELf",
+	"tWNmv5iP4u9TiSJjy1Md3B2s4T+AG0FZlnYXWrFvmuPHaIWlzVl5pKZH1a+r5HEms1XbjektdomNxZav",
+	"2laBVdJ9my5G960uz3ll9HqORel86An9qkpuTV+8J5uhnlcs1U74fBq0GFAIdhpjWTvzP74pR65MoZj3",
+	"X8Fv3shHUx9m9MzEF+SB33fPyD72zJEUO2pTJOXTclP5/uS5NbAfyeZ37mZ9Dp+pOUt+PrMTaSWJUzoA",
+	"NdWo4MQqY/giovva6PaIWv3onmy+hUu0uL9+gy5RvebfgjPUamQ9t+rbbdNvcY8cssNvYZs872+r/23O",
+	"+T1liyJHKBDmh5rNA3XRXJ7lhTyJtv1cfXtbdXtj7NN8r/tqM88l+nKzVqjImCZ7EYQ0n4U5/apqzmNy",
+	"nC2p2qnMChBNU94JQeCMDAAr8D+TF789Unvrquqqj8AUEQ/mFLURxqI8nLjH4aBmDRrYFWUR8S2Ai4Ob",
+	"qzwz4JmU/dQm/vfN7dXPnzw9zbx37hkg8VlyAfCMOSSwepMs++2TxA8zqfgqDNzTniWucsSVklObcRPf",
+	"WjvjydY0lzX6KJMD88TzCVx1FD32zG231eGC4iQnrXstBnePrNdDfouqzjoIwT++/lBT5ZjFslGew+YD",
+	"7eDy4MLglPjnV7lKGcYZefwh/qaJCfbEW1HhKdW50KvkiFcTwi2RgjI6cD+MAzdz6fb0ZGb4kDYfhOGu",
+	"Te/9HtqhH5z+Fjqir/78FjXFUnD+N6AvfiLzJef3RyShD0T0MMXAsxWnnIIWGZv36HMXglam9VvcymLp",
+	"IMccUdASy195847tp1v1/Xx+7RF3SSJB1HOl/FoCBVLAC+L5Ee7ZTlHBmRPwdSccVkwlRHra3FKMoxUX",
+	"xN82LAha4bhf5ih5aNbFzG9FbZn9hr7JACDZqAlJ0jt6cKwHhNvllzqnG6CboxbqXkOKiSHsqpgWwJqD",
+	"zScslNYw1DH9DmUL0LrbkDr0c5kgSIJ6nm+uNAD2E/QdfSAGxTzBDlQ6Z09t1tjtfPx1X7VX1stH+Jot",
+	"4H6j9iL5ihRaar7n39T5208ZrMiFf96gdSY6DcaPEDu6EckwnS0DyAR7qP0c0rIoqTB9SagFTmKVcQZr",
+	"U5Wd676O3bn5FspU9Xr5DV7C+fJ/C7pUDooQuIdTIiRnDemikKRZAtQpALmffA2TlU068KoeOFf/Lpd8",
+	"fZdwLhxEVh/HD45Xj5CkAFXxFAyqJ2SLhvAalqSanPrknNJnMjHNZo0rOallKg4SKgwnG0WjACm+o4tM",
+	"aP3rQV/Btgi/zG13gq+aoNiK4LK5twEadEBpRV+HYL6CkksQznyDZCQi94eNEU/iklDst9Humxd1ufdm",
+	"Z7e+94q3kckAwgOVWh3S7fwBmwGfKjsWDClaN//Eo3VjEqKZIIQDpNGPqUGHvbk+9GF6tYKuL0K8Cef/",
+	"lmnXoCZa1it7L+sMuKIsU0SeBrFPPpofYcpJkgdhTD5sWPi/2+2EhjWDftK3SSjBo/JRk0PWcNXsbs06",
+	"kzC5cF20KpwMf68A8ZYvsjfdCZ4PhHVjvl6ax06pBK6RREoHe1pxt9tfTNUBThJ/flYmDQPiheQ6OTyN",
+	"UTaVfEmVbwk2TWpq8CJD0xHzORYfr7HJuMSpHg3zDS52I3xSGc9YRFZBPOczsjY5wQ5oyHZJ0EaeVShK",
+	"+kQgKdDibvfAXDu4PPxw8lMeRDE9sR5vsOAspsTai+0it6DAgXvnl/FozuNAWtlHLO5jvma56+LD9cfT",
+	"sqP9hC2Iy1W2OZxaNPzbv11lLMYbzR7T7b3pVIu3f/u3CTo26VomtRlyRW1t90qS5IGEQKUeFyE0r7xv",
+	"aHhjsz6XHK0FV6QGCjlcASvBczVuPV8Rme99rarUFMM/yXKtaZJscETM5Vj1TsZqh1R9pAVOWPwRN1Tn",
+	"Qizcfh4qYBXSCh0E5bBEa5Ik/ULhkG1N1WbIsbly7/T2E5TeLpwEVCUVu/4j1tKRYRZBvYk5Qt+uABQm",
+	"YM++RwvPTM/FirchZQ6pgLsVAtA/gsNU6YCECscNAU1mbeq8rMjOEWUDLsGczv85urg8H41Hx2fXx5cX",
+	"lydXx3omvVRWPwLtG+l1XdVfxwlLMxVsy4O9pyy2MxycUJruryjjx67aYIqmLbAl30L4lzuaTfvgxzxR",
+	"9LoeqOLZhHBZeNk+QVYIDRJmFo3i/NPZ8aXRB23pomt5ZbfXl3rPL+VySVVJDLcs0swfTfKs2rWuY4er",
+	"qJK+3OoSIX0ibcXTz+3e8/XN36Bbr7T0XxeXq7RFzwTN5U/7745rq0z4kQMT/vJPLF3NEv5JpOu3kam1",
+	"VosB5XPPVKissYgl2pm+Q7cRZ3cJjdTtb1tOWhZ9jJxsPWhX3voqHXHOvjvfQwvOY1cDN0GfDi7PTs6+",
+	"3/MCcCu8MUXzVlPhjEzQ4eXJ9cnhwan/4BJL7xlT3ngAOF9lhUcfcYZXxOQd6b3TM/HdYPq/R+ORncxo",
+	"PHKfa/CK1TTtekz88uC7a9c8y4/QT9DFzfvTk6sPx0d75dtVEiLhAcfgoddND1uqPNQyCxnhrwe+PhqP",
+	"8k+NxiM3asOSNu+DokXLR8jZg7pqwmIiUELvSdnxOacMi6ANcZDShlqySJCYMEVxYvyUeXIDtFU1hanP",
+	"EzPphLQebO8Or3e6b2qKa9oJ35PN2Ox2qeWs7esLaza8ceKhp8qlJpXpKF/OS7z/ktAH8mVHXbO3H7Y2",
+	"h9P0dfYfYvbjz39av5M/zbdXx/iH+M3pgMKsE9VZktU2YlPZ1fFXHIECipFxuj1edNcBBd7j6J6wOJyQ",
+	"S+7o17DSYiAt78km76h7TyGm52IidUKPukq7HnkbDYNJ6YeQYpol2GRHQwavhMjFqHx7u1Q25NcJddQF",
+	"wdFvskpNLSlIb5e2Uz7pLRrBiTkjd5nKhKewQfpuXqIacwIdu804+mbIf6ISvmkKHDAD1Dn41X7TVT5g",
+	"Zbvl2Wrr/gExx4x11E7T9cjBdW7Nmu/rgn1L3U37aFOdEVO9WBMwHeslgq/dIttLI2+40A+Uiev6xWB0",
+	"dPzT8en5xfGlfqh3KC5n0MJE2Z12sCtQspm9INBRW+ePwdqyftaUubACMeEDQTD0ywwqN9rYw4LgF9I0",
+	"y6RqM0HOuoAe/CQG0HTbg/HC+vf1qCEfP8E9vET5CE7OznY+8EzIkhzsTrnTb25PHb6rF5TamvZ59U3t",
+	"zZ1pJ8o64+sWm3HBtYpaAAFo9gP+1Dof48ihw1UAMZ8EDQ40NxMrE9NfZYlYQbbMonC5lmaQjFEblbWd",
+	"VM15WnBIcIGTuaSLpebaOY3jYPMIpugVoykJ4tAc6PdKPTUlt8nKFtBjxR8IJJDKA7DcsITf99HU4ko7",
+	"nAUP/Ta0f3Man7BIgBLcUNnyfoOWekOzaGlQZ+4yAaJWzxFANcnXiJDYlA7wVP+9KG+pzKFf46c5jRvC",
+	"ifn46yWNlmDyuyCjIKZhKiPOn2vsvFq5Qi8B8p7GFS9MXZT8SsVopK1ew1X5gW8DUPqgm8w+3HWaVIZX",
+	"2sBHu+NC2VBEVoiwNtXwrCljRGgTQT81tl7522hJonueqRuR3OrtWpt9A8mbYhqKHJ2e/HRs27kUCCNr",
+	"I0/61B0VXTQqnS6GrVYQMHTaYK7fk4SvjcFnJkmZLA5Jfj+H62sKz91uzwMELiDKFu8b+wQC+AwxjWGt",
+	"NmFSh+BUA4pQ8yHuPYk+AS8jaZ8EIBDclbVpi/yexk2MqJdqsiU4e17uCinrqdchooQBUNmqkFAu1ScR",
+	"V5pUukS8SFxp5cVhtHK1U+E3G/KexkdY4abLyaYmeDI/FISKilq+p4iTuZFIPeQ1I+um8jYI5ZsZvciv",
+	"ToNLA+ahXULv1pLPJDyeh92rSlBO+Ua+mxsLMqdXOytA9cNTeCG2vNRDFDjOcxUeQBmHi2kemejZhzxg",
+	"PIKD0pqPsMRpShgZsNvPk6Nf2SOztlI6vDf7saFYy660BIrNAxZnG3KlwK3aQwu18cfp+JEaqa0bqaik",
+	"iqPt19NpTR/NsRH1r12mRg9VtbjUpCIpmhO1JoSBFgSXmfHS9dVLiz4X9n/eDIPRttb+AXlaJ1Um3Txj",
+	"CZGyrqeBbBqXGg0YL0Oo//jUp+Lr6U4ZY3KroUL8caLLb9Wy88xqkLcz5iYeAytZhhzbDlr91KG2feuP",
+	"Yv8s2lMLwz1i5qGZPuryaN/Jipx6mt7in4kWYRZ2ANkfH+0EskZ8yAtkfro0LHvG1UeiGtSdQp5CJbzX",
+	"kcUYMt9Q72mEIYarbE5j6OkQJVySf4ju0uPEHxZH2rdu1ri/edPnwD6PyaB4+r69s3rTSpzSU6xl51Fr",
+	"Ga7H1fegvI6Ci1qOX+kcNOl6ww/CAKWvfhLb1D+76C+Mqy8ron7vqmBT+FpbsHtI4XsijYph0JiM7WNi",
+	"0BYw2AQhTezFdmkxcemxh+CkFTsqUYSFoCRGPFMTdHx2BCHuB/DkULX8zLioswa6Or6+PtVPqtwDBF5g",
+	"qKFAhwdnh8en8HuEk0QPfndnE93Lt2sZJl8vEJIzjyA4bj8yGo/yAcNxckO2T5wNkPn5YpzHCuxqhA0+",
+	"uEWYCVwGK561KqzWWncKdl1ZmL3u6XB5tnvHrPP4qyKC4STkPvkzzwSE+AvIoEIIFJ/OJBEvd95sbTV/",
+	"pV6x/J4Psm9rkx2XaF76TssZ+sTZEMH3PFLPcWCbrFtz9juWbzFVB5Hi4noT6vSh+QvEGE7pl3uy2Su6",
+	"wHjZKBOUal01oilmynuEMoSR4HxlU2QnJklnr6OVzATJjVRktWezacQDoO1Jktz52Tt6bpoXzcwg2TGf",
+	"RN7bfDwyYzWIqRzQO7DDHMXUNDIfG31E0wHKkMBzPkHHDlFckFKz0RhxgQTR5mYcbmvOm9qqA6oClHBx",
+	"+HLpsFtiy0ymDfkaWO9kkzdW02uMDi5OTNKGMJuxb6AL3QnKkRwM2Z5aiIN91urEVi8YUb96p4agp8MA",
+	"P1GyDuKm22b0FdB0UQpeQXinF3Q6HhCQMnfs865Dc4kZN7AWoy/3XwxhKhipB4xp6tqx6AtUOQ61bD4J",
+	"cGfYytJfeDoCRz1sNtSeoiuDSYBbjklRjYYjSEawmWaaN1+Yfkb92i6mbfXRWnprgxscu1qoeBH8puO3",
+	"9W42mU5mkzf9UKv7Nf7U+7mgD6SSG3dlK4sjnm6gLQaJkUy5gAu/x8dhdU0kdos3aXsA21Yr+hPk5/bN",
+	"7ZyEf9MGAt2mpamyRyriLCKCyco2+OWljwhJgQAvZGAhoGusWLq77RWRn03vCOUbCwzmUzoXNU50Nt73",
+	"3WUYpZ7JY9dE43nKMEpNNH4DYCrmDv8HQ6nkQl/fE3FM9TRxcuHR2fBcCFcA6i/sphk+KZymRlJDHv6c",
+	"Zx7umcE8k/s2z8MUVhscr9QAU+Ziz+YP1Sb9HrN4TWO1PMINiV4x3ryQaL5RJJSiHLOGhqvfmVJvgg6P",
+	"zrQiZEvQx7bx0kqLIRJr1qzYcW+ms63dd2/evN6ZzQYDu1K2EETKhjnB1UtcUYfWBD1tUyJpTdOCT7a2",
+	"d2ZvdnZ3X+8MnklCH5p60Z7SB5I3qq76w2ZvZ9uvX7+bDQe1zTufNHz2wrXGLnXqLOMePOnzxt/W8PVr",
+	"bjoe59K4/OXdx3/YYhY0f7e0yfwOOZCDscWC0Ixggfq1nVPhxyeQZChKRDOAQ4mvfeaqbXuFHtV9GRdH",
+	"9i9t4uD8gYgHK8tCJo62MqixpnimhgiGPC9XCwZpq3T7Soe3W9PXO2/ebc/ezV6/fjt4Q+JgW38t5fQV",
+	"YmqbIXsvxhuLIPNIJJ6SXC2lyG2/DuDwkE6xBdkX7uy8kHk7M03BvMm6JillUZLFFcX+3XT6Zuvdu9nu",
+	"zpud4XzcD04pBifpUDCl55TX20+RX7bgPaxozqZ5QXzeKQDyKW+9nbMdSx3r3+bKx9g8O4yDTPernI+6",
+	"O3GFsJwOQOCtl4Ttl/ISYpPJ/mQ0p5JUIqX/yiWAPXYFhYOCh8ZdHYv53R3AVILYcc7Gga7kw9+A39hk",
+	"Ow/0Gxcp0j39xuaFs2BtxoFx1cF9nNfqlesx+OjbtM+a0/gpKVvGIPP82mUndo20JTp05fS9p3FjBQ9k",
+	"QUIFT5rgKOgSbOO7T0WKg0tUefcOvTP/14cfByc9fBMuKxXnvC01Idv6Njw4sByoGgEZwB1hjoCmHoc2",
+	"6TrEGEsutaZijG5mLTHTmMblZGu1oqPmq99hsppdS2/gQJMKlzHu1N5KJwr5RRGpvuCt+SzaboGyrSKq",
+	"sdj1q5GQKjoXfC1N7awg+6bymbOonLswWiqVyr1Xr1K8ceidr6JXXZOo7KqBwC2I4Vfw9djFhjPuAHDs",
+	"MXcdSGxqswBvviwv2yuHr0AlmJ4GN5p0+ZpxtCL5ol0nch9PcvTx/Oz6g2vHsGcxdSz6dPdYr2LOSB2G",
+	"wZtKswbndg+qc/Ie5HaVKhNMopqx2rWwnKczQaul9ztv/aP8/8JI/3Pv1avn7sAzsAWOT+uexOIOKtyd",
+	"eMM4/Slltu25yFVNS7ONPYp1jT2GaDksZeRNm/CaM2jdD8fvFGGe3PPb3thQn3v5z8cHl8FInv30BRdB",
+	"d1+DrC0a8ThUAYkoe+A0Ihbw0WAGQH0WhS43AUdWWMotuVAvtbEdm7ghFwDNaM7FPsLy3maDMLKGX8B4",
+	"rCE3BsVe+spKsFcg+97dvSVv4l6yr2XbDO0aJFzBwSk8hhKCY3Owbd/4Mk0E0Se/4zCYoV5ItNbmnx4K",
+	"Rv0HSIoKpYrZt9CrKScod1JYzlpiWb0RXPs4e8nXyWcc7ieGFfvHDo3d516rxw+9ts6WzfNCb8YNTktr",
+	"H6LOWOJwoVnu3DdkmeW2N8G1isxk/rjG+f7n6gs1Ifw11oK533LNDl/1KsO69p9tkLWl8SrUGVeYooUz",
+	"b2QwwFNlTAi7WewyI3tZQxvDCkAxUWH43rovDB4du4FNPpfRLalAWriToj65l2fjox7QrC8UPWpuJ1h0",
+	"6qBMqjzy58HDaHV/gPspLfcUrEh//WenRfvb+EJasu7nOjZOCIuxQCvO1BL9y8314b966X3+ywMmN+gc",
+	"hpkxLTXkSr2uW5YBghwoCNaK8oGUdMFWzqINh7S8iGHVOuyEbiihtwU8WgHBl63mhv1MTpJ1GN9u3Wr1",
+	"/Bb2/zZ3h2rTVZosAC0D2QNVpgIbMDIsFoYZcgy5NPAGcPqam1jAHtqZTifoxh+JvTAYS3FpWMZNRlHZ",
+	"ENgCMzTGENmFFLWZ/kuUED76iyGBT03Pr1ffD8i8u+QhX+wBmtuHTKqWuaP4yiWacEhwCxuitR6ZRMpm",
+	"H83dqBcezSdC7pMNiCSQ3v/1v/4/5NaBgg6rVFNWXfkmbt85hVuwSCJO4jKHen4owoKJfb3RZCqzLb7X",
+	"dqLkIVQhNIj1KOFS0yoOaRNRw5t5EBzY1UCa690uO5U6A952+NbJN6iVlRkoDt93ehLPbUoRAL7BZRHT",
+	"at4FpNIv4xEc+a5JVYmRe9NmHYVgVSrBx0JEOsRJ0GSJMGCRmxI7LVVAJu2j29x9AWX8poMZ/GUM/5Gf",
+	"YjBnjNM7STRlzWULsX0IXwY8S60FMQYLweQ3VpoSPwtwuhbIR1SmCd4E+izFGJ3f4zsu+g51Ix1Ggp/C",
+	"iIO4Y5R1VkDrffpRP2f8JHr7qqMn0Dv/5Ww6e90rTYqyxXEHoiNmKGMG5oyYDgSmRMBSfox2dvMSUVds",
+	"bW8W2G1XBhlxZlpQxMZxuqZyQCNl+Wyy1YJnduGZuxU/E2dJhVVnDqoVyVfwLETFQhwUFP/V8Lsn3M2n",
+	"LYuVGLPO8N43fR6rcopPxfbyI82zB/GKwnT6W1ggkuo2lZFJ47LIwdavuYa4t+KFDHJJdJyZng3QtWwQ",
+	"gtlr0xrRaGq2wrq3et4DQLwICV/A8z3bLnnv5c2XSE7iHiwGb9xlQf/IAfpE5lc8uicK4TgWRMo9uBbR",
+	"7edsOt2OzIvw7+TV/1T8nrA/mF/g380P+p+z13ob7G85S5rfb8telrWUe69eJfSBTEqOFnmXhev47kmw",
+	"1b4XZEfwUPkzZPPDcv59RM/pD9/9x/Hl9R+vfng3IZsfpuRPB/qP6z//6Ycp/nSWRt9/l8WHP7ybRLOk",
+	"93EbuYnlxM2bShl26PL2w2mxgscVLvU/MKBjm2qToDcCCq8I+IOcdJtUv9pQIeO9rji/d4Zj8rjamNoy",
+	"Q9UxMLyb5++2PkaT6ohECWXfmCNi+5FJ9avdHOFedeV8mFn+ejx3lJbcyB3uw79r7jjWt+/zssY5y5Ow",
+	"tdqv2WOZsQXKUqvhte1wG0TGldUT4Tp10LncwGFYv8eKJgk1+mS5IfHOJNxHzPhA8mL698FSKhotvRXt",
+	"5/KLCOOA3bh8AlvsZawMU/1l1Qy/waxRKAgzGLSmkAxLlHBZyQPoo6u5aXdDKeTb3XAmjyl4hSSNSWXD",
+	"Cqjix5/JgtEaDyQs5fd9GvNj1WRQY5m3riZJYvzfz2YH/x5M3xVRuA/PfnTP/ZbM5X8Ci/e/jdw2I9fj",
+	"vyYZ0BjC5jZpf73kq3Dj18oJbIifGb3rhUTpUt9EcsnXsoQADR6YSh5H6QwPRqoun+nOZDxzt1aLd3Eg",
+	"Da/zy08RD/3UoUJQ1DShH0mqiqxpvaoXuefB1F4AqKd7wAp2fofmXC2DRUslSRTMg9M/WwCKNJNLrwGD",
+	"RMKUwToWKBO4LM0qEFAd6Y7+Key3u2Q/h2RXS8wat92c5IHbHkjczk+sd3iBN5qPIQS3nlc1vsqhBSSa",
+	"EwBnwkaul7/aCKdoonTVlx+rk/lrbNTKbJTvd62X/UhDQXnIZNhDjEMZtMCQa0JITOIJeqAx4XtwkCFW",
+	"Cs5DJ12psG+U2rmYxIjxCF4NkltP5QILtWm8I8qWCqB8BxXETDbjL1vLxl4EIVHxHIfSzqCJ4nMc3V+S",
+	"iNBUNRVhp1wY1UPhe8JQzNeBmghb6x+o0sSJtGYYVTnyhUUe2IO/AWjpmkbEhMhzU4hUjMuSPpP3gKoG",
+	"0OxEmhZM2cLk2IQjeibLEKA1TPpL09kHHaF0ct5tzabDi4KihBKmjoXgoor6P3isexIqPrNQHn5H6kxW",
+	"8ke3+3QmAIfggGTyoWlezyOP3DgB+yhaEWTbUHe0KyyElzfY2OW8mL2v7J0lf4lUYSZMVSZC9Qo54AGW",
+	"+bmggbMWbltXtD/Sv+8BEj35quBMUYbmWJLXO4jeoVv9+3v4T4gM62NVljt//zxakiThn0d7n0drLpL4",
+	"8+iXYAlQPlJzz1/IZ7Z3MeMwJ/QvN9ffvXyb5y+d3Zz+qwsQCeOdBKyJYt79WgPDdMKFftBxCaQoDKof",
+	"GjtPaOATW2+CZ9Vs3aDypCXB4Tb27zeQ4jNGGP7/C4kecJLpe8RPg6NeEvIGWGKCzqD7mskMyq85xhmN",
+	"MEBSrMZIZtFSc8Dtn15eEfFAI/ISdJ3b3il0lk3jDzD/UBpdNasn6sTi6Al+wo2+Xq3W2Xr3drK7Ndma",
+	"TgHapJ7rRdSSV+Z0cX51HU4FUsu2I6R/H6OUiIgw9dIUiFYstVcPW6/WZL7k/F6+spzx6jE9wn7OiNg0",
+	"JexoGTAnS2qjpyAftFWzwuJ+7AmKfcPTtqOQIPqoHVwdnpzAf7QuBP9hy4QB53+Y9SuPs5S2ZHQrKHg9",
+	"70/tyQf/dFpQEu84tQjKMCStY08nMx+LTeukcYC/7U+t2pH1jkO2oF0Ourk8DakLZr4BsZ+s8SYghcPa",
+	"jjt2IXWyTBEo0aqUYg09oVXdyi0CZtGyZ5ckTXATT1uYepNhCQ8Wkx5y2Zk83R30I32fg9HAdjzp7uP3",
+	"3Rdd903kYgQfZTsCueL8HhKfvYBKBY8geBMRrXOE6LvRB9/IMMubRjoUWexat7X5f52uwsbLq+D9FxLZ",
+	"p8Zovslxr57pjpEN1RP6+x+ury+QeaC8//5qoUdphCvlMqCoD8QAztt6tEs5b+fdNnUelPZqGlsUiGsn",
+	"vGeN0QFDS6VSfRagtsWli4wdxit2PfhB6dqDyw/UMZDrhTup/HV7y0D2SVM1mlR4QdminCwCN2aPmhzP",
+	"F/b2sUVLlsw3DXSxlDC35j0hqbR9+2SOGxKy6puFeZEUaq8l03s34qDKI5wkE3Tt4pOz6VQT1/QTAHLe",
+	"k1RV7bIewAGPrpovT97olVTlWHYO2qtyi+B0oJpnLKJO3bkbqi2cT3SJWcxX+1rsQW3OPeNrqxgxW1Br",
+	"otY3l6donikkCI598MNibY/R3+yhC9SipbTM+Y/UGCsHpYeC5vKbMluOmV/blZ3owisojk+rFqYJ+0QF",
+	"TJ/QZh3M3RDBYiIjj0s6WCGkuPmBeXkMTusI6Bo9TFkw0qwta6zYZzBc69UNh5wprbFbQMAa08E0KoHb",
+	"NE1oBJfPq78a7L92VrGFBmaosVt9mA+EOlEkWBZSFMxkjJqwClSwGpj8OpG/Wd+TnzPcgFF6oyc2RlvQ",
+	"IxYa+Dem62+ZDvsDMvb9fgD5FMJEVDjhi6sNixou/AszlOvDnmYgihPKbHNdyH+RS562oCuG+tjvTqdu",
+	"P+S+wSd7IAInRUhMao2c5LgV5Ryaouat14m2qzBrrLSn7epPaz7QQb1LIqFYPHT5YiQ3LAL0sIB6lEoi",
+	"VOu97chk/KSUmRe0GMlSfVfF+wijqx9v7DkHt7UlUB2Mopt58hkFlxyzQxwtSVMJ8YeT6z2TpGWRuV5I",
+	"FOkXJujjydXVHrojKlqS2D1DHabXBF1dH5we72m5yJMY0FvBww8/xxP0/s8XB3oArd7BiKUy+w8n16Px",
+	"SH9iNB7BSKPxyLwSDqfE7JQvTgByrYHzTykj0ohwsw4McAJO+ahUjfN1fyBR8/FLvq6XA5pz3txXVPJM",
+	"RKQh1soAkdcGbw6PzvZQwtdEvIywJCghSoFFFNOFlon6ilhu0iVhOTjPzrSS8xwvyEuSjUq16P+JX/5t",
+	"+vLdX+z/f/mXv0/H2+9++R/dSRdm6mNDqwbmyjel6UBVzHUAJObrQD3QvAEZcUmsW8q+ncPuuWHy9b/Z",
+	"3plOt2fTR0RQ4szce6EZXGpNUJlWxzGaE301uzkUxSLFge1stOzebvsUiIO8GAFVAHHevXv7tgfQJqEP",
+	"pHxFVq+m4JsZw0oJOs+a58jv0K1bxq1LYdAm35wknC3g9mHc4VUCRr3Ff9yzXmizvgr2sWsO5sD+B4SX",
+	"argKdvUeuUvbXFnm2PJfM5tfhtpja92xBDHt8A39FKtKMeFTk7PqjqUWXEIjkY0ZCqonQFgGjs3woKOW",
+	"6T0kp3/9uErIsK/agXWYOSIqx+jk6hxtb71+/XKrLOmOjitC7uDlf/zl77OQVOvpSCtcPz0caludp685",
+	"OADHxMqym8vTsevzQKNl6Lw404AKF03G4NBJqqGEhD6QV9H25eZPfzv4+oqymHydrLaztx1QJa9Gw0HV",
+	"zfVaZAnZx/eh3H1txQGNgflyUZkrGaAnmsvFRc9MU4S8KT9eYFop53l7N4u24ndT/Ga+vUN2Xw+Heevp",
+	"Bqz7+HK9frfcNnLaRwoVkOkA0G6DHbkfsEXoLDFjJFi0Bdh++kBHSxzyLD2PJ+dEa6Nrlw6PC4yJnEdd",
+	"dpzZ7yjvfFFx9SwxG+jr6ZUIaOjjcgG1ofGRSIkXJJTgdFY0hLY+GyMZMX1CEuyKaKv1MFzafQ1EKVAd",
+	"rOZjGtTgABXxyoqhVVdRfGHrB3oNUJWAopVmckmMpRb6mtYoWdWlPXqPo3upDJp8qNfgE/IZcShlZGha",
+	"tkz4esVj0t6VFSOzM8i08/Lr2leGRaTfk3UfTZ3aoV8oTTCsHxkr7tGI2TQu0pcdUIOXm+yzVXnJVTb3",
+	"XW/+tFrkSSN06ELwLIXcKkYS6zxY4TiAhrDk4ZshkD4KKZD6DOgVCK137WtbgEPugd2lZ0kdDh+I77hA",
+	"KeFpQvatxbQ1mwLoG460bdXM/IOzplsOR06X3NxbG5vIacoGftlN8fVO4wyfkvbrAY00bpt0GE0mLGr2",
+	"J7c2te2wb7R3s4doAeGJklPniYmHXWg7Ie9jC7f/wClrydH/K7cw4FXfwKPqsrP+adX60V83TdO7LWsT",
+	"NLfD2N0Ne66dh7J+2IkRDnuWd02AxNAOxVSQSJmf1Jr7Lh4zbIGBOhqPYBxth8FbYUePmekpwQ+kZesS",
+	"/bvsnyz7G9qEhjCI+fHRIRCrLobiH+anj3CamxPVGcJO/E/QBy6tyyniS/h3J8GDwcy5fi1uD3q4dHi5",
+	"zJTrxtAd1bAzqnr6H6FUaoYdphUn5E41KpO2v2p+hT1ShQz7WBzd1oIqratSlziN13hju7h64fY66m0j",
+	"PR8p2/R64vNM3ehPh/U/Yvq3YQAW5VkO72jzMy3Q4ePI9AynuiMrKWez/GM5oEPOODlHVOnh9nHsDkLL",
+	"6TfH8Aful/kHD6T1mebKrIlN2gMazJ1/nnPyj7v9HrtFPandXqgzjNy9qnYaNjxYvWM/ZOWJYbnfbxmP",
+	"T7lTcqdaD4qJo1tszV/9uPwj+L4XzTrr0gYTbTDT51vXg+W1aP1vhgeqBfXDj84YqyLcallhc5CGaIpW",
+	"HWzRF43CRzk7aGgjfMVXxGvXip2OyE07+JgzMraO7SVP8pb1rpbU2pr3lDW0Ln4gXaVgCb0DfzGC9mE0",
+	"77XTmQA93/QCLHiUmIifqSlNC1hZi76VI6EBjTVx5eP1rmp5xorH386VWzCcc+oWjWU9VIQUbMqnuQqv",
+	"nOfPIP5lJhLpXmlJa/Y7cWGxIKq5/zX4vajMWTMHGKx+qnodPKL5q39HWMeinR6wutfJ1Z4rn7uqPsaO",
+	"dL7gZtWoYJnS+BLMXFCE2QsFNg2x5hN45Cdojln1QcQIzU0gghiExCDj0rgeJkir3P5bn5l+DR7iLNlM",
+	"chrvedg9equXNdu22U88+cw8j4ZdlNHzrdbvka/Nn1HQKyzeIViby0+JYho/zRNQE9/Nkv6yEJ4tHhfq",
+	"UsoKhobYUK5GtAtx25wj1FvWyHQty6UNJ5aEeZP07tS3cnLumyQ1XMcMNACT+rW6cvZIV3RTN+zvuCjA",
+	"p0x4Vzqf7+602S1tBZ43Dz8FztNoGuTRr+b58iVOi+S4sqelBaf5DhfeZ7TCGyMEQilDvyM+MP6eSPB1",
+	"DK6GTobocwMGhZ5LvzU74Nz/mAFCalu0bMuPlm+/7so0quablW6hdia6NpK4j7iSNIHmo641ztKGCf/J",
+	"2Kk/2h7j63zP0JqQe71l0Gg71xXLiVWlJIfX05233Sli/y3k5r1g/JZYHSiFo+WqwRi/owlBcwJAftid",
+	"wH1t20iFNxaRvkirqHgxTII/5PcH9dAViSlGeloVHvTS/NP4rkqVN53RxHqxAV4QFuNJbbTZ7m53ag79",
+	"W9GFvACveDvbGp6WNqh8LVxxFsWsXHNTWtuwkrNHNYVqrERbYhf9D6ciWv4pB3MCGYiOI0NIHwZbzGtW",
+	"ZGr0tC0PfbRZZPkRxSQhyjhd+mqm/mkIKKQ4U0suhiYXrAVX9cacDSa9+UQH8GGwdrchEBQmSDHwB5Ik",
+	"vDBB+tiuJbdDoErb/AwpePu5we8CtqFsH5O/xcgLaWlYkb5K/ArujJj2gCaEghHzaKkEV9PvGf0YcjHQ",
+	"j6E5lnLWI3+i3tLHvqtXRFap2nSdoYH9X1yblyZ2cUJB5Q3aTZ5rASTo3Gn273kTtp4Ei8Pqb6wv+pbg",
+	"ZvOZaY5e2kHD0L/cDWZlwRMdKbkwKgmNvGI754hyFlbO5h4JShPvEOyHZqymiIfbTH1WUmg0+Wzy/RvJ",
+	"8W8skdsE7fP4c8k3ajL+nELoulno/J8mWr7Fse13JhsjavVD2aGB9YykhWRCQyhNTewkJnZVv+dYmqPb",
+	"kbkO+shS7xr6VpHip5//5jt1KADQsIu0Q4R3nchH3YN273qdOTvbffC6OJy4hZU0Tzp5Pgd1njw7jf8+",
+	"eQtyHD8CkLdB4AV6Q/mb74wFk7dMktjUGigoQ/CAQOMg+L5nlDwikz9/vRc5evGyGfLJjOttQCffmk/+",
+	"N9suSGN1RK7oGFCFxyjeNzaJ/glqtp8b/3zOEwplGb+iK7us8AfioJC7IJEkZOx6CpZnBo2tTD2FzSKx",
+	"gMLPBYIf9vfc2Kr7Fkd23Qjxvr0DFQ3dJRC9fQ0NKv8497jvm+bYPrgEOtZ/WRAFRM3kEoLiBqtJ78u3",
+	"KufYnQ6xLoojBwxLZVGaZOsMrUUx0JgYUjRTETB2P8P2RYdgacrpctVoPIkfFenP3cHh6L77+QKraNlw",
+	"2HDhNYaQmQyiGj3Tefi/nvlAWG+GsgUhUD65b+9+dywYWWt2t9z+67F3iH0a2aSSrdFssqzmgJcI6TOF",
+	"I9gVCmgNosjP6Bfi1Pp+8U5fP/rz2UXPlCLW7OYC/EZNGSiWCAYeewca27K7vLYsbfld/dN9bSrXvD/f",
+	"NKuYeWqmt9VQmenSK0ouC8jsWTos+ydooyG+blZI86cn2CQt/X51UhLdN2E2eQ70NRf3pcYUAD17h2mi",
+	"pxPORyPRPQ9ruUvju0rxRktclOpLwfXcNfnGBv4f0uU0mwdNqo62WYD3okeGZu4y/4BBftN7x50NVy5u",
+	"6rePMM/qNnIxNG+11JMrWOweESm5KOFgRJa2Lu5WAUKQXxSR6gvems+i7RYUyGpuhyXQPNuA6J8LvpbG",
+	"qq1AD+UR7BRv8uB19Krrw4Ho87jUcsvRtLOprV1/Y1qOgUWd82yxVAD1u17ylevB7+Bf3PqgIz8Y8Gss",
+	"4lD6A7RaC+KyfgqP5qIehpZIZYLJevFcAb7pJwFEWKge4f9+Af/xKMqk4isijleYti5AGOxwWEDlOuH/",
+	"DutwU/RnR2DYSibGTts8cuC+XvYjfHgfYRRTCdbFC4kSuqIKpUQgN6gzPOabmlqhL9GXO2+2toYjubhP",
+	"HvI4YEEe8pU2K+K88lCQBRaA3xphWTkwpwc3Z4cfZtPB5fQNWIkWHnIKgItyjKApoMHLBrHPos2++S2H",
+	"U9FGrEUMNN2H4pjEKEsHoJ9aYM1q9XwHNN1juiua1IImqWgTD/J+E9Q77gMyDvoAdcoMwP2GHH7jC7SX",
+	"2z66/fvhh+PDH89vrr9cHV9dnZyffTk5+uVWz56qHKXCawwbAMMPCgq1xKwXOPWjcoMMS3g7URUlwSNd",
+	"ItjYk5xBMZ7wLL7I5LIlRVdpmwFHS3TAYsFpjGLyQCN7nVuyywlyIj8hd1D0bbPaDFr4Gst9RBiea2UF",
+	"unFJhAE/kkYE4QgO+djg3wmT21jg7VWuAjflYz1cW9ZB23zh/FmDch9BFoJF9DZsUJpYrzhLPi/bQeXA",
+	"vNt5pBteqxkL1WW3bmd9DlUFsLLEFxL9cHV+Bq0QjNLzQGPQQSLOJE8IIl9TLkBtmyDooEhYJDYpmENF",
+	"vygsCHuhwF8XozzngC4YDyPkZWr5xX3sy9fd6bsvERHqSyNI9nq9nrjn82PI9TCzVw9br/TLMnQAyydt",
+	"PAI76JwlG7Oh1lX5RR/fMDh3ZGFt6x93n9f/fNynTWOoL8TpBx7McSaX/65FzkvA8aV45WkA1Qvfu8e2",
+	"B3y2Gqzcmu683X3zelr6X5ecbhn/sbsq+Jwrvanu9nqlR3qlSfI4MqeCPmBFvtyTTTBv9PLqANlnNEfr",
+	"6+Hi+GP5Gnip//f++PuTM3RxefLTwfUx+vH4z/DXz+zjycnxwx9P3k8mk88M/nZ8dhR4rjz9t1vvZu1K",
+	"SMdiajs4Nep/vEN27wI6V5/BAeLoC222iZx4sI9WHEmOYwdqfKG5QGjCHczQ7W+xf+E5We7quF8VZlqz",
+	"dV0c5htka5WMWcK4raS0cQh3ERChdTvTIyCsExgBUOdgh6v/CF5VNtHb7xENAvuLlURlUMzKj3VszNA3",
+	"MkYfiJDkS8xXmLIawHppMZ0GRv0L1Xx6g03v8Vb5SFbkYPB+4zE544pGjY2Uub6nSJRDGEY8Njn2iiSJ",
+	"zBEB8ZzbSAh5qb8W8G2EjbUD1/wksrbHHmCuc9M6p2pz4Bj/u68wBpswc7E6pXcdQHe3krBYL//WOU1s",
+	"67YC3K4MGzxtKObQ4xxo9bjje+ZJ80VB7jKZq9U2fdd0g2mcwHZ3FZAzXH0K1KYYZoNVmlCt2DaoraYT",
+	"acSF160G4rn7ecMW68HlwhYGWyNA/0eo+qITydYitlKJiFRaz5VLTZ1WVNtq1mpvlFus8CVZBCv1P9kq",
+	"Eon0UxA+VRx0cSMM9bKw4k4Y5kB1VdlGspcRYUrgpBrH6ZGEHaf4ii5Yi+NWTwUmaN1rcCgXghBwRwJg",
+	"JwywD2ixFgjhLlOZeAK2UEIWOPnAkxabwQkI163X7OoKb9CcuOSjcQHZKxFlUZLFfbOaGfmqLskDJetG",
+	"ykjXjNpuXcL5fQGT+7iFMx6Ejf6OC4TjFWUS6qi96q3mKJ/mO6nFAPmq9ANIkuodtzud9mGStsKyUj+h",
+	"PlVlfyZYJBskgLZ9yssElfen5MHA7rYZaJf5gxA6ECt5EEUkbShwOHs+boVv/USEDJ5zQIDVTxRg5JZZ",
+	"IWPCTrFMpNl09vrldOsRB/qBCHpny8i6CPaT96wDA69I/tJw/l74Z7Rd8p8/aJWHrBtlMhBDasnHjIMQ",
+	"UUCoVZuxtmmBeY1PwDCNHEPmiUtDICsEEXO9W/2Q3Q/A0bdeEtY/hLGki6VmsJLu1d1VIOyRNAj1cOtp",
+	"iQ4+G0OGHF/AssjA5IOc6JcwesD7WHU4cnbqy1q/xUkXmPqCVN8IP3VF/1Z+chYekDAtqEtPvu6uedUM",
+	"RwbO3fLRURYq0bTsaCCT9TVg2Q4KYyqpvDtdX7LM3fiZMTJuv4TEiDNSglwvl3Fv7XZ+iyuctLaug9Lf",
+	"osKkq6eNNjyMAKgQeNZZixx8rbs/hg0PHKW4ZWNsCAFbxaNZOyljdr8ZVPiOixCxHHnrKfjUY74SoUqr",
+	"KB8wT4yUmHCce5BTA3WcHxu3q+0i1p72BgHrNb0HGSsn6MD9IScmQ1qH3KANMffSzdlPx5cn350cH43R",
+	"6fknY3f/I1Xuf7xu/esq03mZpbHi2Av1u1WnPYymJ9ac9lOv++nRnR9LE9ypgl0kmF1T/1bq4B6rNmhW",
+	"WQuqFGF5sTGU6WpKPGORrpvT+4ZezUC11oLvVXtMsXsGj1L/i8Yiba+YK6Xog/M8+UZunED1ZLQi6NRg",
+	"fYWtiLLF8tszR35t+8NL0vKI6jVrgUM2brNT3P1UujHKwrpCs/pe+CK0IsycUCmd39LBCd/djJFINXYA",
+	"BMAlUbk8sQnFJkkI10vb2wsiO2OtLh9KAqKb11CiLrQ5m3Ms4rbRIInYw5tUfh4WwvJemraUes4SpNYS",
+	"sxhqMcPfzF+2EdHGtAYY0jQUhLZl7uMuT86N4/AETVMjlfeXt4vTM08ou6+GRSL1ZQvP5tvR4Jr1gmrB",
+	"1YyrOxVkj6JJS1veFjZprwmH+xiUuRb/eKu3uzMnKcVSrq2W6eXPcSFIpNCSC0nQHNyim85IVpN/Of9G",
+	"kCY2VycYEdSq5M5s602e0QPxhIrHHx1q8WMCT7Y2c1nkAL2QSK5wkmjrO2O0maP2wL+FBfnMdifTqf5I",
+	"JmMTmto1//3XdJOjrGJA9TVDCxjZAhh6aVdxvT3kX/6+HfYpOzocrBoyBqBtkT4SlSSnCbKvUiJtEj6E",
+	"zLzcporvBIY5DJdOwZ/LxvDW7ttgm8dAnzpvL1sdGu65WpKF+2FcmmUb3xh6NXhjjPGTO2NyLsrTpozR",
+	"DMX0m7Fp+Z4u8ZwoGuHEJOL2d9OUd7DkpJmFnDTuhaZSuEb+L2RylYlNM3VYiQX11EdkX3OyF2+doAOL",
+	"EQDt7k0L+aYYWp2ND17+RxsnH2G5BFn5veDrUGu+M7LO3YOxNkU2+v+FMt83DfgLoBNvT00nfsrQzfVh",
+	"ubBnjBTXQ/vmTK9NNHM+sml7+f5tB7bvTvBVm3lsLiRYIFnY7jc9E+R5m3dz3zm4gQqWco+oqIX5w8fG",
+	"htShY5Zv5o8pbdgM11HU+GsXCbZ9lb+Nx/YO04TERyShWjkMNuM0Pfu1eWufsbn0JM9zz9ISDWc7gLco",
+	"a23GW71aevQrk68oQ7nk5heDfouTpEjQQvrN0rde9/oWpCGGPmV+KMY/PfnpGHGBLo8Pz8/Ojg+vT86+",
+	"H9hUc8WZWiabS6Ilj/Xf9hd+0jgH1tcdflIzZevwq2yKPd4DG/4WH30PquHQTzuhkiuWvCIP33XNgKeE",
+	"XdPongTXbX4otur84vhMb9XF8dlRdZd2u531eZ2ubITmjIxNQiAtWysONrxSvuT79Dg2PqL34Ra4B0li",
+	"e6fe0YQUvdbKK9p592Z39+3W9tu3bwfDDRZeqqYj4DuycgpfHh8c/bm8hdvTAQ7+vp6Gw5zxoVQ4UMIJ",
+	"ea/8DjLVVRGPgFkeHF6f/HRczuDY6vbHQ/vewLd+Mj+4r7mIWnBTZls706c40b1zHjh/jhxlGVZMvSJH",
+	"K0xd2vUaEwbEVPn8Ba6L8CWn8BxLaJ3cZLZnhr/Bz6ufDaKEdjWcXhEss0ENp+3pDd8x5ylhyHti7Pbb",
+	"JHJVZGdnVGuFvx62fS4POdUy8yrQxD47BQNQK7oQWDU6sljmWqTkt0H+hjnYArOBF4PSZnmDBmN+c99L",
+	"s3lCI2TO+BglYNYPjdle6yENP3V2WrTRoPfNXflzpuMMxVTeh3vxD5aoD03exAsu1UKQqz+evpDIPlW2",
+	"CrbeTHY7NUwQFA+F+61YZZmxa6znc0i+dcGTaw72piSCwyQMaYMrHJsIEVSPyhLHOaUQiueKhtUVE8WM",
+	"WomI7k7fdYpuI5iG5R2EYumz7mtTiU3trde9w87FqrZmw+4JM4QfWi3I5c0rp0V4gx8OIkUfqNpooywM",
+	"0gratUVSD1qSOKWH+qEyDd5M3w4/M0a0HgvBQ/eusattRRzCaOfr1/qdPvCLjKx/JBs5LBfCiOe+09yt",
+	"THP4JKXCQskhGI2ql20AJxTDFpcJuTMM8N5Nb1zwQmUvKzSraDiwAx0M2pwSBWVcZrgXKCYPJNHcKVEm",
+	"javg4OKkqaWH2/rKBl6ceEU/IMtqHb/fdZ5x84XrJ23Em05W9A9fxdkIB3dOEr5Gt6bS5Nax5D3ZGOQN",
+	"rT6+sOUFpS+/3ZrtTJ90gC+IiIIgDmZiuOMwb01mHpr/VgOUv1FmTGrDpp+f0niu6l6t3tpHRWqWXVmv",
+	"d39NX5YnvTpZ2MWsii3uIRutu6fFEURYnHKaczJ8Stjwf+XM7Paw7o1e0qBmzKaoeMT7nsnWRysu1Rj+",
+	"aW+tYft6nnoQH3p3q17m+s56Qm0guwcuhQHM3izeDZWUL1yehzp6GZQtjNjqpsyv72UNXz1uW4J7VRXS",
+	"Y/9aKE5X+SRYUVPi1mJHgrcYdAm30D/NrV5WDv4e4MEoIJPULy4WhJsDQ4uqBBxQaSaXRJZwfCAovuaI",
+	"xnKCTkzBaoEi4b5JvlJZMWwBfw6zGL2vA0v1gbyyBVGtaAx5KhmUr+gbC3xM1p3iEuRf7zTmxyc4Y9Hy",
+	"5Ww6ez0YAMG0Iu2Dh7/mBqeu9O3/tLhScwIgP/lRegIC18zHO5hVjhYUtv2cEftzqBTNrSjMirKxaLqI",
+	"fq3wPZGgjwiFoiXBKRFgqWGUmqMDmeQC/uRCp/17X3q4PzafQqtXEOFIkn3nCLI17QDGARVpYKArnoaT",
+	"IMwkzu/u2mKviN9ZtIpsDgZU3oZUL/WFzEOBYwRt7KQqPe0niVlCnN/dQTN4Uk41dNpSd/vFKAj+cSBz",
+	"rxaOyT4SJCZkZfG42aYdAeRZulywuLFjp9FXKJMKmySSHCWjaMVrCsr9LESuVYXna30RUxkNhZ3HXy+I",
+	"OLSoEmFDAnDCXEDbgb9gAA1FVJXXA6xZTQjv3vEV/npJYrJKWzyBZhqVAwIR9KRzDi31SSV3h+PfgIfK",
+	"/BY4LYJnkIqkuDk1gEBSHIryIfQORikNvntyojd99BHRxNl3FQDFrWaQvqhEFwcnR1Vlq93IDrTHgUaf",
+	"ykCPPpqJ22FnOEs2IewZd5YqrQgsJhGkk63rGFqd0DR90M+1cCrxSk3Qjn3z30qNGo+Xd7R2Er12ru29",
+	"DNz1BQBdzRcLNneZf3agmZzB5zKwq1SiNReh5K+um+TMTzNXcFXqg+LfjQA7SCXK2D2ziL7f7GrIMWgK",
+	"ZAC/KwoN9apouyyaJP/Zc0nyNsnTRFsnWgKEHSxaXGFmq41vGe2S3GUSQ3r0A07MHVTVParlf/Bcz7Nj",
+	"id3K60Eu2DaItSghWq+UYxTTBVVyjJabdElsZoSW1UJGXGhrwOiNTt+p1LL0xBarJypNX7778vIvf98e",
+	"70wbEpbcMsr9gPpB6efqah08/9riHzgoR2kdHPVPNmKJOvw1M04xxGNAQkPLDOGDum/+7tubOIIdCZ42",
+	"wtXDxhj71SEhr7GKlkjQxVKrm+tQbZU5L712Sz/b1ZQ0h40o7tyiP2kBEFH0KrX+DC9+6nt33r7e6RHD",
+	"7dARtZwcG0vJobw0KoS7Fd+S/V95Ct9GYazJ5wYf11ZnjCEkTbu6lvoslja3zymkiN1dmwNsNTHT4V0u",
+	"uVAN9dKO4/rdr/0b4DrFCoBf4KKos1V9n57HcusvVp7HMPuWFtHu9Ffj7+eI3flGwrdX5z38xZAi73Nr",
+	"baN6HLrGyzcX7f7ZMl2QzJsGx9tM72l3sn/+W+9k++Xf/Z3cfh+b3jFaVRqbaIZNhvc8YnpbS6pu6aA4",
+	"iVlBrS35ZrbqUgGuDP+Uzqa/tLkc4V50572PB/JxjsVPS54YT0h/92LQIMzvxnf2f0Nv6MdoPk23BUBU",
+	"5TeQkbBhheNJtmCXS26InrNVV3OGUvA51a6t6T+F3tU9gXbHWIAc39BNdsqje5lj3xk3JJX2lmjhUuMA",
+	"qUSGhtUowulqk5rh3jhHvpEpc6yagSkHuR1cj7RWXRUBAbXxPGIvlBN3dYciZhPnWdmrVjkzjmQGLZhi",
+	"MkGUGUm7h+SaqmhJYs2Dk8+McfUFGIbEY2RQ9uM9l/DvOGls9FsjexDXX5Uk/pKle6h8Ak1nEhwB9AWs",
+	"krIFEhljlC0+s7wuNx/gy3zzxfnt92y/JefGX+J8MFSWOxODjfnFsNEeSnh0b5zcmBnUTPPLGHHxmd06",
+	"9rx1zrUyAsQLaYsVrXphKar3muV+To9OeTuC2ORz63UU/+avSF/k3kSDesoRlWmmQn7DovECZvdoDQkC",
+	"OK9yg+4BqCgTRoLIFGwRe4X5rSJiV7g0QeBG0V+EKPKCSMSsPpD74F/Iz8zkeCIGgCES3QpyB5EEuFRv",
+	"DcEGVFJC0qn5buyVbkY1XWN7693bfuWVCZetOBIQzIC07IRgwTR/FK5k83YeCqGJ64vOU/IEaLvhNZ9a",
+	"vaUxYRE5ykhoNTdM0aQIktjN1lqQ3XA/nuO5kG3BOnePIcWfMZgn04EmIwdFuxX2o8Tu5nmLtdFPN88Z",
+	"3h6pfj1Uyr7TOC1K4ntjBFYH1SJ3bKQvluj2TuAszhLC1K1WtG9t04UvWqRAk40HEt+WpxF6JGx69oEA",
+	"sfRogJ+gpSL+gnYeAIVdeLkOeewXKJeZ2Ntu76A23MXe1OoKy/Hx0dWXy+Ori/Ozq+Mxujk7Or78cnn8",
+	"08nxpz3TNUosiBaFYxtHsXXMXhGwvka02RMLvDaMZuUPZjHC6I6QCfp0fmYu0BVnZIOo/MyMfD09v7re",
+	"06LB9A8A8ynn1Qn6dHB5dnL2/ZfqPN3fK/NliDJN+Lxw3hgzkCvhL2bymbkRDk/Pr46P/HeNGJuTCK9s",
+	"//zS7RWe0mg8Cs3J+7P50Gg8qr1YfeH8bDQeacKE77MHcYiTRC8jfFKuLq+sYH6h7/cUfAkG6cFUNJEY",
+	"quYcrnFCFAnnqvAKSjRnX+IH0aOJB07T8puJueRLABG7IfkeBql/tz19u9x9uz28pUy0jntQac3FvZbm",
+	"dzyJq71QX2VSvEp4hJNXUsgqmua716GqYZqQJn9jQsZIkARrtUffHrfROr7Nm6HOJU8yVYk3TV7x+V/l",
+	"K7ag7OurpVolrzQ5X32drNKd0Hy6OtxU9mbr3WwyncwmW9MeO5tigVfl97shz/PEULuxHcAezt6ps9CX",
+	"r7Mf4rdbq7v7P6anU/wf6t2n6HJn/sc3fXjrYcmNPVKM+eWLNYt+0r99+dI9TK1Ph+PXfNJ2+0PCGPq4",
+	"tOU7UgtWzTPVG6N8UFukAGjL0M5SQdiV4GrDnk59DACijd8hjNbl8vnNProFb90tknAfgBQ31oS0KuQE",
+	"fdS2ky2i0pfMSv+3bRG+whvIjduzbUg+MxMqAwm44RmKuTb5tAVi5HpM9exWlGHFheHONLUVTDgDKTiZ",
+	"a74N3/0H5pH31Hp2x/lLggDTg46xIqpjgEvz9BlXH4mqDrUGyrW9/sm1iByPoGjCpVe3ZS+7upzSizGJ",
+	"EsraXzyyz5ReJCxuf+tYP1B6hbIHaFDe8tKJeSR/zSTmTky71MlfeetUbW9RePYHXppxeZyE3Kleo5yS",
+	"O+WNUbRad9Hr3i3wg6NYjMQeoxyZJ4Oj2LbvfXvJl8eodeoc0ATUjVSL6ffLEai97sIP/cIZ7nXK9L9w",
+	"sZnEJG2l54l78sg+WB8i4evOt0/52r1o7YoJFtESbIomyEbz3IF9rPp6lkoiVOfrN/ax/PVMREst851a",
+	"1zyAffLQPVgbwjoTvhjromsca2YcwsNNY/UdpT7AisoVBq9a1xAf8ydrgxgPyxdXCts+ziU8/B082zBS",
+	"30GKAXJAgYkgON40glC6xy71U8XLNvTXKmgv7VPH5e/aV9vX7t4trzp/2XnnOt6+Mo+5113H1Lkg2Lgm",
+	"2znKYjO8d4+XWSowWruIqQ1XFjVuvH6jNLzcuiH21dJ+uBeXmMUCU0kmAIfVOcgH9/wpL13c9fHgn72H",
+	"u4Snq6Ot9FF8iZOkY5iP+rmDJKm+70FrTO5pdN85n4vihR/h+bYRU8FXXA0Z88K+0TZqlsZ40KA35oXq",
+	"mMVJ7zg1dsT8yDecHn+81juxPl7pbnTjyZSrhC6WqmOcK/dcbYBey2pYjcxWKyw27VLQDWGeLYlCN06/",
+	"3apuUQ8pelWXof2E4FVdBBYh+Y0B87XpCICNSnrkfDbpjr+Me7/nK3oDXispmT3eC2vbg14sFOxe8wwq",
+	"oF1vhqR5z3cqO9vrHY+Ner5R4tie7zTJpOGv+7J3+NtlKdvz/eBNNPTd0qXYdz/L8q3nW+Ubr+dLYRE/",
+	"/GVPnvd8Oaz8DH7ZU8T6UrcmuzsPddXk7/NC2Y/R542yA6PPG0MOcegO6PPKgG+ETISud4JGY8+XyoZq",
+	"10t1y7j3G2VLvOu1oAOh70slt0EnHcIGc9/XqmZp3/fKFuSwt3wzru+bZQt84FtDJETVbdrz+YCXtOeb",
+	"n/pqB0E7tu9Lg45w3dr+5S/Ob56XBcUx1dPHyYUXDAincFqYZlAvwX0+hlo4m9cAn0W3MPqtl9lZcdif",
+	"BeEUYHA/m9dFQ4NO0LA/ssHX2eTUDTtpG92UdVu+bqxUTfa6JdFuFbbath1maouV3uYQCJlsIRO9zfRs",
+	"MyPbXCotzpsmW67i2K8GI6oxhlLooGZjVWy1uv8s4DANuGCr7tyghzjgtA44ooMu1rCfMuQubHRGhnyl",
+	"zb7YcSku1RxwKsePAp68mlOx7ioMZSCAnDgXsctPtnnlIDJGVbGk/2uvnOSJsP5TFWoqLz4wo2AZNX+8",
+	"qVfZFV8Rr5FILrBcUHGMbl0NgP73ogjgFuKItzFW+BYQcqEquoBy0n+SJITp0afuopDofrVF5xsgivPk",
+	"sGpdFFOQ/PSnl1emG/hLeOflSTXViTyo5lSyYBrWt6nskOTnjLCoITECqPJCOjDWNdXbCJmRMoMLag9t",
+	"jdFsjLbRf/2v/z3Og90LnMq8qMACHHjtFjYeDwRIdmXnVCbZdhvKW7A60c4xvDQaG5Sn0vXswvx7eUnP",
+	"GFmROkZWhI3NgsbIHmPERV6iu29SpW5f6evw1vTfGDvsImVi6+7+7I+CMP/VSnJMxoQlm8cc48cX63iS",
+	"IZx5Dg9UuSWvls7BAnonofuiKJCHrhU7yhbHVogEW244CWNTZ422Jng2TwIpWe7h6laslwNzRY1sP1CK",
+	"rNJQMvFJV7eC7U4YRv0uQIuF0+/z4bGZBDJTKrMqnBZHoBwvbnc67dWuEEt1lUURkbK1W6C5LqDMzsHF",
+	"ftNmeP0ySi24muOd30h3uUx0NtD7CMfoRiT1RKGCe8eNLdn0F7y82Aqj+mxV3eGQRPiOkiS+EHyekFWD",
+	"TUMlWguuOUCLU84IoizNlMkmqh9B+HOg7Agrl6Vk3vSyk02e0mR66+TOnMcbgO0wPXUEXhEFWYgMryrp",
+	"WgyH71JrQ5W3zh5IZB5DCeRw6QVudcMGwrKKccPEFFJdYKE2Bya7s94xKk0T2z7PEMNBFIjMVkzY3i0T",
+	"dGJuQFdPw83vx2fXx5cXlydXx/pRlgtF02NqThMrIirV5sPBvOwr3Q0pAYd2cD/Keom7/wl/z84tpJ5U",
+	"WUx5ziGCryVUt/QsHAh1ZzSVN7UE/OGi4p5sDhsg8kqgqqYbmCl1EeSB3wPKkHBFTwPb3WCpbtrqT2yV",
+	"kdYQYQoO9+qbCm9Wk5dXS76+SzgX6Aq28PFFBNU+otbp0J+tQxqWFSA+/Tzxmu9sid7+8fDxp/wpdQoI",
+	"8MgG0f4PtDGoZQWYXHr/DAiDZaYgnPqPpLPi58A8VSSftz1clmW1RgJpauBT9YCdKz0iKpiXawSiuVdA",
+	"+cfMCRYDRcshCdWYAci0CsyN4SoFhq4I9rahTMza4rtTR3I5zs+r3hJ7Xk0redfSbN8KYX2y7JEnK0mS",
+	"ByJ768vFFhXYnrsBqFxBIsJUc7MrbxGzqbOavNZXvSdkP9ED1ti1aum9BXkzjnUjYHR5L9ZV+OjCxjWN",
+	"jiSJBFEDqK15raJHdtE+eBDM4i1HeQuqbVTnUWluPahPSg1GoYdsqFyslco+GHN3Om3Eye26fr1U+F2v",
+	"k0rpbiwc5s4PdsKoojjRMx6FULoA3tfeXbX1DQYUviebq4inwd50xueAFeDbr/AGxbyEggy9oUxp0NHx",
+	"T8en5xfHl/q5/idIf7n7RIcxmg8SyUtlwkAZB2+8NWvet8CtO5BuFU6HCXby74XVueuQ+ing/96Z7XyZ",
+	"6uc1TwfK28v8mxO5F7VrQr7U6adO9rRqI2yF+7otyBX9W/nJWXubloZWTXrJtkYWV+A3uxGtDAnsrL1p",
+	"uc92bk9DQ61P7vJNU9OenMUopvEEmQY+uZjFBnFHq7H8Lgyl1txc4qSjlyC0jxjcPaLa9HFgu8hnbOHY",
+	"2c2LskwReRrEt/5ofnT9wqT9PGcIU5Hjmnf3Y3w7257sdnQCsBP55NLFO+ZiG8P1n8S7rdnObucsvBCg",
+	"/WDzTAAxr9a+s2seu7Otaec0nq2J4XaPFkD9e5OOEYSbyhpmBaJlp7sHUM7dAxqz5d0S+7J2AEtejoqv",
+	"VxsNyqK1YKXTYKm1oNebwT85NfYNclJQEHIRkfhKNWJHGtATB6YsAUuW5Tg5mAY6KzSV439nLWycxVSh",
+	"hC/cld2majmZE/F0A2CVJEYy5ULJgJ417PK28wyRpWiwHFS/JV2wl1na3s6r3Fm2vwh+RJMqfc81Nkg6",
+	"8Bp5ulgSi53bMcabMYowiwg0N4GjxbhyKOBlQbq1+9h+VqX2m6X5hsj/AbO4ud5VErQ0PoBge0vTtiHw",
+	"pmkY4x0M065pDAq1Vuf1m2Xum9ebdbwdymZ2PsF1EpyEeo97wBXg73StmMsL7ecfAojvBogJO0Joaicx",
+	"YYqqTXPHXtPHBtpZgJ9iRTCTFhvcOC+oA5iVTd6Z0D6d+agp8JkcUtg1/al22+p0wAmedCK63UgiLvVz",
+	"+gzmltEwc6bWvcd0+enlwnPXTH9UZz3jAKJzNwGZbzk2EM+xQrVdopmrneq42EdL5Jx2QaZapURIzhpd",
+	"fNavDxtr9Qrn/cKR1bkDAU7wPA0SmTSfCRdNeDTmu5ShWxyp26f68oeyAtCghUY/fLoeI8BI13qevf8n",
+	"6ERJFCWYrsyswTQ2QG+wnEmnuDLfHXtEHRebXiFbcI/Zgkh10IQyYuKxZm+vLq8sNr3BL90Q2QwKXB5q",
+	"Cq/YF9r6UfQFnzPTbkZIydMk9aRXJKbYoVhJwmJwy+pr5MP19QUCP5fFADOK0z2A1yCLeHYLYbzbe7KB",
+	"4N4tBPNuJ+g7A0WgafOZYUHYC4USKgGaSxALTBAHMb6i5j7FejZ7iLMv0DJYLsf63zPm/1eaaC2Asy9S",
+	"8VTPzSC2lFm+GOFXQ3KpyLWclYu2vPtIkJRgC+ggCCRnEGcMYeihF/EFo5LE+qaqxuQejxBD04aMJKZ5",
+	"TF9PXCBNWPh3HMeCyIpu+zgElfonf86I2JQaQ0sAErTfj9HN5annG/05IxKCrSssyk2aH4HJ0rRFBU7O",
+	"JEDb/6OQW5rFSSOUpKYOZGVW+RnubYiY3Go2ukVUaikw7SsXNTuADCp6QeeL35lud8LlhxIEPGRQJ8i0",
+	"heDAGHugfbZnCJwwmZJIkfg8U0Gd/5wRtDbdRgsgMTuhhOAHS8WC3cqUmlMlsCI/ztOAdfQjTfhcn4oU",
+	"RHlkEPnAx2MO1Cr38ZQdc7sVDNqgLWcTgG8YbfQwyoSvkSA4JkKiFZVaUEnKIuJiCjiOsFRoThaVdvLD",
+	"/YL3lMVdGkhlN37UrzS64jW7udRfpLBYkMIdn2PJG+RP/W3ZT1k3xAiky4A0BcHqNWavdFwe1v0bKJLH",
+	"u92XxyWeqWxjDxb+0dK54u4+vYJb6vT0y4fTqz17OcgJ+nT8/vL6MP9DXnoBZH0hkeB8NUGXx1fXl8cH",
+	"H/dyMNUiL+by+PD88ujk7HuDlmfx2oSfH/3hVJuq5tuj8ch8czQeuWHhX+0owQzqfI3XIqgh6VOq9E+2",
+	"kxIWgj5olfQnGhPucJYg2yPvAwbhM00TSKyERemDDt3RAgf5O6Hvl+Z+VSmNVCaItN82Tf7MsHnWJjP5",
+	"vZCZveRr5iD/PpH55fVh7tg1CL9L/FAOR9zhRJJGHvbQzocKnTHCD0Tghb63XcAcnLh3eiG2NUrZ17nb",
+	"LX9sKq/ppOk92Q8DPWroZK9/CuadfZj5oLCeUqffuDL/2Tyk0VBSwQFlEHpWkgeSaHZyJ0OmJEk0c/3L",
+	"5XeH6PX2261/rdhlD9HW5PXOdLp1F8xgDe3GheOaYjfKMqVC5gbiFe7zJTEQCfUPfSVJeRPfzPoN/lgh",
+	"DmfVyXBI1mFUtaK9AtNxRuwZGpKpD2u6xIp8+FtA5YFfq0QetvQsfI/mG5iLlDsQFD3v0d2d6SM6tK9p",
+	"HHLdBfZ4a/Z24CaHLylzJMunqXpT3cE/zdxyRhznkrOySZ6AcMQtcUnrVVewVuuGSCfL3UX008nR8flo",
+	"PDq4OTo5b7hpKlW94Y5D145b9cy1VrrgjExQzskSrwj8JhFOJEeR4KBdJXx9pXh0f6DG6LZU43VrOm0y",
+	"5YDWaQhP8asiguGktRXz1Y83ZcH08eb7l+9Pb45HvdID3ycZQatsESyz0TdZY+vLojhBcX4PdAASVNCo",
+	"UYQVTrjJYDeA45WETy7idg9Xd39CU45STTrXfx7oO5N6u0KRjTXeSGMctWrFHeermOjY391cLTSfLygf",
+	"PhbBSvSA/85+7YUMMO+jysTCxyXUoCdQwPh7bdHjYw00ixfY+aDggMYLeM4fiuYZtgaNC2i9vv41JEcx",
+	"oxJVd3sh9f+32Hmc2AEzECXkruxL3Pl2gsfb5p5SKEfQaBVAhr3vtE5t/dfFl1r4eJBQcuerXR4lfP17",
+	"FkVUkYMoIqnCLCKNkW8TDrNF8hAERTg2sQd9tuAHA25QT0ZodN+YgE7utbFZnoqje0JSc6StZ7k8fkG3",
+	"7wWOCDo1SurgPNQUS7kOVmVvTU0+59vG5JCIC0EihZZcSILm8KlNhyt/GkygCMbaNHlu4bdbR4OEsorL",
+	"/Ic3q//4eRq9e/jTbH62c3/9Vp6uL+7+vLW8fL042sY35P0u/SP/6euP6uPQIENDZC6nWAMzcRo1Nm44",
+	"ujz47noPcnqloklihfAEnV8cn+0hvMbgljC9bCam4zu6OTs8Pz09Prw+eX96vJd3ugE/sOt2Sb4aq2CC",
+	"fjo/OdpDVMoMQi6f2YpKhe/JOG9+QiXiaxfIcrIAZjYaj/RERuOR/jL0OPA+PRqP9OB63QX97YN1I4LL",
+	"i0wuGw7TB742PVhwtET0/ArF5IFGRGrzwRSPafmOeOY6TOTdwfcRYXie6HUwQmLpXMVU6QWutdgE3cBY",
+	"EIHUXTOv9xmLk8ZWKDhNX0g0h2dqpVgRX00AjF0ueVrhqd3d7sCVmcCxXkUo0zHv6VdQJccxQIrvI/CB",
+	"gXiQrq6jNMEml5j9cEPaR1HyrmyGlSZxdezRd6+/f/Ph7cm7Hyoxs+1Z34VfCPqgDWbSktxlPw3tPf5/",
+	"9t6FuY0byxf/KijW/Zd357Zp6uEXVbd2GZmOFcuyRpLjnR1lLZANkoiaAKfRlMJM5bv/C+cAaHQT/aLk",
+	"JLPJrbo7sdgPNHBwcJ6/3/iYnD/df/6CrPBGzIEIcj7+4APl9FevgKahT96zVUaYmKabVbmCqvdU/79v",
+	"xt+enJHzi5PvR1dj8n78N/jrtfhw8u3VaD4e9fv9awF/G5+9CVxX/PJXe68bvj3q3ac8Yx9FssHV8ScD",
+	"bIFg8hhjna6/KHItcqtU3nHMcSoq4on8KRQjrRSAqwpOOuCiYncs0duFZBj7Lgv/aO+b/eODN4fj5x3X",
+	"v1w1XtwFIVX6nZyADVWlSw192pBQIAIxzGgTNl+Lvp6jecqUGhpyBiXJjKZ9x5wSD8mNhGSBQuQQLsgq",
+	"oVPWNz3tcOOc3jGyXvnhE/NW1CvwCggJ5agyNQgs79kGAkEVFe9aKc5oSuiKptj7YeJo9yxlhcpiLDfp",
+	"k7fuagiqL+ktcxF0fZTYgkOoBAwUgWHIu47BuUX7Zx541WP7SsFNQ/zYfqj9Qra1ouS80yP3+q9f1j6y",
+	"3IaVz27hZYWPcZMW2gGncs6DNUizlKmFKdOCgj/DQqIyCqzbMn2UKq1HqpnSiuW7z1dOf43W2UKm/Gds",
+	"OV9A0s/WUu3t57gV20AGpjyvuSivRVGVKaAz3xia/hwUoQ4DxKsuIefGNIRTiWcutXZHkzU2L5gCkNTL",
+	"gAHcwF/+8pebyAbMTbXwSls/2D6I3TlFVbzIspUaPnuG5U4+PcwzZRut/uOWbf7fX/7yl9BsfmAxp9/J",
+	"SZV+/eun8afxmyFBmxRLxFDR9snFp7MzSHeGdO/xxw/np+Or8ZuIvB2dnI7fwDwcj86Ox6f6gfIO0HFE",
+	"bGw7JYumKL64F/XMW3pRzz2yF/XwmfqP5olBXfuBZTSuReP7Z3OfYEWM6JZtnsKSkhXlKZaamQXNpOX0",
+	"wZwqCBN+K1CU2iIghJc48gonSCwZFJtwkbF0lTJQ3cs+GWXXYimx3RTeZ2qJoJ9XzsietqQP/RJ+eF8u",
+	"czQj5v5Bn4wEwX5wsmTpnCky2RhTCx5OUgbHIJqWUrBr4T4GAvq3bKPXjrDlKtvgSwhiAirb1R/ZkgM9",
+	"QL3EWIsH1MIK4CY21meG7yEUSJohaAVDM+Lg8WzT5YryuV4EtfI5l73l9FvpvD3MMpZ+UpUdgBbEI2UU",
+	"EOq2/QXT51JTkgigF+Y6hXTvK5ZyGTcR+u8NmjNfLcie9Sc0q0U6ZzAZRpHGlc1wdkrWQvtUUAvAYmsF",
+	"FZNqnXJ2JZ2MwzZjifJ5DmridcZGSS0HVyaJWtGQx8d+mrJV9k5abKkWfOoZ1G2qjMwlg4a3CdMuyYLR",
+	"NMiu/kv1mC+YgtcFpWe5BiLgmAeqLZZIvVLZtOk1UiiyoLHpN1/yaSpXC8DZQONA6yV4mG2OzLPfzYu0",
+	"ziqW5Izd29OuYlkgumUu0btirVheayIgbj+Vy8CCIX9mdu5FprrHnLazfPmAd4l1/WPNp7fkjsuEZWRB",
+	"04lcp51DXeXivNKHFgcZnHUZswuZVEG9Uv8s6ZPR+cnQVHxjaXSfnJx9O768Gpq6b9vSyUWfXL79NCQL",
+	"mcRY8KT65PPHi/fjiyFJ10KRH+VE+X7Q6PykF/Xwcb2od/n2E3Bg6juC5/FHAUTLXMxPuQglE2HDsdj0",
+	"ZBdKDZHbd85tpWFOYnpvqIupun08s1e6oQZtv2+ljIEYHqQZ7aIZu7c9AEfohlHAS5GCRUQr0NT84eYk",
+	"ZsuVzJiYbp6+Z5ubiEAMTI8lbN6t6Ca361i2Xj1jz+h0mlUS8paErPg1vg0cErDiMlUqXO2QFlciYTRW",
+	"/nLBoX5P01hbOZLA5xApEiB5ZVAZThNHLGtYXuNQOyN4O8GlyAdiXpqA/+PSXQkHhnADMbSG2nqDk1JY",
+	"JriuxsQuGtcMOq+e0Tnlwndg1ykPFXDnIfj/gef9x/DZszCNcrZORefvjEHVp3rLJIzecTE/0tvBeVuG",
+	"sbzj1z3ad201fdqPjPyVDYriyiMJuQv2wunDUM4yiytlb8D0Jq3AHbNIAJ4tMzjcoQIJS9EB1m67nbnj",
+	"s6CjRXyoCAolUhsfNJnZ8KzV6ZDsNeY9AGQueZLwULXiQX+vIRziZi8UGxyZOCtXJJbT9dJg6vrNAirL",
+	"26m3s0yvn9d+3Ovn4MkMBjt82t5e/7Dh2/BUDCzVA21Yf84iI1klwSi93FtqOyu1sq/eILxlCDjHVGBl",
+	"TGVlQlaeQyWYaEINiEmph6SEfNKqA3NrvJtGnJMgjEirudiEXTnLRZsjMFnrYEpTPSOBAGgllmqOjWIu",
+	"wSDsksasG8LGDjCHDtG05qbGMox4jZNWu+228Fz1rqvfba8O2/iku2DeBlEM2U5gtI2z0x3NG+4of053",
+	"kO4yRXrMko5VMYL9lBlo1dpYu77OTY3W2+sipCKApqrdQRVTplZSqMpUt9cG5bL33mqVKpNSBoe2kOYA",
+	"KMGKtAqEdMLotbrkfwNGL6/D5i0A+CJQry2VsTLtYUvSHLS3KGhbC15QMXajFoEnfUVWr9krInQuxGZD",
+	"4lAPs1YMA5pg1Vu7ZClFqDl9lsplFal/qjLChcoAy3Zm2/WZiGmKjwNV+OnquH2equJQ1e+DIY+/vRhf",
+	"Xn755m9X48udz1iYrQt53wJLLJNBYw6Q7RG8YQeMUphTeHbU6tx24w03LVkYORODDZzTECtU4duZyNIN",
+	"eDvgSMOlJbB4XFueEibWS0tA03bavQhyI+DkKqGi6XnnCRVXvIvGKkPM/oaKKohGsa1zYB48rWLWLygl",
+	"OSFJIJw1XatMLllKJnI9X0BRpKVgIJkkKxoEnnV41m8ZO2ZBVJ4rD9f6iSIzBgn2KTOWcqdydkfYUllO",
+	"ZIggHGnBvRReboBqAzVrZbdMF2x6K9dZMEpwZaLWEETDGrEVndtTfy0SppRPuKHI+fjszcnZty4sC7E3",
+	"rpyZ2zyeHUC8Ieg5bUQGPrbXwT0oBuNlELP3zM6k/oZ7LgTueSrszEdkLTKelEJWC58+YguaYCL/c7Le",
+	"sNRGRlpNhx1nm0rzvNoK31N4+1qx9Onhy729oINg+fPCsu1OzamMGTrScjYLy/erQTsJd68Mtr0j5I3x",
+	"ukwjRf4tp6NPZ8fv9lvxPxjOpFDppPnFAS2giG9DdbbS6uZpIdCgQsS4wrj295cRtbVYUb2ksLcQXMDs",
+	"PIgVYxmSucQHV9/N+p6tkxkA6z/ERyw7I43F/13MnYSLfLGsgmtn6ECFfcaWodVZenn9hmMbr4MaZ/6g",
+	"eTKrbdkg2yNEnZdu3AaLuvIlmc+0mMR8NmOpwjJWp64BbyujCXTfG9Vo5Uv7T/dcsT5BCkllK9pu9Jdb",
+	"RXqjHyZaQE7BgYo68ticNwYQseqAC5w6UDto68/c89xZ5LRx6cTxEn3qS8ZU9oXuTfanBy07T/AtZtpP",
+	"ROZ89oC+wkF4+xIrqZw/ijgbSEvmTA2voYXnGZgWzjJyyVVobPgzJLgEmdDprSlXPHIHdGrWNZbiiQEH",
+	"3MFMMU8JZP4zZV9R1KcRtm4iJwiyaojiij5RJKZqAVmjPgGQv73BQEvpUpqcxej8BJIt4N7P1ikCAuAp",
+	"0UohoFSHtEE7AxoUSm4/Y9bzJK7Ks2ChuTE5O9BwhZuY1hPYtzV2KMzBE7JKodY7eEwfvH79qtUS170r",
+	"twusVb2im/yFQ2LHSsBSdDSKRUTZlgN5FB6MGj1Us92DdljZiPTEwLffywtWNrYKM1ze155x6zk/5dOj",
+	"ZExFQYclcrjadtN6tlHRDyiWNZqzrmgheMdmF2qQ/CAOpOv1+W5MH8t3p70LgCSGWPm96Q+z4IfhrqhL",
+	"QVdqIbNKFE7TKwfo+xYXfztbXtc6CRurzg/Uv1ssWegH9t8T3pB7r1+/brUPHq8d8h9rWgEJCh2R5Urt",
+	"Dr2PhXUozJf31koBCbP2wU9qR+scgwIBfQ8/nFsjLEwMlknTVXVkEkDKdtVBuWkwutTRpPylai6qguHm",
+	"HC93eGFPB1a6KLlkCOKqRdGaUhm9BZBgg+yK9Tn6CdDeix1iw5JfO5VixtMli6+F56uYWlNoOeXQacq0",
+	"B0Lefjp9e3IKhbkLivjedyztk/F/nZ9c6L8KmaF9pI9+vmSAnqi1ksH0Kxp41wLHaEwnPcKLq5PR6enf",
+	"vlyM3346ezN+ExH7X0MDCGzdBKwGMQwXUC0N2iM3jPrkYvz9yfjzMPebYWzXNriB+EJoKsNAPQwiq5wj",
+	"ohjTtnFBL98cETtyO7lvQYXqUWSSUGgQLbie18LMBKAhF4uYzYoDrJMecd5T5ya8F/XMJMOP5WmCW81/",
+	"Biuq7lh6x9l9DUgpxNDmCRXTgPadM8HS/Ix+aIx4m/agCU8+R663AMvt06qPTJTQiAoOR5y6knEIkxx1",
+	"nQnv6aMPtksm45LPsPey6TVdA8gpu2Nizdy46q1ouBbUdUfkf+/TjPWAXxeBhkWaPzY1/DhQtV7gXmgB",
+	"ub5DGFxVLf8oJ6so1Sw3DSRjdGk5VUpHrALku5mXjYpcK3g1IcLzpjeabq2zUHLke9PJZQo5EkAis6Id",
+	"AkVsRN9zNFCWWapYDXPQ8m5lOHIDXL2OetvtvZgr6PEjEHG9YyZNn4ND8RQTwwpJQct+bYdynHLaoYrt",
+	"wZv0OuoHf8+XtlpgIrdnx5OnqKBtQ6bUOZ3eBnOgI/KjnOB0rvAaYOBMqVBTGTPImwnsbzFdOjFdZVpW",
+	"VgndwKH5GNybDYUYeozYmLMVlGoVzuQCQHNDR9FZMWKk38QVGim7h0/hrvYI82Z13uLLAoZpOZS6up13",
+	"NO9NN2pF7pgKPmMqU0em8Qbnw7VFtbaszYcYqNfAh7iu1m0blqVTsCMRIBdaI7R4oWXKFcZ99KYuDMvv",
+	"dnGtj/ZftdrGUa+UnaeUTTuW3Sg2XwLnXQhTEXBTLfEuULCby5HjZ7sG6kUlb0ijBAf65b4yJ3WpzU8v",
+	"udUdWynkaccM8qMEefzhFBfdD6LkzdZ27xZWNd8/eSlKviIFBdMlAlLc9yFIWe3CLNdJxu9oyrXNrbVu",
+	"wlVG/q2/PFi/+vc+eTO6fAeXmU2sf1nF/76NDqsvDJr6Zhg1YBrFE2HGE4MageyM5uCI+2R8x9JNDgOy",
+	"wrbII3Lzz19uTJDW4uTq0eRgqND8ZyY84EN7CrVGe+nhABZCgc5wIrOF6aFUC+BxE/pV4BUefxi9Lbx2",
+	"N3XtlW2A1rElMyX9ByiM/1gz87PBaigrD9NA9iLaRZFEZB9ajQb9XkEbesowHLypkk0Lk1CDJ2DWXy86",
+	"np6BNpmq4x3sfpEh3foRsbsXo3t5xWWhOyDYS9v2fCu+wSErdF377+QkP+QKy7/DiZcHFywwpXJ0EEWI",
+	"924nXDsNXgLC6MAitDUX4R5Yq5cy19GK9+EppTdsxkTVnu+8FxX/mX2zyViDKDieaX/358bEwWD/cPBy",
+	"78Wrzr0W66YOG+igm3Fh+pnsgKras3Cq+tC2LWjyrN70e7akKmMpnA0tmmwaCvHwblvXmc9sjTC0kgSn",
+	"9u3J4TkZ/0KC0HLxL/lcsDjK2SSRpsmy7PpCgIQ+R2QuZWxMupt1moxtBuamT75lGXT1WmcF+sT0/LF7",
+	"tVVlpMVo+OxZIqc0WUiVDV8NXg2ewfn9bPptJv7r59FP/X6/JDWh8uFxddnKSACohq0o4Morst6l/LMo",
+	"dYV3Nwuh61oOuboAqgcd9MYtj7C1jZH7hYRYsEwBPW0S6hum4hzZVy6nKQshkfj93QquMQ9DwyM+yk0d",
+	"qsjNiqVL1ccLb9phLMVcaQPwLIj3B6cpOMZamLfL8V2su5TbYoJcUqi2bfQJFlTEF5Sb/v7m8ebXVzou",
+	"9wueoGpcGEcvlvcPcFt+lFzUIEoCDIQCDZyqjEBUkfvlklYa0A01vfO7DSVhs6x5IBCd0pe6BdMTYgoh",
+	"gBxi5wGAhDUrTrdnzuH6lox63n2OWM+v4/HKGphSncFZadZlBJdwvQHxaVkXWUUIWa+elFcjYF5W3JeO",
+	"Km9LYdgFsZ9X2E+lzeIJshOkBo0XzpR6F6iqwvUc+5PI1CLBScX8ossov9xsHbk0kCYtDedcNQcCQ74U",
+	"PiwBS0bQdK0XgUxSKBgwZBxLbjIPBicnIjflNboB0AgA5cjkqt0h0AiNuNNu+qV+sc/t1g4Wtvs0qPoI",
+	"MrRhgWp2IMpv8xFq+3sr1f4dj1mbp5YhzQxrP97uXtkg9mHACrB2HF2aQuaIiMCjETAJHo7RxaWMIXoO",
+	"wEkmgNEnU1l+iD2+zV10A8gn0bVQK5klfL5Aa/KWT2/7ZL5mgSEgeJIeRd9g6fmX2LR2IdcLPGdRD4fT",
+	"i3rwYJdnqIjolDTj1vyY5NIQfDCkBF4ysmFZHxC5APnQKAvzb0NUhGppWDig4PgagoFR+LOeCH3tPVXX",
+	"IlukWv/Kdeajc2ntYkolTboLDNriDJifelHPjMWpR6Mce1EP31UxG4h5cgxqIwiabYFkXA+FYgFEQ4Np",
+	"3imxEe4psKBCiZwTLsrso/Q/fdCEZmxqU3KWDy+8ZfAbT7m4PZMZn1Z2xEmD9+vDIh9BnQJLkrxs1fTJ",
+	"LBhhT/UIAmGf8MePlKmL1XpQG8YgTVAyQqZUsa7TEfX0CE/5LIw1WexH5uIWCRlkHFVF4A9eDJrTgXbW",
+	"/XfXzfsFUyyriLHikWWlMILjx3CE5dG+JWY2LUh1car/BNp+VKDt8+2a/G2dYWqo9J5pX1XfJycW1N5A",
+	"rFAyYzRbQ4DIIqoiDou658D4D1hb8Mu18AqxYLurvCLJr+xa0TlTEVHr6QIotlz1r6tseqLyMQVIZy3k",
+	"91VDeXHhQyNEpvSevFN1r99X0KWRS99XN14DQaeWNEmYZWeBScvfV4y4tmtgKmuG7anbGlvpI4MymNAp",
+	"i7/hFV0RE+4dVxm9tcaMgyeyfYHAYCxCVA8T3sg1pl+P8GZjEQfDP14L4hMFLxtlDnORKz3OIwLpSIht",
+	"e42C+gvAAU9oxnaMFk24ATYzw6uYSDFKEnlPRejQAzAOvU9MjS60kzqURQe92AW8MYB12Bma8RGgGCsw",
+	"EWvBEAuTVeNhFCcncjCgsqJp+gj/xyvd0VanR4CN/1zyTtmYwso2NlDry99wLUmTdRgVHZgDDBoAIK6u",
+	"UkY90sZVQoXqk2P9viSxxVl2+FB2H0KFoo9UAwmvb9WonnGWGh6jtxfjsTYBxmdX44vzi5PLcaf5vVzQ",
+	"tMXcgv4vAlXtPe9UXwVBX3yM/dIqAT0FsNearUxtjap20qAujKJouhLjWGIkGHH1oCoY49gBWFUyWWde",
+	"9uaJIiZEuSoD/o5W/D3bhKoGz08QsTYXf8YhWpyyO3kL8JmFxs28yK8zh+SS/nRMV9qiqMh/wJ9xJFO8",
+	"MIbEKCTRjYlmIZ8ypkCV01u2hdI6eHnw8nDv1f5hnSo73Ht9eDA4bDnw0zaVt9oc4qm/pKVx7TBj564Z",
+	"yCK4lZrosFJVFht0nTG2YqkVJYwiW6BDB+OYSHmriIHR1OYdUDQBjzexDUiW6L6+He+gkPrda/mBF4bJ",
+	"GesIQi3QTGVcIKaGPQvxlmJPt5eEfrXDRJsSyGO6otNgv4kfsXTjwJu2DtFiQnxQqnNoNR6ova0oyW1T",
+	"hLv/fIfFMMW3jVW55YLcSpl/vsVX3mocn+sKdvd3eiLm82s1j9G0qIF8xeMQ70yM9uanp4B5rm4Q+/wI",
+	"DzdTyztbJ/Zu3CVA5LNH3vNv9DwljJbS6nsHh/t7L1/u12b1Xx28evVi8KrN57pqsguWMaHH/YYGlT9Y",
+	"wwsL+hbTjSLuXjQfEOTcYnrnBF2lYveDFx2lrWwCWnmP/NNqS/MWZDS4a8PSE1Q0lfNUdbp/4D+NtTUT",
+	"9jWseSYRlhPg0dHvoYaoBKL+JqxWOqERRBfQZ7Ye/gF/RKnUTqx9E3QmmDPH50k5GMBSFrsR9vYH/efN",
+	"3CD6TZ8pePcNI8GcS867ghGBpnEcDvYP9lqMRIpskWwumHbYTc19G297tIT9ZpKM02CB2Ik3hRYt0rf9",
+	"p9aINowDElAWp3xJk+5lT/kndW1yMUPs0h9ybD4+3CBgH5hPTWCeo4IsbolEzda4YCuZVkG+g3qELTGV",
+	"Av2cMDLlv64/4rRDg0sS8i7qvQr0dNoqnUAMtmonfATp/92Ief7KF7s0wGzLd9WEwrubYPewVl1qH8iv",
+	"WdZS0ot6l1eji6vxRS/qnV987EW9XGjCqR4DumVBnau7GG06eS71YSGF1qi4e7yOUYvhFdhB+gXsKp/U",
+	"ksz4iIIxoH/YumhPce8fIh3REItg8YiJyJJlEVEyiSMDM21xLoqmwKumeBFNGW23O/WVj4lqN0oZdbja",
+	"jaGDx9FGof1eXCU7IxXiioKTsgBb9OXVxXj04XJIJqmk8ZSqTPXJ5fjy8uTj2eUQWqKZPheZirTjzAU1",
+	"NDlQtomjgA472zhIjkenp5dDsjfcwx7IPjl+N7oakiVTis6Z6l+Li/Hxx4s3J2ffXg6NH2CYfsAS8wzI",
+	"Pvl48WZ8cTnEpSu3ivbJ6NPxFY7UBGpVn1yM7Uddi/yroBXZNDQ74Sfnny7fjS+HZLVWC31085kBlFAW",
+	"b5XFffJmfHry/fjiRF+5DRhdzOiad+sNbmYRGJdOoVFBzwS0J9vv70U9/MJe1LPfAhfkj8Eh9qJePopa",
+	"BWHaVet5d+BKwmgqTGbHswq/3qH6CDYZPKIS0ltlZG+/hEWqDBZpRGQSewA9COgCRCJwcvkucEt0HZjo",
+	"D/olJUTRQLX8PW7fqsrKCQf6AMwdC2E4aT9jxZxW5+KJGXPClQnhQkdbCwrTkv7AkUSoR0LmG05xnS65",
+	"xFLdsAZW+GMEMoVEV7YS2fSABKi58Yfv9dVN825ejteWycbCh2EGxC42i8SnC8vyxREpopQ2dnl1CiqM",
+	"QK2Vn1M/Ijb3PAgS7t2yTcuveM82Ww1hYbpwj3reYTaCxOvdVqywRMujNOG7FVqagX1T4bLSeMkFVJXa",
+	"ofGsxVj8GojlA3nz77rLTGlD6NWyz4mKoliULn+d/KlpsVUqyyPMbnmioFACBhHicqEqJN1vjRzQdcwz",
+	"ksj5EVmvtGA+HwwqiyKOteXFfAhPRBxDiWjk9nv4fOMTWkxaEGMBfzH0e7ApabJa0AnL+BQKEmKW1pA2",
+	"tPXGCnqujBe9OynDuektv4Ifyl93evoFWiNXCd1AsXtGN8hTeGBVD5mwBRdxn8CFqIb2B4ViH2OJ4MN6",
+	"ETRJVlgMMJYa6hxq7bMp9HDZIE0DXdS2nvh0cUombM4FwMRgyMfZeznjUZ/YKLFWKRM2pwJaH/VbCc1t",
+	"VJtyz7RunEssakV+SNGBHDczi9AgCvmCVTXCjAR0f9oW1iP4L+V1AJhZ5HmGR8R5ig656PF4sjwuh4ND",
+	"H6DSMnxjOQ0gL3rOHM0W2q/yijy9njTbVwsdOGhgALh8m4YabeM+mx5cbGw/DRcx+6minaa0CbDLBa5p",
+	"Ys/yJLGmV9eVumlpwnrpCYN6t0p5PBHl7lOsgGt4uJF2uWLQ31QspstzRC8OC8GMg0HLBtRUTpIgOJwg",
+	"0E9q6Nkv3h6T14fPX5rwCkVcYq2wofWSLpURI8VEpn00/I3JVRLq8gkiEF8h09UkYebV+jL8YkFv2Reo",
+	"WiTn9n1qIddJDFGemCGIFVdkxllSEichsy8zuRbV5CTt/HcukN+Ya7HAFxV6oNGhwwe2ttzf6sfYVQiU",
+	"7ENqvFEx4P2QsMcaFqUqgEjc+sCmVKgaMEgD7cF6GS27mzaYWLJSkQn7SxLLLSxNrUuE1DNQMcMmeVSF",
+	"O2tbRbhyaSYTInF1AImcF1+bsn/s0OqyrvDVPJaTUqzwMAgwxLOENT5JfwTQSBdHfiYz8rZqprLgQTxK",
+	"7vUq3UAl8HCSUHF7g0oYRgI2LdZBUQFRtpnHGVeycPNHNPMCoLLEr/VQHKYIeGlFzF/fH6oVzKkV4xDI",
+	"9JJnRVimJwrD66Z4AlDqDESdftiQHA4OyI2+5AvcfQPFJof7r8lNSjP2xVQ43RhofnxDXjwQXQvIjMqU",
+	"xHTTxyfdgBovD6FPbtareUpjdiXdFa60MR8kTRJ5j7+a+Tgy5ddGQfAZ9AdeC6T1/Ai6Qo8Y6maEJDf4",
+	"JUPTFATFyPpjzOgxXwbk0va4pfD+yCD/65syadxElhK5zpRWjFDPatGubKUqbi9hQpB0q0AlVKsqgv2Q",
+	"bgUtvicX5CavHrrpk5s8B3rO0jd0cwMjvgmkNt3vto8b4MgE2hIuH5DLcyG7GsybdAneu4XucpNzQaqn",
+	"BeMOptq8KF3lgpquRbACe+GsvwhfXLELsYSmAmbiqgQHDaxCcPTbRg0tPZNNBget/t8oB//yjEEw58w2",
+	"oPdkIuMS4vY/r3s8vu4Nr4F3a++6F13DaOFPFhG3bwtRHHLEde8X35KG2O8mtObFD71gU8ZXoe9liIjn",
+	"Q246KxU/XjAoF8ugsxhmA1pmAv7wlPG7Uq9uq+CXu7NixeL1NDD0S7lkJbPapHiU/qiqJEp1uA/I9cDG",
+	"RLTsIwItZz7lAU2nCz3SEG+2PhGgwWSU1RSwg9WPIL0WixdbINVC3uuPue791/9H5Gx23XM2VRnHvcRJ",
+	"sX/YEr73VyI4qY39vZUpNgQ49K+Gr+tdZlKwe5qyiBw8H5BlErRe25CUXL7/FBEExSF0qW28jf7JoAeX",
+	"TIQPn759+s3pp3Eb4rsdAJD5ks5Z0Mk/K1HJBSfFInZMY9EvUN4u1/Onk2TN+j+u5q26xuX9ZSant6Eg",
+	"wQ0XWgPIdNNP5D2c+gV5NAC8s7xWUY8VcsbapJiwpMTR/ryVmLaFMDaawSfHEFv8T4+Lpf1g+GwD8q4f",
+	"XOUHbFV7IvuEDSvoW7eYJ7BHWtHENItC+oia+K++VUAfqfmgvD3IewRQLG7JGdzRgRsCJKIC1BscWP37",
+	"EXm654Roo40cV3nKkLkC4RDSNTRw9gnejvV7awHG/dTVsC5kgiX9KuNJgi1BW6UOvxbIP/NB+o1RUoxW",
+	"u41fwiYvoO3rSSzsTZtc7gWkaEdAfLN9RuZIe2N2XEsyGHMqV5DA4K95w1B+bm6/uMISG7mnFB+wlaVq",
+	"rykKn+oTp9rorHlj374tGKGVU1iq2rwQdtyxLmHPR+HBK7eGGW5Mj9rOG32Ec1cjG5UJErs0VOERqhZy",
+	"RW6FRFAg8ha8zcv3n1AC2E+YHk1SRuNNRCjGjKwrB/3c0Jp9y9hK5SnKI/TZTJgQ3aqYYAwcHCPnH0I/",
+	"q1k8zPzbKfynZ8L01qq0RwvHPB4e/onhHxCo5Y1+Oxz88nDrUqtQ7UXYHBy5ZNqB1X/NpCkrpcKJvpt0",
+	"C4PbCKLQ3R69X8iE4RGHZwymt80II9Om0s7+dCHZ1+b/dS3v7mp7orQ2GaCfbC7OT8YdIWaRtxiNJmgx",
+	"Jzd4mE262m6aPnL96hhpTtmcpjHgkWw1rXtCXO5VXkF/tX7l9fVlN0N0JIg2MwHrWpubhMZxylQHyWht",
+	"pjYhx5WFJf+q/4FX/Mfw2bNeR+v2c9GKzUv6E3l/RJ5XCcPzOlGHrpDBYNCMlvgIRm61Y4XytP+8Ot/s",
+	"KTl/sp8PWkjMTmazp1msvL9+TV7j/29jTjeokxAeZUtTNCDJ1LoxXrTRa7esNy3rpeHpXouO7m0j0pv0",
+	"mgO7ApTJOLg7Etg4Wy/Q4lqSTn0OxgitSJNz73zEbbtdBgR2/kauyT0VmWtEAYWX5Yaklei9wQDbGrWP",
+	"8OIQWm/kjHx3+fGsT86kgwKGLlpTQtcvWQMykak+Jk2hEvbiuXH6vNNmdqPeT0/n8qn5449Kiv4Fvf9g",
+	"wv75JFzxJUu4YBXNJKNtq3jFBaQybR99oMb70QiXsmDdBlYv5AFMV+WJ3YJpcfZeH/QPa+vEy5kTA3Zt",
+	"PqFGbj+tFEuzr+OEUIv/gigBEwbuo2H+kCkxXlI/MJxWrknoUQ9wUgpTUeekrM2Ff2QnZSmB6i7spnxe",
+	"SAT2l1rZ07mJjVBM9AYC2G2A0+w7LQhhjgBYBvbraImVCzUs2B+Mqvbzw5BkzYBgFnHMsGKyIkiZhRsj",
+	"AbQxr6DJwoMZvLBgSdM6nS6oYsc2iWF3eU3qJef9Anw5iIj1yQe6ITRN+R2zhJxUQHj+CMCiSMpWLDPs",
+	"IZMNlp2dBLbjo9B217Jr/1Zs2h1L6szKxI9JUGxm/aFszP86PMU3OYumyehOHUuxTeCa1z1R3SiL25H/",
+	"esmCe/qIRL8+t+xDaGMbeVzBGDKsfAG+2HZATiUFasWwEB1tQ7Nq4e1CtKsezWqBOtUL3lqq07L8BlV4",
+	"WTO2yUoHVeNuFkdQMQdtDnNlnoj+41odZioM6f5xIlXViTYihuXWFKmYxA5X5PPHs4icfry80prl8+ji",
+	"7OTs2y/Hpx8vkWaoFFlc5pS9QdEwb4kJXvmgXRQ97HD8uqeb+dBg5ixw/nM0WW6wZKsIet6L1aqjGmPa",
+	"bhJT9mbNQgL+CVJpeW4UQfWmVJCUqZUUlQTylTTt9r5M7t4r8lue4PY73/jL5q3AKj+LOvHf78xbH27Y",
+	"KNf8TGW8lQUFl+uLkNkXV6yyM4mVmY4wh/vu52yb8y/fQLVnYWDlmg9EVxhp5jkqKK7CGVncSa21bKU7",
+	"btWstiOwDBrc8XueLeKUhsCzuhyP25q+9og0g/kyhev/PCfN4dTpiARyDPh8oMzA/4K6s8hgp3Ghx7ix",
+	"VK1Q65DOWZgi8s8T9M8T9M8T9M8T9A98glYfnhaeeULFrVWE6rFcy4L2b3Ns/nlg2ohBXZwU1gxDJjmd",
+	"X7aNjy2RgMpAbOSg4A5KG8j/BEFaf9D1C5kAgDNkbtWQzNbJjCeEZ9cik4ROp2yV+SEteAliSBIe7Jf4",
+	"3xttfeDR0Ob8LY7mUcKonYKnX+Uc+fXU9SMG/Moz6enjdtu5OpuYB4agZrrDTn6Qci5pmlr1vHTX/uEV",
+	"9AUou7fAj1Hl1RiFCL5JJq1JOix12uirFOBzwAL7ZAlwGitkfGBkKQXbYOEfOcmUdVNMQSG+jMXXAltz",
+	"yI39i5+UMDa8S0lYAbOsW2HlXes6wZ9z/CfxJEPKv+0SxeeDwb+66zSjPFmn7KLCBv682ESEKtsR7sr1",
+	"nVV8RG7W4lbIe3GDDgvH2Qq1d3Ch1rMZn3Imsi8Az9z7nXomrQ+F6kfgfmrMbgX3Tbkd+hGcmZHhrcyr",
+	"kHA3WV/TJ6lzDBimPXBJY7blpBbHOIL8dUwmqWGGaTHQqvlpYzKkbNZxbQvKo2rT5/sc0V6K6JLtNns7",
+	"Z++jltjHdvV+T0lJt77tPMqL/PImk6XoPhbXtTqDue2GFlVf27Ox0t4xh6OeYLOT4fiD0y4cwOti1Wwd",
+	"z7V2DY7lC5K//2naGBGpMmtsx/29v0EwJJsAIZS2ZBzzL9khGrulXaCpMARA//Xtif/Nvufv//AvBxUL",
+	"+Ch4IGetzr+aYfxL2gC/8dneduv9ebo/1uneMkDxOKd9m+OhMZJRPAIAugqPjhQbQR7jhG9/uv95sJsK",
+	"z8CKJVywwomO3Yn9Dqg3JrdjcW+cv4YBZqsSK/uPfg9t+Y/UZPGPNRVZkGUIuo6KXZPNAPhuXK4LyL2g",
+	"uSForRbHKYuZyDhNapj1UqlvgVASAG7rs+2ICEkUm6YMgpLQpKMWQRayaSLXMbxMihmfr2sBlV2KlgKm",
+	"mV5GOnWMU4EGVvvwsdCnY82TRyJOJY9JzO6AelQfypNU3iuWGmo9CKXJhvec42xUmSOlQT9Rbvry8/6O",
+	"x8zmpQ0iJrafGI5nD4RsumRP1UKu2hgAXCo9wG/WIk4qoSPoavVEkQlcQ3jcahRTucTWzI4jabPet2yD",
+	"MNMxLoKtHg2vgnlw41rzj5f5OjctrXmoaa6pgKN20ukWEJfW3OLWnSuivVULDDSTKTSrKyriifwpNIAy",
+	"RkTxE0OTub3UoY8I7I0ouBeDwl2lMN7U9vD9029pORy8fhGqL9nWMQAQQFcrMuMIlWvR2EjGfsqOwHM0",
+	"yN+I4pEiy4AWaC1AN3RlQtg5oyH0phnSrrmU84T1b7RxcTOfLvs3kEXBAhB/TVWpFdAQ/lvwxnbdgHam",
+	"QP6CPdP6U6VA0lIFLLUorOgmW60UGdQqessUKF62G2KVxeTJZBmuCsMrS3mHRVT+TFiiD0BV0S6IntCk",
+	"YlvS1ep7liqzdXLFsd8/7A9aQQxRlV0yJpqA1AE4PWVzrjILhdvO5AJ83BLuDxNPv/2mzegs8UKz8akW",
+	"FoLaWA11R4U9GO4BpGKan8QkRQzVkhpO6FpMF0/3B/sveu3JznP6CH9llWlo1lJXfMur2d705YTt09eH",
+	"8fPBi4OXExYMLuRdbY1xC5Ty1oGLqjY3twyRo0z3BM+tsT/vBclyADk/1O7YSkQTnC1iYPH1HnZwJtvb",
+	"smFHeGryxWErDC4rv1vWORXzNZ0zktE5ZJe+OT4nhy/JfcozpraEyAq9N4CD57/NHnCSAj7BDBw/mhnN",
+	"nDNM1m2C0jTWsu5X7pC3tqHLO9kTPklpunG4G4P9w0qghIod4zd3Dva3RufhU/z9f66v1bMf/u//+cr7",
+	"rNxuWjtdHXbhqtFqOJNZ3c4yALmOH8OabnJGlFyySmzsiYw3VfAt+4MaLgWkndGShGRfbL4WZVCRIGBL",
+	"uxiEMZPK4v9IUhzGVHZfXfnRnxETKTH8foVvbYHpgRIQcBP3HFoOrhOZbNCiQ+lUR0gQa5CcEKEpu9eq",
+	"1ACqaHOkADXxCOLrMz84KlrLBNFAA+GfH/arc3RnELoqQT/31GRxlrhUQ1utkcr1HGPG2lEBn9rqnr42",
+	"Y7WfCrxdw8LFYKaXLvf6rLkERjG8vRf17tmkotlaLS6YAlj9EF4/NV5+sLLT0WsF9jGyinmbN1swZXev",
+	"x2xg7B698xh6JgXrZ1aKhe+FIjKGxys0jjdmAGhXwbcU7J9Mylvyb/s//fTvTa8pyUX+zsibh5AoXDAa",
+	"c8GUqg4SwDFzx9KYT4Foj2eKJTNwYqRP/GfIXwFjN2D/A8hh+3ZuNzAg+A71c7eLycPtNiZfmqYc/hzH",
+	"VjtBOI4gpYBPlYEzFogJr5EI8INq4J6AscDSQ6h5yZOE++QrtcLGxJyLoJPFpwuCv5qC1xTwJ7VOi0zO",
+	"jifZU44sndiXYtHGTcigqKTd9edSZfOUXf71NJzaq2At+OwTFEQu68QVmVGecDEPEl/VRG7LCC9wBE6o",
+	"YrvX5tcJj4liOhkyUx/5K10hUIl2/kYY/fiGVzhdCz5fMJWRCZpNVFgGQog5Yu1kYz46B3faH4SJLvGZ",
+	"5WOfrqcdw8UTHscsPdvCrD1OmAy2z4hY1SKZ2a/VFxIh7yNCYS4Eo2h7MRGTBb3jYk4wMMCzXQkv3SSU",
+	"E0/eV7kh1y2qCzqJTQt0h+MFzQz20jEC7xhrrPVt45jvcNcb5nfIN+ph+DITrzvnovUtgFZ3xUF7t7vj",
+	"HaMp0DC2u/wNV2CYvUnlqvVN3r5rusUwt19mNG07XeaWsZfSa3XDJ0Rb6nLLOU0zPuUrKrKH3f2eT293",
+	"vhmRe7rd/k6bfpQrdqH/z263nsp7beB0uffSgv90uenDOmPxKEm63HNhkcd2kBzvXrladbv3m5RRwJHu",
+	"ok227vVbg9vN63q5pOlGW0obvO+HqDK2t54khgEXeVTkOjsiN1qh3ljiIm2qOJscTIJ+Qcf6uz7chDvF",
+	"inLLZkWRKK2asio/rt6eji7f7Q/qT6yWDO9I8f1xNiu8Yr+arLzZsDc8Pd6jWx1LYzGVcZBP9UclxZCs",
+	"hem80q4bR5aQW4VzZywN7ZVkcrKeDfM6os9scimntywjaj2B36cyITd6aCmfrefsqb3pxnf/fsRCTPtb",
+	"0PXLR44sMtX2o1pB0B/kiztc1wBhm5mDTi5IcfYCToj96mqGp3w2bpCxdsJjnrIp5qSImzZ5x9J8Rkt5",
+	"TfeMRlvGDSjyvrhONsyZuzV+S5QIkYAFXBTaQGtR4ZwvqdiAqHAB6K1LdeSg/EHGIrKwlyFoo56chKri",
+	"tx9sY5B23DFrUb85PMsmbIhLlUHFgMISAwAs3Ob/jJsKSni83Ub8kB4xHtd/Vq5pK3ACaEa1njU8TL5i",
+	"FoSSVMrlbqVNBWO4JQumvQdZMMOsZZWFQdsGZ+iDDdI6gO3JlMyAIhQaQw1eQw5pKkydwdcEMU3ZknIR",
+	"VMoeRUQBZr3o/3cruslfVzeDYdZYULW2euyI3OiFMLxp1AU+kGDJRkHokrkKKuzRwmIZKVifTBc065vA",
+	"QIT/YuDIECriawF/iNFHGRJkpXbX9w1EaVT8a35/8e/mMXB8xU9XXAzJ9r7vXwsAUH6a8eltfoETpz7q",
+	"v/wX1Jl9Z2o8jVO5yn/2LZS+dWSfTng8vBbbbkiR3t8fPUSm3OTYf5lPMnC0+psszQaMvxf1YLTY358P",
+	"r+ecfT0SfYvh41JopHp/YVBmmP/bQMF6f1nlDkDDr7fgXFT8uDLOg/fzwhr4ffi/4Z8SNP79j7C2vfe3",
+	"pTbdn9Ik8f7mQIEDn+3/Bra399vEmsdW/sK/IUyONyw0jftAFlFh6OjDHSLSwWI7V+AbS8Hc8VjBPR2g",
+	"RKAZUxnZHxgKbzAkMOZNk8SQjGGJmc3NmcRAZO/tBrA90q9B2OhCamN/d0pr5xKFo6+4bFiBjuzNpjrF",
+	"hmWhsh1UPBbHBMyY7mRiNsrn6H8LNNuQ7fFofSNbv+OFc7eIj5z8QcLByGBR57/aP+w/329FPmFxrMFB",
+	"CBcGn+U0+rns74wtAxy5wV7S0te9HZ2cjt9sYY+2qtfbahroGqfcpdVkVQRFD/MqF2mFK/DRy7MdWVpc",
+	"rC+WM7jOLEMXQPsiYHvAUUlZRrkAVKKaoGu+SFwRc9BgI4piycwsmUW2r4m3NqMm8J/ZN5uMqZDjlJAZ",
+	"T1heWFGzU7giF+PRm78VuzpeHe7vDQ4P9kOEBp1oW8whUcU6v5RLzJPSzOx0MkBXoX3BV7tMhB9S2r29",
+	"JAhT1JkrrIqjHihDWVxgqo+APt0s3c06TcaWp/3GraqLPQSWFWh8gbr96TpNbsgSagy99EcTwfydjJ9N",
+	"l9//GOSXbxRTf8AV2+YGxqW1tSL3Mr2FXU0FATJiA8EMGRt17yTZ9lxRvHvXbRQibQtBMCFRfuFbigeY",
+	"vx+31Z1V7f52yE+VomrZkb/NiTekJupg8DfaNQ1oqRCHa7gf7j1bZX4vnH0WFHfb3JO2lRI5t2Qdz2uq",
+	"VY7lGrqBtALfe/lsu1TmeYuqlS0W2cr+JTdVb7mgyWUFBToYnENr0MFWRMIArb9top4uTZ0yF/qqKesT",
+	"7B0eBgHo9IP8OB4atdhRXdGWVBws/5lWVa1DOR0gjCBHtm+OhBPp7QyvI2KnFTPMMOZmm2rbhqoybgAu",
+	"RGSYxi6/DWem36pgyy5TkL7qs/WiTX2BqT/3l7f5Sx2DlbGY074+6VJBk2f1dlRRaTbxWz3srN/pIN+1",
+	"YTO4lyqqRGr3YqW6gr6kgr6CllqtfrZFu7tt+kvdoMIESu7nXSmUcncsYGa6H88tQlc4ap9JQ+h6hLW0",
+	"Oae+yuhGffW5OTdWRTjg9e70cohM/Kg5jWuMvF+e8W57gPA44ZkiTMQRAQoSmsH9LFUQxFOMFbhG3p1e",
+	"1mtMO8IafeBLlgkU3iOuVSD9UW3GjHxjRch7bFf5dHFKuAO1QMKhe5rGakiourXMYuwe6oXycGnLxtJW",
+	"IeHQWlVan6Jgd+I35Bz2XBWqtFY0W8A6QfC7xLzulh0PSK6QAb/ki+9ibzZULqeODjzy1qtW8eRJ15A9",
+	"DrbgE7UtJiCZccfD9bI6lrHLiZpHJdrJzI6ee3NVcwvAAqvmHxx++DpnYYPj2tYRfSR/srVz2CcjYkpV",
+	"N3mkJGVZyhmyNiFxrLbFacZyxVOmd7M+IiitzLDPPeZObfIErQpFWjaXDtmxHs2XtyJso1/v3c2pC7tu",
+	"bk81K5lKnIQdtEyrJOKWhguhI+SOQnWI/Y+AjeBNV8ZEBjVaQQPM1RqXzNJM6hW7ZavsiNCMJIyqDEuB",
+	"Z+TG8/ANAGPC5jR5J5P4Znt53W+1zZ7LtT5hpfb7fB++kQi6yq1/a/RCJ9/9jSVb0PYbNSjtAe89cCQ0",
+	"hVOxlvnrxVBrzduqsMDF+PjjxZuTs2+HZMliThGmVYvAfcqzjIk+Ob/4eDy+vIRrTA4CcYHwOnBf9MbW",
+	"Q+tjlG5ogmD6z6pv4vtDGzq4FgV1EJEbcKZdudfmiLwYWH/dC43pA0NLX8JnLOcys74rlv+CVyxln7wZ",
+	"n46v9Et5pq4FHqM0ZWQuBSsmWN0U9KJe/q29qAef0ot6OPxe1DPPrDDTZ2sREPAPAG5qW4h82BiJ8CGw",
+	"z3bCETOmq4U6tbA38GRAK1PkpoTre/NE7YY01j0f1owoqncEzm09tmhE1Hq60JfcbEOH3kTkBtkxvliQ",
+	"dWyWR3s5/iLTL1Mqpixh8ZcpTeObBqhScraVhWqALt0hSTXbFZSsC6JYIUvCsWspo7cus6Of9CtBjP5j",
+	"zVRWhS82cxjrXwlfTMl1Om3hXuohXOK1HSJGcJdLwnROnoRj9iZQb0a+DX8VxK6sQNrqEHSHm8KhKyjh",
+	"0/uwpMYQIW5Tgp8oqC/QMlZcyuv3SyfN9zlnWj/ywJ0jL46tSMJm2dCBPhWBmzGqD388H59ptd9CIW7R",
+	"s5c52oO9V3WGiesyxePL0cYXbZMjsL+2khB+ZsK5FTUbpMF4+aVSFC7dxil+AV1x8L1YbLwv2+nJFRmd",
+	"n/TzrTss7miDoOZ+BsXPoYWQxFQtJpKmsR8Voyvui3XN0Vtl4ZhVHhp2B2u8aEMThrZhWB6CjYzknm4C",
+	"RDym3RcQyFXmIpRa0JCJB3Qpufx0fDwevxm/GV4LDyTUGUA2djbZFF9QRIi1P/to6ZEpg9eWE7om5J6x",
+	"WwV+cHqEuA6wcZx1ZeHhcNRFm8dMSi/quSHnhk54judcZehLVigIG197ul5pqQhU1TCLObpV3fiPNcN6",
+	"Z72N14BrVWifPILIKoVchtn0KZvTNIa4MS0f0zSm/wmwTzmSqdvTzAAO+mmK54fdOgst9o2+pLT3Yko+",
+	"3tKZTMtt320a1VdUqXuZBk73vQGAOey/qvRcpjJNoTdZpoqRCbxq09B7Pqh0Y88qPx4WQmzCXz9dMnK6",
+	"1aXf5uPLFb75KBw+nF05N0vhM0wgvFO4Nkw7AjlpPvq4FsCvdAytYy7fT1YBlfKeJ3Kid9yKpcTWbg2c",
+	"ZCpZNqxg4rcPiFno4ed8mq1TVnw4GE420IVGQcmSP2hT+LVgUBG5nSXlwrW9kxUOoPD0l/vBpJrY6u58",
+	"uT9YhSQbWNmPZYxh5HqDyizg9/kt9gGtl6MIRvgq1Ooa7t41M1QYsP9yXLTIk45aIaxQlU4SPQGE/ISZ",
+	"ewgFqMJi68NiJVNEAkYbhgjALmQi0e5PPIQIjnkxGt9Q2p7oxb0WjkUJnwjewJxlxbcESTKKG2FGAX4B",
+	"RLpxHbRMjUbH1ro52B/ojZIwqt0t82J91Trb3i/O6DrYHzRld9vupEif7UupMvJigOUP5p/+JBzZzGPj",
+	"hnNDfBHuQdlt5x0RKsCuI3h/RPYODwEiZe/FYHtbukHon/1hHB5GveU6yfgqYR9nQVDOqlPuDBJdekyo",
+	"MJcSou6K/CgngQkCEcP5JDerG89h1/qgxKxoVIQP47RfBBUaPf1v+vTnwdPXP+T/+eXpD3/5P78DzQLo",
+	"d3cshU6FvQEcy4eDwWBQmBQwENWa2+3Ff2YBleRW7rDcxdRCYRmJqlU/3xfmxu3d3rt9cGtKDt7+i0OM",
+	"2GESFBo1+uTd+PtjhPDA5kxCtZ2fGm42veZ4jxRQPZBaFJVCbhvfpx9VYV1izmCUZRRYmKobyDKt6zKM",
+	"5VFzeRDrpelBZs8ZUJ/AUxFjIAMoFscCZPFGcUdkC7bsiMTiRhZeOH8eEEW70ta2Y86wpgTvzK2amYTs",
+	"PLP8oMUJwpurQZFe2cc/BAIpzerDXCX0qBocpFddQJDyb6ub43EdFQQ+AsvdIDvCUotEGZnmRPDQbIMB",
+	"dDLpw9goRHM/UjZXCWnnhHcqAzSpaVf0+F8nExxOkcG0NOtpfN+F/twrvMXdvPX52UNaJu2MFpKq7kVu",
+	"wOFsaaN0VWZIa8Rr1+RoWajDuVHT78L+0LDxdrLqSe7MGqVM36aV3oIZHQvRmqlcJ7F4kmGkBQ8MffLv",
+	"DciSi3XG1CNseMiLfagGTCqVc3rloDbSlI+a3LLNr6RU6njOzLSi6wJ4ZvkQH9A98qeCCpZzFASoeS80",
+	"KazAZnB7wabuzWZ4mB5rILhyiuwPzmxVEMSwlXhPN5ZNIrdWvN5HbeyBhQcrXKuzKnsFMZi20l6HmGuB",
+	"SPgde2DfYJ3W0y/ElS+2DPGMxAiq0D0l+4gK73NJ12krECqq7d5wxP5m8jBJ9RDt1y5T6QlLnrD83ak8",
+	"XqPiTFb0YboOvqGiFl7/tHsdvL8bg7Xw2yuwNQSzjYbknvJMuRBLsZd5VvQzMmnayfqw9YaF36BBLlfY",
+	"R4QmShrhoySRKrsWUykEc2CCmLJDtl2Y32HY24nq3B2/cyh0flyLbtZUIX9lJqkX9QwmsEUoqG092hbh",
+	"qgaN3EBHMoFqxqBc6j+uU2hhECzpNcCQe1kboL1q3BMmOu2eUSfePsZY9VFeFotAu9yf3uZvb8y1WOgm",
+	"o615pbtYZkUEuxrTzMJp/NFtsypNM8IOS4gnG+J7u721Psd0Pz5C2fppF9PbiU3FPMRGIMuUKtwxqlTw",
+	"SHWvAeQP2z7Rw7RsIHFvfjXJ6yNyg/r3xiDbbbDuj1xcfTjXx5L+30sPwblZb0e9NFuugi1aI5WxlKtb",
+	"DJpD2kSfpS8K9T55V5nBrcvzfMBRZo7lwlj+4v2/w9nrf+z/1M7GKh8q+dgd34i/6s1CXsmSkJsppqS8",
+	"LQPfW5kaEHZbvL23X128XZSN7tUXXWTHpjQPi/VaXQSKvMXtbAvuLUzWDBmHKwSuQFPV4qsq5fEqb2DM",
+	"lis9Ov2/DjAx8uJGhItpstZ6h0CzPBPTdIO1VCibiZzPy+1w8LThs2fgDNrZsxU5z+hq9eyWbZ46gW3q",
+	"IvbrVkr5wvTih79nVz/8ffnhh7+vzn/4u7r84T+Gz579/X+eXV+rH/7vs+vrywBDSdQDopmPItmgZ9Vk",
+	"dOVz2bwVwu4F/vZQ/8IzUrYcjDsm1lWAbcAIC9XiyoYEbM04gU77UPR5F47pOn7aETREWSAyw2WIOTVT",
+	"A1yqBHj9ulWNehnlMeeA9UYTXjeYs/CCfRTMAPmsWJrPFhfmfEZUBO33ULGJkFB4taATlvEpTXCyO6wv",
+	"rl71wn6QIqvqoYYV5ILEa2iR06u71JcHIAuNQL9lTLVd1hHUFqqcZXmXO8Ek7ASZq9YT96Hd37jdt4+v",
+	"Lz83Kk5J/olBeeHq9pTdsSScWwbEt2RjKAC1zZinZL1ebGsun3783It6H8ZvTj596EW9dyffvgs7rzJh",
+	"xzSjiZyH9vcYOiZTsBugHhsBPZZ0Q+LApqbxsgrcVD/DFKRIBQcESdeiAATXHvpNv0aP/NuUiqDCwhlq",
+	"Ggli0j3BwtA+GQkyOj9B/s2pViGKUPJm/P349OP5+CIigqapvHc9VkRN5QrTMa1GfQWvqxl2OaMPk+m+",
+	"JSQzl3rZ1wlLL9YVdYkTOr2dp1AM9aOcRDl+ANiIhrLFnL77h9BbqnzL/fjjh3NoTtLn+PHo7HgMbTUv",
+	"SYy1Ge5CrPGtZMepYgoxP2PHkjFdj8jAqm6sFEpLUL17TWVbD4DZq6VN4VmYL6UceMU+AFm27vcejhPW",
+	"gH3nr6oHCtMY6Z1xwdWi3nHWSwS1CNqOnEtZZMrdPcpcBWgMJWGmVM3W8v9jzdal2uDDwau9/dCK3nIR",
+	"V+GCZCSWrGTl37PJQsrbL6ZRvBcuHBnh5BYrUvafN/VsCAMAX8V8hJUwECAtr2NxlPpB9c5uM3EhS7mM",
+	"+bSe1HeayOktMdGWMmkiePghZx4WqOhZ2/Kw0DFs9Fez3KXQ47pmneDuGhMphe0yYXMqiuzPBfXzNXMo",
+	"viKvQAcC1xpk2stY4HR7S+pouHpFaTUSWJzyYsbD0wEFdZijstX77IFv2Eb2OH43fvMJelbiNYLGpn3y",
+	"10/jT+ZPfXLx6ewM+2oygLnrk4vx1cXf4E+o0SIX2LJLZ2QjP62GgGLbvxb2yBqaVq31CuC/1oo5wDHM",
+	"Mk8YAt9q33qp9ZlrrkHY8pJSLWQN3Ff1oh5+Sy/qme+Afl8cfy/quQHq/zZDq2+Q8We1HnoXSbZmpSNf",
+	"tUbxPdvFdyxYIIXSOr/WtCsQ76W2rCpAePl8kSFwPBpGR0R/G8UCdkAC90orswXbQJFpn3x/Mv48vlBk",
+	"Qe+YWdObYcpofHOUG3kKk1jw87W4GYInf0Mm68w81VR34quRZiFjdImV88C5kCRczI/I6M2HkzN0Qz9+",
+	"PnMvpklSlB3Dig8jccYevhf+SZf5T3TpfjABXPub/af92SEuuCu8v9iLpgvq3gv/7R6OoNL50+2/3Z3o",
+	"MbibzT/dz3K5ZOmUud/tv/Ph4YDzwZl/2wtWa7WwP8J/2x9u2cYNC/7b/mBOb/ej+7e9wKyM/d3+E38O",
+	"7jz86lDcMZVyaQDnDZXjkrGMPIVeczFj2l1kEaHknk24oCngdAIGHsY/IZua17lQyAYGyFwt3nd438sV",
+	"E8ReA2NSObYU5BdT8NSYfnFkuv94akyqocWi8HDSDa+52UA2WaDlWrtIhKtrwcUdx2ZH03JNKBBXPFGY",
+	"bzX/Dd6i/hUaUi27Y598FMkGMRZu5iwzU3wTGZLHZOMKugyJAhUb3C+ttJHlFoLU1YWUy5BvOKUrOg1C",
+	"oLsabm9KFMIDMdsXC0tPM3B9jsg+aqJpOaz6/LHcksoyGWsdwQUW8wEBCZKa5FajvaLXr5JcOSdWBnnQ",
+	"Try+3uQXjMhBEdDWjPRoTHstrf+R1sFa6uxk66dfvv3ktOwUAlMYkS++RauqjrkglOhPVVy+V+ZrgT0V",
+	"a/XdHihjauP+gp/hQKqoX59A93QFVl0uqAndyHVjntnsoVO8GInRb1kNJI6QExlvAFFPi/ZUQnwvnJvz",
+	"odBokrSgGsxB0ba4uRw/9y3bPL2jyZqRFeWp6pO/5UqC0ESbYYphbnlZaH/ZUlXKG3ZuPmxn9z4zdpts",
+	"yCqhAHoe7pFNmbAaqQoIw5yEVs1ySKPRohImcuY1VlIL+qFaOeLeFx43UB4ZPF2nlNAyEvK+TGu0rYh8",
+	"/VbRjYt72WYU4Z/sCL5I/7fCZeqTK2sVoUFuLQVj7BAP1JLD2reHm8+HWEGHVUWif+URKrvj0C5cTqVf",
+	"R6LfHqhvjGzNgVEwPUtIQKWwkErINTZ4lMbElaOWOCqgZU3YnAvlM9Yafy28WR01yacKgvzPC7lE2xY0",
+	"AOwx6PH05BW1Q7+la1vrYXODWPywqk3t67KWSvASrtXiklLhxlO5RlYjUmLoU5AmGPCpMLbpLxOSc8dV",
+	"s98GadQM0+GLdgfEv6c842IOtk1N+MaG2EG563tyTgNUHDRe6s+Mj4ie9tyKiXIeJbPpn1hIebxHhb4+",
+	"WGmJ8KI22ekBChoTw7PEAnovsMcqlrU4Ke78c+fn9sYon/lWyKoqQMtHQxfsmxrWy631+6Zoy4OtgUw/",
+	"1b6BsVkCVka9KTRrY4FMNlV0FLF2uQEPCj2DvPaYiRyExh7p6racxEdrsHHzG56jykOwmahc+Qf6A+zE",
+	"cs7PFwZLxuSvCUxee4GoKrZLkrKHhzX2Ric5fdS98K6WjnW7/q6Sg+qPWodXR4XbamdL9/mdvH54wpY3",
+	"339UF/k33/e/wq7Np7n9VsUlrgaoNbtSu+JqlWiTTWSytIEfabcWiJdbbVdDJ/cH36/HQAYQWr0ZZ0lc",
+	"VK/3YEghfwCWWySFKgtnYTibwzdFaoKKJWXRzrW2lO96Biror4syiABEW29tJb9h8KIOotpWQv+UyxKR",
+	"/9eRB9NasxsSv2Py0ZKh3blHgeYvzaA/kKaJahTh6s9tL8H1Te9FDtM/pTdIm6mNBiaKWvUR+tf5Q+2C",
+	"lo3l3DaU/zZxjCoIV9YBOGJLSdRsGqoQ9lORjCUJYj0HKne9/ElDwqO+ydcBCHub9aFJi+Z8Qzna/xvG",
+	"579yvN0LWD9RxD66Tz6b1CgGaXlmmJEKSa+UTRm/KwaYYwlY1tmvGHN/C9nRggEdFYJy9mAqxnWbw+yP",
+	"S9fiRRgDYdlH8mXa6CyeYLjvQfy6jxpxfZRAaSnq2RB+9L28blHIxws5PizAWKPI31lu8lOkJq/S6d5u",
+	"fqJ3uojReMO7AlGHTXXq08v7ugiAZQNA+OU8LVcgn3jkqEDM1Sqhm7MtVfMNE+SSZrLVppUJ65B8utCX",
+	"P+ouXldkZ1x6tJhlL85U8Giqkf+1jXj7c2cmoSnuURa1SqMbCfRbCFkH4zso53V2+DZp/x/cJnczeAHL",
+	"00JR2IWksJSB5XuU/Qfv6AZP9+eOtTvWzV77ha/ctv7KU3WrDNVitk7F42xdT/Da7Vz8uj/6xq1sd3ZG",
+	"L3R9VeUPquvbRghKbLk1mDC1NUPyfGAW3y9f3BsM7J9dHaP+m/1jXsR4hIjQUAtzOChiCReghPdKgLRB",
+	"6ODaErTt7ZaXoYWMijJMfWNfc0M5mDcIyMVhaVgmTVGYbd/WHwrQ2xsyYZCFn6+ZyhTUjJnZxCrJfBYV",
+	"uePs3lQKVbqlnT+oUJI9eDQ3dheWzLbN+Ps1TGrbbmWR8rpNQ3518ZBbXmE75u+RMty6l0iYaQf64rBy",
+	"nEVfsgRJ6zedty4vMijLpvfmNy83qq6xqRvob1VzA0q1wp9sN+IOVTUtamSKjqlReU2HQphEGlrabjCP",
+	"YiuqAZRlSW/ZkanXg8U1BduiVKJqD+Rc+WMBvVZSBgoLNVRdSuvUqZHtUg0XQtIytZD3ok/mKY+HUB1J",
+	"E37L+kStGL2FsvSFRFwS/QcosIQatT5RPGYTmg6hBx3+hrEgLK8kE6Yv0A8y1T54IRYqel+p3wxFQfA+",
+	"YC+F5/qFQrUfGuzoNz+2bwe27QWBwKL56cM6Y/EoScKW+9jV8UG6bp118ep/tUQ++2nKVtk7qbL6bkO9",
+	"AUzenKZV2x0+sm3Z/oLGpkJiyaepXC2AY1R47ao53cFvVDjkTY79uCaf3MpEhVGfCwVU9BUSumEJ6WDX",
+	"F+SxzqCHVz2lSfJHt+Q9r7Q2AVP0xNokYX77yjwqzteThKvF5TRlTBTmvbI9+FEiCD9KLmqi4DMgXcOT",
+	"GrN3BsJk94j4iqWdKtbP4frfQ+iiVSzfG4GL5/+OYh5bomYXJA+rO5Fo0p/ep77n09sdSy6C+zpUfeFv",
+	"bIS4SPXcAS9RzaBahWzgtGRaY9zTzYMUe3hS6jS8N47+Ldzyp6rPd38qlzL72qKFsQLUbVJoV20eKNha",
+	"peyOy7W62EURlaao8KxuU1Eh0JdyycBaMZqErmOu3Q/o0V8yQjFqgp2lT7WN+FhyXlijtpK+Mjf9Ketu",
+	"Tj5h88OvpkWfKESjgpBRuuSm3QxLNGMoi9ZOOJq9jsvd+Pvog2ZS9ms/po32rR/HY0mpP7tthdS0o/wp",
+	"o9m0CtIOgdNwrY4c6a7pM1UZ3agdouracMe4uGD3rtaNnGG37QIZ+YGh0EXYZjRJ1JHpvHqi8NVkv9/r",
+	"GjF/5E7hU/h75HcKT+WSKcLFkQmDcaF4zGDEmE5Y0g1JEHeDEQ/2XU/JwcCQ3BVDpAVj+2sVQX1g6Rwh",
+	"226ZHmqiZF2YkXyuAEUYksPBAbmZyXTC45iJm9oqqBIR8a8R1G5uSR15sV6ICgNizFwyRaToFuPdvrK2",
+	"MfHyngNCIZGzWeQFUiGG6gdOKzrqp3LJxRxIvWdUe60eQoRi1AIQmECg6Wh3UBIb7ebmAMeBwGyVErmw",
+	"81WBReOm069vRWiMQiyKC/BIPQbcknLZHa8uWLaNkqNfa/ZdqF7bcZyYELb3OXo/qEyuVqxFVXcjO3AD",
+	"Zl3+2gL3CizmPUcK7u68K2za0VPupEOdYITzYf86UAna257Q6W0YWRx411lM3p1eAhtnwlUWAfafwaEG",
+	"wEhrZ3HbKVxkz0kZjUuEYossWw2fPUvklCbaqh++GrwaPLuT8bPp8vsf/+vn0U/9fv8ZFzH7qb88WL/6",
+	"ai1jcTBmwn9m32wypsL9mDOeMD8TWP+tz18d7u8NDg8eDv24E+NF+0pOJ9IuBGQ0QEO5qdu+u4fXOvfB",
+	"BwvjvXiSDQu5ckxfzIu601/uHOnOL9PMp2GHvm83qxVFHS475pQgGqeJlLfb58TvSkc9xFJqc+b6CUVL",
+	"MAwjVAjotT2RhTNX2wYZYPV9xVyjG8+QzGSSyHvl25VPFOhwXDVttfDMeB2qZUIy/96ahGQ+Y2HuKYf8",
+	"tiM+/JYxVJ2y9JVIHVmQV4swYeCZm4qE32Gm43e16a58XfH1uzrcq0662FfhU/XrtEF8/YOwJm/hT0/g",
+	"1PFPkfq0RHnfVISgAJnJqoQK9wNxbB8UgQru4rr4U24D/NHZmcIytPW5bsKGFkCSAgd8QRWSVSqn+nn6",
+	"MmOFRIbYQl8IaNHastHqq4+255DceLbODXLoFzjzsE7Tgt9mEi6JyA2YPjdE0Y0i94YB2HFvWc0PQmXG",
+	"BPJP4009O972hMB3NBwMT1TRIppxQZMIPxF4Ch20efdm5t16lx/i5fJOWOx/5PPmUdxRClQw+oWwjX2r",
+	"oLASX9cf/X0enV1c29Z+7O/dd93BpdzxlPd9xW4+Z7vDBJ5eYxxUmATIFCxown9+YHIqqMfbmgZwxx/d",
+	"NLi0NaYVR6DlbPR7KpXVoK5AFdovc6zGr+cyec0i4P8KhlwcJGGz7DfFdqquUTrbBrMs1yY1jLJNrVK9",
+	"Re+Wuan0gSWKhVa4lFNwX5MzFDxkHxelsG4D19dE/5E2bjGk8YgYPbY8wanrHG1k6/WVxQk1D3mInLT0",
+	"AP/0+zw4hK2vNGszNKl+k33lYq4ssbrxAqdUQPrS8aMDLkqO6158AvKiTxMutJ7O6C0TwP6hlcWSK1Wk",
+	"hDOD2OY2d0+vc+AusVunoqICahEpjwtl55Hr61mvtoVwzoQ+jFriw5gn7Z5jQFd1u/cMqIor3tRYqaDy",
+	"SWmpDvCGK/ZTFtAEdV9d8YFeQL3ACG4cc3+S8+HWCTBecqHvb/bRt1u4ttf5EZ2XfLZbz3HNQd5xNmqs",
+	"bjsNWzZ35aR00cDlFalVw3hxH9f/D66Mr+Qtq2CjvKcbxOakfsRJygCJPftpxVOmQvP1wvAlQv7bAO+3",
+	"m69fvaFgtq4IqXxmk0s5vWWZ5WceIq/MzfV6MDiY4o3w3+zZf0B+7//hL/Df+IP+v/sv9PSZ31x6J8YL",
+	"bkpMe8rxN9PpkjnuZjVbB4UrvI6j7dRjRCj57vNVn5xkikwTypeK3Ai6ZDcRudFTdwPezA1M/w2mCC2B",
+	"wb1HN8eVWusjVfsQpiWhTyxzIMU8H1fAOE6ksdvBZ9LnM1YJQ58+vWWKsNmMTTNsvYQiCYWcyLelQ6bH",
+	"Nt8tJt9O+Uf+3dv/Hl9c/fXyu9d9tvluwP5rpP94/7f/+m5AP5+tpt++XcfH373uT/eT5kYLnD4nA66t",
+	"wvZQ5ALetJcqctifF9JkrYFpyIX6GgFEAoaEya8qxgrVLPc5/mSEHpNtPDkphfK8RqLORO07bq5HaJXp",
+	"2NRfWmEzgLrlCzYO5/2+mB1fYZdNBAlzk7buW7SCYbkBWu8eA1gQ5T2cMZvymCFZDld5Z8K1yNuIh0it",
+	"60AluPDcXvtabeYOSXYvjW0c2ay9vaJAo9bcuqzt3IqORDNJD6llbwXC+kSZsUcEyDWBtcmrTK+sHjc/",
+	"VJczx3wGn+/4X7ok9g0k8i+Q8LBQEQ3cfXZENTLXVE3/0EnpYEO1raP/s3Y+0xP/ngU8Ja20FdhLcM0R",
+	"iWWmFfWKagcDaLnmqURPL/8SAB/o61Fe8SWT6wzj376+K1Y3/8/f6dOff/j76Ol/06c/D56+/uEv//b3",
+	"/g9bf/z3v/yfXnAnw+C+p0mIzXwkNuS7y49nBCsqJ+sMop9H5gCHW59ol9rdZNOhfLogUjCo4IFTvfCV",
+	"h8/1q2frlgYn6KP/3fZmGiwDB1/Jfj0vHdwqS7v6g7+uUav/89c1Z38r8xAwLbtZiUb4W1qI5U1AALcA",
+	"KxK00QD30eSI3PzzlxuSsEwRKshaaFM+tp2PXDyigVllTo5iSj7e0hlUhf5ODcrCh1AoC3m6XhELe/Iw",
+	"QKxgpaY11qqX2+cZw5VXzBRSbq9a1fcWtoTJVE0TRlNVTJW0sajL8bPHs7DRvAwNPqFToFGdpJLGU6r0",
+	"to4cp573V2PFSUEoT02RjqH0dDTlZjkf3DhSick9Fk6q4IVufC5HyBNmxvgAqG5Gk2zRaLfBpL7Da0OA",
+	"750PCy7mTGXB8wJB6qcyZukT5ZKfeHAc6RPf+EVQGmHPEPc8c4yYkwXG/Z5tggdFmi2LZSZ7rw+ePzPR",
+	"+G3cth0A1pYyZu3m9oO+MojbfQrAZR1x08Kki8hw/Iici9BW+JmLWN4HS7zeyXuiXwag4XZ7aXdC2Qoh",
+	"s9AmgWLhEyKvV+qIDAgTMdh6hui3MO4g0n1z951FO2J0uvAG56GxoV0HY+Wpysgt25BZisEi+DMTVcyP",
+	"1cDgkMCz+xp8AAH99MUt/jCw8LVqJ3OXeO0vlq886Gd8ttJjVyrfffc8W/TJ5UIfgfcLmbC8LsGIGlfE",
+	"qMRi2YKeSj3TMqNAegglYvc0jRWyTuvZhRmpwfPjd+zLT/vfxa/2lrPbv65OB/S/s9efpxeHk7++7D1G",
+	"V0vUQ8umgvj1PKEbwJrEhFs2XXiUr9i3qvShSxOjw0CCDXu1wVW0Mk4skVGNUIeabAxcHagZt/b+cvqK",
+	"toi3Hti+QcB1fw7ccVEFnO50ZKfWHBjtaJrxO55t3tC6pGa+URHc2rSxYj9nHMJdcXeoEA2c/Q1X0ZVq",
+	"57Wnh0HKHE/TLLlYZ0yd6lPD19svDgf957V8O+7ez/gZhdsP9vZbPGDF6K1+M05hEZ/0RdPI9c3fY8Cw",
+	"cOPeq71B072w/Kpb/aAbYlkjItiqOQFS36bJx7TfNCIMroRI+vCH+ue/rH98OW1pvz7yxSv/xnw0RfnY",
+	"WvHtFSwuS/N2uWArmVbRUq+ni+pd022rnKDiRjWv17gYcRk0rk9MNyrcts1Elm7AHoCzOIbQDPl0dRxp",
+	"tbhDf9SWPimg7h68eL7dL6WP+qCNYLh30QKIQXnPOTbvtpP7kn4ooSHgj5CpThJicYet4xEq/N17tX+w",
+	"i2apfbHJG4Tf+Hpv//D5TrooVPKosvJnglEXEKqDvY4arOJ19uOq3vNiv1nfZTLgUSqbpzyy1YJgs5hj",
+	"aIcqZ5BCeFlJsTxIiZi9V61LxiK+YFTJQBQs5sqYCaZdxZmBUG9KnBXxBQNS8dDWooKqiXksnmSYn4JK",
+	"KG0y2u4Deyu5Bwukb3tqhiV3/D5HP8ghhNCk0v4hNH6ivv2i1mplKrU4IDYKh8xmf/FLsPyv800i+zF5",
+	"BblT6fkrwqkrO6HVLTUFX0PesRRDEHq8tokCAB88D2MHhkCYKDinMMwXh9psoq1FUISLabKOWXf6wKg7",
+	"b9zv3KV+gGtsd1PzKPPNt2tfhn7KyQMDMlsGjnlo2cXwPQjP2A97A8UeCzMptWqoJj358G3TJj9Z2r7B",
+	"5CRc80fnmfQDgmF3jaYpv2MqV9nm5IgI1V7xXPttd6Y8Bc7NGb9jDphqFweanIEqQqyBAYiHfuNU+QFT",
+	"22lphrctJ3Qdc3ms7ytO9Wh03Gbvw+3vJ6uARfKeJ3ICAstSEmp03H8Vsj1moWedI3ZR5bMOQgp6waBx",
+	"IPCwn1hSjK+83A/aQUJmfBpqV8MwkXTkzMJfcgjjQjpXYRGXMcmeEAWQ+Gy5yjYYHbLLg0mKCXP1BgSz",
+	"lTRj0LKozYqYrYDMFN617OgfnMGXhLAT0gpbyAIk4SA4DOHbjx/fIIeITGN1BB93Mf5ufHw1foNVUlVz",
+	"0n886j9vL7qGuzses5AUv9uvaxH0Q18x21GM958PgrJzz+OQsggI397+q1ZOODT+meXyh+zvQtw/9u1u",
+	"DxRmKPI3fS7kTYrvXHJR4XrbjCr2BEhQOOh+LOWSiQBuKu1w5j9Ux9T7Ojvrm1rj8IGi/BBRrP/cUpA3",
+	"/6LDQaegEM28btR6WfRf2SRkFS0sH9++PT05Gw/L5xmcevZvaiHX+lzUWmpIlizm1J175PJqdHo6flP0",
+	"6rgiziMiMiX0nvIMgFzX2bUQsvwQq+uG+TFOs0zrc4AywFQBbIKUzdaKxYXyUaV3QqFu0HxWL+rpMfei",
+	"nhllL+rZV9X4XdVMXbgZ8UQJU+n/ur7IQxiXnPfyv5NoKZRTNHhTg+gr5BcjMgCGsFeDQSjVSE5m5R0C",
+	"kQx9mvMli/IXR167t96FqeMRm0uIdWGhgQX8IDe+J3FTRJl91ay3upNSPVLKk7xnqyzCcj2ZEYq6QpDJ",
+	"BuvptaXOpWhBugS7oVoBngi1QtjamrSkqQ9YMqrgfJIzOGbN3FYcs2GnDGhZ8DkdHDNMib3jKpNpRaM3",
+	"6MWFXKfFiHZEKFlpGwKLc8heAZe3gy3rmyOlWHeAYO6Wbd7qNVXtq6rfm1v0YaQqYElW1kKArUbBKwdA",
+	"fGHiUNRVrvBsIdcZgUOyRTNd1JPrbLXOqtyOlNFYeWnnCCSglFa45QKT0Hr+uXBkW62m2Ugiiz/CQIqT",
+	"/DwwxzZJnnaoXIexn7sbAwh/C+ll34W899ECTDe69o1aTalydVJ1gxrFSy5MSZV2lfjSoO+2+6YruL5O",
+	"atCZMvUQeoupjC5X6qjBZW/8vCyl01tVH5qIUAI7ppecLFzpVxRF4VVDmb6xEU0DRC4kbrz+7nTTnct/",
+	"Wdu00Z3ndM7CibcVncPUF/Mx26iERQ3qJqmDgspHcyHvt0gwA9vHjDl3W4LpHzpnl/zn4pX7FfmbjCY1",
+	"VGV2CmhF+rm5HAO+xozcG5p9dZuV0nNTbbzabJmIyULem45kcC2312i3qr4ugXJhTN/AjsYDGU6BhUyM",
+	"Zs4h6Atbu2RZGXejaFDqV9UHs5vjKHKdTtnOuvgSb9/WYO9wIYw+afllbaI+rcrHfuNysZMHF4E+Tkzb",
+	"PmebxWw0XTJyWlHP+dsVd3WNLHjZGC9Q7320y9K4CjBXp1Us3zL7wGxfX9Kq9dN7trlgd3IKFlNlhfmG",
+	"UFfVx+7kbai+pCqwqv0J24+LtYGQ2RGOgygjiZxb1/N5jWv8niH9pj1ZDQDGTKbrZdEZfd7CYd4GcahP",
+	"YL1nm0u3n0pa/Pjq5Pvx0GoEBaLiwiP603nWJxcfr0YumGKS1ymDuvUYIP1ouUodKtbsAxx3xLW4GH//",
+	"8b1+EhVA5iAQwES/pRBvwXH1op55NcRZ4NaaMEsF4yoeobuCGuc2ZhnKOA+gFLCnTz9+/nI6uhqfHf9t",
+	"C33a+21ITk+fvju9xEla0TQDH3F/MCB6sHtapA7cVp2wBTf9AFO6ZCmFONnZm9HFmyFxT1FsvgRKSDkj",
+	"dCLX2bU4zMMJewOM4JQeGpHpgtGVPholiVnC71haXIziF9n31iyEyWEEmzkh3WJPikIUZCpVVuA2L/Uw",
+	"tA5q4euPTWhryZQKmpq2UR/fa+0XLy+SRfnuF9DWaIZtk0Z6F3/85hLunc2WKzYvtZik8h5436dUPMmA",
+	"0ph88xQCF4pMNuQzm1xcHUdESc9LNM1OCMkKa8uFyhiNI9NgCOjjGUuHehz58zJJBo26Yor61c5Jtc7w",
+	"5nBr4iZf8JXD3LeOpf5AtDeK5CxAsKKH7divgdnZfkxpivRH5zPTR0foC2RLIaR8LTAkYW4jMdO/oSmH",
+	"TpN384kgE5ktyJQqc0kBddQuZmHW5ywjlNzMaJJM6PT2hpipgjWG0b07vexfi1u2wVn4ok/H9I4mQ0Bb",
+	"06IsvDM24YxMWHbPmMijVqpPzoAsSQ/dHM40jllc3Hd2nm3cHucBfbHSy2s242MzXP1WhP67hpd/qZTx",
+	"cz8YEkLQduxUJnRkPB6b0pCBzkI6nbJVVl9koS2BhGV1VLMVxDV1g4Re2SMcqhFtTIoYxwe7/mzGwa+E",
+	"gOBvcbJX60lXXhx+xyo/Oi9VNRqDTOU6ibXcQzjO4kvmpNu7uQ27e39dXbtAimApM3ayauobMw1jxfft",
+	"vd7vD/r7/b1Br9ZL3ME3DHKgWHPbDdpZ3p78ujX9oXkHXbohlkglrj6cD7XQUfBSoNSP2+a5iOifL/PS",
+	"PvJ5/M3F1fEQw/3Uavk+uby4HAIp7nq+0Kbj5cVlQbj94kn9zF7Uw0dpe+XiskY7NhBQ5GbtgmqDab4W",
+	"gfquKRW5KP/WKbxfr5zwX78qsFqym2A0XYw0z0vnLbttBaN96V8jviamlf7w8Jp+QGi7V+TN6XhouN5N",
+	"MJWcgvtr/3UxPv54djY+vjo5+3arAGEuBXNLXC5QBpLEPhmfvTF+8rXYqgw9slIDSYM55SYDpQwZqBSs",
+	"aADqAfei3qlxhb3B9aIevCqs2dYT99lVc3F1cTI6ha9cUR6TGaNoyNsc2IputCvp0f5lKacJpKH7xIYN",
+	"9L19cj66vPry5tMYvHou7iSfMvvN8RrnjKtrMZVJghUcSLJIzkefLvV0CcYhAaxNvzmLiZCGuy7uk+PR",
+	"2fEY6kGktWLmUsZ9cnJ2/PHD+en4ajz07Qszbv0+oNsV8z75dHY+OnkzJGYAevq1DTbndwg6Wph0OzO9",
+	"KI9C2C+E/9Rj7kU9O7Be1MuH0ot6+DK9MF7Azz6oxVpBTEzV5QS8WzAzwAXmEjHMFjJKs3Ib4GFjYxTC",
+	"vZba/xrbDrnQOixhWfF1jVUDK6qyN+tSyqT5prUqDXCvuWPGZFxyyoKXjfdo0TcJRndbY73aWujt0WUa",
+	"tiBX9FC910d2JfP5cpPgLVhhFdw4gvrSw0ANRWvw5ycK41NhwZIWC8zLvBVx9ibA/4G+9jrmsh88SErh",
+	"tZhNOZBlVzwYjRutua8W61SZ5qbGxy74fAFgIFXP1dZ6zJYSi3LuWZK0em6WxGmYLEPOICeGgMciA956",
+	"mZLsvgRzgAUZ8FFLeYcBnZpPK8uKfn/h86LC6vgTGpYEtWJCNYXSTfCXlxqXdomnm0ftGlK37blTudpA",
+	"CoTFRK1kin1pXy2gvlEZq+wv2CocWCU003aUwwvBOCO052Gd0IYIFprDpnqg6YJNb7sYanBDu05XvdmH",
+	"RBtZE6pYRKZ0umARuXz7KSLYth8RlcmUzllE/rFmaxaRJeVJ5E5fw/4kMS28WquF/tMdj80ytgq9XzAa",
+	"c8GUOtZDb65t0R6sqvP+TdoMiIgmjAmi9P/xWyT3DxE6bdcOX5COMxt49msJAuOtSae6oIkftkDSXGX6",
+	"DuHe9svfLqEKM53nU03FXHhOzY95THxrpMUNe7fXH/QHLZw5kyqEmhQ7gmIrl5Flu+TVG/UsGA8CTu41",
+	"MKh78YNSNUnJo9khIpTUNR0X0AVM3Hw7Drf3qtkEyiPagXRxiV2cZxjmLuESNr4llQlrX1ujZ91ilPmb",
+	"ILAFGBMh+T+xOCuKz0HCEj5jR8DJBb4TwVZjzIN02gS70Es9ZN80y7/NhauGbD/Upad3JUzJ/b2OSXse",
+	"+/l4XFh/nyWFfu0716tdELQSmxWuYmgbXtFJYqozg9swA07C7cAIo/GFvA/cdIHcuRTLqU1Q+45O1+tl",
+	"RJjK+JKWC3UOtOTVkmqH3JiY/VTBgHaif4PwP4m5ui296/D5S+gS6vhCLe0jQZPNz8Eo+jcbsgDLISUT",
+	"gCFiyaxQZcnu2APQ1vTbv4dJ/A1evh24vEfOwC8mG82x6HAbNbFKQCJCFTmXKpun7PKvp04ulGvI8/qO",
+	"BoeD7ssFclshHyCiRjgibAMAINmqHvbB4avnL1/sMgjtH1YM4hupzewgUMfBi4O9w1edZTRUI28WIco3",
+	"bGFqCvuoMN6SyJXlP6hKoCbxjmesDk4yk4TDRQHEXG2jbt/2SfB/rBlGl2iSAFSmKlo1R8CmS1MWu/hY",
+	"yuY0jSF7SlUpeTZP6ZT9p4/x6u8NHEYxjfn8sGZfBEraWaog4acv2cInXXmleOypfpvJq8Ff/rM41m/1",
+	"WMkpF/HXAi79pFiK1kA5ymsmAh5SteIfGDTqBYITwExnAetokkB2DZ3KxwHAtOLSsLAVqdr8Lj3QziiU",
+	"WoTH1RDPnyAs63Dr4HoohLMpB5vHM3paiikzruPDTolTOeeiZhp30PYFEXygiLU12PQdub3WGYIvZFNZ",
+	"cXaKMSlUPpaXtDidXXDp8m0RLnjD33YtePM2XSDMpX/VM11RVALcooDEBR2NEGAPxIceojVqtIXe+iFN",
+	"MV2rTC5zbWGjMkEChXTOVCM4pxe/WlBFbLA1JoppRUSkmEiad9zpPZnRW2YSHCqMzrmDjuIPLlEW3YqT",
+	"VwltxI85T6i44nl39bqFzOmpfOT9WC49hqFH5SXutvH0MC2AWxVwuHCiEfO4EF06GJA4WFJF1xCpVd2y",
+	"H0VYvA7QkEC2UOwpb7xlQbMPWAlXvPM5GAodDVfPrt+eRLT9SX5NERRtb0ffChIndblvvVpUGHR5a0vB",
+	"ummZe0R/B+oiQ/4w/N3Dg4Tsqv/xrxozVV3352qtFqFVOF+rBREy4zOOBfbK9s+XvJfXh93Xw3UIdxVc",
+	"17lcD5kqCbXsyJ6mzzdWY7jL8LyU9uN+C/DRHZTdb9hsUs4hVTRxGM3pNGlhP5WhRu3UWTVT0h2F1Xd7",
+	"IcpVoL/KTj4LKqNZNTe3FhocVMxG5bmYmMfObDJK/FG6DUsnx++w0TBzaLRa89ByHPqr9BnirHxDRVwB",
+	"wfPRnaVPFJlsshAs1jQWLgSSK8q9wYvDl68P9l/vv3jRWT+xecqU2n7q68Hg5d7r1/vPD18e7hBRrHjq",
+	"weFg/9X+wYsXr/c7P3TF0mmwQO0jWro33qcYTkM7XzcWY9WsvOl1ALxqNuVLmpSiVD4MxKAJVafrOfQv",
+	"owQLy1gUlSiXxXxlquX+DcuC8aiRgwd1usk1S93jHkWWFCwsoFZFARBZwqGXxcR6jCZjItOKE/mr8Ar0",
+	"hDhCq0BCFIvaQqoO0vJVABKZfsH+wOTuzZtaO5sjfddYZOkm5Gzesk1FPtd82PMBGZ2fEH1dZNv7QMoN",
+	"Tqrh4jJR1yNT+mea+TAYrFhy12XAK/6ebcLobHq9a0GGzaj3B7atOzKLAKNZUmUS+g9sTMucI9zCDDHk",
+	"xoZNqHG64aLWY9RO/PYIgxuuZwdglr08oZERw+r99G0q77NFEKYfGiWgycXhsAQx+R3D+VUO2t6+hE2w",
+	"+9B9+18Bs97W3lxVgcvn5TyK2P4V88ntPwhO7spXjCz9hqMDiukmyjnocfMJmZGpXIuy37C393xXaHtv",
+	"nqPtJQvMTulLmkSoDroetCqccr4VWU3IGRCoLvj1e78f9PryJvstseuLO63ThO7/RojqTbvpTN5/tb3j",
+	"w7c3bZ7CKGsQ2vGSEyz2DnbO8CRxYRRnxGsr6lGyM0hRNG1k+T+21+nNsg4GgM5cYAexS2wVOl1nckkz",
+	"rv3YzQOYzKTKWGxmKkgshlsCOyERl4qZflO9aUu0dYssW6nhs2crunEMkqbmXj073G8zonLUmIu7jvkp",
+	"Y+iHjQVUj6tUiyMAsPEiNRzOMiVxSmelj7t8C81HTweDdl+yojx+SDJK33/MghsS/ozNEUqSGS0l0fde",
+	"vtoLuGu7BoWMeHhRIb0P64YWkYz+VFFR0HJwwag5ruz/z967KLdxJO2Cr1LB2AjZ3iYIUpQsk/FHLERC",
+	"Mm1deEjK/i+YFQrdBaCGjSpMV4MQZuSIfZp9sH2SjcrMqq5udAMgRZAcH0ecOb9FdHfdMrPy+mXg7Qlm",
+	"Em5YwII1NO6YzR9R6GdvlicbO27uFwxqSRd+Mu6YCUC8aIV91/lINPRC2aaDZlUBeYGWAHgTPkN8+USa",
+	"sxkgt0ItKJ2h0lc1sNtvmZ3wR/OCUq5WBDDtHeUqvot891yDnby8sNu6Opqy49/QXXmrLPiOUjOeslir",
+	"3P4O+ZIiqcmAX+30gDU0U8CFTsXbrDa6+nu4TwCikAqANEj0twZ+ox0T6+kt8k4v7eNr7U0XmMdvNy96",
+	"ZeUcXM+uCs7ypjRYK7KuGK7FLj9dnkPtHnwDq8igvi3VVguOyJ0B/ZahXKCnwrLBTDjI4mNGeXIGciFr",
+	"qtgaStj8DHwV27uGSsJwJ9bWpTmZdceKtJ/am1WkVUvSXtyltGxtwLNop3MrW365ugxE1QblZUuXxl0L",
+	"xeqrxIr1hPu4gvqDIsN6MelZXs9VqSaxyQzu5OcikzrpqjWZFeHHEPfYFw25zqRT+FJJFhK0cE1eBdXF",
+	"rYPk8NtyvDwLK9GymbI3cVERi5PAktg7mwd3MWRoF1ZvpyIX8JecLBrAZZyJW5QMhcNABfrdM1PMrQFF",
+	"PLTNmo15LdNUqtGZe/wuUfBMxqJB2caOxVaIk+fQzQuwumPhQydW/cn5l3J0/Kc7pPVuiH24XOTtRElX",
+	"JWa1oRvCfcMrd6XfOhOiGi72B1na6JL9EE67lu5qaD6qESslZl8l3FDTv0WuGKSUQxDGgHku87+yx8Ji",
+	"kQa8ykqZkwOxxa710ucsyyxsP7PaynqSGWv+eq0FR5UqDnpQ19TQLvtH1LNvQU/13v+LNT2DbjOXtcPe",
+	"oZP1zDRCnVpDwESUze8g0kGz4Xk1tFeuwblVj+q1+YHh0dZsbbiGZYa4fXohxMzqAGcg55/Nx5rNdXZN",
+	"jSToAD1QIc8LvcxZ09vIhOcJf4g8+C1lnHcSzj5e86HOHivj/FERhu8lvbYpT2JNGvydk95lfC3W+R8Y",
+	"hNCBM8YinQJT1NieBrwk4qwBUo9SLTyjgQe77HbhyeQbkb/jVJu1twV6yk/efbzsnrpCDqtBzKX5BpC8",
+	"O0gA8LJeiGm6aDSifI4KFn/TMRRxviCJ9ltR/pb0Fhlf30GwUE7i7RrDwisNN5ZLcozQRlA8ZUrnK66p",
+	"NfkEDUEWdMSw2bSoWSPXC0F4+khSmloSGiwixlOjrb1imdNUyw9Dr0a9YzuTOqOU99VtNSyTnrunSWwI",
+	"k4use7c7xL/fxKz+toNyMMu0IAPCsidLg/grNywRoGqX2Xn9zbRBa12a6Ifb3jbC6PRmQ1Fw0b38+O63",
+	"7qnVn+9bLGyo+MIRh4oviujSirsFaJprr2YkHoU0bKIzhWhGy9cZHzWY4FaA81xn5G+CtpaQCKczS+Gl",
+	"NIYwsjkSJi+7ww/bdYztUxkO2k0ZVf/Ot7UP6zVd2+4cQ4XY8TGdS5kbqyS/xOtReNFWRGdVAFdumBJX",
+	"BHfl7RWGziwf6+wKflwiq+6Hzoero3KCwgzwRjun788+HDGjJwK6F1m5ks2UKZePscv/urzqvj8K8U+w",
+	"Oj7EI8VhdqId+OhOtINv1fvbYdIrMkPh9yAz1Iq0eSbz3N7AEIGrc0xMgsqdhi5gL9ptB3Vtqt3AVtxm",
+	"m4VXYdZ02lUcnzp287re+q8u+8Lxz1Gx6GbqeN8EDf9RCQ/8rYdWv4Tn63JjLX01XU5YopyhYkSS2mlF",
+	"y/Ryj9olTutDY8jVTsyXj+dO531mXL04gRQ7kHYX2UGUdyMqQVqra/9fZqznw1TrbNV1zkvsuP50A/b9",
+	"I9qxrFgLkiIVy8WXfBlP7Zr6bmQ6B6fBAuRTwheYLU2gm/aeorQuDwbvIP5rwd/uw9c2MaO7OMQVT5sd",
+	"i1qli2Un5foICVL32beq1bVmovt06fCjgnFKxEpnHKx1bd4Iqpzr80bgufvOGyER9ATLeXC5j50/Qoez",
+	"aQMCB2QhRZoAxtmCceMbR5Qm/C+vr+44pZiArb/V0kfwcaWtaAhkNvYxvKWgrnSZXZ+PdmdD627ae72+",
+	"3bEWJR8VuFPl9Jdb6NlrAURW6d1/NFNUsE3LDDDLRoAAbOfdKrex2Yl2Pny8eA+ZET+fvf15J9r5dPG2",
+	"++FqhTYGSmlTB2fn7kBke+HdseCbteoS4xPoAwxCeVnerLvSisYYrL0iDej+7rpyc42NujeX76VNGv2G",
+	"9xTUKmm6rkAZ8T1Dra3IZRoiqyOZF61J1t9td2GMiuiDQ2qWb02JQh/Pux+OShYDhPugPNnSTIuddz+c",
+	"eqTxIiLY8nb+UdmbNtIa9sIRnWtPCm/2lJ4KhT2iEV4bPQRHVm0TEVMaG9Q4vbjS4Py8a20TmhGgjZNU",
+	"jXbwOw0sUjRSbZTw2KFOZ2yeWV4oEGB9W1WKXAR468ZlVVQkepbJG57+Yi2e7H1DNtJMiRthSWymJOQj",
+	"ZfJGlKEYED/wiLqkcMUScSMRQEcqNpFpKoOWxwVSYutgTeEjv/k4HBqR183t9QI6TE1m8Riy/DTkQY8F",
+	"hwoabF9kr2pcY1SdyTFTYsRzeVNyCWETr6Uih5pSkUwO104rL/UqiVMdX7PMEpybZWG6WMEhnX+twLqH",
+	"zm/Ryl3cfV43v7/PJtM6C7VCJADLDJ3OdcZSwac5TW6wCBowcWrA1DzF25RCVbvlFmdcbKtbQLREo7WS",
+	"Q0+b8GpKRc9mTIpPBcqsXEtcPU9rpYMmleuwn1rg8/3ppxf7+y8Pfvzxx9uXRyPvmHeUwFfxgeOPrri4",
+	"3MK3Qfd8dfC89WINX9Ggv1tdsi63ojIurbp+wJ/2Dw5frB3RgbdvkpTVmWByZBmQlebUPFlo9o94CZTp",
+	"kVa88y8O9tvrZyr49W9NGKL27p9ok/stcRg1S6VRr/bb9w0vknF13QjPv/9nxNCAFUcbQ2lUyLrMXOWT",
+	"rSWtagV6I9K/FzimqbyxiKYE+ZaecqQabYZl5Kr+NnSLOFuigWhpO7DVrdWCblez6KXsehN9dd3fpkmT",
+	"KyrvcMa1Z5NxZeJaqOoO+7se4MU34dfCsEyoRCIgDzgmPZpKXcNMlXOpMIS4cpvc+Cf+jbs5uUSW6aw5",
+	"2cgu5U3n7F191GqtcTyUCnrnNqY2Fpm5diTKub/HMHN8S4ed645fS95DmQpzzMRkmi9o5q6JzOnmBO5O",
+	"7iMMVVu6lGmQEDVWJkJUOFgEaNJrFStqcGbYfruNEdTSxAItYhNMkDrcp6qgzkR8S0FdsEGD2WEtYZ8N",
+	"ElUiJqkY5sxaS/YUUjANbtGVgEau2+wVkP4BhXJwN4ms6Cm37ajte5FI/ose3DPEXnigpcAhkVwUyKDS",
+	"mRW84YRGGVE8YPVbxfyWBVmpNfP788Ollszvzw+PQCGyDMmmIitELMpd7MPr0yFTzRPjHBK8aPHG42s+",
+	"EkmLvT/vvv18dXnEOMvtfOxt69pulj4fYXW+/Qdl+noT5Rj6EkNH3PDbgb2OS6Gx6k1ztxmNcMlYv2fv",
+	"lepdwro3IiMoPCtH4R2eHrP+v/7o003EFYOnebZgKU8S9Ee8Pz9E0Xbv99EqlvcC1S2IGmi/ArdHPtcu",
+	"eR9yIlknBEzWBpa/337VjtiPB+2IHb5qw3E8f9lmqVQicE9g58yegh7M2cgay9CTEoQMz61BavKikdvt",
+	"JAoeVElVQag6p7ds5CF1m/eLHjR0L/xZz9mQZ45A7cPkKq1YmU3XuTPDwZ9zzJxcQLfEEFx2Nb7EO96Q",
+	"5a/7ZPnb35G/6EFxTZa2+A53ZiqMQVcDYWtLw+RI6aySW3R4yztyM3nuzrbBYUkf+dsa8qDdqPVAgDT0",
+	"ZO/pBO+sCU9EPU6U/nVQ58T5VaZ6AC1TwbUXa5VAQcVEcDOrbtn+eoDGZJaBs+5SxDVZUzUup/1XB4et",
+	"F+ucd2MhR+OaDTmXX0TFMP+xVKK3slChBiLZcXxtzfOPB+1pmXue48R99XOdHiD/KZax5V6+2D9oP3/x",
+	"6vZwdbNmoIoge2EoFXVStvRSD1RR0E7LRQr2VqrSe3YDWpPpYagUzTJZlSiHr2p7qSTiPojw4Mfna8F3",
+	"GlALa6hlH1qCrCKX+u4KM4BSwHE8eZbJPzz6lQy/GbfPH4a975Olv5mN751174E7N+TIS6j3R00y0XNl",
+	"tdNjiBORrdGfZakHne+32FuM9XkrGdvQZkKJuanFmjna20t1zNOxNvnRq/ar9h7cy3vJ2w/D96dv8lar",
+	"FTLscvpiMH5tAHWsZxnG3CE7lGJjGxepAsOf6ATJZiM967filXuXGN8uJW4jGUqbWyMogs0JFxoFzHxb",
+	"aSJ52v2Sr2wV+bOLJqVajQTqmZKnlEaQ8rrEm3ogs06SiMTF1gOkOV+zWgaPdnrWT2vv5nsF4eje8HSG",
+	"wcMcTCNc961ROBrBtj4ZPhLvRV5XDXB5ddHtvP/8/uzDp6vu5ZH3mLqW1r+ddX/vXiz/Th7VqCgicJEi",
+	"dt65uDo7OTvvfLhafk+qnloOWgSfCRuFYUfti9OzD2+Xv4TmpjWZL68+XnTedj+//i94wDue7Y3UUwVg",
+	"NMu1vrYHEsYwWPftRffy0r08qI1+sauLzofLk4+n3ZqdGrKJSCTvKa+qJC12/unyZ/vUdBUSeimEXj6J",
+	"nWinvPWAwbG0sdTXu7RFO9FOaUd2op1wjTvRztJq7MdhwrWugDvVFP5VOvjnLh287yrALRX+2cWvT++k",
+	"pl2VeqhtoITVY9o+QoonLvlxEzw9LTfVZUIGPMJBHbGPv3/oXjDhXYvHWGcR/IUNZjnTc+UaJRMki1NY",
+	"Q0iWY3ba/a377uN596KnPJ6yu5kcipJDSIpYzHOe6lHEYj2ZiCwWEYp2O4zrOHBMtyXLBE+qCVJ28kEV",
+	"hx/dC/pG0duUIHb24bezq+7pEfhUlM590y62EHnLw0vZ7Uv1iEnVYqdd+GsHXrM/KJ2HbmH6ZAj8FLxS",
+	"O8PfRObvtgaFDlHakpKJ6Jx8VR9vXRTzJUvkSOYVtal9+Opg//lOmGH4f/9Pe/env/3r5R//x90vk9s2",
+	"2mvoSgcrqaP5cL+aTvbTh9+6F2dvzuwpKe396NdKz1WQ9jcQ9gfXypsV75ShGez9LHNm+AIUql+6J3D8",
+	"DpsBsk0xWDDN9I1P+yeSKOZSyu8L/ug+WUse1I+ngzpPvRQmhQijCNSpY9HU03wzxcEZJe9r02fKiWU1",
+	"HRyc53qDuk0z1cqI4iQbXmlMBqNytfArpem72dTREm3uKW1ZA5LzjVVmNXZvnvOF1Ws1IDwnUy09+AOk",
+	"OuJBmBaDXvuUpOG7/0njTkdAN9dhAxe7z6y4fdwj2KnIeYxWX3530B/9dL9Fi1tFS3ZB0KLVZ7Y4Yra2",
+	"Rm0e4zoCsayHJ1NV0ubjW+poaxIqSvMtDnPthggXF1ql7kCAAdKW3Bt1ZRSXAmAXWP8/dy9FdiNjsQsv",
+	"7p4l1HCEruBdmfQJWI1PBFoaaeqJuHI3iJu8eaviZpNh7eQcq/XL4yUiva19oUcryyk9h9wRb70id2s0",
+	"TiW+5PRzIyqDh4BzVIIYcKVuZlgVcPcUhClfpJonG9FTKHJf19Y+XHnEiEP2q3ztPD5I6t43eAe5XuH7",
+	"q6tzV01QGgL3KdwgBEubg462fgqlNmL/mAlVB49eQ5iX9HC/ChJxbxjTlcumtoZ/+SxkgjlwLj8fLiNp",
+	"sNr4iHFKbfCqd2SVkGQWg1qSiCxi1NrLXjiJNABof4xXVn8vHvO8z3iSiCRCgEfooWj1iHjMlRJlL589",
+	"4GY+HWzYqLWQzk4UFgKuVAnvzi8wY/3VWOW/GiWgROi1OkHBPGWTOLz2UNRsoD3Ud4M99Y3T7tgQtqqj",
+	"1EiiespamspUqESq0RHwEckjsHT8coN6FyAQzg6+fIH/lIrtv2DuFmaZyLMFfGvoK4Sw5V8h6HoK8Hbx",
+	"gSNsRstm02PWh7eLPJbSi2Wrj6YcHgkcLI5uRSZ8fZXm3CVyq68ew0LrciXPM0o4AZrECqlCbcv1vTjm",
+	"EmkA4GwVQJyrGCp678FcnLK3mZrRkNxBa/O4gH6BLiWSFISNybSkriy1IuEylWoEeCqrrhz73CwTQdUI",
+	"XApmFsfCmBZ7I28EqtQpzwnJ0YkTuFppV+8v6XSVyliPd5iJG6ln5lLEmcg3byFu4PmiU7w0YGQYOVLG",
+	"XlVzkaZNt6L6FtgZGLf+UOzg1kLGZyKsG6QsdFd3CTl4QP+mfBw6Y5mYpjymH/AjrdKdK0eK57NM9ME6",
+	"Fwsnd2D52EIGZ1q+heZjI+LP74e//q+fsldvf/2vf2RX879/Oj99dfbu/L/P9ME7/o5fzq/Uf2eHN//1",
+	"pc27/7Fz59TNihT5hgxOH0JeztEAH1krdKTseTyHzS5VjEcSxwf3ZUXOVFixmVxv4yKubFFzra6nDWxP",
+	"nomRNLnI6kzgTWSXdlLLV67r7D6k15pKhdpEgI5i9jDtDOBQ3c3SYucZIGaCMZZqPYXaOfqVJLoDafLC",
+	"wPlwsAQ3EREogL57nrIWHEH02H2I2ExRQpxPDQK4HGCmzvn55+6H3/4jETci1dOJUA0tbdZQ4bpcoCBD",
+	"6tU6mrV7uAEp1atU7tdv1Ki8YtCsUblHNoVQcF04ClL/RsougyFsn7a/VSbWsgbUvCGzowZ+e/Lbuzm4",
+	"BwpcR25NijPi+R/VKmJe5zhCS55nAtOB+mXR2w99wr5BgHtmlQJ7IWJd752kIE9GD0Acg9L4a0CodCZW",
+	"YmJj32EsCnLFvg4j2inpMRHe+rp/mlRdrah3Ygb7CW7MYO5FAu/BWhdwMVSEq1whWdxmrknKd+yHlfxL",
+	"e2nqFdkuGQwAleyXVuRWWb0AUU107vSo4cwqQGWOwB5c+7vtg6v286P24VH7Revlj6/++25FcDjZFXvS",
+	"CMduD4rch1XaT7RVDKsB36ZGI15il/Pv1jac5/l9FAWWupevEW1lG/rElxU7Rq1fyVosUdK66qX+Qbtw",
+	"w1ZKP9G8Lbz9YQnowSHk7pmIHr3VHfgGJxTegasxGCFFZ7ULf8zTIVrS2ohizpA0xHOY5WpgglcVgmgw",
+	"XopMU/Tsntb3FazAvpMX2IcXLKebsZ6lCTZgHgihQKSD1DNLLtpEi29x0v70YuXe/fQCi2Da37SBL6sl",
+	"5Gt3kEzr86ZG5h03idBJ6yjPIUJkos5vBFOlPtxLzc1Xm7JBA4/W4aoCjjXrq4sVViVSHW+XJMbSJgXM",
+	"4A62TIoFv6+QulfC5GtuISNUk2kEsjVNPw53jv5nY/Xvb42AQBleSaDNalUy5J8Z6FnuqraOAkxpe56O",
+	"LqSlzT46o1t0kfdDoBRQXlt1ehh6IWaZzBeXdtJ0cyQTqa70tQDv2EDwTGRvHO/98vvVUiVhR3kYxV9+",
+	"v2qxLo/HhFsrtQKjyRRgiwwbkHmMLSUEMhPsGygzMGRxnVg9FfGWRsLkl6v8Jg6g5ezD2+7l1efL7slF",
+	"96rFzoYu2sNirYZyNMsgA1SlC9CsIIeKJLyzFKFmY8hjVM5chgrVCKueIm8/rFD7r1i9ME2pCM5O6x8z",
+	"q0G6jDrn9SnEvO+rTqtznpnlBfbNmB+8ePkffQ8KNRZf2M/vOye7lz93Dl68dCSR8Tkb6GQRhZ6d8o64",
+	"2Y0FT2CraXpfdnEau8bPo2aqVJeZbW2y552TXztvuxfrp+umsm7CPjX3VoSNzehQkeyjX+YSoz3wmX7k",
+	"/zqc+b9g444TnqZ9y999lNDw7xY7yxmPrVS3pId1mDwPU4c34gTKIN7eAWBq7iYH4Kay+gBQTfV7v7TN",
+	"mPJD6Ky//H4FOHKKdc7P7KwQyK0f60T0MUZ22N6HtCCMz0kTImzJ/Ij1Z4rP8rFQuYw5CMTvJtIYqUYR",
+	"ydyeksbMBMAngY2AsuP7iPXh0D8LcMklff+HTNzoa/gUlC/jTWlf54AxN+XGzHUG+SWZToX90rVYFN/p",
+	"Kfi3+wzKiLVHXVSRbe2wfVL1BsddTGf1gdujvCWrVWmg5Y6/5KuL2EDEfGYEwmMOBCaxaCuEAcN6/ab+",
+	"AdJ2WIN78k7eOHhAE7FMa/t/XN4k7K3vPFnu8G1cnfWlc5wQPbV6qqd++KFTEKPUqvXDD6yPEL/yn/CX",
+	"I/Yapsp6s3b7eQwEB/8p+kj8KIgk3qOWQUBu9KF1JooZ59Tts0zks0wZ9t0NTyUC6O0f9BRojt9HZdZi",
+	"3/XN9Wercn3+//6f/7f/PZbmB3mpItVz1t+72d+b2Lk03u21tzrrACv0lM4QptG1ixuLCRuJ3LDD9nPW",
+	"H+psIJNEKFosn05hQxd6lgHqPab82kMPJKXrFBos8yWqx9+3WKenlh5FyWuf06r8JTo8e+AeBMTnpIKo",
+	"HmDikV85rdRqXwxakNpTRttVGHu+b7tXETv/ZP+/ztXJz/DV0+677lXXRXAO2u2InX+8vKI/GHbQ3qcv",
+	"dbNMZ/AdACRgEDW3s+rz6TQlMtqbZnqQisn/+XejVd8ZACa3OjVJywi8VDzBPxECYr+AlewTdv0ZyCcE",
+	"vbZrp64Z8Mh/7l7gQ5Da5GL7DGVDi50p3H9pVWp8c8wNJerlGcSt+jB/00fqsiQEULd42jLpKSvUydNV",
+	"tNcELRXJxKdP0d5xgGGQBEWBOC7ii6X/5Igdtg9ZX+n881DPVLJMtImOZxNwGMnc9JQlMLtZllzVInhu",
+	"whduPOccMOLIHtBXhkfNvrITnQj2lUHS0dee+rq7u+v/Zx88bLfZV1AK7C59hl3qs6+W/PhE5KB5ZiCT",
+	"CWUcE9vhSnITPcZtzV02sh4ii8LHc7oB3cMk1bEpNTxO89i386jei+uvu+o1xkq3GPsKCKYUZwRTgqH4",
+	"NW7c53bcgsXZV5AJkZMYOiuxIm4CT63YkXnpG0gZn31fMvupcsJw0WJYZ0WH4dJHpilXn1M5kXAKnMF/",
+	"LqUhQCts6OLB47FIjlmfXrGkLXMsgY3gv254OhMBUOvEWgImD7tp28UgDRO7HUOHBXZ48BO6QNzXc63d",
+	"ZA/tZAsipqVOubXm8eaRCbhG7HYB6bs3X9g3JyIf6+Sz/QAMX+xWv2P/3Sf+BQlm/LefGYZv+tN7Zb9G",
+	"0/6cy4nQSL+ALGmpFpwkVPBIEJRYYAaArwBB6r71k/2WNcBSGfuPuM62Jue58CtyBHBcSC2n8C1Kn5OJ",
+	"mEx1LlS8+CzVZ4dgAYp48FOqTR4Sa/+s+HH3V7Hw+4Hf3gdasev7nGv9GSBPSqt2OCi05n32Xr6O8GS4",
+	"Kl8V1LkFCY0+/wJ50cymU20N9s/g2Phs1ZTqMErnZamP0h4/dHBQ3YOJNCBB/HEvLXTO4SpNSvEFOmH3",
+	"WdjajOcCWYWoR2sMH9DD5pj1L0SeLXY7Q1A8SD1BJ5DlKXKVWUqAiEb4dbuv9mufY62UAEPa4KSlD+Ii",
+	"bvBYMHJEBZ8O3gJEq2OWCdIKJzjOCyd5EXvhM9xBwPSK7tMSrOsx+8dM56J6LaInZaFnLAP8QC+UXqBA",
+	"tRwmrSWAstd+H3XKgUjYWGQigtoeH3iQht2IzJqQ7jNAagnP+YAb8Xmm+A2X4FtzR+h+s/sb/AyKHCgp",
+	"kKA5z2SOsDFTQTmL7lC5PZ7KWdHRWAUBdBCfSr9MMOE8KxKAYt6xnqUJsG1xXUrF9tvFMNr/tcoc/S+7",
+	"7qvHwJ8//HCF/zY//FDeJGmuP5spj8VnEGFfy6i89mfUXtAvP0vTo1Bjw9TLL7sm15kwRyzPZlaq2H/5",
+	"YhXauYm2x1kavOZg3OqhBCXmWbZgpN0WWx9+zx+OXHkm5Q1vZBM/vruTNmOS21CHnYlVR915FAppoSU5",
+	"5XXpzOnDwVDPDEo1O2ECp64ShntXD1E5C4ijxTr0QVoAEZs0sFf94rmrYHVWiSvCDPaQpNXpZ1g9ZH81",
+	"uYTefOGPPQV5bi12qd2WEZ/A6GPUP5dY5agyL3tHNd5QBK1WeHVpyj2FM8pmyhR6RemRZ8YrwnZL5jyz",
+	"xhaejN0LO7/SgZJZ8c5e9j/8APb0FLD2IcxUzefw+gjUMcSzzFjBCSWn+TgD3C8rZlvsd7cCCmFD1qTV",
+	"+iHrFiTpO6mu+z1VMRu8YP908c6JYUjXh0G+62ci/Y8eJBr3dvrWnAPPMeoqMHko+ESGhrCbve+naNv0",
+	"XQUnzL+n+lDGiWQhMwYO2VD9BvcuQjZLNaItt3cEJH1YOybGxoP20MEVT7t5YRUW2Cm3p2hmDmbQgwTp",
+	"0Esn18gNaI6yVjDlCFD6DBkWb5yF9JWR2WWtjE6OtUx1FoZrtuQs+q8QzfJA4F+toYkixTVpwP6Ihsxq",
+	"u1zvaXE1tAzvz+Ar+1G77jsh6gFxLTpO/Kcixu1D6EUtDwtDuk+HY7WLwXxLpqH2aooJTBzcc/tOec2V",
+	"t7VaMt6h/tD77ajw1hqC7mukx8K/4GvlLlHwghL5XGfXtx7gRfj9Fyho32DQGZw6BqWW08+AzI7wZB10",
+	"jKOUau8qO8w+xTOFEbjxAAKIc22xD/gfmCLh7H6M0ODKUj0aYecAyou11C2+QJ4467A4lYAzMYb8oink",
+	"K6YL7F3AyNRlcSYSa2jy1IC6jIqk1SJb7LVY2HPiPYVqcUVsHvxU1T6R1cvapirS4sE/bPnxXSC4/L93",
+	"z3UqY6/jm576Lsn4MN+VIh/ujvN8yqdy1w4I4+3SY98zM9ZzirJNJCWY4H024RIydB1Bkkj4nVrSARiH",
+	"vS07Lod6OEv9nQTejuAKLSsmfS9vRlwqk7P+hH+hDwNATb9qrvYUGJvf7R+8snaIpxCt2JuLbvd7CDvQ",
+	"R32aA+KFEMeKIoEGEWC8EJ+mM8Ne7B/Q857oyBHaUy5lEukOnVAOD3Kf/SpfQ/iN+8XjIvGqwG+i1ZgJ",
+	"gKeNaIMNFtuwRAxwwzAM70Pgz3oKNxnOHp6Shk05lO0MHdkGo4CYdxpcC4XtR38EX+kuUzp4HOByvxa3",
+	"nB+m6Lewv0/TodfqBPSSyvkdxQ5NhGU/rjOJp69UXovv2dc6Rqj/Y2UYOGuMeuiElhgxAYq4EnNKCTff",
+	"Y0IUdn5PmBwC+ipcTcZrxF8ZORAah+6pTs1FUPKnlG8EFG1F1gooI9YUwD2UUB5CULF2S4DgQicR6F/s",
+	"+YG93uFuqfkMEoadcXUy4PCjeC1oSqjtEAufp1wB617RBx3zj0sAFFEQnSjiAkE+ke/N7TXQEnhPxzPE",
+	"AGRhT3k5E3jGA2/VMTNyMktzroSemeImROtDfImFPUIUz6hdBJtC+ExiOBRxjhOJBXjJaZLXQkxdNI32",
+	"d6DtnJk9e7p/aId+4+kMpdtZgoyip/wfM1cyYJwnOl9MBZtmYii/4DlSz1osW5BatVjQ5MR+5+LNCXv+",
+	"/PlPlgQ+XZ3Ah3qqlHXDPilAE3DN0gDEjTZSJy5LziGSsg5aHP4MENQqdNcsGaMT/mUXKMhSxC+XHz9U",
+	"3355yFJxI1I8+Reoq4Ab0CmPzgTzzwcIWoUznNTZ3GE+OSV/v93uKVQKHT4xLJC2/3Wm55YC7QFcQvAK",
+	"H1MLpjM5kui4hibY9pud87NSmrrXQ+0hp+Ayx+uXuBy/Ydh3Jx8vLiOnaPVUrPW1FOb7Fvu52zm1UtB7",
+	"r9jcWgDWFH3bvWLSXYaYlUmqsQOmWmKUFuvDg959hPkzjnqh+Rzr71nz1d7SLgDXWvBJ2ve+FlMUaZqe",
+	"QvPs41Qoy6TPW/veO45q5Ego3ATYuUzEwl5hbt6BVVcYvGD8laNhxFRwlSNOdKNbsQV6fZC+ReEMFxSz",
+	"f+kpg+UFSM1F3ANDDYCTbWmZNgZpBZUmQkIoRs93L8Q05QuR0J0Twd6QSc7hfi3kZk9RsJJdCh8/BjMN",
+	"PouxBjcv7MkwM+jTKpvNLJ/LmJzhNZ4GRGZc6JldHOOqp1xDsI5XI/3DFSUoK4wtuB7L2VB0cid4d9lT",
+	"27vZ91fZYOEvFIjmtVj3y9QKQnsXohzBe1Go2YQ4mfmO/sTU8DvQF9wsPdU/FdNMoFOWNM7LmTIiXwqS",
+	"2cNTemYNuExM9A1PCWMnlznkHRdR48752U60Qx7CnaOd/Va71YaMS6T/naOd5612i9BjxpCwZckRUqv2",
+	"3DATV+kwqsuUAi8AAw3YKnizQQqY8yi6sngMTcNKn1qu9/Ay8yyhL3ZKY0PODVnYjZlyxSN7YOCfY5vk",
+	"zR8GnKY//lZUHMOiD9ptB7vuEvYq7nNIJQcxsy5dN1wVTu+PP6IVeFylbWthCjSh8NcP5Ge+d47R3FJa",
+	"HmxdmJD3P/ivo0zwZOdvdunGJZHDKZQn4DqYH/3PDnpQyr/+7Y9oZ6pNLbhNuaEuKL+WYIiHMbPQk04L",
+	"IpFyyPrCQ64GDRenHNIYrWGBRQZl6jmBFKpwp4um6g4r4d4PkzDny5mqVlT+sURN+1uZQB0lXblt3iLl",
+	"QJygSjqncLa8TCBrqeePqEn27P1LJn8gWaUiF7XV+QLMLCKrqcgm3K7LSudOSSgVn2UDEeuJMKxzcfLz",
+	"2W/dU2avBsGDpCBwP5HQhfi9uS76w7OOtVXcu6Uvu7gjXhkFsYKYLpMrTn2JXB9AADWRTGklHqoMrhrE",
+	"O3JS/cHJCrYqmMGtSSyqv8IqKR4UymQzsg1kjZR5K/KnemYPfE+8FfkdzuF29/lZAvfytL5+MzRReROz",
+	"S8NupJGDFDIJQsYm+/WYriGrh06oXgcbwDruxQCMzzjoKaKTWhlQx+ufoP76ga8mLHrd6Gp6RDkDQUfc",
+	"/vlDy5UTKvq93/tqjwjRruBu1F6rS51ZK2aWSGH1fyNcLUS4l77Y2GtXpEe12O9g2Bmhkvdcpn14FyA5",
+	"KXBz+v7sg3fj+mF4anRPWStLgsfFskeEfjT0/JzjUiHkDUj4CMVJHqJGDmJVBoJMaMgMs8bcamaiMVdL",
+	"4f1Ho+iInX96/e7s8ufu6UPTM+3MNxK0PbI1Rh+a8iR8B07Fj3wWs89iw8wCmRuRDiMAfSmiwwAokWcL",
+	"9AJgviJPUwIaGsrUIcXXGIl2jl2MLdzNRrxywMvWTqwzWmLfJBKSbWZGZN5XG1EJks6YHyKy+2CZRyaw",
+	"NFfKJBPMuixavbhPuwSEnsKvQe2i/cgEccXJt9lRyEWdONfZ1WIq6FN2q3jsnE/4scVUNNcMwcMurZ1X",
+	"cWAnq3Fyglr9sAFJUbJcu4uYhBXjQijxsvVDv7yCYjMGYiRdGIse7reaVyO1algOvUwpnneevnP8OCK4",
+	"lthCQahc5gtw/JIXDf8SgN+g6lg3cXx05cTvPGEKty2XrB9ZmeDd4r5xPGbxM6uc+EqEwKPHc5bwBXnR",
+	"m9ZDPVrrVuPr4Pev2u0j+H+tdrv93+X1HbZvu7wQZMmu5Rar800wNlobNJ5tXNn+we7z/Y3W8u/qtbJy",
+	"p8ld1fHOKjqWBzY/LgRPyr1Glu85uMqW7rd8vAe5EaCg1epaF1T64tJCHPWQ2Pf5GRErikZeoVO+xT5i",
+	"SW6RxIElR0zmFNapfIR+dzE088xVpIQZNS3WoeI0XyBG+UXOWKX0DausLZU5+Aw6+CuyzGF7v6d8QUGQ",
+	"ZYERTCx2cLkfEENfDttGNQkVkIC0y65clq8vg3cVM5Xsl2paCfvu7Pzm5RHbe3n4fav0pSqYwm0/ePjq",
+	"bh/0KBn0QVPJfGHLiS8QFHPJLz3FWDLLZIiS/BNBSwcJMTC1QmniqaX6BWb/QNYYzDlIA8rLR0qmVMxV",
+	"ndaMvSMs6W3J9DwpKOhxnKJ2bbDKOmn1zh3GvUipsr8cegtQLRGnHa4IIsjd2flbtPMF8oN2gYF2jnZS",
+	"mu+SgMK+KbUquBNOhUBy6rbTOakkRlLCgqv5A05vsQ8aHwCjW4hE1Hu5TrCgoiCZbV0ydgCEltJZo4Fl",
+	"H9rGBVPj0wqrSVYfZ/ncBlwl0EFsT06mOst340Ttpnpkmu+ZTpIYl0vQZu12m2V6DvEOyPDIuDJOe75y",
+	"tRyVLIIXmIMwoR6qnB3uP8eCyTmEToAnhxIrlPvYf7dvjeykVJ6AOYUQKrWWfcSMhghrzBXk4xWiBmaI",
+	"xr4LAxPsp8vQwpF1mriylsO2A9LPeqpIeuJOAytwlKJKCh8vatOwRtRdokFXCNxtkbQYKIlmNoFQbcIX",
+	"ziDFBF7qIQ1ZBLnOHAgD1kCh8CfA/xb7DftePasA/SlNiWeJd23gDYj7GuxinQg+g4meJFZKmW1JYfg6",
+	"jvQoYjicwIUwllUbeBqTW9DpREeI6T3XcjoVCRDaQ3tQcN6Ms5PTD88MMXqtbum5vVkMWL3hRor5WkmO",
+	"+WpIs5igsSDKPSIsIV+sME15PtTZ5JlDGii6KTpy9s/DKix/DTOtXJLGxKda2u2OqTWcc437g7Byq46G",
+	"3wq8EV775d/J/XLKF2a7touf4Ed3Cg1kiDAu5hGCJ0X6LN3hepbfgs4kNHbak+pGy1g052lAcTQ9BJGS",
+	"xgZfrI9JQhB054qd4VtYpNzgibNzOXNTuBMtePjJO3ju/l0N62DXNkkHccf3GJkgsjjcCmUiATbR5Vrp",
+	"15lQahbkVpPKFS9arD/RKh+niws7Z2s2+Zw++sHe8c7zhn26gH3OO5dXn08/dUt9zswx42wheJYu2DST",
+	"seipoA6H5XORDvNxi/XxmcqYc5HeoHWFLsoWe2+ngJOOeSpUwjOclnG+pFVSE/fGi6Rtk1h1vCcpAr3b",
+	"Y8oXE18/oKdCMY4ksinp2XmmkqtYrKe+E1J2KwiYBaK+1fV87b9LyHUMmUMNGIIWmVbjeZ/4CQVH/ufI",
+	"aKtZWgN1uaN4bPIqqMNPaYmwimdW0Na/XNfOP24f4i1ur79FO7XggRch6D5i6COdUfI71r0sG//o6R+6",
+	"LjCQfvRJATaDGPGUjXVamE2lWgbs9QE5NonVCCT285jlesJzGfM0XTClM8SocmWCMHhEkWZI9bXfl0W+",
+	"0Fhk4rjwrY1EXgkCt3rKdc5jPLUG7yDV8bUvGTliFL8Jp2qE3cxcpAsmh0wJq5/zbFExxzBb2G6aLzyz",
+	"7DuEWtzD9mFPrcj6oeBRbeS5ytYXMMi2bDk/zC0suW1wOK2ygb9xox/aUiM28fUxz0zI4Jk7l03ZO+Fm",
+	"PNA8S/ZGmZ5jw/nae+OjByTyNWwhtCp5ECIK+uoMHR+uztTIkdqdTamqiGgaR3TAEGNumFVFpMB3m2+X",
+	"UzfntzjlLdJCdaimpFOY76OIeSXm/g6f4tYtHb8/5ObTv55Ks9ZeJ33JapB6yJSeR8tI2g1aLFaDo9Qk",
+	"LYbgRJWI8wZXbPm0f7VTfIizhoGepMoYeEGuxcJN5i7nPU252k2kyTM5mOH6ViuM9iIhUGQ+WjKoG9TH",
+	"FuuwXFIhDBS40OPS107BvdVuPv7zlKvTcJ5bpIClsZrYPXjmcbU7q5vYo7wLCWTCHuYu4ErDNDaIu1Am",
+	"U6nIuUYGXIXhaSyHhJ6dVBQNZ06JTkhYlqSaaeACZtpxE90iBVRGajj/xwn8u6OnM6Aknbud/I1Qs+ZI",
+	"26dGMR2x/hxw7OxfoYcGVhhDXhyiOTrEbISbAWwVj7RNqAwQelCxnghCUCg5LpAiSNKxoRABjEsmhjMo",
+	"wx4s0PuAoQfnQlnhgrigNW9XfMCc3VBP/QrJ/JZsSkHixouLDTwNPE1NhFhhhI1AvdfAreT8WOdnlbrQ",
+	"yEexQpSkxNknBa7LELAPXeE/QMDZK6inoCofa/hXkcSpuAlkypP05gdTfNrOLGrSZS8Cmi/p9UvUhX9e",
+	"iiKDJ353yrN8scun09Vu/YCIreUa7O9GtZZv7E/ndqiOHenP4poqLWujasvp9FFc68FZwxyWEw3sH5vL",
+	"K0+obyNXzg1OFqV3giBog9U8ux+uuhfnF2eXXQ+wYhVRAqEAsGIrSqAS2qc51yQi9FSQ2YtyzB4alyr0",
+	"WAHaelPyvyxQevl06jG8FJ+IYxYTQqGDXqiRW7js0ilvyQNTGuNRwumlGZwQ4EVjlsx0WhxlcRAPXVUD",
+	"x8N4lbybqHul+PMVoI0yMNCnHAbGizbkTEb2PzzSut2Xg7Zrs21arLb4z3EQwSEDGGV1IREgQyzXCtZf",
+	"sct0+hBi71TkXKYrCOWRigWn0wIilG7qiA6rdFLumFaIxNuXVq2ntL2i+ELcc/2WF9aOxDz8vkvNcylI",
+	"iOdGOG8AywPNVu19ngAGl5OYU5FBOwoqVAlcoVDPZZ81PRWnXE5Yn1vRW2miA094HB2I+qPMdkA7YMbw",
+	"eOxqfbC/Fh5gVFwz9li5r24BxiAkIopRGNYvdlZnZ0mpH4Grx3aQb879SQmM+I1Um1LcI9OIXevGl8ba",
+	"T4Tp3ULco2Wob2Ry/wfghPpULUcGa/j3/kT9WVj308S5sGGPkBXldoOY+O6yfM8y+z2z1l00krU4E6sI",
+	"KKC0JgqqUVJ+FYttlf1Cw5THSbumXi315ProSgjpmaTRfiPZ7v3rWizOViNSXEBHA6S8a4HpfDxNCRbV",
+	"99uj7txOlrYYeAm8RJ1QvHS/0ibBUp/LpoVcWUV1HNWGDC0GE2kozD12caoSuPKNRgrwc5eG+bAwYjHR",
+	"J7Fim/fUUo+MgMPqtCv71aUmHXXsg9tYyz7bSphZSch0Ao9ByrgVJHjt3b6alu+iGW1ovlsZs6RHFYVM",
+	"sJXJLBXZbjZT64CjLJH9XQ98BIXSWct+C9IxAuwycKORZz0bUQMWUH7+rgdFkvZYz9WKjMVLN9OLmapx",
+	"fNRcL26qvhA0YmYWj0G1Ic31MyXW9l2nb0vy2Nje9fxmncJigGrSkbxBAx7fgE6NDcWI9vmGcsTKBMo1",
+	"iS8P71yTCLC323XWlE+igfvs5j+GgyYIMwx4fD3KrCyD2SxxX8EG1fskYJCZ4aPNCntcXKvcThizhR0G",
+	"4g0WKfiGEOV8ROpXBOkEEJaAg8UPzoN0ctVTUsXpLBErE74/wdTv5CJ8ACryCLwG59mkPbs214+biQZk",
+	"4IUJnNbd6In4frfcH3uN0A06gVeC1yBfHaBmnSDWs5xN+SLVPDGVbHFGbXHLDbiPempmBOtjpSXBG2Yi",
+	"zxaQEJEjLgKjDmS1BOhlNsYkT8PGvtvPNn9Q2g3W1hRx9088sjhcbit/Cwq2UmcdpUJTAPtcxAZaX7tO",
+	"NUrntRpCuWGQ76aowHuxQhEAmOY/D8ykW9ImUQ/Y3ccgoynteZlc8K91lLLaB3xHDDe3UzsPcRxN7GyX",
+	"9xiO2PpcGXcC9wvSdp5B4RFErjPJU4hSLqA9einbIUCA8ThWWh2zbKagRUL56WshppSFD1UdrtmMcd1a",
+	"AIeaq1iYPssoVxRwq9OEaSWo/AP8E9haK8Rfdt0k0DlLOjxim/tefWCDLAC8uQBE7ynor+K7nzpfLxnV",
+	"cN7MN6ltRktXYo6TOMa+oQ53uNTD1ruxeE+hciexo2CCAMor4ScJkq7EBltwTBUC6THA6Dbhv4dCoCtq",
+	"Vmox6FazZINQ3IMkg/uPVVzR/RlzBbdvEUsOWLPFOjg6OJkUJjzQYw0wcEtUSF8QK8Tx/sOSQ0TreHhK",
+	"+DgcQjX9nQghEdsnhWf5KmK4qJXT9uCkmgnyHyoxb7FTN9cm2MCeWoUbaId/c9Ht0nE5yN4wAZwwrBT2",
+	"VK6B3uVPkO6Udv1PH4sCL3M9ZdqSIZzM7SgREpGKtLjBYpfAzNZV4NVVT5CGT/ckVSdfBT4RaNrlMqyg",
+	"yU6QRv1PkelV9cr4oW/LeXuC2n95WZuYAI/rD/Hnp4cYZPbodxvmYS5T3V3LPo9ICzPuFoOiDkiUIrWU",
+	"KxceBEp1PTgi9iMFUlTi4UNWGRww4YdI4a6OtS5vknBLnggp8EzwzQkBy72kGm3i/yIcmOKdlaAIgeMr",
+	"5YsBj6/Zp4t3S96vC/c1AkugJv2nPRWME8ipXGvA2EEgQpEKui6twgUJd3G92h56w9ySvx0AdQuOs6fq",
+	"HfH7tol8LM7uMfwkWXjE1eRh/1MjK6xtnmCvexPUyko1wp71SOYEj06a20TfCENpW6lri4aFkCaHO5so",
+	"PgpLcLlB7CrpFUjRUzOVaCXK/XWxFRu0ycJWTSuRo4sJs1m1xJkw/JzxftE9+XhxevbhbU/pjJ1ffDzp",
+	"Xl6efXhr1VDLdY0qaFPDhhIRbcls9t8/JcnwKAXAlaWuLP+VauQp4JHaQwRUsZpfvj13sMJke5mwu03V",
+	"g/fa4YDCx9ikLtFhb5Hl4n6q3EfWoxlBlUkE9ftVTnf9dxV6TDGtLubKgQGUX1jHknT44QsuyyoTOZcK",
+	"qqmW8qxWu6Y89V34Hd4yx/mBHs9jtTnLPVLDhLGeg6laEsTSsGsxzW91VUEFDNbgTuSXRt3NN7POpciO",
+	"4BIK6j5RD4vgz2YMfSQr+hw2/YAiL58eDzHY1aGB9/LLhavd2WqtbTFQ44HbXx+vUk6xifxyy0Imd7qo",
+	"bq8vr32daZ7E3NgDCzOgp4Jfe3C85RLbDhu4F6mR9EwZEC1sIhMlR2PfA9Aeu/uyVmyg8/Eae+0S5u4s",
+	"KE8MT7JErnauT5GeHA7n3erjHFkhAeyuQeu4JLyNyN5rsUhTXpTWYgovZs8jebXYaQjWAejVGZToprNk",
+	"FTYDGlOIjfG0qaRmpk+RRuqQUW5NIXpKLsgViB5cXSM0rhMMc3vtY8/6qluyxgNJFKJ0Tob9ChrRU3r9",
+	"WyjkAfJRlib6dAmkmh93I8W8Xv2vpxSdrsHNhCdAn8AmlpzaRxSZXJCyiq3sXV0Twm+32AW8bOljKL9Y",
+	"vdm1LJgAOJbrOmg/eC3EFEzRnor11IMix6lsaIL0Tpocvr9VFAidihOe81SPmsv4YYseKxsJz4dQEWRG",
+	"W78hYLcReb6pz5AeBVvHqr8hhACbZsII0jBEOqRcB8ELPdVhU7vPeDxfB+I7MwJr9lGMHFn7ajIRWSxa",
+	"bpg3QpzHRX/roPZ7KCwxOVga70OFzgF6lltTT+c8bVF7gWApQddm84wNxJjfSD3L6NrDGS5MLib+tWOm",
+	"tCsOkKREQQnmSm/lpdvqB3B4+7EaCNat5LFotgTh7LelTLC46U0EC3UodwAfDI8Cah2aMAivwjb/WlEu",
+	"CzWmsHJOKvaCUS997IWe8pwil1CNqNIFdOXRWSIySnQBmHchXAqyjK24hB6jVA3T6rnZFXDzkGvT0FwO",
+	"alcWemb3kVJb4TTxpSjkXDbUaQrY+rnxj2GbRx9tLi4THLQWOrChqCWoFyZFALwf+AB+LuB5mFJPuW6x",
+	"VjxN82O8x4SB7OCgUhN+FQl1FF/jMaEN3JKbpMJjj+KWrMxhDZs/hQaTWnlkzm9gfrSjpTJTAZ3cViEU",
+	"Znpe4BOSweU84u/OfusynYFn/MOH7snV2Ye3jTm1iCZDqGYZFKtA1odlI6FinVi2+ATdjXrKpXPjgKSc",
+	"bZTbjcbrGa6N6r7/HEH56so2Cjttt/PBytvJ5Dz31OoOUivGZbZMqPjzOkrd+xf+5WxFFq+vfcl4fG0i",
+	"NpB5xnMCB2BDe3ImKlq7GYpKUSNfE3abpH4IBjVtH8gHjFrB07wE2NlTY6vvAKVyBpUPdNvtt90F12K/",
+	"j2UqQueFtEbB0G5KxPo4Zypu0LN8OoM01ExgUVcwvDS5zhZQqg4sRf1WwciEeeBGR+BJBQZ2eQaouyE3",
+	"kpYJ7XvsgrHYja1PhF5R3lMl050HZIlGCQ7PPfMdLqDW74H5gmbJOM1mBQ/cVmLRNiwFl4h9XJ38GssE",
+	"6opXd3WAPGVLjhNurq1toXS1CR3LfMe7oFy+/48+M4Jn8Ri5qadQKwEfegLDOglRAJMFKHVA14csHvOM",
+	"xzn1eoFuduvvgl/t8u+7tWvf6ib9I8yphp0LdFGu3I0GiqZvJ95ifUD4a3pP2et9zE2LdctVn0f2UHoK",
+	"2/d5bVAtGBY/YxZ5Y7vWWCszm4imkk+7knKd54s7l3lewhn/26d2eMLZ5I6FU3mEO5YukGsk79vcp4hA",
+	"gOHmG31934m+QStvr/2Rne/rDc6GIZdIzyT+JZljtI2AMglUJk61oeZO0PPGBWx6SsD1GmJhi9xQ/YMd",
+	"fLBgmc4xU1jmtSjvmGJSG5IODLMiu7anECutGXXA09GWjCj//QsPufB4HROLxTbcwgAEd9H97eOvD5/Z",
+	"4aAPAq65HdOYPdK5NmpoHhpK9goYCKFIJWM8Z6mw9xm2x6sGIld2UmK4yZhBdwzE21Nnp++6HhDWQzq5",
+	"+7RACkEdD2exwb35M633r6TAWzPBJtcGnc/j3RzGkeeNCOnztmyRyhtxa55odB6s44YA9aLvmqf0q9gX",
+	"09qEDE/e7+QNSeaHynj9i1q/2ZcQUCwk5tyJVu8CAUktISwNHrTDXO/CNsnpxxKI+yZm9Bojeudhzn81",
+	"wiPu3aPUFpPE8OFQZ0hlUfUcsD/7/VnUTbY0qc1DncVi1+R6et/QjgU2oV/ss1AJjtiEZ9el8oPuh1PX",
+	"VgzVawxNgLcLYCDbRXzF1QkEujdkU2NxAQxSbtfUYucui9tq2C6V2x5AaLAHxyFUoFTjMzi5PlESwd8B",
+	"yqJQt1bFK9eIS1WF60RV7pM6LeeNPbvLXE8DHtsC3q8dJbHDPLZCvpqvIySfh1bHoT5wA09YmQXDetBN",
+	"Qu2l+tHVpTmYmWWNQ8Ri1EosVeZcBt9b28n0sjTZhwCYebJKRrATG6ka4c49inpcOboKcZZ+XUWieFdg",
+	"uuA93xMdj9MejogiuoBs5xI6DEmdsO/6OI9Ofg5/6Kqk/30U+BC1Ek64gxtFldv6Ma166s1Ft9tiH4qG",
+	"6dg8RCQtdoJJkUURDIW8CVzYTgEm11DOXyvqy11MvMTHXkjd01qsVJhGSHFbL8cuDdYka8N1PDJKBOwQ",
+	"IBeXNunbiFx8yYVKdgGW5b69idrkU8BZyaFOLPEtJ+1gke9BwCTq6th4IB7zbCSg8ck+yzX7ySVedgg7",
+	"ZsIXGFVwev7+KwIylcpeFMc9NbEEDJL/sN1eV7RSR6rqWc6uLs467xpUkS7sWkhAV7CB21FJ4NswpHlc",
+	"P+FtGcbr/0rMPQHYxTw89+CJMY7jfzPbTPnM3Lf3PYgwh5soDYPRksi3bpWG2KRwqJO8dz5ED47xzCCI",
+	"kGmxcz4z1VrHnlon0GcqFcbUTstxSOSuNJ35Bty1vVPtMp60iI/YeefT5Va16gb6hL25b+GeCTOb3DeZ",
+	"dmiPyuTgQF6My6OwLE/6QwHrhVcne9MgeOd6liaFHSqxj6fUSYSdBMICDkuA9qkk43O1RsZ7XSkc8phx",
+	"r5GAEjWZGWizMNAA8+wyA2siRHZX/1JVmokZd+jbqBkS4PYSnvMBN2LP2nPNpmPX5HICYOqZnrtaLyjw",
+	"kf/E5H2sHQQISVd6OhukMma4zxiAdC9m2IyPWQ1mlInL//XuGQAK5dLkMjbHmAgBX8MUIyPSG8rzVzqH",
+	"pKQClQgQXpG0B4KZlPLyUivA0Vxd1ZiNNuAS1r/Vlq/hQE+ysZo9TKdDOsLYNHMSyQmTv5qRYcYiJhed",
+	"+z5mEMc8HtN/Xr75FDGpRsLkEXRi5yP65R8zMRMRm3CZRmTGLSZC5Wya6VgYgz1RiPYMZEXeyERkJuop",
+	"IE+QVaTUHhSuP/tSGpQhYLWAgw522aQt1oHGF4YdtNtM3AjF5JAZPRGoMwy5TM1R6BjpKfs30CeGICOh",
+	"WAARVhOBXS3h9xazDJ0SZ/gOS26GTKer88pg73/Grd9mTlk4TgMBIwE8Ev2WUw/pIG9HwHetVwkGDGo8",
+	"jhjgMDMH2k/plXqWm4ilciiK9pR2lSZiGc+FVyhdlQVlMvoqJzYfC2WlPyZjAhKbKbDyjYgzATli5bK5",
+	"lYFtWP5fJSRBYM2d5m1zyMuE9CTqSPaDQIevq4RABc9yT2ebFYSgHthTD1vIwaiOo6futZAjpPq/yjme",
+	"ZjnHXRlxXV1ygYHelF9USc0tWr9ZeqMM3QDsAiYpdq1+wniSZMIY0RAIoeLfO0Y/bpdKGgRL6lp6FTDu",
+	"oO6cp1xdSeTfdjUwr5Vo6pxCOJZ1abTlFNqD9p1zaJ8sHmRT8KbzyCiQeJl5Witzjft7PdvcKiMkyASh",
+	"HI+jsFEoVXD7lqEH7VJO+1J+SJ2mixtNCRlbP9DViR/UUusxEj/C5sNe6rjunhl07yjtbX36R3H0357+",
+	"EdILwAzdNz5XScHxgbjX6BmBS4G8BCy29AZ9qqiVJqk/PAz4ldUdbOefE0p5reO2NqhBnjKRrOivhlcZ",
+	"SYjt4b8XAzwKnBYOf0l0upJjAq/jdpsyrMOB9xd5LfryBoJxj3pT3jcQeEjqnnhRda/q9mFKPwQhbopk",
+	"QKES9l05q+h7dNflegrok+B1gNa1qR5Ja3k6C5Ra37lORZAKVWqJgKdY37oTm90uN65hcy5zNlO5TMm3",
+	"58Pns3JH2RpeK7eLDhvLplZQQjWQ58c6RrzEN64c9PFWCg480tGjxA834sJi57Z+g9XnNuH4/kjvxHme",
+	"Xu6b9yoFMpDZ56p1Z5RgCy1EEjJ2WwwWjZxS9B61rGJymabUcXqus2u8WiLPoIhB3FO+AM49ADF7LuF+",
+	"qmEj+LZQgXBATKWNOAfM54LZ6kxj93PAKo9JsAV6poPtL6b/wLTbDej2mQmAzTYmYhlfi3wTxyI9uabi",
+	"tJyBdwXvrM29u6JJfGvWXZ0hSbMmv5A0NKfzTGq73SsadtZYmlN6q9HcpN8bTM6fz97+XDY7nx/c2ez8",
+	"MxQ10Fls0q8Az/FRLFVPnRWOor/Xc9R6S5XchMahDDKpcpEpnjKl82+sR8CN3dn60a2xSOGZx7FIYehC",
+	"tXebveIU77f5GWr1xmPUOtEQMTs+WsHGyJESosU6yoHZQp4bIhYVCQxQB8DZybuPl91TtzRqGKCnQgVp",
+	"CwGyushcTS34/uY+RxTfH4hYT4RhF93Lj+9+654u98gHzzXNEf2uuUeLXuPCDuhvC6YlSY3HMCs3pvqH",
+	"cleb2RSgGhuNSncStxZee5mYpost6LMV+gQygyA2oHFySXB1FTo97344Pfvw1mWmhYrGSN4IBTXqAX07",
+	"h4mjYAzOI/rFfKxpSOO/b6VEwZEfsfceQD8aAT3YS+I5IgiImNjc5eiJ1Ig1XawqjFyfazRNF1f6AbgI",
+	"Rnoc23BzViollJIkf3iWwkSLW7MU+EI3CPeQz3RNsMc+RaGeqBLVodBPvZ79yWDSwfYDO38GvdTu1vro",
+	"CZzYY2ikMHDFEFsiR6S7OmJc2x4GwRdKBJeTT8GVE7qUpgoJklICDjlUSQrPnQ+e20864EdoIYMuiain",
+	"3Fcx8JLqUYAfSRORza0BsTwAu3h9/P1D9wK97s2ucGwfYg97+7EbGKW5t7ewe2GX+GgtVGa4DfVE9O0B",
+	"mYLytta61JEWlIroERSGWBo8ZjpNROZoGCgOgXSShk6m8JlKikntTW4f7CmrTuDTeZHqYSlSqhuZY97y",
+	"ov6md21Q64lw/wGJMFj6Q9Og2wTGWdHNNFlNkU3EtbV2qGuFYqmiG+MXG3Q8baYrq6X21AZ0hdL4G6Qg",
+	"fzJEWD3+h5eGvKDFO9FfJozId6fcmLnOthEN0GnC3OchcmbAlw9tuNz9WaFPiJLdYHlDUDKKVFbyEWAR",
+	"RyrVNcs1i8daG8F4T0FZBw2K78Iz0lA0gVxTYz3LjjHTrnrdc+U7vnHlS1hb7EX7OevbwT/PFL/hMuWD",
+	"VPTJ/eAQyqmFnBEqIQNxJddQFh81062v5RA5Knl0To9K9X7e3h6GRT445JYB1xkRz7TYmg04gKJCZq8I",
+	"C/kGadl9OxHeQ0DakRHPczGZ5oVuau99VXSHKsAt+ESw/n/uXorsRsZi9xSnuuiD60DmmCwfuS5qQYZ0",
+	"TxWFToAOhoG2JiuffGdCJQgrO+eG+ihCk0JpWCKNpfMkYiS1i8jzylDYhZ0WHMPvuOFuDdsk4OpQzVos",
+	"/H5MpvqX3B+NXfFMPDxB2zPkfmJM6fkSNTvCbSRod4qbxMj8sxs2lqXWFZgZvyJARifQ9VP53xsGq7Id",
+	"m8SP/Mk8hr3uQuYiOL+7UqHTcp2UXUOVQZS+Bud9yhep5pgtTLxqIgeqTSLJCKp2WxuQcnNcT8inxfT/",
+	"LGjvdUJ5E8IsDugxKJMXp/YsJJZVBPrtvgBP1X42K3u2Ry48gHVJ3vXkhW25FZS9xWeZMAROuNS4Hak9",
+	"6CTYGEWl43TpIFuknspIT7IO01+jNI1NhNgsH++h5boLNisa5bVK3aXTfb1xo4cYdrmRzhzEokjt2ijB",
+	"n6QKDJLQ/2iVwSOIZfalAjPls30G1DOIzPUUSa6IIdCCLyy3WlkmpimPsUUc1LWjxRLhF+2XPosvU5mJ",
+	"pE8Wz4+IR+LzCb2NRP490BN7qqwoOi3Wu5wCr+pggYXz9VmNbO6RI2q0x+NiBtClu4dbUO+Dsgd0huez",
+	"nWATfhwH4ioWjxJxeqdHUq20wSBpaSImg4LURtAR8F5YrsRVv2hIlMs9YCKa4CKBMwt5a5aPd/4W7XzZ",
+	"zXgudqEKc+dox7LWTonPhjob6YrrocF8kqnxZr5lpD54LZwx3CdnkyF7ymX1oX0PmK7oUIUP+PgpERgw",
+	"IwlsalhmDa+op5xfgCyxuc6uIzYfC3QGZOjmqmOEFusU1cezeAw7ZdyEivTDXCMsFgYjjtlALLRKqE41",
+	"L00LUyH95OC0lUYviP0ZgA5X+iZYg2uiHsJwpPOSr+H+WaxrR38UvnILeyfV9Qedy7ghbubEIZyVFX3h",
+	"WUvjDvveWe3C+Z28YwsdHaFT6y4MBz7eZjbrsHmm1ai4z0DvCNRlFPIjB3OA1XsYYy5zitV77E22X9xk",
+	"cSYSoXLJU9OHNkwUEAxSaYO84aa8+J7qqS6PXXG6cfBZBz+xvl38Z1i8SPpkL/TBpN6F9mv9I/v2LrvS",
+	"lm3UwhsQYBZYPqzEBgFbw/5diRyyj787O795ecT2Xh5+3yp9aYiC8M4fPHx1tw96MGv6oGmxD/RfOBjm",
+	"fGAeCb5iidffEj3FWDLLXBUPaJ0EZIZNgb7Y4XFqhQBx9QIxwlBwg3N2ZAPxhRIpUGpRzGuzsPCW246M",
+	"OSmo7mnd4O+2d1G/o0iiKTLXq4GBeoGR0mQDiTER69tgeV2Espmsgu4d7S3WH4n8DA4hX/Sh/rwgDkvW",
+	"Rbhd61rL5gRry7Yd9V7n774nI8Z+qrBhYoDyWWnFuNK62jMsHVYmRtLkImuW8CeQw1DylpAqh5iFrggb",
+	"IQ7tiFbRwKhc1GTLNPiSd0k16SknL6AxS62PmOa9HRmAn88er3lJoxC4lCNlDcXptnV3OxAMU1MxtKny",
+	"AI2Dk91YJ2K9pm41Ffukyzok25Ts5UzcSD0zGE8DPwG2mdx/4XubO0oE/rC3Paom9puGJRo02JxnQWNU",
+	"UrghsD0VGXvuwTqwBA/o8ahGVSiQZHnYTtK9nGusupOqrE3YMUn5AeCjicSapcJcKBsKOTbStrsDnZhd",
+	"+NtZDK9B94eibjlSu7NpxWhAW6Gn3EWe11stbDDLlw0D+viLZRWk/BlQpcCO6Kn7MCQugGhOLM382YwI",
+	"u6hVxoM7AK2AkOd8QdtXQwVbtCUuBXkfHVVZFkKuWS8FJpjqWpECm5jsS86xiCL6BBWCgX6CJkFPWZip",
+	"h6Rf/Dag4BOlL7cYKTmeW5WY91RhuFgOnfPMdey6vautwOrIyNfW6EXjCjtzhlbNUo0o5HihFednmWuN",
+	"7Iq2PbIT5oE15gBs2SZ3n4exHtU2x3qAJoXM7yFCzKrRPVUyVlinanTfk+PrFhcpcKsespcskSPp0CJz",
+	"TU1jCyFS3J3HrH8jMjlcdFTiVKs+y/m1h3dIRIt1YGGlm8jeHz1Filv9jQ3PF3dzIhq9Z2wT51lx//WU",
+	"lYmhokgpDpLyG2BSxhqmRsMMKCuNVlO422ovzwaPm11PTxEjLdvnkcNVIcTueuUBblarPPhr1s73oE1V",
+	"zzoTCe5b4VgHW6en7stdd7ndO/bRFejVV61TINFLarcbz43XXMHbU61JMgDnSeH0zYiZXEzZ/l2uWmTi",
+	"Xa6S3W1bdkD4Xpygh90pbv3Sppbtv55CAzC4RmN4BdPbCp09Qt9p4v6BjkUSNQWUHgKEYuRwmI+DD7CJ",
+	"l1/2ITsw+RdgdPtIcS87gZbJ0TgnhcdLoyVbo86CrQa5rJDAIwjbCDkbVxGKHle5nNTm7/1WFchbYlUY",
+	"R8Z/2bprGPLgltc2IeG4RIBmPryqxdONeZpSzKDoY+2o1CHjPjOM/EGl9Ggj0hQg8ah9lkjcYy5VkPfU",
+	"L5cfP7CBThbAPRlVv7KB4JmrIzhy2K6JyFj/Ms/kVOzazeL5LBN9ZtcrVG6P3bnorAJLADnGPYgal4iv",
+	"RdJTPl8h43MYPiIBU7SIKRZnP4FQU3EmcrjVvQKPDeZRO6mussXOUH0eeFDfnio8BYjqS2EBcSMwrEx7",
+	"T6q+T7HUWUIG+1jPsVvpMBf2emA8y+SNlQZd+w20TRZTUaCR2GtYCQGIOVkBkYlFQHKkrJCsCENTbK+7",
+	"1MN9RPFmz1lru46o/La0DNwvWY1KK3Hsajd7ioo5izzqguQMdMMBKQV7QsVNVuXAMLzSlROBk9UKkyUa",
+	"HHWxkDfi3A0CO7WcEFXDEe4NIgPYgSPWz/+jN2u3n8czJb84hwv8RUQ3+/TbWHxhP7/vnOxe/tw5ePHS",
+	"nktvJ29Zauvt4MMu2mPsifKU9W/2XbIBLxbXUwNhV+vyJIJ+5sgVBSxGlTt2qiK0odH5f+z/+PLH5wfP",
+	"24cv7AJeHLz4kb96+ZP4UcRiIBL+/IAPh/zlQZzE/PmQv9iPefKj+PFH3hYvXg6HL56/TNqxeCX226+S",
+	"V4OkDL1x2P7p5TL4xt9WXSQ/7P1wC8urfKwPbfeVRgdKm+ZN6p5nc8eEkJY854UJAcb7NiKzwAGA+jvV",
+	"mZdaSyI/uF9eOxS1pSvGcrO/YtZgvoeo6RDCQ4DZgOnRYDCuagHlJsXolHadJTCVvDbQsn3o89Wg524d",
+	"YAnKG7GF0Ji8EcoOMc30IMTkp4ltdER7QGHrwPkBKX/KszzEYAaDzt4hJLILwGWhRlIJj46VzZQ1W1rs",
+	"Uk8EfMaXqjow/CKZCr8LFjR6kmCCR/TafKwNmt/wBefLDjoBOMBzqx8ds36c6vi6H5XN0GcGI7mJHA4t",
+	"GTqLoadcB4Jn5hi7cCbS0OupzPNUMDPlMdxeqRjm7Ls+FcT3fdLMMBOCDRa5MN83APRfCJ5Ie3LbpM5i",
+	"kEZgZzhA6EvHEzQmX7SfP8IErC5Cpxx0e0dKCToiVA7/WQ7Hvw2xSBO/I2Nhn4q9iUgk30tuVti5nYS0",
+	"miFQv6baF2oO68TxINM8iTn087aSGiu3yyIbA9D2K+X6xiXyO4PJnd5sy2Y7vclOeJoOeHz90JcuLq3j",
+	"Bq5sdXi3Lt+rh/dI+DiPCzGcGV6LrXGBmJn3FINHcrsExdCS8h+R/5vX+OyfKzQO1AMS+vLiktkh0ZnH",
+	"iQBFAvQUUD+uC8w/e7zmVnwwTflihcOHegCxGynm1kojnFICsqMmxtdigcfn/iC9D3vq2i5jwgY3rA//",
+	"1YdIJ6j0/SZmOLdT21birR3gL4b492IIJCeRBeZ7ri2b3BszIMLnCn4oeiIVtE/REtCDlu4F3//cQ+L6",
+	"xDa/iDA04lnIFCYk6/TUYfs5eSdBLKTaiNCTIXVtNI8YiZb1Fy/9xUsBL3nK3BY7mVxPVwTvoUgfvG8u",
+	"NRRvGQoNWF7vM54Afmw9YdtP/EXV9+yKuE9BnUgTiDlrzd0jec3UWnndde5JL5Nh00hYy9yAUgUTZHOp",
+	"Ej1vsTN0sjrLtBCwVLBO9U9YsU4JHE0E+slP8S8qfYpU6kXgfRPqhinNFETVYVKzzlChBnRx59WxAxOG",
+	"U6Jb7INmJtZT9NZDtKDW1+Yyorfpz/BjNHgTcOb3dOa4Xy6zuSmXGUYEUDS/fB+Gw3BPkdM8EXtc8XSR",
+	"y7i5aBwqkwGzYgrpyLnIbngaQb3XMnzBiE/NkYfGvOEQu8UMVYeHOeZTBKgdc8P+KTJtWux3er1vya9v",
+	"j7+n+rnuF0UTP1Lz99fa2laZYHO7Qry252OdCj8itH//dHVS5Kw838eCCwSNdBMb61mGlPb85Uv4raf8",
+	"jwlftGpjRVZfneiMQuxy6KZMYLiU6Wrn3tQJ0+/4mrDOJWTfEntg0A/O4dhVlQZjscGCEYU1AZHbaZZA",
+	"yIc6m3DLvInl5FxOwK5eRh5fulXcnOBcYEoRE1/idGbkDcTO5htMJ9f3MBkM3GA+IO0Nt3uzwfjupEuz",
+	"WFnN787tzL35x3bRAzydNDnz7xO8oixc1pZNUL03ldPTaa0SM1O5ey0WzVLmDAHPTYFKpRJG6SbUNAqL",
+	"qJ+74imXbrJgcxGgWenMvYZhdcKZLHdmFuDNz+AyWtFv9PzsVzvn26IbvINLcQMsipNZZnS2ZRCKqfxV",
+	"LOxymugId7cEMrsTUcAWpvNOquumYeixPXiGBrhnWrTza4arcMVNIQG6PwEwRa1ujI0gxtK4xEq711yS",
+	"ZoL3ybVYHIdRJcoJ1fZVCQ3lzJgK8Yc6G8gkAdceysZrS5fQ6XsEOa6gsQRlx6TTULNQaE7XYr+WWrMo",
+	"ISGg6ChbFaRNRRu5hgxslwainhnWn/AveOSmf2wn11PWmFSYTumTKSX4Z0gDi7ki7FXfC28/arexCZ69",
+	"TB1MRkR9CTDGT/ymhKlL2+ypUt5mB3YkFfyGwnGpPbwyM0sHi7XMySeQ3kOgz1S+us/612LxmR7vM531",
+	"FPyllKVm73A7BmXDwGszFabiJLU3Nab7oQjYkgGD5/QoSWQ4dJNEUGKOajgwwnZuGODq+saqRIrK8XY9",
+	"ay9fLrcCMXa+S56mARYxXCUOh5jIrUR99iZpoL96auupZXJjMJEG+M/j5SsOWALP2c+9SHWOCGWUPonF",
+	"FbynKtBM9elGdu4BkW/1EmoiN8fw12Lx0LSGG7CW1r4F32gifG4jpIpo7I29OsmYs7E2lgYRE0oFZeYk",
+	"tAdaXxt0NmGio8yNSIeo9MAfXR8C3+UjyJbUaiizicH8AkqticCA8U8PMj03cP2AyQ4ZgGAQwXWCdJV9",
+	"Njz1ycgwapFqDA6GmE0zGQv23ZuLbjdi3Q9X3Yvzi7PL7veseMdFB4ruWXo4FFkdPI7POZsN/L5BLseR",
+	"a6VZJF9MdZbzlDA7/OJrKwHCRFJ7Hw+EVQ95PBaJTwa0M7S7joC7qvnSoHSkE3fa27k9KqM8yjVSXWkD",
+	"gwe0vB0GJwar5/HXWl8TpdXljP2xzKdIOLflUp+R63uvSXWjZSxM5LPXJiIfa6qXhdaijDRRR62EcIUo",
+	"zaCYQb9IQr4NiJ74sZRW78tsnb/ACZyIDUTMZxg2c3muSNS5Zmas5wBGvgGn9NQyqzDilLUccY77ulV+",
+	"wDEekxtolU+SFz5OnXSnrsRTdySb8AXC597CuUuNayOwl0oimxt0H2HGEEKqlQRxkXFNlikxU62vlyZN",
+	"ff+2qMiUB6o54nNYbnmpKllawzYPfhXUBXaPpkqlcJYbUsDM8NF67z52/wVdyBcduPbV0NoaZaV38MOs",
+	"qOWdsdoxtyamcSUJs6mVUuV6hBVU8AnmuH0iwHEa2BwVwcc7aDgo3HxpaNfXnDGU0Oytw2Qs7j4jjLH0",
+	"TWUc4NJwqpeVFML1hyUDBY7U+z4EgIve2OvR50vNzJj015kZ2995zu1d1f8Xor7LWByx3s5+byeCIe0/",
+	"7MdaOGn7Z5rUWRKxa6kSKrz7o38U+OlLcRIEWUmwH3Qu81RUH+kpxScCcr2toTaWo7Fv3Re4KQNF2y4V",
+	"On+phGIbIW6PChEhAl+QUJZk8ANaT7DqxW6hwVsbbnxqaIZb6N1H9DFC5Tt84aE1visc4d9H/k2oQ/F9",
+	"4QHGaCKhlMf+eoSlxziCa5nW/7uWSiSdvN9il1D40qetbpG53Mfc5OA8rKXbCb8M4VDtkrCDpWPp9IDH",
+	"1xGV1dgxh7MMHGBQi9AK8bHcukG/8SXPvEBspJAr4CniyHCbzDU1SrKSBXYCksgdaDxpWQW+2gIqm6dT",
+	"lohYJnDEHCqcE+1sADKKliuKaGl2XNrLELuEdK2qhqU0g/h+kAjtHyiKLrWeHPUUeBiUJi5C/nJ1uUrM",
+	"Q6R1gouxR1ObKGVP64Sn21LN7Kcfp6yZp2knsRRohdeKIG1UyCqvxnsRAXy7HVFOPNTgncAIIFJwILzB",
+	"HYVBePRJ00ZWRTl2VgLRcM/dFrzRQpRt2QkHOkZmMgXEYOEbR+I0GiHKuHt5Ptbg972WMbRfIvEC1Iof",
+	"BbRBS+495aUOpLGAiKlHxwLuDuuV3Kciy8ypFWYRyB2FDdR1RpKqnjN7anPWLMYvWkTkGhgUBIYjOrgf",
+	"AFsdkRSFSuzR9iO8SQY6H5O4GvMbAbUdcAvx1Gh4N7hxtJ6ArB4Ioah/Ncxprp3aFPUURA1cjkdwCems",
+	"+FOqjSkFeFcnWWLR1JZlxznP8sVTFyCpvBFV6SEeU3r45pT14qNeXBBvPIC8oJFWCYyyLHBsuwHLE6v3",
+	"lM4CHm+xU/iEd7yDPpIUfyvrKuWildouWTChPzXxr6Z5r0Q+Bn3T9t+SwIW67w5cXQzTujy2ko455mrE",
+	"ZtPVRN6BojIZyymHoC4Ui8Q5hZrJt8/0HPss2eetrOmp8A6xF2vAKwjmS1Eof2cSxC8LjYgM5mgAz8HX",
+	"O8KXSaEMjAY7pLManJ8/HA91dOJxSMpxlhB8YDIzuWN7JpXJBU+OKrzcYj9zfGU2LaJjcPs2M2IXL87/",
+	"TZkQQdDQH3uv3BhQZZF1GN2SS39GDljDnjlP9WhvmulkFuebtEZ2j3q2gzlVeyV3sngsb0RSPG5tMPI0",
+	"Jb5vOHaFs5cU+Af2W+ycAw1Sm4Qh9E+0hhxVpOE1v99us3a77T8egaVKbFQaEWER7P7k9YEju7Bzt/o1",
+	"eYH7VpmE9AmQD9TX0Y3XlO9WrHHzjDf/ypuU1+bfwb3uV4qlsHY8zN3A3uhnSZhcIw3LxZf8mMUcocU9",
+	"rEfXK61WoDSs4h879bgQk9moDOVw0G7X5g+uy8hCSnxSGVxEF6tSuAoKfLppXMTkzZlc04L+C1EB76xI",
+	"5HojXZUDvc4GmJ3VL+gPPVOzaQKOS4llEDH5MWWOWqYrw6GiZZEmhu6fSj//FuuonhJfpIHSHTcsdqW2",
+	"I0tKXqTGOCJNXICbYObyFvuY2e2GlzDGgUj/CUXLyT1OIX/McOwpcrSBDUmKMY3emk2NIHO4Y61D0gWk",
+	"uhEq19milep53y47+FMisLrW689KzJnJdXzNhoimpO0bA5HqOaygp8ATZ22acSbMWKeJ1yXwvTlHtxzZ",
+	"mRiPjACZnoppDeMDfSNod4LvIFqi201yAmIGXE8VupV9MOYZumK1coGFeBExowtRJBXhKAiVu0ekMEXI",
+	"cqBno7FVtkbgO6zN9UbHr3HtdbGrKVDGcdi0wc0AcfDI6S4mdWL+ExwTMfS2AEbx648DLUorWy2mIp9h",
+	"pTNiyy0ZEE7mrMoz83Ng3E2wTgKt9LaV1Ze1eWgA3UtaR9+y2ZCnRoRKvONrTgoMqdaOPTwZQ4Ug9OWF",
+	"oi57ec7AV2MAjAsLFRAAFzQZK3zBYeXyATQKokwMAcUMxOHFTIE97LIHqD2a+7Bzajn1qshjq0jKYkFW",
+	"fyfhWclKi/xaIfuoOVWNVLmQd7Z73zY2Ra/olI9AubQXmxPsDklkO9V67KNaRRlOA5BUNzq2qNr9UdbH",
+	"aR//DB/k6JrCsytP7VtTDZ0sMgsVNwdxCQpMEIiSzMWEpfJasP4svKH6EaOYLgTtMq4MByFwZFUG+zd4",
+	"U/pOXxHA5yHwHto6zFk1pEEQyh8FQV37b2w3gOIDLvKFnkH2k10G4yzl2QiAemFx9m0HRAeenRa7AAQa",
+	"dOLBO07bK1CXvYHEmnQnIF9ElaKfnLd+oJMF+XNuinyE9/L1MYhYwvXff766ZMxugWIv2m3YNuMxKJ1u",
+	"oZUw1M4BNgq0QojP9uGFFsL1KYTko3+BQkIgfbXIxQsVO+raln8Evm4HalQ6rDCa8C+7AEG1c/Ti4PDg",
+	"1av2dv0mflYXwlgGb0p2n0FvPz0sZF+RCu7I+AloJ0R1gb/htmoKsNcGnQUuNmwjUBSDBAW8lHECXsEQ",
+	"uXzMXRgaAyLMd1iEDve8p7Dv1lIfAuAowPH8PPXdCOWQ9SmlqGhR6PA+l4ty6F7i2JN0rJmcTEVmtLIy",
+	"AiLp5FqtqS2uS2qEqW25UcAHMXcjPL3WmHXdAdgngmXxh4xRRaXnTKstNHeqcgzmf0POhtU+6vr4udLE",
+	"1VjExCxKpOtckaNME95yIjMR4x1m3yNXOP3LsgVi21B7AXKZ4n0C9qWrqpWZQ8EBiFlMsQL9214IOu+p",
+	"VJq8uWjxxE18jRcRXHd+fpSQI81y01M9bHLG2UfPkgaPHE942SO3f/Aq2plI5f99F//ck3LM0Vavcsy5",
+	"DX7Sjrkxz5u9cnFBT/6ycX9qdsu5uC0+2UJSamEOWYEeP9amQOIGxQvT1ulx1kFqBIFtSBvK5zIWvsNs",
+	"QaUqFscoyeGrkAQ251j7C39qzk6n9WxLPcKvP07wiFa2mjq3pN1YslpZ4EfSM/bbv0xga9QZ+9AeSt5N",
+	"MlbpFZ8ZA3HaAM/d2i6FDcAlaIUYzIVMwmmm/w4VetjDCHzAPsEoosq7oKocANMJi9V+AR+YzswYnTaW",
+	"NDH30FH8er4JsoJc2gOtClSWeTOZn8I+bZfYS2M8YZJfitY/Gg+U9YY7M4FzOdbqKleoYFA6vesFwJcV",
+	"jePlnneqRGN6iMnBY57XdxINqGu7t+7jybRmv86qQ/xmx0540ntWItxzGgtU4mpMfx+BV8aFx+1fwboa",
+	"yRtrub3RPtearuaiQ76ThfSS8wjn9HGScD3VJOJkYGjOuaEG8E48gl03sC8mrugU/0XmWyUvDJ9ADsNW",
+	"DnbEnuqpcsqNXUUl+54YxJU4eKV8WfHwHAEM4tJiKp1IANDI/QZRNNNiv2jMO0N0cP8Ju8thZz46FeU5",
+	"DzmYuHksRwSwqfwue/ea1pOop+BKQ8Xc3joTndhpCS8AnhFD19wcdooPoh7ZgR7zvngPp9lczQP098B3",
+	"RCdJCjrL9RoBs+ktsQcgHPcsPOr1llQMc0A7mGiMEhFFL4MeYIBhWBYswP/QQiaUACGHI21XL9HI2xQN",
+	"UmqwoIycgE9q7Wm7Uw9C/jDS06X/oc4mhZb6wGwA5COK0wOn0ua8UMS+mhgCv9vs6sGmo5aIoL2CztA3",
+	"TDcP+WUYuWUq2ZwBhTVdKXLpNinuKmcC+9gDXxLw1OoN7QjYm7/TvRIobscF5o4Z6zlZxXh1aCXWOJPe",
+	"0wb9WwNhldayymdD5BC5TcaOVlKFCTmorvw7+XE8wzwzboUPoKeS8bvOjeoeK4FKHlFZjJEqFv0A1aBP",
+	"WFb+LQcfRWnWc1k4okXxfET5SD3Vx/8IehGTZntKzUOLL2eCGDvQ7ITMIImxRpNEt7c9BOPYL3cqop4r",
+	"vGl8DU/5OR9lsQ89M2yQCX5tR7T/xi7pQIAgIJybliotGRTMO0QKyG/T9r+wioHHsTCmxTpqQf6GwGfA",
+	"7dW7SrUO1tdCLPal0MqSNl3Uc2HbKChi1ZixMpH5ev/1e0c4a9zYHajUNDmfTBl5FdGVzt0hlrApuSuO",
+	"Qp9zKS0NMvMaXN1Ag025p2b0ub0/2X/1j9H+ZDw8GJh/7g+vX05e3Rz+/YsoO8FfHm6AavlAa0Im2N6i",
+	"NrsctizycyKk1QIfaa2MafuwSfSNwvtC8KQivD1nBNI7v6vkbtLoO2nqACIG1HO9j4XHkHbgBYjLPWAZ",
+	"NW7Lix1tsfdC2e+RgW4IDHE6M+NjdKmWNffCI9pT3qMAXnwIEltNJXCR5i03jitBp2J7XiOTwbE1y8ea",
+	"HFs8Dx/yaCM9hQ89w3iDwwIIHn1moAHXNOWLD3ziLxHKR22xs5plecxIqMfE2xd0OlB48Z2eQnc4xC+p",
+	"xtQ/QhHsBfo57L3zlSEICfvKTnQi2Ff2+1go9rWnvu7u7vr/2QetyP7qhXvE+pNZjv9h5UzyWc/yPvta",
+	"2aFMWF4GSHDQg2Th4wg/GtwEpS8EF4AvLSXV95khdbj+YjgmXE7L9Vg4G+QhNA7dx3HPEo/E7B0ovoFg",
+	"hSQigrEPXUzu4cr50bCHdqAiCc7+a8ozoXI/rPf2+zyI8hd+su8UDqqv4b5ABMKeOj57AM+WW6F/DXX6",
+	"Z4aZVM/Bn3PM+hcizxa7nSH0ond93xwOhFUeuMztp+t7m5du3e3Zuk4cP5ap68ZfcxU8guyvBwAQ2GWd",
+	"iKrZB5Tfwv/jLpC9f9F/na3OVg72BdOInWE0lna8BSSoZSLhMUoVpygDa1s1uVZkE3hlQ/njhC96Ch8p",
+	"FT8G998xKbvPTKHuunJrKjCG1yEPOozBGdLCQdmvgnD21Kp6X/vBJVZZqZ/+l8tG8QkehUsKJ2jCGzMq",
+	"kASg4dlxWKi5HtTcncLrxT1mZTyQhraGJSPmFvdUmPOU6MvN8H4UsvWKsxOhpL3xPB6vcsgWLCcSuUZJ",
+	"0q5On3jNEq63hak7Kn4FFSZ43pcNk1XqlZbQHLd3NjdA3YaqrXihJtbX83uu9VC3xx4qqph6T1HFtLWo",
+	"fUfV0o1aWzOcyPyhb71zOKuNbr3HYDF7QJKAWOdPhcvsOa3gsc1vPYp67Q34NiKnzh+z3EunrLFBSI6l",
+	"2ni5D8bAWE4jgopyjWcj0vx1Bt7Go5KHptVTHY8OPeBA6akcAmP6O8Yyon3VdaY/azC4ghAqXfA8SMGy",
+	"Xy+UcUyxQreWShdHhUf7mSkJlJKmYFlbZELFgro4IJmhgVAgPTqFIkhOoNgkgA9g62WEFW70vQHIgDUn",
+	"AuWAF+qB08vxHACxbLDo+7fKQAt14eSeQr+avcADAFRnLFWUHSQ6qVULCyf64LkRU8JZljmcmkFnG82n",
+	"LogGCET+YMc8cR7oGsn2mqtyUGerkasLWrod/THjV36nOzCXxuotRDJ6IsLtteUtONP7CGM5CWfN+22J",
+	"OCjK8S3QsbaQ+l6DtEL2Bsk2y0Uhlkh8oeehQedf5tyeuk/WZZtwLqam3Ip17aLqGPH9LLAW/uLEJ82J",
+	"9qy2wIom1XP7j3tmx06akkOVSNJStiGIEvxvYAvw+QxEPhdCke8RlXkA5nReBXu/YlZTrjUTPEsX6G89",
+	"PPippyouKA9wVnUtSVX2QW3M5DXXc09txOS3vGqFg4rwbrPagjmfxXjpDm+rbOtG+Ytnb+8dK4e1/bHe",
+	"JwfnciJcy45HvU9pIkDFdJsW7nuHn+Eeok6tDhlF3Eg9Mz0FAYqH15rtNX6/WjM8zd1y69j4Cn96wPuX",
+	"RvyLj2/Lx3bjXKoe9ku5J+6VuIUrEk8IhgZPLkIjDBRXqNJz8sSD2If5hbnfRwonoqKL2C+sIeXeGrGV",
+	"nPt1iRDFUv4U6Vd+Oasi8rSv/75Vc6WAvV+yW9d2Eq/0ZCKyWOw5oJYNUPQ8pksFRQ9iENoIB/2AjT9a",
+	"9V0yZ35R6wtO/YAuplx8uTbtxjX02BCwDr/uu3P8m9WT0vRXMsasjjMirFijfnVWJZ+ygXxq6YlEnyuY",
+	"ZrbMHvTSilLTYFtcb3tCKIBEOyPSFCv7Zkr6dsoeicpK8rFOE8ImhGcKnct9l3LV51IpkUXgmCgewr/C",
+	"M1MuHRLns5xNARUdUZhgLv8/e++63EaOpYu+CkJxTqiqgqIpX2qmpZjYwZJVZXW7bI0kt3tis48JMkEy",
+	"S0mAk8gUzamqiHmH8w7z/7zCeZR+kh1YFwBJZpKULYp2R/2YHpeYicRlYWFhXb4PrZYCkL5tt+gL4vPD",
+	"bI9DK4aZGd4SjKQPZUAmyFxakZi57mmu/3CHFuFNq49yWGQLGGUOYBcnPd3TR3AKkTAQSRNVuChoFtHm",
+	"aLt7XqjqryeViUitOH/z8vwlpWa6oad6/EOaXCT9FmM9CdGn59tzw7DvjLcnNSbUYup+NH8U2fH8SEiY",
+	"BTxJbu5SK67Pb25en7+EtaUjFVNzrbjsXrzEQzdaDaSCLoxrrC3gVhoxsPp3z/92eXF1/hJJikAAUitG",
+	"uVIMEu1P+yBlC5oHYqWQU0W05l74aviy5NDZsDDFPDxphZ2CJrZEy0S0xTMKfDFSmnvQIG+SM5LzsbLn",
+	"Wg4yhZknzr5s04r7dRykCa+tl4LUekA/tfVCI58fS3+E6hWtNLUFxIBTVfRjagxbjkbpMFW6+AA4gf2W",
+	"6EPo8I3bj38TuZpKSFnvt4gEI16G7cCnANwQjStAG2MosYbYIjeQWg/otYYFFse4KxrYcn8+Ox7Z+uOm",
+	"JV5f/PV8R3UffCysY8DQ3JPao2FdDHDZKFpfKBszmPFOWD5VoS7AqfUmo+gnVcQCs1tjYcPK7XjNGkth",
+	"1y/Yg5u6eOsbpMkO3DRYc+B0p3eSFCJT0hZobuD5d+baJTuMeYvcceyfjZXwLCut+8eFHubKnQNnWBD6",
+	"Q5pAyYE/NJBfOyIChoQKQEgr5kbYdFpmhdTKYHuYo8G84UWqgDPc3qYzwjClz0FYN004OptJW/R0X+oi",
+	"vdbpTF2rYd+7d9XHAl0zbLMAUR/Un7o9gE95/w2L3SBNmO7Flxu5L1I2512q5iqPOGUHafKhMOZDZuaQ",
+	"oJpqPq3eiKGbnD4BQdEHPjDAfT820fiPEHfH/gpDBzjpfXq8pxGNF/Rajd6/zORQ/ZAmO+Oq3A+mEwwr",
+	"ceNqUBsDxPCbe3E1Wu1D70NHhXT9qdcgG5UBguE/sD44g0ZtpN9wL9D9AGYPybjdplfWm5Rtga9mDaTf",
+	"DWYKQQv29ADvFUsWWlNuE36r8RB6fPPhrPvm7Pz16/OX+5AlnI2NZ1KNRN2Hr/vy/M3Lizc/0bWCKTar",
+	"15gbf+3AKydLh/VXDIDkxXIxyCQqdSGGJqmkzfQ0XzMLvigwAyHcLfHfXUDvBDS9icyAVHhiylxksuAT",
+	"xEluZGtbkxG8kgcvy/ESMpWJEk5p4oWUaNHMXLsrjeujZx0vRiafHloxUvDi5evuzY9vr37+8OP5+YfL",
+	"sxsxc/Oq/TW8MIXMWiJ3pnqAxBl6uj+6KTLogrvlbaIzF57NPNWJmrkjQcPdeBT4RpnaPDEYCYVuuCc6",
+	"APqHecC+HZ8UOSgXeEvHz6FLj67wsMAIF0rohwifbKmcIFrLQ0t3d7ytQGKrms4YtTkREGt1UyWGpS3M",
+	"tLHig9L6mmo/Qv1HR/wm+rhwcEEzemBknmBJQf9aEQ8M1kIwyYWzPeAxdzGDuoXVeycCV8dfqbntuT/X",
+	"X/fEb+JvvANyDwfLKWFviK2DwOWBR9cUYqIyoAsmSp3449P0o0o+BLx3rAzJMgJcBQPOTlyrMXQ811V4",
+	"/E+Ejndf9tju8Vd4NT8QcKt738qFFfPJgks03AL5QFfpDLm4BVYsH3I1cj+6FqZy4VqJGgkCjo9ZL2mY",
+	"Js6YHpjcgkKMl3s3odNUp9Nyelrr7PBeijWVLatX7N8CdjGxGVSonpvboqBHpSlkDaAK+Ka2VuplAiI/",
+	"d6TaqQDPDS28wFKhBkpzWjZShJ7kHwRseQkSNUp1Wqhs4X0y4MdZXgwGVtcmYs4D953TotFqtCpnvNGq",
+	"VbM+J6LIF2QwkOYmP5lWc9G/cIrDFE5Cj/6inCBvM+gwhygWS0M9tJ5PVlqRQdzWmnDYOEEF6DP3tZ5+",
+	"aTBjdaYiTle6srhuFnOT3wqV5ybHqLLrHk459IMdghWO+qUvtQWRbFkoiNE9vTr0CvNeW7zNIaJO5NOo",
+	"Rg8tu83hiydMmCvFSM09vTQV8/lepBpywnDHvsuzPheO8VrF60gysQ5skGyKXcWisfk9RaFpbI2osZE1",
+	"tA9LkEHXeDXXOJ0bPU0+IeT7Tq3NiJv+STg7jzIKvGwm1EbGYLSpBJOjc6cCMz4BcwWFydWnTP/rvkh5",
+	"XVi0YWZKw4E+dKKJBz5CmgCqSDjyQSv4rsPriOFFuAdAyY101MiT2qBlgpsVfwXqOE77kMOJSk5JZ3ik",
+	"Eqc2EO5nGE3J0LgRsZlZ78zlGXP6apgZcJvkPV3JxefZ5A6dcKkDfJHyZZKghGbSFjz3li51o1In6D93",
+	"fUayjOdP/7RUpdnT6Wh5baBN8OKD22TI/DrVM8arI1RFWI9hibQ/y8wcPSYYSdXi7fs351dOF3Vf/nzx",
+	"hlGOMjMeY9GuJ7lOixrlGiit0+FEDKS+9fOYYiQLsox6ehntAREkcpOpAGHfvbwQt2phm/XeWy9UEGPc",
+	"jfarfmQvOnBpnA2a0G3QR9GArYMBUv1v0IigMTgiF654fjCfqw4pkr8OoTI2d2cmB0I5JnYn1egkupC3",
+	"fDe1bfEeis8aryatmMQGbhhgb0NEcejsCLxaMgEP2FnLqouvJZa4HrS74+LlLyptd/07IbssUqAwrxni",
+	"vNCV273eRl6JgLQpCzE1thDHHe95dddxrK2j0Qkiz1A4SlL29OILb7+493zhHcdOg58XqVlwPSLKz+g2",
+	"vaSo8Tv+2v2JWq2n16u1WjRRFJ5rzgLZXXJS5UMNexan7DQia9JllhGoUARPtLT6ewrBNOxj4VNqtnOB",
+	"8V13m2wid+ldSSUKJBFJbmYzReR44KRCypP6tKKX/sNfddobD2MtSLybty86121j6k7FwXXPBB4KHXET",
+	"EZhLE5kOYGCb3Ee6zIgdi29HI9SKU9fU29GI4nImZw4QpROiIkKvQ4itQTSvLtlgxXvRZIdGqtE7gQgR",
+	"1xOe9jQznq4B6saZ2BlGNza/F/PIj23NXtjr1bAiyZ+cbuDVJsYQnvzqWluXd7Bs8IQbqimzhFKHglRp",
+	"M2+LbsRB6f7IWDYavS1YTNCH3XOCpxbV/vc0yfRF0vdtHtoIkBI+Dx55Qx6nPjtRziNeVQSVXPFWiy42",
+	"wAlGnhHwhMuHaXDkIsf65FqiHTW8jbbD2gTTm8ihGIE1+rlBmCEw/xrTTXFSGsAzbJE/LNBbDTiIn8OG",
+	"Lq6uQkNnS6vyo+f/cnxcg/fxmAgfvHqwlHW7/j3JfOw254Vq+UDancxKtQdTCrq9lVr4fQvxHAJU0zL1",
+	"NS/1TBaTaKVD5VnMo1a31q+7796cvXraOahZ2rXKyZlkT35lsf/9/tHya94xa2LmgX7DrS5RIQumvMsW",
+	"US44xsM8a5Q7svtJiQohzkqJU0vSYimrpKe/8cbEkRth/1ufn+KNDDJGiVeVT3ilErr7GC1kmm9vDfT0",
+	"vcwByvF1qjpYwrWYQ7mZPZI94D71h00QA/zkZra89RG1EGXgk60DJN3d4kZF7LyVKxVnXxV0vAF0rRil",
+	"WQE0JnV3KWQb36pAg764k/IM6EZcnNH8fcg4qOqFL+XQjrvpUf72cWp/ZdUtsPrrrsE4p1/3PdjwTtvO",
+	"u4KPb5+TTMlFFlx55CZVCaZkRi632pxkmP+DXS/w2sXdXzayocE/VC5yI+7apbE2HSBCf0gSZw2OsyD6",
+	"U1XIRBYSHNVTlY9xEW/VIoJzBpPXgwQ6I/hWLVaX9h3Qw4bV3UFUxbW9F+yyzSK1C8yy+zkOMDq6VsY2",
+	"Fi/X6IMnozIbpQ+dwNrFHDqcOk6r+/Hd6x8vXr8+f3kqpLjsXt1cdF+//o8PV+c/voMSIKOVuFVqhkJI",
+	"JoH4wRQTwHPGwHAf+5uppFv02+JMYq5rWvR0bb5rVwdihavzv16cv1/tjyiMOSE4YKqdiiPivPQtkZk5",
+	"kzf5XLGetsTzXebDibSq7aPc/Xp8IO4RXVGwhC8lBHtL8V8MrY7KLKaZCWPpaRoMckgvvTaTeS1YwY8w",
+	"dw0a+vifR0PXQ+/I/DZMobRiImG+zF2Tyt6wc3DGH3jnXFH0H7EnIZMpywK2NOWKFpPclOPJUgQMnBgR",
+	"mcih9YmFrQhQR04VZydy7WAloxbvqjg65H6oNNmnBIW+r5d8d3Z2fv7y/CX4vzlBeZuQX08byAcFVn6f",
+	"G5IWp3FJKpADOrlMdYlA3UW+wIJDQ/6/tGhFBYRFOiV3YRsTVoswnIm0PR11OFg7Ifl3WTHBt7yWgsJB",
+	"n8OXqRFV94b9zzsRTl1gRoBu9DRlfP3YvXjtWl1+48NIplnltRuvaBKjcJbgGDgRuUytcmrJx0vHxmBV",
+	"jxjI4S0kcFyrO5XLDHFYZOYzS9xDMzIg0GXh9sVKqlvI3paUQ6MSSvTAkAanzWC76PM1ZQH4L62alzgs",
+	"voTnSvHMIHAkQvfHn4ekV5pMKPOR+Vh5xPgpJ51MMZAqNaZq0zKeetHleaL8qEi3roNX59xX1uctMTQ2",
+	"JHw2aPfGJiVPCO192LZhDNTXVuSAZqAtyHfkcmLOEqdjEZNqGhI61w7MNXDc6fjJMTnMY0ug1EKIlaKw",
+	"KjkVU3mr4go1r0bi/M9E2glEjH3x80LI2UzJvEqKtK53K9nLp5XJ4ITpUF4d5Aw34nbJrJFCoqlcSZg7",
+	"9WvtFhoMsaQWCR91/C5NafyC97L9vtfDPhw9OPUsswRaw7t9DyYBTtNmo9onHz2Lk4+QX3ODe62SbY5v",
+	"8I6Gy/WzjkjkYgVogyN0JmeSiYXAegIKLs9MCk1mkLZ8417F1nvajPwDdpk2DkpHjBiZjIvz8a1qcrk7",
+	"WMHxV844w1oLUxaQhV5aJfowX/8m7bBPaIB4PPsYXm5N3j+JOIXAzoARwwfxXFmYErOnUx0BLXgwgXdX",
+	"r3mu+q9TfdsX6HwJR0euYICg0GcIOHgxAtsJK4rghtvqaWlv4+z2tnhjqB8pgjNB9epMJW1xY8S4lLnU",
+	"hVKgP1sw4/Aw6qbgtkTxptNMabh3yDxLVY4vQDYq4a4NFECtFUq7cz21kGBmfU54lqUUdICruZm5Yz2X",
+	"2sqo/g+E2Ib+JCpj6nkSLYnoE870OffCBtA65eAXNSy41CXoVpxgd7OyThHpoapgKlSSIpgJHJaX5dnb",
+	"Jpisz2QnIjN6rHJxq2ZFE/YUdnGTw9j910nVXSek+1NMo9RyQrsi1k2OUt7u26k46CbruXpHbTFRlj96",
+	"Glcp+JERJj1YZK5b6uMsA8ROjLfV9RKaq/QS6ou26u4b18Tv4N29wJeOOx3v3JV5LhfuZ1sswCHsrP+D",
+	"hrGxaA084TAJU6OrHH/+FE/54N60EfdxTy8lBBGKj8/MQXGm08pdfJKToKhr1BZQ4dFmqiioZv88+L/r",
+	"50XdFc3zMtxzeB1k6gq4Qtb51vkwYd5QLrTjW/+X5GWfq8HEmFvb7GVXrJ7YKnhPr1R8A+ZO5Xepmm/0",
+	"rAfCPDOizBpADkoZQijV4t3NWb1XnT+ySy8of6Nhcb0ZM0rHZa7sbiw2Kg5Ym3Dq7w3QmRzOAOhStFZd",
+	"bKeyVDM5vEVKom0jIb+YQW0cJC2smJv81tkS53I4wUuWTcf03lTqdKRsYQ+dFcOpR3Ure4l92uXC8ica",
+	"1vUXM9jNUiK3UKrHtjlmImZ+/LxyN87sGRooB/hsDJfKku8WrcHLC7hEpobp9Udppqj6kzxAZAgKa8RI",
+	"5nVpnhhrOHv78+Xr85vzl86qwttqu6c3QDw0AjU0StrxI0oagzTsCqMhkrm1KA0b5S4SodJOniTqLh3i",
+	"hDVJAVRAuRsaor1Cni/fX+RsBuoeWiEw5NQ7CaBEeuasEBjMicjV2N3Xcgxt0DKXEIEjOAer8hbg96BV",
+	"rxNxp3KLmI3uv6Zwu3DvDov0TjXnPl7Rpy5LO3kJ3duRTyJ8YD+YNGF8DdKJi9OiGduNeDpZavJF4Do4",
+	"W4CXgSXT9b1RJJ/8CuK0llvvWhVW9HFgfbgpQXHJ3N2gycdeTSNLLZNXxn4BuOQSgnJmxlaYsmiLqzph",
+	"BfkDlzdNZxSqa0KmqaTAebgBZFWVceG+r6bED9cnub9U8GVZqCXR3tUpu7WApXo/InZdmBmQ4qZYV9os",
+	"aVvkmOKrh15OqDLiSOmhSRqzTeHhtemmazJLQeq1KdLRolkPX3v6hYjOEjUyqUJSwqiZrSKGi+CedhqV",
+	"it6gbs6S3GeZ+/UuhZQsqGfG30H8bpA4lsIl/JwvMQSHsMyU+Ob5cSfU86Vvr/2zLdgB/ifw1H9LYSkv",
+	"MqeYc2+9S22Yq0TpIpUZ1xhDz2AH8866meSmKDJFeJpUoVjkKRbV0bC5w1iE2BbvYFo4rEbKBmHjQmlJ",
+	"vZ9oRMEBDLK86HQ6OMkt3tTqI12lPeohFHyrj0PAxYl7ZA8p9d+MnJ30vRgsCmVbPe2j4uJWwd2pj6ku",
+	"nPlLRQH8ELdXpyregEzBgHd4+Lmv7PHwuwLE3ibdpEvmJZZFoaYzd8+hNScOxhFhdXtdHDYDZk08GGXm",
+	"1grNDavKW1vaal5c/clJm9w++ZX+deHuBmEnbbwactyQSmTJB44B7BCKtmqYK7eVfmQJBGONf463LuSV",
+	"y6zEHbZU+1l/byzt5Czq8o5PtvhTawtXdygDay6ROLWHFo63eGa3ONs23P0uWUQOVs6iTXL0ZJiZMjly",
+	"z97/zhl/t7GmEbK9fHDSHWvkP2kJpYf5YgYoV1hwn1ovgkZni1OYKwV3CWeU+XIIo5tLIqW7c4BRBVo3",
+	"SmGSWlxdd1kXX57/7PEw08pWCXkaSz1uIklyU1gn7DsAteFP7U1Hb73LQFFnWWyyHNpY7h/dtlzah3OF",
+	"jpCuTnKTJlvsy/vurdTYR9pZ6Vg7i/lWLXa1q/xm8uXCWpyficujpy++F/GGW7+1ICwqxShVGSQ4TFNr",
+	"Uz1u2FkXxj7OvqIP/bGrPntXwX3hHjspeMO2SFMID/M8YM2LbUW3AEZsbMJTuApf/KoBFfw41oW7wox9",
+	"yeUkG9zwEOrK42VjcYrWsl6ofBzlIUsbPqdqoZ6P9eU5OtF9x5uqG/yAd5aWRe3vpcohjG6TOD9CtcNG",
+	"Pz3VO4ROHTphQMlokNE1NZFLMvtklsnFQA5vj8o823jbk2ACqES8en0t3l29bomBKTXhCIOnwc+bTqji",
+	"mPL1J6Zcje9EuHrh1dSKq/Puy/+ovewFwaF+v7t6ffAYouK/l2dNUvPu6vUew4fvrl4jNWwxnMTS0qTG",
+	"PjOcuCxHBcWMHpp5999LBb4A8YsZnC5LSmFVNlpKCb+nkDWZoj1dzI3IlU5SBIqulg1oOV2DOXrjJ2M3",
+	"6tO3/yiJrWE066KZ//7u/N2+Ypk/y1sVr5Wz2mp3QFNkE5hRlZw+IUNvCaNhk71oEAfOJwXmShdikBuZ",
+	"DKUt2GvIGZHrbEb87BU0+LXbjdFY1tqOMNgv227Eoayjn8QnDq3gh2lcFfVLMAb3V773gv2YuY2gx9gB",
+	"CPrI4UQUMsfiweCoKgooPhILVUC6cAUhnBA54HY/D1h2Ed1fq6c97GFQj1p9jGS/LV61n37/XNyliTLo",
+	"B+meCVkmqUH/LjauElFq1N8JEARgZyXEbWxg2OFwUE/jExYId0K/Yxo+aiKqY6Rnwp6Fipf0jmB8+7x0",
+	"bRhnXIDkGr1wlwPwxESN1WORg/6Z5wZ9JUsfpDIRnkTKFIdoFvEL9LGcUkQ9ooooppyLoc5TxAyPv4KE",
+	"eWFkUc2G04rwKud7PmuJ71vi+CkivBi37OXMSc33HWGpss31BXvQ0/jWccfDX3onfzkcKmt9F4P+Qwbt",
+	"yiQAc9DytKulYrEuCCiGu2k1IV7OsKlLouaDcIUxH6ZSLz6QkPh8bRJuhPiC8GAIzv2r3zdICXHHmmkr",
+	"TBoo4PMj4e7GmDUXGmH0hsBTow0/A1ikuBHrDAqcA1YdNzignd3K8Cv4zanaE2RdtRsq2SpSh5qMFnxX",
+	"VggpkFob5EfUZP4ogEuRX66aM2Ar6+PJr9gGGSJNaS1B4bkTCDYZl3FusdPIgQrsA5ChEkE0MR4Y1svR",
+	"gHqa61xqslnyKGsUvoMdWs1rYdQm3Afu6xi3D6tpKng0taktq7vj4LGMmrUGTQvHvg9JhOyW6NSOJVLS",
+	"dD+0WdJaK5FpYxYMCfenJsL4ncM7bYsaNDIcYrT+WOIqrl4xlfbWHdZJkitrN9ntQT3/ExjuOJh1ljtN",
+	"5ddtui+d2c0G+6boGMkInEdoGMcEXakeuylCKyyKnpGyRePMm2bAdRDV08lglwOPM9rM6+JosJqK1bYz",
+	"cPJiOsOU7GI6sxUwDe46YK1xlI2ZZNB/wlxk0E8EEQc6hldQ2o3EMrnyOKZ4FPia/Kq5OpXJGudJjTbf",
+	"namDH9mrmUPjXLvHkCublwmV0j6Olm6SgGelsmW2Nm9oh/lgSZM1c86Ji/4AaTDNncByjjnextwDcSyE",
+	"piw2aTz5X5o3WjW1poZr9fFNjfXigeUVbPjuQySuoAfbSsVnep2tspDa33jOXyDugiVuBLfSg1xJAD/O",
+	"jZlaNFgtJ4c6ISjmBpFBhulMUq3s6hl/zZ/eBtWR++kBC50N01QMCfbNtiW41I0b985XB0lInV9nU/DM",
+	"fclGBfex2aiwQVh4E3j5aTYmovGzZyq4iRDT6C4tVEKJ2kMAQIAq/osi8vnE3KV8/QP0W0yLob9PZ8UC",
+	"1GJP0wSJfiYXBsrbrRjnHLsD+k2VK+iFnSl5SzXcUszVINUyd382RZaOJwX94LpBtzZGAqaBBbaBRgOA",
+	"ZmpHJz+1vpcjn0e2XvZbeAs/2Knorgflt34JVsV3TXCZW19fVtqNtS3VteTA2IPo1AVS3fJOwNPaBKLe",
+	"qkKHoCfAqHA5GEJ14U4xuf+xp6cmcdKmbFv0uRHbB0QQSyUQ2KSH1SCskZnSDYw5sazuVmluEJoHEpdo",
+	"ZVhm/u4Oj/toQIxHrxOhB8YArRMooJ4dIKzWxNji0DaRiLCceUJ7jNeBZQgJhBbvT1hJg3kX6ELuUcgC",
+	"+SlHTlXKLDt0mnkmh2mxQKyrtMBojGHPMweqwVRYmDLnexUQyGG+B38JOOFETAk3B0IJuTpmpIGAt81I",
+	"oC5vicwMb1f6Yas6GQsqk35LyMwahnePbSKqCupp93rdXsC8oUdR3XvJGdpuF+4iX+i+W3J9FtG2mr0O",
+	"NrWi3p94DfrAGR9vZ0pbt09LXfRXrHfAGEhtGAmfCmauW+CISES/V3Y6z4YzmStdwL+V+Md//7/iB24L",
+	"f9f4U78VIZ1U1tH2dB8bYaMh8ViPsVm0+v6hDfVzvJNbS+lRmDFD4xZWFQXmT0o4qWwhXnSEVRL8a6a6",
+	"fZGZG7Z2W1zhKQj1drknPEDgJGcUwr9CHFCrOflrPFYVXIN6GuMpqR47RcIT4VQSlvh5wrwOto0LghTs",
+	"SkhLqWFomyK6Ep7BSFCX5vAGdgTMVog5cNi4Wt6K3+TYqHvv33DN0oQWDbGjejpMuNPyVH/k/mkFH/eg",
+	"zKC3J/577tqHhYp8Q+MBczgTushcqdhzg2ipxhZYdMcfSjW4wrpZRsdGRXNiMopbNjeXs3KQpXbCIXCd",
+	"YGgc5nHbc6zBosZQtNsf2F3AC/VP+e3qnyf4uZ4GpT82iClar/krou1lEC0n/8lDtL9sQ/apOxxbXDxT",
+	"2detpULJqoyhyERpXEt3pHVuULQHNdzxobG4XJIDiGVh00SJYzd80jvNt5MfvNrbzSHn29/nDWXdDd0p",
+	"EFqXwYLm8Es66tz5sXRsRKddWL6tLzLhpHsCZMcPfN6BtxOwjVc7ztd/uKinS4rF3f8x2BoipbTZl1UE",
+	"xXtZQaAZt0ZDAKdzHxjzpV6Q7Sot3oTElnqqbgu5hqs7aEeC7D8Cn9wih4B4rPFU+5Ist8wQi/R9ZXqz",
+	"CaceHLX7pacAtysnSQvn2NYMBpOPCjOzceJmgxgjvnLVfuppo1vhQZq+NphCfYJD5Iyn447bL8888e/W",
+	"Ai3OKQoRoXb0tAfYR+cb4F8huoDl3C6dnMks63tmP5llNJZTN95Uj5H7HcGhEZspq88HOtdJo8/hwY8B",
+	"HO+GO88hUhSoiLY4LR40++FB9tE5EPWv9Uo0bRM2JJ9MpE6OgPvgwWkiVgWQOBbYHeYsmUPE6ndCgyLp",
+	"TFK0Qhl/hF+TemG08tZiT/u94VoA1PQ2PAobipI/JxLxoBP3Qc+cxmDO6FuwdPvwyO+Yq/e885wdKuyD",
+	"A27Mno5Gti43f9moq0NKdf19JXWyI9PLNb2f2swwRU2bLZaPL9XJAOvjZBOXiHfYz7h93FjueT5VNx4I",
+	"7SNsPPhOw8ZbdsZhAgXe+tyDK0dW2G3wv7jZMJmCdxv+8ED7Tazbbil9OXjJoYGKb4Hg+W/T4S3nDd5v",
+	"l1654fyxS7/YXQrrs/0uXXsz8ht0WhbqSGYPjSj5M2R5OLtomg5zM5sAgYJPaTdECwEkLomww1wpbVsU",
+	"AC2qC2JFqadQETFRU6uyO2Xb4p37E3t5wjd6Gp+1kLPdFt8QmHpYXfzVEOQ1KIrwOtKpVHrlrCToLsZp",
+	"jW5/Ky7jzs0nzpYEvxhAs3vAevelZEWvwF/djPe3NV8FBXOjaEiFRHWdgwU8fIDxxeC9MPKaCAHdFSem",
+	"wdvlLI6e9uMSAzUyea0ecWvfzbJ4knakUehLj1JMR9/aFoMKJ6manfLlqBI3mJVr3sOe/LPcTE3x0Mf+",
+	"kq72/FC8e4ZSe9l1dzYkoYXrIgHi8anNhzjZ0qvmdnwe02C86xXDbVJrU+ohXYypIWjYG+bx/mZ649xk",
+	"Eb0xa6KeXuoRXzrXmf+XKgeEFMPAfe4HMQbuB+CkkAmWVpIvX5gswe87bdYW3YqVX2tWIPeD+5NFoymh",
+	"L25/+141eVCRbLJ5wmzxrISALhp3rUq7m82fnl5j/1ziIvtgZTAadoSoB9/bV0rLP4lRRItWlaWH1WQ+",
+	"R+qBddmbMsvEMAM+FpBR/s4pTTUoGXhAJSElO16VTEmwhpZsDN8SI3HTjWRlw29vcnzSpaWyNXv6068m",
+	"1z5h59ovxo5SFbj9LzjP7MvdjOWSTPCJYqNV+/ydWTFa1hcOYZI5iuDEwAkRZZhh5lARnbYxDgA4R+tP",
+	"Ocx6W0p4a2H170OkvPkQuEXPBSeA2gYPQHN6T5QBvWSQf8WVTtFI1gU8qzGMCmcU1LgQ7eACraZoGZCR",
+	"gyRjzynMD5HYx1AHIcel3uz/3ES/bTbsk1+dCG8oi42jUf4M8SHVc9jUS7jq8Ijb0FxkzsoSo1Nzk986",
+	"mxY9DBKC4bDiIH8tnyYXJ69CeoitC+9C0Agv+5A+M8UbiJDV5+AQ19F30AyX9Ksz/dffO/DE7FMVcP3x",
+	"XjF/l/XtRiO9pxudDMuJIGwetECVeibc+FRvyszc+g7wl3R4ew9aEPd4g72+e9XTpHZwQirj+oLOaDdl",
+	"n2Etf4pe2HxoRLP6DrTDuqzhGyAGQaEQplKnWJ32VQ9AFQuKcP8hhF01oOO14xzbdk9fjJZ9/K1VB383",
+	"mBtcys8bq7XCLQg+R44X8OZ1fZsjm1askw5rVVEroKgupRZPVK4e6ZK+suHjKlWfGg1Issh67W/2OC2M",
+	"vyKDAnZNGY0PbMxbfoTLevjCXtKY/0mu6z6duerEA1EwuZgFf9aD3xS84fFEJs6W/aTL/CersmZvZuTC",
+	"M5HLy4nKIgZfrtVejMxPZw7sXGR+tCtGDqumnna6iUjrycgVC1WIuXF/wQJLTFzeXn1cb1agUADPqZ14",
+	"G/P3Hu+5a4uuW52iyQjY3hURTKoPozLLIociGmbuj9uXlqDirub81ML+uN5vY5L84clbKVGfpsvuA88l",
+	"E7ukH0Qz+Fy1J4AZ9sCuPQTsXM2kEwVAiKUajrZZOixKd0YvbZ6QR8d4Zlub8fdI1FmCYB8omF/4dEhq",
+	"qHXGuU6RiO8ab3j5M48S6lsZ2ya04S9pG8HqxBUrzalzMWb237fYKb/maujOT3ej3tXxeeU+seHIrKDB",
+	"znIzVEASEMqnCR1olskFAbVoknIssancpuPdZmazKpDddu7ytrh2r97j4uqer91CX4pIt+KJNTkizKDL",
+	"A/2iX5TIm9lOJH6TdxnqkyIE/RRALFwfCCsSEGNr6XUZvnstuW7kvP1nYSVYHs7XT05wP89rLU1BrXQ+",
+	"qAfW96hBnvuUcA8wp5lVUSZWzd3e2fHLyfiehV4S9aC72EjXy2wBZnWlahJqUkaj9cX519Tp3Ysjf6kp",
+	"7oY/g/uGZwqmacdYDxuL9A8t9+0RvPjIfPnAzNMEfhwqSeGSS0k2eMODK2rFhKVSRkxvw9cgVm5mSi8/",
+	"uOwtA4h4rHV1d9BKvetE5co7rvh4j0tT2+IKjVw8Z+jTFWxbuJvzzXRmrE0HmTpFG32Wq7vUlJzxjxmF",
+	"UPxYcRuGYpsIfg05uX1UhFyb0f7jqmDLjJiuJ9Us/p7u6e++uzKZan/3HUxe3w3rAk0eHnBbvPVp0QFv",
+	"Cb0S0eqsRM5aIqBK993T/egvmL9cLGbq0AraMSdi7OYSbYuoKtvkVHJ6l6q5ItuDIGvcjzFITVfUOQxP",
+	"VpIkR7B1XadwUVfyv3Fu3kf3TDdHF6v+AJ8miotIpl7sxmE7NERrweME2aCvoPA4EqmeTsDt4m64LUDF",
+	"TogEEn0kOMHBc2Fy/Bs3GRIxXf+vlSys6/iPVVcLUy3gVyTUp7uOTVSG0v59parKv0d7Dw0/Sr6S6MfG",
+	"n3oaxR+1f6bkHRiPgNRJn0FwmBEsjjtfcsVcD5v9Mziq12Z46wbVhcp5YIGlKJ2bhCibF73JNLMtsbzN",
+	"K7OYOTHAivJom9FtWeqejs+2saG0FW5xGvSDk4Bf3J2Al+SkttoAZM0S2PVWTqf2SjtN2W7G+8HcJJMb",
+	"sZizIJmRkD3d5LKqgDfdRPTGO7rMwyf2mV6DY2zCbQxBoRgcFJlZGflgrxhPqzdSQg79HIQQRFjc4r7D",
+	"WIwsZDCEFpEOOEHUpnD3YUAUvFULhJRg5MvaGw59++u+18Ag1gLkMT7xF3yVwS6ugcfzS+VFjP7SDI7X",
+	"1QIZ1fNKdrbP5niLyhtSJaBQAbeeLBCA41YtRG4ofcItleTUpwnmMbOgQc41h3p7mr9J31MRERDQYKaF",
+	"yNUsk5y+jTk/RquT6D9TKxKfikIAU2iUxCgsRN60RrciiuaOtCpiee9Fn+K41uBNMLyrn/uVVTvYpSBv",
+	"AMvjZVkR5nV1VAz1vw4p7yqC0mfuCuaJ5/TCiZJZMYlFqoLfD1yptlFxultykKqdKrX1Cm23C7jmBty4",
+	"eA8OUpeXGuhzAzGKv2u1xeeQPTYlNexeXewHim2tOBGLEIvVmr3w+BrDg7B9rsZ4MpzIhw42dp1VVg7c",
+	"nwZk7QPy1gkibzEAPQNwiVwNVUqX+ikSF6G9O1XaNemxwMbI3VvaiQ9Ruu636aUYERaAPepMU7Chy2KC",
+	"NxQ41qOHIjsbnjm0AHHG3ohqkkg/Se0sk4s3cqqosKGn6UYO16rfxDWSIP8mzkyixG/i/URp8VtP/3Z0",
+	"dOT/zz3oLla/if5Aag35lX2o13P/KNKpSj4Amu5vS70HoOx0SKVVYLK4+RBxi9FlrfJ6uK2FoHYo206R",
+	"OmAQrvWnZBK5zRbwvQj6rPGDffwaOXTcfdBfF81qQRquEDX23L0ekbz8JghCzzfGwuKR16LBP/2TeyGX",
+	"hfqQObNcJTx+t621yg6tsJmZQ2L7qehfqSJfHHVHhcr7vjCOb9uUfOKarqkE0QluOuLc2hWT/kQW9IW9",
+	"mFbR95sUJm/DR43EuTVvYvqG8koWEsiG9uR6oPaC2nSj215nLlPdPmiixnYEuRGpElB8WKE+ztJ8AaiS",
+	"FG4mdUgOOQJLYosBGfjaol8sZqrf01YurJiYuRjJHAPVBL44UJNUJycIavfM74lvXr/+8Or19bfg68HY",
+	"y9Pgn/rG/YRQhHrhyT7gOoVbC4YEWOLkQuLrUWqj3Fm3ZuQTdTpVvGc4ZW4S9LffrjgnkAje0wMlcgVk",
+	"PC3+ou/BnE4HlL0T5qp/0XnWEq4bTvEk6kOpoQU5yJBJr6ImTsRxvy0uaabsBAB5i3xBDsjmy9cy4fAO",
+	"ckMDxfCj5Kfsk9J4nWHuL1ZLlMZrTPWGHf+prP/+mjnLTVIOi7gqepa6s14kJYCDOkFrC+QGSeImGL0h",
+	"S22x3mP1zxKS/yeKxW8g3F6lfK0Jxj8k2XaDUO8k57CaGTVQ4zQmvwbKTXePGrnW2BqM6F4vCpFJW9gK",
+	"CQVlRAmKbVaZQaneMcQdi0luyjGTmMOhIuapTsy8Mc+WybH0YRG5kO+fjrjrPMTHTUC8T5rW1fnZ26uX",
+	"F29+2g+Dd0264bK2v2rIuWrYG19KlmGtt2cl/fDy6u3Z+fX1xZuforDvKM2IVg2k9pTwWkOmYci2wTxD",
+	"Th/kaOpW+YOPkjh4H1GM5mI1Y7C0+xLQ5eTAT5JPU8hCHd2qxYPj2K3xLp4G1c1hE60UcaxpNa93Il5B",
+	"X9FG+YtaHOwtALDs+Ubfv+/3o7vxrjDeE588t2qxyZu3JlxKuXWj8mgXuVHdyFAxZhruXe4An6oklTi1",
+	"PmVBTGQWQmDujE9UBjA/mKgQQmGY6eQdUYPczDEH5j2B6FOqTEhzgeIXjFMcWg9vtIRGgPjyjGzkk4bI",
+	"2HC6wLLXiR1brg89jRVOcT5XSolRmJwiJqbM7QMnSREzppvNapJUUxRvVO40O4Kaf5wSBx7LF5gFsVXs",
+	"rjEJIt4yG66chdNdGwkJEyWHBTCreo6MOBEIE+SgBG04VDPKI0zzuOp/oYr6i+QNnkRf8eXxBjyx04HK",
+	"190ep/DEF311LNaSDWOqS8VsuFlPMMyZrZIGj7qaPF8Xb/56cXP+EqMuMs0sUO/pW3RX9FGSLiCtsk9y",
+	"ZYlOkHTav4hELixZloWfYgA4wzBj0hbQAoNkgqJTR+5zlLLKX3Ynsvt6S0yhtB4dKJSqCll7yNBBKXAQ",
+	"o6RADShck6l2T3crQBeccJgrcB2izxE+fsLkrTD/FuAmMYNUpBQQImAdItay6ViLcsZ2BJ4SIEE9jXMj",
+	"KWvUPXlUzgTxhPMX626fMgCGhAf9NROTUqQWb9+/Ob+KuyiphFZa/A1z7+g37VOJ8T2Y5pVswLZ459UI",
+	"FPSHabOI0ikKM5d54itF9KHt6f5UfoQX+4Rm7H7AaEtfDNTCwMS1xQv3mxvNh1LLO5lm6E/1SYZIWA3o",
+	"HVaR/BGLDS4JTjp48yPqoLiTztQwZY6L9UJIJ4vubHCy4ol7u1nm17gwYwWLvtL0005P17//Aw6JCgog",
+	"xLQUYEI2JDAt3J8iHPvCiCJfiEbPMG6toLt2dKTfQGKO+9ReYkjR+Br0MosrKo/dnOdFIwPxRbylGBWi",
+	"VsuuiRS55zcSU994xEgOoQIWqF7ef4TYwQqvSuIa6QmK+JSWGdPbont5gemOQN0Fr5+AhbkQA5UZp4RN",
+	"lDHZmNs7lFkWlbWzCuIO0GGSYtS7AaanpzN3jwS7RWEDtYDfwAC9tAt2bidsYsTejyx6Nmz3CPWh9rD/",
+	"HHewl9Un7sz89OtiU6ISMjxlbi7vDJ/kOJZI8lGmT4NRAK8wCA3h2Wwtnz1dFVCTeXex705Kh2U9vxhF",
+	"HOFJrqLZSn4xLSdI1pWb1N1pctf8XvKmNu+d2MSMZ/6xd5FPlPJCl+OaNKvzOvcKfm+r7Ep8lPKGWmAs",
+	"ESeRM7S9SQASRpXhhbwFcc/HWCslhVVOpmuTLG+wKztdXb0GuYNOi52soxzC3DcmWYbt7rQHTwQvZRff",
+	"Jq1Yq5F+9Cy8RHE5sEoXAguemEzXm51okxJWFGNrwoKa4EKuz5iMVmkXe1/vC/VpG9nYBaDLyoZ3/7l2",
+	"y4e9WCciGzc8FAebRN0jr/oXM3BDh5MiVzOTF5h4C55mk9+qvL7yHoIzh2vr7t2+5x7tdOv7jzSs8C9m",
+	"sPOoSXOKdRHNgVfg9LdUjx/AHqou+xMkUHvoEmNoNJIZ8BE7ay+SB9RRKSY3TWWihDViJPM61wFutrO3",
+	"P1++Pr85f+m004/di9fnL9sCv5XdJ5KHr6wRt+NHFbeWOOu+OTt3o9lLuA6nYyvha5ajmRzeyvFDc0/8",
+	"e6kgcAC7cg3Oku9NRUwiuCXLdUxgR7tD7+fL5+2m9DUay65gDaH1x0lbo5GsE75/f3f+bl+iR/2LZY8Y",
+	"L+QMLiKch7qFRM7VYGLM7VGhbIGkgxvKKivllIdWDOWsKHNI5ANqcfaWrbrQV6MKZ/juuzyzuzy9wmfW",
+	"uf7jgexmXWmu16R8xX2IFu89vihokZp9+QT6YNmFA7mtuRJg0iTuqIDjY2FK4vaVcBeengD66VQVE8P0",
+	"M3ohBiZZuPUuZ669Y/Fz+gP6tF2z6mPqk7B6Go8a789f0jnk9H3aqQwQyybZy9TPgkDYvsBxDRTmHk9L",
+	"5OSncYCwgyyC42rq3bbNMVGWAcqt3VUyvJe0NfmuLQL3wjoKuLckOxa49SHKaFHWCN0a12ZViTz5FRw4",
+	"zkrC1dwiNRaM46edjshZgn0s3hYUQ6LiTAqxgZQ6CUWRhOsXeNdJYkCAFwzZkoeN0dOkxmRQYiCOUwkE",
+	"DF6YWuL7507mhdHix6vz84qnn11ICox6atxtNdoDtIsya4gTgQCSIahBtpadyaEKxPQ8XdA3vfA7oytm",
+	"TttDXROR31o38lRZzGQX2M3Qb2uAmkEuIObb0yNAJ1G6yFNFGRh9jMfg5PVfp/q2TzMr7MTMrfdFYAZG",
+	"aqGPTcQNvG+/7hAxjWKLQyLxa/4lR4o3nzdzcHjECoCL7pINx8+9VpkmlhI5/r614njyK/3rAjIvnVlz",
+	"f1O5+vHWts+vtbCxyLCIBYIPz2X1BD5sPo/H6Z3SeAaAvw/q6Y5f+Kwf9ipjPQpsTqt8k3TcLecRmZGY",
+	"5eZjqkJNgFW6OBH9V8YW/Zbon+HuOHqt9LiY0F+oib53iPNn+IYJUctWT/f/otTsqJuld8q9enMO/5vL",
+	"NFM5/VPbkcqPzjUamO6P72bjXCbwwvnHmRpCP17d3Fw+PbpWgJps3V8uc/NxcfSP//4f9x8/mnwu80Ql",
+	"fffVvx35/+YH/nZ0pWR2dHFJVTd/TWUf47eIWYO2jtKFKDVV6cZYh/0uFB2m/yXDwPtnxtymqt8WVypJ",
+	"czUsbE/zNCKrO9Y4qgW0Hq8O5Za5XeNJJiqlRZREAYZLmmXiaeeYGDJUnpu8L6C4aj5ZtMWF7mmqBXHr",
+	"+rzTEX0K7n1I3aWHYhBilkOKj7vMU8pCEkLRdVGLIKJnb9+8OT+7aYvnT//U00sxajyljjsINrFYwk3B",
+	"HGFMAK2P0LmXaOvsqtIRW8dP7afWMe7BGgvvkCFC9mHWUXnj8kmFdY73M/HcfxfpVJmyODh51tls8cVh",
+	"7QbCHEIWCJV3mEWzcrCGmwYX5z3vPI9h5pleBxWvr/WdyWICST0M1ZL0NLfwtNNBIDZIOwV3ayVLabMT",
+	"DLu/7jLRecTLBNma8fm9D4nDSdn6IvF7q/42cA15Wlb0k8ok51kfgTwxwkPnk7u+ApoaJOn8dH7T3rhW",
+	"Pyx+UsUfC9awYGKwcNO4ft2cifCgC/fqvPuyQv5MOxAudlus6CvXoT+WtHlJ3QSvX1MDo7EPuqxvL28u",
+	"3r653mYF39Ln/1jE5kWk6dzhlawxMv4ZQnDZvTl7tY0IYMT6DwFoFgCYyk9xCH/O8r293upQvXQf/mPx",
+	"1ize2+sNx6q7yjzo0r3bbuXKPxZu7cK927BuRS6H6kFX7uaqe3a+zdrdwKf/WL3m1YOpXLd+K7fZbVBl",
+	"lU5mJtXFCq5scDMlqZUDT6pR6y9/zx/8qv3lNIpzmpJ1fnM/bVV/OYZ0TMn41lYNc1XYr86NTqLlR7kq",
+	"duuAZyH5S90pXXChPWZ7uoMjpMr++frtG/Qo98/ds95xGzzEJwgu9wrjOL+JvwKYYwwr537u/+3oWuV3",
+	"6VAdUUMIgAY9YGC72iePLpLlh1N2dbqXOC4bNslyM9fqP0ulh2rlm6XPCyYyY1sOflHD4kQct8TTlngm",
+	"/vHf/7PS3EuVpXcqX3BzCf33cseMJoJ1WRRqOitW+5WOtXTaA/Dk7EQ+ffH9v8Wu8Y/i1c/ds6PrV92n",
+	"L773/IdyDivSErdqoZKI9xDk2K1iDomAKhEQRsPPsvMsBRw/70pLp8oWcjqL/2jjfiFt8nUhdSLzRLBk",
+	"uVZ7uiuefvzIExiFFCCJEdKHaXJUcipy9nVjiisRKQAhAnFL5IrC/v/Kc2ZPoioTANF/IWyrp1+Iaapb",
+	"4lkH//9TMWmJF+5/jjsCUWPdP1oAZCT+///vaUf8323RFc+PO6wpqbKNhIZ4bo1IjBildwo9c6wnpLDl",
+	"cKisPSWiBg7hQvI9Q0FiMZ0vv/NDAAkFmQP9bbRiOSPw70RV6ddpofGV057OFcZQofgGMCPa9eLN9Xo1",
+	"zSx9uS26mnb/VC6EzHM36Ckis4FxMETUyHO/q5pq70R/Kj8uaWXbb1VPJDqpfIg6LqaDEmHO4XnRgfq9",
+	"nq4r4HO2SzUlmmDlQi1eq9PpRKog1eLpc6yPb3nbodKh09rARPxB5CRoCI1oUepbbeY0m6cxbiigZOFU",
+	"4SNwNjdmi9Ac7iiQsbRCewllLPVhHTR22JgeIMOpJWfqoJ7bh9V3pcapBV77ldO39vDdnL1in5CCTJXH",
+	"+inyh4ZR+RkKl7mUiI8jr1hTDakfXBRSJdKtO/ggCpkWwONmCcrCdVu4hU7KTMW4V9IyCUsDzBVPIaDA",
+	"cp0b4lyxDqmP/hX5guaae3awe+H1n2q+oMDvpyCzgE7DE+4GVKr9CC4U/PrOCW3mnyyxm8pJX3qJDrUt",
+	"GIpOSuWzBdyx13TnjDXh41wjNpVdsozuZ/Go+HIrndMU6IqLQ6pWDyddBU0U7BJ3xqVFbQ3Il7NI1bPC",
+	"GWxwXDzGMdFcHrLtYj1kjetbZnrClJ8RFpiFUjJ3sEJwu4qbHQzVmE89+BaKibGAU2SypCIn1GZPO0PH",
+	"PUC2ZtQ+/aUSQu+zWu/jCYK3qFJVJBCqFM3MQqeRKbSPJa99ggvu6fh55NnSiRhmSuZW9F3TqR5fp840",
+	"BlQJxJi7U3nf9YxeXrKRwbxPochdDFQxV6oWIgEL6x7VYttLid09d2Cl2m4P23FNDZ6/kCA7G/zrE8y4",
+	"uvq8yskYGXSNnr1uOIiBLnmKUMBZ5jdu5nb7WjdeOGVX/Xk1WiHaKpy0AkLvvpG6p/6zRPtJy6k6ODmA",
+	"Hw9aW4oJOGreuDd//7216fvMDhCKVus6gL9u3YMl6wypDrbpTYBAZoRyyLNOLaoBk9ONu6mbTr1Uejky",
+	"+VQWBycHTkOAg8UJ1WKGg8oRLPITuuWB06lrTT2C4ohP6tFX6Abm9V7nBg6z+nXnTUvt1dShjUb1gJZF",
+	"k06jc/PB6QXwICc3KbGCe9UY7AnYZJFhA+IvLgosdRh6LDH/KnjcgoPbv48EnQADZnTFFD604K0BCwLT",
+	"gbTCwJn6KKezTImBGsrSqtUrq7+kiqq0YblH5Orr6VpfX1qQLrYrTGDVW3VbvNVYuyMmUieZsuQufQpO",
+	"L2oiqhEBMT8V6ain+1OTKySyzUvVwlYInOdMQlGuKObpUJFxJbQJ0wk/QOqjpoKTWzVDlthnHSqTcRMX",
+	"G3uortBfunTDRyeK07R0F/RO4o0ugo0+AZDTR7HL6FuLfXrSuA+NnjSMcJgRrmrYXc5430/YFGxu2uoA",
+	"8Jdaq1h0HsD8IixiNDcfWGGtkDFSpXKAHCYrFwiG2fEc7lfgCUEmFdjoA1NMOPzY8oWSVAyTWzGUukc1",
+	"BcKt80lD9Ci1Aa029KJV+/TRJWEX9sM7gEqkFUHW18WBnEp0vW0Jq9xsEZqExHKytgBUZUCQhnsYRYSw",
+	"Zs2ZUQE6kVQTBasClFhPU8yhAbGZ5OEa13X/TuoaB3UkAHtxE0X4zRVX+QPsqkLZYkfk9tGxzXxCXt0b",
+	"nSGJUGrpyEtElt4q8Feb2Gu1OKGd1RKZGY850IShs4T50MDd4Bq0ou9ZCaWweMLHATNnYclC0ur23fhP",
+	"4OjsC5kkVJ0j0gSuMymj9kB9cs0htnQMbjjFbpQtHuUIcx96FHCDT/KdV6Koe3SeU20LwHPztXh7zzmh",
+	"beRPfjED2kzYyKeSN1Sn7fPSBi67Z3/p/nR+9eH6/OwKyxngSon3nXCn/HjEwwiHwsGyvRNfOZdvl2vw",
+	"Z7KMzxL+RltcAWIRVkdDfduMruaAyOrj1RS4Akv6RMxyMwYcbu3uEyJxuk9aZTnk/IsZUJmh7WkDjxAM",
+	"L3tIn3eOPRIsDxOqkFNrnTo1uZjnprEYzeTFo+CR/NkMwBR//Eq0LBvIobM6VTpbEzNxMxGQE1qCGB4J",
+	"PxiD4Q9GzIcy4+0bYOZbPhhdf4z2IubW8hcziPcxQGLBrciNMEJCz5XMnAnjDkRrhreqWOPWe68G1/AM",
+	"CpqdKXmLZs8ZFMKPyjGwbxVmaDLUcmY0SoepzMQwS/H2ZHLxZ3knr6Hllriep6OiJf5iiizVLfFS5nhL",
+	"/ckAkFdP+7JTvIAOc5UoXbgmiSi0D4VyfdYETD40NNOp1EnL32yJ6MDG+MeSC/QnKld8FMueXkGYb4Wk",
+	"DsKS/fP7G1h6qRn+lQ5TYEl0otCH3IrvvjvzXbbt774TXTGQSTwOQKyWWkABq+fqpGk8QZK8486fxDdA",
+	"O6iSb91nn73odMQ3ZGB+2xbdqIS5p+cQ04i+kbllx4ZVDhve6BWGc+j/sxedf2lBMg1d8O1M6UQlPHx4",
+	"6PmLztO2iAaGDoDhRAHLKZrJ5PdAs9Eg1EKaqcA5uByMz5Uts8IiPENYAJ9Fc9yJBgk+Dsn4D60YegI5",
+	"T3NYE0iZOYXxQP5PGHDFYP/m+YvOs29pwa6MmcJSXTOzrrPdYl5dT6gbDSFNaMaI9twqnGWTMw/q8sCQ",
+	"u8DMlLaMedjT7isgWLQEgEyRK3lrygKIDZxNZgslk5aHZa2K/KE3/xAkOy1ORP9X0Ttwb/cOTkTvwPXt",
+	"wz/++396B+J3AKxILZwbM2NtOiAs1kBz4G52DBdNZfeVLuEZ5N6ZGMjq1YkYGvh3C71YgRdzIZSGHK+u",
+	"X7AepA9F0opTUgeNBBNAhL9NPL/ut1W5fv6i02m5/z2mxMZ4JQJD7yn8G7mBMbcQt+Xzpy9awtlqJpf5",
+	"oraJVSLfuIFjoOwNln3qxJ9i0yYHR1FaMAQQvFdqz+xMY3h63OnQp1m63NUV9udp3BtM2uvTQ214oM+L",
+	"ALmNYJDKQoIfUg4nSBCDBydeG67oaLgMP9D+uMyVVe46+9134oz0utukviwaOQTgGdwTQA5TAG7LcBIq",
+	"/8P42uI976NRJsei/4tJ9YdMyTtkoln0NFNXu19QxOBn2xbcH5iMyiy4GxZfcpw4X0B6aIVLGrADkPFG",
+	"Wt6pItUj0xbdnvaSByIaaR+PCzFxx70AnYFfCnmGTkfH78xyc5cmCosTKrNkC1lYVj/k9sLDAg9O7ztp",
+	"preh+SEtHxYtoE+gMwoyosCoZLgFqxCfIXT8KSQaVhpxIix+Tn9ouZb8tzTA9sMUYq8VMkaPZGZVW7xS",
+	"4G3luWJLt+3H5a6OYLOKwhhkiV46lVqe2AecRuRehvNiLhcskchulOpxZdKcUDJ5FmhAZ7ijBpy4nvUO",
+	"WqJ34LaB+6N7AFwF7j+Oxe+gGmkEToqzjEiQKIME6P57Go+5py86YmpPxYtOIGHCnFLwQ7lpCpKApgzw",
+	"MvH9xW0QsP2dtmzo8yw3ydEs1b2DVk9X+50m4RFW7NB/j+RRXU3kpxuV1ikO9vt7kz9EUZ1pQ8dNbWon",
+	"DolVxbLj6hjN8xrMnwC3gtF0IYN1Cbbzw5KcYvc2Ob1sOSMoWba+WoT3ETQbCKuzH6MOixKRWR7E6F8y",
+	"7lHnzZF7eYamgvZ2gHD2u+CYp+e0o9WAW3suC3UEmb8HJwduux4E2x8INvMKAaO7wY9SLbP0v9QXcYlH",
+	"jsttLvE8nl1e4vkbbdFPE/avMe0UklDhmRszzOJ2J+QavCQGj3GgJ3RnEiZu6MTZtU6pr/JGmjyc6+FH",
+	"ImvtVz5FcQhoKC2I2KbwGfywzHyfdUen1D2NOB2nRN4IueTkoo/IAT7dj/AjidajcbbSB6GNPzwKvx6w",
+	"AG/2KJBPlwy4aL02exUqFIlA/9/kVHhjAuefVipxtgFWBlKVga1Ee0980lUfot59Dgq5Jwh/z7/Jhl/0",
+	"JDFH8ZNYcwO0UgYs5kC5KceqJWaSYH3TpAKeyBUQ0nLrgU7c99sdsUgkzp0GP3mai0J9LJpg/5Cr7mdq",
+	"ZFPyU1f4Eicm3uBrKPWjJdTHYVba9E6dgpNhOisWApVeVMiE6PzbpwFR2sDBycHUjj90jqfH//qf4+Pp",
+	"ZPR0YP/reHT7/fRf757/8tG9NJUfESTt4OT751vkCgGnhfyYTstpFOENi3pMOQGnTClgchqVO6tfdJoG",
+	"gWdg/SBedGCmi0Ll7s3/55v/fXz0p7//787Rn/7+v347hv8P//Pb007n2//1f9UkGO0URHEiC5KI9UR7",
+	"PEXxltmFUSKT+NiDDR7UguvtZ2boeAzmLzOucHPVfXN99nYroyQMZZdmSfjKVxxdqOLg74DLg9v/I8IQ",
+	"xQq95GwZYygC6vnWUQYfbSc8AQa3W1dn4xEf6J1LBN50Ov7l+evzmxpIB8JXwJP4EYAcNq4jXhr9Qj68",
+	"KqaOCElzwt/cAEgo9eKIn/SohJWLIk36wUZgudXVqQWOo44+Dlrcl7QuP53f7GJRNqDGra7K/VDhqP+P",
+	"BAX3Ja2Xm6ddLNhmSLjVNWuEfKPuPh7O2xe0QpqnZRertGPAt9UlbgB0o5YDiluTNfTdk++2X8yuXkAT",
+	"telQ/9S7GqZ5JwJTDxEHmVIxS0KVDSQUH+JfKETz6ubm0tvViRqlmLS6ELQswt0NWk08Ij39zfPjZ6Lv",
+	"fvpQGPMhk/lYMdjDt+QNMXmE+wHAvugEKZj4vy26nCpxaMXZ26trMcvVKEvHE8yOgOOD7hPaFD1Ny4dA",
+	"Es9FX5viw8iUOvEJ7u+uXmMtAUNU5HTPgHAnJsY/E32MtX3wKQeMoA2BVcw+cNLCP9eDbrtPGoNkFRGL",
+	"hLvztOuIpKGgKDh+pqkuC8Udr7JZQBICg/n3tP8McGKcBDJqMVO5bwjcKxF1BoKYLJANuwDgAGDtTlJ7",
+	"+wHyjT9kZt4PFBdE230IYbFbuIDJDOBARmWW1dOKeTXzh/J4AOXx9nonNtx6iMKas+Jds2HNuIN/LPXn",
+	"LfW7naz0JlDD1bVuAC1ki+ORkAq/pKWBGXn4xdmQPI2OEFDAdf73G6+eKSUSeH4gcp6YYTnFdOoyzw5O",
+	"Dp6AiUjdXkVDvFNaWUvJDjJJ4b9CMuBQWSgmJsfiKyWzYlLj2bxOx/qonEGdAEEGZO6smElr5yZPsM2Q",
+	"yRg32i1rm7zxVMCt6CgOvPj+kByl4zJXlRaJBLa+UUwwi2ijuMkUGcHjloA8erWZ10aPjzJ3Hkf5Y3aJ",
+	"isrMNa1SpW9E2l/XanqnyL+NJYdpjvz+rn/MBBg1hUGbupZ8HNJimRo1GcZZ01p4p6bBP5sBWYtTecsE",
+	"pmZEOR42/S9Cl8CqaKqciuJ38ZRG/IX1C0TsKYx0w6tkVZbFM3kmC5mZukbe6oGRGN12wweqbdsSkCdq",
+	"ysK2MNWn1AWkubqZKTm/SifonK58yUynKh+qhv5WVnyWSY0CW2IgjOV1JhduY/KuMkBVjk7z6FM/pFA2",
+	"WvMlDs5xLtJwIovq8lJ8nhIhMaUM01pLOxFjozyboM+xnIaQnXC949cRv6qnEVyQG2vx+7jsyLiOlT9F",
+	"WiDrPnXNPe4p0onmbOF+72Mqq3W2dI7prCcC/0YdoRxXMSwLirlBvV4uhwUsIxONQB6ha/FX2Gbp0DV0",
+	"cNw7aHEHLpKWm+5f1LC4SCjlVAkJ3EGVcCUmQ2sDM4W2LS/9RNbpkTMA/KUp5r2K8+EZ4A0Y21D9QrTQ",
+	"uFJY1Qv/HWVTSp8ESNm3kN/3fqJyuLJI3dP+UAY++eiVCCQzhIzpYyb3n8G83CLq+vJQYTg1w31flwjU",
+	"QoDTOB0ICioh6yxKq4o0DGUIrX6ACKJ4x6JEu9WnJLJMFk612Epr+FhNa5dO3rUp0lFIRjRCzmZE5kUp",
+	"+S0xWLB8RA27t+t0KiQ/Aeqz0SOVKz2EYL8apFq6xtx5wD2XxEpjTyErF+cfN8801sNKJ7FCpw1c+/WM",
+	"VGzIpIelqKT+GDONM5wpycGJYWIwMZ6SaSoZ4csPzokVsVKQAM1nSsgsc8YGYbviGQffPxEScwvDd1pO",
+	"RCEhW0zLQrWEnZkCr/RuJLfp8JYAS8OdeawKd6F/Jvojkw/SJFG6XxHTn01C26DODqFCWkpVA1kfqMzo",
+	"MbImcQpTpHApo3yLY5RWZ3XBwjlX18pfTTrEbNW7NFEG5YJxkEQxNysW0Zl7osHK4rLuCq6Jie2OVZvD",
+	"F9StNtlFwjHWC2BQL/FsTtSC3Q9t8R9LhLMRfSKgSykUbUi7ZmxEgBNf7gxbzjW6lSN5aEVcX12LqUpS",
+	"yQOrFHR7XYGEeykPP/rghR4rYOTlAOHGT3K2ktPsPlBJu49KoxhMxuS3y58WRvMBKYeTVFcMypVoZZ1x",
+	"6UxotsFJ8x1aUCQ6WHFoqx7G+iA2M93DQgLAbpOZFZoelrYwUxww24dkR6Dfq755FDm70c7OMn50pQl4",
+	"qKGBzIz5dQz3c24Vnq0JCOp0ddBlktad2UgyFrZJpKrprHTG9omYy2I4cQaQnalh0QLEtJbI1Z25VSsf",
+	"s402+NLnIipwoLVFncQlCbdqVsTnArgsq4oKv7dW0zB9LgknzTns14ExtzR7szwd0lmCNLsrH4E21hq7",
+	"9hBaZNUIL3DzsrSKT0A9VFmGR/Dq1GEZBkWTNnyNrGcy0GdKi1TfGRgIUW2y1K58Z9BoUse7QMBVY5y5",
+	"Lq80kUg7gStFnemC1080fZx5cyLGuZkXkxbk7cMxSPPj7n6lVTWLCteAmsZ/AOct3ahNWYDJksgF2jGe",
+	"WXhlyFIn8zRpvFfbAognR5Gj1ytwpPQMZuJYRa77HNGFVtdyYQs13bSIlOkemAFXFErqTMa6iXij5rTS",
+	"DYpEam1KPVQgJTUNXMAtvVi0IKzhLhMWNnXqGsaynrHMxMRksbNi9TtDM51lqZOSzXt+hU0APhSjxSw1",
+	"Pm8+qN/hbXIJzdGdIePclDoRv5iBRS8e3hNMDrWK7qRZ+U4oudh8NjgTL3Lp2ROvV/B6DqeSmEotx6uS",
+	"7Wzug9///vv/CQAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

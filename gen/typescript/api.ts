@@ -13,13 +13,13 @@ export interface paths {
         };
         /**
          * List announcements
-         * @description Drafts, published and archived ones, newest first.
+         * @description Lists drafts, published and archived announcements, newest first.
          */
         get: operations["listAnnouncements"];
         put?: never;
         /**
          * Draft an announcement
-         * @description Nobody but admins sees it until it is published. An `expiresAt` in the past is a 400. Audited.
+         * @description Only admins see the draft until it is published. 400 if `expiresAt` is in the past. Audited.
          */
         post: operations["createAnnouncement"];
         delete?: never;
@@ -39,22 +39,24 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One announcement
+         * Get an announcement
          * @description 404 `not_found` for an unknown id.
          */
         get: operations["getAnnouncement"];
         put?: never;
         post?: never;
         /**
-         * Take an announcement away
-         * @description A draft is removed for good; one that was published becomes ARCHIVED, since its readers may ask for it. An ARCHIVED one stays as it is. Audited.
+         * Delete or archive an announcement
+         * @description Deletes a draft permanently. A published announcement becomes ARCHIVED instead, because its readers may ask about it. An
+         *     ARCHIVED announcement doesn't change. Audited.
          */
         delete: operations["deleteAnnouncement"];
         options?: never;
         head?: never;
         /**
          * Change an announcement
-         * @description A published one changes for its readers at once; nothing is mailed again. Audited. An ARCHIVED one is a 409 `conflict`.
+         * @description A change of a published announcement is visible to its readers at once; it is not mailed again. Audited. 409 `conflict`
+         *     for an ARCHIVED announcement.
          */
         patch: operations["updateAnnouncement"];
         trace?: never;
@@ -73,8 +75,9 @@ export interface paths {
         put?: never;
         /**
          * Publish an announcement
-         * @description Its audience sees it from now on until it expires; with `sendMail` the OWNERs and ADMINs of its audience also get
-         *     it by mail, each once. Publishing twice changes nothing. Audited. An ARCHIVED or expired one is a 409 `conflict`.
+         * @description Its audience sees the announcement from now until it expires. With `sendMail` the OWNERs and ADMINs of its audience also
+         *     get it by mail, each once. Publishing again has no effect. Audited. 409 `conflict` for an ARCHIVED or expired
+         *     announcement.
          */
         post: operations["publishAnnouncement"];
         delete?: never;
@@ -92,7 +95,7 @@ export interface paths {
         };
         /**
          * Read the audit log
-         * @description Every change by admins, tenants and the server itself, latest first. The filters narrow each other.
+         * @description Lists every change by admins, tenants and the server itself, latest first. An entry must match all given filters.
          */
         get: operations["listAuditEntries"];
         put?: never;
@@ -113,15 +116,18 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Log an admin in
-         * @description Answers with a token for the admin operations, valid 8 hours; it is refused everywhere else, as tenants' tokens
-         *     and keys are refused there. A wrong password and an unknown e-mail get the same answer after the same time:
-         *     401 `invalid_credentials`.
+         * Log in as an admin
+         * @description Returns a token for the admin operations, valid for 8 hours. Other operations refuse it, and admin operations refuse
+         *     tenants' tokens and API keys. A wrong password and an unknown e-mail get the same answer after the same time: 401
+         *     `invalid_credentials`.
          *
-         *     A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
-         *     one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
-         *     one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
-         *     can answers 429 too. `Retry-After` says when to try again.
+         *     Each of these is a 429 `rate_limited`, with `Retry-After`:
+         *
+         *     - Too many attempts for one e-mail address from one network (IPv6: /64).
+         *     - Too many failed attempts for one e-mail address from one network (IPv6: /48).
+         *     - Too many failed attempts for one e-mail address over all networks. Networks from which the address has logged in
+         *       during the last 90 days are exempt.
+         *     - The server already checks as many passwords at the same time as it can.
          */
         post: operations["loginAdmin"];
         delete?: never;
@@ -138,8 +144,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The admin who is logged in
-         * @description Tells whether an admin token still counts, and what it allows. No scope is needed.
+         * Get the current admin
+         * @description Returns the admin and the admin's scopes if the token is valid. No scope is needed.
          */
         get: operations["getCurrentAdmin"];
         put?: never;
@@ -161,10 +167,10 @@ export interface paths {
         put?: never;
         /**
          * Import a CDN's access log
-         * @description Adds up to 10 000 rows in one transaction; the body may have 5 MiB, above that 413. A row is known by `source` and
-         *     `requestId` and counts once, so the same rows may be sent again after a failure. Rows older than 400 days or more
-         *     than a day ahead of now are a 400 that names them, and nothing is imported. Only sums by day, tenant and stream
-         *     are kept, and the ids for 30 days; addresses of viewers aren't taken. Audited with source and counts.
+         * @description Adds up to 10 000 rows in one transaction. The body may have up to 5 MiB, more is a 413. A row is identified by `source`
+         *     and `requestId` and counts once, so you can send the same rows again after a failure. If a row is older than 400 days or
+         *     more than a day in the future, the answer is a 400 that names it, and nothing is imported. Only sums by day, tenant and
+         *     stream are stored, and the ids for 30 days. Viewers' addresses are not stored. Audited with source and counts.
          */
         post: operations["importCdnLogs"];
         delete?: never;
@@ -181,8 +187,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What went in and out
-         * @description Bytes by day and by tenant: what this platform's servers measured, and what a CDN in front of them delivered according to its imported logs.
+         * Get the bytes in and out
+         * @description Returns bytes by day and by tenant: those that the platform's servers measured, and those that a CDN in front of them
+         *     delivered according to its imported logs.
          */
         get: operations["getAdminBandwidth"];
         put?: never;
@@ -221,9 +228,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What tenants pay and owe
-         * @description Amounts are by currency. `monthlyRecurring` is what ACTIVE and PAST_DUE subscriptions come to in a month (a yearly
-         *     price counts with a twelfth), `yearlyRecurring` twelve times that; months are calendar months in UTC.
+         * Get the tenants' payments and open amounts
+         * @description Amounts are by currency. `monthlyRecurring` is the monthly sum of the ACTIVE and PAST_DUE subscriptions; a yearly price
+         *     counts as a twelfth. `yearlyRecurring` is twelve times that. Months are calendar months in UTC.
          */
         get: operations["getAdminBillingOverview"];
         put?: never;
@@ -242,7 +249,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where tenants stand
+         * Get the tenants' compliance overview
          * @description Counts over all tenants that are not CANCELLED, and a page of their records.
          */
         get: operations["getAdminComplianceOverview"];
@@ -266,10 +273,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Write a tenant's record
-         * @description Replaces the record as a whole and notes who wrote it and when. Under legal hold nothing of the tenant is deleted,
-         *     neither by itself nor by anybody, until the hold is lifted here; attempts are a 409 `conflict`. REJECTED blocks
-         *     nothing by itself: suspending a tenant is a decision of its own. Audited with the record before and after. 404
+         * Replace a tenant's compliance record
+         * @description Replaces the whole record, and stores the admin and the time of the change. Under legal hold nothing of the tenant is
+         *     deleted, neither automatically nor by a user or admin, until the hold is removed here; attempts get 409 `conflict`.
+         *     REJECTED alone blocks nothing: suspend the tenant separately if necessary. Audited with the record before and after. 404
          *     `not_found` for an unknown tenant.
          */
         put: operations["putAdminComplianceRecord"];
@@ -288,8 +295,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * New tenants per day
-         * @description One entry for each of the last 30 days, also for days without sign-ups. Reports go further back.
+         * Get the new tenants per day
+         * @description One entry for each of the last 30 days, also for days without sign-ups. The tenant growth report has earlier days.
          */
         get: operations["getAdminDashboardGrowth"];
         put?: never;
@@ -308,8 +315,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The platform at a glance
-         * @description Figures of now, over all tenants. `monthlyRecurring` is empty until billing is wired.
+         * Get the platform's key figures
+         * @description Returns figures as of now, over all tenants. `monthlyRecurring` is empty until billing is connected.
          */
         get: operations["getAdminDashboardKpis"];
         put?: never;
@@ -328,8 +335,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tenants by plan
-         * @description Counts and percentages of all tenants that are not CANCELLED; a tier without tenants is there with 0.
+         * Get the tenants by plan
+         * @description Counts and percentages of all tenants that are not CANCELLED. A tier without tenants is listed with 0.
          */
         get: operations["getAdminPlanDistribution"];
         put?: never;
@@ -348,8 +355,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was done last
-         * @description The latest audit entries over all tenants. The audit log itself has filters and pages.
+         * Get the latest changes
+         * @description Returns the latest audit entries over all tenants. The audit log has all entries, with filters and pages.
          */
         get: operations["getAdminRecentActivity"];
         put?: never;
@@ -368,9 +375,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the platform earns
-         * @description A stub until billing is wired: until then `wired` is false and every list is empty. Afterwards: what subscriptions
-         *     and platform fees brought in and what was refunded, month by month and by currency.
+         * Get the platform's revenue
+         * @description Until billing is connected, `wired` is false and every list is empty. Afterwards the lists have the income from
+         *     subscriptions and platform fees, and the refunds, by month and currency.
          */
         get: operations["getAdminRevenue"];
         put?: never;
@@ -389,8 +396,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How tenants' developers use the API
-         * @description Calls, errors and answer times of the API below `/v1/me`, by day, operation and tenant. Pages that the server serves and media are not counted.
+         * Get the developer activity report
+         * @description Calls, errors and answer times of the API below `/v1/me`, by day, operation and tenant. Requests for pages and media are
+         *     not counted.
          */
         get: operations["getAdminDevActivity"];
         put?: never;
@@ -415,10 +423,9 @@ export interface paths {
         get: operations["listFirstPartyApps"];
         put?: never;
         /**
-         * Make a first-party app
-         * @description Creates an ACTIVE tenant of the plan tier ENTERPRISE without users and its first API key in one transaction. The
-         *     answer is the only one that holds the whole key. Audited. A name that another app has, compared without regard to
-         *     case, is a 409 `conflict`.
+         * Create a first-party app
+         * @description Creates an ACTIVE tenant with the plan tier ENTERPRISE and without users, and its first API key, in one transaction.
+         *     Only this answer contains the whole key. Audited. 409 `conflict` if another app has the name; case is ignored.
          */
         post: operations["createFirstPartyApp"];
         delete?: never;
@@ -438,8 +445,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One app with its figures, keys, webhooks and sessions
-         * @description The lists are bounded. A tenant that isn't a first-party app is a 404 `not_found` like an id that never existed.
+         * Get an app with its figures, keys, webhooks and sessions
+         * @description The lists have at most 50 keys, 50 webhooks and 20 sessions. 404 `not_found` for a tenant that isn't a first-party app,
+         *     as for an unknown id.
          */
         get: operations["getFirstPartyApp"];
         put?: never;
@@ -463,11 +471,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Act as an app
-         * @description Mints a tenant JWT that is valid 30 minutes and can't be renewed. It may do what a tenant's ADMIN may, and carries
-         *     the admin in the claim `act`: minting it is audited, and so is each change made with it, under the app's name and
-         *     with the admin as `impersonatorId`. It ends early when the admin is no longer one or the app is suspended. A
-         *     suspended app is a 403 `tenant_suspended`.
+         * Impersonate an app
+         * @description Creates a tenant JWT that is valid for 30 minutes and can't be renewed. It has the permissions of a tenant's ADMIN. Its
+         *     claim `act` names the admin. Its creation is audited, and so is each change made with it, with the app as the actor and
+         *     the admin as `impersonatorId`. The token becomes invalid earlier if the admin loses the admin role or the app is
+         *     suspended. 403 `tenant_suspended` for a suspended app.
          */
         post: operations["impersonateFirstPartyApp"];
         delete?: never;
@@ -489,8 +497,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mint another API key
-         * @description The answer is the only one that holds the whole key. Audited. An `expiresAt` in the past is a 400; an app that is suspended is a 403 `tenant_suspended`.
+         * Create another API key
+         * @description Only this answer contains the whole key. Audited. 400 if `expiresAt` is in the past. 403 `tenant_suspended` for a
+         *     suspended app.
          */
         post: operations["createFirstPartyAppKey"];
         delete?: never;
@@ -516,7 +525,9 @@ export interface paths {
         post?: never;
         /**
          * Revoke an app's API key
-         * @description The key, and keys that were made with it, are refused with 401 `key_revoked` for the next 400 days, then with `unauthenticated`. Revoking twice changes nothing; 30 days later the key is deleted, and revoking it is a 404 `not_found`. Audited. A key of another tenant is a 404 `not_found`.
+         * @description Revokes the key and all keys that were created with it. Calls with them get 401 `key_revoked` for 400 days, then 401
+         *     `unauthenticated`. Revoking again has no effect; 30 days after the revocation the key is deleted, and revoking it is a
+         *     404 `not_found`. Audited. 404 `not_found` for a key of another tenant.
          */
         delete: operations["revokeFirstPartyAppKey"];
         options?: never;
@@ -532,8 +543,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The latest background jobs
-         * @description Over all servers, newest first, with status and error. What a job was given isn't shown.
+         * List the latest background jobs
+         * @description Lists the jobs of all servers, newest first, with status and error. The arguments of a job are not shown.
          */
         get: operations["listAdminSchedulerRuns"];
         put?: never;
@@ -552,8 +563,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What tenants used this month
-         * @description The tenants with the most bytes sent to viewers in this calendar month, with every meter beside what their plan includes.
+         * Get the tenants' usage of this month
+         * @description Returns the tenants with the most bytes sent to viewers in this calendar month. Each has every meter with what the plan
+         *     includes.
          */
         get: operations["getAdminUsage"];
         put?: never;
@@ -572,8 +584,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The latest webhook deliveries
-         * @description Over all tenants and endpoints, newest first, without payloads. `status` is a WebhookDeliveryStatus: `failed` and `retrying` are what operators look for.
+         * List the latest webhook deliveries
+         * @description Lists the deliveries of all tenants and endpoints, newest first, without payloads. `status` is a WebhookDeliveryStatus:
+         *     use `failed` and `retrying` to find problems.
          */
         get: operations["listAdminRecentDeliveries"];
         put?: never;
@@ -593,7 +606,7 @@ export interface paths {
         };
         /**
          * List plans
-         * @description Every plan, bookable or not, newest first, with how many tenants are on it.
+         * @description Lists all plans, bookable or not, newest first, with the number of tenants on each.
          */
         get: operations["listAdminPlans"];
         put?: never;
@@ -615,7 +628,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One plan
+         * Get a plan
          * @description 404 `not_found` for an unknown id.
          */
         get: operations["getAdminPlan"];
@@ -626,9 +639,10 @@ export interface paths {
         head?: never;
         /**
          * Change a plan
-         * @description Prices and trial are for subscriptions that begin from now on: those that run keep their price. `limits` and
-         *     `allowances` replace the old ones as a whole, except that a limit that isn't required and is left out stays. They hold for every tenant on the plan at once; what a tenant has
-         *     above a new limit stays, only more is refused. A meter that is named twice is a 400. Audited.
+         * @description Prices and trial apply to subscriptions that begin from now on; running subscriptions keep their price. `limits` and
+         *     `allowances` replace the old ones as a whole, but an optional limit that is absent keeps its value. They take effect at
+         *     once for every tenant on the plan. A tenant keeps what it has above a new limit; only additions are refused. 400 if a
+         *     meter is named twice. Audited.
          */
         patch: operations["updateAdminPlan"];
         trace?: never;
@@ -647,7 +661,7 @@ export interface paths {
         put?: never;
         /**
          * Offer a plan
-         * @description Tenants can book it from now on. Activating an active plan changes nothing. Audited.
+         * @description Tenants can book the plan from now on. Activating an active plan has no effect. Audited.
          */
         post: operations["activateAdminPlan"];
         delete?: never;
@@ -670,7 +684,8 @@ export interface paths {
         put?: never;
         /**
          * Stop offering a plan
-         * @description Nobody can book it from now on; subscriptions that run go on and renew. Deactivating twice changes nothing. Audited. The FREE plan, on which tenants begin, is a 409 `conflict`.
+         * @description Tenants can't book the plan from now on. Running subscriptions continue and renew. Deactivating again has no effect.
+         *     Audited. 409 `conflict` for the FREE plan, because new tenants start on it.
          */
         post: operations["deactivateAdminPlan"];
         delete?: never;
@@ -687,8 +702,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What each tenant did
-         * @description Counts of the last 30 days, newest tenant first; tenants that did nothing are there with zeros.
+         * Get the activity of each tenant
+         * @description Counts of the last 30 days, newest tenant first. Tenants without activity are listed with zeros.
          */
         get: operations["listAdminTenantActivity"];
         put?: never;
@@ -707,8 +722,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is going on in each area
-         * @description Counts over all tenants: what goes on now, and what began in the last 24 hours, 7 days and 30 days.
+         * Get the activity of each area
+         * @description Counts over all tenants: what is active now, and what began in the last 24 hours, 7 days and 30 days.
          */
         get: operations["getAdminPlatformActivity"];
         put?: never;
@@ -728,7 +743,8 @@ export interface paths {
         };
         /**
          * List recordings
-         * @description The stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus; DELETED ones are listed too, so that a deletion can be traced.
+         * @description Lists the stream recordings of all tenants, newest first, without playback URLs. `status` is a RecordingStatus. DELETED
+         *     recordings are listed too, so that deletions can be traced.
          */
         get: operations["listAdminRecordings"];
         put?: never;
@@ -754,9 +770,9 @@ export interface paths {
         post?: never;
         /**
          * Delete a recording
-         * @description Takes the recording off the air at once and removes its files; the entry stays, DELETED, with the reason. This
-         *     can't be undone. The body is JSON, as in every other request. Audited. A recording under legal hold and
-         *     one that is RECORDING or PROCESSING are a 409 `conflict`; deleting twice changes nothing.
+         * @description Stops the recording's playback at once and removes its files. The entry stays, DELETED, with the reason. This can't be
+         *     undone. The request has a JSON body. Audited. 409 `conflict` for a recording under legal hold or one that is RECORDING
+         *     or PROCESSING. Deleting again has no effect.
          */
         delete: operations["deleteAdminRecording"];
         options?: never;
@@ -782,8 +798,8 @@ export interface paths {
         head?: never;
         /**
          * Change how long a recording is kept
-         * @description Fields that are absent stay as they are. Under legal hold a recording is deleted neither when its time comes nor
-         *     by its tenant nor from here. Audited. A DELETED recording is a 409 `conflict`, a `retainUntil` in the past a 400.
+         * @description Absent fields don't change. Under legal hold neither the retention time, nor the recording's tenant, nor an admin can
+         *     delete the recording. Audited. 409 `conflict` for a DELETED recording. 400 if `retainUntil` is in the past.
          */
         patch: operations["updateAdminRecordingRetention"];
         trace?: never;
@@ -796,8 +812,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What each plan contributes
-         * @description For each tier its tenants by status, its share, what it brings in and what it is used for.
+         * Get the plan mix report
+         * @description For each tier: its tenants by status, its share of all tenants, its revenue and its usage.
          */
         get: operations["getAdminPlanMixReport"];
         put?: never;
@@ -816,8 +832,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How much was broadcast and watched
-         * @description Broadcasts, minutes and peaks day by day over all tenants. A broadcast over midnight counts its minutes on both days.
+         * Get the stream activity report
+         * @description Broadcasts, minutes and peaks by day over all tenants. A broadcast that runs past midnight counts its minutes on both days.
          */
         get: operations["getAdminStreamActivityReport"];
         put?: never;
@@ -836,8 +852,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the number of tenants changed
-         * @description Sign-ups, cancellations and suspensions day by day, also for days without any.
+         * Get the tenant growth report
+         * @description Sign-ups, cancellations and suspensions by day. Days without any are included.
          */
         get: operations["getAdminTenantGrowthReport"];
         put?: never;
@@ -856,8 +872,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The tenants with the most viewing
-         * @description Ranked by minutes watched in the last 30 days; tenants without any are left out.
+         * Get the tenants with the most viewing
+         * @description Ranked by minutes watched in the last 30 days. Tenants without any are not listed.
          */
         get: operations["getAdminTopTenantsReport"];
         put?: never;
@@ -877,7 +893,8 @@ export interface paths {
         };
         /**
          * List the roles and their scopes
-         * @description The roles of admins and of tenants' users, each with all that it may do. Roles are fixed; this tells them, so that no client need keep a copy.
+         * @description The roles of admins and of tenants' users, each with its scopes. Roles are fixed. Read them here instead of keeping a
+         *     copy in the client.
          */
         get: operations["listRoles"];
         put?: never;
@@ -897,9 +914,9 @@ export interface paths {
         };
         /**
          * List the platform's settings
-         * @description How the platform presents itself and treats tenants. Only what the servers go by is listed:
-         *     `commerce.platformFeePct`, the platform's fee in percent of each checkout's total. How the servers behave is in
-         *     the system settings; no key is in both lists.
+         * @description Lists the settings for how the platform presents itself and treats tenants. Only settings that the servers use are
+         *     listed: `commerce.platformFeePct` is the platform's fee in percent of each checkout's total. The settings for the
+         *     servers' behaviour are in the system settings; no key is in both lists.
          */
         get: operations["listAdminSettings"];
         put?: never;
@@ -923,10 +940,10 @@ export interface paths {
         get?: never;
         /**
          * Change one of the platform's settings
-         * @description Holds on every server within 5 seconds, for what happens from then on: orders keep the fee that they were made
-         *     with. Putting the same value again changes nothing; putting the default lets the setting follow its default again.
-         *     Audited with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't take a 400 that
-         *     says which ones it does.
+         * @description Takes effect on every server within 5 seconds, for later actions only: an order keeps the fee with which it was created.
+         *     Setting the same value again has no effect. After you set the default value, the setting follows its default again.
+         *     Audited with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting
+         *     doesn't accept; the message names the accepted values.
          */
         put: operations["updateAdminSetting"];
         post?: never;
@@ -944,8 +961,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the streams on air are doing
-         * @description One row for each stream that is LIVE or RECONNECTING, newest first, with what arrives from its encoder. For operators who look for the one that is in trouble.
+         * List the state of the streams on air
+         * @description One row for each stream that is LIVE or RECONNECTING, newest first, with the media that arrives from its encoder. Use it
+         *     to find streams with problems.
          */
         get: operations["listAdminStreamInspections"];
         put?: never;
@@ -967,11 +985,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look into a stream
-         * @description Tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
-         *     hour, a point every 10 seconds. For a stream that is off the air `tracks` and `outputs` are empty and the history
-         *     is that of its last hour on air, kept for 24 hours. Media itself is never shown. 404 `not_found` for an unknown
-         *     id.
+         * Inspect a stream
+         * @description Returns tracks, bitrates, key frames, timestamps and readers as the server measures them now, and the health of the last
+         *     hour with a point every 10 seconds. While the stream is off air, `tracks` and `outputs` are empty, and the history is
+         *     that of its last hour on air, kept for 24 hours. The media itself is never shown. 404 `not_found` for an unknown id.
          */
         get: operations["getAdminStreamInspection"];
         put?: never;
@@ -991,7 +1008,8 @@ export interface paths {
         };
         /**
          * List stream keys
-         * @description The keys of all tenants, newest first, masked: a whole key is in no answer of the console. `q` looks in the names of stream and tenant, in their ids and in the last 4 characters.
+         * @description Lists the keys of all tenants, newest first. They are masked: no admin operation returns a whole key. `q` searches the
+         *     names and ids of streams and tenants, and the last 4 characters of keys.
          */
         get: operations["listAdminStreamKeys"];
         put?: never;
@@ -1016,8 +1034,9 @@ export interface paths {
         put?: never;
         /**
          * Revoke a stream key
-         * @description Nobody can publish with the key any more; whoever does is cut off and the broadcast ends. The tenant gets a new
-         *     key by rotating it. Audited with the reason. A key that is no longer ACTIVE is a 409 `conflict`.
+         * @description Publishing with the key is refused. If an encoder is publishing with it, its connection is closed and the broadcast
+         *     ends. The tenant gets a new key by rotating it. Audited with the reason. 409 `conflict` for a key that is no longer
+         *     ACTIVE.
          */
         post: operations["revokeStreamKey"];
         delete?: never;
@@ -1035,7 +1054,8 @@ export interface paths {
         };
         /**
          * List streams that have been on air
-         * @description Every stream that has been on air at least once, over all tenants, newest first. `status` is a StreamStatus; IDLE gives those that never were on air.
+         * @description Lists every stream that has been on air at least once, over all tenants, newest first. `status` is a StreamStatus; with
+         *     IDLE the list has the streams that were never on air.
          */
         get: operations["listAdminStreamHistory"];
         put?: never;
@@ -1055,7 +1075,7 @@ export interface paths {
         };
         /**
          * List the streams that are on air
-         * @description Every stream that is LIVE or RECONNECTING, over all tenants, newest first. A `tenantId` that doesn't exist gives an empty page.
+         * @description Lists every stream that is LIVE or RECONNECTING, over all tenants, newest first. An unknown `tenantId` gives an empty page.
          */
         get: operations["listAdminLiveStreams"];
         put?: never;
@@ -1077,8 +1097,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One stream with its publisher, recordings and audit
-         * @description The lists are bounded: the newest 20 recordings and the latest 20 audit entries. 404 `not_found` for an unknown id.
+         * Get a stream with its publisher, recordings and audit
+         * @description The lists have at most the newest 20 recordings and the latest 20 audit entries. 404 `not_found` for an unknown id.
          */
         get: operations["getAdminStream"];
         put?: never;
@@ -1102,11 +1122,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a stream off the air
-         * @description Closes the publisher's connection, marks the stream ENDED and refuses its key for 300 seconds, so that an encoder
-         *     that reconnects by itself stays out. Viewers see the end at once, restreams and recordings end with the stream,
-         *     and `stream.ended` is sent. Audited with the reason. A stream that is neither LIVE nor RECONNECTING is a 409
-         *     `conflict`.
+         * Stop a stream
+         * @description Closes the publisher's connection, marks the stream ENDED, and refuses its key for 300 seconds, so that an encoder can't
+         *     reconnect automatically. Playback ends at once, restreams and recordings end with the stream, and `stream.ended` is
+         *     sent. Audited with the reason. 409 `conflict` for a stream that is neither LIVE nor RECONNECTING.
          */
         post: operations["forceStopStream"];
         delete?: never;
@@ -1124,7 +1143,7 @@ export interface paths {
         };
         /**
          * List subscriptions
-         * @description The subscriptions of all tenants, newest first, ended ones included. `status` is a SubscriptionStatus.
+         * @description Lists the subscriptions of all tenants, newest first, including ended ones. `status` is a SubscriptionStatus.
          */
         get: operations["listAdminSubscriptions"];
         put?: never;
@@ -1149,9 +1168,9 @@ export interface paths {
         put?: never;
         /**
          * Cancel a subscription
-         * @description One that is ACTIVE ends with the period that is paid (`cancelAtPeriodEnd`), any other at once; then the tenant is
-         *     on FREE. Nothing is refunded. Cancelling again before the period ends changes nothing. Audited. One that is
-         *     CANCELED is a 409 `conflict`.
+         * @description An ACTIVE subscription ends with the paid period (`cancelAtPeriodEnd`), any other one at once. Then the tenant is on
+         *     FREE. Nothing is refunded. Cancelling again before the period ends has no effect. Audited. 409 `conflict` for a
+         *     subscription that is CANCELED.
          */
         post: operations["cancelSubscription"];
         delete?: never;
@@ -1174,8 +1193,8 @@ export interface paths {
         put?: never;
         /**
          * Extend a trial
-         * @description Puts the end of the trial, and with it the first charge, off by 1 to 90 days; a trial ends 180 days after it began
-         *     at the latest, more is a 400. Audited. A subscription that isn't TRIALING is a 409 `conflict`.
+         * @description Postpones the end of the trial, and with it the first charge, by 1 to 90 days. A trial may last at most 180 days in all;
+         *     more is a 400. Audited. 409 `conflict` for a subscription that isn't TRIALING.
          */
         post: operations["extendSubscriptionTrial"];
         delete?: never;
@@ -1198,8 +1217,8 @@ export interface paths {
         put?: never;
         /**
          * Pause a subscription
-         * @description Nothing is charged and the tenant has what the FREE plan gives until it is resumed. Pausing twice changes nothing.
-         *     Audited. One that is neither TRIALING, ACTIVE nor PAST_DUE is a 409 `conflict`.
+         * @description While the subscription is paused, nothing is charged and the tenant has the FREE plan's limits. Pausing again has no
+         *     effect. Audited. 409 `conflict` unless the subscription is TRIALING, ACTIVE or PAST_DUE.
          */
         post: operations["pauseSubscription"];
         delete?: never;
@@ -1222,8 +1241,8 @@ export interface paths {
         put?: never;
         /**
          * Resume a subscription
-         * @description A PAUSED one runs again, with a new period that begins now; of one that was to end with its period the
-         *     cancellation is taken back. Audited. Anything else is a 409 `conflict`: what is CANCELED has to be booked anew.
+         * @description A PAUSED subscription continues with a new period that begins now. For a subscription that would end with its period,
+         *     the cancellation is withdrawn. Audited. 409 `conflict` for any other subscription; a CANCELED one must be booked again.
          */
         post: operations["resumeSubscription"];
         delete?: never;
@@ -1240,8 +1259,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How full the database is
-         * @description Estimated row counts and sizes of each table in the public schema. Counts come from PostgreSQL's statistics, so that large tables aren't read.
+         * Get the size of the database
+         * @description Estimated row counts and sizes of each table in the public schema. The counts are from PostgreSQL's statistics; the
+         *     tables themselves are not read, because this would be slow for large ones.
          */
         get: operations["getAdminDatabaseStats"];
         put?: never;
@@ -1260,10 +1280,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the servers are
-         * @description Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push
-         *     providers, each for 2 seconds at most, and lists the servers that belong together. Answers 200 also when something
-         *     is failing: `status` is failing when any check or node is. Results are at most 5 seconds old.
+         * Get the health of the servers
+         * @description Checks the database, the cache, the SFU, ingest, storage, the queue, mail, the payment processor and the push providers,
+         *     each for at most 2 seconds, and lists the servers of this platform. Answers 200 even if something fails: `status` is
+         *     failing if any check or node is failing. Results are at most 5 seconds old.
          */
         get: operations["getAdminSystemHealth"];
         put?: never;
@@ -1283,7 +1303,8 @@ export interface paths {
         };
         /**
          * List the servers' settings
-         * @description How the servers behave: retry schedules, time-outs, lifetimes of tokens, rate limits. What is set when a server is started, secrets above all, isn't among them.
+         * @description Lists the settings for the servers' behaviour: retry schedules, timeouts, lifetimes of tokens, rate limits. Settings
+         *     that are fixed when a server starts, such as secrets, are not listed.
          */
         get: operations["listAdminSystemSettings"];
         put?: never;
@@ -1307,9 +1328,9 @@ export interface paths {
         get?: never;
         /**
          * Change one of the servers' settings
-         * @description Holds on every server within 10 seconds, without a restart. Putting the same value again changes nothing. Audited
-         *     with the value before and after. A key that isn't listed is a 404 `not_found`, a value that the setting doesn't
-         *     take a 400 that says which ones it does.
+         * @description Takes effect on every server within 10 seconds, without a restart. Setting the same value again has no effect. Audited
+         *     with the value before and after. 404 `not_found` for a key that isn't listed. 400 for a value that the setting doesn't
+         *     accept; the message names the accepted values.
          */
         put: operations["updateAdminSystemSetting"];
         post?: never;
@@ -1328,7 +1349,7 @@ export interface paths {
         };
         /**
          * List tenants
-         * @description All tenants, newest first. `q` looks in the tenant's name and id and in its users' e-mail addresses.
+         * @description Lists all tenants, newest first. `q` searches the tenant's name and id and its users' e-mail addresses.
          */
         get: operations["listTenants"];
         put?: never;
@@ -1350,8 +1371,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One tenant with its users, keys, recent streams and audit
-         * @description The lists are bounded: 50 users, 50 keys, 20 streams, 20 audit entries, the newest of each.
+         * Get a tenant with its users, keys, recent streams and audit
+         * @description The lists have the newest entries: at most 50 users, 50 keys, 20 streams and 20 audit entries.
          */
         get: operations["getTenantDetail"];
         put?: never;
@@ -1379,8 +1400,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Put a tenant on another plan
-         * @description Takes effect at once; what the change costs within a paid period is billing's to settle. The plan that the tenant has already is answered without a change. A cancelled tenant is a 409 `conflict`.
+         * Change a tenant's plan
+         * @description Takes effect at once. Billing settles the cost of a change within a paid period. Setting the current plan again has no
+         *     effect. 409 `conflict` for a cancelled tenant.
          */
         patch: operations["changeTenantPlan"];
         trace?: never;
@@ -1399,9 +1421,9 @@ export interface paths {
         put?: never;
         /**
          * Suspend a tenant
-         * @description Within a second, on every server: its live streams end (`stream.ended`) and stop playing, its logins, tokens, API
-         *     keys and encoders are refused with 403 `tenant_suspended`. Its webhooks wait and are delivered after it is
-         *     unsuspended. A tenant that is suspended already or cancelled is a 409 `conflict`.
+         * @description Takes effect within a second on every server. The tenant's live streams end (`stream.ended`) and stop playing. Its
+         *     logins, tokens, API keys and encoders are refused with 403 `tenant_suspended`. Its webhook deliveries wait until the
+         *     tenant is unsuspended. 409 `conflict` for a tenant that is suspended already or cancelled.
          */
         post: operations["suspendTenant"];
         delete?: never;
@@ -1424,7 +1446,9 @@ export interface paths {
         put?: never;
         /**
          * End a tenant's suspension
-         * @description Gives the tenant the status back that it had before; tokens and keys that are still good work again, streams may be published anew, and webhooks that waited are sent within a minute. A tenant that isn't suspended is a 409 `conflict`.
+         * @description The tenant gets back the status that it had before. Tokens and keys that are still valid work again, streams can be
+         *     published again, and waiting webhook deliveries are sent within a minute. 409 `conflict` for a tenant that isn't
+         *     suspended.
          */
         post: operations["unsuspendTenant"];
         delete?: never;
@@ -1442,7 +1466,7 @@ export interface paths {
         };
         /**
          * List tickets
-         * @description The tickets of all tenants, newest first. `status` is a TicketStatus.
+         * @description Lists the tickets of all tenants, newest first. `status` is a TicketStatus.
          */
         get: operations["listAdminTickets"];
         put?: never;
@@ -1464,8 +1488,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One ticket with its messages
-         * @description Internal notes are among the messages. 404 `not_found` for an unknown id.
+         * Get a ticket with its messages
+         * @description The messages include internal notes. 404 `not_found` for an unknown id.
          */
         get: operations["getAdminTicket"];
         put?: never;
@@ -1475,8 +1499,8 @@ export interface paths {
         head?: never;
         /**
          * Change a ticket
-         * @description Changes status, priority, tags and who works on it; any status may follow any other, also to open a CLOSED ticket
-         *     again. The requester is mailed when it becomes RESOLVED. Audited. An assignee who is no admin is a 400.
+         * @description Changes status, priority, tags and assignee. Any status may follow any other, so a CLOSED ticket can be opened again.
+         *     The requester gets a mail when the ticket becomes RESOLVED. Audited. 400 if the assignee is not an admin.
          */
         patch: operations["updateAdminTicket"];
         trace?: never;
@@ -1495,9 +1519,9 @@ export interface paths {
         put?: never;
         /**
          * Answer a ticket
-         * @description The requester gets the answer by mail, and the ticket is PENDING afterwards unless `status` says otherwise;
-         *     whoever answers a ticket without assignee becomes its assignee. An internal note is seen by admins only and
-         *     changes nothing else. Audited. A CLOSED ticket is a 409 `conflict`.
+         * @description The requester gets the answer by mail. The ticket becomes PENDING unless `status` is given. If the ticket has no
+         *     assignee, the admin who answers becomes its assignee. Only admins see an internal note, which changes nothing else.
+         *     Audited. 409 `conflict` for a CLOSED ticket.
          */
         post: operations["replyToTicket"];
         delete?: never;
@@ -1515,7 +1539,7 @@ export interface paths {
         };
         /**
          * List users of all tenants
-         * @description All users, newest first. `q` looks in the user's name, e-mail address and id.
+         * @description Lists all users, newest first. `q` searches the user's name, e-mail address and id.
          */
         get: operations["listUsers"];
         put?: never;
@@ -1541,7 +1565,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a user
-         * @description The user's tokens end at once and the e-mail address is free again; API keys that the user made go on, and the audit log keeps the id. The last active OWNER of a tenant is a 409 `conflict`.
+         * @description Revokes the user's tokens at once, and the e-mail address can be used again. API keys that the user created stay valid,
+         *     and the audit log keeps the user's id. 409 `conflict` for the last active OWNER of a tenant.
          */
         delete: operations["deleteUser"];
         options?: never;
@@ -1562,8 +1587,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a deactivated user in again
-         * @description The user may log in again; tokens from before stay ended. Activating an active user changes nothing. A user who has not accepted the invitation yet is a 409 `conflict`.
+         * Activate a deactivated user
+         * @description The user may log in again; older tokens stay revoked. Activating an active user has no effect. 409 `conflict` for a user
+         *     who has not accepted the invitation yet.
          */
         post: operations["activateUser"];
         delete?: never;
@@ -1585,8 +1611,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Keep a user out
-         * @description The user's tokens end at once and logins are refused. Deactivating twice changes nothing. A user who has not accepted the invitation yet, and the last active OWNER of a tenant, are a 409 `conflict`.
+         * Deactivate a user
+         * @description Revokes the user's tokens at once and refuses logins. Deactivating again has no effect. 409 `conflict` for a user who
+         *     has not accepted the invitation yet, and for the last active OWNER of a tenant.
          */
         post: operations["deactivateUser"];
         delete?: never;
@@ -1608,8 +1635,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a user choose a new password
-         * @description The old password stops working, the user's tokens end at once, and a mail with a link to choose a new password is sent, good for an hour; after that the user can ask for another one. 503 `mail_unavailable` where the server can't send mail. A user who isn't active is a 409 `conflict`.
+         * Reset a user's password
+         * @description The old password stops working, and the user's tokens are revoked at once. The user gets a mail with a link to choose a
+         *     new password. The link is valid for an hour; after that the user can request another one. 503 `mail_unavailable` if the
+         *     server can't send mail. 409 `conflict` for a user who isn't active.
          */
         post: operations["resetUserPassword"];
         delete?: never;
@@ -1631,10 +1660,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again now
-         * @description Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it
-         *     fail, the schedule goes on as before. Audited. 409 `conflict` when its endpoint was removed or is disabled, or its
-         *     tenant is suspended.
+         * Retry a delivery now
+         * @description Makes another attempt at once, in any status, with the same `X-Service-Delivery`. If it fails, the retry schedule
+         *     continues as before. Audited. 409 `conflict` if the endpoint was removed or is disabled, or the tenant is suspended.
          */
         post: operations["retryAdminWebhookDelivery"];
         delete?: never;
@@ -1652,7 +1680,7 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description The endpoints of all tenants, newest first, without their secrets.
+         * @description Lists the endpoints of all tenants, newest first, without their secrets.
          */
         get: operations["listAdminWebhookEndpoints"];
         put?: never;
@@ -1675,7 +1703,7 @@ export interface paths {
         };
         /**
          * List an endpoint's deliveries
-         * @description Newest first, with payload and attempts, as its tenant sees them. 404 `not_found` for an unknown endpoint.
+         * @description Lists deliveries newest first, with payload and attempts, as the tenant sees them. 404 `not_found` for an unknown endpoint.
          */
         get: operations["listAdminWebhookDeliveries"];
         put?: never;
@@ -1694,8 +1722,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How deliveries are doing
-         * @description Counts, answer times and the endpoints that fail most, of the last 24 hours and over all tenants.
+         * Get the delivery figures
+         * @description Counts, answer times and the endpoints with the most failures, over the last 24 hours and all tenants.
          */
         get: operations["getAdminWebhookSummary"];
         put?: never;
@@ -1717,10 +1745,10 @@ export interface paths {
         put?: never;
         /**
          * Join a team with a mailed link
-         * @description Sets the password of an invited user and logs that user in. The link counts once: unknown, used, withdrawn or
-         *     replaced by a newer one it is a 400 `invalid_link`, after its 7 days a 400 `link_expired` until it is deleted. When
-         *     a user has the e-mail by now, 409 `conflict`. While the tenant is suspended, 403 `tenant_suspended`, and the link
-         *     stays good.
+         * @description Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
+         *     unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+         *     `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
+         *     valid.
          */
         post: operations["acceptInvite"];
         delete?: never;
@@ -1739,11 +1767,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a link to set a new password
-         * @description Mails a link that `resetPassword` takes once, for an hour; a link that was mailed before ends. The answer is the
-         *     same, after the same work, whether the e-mail belongs to anybody or not, and beyond 5 such mails an hour to one
-         *     address, when nothing is mailed. A server that can't send mail answers
-         *     503 `mail_unavailable`.
+         * Request a link to set a new password
+         * @description Mails a link that `resetPassword` accepts once, within an hour. An older link becomes invalid. The answer is the same,
+         *     after the same work, whether or not a user has the e-mail. At most 5 such mails an hour are sent to one address; beyond
+         *     that the answer is still the same, and no mail is sent. 503 `mail_unavailable` if the server can't send mail.
          */
         post: operations["forgotPassword"];
         delete?: never;
@@ -1762,14 +1789,17 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Log a tenant user in
-         * @description A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of
-         *     a suspended tenant get 403 `tenant_suspended`.
+         * Log in as a tenant user
+         * @description A wrong password and an unknown e-mail get the same answer after the same time: 401 `invalid_credentials`. Users of a
+         *     suspended tenant get 403 `tenant_suspended`.
          *
-         *     A 429 `rate_limited` follows too many attempts for one e-mail address from one network (IPv6: /64), too many failed ones for
-         *     one e-mail address from one network (IPv6: /48), and too many failed ones for one e-mail address over all networks. The last
-         *     one spares networks from which the address has logged in during the last 90 days. A server that checks as many passwords as it
-         *     can answers 429 too. `Retry-After` says when to try again.
+         *     Each of these is a 429 `rate_limited`, with `Retry-After`:
+         *
+         *     - Too many attempts for one e-mail address from one network (IPv6: /64).
+         *     - Too many failed attempts for one e-mail address from one network (IPv6: /48).
+         *     - Too many failed attempts for one e-mail address over all networks. Networks from which the address has logged in
+         *       during the last 90 days are exempt.
+         *     - The server already checks as many passwords at the same time as it can.
          */
         post: operations["login"];
         delete?: never;
@@ -1786,8 +1816,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The user that is logged in
-         * @description Tells whether a user's token still counts, and whose it is. `getIdentity` does the same for API keys too.
+         * Get the current user
+         * @description Returns the user if the token is valid. `getIdentity` does the same for API keys too.
          */
         get: operations["getCurrentUser"];
         put?: never;
@@ -1809,7 +1839,8 @@ export interface paths {
         put?: never;
         /**
          * Sign up a tenant
-         * @description Creates the tenant on a trial and its first user, an OWNER, and logs that user in. An e-mail that is taken is a 409 `conflict`.
+         * @description Creates the tenant with a trial and its first user, an OWNER, and logs that user in. 409 `conflict` if the e-mail is
+         *     already used.
          */
         post: operations["register"];
         delete?: never;
@@ -1828,12 +1859,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mail the sign-up code again
-         * @description Mails another code, which replaces the one before; neither the form's 15 minutes nor its wrong codes start anew.
-         *     At most once per 30 seconds and e-mail: sooner is a 429 `rate_limited` with the seconds left in `Retry-After`.
-         *     Answer and limit are the same whether there is a form for the e-mail or not. Beyond 20 sign-up mails an hour to one
-         *     address the answer is the same and nothing is mailed; beyond 5 from one network it is a 429. A server that can't send mail answers
-         *     503 `mail_unavailable`.
+         * Send the sign-up code again
+         * @description Mails a new code, which replaces the previous one. The form's 15 minutes and its count of wrong codes don't start again.
+         *     At most once per 30 seconds and e-mail: 429 `rate_limited` before that, with the seconds to wait in `Retry-After`.
+         *     Answer and limit are the same whether or not there is a form for the e-mail. Beyond 20 sign-up mails an hour to one
+         *     address the answer is the same, but no mail is sent. Beyond 5 from one network the answer is a 429. 503
+         *     `mail_unavailable` if the server can't send mail.
          */
         post: operations["resendCode"];
         delete?: never;
@@ -1853,9 +1884,9 @@ export interface paths {
         put?: never;
         /**
          * Set a new password with a mailed link
-         * @description Every token of the user ends at once, and a mail tells of the change. Log in with the new password afterwards. The
-         *     link counts once: unknown or used it is a 400 `invalid_link`, after its hour a 400 `link_expired`. Users of a
-         *     suspended tenant may set a password too; their login stays refused.
+         * @description Sets the password, revokes all tokens of the user at once, and mails the user about the change. Log in with the new
+         *     password afterwards. The link can be used once: 400 `invalid_link` if it is unknown or used, 400 `link_expired` after an
+         *     hour. Users of a suspended tenant may set a password too, but still can't log in.
          */
         post: operations["resetPassword"];
         delete?: never;
@@ -1875,11 +1906,11 @@ export interface paths {
         put?: never;
         /**
          * Sign up with a verified e-mail, step 1
-         * @description Mails a code of 6 digits and holds the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the
-         *     same e-mail replaces the one before, and its code. The answer is the same, after the same work, whether the e-mail
-         *     is taken or not: if it is, the mail says so and has no code. At most 5 sign-up mails an hour go to one address for
-         *     each network that asks for them, and 20 in all; more are a 429 `rate_limited`. Beyond the 20 the form that is held
-         *     is deleted too. A server that can't send mail answers 503 `mail_unavailable`.
+         * @description Mails a code of 6 digits and stores the form for 15 minutes; `verifyAndRegister` takes the code. A new form for the same
+         *     e-mail replaces the previous form and its code. The answer is the same, after the same work, whether or not the e-mail
+         *     is already used. If it is, the mail says so and has no code. At most 5 sign-up mails an hour are sent to one address for
+         *     requests from one network, and 20 in all; 429 `rate_limited` beyond that. Beyond the 20 the stored form is deleted too.
+         *     503 `mail_unavailable` if the server can't send mail.
          */
         post: operations["sendCode"];
         delete?: never;
@@ -1899,10 +1930,10 @@ export interface paths {
         put?: never;
         /**
          * Sign up with a verified e-mail, step 2
-         * @description Creates the tenant on a trial and its first user, an OWNER, from the form that `sendCode` held, and logs that user
-         *     in. A wrong code, a used one, and an e-mail without a form are all a 400 `invalid_code`; the fifth wrong code
-         *     voids the form. The right code after the form's 15 minutes is a 400 `code_expired`. If somebody else took the
-         *     e-mail meanwhile, 409 `conflict`.
+         * @description Creates the tenant with a trial and its first user, an OWNER, from the form that `sendCode` stored, and logs that user
+         *     in. 400 `invalid_code` for a wrong code, a used code, and an e-mail without a form. The fifth wrong code makes the form
+         *     invalid. 400 `code_expired` for the right code after the form's 15 minutes. 409 `conflict` if another user has
+         *     registered with the e-mail in the meantime.
          */
         post: operations["verifyAndRegister"];
         delete?: never;
@@ -1921,14 +1952,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The payment processor reports
-         * @description Called by the payment processor for the platform's account and for the sellers' connected accounts, with a JSON
-         *     body. There is no bearer token: the header `Stripe-Signature` proves the sender. It is checked over the raw body
-         *     with the platform's signing secret, then with that of the connected accounts, and may be 5 minutes old.
+         * Receive a report of the payment processor
+         * @description The payment processor calls this operation for the platform's account and for the sellers' connected accounts, with a
+         *     JSON body. There is no bearer token: the header `Stripe-Signature` authenticates the sender. The signature is checked
+         *     over the raw body, first with the platform's signing secret, then with that of the connected accounts. It may be at most
+         *     5 minutes old.
          *
-         *     An event is worked through once, whatever the order and however often it arrives; one of a type that isn't needed
-         *     is accepted and ignored. 400 `invalid_signature` when the signature is wrong or too old, `invalid_input` when
-         *     there is none: the processor sends again, and nothing has changed. 503 while no signing secret is configured.
+         *     Each event is processed once, in any order and however often it arrives. Events of types that aren't needed are accepted
+         *     and ignored. 400 `invalid_signature` if the signature is wrong or too old, 400 `invalid_input` if there is none; nothing
+         *     changes, and the processor sends the event again. 503 while no signing secret is configured.
          */
         post: operations["receiveProcessorEvent"];
         delete?: never;
@@ -1946,7 +1978,7 @@ export interface paths {
         };
         /**
          * Liveness probe
-         * @description Answers as long as the process serves requests at all; nothing outside is asked.
+         * @description Answers 200 as long as the process serves requests. It checks no other service.
          */
         get: operations["getHealth"];
         put?: never;
@@ -1966,9 +1998,9 @@ export interface paths {
         };
         /**
          * Readiness probe
-         * @description Checks each part that the server needs and says which engine it runs on. A part whose work can wait in the queue,
-         *     such as mail, shows as failing without making the server unready. So do `clock` (its time differs from the database's)
-         *     and `disk` (little space is left; `message` has the free bytes).
+         * @description Checks each part that the server needs, and names the engine that it runs on. Some parts can be failing while the server
+         *     is still ready: parts whose work can wait in the queue, such as mail; `clock`, if the server's time differs from the
+         *     database's; and `disk`, if little space is left (`message` has the free bytes).
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1989,8 +2021,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * SRS completed a recorded file
-         * @description Notes the file for the recording of the broadcast; the same file twice is one.
+         * Report that SRS completed a recorded file
+         * @description Adds the file to the recording of the broadcast. A repeated report of the same file has no effect.
          */
         post: operations["ingestDvr"];
         delete?: never;
@@ -2009,7 +2041,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A player connected to SRS
+         * Report that a player connected to SRS
          * @description Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
          */
         post: operations["ingestPlay"];
@@ -2029,8 +2061,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A publisher connected to SRS
-         * @description Checks the stream key and puts the stream on air. Another publisher of the same stream is replaced. A 403 makes SRS close the connection.
+         * Report that a publisher connected to SRS
+         * @description Checks the stream key and starts the broadcast. A publisher that is already connected for the same stream is replaced. A
+         *     403 makes SRS close the connection.
          */
         post: operations["ingestPublish"];
         delete?: never;
@@ -2049,8 +2082,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A player left SRS
-         * @description Ends what `play` counted.
+         * Report that a player disconnected from SRS
+         * @description Stops counting the viewer that `play` added.
          */
         post: operations["ingestStop"];
         delete?: never;
@@ -2069,8 +2102,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A publisher left SRS
-         * @description Ends the broadcast, or starts its reconnect window. Ignored when the connection was replaced or is not known.
+         * Report that a publisher disconnected from SRS
+         * @description Ends the broadcast, or starts its reconnect window. Ignored if the connection was replaced or is unknown.
          */
         post: operations["ingestUnpublish"];
         delete?: never;
@@ -2087,8 +2120,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who am I
-         * @description The tenant behind the token or key, and what the caller may do. No scope is needed.
+         * Get the caller's identity
+         * @description Returns the tenant of the token or key, and what the caller may do. No scope is needed.
          */
         get: operations["getIdentity"];
         put?: never;
@@ -2107,10 +2140,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Figures over time
-         * @description One point per interval, oldest first, without gaps: where nothing happened the figures are 0. Without `from` and
-         *     `to` the last 7 days. Both are widened to whole intervals of UTC. At most 31 days by the hour and 366 by the day:
-         *     more, or a `from` that is not before `to`, is a 400 `invalid_input`.
+         * Get figures over time
+         * @description One point per interval, oldest first, without gaps: an interval in which nothing happened has zeros. Without `from` and
+         *     `to` the last 7 days. Both are widened to whole intervals in UTC. At most 31 days with interval hour, and 366 with
+         *     interval day. 400 `invalid_input` for more, and if `from` is not before `to`.
          */
         get: operations["getAnalytics"];
         put?: never;
@@ -2130,13 +2163,18 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Revoked and expired keys included; never the keys themselves.
+         * @description Includes revoked and expired keys, until 30 days after they were revoked or expired. The keys themselves are never
+         *     returned.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Create an API key
-         * @description The key is in this answer and nowhere else; we keep its hash. A scope that the caller doesn't have can't be given on (403 `forbidden`). Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403 `plan_limit` beyond it. A tenant creates at most 1,000 keys in 24 hours, revoked ones included; 429 `rate_limited` beyond them. The list leaves out keys 30 days after they were revoked or expired; calls with them get 401 `key_revoked` or `key_expired` for 400 days, then `unauthenticated`.
+         * @description Only this answer contains the whole key; the server stores only its hash. 403 `forbidden` if the key would get a scope
+         *     that the caller doesn't have. Keys that are neither revoked nor expired count towards the plan's `maxApiKeys`; 403
+         *     `plan_limit` beyond it. A tenant can create at most 1,000 keys in 24 hours, including revoked ones; 429 `rate_limited`
+         *     beyond that. A key leaves the list 30 days after it was revoked or expired. Calls with it get 401 `key_revoked` or
+         *     `key_expired` for 400 days, then 401 `unauthenticated`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -2160,7 +2198,9 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API key
-         * @description Calls with the key, and with keys that were made with it, get 401 `key_revoked` for the next 400 days, then `unauthenticated`. Revoking twice is harmless; 30 days later the key is deleted, and revoking it is a 404 `not_found`.
+         * @description Revokes the key and all keys that were created with it. Calls with them get 401 `key_revoked` for 400 days, then 401
+         *     `unauthenticated`. Revoking again has no effect; 30 days after the revocation the key is deleted, and revoking it is a
+         *     404 `not_found`.
          */
         delete: operations["revokeApiKey"];
         options?: never;
@@ -2179,12 +2219,12 @@ export interface paths {
         put?: never;
         /**
          * Book a plan
-         * @description Makes a hosted page on which the tenant books a plan for itself. The plan changes once the processor confirms the
-         *     payment, not when the browser comes back.
+         * @description Creates a hosted page on which the tenant books a plan for itself. The plan changes when the processor confirms the
+         *     payment, not when the browser returns.
          *
-         *     400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or one that is no longer offered. 409
-         *     `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` when the processor
-         *     can't be reached; nothing was booked.
+         *     400 `plan_not_for_sale` for a plan without a public price (FREE, ENTERPRISE) or a plan that is no longer offered. 409
+         *     `conflict` while a subscription runs: change it in the portal. 503 `processor_unavailable` if the processor can't be
+         *     reached; nothing is booked then.
          */
         post: operations["createBillingCheckout"];
         delete?: never;
@@ -2204,10 +2244,10 @@ export interface paths {
         put?: never;
         /**
          * Open the billing portal
-         * @description Makes a hosted page with the tenant's invoices, its means of payment and its plan. Only an OWNER's portal offers
-         *     to cancel the subscription.
+         * @description Creates a hosted page with the tenant's invoices, payment methods and plan. Only the portal of an OWNER can cancel the
+         *     subscription.
          *
-         *     409 `conflict` before the first checkout, since there is nothing to show. 503 `processor_unavailable` when the
+         *     409 `conflict` before the first checkout, because there is nothing to show yet. 503 `processor_unavailable` if the
          *     processor can't be reached.
          */
         post: operations["createBillingPortal"];
@@ -2226,7 +2266,7 @@ export interface paths {
         };
         /**
          * Get the plan and its subscription
-         * @description What the tenant has booked, as of the processor's last word, with the newest invoice.
+         * @description Returns the tenant's plan, its subscription as last reported by the processor, and the newest invoice.
          */
         get: operations["getBillingStatus"];
         put?: never;
@@ -2245,8 +2285,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what was used in this period
-         * @description Every meter of the current period beside what the plan includes. Readings may be up to 5 minutes old.
+         * Get the usage of this period
+         * @description Returns every meter of the current period with what the plan includes. Readings may be up to 5 minutes old.
          */
         get: operations["getBillingUsage"];
         put?: never;
@@ -2267,15 +2307,19 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call somebody
-         * @description Makes a session of type call, waiting, and rings the callee's devices with a push whose data is `{ service: "1",
-         *     type: "call.invite", sessionId, kind, from }`, sent with high priority and void once the ringing ends; `from` is
-         *     the caller's user id, and the title the name. The caller's token opens the room, to wait there. Unanswered after 45
-         *     seconds (unless configured otherwise) the call is cancelled, a missed call: the callee has no `joinedAt`. Sends
-         *     `session.created` and `call.invited`; neither a missed call nor one that is taken back sends anything more. Nobody
-         *     is too busy to be called, and two may call each other at once: what to do then is up to your app. 400
-         *     `invalid_input` when caller and callee are the same. 503 `unavailable` when no media server is there for the room:
-         *     nobody is rung then, and trying again is a new call.
+         * Start a call
+         * @description Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
+         *     service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
+         *     name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
+         *     and waits there.
+         *
+         *     If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
+         *     `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
+         *     further event. The server doesn't check whether a user is already in a call, and two users may call each other at the
+         *     same time: your app decides what to do then.
+         *
+         *     400 `invalid_input` if caller and callee are the same. 503 `unavailable` if no media server is available for the room:
+         *     then no device rings, and a new attempt is a new call.
          */
         post: operations["inviteCall"];
         delete?: never;
@@ -2298,12 +2342,12 @@ export interface paths {
         put?: never;
         /**
          * Answer a call
-         * @description Only the callee may, others get 403 `forbidden`, as does a callee who was kicked. Sends `call.answered`, then `session.started`. 409 `conflict`
-         *     when the call was answered, declined, taken back or missed, even if that was a moment ago. 503 `unavailable` when no
-         *     media server is there for the room: it rings on.
+         * @description Only the callee may answer; others get 403 `forbidden`, and so does a callee who was kicked. Sends `call.answered`, then
+         *     `session.started`. 409 `conflict` if the call was already answered, declined, taken back or missed. 503 `unavailable` if
+         *     no media server is available for the room: the call continues to ring.
          *
-         *     A call is over, as by `endCall`, when both have left, or when nobody has been in its room for two minutes: since the
-         *     answer, or since the last one's connection was lost.
+         *     The call ends, as with `endCall`, when both users have left. It also ends when the room has been empty for two minutes,
+         *     counted from the answer or from the loss of the last connection.
          */
         post: operations["answerCall"];
         delete?: never;
@@ -2326,8 +2370,8 @@ export interface paths {
         put?: never;
         /**
          * Decline a call
-         * @description Only the callee may, others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` once the call was
-         *     answered or taken back; declining twice is harmless, and so is declining what was missed.
+         * @description Only the callee may decline; others get 403 `forbidden`. Sends `call.declined`. 409 `conflict` if the call was answered
+         *     or taken back. Declining again, or declining a missed call, has no effect.
          */
         post: operations["declineCall"];
         delete?: never;
@@ -2350,9 +2394,10 @@ export interface paths {
         put?: never;
         /**
          * Hang up
-         * @description Either party may, others get 403 `forbidden`; a participant token speaks for its own user. A live call has
-         *     ended, and `call.ended` is sent, then `session.ended`; the caller of one that still rings takes it back: cancelled, without
-         *     `call.ended`. The callee of one that rings declines instead: 409 `conflict`. Hanging up twice is harmless.
+         * @description Either of the two users may hang up; others get 403 `forbidden`. A participant token acts only for its own user. A live
+         *     call ends, and sends `call.ended`, then `session.ended`. If the caller hangs up while the call rings, the call is
+         *     cancelled without `call.ended`. The callee of a ringing call must decline instead: 409 `conflict`. Hanging up again has
+         *     no effect.
          */
         post: operations["endCall"];
         delete?: never;
@@ -2370,20 +2415,21 @@ export interface paths {
         };
         /**
          * List products
-         * @description All products of the tenant, newest first, archived ones among them unless `activeOnly` is 1. Pages stay fast and
-         *     complete with 100 000 products and while products are being written.
+         * @description Lists all products of the tenant, newest first. Archived products are included unless `activeOnly` is 1. Paging stays
+         *     fast and complete with 100 000 products, even while products are being written.
          */
         get: operations["listProducts"];
         put?: never;
         /**
          * Create or update a product
-         * @description Looks for the product by its `externalId` and updates it, or creates it; sending the same again changes nothing.
-         *     A product that exists keeps its id and every field that isn't sent. Orders keep the name and price they were made
-         *     with.
+         * @description Finds the product by its `externalId` and updates it, or creates it. Sending the same fields again changes nothing. An
+         *     existing product keeps its id and every field that isn't sent. Orders keep the name and price with which they were
+         *     created.
          *
-         *     Sends `product.upserted`, and `inventory.low` and `inventory.depleted`, each when the new stock crosses its mark from
-         *     above: a number that wasn't counted before is above every mark, a new product crosses none. Carts have one currency, so that a product in another currency can't be bought together with this one.
-         *     400 `invalid_input` names the faulty fields, among them a currency that doesn't exist.
+         *     Sends `product.upserted`. Also sends `inventory.low` or `inventory.depleted` if the new stock falls to or below that
+         *     event's threshold. If the stock wasn't counted before, it counts as above every threshold. A new product sends neither
+         *     of the two. A cart has one currency, so products in different currencies can't be bought together. 400 `invalid_input`
+         *     names the invalid fields; an unknown currency is one of them.
          */
         post: operations["upsertProduct"];
         delete?: never;
@@ -2404,16 +2450,16 @@ export interface paths {
         };
         /**
          * Get a product
-         * @description Archived products are found too. 404 `not_found`, `product not found`, for any other id.
+         * @description Archived products are found too. 404 `not_found`, `product not found`, for an unknown id.
          */
         get: operations["getProduct"];
         put?: never;
         post?: never;
         /**
          * Archive a product
-         * @description Sets `active` to false and sends `product.archived`: the product can no longer be put into carts or auctions, but
-         *     stays readable for the sake of its orders; running checkouts and auctions go on. Archiving again changes nothing
-         *     and sends nothing. 404 `not_found`, `product not found`.
+         * @description Sets `active` to false and sends `product.archived`. The product can't be added to carts or auctions any more, but stays
+         *     readable because orders refer to it. Running checkouts and auctions continue. Archiving again changes nothing and sends
+         *     nothing. 404 `not_found`, `product not found`.
          */
         delete: operations["archiveProduct"];
         options?: never;
@@ -2432,11 +2478,11 @@ export interface paths {
         put?: never;
         /**
          * Create or update up to 500 products
-         * @description Each item is treated as by `upsertProduct`, all in one transaction: either all are written or, when one is faulty,
-         *     none. Products that aren't named stay as they are, so that a larger catalog is synced in several calls. Running a
-         *     sync again updates in place. Each product sends `product.upserted`.
+         * @description Processes each item like `upsertProduct`, all in one transaction: if one item is invalid, none is written. Products that
+         *     aren't in the request don't change, so you can sync a larger catalog in several calls. Repeating a sync updates the same
+         *     products. Sends `product.upserted` for each product.
          *
-         *     The body may have 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for faulty ones, which
+         *     The body may have up to 5 MiB; more is a 413. 400 `invalid_input` for more than 500 items and for invalid ones, which
          *     are named as `items.<n>.<field>`.
          */
         post: operations["syncCatalog"];
@@ -2456,10 +2502,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change one's own password
-         * @description Every token of the user ends at once, that of this call too; the answer has a fresh one. A mail tells of the
-         *     change. A wrong `currentPassword` is a 400 `wrong_password`. An admin who impersonates the user may not (403
-         *     `forbidden`). No scope is needed.
+         * Change your own password
+         * @description Revokes all tokens of the user at once, including the token of this call. The answer has a new token. The user gets a
+         *     mail about the change. 400 `wrong_password` if `currentPassword` is wrong. 403 `forbidden` for an admin who impersonates
+         *     the user. No scope is needed.
          */
         post: operations["changePassword"];
         delete?: never;
@@ -2477,15 +2523,15 @@ export interface paths {
         };
         /**
          * List channels
-         * @description Groups and direct channels. The channels of streams and sessions are called by the id of the stream or session
-         *     and aren't listed.
+         * @description Lists group and direct channels. The channels of streams and sessions have the id of their stream or session and are not
+         *     listed.
          */
         get: operations["listChannels"];
         put?: never;
         /**
-         * Make a group channel
-         * @description Sends `channel.member.joined` for the host and for each first member. Who is named twice is a member once, the
-         *     host as the host.
+         * Create a group channel
+         * @description Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
+         *     the host is always the host.
          */
         post: operations["createChannel"];
         delete?: never;
@@ -2504,9 +2550,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a direct channel
-         * @description For two users; there is one for each pair in a project, and it is returned when it exists already. Each message
-         *     in it is pushed to the other member. Sends `channel.member.joined` for both when it is new.
+         * Create a direct channel
+         * @description Creates a channel for two users. There is one for each pair of users in a project; if it exists already, it is returned.
+         *     Each message in it is pushed to the other member. Sends `channel.member.joined` for both users if the channel is new.
          */
         post: operations["createDirectChannel"];
         delete?: never;
@@ -2527,7 +2573,7 @@ export interface paths {
         };
         /**
          * Get a channel
-         * @description The id may be that of a stream or session, for its chat.
+         * @description The id may be that of a stream or session; the answer is then the channel of its chat.
          */
         get: operations["getChannel"];
         put?: never;
@@ -2551,11 +2597,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a user a member
-         * @description Without `role` a guest. Joining again changes the role, if another is given. Sends `channel.member.joined` when
-         *     the user was no member. Whoever enters the room of a session or stream is a member of its channel without this
-         *     and without events; joining such a channel gives one a role in its chat that may be beyond the one in the room, to
-         *     moderate a stream's chat for example. 403 `banned` for one who is shut out, 409 `conflict` in a direct channel.
+         * Add a member to a channel
+         * @description The role is guest unless `role` is given. For a user who is a member already, `role` changes the role. Sends
+         *     `channel.member.joined` if the user was not a member. 403 `banned` for a banned user. 409 `conflict` for a direct
+         *     channel.
+         *
+         *     A participant who enters the room of a session or stream becomes a member of its channel without this operation and
+         *     without events. Joining such a channel gives the user a role in its chat that may be higher than the role in the room,
+         *     for example to moderate a stream's chat.
          */
         post: operations["joinChannel"];
         delete?: never;
@@ -2577,9 +2626,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a membership
-         * @description Sends `channel.member.left`. Leaving twice is harmless; 404 for one who never was a member, 409 `conflict` in a
-         *     direct channel, and for one who is a member by being in the room.
+         * Remove a member from a channel
+         * @description Sends `channel.member.left`. Removing a user again has no effect. 404 for a user who was never a member. 409 `conflict`
+         *     for a direct channel, and for a user who is a member by being in the room.
          */
         post: operations["leaveChannel"];
         delete?: never;
@@ -2600,8 +2649,8 @@ export interface paths {
         };
         /**
          * List a channel's members
-         * @description Those who left or were banned are left out. Whoever is in the room of a session or stream is a member of its
-         *     channel; the role is the mightier of the one there and the one that joining gave.
+         * @description Users who left or were banned are not listed. A participant in the room of a session or stream is a member of its
+         *     channel. A user may have a role in the room and another from joining the channel; the list shows the higher one.
          */
         get: operations["listChannelMembers"];
         put?: never;
@@ -2623,24 +2672,31 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a channel
-         * @description Oldest first: with `since` the first `limit` messages after it, else the newest `limit`, before `before` if that
-         *     is given. Deleted messages stay, without what they said. A participant token opens the chat of its own room
-         *     alone, and of breakout rooms of it to which its user is invited or, as a host or cohost, has come: any other channel
-         *     is a 404. 403 `banned` or `forbidden` for a participant who was banned or kicked, or
-         *     waits to be admitted.
+         * Read a channel's messages
+         * @description Lists messages oldest first: with `since` the first `limit` messages after it; otherwise the newest `limit`, before
+         *     `before` if it is given. Deleted messages are listed without their text.
+         *
+         *     A participant token reads the chat of its own room. It also reads the chats of the room's breakout rooms to which its
+         *     user is invited or, as a host or cohost, has access. Any other channel is a 404. 403 `banned` for a banned participant.
+         *     403 `forbidden` for a participant who was kicked or waits to be admitted.
          */
         get: operations["listChannelMessages"];
         put?: never;
         /**
-         * Write in a channel
-         * @description Everybody in the room `room:<channel id>` hears it. Those who are mentioned get a push, in a direct channel the
-         *     other member always. Sends `chat.message.created`. With a participant token the author is that participant:
-         *     another `authorId` is a 403 `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or
-         *     `timed_out` tells an author why nothing may be written, `forbidden` that the author was kicked from the session's
-         *     room or waits to be admitted, with whichever token it is sent; 429 `rate_limited` with `Retry-After` is the
-         *     channel's slow mode. 404 when `parentId` is no message of this channel, 409 `conflict` once the session is over.
-         *     In a direct channel only its two members may write, in a group whomever your server names.
+         * Send a message to a channel
+         * @description All subscribers of `room:<channel id>` receive the message. Mentioned users get a push; in a direct channel the other
+         *     member always gets one. Sends `chat.message.created`. With a participant token the author is that participant, and the
+         *     author's name is the participant's `displayName` if it has one. In a direct channel only its two members may write. In a
+         *     group your server may write for any user.
+         *
+         *     | Status | Code | When |
+         *     |---|---|---|
+         *     | 403 | `banned`, `muted`, `timed_out` | the author is restricted in this channel |
+         *     | 403 | `forbidden` | the author was kicked from the session's room or waits to be admitted; this applies to all tokens |
+         *     | 403 | `forbidden` | `authorId` is not the user of the participant token, or is not a member of the direct channel |
+         *     | 404 | `not_found` | `parentId` is no message of this channel |
+         *     | 409 | `conflict` | the session is over |
+         *     | 429 | `rate_limited` | the channel's slow mode; `Retry-After` has the seconds to wait |
          */
         post: operations["sendChannelMessage"];
         delete?: never;
@@ -2666,17 +2722,18 @@ export interface paths {
         post?: never;
         /**
          * Delete a message
-         * @description The message stays in the history as `redacted`, without what it said. Sends `chat.message.deleted`. A
-         *     participant token may delete what its own user wrote, a host's or cohost's anything in its room. Deleting twice
-         *     is harmless.
+         * @description The message stays in the history as `redacted`, without its text. Sends `chat.message.deleted`. A participant token may
+         *     delete its own user's messages; a host's or cohost's token may delete any message in its room. Deleting again has no
+         *     effect.
          */
         delete: operations["deleteChannelMessage"];
         options?: never;
         head?: never;
         /**
          * Edit a message
-         * @description Sends `chat.message.edited`. A participant token may edit what its own user wrote, as long as that one may write:
-         *     403 as for writing. 409 `conflict` when the message is deleted, for a participant also once the session is over.
+         * @description Sends `chat.message.edited`. With a participant token only the user's own messages can be edited, and only while the
+         *     user may write; otherwise 403 as for sending a message. 409 `conflict` if the message is deleted; with a participant
+         *     token also if the session is over.
          */
         patch: operations["editChannelMessage"];
         trace?: never;
@@ -2694,13 +2751,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Shut a user out
-         * @description The user is disconnected from the channel's room, is no member any more, and can neither read nor write nor
-         *     join: 403 `banned`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-         *     Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it lifts a ban, and
-         *     `channel.member.left` for one who had joined; once the ban is lifted that one may join again. A ban is of the
-         *     chat: a session's participant stays in the conference until it is kicked. In a direct channel it shuts one of the
-         *     two up until it is lifted; both stay its members. The history of a stream's chat is public all the same.
+         * Ban a user
+         * @description The user is disconnected from the channel's room, loses the membership, and can't read, write or join: 403 `banned`.
+         *     After the ban is lifted, the user may join again. In a direct channel the banned user stays a member. A ban applies to
+         *     the chat only: a session's participant stays in the conference until it is kicked, and the history of a stream's chat is
+         *     still public.
+         *
+         *     A participant token must be a host's or a cohost's of this room, and `by` must be its own user. 409 `conflict` for a
+         *     host, who can't be restricted. Sends `chat.moderation.action`, except when it lifts a ban, and `channel.member.left` if
+         *     the user had joined.
          */
         post: operations["banChannelMember"];
         delete?: never;
@@ -2722,10 +2781,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a user read only
-         * @description The user can't write until it is lifted: 403 `muted`. A participant token must be a host's or a cohost's of this
-         *     room, and `by` its own user. Hosts can't be restricted: 409 `conflict`. Sends `chat.moderation.action` unless it
-         *     lifts a mute.
+         * Mute a user
+         * @description The user can still read, but can't write until the mute is lifted: 403 `muted`. A participant token must be a host's or
+         *     a cohost's of this room, and `by` must be its own user. 409 `conflict` for a host, who can't be restricted. Sends
+         *     `chat.moderation.action`, except when it lifts a mute.
          */
         post: operations["muteChannelMember"];
         delete?: never;
@@ -2747,10 +2806,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Slow a channel down
-         * @description Everybody but hosts and cohosts waits between two messages; who doesn't gets 429 `rate_limited` with the seconds
-         *     left in `Retry-After`. A participant token must be a host's or a cohost's of this room, and `by` its own user.
-         *     Sends `chat.moderation.action` unless it ends the slow mode.
+         * Set a channel's slow mode
+         * @description All users except hosts and cohosts must wait between two messages. A message that comes too early gets 429
+         *     `rate_limited` with the seconds to wait in `Retry-After`. A participant token must be a host's or a cohost's of this
+         *     room, and `by` must be its own user. Sends `chat.moderation.action`, except when it ends the slow mode.
          */
         post: operations["setChannelSlowmode"];
         delete?: never;
@@ -2772,10 +2831,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Silence a user for a while
-         * @description The user reads on, but can't write: 403 `timed_out`. Another timeout replaces the one before. A participant
-         *     token must be a host's or a cohost's of this room, and `by` its own user. Hosts can't be restricted: 409
-         *     `conflict`. Sends `chat.moderation.action` unless it ends a timeout.
+         * Time a user out
+         * @description The user can still read, but can't write until the timeout ends: 403 `timed_out`. A new timeout replaces the previous
+         *     one. A participant token must be a host's or a cohost's of this room, and `by` must be its own user. 409 `conflict` for
+         *     a host, who can't be restricted. Sends `chat.moderation.action`, except when it ends a timeout.
          */
         post: operations["timeoutChannelMember"];
         delete?: never;
@@ -2795,8 +2854,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what moderators did
-         * @description Every timeout, ban, mute and slow mode of the channel, and their ends. The id may be that of a stream or session.
+         * List a channel's moderation actions
+         * @description Lists every timeout, ban, mute and slow mode of the channel, and the actions that lifted them. The id may be that of a
+         *     stream or session.
          */
         get: operations["listChannelModeration"];
         put?: never;
@@ -2816,24 +2876,26 @@ export interface paths {
         };
         /**
          * List auctions
-         * @description All auctions of the tenant, or those in one status.
+         * @description Lists all auctions of the tenant, or those in one status.
          */
         get: operations["listAuctions"];
         put?: never;
         /**
          * Start an auction
-         * @description Starts at once, for one unit of the product, which it holds until nobody wins or the winner has paid or can't pay
-         *     any more. It ends at `endsAt` on the server's clock, also when the server was away at that instant, with exactly
-         *     one outcome:
+         * @description The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+         *     until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
+         *     at that time, with exactly one result:
          *
-         *     - The top bid reaches the reserve price, or there is none: ENDED with `winningBidId`, `auction.won`, and an order
-         *       for the winner with a hosted payment page. SETTLED once that order is PAID. A winner has a day; after that the
-         *       order is EXPIRED, its unit free again, and the auction stays ENDED; so it goes at once when the processor takes no
-         *       payment as small as the bid. The page is made as soon as `chargesEnabled` is true.
-         *     - No bid, or the top bid stays below the reserve price: ENDED without a winner and `auction.reserve_not_met`.
+         *     - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
+         *       `auction.won`, and creates an order
+         *     for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
+         *     that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
+         *     processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+         *     - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
+         *       `auction.reserve_not_met`.
          *
-         *     400 `insufficient_stock`, `only N of X remaining`, when no unit is free. 404 `not_found`, `product not found` or
-         *     `stream not found`. 409 `conflict` when the product is archived.
+         *     400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
+         *     not found`. 409 `conflict` if the product is archived.
          */
         post: operations["createAuction"];
         delete?: never;
@@ -2854,7 +2916,7 @@ export interface paths {
         };
         /**
          * Get an auction
-         * @description The auction with its top bid, whatever its status.
+         * @description Returns the auction with its top bid, in any status.
          */
         get: operations["getAuction"];
         put?: never;
@@ -2879,12 +2941,12 @@ export interface paths {
         put?: never;
         /**
          * Place a bid
-         * @description The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids
-         *     are taken one after the other, so that two at the same instant can neither tie nor skip the increment. A bid in the
-         *     last `antiSnipeSec` seconds moves `endsAt` by as many. Sends `auction.bid` and shows it to all who watch.
+         * @description The first bid must be at least startingBidCents, each further one at least the top bid plus bidIncrementCents. Bids are
+         *     processed one after the other, so two simultaneous bids can neither tie nor skip the increment. A bid in the last
+         *     `antiSnipeSec` seconds extends `endsAt` by that many seconds. Sends `auction.bid`, and shows the bid to all viewers.
          *
-         *     400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on and once the
-         *     auction isn't LIVE.
+         *     400 `bid_too_low`, `min bid is N cents`. 400 `auction_ended`, `auction has ended`, from endsAt on, and if the auction
+         *     isn't LIVE.
          */
         post: operations["placeBid"];
         delete?: never;
@@ -2906,9 +2968,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call an auction off
-         * @description Possible while there is no bid; the unit it held is free again. Cancelling again changes nothing. 409 `conflict`
-         *     once there is a bid or the auction is over.
+         * Cancel an auction
+         * @description Cancels an auction that has no bid, and releases its unit. Cancelling again has no effect. 409 `conflict` if there is a
+         *     bid or the auction is over.
          */
         post: operations["cancelAuction"];
         delete?: never;
@@ -2927,31 +2989,31 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sell a cart on a hosted payment page
-         * @description Makes a PENDING order and the payment page for it. The order holds its units and the use of its discount code
-         *     until it is paid or the page expires at `expiresAt`, about half an hour later, so that nothing is sold twice. The
-         *     charge is made on the seller's own account; the platform's fee of PLATFORM_FEE_PCT percent of the total, rounded to
-         *     the cent, goes to the platform. The order becomes PAID when the processor confirms the payment, whatever the browser
-         *     does. A total of 0 needs no payment, only the buyer's confirmation on the page.
+         * Create a checkout with a hosted payment page
+         * @description Creates a PENDING order and its payment page. The order holds its units and the use of its discount code until it is
+         *     paid or the page expires at `expiresAt`, about half an hour later, so that no unit is sold twice. The charge is made on
+         *     the seller's own account. The platform's fee is PLATFORM_FEE_PCT percent of the total, rounded to the cent. The order
+         *     becomes PAID when the processor confirms the payment, independently of what the browser does. A total of 0 needs no
+         *     payment, only the buyer's confirmation on the page.
          *
-         *     A code is checked here for its time, its stream, its redemptions and its limit per customer.
+         *     This call checks the discount code's time, stream, redemptions and limit per customer.
          *
          *     | Status | Code | Message | When |
          *     |---|---|---|---|
          *     | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
-         *     | 400 | `insufficient_stock` | `only N of X remaining` | X units are asked for and N are in stock and not held by others |
+         *     | 400 | `insufficient_stock` | `only N of X remaining` | X units are requested, and N are in stock and not held by others |
          *     | 400 | `mixed_currencies` | `all items must share one currency` | the products differ in currency |
          *     | 400 | `discount_invalid` | says why | the code can't be used |
-         *     | 400 | `checkout_refused` | may say why | the processor makes no page for it, as for a total below its minimum; the order is EXPIRED at once |
+         *     | 400 | `checkout_refused` | may say why | the processor refuses the page, for example for a total below its minimum; the order is EXPIRED at once |
          *     | 404 | `not_found` | `product not found` | a product isn't the tenant's |
          *     | 404 | `not_found` | `stream not found` | the stream isn't the tenant's |
          *     | 409 | `conflict` | names the product | a product is archived |
-         *     | 503 | `processor_unavailable` | says that nothing is held | the processor definitely made no page, as when no connection was made; the order, if there is one, is EXPIRED at once: try again later, under a new `Idempotency-Key` |
+         *     | 503 | `processor_unavailable` | says that nothing is held | the processor definitely created no page, for example because no connection was made; the order, if there is one, is EXPIRED at once: try again later, with a new `Idempotency-Key` |
          *     | 503 | `processor_unavailable` | names the order | the processor's answer was lost, so the page may exist |
          *
-         *     Don't repeat the call after a network error or a 503 that names an order, since the page may exist: look for the
-         *     customer's newest order instead, which within a few minutes names its page in `checkoutUrl`, or is EXPIRED when
-         *     there is none; or send an `Idempotency-Key`.
+         *     Don't repeat the call after a network error or a 503 that names an order, because the page may exist. Either send an
+         *     `Idempotency-Key` with the call. Or read the customer's newest order: within a few minutes it has the page in
+         *     `checkoutUrl`, or is EXPIRED if there is no page.
          */
         post: operations["createCheckout"];
         delete?: never;
@@ -2970,15 +3032,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a link for the seller's onboarding
-         * @description Makes a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
-         *     Works for sellers who have completed it too, who change their data there. 503 `processor_unavailable` when the
-         *     processor can't be reached; a repetition never makes a second account. 409 `conflict` when the account was closed
-         *     or disconnected at the processor: it is never replaced, since past payments and refunds are tied to it. 429
-         *     `rate_limited` when the tenant has caused as many calls to the processor within a minute as its plan allows.
+         * Create a link for the seller's onboarding
+         * @description Creates a seller account at the payment processor, unless the tenant has one, and a link that can be opened once.
+         *     Sellers who have completed the onboarding can change their data there. 503 `processor_unavailable` if the processor
+         *     can't be reached; repeating the call never creates a second account. 409 `conflict` if the account was closed or
+         *     disconnected at the processor: it is never replaced, because past payments and refunds belong to it. 429 `rate_limited`
+         *     if the tenant has caused as many calls to the processor within a minute as its plan allows.
          *
-         *     Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403 `forbidden`
-         *     for other roles and for API keys.
+         *     Only an OWNER or ADMIN who is logged in may call it, because the page decides which bank account is paid: 403
+         *     `forbidden` for other roles and for API keys.
          */
         post: operations["createOnboardingLink"];
         delete?: never;
@@ -2996,10 +3058,11 @@ export interface paths {
         };
         /**
          * Get the seller's onboarding status
-         * @description The processor reports when a seller may take charges; until `chargesEnabled` is true, checkouts are refused. It can
-         *     become false again when the processor wants more from the seller: a new onboarding link leads there. The answer is
-         *     at most 10 seconds old while charges aren't enabled, at most 5 minutes old otherwise. It is the last known state while the
-         *     processor can't be reached, or when the tenant has caused as many calls to the processor within a minute as its plan allows.
+         * @description The processor reports whether a seller may take charges. While `chargesEnabled` is false, checkouts are refused. It can
+         *     become false again if the processor requests more information from the seller: a new onboarding link leads to that form.
+         *     The answer is at most 10 seconds old while charges aren't enabled, and at most 5 minutes old otherwise. It is the last
+         *     known status while the processor can't be reached, and when the tenant has caused as many calls to the processor within
+         *     a minute as its plan allows.
          */
         get: operations["getConnectStatus"];
         put?: never;
@@ -3019,15 +3082,15 @@ export interface paths {
         };
         /**
          * List discount codes
-         * @description All codes of the tenant, those that were dropped in streams and those that are over among them.
+         * @description Lists all codes of the tenant, including dropped and expired ones.
          */
         get: operations["listDiscounts"];
         put?: never;
         /**
          * Create a discount code
-         * @description Sends `discount.created`. 400 `invalid_input` with both or neither of percentOff and amountOffCents, or with an end
-         *     that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` when the tenant has the code
-         *     already, in whatever case.
+         * @description Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
+         *     isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
+         *     ignored.
          */
         post: operations["createDiscount"];
         delete?: never;
@@ -3041,16 +3104,16 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The code, in any case. */
+                /** @description The code; case is ignored. */
                 code: string;
             };
             cookie?: never;
         };
         /**
          * Check a discount code
-         * @description Says whether a checkout would take the code now; an unknown code is answered with `valid: false` too, not with an
-         *     error. With `streamId` the lock to a stream is looked at too, with `customerExternalId` the limit per customer.
-         *     Checking holds nothing: the checkout looks again.
+         * @description Reports whether a checkout would accept the code now. An unknown code is not an error, but `valid: false`. With
+         *     `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. A check reserves nothing:
+         *     the checkout checks again.
          */
         get: operations["checkDiscount"];
         put?: never;
@@ -3075,9 +3138,9 @@ export interface paths {
         put?: never;
         /**
          * Drop a discount code in a stream
-         * @description Makes a code that counts in this stream alone, from now for `durationSec` seconds, and shows it to all who watch
-         *     (`discount-drop`). Sends `discount.dropped`. The stream need not be on air. 404 `not_found`, `stream not found`.
-         *     409 `conflict` when the tenant has the code already, even if it is over.
+         * @description Creates a code that is valid only in this stream, from now for `durationSec` seconds, and shows it to all viewers
+         *     (`discount-drop`). Sends `discount.dropped`. The stream needn't be on air. 404 `not_found`, `stream not found`. 409
+         *     `conflict` if the tenant has the code already, even an expired one.
          */
         post: operations["dropDiscount"];
         delete?: never;
@@ -3095,7 +3158,7 @@ export interface paths {
         };
         /**
          * List orders
-         * @description All orders of the tenant, narrowed by what is given.
+         * @description Lists all orders of the tenant that match the given filters.
          */
         get: operations["listOrders"];
         put?: never;
@@ -3118,7 +3181,7 @@ export interface paths {
         };
         /**
          * Get an order
-         * @description The order as of the processor's last word.
+         * @description Returns the order as last reported by the processor.
          */
         get: operations["getOrder"];
         put?: never;
@@ -3128,7 +3191,7 @@ export interface paths {
         head?: never;
         /**
          * Change an order
-         * @description An order in any status. `metadata` is merged by key; an empty value deletes its key.
+         * @description Possible in any status of the order. `metadata` is merged by key; an empty value deletes its key.
          */
         patch: operations["updateOrder"];
         trace?: never;
@@ -3146,11 +3209,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Note that an order was handed over
-         * @description A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Doing it
-         *     again changes nothing. An order in REVIEW becomes FULFILLED too: this accepts the payment as it is, lowers the stock and
-         *     sends `purchase.completed`. 409 `conflict` for an order that isn't paid or was refunded in full, and for one in REVIEW
-         *     that was refunded in part.
+         * Mark an order as handed over
+         * @description A PAID order becomes FULFILLED; a PARTIALLY_REFUNDED one keeps its status. Both get their `fulfilledAt`. Calling it
+         *     again has no effect. An order in REVIEW becomes FULFILLED too: this accepts the payment as it is, lowers the stock and
+         *     sends `purchase.completed`. 409 `conflict` for an order that isn't paid or was refunded in full, and for an order in
+         *     REVIEW that was refunded in part.
          */
         post: operations["fulfilOrder"];
         delete?: never;
@@ -3172,24 +3235,24 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give money back
-         * @description Gives back a part or all of what was paid, through the processor and in the order's currency, with the same share
-         *     of the platform's fee. The refund is in the order's `refunds`: SUCCEEDED, or PENDING while the processor can't be
-         *     reached or the money is on its way; then it is made or followed by itself, for as long as that takes. When it has
-         *     SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED once nothing is left, and `purchase.refunded` is sent; when
-         *     it has FAILED, `purchase.refund_failed`. The stock stays as it is: raise it when the goods are back.
+         * Refund an order
+         * @description Refunds a part or all of the payment, through the processor and in the order's currency, with the same share of the
+         *     platform's fee. The refund is in the order's `refunds`. It is SUCCEEDED, or PENDING while the processor can't be reached
+         *     or hasn't completed it; the server then continues to try, or to check it, without a time limit. When the refund has
+         *     SUCCEEDED, the order becomes PARTIALLY_REFUNDED, or REFUNDED if nothing is left, and `purchase.refunded` is sent. When
+         *     it has FAILED, `purchase.refund_failed` is sent. The stock doesn't change: raise it when the goods are back.
          *
-         *     Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund: without
-         *     one, only a repetition while the first is PENDING is refused.
+         *     Several partial refunds are possible. Send an `Idempotency-Key`, so that a repeated call isn't a second refund. Without
+         *     one, a repeated call is refused only while the first refund is PENDING.
          *
          *     | Status | Code | When |
          *     |---|---|---|
-         *     | 400 | `refund_too_large` | more is asked for than is left; PENDING refunds count as given |
+         *     | 400 | `refund_too_large` | the amount is more than what is left; PENDING refunds count as refunded |
          *     | 409 | `conflict` | the order isn't paid, cost nothing or was refunded in full |
          *     | 409 | `conflict` | a refund of the same amount is PENDING, which the message names, and this call has no other `Idempotency-Key` |
-         *     | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, from where the order takes them over |
+         *     | 409 | `conflict` | the order has 100 refunds or more, failed ones included; make further ones in the processor's dashboard, and they appear in the order |
          *     | 409 | `conflict` | the processor refuses; the message says why, and the refund is FAILED |
-         *     | 503 | `processor_unavailable` | the server has no payment processor; nothing was noted |
+         *     | 503 | `processor_unavailable` | the server has no payment processor; nothing was stored |
          */
         post: operations["refundOrder"];
         delete?: never;
@@ -3206,17 +3269,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what happened
-         * @description The tenant's events of the last 30 days, whether an endpoint wanted them or not, newest first. Test events of endpoints
-         *     are not listed.
+         * List events
+         * @description Lists the tenant's events of the last 30 days, newest first, whether or not they are on an endpoint's list. Test events
+         *     of endpoints are not listed.
          *
-         *     To follow the events, for example to catch up after an outage, ask for `order=asc` and go on with `cursor`: the id of
-         *     the last event that this list gave you in that order, or the `Link` header's while there are more pages. Ask again
-         *     later when a page is empty. No event is ever skipped: in this order an event appears only when no event in front of it
-         *     can still be written, a few milliseconds after it happened; an event whose transaction is still open holds back those
-         *     behind it. Events of one subject come in the order of their `sequence`.
+         *     To follow the events, for example to catch up after an outage, use `order=asc` and continue with `cursor`: the id of the
+         *     last event that you read in that order, or the URL of the `Link` header while there are more pages. If a page is empty,
+         *     ask again later. No event is ever skipped. To guarantee this, an event appears in this order only when no earlier event
+         *     can still be written. This takes a few milliseconds; an open transaction that writes an event delays the events after
+         *     it. Events of one subject are in the order of their `sequence`.
          *
-         *     400 `invalid_input` for a cursor that names no event that is kept.
+         *     400 `invalid_input` if the cursor's event doesn't exist or is no longer kept.
          */
         get: operations["listEvents"];
         put?: never;
@@ -3235,8 +3298,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a dashboard shows first
-         * @description Counts as of now. A day is one of UTC.
+         * Get the dashboard's first figures
+         * @description Returns counts as of now. A day is a day in UTC.
          */
         get: operations["getOverview"];
         put?: never;
@@ -3259,7 +3322,7 @@ export interface paths {
         };
         /**
          * Get a package
-         * @description The job as of its worker's last report. Each call signs the manifests' URLs anew.
+         * @description Returns the job as last reported by its worker. Each call signs the manifests' URLs again.
          */
         get: operations["getPackage"];
         put?: never;
@@ -3283,8 +3346,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give up a package
-         * @description What it has written so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+         * Cancel a package
+         * @description Cancels the job and removes the files that it has written so far. 409 `conflict` if it is COMPLETED or FAILED.
+         *     Cancelling again has no effect.
          */
         post: operations["cancelPackage"];
         delete?: never;
@@ -3304,7 +3368,7 @@ export interface paths {
         put?: never;
         /**
          * Register a device
-         * @description To be called on every start of the app. A token is kept once per tenant: registering it again updates its person,
+         * @description Call it on every start of the app. A device token is stored once per tenant: registering it again updates its user,
          *     project and versions, and makes it active again.
          */
         post: operations["registerPushDevice"];
@@ -3329,8 +3393,8 @@ export interface paths {
         post?: never;
         /**
          * Stop pushing to a device
-         * @description Sets `active` to false wherever the tenant has this token, when somebody logs out for instance; registering it
-         *     again makes it active. Doing it again changes nothing. 404 `not_found` for a token that the tenant never registered.
+         * @description Sets `active` to false wherever the tenant has this token, for example when a user logs out. Registering it again makes
+         *     it active. Calling it again has no effect. 404 `not_found` for a token that the tenant never registered.
          */
         delete: operations["deactivatePushDevice"];
         options?: never;
@@ -3348,13 +3412,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Push a message to people
-         * @description Sends to every active device of these people in the project and answers when all providers have. Tokens that a
-         *     provider calls stale (410 from the iOS provider, 404 from the other) become inactive; faults of the credentials
-         *     never do that. Throttled sends are tried again as the provider asks. People without devices don't count.
+         * Push a message to users
+         * @description Sends the message to every active device of these users in the project, and answers when all providers have answered.
+         *     Tokens that a provider reports as stale (410 from the iOS provider, 404 from the other) become inactive; errors of the
+         *     credentials never have this effect. Throttled sends are retried as the provider requests. Users without devices are
+         *     ignored.
          *
-         *     400 `invalid_input` for more than 5000 people, for a text that with its data exceeds the 4096 bytes that the
-         *     providers take, and for a key in `data` that belongs to a provider.
+         *     400 `invalid_input` for more than 5000 users, for a text that with its data exceeds the providers' limit of 4096 bytes,
+         *     and for a key in `data` that is reserved for a provider.
          */
         post: operations["notifyUsers"];
         delete?: never;
@@ -3368,14 +3433,14 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
             };
             cookie?: never;
         };
         /**
          * Get a project's push credentials
-         * @description What is enabled and complete, without secrets. A project that nothing was set for is answered with false and null throughout.
+         * @description Returns what is enabled and complete, without secrets. For a project without credentials all values are false and null.
          */
         get: operations["getPushCredentials"];
         put?: never;
@@ -3391,7 +3456,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -3400,8 +3465,8 @@ export interface paths {
         put?: never;
         /**
          * Set a project's web and Android push credentials
-         * @description Keeps the service account, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input`
-         *     for a private key that isn't an RSA key in PEM, and when enabling without a service account.
+         * @description Stores the service account, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a
+         *     private key that isn't an RSA key in PEM, and if it is enabled without a service account.
          */
         post: operations["setCloudPushCredentials"];
         delete?: never;
@@ -3415,7 +3480,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -3424,8 +3489,8 @@ export interface paths {
         put?: never;
         /**
          * Set a project's iOS push credentials
-         * @description Keeps the signing key, encrypted, for this project alone; pushes sent from now on use it. 400 `invalid_input` for a
-         *     key that isn't an EC P-256 private key in PEM, and when enabling with anything missing.
+         * @description Stores the signing key, encrypted, for this project only; pushes use it from now on. 400 `invalid_input` for a key that
+         *     isn't an EC P-256 private key in PEM, and if it is enabled while a field is missing.
          */
         post: operations["setIosPushCredentials"];
         delete?: never;
@@ -3443,7 +3508,7 @@ export interface paths {
         };
         /**
          * List recordings
-         * @description Those of all streams; deleted ones are left out.
+         * @description Lists the recordings of all streams, without deleted ones.
          */
         get: operations["listRecordings"];
         put?: never;
@@ -3472,7 +3537,7 @@ export interface paths {
         head?: never;
         /**
          * Change a recording's metadata
-         * @description `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a recording that is DELETED.
+         * @description `metadata` is merged by key; an empty value deletes its key. 409 `conflict` for a DELETED recording.
          */
         patch: operations["updateRecording"];
         trace?: never;
@@ -3488,8 +3553,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A URL to watch a recording with
-         * @description A signed HLS URL, bound to this recording and good for an hour. 409 `conflict` unless the recording is READY.
+         * Get a URL to watch a recording
+         * @description Returns a signed HLS URL, bound to this recording and valid for an hour. 409 `conflict` unless the recording is READY.
          */
         get: operations["getRecordingPlaybackUrl"];
         put?: never;
@@ -3514,8 +3579,8 @@ export interface paths {
         put?: never;
         /**
          * Make renditions of a recording
-         * @description Queues a job; the recording itself stays as it is. 409 `conflict` unless the recording is READY. Two renditions of
-         *     one name are a 400 `invalid_input`.
+         * @description Queues a job; the recording itself doesn't change. 409 `conflict` unless the recording is READY. 400 `invalid_input` for
+         *     two renditions with the same name.
          */
         post: operations["createTranscode"];
         delete?: never;
@@ -3536,23 +3601,26 @@ export interface paths {
         };
         /**
          * List a stream's restream routes
-         * @description The routes of the current broadcast and those of earlier ones.
+         * @description Lists the routes of the current broadcast and of earlier ones.
          */
         get: operations["listRestreamRoutes"];
         put?: never;
         /**
          * Forward a stream to targets
-         * @description Makes a pending route to each target that isn't attached yet. On air, forwarding starts at once, else with the next
-         *     broadcast. H.264 video and AAC audio are passed on unchanged. Targets don't disturb each other, nor the stream:
+         * @description Creates a pending route to each target that isn't attached yet. If the stream is on air, forwarding starts at once,
+         *     otherwise with the next broadcast. H.264 video and AAC audio are forwarded unchanged. A target affects neither the other
+         *     targets nor the stream:
          *
-         *     - The target takes the stream: live and `restream.started`.
-         *     - It rejects the stream, for a wrong key for instance: failed with `errorMessage` and `restream.failed`, at once.
-         *     - The connection is lost: the route stays live and is connected again after 3, 6, 12 and so on to 60 s; failed
-         *       after 10 minutes without success.
-         *     - The broadcast ends: ended and `restream.ended`. Attach again for the next broadcast.
+         *     - The target accepts the stream: the route is live, and `restream.started` is sent.
+         *     - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
+         *       `restream.failed`.
+         *     - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
+         *       failed
+         *     after 10 minutes without success.
+         *     - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
          *
-         *     400 `too_many_targets` when the stream would have more than 8 pending and live routes; none is attached then. 404
-         *     `not_found`, `stream not found` or `restream target not found`; none is attached then either.
+         *     400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
+         *     or `restream target not found`. In both cases no target is attached.
          */
         post: operations["attachRestreamTargets"];
         delete?: never;
@@ -3578,8 +3646,8 @@ export interface paths {
         post?: never;
         /**
          * Stop forwarding a stream to a target
-         * @description Ends the target's route: ended, and `restream.ended` if it was live. The stream and its other targets go on.
-         *     Doing it again answers the ended route. 404 `not_found` when the target never was attached to this stream.
+         * @description The target's route becomes ended, and `restream.ended` is sent if it was live. The stream and its other targets
+         *     continue. Calling it again returns the ended route. 404 `not_found` if the target was never attached to this stream.
          */
         delete: operations["detachRestreamTarget"];
         options?: never;
@@ -3596,15 +3664,15 @@ export interface paths {
         };
         /**
          * List restream targets
-         * @description The targets that can be attached to streams, with masked addresses.
+         * @description Lists the targets that can be attached to streams, with masked addresses.
          */
         get: operations["listRestreamTargets"];
         put?: never;
         /**
          * Add a restream target
-         * @description Keeps the address of another platform's ingest server, encrypted. It isn't contacted before a stream is forwarded.
-         *     400 `invalid_input` for anything but rtmp and rtmps, and for an address in a private network unless the server
-         *     allows it; names are looked at again when the connection is made.
+         * @description Stores the address of another platform's ingest server, encrypted. The server connects to it only when a stream is
+         *     forwarded. 400 `invalid_input` for a scheme other than rtmp and rtmps, and for an address in a private network unless
+         *     the server allows it. Host names are checked again when the connection is made.
          */
         post: operations["createRestreamTarget"];
         delete?: never;
@@ -3628,7 +3696,8 @@ export interface paths {
         post?: never;
         /**
          * Remove a restream target
-         * @description Ends its pending and live routes in every stream, and forgets its address. The streams and their other targets go on.
+         * @description Ends the target's pending and live routes in every stream, and deletes its address. The streams and their other targets
+         *     continue.
          */
         delete: operations["deleteRestreamTarget"];
         options?: never;
@@ -3645,15 +3714,14 @@ export interface paths {
         };
         /**
          * List sessions
-         * @description Calls and breakout rooms included; calls come with their two participants.
+         * @description Includes calls and breakout rooms. Calls have their two participants.
          */
         get: operations["listSessions"];
         put?: never;
         /**
-         * Open a session
-         * @description The session is live at once, and those who are invited can come. It stays live until it is ended, also while
-         *     nobody is in it. Without `layout` a conference has grid, a webinar speaker, a livestream spotlight. Sends
-         *     `session.created`.
+         * Create a session
+         * @description The session is live at once, and invited users can enter. It stays live until it is ended, even while it is empty. The
+         *     default `layout` is grid for a conference, speaker for a webinar, spotlight for a livestream. Sends `session.created`.
          */
         post: operations["createSession"];
         delete?: never;
@@ -3674,8 +3742,8 @@ export interface paths {
         };
         /**
          * Get a session
-         * @description A participant token opens its own session alone, and breakout rooms of it to which its user is invited or which it
-         *     moderates; `breakouts` lists these while they are open.
+         * @description A participant token reads only its own session and those of its breakout rooms to which its user is invited or which it
+         *     moderates. `breakouts` lists these rooms while they are open.
          */
         get: operations["getSession"];
         put?: never;
@@ -3685,10 +3753,10 @@ export interface paths {
         head?: never;
         /**
          * Change a session
-         * @description A participant token must be the host's. 409 `conflict` when the session has ended and more than its metadata is to
-         *     change, or when a call's capacity or waiting room is to change. Metadata is for your server alone: 403 `forbidden` with a
-         *     participant token. A change of layout, lock or waiting room sends `session.updated`, which everybody in the room hears
-         *     too.
+         * @description A participant token must be the host's. 409 `conflict` if the session has ended and other fields than the metadata would
+         *     change, or if a call's capacity or waiting room would change. Only your server may change metadata: 403 `forbidden` with
+         *     a participant token. A change of layout, lock or waiting room sends `session.updated`, also to all participants in the
+         *     room.
          */
         patch: operations["updateSession"];
         trace?: never;
@@ -3707,15 +3775,19 @@ export interface paths {
         put?: never;
         /**
          * Open breakout rooms
-         * @description Each is a session of its own, named `<parent> – Breakout <n>`, with this one as its `parentSessionId`; those
-         *     assigned are invited there, and this session's host and cohosts moderate it: with their tokens of this session or
-         *     of the room, in which they are host and cohosts if they come. All others may speak there. Each is a conference with
-         *     this session's project, metadata, recording and transcription, at most 50 seats, no waiting room and no lock. Those assigned
-         *     enter with the token that they hold, by `room=<id>`. Sends `session.created` for each, then
-         *     `session.breakouts.created`, which tells everybody in the room who goes where. Rooms that are open stay, up to 100,
-         *     and the numbers in the names go on behind theirs. A participant token must be the host's. 409 `conflict` in a call,
-         *     in a breakout room, for more than 100 open rooms, and unless the session is live; 400 `invalid_input` for a user in
-         *     two rooms and for a number outside 1 to `count`.
+         * @description Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
+         *     `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
+         *     most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
+         *     numbering. A session may have at most 100 open rooms.
+         *
+         *     The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
+         *     session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
+         *     and cohosts in it. All other participants of a room may publish audio and video.
+         *
+         *     A participant token must be the host's. Sends `session.created` for each room, then `session.breakouts.created`, which
+         *     also goes to all participants in this session's room and lists each room's users. 409 `conflict` for a call, for a
+         *     breakout room, for more than 100 open rooms, and unless the session is live. 400 `invalid_input` for a user in two rooms
+         *     and for a number outside 1 to `count`.
          */
         post: operations["createBreakouts"];
         delete?: never;
@@ -3738,8 +3810,8 @@ export interface paths {
         put?: never;
         /**
          * Close the breakout rooms
-         * @description Ends all of them at once; their participants can come back here. Sends `session.ended` for each, then
-         *     `session.breakouts.closed`, when any was open. A participant token must be the host's.
+         * @description Ends all open breakout rooms at once. Their participants can return to this session. Sends `session.ended` for each
+         *     room, then `session.breakouts.closed`, if any room was open. A participant token must be the host's.
          */
         post: operations["closeBreakouts"];
         delete?: never;
@@ -3762,10 +3834,9 @@ export interface paths {
         put?: never;
         /**
          * End a session
-         * @description Everybody is disconnected, breakout rooms are closed, and a recording is stopped. Sends `session.ended`; with
-         *     transcription on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the
-         *     host's. Ending twice is harmless. A call that is live ends as by `endCall`, with `call.ended`; one that rings is
-         *     taken back.
+         * @description Disconnects all participants, closes the breakout rooms and stops a recording. Sends `session.ended`. With transcription
+         *     on, `session.summary.ready` follows after 10 to 30 seconds. A participant token must be the host's. Ending again has no
+         *     effect. A live call ends as with `endCall`, with `call.ended`; a ringing call is cancelled.
          */
         post: operations["endSession"];
         delete?: never;
@@ -3788,9 +3859,9 @@ export interface paths {
         put?: never;
         /**
          * Lower a hand
-         * @description A participant token lowers its own hand, a host's or cohost's anybody's. Sends `session.handraise.lowered`;
-         *     lowering a hand that is down changes and sends nothing. 404 when the user is no participant, 409 `conflict`
-         *     unless the session is live.
+         * @description A participant token lowers its own user's hand; a host's or cohost's token lowers anyone's. Sends
+         *     `session.handraise.lowered`. If the hand is down already, nothing changes and nothing is sent. 404 if the user is not a
+         *     participant. 409 `conflict` unless the session is live.
          */
         post: operations["lowerHand"];
         delete?: never;
@@ -3813,9 +3884,9 @@ export interface paths {
         put?: never;
         /**
          * Raise a hand
-         * @description A participant token raises its own hand; another's is a 403 `forbidden`. Sends `session.handraise.raised`;
-         *     raising a hand that is up changes and sends nothing. 404 when the user is no participant, 409 `conflict` when the
-         *     user is in the waiting room or was kicked, and unless the session is live.
+         * @description A participant token raises its own user's hand; 403 `forbidden` for another user. Sends `session.handraise.raised`. If
+         *     the hand is raised already, nothing changes and nothing is sent. 404 if the user is not a participant. 409 `conflict` if
+         *     the user is in the waiting room or was kicked, and unless the session is live.
          */
         post: operations["raiseHand"];
         delete?: never;
@@ -3837,11 +3908,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mute everybody
-         * @description All microphones and the sounds of shared screens are muted until their users unmute themselves. A participant who
-         *     mutes only the own microphone goes on sharing the screen's sound. Unmuting the microphone unmutes both. Those who come later are heard. Sends `session.muted-all`. A participant token
-         *     must be the host's or a cohost's. 409 `conflict` unless the session is live. Only those are counted who were
-         *     heard: in the room, with leave to speak and not muted.
+         * Mute all participants
+         * @description Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
+         *     unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
+         *     enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
+         *     `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
+         *     not muted before.
          */
         post: operations["muteAllParticipants"];
         delete?: never;
@@ -3863,12 +3935,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Bring a viewer on stage
-         * @description The token that the participant holds can publish within a second; a raised hand goes down. Sends
-         *     `session.participant.promoted`, which says that of the hand too; for one who has the role already only the hand
-         *     goes down, with `session.handraise.lowered`. What was allowed on top of the role before stays. Who waits to be
-         *     admitted waits on. A participant token must be the host's. 404 when the user is no participant, 409 `conflict` when
-         *     the role is less than the user has or the user was kicked, and unless the session is live.
+         * Promote a participant
+         * @description The participant's current token can publish within a second, and a raised hand is lowered. Sends
+         *     `session.participant.promoted`, which also announces the lowered hand. If the participant has the role already, only the
+         *     hand is lowered, with `session.handraise.lowered`. Permissions that were granted in addition to the old role stay. A
+         *     participant in the waiting room still waits for admission. A participant token must be the host's. 404 if the user is
+         *     not a participant. 409 `conflict` if the role is lower than the user's, if the user was kicked, and unless the session
+         *     is live.
          */
         post: operations["promoteSessionParticipant"];
         delete?: never;
@@ -3891,8 +3964,8 @@ export interface paths {
         put?: never;
         /**
          * Put a participant in the spotlight
-         * @description Null clears it, and so does the participant's leaving. Sends `session.spotlight` when it changes. A participant
-         *     token must be the host's or a cohost's. 404 when the user is no participant, 409 `conflict` when the user was
+         * @description Null clears the spotlight; it is also cleared when the participant leaves. Sends `session.spotlight` if it changes. A
+         *     participant token must be the host's or a cohost's. 404 if the user is not a participant. 409 `conflict` if the user was
          *     kicked, and unless the session is live.
          */
         post: operations["setSessionSpotlight"];
@@ -3914,8 +3987,9 @@ export interface paths {
         };
         /**
          * List a session's participants
-         * @description Everybody who was invited or ever came, and how they stand. A participant token opens its own session, and breakout
-         *     rooms of it to which its user is invited or which it moderates; not while its user is in the waiting room.
+         * @description Lists every user who was invited or has entered, with the current state. A participant token reads its own session, and
+         *     those of its breakout rooms to which its user is invited or which it moderates; 403 while its user is in the waiting
+         *     room.
          */
         get: operations["listSessionParticipants"];
         put?: never;
@@ -3942,23 +4016,23 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Throw a participant out
-         * @description Disconnects the user at once; every token that the user holds for the session stops working until a new
-         *     invitation, and the same holds in the session's open breakout rooms. To be assigned to a breakout room later is an
-         *     invitation to that room alone. Sends `session.participant.kicked`, and `session.spotlight` when the user was in
-         *     it. A participant token must be the host's or a cohost's. The host can't be kicked: 409 `conflict`, as when the
-         *     session has ended. 404 when the user is no participant. Kicking twice is harmless.
+         * Kick a participant
+         * @description Disconnects the user at once. Every token that the user has for the session stops working until a new invitation, in the
+         *     session and in its open breakout rooms. A later assignment to a breakout room is an invitation to that room only. Sends
+         *     `session.participant.kicked`, and `session.spotlight` if the user was in the spotlight. A participant token must be the
+         *     host's or a cohost's. 409 `conflict` for the host, who can't be kicked, and if the session has ended. 404 if the user is
+         *     not a participant. Kicking again has no effect.
          */
         delete: operations["kickSessionParticipant"];
         options?: never;
         head?: never;
         /**
          * Change a participant's role or permissions
-         * @description Takes effect on the connected participant within a second, with the same token, and sends
-         *     `session.participant.updated`; what is so already changes and sends nothing. Who becomes a cohost, or is one no
-         *     more, is that in the session's open breakout rooms too, as far as it is known there. A participant token must be
-         *     the host's. 404 when the user is no participant, 409 `conflict` when the session has ended, or when the host is to
-         *     be another role or another the host: a session has one host.
+         * @description Takes effect on the connected participant within a second, with the same token, and sends `session.participant.updated`.
+         *     If nothing changes, nothing is sent. A user who becomes a cohost, or is no longer one, changes in the same way in the
+         *     session's open breakout rooms, if it is a participant there. A participant token must be the host's. 404 if the user is
+         *     not a participant. 409 `conflict` if the session has ended, and for any change from or to the role host, because a
+         *     session has one host.
          */
         patch: operations["updateSessionParticipant"];
         trace?: never;
@@ -3979,10 +4053,10 @@ export interface paths {
         put?: never;
         /**
          * Admit a participant from the waiting room
-         * @description The permissions of the role hold from now on, with the same token. For one who was kicked it is a new
-         *     invitation, and one who hasn't come yet won't have to wait. A participant token must be the host's. Sends
-         *     `session.participant.updated` for one who waited or was kicked; admitting twice is harmless. 404 when the user is no
-         *     participant, 409 `session_full` when the room is full, 409 `conflict` when the session has ended or is a call that rings.
+         * @description The permissions of the role apply from now on, with the same token. For a kicked user this is a new invitation. A user
+         *     who hasn't entered yet won't have to wait. A participant token must be the host's. Sends `session.participant.updated`
+         *     for a user who waited or was kicked. Admitting again has no effect. 404 if the user is not a participant. 409
+         *     `session_full` if the room is full. 409 `conflict` if the session has ended or is a ringing call.
          */
         post: operations["admitSessionParticipant"];
         delete?: never;
@@ -4004,10 +4078,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Record a session from now on
-         * @description Tiles all participants into one picture. Sends `session.recording.started`. A participant token must be the
-         *     host's. 409 `conflict` unless the session is live, and while it is being recorded
-         *     already.
+         * Start recording a session
+         * @description Records all participants tiled in one picture. Sends `session.recording.started`. A participant token must be the
+         *     host's. 409 `conflict` unless the session is live, and if it is being recorded already.
          */
         post: operations["startSessionRecording"];
         delete?: never;
@@ -4032,8 +4105,8 @@ export interface paths {
         put?: never;
         /**
          * Stop recording a session
-         * @description The recording is processing until it can be played; then it is ready and `session.recording.stopped` is sent. A
-         *     participant token must be the host's. Stopping twice is harmless.
+         * @description The recording is processing until it can be played. Then it is ready and `session.recording.stopped` is sent. A
+         *     participant token must be the host's. Stopping again has no effect.
          */
         post: operations["stopSessionRecording"];
         delete?: never;
@@ -4054,7 +4127,7 @@ export interface paths {
         };
         /**
          * List a session's recordings
-         * @description All of them, those that failed among them. Each call signs the playback URLs anew.
+         * @description Lists all recordings, including failed ones. Each call signs the playback URLs again.
          */
         get: operations["listSessionRecordings"];
         put?: never;
@@ -4077,8 +4150,7 @@ export interface paths {
         };
         /**
          * Get a session's summary
-         * @description `ready` is false before the session has ended, for 10 to 30 seconds after, and for good when transcription was
-         *     off.
+         * @description `ready` is false until the session has ended, for 10 to 30 seconds after that, and permanently if transcription was off.
          */
         get: operations["getSessionSummary"];
         put?: never;
@@ -4102,20 +4174,27 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a user into a session
-         * @description The `hostId` comes in as the host; others with the role they were invited with, else with `role`, else as the
-         *     type has it: guest in a conference and a call, viewer in a webinar and a livestream. A session has one host:
-         *     `role` host for another is a 409 `conflict`. With a waiting room the token has no permissions until its user is
-         *     admitted; hosts and cohosts don't wait, nor does who was in the room or admitted before. 409 `session_full` when
-         *     the room is full, 409 `conflict` when the session has ended, 403 `forbidden` when it is locked, the user was
-         *     kicked, or is neither of the two of a call. Asking again for the same user is harmless; the token before stays
-         *     good. Who loses the connection and is back within 30 seconds goes on as the same participant.
+         * Create a participant token for a session
+         * @description Creates the token with which a user enters the session's room. The token also opens the session's breakout rooms, for
+         *     users who are invited there and for the host and cohosts. Requesting a token again for the same user is possible; the
+         *     previous token stays valid. A user who loses the connection and reconnects within 30 seconds continues as the same
+         *     participant.
          *
-         *     For one who doesn't wait a seat is held for 60 seconds, and taken by coming in; who comes later, or again after
-         *     leaving, takes one if there is one. A lock keeps out whoever isn't in the room; not the host and cohosts, nor
-         *     whom the host has just admitted.
+         *     **Role.** The `hostId` is the host. Other users have the role with which they were invited, otherwise `role`, otherwise
+         *     the type's default: guest in a conference or call, viewer in a webinar or livestream. A session has one host: 409
+         *     `conflict` for `role` host for another user.
          *
-         *     The token opens the session's breakout rooms too, to those who are invited there and to the host and cohosts.
+         *     **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
+         *     don't wait, nor do users who were in the room or were admitted before.
+         *
+         *     **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
+         *     again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
+         *
+         *     **Lock.** A locked session admits only the host, cohosts, users who are in the room or lost their connection less than
+         *     30 seconds ago, and users whom the host has just admitted: 403 `forbidden` for others.
+         *
+         *     409 `conflict` if the session has ended. 403 `forbidden` if the user was kicked, or is not one of the two users of a
+         *     call.
          */
         post: operations["createSessionToken"];
         delete?: never;
@@ -4133,15 +4212,14 @@ export interface paths {
         };
         /**
          * List streams
-         * @description All streams of the tenant, on air or not. Stream keys are masked.
+         * @description Lists all streams of the tenant, on air or not. Stream keys are masked.
          */
         get: operations["listStreams"];
         put?: never;
         /**
          * Create a stream
-         * @description An encoder can publish at once. The answer is the only one, besides that of a key rotation, that holds the whole
-         *     stream key. When a second encoder publishes with the key it takes over: the first one is disconnected and viewers
-         *     go on.
+         * @description An encoder can publish at once. Only this answer and that of a key rotation contain the whole stream key. If a second
+         *     encoder publishes with the key, it replaces the first one: the first is disconnected and viewers continue to watch.
          */
         post: operations["createStream"];
         delete?: never;
@@ -4162,7 +4240,7 @@ export interface paths {
         };
         /**
          * Get a stream
-         * @description The stream with its health and viewers as of now. The stream key is masked.
+         * @description Returns the stream with its current health and viewers. The stream key is masked.
          */
         get: operations["getStream"];
         put?: never;
@@ -4172,7 +4250,7 @@ export interface paths {
         head?: never;
         /**
          * Change a stream
-         * @description A running broadcast goes on. `metadata` is merged by key; an empty value deletes its key.
+         * @description A running broadcast continues. `metadata` is merged by key; an empty value deletes its key.
          */
         patch: operations["updateStream"];
         trace?: never;
@@ -4190,13 +4268,18 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Write in a stream's chat
-         * @description Everybody in the room `room:<stream id>` hears it, and those who are mentioned get a push. Sends
-         *     `chat.message.created`. With a participant token the author is that participant: another `authorId` is a 403
-         *     `forbidden`, and the name is its `displayName` if it has one. 403 `banned`, `muted` or `timed_out` tells an author
-         *     why nothing may be written, `forbidden` that the author was kicked from the room or waits to be admitted, with
-         *     whichever token it is sent; 429 `rate_limited` with `Retry-After` is the channel's slow mode. 404 when `parentId`
-         *     is no message of this chat.
+         * Send a message to a stream's chat
+         * @description All subscribers of `room:<stream id>` receive the message, and mentioned users get a push. Sends `chat.message.created`.
+         *     With a participant token the author is that participant, and the author's name is the participant's `displayName` if it
+         *     has one.
+         *
+         *     | Status | Code | When |
+         *     |---|---|---|
+         *     | 403 | `banned`, `muted`, `timed_out` | the author is restricted in this chat |
+         *     | 403 | `forbidden` | the author was kicked from the room or waits to be admitted; this applies to all tokens |
+         *     | 403 | `forbidden` | `authorId` is not the user of the participant token |
+         *     | 404 | `not_found` | `parentId` is no message of this chat |
+         *     | 429 | `rate_limited` | the channel's slow mode; `Retry-After` has the seconds to wait |
          */
         post: operations["sendStreamMessage"];
         delete?: never;
@@ -4218,12 +4301,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a URL to watch the stream with
-         * @description A signed HLS URL, bound to this stream and to its expiry. It can be made before the broadcast starts. `type`
-         *     says whether players can stay within 1 to 3 seconds (LL_HLS) or follow at some distance (HLS).
+         * Create a URL to watch a stream
+         * @description Returns a signed HLS URL, bound to this stream and to its expiry. It can be created before the broadcast starts. `type`
+         *     says how far players are behind: 1 to 3 seconds (LL_HLS), or 10 to 20 seconds (HLS).
          *
-         *     Any server answers the URL, wherever the encoder is. While the server that has the stream can't be reached the answer is a
-         *     problem with the status 503, the code `node_unreachable` and `Retry-After: 1`; players should try again.
+         *     Any server answers the URL, even if the encoder is connected to another one. While the server that has the stream can't
+         *     be reached, the URL answers with a problem: status 503, code `node_unreachable` and `Retry-After: 1`. Players should try
+         *     again.
          */
         post: operations["createPlaybackUrl"];
         delete?: never;
@@ -4244,7 +4328,7 @@ export interface paths {
         };
         /**
          * List a stream's recordings
-         * @description Each with the products that were pinned while it was made. Deleted ones are left out.
+         * @description Lists the recordings with the products that were pinned during each. Deleted recordings are not listed.
          */
         get: operations["listStreamRecordings"];
         put?: never;
@@ -4268,9 +4352,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Record a stream from now on
-         * @description Begins with the next key frame of the broadcast. The recording lasts until it is stopped or the broadcast ends,
-         *     and goes on over a reconnect window. 409 `conflict` while the stream isn't on air or is being recorded already.
+         * Start recording a stream
+         * @description The recording begins with the next key frame of the broadcast. It lasts until it is stopped or the broadcast ends, and
+         *     continues through a reconnect window. 409 `conflict` if the stream isn't on air or is being recorded already.
          */
         post: operations["startRecording"];
         delete?: never;
@@ -4294,9 +4378,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stop recording
-         * @description The broadcast goes on. The recording is PROCESSING until its files are in place; then `recording.ready` is sent.
-         *     Stopping twice is harmless.
+         * Stop recording a stream
+         * @description The broadcast continues. The recording is PROCESSING until its files are ready; then `recording.ready` is sent. Stopping
+         *     again has no effect.
          */
         post: operations["stopRecording"];
         delete?: never;
@@ -4319,7 +4403,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the stream key
-         * @description A running broadcast goes on; the next publish needs the new key.
+         * @description A running broadcast continues; the next publish needs the new key.
          */
         post: operations["rotateStreamKey"];
         delete?: never;
@@ -4341,11 +4425,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let somebody into a stream's room
-         * @description A stream's room carries the same media with less than half a second of delay. A host publishes there from the
-         *     browser; without `role` the token is a viewer's. A user who is there already has the role from now on that the
-         *     latest token was made with. It is good for 6 hours. Who loses the connection and is back
-         *     within 30 seconds goes on as the same participant.
+         * Create a participant token for a stream's room
+         * @description A stream's room has the same media with less than half a second of delay. A host publishes there from the browser.
+         *     Without `role` the token is a viewer's. If the user is in the room already, the role of the latest token applies from
+         *     now on. The token is valid for 6 hours. A user who loses the connection and reconnects within 30 seconds continues as
+         *     the same participant.
          */
         post: operations["createSfuToken"];
         delete?: never;
@@ -4363,21 +4447,21 @@ export interface paths {
         };
         /**
          * List the team
-         * @description Deactivated users and those who have not accepted their invitation yet included.
+         * @description Includes deactivated users and users who have not accepted their invitation yet.
          */
         get: operations["listTeam"];
         put?: never;
         /**
-         * Invite somebody to the team
-         * @description Creates a member with status INVITED and mails a link that `acceptInvite` takes once, for 7 days; then the member is
-         *     deleted. Inviting the same e-mail again mails a new link, ends the one before and takes over name and role. The
-         *     invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. Whoever
-         *     accepts or signs up first has it. An e-mail that belongs to a user already is a 409 `conflict`. Only an OWNER may
-         *     invite OWNERs, or invite an OWNER again (403 `forbidden`). Users and open invitations count towards the plan's
-         *     `maxUsers`; 403 `plan_limit` beyond it. A tenant sends at most 100 invitations an hour and 5 a day to one
-         *     address; all tenants together send at most 20 a day to one address. Beyond that, a 429 `rate_limited` says which
-         *     limit it was, and when to try again. A server that can't send mail answers 503
-         *     `mail_unavailable`.
+         * Invite a user to the team
+         * @description Creates a member with status INVITED and mails a link that `acceptInvite` accepts once, within 7 days; then the member
+         *     is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
+         *     An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
+         *     acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
+         *     as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
+         *     `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+         *
+         *     A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
+         *     a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
          */
         post: operations["inviteTeamMember"];
         delete?: never;
@@ -4400,10 +4484,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove somebody from the team
-         * @description The user's tokens and an open invitation end at once, and the e-mail is free again. API keys stay: they belong to
-         *     the tenant. Only an OWNER may remove an OWNER (403 `forbidden`), and the last active OWNER can't be removed (409
-         *     `conflict`).
+         * Remove a team member
+         * @description The user's tokens and an open invitation become invalid at once, and the e-mail can be used again. API keys stay valid:
+         *     they belong to the tenant. 403 `forbidden` if the caller is not an OWNER and the member is one. 409 `conflict` for the
+         *     last active OWNER.
          */
         delete: operations["removeTeamMember"];
         options?: never;
@@ -4428,9 +4512,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change what a member may do
-         * @description A change ends the member's tokens at once; the same role changes nothing. Only an OWNER may make or change OWNERs
-         *     (403 `forbidden`), and the last active OWNER can't become anything else (409 `conflict`).
+         * Change a member's role
+         * @description A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
+         *     OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
          */
         patch: operations["changeTeamMemberRole"];
         trace?: never;
@@ -4443,8 +4527,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The caller's tenant
-         * @description Its name, plan and status, and whether it can take charges as a seller.
+         * Get the caller's tenant
+         * @description Returns the tenant's name, plan and status, and whether it can take charges as a seller.
          */
         get: operations["getTenant"];
         put?: never;
@@ -4454,7 +4538,7 @@ export interface paths {
         head?: never;
         /**
          * Change the tenant
-         * @description What is absent stays. Plan and status are not the tenant's own to change.
+         * @description Fields that are absent don't change. A tenant can't change its own plan or status.
          */
         patch: operations["updateTenant"];
         trace?: never;
@@ -4471,7 +4555,7 @@ export interface paths {
         };
         /**
          * Get a transcode
-         * @description The job as of its worker's last report. Each call signs the files' URLs anew.
+         * @description Returns the job as last reported by its worker. Each call signs the files' URLs again.
          */
         get: operations["getTranscode"];
         put?: never;
@@ -4495,8 +4579,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give up a transcode
-         * @description What it has made so far is removed. 409 `conflict` when it is COMPLETED or FAILED; cancelling twice is harmless.
+         * Cancel a transcode
+         * @description Cancels the job and removes the files that it has made so far. 409 `conflict` if it is COMPLETED or FAILED. Cancelling
+         *     again has no effect.
          */
         post: operations["cancelTranscode"];
         delete?: never;
@@ -4519,7 +4604,7 @@ export interface paths {
         put?: never;
         /**
          * Package a transcode for adaptive playback
-         * @description Queues a job. 409 `conflict` unless the transcode is COMPLETED, and when its container isn't MP4.
+         * @description Queues a job. 409 `conflict` unless the transcode is COMPLETED, and if its container isn't MP4.
          */
         post: operations["createPackage"];
         delete?: never;
@@ -4537,15 +4622,15 @@ export interface paths {
         };
         /**
          * List capture URLs
-         * @description All of the tenant's, 20 at most, newest first.
+         * @description Lists all of the tenant's capture URLs, at most 20, newest first.
          */
         get: operations["listCaptureUrls"];
         put?: never;
         /**
          * Create a capture URL
-         * @description Whatever is sent to the URL is kept for a look at it: by any method, with any body of up to 1 MiB. It lives until it is
-         *     deleted. A tenant has 20 at most; 409 `conflict` beyond that. What is kept is bounded over all of them: see
-         *     `listCaptures`.
+         * @description Requests to the URL are stored so that you can read them: any method, and any body of up to 1 MiB. The URL exists until
+         *     it is deleted. 409 `conflict` beyond 20 capture URLs of a tenant. `listCaptures` describes how much is stored for all of
+         *     them together.
          */
         post: operations["createCaptureUrl"];
         delete?: never;
@@ -4566,10 +4651,10 @@ export interface paths {
         };
         /**
          * List what a capture URL received
-         * @description The last 200 requests of the last 7 days, with headers and body. How many bytes the requests to all of a tenant's URLs
-         *     take up together depends on its plan, 64 MiB on FREE: beyond that the oldest go, and so they do while the server has
-         *     no room for more of any tenant's. A page also ends where its bodies reach 4 MiB
-         *     together, so it may be shorter than `limit`; as ever, the `Link` header tells whether there is more.
+         * @description Lists the last 200 requests of the last 7 days, with headers and body. The plan limits how many bytes the requests to
+         *     all of a tenant's URLs may use together, 64 MiB on FREE. Beyond that the oldest requests are deleted, and also while the
+         *     server has no space for more captures of any tenant. A page ends when its bodies reach 4 MiB together, so it may have
+         *     fewer entries than `limit`. The `Link` header shows whether there is more.
          */
         get: operations["listCaptures"];
         put?: never;
@@ -4596,13 +4681,13 @@ export interface paths {
         put?: never;
         /**
          * Send a captured request to a URL
-         * @description Sends the captured method, headers and body to the URL as it is given here, once, and waits 15 seconds for the answer.
-         *     Left out are the headers that speak of the connection or the way to us: `Host`, `Content-Length`, `Connection` and what
-         *     it names, `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`, `X-Forwarded-…`,
-         *     `X-Real-IP` and `Via`. All others go out as they came, `Authorization` and `Cookie` too. Redirects are answers, not
-         *     followed. A URL that can't be reached is an answer as well: `error` says why. In production a private or reserved
-         *     address is refused with 400 `invalid_input`. 409 `conflict` for a captured CONNECT; 429 `rate_limited` while 10 replays of the
-         *     tenant are under way.
+         * @description Sends the captured method, headers and body once to the given URL, and waits 15 seconds for the answer. These headers of
+         *     the connection and of proxies are not sent: `Host`, `Content-Length`, `Connection` and the headers that it names,
+         *     `Keep-Alive`, `TE`, `Trailer`, `Transfer-Encoding`, `Upgrade`, `Expect`, `HTTP2-Settings`, `Proxy-…`, `Forwarded`,
+         *     `X-Forwarded-…`, `X-Real-IP` and `Via`. All others are sent unchanged, including `Authorization` and `Cookie`. Redirects
+         *     are not followed; they are the answer. If the URL can't be reached, the status is still 201, and `error` says why. In
+         *     production 400 `invalid_input` for a private or reserved address. 409 `conflict` for a captured CONNECT. 429
+         *     `rate_limited` while 10 replays of the tenant are running.
          */
         post: operations["replayCapture"];
         delete?: never;
@@ -4623,42 +4708,43 @@ export interface paths {
         };
         /**
          * Delete a capture URL by GET
-         * @description The same as `deleteCaptureUrl`, for callers that can only send GET.
+         * @description Same as `deleteCaptureUrl`, for callers that can only send GET.
          */
         get: operations["deleteCaptureUrlByGet"];
         /**
          * Delete a capture URL by PUT
-         * @description The same as `deleteCaptureUrl`, for callers that can only send PUT.
+         * @description Same as `deleteCaptureUrl`, for callers that can only send PUT.
          */
         put: operations["deleteCaptureUrlByPut"];
         /**
          * Delete a capture URL by POST
-         * @description The same as `deleteCaptureUrl`, for callers that can only send POST.
+         * @description Same as `deleteCaptureUrl`, for callers that can only send POST.
          */
         post: operations["deleteCaptureUrlByPost"];
         /**
          * Delete a capture URL
-         * @description Its captures go with it, and the URL answers 404 from now on. Every method of this path does this and answers 200; a second call, within 7 days, is harmless.
+         * @description Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
+         *     answers 200. A second call within 7 days has no effect.
          */
         delete: operations["deleteCaptureUrl"];
         /**
          * Delete a capture URL by OPTIONS
-         * @description The same as `deleteCaptureUrl`, for callers that can only send OPTIONS.
+         * @description Same as `deleteCaptureUrl`, for callers that can only send OPTIONS.
          */
         options: operations["deleteCaptureUrlByOptions"];
         /**
          * Delete a capture URL by HEAD
-         * @description The same as `deleteCaptureUrl`, for callers that can only send HEAD. The answer has no body.
+         * @description Same as `deleteCaptureUrl`, for callers that can only send HEAD. The answer has no body.
          */
         head: operations["deleteCaptureUrlByHead"];
         /**
          * Delete a capture URL by PATCH
-         * @description The same as `deleteCaptureUrl`, for callers that can only send PATCH.
+         * @description Same as `deleteCaptureUrl`, for callers that can only send PATCH.
          */
         patch: operations["deleteCaptureUrlByPatch"];
         /**
          * Delete a capture URL by TRACE
-         * @description The same as `deleteCaptureUrl`, for callers that can only send TRACE.
+         * @description Same as `deleteCaptureUrl`, for callers that can only send TRACE.
          */
         trace: operations["deleteCaptureUrlByTrace"];
     };
@@ -4671,29 +4757,33 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description All endpoints of the tenant, disabled ones among them.
+         * @description Lists all endpoints of the tenant, including disabled ones.
          */
         get: operations["listWebhooks"];
         put?: never;
         /**
          * Register a webhook endpoint
          * @description Each event is sent as a POST with the JSON body `Event` and these headers:
-         *     `X-Service-Event`, `X-Service-Event-Id` (the same for all endpoints), `X-Service-Sequence` (the event's number within
-         *     its subject: 1, 2, 3 …), `X-Service-Delivery` (the delivery's id, the same on every attempt),
-         *     `X-Service-Signature` (`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here), and
-         *     those of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`.
          *
-         *     A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after
-         *     5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without
-         *     a success; the tenant's OWNERs hear of it by mail. First attempts of events about the same subject arrive in the
-         *     order in which they happened, retries later: `X-Service-Sequence` tells the order of events of one subject. An event
-         *     may arrive more than once.
+         *     | Header | Value |
+         *     |---|---|
+         *     | `X-Service-Event` | the event's name |
+         *     | `X-Service-Event-Id` | the event's id, the same for all endpoints |
+         *     | `X-Service-Sequence` | the event's number within its subject: 1, 2, 3 … |
+         *     | `X-Service-Delivery` | the delivery's id, the same on every attempt |
+         *     | `X-Service-Signature` | `sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the secret as returned here |
+         *     | `webhook-id`, `webhook-timestamp`, `webhook-signature` | as in Standard Webhooks |
          *
-         *     Endpoints, disabled ones included, count towards the plan's `maxWebhookEndpoints`, and are 50 at most; 403
-         *     `plan_limit` beyond that. A tenant creates at most 1,000 endpoints in 24 hours, deleted ones included; 429
-         *     `rate_limited` beyond them.
+         *     A 2xx within 15 seconds counts as delivered; redirects don't. Otherwise there are up to 8 attempts: at once, after 5 s,
+         *     5 min, 30 min, 2 h, 5 h, 10 h and 10 h, each ±20 %. A 410 disables the endpoint, and so do five days without a success;
+         *     the tenant's OWNERs get a mail. The first attempts for events of one subject are made in the order of the events;
+         *     retries come later. `X-Service-Sequence` has the order of the events of one subject. An event may arrive more than once.
          *
-         *     400 `invalid_input` for an event that doesn't exist, with a list of those that do.
+         *     Endpoints count towards the plan's `maxWebhookEndpoints`, disabled ones included, and a tenant may have at most 50; 403
+         *     `plan_limit` beyond that. A tenant can create at most 1,000 endpoints in 24 hours, deleted ones included; 429
+         *     `rate_limited` beyond that.
+         *
+         *     400 `invalid_input` for an unknown event; the message lists the known ones.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -4715,8 +4805,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again now
-         * @description Makes another attempt at once, whatever the delivery's status, under the same `X-Service-Delivery`. Should it fail, the schedule goes on as before. 409 `conflict` when its endpoint was removed or is disabled.
+         * Retry a delivery now
+         * @description Makes another attempt at once, in any status, with the same `X-Service-Delivery`. If it fails, the retry schedule
+         *     continues as before. 409 `conflict` if the endpoint was removed or is disabled.
          */
         post: operations["retryWebhookDelivery"];
         delete?: never;
@@ -4737,23 +4828,23 @@ export interface paths {
         };
         /**
          * Get a webhook endpoint
-         * @description The endpoint and whether it takes deliveries.
+         * @description Returns the endpoint, and whether deliveries are made for it.
          */
         get: operations["getWebhook"];
         put?: never;
         post?: never;
         /**
          * Remove a webhook endpoint
-         * @description Deliveries that are still due are given up.
+         * @description Deliveries that are still due are not made.
          */
         delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
         /**
          * Change, disable or enable a webhook endpoint
-         * @description Only the fields that are given change. A new URL holds for attempts from now on, those of older deliveries too; a new
-         *     list of events for events from now on. `disabled` gives up what is due and makes no more deliveries; `active` makes
-         *     them again and forgets the failures before. What was missed in between, `recover` brings.
+         * @description Only the given fields change. A new URL applies to all attempts from now on, including those of older deliveries. A new
+         *     list of events applies to events from now on. `disabled` fails the due deliveries and stops new ones. `active` starts
+         *     deliveries again and clears `failingSince`. Use `recover` to deliver the events of the time in between.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -4770,7 +4861,7 @@ export interface paths {
         };
         /**
          * List an endpoint's deliveries
-         * @description Filters narrow the list; a delivery has to pass all that are given.
+         * @description A delivery must match all given filters.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -4794,13 +4885,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver what failed or was missed
-         * @description Starts every delivery anew that was created since a time and has failed, and makes one for each event since then that
-         *     the endpoint's list names and that it has no delivery of, such as those that happened while it was disabled. They
-         *     arrive in the order of the events of each subject, with the whole schedule of attempts ahead of them. One call takes up
-         *     to 2000 events, the oldest first; `more` tells that there are others: call again. Calling twice starts nothing twice.
-         *     Events are kept 30 days, and none from before the endpoint was registered is delivered. 409 `conflict` when the
-         *     endpoint is disabled.
+         * Deliver failed and missed events
+         * @description Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
+         *     is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
+         *     made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
+         *     `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
+         *     the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
          */
         post: operations["recoverWebhook"];
         delete?: never;
@@ -4823,9 +4913,10 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description The new secret is in this answer and nowhere else. For 24 hours attempts are signed with both, so that receivers can
-         *     change over: `X-Service-Signature` is of the new secret, `X-Service-Signature-Previous` of the old one, and
-         *     `webhook-signature` holds both, separated by a space. Rotating again within that time ends the oldest secret at once.
+         * @description Only this answer contains the new secret. For 24 hours attempts are signed with both secrets, so that receivers can
+         *     change over: `X-Service-Signature` is from the new secret, `X-Service-Signature-Previous` from the old one, and
+         *     `webhook-signature` has both, separated by a space. Rotating again within that time makes the oldest secret invalid at
+         *     once.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -4848,8 +4939,9 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description Makes a delivery to this endpoint alone, like any other one: signed, logged, repeated when it fails. Its `data` is a
-         *     sample of the event's, with `test: true` added; the ids in it name nothing. 409 `conflict` when the endpoint is disabled.
+         * @description Creates a delivery to this endpoint only. It is handled like any other delivery: signed, logged, and retried if it
+         *     fails. Its `data` is a sample of the event's data, with `test: true` added; the ids in it don't exist. 409 `conflict` if
+         *     the endpoint is disabled.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -4874,9 +4966,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A packager reports on a job
-         * @description Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
-         *     missing or wrong signature is a 401.
+         * Report on a packaging job
+         * @description Called by a packager. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
+         *     over doesn't change. 401 if the signature is missing or wrong.
          */
         post: operations["reportPackage"];
         delete?: never;
@@ -4893,33 +4985,41 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Hear at once what happens in rooms
-         * @description A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go
-         *     work as they are. The credential is the `token` of the connect command, since browsers can't send a header here: a
-         *     participant token, a tenant user's JWT or an API key with `chat:read`. A bad one is answered in the protocol, with
-         *     the codes 109 (expired) and 3500 (invalid); a credential without the right is disconnected with 3507, one of a
-         *     suspended tenant with 4502. Credentials are looked at again every few seconds while connected, and end in the same
-         *     way. A participant may have 10 connections on a server, a tenant's user or key 1,000; one more ends the oldest (4503).
+         * Receive what happens in rooms in real time
+         * @description A WebSocket that speaks the Centrifuge protocol; its official clients for JavaScript, Swift, Kotlin, Dart and Go work
+         *     unchanged. The credential is the `token` of the connect command, because browsers can't send a header here. It is a
+         *     participant token, a tenant user's JWT, or an API key with `chat:read`.
          *
-         *     **Rooms.** Subscribe to `room:<id>`, the id of a stream, session or channel. A participant token opens its own room
-         *     alone, or instead the breakout room of it that the connect command's `data` names, `{ "room": "sess_…" }`: for those
-         *     invited there, and for hosts and cohosts, also before they come in. Whoever was kicked or banned is disconnected and refused (4500, 4501), and who waits to be admitted is
-         *     refused with the temporary error 425. A tenant's own credential opens each of its rooms. Any other id is refused with
-         *     103, whether it is somebody's or nobody's. After `session.ended` participants are unsubscribed with 2100. The data of
-         *     each publication is a RealtimePublication.
+         *     **Credentials.** A bad credential gets an error of the protocol: code 109 (expired) or 3500 (invalid). A connection
+         *     whose credential lacks the permission is disconnected with 3507, one of a suspended tenant with 4502. Credentials are
+         *     checked again every few seconds while connected, with the same results. A participant may have 10 connections on a
+         *     server, a tenant's user or key 1,000; one more disconnects the oldest (4503).
          *
-         *     **Presence.** Clients may ask for the presence of a room that they hear and, with the flag `join_leave`, are told
-         *     who comes and goes: participants, with `userId`, `displayName` and `role` as channel info. A tenant's own
-         *     connections don't show. Rooms with more than 500 connections tell the presence stats only.
+         *     **Rooms.** Subscribe to `room:<id>`, with the id of a stream, session or channel. A participant token opens its own
+         *     room, or one of its breakout rooms instead, if the connect command's `data` names it: `{ "room": "sess_…" }`. This is
+         *     possible for users who are invited to the breakout room, and for hosts and cohosts, also before they enter. A tenant's
+         *     own credential opens all of the tenant's rooms.
          *
-         *     **Recovery.** A client that is back within 30 seconds is given what it missed, in order, unless that is more than
-         *     2,000 publications or 1 MiB; then `recovered` is false. Hearts are of their moment and not given again. A client that
-         *     is too slow is disconnected and recovers in the same way.
+         *     | Code | When |
+         *     |---|---|
+         *     | disconnected with 4500, 4501 | the participant was kicked; was banned |
+         *     | error 425, temporary | the participant waits to be admitted |
+         *     | error 103 | any other id, whether or not it exists |
+         *     | unsubscribed with 2100 | the session has ended; participants get `session.ended` before |
          *
-         *     **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`, merged per 250 ms over all
-         *     viewers, of which 50 a second count from one connection, and, as the host of the room,
-         *     `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All else is refused, and is sent through the operations of
-         *     this API.
+         *     The data of each publication is a RealtimePublication.
+         *
+         *     **Presence.** Clients may request the presence of a room to which they are subscribed. With the flag `join_leave` they
+         *     receive joins and leaves. Presence has participants only, with `userId`, `displayName` and `role` as channel info. A
+         *     tenant's own connections are not shown. Rooms with more than 500 connections provide only the presence stats.
+         *
+         *     **Recovery.** A client that reconnects within 30 seconds receives the publications that it missed, in order. If these
+         *     are more than 2,000 publications or 1 MiB, it receives none and `recovered` is false. Hearts are not repeated. A client
+         *     that is too slow is disconnected, and recovers in the same way.
+         *
+         *     **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
+         *     every 250 ms; 50 a second count from one connection. The host of the room may also publish `{ "type": "prod-pin",
+         *     "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API instead.
          */
         get: operations["connectRealtime"];
         put?: never;
@@ -4946,10 +5046,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A recorder is done with a recording
-         * @description `id` is a stream's or a session's recording. Ready makes it playable and sends `recording.ready` or
-         *     `session.recording.stopped`; failed ends it. The first final report counts: later ones change nothing. A missing
-         *     or wrong signature is a 401.
+         * Report the end of a recording
+         * @description Called by a recorder. `id` is a stream's or a session's recording. The status ready makes the recording playable and
+         *     sends `recording.ready` or `session.recording.stopped`. The status failed ends it. Only the first final report has an
+         *     effect; later ones change nothing. 401 if the signature is missing or wrong.
          */
         post: operations["finalizeRecording"];
         delete?: never;
@@ -4970,8 +5070,9 @@ export interface paths {
         };
         /**
          * Read a stream's chat
-         * @description Anybody may. Oldest first: without `since` the newest `limit` messages, else the first `limit` after it, so that
-         *     the id of the last one leads to the next page. Deleted messages stay, without what they said.
+         * @description No token is needed. Lists messages oldest first: without `since` the newest `limit` messages, with `since` the first
+         *     `limit` after it. To get the next page, pass the id of the last message as `since`. Deleted messages are listed without
+         *     their text.
          */
         get: operations["listStreamMessages"];
         put?: never;
@@ -4998,9 +5099,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A transcoder reports on a job
-         * @description Reports may come twice and in any order: progress never goes back, and a job that is over stays as it is. A
-         *     missing or wrong signature is a 401.
+         * Report on a transcoding job
+         * @description Called by a transcoder. Reports may be repeated and may arrive in any order: progress never decreases, and a job that is
+         *     over doesn't change. 401 if the signature is missing or wrong.
          */
         post: operations["reportTranscode"];
         delete?: never;
@@ -5021,42 +5122,49 @@ export interface paths {
         };
         /**
          * Capture a GET request
-         * @description As `capturePost`, for GET.
+         * @description Same as `capturePost`, for GET.
          */
         get: operations["captureGet"];
         /**
          * Capture a PUT request
-         * @description As `capturePost`, for PUT.
+         * @description Same as `capturePost`, for PUT.
          */
         put: operations["capturePut"];
         /**
          * Capture a POST request
-         * @description Keeps the request, whatever it is: any method, even one of its sender's own, any content type, any body of up to 1 MiB (413 `body_too_large` beyond), with or without a path behind the token. 404 `not_found` once the URL was deleted; 403 `tenant_suspended` while its tenant is suspended; 429 `rate_limited` when too many requests come, or, until the next minute, when a request doesn't fit into the bytes that the tenant's URLs may take in within a minute, which are as many as they may keep; 503 `disk_space_low` while the server's disk is almost full. A browser's CORS preflight is answered as such and not kept.
+         * @description Stores the request: any method, including methods that HTTP doesn't define, any content type, any body of up to 1 MiB
+         *     (413 `body_too_large` beyond), with or without a path after the token. A browser's CORS preflight is answered and not
+         *     stored.
+         *
+         *     404 `not_found` if the URL was deleted or never existed. 403 `tenant_suspended` while its tenant is suspended. 429
+         *     `rate_limited` if too many requests arrive. 429 `rate_limited` until the next minute if the tenant's URLs have received
+         *     too many bytes: the limit per minute is as many bytes as they may store. 503 `disk_space_low` while the server's disk is
+         *     almost full.
          */
         post: operations["capturePost"];
         /**
          * Capture a DELETE request
-         * @description As `capturePost`, for DELETE.
+         * @description Same as `capturePost`, for DELETE.
          */
         delete: operations["captureDelete"];
         /**
-         * Capture a OPTIONS request
-         * @description As `capturePost`, for OPTIONS.
+         * Capture an OPTIONS request
+         * @description Same as `capturePost`, for OPTIONS.
          */
         options: operations["captureOptions"];
         /**
          * Capture a HEAD request
-         * @description As `capturePost`, for HEAD. The answer has no body.
+         * @description Same as `capturePost`, for HEAD. The answer has no body.
          */
         head: operations["captureHead"];
         /**
          * Capture a PATCH request
-         * @description As `capturePost`, for PATCH.
+         * @description Same as `capturePost`, for PATCH.
          */
         patch: operations["capturePatch"];
         /**
          * Capture a TRACE request
-         * @description As `capturePost`, for TRACE.
+         * @description Same as `capturePost`, for TRACE.
          */
         trace: operations["captureTrace"];
     };
@@ -7746,8 +7854,8 @@ export interface components {
             password: string;
         };
         /**
-         * @description An ISO 4217 currency code in lower case. Cents, wherever the API has them, are the currency's smallest unit as the
-         *     payment processor has it: 500 are 5.00 in usd and 500 in jpy, which has no smaller unit.
+         * @description An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
+         *     5.00 in usd, and 500 in jpy, which has no smaller unit.
          * @example usd
          */
         Currency: string;
@@ -8910,9 +9018,9 @@ export interface components {
          */
         MediaJobStatus: "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELED";
         /**
-         * @description Your own key-value pairs, kept with the object and sent with its events; nothing is read from them. At most 50 pairs, keys
-         *     of 1 to 40 characters, values of at most 500. An update merges by key: a pair replaces the one with the same key, an
-         *     empty value deletes it, keys that are left out stay. Limits hold for the pairs after the update.
+         * @description Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
+         *     most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
+         *     with the same key, an empty value deletes its key, other keys stay. The limits apply to the pairs after the update.
          * @example {
          *       "campaign": "spring"
          *     }
@@ -9743,23 +9851,23 @@ export interface components {
              */
             expiresInSec?: number;
         };
-        /** @description What went wrong, as RFC 9457 describes it, with a code for programs and a sentence for people. */
+        /** @description An error as in RFC 9457, with a code for programs and a sentence for people. */
         Problem: {
             /**
-             * @description Stable, snake_case; decide by this one.
+             * @description The stable error code, in snake_case. Programs should decide by this field.
              * @example not_found
              */
             code: string;
-            /** @description One entry per faulty input field; absent otherwise. */
+            /** @description One entry for each invalid input field; absent for other errors. */
             errors?: components["schemas"]["FieldProblem"][];
             limit?: components["schemas"]["ProblemLimit"];
             /**
-             * @description A sentence that says what is wrong and, where that helps, what to do.
+             * @description A sentence that says what is wrong and, where it helps, what to do.
              * @example stream not found
              */
             message: string;
             /**
-             * @description Names this request in the server's log.
+             * @description The id of this request in the server's log.
              * @example req_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             requestId: string;
@@ -9774,20 +9882,20 @@ export interface components {
              */
             title: string;
             /**
-             * @description `about:blank`: the title says what the status means.
+             * @description Always `about:blank`. The title has the meaning of the status.
              * @example about:blank
              */
             type: string;
         };
         /**
-         * @description A limit of the tenant's plan, with the `plan` that the tenant has; in problems that such a limit caused: 403 `plan_limit`, and 429
-         *     `rate_limited` for a limit that counts per minute or day. `upgradeTo` is the smallest plan that allows what was asked for, absent
-         *     when none does. A 429 of a rate limit that isn't a plan's, and one that is sent to somebody who isn't of the tenant, such as the
-         *     sender of a captured request, has no `limit`.
+         * @description The limit of the tenant's plan that caused the problem: 403 `plan_limit`, or 429 `rate_limited` for a limit per minute,
+         *     hour or day. `plan` is the tenant's plan. `upgradeTo` is the smallest plan that allows the request; it is absent if none
+         *     does. Other 429 have no `limit`: those of a rate limit that isn't part of a plan, and those to a caller outside the
+         *     tenant, such as the sender of a captured request.
          */
         ProblemLimit: {
             /**
-             * @description The limit's name in `PlanLimits`; `maxApiKeysPerDay` or `maxWebhookEndpointsPerDay` for those that are the same on every plan.
+             * @description The limit's name in `PlanLimits`. `maxApiKeysPerDay` and `maxWebhookEndpointsPerDay` are the same on every plan.
              * @example maxApiKeys
              */
             name: string;
@@ -9795,7 +9903,7 @@ export interface components {
             upgradeTo?: components["schemas"]["PlanTier"];
             /**
              * Format: int64
-             * @description What the tenant's plan allows.
+             * @description The limit's value on the tenant's plan.
              * @example 10
              */
             value: number;
@@ -13722,50 +13830,62 @@ export interface components {
         };
     };
     parameters: {
-        /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+        /** @description The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number. */
         AdminDays: string;
         /** @description The API key's id. */
         AdminKeyId: string;
-        /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+        /** @description The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number. */
         AdminLimit: string;
-        /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+        /**
+         * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+         *     a whole number.
+         */
         AdminPage: string;
-        /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+        /**
+         * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+         *     if it isn't a whole number.
+         */
         AdminPageSize: string;
-        /** @description Only entries that contain this text, without regard to case. */
+        /** @description Only entries that contain this text; case is ignored. */
         AdminSearch: string;
         /** @description The setting's key. */
         AdminSettingKey: components["schemas"]["SettingKey"];
-        /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+        /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
         AdminStatus: string;
-        /** @description Only what belongs to this tenant. */
+        /** @description Only entries of this tenant. */
         AdminTenantId: string;
         /** @description The captured request's id. */
         CaptureId: string;
         /** @description The capture URL's token, the last part of its address. */
         CaptureToken: string;
-        /** @description How many products at most. */
+        /** @description The maximum number of products. */
         CatalogLimit: number;
-        /** @description Opaque; from the `Link` header of the page before. */
+        /** @description An opaque cursor from the `Link` header of the previous page. */
         Cursor: string;
         /** @description The resource's id. */
         Id: string;
         /**
-         * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-         *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-         *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-         *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-         *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-         *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+         * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+         *     a new key, such as a UUID, for each action. Printable ASCII.
+         *
+         *     | Request with a key that was used before | Answer |
+         *     |---|---|
+         *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+         *     | another request, or another caller | 422 `idempotency_mismatch` |
+         *     | while the first request runs | 409 `idempotency_in_progress` |
+         *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+         *
+         *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+         *     again with the same key.
          */
         IdempotencyKey: string;
-        /** @description How many entries at most. */
+        /** @description The maximum number of entries. */
         Limit: number;
         /** @description The message's id. */
         MessageId: string;
         /** @description Your own id of the user. */
         ParticipantUserId: string;
-        /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+        /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
         ProjectId: string;
         /** @description The recording's id. */
         RecId: string;
@@ -13776,16 +13896,16 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description `<…>; rel="next"` while there is another page. */
+        /** @description The URL of the next page, as `<…>; rel="next"`; absent on the last page. */
         Link: string;
         /**
-         * @description What is left of each limit that this operation has, as a list: the policy's name, `r` requests at once, all of
-         *     the policy's in `t` seconds. Successful answers have it too.
+         * @description The remaining requests of each limit that applies to this operation, as a list: the policy's name, `r` requests at once,
+         *     and `t` seconds until all requests of the policy are available again. Successful answers have it too.
          */
         RateLimit: string;
-        /** @description The limits themselves, as a list: the policy's name, `q` requests at once, and as many more in each `w` seconds. */
+        /** @description The limits, as a list: the policy's name, `q` requests at once, and the same number again in each `w` seconds. */
         RateLimitPolicy: string;
-        /** @description Whole seconds after which to try again; with every 429, and with some 409 and 503. */
+        /** @description Whole seconds to wait before a retry. Every 429 and 503 has it, and some 409. */
         RetryAfter: number;
     };
     pathItems: never;
@@ -14323,9 +14443,15 @@ export interface operations {
     listAnnouncements: {
         parameters: {
             query?: {
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -14474,21 +14600,30 @@ export interface operations {
     listAuditEntries: {
         parameters: {
             query?: {
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Only what this user, API key, admin or component did, by its id; an admin's id finds what was done in others' names too. An AuditActorType finds all of that type. */
+                /**
+                 * @description Only actions of this user, API key, admin or component, by its id. An admin's id also finds the actions that the
+                 *     admin made by impersonation. An AuditActorType finds all actors of that type.
+                 */
                 actor?: string;
-                /** @description Only this action; `tenant.*` finds all that begin with `tenant.`. */
+                /** @description Only this action. `tenant.*` finds all actions that begin with `tenant.`. */
                 action?: string;
-                /** @description Only changes of this kind of thing, or of the one with this id. */
+                /** @description Only changes of this kind of entity, or of the entity with this id. */
                 entity?: string;
-                /** @description Only entries from this moment on: an RFC 3339 timestamp, or a date for its first moment in UTC. */
+                /** @description Only entries from this time on: an RFC 3339 timestamp, or a date for the start of that day in UTC. */
                 from?: string;
-                /** @description Only entries before this moment: an RFC 3339 timestamp, or a date for the end of that day in UTC. */
+                /** @description Only entries before this time: an RFC 3339 timestamp, or a date for the end of that day in UTC. */
                 to?: string;
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -14568,7 +14703,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of the rows. */
+            /** @description The numbers of imported and skipped rows. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -14583,7 +14718,7 @@ export interface operations {
     getAdminBandwidth: {
         parameters: {
             query?: {
-                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                /** @description The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number. */
                 days?: components["parameters"]["AdminDays"];
             };
             header?: never;
@@ -14607,13 +14742,19 @@ export interface operations {
     listAdminInvoices: {
         parameters: {
             query?: {
-                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
                 status?: components["parameters"]["AdminStatus"];
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -14658,9 +14799,15 @@ export interface operations {
     getAdminComplianceOverview: {
         parameters: {
             query?: {
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -14817,7 +14964,7 @@ export interface operations {
     getAdminDevActivity: {
         parameters: {
             query?: {
-                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                /** @description The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number. */
                 days?: components["parameters"]["AdminDays"];
             };
             header?: never;
@@ -14841,9 +14988,15 @@ export interface operations {
     listFirstPartyApps: {
         parameters: {
             query?: {
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -14877,7 +15030,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The app and its key, whole. */
+            /** @description The app, and its whole key. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -14953,7 +15106,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key, whole. */
+            /** @description The whole key. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -14979,7 +15132,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The key, revoked. */
+            /** @description The revoked key. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14994,9 +15147,9 @@ export interface operations {
     listAdminSchedulerRuns: {
         parameters: {
             query?: {
-                /** @description Only jobs of this kind, such as `webhook_deliver`; empty or absent for all. An unknown one gives none. */
+                /** @description Only jobs of this kind, such as `webhook_deliver`; empty or absent for all. An unknown kind gives an empty list. */
                 kind?: string;
-                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                /** @description The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number. */
                 limit?: components["parameters"]["AdminLimit"];
             };
             header?: never;
@@ -15020,7 +15173,7 @@ export interface operations {
     getAdminUsage: {
         parameters: {
             query?: {
-                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                /** @description The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number. */
                 limit?: components["parameters"]["AdminLimit"];
             };
             header?: never;
@@ -15044,9 +15197,9 @@ export interface operations {
     listAdminRecentDeliveries: {
         parameters: {
             query?: {
-                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
                 status?: components["parameters"]["AdminStatus"];
-                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                /** @description The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number. */
                 limit?: components["parameters"]["AdminLimit"];
             };
             header?: never;
@@ -15070,9 +15223,15 @@ export interface operations {
     listAdminPlans: {
         parameters: {
             query?: {
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15196,9 +15355,15 @@ export interface operations {
     listAdminTenantActivity: {
         parameters: {
             query?: {
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15243,13 +15408,19 @@ export interface operations {
     listAdminRecordings: {
         parameters: {
             query?: {
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
                 status?: components["parameters"]["AdminStatus"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15350,7 +15521,7 @@ export interface operations {
     getAdminStreamActivityReport: {
         parameters: {
             query?: {
-                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                /** @description The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number. */
                 days?: components["parameters"]["AdminDays"];
             };
             header?: never;
@@ -15374,7 +15545,7 @@ export interface operations {
     getAdminTenantGrowthReport: {
         parameters: {
             query?: {
-                /** @description How many days back, today included (in UTC); 30 by default, clamped to 1 to 365. Not a whole number: 400. */
+                /** @description The number of days up to and including today (UTC), 30 by default, clamped to 1 to 365. 400 if it isn't a whole number. */
                 days?: components["parameters"]["AdminDays"];
             };
             header?: never;
@@ -15398,7 +15569,7 @@ export interface operations {
     getAdminTopTenantsReport: {
         parameters: {
             query?: {
-                /** @description How many entries at most, 20 by default; clamped to 1 to 100. Not a whole number: 400. */
+                /** @description The maximum number of entries, 20 by default, clamped to 1 to 100. 400 if it isn't a whole number. */
                 limit?: components["parameters"]["AdminLimit"];
             };
             header?: never;
@@ -15492,9 +15663,15 @@ export interface operations {
     listAdminStreamInspections: {
         parameters: {
             query?: {
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15527,7 +15704,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The stream from the inside. */
+            /** @description The stream's measurements. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15542,15 +15719,24 @@ export interface operations {
     listAdminStreamKeys: {
         parameters: {
             query?: {
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description `true`: only keys that an encoder has published with. `false`: only those that none has. Empty or absent for all; anything else is a 400. */
+                /**
+                 * @description `true`: only keys with which an encoder has published. `false`: only keys with which none has. Empty or absent: all
+                 *     keys. 400 for any other value.
+                 */
                 consumed?: string;
-                /** @description Only entries that contain this text, without regard to case. */
+                /** @description Only entries that contain this text; case is ignored. */
                 q?: components["parameters"]["AdminSearch"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15602,13 +15788,19 @@ export interface operations {
     listAdminStreamHistory: {
         parameters: {
             query?: {
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
                 status?: components["parameters"]["AdminStatus"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15632,11 +15824,17 @@ export interface operations {
     listAdminLiveStreams: {
         parameters: {
             query?: {
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15712,11 +15910,17 @@ export interface operations {
     listAdminSubscriptions: {
         parameters: {
             query?: {
-                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
                 status?: components["parameters"]["AdminStatus"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -15867,7 +16071,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The verdict. */
+            /** @description The health. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15931,15 +16135,21 @@ export interface operations {
     listTenants: {
         parameters: {
             query?: {
-                /** @description Only entries that contain this text, without regard to case. */
+                /** @description Only entries that contain this text; case is ignored. */
                 q?: components["parameters"]["AdminSearch"];
-                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
                 status?: components["parameters"]["AdminStatus"];
-                /** @description Only tenants on this PlanTier; one that doesn't exist: 400. */
+                /** @description Only tenants on this PlanTier. 400 for an unknown one. */
                 plan?: string;
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -16000,7 +16210,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The tenant on its plan. */
+            /** @description The tenant with its plan. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16028,7 +16238,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Suspended. */
+            /** @description The suspended tenant. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16052,7 +16262,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No longer suspended. */
+            /** @description The tenant, no longer suspended. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16067,15 +16277,21 @@ export interface operations {
     listAdminTickets: {
         parameters: {
             query?: {
-                /** @description Only entries in this status, spelt as in the answer; one that doesn't exist: 400. */
+                /** @description Only entries in this status, spelt as in the answer. 400 for an unknown status. */
                 status?: components["parameters"]["AdminStatus"];
-                /** @description Only tickets with this TicketPriority; empty or absent for all. An unknown one is a 400. */
+                /** @description Only tickets with this TicketPriority; empty or absent for all. 400 for an unknown priority. */
                 priority?: string;
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -16179,13 +16395,19 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description Only entries that contain this text, without regard to case. */
+                /** @description Only entries that contain this text; case is ignored. */
                 q?: components["parameters"]["AdminSearch"];
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -16218,7 +16440,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The user that was deleted. */
+            /** @description The deleted user. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16290,7 +16512,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The user whom the mail goes to. */
+            /** @description The user who gets the mail. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16314,7 +16536,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, with the attempt due. */
+            /** @description The delivery; its next attempt is due. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16329,11 +16551,17 @@ export interface operations {
     listAdminWebhookEndpoints: {
         parameters: {
             query?: {
-                /** @description Only what belongs to this tenant. */
+                /** @description Only entries of this tenant. */
                 tenantId?: components["parameters"]["AdminTenantId"];
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -16357,9 +16585,15 @@ export interface operations {
     listAdminWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description Which page, from 1 (the default); lower counts as 1. A page past the end is empty. Not a whole number: 400. */
+                /**
+                 * @description The page's number, from 1 (the default). A lower number counts as 1. A page after the last one is empty. 400 if it isn't
+                 *     a whole number.
+                 */
                 page?: components["parameters"]["AdminPage"];
-                /** @description Entries per page, 20 by default; clamped to 1 to 100 and echoed as it was used. Not a whole number: 400. */
+                /**
+                 * @description Entries per page, 20 by default. The value is clamped to 1 to 100, and the answer contains the value that was used. 400
+                 *     if it isn't a whole number.
+                 */
                 pageSize?: components["parameters"]["AdminPageSize"];
             };
             header?: never;
@@ -16417,7 +16651,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Joined and logged in. */
+            /** @description The user is a member and logged in. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16442,7 +16676,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description If somebody has this e-mail, a link is on its way. */
+            /** @description A link is sent if a user has this e-mail. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16538,7 +16772,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description If a form is held for this e-mail, a mail is on its way. */
+            /** @description A mail is on its way if there is a form for this e-mail. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16563,7 +16797,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The password is set. */
+            /** @description The password is changed. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16588,7 +16822,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The form is held, a mail is on its way. */
+            /** @description The form is stored, and a mail is on its way. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16629,7 +16863,10 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The processor's signature: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, several `v1` while secrets change. */
+                /**
+                 * @description The processor's signature: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, with several `v1` while a secret is
+                 *     being replaced.
+                 */
                 "Stripe-Signature": string;
             };
             path?: never;
@@ -16641,7 +16878,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken in, or known already. */
+            /** @description The event is accepted, or was already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16662,7 +16899,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Alive. */
+            /** @description The process is alive. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16683,7 +16920,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everything works that can't wait. */
+            /** @description The server is ready. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16692,7 +16929,7 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description At least one part fails that can't wait. */
+            /** @description The server isn't ready: at least one part is failing whose work can't wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16717,7 +16954,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted; also for a repetition. */
+            /** @description Accepted, or already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16751,7 +16988,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted; also for a repetition. */
+            /** @description Accepted, or already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16785,7 +17022,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted; also for a repetition. */
+            /** @description Accepted, or already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16819,7 +17056,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted; also for a repetition. */
+            /** @description Accepted, or already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16844,7 +17081,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted; also for a repetition. */
+            /** @description Accepted, or already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16880,11 +17117,11 @@ export interface operations {
     getAnalytics: {
         parameters: {
             query?: {
-                /** @description Where to begin; 7 days before `to` when absent. */
+                /** @description Start of the first point; 7 days before `to` by default. */
                 from?: string;
-                /** @description Where to end, this instant not included; now when absent. */
+                /** @description End of the last point, exclusive; now by default. */
                 to?: string;
-                /** @description How long each point is; a day when absent. */
+                /** @description Length of a point; a day by default. */
                 interval?: components["schemas"]["AnalyticsInterval"];
             };
             header?: never;
@@ -16908,9 +17145,9 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -16937,12 +17174,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -16955,7 +17198,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created, with the whole key. */
+            /** @description The new key, whole. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -16996,12 +17239,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17031,12 +17280,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17108,12 +17363,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17143,12 +17404,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17181,12 +17448,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17219,12 +17492,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17257,11 +17536,11 @@ export interface operations {
             query?: {
                 /** @description 1 to list only active products. */
                 activeOnly?: components["schemas"]["ActiveOnlyFlag"];
-                /** @description Only products whose name or externalId contains this text, without regard to case; empty for all. */
+                /** @description Only products whose name or externalId contains this text; case is ignored. Empty for all. */
                 q?: string;
-                /** @description How many products at most. */
+                /** @description The maximum number of products. */
                 limit?: components["parameters"]["CatalogLimit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -17288,12 +17567,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17306,7 +17591,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The product as it is now, whether it was created or updated. */
+            /** @description The product, created or updated. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17371,12 +17656,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17389,7 +17680,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many products were written. */
+            /** @description The number of products that were written. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17406,12 +17697,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17424,7 +17721,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The password is set; log in with the new token from here on. */
+            /** @description The password is changed. Use the new token from now on. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17441,9 +17738,9 @@ export interface operations {
             query?: {
                 /** @description Only channels that this user is a member of. */
                 userId?: string;
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -17470,12 +17767,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17505,12 +17808,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17523,7 +17832,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The channel of the two. */
+            /** @description The channel of the two users. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17564,12 +17873,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17602,12 +17917,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17623,7 +17944,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Who was a member. */
+            /** @description The former member. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17638,9 +17959,9 @@ export interface operations {
     listChannelMembers: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -17652,7 +17973,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The members, in the order of joining. */
+            /** @description The members, in the order in which they joined. */
             200: {
                 headers: {
                     Link: components["headers"]["Link"];
@@ -17672,7 +17993,7 @@ export interface operations {
                 since?: string;
                 /** @description A timestamp or the id of a message, exclusive; an empty string counts as absent. */
                 before?: string;
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
             };
             header?: never;
@@ -17701,12 +18022,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17737,7 +18064,7 @@ export interface operations {
     deleteChannelMessage: {
         parameters: {
             query?: {
-                /** @description Your own id of the user who deletes it, for the record; absent for whoever calls. */
+                /** @description Your own id of the user who deletes the message, for the record; the caller by default. */
                 redactedBy?: string;
             };
             header?: never;
@@ -17798,12 +18125,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17819,7 +18152,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done. */
+            /** @description The action. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17836,12 +18169,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17857,7 +18196,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done. */
+            /** @description The action. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17874,12 +18213,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17895,7 +18240,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done. */
+            /** @description The action. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17912,12 +18257,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17933,7 +18284,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done. */
+            /** @description The action. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -17948,9 +18299,9 @@ export interface operations {
     listChannelModeration: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -17980,9 +18331,9 @@ export interface operations {
             query?: {
                 /** @description Only auctions in this status. */
                 status?: components["schemas"]["AuctionStatus"];
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -18009,12 +18360,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18068,12 +18425,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18106,12 +18469,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18140,12 +18509,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18175,12 +18550,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18214,7 +18595,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The status; all false and null before the first onboarding link. */
+            /** @description The status; false and null before the first onboarding link. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -18229,9 +18610,9 @@ export interface operations {
     listDiscounts: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -18258,12 +18639,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18291,21 +18678,21 @@ export interface operations {
     checkDiscount: {
         parameters: {
             query?: {
-                /** @description The stream in which it is to be used. */
+                /** @description The stream in which the code is to be used. */
                 streamId?: string;
-                /** @description Your own id of who wants to use it. */
+                /** @description Your own id of the customer. */
                 customerExternalId?: string;
             };
             header?: never;
             path: {
-                /** @description The code, in any case. */
+                /** @description The code; case is ignored. */
                 code: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Whether it can be used, and what it is worth. */
+            /** @description Whether the code can be used, and its value. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -18322,12 +18709,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18364,9 +18757,9 @@ export interface operations {
                 streamId?: string;
                 /** @description Only orders of this customer. */
                 customerExternalId?: string;
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -18445,12 +18838,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18479,12 +18878,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18515,15 +18920,15 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description desc: newest first. asc: oldest first, to follow. */
+                /** @description desc: newest first. asc: oldest first, to follow the events. */
                 order?: components["schemas"]["EventOrder"];
                 /** @description Only these events; repeat the parameter for several. */
                 event?: components["schemas"]["EventName"][];
                 /** @description Only events about this subject. */
                 subject?: string;
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Goes on behind this event: the id of the last one that was read, as in the `Link` header. */
+                /** @description Starts after the event with this id: the last event that you read, as in the `Link` header. */
                 cursor?: string;
             };
             header?: never;
@@ -18532,7 +18937,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events, in the order that was asked for. */
+            /** @description The events, in the requested order. */
             200: {
                 headers: {
                     Link: components["headers"]["Link"];
@@ -18554,7 +18959,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The tenant at a glance. */
+            /** @description The tenant's figures. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -18595,12 +19000,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18629,12 +19040,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18688,12 +19105,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18706,7 +19129,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many devices were tried, and how many the providers took. */
+            /** @description The number of attempted devices, and of those that the providers accepted. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -18723,7 +19146,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -18747,17 +19170,23 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -18785,17 +19214,23 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Your own name for the project, as streams and devices carry it; up to 64 characters. */
+                /** @description Your own name for the project, as in `projectId` of streams and devices; up to 64 characters. */
                 projectId: components["parameters"]["ProjectId"];
             };
             cookie?: never;
@@ -18821,9 +19256,9 @@ export interface operations {
     listRecordings: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -18902,12 +19337,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18938,9 +19379,9 @@ export interface operations {
     listRestreamRoutes: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -18970,12 +19411,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18991,7 +19438,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many of the targets are attached. */
+            /** @description The number of attached targets. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19017,7 +19464,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The route, over. */
+            /** @description The route, ended. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -19032,9 +19479,9 @@ export interface operations {
     listRestreamTargets: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -19061,12 +19508,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19103,7 +19556,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The target that was removed. */
+            /** @description The removed target. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -19120,9 +19573,9 @@ export interface operations {
             query?: {
                 /** @description Only sessions of this type. */
                 type?: components["schemas"]["SessionType"];
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -19149,12 +19602,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19236,12 +19695,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19257,7 +19722,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The rooms, by their number. */
+            /** @description The new rooms, by number. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19274,12 +19739,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19291,7 +19762,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How many were closed. */
+            /** @description The number of closed rooms. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19308,12 +19779,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19325,7 +19802,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description When it ended. */
+            /** @description The session's state, and when it ended. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19342,12 +19819,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19380,12 +19863,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19418,12 +19907,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19439,7 +19934,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many were muted. */
+            /** @description The number of muted participants. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19456,12 +19951,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19494,12 +19995,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19530,9 +20037,9 @@ export interface operations {
     listSessionParticipants: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -19544,7 +20051,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The participants, in the order of their invitation or first coming. */
+            /** @description The participants, in the order in which they were invited or first entered. */
             200: {
                 headers: {
                     Link: components["headers"]["Link"];
@@ -19571,7 +20078,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The participant, kicked. */
+            /** @description The kicked participant. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -19618,12 +20125,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19654,12 +20167,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19692,12 +20211,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19711,7 +20236,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The recording, processing or further. */
+            /** @description The recording, processing or in a later state. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19726,9 +20251,9 @@ export interface operations {
     listSessionRecordings: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -19765,7 +20290,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The summary, or that there is none yet. */
+            /** @description The summary, or `ready` false. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -19782,12 +20307,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19803,7 +20334,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The token and where to go with it. */
+            /** @description The token, and the address to use it with. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19818,9 +20349,9 @@ export interface operations {
     listStreams: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -19847,12 +20378,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19865,7 +20402,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created, with the whole stream key. */
+            /** @description The new stream, with the whole stream key. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -19917,7 +20454,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The stream as it is now. The stream key is masked. */
+            /** @description The changed stream. The stream key is masked. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -19934,12 +20471,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19972,12 +20515,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20008,9 +20557,9 @@ export interface operations {
     listStreamRecordings: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -20040,12 +20589,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20078,12 +20633,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20097,7 +20658,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The recording, PROCESSING or further. */
+            /** @description The recording, PROCESSING or in a later status. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -20114,12 +20675,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20131,7 +20698,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The stream with its new key, whole. */
+            /** @description The stream with its whole new key. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -20148,12 +20715,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20169,7 +20742,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The token and where to go with it. */
+            /** @description The token, and the address to use it with. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -20184,9 +20757,9 @@ export interface operations {
     listTeam: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -20213,12 +20786,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20255,7 +20834,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The member who was removed. */
+            /** @description The removed member. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20370,12 +20949,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20404,12 +20989,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20463,12 +21054,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20492,9 +21089,9 @@ export interface operations {
     listCaptures: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -20524,12 +21121,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20547,7 +21150,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What the URL answered. */
+            /** @description The URL's answer. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -20571,7 +21174,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20595,7 +21198,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20612,12 +21215,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20629,7 +21238,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20653,7 +21262,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20677,7 +21286,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20701,7 +21310,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20725,7 +21334,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20749,7 +21358,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The capture URL that was deleted. */
+            /** @description The deleted capture URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20764,9 +21373,9 @@ export interface operations {
     listWebhooks: {
         parameters: {
             query?: {
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -20793,12 +21402,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20811,7 +21426,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Registered, with the signing secret. */
+            /** @description The new endpoint, with its signing secret. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -20828,12 +21443,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20845,7 +21466,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, with the attempt due. */
+            /** @description The delivery; its next attempt is due. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -20893,7 +21514,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The endpoint that was removed. */
+            /** @description The removed endpoint. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20936,17 +21557,17 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description Deliveries of this event alone. */
+                /** @description Only deliveries of this event. */
                 event?: components["schemas"]["EventName"];
-                /** @description Deliveries in this status alone. */
+                /** @description Only deliveries in this status. */
                 status?: components["schemas"]["WebhookDeliveryStatus"];
-                /** @description Deliveries that were created at this time or later. */
+                /** @description Only deliveries that were created at this time or later. */
                 since?: string;
-                /** @description Deliveries that were created before this time. */
+                /** @description Only deliveries that were created before this time. */
                 until?: string;
-                /** @description How many entries at most. */
+                /** @description The maximum number of entries. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Opaque; from the `Link` header of the page before. */
+                /** @description An opaque cursor from the `Link` header of the previous page. */
                 cursor?: components["parameters"]["Cursor"];
             };
             header?: never;
@@ -20976,12 +21597,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20997,7 +21624,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many deliveries were started. */
+            /** @description The number of started deliveries. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -21014,12 +21641,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21048,12 +21681,18 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets the request be sent again without being carried out again, for 24 hours and for the whole tenant: choose a new
-                 *     one, such as a UUID, for each thing that you want done. The same key with the same operation, path and body, sent by
-                 *     the same user or by an API key with the same scopes, is answered with the status and body of the first time and
-                 *     `Idempotent-Replayed: true`; with another request, or from another caller, 422 `idempotency_mismatch`; while the first one runs 409 `idempotency_in_progress`. Refusals from before it began,
-                 *     401, 403, 429 and 5xx are not kept: send it again. After a fault that lost the answer of a request which had
-                 *     changed something, 409 `idempotency_lost`: look at what it was to change. Printable ASCII.
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21069,7 +21708,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The delivery, with its first attempt due. */
+            /** @description The delivery; its first attempt is due. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -21100,7 +21739,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken down; also for a repetition. */
+            /** @description The report is stored, or was already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -21121,14 +21760,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The connection is a WebSocket from now on. */
+            /** @description The connection is now a WebSocket. */
             101: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description What is spoken here, for a request that doesn't ask for a WebSocket. */
+            /** @description The supported protocol, for a request that isn't a WebSocket upgrade. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21159,7 +21798,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken down; also for a repetition. */
+            /** @description The report is stored, or was already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -21176,7 +21815,7 @@ export interface operations {
             query?: {
                 /** @description A timestamp or the id of a message, exclusive; an empty string counts as absent. */
                 since?: string;
-                /** @description How many messages at most, 1 to 200; absent or empty for 50. */
+                /** @description The maximum number of messages, 1 to 200; absent or empty for 50. */
                 limit?: string;
             };
             header?: never;
@@ -21219,7 +21858,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken down; also for a repetition. */
+            /** @description The report is stored, or was already known. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -21243,7 +21882,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21271,7 +21910,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21299,7 +21938,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21323,7 +21962,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21347,7 +21986,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21371,7 +22010,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21399,7 +22038,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -21423,7 +22062,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Kept. */
+            /** @description The request is stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
