@@ -34,6 +34,24 @@ func TestASubscriberThatClosesItsConnectionIsOfferedAnotherOne(t *testing.T) {
 	}
 }
 
+// TestASubscriberWhoseCloseIsLostIsOfferedAnotherConnection: the client answers the next offer on a
+// new connection, which has another fingerprint.
+func TestASubscriberWhoseCloseIsLostIsOfferedAnotherConnection(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
+	sent := ada.Publish(t, sfutest.Microphone(), sfutest.Camera())
+	mic := sent[0].ID
+	bob.Hears(t, mic, 5)
+	bob.Hears(t, sent[1].ID, 5)
+
+	bob.AbandonSubscribe(t)
+	ada.Unpublish(t, sent[1])
+	bob.Hears(t, mic, 20)
+	screen := ada.Publish(t, sfutest.Screen())[0]
+	bob.Hears(t, screen.ID, 5)
+}
+
 // TestAPublisherThatClosesItsConnectionPublishesNothing: it may then publish on another connection.
 func TestAPublisherThatClosesItsConnectionPublishesNothing(t *testing.T) {
 	t.Parallel()
@@ -45,5 +63,18 @@ func TestAPublisherThatClosesItsConnectionPublishesNothing(t *testing.T) {
 	bob.Expect(t, "the end of the microphone", untracked(mic))
 	again := ada.Publish(t, sfutest.Microphone())[0].ID
 	require.NotEmpty(t, again)
+	bob.Hears(t, again, 5)
+}
+
+// TestAPublisherWhoseCloseIsLostMayPublishAnew: the offer of its new connection ends the old tracks.
+func TestAPublisherWhoseCloseIsLostMayPublishAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
+	mic := ada.Publish(t, sfutest.Microphone())[0].ID
+	bob.Hears(t, mic, 5)
+	ada.AbandonPublish(t)
+	again := ada.Publish(t, sfutest.Microphone())[0].ID
+	bob.Expect(t, "the end of the microphone", untracked(mic))
 	bob.Hears(t, again, 5)
 }

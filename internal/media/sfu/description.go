@@ -115,12 +115,28 @@ func (s *mediaSection) narrow() {
 }
 
 // passive reports whether the client insists on being the DTLS server.
-func (d *description) passive() bool {
-	setup, ok := d.sections[0].media.Attribute("setup")
-	if !ok {
-		setup, _ = d.sdp.Attribute("setup")
+func (d *description) passive() bool { return d.attribute("setup") == "passive" }
+
+// fingerprint identifies the client's end of a connection, which has a certificate of its own
+// (RFC 8122, 5); "" if the description has none.
+func (d *description) fingerprint() string { return d.attribute("fingerprint") }
+
+// attribute returns an attribute that all sections share, as they share one transport: of the first
+// section that has it (a rejected section has none), or else of the session; "" for none.
+func (d *description) attribute(key string) string {
+	for _, s := range d.sections {
+		if value, ok := s.media.Attribute(key); ok {
+			return value
+		}
 	}
-	return setup == "passive"
+	value, _ := d.sdp.Attribute(key)
+	return value
+}
+
+// differs reports whether a description is from another connection than the one whose client end
+// had a fingerprint.
+func (d *description) differs(fingerprint string) bool {
+	return fingerprint != "" && d.fingerprint() != "" && d.fingerprint() != fingerprint
 }
 
 // directionOf returns the direction of a section, sendrecv when none is named.

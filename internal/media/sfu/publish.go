@@ -21,6 +21,8 @@ const maxMIDs = 256
 type publisher struct {
 	p  *peer
 	pc *webrtc.PeerConnection
+	// client is the fingerprint of the client's end of pc.
+	client string
 	// sections are those that may send, and lines the incoming media of all sections, by mid.
 	sections map[string]*publication
 	lines    map[string]*line
@@ -76,9 +78,6 @@ func (u *publisher) handleOffer(m message) {
 		u.p.fail(m.ID, CodeBadMessage, err.Error()+"; publish anew")
 		return
 	}
-	if closed(u.pc) {
-		u.reset() // its close event will find nothing left to reset
-	}
 	carriers := u.carriers(d, m.Sources)
 	if n := u.begun(carriers); n > 0 && !u.p.room.publications.allowN(u.p.connection.UserID, n) {
 		u.p.fail(m.ID, CodeRateLimited, "too many publications; wait a second before the next offer")
@@ -103,7 +102,8 @@ func (u *publisher) handleOffer(m message) {
 	u.p.send(encode(reply))
 }
 
-// parse parses an offer. Its error text is sent to the client.
+// parse parses an offer, and resets the publisher if the offer is for a new connection. Its error
+// text is sent to the client.
 func (u *publisher) parse(sdp string) (*description, error) {
 	limits := u.p.server.config.Limits
 	if len(sdp) > limits.OfferBytes {
@@ -112,6 +112,9 @@ func (u *publisher) parse(sdp string) (*description, error) {
 	d, err := readOffer(sdp, limits)
 	if err != nil {
 		return nil, err
+	}
+	if closed(u.pc) || u.pc != nil && d.differs(u.client) {
+		u.reset() // the client has closed its connection; the close event will find nothing left to reset
 	}
 	for _, s := range d.sections {
 		u.mids[s.mid] = true
@@ -186,7 +189,7 @@ func (u *publisher) open(d *description) error {
 			p.box.post(func() { u.closedByClient(pc) })
 		}
 	})
-	u.pc = pc
+	u.pc, u.client = pc, d.fingerprint()
 	return nil
 }
 
@@ -233,9 +236,10 @@ func (u *publisher) closedByClient(pc *webrtc.PeerConnection) {
 	}
 }
 
-// closed reports whether pc exists and has been closed.
+// closed reports whether pc exists and is closed or closing. When pion closes a connection, the
+// signalling state is the first to change, before the senders end, and the connection's is the last.
 func closed(pc *webrtc.PeerConnection) bool {
-	return pc != nil && pc.ConnectionState() == webrtc.PeerConnectionStateClosed
+	return pc != nil && (pc.SignalingState() == webrtc.SignalingStateClosed || pc.ConnectionState() == webrtc.PeerConnectionStateClosed)
 }
 
 // close ends the publisher and returns when its readers have ended.

@@ -1,6 +1,7 @@
 package sfu
 
 import (
+	"errors"
 	"time"
 
 	"github.com/pion/webrtc/v4"
@@ -20,6 +21,8 @@ type subscriber struct {
 	p      *peer
 	pc     *webrtc.PeerConnection
 	egress *forward.Egress
+	// client is the fingerprint of the client's end of pc; "" before its first answer.
+	client string
 	// subs are the subscriptions to the tracks in the room, by track id, also those that the client
 	// can't decode.
 	subs map[string]*subscription
@@ -141,7 +144,7 @@ func (s *subscriber) offer() {
 	}
 	s.changed = false
 	if err := s.tryOffer(); err != nil {
-		if closed(s.pc) {
+		if closed(s.pc) || errors.Is(err, webrtc.ErrConnectionClosed) {
 			s.renew()
 			return
 		}

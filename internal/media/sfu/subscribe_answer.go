@@ -1,6 +1,7 @@
 package sfu
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pion/webrtc/v4"
@@ -24,13 +25,17 @@ func (s *subscriber) handleAnswer(m message) {
 		return
 	}
 	d, err := readDescription(m.SDP, limits)
+	if err == nil && d.differs(s.client) {
+		s.renew() // the client has closed its connection, and its close_notify is late or lost
+		return
+	}
 	if err == nil {
 		var text string
 		if text, err = d.text(); err == nil {
 			err = s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: text})
 		}
 	}
-	if err != nil && closed(s.pc) {
+	if closed(s.pc) {
 		s.renew()
 		return
 	}
@@ -39,6 +44,7 @@ func (s *subscriber) handleAnswer(m message) {
 		s.p.end(&Refusal{Code: CodeBadMessage, Message: "the answer could not be applied"})
 		return
 	}
+	s.client = cmp.Or(d.fingerprint(), s.client)
 	s.settle(d)
 	s.debounce.Stop()
 	if s.changed {

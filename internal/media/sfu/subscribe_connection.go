@@ -38,8 +38,9 @@ func (s *subscriber) follow(pc *webrtc.PeerConnection, state webrtc.PeerConnecti
 	}
 }
 
-// renew replaces a connection that the client has closed (DTLS close_notify) by a new one, and
-// offers all tracks anew. It costs as much as an offer of the client, and counts as one.
+// renew replaces a connection that the client has closed by a new one, and offers all tracks anew.
+// The server learns of the close by DTLS close_notify, or by an answer from a new connection. It
+// costs as much as an offer of the client, and counts as one.
 func (s *subscriber) renew() {
 	if !s.p.haste.Allow() {
 		s.p.end(&Refusal{Code: CodeRateLimited, Message: "too many connections were closed; wait before the next"})
@@ -47,7 +48,7 @@ func (s *subscriber) renew() {
 	}
 	s.egress.Close()
 	_ = s.pc.GracefulClose()
-	s.pc, s.egress, s.leaving = nil, nil, nil
+	s.pc, s.egress, s.leaving, s.client = nil, nil, nil, ""
 	clear(s.said)
 	clear(s.free)
 	s.pending, s.restart, s.connected, s.pictures = 0, false, false, false

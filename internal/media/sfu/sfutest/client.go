@@ -213,6 +213,19 @@ func (c *Client) Cut() {
 	_ = conn.CloseNow()
 }
 
+// AbandonPublish is like ClosePublish, but the server isn't notified: the DTLS message is lost.
+func (c *Client) AbandonPublish(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pub, outputs := c.pub, c.outputs
+	c.pub, c.outputs = nil, nil
+	for _, o := range outputs {
+		o.Stop()
+	}
+	t.Cleanup(func() { _ = pub.GracefulClose() })
+}
+
 // CloseSubscribe closes the connection on which the client receives media; DTLS notifies the
 // server. The client answers the server's next offer on a new connection.
 func (c *Client) CloseSubscribe(t testing.TB) {
@@ -224,6 +237,16 @@ func (c *Client) CloseSubscribe(t testing.TB) {
 	if err := sub.GracefulClose(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// AbandonSubscribe is like CloseSubscribe, but the server isn't notified: the DTLS message is lost.
+func (c *Client) AbandonSubscribe(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sub := c.sub
+	c.sub = nil
+	t.Cleanup(func() { _ = sub.GracefulClose() })
 }
 
 // ClosePublish closes the connection on which the client sends media, and ends all its

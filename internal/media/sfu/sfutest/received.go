@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 // answer applies the server's offer and answers it.
 func (c *Client) answer(m Message) {
+	c.forget(m.SDP)
 	pc, isNew := c.connection(&c.sub)
 	if pc == nil {
 		return
@@ -37,6 +39,27 @@ func (c *Client) answer(m Message) {
 	if err == nil {
 		_ = c.write(data)
 	}
+}
+
+// forget closes the connection on which the client receives media if an offer is for another one:
+// its session id differs.
+func (c *Client) forget(offer string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sub == nil || c.sub.RemoteDescription() == nil || sessionID(c.sub.RemoteDescription().SDP) == sessionID(offer) {
+		return
+	}
+	_ = c.sub.Close()
+	c.sub = nil
+}
+
+// sessionID is the session id in the o= line of a description (RFC 8866, 5.2).
+func sessionID(description string) string {
+	_, origin, _ := strings.Cut(description, "o=")
+	if fields := strings.Fields(origin); len(fields) > 1 {
+		return fields[1]
+	}
+	return ""
 }
 
 // count counts the received packets of a track, and requests key frames as a decoder does.
