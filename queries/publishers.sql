@@ -27,12 +27,21 @@ SELECT * FROM publishers WHERE node = @node AND source IN ('rtmp', 'webrtc') AND
 
 -- name: ListAcceptedKeys :many
 -- @sqlc-vet-disable tenant
--- The stream keys of encoders that published over RTMP after a time, by address, the last used first. The ingest
--- counts refused keys by address, over all tenants.
-SELECT p.remote_ip, s.key_hash, max(coalesce(p.ended_at, @now::timestamptz))::timestamptz AS used_at
-FROM publishers p JOIN streams s ON s.tenant_id = p.tenant_id AND s.id = p.stream_id
-WHERE p.source = 'rtmp' AND (p.ended_at >= @since::timestamptz OR p.ended_at IS NULL)
-GROUP BY p.remote_ip, s.key_hash ORDER BY used_at DESC LIMIT @max_rows;
+-- The stream keys of encoders that published over RTMP after a time, the last used first: one row per network and key, at
+-- most per_network rows of one network. A network is an IPv4 address or an IPv6 /64, as in the ingest, which counts refused
+-- keys by network, over all tenants. RTMP stores only addresses with a colon that can be cast to inet, except for their zone.
+WITH used AS (
+    SELECT CASE WHEN p.remote_ip LIKE '%:%' THEN host(network(set_masklen(split_part(p.remote_ip, '%', 1)::inet, 64)))
+                ELSE p.remote_ip END::text AS network,
+           s.key_hash, max(coalesce(p.ended_at, @now::timestamptz))::timestamptz AS used_at
+    FROM publishers p JOIN streams s ON s.tenant_id = p.tenant_id AND s.id = p.stream_id
+    WHERE p.source = 'rtmp' AND (p.ended_at >= @since::timestamptz OR p.ended_at IS NULL)
+    GROUP BY 1, s.key_hash
+), ranked AS (
+    SELECT used.*, row_number() OVER (PARTITION BY used.network ORDER BY used.used_at DESC, used.key_hash) AS place FROM used
+)
+SELECT network, key_hash, used_at FROM ranked WHERE place <= @per_network::int
+ORDER BY used_at DESC, network, key_hash LIMIT @max_rows;
 
 -- name: DeletePublishersBefore :execrows
 -- @sqlc-vet-disable tenant

@@ -136,29 +136,44 @@ func (q *Queries) GetPublisher(ctx context.Context, id string) (Publisher, error
 }
 
 const ListAcceptedKeys = `-- name: ListAcceptedKeys :many
-SELECT p.remote_ip, s.key_hash, max(coalesce(p.ended_at, $1::timestamptz))::timestamptz AS used_at
-FROM publishers p JOIN streams s ON s.tenant_id = p.tenant_id AND s.id = p.stream_id
-WHERE p.source = 'rtmp' AND (p.ended_at >= $2::timestamptz OR p.ended_at IS NULL)
-GROUP BY p.remote_ip, s.key_hash ORDER BY used_at DESC LIMIT $3
+WITH used AS (
+    SELECT CASE WHEN p.remote_ip LIKE '%:%' THEN host(network(set_masklen(split_part(p.remote_ip, '%', 1)::inet, 64)))
+                ELSE p.remote_ip END::text AS network,
+           s.key_hash, max(coalesce(p.ended_at, $3::timestamptz))::timestamptz AS used_at
+    FROM publishers p JOIN streams s ON s.tenant_id = p.tenant_id AND s.id = p.stream_id
+    WHERE p.source = 'rtmp' AND (p.ended_at >= $4::timestamptz OR p.ended_at IS NULL)
+    GROUP BY 1, s.key_hash
+), ranked AS (
+    SELECT used.network, used.key_hash, used.used_at, row_number() OVER (PARTITION BY used.network ORDER BY used.used_at DESC, used.key_hash) AS place FROM used
+)
+SELECT network, key_hash, used_at FROM ranked WHERE place <= $1::int
+ORDER BY used_at DESC, network, key_hash LIMIT $2
 `
 
 type ListAcceptedKeysParams struct {
-	Now     time.Time
-	Since   time.Time
-	MaxRows int32
+	PerNetwork int32
+	MaxRows    int32
+	Now        time.Time
+	Since      time.Time
 }
 
 type ListAcceptedKeysRow struct {
-	RemoteIP string
-	KeyHash  []byte
-	UsedAt   time.Time
+	Network string
+	KeyHash []byte
+	UsedAt  time.Time
 }
 
 // @sqlc-vet-disable tenant
-// The stream keys of encoders that published over RTMP after a time, by address, the last used first. The ingest
-// counts refused keys by address, over all tenants.
+// The stream keys of encoders that published over RTMP after a time, the last used first: one row per network and key, at
+// most per_network rows of one network. A network is an IPv4 address or an IPv6 /64, as in the ingest, which counts refused
+// keys by network, over all tenants. RTMP stores only addresses with a colon that can be cast to inet, except for their zone.
 func (q *Queries) ListAcceptedKeys(ctx context.Context, arg ListAcceptedKeysParams) ([]ListAcceptedKeysRow, error) {
-	rows, err := q.db.Query(ctx, ListAcceptedKeys, arg.Now, arg.Since, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListAcceptedKeys,
+		arg.PerNetwork,
+		arg.MaxRows,
+		arg.Now,
+		arg.Since,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +181,7 @@ func (q *Queries) ListAcceptedKeys(ctx context.Context, arg ListAcceptedKeysPara
 	items := []ListAcceptedKeysRow{}
 	for rows.Next() {
 		var i ListAcceptedKeysRow
-		if err := rows.Scan(&i.RemoteIP, &i.KeyHash, &i.UsedAt); err != nil {
+		if err := rows.Scan(&i.Network, &i.KeyHash, &i.UsedAt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

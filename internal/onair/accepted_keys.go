@@ -18,7 +18,7 @@ const recallTime = 30 * time.Second
 func (r *Reports) RecallKeys(ctx context.Context, ingest *rtmp.Server) {
 	ctx, cancel := context.WithTimeout(ctx, recallTime)
 	defer cancel()
-	list, err := r.streams.AcceptedKeys(ctx, rtmp.AcceptedLife, rtmp.MaxAccepted)
+	list, err := r.streams.AcceptedKeys(ctx, rtmp.AcceptedLife, rtmp.MaxAcceptedPerIP, rtmp.MaxAccepted)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.log.WarnContext(ctx, "the ingest doesn't know the stream keys of the last day", "error", err)
@@ -27,7 +27,7 @@ func (r *Reports) RecallKeys(ctx context.Context, ingest *rtmp.Server) {
 	}
 	keys := make([]rtmp.AcceptedKey, 0, len(list))
 	for _, k := range list {
-		if ip, err := netip.ParseAddr(k.RemoteIP); err == nil && len(k.Hash) == sha256.Size {
+		if ip, err := netip.ParseAddr(k.Network); err == nil && len(k.Hash) == sha256.Size {
 			keys = append(keys, rtmp.AcceptedKey{RemoteIP: ip, Hash: [sha256.Size]byte(k.Hash), UsedAt: k.UsedAt})
 		}
 	}

@@ -9,6 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/gen/api"
+	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
+	"showfloor/internal/id"
 	"showfloor/internal/stream"
 )
 
@@ -19,7 +23,7 @@ func TestAcceptedKeysAreThoseOfTheLastPeriod(t *testing.T) {
 	// keys returns this stream's keys only: other tests publish to the same database.
 	keys := func(period time.Duration, limit int32) []stream.AcceptedKey {
 		t.Helper()
-		list, err := r.Streams.AcceptedKeys(t.Context(), period, limit)
+		list, err := r.Streams.AcceptedKeys(t.Context(), period, limit, limit)
 		require.NoError(t, err)
 		return slices.DeleteFunc(list, func(k stream.AcceptedKey) bool { return !bytes.Equal(k.Hash, hash[:]) })
 	}
@@ -31,7 +35,7 @@ func TestAcceptedKeysAreThoseOfTheLastPeriod(t *testing.T) {
 	r.leave(t, conn)
 	list := keys(24*time.Hour, 10000)
 	require.Len(t, list, 1)
-	require.NotEmpty(t, list[0].RemoteIP)
+	require.Equal(t, "192.0.2.1", list[0].Network)
 	require.WithinDuration(t, r.Clock.Now(), list[0].UsedAt, time.Second)
 	require.Empty(t, keys(24*time.Hour, 0))
 	r.Clock.Advance(25 * time.Hour)
@@ -39,4 +43,44 @@ func TestAcceptedKeysAreThoseOfTheLastPeriod(t *testing.T) {
 	r.connect(t, stream.SourceRTMP)
 	r.Clock.Advance(25 * time.Hour)
 	require.Len(t, keys(24*time.Hour, 10000), 1, "the encoder is still connected")
+}
+
+// TestAcceptedKeysOfOneNetworkAreBounded: the keys of a network with many encoders leave room for
+// those of other networks, however recently they were used.
+func TestAcceptedKeysOfOneNetworkAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRigOn(t, apitest.Options{Pool: dbtest.New(t)}, 0) // other tests' keys would count
+	// publish returns the key of an encoder that has published from the addresses.
+	publish := func(source string, addresses ...string) []byte {
+		t.Helper()
+		var st api.Stream
+		for i, address := range addresses {
+			if i == 0 {
+				st = r.owner.Stream(t, nil)
+			}
+			r.Clock.Advance(time.Second)
+			a := stream.Attempt{PublisherID: id.New(id.Publisher), Source: source, Key: st.StreamKey, RemoteIP: address}
+			_, err := r.Streams.Publish(t.Context(), a)
+			require.NoError(t, err)
+			r.leave(t, a.PublisherID)
+		}
+		hash := sha256.Sum256([]byte(st.StreamKey))
+		return hash[:]
+	}
+	zoned := publish(stream.SourceRTMP, "fe80::1%eth0")
+	office := publish(stream.SourceRTMP, "192.0.2.7")
+	publish(stream.SourceSRS, "no:address")
+	publish(stream.SourceRTMP, "2001:db8:0:1::1")
+	farm := [][]byte{publish(stream.SourceRTMP, "2001:db8:0:1::2"), publish(stream.SourceRTMP, "2001:db8:0:1:ffff::1", "2001:db8:0:1::1")}
+	list, err := r.Streams.AcceptedKeys(t.Context(), 24*time.Hour, 2, 4)
+	require.NoError(t, err)
+	type entry struct {
+		network string
+		hash    []byte
+	}
+	got := make([]entry, len(list))
+	for i, k := range list {
+		got[i] = entry{k.Network, k.Hash}
+	}
+	require.Equal(t, []entry{{"2001:db8:0:1::", farm[1]}, {"2001:db8:0:1::", farm[0]}, {"192.0.2.7", office}, {"fe80::", zoned}}, got)
 }

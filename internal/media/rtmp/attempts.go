@@ -18,9 +18,10 @@ const (
 	// AcceptedLife is how long a stream key that the gate accepted is remembered after its last
 	// publish.
 	AcceptedLife = 24 * time.Hour
-	// MaxAccepted bounds these keys, acceptedPerIP those of one address.
-	MaxAccepted   = 1 << 14
-	acceptedPerIP = 1000
+	// MaxAccepted bounds these keys.
+	MaxAccepted = 1 << 14
+	// MaxAcceptedPerIP bounds those of one address (see fairshare.Network).
+	MaxAcceptedPerIP = 1000
 	// A key that the gate refused is remembered for refusedLife after its last check, at
 	// most refusedPerIP keys of one address. Meanwhile it may be checked refusedRepeats
 	// times more, and one time more after each refusedPause.
@@ -46,7 +47,7 @@ type attempts struct {
 func newAttempts(burst int) *attempts {
 	return &attempts{
 		burst: burst, now: time.Now, failed: map[netip.Addr]*rate.Limiter{},
-		accepted: newKeyMemory(acceptedPerIP, MaxAccepted, AcceptedLife), refused: newKeyMemory(refusedPerIP, maxTracked, refusedLife),
+		accepted: newKeyMemory(MaxAcceptedPerIP, MaxAccepted, AcceptedLife), refused: newKeyMemory(refusedPerIP, maxTracked, refusedLife),
 	}
 }
 

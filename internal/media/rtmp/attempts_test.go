@@ -137,7 +137,7 @@ func TestAttempts(t *testing.T) {
 			}
 			clock = clock.Add(map[int]time.Duration{3: 22 * time.Hour, 2: time.Hour, 1: time.Hour}[left])
 		}
-		for range acceptedPerIP - 1 {
+		for range MaxAcceptedPerIP - 1 {
 			a.recall([]AcceptedKey{{RemoteIP: ip, Hash: sha256.Sum256([]byte(strconv.Itoa(len(a.accepted.keys)))), UsedAt: clock}})
 		}
 		a.recall([]AcceptedKey{{RemoteIP: ip, Hash: recent.hash, UsedAt: clock}, {RemoteIP: ip, Hash: older.hash, UsedAt: clock}})

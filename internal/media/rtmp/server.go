@@ -103,7 +103,8 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// AcceptedKey is a stream key that the gate accepted from an address.
+// AcceptedKey is a stream key that the gate accepted from an address. Keys are remembered by
+// network (see fairshare.Network), so any address of the network will do.
 type AcceptedKey struct {
 	RemoteIP netip.Addr
 	Hash     [sha256.Size]byte // of the key
