@@ -14,7 +14,7 @@ const Prefix = "/live/"
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, Date")
+	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, Date, Retry-After")
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		if p := s.serve(w, r); p != nil {

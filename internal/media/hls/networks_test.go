@@ -43,12 +43,15 @@ func (c caller) load(path string) {
 	}
 }
 
-// refused fetches a path that must be refused with 429.
+// refused fetches a path that must be refused with 429. Scripts of pages on other origins can read
+// when to try again.
 func (c caller) refused(path, code string) {
 	c.t.Helper()
 	a := c.do("GET", path, "Client", c.from)
+	after := map[string]string{"too_many_viewers": "5", "rate_limited": "1"}[code]
 	if a.status != http.StatusTooManyRequests || !strings.Contains(a.body, `"code":"`+code+`"`) ||
-		a.header.Get("Retry-After") == "" || a.header.Get("Cache-Control") != "no-store" {
+		a.header.Get("Retry-After") != after || !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "Retry-After") ||
+		a.header.Get("Cache-Control") != "no-store" {
 		c.t.Errorf("%s, %s: %d %v %s, want 429 %s", c.from, path, a.status, a.header, a.body, code)
 	}
 }
