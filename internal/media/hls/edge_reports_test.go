@@ -69,24 +69,42 @@ func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
 // a report is lost. The old node answers whether it has counted the bytes, even if the stream is
 // already removed there. While it doesn't answer, the bytes are not counted.
 func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
+	answers := func(_ *testing.T, c *cluster) { c.at(0, nil) }
+	forgets := func(t *testing.T, c *cluster) {
+		eventually(t, "the end", func() bool { return c.nodes[0].hls.Stats().Live == 0 })
+		c.nodes[0].hls.forget("a")
+		c.at(0, nil)
+	}
+	gone := func(_ *testing.T, c *cluster) {
+		c.inner[0].CloseClientConnections()
+		c.inner[0].Close()
+	}
+	foreign := func(_ *testing.T, c *cluster) {
+		c.at(0, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusNotFound) })
+	}
+	restarts := func(_ *testing.T, c *cluster) {
+		c.restart(0)
+		c.at(0, nil)
+	}
 	for name, x := range map[string]struct {
-		counts, forgets, gone, closes bool
-		// part: after the counted report, another one arrives nowhere. Its bytes are lost.
+		counts bool
+		after  func(*testing.T, *cluster) // what happens to the old node after the move
+		closes bool
+		// part: after the counted report, another one arrives nowhere.
 		part bool
-		// foreign: another service has taken over the old node's address. restarts: the old node's
-		// process was replaced.
-		foreign, restarts bool
+		// lost: bytes of the unanswered reports are lost.
+		lost bool
 	}{
-		"counted":                         {counts: true},
-		"not counted":                     {},
-		"counted by a node that forgot":   {counts: true, forgets: true},
-		"counted in part":                 {counts: true, forgets: true, part: true},
-		"not counted, and it has none":    {forgets: true},
-		"counted by a node that is gone":  {counts: true, gone: true},
-		"the same when the edge is ended": {counts: true, gone: true, closes: true},
-		"counted, a 404 of a service":     {counts: true, foreign: true},
-		"counted, and restarted":          {counts: true, restarts: true},
-		"restarted before it counted":     {restarts: true},
+		"counted":                         {counts: true, after: answers},
+		"not counted":                     {after: answers},
+		"counted by a node that forgot":   {counts: true, after: forgets},
+		"counted in part":                 {counts: true, after: forgets, part: true, lost: true},
+		"not counted, and it has none":    {after: forgets},
+		"counted by a node that is gone":  {counts: true, after: gone},
+		"the same when the edge is ended": {counts: true, after: gone, closes: true},
+		"counted, a 404 of a service":     {counts: true, after: foreign},
+		"counted, and restarted":          {counts: true, after: restarts},
+		"restarted before it counted":     {after: restarts, lost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
@@ -121,22 +139,7 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 			}
 			old.hub.Drop("a", "p", hub.ErrMoved)
 			publish(1, "q")
-			switch {
-			case x.gone:
-				c.inner[0].CloseClientConnections()
-				c.inner[0].Close()
-			case x.foreign:
-				c.at(0, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusNotFound) })
-			case x.restarts:
-				c.restart(0)
-				c.at(0, nil)
-			case x.forgets:
-				eventually(t, "the end", func() bool { return old.hls.Stats().Live == 0 })
-				old.hls.forget("a")
-				fallthrough
-			default:
-				c.at(0, nil)
-			}
+			x.after(t, c)
 			report()
 			if x.closes {
 				edge.hls.Close()
@@ -146,7 +149,7 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 				report() // a second report repeats nothing
 			}
 			all, theirs := bytesOut(old)+bytesOut(next), edge.hls.EdgeStats().BytesOut
-			if x.part || x.restarts && !x.counts {
+			if x.lost {
 				if bytesOut(old) != counted || all >= theirs {
 					t.Errorf("%d and %d bytes are counted, %d of them before the move; %d were sent", bytesOut(old), bytesOut(next), counted, theirs)
 				}
