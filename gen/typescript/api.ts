@@ -5177,11 +5177,11 @@ export interface components {
          * @enum {string}
          */
         ActiveOnlyFlag: "1" | "0";
-        /** @description What tenants pay and owe. */
+        /** @description The tenants' payments and open amounts. */
         AdminBillingOverview: {
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
             /**
@@ -5190,12 +5190,12 @@ export interface components {
              */
             canceling: number;
             /**
-             * @description Subscriptions that ended in the last 30 days, in percent of those that were paid at their beginning.
+             * @description Subscriptions that ended in the last 30 days, in percent of the subscriptions that were paid 30 days ago.
              * @example 1.9
              */
             churnPercent: number;
             /**
-             * @description Attempts to collect that failed in the last 30 days.
+             * @description Failed attempts to collect a payment in the last 30 days.
              * @example 4
              */
             failedPayments: number;
@@ -5208,7 +5208,7 @@ export interface components {
             openInvoices: number;
             overdue: components["schemas"]["CurrencyAmounts"];
             /**
-             * @description OPEN invoices past their due date.
+             * @description Invoices that are OPEN and past their due date.
              * @example 2
              */
             overdueInvoices: number;
@@ -5222,31 +5222,31 @@ export interface components {
             trialsEndingSoon: number;
             yearlyRecurring: components["schemas"]["CurrencyAmounts"];
         };
-        /** @description A bill for a tenant's plan. */
+        /** @description An invoice for a tenant's plan. */
         AdminInvoice: {
             /** Format: date-time */
             createdAt: string;
             currency: components["schemas"]["Currency"];
             /**
              * Format: date-time
-             * @description Null when it is charged automatically.
+             * @description When the payment is due; null if it is charged automatically.
              */
             dueAt: string | null;
             /**
              * Format: int64
-             * @description Cents still to be paid.
+             * @description The amount still to be paid, in cents.
              * @example 0
              */
             dueCents: number;
             /**
-             * @description Where people can see and pay it.
+             * @description The page on which the invoice can be seen and paid.
              * @example https://pay.example/invoices/42
              */
             hostedInvoiceUrl: string | null;
             /** @example inv_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description The number printed on it; null while it is a draft.
+             * @description The number printed on the invoice; null for a draft.
              * @example SF-2026-0042
              */
             number: string | null;
@@ -5254,40 +5254,40 @@ export interface components {
             paidAt: string | null;
             /**
              * Format: int64
-             * @description Cents paid so far.
+             * @description The amount paid so far, in cents.
              * @example 11781
              */
             paidCents: number;
             /**
              * Format: date-time
-             * @description The first instant that it is no longer for.
+             * @description End of the billed period, exclusive.
              */
             periodEnd: string;
             /**
              * Format: date-time
-             * @description What it is for.
+             * @description Start of the billed period.
              */
             periodStart: string;
             /**
-             * @description The payment processor's id of it.
+             * @description The payment processor's id of the invoice.
              * @example in_Q1w2e3r4t5
              */
             processorInvoiceId: string | null;
             status: components["schemas"]["InvoiceStatus"];
             /**
-             * @description Null for a bill that belongs to no subscription.
+             * @description The subscription that is billed; null if there is none.
              * @example sub_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             subscriptionId: string | null;
             /**
              * Format: int64
-             * @description Cents, without tax.
+             * @description The amount in cents, without tax.
              * @example 9900
              */
             subtotalCents: number;
             /**
              * Format: int64
-             * @description Cents.
+             * @description The tax in cents.
              * @example 1881
              */
             taxCents: number;
@@ -5297,7 +5297,7 @@ export interface components {
             tenantName: string;
             /**
              * Format: int64
-             * @description Cents, tax included.
+             * @description The amount in cents, including tax.
              * @example 11781
              */
             totalCents: number;
@@ -5305,7 +5305,7 @@ export interface components {
             updatedAt: string;
             /**
              * Format: date-time
-             * @description When it became VOID; null otherwise.
+             * @description When the invoice became VOID; null otherwise.
              */
             voidedAt: string | null;
         };
@@ -5317,23 +5317,23 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many invoices match on all pages together.
+             * @description The number of matching invoices on all pages.
              * @example 1
              */
             total: number;
         };
-        /** @description A fresh admin token and whom it stands for. */
+        /** @description A new admin token, and its admin. */
         AdminLogin: {
             admin: components["schemas"]["Administrator"];
             /** Format: date-time */
             expiresAt: string;
-            /** @description The JWT for the Authorization header of admin operations, valid 8 hours. */
+            /** @description The JWT for the Authorization header of admin operations, valid for 8 hours. */
             token: string;
         };
-        /** @description What tenants can book, its price and what it includes. There is one plan for each tier. */
+        /** @description A plan that tenants can book, with its price and limits. There is one plan for each tier. */
         AdminPlan: {
             /**
-             * @description Whether it can be booked.
+             * @description Whether tenants can book the plan.
              * @example true
              */
             active: boolean;
@@ -5355,18 +5355,18 @@ export interface components {
              */
             priceCents: number;
             /**
-             * @description The payment processor's id of it; null until it is sold for the first time.
+             * @description The payment processor's id of the plan; null until it is sold for the first time.
              * @example prod_Q1w2e3r4t5
              */
             processorProductId: string | null;
             /**
-             * @description Tenants that are on it, whether or not they pay.
+             * @description The number of tenants on the plan, whether or not they pay.
              * @example 42
              */
             subscriberCount: number;
             tier: components["schemas"]["PlanTier"];
             /**
-             * @description How long a tenant's first subscription to it is free, in days; 0 for no trial.
+             * @description Free days of a tenant's first subscription to the plan; 0 for no trial.
              * @example 14
              */
             trialDays: number;
@@ -5374,7 +5374,7 @@ export interface components {
             updatedAt: string;
             /**
              * Format: int64
-             * @description The price of a year, in cents, without tax; null when it can't be booked by the year.
+             * @description The price of a year, in cents, without tax; null if the plan can't be booked by the year.
              * @example 99000
              */
             yearlyPriceCents: number | null;
@@ -5387,12 +5387,12 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many plans there are.
+             * @description The total number of plans.
              * @example 1
              */
             total: number;
         };
-        /** @description What is to change; absent fields stay as they are. Tier and currency of a plan never change. */
+        /** @description Changes of a plan; absent fields don't change. A plan's tier and currency never change. */
         AdminPlanPatch: {
             allowances?: components["schemas"]["PlanAllowances"];
             /** @example For teams that broadcast every week */
@@ -5412,13 +5412,13 @@ export interface components {
              */
             reason?: string;
             /**
-             * @description Days; for new subscriptions.
+             * @description Free days of new subscriptions.
              * @example 14
              */
             trialDays?: number;
             /**
              * Format: int64
-             * @description The price of a year, in cents, without tax; for new subscriptions. Null: no longer by the year.
+             * @description The price of a year, in cents, without tax; for new subscriptions. Null if the plan can't be booked by the year any more.
              * @example 109000
              */
             yearlyPriceCents?: number | null;
@@ -5429,10 +5429,10 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was deleted; null when it wasn't.
+             * @description When the recording was deleted; null if it was not.
              */
             deletedAt: string | null;
-            /** @description The reason that the admin gave; null when its tenant or its retention deleted it. */
+            /** @description The admin's reason for the deletion; null if the tenant or the retention time deleted it. */
             deletedReason: string | null;
             /**
              * @description Length in seconds, to the millisecond; null until the recording has stopped.
@@ -5441,7 +5441,7 @@ export interface components {
             durationSec: number | null;
             /**
              * Format: date-time
-             * @description Null while recording.
+             * @description When the recording ended; null while recording.
              */
             endedAt: string | null;
             /** @description Why the recording FAILED; null otherwise. */
@@ -5449,24 +5449,24 @@ export interface components {
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description Whether it must not be deleted.
+             * @description Whether the recording must not be deleted.
              * @example false
              */
             legalHold: boolean;
             /**
              * Format: date-time
-             * @description When it is deleted by itself; null to keep it.
+             * @description When the recording is deleted automatically; null to keep it.
              */
             retainUntil: string | null;
             /**
              * Format: int64
-             * @description All files together; null until the recording is READY.
+             * @description Bytes of all files together; null until the recording is READY.
              * @example 584210432
              */
             sizeBytes: number | null;
             /**
              * Format: date-time
-             * @description The moment that second 0 shows.
+             * @description The time of the recording's first frame (second 0).
              */
             startedAt: string;
             status: components["schemas"]["RecordingStatus"];
@@ -5489,24 +5489,24 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many recordings match on all pages together.
+             * @description The number of matching recordings on all pages.
              * @example 1
              */
             total: number;
         };
         /**
-         * @description What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
-         *     BILLING reads everything and changes plans, subscriptions and billing.
+         * @description An admin's permissions. SUPER_ADMIN: everything. SUPPORT: reads everything and works on tickets. BILLING: reads everything
+         *     and changes plans, subscriptions and billing.
          * @enum {string}
          */
         AdminRole: "SUPER_ADMIN" | "SUPPORT" | "BILLING";
-        /** @description What an admin role may do. */
+        /** @description An admin role and its scopes. */
         AdminRoleGrant: {
             role: components["schemas"]["AdminRole"];
             scopes: components["schemas"]["AdminScope"][];
         };
         /**
-         * @description One right on the platform; admin operations name those that they need. SUPER_ADMINs have all, SUPPORT has
+         * @description A permission on the platform. Admin operations name the scopes that they need. SUPER_ADMIN has all, SUPPORT has
          *     `admin:read` and `admin:support`, BILLING `admin:read` and `admin:billing`.
          * @enum {string}
          */
@@ -5515,7 +5515,7 @@ export interface components {
         AdminStream: {
             /**
              * Format: date-time
-             * @description Until when the key is refused after a forced stop; null when it isn't.
+             * @description Until when the key is refused after a forced stop; null if it is not.
              */
             blockedUntil: string | null;
             /** Format: date-time */
@@ -5537,7 +5537,7 @@ export interface components {
              */
             projectId: string | null;
             /**
-             * @description How long a broadcast waits for an encoder that went away, in seconds.
+             * @description How long a broadcast waits for a disconnected encoder, in seconds.
              * @example 0
              */
             reconnectWindowSec: number;
@@ -5559,37 +5559,37 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
             /**
-             * @description Players that watch right now. With several servers it may be up to 2 seconds old.
+             * @description Players that are watching now. With several servers the number may be up to 2 seconds old.
              * @example 340
              */
             viewerCount: number;
         };
-        /** @description A stream with what an admin wants to know about it at first. */
+        /** @description A stream with its publisher, recordings and audit entries. */
         AdminStreamDetail: {
-            /** @description The latest 20 entries about this stream. */
+            /** @description The latest 20 audit entries for this stream. */
             audit: components["schemas"]["AuditEntry"][];
-            /** @description Who publishes now; null when nobody does. */
+            /** @description The current publisher; null if there is none. */
             publisher: components["schemas"]["StreamPublisher"] | null;
-            /** @description The newest 20. */
+            /** @description The newest 20 recordings. */
             recordings: components["schemas"]["AdminRecording"][];
             stream: components["schemas"]["AdminStream"];
             tenant: components["schemas"]["Tenant"];
         };
-        /** @description A key that an encoder publishes with, masked. */
+        /** @description A stream key, masked. */
         AdminStreamKey: {
             /**
              * Format: date-time
-             * @description Until when it is refused after a forced stop; null when it isn't.
+             * @description Until when the key is refused after a forced stop; null if it is not.
              */
             blockedUntil: string | null;
             /**
-             * @description Whether an encoder has ever published with it.
+             * @description Whether an encoder has ever published with the key.
              * @example true
              */
             consumed: boolean;
             /**
              * Format: date-time
-             * @description When it was published with for the first time; null when never.
+             * @description When the key was first used to publish; null if never.
              */
             consumedAt: string | null;
             /** Format: date-time */
@@ -5603,15 +5603,15 @@ export interface components {
             last4: string;
             /**
              * Format: date-time
-             * @description When it was published with for the last time; null when never.
+             * @description When the key was last used to publish; null if never.
              */
             lastUsedAt: string | null;
             /**
              * Format: date-time
-             * @description When it was revoked; null when it wasn't.
+             * @description When the key was revoked; null if it was not.
              */
             revokedAt: string | null;
-            /** @description Why it was revoked. */
+            /** @description Why the key was revoked. */
             revokedReason: string | null;
             status: components["schemas"]["StreamKeyStatus"];
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
@@ -5631,7 +5631,7 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many keys match on all pages together.
+             * @description The number of matching keys on all pages.
              * @example 1
              */
             total: number;
@@ -5644,21 +5644,21 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many streams match on all pages together.
+             * @description The number of matching streams on all pages.
              * @example 1
              */
             total: number;
         };
-        /** @description A tenant's booking of a plan. */
+        /** @description A tenant's subscription to a plan. */
         AdminSubscription: {
             /**
-             * @description Whether it ends with the current period.
+             * @description Whether the subscription ends with the current period.
              * @example false
              */
             cancelAtPeriodEnd: boolean;
             /**
              * Format: date-time
-             * @description When it was cancelled; it may run on until the period ends.
+             * @description When the subscription was cancelled; it may run until the period ends.
              */
             canceledAt: string | null;
             /** Format: date-time */
@@ -5676,7 +5676,7 @@ export interface components {
             interval: components["schemas"]["BillingInterval"];
             /**
              * Format: date-time
-             * @description Since when it is PAUSED; null when it isn't.
+             * @description When the subscription was PAUSED; null if it is not.
              */
             pausedAt: string | null;
             plan: components["schemas"]["PlanTier"];
@@ -5684,17 +5684,17 @@ export interface components {
             planId: string;
             /**
              * Format: int64
-             * @description The price of one interval as it was when booked, in cents, without tax.
+             * @description The price of one interval at the time of booking, in cents, without tax.
              * @example 9900
              */
             priceCents: number;
             /**
-             * @description The payment processor's id of the tenant; null while nothing was ever charged.
+             * @description The payment processor's id of the tenant; null until something is charged.
              * @example cus_Q1w2e3r4t5
              */
             processorCustomerId: string | null;
             /**
-             * @description The payment processor's id of it; null for a trial without payment details.
+             * @description The payment processor's id of the subscription; null for a trial without payment details.
              * @example sub_Q1w2e3r4t5
              */
             processorSubscriptionId: string | null;
@@ -5705,7 +5705,7 @@ export interface components {
             tenantName: string;
             /**
              * Format: date-time
-             * @description When the trial ends or ended; null when there is none.
+             * @description When the trial ends or ended; null without a trial.
              */
             trialEndsAt: string | null;
             /** Format: date-time */
@@ -5719,7 +5719,7 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many subscriptions match on all pages together.
+             * @description The number of matching subscriptions on all pages.
              * @example 1
              */
             total: number;
@@ -5732,7 +5732,7 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many deliveries the endpoint has.
+             * @description The number of deliveries of the endpoint.
              * @example 1
              */
             total: number;
@@ -5746,25 +5746,25 @@ export interface components {
              * @example 61
              */
             deliveries: number;
-            /** @description Why no more deliveries are made. */
+            /** @description Why the endpoint is disabled; null if it is not. */
             disabledReason: string | null;
             /** @description The events that are delivered; empty for all. */
             events: components["schemas"]["EventName"][];
             /**
-             * @description Those of them that are retrying or failed.
+             * @description Deliveries of the last 24 hours that are retrying or failed.
              * @example 1
              */
             failedDeliveries: number;
             /**
              * Format: date-time
-             * @description The first failure since the last success. Five days later the endpoint is disabled.
+             * @description The first failure since the last success; null if there is none. The endpoint is disabled five days after it.
              */
             failingSince: string | null;
             /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
              * Format: date-time
-             * @description When something was delivered for the last time; null when never.
+             * @description When a delivery last succeeded; null if never.
              */
             lastSuccessAt: string | null;
             status: components["schemas"]["WebhookEndpointStatus"];
@@ -5784,12 +5784,12 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many endpoints match on all pages together.
+             * @description The number of matching endpoints on all pages.
              * @example 1
              */
             total: number;
         };
-        /** @description A person who runs the platform and belongs to no tenant. */
+        /** @description An admin of the platform, who belongs to no tenant. */
         Administrator: {
             /** Format: date-time */
             createdAt: string;
@@ -5800,7 +5800,7 @@ export interface components {
             /** Format: date-time */
             lastLoginAt: string | null;
             role: components["schemas"]["AdminRole"];
-            /** @description What the role may do. */
+            /** @description The scopes of the admin's role. */
             scopes: components["schemas"]["AdminScope"][];
             /** Format: date-time */
             updatedAt: string;
@@ -5809,7 +5809,7 @@ export interface components {
         Analytics: {
             /**
              * Format: date-time
-             * @description Where the first point begins.
+             * @description Start of the first point.
              */
             from: string;
             interval: components["schemas"]["AnalyticsInterval"];
@@ -5817,24 +5817,24 @@ export interface components {
             points: components["schemas"]["AnalyticsPoint"][];
             /**
              * Format: date-time
-             * @description Where the last point ends.
+             * @description End of the last point.
              */
             to: string;
         };
         /**
-         * @description How long a point of a series is, in UTC.
+         * @description Length of a point of a series, in UTC.
          * @enum {string}
          */
         AnalyticsInterval: "hour" | "day";
         /** @description The figures of one interval. */
         AnalyticsPoint: {
             /**
-             * @description Minutes of all streams on air together.
+             * @description Minutes on air, summed over all streams.
              * @example 95
              */
             minutesLive: number;
             /**
-             * @description Minutes of all viewers together.
+             * @description Minutes watched, summed over all viewers.
              * @example 5120
              */
             minutesWatched: number;
@@ -5857,16 +5857,16 @@ export interface components {
              */
             viewers: number;
         };
-        /** @description News for tenants from those who run the platform. */
+        /** @description News for tenants from the platform's admins. */
         Announcement: {
             /**
              * Format: date-time
-             * @description When it became ARCHIVED; null before.
+             * @description When it became ARCHIVED; null before that.
              */
             archivedAt: string | null;
             audience: components["schemas"]["AnnouncementAudience"];
             /**
-             * @description Markdown without HTML.
+             * @description The text, in Markdown without HTML.
              * @example Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
              */
             body: string;
@@ -5879,18 +5879,18 @@ export interface components {
             createdBy: string;
             /**
              * Format: date-time
-             * @description When it becomes ARCHIVED by itself; null for never.
+             * @description When it becomes ARCHIVED automatically; null for never.
              */
             expiresAt: string | null;
             /** @example ann_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
              * Format: date-time
-             * @description When it was published; null while it is a draft.
+             * @description When it was published; null for a draft.
              */
             publishedAt: string | null;
             /**
-             * @description Whether publishing it mails it as well.
+             * @description Whether the announcement is also mailed when it is published.
              * @example false
              */
             sendMail: boolean;
@@ -5902,14 +5902,14 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description The plans whose tenants it is for; empty for all.
+         * @description The plans whose tenants see the announcement; empty for all plans.
          * @example [
          *       "PRO",
          *       "ENTERPRISE"
          *     ]
          */
         AnnouncementAudience: components["schemas"]["PlanTier"][];
-        /** @description An announcement to be drafted. */
+        /** @description A new announcement. */
         AnnouncementInput: {
             audience?: components["schemas"]["AnnouncementAudience"];
             /**
@@ -5919,11 +5919,11 @@ export interface components {
             body: string;
             /**
              * Format: date-time
-             * @description When it becomes ARCHIVED by itself; absent or null for never.
+             * @description When it becomes ARCHIVED automatically; absent or null for never.
              */
             expiresAt?: string | null;
             /**
-             * @description Whether publishing it mails it to the OWNERs and ADMINs of its audience as well.
+             * @description Whether the announcement is also mailed to the OWNERs and ADMINs of its audience when it is published.
              * @default false
              */
             sendMail?: boolean;
@@ -5942,13 +5942,13 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many announcements there are.
+             * @description The total number of announcements.
              * @example 1
              */
             total: number;
         };
         /**
-         * @description What is to change; absent fields stay as they are.
+         * @description Changes of an announcement; absent fields don't change.
          * @example {
          *       "title": "Maintenance on Monday"
          *     }
@@ -5962,10 +5962,10 @@ export interface components {
             body?: string;
             /**
              * Format: date-time
-             * @description When it becomes ARCHIVED by itself; null for never.
+             * @description When it becomes ARCHIVED automatically; null for never.
              */
             expiresAt?: string | null;
-            /** @description Only while it is a draft: afterwards 409 `conflict`. */
+            /** @description Whether the announcement is also mailed when it is published. Only for a draft; 409 `conflict` afterwards. */
             sendMail?: boolean;
             severity?: components["schemas"]["AnnouncementSeverity"];
             /**
@@ -5975,18 +5975,19 @@ export interface components {
             title?: string;
         };
         /**
-         * @description INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now. A new announcement that names none is INFO.
+         * @description INFO: for information only. WARNING: action may be needed. CRITICAL: action is needed now. The default for a new
+         *     announcement is INFO.
          * @enum {string}
          */
         AnnouncementSeverity: "INFO" | "WARNING" | "CRITICAL";
         /**
-         * @description DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it no longer changes.
+         * @description DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it can't be changed.
          * @enum {string}
          */
         AnnouncementStatus: "DRAFT" | "PUBLISHED" | "ARCHIVED";
         /**
          * Format: binary
-         * @description Whatever the sender likes.
+         * @description Any body.
          */
         AnyBody: string;
         /** @description A credential of a tenant's own servers. */
@@ -5998,7 +5999,7 @@ export interface components {
             /** @example key_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description The whole key, only in the answer that creates it. It can't be shown again.
+             * @description The whole key. Only the answer that creates the key contains it.
              * @example sk_live_4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
              */
             key?: string;
@@ -6009,13 +6010,13 @@ export interface components {
             last4: string;
             /**
              * Format: date-time
-             * @description Exact to a minute.
+             * @description When the key was last used, exact to a minute.
              */
             lastUsedAt: string | null;
             /** @example Backend */
             name: string;
             /**
-             * @description How every key of this kind begins.
+             * @description The beginning of every key of this kind.
              * @example sk_live_
              */
             prefix: string;
@@ -6023,24 +6024,24 @@ export interface components {
             revokedAt: string | null;
             scopes: components["schemas"]["Scope"][];
         };
-        /** @description A key to be made. */
+        /** @description A new key. */
         ApiKeyInput: {
             /**
              * Format: date-time
-             * @description In the future; absent for a key that doesn't expire. A key that is made with another key expires with that at the latest.
+             * @description When the key expires, in the future; absent for a key that doesn't expire. A key that is created with another key expires with that key at the latest.
              */
             expiresAt?: string;
             /**
-             * @description For people; up to 120 characters.
+             * @description A name for people; up to 120 characters.
              * @example Backend
              */
             name: string;
-            /** @description What the key may do, at most what its creator may; absent for all that a DEVELOPER may. */
+            /** @description The key's scopes, at most those of its creator; absent for all scopes of a DEVELOPER. */
             scopes?: components["schemas"]["Scope"][];
         };
         /** @description Keys, newest first. */
         ApiKeyList: components["schemas"]["ApiKey"][];
-        /** @description One area's activity. What is counted is said at PlatformArea. */
+        /** @description One area's activity. PlatformArea says what is counted. */
         AreaActivity: {
             area: components["schemas"]["PlatformArea"];
             /** @example 61 */
@@ -6050,56 +6051,56 @@ export interface components {
             /** @example 402 */
             last7Days: number;
             /**
-             * @description How many go on now; null for what has no duration.
+             * @description The number active now; null for an area whose items have no duration.
              * @example 18
              */
             now: number | null;
         };
-        /** @description One unit of a product that goes to the highest bidder. */
+        /** @description A sale of one unit of a product to the highest bidder. */
         Auction: {
             /**
-             * @description A bid in the last so many seconds moves endsAt by as many; 0 never does.
+             * @description A bid in the last `antiSnipeSec` seconds extends endsAt by that many seconds; with 0 no bid extends it.
              * @example 10
              */
             antiSnipeSec: number;
             /**
              * Format: int64
-             * @description By how much each further bid must exceed the top bid, in cents.
+             * @description The minimum step from the top bid to the next bid, in cents.
              * @example 100
              */
             bidIncrementCents: number;
-            /** @description The top bid, which is the most recent one; empty while there is none. */
+            /** @description The top bid, which is also the latest one; empty if there is no bid. */
             bids: components["schemas"]["Bid"][];
             /** Format: date-time */
             createdAt: string;
             currency: components["schemas"]["Currency"];
             /**
              * Format: date-time
-             * @description When it ends as things stand; late bids move it.
+             * @description When the auction ends. Late bids extend it.
              */
             endsAt: string;
             /** @example auc_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description The winner's order, whose `checkoutUrl` is where it is paid; null while it is LIVE and when nobody won. */
+            /** @description The winner's order, to be paid at its `checkoutUrl`; null while the auction is LIVE, and if there is no winner. */
             orderId: string | null;
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             productId: string;
             /**
              * Format: int64
-             * @description Below it nobody wins, in cents; absent when there is none.
+             * @description The reserve price in cents; absent if there is none. If the top bid is lower, there is no winner.
              * @example 2500
              */
             reservePriceCents?: number;
             /**
              * Format: int64
-             * @description The least that the first bid may be, in cents.
+             * @description The minimum first bid in cents.
              * @example 1000
              */
             startingBidCents: number;
             status: components["schemas"]["AuctionStatus"];
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
             streamId: string;
-            /** @description The bid that won; null while it is LIVE and when nobody won. */
+            /** @description The bid that won; null while the auction is LIVE, and if there is no winner. */
             winningBidId: string | null;
         };
         /** @description A bid became the top bid. */
@@ -6136,19 +6137,19 @@ export interface components {
         /** @description An auction that starts now. */
         AuctionInput: {
             /**
-             * @description A bid in the last so many seconds moves the end by as many; 0 to 3600.
+             * @description A bid in the last `antiSnipeSec` seconds extends the end by that many seconds; 0 to 3600.
              * @default 0
              * @example 10
              */
             antiSnipeSec?: number;
             /**
              * Format: int64
-             * @description The least step between bids, in whole cents.
+             * @description The minimum step between bids in whole cents.
              * @example 100
              */
             bidIncrementCents: number;
             /**
-             * @description How long it runs unless late bids move its end, in seconds, up to 7 days.
+             * @description Duration in seconds, up to 7 days. Late bids extend it.
              * @example 300
              */
             durationSec: number;
@@ -6156,13 +6157,13 @@ export interface components {
             productId: string;
             /**
              * Format: int64
-             * @description Below it nobody wins, in whole cents; null, the default, for none.
+             * @description The reserve price in whole cents; null, the default, for none. If the top bid is lower, there is no winner.
              * @example 2500
              */
             reservePriceCents?: number | null;
             /**
              * Format: int64
-             * @description The least that the first bid may be, in whole cents.
+             * @description The minimum first bid in whole cents.
              * @example 1000
              */
             startingBidCents: number;
@@ -6177,14 +6178,14 @@ export interface components {
             auctionId: string;
             /**
              * Format: date-time
-             * @description When bidding closed.
+             * @description When the auction stopped accepting bids.
              */
             endedAt: string;
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             productId: string;
             /**
              * Format: int64
-             * @description Cents; null when there was none.
+             * @description The reserve price in cents; null if there was none.
              * @example 2500
              */
             reservePriceCents: number | null;
@@ -6192,7 +6193,7 @@ export interface components {
             streamId: string;
             /**
              * Format: int64
-             * @description Cents; null when there was no bid.
+             * @description The top bid in cents; null if there was no bid.
              * @example 2400
              */
             topBidCents: number | null;
@@ -6214,12 +6215,12 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description LIVE: takes bids until endsAt, and may be shown for a moment longer, until the end is carried out. ENDED: over, with
-         *     or without a winner. SETTLED: the winner has paid. CANCELLED: called off before the first bid.
+         * @description LIVE: accepts bids until endsAt; the status may be shown a moment longer, until the end is processed. ENDED: over, with or
+         *     without a winner. SETTLED: the winner has paid. CANCELLED: cancelled before the first bid.
          * @enum {string}
          */
         AuctionStatus: "LIVE" | "ENDED" | "SETTLED" | "CANCELLED";
-        /** @description An auction ended with a winner, whose order awaits payment. */
+        /** @description An auction ended with a winner. The winner's order awaits payment. */
         AuctionWonData: {
             /**
              * Format: int64
@@ -6254,31 +6255,32 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description user and api_key: somebody of a tenant. participant: somebody in a room of its. admin: somebody who runs the platform. system: the server itself.
+         * @description user, api_key: a user or API key of a tenant. participant: a participant of a tenant's room. admin: an admin of the
+         *     platform. system: the server itself.
          * @enum {string}
          */
         AuditActorType: "user" | "api_key" | "participant" | "admin" | "system";
-        /** @description Who did what, when and from where. Entries are never changed or removed. */
+        /** @description An action, with its actor, time and address. Entries are never changed or removed. */
         AuditEntry: {
             /**
-             * @description What was done to what
+             * @description The action's name, such as `tenant.suspend`.
              * @example tenant.suspend
              */
             action: string;
             /**
-             * @description The user, API key or admin; the component for the system.
+             * @description The id of the user, API key or admin; the component's name for the system.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             actorId: string;
             actorType: components["schemas"]["AuditActorType"];
-            /** @description What it is now; null where there is nothing. */
+            /** @description The entity after the change; null if it doesn't exist any more. */
             after: components["schemas"]["AuditView"] | null;
             /** Format: date-time */
             at: string;
-            /** @description What it was before; null where there was nothing. */
+            /** @description The entity before the change; null if it didn't exist. */
             before: components["schemas"]["AuditView"] | null;
             /**
-             * @description The kind of thing that was changed.
+             * @description The kind of entity that was changed.
              * @example tenant
              */
             entity: string;
@@ -6286,10 +6288,10 @@ export interface components {
             entityId: string;
             /** @example aud_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description The admin who acted in the actor's name. */
+            /** @description The admin who impersonated the actor; null without impersonation. */
             impersonatorId: string | null;
             /**
-             * @description Where the request came from; null for the system.
+             * @description The client's address; null for the system.
              * @example 192.0.2.7
              */
             ip: string | null;
@@ -6299,11 +6301,11 @@ export interface components {
              */
             reason: string | null;
             /**
-             * @description The request that caused it.
+             * @description The id of the request that caused the change.
              * @example req_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             requestId: string | null;
-            /** @description The tenant that it concerns; null for the platform. */
+            /** @description The tenant whose data changed; null for the platform. */
             tenantId: string | null;
         };
         /** @description One page of the audit log, latest first. */
@@ -6314,12 +6316,12 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many entries match on all pages together.
+             * @description The number of matching entries on all pages.
              * @example 1
              */
             total: number;
         };
-        /** @description The fields of the entity that the change is about, without secrets; which those are depends on the action. */
+        /** @description The changed entity's fields, without secrets. The set of fields depends on the action. */
         AuditView: {
             [key: string]: unknown;
         };
@@ -6327,48 +6329,48 @@ export interface components {
         BandwidthDay: {
             /**
              * Format: int64
-             * @description From the CDN to viewers, from imported logs.
+             * @description Bytes that the CDN sent to viewers, from imported logs.
              * @example 2702159776422
              */
             cdnBytes: number;
             /**
              * Format: int64
-             * @description What encoders and participants sent.
+             * @description Bytes from encoders and participants.
              * @example 11342745564
              */
             ingressBytes: number;
             /**
              * Format: int64
-             * @description Live playback.
+             * @description Bytes of live playback.
              * @example 240282366920
              */
             liveBytes: number;
             /**
              * Format: int64
-             * @description Playback of recordings.
+             * @description Bytes of the playback of recordings.
              * @example 40282366920
              */
             recordingBytes: number;
             /**
              * Format: int64
-             * @description To other platforms.
+             * @description Bytes to other platforms.
              * @example 5282366920
              */
             restreamBytes: number;
             /**
              * Format: int64
-             * @description To participants of sessions, calls and stream rooms.
+             * @description Bytes to participants of sessions, calls and stream rooms.
              * @example 20282366920
              */
             sessionBytes: number;
             /** Format: date-time */
             startsAt: string;
         };
-        /** @description What went in and out. */
+        /** @description The platform's bytes in and out. */
         BandwidthOverview: {
             /**
              * Format: int64
-             * @description What the CDN sent to viewers, from imported logs.
+             * @description Bytes that the CDN sent to viewers, from imported logs.
              * @example 81064793292668
              */
             cdnBytes: number;
@@ -6376,34 +6378,34 @@ export interface components {
             days: components["schemas"]["BandwidthDay"][];
             /**
              * Format: int64
-             * @description What this platform's servers sent, to the CDN included.
+             * @description Bytes that this platform's servers sent, including those to the CDN.
              * @example 9007199254740
              */
             egressBytes: number;
             /**
              * Format: date-time
-             * @description Where the first day begins.
+             * @description Start of the first day.
              */
             from: string;
             /**
              * Format: int64
-             * @description What encoders and participants sent.
+             * @description Bytes from encoders and participants.
              * @example 340282366920
              */
             ingressBytes: number;
-            /** @description The 20 tenants with the most `egressBytes` and `cdnBytes` together, most first. */
+            /** @description The 20 tenants with the largest sum of `egressBytes` and `cdnBytes`, largest first. */
             tenants: components["schemas"]["TenantBandwidth"][];
             /**
              * Format: date-time
-             * @description As of when; in the last day.
+             * @description Time of the figures, within the last day.
              */
             to: string;
         };
-        /** @description What somebody offered in an auction. */
+        /** @description A bid in an auction. */
         Bid: {
             /**
              * Format: int64
-             * @description Cents.
+             * @description The bid in cents.
              * @example 2600
              */
             amountCents: number;
@@ -6415,7 +6417,7 @@ export interface components {
              */
             bidderExternalId: string;
             /**
-             * @description As the others see it.
+             * @description The bidder's name, as other viewers see it.
              * @example Bo
              */
             bidderName: string;
@@ -6424,11 +6426,11 @@ export interface components {
             /** @example bid_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
         };
-        /** @description A bid to be placed. */
+        /** @description A new bid. */
         BidInput: {
             /**
              * Format: int64
-             * @description Whole cents, up to 99 999 999.
+             * @description The bid in whole cents, up to 99 999 999.
              * @example 2600
              */
             amountCents: number;
@@ -6438,12 +6440,12 @@ export interface components {
              */
             bidderExternalId: string;
             /**
-             * @description As the others see it.
+             * @description The bidder's name, as other viewers see it.
              * @example Bo
              */
             bidderName: string;
         };
-        /** @description A hosted page on which a plan is paid for. */
+        /** @description A hosted page to pay for a plan. */
         BillingCheckout: {
             /** Format: date-time */
             expiresAt: string;
@@ -6453,13 +6455,13 @@ export interface components {
              */
             sessionId: string;
             /**
-             * @description Send the person's browser there; good once.
+             * @description The page's URL for the person's browser; it can be used once.
              * @example https://pay.example/c/cs_test_a1b2c3
              */
             url: string;
         };
         /**
-         * @description The plan to be booked, and where to send the person afterwards.
+         * @description The plan to book, and where the browser goes afterwards.
          * @example {
          *       "cancelUrl": "https://acme.example/billing",
          *       "interval": "MONTH",
@@ -6470,7 +6472,7 @@ export interface components {
         BillingCheckoutInput: {
             /**
              * Format: uri
-             * @description Where the browser goes when the person turns back.
+             * @description Where the browser goes if the person cancels.
              * @example https://acme.example/billing
              */
             cancelUrl: string;
@@ -6478,7 +6480,7 @@ export interface components {
             plan: components["schemas"]["PlanTier"];
             /**
              * Format: uri
-             * @description Where the browser goes once the plan is booked.
+             * @description Where the browser goes after the plan is booked.
              * @example https://acme.example/billing/done
              */
             successUrl: string;
@@ -6489,50 +6491,51 @@ export interface components {
          * @enum {string}
          */
         BillingInterval: "MONTH" | "YEAR";
-        /** @description A hosted page on which the tenant sees its invoices and changes how it pays. */
+        /** @description A hosted page with the tenant's invoices and payment methods. */
         BillingPortal: {
             /**
-             * @description Short-lived and for one person; ask for a new one each time.
+             * @description The portal's URL. It is valid for a short time and for one person; request a new one each time.
              * @example https://pay.example/p/session/test_9f8e7d
              */
             url: string;
         };
-        /** @description Where the portal leads back to. */
+        /** @description The page to which the portal returns. */
         BillingPortalInput: {
             /**
              * Format: uri
-             * @description Where the portal's way back leads.
+             * @description Where the browser goes from the portal.
              * @example https://acme.example/billing
              */
             returnUrl: string;
         };
-        /** @description What the tenant has booked, and whether it is paid. */
+        /** @description The tenant's plan, subscription and newest invoice. */
         BillingStatus: {
-            /** @description The newest invoice that is no draft; null when there is none. */
+            /** @description The newest invoice that is no draft; null if there is none. */
             latestInvoice: components["schemas"]["TenantInvoice"] | null;
             plan: components["schemas"]["PlanTier"];
-            /** @description The running or last subscription; null when there never was one. */
+            /** @description The running or last subscription; null if there never was one. */
             subscription: components["schemas"]["TenantSubscription"] | null;
             tenantStatus: components["schemas"]["TenantStatus"];
         };
-        /** @description What the tenant used of its plan in the current period. */
+        /** @description The tenant's usage in the current period. */
         BillingUsage: {
-            /** @description One entry for each meter, in the order of their enumeration. */
+            /** @description One entry for each meter, in the order of UsageMeter. */
             meters: components["schemas"]["MeterUsage"][];
             /**
              * Format: date-time
-             * @description The first instant that no longer counts.
+             * @description End of the period, exclusive.
              */
             periodEnd: string;
             /**
              * Format: date-time
-             * @description Start of the subscription's period; of the calendar month (UTC) without a subscription.
+             * @description Start of the subscription's period, or of the calendar month (UTC) without a subscription.
              */
             periodStart: string;
             plan: components["schemas"]["PlanTier"];
         };
         /**
-         * @description The number of a room, from `1` to `count`, to the users who are invited there. Another number, or a user in two rooms: 400. Users who aren't named are invited nowhere.
+         * @description Maps a room's number, from `1` to `count`, to the users who are invited there. 400 for another number, or for a user in
+         *     two rooms. Users who aren't listed are not invited to any room.
          * @example {
          *       "1": [
          *         "ada",
@@ -6546,7 +6549,7 @@ export interface components {
         BreakoutAssignments: {
             [key: string]: string[];
         };
-        /** @description A breakout room and whom it was opened for. */
+        /** @description A breakout room and the users who are invited to it. */
         BreakoutEventRoom: {
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxf */
             id: string;
@@ -6556,28 +6559,28 @@ export interface components {
             parentSessionId: string;
             userIds: string[];
         };
-        /** @description What closing did. */
+        /** @description The result of closing breakout rooms. */
         BreakoutsClosed: {
             /**
-             * @description How many rooms were open.
+             * @description The number of rooms that were open.
              * @example 2
              */
             closed: number;
         };
-        /** @description How many rooms to open, and who goes where. */
+        /** @description The number of rooms, and the users to invite to each. */
         BreakoutsInput: {
             assignments?: components["schemas"]["BreakoutAssignments"];
             /**
-             * @description How many rooms.
+             * @description The number of rooms.
              * @example 2
              */
             count: number;
         };
-        /** @description A call between two users; `sessionId` is its session, its room and its id in all operations on calls. */
+        /** @description A call between two users. `sessionId` is the call's id in all operations, its session and its room. */
         Call: {
             /**
              * Format: date-time
-             * @description When it ended or was cancelled; null before.
+             * @description When the call ended or was cancelled; null before that.
              */
             endedAt: string | null;
             /** @example Ada Okafor */
@@ -6589,44 +6592,44 @@ export interface components {
             projectId: string | null;
             /**
              * Format: date-time
-             * @description When an unanswered call is cancelled, 45 seconds after the invitation unless configured otherwise.
+             * @description When an unanswered call is cancelled: 45 seconds after the invitation, unless configured otherwise.
              */
             ringExpiresAt: string;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
             /**
              * Format: date-time
-             * @description When it was answered; null before.
+             * @description When the call was answered; null before that.
              */
             startedAt: string | null;
             state: components["schemas"]["SessionState"];
             /** @example ben */
             toUserId: string;
         };
-        /** @description A call, its session, and the way into its room for the one who asked. */
+        /** @description A call, its session, and a token for its room. */
         CallAdmission: {
             /**
              * Format: date-time
-             * @description 6 hours from now.
+             * @description When the token expires, 6 hours from now.
              */
             expiresAt: string;
             perms: components["schemas"]["ParticipantPerms"];
             role: components["schemas"]["ParticipantRole"];
             session: components["schemas"]["Session"];
             /**
-             * @description A WebSocket address: open `<sfuUrl>/?token=<token>&room=<sessionId>`.
+             * @description A WebSocket address. Open `<sfuUrl>/?token=<token>&room=<sessionId>`.
              * @example wss://live.acme.example/sfu
              */
             sfuUrl: string;
             /**
-             * @description A participant token.
+             * @description The participant token.
              * @example eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
              */
             token: string;
         } & components["schemas"]["Call"];
-        /** @description The callee has answered. */
+        /** @description The callee answered the call. */
         CallAnsweredData: components["schemas"]["CallEventData"];
-        /** @description The callee took the call. */
+        /** @description The callee answered the call. */
         CallAnsweredEvent: {
             data: components["schemas"]["CallAnsweredData"];
             /**
@@ -6642,9 +6645,9 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description The callee has declined. */
+        /** @description The callee declined the call. */
         CallDeclinedData: components["schemas"]["CallEventData"];
-        /** @description The callee declined before an answer. */
+        /** @description The callee declined the call. */
         CallDeclinedEvent: {
             data: components["schemas"]["CallDeclinedData"];
             /**
@@ -6660,20 +6663,20 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description One of the two has hung up after an answer. */
+        /** @description One of the two users hung up after the answer. */
         CallEndedData: {
             /**
-             * @description Seconds from answer to end, to the millisecond.
+             * @description Seconds from the answer to the end, to the millisecond.
              * @example 64.5
              */
             durationSec: number;
             /**
-             * @description Which of the two; the caller when your own server ended the session, or the last one when everybody was lost.
+             * @description The user who ended the call: the one who hung up, or the one who left last if both have left. The caller if your own server ended the session, or if the server ended it because the room stayed empty.
              * @example ben
              */
             endedBy: string;
         } & components["schemas"]["CallEventData"];
-        /** @description Either side hung up after the answer. */
+        /** @description One of the two users hung up after the answer. */
         CallEndedEvent: {
             data: components["schemas"]["CallEndedData"];
             /**
@@ -6689,11 +6692,11 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A call as events tell of it. */
+        /** @description A call in an event. */
         CallEventData: {
             /**
              * Format: date-time
-             * @description When it ended or was cancelled.
+             * @description When the call ended or was cancelled; null before that.
              */
             endedAt: string | null;
             /** @example Ada Okafor */
@@ -6713,17 +6716,17 @@ export interface components {
             sessionId: string;
             /**
              * Format: date-time
-             * @description When it was answered.
+             * @description When the call was answered; null before that.
              */
             startedAt: string | null;
             state: components["schemas"]["SessionState"];
             /** @example ben */
             toUserId: string;
         };
-        /** @description Who calls whom. */
+        /** @description A new call. */
         CallInput: {
             /**
-             * @description What the callee's phone shows; absent for the id.
+             * @description The name that the callee's device shows; the user id by default.
              * @example Ada Okafor
              */
             fromDisplayName?: string;
@@ -6733,22 +6736,22 @@ export interface components {
              */
             fromUserId: string;
             kind: components["schemas"]["CallKind"];
-            /** @description Kept with the call's session and sent with the events of both. */
+            /** @description Stored with the call's session, and sent with the events of both. */
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description The project whose push credentials ring the callee.
+             * @description The project with the push credentials for the callee's devices.
              * @example launch-2026
              */
             projectId?: string;
             /**
-             * @description Your own id of the callee; another than the caller.
+             * @description Your own id of the callee; must differ from the caller's.
              * @example ben
              */
             toUserId: string;
         };
-        /** @description Somebody is being called. */
+        /** @description A user is calling another. */
         CallInvitedData: components["schemas"]["CallEventData"];
-        /** @description A user is being called. */
+        /** @description A user is calling another. */
         CallInvitedEvent: {
             data: components["schemas"]["CallInvitedData"];
             /**
@@ -6765,11 +6768,11 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description voice: no camera is needed. video: both are asked for their cameras.
+         * @description voice: no camera is needed. video: both users are asked for their cameras.
          * @enum {string}
          */
         CallKind: "voice" | "video";
-        /** @description Which of the two does it. */
+        /** @description The user, one of the two, who acts. */
         CallPartyInput: {
             /**
              * @description The caller or the callee.
@@ -6777,15 +6780,15 @@ export interface components {
              */
             userId: string;
         };
-        /** @description The report was taken down. */
+        /** @description The report is stored. */
         CallbackReceipt: {
             /**
-             * @description False when it changed nothing: it came twice, or after the end.
+             * @description Whether the report changed anything. False if it was a repetition, or came after the end.
              * @example true
              */
             changed: boolean;
         };
-        /** @description How often one tenant called. */
+        /** @description The calls of one tenant. */
         CallingTenant: {
             /**
              * Format: int64
@@ -6798,7 +6801,7 @@ export interface components {
              */
             clientErrors: number;
             /**
-             * @description API keys that were used.
+             * @description The number of API keys that were used.
              * @example 3
              */
             keys: number;
@@ -6810,7 +6813,7 @@ export interface components {
             /** @example Acme Live */
             tenantName: string;
         };
-        /** @description A request as it came in. */
+        /** @description A captured request. */
         Capture: {
             /**
              * @description The whole body: as text, or in base64 if `bodyBase64` is true.
@@ -6818,23 +6821,26 @@ export interface components {
              */
             body: string;
             /**
-             * @description Whether the body is no text (UTF-8 without NUL) and therefore given in base64.
+             * @description Whether the body is in base64, because it is not text (UTF-8 without NUL).
              * @example false
              */
             bodyBase64: boolean;
             /**
-             * @description Its length in bytes, before base64.
+             * @description The body's length in bytes, before base64.
              * @example 17
              */
             bodyBytes: number;
             /** Format: date-time */
             capturedAt: string;
-            /** @description By name, a name's values in the order in which they came. Names are in their canonical form, such as `X-Service-Event`. */
+            /**
+             * @description The headers, sorted by name; the values of one name are in the order in which they arrived. Names have their canonical
+             *     form, such as `X-Service-Event`.
+             */
             headers: components["schemas"]["CapturedHeader"][];
             /** @example creq_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description Who sent it.
+             * @description The sender's address.
              * @example 198.51.100.7
              */
             ip: string;
@@ -6846,7 +6852,7 @@ export interface components {
              */
             path: string;
             /**
-             * @description What came behind the question mark, as it came; bytes that are no ASCII are percent-encoded.
+             * @description The query after the question mark, unchanged except that non-ASCII bytes are percent-encoded.
              * @example a=1&b=2
              */
             query: string;
@@ -6866,7 +6872,7 @@ export interface components {
              */
             id: string;
         };
-        /** @description What became of a replayed request. */
+        /** @description The result of a replay. */
         CaptureReplay: {
             /**
              * @description The first 4 KiB of the answer: as text, or in base64 if `bodyBase64` is true.
@@ -6876,48 +6882,48 @@ export interface components {
             /** @example false */
             bodyBase64: boolean;
             /**
-             * @description How long it took, in milliseconds.
+             * @description Duration in milliseconds.
              * @example 87
              */
             durationMs: number;
-            /** @description Why no whole answer came; null when one did. */
+            /** @description Why no complete answer arrived; null if one did. */
             error: string | null;
-            /** @description The answer's headers, by name. */
+            /** @description The answer's headers, sorted by name. */
             headers: components["schemas"]["CapturedHeader"][];
             /**
-             * @description The HTTP status of the answer; null when none came.
+             * @description The HTTP status of the answer; null without an answer.
              * @example 200
              */
             status: number | null;
         };
-        /** @description Where to send a captured request. */
+        /** @description The URL for a captured request. */
         CaptureReplayInput: {
             /**
              * Format: uri
-             * @description An http or https address, called as it is given: path and query of the captured request are not added.
+             * @description An http or https address. It is called unchanged: path and query of the captured request are not added.
              * @example https://staging.acme.example/hooks
              */
             url: string;
         };
-        /** @description An address that keeps what is sent to it. */
+        /** @description A URL that stores the requests it receives. */
         CaptureUrl: {
             /**
              * Format: int64
-             * @description How many requests have come in all. The last 200 of 7 days are kept.
+             * @description The number of requests received in all. The last 200 of the last 7 days are kept.
              * @example 3
              */
             captured: number;
             /** Format: date-time */
             createdAt: string;
             /**
-             * @description Names it in the audit log.
+             * @description The capture URL's id in the audit log.
              * @example cap_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             id: string;
             /** Format: date-time */
             lastCapturedAt: string | null;
             /**
-             * @description Random; whoever knows it can send to the URL but read nothing.
+             * @description A random token. With it anyone can send requests to the URL, but not read them.
              * @example 4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
              */
             token: string;
@@ -6932,7 +6938,7 @@ export interface components {
         /** @description One header of a captured request or of an answer to a replay. */
         CapturedHeader: {
             /**
-             * @description Whether the value is no UTF-8 and therefore given in base64.
+             * @description Whether the value is in base64, because it is not UTF-8.
              * @example false
              */
             base64: boolean;
@@ -6951,15 +6957,15 @@ export interface components {
              */
             quantity: number;
         };
-        /** @description Products to be put in line with your shop. */
+        /** @description Products to create or update. */
         CatalogSyncInput: {
-            /** @description Up to 500 products; of several with the same externalId the last one counts. */
+            /** @description Up to 500 products. If several have the same externalId, the last one counts. */
             items: components["schemas"]["ProductInput"][];
         };
-        /** @description How a sync went. */
+        /** @description The result of a sync. */
         CatalogSyncResult: {
             /**
-             * @description How many products were inserted or updated; a SKU given twice counts once.
+             * @description The number of products that were created or updated. A SKU that is given twice counts once.
              * @example 1
              */
             upserted: number;
@@ -6969,7 +6975,7 @@ export interface components {
          * @enum {string}
          */
         CdnCacheStatus: "HIT" | "MISS" | "STALE" | "BYPASS";
-        /** @description Lines of a CDN's access log. */
+        /** @description Rows of a CDN's access log. */
         CdnLogImportInput: {
             rows: components["schemas"]["CdnLogRow"][];
             /**
@@ -6978,63 +6984,63 @@ export interface components {
              */
             source: string;
         };
-        /** @description What became of the rows. */
+        /** @description The result of an import. */
         CdnLogImportResult: {
             /**
              * Format: int64
-             * @description The bytes of the imported rows.
+             * @description Sum of the bytes of the imported rows.
              * @example 7340032000
              */
             bytes: number;
             /**
-             * @description Rows that had been imported before.
+             * @description Rows that had already been imported.
              * @example 12
              */
             duplicates: number;
             /**
-             * @description Rows that count from now on.
+             * @description Rows that were imported and are counted.
              * @example 9988
              */
             imported: number;
             /** @example 10000 */
             received: number;
             /**
-             * @description Rows of `imported` whose path belongs to no stream or recording: they count for the platform, for no tenant.
+             * @description Rows of `imported` whose path belongs to no stream or recording. They count for the platform, but for no tenant.
              * @example 3
              */
             unattributed: number;
         };
-        /** @description One request that the CDN answered. */
+        /** @description A request that the CDN answered. */
         CdnLogRow: {
             /**
              * Format: date-time
-             * @description When it was answered.
+             * @description When the CDN answered.
              */
             at: string;
             /**
              * Format: int64
-             * @description What was sent to the viewer.
+             * @description Bytes sent to the viewer.
              * @example 734003
              */
             bytes: number;
             cache?: components["schemas"]["CdnCacheStatus"];
             /**
-             * @description Where the viewer is, ISO 3166-1.
+             * @description The viewer's country, ISO 3166-1.
              * @example DE
              */
             country?: string;
             /**
-             * @description How long the answer took, in milliseconds.
+             * @description Duration of the answer in milliseconds.
              * @example 18
              */
             durationMs?: number;
             /**
-             * @description The path of the URL, from which stream or recording and their tenant are told.
+             * @description The path of the URL. It identifies the stream or recording, and its tenant.
              * @example /live/c3RyXzAx/index.m3u8
              */
             path: string;
             /**
-             * @description The CDN's id of the request; a row whose id was imported from the same source before is not counted again.
+             * @description The CDN's id of the request. A row whose id was already imported from the same source is not counted again.
              * @example 8f2c1d90a7b34e56
              */
             requestId: string;
@@ -7044,28 +7050,28 @@ export interface components {
              */
             status: number;
         };
-        /** @description A place to chat. */
+        /** @description A chat channel. */
         Channel: {
             /** Format: date-time */
             createdAt: string;
             /**
-             * @description Its own, or that of the stream or session whose chat it is.
+             * @description The channel's id; for the chat of a stream or session, the id of that stream or session.
              * @example chan_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             id: string;
             kind: components["schemas"]["ChannelKind"];
             /**
              * Format: date-time
-             * @description Null while nothing was said.
+             * @description When the last message was sent; null if there is none.
              */
             lastMessageAt: string | null;
             /**
-             * @description Those who are in the room of a stream or session among them.
+             * @description The number of members, including participants in the room of a stream or session.
              * @example 2
              */
             memberCount: number;
             /**
-             * @description The title of pushes; of a stream or session its name.
+             * @description The title of pushes; for a stream or session its name.
              * @example Backstage
              */
             name: string;
@@ -7075,34 +7081,34 @@ export interface components {
              */
             projectId: string | null;
             /**
-             * @description How long a member waits between two messages, in seconds; 0 for no wait.
+             * @description The time that a member must wait between two messages, in seconds; 0 for no wait.
              * @example 0
              */
             slowmodeSec: number;
             /** Format: date-time */
             updatedAt: string;
         };
-        /** @description A group channel to be made. */
+        /** @description A new group channel. */
         ChannelInput: {
             /**
-             * @description Your own id of the user who moderates; becomes a member.
+             * @description Your own id of the user who moderates. The user becomes a member with the role host.
              * @example ada
              */
             hostId?: string;
             /**
-             * @description For people; up to 120 characters.
+             * @description A name for people; up to 120 characters.
              * @example Backstage
              */
             name: string;
             /**
-             * @description Your own name for what belongs together; up to 64 characters.
+             * @description Your own name for the project; up to 64 characters.
              * @example launch-2026
              */
             projectId?: string;
-            /** @description Your own ids of its first members, up to 1000; they become guests. */
+            /** @description Your own ids of the first members, up to 1000; they become guests. */
             userIds?: string[];
         };
-        /** @description Who joins. */
+        /** @description The user to add, and the role. */
         ChannelJoinInput: {
             role?: components["schemas"]["ParticipantRole"];
             /**
@@ -7112,11 +7118,11 @@ export interface components {
             userId: string;
         };
         /**
-         * @description stream, session: the chat of one. group: for whoever joins. direct: for two.
+         * @description stream, session: the chat of a stream or session. group: any number of members. direct: two members.
          * @enum {string}
          */
         ChannelKind: "stream" | "session" | "group" | "direct";
-        /** @description Who leaves. */
+        /** @description The user to remove. */
         ChannelLeaveInput: {
             /**
              * @description Your own id of the user.
@@ -7129,7 +7135,7 @@ export interface components {
         /** @description A user in a channel. Hosts and cohosts moderate it. */
         ChannelMember: {
             /**
-             * @description Whether the user is shut out.
+             * @description Whether the user is banned.
              * @example false
              */
             banned: boolean;
@@ -7139,18 +7145,18 @@ export interface components {
             joinedAt: string;
             /**
              * Format: date-time
-             * @description Null for a member.
+             * @description When the user left; null for a member.
              */
             leftAt: string | null;
             /**
-             * @description Whether writing is taken away until it is given back.
+             * @description Whether the user is muted: writing is refused until the mute is lifted.
              * @example false
              */
             muted: boolean;
             role: components["schemas"]["ParticipantRole"];
             /**
              * Format: date-time
-             * @description The end of a timeout; null without one.
+             * @description The end of the current timeout; null without one.
              */
             timedOutUntil: string | null;
             /**
@@ -7212,12 +7218,12 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description Members, in the order of joining. */
+        /** @description Members, in the order in which they joined. */
         ChannelMemberList: components["schemas"]["ChannelMember"][];
-        /** @description Something that a moderator has done, which holds until another of its kind. */
+        /** @description An action of a moderator. It applies until the next action of the same kind. */
         ChannelModerationAction: {
             /**
-             * @description False when it lifted a restriction.
+             * @description False if the action lifted a restriction.
              * @example true
              */
             active: boolean;
@@ -7237,7 +7243,7 @@ export interface components {
             kind: components["schemas"]["ChannelModerationKind"];
             /** @example spam */
             reason: string | null;
-            /** @description Seconds; null but for slowmode. */
+            /** @description The seconds of a slow mode; null for the other kinds. */
             slowmodeSec: number | null;
             /**
              * @description The user who is restricted; null for slowmode.
@@ -7246,14 +7252,14 @@ export interface components {
             target: string | null;
         };
         /**
-         * @description timeout: the target can't write for a while. ban: the target can neither write nor read nor join. mute: the target
-         *     can read only. slowmode: everybody but hosts and cohosts waits between two messages.
+         * @description timeout: the target can't write for some time. ban: the target can't write, read or join. mute: the target can only read.
+         *     slowmode: all users except hosts and cohosts must wait between two messages.
          * @enum {string}
          */
         ChannelModerationKind: "timeout" | "ban" | "mute" | "slowmode";
-        /** @description What moderators did, newest first. */
+        /** @description Moderation actions, newest first. */
         ChannelModerationList: components["schemas"]["ChannelModerationAction"][];
-        /** @description Who is to be restricted, or no longer. */
+        /** @description The user to restrict, or whose restriction is lifted. */
         ChannelRestrictionInput: {
             /**
              * @description False lifts the restriction.
@@ -7261,7 +7267,7 @@ export interface components {
              */
             active?: boolean;
             /**
-             * @description Your own id of the moderator; with a participant token, its own user.
+             * @description Your own id of the moderator; with a participant token, the token's own user.
              * @example ada
              */
             by: string;
@@ -7276,10 +7282,10 @@ export interface components {
              */
             target: string;
         };
-        /** @description How fast members may write. */
+        /** @description The new slow mode. */
         ChannelSlowmodeInput: {
             /**
-             * @description Your own id of the moderator; with a participant token, its own user.
+             * @description Your own id of the moderator; with a participant token, the token's own user.
              * @example ada
              */
             by: string;
@@ -7294,15 +7300,15 @@ export interface components {
              */
             slowmodeSec: number;
         };
-        /** @description Who is to be silent, and for how long. */
+        /** @description The user to time out, and for how long. */
         ChannelTimeoutInput: {
             /**
-             * @description Your own id of the moderator; with a participant token, its own user.
+             * @description Your own id of the moderator; with a participant token, the token's own user.
              * @example ada
              */
             by: string;
             /**
-             * @description Seconds from now, up to a week; 0 ends a timeout.
+             * @description Seconds from now, up to a week; 0 ends the timeout.
              * @example 300
              */
             durationSec: number;
@@ -7317,10 +7323,10 @@ export interface components {
              */
             target: string;
         };
-        /** @description A file beside a message; it stays where it is. */
+        /** @description A link to a file. The server doesn't store the file. */
         ChatAttachment: {
             /**
-             * @description The media type.
+             * @description The file's media type.
              * @example application/pdf
              */
             contentType?: string;
@@ -7340,7 +7346,7 @@ export interface components {
         };
         /** @description One message in a channel. */
         ChatMessage: {
-            /** @description Absent when there are none, and once it is deleted. */
+            /** @description The attachments; absent if there are none, or if the message is deleted. */
             attachments?: components["schemas"]["ChatAttachment"][];
             /**
              * @description Your own id of the user who wrote it.
@@ -7350,12 +7356,12 @@ export interface components {
             /** @example Ada Okafor */
             authorName: string;
             /**
-             * @description Null once it is deleted.
+             * @description The text; null if the message is deleted.
              * @example Hello everybody
              */
             body: string | null;
             /**
-             * @description The channel's id; for the chat of a stream or session that one's own id.
+             * @description The channel's id; for the chat of a stream or session, the id of that stream or session.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxd
              */
             channelId: string;
@@ -7368,24 +7374,24 @@ export interface components {
             editedAt: string | null;
             /** @example msg_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description Your own ids of the users who are mentioned; empty once it is deleted. */
+            /** @description Your own ids of the mentioned users; empty if the message is deleted. */
             mentions: string[];
             /**
-             * @description The message that this answers; absent when it answers none.
+             * @description The message that this one replies to; absent if there is none.
              * @example msg_01m18qg1mhf2bsz1fk6m8v4jxd
              */
             parentId?: string;
             /**
-             * @description Whether it is deleted.
+             * @description Whether the message is deleted.
              * @example false
              */
             redacted: boolean;
-            /** @description Who deleted it. */
+            /** @description The user who deleted the message, by your own id; the caller's id if the request named no user. Null if the message is not deleted. */
             redactedBy: string | null;
         };
         /** @description A message was posted. */
         ChatMessageCreatedData: {
-            /** @description Absent when there are none. */
+            /** @description The attachments; absent if there are none. */
             attachments?: components["schemas"]["ChatAttachment"][];
             /** @example ada */
             authorId: string;
@@ -7399,10 +7405,10 @@ export interface components {
             createdAt: string;
             /** @example msg_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
-            /** @description The users who are mentioned. */
+            /** @description Your own ids of the mentioned users. */
             mentions: string[];
             /**
-             * @description The message that this answers; absent when it answers none.
+             * @description The message that this one replies to; absent if there is none.
              * @example msg_01m18qg1mhf2bsz1fk6m8v4jxd
              */
             parentId?: string;
@@ -7435,12 +7441,12 @@ export interface components {
              */
             redacted: boolean;
             /**
-             * @description Who deleted it.
+             * @description The user who deleted the message, by your own id; the caller's id if the request named no user.
              * @example ada
              */
             redactedBy: string;
         };
-        /** @description A message was deleted; its body is gone. */
+        /** @description A message was deleted, and its body removed. */
         ChatMessageDeletedEvent: {
             data: components["schemas"]["ChatMessageDeletedData"];
             /**
@@ -7456,7 +7462,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A message was edited; its fields are those after the edit. */
+        /** @description A message was edited. The fields have the values after the edit. */
         ChatMessageEditedData: {
             /** Format: date-time */
             editedAt: string;
@@ -7477,49 +7483,49 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A message to be posted. */
+        /** @description A new message. */
         ChatMessageInput: {
-            /** @description Up to 10. */
+            /** @description Up to 10 attachments. */
             attachments?: components["schemas"]["ChatAttachment"][];
             /**
-             * @description Your own id of the user who writes; with a participant token, its own user.
+             * @description Your own id of the user who writes; with a participant token, the token's own user.
              * @example ada
              */
             authorId: string;
             /**
-             * @description What others see, unless a participant has a name of its own.
+             * @description The author's name for other users. A participant's own display name takes precedence.
              * @example Ada Okafor
              */
             authorName: string;
             /**
-             * @description Up to 4000 characters.
+             * @description The text, up to 4000 characters.
              * @example Hello everybody
              */
             body: string;
-            /** @description Your own ids of users who are mentioned, up to 50; each counts once. Each gets a push but the author. */
+            /** @description Your own ids of the mentioned users, up to 50; each counts once. Each of them except the author gets a push. */
             mentions?: string[];
             /**
-             * @description A message of this channel that it answers.
+             * @description The message of this channel that this one replies to.
              * @example msg_01m18qg1mhf2bsz1fk6m8v4jxd
              */
             parentId?: string;
         };
         /** @description Messages, oldest first. */
         ChatMessageList: components["schemas"]["ChatMessage"][];
-        /** @description What a message is to say. */
+        /** @description The new content of a message. */
         ChatMessagePatch: {
             /**
-             * @description Up to 4000 characters.
+             * @description The text, up to 4000 characters.
              * @example Hello everybody!
              */
             body: string;
-            /** @description Absent to leave them; those who are new get a push. */
+            /** @description The mentioned users; absent to keep them. Newly mentioned users get a push. */
             mentions?: string[];
         };
-        /** @description A member's or a channel's writing was restricted. */
+        /** @description A moderator restricted a user in a channel, or set the channel's slow mode. */
         ChatModerationActionData: {
             /**
-             * @description Who restricted it.
+             * @description Your own id of the moderator.
              * @example ada
              */
             by: string;
@@ -7527,17 +7533,17 @@ export interface components {
             channelId: string;
             kind: components["schemas"]["ChannelModerationKind"];
             /**
-             * @description Absent when none was given.
+             * @description The moderator's reason; absent if there is none.
              * @example spam
              */
             reason?: string;
             /**
-             * @description The user who is restricted; absent for slowmode.
+             * @description The restricted user; absent for slowmode.
              * @example ben
              */
             target?: string;
         };
-        /** @description A moderator restricted who may write in a channel, or how often. */
+        /** @description A moderator restricted a user in a channel, or set its slow mode. */
         ChatModerationActionEvent: {
             data: components["schemas"]["ChatModerationActionData"];
             /**
@@ -7554,15 +7560,15 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description Whether it works.
+         * @description Whether the part works.
          * @enum {string}
          */
         CheckStatus: "ok" | "failing";
-        /** @description A hosted payment page and the order that waits for it. */
+        /** @description A hosted payment page, and its order. */
         Checkout: {
             /**
              * Format: date-time
-             * @description When the page closes and the units it holds are given back.
+             * @description When the page expires and its units are released.
              */
             expiresAt: string;
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -7573,60 +7579,66 @@ export interface components {
              */
             sessionId: string;
             /**
-             * @description Send the buyer's browser there.
+             * @description The page's URL for the buyer's browser.
              * @example https://pay.example/c/cs_test_a1b2c3
              */
             url: string;
         };
-        /** @description What is bought, by whom, and where the browser goes afterwards. */
+        /** @description The cart, the buyer, and where the browser goes afterwards. */
         CheckoutInput: {
             /**
              * Format: uri
-             * @description Where the browser goes when the buyer turns back.
+             * @description Where the browser goes if the buyer cancels.
              * @example https://acme.example/cart
              */
             cancelUrl: string;
             /**
              * Format: email
-             * @description Where the receipt goes.
+             * @description The address to which the receipt is sent.
              * @example bo@buyer.example
              */
             customerEmail: string;
             /**
-             * @description Your own id of the buyer; a discount's limit per customer counts by it.
+             * @description Your own id of the buyer. A discount's limit per customer uses it.
              * @example user-4711
              */
             customerExternalId: string;
             /**
-             * @description Compared without regard to case.
+             * @description The discount code; case is ignored.
              * @example LAUNCH20
              */
             discountCode?: string;
-            /** @description 1 to 100 lines, all in one currency; lines of the same product are added up. */
+            /** @description 1 to 100 lines, all in one currency. Lines of the same product are added up. */
             items: components["schemas"]["CartItem"][];
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description The stream in which it is bought.
+             * @description The stream in which the buyer makes the purchase.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             streamId: string;
             /**
              * Format: uri
-             * @description Where the browser goes after payment; `{CHECKOUT_SESSION_ID}` in it becomes the session's id.
+             * @description Where the browser goes after payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the session's id.
              * @example https://acme.example/thanks
              */
             successUrl: string;
         };
-        /** @description How to reach Android devices and browsers. What is left out stays as it was; enabling needs a service account, now or from before. */
+        /**
+         * @description Credentials for Android devices and browsers. Absent fields keep their values; enabling requires a service account, in
+         *     this request or from before.
+         */
         CloudPushInput: {
             /**
-             * @description Whether Android devices and browsers are sent to; false keeps the service account.
+             * @description Whether pushes are sent to Android devices and browsers; false keeps the service account.
              * @example true
              */
             cloudPushEnabled: boolean;
             cloudPushServiceAccount?: components["schemas"]["CloudPushServiceAccount"];
         };
-        /** @description A service account's JSON as the provider's console exports it. Kept encrypted; keys that aren't named here are ignored. */
+        /**
+         * @description The service account's JSON as the provider's console exports it. It is stored encrypted; keys that aren't listed here are
+         *     ignored.
+         */
         CloudPushServiceAccount: {
             /** @example https://www.provider.example/oauth2/v1/certs */
             auth_provider_x509_cert_url?: string;
@@ -7653,7 +7665,7 @@ export interface components {
              */
             project_id: string;
             /**
-             * @description Where access tokens are asked for; the provider's own address by default, and no other unless the server allows it.
+             * @description The URL for access tokens; the provider's own address by default. Another address is refused unless the server allows it.
              * @example https://oauth2.provider.example/token
              */
             token_uri?: string;
@@ -7662,33 +7674,33 @@ export interface components {
             /** @example provider.example */
             universe_domain?: string;
         };
-        /** @description What to expect of the code; it tells nothing about the e-mail. */
+        /** @description The code's lifetime and limits. The answer doesn't reveal whether the e-mail is used. */
         CodeNotice: {
             /**
-             * @description As it is compared: in lower case.
+             * @description The e-mail in lower case, as it is compared.
              * @example ada@acme.example
              */
             email: string;
             /**
-             * @description How long `sendCode` holds a form, in seconds.
+             * @description How long `sendCode` stores a form, in seconds.
              * @example 900
              */
             formLifeSec: number;
             /**
-             * @description How long `resendCode` refuses after it was called, in seconds.
+             * @description How long `resendCode` refuses another call, in seconds.
              * @example 30
              */
             resendAfterSec: number;
         };
-        /** @description The record as it is to be; what is absent or null becomes null. */
+        /** @description The new record. It replaces the old one; fields that are absent or null become null. */
         ComplianceInput: {
             /**
-             * @description Where the tenant is established, ISO 3166-1.
+             * @description The country in which the tenant is established, ISO 3166-1.
              * @example DE
              */
             country?: string | null;
             /**
-             * @description Where its data has to stay; the operator's own name for it.
+             * @description The region in which the tenant's data must stay; the operator's own name for it.
              * @example eu-central
              */
             dataRegion?: string | null;
@@ -7698,17 +7710,17 @@ export interface components {
              */
             dpaSignedAt?: string | null;
             /**
-             * @description Whether nothing of the tenant may be deleted, recordings included.
+             * @description Whether nothing of the tenant may be deleted, including recordings.
              * @example false
              */
             legalHold: boolean;
             /**
              * Format: date-time
-             * @description When somebody has to look again.
+             * @description When the next review is due.
              */
             nextReviewAt?: string | null;
             /**
-             * @description For admins only; up to 5000 characters.
+             * @description Notes for admins only; up to 5000 characters.
              * @example Register extract seen
              */
             notes?: string | null;
@@ -7720,21 +7732,21 @@ export interface components {
             riskLevel: components["schemas"]["RiskLevel"];
             /**
              * Format: date-time
-             * @description Not in the future.
+             * @description When the tenant accepted the terms; not in the future.
              */
             termsAcceptedAt?: string | null;
             /**
-             * @description The terms that the tenant has accepted.
+             * @description The version of the terms that the tenant has accepted.
              * @example 2026-01
              */
             termsVersion?: string | null;
             verification: components["schemas"]["VerificationStatus"];
         };
-        /** @description Where tenants stand with identity, contracts and reviews, a page of them at a time. */
+        /** @description Counts for identity checks, contracts and reviews, and one page of the tenants' records. */
         ComplianceOverview: {
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
             /** @example 2 */
@@ -7752,17 +7764,17 @@ export interface components {
             /** @example 1 */
             rejected: number;
             /**
-             * @description Tenants whose next review is due.
+             * @description The number of tenants whose next review is due.
              * @example 4
              */
             reviewsDue: number;
             /**
-             * @description Tenants, cancelled ones not counted.
+             * @description The number of tenants that are not CANCELLED.
              * @example 115
              */
             tenants: number;
             /**
-             * @description How many records there are.
+             * @description The total number of records.
              * @example 1
              */
             total: number;
@@ -7771,51 +7783,51 @@ export interface components {
             /** @example 88 */
             verified: number;
             /**
-             * @description Tenants without a signed data processing agreement.
+             * @description The number of tenants without a signed data processing agreement.
              * @example 27
              */
             withoutDpa: number;
         };
-        /** @description Where one tenant stands. A tenant without an entry yet has UNVERIFIED, LOW and null. */
+        /** @description One tenant's compliance record. A tenant without a record has UNVERIFIED, LOW and null. */
         ComplianceRecord: {
             /**
-             * @description Where the tenant is established, ISO 3166-1.
+             * @description The country in which the tenant is established, ISO 3166-1.
              * @example DE
              */
             country: string | null;
             /**
-             * @description Where its data has to stay; the operator's own name for it.
+             * @description The region in which the tenant's data must stay; the operator's own name for it.
              * @example eu-central
              */
             dataRegion: string | null;
             /**
              * Format: date-time
-             * @description When the data processing agreement was signed; null when it wasn't.
+             * @description When the data processing agreement was signed; null if it was not.
              */
             dpaSignedAt: string | null;
             /**
-             * @description Whether nothing of the tenant may be deleted, recordings included.
+             * @description Whether nothing of the tenant may be deleted, including recordings.
              * @example false
              */
             legalHold: boolean;
             /**
              * Format: date-time
-             * @description When somebody has to look again; null for never.
+             * @description When the next review is due; null for never.
              */
             nextReviewAt: string | null;
             /**
-             * @description For admins only.
+             * @description Notes for admins only.
              * @example Register extract seen
              */
             notes: string | null;
             plan: components["schemas"]["PlanTier"];
             /**
              * Format: date-time
-             * @description When the record was written for the last time; null when never.
+             * @description When the record was last written; null if never.
              */
             reviewedAt: string | null;
             /**
-             * @description The admin who wrote it.
+             * @description The admin who last wrote the record.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             reviewedBy: string | null;
@@ -7828,17 +7840,17 @@ export interface components {
             /** Format: date-time */
             termsAcceptedAt: string | null;
             /**
-             * @description The terms that the tenant has accepted.
+             * @description The version of the terms that the tenant has accepted.
              * @example 2026-01
              */
             termsVersion: string | null;
             verification: components["schemas"]["VerificationStatus"];
         };
-        /** @description How far the tenant is as a seller. */
+        /** @description The tenant's onboarding status as a seller. */
         ConnectStatus: {
-            /** @description Whether checkouts can be made. */
+            /** @description Whether the tenant can create checkouts. */
             chargesEnabled: boolean;
-            /** @description Whether everything that the processor asks of sellers was handed in. */
+            /** @description Whether the seller has submitted everything that the processor requires. */
             onboarded: boolean;
             /**
              * @description The seller's account at the payment processor; null before the first onboarding link.
@@ -7846,7 +7858,7 @@ export interface components {
              */
             processorAccountId: string | null;
         };
-        /** @description What a user logs in with. */
+        /** @description A user's login data. */
         CredentialsInput: {
             /** @example ada@acme.example */
             email: string;
@@ -7859,47 +7871,48 @@ export interface components {
          * @example usd
          */
         Currency: string;
-        /** @description An amount in one currency. Currencies are never added up. */
+        /** @description An amount in one currency. Amounts in different currencies are never added. */
         CurrencyAmount: {
             /**
              * Format: int64
-             * @description Cents.
+             * @description The amount in cents.
              * @example 415800
              */
             amountCents: number;
             currency: components["schemas"]["Currency"];
         };
-        /** @description One entry for each currency in which there is any, in alphabetical order. */
+        /** @description One entry for each currency with an amount, in alphabetical order. */
         CurrencyAmounts: components["schemas"]["CurrencyAmount"][];
         /**
-         * @description An ISO 4217 currency code that the payment processor knows, in either case; usd by default. Answers have it in lower case.
+         * @description An ISO 4217 currency code that the payment processor supports, in upper or lower case; usd by default. Answers have it in
+         *     lower case.
          * @example usd
          */
         CurrencyInput: string;
-        /** @description New tenants day by day. */
+        /** @description New tenants by day. */
         DashboardGrowth: {
-            /** @description The last 30 days in UTC, oldest first, today included. */
+            /** @description The last 30 days in UTC, oldest first, including today. */
             days: components["schemas"]["GrowthDay"][];
             /**
              * Format: date-time
-             * @description Where the first day begins.
+             * @description Start of the first day.
              */
             from: string;
             /**
              * Format: date-time
-             * @description As of when; in the last day.
+             * @description Time of the figures, within the last day.
              */
             to: string;
         };
-        /** @description The platform at a glance. */
+        /** @description The platform's key figures. */
         DashboardKpis: {
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
             /**
-             * @description Webhook deliveries that were given up in the last 24 hours.
+             * @description Webhook deliveries that failed finally in the last 24 hours.
              * @example 2
              */
             failedDeliveries: number;
@@ -7920,7 +7933,7 @@ export interface components {
              */
             newTenants: number;
             /**
-             * @description Tenants that signed up in the 30 days before those.
+             * @description Tenants that signed up in the 30 days before that.
              * @example 9
              */
             newTenantsBefore: number;
@@ -7930,13 +7943,13 @@ export interface components {
              */
             openTickets: number;
             /**
-             * @description Who is connected to one of them.
+             * @description Participants who are connected to a live session or call.
              * @example 48
              */
             participants: number;
             /**
              * Format: int64
-             * @description All their files together.
+             * @description Bytes of all their files together.
              * @example 549755813888
              */
             recordingBytes: number;
@@ -7952,16 +7965,16 @@ export interface components {
              */
             users: number;
             /**
-             * @description Viewers of all of them together.
+             * @description Viewers of all live streams together.
              * @example 2140
              */
             viewers: number;
         };
-        /** @description How full the database is. */
+        /** @description The size of the database. */
         DatabaseStats: {
             /**
              * Format: date-time
-             * @description When it was measured.
+             * @description When the values were measured.
              */
             at: string;
             /**
@@ -7970,7 +7983,7 @@ export interface components {
              */
             connections: number;
             /**
-             * @description How many the server allows.
+             * @description The maximum number of connections.
              * @example 100
              */
             maxConnections: number;
@@ -7983,7 +7996,7 @@ export interface components {
             tables: components["schemas"]["TableStats"][];
             /**
              * Format: int64
-             * @description The database on disk.
+             * @description Bytes of the database on disk.
              * @example 734003200
              */
             totalBytes: number;
@@ -7993,7 +8006,7 @@ export interface components {
              */
             version: string;
         };
-        /** @description The deliveries that were made for events of the last 24 hours, by status. */
+        /** @description The deliveries for events of the last 24 hours, by status. */
         DeliveryStatusCounts: {
             /** @example 5090 */
             delivered: number;
@@ -8015,7 +8028,7 @@ export interface components {
             apiCalls: number;
             /**
              * Format: int64
-             * @description Answered with a 4xx.
+             * @description Calls answered with a 4xx.
              * @example 310
              */
             clientErrors: number;
@@ -8023,14 +8036,14 @@ export interface components {
             newKeys: number;
             /**
              * Format: int64
-             * @description Answered with a 5xx.
+             * @description Calls answered with a 5xx.
              * @example 0
              */
             serverErrors: number;
             /** Format: date-time */
             startsAt: string;
             /**
-             * @description Tenants that made a call.
+             * @description The number of tenants that made a call.
              * @example 34
              */
             tenants: number;
@@ -8038,12 +8051,12 @@ export interface components {
         /** @description How tenants' developers use the API. */
         DevActivityOverview: {
             /**
-             * @description API keys that were used.
+             * @description The number of API keys that were used.
              * @example 96
              */
             activeKeys: number;
             /**
-             * @description Tenants that made a call.
+             * @description The number of tenants that made a call.
              * @example 71
              */
             activeTenants: number;
@@ -8054,7 +8067,7 @@ export interface components {
              */
             apiCalls: number;
             /**
-             * @description Calls answered with a 4xx.
+             * @description Percentage of calls answered with a 4xx.
              * @example 1.2
              */
             clientErrorPercent: number;
@@ -8062,43 +8075,43 @@ export interface components {
             days: components["schemas"]["DevActivityDay"][];
             /**
              * Format: date-time
-             * @description Where the first day begins.
+             * @description Start of the first day.
              */
             from: string;
             /**
-             * @description API keys that were made.
+             * @description The number of API keys that were created.
              * @example 8
              */
             newKeys: number;
             /**
-             * @description Webhook endpoints that were registered.
+             * @description The number of webhook endpoints that were registered.
              * @example 5
              */
             newWebhooks: number;
-            /** @description The 20 operations that were called most, most calls first. */
+            /** @description The 20 operations with the most calls, most calls first. */
             operations: components["schemas"]["OperationActivity"][];
             /**
-             * @description Calls answered with a 5xx.
+             * @description Percentage of calls answered with a 5xx.
              * @example 0
              */
             serverErrorPercent: number;
-            /** @description The 20 tenants that called most, most calls first. */
+            /** @description The 20 tenants with the most calls, most calls first. */
             tenants: components["schemas"]["CallingTenant"][];
             /**
              * Format: date-time
-             * @description As of when; in the last day.
+             * @description Time of the figures, within the last day.
              */
             to: string;
         };
-        /** @description Whom the channel is for. */
+        /** @description The two users of a direct channel. */
         DirectChannelInput: {
             /**
-             * @description The title of pushes; absent for the two ids. Ignored when the channel exists.
+             * @description The title of pushes; the two ids by default. Ignored if the channel exists already.
              * @example Ada and Ben
              */
             name?: string;
             /**
-             * @description Your own name for what belongs together; up to 64 characters.
+             * @description Your own name for the project; up to 64 characters.
              * @example launch-2026
              */
             projectId?: string;
@@ -8111,17 +8124,17 @@ export interface components {
              */
             userIds: string[];
         };
-        /** @description A code that makes a cart cheaper, by a percentage or by an amount. */
+        /** @description A code that reduces a cart's price by a percentage or by an amount. */
         Discount: {
-            /** @description Whether it can be used at all; the dates and limits come on top. */
+            /** @description Whether the code is switched on. Dates and limits apply in addition. */
             active: boolean;
             /**
              * Format: int64
-             * @description Cents off the subtotal, in the cart's currency, at most the subtotal; null when percentOff is set.
+             * @description Cents off the subtotal, in the cart's currency, but at most the subtotal; null when percentOff is set.
              */
             amountOffCents: number | null;
             /**
-             * @description As it was made; redeemed in any case.
+             * @description The code as it was created. Buyers may use it in upper or lower case.
              * @example LAUNCH20
              */
             code: string;
@@ -8129,18 +8142,18 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description The first instant at which it no longer counts; null for no end.
+             * @description End of the code's validity, exclusive; null for no end.
              */
             endsAt: string | null;
             /** @example disc_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description How often each customer can use it; null for no limit.
+             * @description The maximum number of uses of each customer; null for no limit.
              * @example 1
              */
             maxPerCustomer: number | null;
             /**
-             * @description How often it can be used in all; null for no limit.
+             * @description The maximum number of uses in all; null for no limit.
              * @example 100
              */
             maxRedemptions: number | null;
@@ -8150,40 +8163,40 @@ export interface components {
              */
             percentOff: number | null;
             /**
-             * @description How often it was used; counted when the order is PAID.
+             * @description The number of uses. A use is counted when its order is PAID.
              * @example 0
              */
             redemptions: number;
             /**
              * Format: date-time
-             * @description Null for at once.
+             * @description When the code becomes valid; null if it is valid at once.
              */
             startsAt: string | null;
             /**
-             * @description The only stream in which it counts; absent when it counts everywhere.
+             * @description The only stream in which the code is valid; absent if it is valid everywhere.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             streamId?: string;
         };
-        /** @description Whether a code can be used now, and what it is worth. */
+        /** @description Whether a code can be used now, and its value. */
         DiscountCheck: {
             /**
              * Format: int64
-             * @description Null when it takes off a percentage, or is unknown.
+             * @description Cents off the subtotal; null if the code takes off a percentage, or is unknown.
              */
             amountOffCents: number | null;
             /**
-             * @description As it was made; as it was asked for when there is none.
+             * @description The code as it was created; for an unknown code, as in the request.
              * @example LAUNCH20
              */
             code: string;
             /**
              * Format: date-time
-             * @description Null for no end.
+             * @description End of the code's validity, exclusive; null for no end.
              */
             endsAt: string | null;
             /**
-             * @description Null when it takes off an amount, or is unknown.
+             * @description Percent off the subtotal; null if the code takes off an amount, or is unknown.
              * @example 20
              */
             percentOff: number | null;
@@ -8191,13 +8204,13 @@ export interface components {
             valid: boolean;
         };
         /**
-         * @description 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
+         * @description 3 to 40 letters, digits, hyphens and underscores. Unique in the tenant; case is ignored.
          * @example LAUNCH20
          */
         DiscountCode: string;
-        /** @description The code that was made. */
+        /** @description The new code. */
         DiscountCreatedData: components["schemas"]["Discount"];
-        /** @description A discount code was made. */
+        /** @description A discount code was created. */
         DiscountCreatedEvent: {
             data: components["schemas"]["DiscountCreatedData"];
             /**
@@ -8213,16 +8226,16 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A code for those who watch right now. */
+        /** @description A code for the current viewers of a stream. */
         DiscountDropInput: {
             code: components["schemas"]["DiscountCode"];
             /**
-             * @description How long it counts from now, in seconds, up to a day.
+             * @description How long the code is valid from now, in seconds, up to a day.
              * @example 120
              */
             durationSec: number;
             /**
-             * @description Null, the default, for no limit.
+             * @description The maximum number of uses in all; null, the default, for no limit.
              * @example 50
              */
             maxRedemptions?: number | null;
@@ -8232,7 +8245,7 @@ export interface components {
              */
             percentOff: number;
         };
-        /** @description A code that counts in one stream for a short time. */
+        /** @description A code that is valid in one stream for a short time. */
         DiscountDroppedData: {
             /** @example LAUNCH20 */
             code: string;
@@ -8243,13 +8256,13 @@ export interface components {
             durationSec: number;
             /**
              * Format: date-time
-             * @description The first instant at which it no longer counts.
+             * @description End of the code's validity, exclusive.
              */
             endsAt: string;
             /** @example disc_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description How often it can be used in all; null for no limit.
+             * @description The maximum number of uses in all; null for no limit.
              * @example 50
              */
             maxRedemptions: number | null;
@@ -8263,7 +8276,7 @@ export interface components {
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
             streamId: string;
         };
-        /** @description A code for a short time was dropped in a stream. */
+        /** @description A discount code with a short validity was dropped in a stream. */
         DiscountDroppedEvent: {
             data: components["schemas"]["DiscountDroppedData"];
             /**
@@ -8280,7 +8293,7 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description A code to be made, with either percentOff or amountOffCents.
+         * @description A new code, with either percentOff or amountOffCents.
          * @example {
          *       "code": "LAUNCH20",
          *       "maxPerCustomer": 1,
@@ -8290,7 +8303,7 @@ export interface components {
          */
         DiscountInput: {
             /**
-             * @description Whether it can be used.
+             * @description Whether the code is switched on.
              * @default true
              */
             active?: boolean;
@@ -8302,16 +8315,16 @@ export interface components {
             code: components["schemas"]["DiscountCode"];
             /**
              * Format: date-time
-             * @description After startsAt; null, the default, for no end.
+             * @description End of the code's validity, after startsAt; null, the default, for no end.
              */
             endsAt?: string | null;
             /**
-             * @description Null, the default, for no limit.
+             * @description The maximum number of uses of each customer; null, the default, for no limit.
              * @example 1
              */
             maxPerCustomer?: number | null;
             /**
-             * @description Null, the default, for no limit.
+             * @description The maximum number of uses in all; null, the default, for no limit.
              * @example 100
              */
             maxRedemptions?: number | null;
@@ -8322,25 +8335,25 @@ export interface components {
             percentOff?: number | null;
             /**
              * Format: date-time
-             * @description Null, the default, for at once.
+             * @description When the code becomes valid; null, the default, for at once.
              */
             startsAt?: string | null;
-            /** @description Locks the code to this stream; null, the default, for none. */
+            /** @description The only stream in which the code is valid; null, the default, for all. */
             streamId?: string | null;
         };
         /** @description Discount codes, newest first. */
         DiscountList: components["schemas"]["Discount"][];
         /**
-         * @description Why a code can't be used; absent when it can. unknown: the tenant has no such code. inactive: switched off.
-         *     not_started, expired: before startsAt, from endsAt on. used_up: maxRedemptions is reached, counting running
-         *     checkouts. used_up_by_customer: this customer has reached maxPerCustomer. other_stream: locked to another stream, or
-         *     `streamId` is none of the tenant's.
+         * @description Why a code can't be used; absent if it can. unknown: the tenant has no such code. inactive: switched off. not_started:
+         *     before startsAt. expired: from endsAt on. used_up: maxRedemptions is reached, including running checkouts.
+         *     used_up_by_customer: this customer has reached maxPerCustomer. other_stream: the code is locked to another stream, or
+         *     `streamId` is not one of the tenant's.
          * @enum {string}
          */
         DiscountRefusal: "unknown" | "inactive" | "not_started" | "expired" | "used_up" | "used_up_by_customer" | "other_stream";
         /**
-         * @description A buyer's bank wants a payment back. The seller responds in the processor's dashboard. A dispute changes neither the order's
-         *     status nor its `refundedCents`.
+         * @description A demand of the buyer's bank to return a payment. The seller responds in the processor's dashboard. A dispute changes
+         *     neither the order's status nor its `refundedCents`.
          */
         Dispute: {
             /**
@@ -8351,38 +8364,38 @@ export interface components {
             amountCents: number;
             /**
              * Format: date-time
-             * @description When this server learned that it is closed; null while it is open.
+             * @description When this server learned that the dispute is closed; null while it is open.
              */
             closedAt: string | null;
             currency: components["schemas"]["Currency"];
             /**
              * Format: date-time
-             * @description Until when the seller can respond; null when there is nothing to respond to.
+             * @description Until when the seller can respond; null if no response is possible.
              */
             evidenceDueAt: string | null;
             /** @example dsp_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
              * Format: date-time
-             * @description When the buyer's bank opened it.
+             * @description When the buyer's bank opened the dispute.
              */
             openedAt: string;
             /**
-             * @description The processor's id.
+             * @description The processor's id of the dispute.
              * @example dp_1a2b3c
              */
             processorDisputeId: string;
             /**
-             * @description The processor's code, such as `fraudulent` or `product_not_received`.
+             * @description The processor's code for the reason, such as `fraudulent` or `product_not_received`.
              * @example product_not_received
              */
             reason: string;
             status: components["schemas"]["DisputeStatus"];
         };
         /**
-         * @description NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the money is
-         *     back. LOST: it stays with the buyer. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can become a chargeback.
-         *     WARNING_CLOSED: an inquiry that became none.
+         * @description NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the seller
+         *     got the money back. LOST: the buyer keeps the money. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can
+         *     become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
          * @enum {string}
          */
         DisputeStatus: "WARNING_NEEDS_RESPONSE" | "WARNING_UNDER_REVIEW" | "WARNING_CLOSED" | "NEEDS_RESPONSE" | "UNDER_REVIEW" | "WON" | "LOST";
@@ -8400,7 +8413,7 @@ export interface components {
              */
             cwd?: string;
             /**
-             * @description The file, relative to `cwd` unless absolute.
+             * @description The file's path, relative to `cwd` unless it is absolute.
              * @example ./objs/nginx/html/live/x.mp4
              */
             file: string;
@@ -8414,26 +8427,26 @@ export interface components {
             /** @example __defaultVhost__ */
             vhost?: string;
         };
-        /** @description Whom it is about. */
+        /** @description The e-mail of the sign-up or the user. */
         EmailInput: {
             /**
              * Format: email
-             * @description Compared without regard to case.
+             * @description The e-mail; case is ignored.
              * @example ada@acme.example
              */
             email: string;
         };
         /**
-         * @description The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
-         *     those that you don't know.
+         * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
+         *     unknown ones.
          */
         Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
-        /** @description What the event says, as in the schema `Event`. */
+        /** @description The event's data, as in the schema `Event`. */
         EventData: {
             [key: string]: unknown;
         };
         /**
-         * @description What happened.
+         * @description The event's name.
          * @enum {string}
          */
         EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
@@ -8443,7 +8456,7 @@ export interface components {
          * @enum {string}
          */
         EventOrder: "desc" | "asc";
-        /** @description Something that happened. `event`, `tenantId`, `occurredAt` and `data` are what endpoints are sent. */
+        /** @description An event. Endpoints receive its `event`, `tenantId`, `occurredAt` and `data`. */
         EventRecord: {
             data: components["schemas"]["EventData"];
             event: components["schemas"]["EventName"];
@@ -8459,26 +8472,26 @@ export interface components {
             occurredAt: string;
             /**
              * Format: int64
-             * @description The event's number within its subject: 1, 2, 3 …, without gaps, in the order in which they happened. Sent as `X-Service-Sequence`.
+             * @description The event's number within its subject: 1, 2, 3 …, without gaps, in the order of the events. Sent as `X-Service-Sequence`.
              * @example 3
              */
             sequence: number;
             /**
-             * @description The id of what the event is about: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
+             * @description The id of the event's subject: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxb
              */
             subject: string;
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description Events, in the order that was asked for. */
+        /** @description Events, in the requested order. */
         EventRecordList: components["schemas"]["EventRecord"][];
-        /** @description An endpoint that is in trouble. */
+        /** @description An endpoint with failed attempts. */
         FailingEndpoint: {
             /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
             endpointId: string;
             /**
-             * @description In the last 24 hours.
+             * @description Failed attempts in the last 24 hours.
              * @example 31
              */
             failedAttempts: number;
@@ -8489,7 +8502,7 @@ export interface components {
             lastError: string | null;
             /**
              * Format: date-time
-             * @description When something was delivered for the last time; null when never.
+             * @description When a delivery last succeeded; null if never.
              */
             lastSuccessAt: string | null;
             status: components["schemas"]["WebhookEndpointStatus"];
@@ -8509,12 +8522,12 @@ export interface components {
             /** @example minimum string length is 1 */
             message: string;
         };
-        /** @description An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed. */
+        /** @description An application of the platform itself. It is a tenant on the ENTERPRISE plan that is never billed. */
         FirstPartyApp: {
             /** Format: date-time */
             createdAt: string;
             /**
-             * @description The admin who made it.
+             * @description The admin who created it.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             createdBy: string;
@@ -8532,7 +8545,7 @@ export interface components {
             keyCount: number;
             /**
              * Format: date-time
-             * @description When one of its keys was used for the last time; null when never.
+             * @description When one of its keys was last used; null if never.
              */
             lastUsedAt: string | null;
             /** @example Showfloor Studio */
@@ -8546,10 +8559,10 @@ export interface components {
             apiKey: components["schemas"]["ApiKey"];
             app: components["schemas"]["FirstPartyApp"];
         };
-        /** @description An app with what an admin wants to know about it at first. */
+        /** @description An app with its figures, keys, webhooks and sessions. */
         FirstPartyAppDetail: {
             app: components["schemas"]["FirstPartyApp"];
-            /** @description The newest 50 API keys, revoked and expired ones included; never the keys themselves. */
+            /** @description The newest 50 API keys, including revoked and expired ones, without the keys themselves. */
             keys: components["schemas"]["ApiKey"][];
             /** @description The newest 20 sessions and calls. */
             recentSessions: components["schemas"]["Session"][];
@@ -8557,7 +8570,7 @@ export interface components {
             /** @description The newest 50 webhook endpoints, without their secrets. */
             webhooks: components["schemas"]["AdminWebhookEndpoint"][];
         };
-        /** @description An app to be made, with its first API key. */
+        /** @description A new app, with its first API key. */
         FirstPartyAppInput: {
             /**
              * @description Up to 500 characters.
@@ -8569,7 +8582,7 @@ export interface components {
              * @default Initial key
              */
             keyName?: string;
-            /** @description What that key may do; absent for all that a DEVELOPER may. */
+            /** @description The first key's scopes; absent for all scopes of a DEVELOPER. */
             keyScopes?: components["schemas"]["Scope"][];
             /**
              * @description Also the tenant's name; up to 120 characters.
@@ -8585,16 +8598,16 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many apps there are.
+             * @description The total number of apps.
              * @example 1
              */
             total: number;
         };
-        /** @description What an app has and did. Counts without a time are of now. */
+        /** @description An app's resources and activity. Counts without a period are as of now. */
         FirstPartyAppStats: {
             /**
              * Format: int64
-             * @description In the last 30 days.
+             * @description API calls in the last 30 days.
              * @example 81240
              */
             apiCalls: number;
@@ -8606,12 +8619,12 @@ export interface components {
              */
             liveStreams: number;
             /**
-             * @description Minutes of all streams on air together in the last 30 days.
+             * @description Minutes on air in the last 30 days, summed over all streams.
              * @example 1823.5
              */
             minutesLive: number;
             /**
-             * @description Minutes of all viewers together in the last 30 days.
+             * @description Minutes watched in the last 30 days, summed over all viewers.
              * @example 91245.5
              */
             minutesWatched: number;
@@ -8635,7 +8648,7 @@ export interface components {
             /** @example 1 */
             users: number;
         };
-        /** @description Why a stream is taken off the air. */
+        /** @description The reason for a forced stop. */
         ForcedStopInput: {
             /**
              * @description For the audit log; up to 500 characters.
@@ -8650,15 +8663,15 @@ export interface components {
             /** Format: date-time */
             startsAt: string;
             /**
-             * @description All tenants at the end of the day, cancelled ones not counted.
+             * @description Tenants at the end of the day, without CANCELLED ones.
              * @example 115
              */
             totalTenants: number;
         };
-        /** @description Whose hand it is. */
+        /** @description The user whose hand is raised or lowered. */
         HandInput: {
             /**
-             * @description With a participant token, its own user.
+             * @description Your own id of the user; with a participant token, the token's own user unless a host or cohost lowers a hand.
              * @example ben
              */
             userId: string;
@@ -8667,40 +8680,40 @@ export interface components {
         Health: {
             status: components["schemas"]["CheckStatus"];
         };
-        /** @description Who is calling, by what means, and with which rights. */
+        /** @description The caller, its credential, and its permissions. */
         Identity: {
-            /** @description Null when the call was made with a user's token. */
+            /** @description The API key's id; null if the call was made with a user's token. */
             apiKeyId: string | null;
             role: components["schemas"]["UserRole"];
             scopes: components["schemas"]["Scope"][];
             tenant: components["schemas"]["Tenant"];
-            /** @description Null when the call was made with an API key. */
+            /** @description The user; null if the call was made with an API key. */
             user: components["schemas"]["User"] | null;
         };
-        /** @description A tenant token that an admin acts with. */
+        /** @description A tenant token for an admin who acts as an app. */
         Impersonation: {
             /** Format: date-time */
             expiresAt: string;
             /**
-             * @description The admin in `act`.
+             * @description The admin who is named in `act`.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             impersonatorId: string;
             tenant: components["schemas"]["Tenant"];
-            /** @description A tenant JWT, valid 30 minutes. Its claim `act` names the admin. */
+            /** @description A tenant JWT, valid for 30 minutes. Its claim `act` names the admin. */
             token: string;
         };
-        /** @description The answer that SRS takes for a yes. */
+        /** @description The answer that SRS treats as accepted. */
         IngestAck: {
             /**
-             * @description 0 for yes.
+             * @description 0 for accepted.
              * @example 0
              */
             code: number;
         };
         /**
-         * @description What the SRS media server sends to its HTTP hooks. The stream key is `stream`, or `key` in `param`. Fields that
-         *     aren't listed are ignored.
+         * @description The body of an SRS media server's HTTP hook. The stream key is `stream`, or `key` in `param`. Fields that aren't listed
+         *     are ignored.
          */
         IngestCallback: {
             /**
@@ -8711,7 +8724,7 @@ export interface components {
             /** @example live */
             app?: string;
             /**
-             * @description Names the connection; repeats and reordered calls are recognised by it.
+             * @description The connection's id. The server detects repeated and reordered calls by it.
              * @example 9308h583
              */
             client_id: string;
@@ -8725,14 +8738,14 @@ export interface components {
              * @example
              */
             param?: string;
-            /** @description Names the SRS server. */
+            /** @description The SRS server's id. */
             server_id?: string;
             /** @example live_x2Jd81mfkQpL0aZt9WcR4bQ7 */
             stream: string;
             /** @example __defaultVhost__ */
             vhost?: string;
         };
-        /** @description SRS closes the connection whenever `code` isn't 0. */
+        /** @description SRS closes the connection if `code` isn't 0. */
         IngestRefusal: {
             /**
              * @description The HTTP status.
@@ -8742,16 +8755,16 @@ export interface components {
             /** @example this stream key is not known */
             message: string;
         };
-        /** @description One way in which the stream leaves the server. */
+        /** @description One output of the stream. */
         InspectedOutput: {
             /**
-             * @description Kilobits per second to all of them together.
+             * @description Kilobits per second to all readers together.
              * @example 850000
              */
             bitrateKbps: number;
             /**
              * Format: int64
-             * @description What slow readers missed since the broadcast began.
+             * @description Frames that slow readers missed since the broadcast began.
              * @example 0
              */
             droppedUnits: number;
@@ -8759,7 +8772,7 @@ export interface components {
             /** @description The restream target's name; null for other kinds. */
             name: string | null;
             /**
-             * @description Players or connections.
+             * @description The number of players or connections.
              * @example 340
              */
             readers: number;
@@ -8769,10 +8782,10 @@ export interface components {
          * @enum {string}
          */
         InspectedOutputKind: "HLS" | "LL_HLS" | "WEBRTC" | "RESTREAM" | "RECORDING";
-        /** @description One track as it arrives. Video fields are null for audio and the other way round. */
+        /** @description One incoming track. Video fields are null for audio, and audio fields are null for video. */
         InspectedTrack: {
             /**
-             * @description Whether pictures arrive in another order than they are shown, which WebRTC viewers can't have.
+             * @description Whether frames arrive in another order than they are shown. WebRTC viewers can't play such video.
              * @example false
              */
             bFrames: boolean | null;
@@ -8788,7 +8801,7 @@ export interface components {
              */
             codec: string;
             /**
-             * @description The codec with profile and level as players spell it (RFC 6381).
+             * @description The codec with profile and level (RFC 6381).
              * @example avc1.64001f
              */
             codecString: string;
@@ -8798,36 +8811,36 @@ export interface components {
              */
             fps: number | null;
             /**
-             * @description Pixels.
+             * @description Height in pixels.
              * @example 720
              */
             height: number | null;
             kind: components["schemas"]["InspectedTrackKind"];
             /**
              * Format: date-time
-             * @description When the last one arrived.
+             * @description When the last frame arrived.
              */
             lastUnitAt: string;
-            /** @description Samples per second. */
+            /** @description Audio samples per second. */
             sampleRateHz: number | null;
             /**
              * Format: int64
-             * @description Pictures or audio frames since the broadcast began.
+             * @description Video frames or audio frames since the broadcast began.
              * @example 54000
              */
             units: number;
             /**
-             * @description Pixels.
+             * @description Width in pixels.
              * @example 1280
              */
             width: number | null;
         };
         /**
-         * @description Pictures or sound.
+         * @description VIDEO: pictures. AUDIO: sound.
          * @enum {string}
          */
         InspectedTrackKind: "VIDEO" | "AUDIO";
-        /** @description The last unit is gone. When the same units also crossed lowStockAt, `inventory.low` is sent before it. */
+        /** @description The stock fell to 0. If the same change also crossed lowStockAt, `inventory.low` is sent first. */
         InventoryDepletedData: {
             /**
              * @description Your own SKU.
@@ -8850,7 +8863,7 @@ export interface components {
              */
             stock: number;
         };
-        /** @description A product's last unit is gone. */
+        /** @description A product's stock fell to 0. */
         InventoryDepletedEvent: {
             data: components["schemas"]["InventoryDepletedData"];
             /**
@@ -8866,7 +8879,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description The stock crossed lowStockAt, from above to this number or below. */
+        /** @description The stock fell from above lowStockAt to this number or below. */
         InventoryLowData: {
             /**
              * @description Your own SKU.
@@ -8889,7 +8902,7 @@ export interface components {
             productId: string;
             /**
              * Format: int64
-             * @description Units left.
+             * @description The units that are left.
              * @example 4
              */
             stock: number;
@@ -8910,10 +8923,10 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description What an invited user adds to the invitation. */
+        /** @description The data that an invited user adds to the invitation. */
         InviteAcceptanceInput: {
             /**
-             * @description The person's name; absent to keep that of the invitation.
+             * @description The person's name; absent for the name in the invitation.
              * @example Grace Lind
              */
             name?: string;
@@ -8929,13 +8942,13 @@ export interface components {
             token: string;
         };
         /**
-         * @description DRAFT: may still change. OPEN: awaits payment. PAID. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+         * @description DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
          *     mistake, nothing is owed.
          * @example PAID
          * @enum {string}
          */
         InvoiceStatus: "DRAFT" | "OPEN" | "PAID" | "UNCOLLECTIBLE" | "VOID";
-        /** @description How to reach iOS devices. What is left out stays as it was; enabling needs all of it, now or from before. */
+        /** @description Credentials for iOS devices. Absent fields keep their values; enabling requires all fields, in this request or from before. */
         IosPushInput: {
             /**
              * @description The app's bundle id.
@@ -8943,7 +8956,7 @@ export interface components {
              */
             iosPushBundleId?: string;
             /**
-             * @description Whether iOS devices are sent to; false keeps the key.
+             * @description Whether pushes are sent to iOS devices; false keeps the key.
              * @example true
              */
             iosPushEnabled: boolean;
@@ -8953,14 +8966,14 @@ export interface components {
              */
             iosPushKeyId?: string;
             /**
-             * @description The signing key: an EC P-256 private key in PEM, as in the .p8 file. Kept encrypted.
+             * @description The signing key: an EC P-256 private key in PEM, as in the .p8 file. It is stored encrypted.
              * @example -----BEGIN PRIVATE KEY-----
              *     MIGTAgEA...
              *     -----END PRIVATE KEY-----
              */
             iosPushPrivateKey?: string;
             /**
-             * @description false, at first, for the provider's sandbox.
+             * @description Whether the provider's production service is used. False, the initial value, for its sandbox.
              * @example false
              */
             iosPushProduction?: boolean;
@@ -8971,49 +8984,51 @@ export interface components {
             iosPushTeamId?: string;
         };
         /**
-         * @description running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
+         * @description running: a worker has started. progress: the current progress. completed: `outputs` are complete. failed: the worker has
+         *     stopped trying.
          * @enum {string}
          */
         JobEventStatus: "running" | "progress" | "completed" | "failed";
-        /** @description How far apart key frames were in the last minute. Far apart they make viewers wait at the start. */
+        /** @description The distance between key frames in the last minute. A long distance makes viewers wait at the start. */
         KeyFrameStats: {
             /**
-             * @description Seconds.
+             * @description Average distance in seconds.
              * @example 2
              */
             averageSec: number;
             /**
              * Format: date-time
-             * @description When the last one arrived.
+             * @description When the last key frame arrived.
              */
             lastAt: string;
             /**
-             * @description Seconds.
+             * @description Longest distance in seconds.
              * @example 2.03
              */
             maximumSec: number;
             /**
-             * @description Seconds.
+             * @description Shortest distance in seconds.
              * @example 1.97
              */
             minimumSec: number;
         };
-        /** @description A fresh token and whom it stands for. */
+        /** @description A new token, and its user and tenant. */
         Login: {
             /** Format: date-time */
             expiresAt: string;
             tenant: components["schemas"]["Tenant"];
-            /** @description The JWT for the Authorization header, valid 12 hours. */
+            /** @description The JWT for the Authorization header, valid for 12 hours. */
             token: string;
             user: components["schemas"]["User"];
         };
         /**
-         * @description An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+         * @description An endpoint's address. Passwords and query values in it are shown as `***`, because tenants put secrets there.
          * @example https://hooks.acme.example/showfloor?key=***
          */
         MaskedUrl: string;
         /**
-         * @description QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
+         * @description QUEUED: waits for a worker. RUNNING: a worker has started. COMPLETED, FAILED, CANCELED: over; the status doesn't change
+         *     any more.
          * @enum {string}
          */
         MediaJobStatus: "QUEUED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELED";
@@ -9028,39 +9043,39 @@ export interface components {
         Metadata: {
             [key: string]: string;
         };
-        /** @description One meter's reading. */
+        /** @description One meter's usage. */
         MeterUsage: {
             /**
              * Format: int64
-             * @description What the plan includes in a period; null for no limit.
+             * @description The usage that the plan includes in a period; null for no limit.
              * @example 10000
              */
             included: number | null;
             meter: components["schemas"]["UsageMeter"];
             /**
              * Format: int64
-             * @description In the meter's unit, rounded up.
+             * @description The usage in the meter's unit, rounded up.
              * @example 1280
              */
             used: number;
         };
-        /** @description Whom to spare. */
+        /** @description Options of muting all participants. */
         MuteAllInput: {
             /**
-             * @description Whether the host goes on being heard.
+             * @description Whether the host is not muted.
              * @default true
              */
             exceptHost?: boolean;
         };
-        /** @description What muting did. */
+        /** @description The result of muting. */
         MuteAllResult: {
             /**
-             * @description How many participants had their microphone on and are muted now.
+             * @description The number of participants whose microphone was on and is now muted.
              * @example 7
              */
             muted: number;
         };
-        /** @description The password in use and the one to come. */
+        /** @description The current and the new password. */
         NewPasswordInput: {
             /** @example correct horse battery */
             currentPassword: string;
@@ -9071,36 +9086,36 @@ export interface components {
             newPassword: string;
         };
         /**
-         * @description What a server does. API: answers HTTP. INGEST: takes streams in. SFU: holds rooms. WORKER: runs jobs.
+         * @description A server's task. API: answers HTTP. INGEST: receives streams. SFU: hosts rooms. WORKER: runs jobs.
          * @enum {string}
          */
         NodeRole: "API" | "INGEST" | "SFU" | "WORKER";
-        /** @description A hosted page on which the seller gives the processor what it asks for. */
+        /** @description A hosted page for the seller's onboarding at the processor. */
         OnboardingLink: {
             /** Format: date-time */
             expiresAt: string;
             /**
-             * @description Good once and for a few minutes; make a new one, under a new `Idempotency-Key`, each time.
+             * @description The page's URL. It can be used once, within a few minutes. Create a new link each time, with a new `Idempotency-Key`.
              * @example https://pay.example/setup/e/acct_1a2b3c
              */
             onboardingUrl: string;
         };
-        /** @description Where the processor leads the seller afterwards; to https only, where real money is charged. */
+        /** @description The pages to which the processor sends the seller afterwards. With a real payment processor only https is accepted. */
         OnboardingLinkInput: {
             /**
              * Format: uri
-             * @description Where the seller lands when the link was used up or expired; make a new link there.
+             * @description Where the browser goes if the link was used or has expired. Create a new link there.
              * @example https://acme.example/selling/again
              */
             refreshUrl: string;
             /**
              * Format: uri
-             * @description Where the seller lands when done or on leaving; ask for the status there.
+             * @description Where the browser goes when the seller finishes or leaves. Read the status there.
              * @example https://acme.example/selling
              */
             returnUrl: string;
         };
-        /** @description How often one operation was called. */
+        /** @description The calls of one operation. */
         OperationActivity: {
             /**
              * Format: int64
@@ -9113,17 +9128,17 @@ export interface components {
              */
             clientErrors: number;
             /**
-             * @description How long half of the answers took at most, in milliseconds.
+             * @description Median answer time in milliseconds.
              * @example 3.1
              */
             medianMs: number;
             /**
-             * @description As in this document.
+             * @description The operationId in this document.
              * @example listStreams
              */
             operationId: string;
             /**
-             * @description How long 95 of 100 answers took at most, in milliseconds.
+             * @description Answer time in milliseconds that 95 % of the answers didn't exceed.
              * @example 11.4
              */
             p95Ms: number;
@@ -9135,13 +9150,13 @@ export interface components {
         };
         /** @description The latest webhook deliveries of all tenants. */
         OperationsDeliveries: {
-            /** @description Newest first. */
+            /** @description The deliveries, newest first. */
             items: components["schemas"]["OperationsDelivery"][];
         };
-        /** @description One delivery, without what it carries. */
+        /** @description One delivery, without its payload. */
         OperationsDelivery: {
             /**
-             * @description How many attempts were made.
+             * @description The number of attempts so far.
              * @example 1
              */
             attempts: number;
@@ -9150,7 +9165,7 @@ export interface components {
             /** Format: date-time */
             deliveredAt: string | null;
             /**
-             * @description How long the last attempt took, in milliseconds.
+             * @description Duration of the last attempt in milliseconds.
              * @example 84
              */
             durationMs: number | null;
@@ -9165,11 +9180,11 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description When the next attempt is due; null when none is.
+             * @description When the next attempt is due; null if there is none.
              */
             nextAttemptAt: string | null;
             /**
-             * @description HTTP status of the last attempt; null when there was no answer.
+             * @description HTTP status of the last attempt; null if there was no answer.
              * @example 200
              */
             responseStatus: number | null;
@@ -9180,24 +9195,24 @@ export interface components {
             tenantName: string;
             url: components["schemas"]["MaskedUrl"];
         };
-        /** @description What the tenants that use most used in this month. */
+        /** @description The usage of the tenants with the most bytes sent in this month. */
         OperationsUsage: {
             /**
              * Format: date-time
-             * @description The first instant of the calendar month, in UTC.
+             * @description Start of the calendar month in UTC.
              */
             from: string;
-            /** @description The most EGRESS_BYTES first. */
+            /** @description The tenants with the most EGRESS_BYTES first. */
             items: components["schemas"]["OperationsUsageRow"][];
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             to: string;
         };
-        /** @description One tenant's readings. */
+        /** @description One tenant's usage. */
         OperationsUsageRow: {
-            /** @description One entry for each meter, in the order of their enumeration. */
+            /** @description One entry for each meter, in the order of UsageMeter. */
             meters: components["schemas"]["MeterUsage"][];
             plan: components["schemas"]["PlanTier"];
             status: components["schemas"]["TenantStatus"];
@@ -9206,7 +9221,7 @@ export interface components {
             /** @example Acme Live */
             tenantName: string;
         };
-        /** @description What a customer bought or is about to pay. */
+        /** @description A purchase, paid or awaiting payment. */
         Order: {
             /**
              * Format: int64
@@ -9214,15 +9229,15 @@ export interface components {
              * @example 0
              */
             applicationFeeCents: number;
-            /** @description The auction that was won; null for a cart. */
+            /** @description The auction of a winner's order; null for a cart. */
             auctionId: string | null;
-            /** @description The hosted payment page; null unless the order is PENDING and the page is made. */
+            /** @description The hosted payment page; null unless the order is PENDING and the page exists. */
             checkoutUrl: string | null;
             /** Format: date-time */
             createdAt: string;
             currency: components["schemas"]["Currency"];
             /**
-             * @description Null for the winner of an auction, until the processor has asked for it.
+             * @description The buyer's e-mail. Null for the winner of an auction, until the processor has asked for it.
              * @example bo@buyer.example
              */
             customerEmail: string | null;
@@ -9233,20 +9248,20 @@ export interface components {
             customerExternalId: string;
             /**
              * Format: int64
-             * @description What the code took off in cents.
+             * @description The discount in cents.
              * @example 800
              */
             discountCents: number;
             /**
-             * @description Null without one.
+             * @description The discount code; null if there is none.
              * @example LAUNCH20
              */
             discountCode: string | null;
-            /** @description Disputes of the payment, newest first. */
+            /** @description The disputes of the payment, newest first. */
             disputes: components["schemas"]["Dispute"][];
             /**
              * Format: date-time
-             * @description When the payment page of an unpaid order closes; null once it is paid or expired.
+             * @description When the payment page expires; null once the order is paid or expired.
              */
             expiresAt: string | null;
             /** Format: date-time */
@@ -9258,48 +9273,54 @@ export interface components {
             metadata: components["schemas"]["Metadata"];
             /** Format: date-time */
             paidAt: string | null;
-            /** @description The payment, if it differs from the order's total or currency; null otherwise. Refunds are in `paidCurrency` then. */
+            /**
+             * @description The payment, if it differs from the order's total or currency; null otherwise. If it is set, refunds are in its
+             *     `paidCurrency`.
+             */
             paymentMismatch: components["schemas"]["PaymentMismatch"] | null;
             /**
-             * @description The hosted payment page's id at the processor; null until the page is made.
+             * @description The processor's id of the hosted payment page; null until the page is created.
              * @example cs_test_a1b2c3
              */
             processorCheckoutSessionId: string | null;
             /**
-             * @description Null until it is paid and when there is nothing to pay.
+             * @description The processor's id of the payment; null until the order is paid, and if there is nothing to pay.
              * @example pi_1a2b3c
              */
             processorPaymentIntentId: string | null;
             /**
              * Format: int64
-             * @description Cents given back so far; PENDING refunds don't count.
+             * @description The amount refunded so far, in cents; PENDING refunds don't count.
              * @example 0
              */
             refundedCents: number;
-            /** @description Its refunds, newest first, also those made in the processor's dashboard. With 100 or more the API makes no further one. */
+            /**
+             * @description The refunds, newest first, including those made in the processor's dashboard. With 100 or more the API makes no
+             *     further one.
+             */
             refunds: components["schemas"]["Refund"][];
             status: components["schemas"]["OrderStatus"];
             /**
-             * @description Where it was bought.
+             * @description The stream in which the purchase was made.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             streamId: string;
             /**
              * Format: int64
-             * @description The items' prices in cents.
+             * @description The sum of the items' prices in cents.
              * @example 3998
              */
             subtotalCents: number;
             /**
              * Format: int64
-             * @description What the customer pays in cents: subtotal less discount.
+             * @description The total in cents: subtotal less discount.
              * @example 3198
              */
             totalCents: number;
             /** Format: date-time */
             updatedAt: string;
         };
-        /** @description A line of an order, as things were when it was made. */
+        /** @description A line of an order, with the values at the time of the order. */
         OrderItem: {
             /**
              * @description The product's name at that time.
@@ -9322,24 +9343,23 @@ export interface components {
         };
         /** @description Orders, newest first. */
         OrderList: components["schemas"]["Order"][];
-        /** @description What is to change; what is absent stays. */
+        /** @description Changes of an order; absent fields don't change. */
         OrderPatch: {
             metadata?: components["schemas"]["Metadata"];
         };
         /**
-         * @description PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
-         *     the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
-         *     holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back. REVIEW: the buyer paid
-         *     less than the total, or in another currency, see `paymentMismatch`; holds no units. Fulfil it to accept the payment,
-         *     or refund it.
+         * @description PENDING: awaits payment and holds its units; some payment methods take days. PAID: the processor confirmed the payment,
+         *     and the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor; holds nothing.
+         *     PARTIALLY_REFUNDED, REFUNDED: refunded in part or in full. REVIEW: the buyer paid less than the total, or in another
+         *     currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
          * @enum {string}
          */
         OrderStatus: "PENDING" | "REVIEW" | "PAID" | "FULFILLED" | "EXPIRED" | "PARTIALLY_REFUNDED" | "REFUNDED";
-        /** @description A tenant at a glance. */
+        /** @description A tenant's current figures. */
         Overview: {
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             generatedAt: string;
             /**
@@ -9360,18 +9380,18 @@ export interface components {
             plan: components["schemas"]["PlanTier"];
             revenueToday: components["schemas"]["RevenueList"];
             /**
-             * @description Sessions and calls that were created today, whatever became of them.
+             * @description Sessions and calls that were created today, in any state.
              * @example 9
              */
             sessions: number;
             status: components["schemas"]["TenantStatus"];
             /**
-             * @description All streams.
+             * @description The number of streams.
              * @example 12
              */
             streams: number;
             /**
-             * @description Users of the tenant, invited ones included.
+             * @description The number of users, including invited ones.
              * @example 5
              */
             teamSize: number;
@@ -9396,7 +9416,7 @@ export interface components {
             error: string | null;
             /**
              * Format: date-time
-             * @description Null until the job is over.
+             * @description When the job finished; null before that.
              */
             finishedAt: string | null;
             formats: components["schemas"]["PackageFormat"][];
@@ -9405,7 +9425,7 @@ export interface components {
             /** @description The manifests; empty until COMPLETED. */
             outputs: components["schemas"]["PackageOutput"][];
             /**
-             * @description Percent; never goes back, and is 100 once COMPLETED.
+             * @description Progress in percent. It never decreases, and is 100 if the job is COMPLETED.
              * @example 100
              */
             progress: number;
@@ -9418,7 +9438,7 @@ export interface components {
             segmentSec: number;
             /**
              * Format: date-time
-             * @description Null until a worker has begun.
+             * @description When a worker started; null before that.
              */
             startedAt: string | null;
             status: components["schemas"]["MediaJobStatus"];
@@ -9432,9 +9452,9 @@ export interface components {
          * @enum {string}
          */
         PackageFormat: "HLS" | "DASH";
-        /** @description How a transcode's files are to be packaged. Everything is optional; `{}` makes HLS and DASH over the same segments. */
+        /** @description Options of a package. All fields are optional; `{}` makes HLS and DASH over the same segments. */
         PackageInput: {
-            /** @description The manifests to write; absent for both. They share one set of CMAF segments. */
+            /** @description The manifests to write; both by default. They share one set of CMAF segments. */
             formats?: components["schemas"]["PackageFormat"][];
             /**
              * @description Target length of a segment in seconds, 2 to 10.
@@ -9442,31 +9462,31 @@ export interface components {
              */
             segmentSec?: number;
         };
-        /** @description How far a packaging job is. */
+        /** @description A report on a packaging job. */
         PackageJobEvent: {
-            /** @description What went wrong; required when failed. */
+            /** @description Why the job failed; required for failed. */
             error?: string;
-            /** @description The manifests; required when completed. */
+            /** @description The manifests; required for completed. */
             outputs?: components["schemas"]["PackageJobOutput"][];
             /**
-             * @description Percent; less than before is ignored.
+             * @description Progress in percent; a lower value than before is ignored.
              * @example 40
              */
             progress?: number;
             status: components["schemas"]["JobEventStatus"];
         };
-        /** @description One manifest that the packager has written. */
+        /** @description A manifest from the packager. */
         PackageJobOutput: {
             format: components["schemas"]["PackageFormat"];
             /**
              * Format: int64
-             * @description The manifest and its segments.
+             * @description Bytes of the manifest and its segments together.
              * @example 1302407168
              */
             sizeBytes: number;
             /**
              * Format: uri
-             * @description Where the server finds the manifest.
+             * @description The URL from which the server reads the manifest.
              * @example https://packager.internal/pkg_01m18qg1mhf2bsz1fk6m8v4jxe/master.m3u8
              */
             url: string;
@@ -9476,30 +9496,30 @@ export interface components {
             format: components["schemas"]["PackageFormat"];
             /**
              * Format: int64
-             * @description The manifest and its segments.
+             * @description Bytes of the manifest and its segments together.
              * @example 1302407168
              */
             sizeBytes: number;
             /**
-             * @description Signed, together with all that the manifest names; good until `urlExpiresAt`. Getting the job again renews it.
+             * @description A signed URL of the manifest and of all files that it names, valid until `urlExpiresAt`. Getting the job again renews it.
              * @example http://localhost:8080/files/cGtnXzAx.../master.m3u8
              */
             url: string;
             /**
              * Format: date-time
-             * @description An hour from this answer.
+             * @description When `url` expires, an hour from this answer.
              */
             urlExpiresAt: string;
         };
-        /** @description A user in a session, or one who was or may be. */
+        /** @description A user who was invited to a session, is in it, or was in it. */
         Participant: {
             /**
-             * @description Whether the screen may be shared; the same as `perms.screen`.
+             * @description Whether the participant may share the screen; the same as `perms.screen`.
              * @example false
              */
             canPublishScreen: boolean;
             /**
-             * @description What others see; null when none was given.
+             * @description The name that other participants see; null if none was given.
              * @example Ben Sato
              */
             displayName: string | null;
@@ -9507,12 +9527,12 @@ export interface components {
             handRaised: boolean;
             /**
              * Format: date-time
-             * @description Null while the hand is down.
+             * @description When the hand was raised; null if it is down.
              */
             handRaisedAt: string | null;
             /**
              * Format: date-time
-             * @description When the user first came in; null for one who never did.
+             * @description When the user first entered; null if never.
              */
             joinedAt: string | null;
             /**
@@ -9531,9 +9551,12 @@ export interface components {
              */
             userId: string;
         };
-        /** @description Participants, in the order of their invitation or, for those without one, of their first coming. */
+        /** @description Participants, in the order of their invitation or, without one, of their first entry. */
         ParticipantList: components["schemas"]["Participant"][];
-        /** @description What is to change; what is absent stays. A new role brings its permissions with it, `canPublishScreen` comes on top. */
+        /**
+         * @description Changes of a participant; absent fields don't change. A new role sets its own permissions; `canPublishScreen` is applied
+         *     after that.
+         */
         ParticipantPatch: {
             /** @example true */
             canPublishScreen?: boolean;
@@ -9555,35 +9578,35 @@ export interface components {
          */
         ParticipantRole: "host" | "cohost" | "guest" | "viewer";
         /**
-         * @description invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
-         *     thrown out, and stays out until invited again.
+         * @description invited: has not entered yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+         *     kicked, and can't enter until invited again.
          * @enum {string}
          */
         ParticipantState: "invited" | "waiting" | "joined" | "left" | "kicked";
-        /** @description A password that was set. */
+        /** @description The user whose password was changed. */
         PasswordChange: {
             /** Format: date-time */
             changedAt: string;
             /**
-             * @description Whom to log in.
+             * @description The e-mail to log in with.
              * @example ada@acme.example
              */
             email: string;
         };
-        /** @description What to expect of the link; it tells nothing about the e-mail. */
+        /** @description The link's lifetime. The answer doesn't reveal whether a user has the e-mail. */
         PasswordLinkNotice: {
             /**
-             * @description As it is compared: in lower case.
+             * @description The e-mail in lower case, as it is compared.
              * @example ada@acme.example
              */
             email: string;
             /**
-             * @description How long the link is good, in seconds.
+             * @description How long the link is valid, in seconds.
              * @example 3600
              */
             linkLifeSec: number;
         };
-        /** @description A new password, on the strength of a mailed link. */
+        /** @description A new password, and the token of a mailed link. */
         PasswordResetInput: {
             /**
              * @description 10 to 128 characters.
@@ -9610,37 +9633,37 @@ export interface components {
             paidCurrency: components["schemas"]["Currency"];
             /**
              * Format: int64
-             * @description In the smallest unit of paidCurrency.
+             * @description The amount paid, in the smallest unit of paidCurrency.
              * @example 4800
              */
             paidTotalCents: number;
         };
-        /** @description The bid that was taken, and when the auction ends now. */
+        /** @description The accepted bid, and the auction's new end. */
         PlacedBid: {
             bid: components["schemas"]["Bid"];
             /**
              * Format: date-time
-             * @description The auction's endsAt after this bid; as before unless the bid came late.
+             * @description The auction's endsAt after this bid; unchanged unless the bid was late.
              */
             newEndsAt: string;
         };
-        /** @description How much of one meter a period includes. */
+        /** @description The included usage of one meter in a period. */
         PlanAllowance: {
             /**
              * Format: int64
-             * @description In the meter's unit.
+             * @description The included usage, in the meter's unit.
              * @example 10000
              */
             included: number;
             meter: components["schemas"]["UsageMeter"];
         };
-        /** @description What a period includes, at most one entry for each meter; meters that are not listed are not limited. */
+        /** @description The usage that a period includes, at most one entry for each meter. Meters that are not listed are not limited. */
         PlanAllowances: components["schemas"]["PlanAllowance"][];
-        /** @description How tenants are spread over the plans. Cancelled ones are not counted. */
+        /** @description The distribution of tenants over the plans, without CANCELLED tenants. */
         PlanDistribution: {
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
             /** @description One entry for each tier, from FREE to ENTERPRISE. */
@@ -9648,46 +9671,49 @@ export interface components {
             /** @example 115 */
             total: number;
         };
-        /** @description How much a tenant may have at one time, or do in a minute or an hour; null for no limit but the server's own. */
+        /**
+         * @description A plan's limits: how much a tenant may have at one time, or use in a minute or an hour. Null: the plan sets no limit, and
+         *     only the server's own limit applies.
+         */
         PlanLimits: {
             /**
-             * @description API keys that are neither revoked nor expired.
+             * @description The maximum number of API keys that are neither revoked nor expired.
              * @example 50
              */
             maxApiKeys: number | null;
             /**
              * Format: int64
-             * @description Bytes that captured requests of the webhook tester take up.
+             * @description The maximum number of bytes of all captured requests of the webhook tester.
              * @example 1073741824
              */
             maxCaptureBytes?: number | null;
             /**
-             * @description Streams on air at one time.
+             * @description The maximum number of streams on air at one time.
              * @example 10
              */
             maxLiveStreams: number | null;
             /**
-             * @description Calls to the payment processor per minute for onboarding and for looks at a seller's status. Checkouts and refunds don't count.
+             * @description The maximum number of calls to the payment processor per minute, for onboarding and for reading a seller's status. Checkouts and refunds don't count.
              * @example 300
              */
             maxProcessorCalls?: number | null;
             /**
-             * @description Destinations of one stream.
+             * @description The maximum number of restream targets of one stream.
              * @example 8
              */
             maxRestreamTargets: number | null;
             /**
-             * @description Participants of one session.
+             * @description The maximum number of participants of one session.
              * @example 1000
              */
             maxSessionCapacity: number | null;
             /**
-             * @description Users, invited ones included.
+             * @description The maximum number of users, including deactivated and invited ones.
              * @example 25
              */
             maxUsers: number | null;
             /**
-             * @description Viewers of all streams together at one time.
+             * @description The maximum number of viewers at one time, over all streams.
              * @example 5000
              */
             maxViewers: number | null;
@@ -9695,17 +9721,17 @@ export interface components {
             maxWebhookEndpoints: number | null;
             /**
              * Format: int64
-             * @description Bytes an hour that requests of operations with `x-stores` store; each successful request counts as 1 KiB at least.
+             * @description The maximum number of bytes per hour that requests of operations with `x-stores` store. Each successful request counts as at least 1 KiB.
              * @example 134217728
              */
             maxWrittenBytes?: number | null;
             /**
-             * @description After how many days recordings are deleted; null to keep them.
+             * @description Days after which recordings are deleted; null to keep them.
              * @example 365
              */
             recordingRetentionDays: number | null;
         };
-        /** @description The tenants on one plan and what they bring in. */
+        /** @description The tenants on one plan, their revenue and usage. */
         PlanMixEntry: {
             /**
              * @description Minutes that its tenants were on air in the last 30 days.
@@ -9719,18 +9745,18 @@ export interface components {
             minutesWatched: number;
             monthlyRecurring: components["schemas"]["CurrencyAmounts"];
             /**
-             * @description Its tenants of all that are not cancelled, with one decimal.
+             * @description Share of all tenants that are not CANCELLED, in percent with one decimal.
              * @example 40
              */
             percent: number;
             plan: components["schemas"]["PlanTier"];
             tenants: components["schemas"]["TenantStatusCounts"];
         };
-        /** @description What each plan contributes. */
+        /** @description The share of each plan. */
         PlanMixReport: {
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
             /** @description One entry for each tier, from FREE to ENTERPRISE. */
@@ -9739,7 +9765,7 @@ export interface components {
         /** @description The tenants on one plan. */
         PlanShare: {
             /**
-             * @description Of all, with one decimal.
+             * @description Share of all tenants, in percent with one decimal.
              * @example 40
              */
             percent: number;
@@ -9748,22 +9774,22 @@ export interface components {
             tenants: number;
         };
         /**
-         * @description What the tenant has booked.
+         * @description A plan's tier.
          * @enum {string}
          */
         PlanTier: "FREE" | "STARTER" | "PRO" | "ENTERPRISE";
-        /** @description What is going on in each part of the platform. */
+        /** @description The activity in each area of the platform. */
         PlatformActivityOverview: {
             /**
-             * @description Tenants that did anything in the last 24 hours: went on air, met, sold, called the API.
+             * @description Tenants with any activity in the last 24 hours: a broadcast, session, order or API call, for example.
              * @example 38
              */
             activeTenants: number;
-            /** @description One entry for each area, in the order of their enumeration. */
+            /** @description One entry for each area, in the order of PlatformArea. */
             areas: components["schemas"]["AreaActivity"][];
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
         };
@@ -9774,18 +9800,18 @@ export interface components {
          * @enum {string}
          */
         PlatformArea: "STREAMS" | "SESSIONS" | "CALLS" | "CHAT" | "RECORDINGS" | "ORDERS" | "AUCTIONS" | "RESTREAMS" | "PUSHES" | "DELIVERIES";
-        /** @description What the platform earns from its tenants. */
+        /** @description The platform's revenue. */
         PlatformRevenue: {
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
             monthlyRecurring: components["schemas"]["CurrencyAmounts"];
-            /** @description The last 12 calendar months in UTC, oldest first, the current one included. */
+            /** @description The last 12 calendar months in UTC, oldest first, including the current one. */
             months: components["schemas"]["RevenueMonth"][];
             /**
-             * @description Whether billing is connected. While it isn't, the lists are empty.
+             * @description Whether billing is connected. If not, the lists are empty.
              * @example true
              */
             wired: boolean;
@@ -9794,18 +9820,18 @@ export interface components {
         PlatformSetting: {
             defaultValue: components["schemas"]["SettingValue"];
             /**
-             * @description What it does, and which values it takes.
+             * @description The setting's effect, and the values that it accepts.
              * @example How long a call rings, in seconds; 10 to 120.
              */
             description: string;
             key: components["schemas"]["SettingKey"];
             /**
              * Format: date-time
-             * @description When it was changed for the last time; null while it has its default.
+             * @description When the setting was last changed; null if it has its default.
              */
             updatedAt: string | null;
             /**
-             * @description The admin who changed it; null while it has its default.
+             * @description The admin who changed it; null if it has its default.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             updatedBy: string | null;
@@ -9825,25 +9851,26 @@ export interface components {
             items: components["schemas"]["PlatformSetting"][];
         };
         /**
-         * @description LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
+         * @description LL_HLS: players are 1 to 3 seconds behind. HLS: players are 10 to 20 seconds behind.
          * @enum {string}
          */
         PlaybackType: "LL_HLS" | "HLS";
-        /** @description Where a stream can be watched. */
+        /** @description A URL to watch a stream. */
         PlaybackUrl: {
             /**
              * Format: date-time
-             * @description The URL begins no viewer session afterwards. Viewers who began to watch a broadcast before then go on to its end.
+             * @description When the URL expires. No viewer can start to watch after that; viewers who are watching a broadcast can continue to its end.
              */
             expiresAt: string;
             type: components["schemas"]["PlaybackType"];
             /**
-             * @description An HLS playlist; plays while the stream is on air and a minute longer, and answers 404 otherwise. The signature is part of the path, so everything that the playlist names is covered.
+             * @description The URL of an HLS playlist. It can be played while the stream is on air and for a minute after that, and answers 404
+             *     otherwise. The signature is part of the path, so it also covers all files that the playlist names.
              * @example http://localhost:8080/live/c3RyXzAx.../index.m3u8
              */
             url: string;
         };
-        /** @description How long the URL is to be good. */
+        /** @description The lifetime of a playback URL. */
         PlaybackUrlInput: {
             /**
              * @description How long the URL can be opened, in seconds.
@@ -9910,22 +9937,22 @@ export interface components {
         };
         /**
          * Format: binary
-         * @description The processor's event as it was sent, byte by byte, since the signature covers the raw body.
+         * @description The processor's event, byte by byte as it was sent, because the signature covers the raw body.
          * @example {"id":"evt_1","type":"checkout.session.completed"}
          */
         ProcessorEvent: string;
-        /** @description Tells the processor that the event need not be sent again. */
+        /** @description Confirms that the processor needn't send the event again. */
         ProcessorEventReceipt: {
             /** @example true */
             received: boolean;
         };
-        /** @description Something that the tenant sells. */
+        /** @description A product that the tenant sells. */
         Product: {
-            /** @description Whether it can be bought; false once it is archived. */
+            /** @description Whether the product can be bought; false after it is archived. */
             active: boolean;
             /**
              * Format: int64
-             * @description The list price in cents, for showing "X% off"; absent when there is none.
+             * @description The list price in cents, for showing "X% off"; absent if there is none.
              * @example 2499
              */
             compareAtCents?: number;
@@ -9933,7 +9960,7 @@ export interface components {
             createdAt: string;
             currency: components["schemas"]["Currency"];
             /**
-             * @description For buyers; empty when there is none.
+             * @description A text for buyers; empty if there is none.
              * @example Stoneware, 350 ml
              */
             description: string;
@@ -9945,13 +9972,13 @@ export interface components {
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description Null when there is none.
+             * @description The image's address; null if there is none.
              * @example https://cdn.acme.example/mug-blue.jpg
              */
             imageUrl: string | null;
             /**
              * Format: int64
-             * @description `inventory.low` is sent when the stock falls to this number or below.
+             * @description The stock threshold: `inventory.low` is sent when the stock falls to this number or below.
              * @example 5
              */
             lowStockAt: number;
@@ -9965,13 +9992,13 @@ export interface components {
              */
             priceCents: number;
             /**
-             * @description The payment processor's id of the price; null until the first sale, and from a change of name, price or currency until the next one.
+             * @description The payment processor's id of the price. Null until the first sale, and from a change of name, price or currency until the next sale.
              * @example price_1a2b3c
              */
             processorPriceId: string | null;
             /**
              * Format: int64
-             * @description Units in stock; -1 when they aren't counted and never run out. Units that running checkouts hold are still in it.
+             * @description Units in stock, including those that running checkouts hold; -1 if they aren't counted and never run out.
              * @example 40
              */
             stock: number;
@@ -9997,8 +10024,8 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description A product as your shop knows it. For a SKU that exists already, a field that is left out keeps its value; the
-         *     defaults named here are those of a new product.
+         * @description A product of your shop. For an existing SKU, an absent field keeps its value; the defaults here are those of a new
+         *     product.
          * @example {
          *       "name": "Blue mug",
          *       "currency": "usd",
@@ -10009,7 +10036,7 @@ export interface components {
          */
         ProductInput: {
             /**
-             * @description Whether it can be bought; true by default. Send true to bring an archived product back.
+             * @description Whether the product can be bought; true by default. Send true to restore an archived product.
              * @example true
              */
             active?: boolean;
@@ -10021,12 +10048,12 @@ export interface components {
             compareAtCents?: number | null;
             currency?: components["schemas"]["CurrencyInput"];
             /**
-             * @description Up to 5000 characters; none by default.
+             * @description A text for buyers; up to 5000 characters; empty by default.
              * @example Stoneware, 350 ml
              */
             description?: string;
             /**
-             * @description Your own SKU, up to 128 characters; compared with regard to case.
+             * @description Your own SKU, up to 128 characters; case matters.
              * @example MUG-BLUE
              */
             externalId: string;
@@ -10038,13 +10065,13 @@ export interface components {
             imageUrl?: string | null;
             /**
              * Format: int64
-             * @description When the stock counts as low; 5 by default.
+             * @description The threshold below or at which the stock counts as low; 5 by default.
              * @example 5
              */
             lowStockAt?: number;
             metadata?: components["schemas"]["ProductMetadata"];
             /**
-             * @description For buyers; up to 250 characters.
+             * @description The name for buyers; up to 250 characters.
              * @example Blue mug
              */
             name: string;
@@ -10056,7 +10083,7 @@ export interface components {
             priceCents: number;
             /**
              * Format: int64
-             * @description Units in stock; -1, the default, for a number that isn't counted.
+             * @description Units in stock; -1, the default, if they aren't counted.
              * @example 40
              */
             stock?: number;
@@ -10064,7 +10091,7 @@ export interface components {
         /** @description Products, newest first. */
         ProductList: components["schemas"]["Product"][];
         /**
-         * @description Whatever you want to keep with the product; up to 100 keys and 64 KiB of JSON. Nothing is read from it.
+         * @description Your own data of the product; up to 100 keys and 64 KiB of JSON. The server doesn't interpret it.
          * @example {
          *       "color": "blue"
          *     }
@@ -10072,7 +10099,7 @@ export interface components {
         ProductMetadata: {
             [key: string]: unknown;
         };
-        /** @description A product that was pinned, and when. */
+        /** @description A pinned product, and when it was pinned. */
         ProductTimelineEntry: {
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             productId: string;
@@ -10082,7 +10109,7 @@ export interface components {
              */
             ts: number;
         };
-        /** @description The product as it is after being created or updated. */
+        /** @description The product after the creation or update. */
         ProductUpsertedData: components["schemas"]["Product"];
         /** @description A product was created or updated. */
         ProductUpsertedEvent: {
@@ -10100,18 +10127,18 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description Who goes on stage, and as what. */
+        /** @description The participant to promote, and the new role. */
         PromotionInput: {
             role: components["schemas"]["PromotionRole"];
             /** @example ben */
             userId: string;
         };
         /**
-         * @description guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
+         * @description guest: publishes audio and video. cohost: also publishes the screen, and may mute, spotlight and kick.
          * @enum {string}
          */
         PromotionRole: "guest" | "cohost";
-        /** @description The processor confirmed a payment. May arrive more than once; tell repetitions by orderId. */
+        /** @description The processor confirmed a payment. The event may arrive more than once; detect repetitions by orderId. */
         PurchaseCompletedData: {
             currency: components["schemas"]["Currency"];
             /** @example bo@buyer.example */
@@ -10125,10 +10152,13 @@ export interface components {
             metadata: components["schemas"]["Metadata"];
             /** @example ord_01m18qg1mhf2bsz1fk6m8v4jxe */
             orderId: string;
-            /** @description The payment, if it differs from the order's total or currency; null otherwise. `totalCents` and `currency` are the payment's. */
+            /**
+             * @description The payment, if it differs from the order's total or currency; null otherwise. `totalCents` and `currency` are those
+             *     of the payment.
+             */
             paymentMismatch: components["schemas"]["PaymentMismatch"] | null;
             /**
-             * @description Null when there was nothing to pay.
+             * @description The processor's id of the payment; null if there was nothing to pay.
              * @example pi_1a2b3c
              */
             processorPaymentIntentId: string | null;
@@ -10136,7 +10166,7 @@ export interface components {
             streamId: string;
             /**
              * Format: int64
-             * @description What was paid in cents.
+             * @description The amount paid, in cents.
              * @example 3198
              */
             totalCents: number;
@@ -10157,7 +10187,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A dispute of a payment is WON, LOST or WARNING_CLOSED. */
+        /** @description A dispute of a payment was closed: it is WON, LOST or WARNING_CLOSED. */
         PurchaseDisputeClosedData: {
             /**
              * Format: int64
@@ -10172,13 +10202,13 @@ export interface components {
              */
             customerExternalId: string;
             /**
-             * @description Tell repetitions by it and `status`.
+             * @description The dispute's id. Detect repetitions of the event by it and `status`.
              * @example dsp_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             disputeId: string;
             /**
              * Format: date-time
-             * @description Until when the seller can respond at the processor; null when there is nothing to respond to.
+             * @description Until when the seller can respond at the processor; null if no response is possible.
              */
             evidenceDueAt: string | null;
             metadata: components["schemas"]["Metadata"];
@@ -10189,7 +10219,7 @@ export interface components {
             /** @example pi_1a2b3c */
             processorPaymentIntentId: string | null;
             /**
-             * @description The processor's code.
+             * @description The processor's code for the reason.
              * @example product_not_received
              */
             reason: string;
@@ -10213,7 +10243,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A dispute of a payment was opened or opened again, or an inquiry became a chargeback. */
+        /** @description A dispute of a payment was opened or reopened, or an inquiry became a chargeback. */
         PurchaseDisputedData: {
             /**
              * Format: int64
@@ -10228,13 +10258,13 @@ export interface components {
              */
             customerExternalId: string;
             /**
-             * @description Tell repetitions by it and `status`.
+             * @description The dispute's id. Detect repetitions of the event by it and `status`.
              * @example dsp_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             disputeId: string;
             /**
              * Format: date-time
-             * @description Until when the seller can respond at the processor; null when there is nothing to respond to.
+             * @description Until when the seller can respond at the processor; null if no response is possible.
              */
             evidenceDueAt: string | null;
             metadata: components["schemas"]["Metadata"];
@@ -10245,7 +10275,7 @@ export interface components {
             /** @example pi_1a2b3c */
             processorPaymentIntentId: string | null;
             /**
-             * @description The processor's code.
+             * @description The processor's code for the reason.
              * @example product_not_received
              */
             reason: string;
@@ -10284,7 +10314,7 @@ export interface components {
             customerExternalId: string;
             metadata: components["schemas"]["Metadata"];
             /**
-             * @description Tell repetitions by it.
+             * @description The order's id. Detect repetitions of the event by it.
              * @example ord_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             orderId: string;
@@ -10311,13 +10341,13 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description A refund came to nothing: the processor refused it, or the buyer's bank sent the money back. Its amount can be refunded
-         *     again. `refundedCents` and `status` are the order's without it.
+         * @description A refund failed: the processor refused it, or the buyer's bank returned the money. Its amount can be refunded again.
+         *     `refundedCents` and `status` are those of the order without this refund.
          */
         PurchaseRefundFailedData: {
             /**
              * Format: int64
-             * @description Cents that weren't given back.
+             * @description The amount that was not refunded, in cents.
              * @example 500
              */
             amountCents: number;
@@ -10328,7 +10358,7 @@ export interface components {
              */
             customerExternalId: string;
             /**
-             * @description Why, as a code of the processor's; `unknown` when it gives none.
+             * @description The processor's code for the failure; `unknown` if it gives none.
              * @example insufficient_funds
              */
             failureReason: string;
@@ -10338,23 +10368,23 @@ export interface components {
             /** @example pi_1a2b3c */
             processorPaymentIntentId: string;
             /**
-             * @description Null when the processor refused it.
+             * @description The processor's id of the refund; null if the processor refused it.
              * @example re_1a2b3c
              */
             processorRefundId: string | null;
             /**
-             * @description As given with the refund; null without one, and when it was made at the processor.
+             * @description The reason from the refund request; null without one, and if the refund was made at the processor.
              * @example Arrived broken
              */
             reason: string | null;
             /**
-             * @description Tell repetitions by it.
+             * @description The refund's id. Detect repetitions of the event by it.
              * @example ref_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             refundId: string;
             /**
              * Format: int64
-             * @description Cents given back in all.
+             * @description The amount refunded in all, in cents.
              * @example 0
              */
             refundedCents: number;
@@ -10363,12 +10393,12 @@ export interface components {
             streamId: string;
             /**
              * Format: int64
-             * @description What was paid in cents.
+             * @description The amount paid, in cents.
              * @example 3198
              */
             totalCents: number;
         };
-        /** @description A refund was refused, or sent back. */
+        /** @description A refund was refused or returned. */
         PurchaseRefundFailedEvent: {
             data: components["schemas"]["PurchaseRefundFailedData"];
             /**
@@ -10384,11 +10414,11 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A part of what was paid, or all of it, was given back. */
+        /** @description The payment was refunded, in part or in full. */
         PurchaseRefundedData: {
             /**
              * Format: int64
-             * @description Cents given back this time.
+             * @description The amount of this refund, in cents.
              * @example 500
              */
             amountCents: number;
@@ -10406,12 +10436,12 @@ export interface components {
             /** @example pi_1a2b3c */
             processorPaymentIntentId: string;
             /**
-             * @description The processor's id of this refund; tell repetitions by it.
+             * @description The processor's id of this refund. Detect repetitions of the event by it.
              * @example re_1a2b3c
              */
             processorRefundId: string;
             /**
-             * @description As given with the refund; null without one, and when it was made at the processor.
+             * @description The reason from the refund request; null without one, and if the refund was made at the processor.
              * @example Arrived broken
              */
             reason: string | null;
@@ -10419,7 +10449,7 @@ export interface components {
             refundId: string;
             /**
              * Format: int64
-             * @description Cents given back in all.
+             * @description The amount refunded in all, in cents.
              * @example 500
              */
             refundedCents: number;
@@ -10428,12 +10458,12 @@ export interface components {
             streamId: string;
             /**
              * Format: int64
-             * @description What was paid in cents.
+             * @description The amount paid, in cents.
              * @example 3198
              */
             totalCents: number;
         };
-        /** @description A payment was given back, in part or whole. */
+        /** @description A payment was refunded, in part or in full. */
         PurchaseRefundedEvent: {
             data: components["schemas"]["PurchaseRefundedData"];
             /**
@@ -10449,7 +10479,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A line of what was bought. */
+        /** @description A line of the order. */
         PurchasedItem: {
             /**
              * @description The product's name when the order was made.
@@ -10470,11 +10500,11 @@ export interface components {
              */
             quantity: number;
         };
-        /** @description What a project can push with; no secret is ever shown. */
+        /** @description The status of a project's push credentials, without secrets. */
         PushCredentials: {
-            /** @description Whether there is a service account. */
+            /** @description Whether a service account is set. */
             cloudPushConfigured: boolean;
-            /** @description Whether Android devices and browsers are sent to. */
+            /** @description Whether pushes are sent to Android devices and browsers. */
             cloudPushEnabled: boolean;
             /**
              * @description The service account's project at the provider; null before it is set.
@@ -10486,15 +10516,16 @@ export interface components {
              * @example com.acme.shop
              */
             iosPushBundleId: string | null;
-            /** @description Whether key and ids are complete. */
+            /** @description Whether the key and all ids are set. */
             iosPushConfigured: boolean;
-            /** @description Whether iOS devices are sent to. */
+            /** @description Whether pushes are sent to iOS devices. */
             iosPushEnabled: boolean;
             /** @description Whether the provider's production service is used; false for its sandbox. */
             iosPushProduction: boolean;
         };
         /**
-         * @description What your app finds beside the text; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` belong to the providers.
+         * @description Additional data for your app; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` are
+         *     reserved for the providers.
          * @example {
          *       "screen": "stream"
          *     }
@@ -10502,9 +10533,9 @@ export interface components {
         PushData: {
             [key: string]: string;
         };
-        /** @description An app on a person's device, or a browser, that takes pushes. */
+        /** @description An app on a user's device, or a browser, that receives pushes. */
         PushDevice: {
-            /** @description Whether it is sent to; false once it was removed or the provider called its token stale. */
+            /** @description Whether pushes are sent to the device; false after it was removed or the provider reported its token as stale. */
             active: boolean;
             /** @example 2.4.0 */
             appVersion: string | null;
@@ -10517,51 +10548,51 @@ export interface components {
             locale: string | null;
             platform: components["schemas"]["PushPlatform"];
             /**
-             * @description The project whose credentials reach it.
+             * @description The project whose credentials are used for the device.
              * @example launch-2026
              */
             projectId: string;
             /**
-             * @description What the provider calls the device.
+             * @description The provider's token for the device.
              * @example 8f1c7be2a94d50637be1
              */
             token: string;
             /**
-             * @description Your own id of the person.
+             * @description Your own id of the user.
              * @example user-4711
              */
             userId: string;
         };
-        /** @description A device as its app knows it. */
+        /** @description A device to register. */
         PushDeviceInput: {
             /** @example 2.4.0 */
             appVersion?: string | null;
             /**
-             * @description A language tag, as BCP 47 writes it.
+             * @description A language tag (BCP 47).
              * @example en-GB
              */
             locale?: string | null;
             platform: components["schemas"]["PushPlatform"];
             /**
-             * @description Your own name for what belongs together.
+             * @description Your own name for the project.
              * @example launch-2026
              */
             projectId: string;
             /**
-             * @description From the provider's library, up to 1024 characters.
+             * @description The token from the provider's library, up to 1024 characters.
              * @example 8f1c7be2a94d50637be1
              */
             token: string;
             /**
-             * @description Your own id of the person.
+             * @description Your own id of the user.
              * @example user-4711
              */
             userId: string;
         };
-        /** @description A message for the devices of some people. */
+        /** @description A message for the devices of some users. */
         PushNoticeInput: {
             /**
-             * @description Up to 2000 characters.
+             * @description The text, up to 2000 characters.
              * @example The launch has begun
              */
             body: string;
@@ -10569,11 +10600,11 @@ export interface components {
             /** @example launch-2026 */
             projectId: string;
             /**
-             * @description Up to 200 characters.
+             * @description The title, up to 200 characters.
              * @example We are live
              */
             title: string;
-            /** @description 1 to 5000 people by your own ids; one that is named twice counts once. */
+            /** @description 1 to 5000 of your own user ids; duplicates count once. */
             userIds: string[];
         };
         /**
@@ -10581,46 +10612,46 @@ export interface components {
          * @enum {string}
          */
         PushPlatform: "ios" | "android" | "web";
-        /** @description How a push went. */
+        /** @description The result of a push. */
         PushResult: {
             /**
-             * @description Active devices of these people that the project has enabled credentials for.
+             * @description The number of active devices of these users for which the project has enabled credentials.
              * @example 1
              */
             attempted: number;
             /**
-             * @description Devices whose push the provider took (2xx).
+             * @description The number of devices whose push the provider accepted (2xx).
              * @example 1
              */
             delivered: number;
         };
-        /** @description The server's verdict on itself and on each part that it needs. */
+        /** @description The status of the server and of each part that it needs. */
         Readiness: {
             checks: components["schemas"]["ReadinessCheck"][];
             status: components["schemas"]["CheckStatus"];
         };
-        /** @description One part of the server. */
+        /** @description The status of one part of the server. */
         ReadinessCheck: {
             /**
-             * @description How long the check took, in milliseconds.
+             * @description Duration of the check in milliseconds.
              * @example 1
              */
             durationMs: number;
             /**
-             * @description Which engine the part runs on, the built-in one or an outside service.
+             * @description The engine that the part runs on: a built-in one or an external service.
              * @example built-in PostgreSQL
              */
             engine: string;
-            /** @description What is wrong, when it is failing. */
+            /** @description What is wrong, if the part is failing. */
             message?: string;
             /**
-             * @description The part.
+             * @description The part's name.
              * @example database
              */
             name: string;
             status: components["schemas"]["CheckStatus"];
         };
-        /** @description The highest bid of an auction is another. */
+        /** @description The new top bid of an auction. */
         RealtimeAuctionBid: {
             /** @example 4200 */
             amountCents: number;
@@ -10630,13 +10661,13 @@ export interface components {
             bidderName: string;
             /**
              * Format: date-time
-             * @description When the auction ends now, a bid near the end having moved it.
+             * @description The auction's end after this bid; a late bid extends it.
              */
             endsAt: string;
         };
-        /** @description What the publication is about; `type` says which of these it is. */
+        /** @description The data of the publication; `type` says which of these schemas it has. */
         RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
-        /** @description A discount code for a while. */
+        /** @description A discount code with a short validity. */
         RealtimeDiscountDrop: {
             /** @example FLASH20 */
             code: string;
@@ -10646,11 +10677,11 @@ export interface components {
             percentOff: number;
         };
         /**
-         * @description json: unless the client asks for another. protobuf: with the WebSocket subprotocol `centrifuge-protobuf`.
+         * @description json: the default. protobuf: with the WebSocket subprotocol `centrifuge-protobuf`.
          * @enum {string}
          */
         RealtimeEncoding: "json" | "protobuf";
-        /** @description What is spoken at this address. */
+        /** @description The protocol of this address. */
         RealtimeEndpoint: {
             encodings: components["schemas"]["RealtimeEncoding"][];
             /**
@@ -10662,7 +10693,7 @@ export interface components {
         /** @description Viewers sent hearts. */
         RealtimeHearts: {
             /**
-             * @description How many within 250 ms; from a client, how many since its last.
+             * @description The number of hearts within 250 ms; from a client, the number since its last publication.
              * @example 3
              */
             count: number;
@@ -10680,30 +10711,30 @@ export interface components {
             data: components["schemas"]["RealtimeData"];
             type: components["schemas"]["RealtimeType"];
         };
-        /** @description There are more or fewer units of a product than before. */
+        /** @description The available units of a product changed. */
         RealtimeStockTick: {
             /** @example prod_01m18qg1mhf2bsz1fk6m8v4jxe */
             productId: string;
             /**
-             * @description Units that can be bought.
+             * @description The units that can be bought.
              * @example 12
              */
             remaining: number;
         };
         /**
-         * @description What happened; `data` is that of the event of the same name where there is one. chat.message, chat.edited and
+         * @description What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
          *     chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
          *     stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
          *     RealtimeAuctionBid.
          * @enum {string}
          */
         RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
-        /** @description What was done last. */
+        /** @description The latest changes. */
         RecentActivity: {
             /** @description The latest 20 audit entries of all tenants and of the platform, latest first. */
             items: components["schemas"]["AuditEntry"][];
         };
-        /** @description One recorded broadcast, or a part of one, of a stream. */
+        /** @description A recording of a stream: one broadcast, or a part of one. */
         Recording: {
             /** Format: date-time */
             createdAt: string;
@@ -10714,7 +10745,7 @@ export interface components {
             durationSec: number | null;
             /**
              * Format: date-time
-             * @description Null while recording.
+             * @description When the recording ended; null while recording.
              */
             endedAt: string | null;
             /** @description Why the recording FAILED; null otherwise. */
@@ -10722,22 +10753,22 @@ export interface components {
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             metadata: components["schemas"]["Metadata"];
-            /** @description An entry for each product that was pinned while recording, in the order of pinning. */
+            /** @description One entry for each product that was pinned during the recording, in the order of pinning. */
             productTimeline: components["schemas"]["ProductTimelineEntry"][];
             /**
              * Format: date-time
-             * @description When the recording is deleted by itself; null to keep it.
+             * @description When the recording is deleted automatically; null to keep it.
              */
             retainUntil: string | null;
             /**
              * Format: int64
-             * @description All files together; null until the recording is READY.
+             * @description Bytes of all files together; null until the recording is READY.
              * @example 584210432
              */
             sizeBytes: number | null;
             /**
              * Format: date-time
-             * @description The moment that second 0 shows.
+             * @description The time of the recording's first frame (second 0).
              */
             startedAt: string;
             status: components["schemas"]["RecordingStatus"];
@@ -10746,77 +10777,78 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
             /**
-             * @description A signed HLS playlist, good until `urlExpiresAt`; null unless the recording is READY. `playback-url` makes another.
+             * @description A signed HLS playlist, valid until `urlExpiresAt`; null unless the recording is READY. `playback-url` creates another
+             *     URL.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
              */
             url: string | null;
             /**
              * Format: date-time
-             * @description When `url` stops working, an hour from this answer; null without a `url`.
+             * @description When `url` expires, an hour from this answer; null without a `url`.
              */
             urlExpiresAt: string | null;
         };
-        /** @description Why a recording is deleted. */
+        /** @description The reason for a deletion. */
         RecordingDeletionInput: {
             /**
-             * @description Kept with the recording and in the audit log; up to 500 characters.
+             * @description The reason; up to 500 characters. It is stored with the recording and in the audit log.
              * @example Court order 17/2026
              */
             reason: string;
         };
         /**
-         * @description ready: the playlist and all that it names are in place. failed: there is nothing to play.
+         * @description ready: the playlist and all files that it names are complete. failed: there is nothing to play.
          * @enum {string}
          */
         RecordingFinalStatus: "ready" | "failed";
-        /** @description What became of a recording. */
+        /** @description The result of a recording. */
         RecordingFinalization: {
             /**
-             * @description Length in seconds; required when ready.
+             * @description Length in seconds; required for ready.
              * @example 1824.52
              */
             durationSec?: number;
-            /** @description What went wrong; required when failed. */
+            /** @description Why the recording failed; required for failed. */
             error?: string;
             /**
              * Format: uri
-             * @description Where the server finds the playlist; required when ready.
+             * @description The URL from which the server reads the playlist; required for ready.
              * @example https://recorder.internal/rec_01m18qg1mhf2bsz1fk6m8v4jxe/index.m3u8
              */
             playlistUrl?: string;
             /**
              * Format: int64
-             * @description All files together.
+             * @description Bytes of all files together.
              * @example 584210432
              */
             sizeBytes?: number;
             status: components["schemas"]["RecordingFinalStatus"];
         };
-        /** @description What a recording is made with. */
+        /** @description Options of a new recording. */
         RecordingInput: {
             metadata?: components["schemas"]["Metadata"];
         };
         /** @description Recordings, newest first. */
         RecordingList: components["schemas"]["Recording"][];
-        /** @description What is to change; what is absent stays. */
+        /** @description Changes of a recording; absent fields don't change. */
         RecordingPatch: {
             metadata?: components["schemas"]["Metadata"];
         };
         /**
-         * @description HLS: a playlist of the whole recording, complete with its end, so that players can seek.
+         * @description HLS: a complete playlist of the whole recording, so that players can seek.
          * @enum {string}
          */
         RecordingPlaybackType: "HLS";
-        /** @description Where a recording can be watched. */
+        /** @description A URL to watch a recording. */
         RecordingPlaybackUrl: {
             /**
              * Format: date-time
-             * @description An hour from now. The URL is refused afterwards: ask for a new one before.
+             * @description When the URL expires, an hour from now. Request a new one before that.
              */
             expiresAt: string;
             type: components["schemas"]["RecordingPlaybackType"];
             /**
-             * @description An HLS playlist. The signature is part of the path, so everything that the playlist names is covered.
+             * @description The URL of an HLS playlist. The signature is part of the path, so it also covers all files that the playlist names.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
              */
             url: string;
@@ -10824,7 +10856,7 @@ export interface components {
         /** @description A stream's recording can be played. */
         RecordingReadyData: {
             /**
-             * @description Seconds, to the millisecond.
+             * @description Length in seconds, to the millisecond.
              * @example 1824.52
              */
             durationSec: number;
@@ -10837,7 +10869,7 @@ export interface components {
             recordingId: string;
             /**
              * Format: int64
-             * @description All files together.
+             * @description Bytes of all files together.
              * @example 584210432
              */
             sizeBytes: number;
@@ -10846,13 +10878,13 @@ export interface components {
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxd */
             streamId: string;
             /**
-             * @description A signed HLS playlist. A delivery that was retried may bring it late: ask for the recording's playback URL then.
+             * @description A signed HLS playlist. If a retried delivery arrives late, the URL may have expired: request the recording's playback URL then.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
              */
             url: string;
             /**
              * Format: date-time
-             * @description An hour after the event.
+             * @description When the URL expires, an hour after the event.
              */
             urlExpiresAt: string;
         };
@@ -10872,10 +10904,10 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description How long a recording is to be kept; at least one of `retainUntil` and `legalHold`. */
+        /** @description A recording's retention; at least one of `retainUntil` and `legalHold`. */
         RecordingRetentionPatch: {
             /**
-             * @description Whether it must not be deleted.
+             * @description Whether the recording must not be deleted.
              * @example true
              */
             legalHold?: boolean;
@@ -10886,41 +10918,41 @@ export interface components {
             reason?: string;
             /**
              * Format: date-time
-             * @description When it is deleted by itself; null to keep it.
+             * @description When the recording is deleted automatically; null to keep it.
              */
             retainUntil?: string | null;
         };
         /**
-         * @description RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
-         *     can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
-         *     files are gone.
+         * @description RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` can be played. FAILED:
+         *     nothing can be played, and `error` says why; also after 60 seconds without a heartbeat of the recorder. DELETED: the files
+         *     are deleted.
          * @enum {string}
          */
         RecordingStatus: "RECORDING" | "PROCESSING" | "READY" | "FAILED" | "DELETED";
-        /** @description Money that is given back, or was to be. */
+        /** @description A refund: completed, pending or failed. */
         Refund: {
             /**
              * Format: int64
-             * @description Cents of the order's currency, or of its `paymentMismatch`'s.
+             * @description The amount in cents of the order's currency, or of the `paidCurrency` of its `paymentMismatch`.
              * @example 500
              */
             amountCents: number;
             /** Format: date-time */
             createdAt: string;
             /**
-             * @description Why it FAILED, as a code of the processor's, such as `insufficient_funds`, `charge_disputed` or `expired_or_canceled_card`; `unknown` when it gives none. Null otherwise.
+             * @description The processor's code for a FAILED refund, such as `insufficient_funds`, `charge_disputed` or `expired_or_canceled_card`; `unknown` if it gives none. Null otherwise.
              * @example insufficient_funds
              */
             failureReason: string | null;
             /** @example ref_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description The processor's id; null until it has taken the refund.
+             * @description The processor's id of the refund; null until the processor has accepted it.
              * @example re_1a2b3c
              */
             processorRefundId: string | null;
             /**
-             * @description As given with the request; null without one, and for refunds made at the processor.
+             * @description The reason from the refund request; null without one, and for refunds made at the processor.
              * @example Arrived broken
              */
             reason: string | null;
@@ -10930,7 +10962,7 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description How much is given back, and why.
+         * @description The amount and reason of a refund.
          * @example {
          *       "amountCents": 500,
          *       "reason": "Arrived broken"
@@ -10939,25 +10971,25 @@ export interface components {
         RefundInput: {
             /**
              * Format: int64
-             * @description Whole cents; without it, all that is left: what wasn't given back and isn't PENDING.
+             * @description The amount in whole cents. By default the whole rest: everything that is neither refunded nor PENDING.
              * @example 500
              */
             amountCents?: number;
             /**
-             * @description For your own records, up to 500 characters; kept in the audit log and in the event.
+             * @description The reason for your own records, up to 500 characters. It is stored in the audit log and sent in the event.
              * @example Arrived broken
              */
             reason?: string;
         };
         /**
-         * @description api: asked for through this API. processor: made at the payment processor, as in its dashboard.
+         * @description api: requested through this API. processor: made at the payment processor, for example in its dashboard.
          * @enum {string}
          */
         RefundSource: "api" | "processor";
         /**
-         * @description PENDING: accepted, and not made yet, or on its way at the processor; counts against what is left to refund. SUCCEEDED:
-         *     given back. FAILED: refused by the processor, or sent back by the buyer's bank, which can happen weeks later; its amount
-         *     can be refunded again.
+         * @description PENDING: accepted, but not made yet or not completed at the processor; it reduces the amount that is left to refund.
+         *     SUCCEEDED: refunded. FAILED: refused by the processor, or returned by the buyer's bank, which can happen weeks later; its
+         *     amount can be refunded again.
          * @enum {string}
          */
         RefundStatus: "PENDING" | "SUCCEEDED" | "FAILED";
@@ -10985,7 +11017,7 @@ export interface components {
              */
             tenantName: string;
         };
-        /** @description One file as it is to be made. */
+        /** @description A file of the job. */
         Rendition: {
             /**
              * @description Kilobits per second; 0 without sound.
@@ -11012,18 +11044,18 @@ export interface components {
             videoKbps: number;
         };
         /**
-         * @description One file to be made. The picture keeps the source's proportions and is never enlarged: a rendition with more lines
-         *     than the source has gets the source's.
+         * @description A file to make. The picture keeps the source's aspect ratio and is never enlarged: a rendition with more lines than the
+         *     source gets the source's lines.
          */
         RenditionInput: {
             /**
-             * @description Kilobits per second of AAC, up to 320; 0 leaves the sound out.
+             * @description Kilobits per second of AAC, up to 320; 0 for no sound.
              * @default 128
              * @example 128
              */
             audioKbps?: number;
             /**
-             * @description Pictures per second, at most 60 and at most the source's; absent for the source's.
+             * @description Pictures per second, at most 60 and at most the source's; by default the source's.
              * @example 30
              */
             fps?: number;
@@ -11033,37 +11065,37 @@ export interface components {
              */
             height: number;
             /**
-             * @description Names the file among its job's; absent for the lines and a `p`, such as `720p`.
+             * @description The file's name in the job. By default the number of lines and a `p`, such as `720p`.
              * @example 720p
              */
             name?: string;
             videoCodec?: components["schemas"]["RenditionVideoCodec"];
             /**
-             * @description Kilobits per second on average, 100 to 40000; absent for what suits the size.
+             * @description Average kilobits per second, 100 to 40000; by default a value that suits the size.
              * @example 2800
              */
             videoKbps?: number;
         };
         /**
-         * @description H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+         * @description H264: plays everywhere. HEVC: needs about a third less data, and plays on newer devices.
          * @default H264
          * @enum {string}
          */
         RenditionVideoCodec: "H264" | "HEVC";
-        /** @description How many targets are attached. */
+        /** @description The number of attached targets. */
         RestreamAttached: {
             /**
-             * @description How many of the named targets are attached now, those that were before among them.
+             * @description The number of the requested targets that are attached now, including those attached before.
              * @example 1
              */
             attached: number;
         };
-        /** @description The targets that a stream is to be forwarded to. */
+        /** @description The targets to attach to a stream. */
         RestreamAttachmentInput: {
-            /** @description 1 to 8 targets; one that is named twice counts once. */
+            /** @description 1 to 8 targets; duplicates count once. */
             targetIds: string[];
         };
-        /** @description A target is no longer sent to, since the broadcast is over or the target was detached. */
+        /** @description Forwarding to a restream target ended, because the broadcast is over or the target was detached. */
         RestreamEndedData: {
             /** Format: date-time */
             endedAt: string;
@@ -11077,7 +11109,7 @@ export interface components {
             /** @example rt_01m18qg1mhf2bsz1fk6m8v4jxe */
             targetId: string;
         };
-        /** @description A target is no longer sent to. */
+        /** @description Forwarding to a restream target ended. */
         RestreamEndedEvent: {
             data: components["schemas"]["RestreamEndedData"];
             /**
@@ -11093,12 +11125,12 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A target rejected the stream, or couldn't be reached for 10 minutes. */
+        /** @description A restream target rejected the stream, or couldn't be reached for 10 minutes. */
         RestreamFailedData: {
             /** Format: date-time */
             endedAt: string;
             /**
-             * @description Why.
+             * @description Why forwarding failed.
              * @example the server refused the stream key
              */
             errorMessage: string;
@@ -11106,7 +11138,7 @@ export interface components {
             routeId: string;
             /**
              * Format: date-time
-             * @description Null when the target never took the stream.
+             * @description When the target first accepted the stream; null if it never did.
              */
             startedAt: string | null;
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -11131,20 +11163,20 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description The way of one broadcast of a stream to one target. */
+        /** @description The forwarding of one broadcast of a stream to one target. */
         RestreamRoute: {
             /**
              * Format: date-time
-             * @description Null while it is pending or live.
+             * @description When forwarding ended; null while the route is pending or live.
              */
             endedAt: string | null;
-            /** @description Why it failed; null unless it did. */
+            /** @description Why forwarding failed; null unless the route is failed. */
             errorMessage: string | null;
             /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
              * Format: date-time
-             * @description When the target was first reached; null while it wasn't.
+             * @description When the target was first reached; null if it was not.
              */
             startedAt: string | null;
             status: components["schemas"]["RestreamRouteStatus"];
@@ -11155,20 +11187,20 @@ export interface components {
         /** @description Routes, newest first. */
         RestreamRouteList: components["schemas"]["RestreamRoute"][];
         /**
-         * @description pending: waits for the broadcast, or for the target to answer. live: the target takes the stream; also while a lost
-         *     connection is made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the
-         *     stream, or couldn't be reached for 10 minutes.
+         * @description pending: waits for the broadcast, or for the target's answer. live: the target accepts the stream, or a lost connection is
+         *     being made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the stream, or
+         *     couldn't be reached for 10 minutes.
          * @enum {string}
          */
         RestreamRouteStatus: "pending" | "live" | "ended" | "failed";
-        /** @description What a target is called. */
+        /** @description A target's name and platform. */
         RestreamRouteTarget: {
             /** @example Our channel */
             name: string;
             /** @example custom */
             platform: string;
         };
-        /** @description A target takes the stream. */
+        /** @description A restream target accepted the stream. */
         RestreamStartedData: {
             /** @example rr_01m18qg1mhf2bsz1fk6m8v4jxe */
             routeId: string;
@@ -11180,7 +11212,7 @@ export interface components {
             /** @example rt_01m18qg1mhf2bsz1fk6m8v4jxe */
             targetId: string;
         };
-        /** @description A target takes the stream. */
+        /** @description A restream target accepted the stream. */
         RestreamStartedEvent: {
             data: components["schemas"]["RestreamStartedData"];
             /**
@@ -11196,9 +11228,9 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A place on another platform to which streams can be forwarded. */
+        /** @description An address on another platform to which streams can be forwarded. */
         RestreamTarget: {
-            /** @description Whether it can be attached; false once it is removed. */
+            /** @description Whether the target can be attached; false after it is removed. */
             active: boolean;
             /** Format: date-time */
             createdAt: string;
@@ -11212,45 +11244,45 @@ export interface components {
              */
             platform: string;
             /**
-             * @description Asterisks and the last 6 characters; the whole address is never shown again.
+             * @description The masked address: asterisks and the last 6 characters. The whole address is never returned.
              * @example ************4f9q2x
              */
             rtmpUrl: string;
         };
-        /** @description A target to be kept. */
+        /** @description A new target. */
         RestreamTargetInput: {
             /**
-             * @description For people; up to 120 characters.
+             * @description A name for people; up to 120 characters.
              * @example Our channel
              */
             name: string;
             /**
-             * @description The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all.
+             * @description The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all platforms.
              * @example custom
              */
             platform: string;
             /**
              * Format: uri
-             * @description The whole rtmp or rtmps address, stream key included. Kept encrypted, never logged.
+             * @description The whole rtmp or rtmps address, including the stream key. It is stored encrypted and never logged.
              * @example rtmps://live.platform.example/app/key-4f9q2x
              */
             rtmpUrl: string;
         };
         /** @description Targets, newest first. */
         RestreamTargetList: components["schemas"]["RestreamTarget"][];
-        /** @description What paid orders of one currency came to. */
+        /** @description The total of the paid orders in one currency. */
         Revenue: {
             currency: components["schemas"]["Currency"];
             /**
              * Format: int64
-             * @description After discounts and before refunds.
+             * @description The total in cents, after discounts and before refunds.
              * @example 129900
              */
             totalCents: number;
         };
-        /** @description One entry per currency in which there was any, in alphabetical order. */
+        /** @description One entry for each currency with revenue, in alphabetical order. */
         RevenueList: components["schemas"]["Revenue"][];
-        /** @description What came in during one month. */
+        /** @description The revenue of one month. */
         RevenueMonth: {
             platformFees: components["schemas"]["CurrencyAmounts"];
             refunds: components["schemas"]["CurrencyAmounts"];
@@ -11259,21 +11291,24 @@ export interface components {
             subscriptions: components["schemas"]["CurrencyAmounts"];
         };
         /**
-         * @description How closely the tenant is to be watched.
+         * @description How closely admins should watch the tenant.
          * @enum {string}
          */
         RiskLevel: "LOW" | "MEDIUM" | "HIGH";
-        /** @description Every role and what it may do. */
+        /** @description All roles with their scopes. */
         RoleCatalogue: {
-            /** @description The roles of those who run the platform. */
+            /** @description The roles of admins. */
             admin: components["schemas"]["AdminRoleGrant"][];
-            /** @description The roles of tenants' users. An API key acts as a DEVELOPER, narrowed by its scopes. */
+            /** @description The roles of tenants' users. An API key has a DEVELOPER's scopes, or fewer. */
             tenant: components["schemas"]["TenantRoleGrant"][];
         };
-        /** @description One background job, with its last attempt. Kept 24 hours once it is COMPLETED or CANCELED, 7 days once it is FAILED. */
+        /**
+         * @description One background job, with its last attempt. It is kept for 24 hours after it is COMPLETED or CANCELED, and for 7 days after
+         *     it is FAILED.
+         */
         SchedulerRun: {
             /**
-             * @description Which attempt was the last; 0 before the first.
+             * @description The number of the last attempt; 0 before the first.
              * @example 1
              */
             attempt: number;
@@ -11281,7 +11316,7 @@ export interface components {
             createdAt: string;
             /**
              * Format: int64
-             * @description How long it took, in milliseconds; null while it isn't over.
+             * @description Duration of the job in milliseconds; null until it has finished.
              * @example 12
              */
             durationMs: number | null;
@@ -11289,7 +11324,7 @@ export interface components {
             error: string | null;
             /**
              * Format: date-time
-             * @description When it was over for good; null before.
+             * @description When the job finished; null before that.
              */
             finishedAt: string | null;
             /**
@@ -11298,7 +11333,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description What it does.
+             * @description The kind of job.
              * @example webhook_deliver
              */
             kind: string;
@@ -11310,7 +11345,7 @@ export interface components {
              */
             node: string | null;
             /**
-             * @description Whether the clock started it.
+             * @description Whether a schedule started the job.
              * @example false
              */
             periodic: boolean;
@@ -11318,7 +11353,7 @@ export interface components {
             queue: string;
             /**
              * Format: date-time
-             * @description When it was or is due.
+             * @description When the job was or is due.
              */
             scheduledAt: string;
             /**
@@ -11329,31 +11364,32 @@ export interface components {
             status: components["schemas"]["SchedulerRunStatus"];
         };
         /**
-         * @description SCHEDULED: due later. QUEUED: due. RUNNING: at work. RETRYING: failed, another attempt is due. COMPLETED: done.
-         *     CANCELED: given up because nothing could be done any more. FAILED: every attempt failed.
+         * @description SCHEDULED: due later. QUEUED: due. RUNNING: in progress. RETRYING: failed, another attempt is due. COMPLETED: done.
+         *     CANCELED: stopped because another attempt could not succeed. FAILED: every attempt failed.
          * @enum {string}
          */
         SchedulerRunStatus: "SCHEDULED" | "QUEUED" | "RUNNING" | "RETRYING" | "COMPLETED" | "CANCELED" | "FAILED";
         /** @description The latest runs of background jobs. */
         SchedulerRuns: {
-            /** @description Newest first. */
+            /** @description The jobs, newest first. */
             items: components["schemas"]["SchedulerRun"][];
         };
         /**
-         * @description One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
-         *     `:write` but those of the tenant, its team and its billing; ADMINs and OWNERs have all.
+         * @description A permission in a tenant. Operations name the scopes that they need. VIEWERs have every `:read`. DEVELOPERs also have
+         *     every `:write` except those of the tenant, its team and its billing. ADMINs and OWNERs have all scopes.
          * @enum {string}
          */
         Scope: "account:read" | "tenant:write" | "team:read" | "team:write" | "streams:read" | "streams:write" | "recordings:read" | "recordings:write" | "chat:read" | "chat:write" | "sessions:read" | "sessions:write" | "catalog:read" | "catalog:write" | "commerce:read" | "commerce:write" | "restream:read" | "restream:write" | "push:read" | "push:write" | "keys:read" | "keys:write" | "webhooks:read" | "webhooks:write" | "billing:read" | "billing:write";
-        /** @description A room where people meet - a conference, a webinar, an interactive livestream or a call. */
+        /** @description A room for participants: a conference, a webinar, an interactive livestream or a call. */
         Session: {
             /**
-             * @description The open breakout rooms that the caller may enter, by their number: with a participant token those to which its user is
-             *     invited, all with a host's or cohost's and with your server's. Only from `getSession`, and only when there are any.
+             * @description The open breakout rooms that the calling client may enter, by number. With a participant token these are the rooms to
+             *     which its user is invited; with a host's or cohost's token or a tenant's credential, all rooms. Only from
+             *     `getSession`, and only if there are any.
              */
             breakouts?: components["schemas"]["BreakoutEventRoom"][];
             /**
-             * @description How many participants may be in the room at once; 2 in a call.
+             * @description The maximum number of participants in the room at one time; 2 in a call.
              * @example 50
              */
             capacity: number;
@@ -11361,70 +11397,70 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it ended or was cancelled.
+             * @description When the session ended or was cancelled; null before that.
              */
             endedAt: string | null;
             /**
-             * @description Your id of the user who hosts; the caller of a call.
+             * @description Your own id of the host; in a call, the caller.
              * @example ada
              */
             hostId: string;
             /**
-             * @description Also its room at the SFU and its chat channel.
+             * @description The session's id. It is also the id of its room at the SFU and of its chat channel.
              * @example sess_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             id: string;
-            /** @description The users who were invited, in the order of their invitation. */
+            /** @description Your own ids of the invited users, in the order of their invitation. */
             inviteUserIds: string[];
             layout: components["schemas"]["SessionLayout"];
-            /** @description Whether nobody new may come in. */
+            /** @description Whether the session is locked: no new users may enter. */
             locked: boolean;
-            /** @description Your own key-value pairs. Your server alone sees them; absent for participant tokens. */
+            /** @description Your own key-value pairs. Only your server sees them; absent for participant tokens. */
             metadata?: components["schemas"]["Metadata"];
             /** @example Weekly planning */
             name: string;
-            /** @description The session that this is a breakout room of; null for all others. */
+            /** @description The parent session of a breakout room; null for other sessions. */
             parentSessionId: string | null;
             /**
-             * @description How many are in the room right now.
+             * @description The number of participants in the room now.
              * @example 3
              */
             participantCount: number;
-            /** @description The caller and the callee; for calls alone. Those of other sessions have a list of their own. */
+            /** @description The caller and the callee; only for calls. Other sessions have a separate list operation. */
             participants?: components["schemas"]["Participant"][];
             /**
              * @description The project that the session belongs to.
              * @example launch-2026
              */
             projectId: string | null;
-            /** @description Tells clients to announce that the session is recorded; a recording begins when it is started. */
+            /** @description Tells clients to announce that the session is recorded. It doesn't start a recording. */
             recordingEnabled: boolean;
-            /** @description Whom everybody sees large; null for nobody. */
+            /** @description The participant whom all others see large; null for none. */
             spotlightUserId: string | null;
             /**
              * Format: date-time
-             * @description When it went live.
+             * @description When the session became live; null before that.
              */
             startedAt: string | null;
             state: components["schemas"]["SessionState"];
-            /** @description Whether a summary is written once the session has ended. */
+            /** @description Whether a summary is written after the session has ended. */
             transcriptionEnabled: boolean;
             type: components["schemas"]["SessionType"];
             /** Format: date-time */
             updatedAt: string;
-            /** @description Whether those who come wait until they are admitted; true in a call, where the callee's answer admits. */
+            /** @description Whether users must wait until they are admitted; true in a call, where the callee waits until it answers. */
             waitingRoom: boolean;
         };
         /** @description Breakout rooms were closed. */
         SessionBreakoutsClosedData: {
             breakoutIds: string[];
             /**
-             * @description The moderator's user id; null when your own server asked.
+             * @description The moderator's user id; null if your own server made the request.
              * @example ada
              */
             by: string | null;
             /**
-             * @description How many.
+             * @description The number of closed rooms.
              * @example 1
              */
             closed: number;
@@ -11447,19 +11483,19 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description Breakout rooms were opened. */
+        /** @description Breakout rooms were created. */
         SessionBreakoutsCreatedData: {
-            /** @description The rooms, by their number. */
+            /** @description The rooms, by number. */
             breakouts: components["schemas"]["BreakoutEventRoom"][];
             /**
-             * @description The moderator's user id; null when your own server asked.
+             * @description The moderator's user id; null if your own server made the request.
              * @example ada
              */
             by: string | null;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
         };
-        /** @description A session was split into breakout rooms. */
+        /** @description Breakout rooms of a session were created. */
         SessionBreakoutsCreatedEvent: {
             data: components["schemas"]["SessionBreakoutsCreatedData"];
             /**
@@ -11476,13 +11512,13 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description A field of a session whose change is told.
+         * @description A field of a session whose changes cause `session.updated`.
          * @enum {string}
          */
         SessionChange: "layout" | "locked" | "waitingRoom";
-        /** @description A session was made. */
+        /** @description A session was created. */
         SessionCreatedData: components["schemas"]["SessionEventData"];
-        /** @description A session was made. */
+        /** @description A session was created. */
         SessionCreatedEvent: {
             data: components["schemas"]["SessionCreatedData"];
             /**
@@ -11498,15 +11534,15 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A session is over. */
+        /** @description A session ended. */
         SessionEndedData: {
             /**
-             * @description Seconds that it was live, to the millisecond.
+             * @description How long the session was live, in seconds, to the millisecond.
              * @example 1824.52
              */
             durationSec: number;
         } & components["schemas"]["SessionEventData"];
-        /** @description A session is over. */
+        /** @description A session ended. */
         SessionEndedEvent: {
             data: components["schemas"]["SessionEndedData"];
             /**
@@ -11530,18 +11566,18 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description Null when it never went live.
+             * @description When the session became live; null if it never did.
              */
             startedAt: string | null;
             state: components["schemas"]["SessionState"];
         };
-        /** @description A session as events tell of it. */
+        /** @description A session in an event. */
         SessionEventData: {
             /** @example 50 */
             capacity: number;
             /**
              * Format: date-time
-             * @description Null until it is over.
+             * @description When the session ended; null before that.
              */
             endedAt: string | null;
             /** @example ada */
@@ -11549,11 +11585,11 @@ export interface components {
             inviteUserIds: string[];
             layout: components["schemas"]["SessionLayout"];
             locked: boolean;
-            /** @description The session's metadata. Webhooks have it; what participants receive in the room does not. */
+            /** @description The session's metadata. Webhooks contain it, publications to participants don't. */
             metadata?: components["schemas"]["Metadata"];
             /** @example Weekly planning */
             name: string;
-            /** @description For a breakout room, the session that it belongs to. */
+            /** @description The parent session of a breakout room; null for other sessions. */
             parentSessionId: string | null;
             /** @example launch-2026 */
             projectId: string | null;
@@ -11562,7 +11598,7 @@ export interface components {
             sessionId: string;
             /**
              * Format: date-time
-             * @description Null while waiting.
+             * @description When the session became live; null while waiting.
              */
             startedAt: string | null;
             state: components["schemas"]["SessionState"];
@@ -11573,7 +11609,7 @@ export interface components {
         /** @description A participant's hand was lowered. */
         SessionHandraiseLoweredData: {
             /**
-             * @description The user id of the moderator, or of the participant itself; null when your own server asked.
+             * @description The user id of the moderator or of the participant itself; null if your own server made the request.
              * @example ada
              */
             by: string | null;
@@ -11619,7 +11655,7 @@ export interface components {
              */
             userId: string;
         };
-        /** @description A participant asks for a turn. */
+        /** @description A participant raised a hand. */
         SessionHandraiseRaisedEvent: {
             data: components["schemas"]["SessionHandraiseRaisedData"];
             /**
@@ -11635,79 +11671,80 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A session to be opened. */
+        /** @description A new session. */
         SessionInput: {
             /**
-             * @description At most, and when absent: 50 for a conference, 1000 for a webinar, 10000 for a livestream; more is a 400.
+             * @description The maximum number of participants. The default, which is also the highest allowed value, is 50 for a conference, 1000 for a webinar and 10000 for a livestream; 400 for more.
              * @example 20
              */
             capacity?: number;
             /**
-             * @description Your own id of the user who hosts.
+             * @description Your own id of the host.
              * @example ada
              */
             hostId: string;
-            /** @description Your own ids of users to invite, up to 1000. They become guests, in webinars and livestreams viewers. */
+            /** @description Your own ids of users to invite, up to 1000. They become guests in a conference, and viewers in a webinar or livestream. */
             inviteUserIds?: string[];
             layout?: components["schemas"]["SessionLayout"];
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description For people; up to 200 characters.
+             * @description A name for people; up to 200 characters.
              * @example Weekly planning
              */
             name: string;
             /**
-             * @description Your own name for what belongs together; up to 64 characters.
+             * @description Your own name for the project; up to 64 characters.
              * @example launch-2026
              */
             projectId?: string;
             /**
-             * @description Tells clients to announce that the session is recorded; a recording begins when it is started.
+             * @description Tells clients to announce that the session is recorded. It doesn't start a recording.
              * @default false
              */
             recordingEnabled?: boolean;
             /**
-             * @description Whether a summary is written once the session has ended.
+             * @description Whether a summary is written after the session has ended.
              * @default false
              */
             transcriptionEnabled?: boolean;
             type: components["schemas"]["SessionInputType"];
             /**
-             * @description Whether those who come wait until they are admitted.
+             * @description Whether users must wait until they are admitted.
              * @default false
              */
             waitingRoom?: boolean;
         };
         /**
-         * @description What `createSession` can make; calls begin with an invitation.
+         * @description The types that `createSession` accepts; calls are created by `inviteCall`.
          * @enum {string}
          */
         SessionInputType: "conference" | "webinar" | "livestream";
         /**
-         * @description How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+         * @description How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+         *     others beside. spotlight: only one is shown.
          * @enum {string}
          */
         SessionLayout: "grid" | "speaker" | "sidebar" | "spotlight";
         /** @description Sessions. */
         SessionList: components["schemas"]["Session"][];
-        /** @description Everybody was muted. */
+        /** @description All participants were muted. */
         SessionMutedAllData: {
             /**
-             * @description The moderator's user id; null when your own server asked.
+             * @description The moderator's user id; null if your own server made the request.
              * @example ada
              */
             by: string | null;
-            /** @description Whether the host was spared. */
+            /** @description Whether the host was not muted. */
             exceptHost: boolean;
             /**
-             * @description How many participants had their microphone on before.
+             * @description The number of participants whose microphone was on before.
              * @example 7
              */
             muted: number;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
         };
-        /** @description Everybody in a session was muted. */
+        /** @description All participants of a session were muted. */
         SessionMutedAllEvent: {
             data: components["schemas"]["SessionMutedAllData"];
             /**
@@ -11723,10 +11760,10 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A participant as events tell of it. */
+        /** @description A participant in an event. */
         SessionParticipantEventData: {
             /**
-             * @description The moderator's user id; null when your own server asked.
+             * @description The moderator's user id; null if your own server made the request.
              * @example ada
              */
             by: string | null;
@@ -11736,7 +11773,7 @@ export interface components {
             displayName: string | null;
             /**
              * Format: date-time
-             * @description Null for one who never came in.
+             * @description When the participant first entered; null if never.
              */
             joinedAt: string | null;
             perms: components["schemas"]["ParticipantPerms"];
@@ -11750,9 +11787,9 @@ export interface components {
              */
             userId: string;
         };
-        /** @description A participant was thrown out. */
+        /** @description A participant was kicked. */
         SessionParticipantKickedData: components["schemas"]["SessionParticipantEventData"];
-        /** @description A participant was sent away. */
+        /** @description A participant was kicked. */
         SessionParticipantKickedEvent: {
             data: components["schemas"]["SessionParticipantKickedData"];
             /**
@@ -11768,11 +11805,11 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A viewer came on stage. */
+        /** @description A participant was promoted. */
         SessionParticipantPromotedData: {
             previousRole: components["schemas"]["ParticipantRole"];
         } & components["schemas"]["SessionParticipantEventData"];
-        /** @description Somebody of the audience became a guest or co-host. */
+        /** @description A viewer became a guest or cohost. */
         SessionParticipantPromotedEvent: {
             data: components["schemas"]["SessionParticipantPromotedData"];
             /**
@@ -11788,7 +11825,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A participant's role or permissions changed, by admission from the waiting room too. */
+        /** @description A participant's role or permissions changed, or the participant was admitted from the waiting room. */
         SessionParticipantUpdatedData: components["schemas"]["SessionParticipantEventData"];
         /** @description A participant's role or permissions changed. */
         SessionParticipantUpdatedEvent: {
@@ -11806,30 +11843,30 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description What is to change; what is absent stays. */
+        /** @description Changes of a session; absent fields don't change. */
         SessionPatch: {
-            /** @description At most as for a new session. Nobody has to leave when it falls; a call's stays 2. */
+            /** @description The new maximum, with the same limits as for a new session. No participant is removed if it falls. A call's capacity stays 2. */
             capacity?: number;
             layout?: components["schemas"]["SessionLayout"];
             /**
-             * @description Locked, nobody new comes in; those inside stay, and may lose the connection for 30 seconds.
+             * @description True locks the session: no new users can enter. Participants in the room stay, and can reconnect within 30 seconds.
              * @example true
              */
             locked?: boolean;
-            /** @description Merged by key, also once the session has ended. With a participant token: 403 `forbidden`. */
+            /** @description Merged by key, also after the session has ended. 403 `forbidden` with a participant token. */
             metadata?: components["schemas"]["Metadata"];
             /**
              * @description Up to 200 characters.
              * @example Weekly planning
              */
             name?: string;
-            /** @description A recording that runs goes on. */
+            /** @description Tells clients to announce that the session is recorded. A running recording continues. */
             recordingEnabled?: boolean;
             transcriptionEnabled?: boolean;
-            /** @description Switched off, those who wait are admitted in the order of their coming, as far as there are seats; the others come in when they ask again. */
+            /** @description False admits the waiting users in the order in which they came, as long as seats are free; the others enter when they try again. */
             waitingRoom?: boolean;
         };
-        /** @description One recording of a session, all participants in one picture. */
+        /** @description A recording of a session, with all participants in one picture. */
         SessionRecording: {
             /** Format: date-time */
             createdAt: string;
@@ -11843,10 +11880,10 @@ export interface components {
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             layout: components["schemas"]["SessionRecordingLayout"];
-            /** @description Your own key-value pairs. Your server alone sees them; absent for participant tokens. */
+            /** @description Your own key-value pairs. Only your server sees them; absent for participant tokens. */
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description A signed HLS playlist, good for an hour from this answer; null unless ready.
+             * @description A signed HLS playlist, valid for an hour from this answer; null unless the recording is ready.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
              */
             playbackUrl: string | null;
@@ -11854,7 +11891,7 @@ export interface components {
             sessionId: string;
             /**
              * Format: int64
-             * @description All files together; null unless ready.
+             * @description Bytes of all files together; null unless the recording is ready.
              * @example 584210432
              */
             sizeBytes: number | null;
@@ -11863,35 +11900,36 @@ export interface components {
             state: components["schemas"]["SessionRecordingState"];
             /**
              * Format: date-time
-             * @description Null while recording.
+             * @description When the recording stopped; null while recording.
              */
             stoppedAt: string | null;
             /** Format: date-time */
             updatedAt: string;
         };
-        /** @description How the recording is to look. */
+        /** @description Options of a new recording. */
         SessionRecordingInput: {
             layout?: components["schemas"]["SessionRecordingLayout"];
-            /** @description With a participant token: 403 `forbidden`. */
+            /** @description The recording's metadata. 403 `forbidden` with a participant token. */
             metadata?: components["schemas"]["Metadata"];
         };
         /**
-         * @description How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+         * @description How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+         *     others beside. composite: follows the session's own layout as it changes.
          * @default composite
          * @enum {string}
          */
         SessionRecordingLayout: "grid" | "speaker" | "sidebar" | "composite";
         /** @description Recordings, newest first. */
         SessionRecordingList: components["schemas"]["SessionRecording"][];
-        /** @description A session is being recorded. */
+        /** @description A session's recording started. */
         SessionRecordingStartedData: {
             /**
-             * @description The moderator's user id; null when your own server asked.
+             * @description The moderator's user id; null if your own server made the request.
              * @example ada
              */
             by: string | null;
             layout: components["schemas"]["SessionRecordingLayout"];
-            /** @description The recording's metadata. Webhooks have it; what participants receive in the room does not. */
+            /** @description The recording's metadata. Webhooks contain it, publications to participants don't. */
             metadata?: components["schemas"]["Metadata"];
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxd */
             recordingId: string;
@@ -11918,24 +11956,25 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+         * @description recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
+         *     played. failed: nothing can be played, and `error` says why.
          * @enum {string}
          */
         SessionRecordingState: "recording" | "processing" | "ready" | "failed";
-        /** @description A session's recording is final, ready or failed. */
+        /** @description A session's recording is final: ready or failed. */
         SessionRecordingStoppedData: {
             /**
-             * @description Seconds, to the millisecond.
+             * @description Length in seconds, to the millisecond.
              * @example 1824.52
              */
             durationSec: number | null;
-            /** @description Why it failed. */
+            /** @description Why the recording failed; null otherwise. */
             error: string | null;
             layout: components["schemas"]["SessionRecordingLayout"];
-            /** @description The recording's metadata. Webhooks have it; what participants receive in the room does not. */
+            /** @description The recording's metadata. Webhooks contain it, publications to participants don't. */
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description A signed HLS playlist, good for an hour after the event; null when it failed.
+             * @description A signed HLS playlist, valid for an hour after the event; null if the recording failed.
              * @example http://localhost:8080/vod/cmVjXzAx.../index.m3u8
              */
             playbackUrl: string | null;
@@ -11945,7 +11984,7 @@ export interface components {
             sessionId: string;
             /**
              * Format: int64
-             * @description All files together.
+             * @description Bytes of all files together.
              * @example 584210432
              */
             sizeBytes: number | null;
@@ -11971,22 +12010,22 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description Another participant is in the spotlight, or nobody. */
+        /** @description The spotlight changed or was cleared. */
         SessionSpotlightData: {
             /**
-             * @description The moderator's user id; null when your own server asked, and when the one in it left.
+             * @description The moderator's user id; null if your own server made the request, or if the participant in the spotlight left.
              * @example ada
              */
             by: string | null;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxe */
             sessionId: string;
             /**
-             * @description Null for nobody.
+             * @description The participant in the spotlight; null for none.
              * @example ben
              */
             userId: string | null;
         };
-        /** @description Somebody else is in the spotlight of a session, or nobody any more. */
+        /** @description The spotlight of a session changed or was cleared. */
         SessionSpotlightEvent: {
             data: components["schemas"]["SessionSpotlightData"];
             /**
@@ -12002,9 +12041,9 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A waiting session went live. */
+        /** @description A waiting session became live. */
         SessionStartedData: components["schemas"]["SessionEventData"];
-        /** @description A waiting session went live. */
+        /** @description A waiting session became live. */
         SessionStartedEvent: {
             data: components["schemas"]["SessionStartedData"];
             /**
@@ -12021,23 +12060,23 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+         * @description waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
          * @enum {string}
          */
         SessionState: "waiting" | "live" | "ended" | "cancelled";
-        /** @description What was said in a session, written up. */
+        /** @description A written summary of a session. */
         SessionSummary: {
             /**
              * Format: date-time
-             * @description Null until it is written.
+             * @description When the summary was written; null before that.
              */
             generatedAt: string | null;
             /**
-             * @description False until it is written.
+             * @description Whether the summary is written.
              * @example true
              */
             ready: boolean;
-            /** @description Null until it is written. */
+            /** @description The summary; null until it is written. */
             summary: components["schemas"]["SummaryText"] | null;
         };
         /** @description A session's summary is written. */
@@ -12062,30 +12101,30 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description The way into a session's room. */
+        /** @description A token for a session's room. */
         SessionToken: {
             /**
              * Format: date-time
-             * @description 6 hours from now.
+             * @description When the token expires, 6 hours from now.
              */
             expiresAt: string;
             perms: components["schemas"]["ParticipantPerms"];
             role: components["schemas"]["ParticipantRole"];
             /**
-             * @description A WebSocket address: open `<sfuUrl>/?token=<token>&room=<session id>`.
+             * @description A WebSocket address. Open `<sfuUrl>/?token=<token>&room=<session id>`.
              * @example wss://live.acme.example/sfu
              */
             sfuUrl: string;
             /**
-             * @description A participant token, a JWT. Its claims `name`, `role` and `perms` are those of when it was issued, for display. What it allows is kept on the server: a promotion takes effect with this same token.
+             * @description A participant token, a JWT. Its claims `name`, `role` and `perms` have the values from when it was issued, for display. Its permissions are kept on the server: a promotion takes effect with the same token.
              * @example eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
              */
             token: string;
         };
-        /** @description Who is to enter the room. */
+        /** @description The user who may enter the room. */
         SessionTokenInput: {
             /**
-             * @description What others see; absent for what it was, else the userId.
+             * @description The name that other participants see. By default the previous name, or else the userId.
              * @example Ben Sato
              */
             displayName?: string;
@@ -12097,14 +12136,14 @@ export interface components {
             userId: string;
         };
         /**
-         * @description conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
-         *     livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+         * @description conference: all participants publish, grid layout. webinar: users enter as viewers, and the host decides who publishes.
+         *     livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
          * @enum {string}
          */
         SessionType: "conference" | "webinar" | "livestream" | "call";
         /** @description A session's layout, lock or waiting room changed. */
         SessionUpdatedData: {
-            /** @description What is different now. */
+            /** @description The changed fields. */
             changed: components["schemas"]["SessionChange"][];
         } & components["schemas"]["SessionEventData"];
         /** @description A session's layout, lock or waiting room changed. */
@@ -12124,20 +12163,20 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description Names a setting; dots separate its group.
+         * @description The setting's key; dots separate its groups.
          * @example calls.ringTimeoutSec
          */
         SettingKey: string;
         /**
-         * @description Any JSON value but null; the setting's description says which ones it takes.
+         * @description Any JSON value except null; the setting's description names the accepted values.
          * @example 45
          */
         SettingValue: unknown;
-        /** @description The way into a stream's room. */
+        /** @description A token for a stream's room. */
         SfuToken: {
             /**
              * Format: date-time
-             * @description 6 hours from now.
+             * @description When the token expires, 6 hours from now.
              */
             expiresAt: string;
             perms: components["schemas"]["ParticipantPerms"];
@@ -12148,39 +12187,39 @@ export interface components {
              */
             room: string;
             /**
-             * @description A WebSocket address: open `<sfuUrl>/?token=<token>&room=<room>`.
+             * @description A WebSocket address. Open `<sfuUrl>/?token=<token>&room=<room>`.
              * @example wss://live.acme.example/sfu
              */
             sfuUrl: string;
             /**
-             * @description A participant token.
+             * @description The participant token.
              * @example eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
              */
             token: string;
         };
-        /** @description Who is to enter a stream's room. Everything is optional; `{}` lets an unnamed viewer in. */
+        /** @description The user who may enter a stream's room. All fields are optional; `{}` is for an unnamed viewer. */
         SfuTokenInput: {
             /**
-             * @description What others see; absent for the userId.
+             * @description The name that other participants see; the userId by default.
              * @example Ada Okafor
              */
             displayName?: string;
             role?: components["schemas"]["ParticipantRole"];
             /**
-             * @description Your own id of the user; absent for a made-up one.
+             * @description Your own id of the user; a generated one by default.
              * @example ada
              */
             userId?: string;
         };
-        /** @description Whom everybody is to see large. */
+        /** @description The participant for the spotlight. */
         SpotlightInput: {
             /**
-             * @description A participant; null clears the spotlight.
+             * @description The participant whom all others see large; null clears the spotlight.
              * @example ben
              */
             userId: string | null;
         };
-        /** @description A place to broadcast to, and the broadcast that is on air there or was the last one. */
+        /** @description A stream, with its current or last broadcast. */
         Stream: {
             /** Format: date-time */
             createdAt: string;
@@ -12207,7 +12246,7 @@ export interface components {
              */
             projectId: string | null;
             /**
-             * @description How long a broadcast waits for an encoder that went away, in seconds; 0 ends it at once.
+             * @description How long a broadcast waits for a disconnected encoder, in seconds; 0 ends it at once.
              * @example 0
              */
             reconnectWindowSec: number;
@@ -12220,19 +12259,20 @@ export interface components {
             startedAt: string | null;
             status: components["schemas"]["StreamStatus"];
             /**
-             * @description What the encoder publishes with. Shown whole when the stream is created and when the key is rotated; afterwards only its last 4 characters.
+             * @description The key that the encoder publishes with. It is shown whole when the stream is created and when the key is rotated;
+             *     otherwise only its last 4 characters are shown.
              * @example live_x2Jd81mfkQpL0aZt9WcR4bQ7
              */
             streamKey: string;
             /** Format: date-time */
             updatedAt: string;
             /**
-             * @description Players that watch right now. With several servers it may be up to 2 seconds old.
+             * @description Players that are watching now. With several servers the number may be up to 2 seconds old.
              * @example 0
              */
             viewerCount: number;
         };
-        /** @description What was broadcast and watched on one day. */
+        /** @description The broadcasts and the viewing of one day. */
         StreamActivityDay: {
             /**
              * @description Broadcasts that began.
@@ -12260,10 +12300,10 @@ export interface components {
              */
             tenants: number;
         };
-        /** @description How much was broadcast and watched. */
+        /** @description The broadcasts and the viewing. */
         StreamActivityReport: {
             /**
-             * @description In the whole time.
+             * @description Broadcasts in the whole period.
              * @example 402
              */
             broadcasts: number;
@@ -12271,16 +12311,16 @@ export interface components {
             days: components["schemas"]["StreamActivityDay"][];
             /**
              * Format: date-time
-             * @description Where the first day begins.
+             * @description Start of the first day.
              */
             from: string;
             /**
-             * @description Minutes of all streams on air together.
+             * @description Minutes on air, summed over all streams.
              * @example 18230.5
              */
             minutesLive: number;
             /**
-             * @description Minutes of all viewers together.
+             * @description Minutes watched, summed over all viewers.
              * @example 912450.5
              */
             minutesWatched: number;
@@ -12296,19 +12336,20 @@ export interface components {
             peakViewers: number;
             /**
              * Format: date-time
-             * @description As of when; in the last day.
+             * @description Time of the figures, within the last day.
              */
             to: string;
         };
         /**
-         * @description disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side. tenant_suspended: its tenant was suspended.
+         * @description disconnected: the encoder disconnected. reconnect_expired: the encoder disconnected and didn't reconnect within the
+         *     reconnect window. stopped: the server stopped the broadcast. tenant_suspended: the tenant was suspended.
          * @enum {string}
          */
         StreamEndReason: "disconnected" | "reconnect_expired" | "stopped" | "tenant_suspended";
-        /** @description A broadcast is over, and its playlist has its end. */
+        /** @description A broadcast ended, and its playlist is complete. */
         StreamEndedData: {
             /**
-             * @description Seconds from start to end, to the millisecond, reconnect windows included.
+             * @description Seconds from start to end, to the millisecond, including reconnect windows.
              * @example 1824.52
              */
             durationSec: number;
@@ -12326,7 +12367,7 @@ export interface components {
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
             streamId: string;
         };
-        /** @description A broadcast is over, and its playlist has its end. */
+        /** @description A broadcast ended, and its playlist is complete. */
         StreamEndedEvent: {
             data: components["schemas"]["StreamEndedData"];
             /**
@@ -12342,7 +12383,10 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description What arrives from the encoder, averaged over the last five seconds. With several servers it may be up to 2 seconds old. Numbers are 0 and codecs null while nothing arrives. */
+        /**
+         * @description The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds
+         *     old. While nothing arrives, numbers are 0 and codecs null.
+         */
         StreamHealth: {
             /** @example AAC */
             audioCodec: string | null;
@@ -12357,13 +12401,16 @@ export interface components {
              */
             fps: number;
             /**
-             * @description Pixels.
+             * @description Height in pixels.
              * @example 720
              */
             height: number;
-            /** @description What to change in the encoder's settings, for viewers' sake; empty when nothing is to be changed. The state doesn't depend on them. */
+            /**
+             * @description Recommended changes of the encoder's settings that improve playback; empty if there are none. They don't affect the
+             *     state.
+             */
             notices: components["schemas"]["StreamNotice"][];
-            /** @description Why the state isn't GOOD, in words; for REJECTED what to change in the encoder. */
+            /** @description Why the state isn't GOOD, in words; for REJECTED it says what to change in the encoder. */
             reason: string | null;
             state: components["schemas"]["StreamHealthState"];
             /** @example H264 */
@@ -12374,12 +12421,12 @@ export interface components {
              */
             videoKbps: number;
             /**
-             * @description Pixels.
+             * @description Width in pixels.
              * @example 1280
              */
             width: number;
         };
-        /** @description How a stream was doing at one moment. */
+        /** @description A stream's health at one moment. */
         StreamHealthPoint: {
             /** Format: date-time */
             at: string;
@@ -12403,55 +12450,55 @@ export interface components {
             viewerCount: number;
         };
         /**
-         * @description OFFLINE: nothing arrives and nothing should. GOOD: media arrives. STALLED: the encoder is connected or awaited, but
-         *     no media arrives. REJECTED: the last attempt to publish was refused for what it sent.
+         * @description OFFLINE: nothing arrives, as expected. GOOD: media arrives. STALLED: the encoder is connected, or expected to reconnect,
+         *     but no media arrives. REJECTED: the last attempt to publish was refused because of its media.
          * @enum {string}
          */
         StreamHealthState: "OFFLINE" | "GOOD" | "STALLED" | "REJECTED";
-        /** @description A stream to be made. */
+        /** @description A new stream. */
         StreamInput: {
             metadata?: components["schemas"]["Metadata"];
             mode?: components["schemas"]["StreamMode"];
             /**
-             * @description For people; up to 200 characters.
+             * @description A name for people; up to 200 characters.
              * @example Launch
              */
             name: string;
             /**
-             * @description Your own name for what belongs together; up to 64 characters.
+             * @description Your own name for the project; up to 64 characters.
              * @example launch-2026
              */
             projectId?: string;
             /**
-             * @description How long a broadcast waits for an encoder that went away, in seconds, 0 to 1800; 0 ends it at once. If the encoder is back in time, broadcast, recording and restreams go on and there is no `stream.ended`.
+             * @description How long a broadcast waits for a disconnected encoder, in seconds, 0 to 1800; 0 ends it at once. If the encoder reconnects in time, broadcast, recording and restreams continue, and `stream.ended` is not sent.
              * @default 0
              */
             reconnectWindowSec?: number;
             /**
-             * @description Whether each broadcast is recorded from its first key frame to its end. Kept, but not acted on by this version.
+             * @description Whether each broadcast is recorded from its first key frame to its end. This version stores the value but doesn't use it.
              * @default false
              */
             recordingEnabled?: boolean;
         };
-        /** @description What the server measures of one stream. */
+        /** @description A stream's measurements. */
         StreamInspection: {
             /**
              * Format: date-time
-             * @description When it was measured.
+             * @description When the values were measured.
              */
             at: string;
-            /** @description The last hour, oldest first, a point every 10 seconds. */
+            /** @description The last hour, oldest first, with a point every 10 seconds. */
             healthHistory: components["schemas"]["StreamHealthPoint"][];
-            /** @description The pictures that a player can start at; null without video. */
+            /** @description The key frames, at which a player can start; null without video. */
             keyFrames: components["schemas"]["KeyFrameStats"] | null;
-            /** @description What reads the stream, one entry for each kind and destination. */
+            /** @description The readers of the stream, one entry for each kind and destination. */
             outputs: components["schemas"]["InspectedOutput"][];
-            /** @description Who publishes now; null when nobody does. */
+            /** @description The current publisher; null if there is none. */
             publisher: components["schemas"]["StreamPublisher"] | null;
             stream: components["schemas"]["AdminStream"];
-            /** @description The state of the timestamps; null while nothing arrives. */
+            /** @description The state of the timestamps; null while no media arrives. */
             timing: components["schemas"]["TimingStats"] | null;
-            /** @description What arrives, video first. */
+            /** @description The tracks that arrive, video first. */
             tracks: components["schemas"]["InspectedTrack"][];
         };
         /** @description One page of streams on air, newest first. */
@@ -12462,22 +12509,22 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many streams are on air.
+             * @description The number of streams on air.
              * @example 1
              */
             total: number;
         };
-        /** @description A stream on air and how it is doing. */
+        /** @description A stream on air and its state. */
         StreamInspectionRow: {
             health: components["schemas"]["StreamHealth"];
             /** @example Launch */
             name: string;
             /**
-             * @description The server that holds the connection; null while the encoder is awaited.
+             * @description The server that has the encoder's connection; null while the server waits for the encoder.
              * @example node_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             node: string | null;
-            /** @description How it arrives; null while the encoder is awaited. */
+            /** @description How the stream arrives; null while the server waits for the encoder. */
             source: (string & components["schemas"]["StreamPublisherSource"]) | null;
             /**
              * Format: date-time
@@ -12492,51 +12539,51 @@ export interface components {
             /** @example Acme Live */
             tenantName: string;
             /**
-             * @description Players that watch right now. With several servers it may be up to 2 seconds old.
+             * @description Players that are watching now. With several servers the number may be up to 2 seconds old.
              * @example 340
              */
             viewerCount: number;
         };
-        /** @description Why a key is revoked. */
+        /** @description The reason for a revocation. */
         StreamKeyRevocationInput: {
             /**
-             * @description Kept with the key and in the audit log; up to 500 characters.
+             * @description The reason; up to 500 characters. It is stored with the key and in the audit log.
              * @example Key was published in a forum
              */
             reason: string;
         };
         /**
-         * @description ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it goes on.
-         *     REVOKED: an admin ended it.
+         * @description ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it continues. REVOKED:
+         *     an admin revoked it.
          * @enum {string}
          */
         StreamKeyStatus: "ACTIVE" | "ROTATED" | "REVOKED";
         /** @description Streams, newest first. */
         StreamList: components["schemas"]["Stream"][];
         /**
-         * @description LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
-         *     4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+         * @description LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about 4
+         *     seconds, 10 to 20 seconds behind; cheaper to deliver.
          * @default LOW_LATENCY
          * @enum {string}
          */
         StreamMode: "LOW_LATENCY" | "STANDARD";
-        /** @description A setting of the encoder that costs viewers. */
+        /** @description An encoder setting that makes playback worse for viewers. */
         StreamNotice: {
             code: components["schemas"]["StreamNoticeCode"];
             /**
-             * @description What it costs and how to change it, with the names of the settings in OBS and ffmpeg.
+             * @description The effect of the setting and how to change it, with the settings' names in OBS and ffmpeg.
              * @example browsers can't show B-frames by WebRTC, so the stream's room plays HLS instead, which is later: set B-frames to 0
              */
             message: string;
         };
         /**
-         * @description b_frames: pictures don't arrive in the order in which they are shown, which browsers can't play by WebRTC. video_codec: not
-         *     every browser decodes the video by WebRTC. In both cases the participants of the stream's room get a `fallback` message and play HLS.
-         *     key_frame_interval: more than 2 seconds lie between key frames. New codes may be added.
+         * @description b_frames: frames don't arrive in the order in which they are shown; browsers can't play this by WebRTC. video_codec: not
+         *     every browser decodes the video by WebRTC. In both cases the participants of the stream's room get a `fallback` message
+         *     and play HLS. key_frame_interval: key frames are more than 2 seconds apart. New codes may be added.
          * @enum {string}
          */
         StreamNoticeCode: "b_frames" | "video_codec" | "key_frame_interval";
-        /** @description What is to change; what is absent stays. */
+        /** @description Changes of a stream; absent fields don't change. */
         StreamPatch: {
             metadata?: components["schemas"]["Metadata"];
             /**
@@ -12545,25 +12592,25 @@ export interface components {
              */
             name?: string;
         };
-        /** @description The connection that a stream arrives on. */
+        /** @description The connection of a stream's publisher. */
         StreamPublisher: {
             /**
              * Format: date-time
-             * @description When it was let in.
+             * @description When the connection was accepted.
              */
             acceptedAt: string;
             /**
-             * @description The connection's id; that of the media server for a stream that arrives there.
+             * @description The connection's id; the media server's id for a connection to an SRS media server.
              * @example pub_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             id: string;
             /**
              * Format: date-time
-             * @description When the first picture could be played; null before.
+             * @description When the first frame could be played; null before that.
              */
             liveAt: string | null;
             /**
-             * @description The server that holds the connection.
+             * @description The server that has the connection.
              * @example node_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             node: string;
@@ -12575,11 +12622,11 @@ export interface components {
             source: components["schemas"]["StreamPublisherSource"];
         };
         /**
-         * @description RTMP: straight to this server, RTMPS included. WEBRTC: from a browser. SRS: through an SRS media server.
+         * @description RTMP: directly to this server, over RTMP or RTMPS. WEBRTC: from a browser. SRS: through an SRS media server.
          * @enum {string}
          */
         StreamPublisherSource: "RTMP" | "WEBRTC" | "SRS";
-        /** @description A broadcast has begun, and its playlist can be played. */
+        /** @description A broadcast started, and it can be played. */
         StreamStartedData: {
             metadata: components["schemas"]["Metadata"];
             mode: components["schemas"]["StreamMode"];
@@ -12592,7 +12639,7 @@ export interface components {
             /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
             streamId: string;
         };
-        /** @description A publisher connected, and the playlist can be played. */
+        /** @description A publisher connected, and the stream can be played. */
         StreamStartedEvent: {
             data: components["schemas"]["StreamStartedData"];
             /**
@@ -12609,20 +12656,20 @@ export interface components {
             tenantId: string;
         };
         /**
-         * @description IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
+         * @description IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
          *     broadcast is over; publishing again starts a new one.
          * @enum {string}
          */
         StreamStatus: "IDLE" | "LIVE" | "RECONNECTING" | "ENDED";
         /**
-         * @description TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue and is
-         *     collected again. PAUSED: neither charged nor served. CANCELED: over for good. INCOMPLETE: the first payment is
-         *     missing. UNPAID: collecting was given up.
+         * @description TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue, and its
+         *     payment is tried again. PAUSED: not charged, and without the paid features. CANCELED: ended permanently. INCOMPLETE: the
+         *     first payment is missing. UNPAID: attempts to collect the payment have stopped.
          * @example ACTIVE
          * @enum {string}
          */
         SubscriptionStatus: "TRIALING" | "ACTIVE" | "PAST_DUE" | "PAUSED" | "CANCELED" | "INCOMPLETE" | "UNPAID";
-        /** @description How many subscriptions are in each status. */
+        /** @description The number of subscriptions in each status. */
         SubscriptionStatusCounts: {
             /** @example 42 */
             active: number;
@@ -12641,66 +12688,66 @@ export interface components {
             /** @example 0 */
             unpaid: number;
         };
-        /** @description A summary's parts. */
+        /** @description The parts of a summary. */
         SummaryText: {
             actionItems: string[];
             decisions: string[];
             highlights: string[];
             /**
-             * @description All of it in a sentence or two.
+             * @description The whole summary in one or two sentences.
              * @example The launch moves to Thursday.
              */
             tldr: string;
         };
-        /** @description Why a tenant is suspended. */
+        /** @description The reason for a suspension. */
         SuspensionInput: {
             /**
-             * @description Kept with the tenant and in the audit log; up to 500 characters.
+             * @description The reason; up to 500 characters. It is stored with the tenant and in the audit log.
              * @example Streams copyrighted sports
              */
             reason: string;
         };
-        /** @description The state of the platform's servers and of what they need. */
+        /** @description The state of the platform's servers and of the services that they need. */
         SystemHealth: {
             /**
              * Format: date-time
-             * @description When it was checked.
+             * @description When the checks ran.
              */
             at: string;
             /** @description One entry for each part: database, cache, SFU, ingest, storage, queue, mail, payment processor and push providers. */
             checks: components["schemas"]["ReadinessCheck"][];
-            /** @description The servers that have been seen in the last 24 hours, oldest first. */
+            /** @description The servers that were seen in the last 24 hours, oldest first. */
             nodes: components["schemas"]["SystemNode"][];
             /**
              * Format: date-time
-             * @description When the server that answers was started.
+             * @description When the server that answered was started.
              */
             startedAt: string;
             status: components["schemas"]["CheckStatus"];
             /**
-             * @description The version of the server that answers.
+             * @description The version of the server that answered.
              * @example v1.0.0
              */
             version: string;
         };
-        /** @description One running server. */
+        /** @description One server. */
         SystemNode: {
             /** @example node_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description Streams that arrive there.
+             * @description Streams whose encoder is connected to this server.
              * @example 18
              */
             liveStreams: number;
             /**
-             * @description Participants in its rooms.
+             * @description Participants in this server's rooms.
              * @example 48
              */
             participants: number;
             roles: components["schemas"]["NodeRole"][];
             /**
              * Format: date-time
-             * @description Its last sign of life; failing a minute later.
+             * @description When the server last reported; a minute later it counts as failing.
              */
             seenAt: string;
             /** Format: date-time */
@@ -12709,7 +12756,7 @@ export interface components {
             /** @example v1.0.0 */
             version: string;
             /**
-             * @description Players that it serves.
+             * @description Players that this server serves.
              * @example 2140
              */
             viewers: number;
@@ -12718,57 +12765,57 @@ export interface components {
         TableStats: {
             /**
              * Format: int64
-             * @description Rows that wait for a vacuum, estimated.
+             * @description The estimated number of rows that wait for a vacuum.
              * @example 310
              */
             deadRows: number;
             /**
              * Format: int64
-             * @description Indexes on disk.
+             * @description Bytes of the indexes on disk.
              * @example 31457280
              */
             indexBytes: number;
             /**
              * Format: date-time
-             * @description By hand or by itself; null when never.
+             * @description When the table was last analyzed, manually or automatically; null if never.
              */
             lastAnalyzeAt: string | null;
             /**
              * Format: date-time
-             * @description By hand or by itself; null when never.
+             * @description When the table was last vacuumed, manually or automatically; null if never.
              */
             lastVacuumAt: string | null;
             /** @example webhook_deliveries */
             name: string;
             /**
              * Format: int64
-             * @description Rows, as PostgreSQL estimates them.
+             * @description The number of rows, as PostgreSQL estimates it.
              * @example 120400
              */
             rows: number;
             /**
              * Format: int64
-             * @description Rows on disk, long values included.
+             * @description Bytes of the rows on disk, including long values.
              * @example 104857600
              */
             tableBytes: number;
             /**
              * Format: int64
-             * @description Both together.
+             * @description Bytes of rows and indexes together.
              * @example 136314880
              */
             totalBytes: number;
         };
-        /** @description Whom to invite. */
+        /** @description The user to invite, and the role. */
         TeamInviteInput: {
             /**
              * Format: email
-             * @description Unique over all users of the server; compared without regard to case.
+             * @description The user's e-mail. Unique over all users of the server; case is ignored.
              * @example grace@acme.example
              */
             email: string;
             /**
-             * @description The person's name; absent for the part of the e-mail before the @.
+             * @description The person's name; by default the part of the e-mail before the @.
              * @example Grace Lind
              */
             name?: string;
@@ -12784,7 +12831,7 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description Until when the invitation can be accepted; null once it was.
+             * @description Until when the invitation can be accepted; null after it was accepted.
              */
             inviteExpiresAt: string | null;
             /** Format: date-time */
@@ -12798,7 +12845,7 @@ export interface components {
         };
         /** @description Members, newest first. */
         TeamMemberList: components["schemas"]["TeamMember"][];
-        /** @description The role to be given. */
+        /** @description The new role. */
         TeamRolePatch: {
             role: components["schemas"]["UserRole"];
         };
@@ -12817,7 +12864,7 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
-        /** @description What one tenant did in the last 30 days. */
+        /** @description One tenant's activity in the last 30 days. */
         TenantActivity: {
             /** @example 2 */
             auctions: number;
@@ -12838,7 +12885,7 @@ export interface components {
             deliveries: number;
             /**
              * Format: date-time
-             * @description When it did anything for the last time; null when never.
+             * @description When the tenant was last active; null if never.
              */
             lastActiveAt: string | null;
             /**
@@ -12868,7 +12915,7 @@ export interface components {
             /** @example Acme Live */
             tenantName: string;
         };
-        /** @description One page of tenants with what they did, newest tenant first. */
+        /** @description One page of tenants with their activity, newest tenant first. */
         TenantActivityPage: {
             items: components["schemas"]["TenantActivity"][];
             /** @example 1 */
@@ -12876,7 +12923,7 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many tenants there are.
+             * @description The total number of tenants.
              * @example 1
              */
             total: number;
@@ -12899,7 +12946,7 @@ export interface components {
              */
             ingressBytes: number;
             /**
-             * @description Of the `egressBytes` and `cdnBytes` of all tenants, with one decimal.
+             * @description The tenant's share of the `egressBytes` and `cdnBytes` of all tenants, in percent with one decimal.
              * @example 10
              */
             percent: number;
@@ -12909,13 +12956,16 @@ export interface components {
             /** @example Acme Live */
             tenantName: string;
         };
-        /** @description A tenant with what an admin wants to see of it at first. The lists are the newest entries; the lists of their own have the rest. */
+        /**
+         * @description A tenant with its users, keys, streams and audit entries. Each list has only the newest entries; separate list operations
+         *     have all of them.
+         */
         TenantDetail: {
             /** @description The latest 20 audit entries. */
             audit: components["schemas"]["AuditEntry"][];
-            /** @description The newest 50 API keys, revoked and expired ones included; never the keys themselves. */
+            /** @description The newest 50 API keys, including revoked and expired ones, without the keys themselves. */
             keys: components["schemas"]["ApiKey"][];
-            /** @description The newest 20 streams, their keys masked. */
+            /** @description The newest 20 streams, with masked keys. */
             recentStreams: components["schemas"]["Stream"][];
             tenant: components["schemas"]["TenantSummary"];
             /** @description The newest 50 users. */
@@ -12935,15 +12985,15 @@ export interface components {
              */
             suspendedTenants: number;
             /**
-             * @description At the end of the day, cancelled ones not counted.
+             * @description Tenants at the end of the day, without CANCELLED ones.
              * @example 115
              */
             totalTenants: number;
         };
-        /** @description How the number of tenants changed. */
+        /** @description The change in the number of tenants. */
         TenantGrowthReport: {
             /**
-             * @description In the whole time.
+             * @description Cancellations in the whole period.
              * @example 1
              */
             cancelledTenants: number;
@@ -12951,44 +13001,44 @@ export interface components {
             days: components["schemas"]["TenantGrowthDay"][];
             /**
              * Format: date-time
-             * @description Where the first day begins.
+             * @description Start of the first day.
              */
             from: string;
             /**
-             * @description In the whole time.
+             * @description Sign-ups in the whole period.
              * @example 12
              */
             newTenants: number;
             /**
              * Format: date-time
-             * @description As of when; in the last day.
+             * @description Time of the figures, within the last day.
              */
             to: string;
             /**
-             * @description Now, cancelled ones not counted.
+             * @description Tenants now, without CANCELLED ones.
              * @example 115
              */
             totalTenants: number;
         };
-        /** @description A bill for the tenant's plan. */
+        /** @description An invoice for the tenant's plan. */
         TenantInvoice: {
             /** Format: date-time */
             createdAt: string;
             currency: components["schemas"]["Currency"];
             /**
              * Format: date-time
-             * @description Null when it is charged automatically.
+             * @description When the payment is due; null if it is charged automatically.
              */
             dueAt: string | null;
             /**
-             * @description Where people can see and pay it.
+             * @description The page on which the invoice can be seen and paid.
              * @example https://pay.example/invoices/42
              */
             hostedInvoiceUrl: string | null;
             /** @example inv_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
-             * @description The number printed on it; null while it is a draft.
+             * @description The number printed on the invoice; null for a draft.
              * @example SF-2026-0042
              */
             number: string | null;
@@ -12996,14 +13046,14 @@ export interface components {
             paidAt: string | null;
             /**
              * Format: int64
-             * @description Cents paid so far.
+             * @description The amount paid so far, in cents.
              * @example 11781
              */
             paidCents: number;
             status: components["schemas"]["InvoiceStatus"];
             /**
              * Format: int64
-             * @description Cents, tax included.
+             * @description The amount in cents, including tax.
              * @example 11781
              */
             totalCents: number;
@@ -13016,12 +13066,12 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many tenants match on all pages together.
+             * @description The number of matching tenants on all pages.
              * @example 1
              */
             total: number;
         };
-        /** @description What to change about a tenant. */
+        /** @description Changes of a tenant. */
         TenantPatch: {
             /**
              * @description The company's name.
@@ -13029,7 +13079,7 @@ export interface components {
              */
             name?: string;
         };
-        /** @description The plan that a tenant is to have. */
+        /** @description A tenant's new plan. */
         TenantPlanPatch: {
             plan: components["schemas"]["PlanTier"];
             /**
@@ -13038,18 +13088,18 @@ export interface components {
              */
             reason?: string;
         };
-        /** @description What a tenant's role may do. */
+        /** @description A tenant's role and its scopes. */
         TenantRoleGrant: {
             role: components["schemas"]["UserRole"];
             scopes: components["schemas"]["Scope"][];
         };
         /**
-         * @description TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-         *     publishing are refused; webhooks wait.
+         * @description TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+         *     and publishing are refused, and webhook deliveries wait.
          * @enum {string}
          */
         TenantStatus: "TRIAL" | "ACTIVE" | "PAST_DUE" | "SUSPENDED" | "CANCELLED";
-        /** @description How many tenants are in each status. */
+        /** @description The number of tenants in each status. */
         TenantStatusCounts: {
             /** @example 90 */
             active: number;
@@ -13097,7 +13147,7 @@ export interface components {
             status: components["schemas"]["SubscriptionStatus"];
             /**
              * Format: date-time
-             * @description Null when there is no trial.
+             * @description When the trial ends or ended; null without a trial.
              */
             trialEndsAt: string | null;
         };
@@ -13110,7 +13160,7 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             id: string;
             /**
-             * @description Streams that are on air or wait for their encoder.
+             * @description The number of streams that are LIVE or RECONNECTING.
              * @example 1
              */
             liveStreamCount: number;
@@ -13120,20 +13170,20 @@ export interface components {
             status: components["schemas"]["TenantStatus"];
             /**
              * Format: date-time
-             * @description Since when the tenant is suspended; null while it isn't.
+             * @description When the tenant was suspended; null if it is not.
              */
             suspendedAt: string | null;
-            /** @description Why the tenant is suspended; null while it isn't. */
+            /** @description Why the tenant is suspended; null if it is not. */
             suspensionReason: string | null;
             /** Format: date-time */
             updatedAt: string;
             /**
-             * @description Users, invited and deactivated ones included.
+             * @description The number of users, including invited and deactivated ones.
              * @example 3
              */
             userCount: number;
         };
-        /** @description A person who works for a tenant, with that tenant's name. */
+        /** @description A user of a tenant, with that tenant's name. */
         TenantUser: {
             /** Format: date-time */
             createdAt: string;
@@ -13154,7 +13204,7 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
-        /** @description What a tenant asked for help with. */
+        /** @description A tenant's support request. */
         Ticket: {
             /**
              * @description The admin who works on it.
@@ -13163,14 +13213,14 @@ export interface components {
             assigneeId: string | null;
             /**
              * Format: date-time
-             * @description Since when it is CLOSED; null otherwise.
+             * @description When the ticket became CLOSED; null otherwise.
              */
             closedAt: string | null;
             /** Format: date-time */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When an admin answered for the first time; null before.
+             * @description When an admin first answered; null before that.
              */
             firstReplyAt: string | null;
             /** @example tick_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -13178,12 +13228,12 @@ export interface components {
             /** Format: date-time */
             lastMessageAt: string;
             /**
-             * @description Messages, internal notes included.
+             * @description The number of messages, including internal notes.
              * @example 3
              */
             messageCount: number;
             /**
-             * @description Counts up over all tenants; what people call it by, also in mails.
+             * @description The ticket's number, counted over all tenants. Mails use it too.
              * @example 1042
              */
             number: number;
@@ -13191,7 +13241,7 @@ export interface components {
             /** @example ada@acme.example */
             requesterEmail: string;
             /**
-             * @description The tenant's user who asked; null once the user was deleted.
+             * @description The tenant's user who asked; null after the user was deleted.
              * @example user_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             requesterId: string | null;
@@ -13199,13 +13249,13 @@ export interface components {
             requesterName: string;
             /**
              * Format: date-time
-             * @description Since when it is RESOLVED or CLOSED; null otherwise.
+             * @description When the ticket became RESOLVED or CLOSED; null otherwise.
              */
             resolvedAt: string | null;
             status: components["schemas"]["TicketStatus"];
             /** @example Encoder is refused since this morning */
             subject: string;
-            /** @description The operator's own words to sort by. */
+            /** @description The operator's own tags for sorting. */
             tags: string[];
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
@@ -13215,13 +13265,13 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description TENANT: the tenant's user. ADMIN: somebody who runs the platform. SYSTEM: the server itself.
+         * @description TENANT: the tenant's user. ADMIN: an admin of the platform. SYSTEM: the server itself.
          * @enum {string}
          */
         TicketAuthorType: "TENANT" | "ADMIN" | "SYSTEM";
-        /** @description A ticket with what was written about it. */
+        /** @description A ticket with its messages. */
         TicketDetail: {
-            /** @description The last 500 messages, oldest first, internal notes included. */
+            /** @description The last 500 messages, oldest first, including internal notes. */
             messages: components["schemas"]["TicketMessage"][];
             ticket: components["schemas"]["Ticket"];
         };
@@ -13239,7 +13289,7 @@ export interface components {
             authorName: string;
             authorType: components["schemas"]["TicketAuthorType"];
             /**
-             * @description Plain text.
+             * @description The text, without formatting.
              * @example The key was rotated yesterday. The new one is in the stream's settings.
              */
             body: string;
@@ -13263,34 +13313,34 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many tickets match on all pages together.
+             * @description The number of matching tickets on all pages.
              * @example 1
              */
             total: number;
         };
         /**
-         * @description What is to change; absent fields stay as they are.
+         * @description Changes of a ticket; absent fields don't change.
          * @example {
          *       "status": "RESOLVED"
          *     }
          */
         TicketPatch: {
             /**
-             * @description The admin who works on it from now on; null for nobody.
+             * @description The new assignee; null for none.
              * @example adm_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             assigneeId?: string | null;
             priority?: components["schemas"]["TicketPriority"];
             status?: components["schemas"]["TicketStatus"];
-            /** @description All tags that it is to have. */
+            /** @description The complete new list of tags. */
             tags?: string[];
         };
         /**
-         * @description How urgent it is.
+         * @description The ticket's urgency.
          * @enum {string}
          */
         TicketPriority: "LOW" | "NORMAL" | "HIGH" | "URGENT";
-        /** @description An answer to the tenant, or a note among admins. */
+        /** @description An answer to the tenant, or a note for admins. */
         TicketReplyInput: {
             /**
              * @description Plain text; up to 20 000 characters.
@@ -13298,7 +13348,7 @@ export interface components {
              */
             body: string;
             /**
-             * @description Whether only admins are to see it; then nobody is mailed, and the status stays.
+             * @description Whether only admins see the message. Then no mail is sent, and the status doesn't change.
              * @default false
              * @example false
              */
@@ -13306,35 +13356,35 @@ export interface components {
             status?: components["schemas"]["TicketStatus"];
         };
         /**
-         * @description OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
-         *     opens it again. CLOSED: done, no more messages.
+         * @description OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+         *     opens it again. CLOSED: done, without further messages.
          * @enum {string}
          */
         TicketStatus: "OPEN" | "PENDING" | "RESOLVED" | "CLOSED";
-        /** @description What is right or wrong with the timestamps that the encoder sends. */
+        /** @description The quality of the encoder's timestamps. */
         TimingStats: {
             /**
-             * @description How unevenly units arrived in the last minute: the mean deviation in milliseconds.
+             * @description Arrival jitter in the last minute: the mean deviation in milliseconds.
              * @example 4.2
              */
             arrivalJitterMs: number;
             /**
-             * @description By how much audio is ahead of video on arrival, in milliseconds; negative when it is behind.
+             * @description Milliseconds by which audio is ahead of video on arrival; negative if it is behind.
              * @example 12
              */
             avOffsetMs: number;
             /**
-             * @description By how much the encoder's clock ran ahead of the server's since the broadcast began, in milliseconds.
+             * @description Milliseconds by which the encoder's clock has run ahead of the server's since the broadcast began.
              * @example -3
              */
             driftMs: number;
             /**
-             * @description Timestamps that went back or leapt ahead by more than a second since the broadcast began.
+             * @description The number of timestamps that went back, or jumped ahead by more than a second, since the broadcast began.
              * @example 0
              */
             jumps: number;
         };
-        /** @description One tenant's share. */
+        /** @description One tenant's figures. */
         TopTenant: {
             /**
              * Format: int64
@@ -13343,12 +13393,12 @@ export interface components {
              */
             egressBytes: number;
             /**
-             * @description Minutes of all streams on air together.
+             * @description Minutes on air, summed over all streams.
              * @example 1823.5
              */
             minutesLive: number;
             /**
-             * @description Minutes of all viewers together.
+             * @description Minutes watched, summed over all viewers.
              * @example 91245.5
              */
             minutesWatched: number;
@@ -13376,11 +13426,11 @@ export interface components {
         TopTenantsReport: {
             /** Format: date-time */
             from: string;
-            /** @description The most minutes watched first. */
+            /** @description The tenants with the most minutes watched first. */
             items: components["schemas"]["TopTenant"][];
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             to: string;
         };
@@ -13393,7 +13443,7 @@ export interface components {
             error: string | null;
             /**
              * Format: date-time
-             * @description Null until the job is over.
+             * @description When the job finished; null before that.
              */
             finishedAt: string | null;
             /** @example tc_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -13401,17 +13451,17 @@ export interface components {
             /** @description The files; empty until COMPLETED. */
             outputs: components["schemas"]["TranscodeOutput"][];
             /**
-             * @description Percent; never goes back, and is 100 once COMPLETED.
+             * @description Progress in percent. It never decreases, and is 100 if the job is COMPLETED.
              * @example 100
              */
             progress: number;
             /** @example rec_01m18qg1mhf2bsz1fk6m8v4jxd */
             recordingId: string;
-            /** @description What was asked for, with what was left open filled in. */
+            /** @description The requested renditions, with default values filled in. */
             renditions: components["schemas"]["Rendition"][];
             /**
              * Format: date-time
-             * @description Null until a worker has begun.
+             * @description When a worker started; null before that.
              */
             startedAt: string | null;
             status: components["schemas"]["MediaJobStatus"];
@@ -13419,34 +13469,35 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description MP4: one file per rendition that plays while it loads, and that can be packaged. MPEG_TS: a transport stream per rendition, for editing and broadcast; it can't be packaged.
+         * @description MP4: one file per rendition that plays while it loads and can be packaged. MPEG_TS: one transport stream per rendition,
+         *     for editing and broadcast; it can't be packaged.
          * @default MP4
          * @enum {string}
          */
         TranscodeContainer: "MP4" | "MPEG_TS";
-        /** @description What to make of a recording. Everything is optional; `{}` makes an ordinary ladder of MP4 files. */
+        /** @description Options of a transcode. All fields are optional; `{}` makes a default set of MP4 files. */
         TranscodeInput: {
             container?: components["schemas"]["TranscodeContainer"];
             /**
-             * @description The files to make, 1 to 8, no two of one name. Absent for those of 1080, 720, 480 and 360 lines that the source
-             *     is large enough for, at least one.
+             * @description The files to make, 1 to 8, with different names. By default those of 1080, 720, 480 and 360 lines for which the source
+             *     is large enough, but at least one.
              */
             renditions?: components["schemas"]["RenditionInput"][];
         };
-        /** @description How far a transcode is. */
+        /** @description A report on a transcoding job. */
         TranscodeJobEvent: {
-            /** @description What went wrong; required when failed. */
+            /** @description Why the job failed; required for failed. */
             error?: string;
-            /** @description The files; required when completed. */
+            /** @description The files; required for completed. */
             outputs?: components["schemas"]["TranscodeJobOutput"][];
             /**
-             * @description Percent; less than before is ignored.
+             * @description Progress in percent; a lower value than before is ignored.
              * @example 40
              */
             progress?: number;
             status: components["schemas"]["JobEventStatus"];
         };
-        /** @description One file that the transcoder has made. */
+        /** @description A file from the transcoder. */
         TranscodeJobOutput: {
             /**
              * @description Kilobits per second, as measured.
@@ -13454,7 +13505,7 @@ export interface components {
              */
             audioKbps?: number;
             /**
-             * @description Seconds.
+             * @description Length in seconds.
              * @example 1824.52
              */
             durationSec: number;
@@ -13475,7 +13526,7 @@ export interface components {
             sizeBytes: number;
             /**
              * Format: uri
-             * @description Where the server finds the file.
+             * @description The URL from which the server reads the file.
              * @example https://transcoder.internal/tc_01m18qg1mhf2bsz1fk6m8v4jxe/720p.mp4
              */
             url: string;
@@ -13490,7 +13541,7 @@ export interface components {
              */
             width: number;
         };
-        /** @description One file that was made. */
+        /** @description A finished file. */
         TranscodeOutput: {
             /**
              * @description Kilobits per second, as measured.
@@ -13498,7 +13549,7 @@ export interface components {
              */
             audioKbps: number;
             /**
-             * @description Seconds.
+             * @description Length in seconds.
              * @example 1824.52
              */
             durationSec: number;
@@ -13518,13 +13569,13 @@ export interface components {
              */
             sizeBytes: number;
             /**
-             * @description Signed, for download; good until `urlExpiresAt`. Getting the job again renews it.
+             * @description A signed download URL, valid until `urlExpiresAt`. Getting the job again renews it.
              * @example http://localhost:8080/files/dGNfMDFt.../720p.mp4
              */
             url: string;
             /**
              * Format: date-time
-             * @description An hour from this answer.
+             * @description When `url` expires, an hour from this answer.
              */
             urlExpiresAt: string;
             videoCodec: components["schemas"]["RenditionVideoCodec"];
@@ -13539,10 +13590,10 @@ export interface components {
              */
             width: number;
         };
-        /** @description How much longer a trial is to last. */
+        /** @description The extension of a trial. */
         TrialExtensionInput: {
             /**
-             * @description Added to the end of the trial.
+             * @description Days that are added to the trial.
              * @example 14
              */
             days: number;
@@ -13553,14 +13604,14 @@ export interface components {
             reason?: string;
         };
         /**
-         * @description STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
-         *     sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
-         *     recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
-         *     transcoded. PUSHES: push notifications attempted.
+         * @description STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
+         *     sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
+         *     recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+         *     notifications attempted.
          * @enum {string}
          */
         UsageMeter: "STREAM_MINUTES" | "VIEWER_MINUTES" | "PARTICIPANT_MINUTES" | "RECORDING_MINUTES" | "STORAGE_BYTES" | "EGRESS_BYTES" | "TRANSCODE_MINUTES" | "PUSHES";
-        /** @description A person who works for a tenant. */
+        /** @description A user of a tenant. */
         User: {
             /** Format: date-time */
             createdAt: string;
@@ -13587,26 +13638,26 @@ export interface components {
             /** @example 20 */
             pageSize: number;
             /**
-             * @description How many users match on all pages together.
+             * @description The number of matching users on all pages.
              * @example 1
              */
             total: number;
         };
         /**
-         * @description What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-         *     streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+         * @description A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+         *     DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
          * @enum {string}
          */
         UserRole: "OWNER" | "ADMIN" | "DEVELOPER" | "VIEWER";
         /**
-         * @description INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
+         * @description INVITED: has not accepted the invitation yet. ACTIVE: may log in. DEACTIVATED: may not log in.
          * @enum {string}
          */
         UserStatus: "INVITED" | "ACTIVE" | "DEACTIVATED";
-        /** @description The code that was mailed. */
+        /** @description The e-mail and the mailed code. */
         VerificationInput: {
             /**
-             * @description 6 digits.
+             * @description The code, 6 digits.
              * @example 048213
              */
             code: string;
@@ -13617,7 +13668,8 @@ export interface components {
             email: string;
         };
         /**
-         * @description UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+         * @description UNVERIFIED: no information yet. PENDING: being checked. VERIFIED: the tenant's identity is proven. REJECTED: the identity
+         *     is wrong or can't be proven.
          * @enum {string}
          */
         VerificationStatus: "UNVERIFIED" | "PENDING" | "VERIFIED" | "REJECTED";
@@ -13625,15 +13677,15 @@ export interface components {
         WebhookAttempt: {
             /** Format: date-time */
             at: string;
-            /** @description Milliseconds. */
+            /** @description Duration in milliseconds. */
             durationMs: number;
             error: string | null;
             responseStatus: number | null;
         };
-        /** @description One event on its way to one endpoint, with its attempts. Kept 30 days once it is delivered or failed. */
+        /** @description The delivery of one event to one endpoint, with its attempts. It is kept for 30 days after it is delivered or failed. */
         WebhookDelivery: {
             /**
-             * @description How many attempts were made.
+             * @description The number of attempts so far.
              * @example 1
              */
             attempts: number;
@@ -13641,7 +13693,7 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             deliveredAt: string | null;
-            /** @description How long the last attempt took, in milliseconds. */
+            /** @description Duration of the last attempt in milliseconds. */
             durationMs: number | null;
             /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxd */
             endpointId: string;
@@ -13662,13 +13714,13 @@ export interface components {
             log: components["schemas"]["WebhookAttempt"][];
             /**
              * Format: date-time
-             * @description When the next attempt is due; null when none is.
+             * @description When the next attempt is due; null if there is none.
              */
             nextAttemptAt: string | null;
             payload: components["schemas"]["Event"];
             /** @description The first 4 KiB of the last answer. */
             responseBody: string | null;
-            /** @description HTTP status of the last attempt; null when there was no answer. */
+            /** @description HTTP status of the last attempt; null if there was no answer. */
             responseStatus: number | null;
             /**
              * Format: int64
@@ -13678,7 +13730,7 @@ export interface components {
             sequence: number;
             status: components["schemas"]["WebhookDeliveryStatus"];
             /**
-             * @description The id of what the event is about: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
+             * @description The id of the event's subject: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxb
              */
             subject: string;
@@ -13686,33 +13738,34 @@ export interface components {
         /** @description Deliveries, newest first. */
         WebhookDeliveryList: components["schemas"]["WebhookDelivery"][];
         /**
-         * @description pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is
-         *     due. failed: given up; `retry` makes another attempt.
+         * @description pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is due.
+         *     failed: no further attempt is made; `retry` makes another one.
          * @enum {string}
          */
         WebhookDeliveryStatus: "pending" | "delivered" | "retrying" | "failed";
-        /** @description An address of the tenant's that events are delivered to. */
+        /** @description A tenant's address to which events are delivered. */
         WebhookEndpoint: {
             /** Format: date-time */
             createdAt: string;
-            /** @description Why no more deliveries are made. */
+            /** @description Why the endpoint is disabled; null if it is not. */
             disabledReason: string | null;
             /** @description The events that are delivered; empty for all. */
             events: components["schemas"]["EventName"][];
             /**
              * Format: date-time
-             * @description The first failure since the last success. Five days later the endpoint is disabled.
+             * @description The first failure since the last success; null if there is none. The endpoint is disabled five days after it.
              */
             failingSince: string | null;
             /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
             id: string;
             /**
              * Format: date-time
-             * @description Until when the secret before this one signs as well; null when there was none.
+             * @description Until when attempts are also signed with the previous secret; null if there is none.
              */
             previousSecretExpiresAt: string | null;
             /**
-             * @description The signing secret, only in the answer that creates the endpoint or replaces the secret. `X-Service-Signature` is keyed with this whole string.
+             * @description The signing secret. Only the answers that create the endpoint or rotate the secret contain it. `X-Service-Signature`
+             *     is keyed with this whole string.
              * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTnZr4vYx0aE=
              */
             secret?: string;
@@ -13722,65 +13775,66 @@ export interface components {
             /** @example https://hooks.acme.example/showfloor */
             url: string;
         };
-        /** @description An endpoint to be registered. */
+        /** @description A new endpoint. */
         WebhookEndpointInput: {
             /** @description The events to deliver; absent or empty for all. */
             events?: components["schemas"]["EventName"][];
             /**
              * Format: uri
-             * @description An http or https address. Private and loopback addresses are refused when the delivery is made, whatever the name resolves to, unless the server runs with APP_ENV=development.
+             * @description An http or https address. Unless the server runs with APP_ENV=development, deliveries to private and loopback
+             *     addresses are refused when they are made, also if a host name resolves to one.
              * @example https://hooks.acme.example/showfloor
              */
             url: string;
         };
         /** @description Endpoints, newest first. */
         WebhookEndpointList: components["schemas"]["WebhookEndpoint"][];
-        /** @description What is to change about an endpoint. */
+        /** @description Changes of an endpoint; absent fields don't change. */
         WebhookEndpointPatch: {
             /** @description The events to deliver from now on; empty for all. */
             events?: components["schemas"]["EventName"][];
             status?: components["schemas"]["WebhookEndpointStatus"];
             /**
              * Format: uri
-             * @description As at registration.
+             * @description The new address, with the same rules as at registration.
              * @example https://hooks.acme.example/showfloor/v2
              */
             url?: string;
         };
         /**
-         * @description active: deliveries are made. disabled: none are, for `disabledReason`.
+         * @description active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
          * @enum {string}
          */
         WebhookEndpointStatus: "active" | "disabled";
-        /** @description What a recovery has started. */
+        /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
-             * @description Whether there are others that wait for another call.
+             * @description Whether there are more events; call again for them.
              * @example false
              */
             more: boolean;
             /**
-             * @description How many deliveries were started.
+             * @description The number of started deliveries.
              * @example 42
              */
             recovered: number;
         };
-        /** @description What to deliver again. */
+        /** @description The start time of a recovery. */
         WebhookRecoveryInput: {
             /**
              * Format: date-time
-             * @description Events and deliveries from this time on; not in the future.
+             * @description Events and deliveries from this time on are recovered; not in the future.
              * @example 2026-01-02T03:04:05.678Z
              */
             since: string;
         };
-        /** @description How webhook deliveries are doing over all tenants. */
+        /** @description The webhook delivery figures over all tenants. */
         WebhookSummary: {
             /** @example 64 */
             activeEndpoints: number;
             /**
              * Format: date-time
-             * @description As of when.
+             * @description Time of the figures.
              */
             at: string;
             deliveries: components["schemas"]["DeliveryStatusCounts"];
@@ -13789,29 +13843,32 @@ export interface components {
             /** @description The 20 endpoints with the most failed attempts in the last 24 hours, most first. */
             failing: components["schemas"]["FailingEndpoint"][];
             /**
-             * @description How long half of those attempts took at most, in milliseconds.
+             * @description Median duration of those attempts in milliseconds.
              * @example 84
              */
             medianMs: number | null;
             /**
              * Format: date-time
-             * @description Since when the oldest attempt that should have been made waits; null when none does.
+             * @description When the oldest overdue attempt was due; null if no attempt is overdue.
              */
             oldestDueAt: string | null;
             /**
-             * @description How long 95 of 100 of those attempts took at most, in milliseconds.
+             * @description Duration in milliseconds that 95 % of those attempts didn't exceed.
              * @example 610
              */
             p95Ms: number | null;
             /**
-             * @description Attempts of the last 24 hours that were answered with a 2xx, in percent with one decimal; null when there was none.
+             * @description Attempts of the last 24 hours that got a 2xx, in percent with one decimal; null if there were no attempts.
              * @example 99.4
              */
             successPercent: number | null;
         };
-        /** @description What to send. */
+        /** @description The event to send. */
         WebhookTestInput: {
-            /** @description Whether or not it is on the endpoint's list. Absent: the first one of the list, `stream.started` when it is empty. */
+            /**
+             * @description The event's name; it needn't be on the endpoint's list. By default the first one of the list, or `stream.started` if
+             *     the list is empty.
+             */
             event?: components["schemas"]["EventName"];
         };
     };
