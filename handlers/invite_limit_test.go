@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
 )
 
 func TestNobodyIsInvitedOverAndOver(t *testing.T) {
@@ -51,7 +53,38 @@ func TestOneTenantDoesNotUseUpAnAddress(t *testing.T) {
 	late := s.Register(t)
 	refused := invite(late)
 	require.Equal(t, "too many invitations: all tenants together can send 20 a day to one address", refused.Problem(t, 429, "rate_limited").Message)
-	require.Equal(t, "86160", refused.Header.Get("Retry-After"))
+	require.Equal(t, "86400", refused.Header.Get("Retry-After"), "it doesn't show when other tenants invited the address")
+}
+
+// TestTenantsShareAnAddressesLimitExactly checks that two tenants that invite an address at the same
+// time don't exceed the limit of all tenants together.
+func TestTenantsShareAnAddressesLimitExactly(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	target, other := newEmail(), s.Register(t)
+	_, err := s.Pool.Exec(t.Context(), `INSERT INTO mails (id, tenant_id, kind, recipient, status, expires_at, created_at)
+		SELECT $1 || n, $1, 'invite', $3, 'sent', $2, $2 FROM generate_series(1, 19) n`, other.TenantID, s.Clock.Now(), target)
+	require.NoError(t, err)
+	owners := []*apitest.Caller{s.Register(t), s.Register(t)}
+	tx, err := s.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err = tx.Exec(t.Context(), "LOCK TABLE mails IN SHARE MODE") // mails can be counted, but none can be added
+	require.NoError(t, err)
+	answers := make(chan int, len(owners))
+	for _, owner := range owners {
+		go func() {
+			answers <- owner.Call(t, "POST", "/v1/me/team", map[string]any{"email": target, "role": "VIEWER"}).Status
+		}()
+	}
+	apitest.Until(t, "two transactions that wait", func() bool {
+		var waiting int
+		require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting))
+		return waiting == len(owners)
+	})
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.ElementsMatch(t, []int{201, 429}, []int{<-answers, <-answers})
 }
 
 func TestATenantInvitesOnlySoMany(t *testing.T) {

@@ -3215,7 +3215,8 @@ type ClientInterface interface {
 	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+	// all tenants, `Retry-After` is always 24 hours.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3232,7 +3233,8 @@ type ClientInterface interface {
 	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+	// all tenants, `Retry-After` is always 24 hours.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9811,7 +9813,8 @@ func (c *Client) ListTeam(ctx context.Context, params *ListTeamParams, reqEditor
 // `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+// all tenants, `Retry-After` is always 24 hours.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9838,7 +9841,8 @@ func (c *Client) InviteTeamMemberWithBody(ctx context.Context, contentType strin
 // `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+// all tenants, `Retry-After` is always 24 hours.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -25856,7 +25860,8 @@ type ClientWithResponsesInterface interface {
 	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+	// all tenants, `Retry-After` is always 24 hours.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25873,7 +25878,8 @@ type ClientWithResponsesInterface interface {
 	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+	// all tenants, `Retry-After` is always 24 hours.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -43619,7 +43625,8 @@ func (c *ClientWithResponses) ListTeamWithResponse(ctx context.Context, params *
 // `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+// all tenants, `Retry-After` is always 24 hours.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43642,7 +43649,8 @@ func (c *ClientWithResponses) InviteTeamMemberWithBodyWithResponse(ctx context.C
 // `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+// all tenants, `Retry-After` is always 24 hours.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -4461,7 +4461,8 @@ export interface paths {
          *     `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
          *
          *     A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
-         *     a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again.
+         *     a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
+         *     all tenants, `Retry-After` is always 24 hours.
          */
         post: operations["inviteTeamMember"];
         delete?: never;

@@ -81,12 +81,19 @@ const (
 	maxInvitesOfAll       = 20 // of all tenants to one address per inviteRecipientPeriod
 )
 
-// limitInvites refuses an invitation above one of these limits, and says which.
+// limitInvites refuses an invitation above one of these limits, and says which. The
+// caller holds the tenant's lock; limitInvites takes the address's lock after it.
+// Retry-After of the limit of all tenants is always inviteRecipientPeriod: the exact
+// time would show when other tenants invited the address.
 func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.Invitation) error {
 	now := s.now()
 	sent, err := s.mails.CountOf(ctx, tx, invited.TenantID, now.Add(-mailPeriod), inviteKind)
 	if err != nil {
 		return err
+	}
+	// The lock serializes the invitations of an address by all tenants.
+	if err := db.New(tx).LockName(ctx, "invite "+invited.Email); err != nil {
+		return fmt.Errorf("lock invited address: %w", err)
 	}
 	ofAll, ofTenant, err := s.mails.CountTo(ctx, tx, invited.Email, invited.TenantID, now.Add(-inviteRecipientPeriod), inviteKind)
 	if err != nil {
@@ -97,7 +104,7 @@ func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.Invita
 		return problem.Limited(ofTenant.Oldest.Add(inviteRecipientPeriod).Sub(now),
 			"too many invitations: your tenant can send %d a day to one address", maxInvitesTo)
 	case ofAll.Count >= maxInvitesOfAll:
-		return problem.Limited(ofAll.Oldest.Add(inviteRecipientPeriod).Sub(now),
+		return problem.Limited(inviteRecipientPeriod,
 			"too many invitations: all tenants together can send %d a day to one address", maxInvitesOfAll)
 	case sent.Count >= maxInvites:
 		return problem.Limited(sent.Oldest.Add(mailPeriod).Sub(now), "too many invitations: your tenant can send %d an hour", maxInvites)
