@@ -158,7 +158,7 @@ func (s storage) charge(ctx context.Context, budgets []counted, cost int) {
 // units returns how many KiB a request is charged, rounded up: 0 for a refused request, and
 // at least 1 for one that succeeded. With x-stores: counted it is 0 if nothing changed, so
 // that guests who lower a hand that isn't raised cause no debt. A request that failed with a
-// 5xx may have committed.
+// 5xx is charged 1 at most, even if it has committed: the failure is the server's.
 func units(op stores, bytes int64, status int) int {
 	n := int((bytes + quota.WrittenUnit - 1) / quota.WrittenUnit)
 	switch {
@@ -169,7 +169,7 @@ func units(op stores, bytes int64, status int) int {
 	case status < http.StatusInternalServerError:
 		return 0
 	default:
-		return n
+		return min(n, 1)
 	}
 }
 

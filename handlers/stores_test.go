@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"showfloor/gen/api"
 	"showfloor/handlers"
 	"showfloor/internal/apitest"
+	"showfloor/internal/dbtest"
 	"showfloor/internal/problem"
 	"showfloor/internal/ratelimit"
 )
@@ -205,6 +207,44 @@ func TestGuestsTakeNoModerationAway(t *testing.T) {
 	// That overdraft is limited, too.
 	exhaust(t, limiter, written("audience-written", owner.TenantID, 4096), 11)
 	limited(t, muteAll(host, 0), "audience-written")
+}
+
+// TestOnlyWhatIsCommittedIsCharged checks that a transaction that runs again after a conflict is
+// charged once, and that a request that failed with a 5xx is charged 1 KiB at most.
+func TestOnlyWhatIsCommittedIsCharged(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	still := ratelimit.NewMemory(func() time.Time { return now }) // so that the bucket doesn't refill
+	limiter := ratelimit.New(still, nil, slog.New(slog.DiscardHandler))
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t), Limits: handlers.Limits{Limiter: limiter}})
+	owner := s.Register(t)
+	b := written("tenant-written", owner.TenantID, 128<<10)
+	cost := func(sku string, status int) int {
+		before := limiter.PeekAll(t.Context(), b)[0].Remaining
+		owner.Call(t, "POST", "/v1/me/catalog/products", map[string]any{
+			"externalId": sku, "name": "Mug", "priceCents": 100, "metadata": map[string]any{"text": strings.Repeat("x", 60_000)},
+		}).Is(t, status)
+		return before - limiter.PeekAll(t.Context(), b)[0].Remaining
+	}
+	usual := cost("MUG-1", http.StatusCreated)
+	require.Greater(t, usual, 50)
+
+	_, err := s.Pool.Exec(t.Context(), `CREATE SEQUENCE tries;
+		CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF nextval('tries') <= 2 THEN RAISE EXCEPTION 'conflict' USING ERRCODE = 'serialization_failure'; END IF;
+			RETURN NEW;
+		END $$;
+		CREATE TRIGGER fail BEFORE INSERT ON audit_entries FOR EACH ROW EXECUTE FUNCTION fail()`)
+	require.NoError(t, err)
+	require.InDelta(t, usual, cost("MUG-2", http.StatusCreated), 1)
+	var tries int
+	require.NoError(t, s.Pool.QueryRow(t.Context(), "SELECT last_value FROM tries").Scan(&tries))
+	require.Equal(t, 3, tries)
+
+	_, err = s.Pool.Exec(t.Context(), `CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'a bug'; END $$`)
+	require.NoError(t, err)
+	require.LessOrEqual(t, cost("MUG-3", http.StatusInternalServerError), 1)
 }
 
 // TestWhatEndsSomethingGoesOn checks that operations that end something work when the

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/stored"
 )
 
 const (
@@ -30,14 +32,20 @@ const (
 // After a serialization failure or a deadlock it runs fn again in a new
 // transaction, up to three times. So fn may run several times and must not do
 // anything that a rollback doesn't undo, such as a network call or appending to
-// a variable outside. A Hook in the context runs with it.
+// a variable outside. A Hook in the context runs with it. The context's counter
+// (stored.Count) keeps the bytes of the try that commits only.
 //
 // If the connection turns out to be lost before fn has run, InTx takes another
 // one, for up to two seconds. If a connection is lost later, InTx returns an
 // error (IsUnavailable): the transaction may have been committed.
 func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
+	counter := stored.From(ctx)
+	before := counter.Bytes()
 	for retry := 1; ; retry++ {
 		err := runTx(ctx, pool, fn)
+		if err != nil {
+			counter.Reset(before)
+		}
 		if !isConflict(err) || retry > maxRetries {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"showfloor/internal/dbtest"
 	"showfloor/internal/postgres"
+	"showfloor/internal/stored"
 )
 
 func accounts(t *testing.T) *pgxpool.Pool {
@@ -157,6 +158,45 @@ func TestConflictsAreRetriedThreeTimes(t *testing.T) {
 	runs := 0
 	if err := postgres.InTx(t.Context(), pool, func(pgx.Tx) error { runs++; return pgx.ErrNoRows }); runs != 1 || !errors.Is(err, pgx.ErrNoRows) {
 		t.Errorf("another error: %d runs, %v", runs, err)
+	}
+}
+
+// TestOnlyCommittedBytesCount checks that the bytes of tries that were rolled back are not
+// in the context's counter.
+func TestOnlyCommittedBytesCount(t *testing.T) {
+	t.Parallel()
+	pool := accounts(t)
+	conflict := &pgconn.PgError{Code: "40001"}
+	for _, c := range []struct {
+		name    string
+		results []error // of the tries
+		want    int64
+	}{
+		{"success", []error{nil}, 101},
+		{"success after two conflicts", []error{conflict, conflict, nil}, 101},
+		{"error", []error{pgx.ErrNoRows}, 1},
+		{"error after a conflict", []error{conflict, pgx.ErrNoRows}, 1},
+	} {
+		ctx, written := stored.Count(t.Context())
+		stored.Add(ctx, 1) // by an earlier transaction
+		try := 0
+		_ = postgres.InTx(ctx, pool, func(pgx.Tx) error {
+			stored.Add(ctx, 100)
+			try++
+			return c.results[try-1]
+		})
+		if got := written.Bytes(); got != c.want || try != len(c.results) {
+			t.Errorf("%s: %d bytes after %d tries", c.name, got, try)
+		}
+	}
+	ctx, written := stored.Count(t.Context())
+	err := postgres.InTx(ctx, pool, func(tx pgx.Tx) error {
+		stored.Add(ctx, 100)
+		_, _ = tx.Exec(ctx, "SELECT no_such_column")
+		return nil
+	})
+	if !errors.Is(err, pgx.ErrTxCommitRollback) || written.Bytes() != 0 {
+		t.Errorf("failed commit: %d bytes, %v", written.Bytes(), err)
 	}
 }
 

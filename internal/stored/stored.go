@@ -30,6 +30,15 @@ func (c *Counter) Bytes() int64 {
 	return c.n.Load()
 }
 
+// Reset sets the counter back to a number of bytes that it had before, because what was added
+// since then has been rolled back. Nothing else may add to the counter meanwhile: a request's
+// transactions run one after the other.
+func (c *Counter) Reset(bytes int64) {
+	if c != nil {
+		c.n.Store(bytes)
+	}
+}
+
 type key struct{}
 
 // Count returns a context in which Add counts, and the counter.
