@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -33,10 +32,25 @@ const (
 	storesLater stores = "true"
 )
 
-// overdraft is how many hours' worth of bytes operations with x-stores: counted may use: one
-// hour's, and a debt of 11 more. Beyond it, they are limited to the rate at which the plan's
-// bytes are refilled.
-const overdraft = 12
+// How many hours' worth of bytes operations with x-stores: counted may use of a budget: one
+// hour's, the rest is a debt. Beyond it, they are limited to the rate at which the budget is
+// refilled.
+const (
+	// sharedOverdraft applies to the tenant's budget and to that of all its participants together.
+	sharedOverdraft = 12
+	// participantOverdraft is small because each participant has 1/16 of what all of them
+	// have together: with 12 hours' worth, two hosts could use that up.
+	participantOverdraft = 2
+)
+
+// budget is a bucket to which a request is charged.
+type budget struct {
+	counted
+
+	// overdraft is how many times the bucket's content operations with x-stores: counted
+	// may use.
+	overdraft int
+}
 
 func storesOf(op *openapi3.Operation) (stores, error) {
 	stated, ok := op.Extensions["x-stores"]
@@ -97,39 +111,43 @@ func (c *contract) limitStorage(s storage) echo.MiddlewareFunc {
 // budgets returns the buckets to which a request is charged: the tenant's or, if a
 // participant sends it, the participant's and that of all participants of the tenant, so that
 // participants can't use up the budget of the tenant's own servers.
-func (s storage) budgets(ctx context.Context) ([]counted, error) {
+func (s storage) budgets(ctx context.Context) ([]budget, error) {
 	caller := callerFrom(ctx)
 	allowed, err := s.quotas.WrittenBytes(ctx, caller.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	budget := func(name, subject string, part int64, what string) counted {
+	newBudget := func(name, subject string, part int64, overdraft int, what string) budget {
 		policy := hourlyKiB(name, allowed/part)
 		// A bucket stores a debt as a time. Each size has its own bucket, so that after a
 		// change to a larger plan the tenant doesn't wait as long as with the smaller one.
 		subject += "/" + strconv.Itoa(policy.Events)
-		return counted{Bucket: ratelimit.Bucket{Policy: policy, Subject: subject}, what: what}
+		return budget{counted{Bucket: ratelimit.Bucket{Policy: policy, Subject: subject}, what: what}, overdraft}
 	}
 	if p := caller.Participant; p != nil {
-		return []counted{
-			budget("audience-written", caller.TenantID, quota.AudiencePart,
+		return []budget{
+			newBudget("audience-written", caller.TenantID, quota.AudiencePart, sharedOverdraft,
 				"KiB in requests of this tenant's participants together that store something"),
-			budget("participant-written", digest(p.RoomID+"/"+p.UserID), quota.ParticipantPart,
+			newBudget("participant-written", digest(p.RoomID+"/"+p.UserID), quota.ParticipantPart, participantOverdraft,
 				"KiB in requests of this participant that store something"),
 		}, nil
 	}
-	return []counted{budget("tenant-written", caller.TenantID, 1, "KiB in requests of your tenant that store something")}, nil
+	return []budget{newBudget("tenant-written", caller.TenantID, 1, sharedOverdraft, "KiB in requests of your tenant that store something")}, nil
 }
 
 // check refuses a request if a budget is used up or, for operations with x-stores: counted,
 // overdrawn. It charges nothing.
-func (s storage) check(e echo.Context, op stores, budgets []counted) error {
+func (s storage) check(e echo.Context, op stores, budgets []budget) error {
 	var err error
 	if op == storesLater {
-		err = s.limits.peekAll(e, slices.Clone(budgets)...)
+		all := make([]counted, len(budgets))
+		for i, b := range budgets {
+			all[i] = b.counted
+		}
+		err = s.limits.peekAll(e, all...)
 	} else {
 		for _, b := range budgets {
-			b.Burst *= overdraft
+			b.Burst *= b.overdraft
 			if err = s.limits.peek(e, b.Policy, b.Subject, b.what); err != nil {
 				break
 			}
@@ -143,7 +161,7 @@ func (s storage) check(e echo.Context, op stores, budgets []counted) error {
 }
 
 // charge takes KiB from every budget, even if less is left.
-func (s storage) charge(ctx context.Context, budgets []counted, cost int) {
+func (s storage) charge(ctx context.Context, budgets []budget, cost int) {
 	if cost == 0 {
 		return
 	}

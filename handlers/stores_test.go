@@ -209,6 +209,33 @@ func TestGuestsTakeNoModerationAway(t *testing.T) {
 	limited(t, muteAll(host, 0), "audience-written")
 }
 
+// TestTwoHostsLeaveBytesToTheAudience checks that a participant's overdraft is smaller than the
+// audience's: two hosts can't use up the bytes of all participants, half of the plan's 8 MiB.
+func TestTwoHostsLeaveBytesToTheAudience(t *testing.T) {
+	t.Parallel()
+	s, limiter := withBudgets(t)
+	owner := s.Register(t)
+	metadata := map[string]string{}
+	for i := range 50 { // the event of each change has them
+		metadata[fmt.Sprint("key", i)] = strings.Repeat("x", 500)
+	}
+	fields := map[string]any{"metadata": metadata}
+	one, two := owner.Session(t, fields), owner.Session(t, fields)
+	for _, session := range []api.Session{one, two} {
+		host := owner.Join(t, session.ID, session.HostID, nil)
+		r := apitest.Response{Status: http.StatusOK}
+		for n := 0; r.Status == http.StatusOK && n < 200; n++ {
+			r = host.Call(t, "PATCH", "/v1/me/sessions/"+session.ID, map[string]any{"name": fmt.Sprint("Launch ", n)})
+		}
+		p := limited(t, r, "participant-written")
+		require.Contains(t, p.Message, "256 an hour are allowed, and up to 512 at once")
+	}
+	left := limiter.PeekAll(t.Context(), written("audience-written", owner.TenantID, 4096))[0].Remaining
+	require.Greater(t, left, 2048)
+	guest := owner.Join(t, one.ID, "guest", map[string]any{"role": "viewer"})
+	guest.Say(t, one.ID, guest.UserID, "hello").Is(t, http.StatusCreated)
+}
+
 // TestOnlyWhatIsCommittedIsCharged checks that a transaction that runs again after a conflict is
 // charged once, and that a request that failed with a 5xx is charged 1 KiB at most.
 func TestOnlyWhatIsCommittedIsCharged(t *testing.T) {

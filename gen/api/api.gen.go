@@ -2635,9 +2635,9 @@ func (e WebhookEndpointStatus) Valid() bool {
 // ActiveOnlyFlag 1: only active products. 0: archived ones too.
 type ActiveOnlyFlag string
 
-// AdminBillingOverview What tenants pay and owe.
+// AdminBillingOverview The tenants' payments and open amounts.
 type AdminBillingOverview struct {
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
 	// Canceling Subscriptions that end with their current period.
@@ -2645,20 +2645,20 @@ type AdminBillingOverview struct {
 	// Example: 1
 	Canceling int `json:"canceling"`
 
-	// ChurnPercent Subscriptions that ended in the last 30 days, in percent of those that were paid at their beginning.
+	// ChurnPercent Subscriptions that ended in the last 30 days, in percent of the subscriptions that were paid 30 days ago.
 	//
 	// Example: 1.9
 	ChurnPercent float32 `json:"churnPercent"`
 
-	// FailedPayments Attempts to collect that failed in the last 30 days.
+	// FailedPayments Failed attempts to collect a payment in the last 30 days.
 	//
 	// Example: 4
 	FailedPayments int `json:"failedPayments"`
 
-	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	// MonthlyRecurring One entry for each currency with an amount, in alphabetical order.
 	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
 
-	// Open One entry for each currency in which there is any, in alphabetical order.
+	// Open One entry for each currency with an amount, in alphabetical order.
 	Open CurrencyAmounts `json:"open"`
 
 	// OpenInvoices Invoices that are OPEN, overdue ones included.
@@ -2666,21 +2666,21 @@ type AdminBillingOverview struct {
 	// Example: 7
 	OpenInvoices int `json:"openInvoices"`
 
-	// Overdue One entry for each currency in which there is any, in alphabetical order.
+	// Overdue One entry for each currency with an amount, in alphabetical order.
 	Overdue CurrencyAmounts `json:"overdue"`
 
-	// OverdueInvoices OPEN invoices past their due date.
+	// OverdueInvoices Invoices that are OPEN and past their due date.
 	//
 	// Example: 2
 	OverdueInvoices int `json:"overdueInvoices"`
 
-	// PaidThisMonth One entry for each currency in which there is any, in alphabetical order.
+	// PaidThisMonth One entry for each currency with an amount, in alphabetical order.
 	PaidThisMonth CurrencyAmounts `json:"paidThisMonth"`
 
-	// RefundedThisMonth One entry for each currency in which there is any, in alphabetical order.
+	// RefundedThisMonth One entry for each currency with an amount, in alphabetical order.
 	RefundedThisMonth CurrencyAmounts `json:"refundedThisMonth"`
 
-	// Subscriptions How many subscriptions are in each status.
+	// Subscriptions The number of subscriptions in each status.
 	Subscriptions SubscriptionStatusCounts `json:"subscriptions"`
 
 	// TrialsEndingSoon Trials that end within 7 days.
@@ -2688,11 +2688,11 @@ type AdminBillingOverview struct {
 	// Example: 3
 	TrialsEndingSoon int `json:"trialsEndingSoon"`
 
-	// YearlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	// YearlyRecurring One entry for each currency with an amount, in alphabetical order.
 	YearlyRecurring CurrencyAmounts `json:"yearlyRecurring"`
 }
 
-// AdminInvoice A bill for a tenant's plan.
+// AdminInvoice An invoice for a tenant's plan.
 type AdminInvoice struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -2703,15 +2703,15 @@ type AdminInvoice struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// DueAt Null when it is charged automatically.
+	// DueAt When the payment is due; null if it is charged automatically.
 	DueAt nullable.Nullable[timestamp.Time] `json:"dueAt"`
 
-	// DueCents Cents still to be paid.
+	// DueCents The amount still to be paid, in cents.
 	//
 	// Example: 0
 	DueCents int64 `json:"dueCents"`
 
-	// HostedInvoiceURL Where people can see and pay it.
+	// HostedInvoiceURL The page on which the invoice can be seen and paid.
 	//
 	// Example: https://pay.example/invoices/42
 	HostedInvoiceURL nullable.Nullable[string] `json:"hostedInvoiceUrl"`
@@ -2719,46 +2719,46 @@ type AdminInvoice struct {
 	// ID Example: inv_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Number The number printed on it; null while it is a draft.
+	// Number The number printed on the invoice; null for a draft.
 	//
 	// Example: SF-2026-0042
 	Number nullable.Nullable[string]         `json:"number"`
 	PaidAt nullable.Nullable[timestamp.Time] `json:"paidAt"`
 
-	// PaidCents Cents paid so far.
+	// PaidCents The amount paid so far, in cents.
 	//
 	// Example: 11781
 	PaidCents int64 `json:"paidCents"`
 
-	// PeriodEnd The first instant that it is no longer for.
+	// PeriodEnd End of the billed period, exclusive.
 	PeriodEnd timestamp.Time `json:"periodEnd"`
 
-	// PeriodStart What it is for.
+	// PeriodStart Start of the billed period.
 	PeriodStart timestamp.Time `json:"periodStart"`
 
-	// ProcessorInvoiceID The payment processor's id of it.
+	// ProcessorInvoiceID The payment processor's id of the invoice.
 	//
 	// Example: in_Q1w2e3r4t5
 	ProcessorInvoiceID nullable.Nullable[string] `json:"processorInvoiceId"`
 
-	// Status DRAFT: may still change. OPEN: awaits payment. PAID. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+	// Status DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
 	// mistake, nothing is owed.
 	//
 	//
 	// Example: PAID
 	Status InvoiceStatus `json:"status"`
 
-	// SubscriptionID Null for a bill that belongs to no subscription.
+	// SubscriptionID The subscription that is billed; null if there is none.
 	//
 	// Example: sub_01m18qg1mhf2bsz1fk6m8v4jxe
 	SubscriptionID nullable.Nullable[string] `json:"subscriptionId"`
 
-	// SubtotalCents Cents, without tax.
+	// SubtotalCents The amount in cents, without tax.
 	//
 	// Example: 9900
 	SubtotalCents int64 `json:"subtotalCents"`
 
-	// TaxCents Cents.
+	// TaxCents The tax in cents.
 	//
 	// Example: 1881
 	TaxCents int64 `json:"taxCents"`
@@ -2769,13 +2769,13 @@ type AdminInvoice struct {
 	// TenantName Example: Acme Live
 	TenantName string `json:"tenantName"`
 
-	// TotalCents Cents, tax included.
+	// TotalCents The amount in cents, including tax.
 	//
 	// Example: 11781
 	TotalCents int64          `json:"totalCents"`
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 
-	// VoidedAt When it became VOID; null otherwise.
+	// VoidedAt When the invoice became VOID; null otherwise.
 	VoidedAt nullable.Nullable[timestamp.Time] `json:"voidedAt"`
 }
 
@@ -2789,30 +2789,30 @@ type AdminInvoicePage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many invoices match on all pages together.
+	// Total The number of matching invoices on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// AdminLogin A fresh admin token and whom it stands for.
+// AdminLogin A new admin token, and its admin.
 type AdminLogin struct {
-	// Admin A person who runs the platform and belongs to no tenant.
+	// Admin An admin of the platform, who belongs to no tenant.
 	Admin     Administrator  `json:"admin"`
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
-	// Token The JWT for the Authorization header of admin operations, valid 8 hours.
+	// Token The JWT for the Authorization header of admin operations, valid for 8 hours.
 	Token string `json:"token"`
 }
 
-// AdminPlan What tenants can book, its price and what it includes. There is one plan for each tier.
+// AdminPlan A plan that tenants can book, with its price and limits. There is one plan for each tier.
 type AdminPlan struct {
-	// Active Whether it can be booked.
+	// Active Whether tenants can book the plan.
 	//
 	// Example: true
 	Active bool `json:"active"`
 
-	// Allowances What a period includes, at most one entry for each meter; meters that are not listed are not limited.
+	// Allowances The usage that a period includes, at most one entry for each meter. Meters that are not listed are not limited.
 	Allowances PlanAllowances `json:"allowances"`
 	CreatedAt  timestamp.Time `json:"createdAt"`
 
@@ -2829,7 +2829,8 @@ type AdminPlan struct {
 	// ID Example: plan_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Limits How much a tenant may have at one time, or do in a minute or an hour; null for no limit but the server's own.
+	// Limits A plan's limits: how much a tenant may have at one time, or use in a minute or an hour. Null: the plan sets no limit, and
+	// only the server's own limit applies.
 	Limits PlanLimits `json:"limits"`
 
 	// Name Example: Pro
@@ -2840,26 +2841,26 @@ type AdminPlan struct {
 	// Example: 9900
 	PriceCents int64 `json:"priceCents"`
 
-	// ProcessorProductID The payment processor's id of it; null until it is sold for the first time.
+	// ProcessorProductID The payment processor's id of the plan; null until it is sold for the first time.
 	//
 	// Example: prod_Q1w2e3r4t5
 	ProcessorProductID nullable.Nullable[string] `json:"processorProductId"`
 
-	// SubscriberCount Tenants that are on it, whether or not they pay.
+	// SubscriberCount The number of tenants on the plan, whether or not they pay.
 	//
 	// Example: 42
 	SubscriberCount int `json:"subscriberCount"`
 
-	// Tier What the tenant has booked.
+	// Tier A plan's tier.
 	Tier PlanTier `json:"tier"`
 
-	// TrialDays How long a tenant's first subscription to it is free, in days; 0 for no trial.
+	// TrialDays Free days of a tenant's first subscription to the plan; 0 for no trial.
 	//
 	// Example: 14
 	TrialDays int            `json:"trialDays"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 
-	// YearlyPriceCents The price of a year, in cents, without tax; null when it can't be booked by the year.
+	// YearlyPriceCents The price of a year, in cents, without tax; null if the plan can't be booked by the year.
 	//
 	// Example: 99000
 	YearlyPriceCents nullable.Nullable[int64] `json:"yearlyPriceCents"`
@@ -2875,21 +2876,22 @@ type AdminPlanPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many plans there are.
+	// Total The total number of plans.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// AdminPlanPatch What is to change; absent fields stay as they are. Tier and currency of a plan never change.
+// AdminPlanPatch Changes of a plan; absent fields don't change. A plan's tier and currency never change.
 type AdminPlanPatch struct {
-	// Allowances What a period includes, at most one entry for each meter; meters that are not listed are not limited.
+	// Allowances The usage that a period includes, at most one entry for each meter. Meters that are not listed are not limited.
 	Allowances *PlanAllowances `json:"allowances,omitempty"`
 
 	// Description Example: For teams that broadcast every week
 	Description *string `json:"description,omitempty"`
 
-	// Limits How much a tenant may have at one time, or do in a minute or an hour; null for no limit but the server's own.
+	// Limits A plan's limits: how much a tenant may have at one time, or use in a minute or an hour. Null: the plan sets no limit, and
+	// only the server's own limit applies.
 	Limits *PlanLimits `json:"limits,omitempty"`
 
 	// Name Example: Pro
@@ -2905,12 +2907,12 @@ type AdminPlanPatch struct {
 	// Example: New price list of 2026
 	Reason *string `json:"reason,omitempty"`
 
-	// TrialDays Days; for new subscriptions.
+	// TrialDays Free days of new subscriptions.
 	//
 	// Example: 14
 	TrialDays *int `json:"trialDays,omitempty"`
 
-	// YearlyPriceCents The price of a year, in cents, without tax; for new subscriptions. Null: no longer by the year.
+	// YearlyPriceCents The price of a year, in cents, without tax; for new subscriptions. Null if the plan can't be booked by the year any more.
 	//
 	// Example: 109000
 	YearlyPriceCents nullable.Nullable[int64] `json:"yearlyPriceCents,omitempty"`
@@ -2920,10 +2922,10 @@ type AdminPlanPatch struct {
 type AdminRecording struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// DeletedAt When it was deleted; null when it wasn't.
+	// DeletedAt When the recording was deleted; null if it was not.
 	DeletedAt nullable.Nullable[timestamp.Time] `json:"deletedAt"`
 
-	// DeletedReason The reason that the admin gave; null when its tenant or its retention deleted it.
+	// DeletedReason The admin's reason for the deletion; null if the tenant or the retention time deleted it.
 	DeletedReason nullable.Nullable[string] `json:"deletedReason"`
 
 	// DurationSec Length in seconds, to the millisecond; null until the recording has stopped.
@@ -2931,7 +2933,7 @@ type AdminRecording struct {
 	// Example: 1824.52
 	DurationSec nullable.Nullable[float32] `json:"durationSec"`
 
-	// EndedAt Null while recording.
+	// EndedAt When the recording ended; null while recording.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
 	// Error Why the recording FAILED; null otherwise.
@@ -2940,25 +2942,25 @@ type AdminRecording struct {
 	// ID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// LegalHold Whether it must not be deleted.
+	// LegalHold Whether the recording must not be deleted.
 	//
 	// Example: false
 	LegalHold bool `json:"legalHold"`
 
-	// RetainUntil When it is deleted by itself; null to keep it.
+	// RetainUntil When the recording is deleted automatically; null to keep it.
 	RetainUntil nullable.Nullable[timestamp.Time] `json:"retainUntil"`
 
-	// SizeBytes All files together; null until the recording is READY.
+	// SizeBytes Bytes of all files together; null until the recording is READY.
 	//
 	// Example: 584210432
 	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
 
-	// StartedAt The moment that second 0 shows.
+	// StartedAt The time of the recording's first frame (second 0).
 	StartedAt timestamp.Time `json:"startedAt"`
 
-	// Status RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
-	// can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
-	// files are gone.
+	// Status RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` can be played. FAILED:
+	// nothing can be played, and `error` says why; also after 60 seconds without a heartbeat of the recorder. DELETED: the files
+	// are deleted.
 	Status RecordingStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -2985,45 +2987,46 @@ type AdminRecordingPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many recordings match on all pages together.
+	// Total The number of matching recordings on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// AdminRole What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
-// BILLING reads everything and changes plans, subscriptions and billing.
+// AdminRole An admin's permissions. SUPER_ADMIN: everything. SUPPORT: reads everything and works on tickets. BILLING: reads everything
+// and changes plans, subscriptions and billing.
 type AdminRole string
 
-// AdminRoleGrant What an admin role may do.
+// AdminRoleGrant An admin role and its scopes.
 type AdminRoleGrant struct {
-	// Role What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
-	// BILLING reads everything and changes plans, subscriptions and billing.
+	// Role An admin's permissions. SUPER_ADMIN: everything. SUPPORT: reads everything and works on tickets. BILLING: reads everything
+	// and changes plans, subscriptions and billing.
 	Role   AdminRole    `json:"role"`
 	Scopes []AdminScope `json:"scopes"`
 }
 
-// AdminScope One right on the platform; admin operations name those that they need. SUPER_ADMINs have all, SUPPORT has
+// AdminScope A permission on the platform. Admin operations name the scopes that they need. SUPER_ADMIN has all, SUPPORT has
 // `admin:read` and `admin:support`, BILLING `admin:read` and `admin:billing`.
 type AdminScope string
 
 // AdminStream A tenant's stream as admins see it, without its key.
 type AdminStream struct {
-	// BlockedUntil Until when the key is refused after a forced stop; null when it isn't.
+	// BlockedUntil Until when the key is refused after a forced stop; null if it is not.
 	BlockedUntil nullable.Nullable[timestamp.Time] `json:"blockedUntil"`
 	CreatedAt    timestamp.Time                    `json:"createdAt"`
 
 	// EndedAt End of the last broadcast; null while on air.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
-	// Health What arrives from the encoder, averaged over the last five seconds. With several servers it may be up to 2 seconds old. Numbers are 0 and codecs null while nothing arrives.
+	// Health The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds
+	// old. While nothing arrives, numbers are 0 and codecs null.
 	Health StreamHealth `json:"health"`
 
 	// ID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
-	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about 4
+	// seconds, 10 to 20 seconds behind; cheaper to deliver.
 	Mode StreamMode `json:"mode"`
 
 	// Name Example: Launch
@@ -3034,7 +3037,7 @@ type AdminStream struct {
 	// Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
 
-	// ReconnectWindowSec How long a broadcast waits for an encoder that went away, in seconds.
+	// ReconnectWindowSec How long a broadcast waits for a disconnected encoder, in seconds.
 	//
 	// Example: 0
 	ReconnectWindowSec int `json:"reconnectWindowSec"`
@@ -3047,7 +3050,7 @@ type AdminStream struct {
 	// StartedAt Start of the current or last broadcast.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
 	// broadcast is over; publishing again starts a new one.
 	Status StreamStatus `json:"status"`
 
@@ -3058,21 +3061,21 @@ type AdminStream struct {
 	TenantName string         `json:"tenantName"`
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 
-	// ViewerCount Players that watch right now. With several servers it may be up to 2 seconds old.
+	// ViewerCount Players that are watching now. With several servers the number may be up to 2 seconds old.
 	//
 	// Example: 340
 	ViewerCount int `json:"viewerCount"`
 }
 
-// AdminStreamDetail A stream with what an admin wants to know about it at first.
+// AdminStreamDetail A stream with its publisher, recordings and audit entries.
 type AdminStreamDetail struct {
-	// Audit The latest 20 entries about this stream.
+	// Audit The latest 20 audit entries for this stream.
 	Audit []AuditEntry `json:"audit"`
 
-	// Publisher Who publishes now; null when nobody does.
+	// Publisher The current publisher; null if there is none.
 	Publisher nullable.Nullable[StreamPublisher] `json:"publisher"`
 
-	// Recordings The newest 20.
+	// Recordings The newest 20 recordings.
 	Recordings []AdminRecording `json:"recordings"`
 
 	// Stream A tenant's stream as admins see it, without its key.
@@ -3082,17 +3085,17 @@ type AdminStreamDetail struct {
 	Tenant Tenant `json:"tenant"`
 }
 
-// AdminStreamKey A key that an encoder publishes with, masked.
+// AdminStreamKey A stream key, masked.
 type AdminStreamKey struct {
-	// BlockedUntil Until when it is refused after a forced stop; null when it isn't.
+	// BlockedUntil Until when the key is refused after a forced stop; null if it is not.
 	BlockedUntil nullable.Nullable[timestamp.Time] `json:"blockedUntil"`
 
-	// Consumed Whether an encoder has ever published with it.
+	// Consumed Whether an encoder has ever published with the key.
 	//
 	// Example: true
 	Consumed bool `json:"consumed"`
 
-	// ConsumedAt When it was published with for the first time; null when never.
+	// ConsumedAt When the key was first used to publish; null if never.
 	ConsumedAt nullable.Nullable[timestamp.Time] `json:"consumedAt"`
 	CreatedAt  timestamp.Time                    `json:"createdAt"`
 
@@ -3104,17 +3107,17 @@ type AdminStreamKey struct {
 	// Example: 4bQ7
 	Last4 string `json:"last4"`
 
-	// LastUsedAt When it was published with for the last time; null when never.
+	// LastUsedAt When the key was last used to publish; null if never.
 	LastUsedAt nullable.Nullable[timestamp.Time] `json:"lastUsedAt"`
 
-	// RevokedAt When it was revoked; null when it wasn't.
+	// RevokedAt When the key was revoked; null if it was not.
 	RevokedAt nullable.Nullable[timestamp.Time] `json:"revokedAt"`
 
-	// RevokedReason Why it was revoked.
+	// RevokedReason Why the key was revoked.
 	RevokedReason nullable.Nullable[string] `json:"revokedReason"`
 
-	// Status ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it goes on.
-	// REVOKED: an admin ended it.
+	// Status ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it continues. REVOKED:
+	// an admin revoked it.
 	Status StreamKeyStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -3140,7 +3143,7 @@ type AdminStreamKeyPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many keys match on all pages together.
+	// Total The number of matching keys on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -3156,20 +3159,20 @@ type AdminStreamPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many streams match on all pages together.
+	// Total The number of matching streams on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// AdminSubscription A tenant's booking of a plan.
+// AdminSubscription A tenant's subscription to a plan.
 type AdminSubscription struct {
-	// CancelAtPeriodEnd Whether it ends with the current period.
+	// CancelAtPeriodEnd Whether the subscription ends with the current period.
 	//
 	// Example: false
 	CancelAtPeriodEnd bool `json:"cancelAtPeriodEnd"`
 
-	// CanceledAt When it was cancelled; it may run on until the period ends.
+	// CanceledAt When the subscription was cancelled; it may run until the period ends.
 	CanceledAt nullable.Nullable[timestamp.Time] `json:"canceledAt"`
 	CreatedAt  timestamp.Time                    `json:"createdAt"`
 
@@ -3190,33 +3193,33 @@ type AdminSubscription struct {
 	// Interval How often a plan is charged.
 	Interval BillingInterval `json:"interval"`
 
-	// PausedAt Since when it is PAUSED; null when it isn't.
+	// PausedAt When the subscription was PAUSED; null if it is not.
 	PausedAt nullable.Nullable[timestamp.Time] `json:"pausedAt"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// PlanID Example: plan_01m18qg1mhf2bsz1fk6m8v4jxe
 	PlanID string `json:"planId"`
 
-	// PriceCents The price of one interval as it was when booked, in cents, without tax.
+	// PriceCents The price of one interval at the time of booking, in cents, without tax.
 	//
 	// Example: 9900
 	PriceCents int64 `json:"priceCents"`
 
-	// ProcessorCustomerID The payment processor's id of the tenant; null while nothing was ever charged.
+	// ProcessorCustomerID The payment processor's id of the tenant; null until something is charged.
 	//
 	// Example: cus_Q1w2e3r4t5
 	ProcessorCustomerID nullable.Nullable[string] `json:"processorCustomerId"`
 
-	// ProcessorSubscriptionID The payment processor's id of it; null for a trial without payment details.
+	// ProcessorSubscriptionID The payment processor's id of the subscription; null for a trial without payment details.
 	//
 	// Example: sub_Q1w2e3r4t5
 	ProcessorSubscriptionID nullable.Nullable[string] `json:"processorSubscriptionId"`
 
-	// Status TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue and is
-	// collected again. PAUSED: neither charged nor served. CANCELED: over for good. INCOMPLETE: the first payment is
-	// missing. UNPAID: collecting was given up.
+	// Status TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue, and its
+	// payment is tried again. PAUSED: not charged, and without the paid features. CANCELED: ended permanently. INCOMPLETE: the
+	// first payment is missing. UNPAID: attempts to collect the payment have stopped.
 	//
 	//
 	// Example: ACTIVE
@@ -3228,7 +3231,7 @@ type AdminSubscription struct {
 	// TenantName Example: Acme Live
 	TenantName string `json:"tenantName"`
 
-	// TrialEndsAt When the trial ends or ended; null when there is none.
+	// TrialEndsAt When the trial ends or ended; null without a trial.
 	TrialEndsAt nullable.Nullable[timestamp.Time] `json:"trialEndsAt"`
 	UpdatedAt   timestamp.Time                    `json:"updatedAt"`
 }
@@ -3243,7 +3246,7 @@ type AdminSubscriptionPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many subscriptions match on all pages together.
+	// Total The number of matching subscriptions on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -3259,7 +3262,7 @@ type AdminWebhookDeliveryPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many deliveries the endpoint has.
+	// Total The number of deliveries of the endpoint.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -3274,27 +3277,27 @@ type AdminWebhookEndpoint struct {
 	// Example: 61
 	Deliveries int `json:"deliveries"`
 
-	// DisabledReason Why no more deliveries are made.
+	// DisabledReason Why the endpoint is disabled; null if it is not.
 	DisabledReason nullable.Nullable[string] `json:"disabledReason"`
 
 	// Events The events that are delivered; empty for all.
 	Events []EventName `json:"events"`
 
-	// FailedDeliveries Those of them that are retrying or failed.
+	// FailedDeliveries Deliveries of the last 24 hours that are retrying or failed.
 	//
 	// Example: 1
 	FailedDeliveries int `json:"failedDeliveries"`
 
-	// FailingSince The first failure since the last success. Five days later the endpoint is disabled.
+	// FailingSince The first failure since the last success; null if there is none. The endpoint is disabled five days after it.
 	FailingSince nullable.Nullable[timestamp.Time] `json:"failingSince"`
 
 	// ID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// LastSuccessAt When something was delivered for the last time; null when never.
+	// LastSuccessAt When a delivery last succeeded; null if never.
 	LastSuccessAt nullable.Nullable[timestamp.Time] `json:"lastSuccessAt"`
 
-	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
+	// Status active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
 	Status WebhookEndpointStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -3304,7 +3307,7 @@ type AdminWebhookEndpoint struct {
 	TenantName string         `json:"tenantName"`
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 
-	// URL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+	// URL An endpoint's address. Passwords and query values in it are shown as `***`, because tenants put secrets there.
 	//
 	// Example: https://hooks.acme.example/showfloor?key=***
 	URL MaskedURL `json:"url"`
@@ -3320,13 +3323,13 @@ type AdminWebhookEndpointPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many endpoints match on all pages together.
+	// Total The number of matching endpoints on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// Administrator A person who runs the platform and belongs to no tenant.
+// Administrator An admin of the platform, who belongs to no tenant.
 type Administrator struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -3337,41 +3340,41 @@ type Administrator struct {
 	ID          string                            `json:"id"`
 	LastLoginAt nullable.Nullable[timestamp.Time] `json:"lastLoginAt"`
 
-	// Role What somebody who runs the platform may do: SUPER_ADMIN everything; SUPPORT reads everything and works on tickets;
-	// BILLING reads everything and changes plans, subscriptions and billing.
+	// Role An admin's permissions. SUPER_ADMIN: everything. SUPPORT: reads everything and works on tickets. BILLING: reads everything
+	// and changes plans, subscriptions and billing.
 	Role AdminRole `json:"role"`
 
-	// Scopes What the role may do.
+	// Scopes The scopes of the admin's role.
 	Scopes    []AdminScope   `json:"scopes"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
 // Analytics Figures over time.
 type Analytics struct {
-	// From Where the first point begins.
+	// From Start of the first point.
 	From timestamp.Time `json:"from"`
 
-	// Interval How long a point of a series is, in UTC.
+	// Interval Length of a point of a series, in UTC.
 	Interval AnalyticsInterval `json:"interval"`
 
 	// Points One per interval, oldest first.
 	Points []AnalyticsPoint `json:"points"`
 
-	// To Where the last point ends.
+	// To End of the last point.
 	To timestamp.Time `json:"to"`
 }
 
-// AnalyticsInterval How long a point of a series is, in UTC.
+// AnalyticsInterval Length of a point of a series, in UTC.
 type AnalyticsInterval string
 
 // AnalyticsPoint The figures of one interval.
 type AnalyticsPoint struct {
-	// MinutesLive Minutes of all streams on air together.
+	// MinutesLive Minutes on air, summed over all streams.
 	//
 	// Example: 95
 	MinutesLive int `json:"minutesLive"`
 
-	// MinutesWatched Minutes of all viewers together.
+	// MinutesWatched Minutes watched, summed over all viewers.
 	//
 	// Example: 5120
 	MinutesWatched int `json:"minutesWatched"`
@@ -3381,7 +3384,7 @@ type AnalyticsPoint struct {
 	// Example: 17
 	Orders int `json:"orders"`
 
-	// Revenue One entry per currency in which there was any, in alphabetical order.
+	// Revenue One entry for each currency with revenue, in alphabetical order.
 	Revenue RevenueList `json:"revenue"`
 
 	// Sessions Sessions and calls that were created.
@@ -3396,17 +3399,17 @@ type AnalyticsPoint struct {
 	Viewers int `json:"viewers"`
 }
 
-// Announcement News for tenants from those who run the platform.
+// Announcement News for tenants from the platform's admins.
 type Announcement struct {
-	// ArchivedAt When it became ARCHIVED; null before.
+	// ArchivedAt When it became ARCHIVED; null before that.
 	ArchivedAt nullable.Nullable[timestamp.Time] `json:"archivedAt"`
 
-	// Audience The plans whose tenants it is for; empty for all.
+	// Audience The plans whose tenants see the announcement; empty for all plans.
 	//
 	// Example: ["PRO","ENTERPRISE"]
 	Audience AnnouncementAudience `json:"audience"`
 
-	// Body Markdown without HTML.
+	// Body The text, in Markdown without HTML.
 	//
 	// Example: Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
 	Body      string         `json:"body"`
@@ -3417,24 +3420,25 @@ type Announcement struct {
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	CreatedBy string `json:"createdBy"`
 
-	// ExpiresAt When it becomes ARCHIVED by itself; null for never.
+	// ExpiresAt When it becomes ARCHIVED automatically; null for never.
 	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt"`
 
 	// ID Example: ann_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// PublishedAt When it was published; null while it is a draft.
+	// PublishedAt When it was published; null for a draft.
 	PublishedAt nullable.Nullable[timestamp.Time] `json:"publishedAt"`
 
-	// SendMail Whether publishing it mails it as well.
+	// SendMail Whether the announcement is also mailed when it is published.
 	//
 	// Example: false
 	SendMail bool `json:"sendMail"`
 
-	// Severity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now. A new announcement that names none is INFO.
+	// Severity INFO: for information only. WARNING: action may be needed. CRITICAL: action is needed now. The default for a new
+	// announcement is INFO.
 	Severity AnnouncementSeverity `json:"severity"`
 
-	// Status DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it no longer changes.
+	// Status DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it can't be changed.
 	Status AnnouncementStatus `json:"status"`
 
 	// Title Example: Maintenance on Sunday
@@ -3442,14 +3446,14 @@ type Announcement struct {
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
-// AnnouncementAudience The plans whose tenants it is for; empty for all.
+// AnnouncementAudience The plans whose tenants see the announcement; empty for all plans.
 //
 // Example: ["PRO","ENTERPRISE"]
 type AnnouncementAudience = []PlanTier
 
-// AnnouncementInput An announcement to be drafted.
+// AnnouncementInput A new announcement.
 type AnnouncementInput struct {
-	// Audience The plans whose tenants it is for; empty for all.
+	// Audience The plans whose tenants see the announcement; empty for all plans.
 	//
 	// Example: ["PRO","ENTERPRISE"]
 	Audience *AnnouncementAudience `json:"audience,omitempty"`
@@ -3459,13 +3463,14 @@ type AnnouncementInput struct {
 	// Example: Ingest is restarted on **Sunday at 03:00 UTC**. Encoders reconnect by themselves.
 	Body string `json:"body"`
 
-	// ExpiresAt When it becomes ARCHIVED by itself; absent or null for never.
+	// ExpiresAt When it becomes ARCHIVED automatically; absent or null for never.
 	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt,omitempty"`
 
-	// SendMail Whether publishing it mails it to the OWNERs and ADMINs of its audience as well.
+	// SendMail Whether the announcement is also mailed to the OWNERs and ADMINs of its audience when it is published.
 	SendMail *bool `json:"sendMail,omitempty"`
 
-	// Severity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now. A new announcement that names none is INFO.
+	// Severity INFO: for information only. WARNING: action may be needed. CRITICAL: action is needed now. The default for a new
+	// announcement is INFO.
 	Severity *AnnouncementSeverity `json:"severity,omitempty"`
 
 	// Title Up to 200 characters.
@@ -3484,17 +3489,17 @@ type AnnouncementPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many announcements there are.
+	// Total The total number of announcements.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// AnnouncementPatch What is to change; absent fields stay as they are.
+// AnnouncementPatch Changes of an announcement; absent fields don't change.
 //
 // Example: {"title":"Maintenance on Monday"}
 type AnnouncementPatch struct {
-	// Audience The plans whose tenants it is for; empty for all.
+	// Audience The plans whose tenants see the announcement; empty for all plans.
 	//
 	// Example: ["PRO","ENTERPRISE"]
 	Audience *AnnouncementAudience `json:"audience,omitempty"`
@@ -3504,13 +3509,14 @@ type AnnouncementPatch struct {
 	// Example: Ingest is restarted on **Monday at 03:00 UTC**. Encoders reconnect by themselves.
 	Body *string `json:"body,omitempty"`
 
-	// ExpiresAt When it becomes ARCHIVED by itself; null for never.
+	// ExpiresAt When it becomes ARCHIVED automatically; null for never.
 	ExpiresAt nullable.Nullable[timestamp.Time] `json:"expiresAt,omitempty"`
 
-	// SendMail Only while it is a draft: afterwards 409 `conflict`.
+	// SendMail Whether the announcement is also mailed when it is published. Only for a draft; 409 `conflict` afterwards.
 	SendMail *bool `json:"sendMail,omitempty"`
 
-	// Severity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now. A new announcement that names none is INFO.
+	// Severity INFO: for information only. WARNING: action may be needed. CRITICAL: action is needed now. The default for a new
+	// announcement is INFO.
 	Severity *AnnouncementSeverity `json:"severity,omitempty"`
 
 	// Title Up to 200 characters.
@@ -3519,13 +3525,14 @@ type AnnouncementPatch struct {
 	Title *string `json:"title,omitempty"`
 }
 
-// AnnouncementSeverity INFO: good to know. WARNING: something may have to be done. CRITICAL: something has to be done now. A new announcement that names none is INFO.
+// AnnouncementSeverity INFO: for information only. WARNING: action may be needed. CRITICAL: action is needed now. The default for a new
+// announcement is INFO.
 type AnnouncementSeverity string
 
-// AnnouncementStatus DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it no longer changes.
+// AnnouncementStatus DRAFT: only admins see it. PUBLISHED: its audience sees it. ARCHIVED: only admins see it, and it can't be changed.
 type AnnouncementStatus string
 
-// AnyBody Whatever the sender likes.
+// AnyBody Any body.
 type AnyBody = openapi_types.File
 
 // APIKey A credential of a tenant's own servers.
@@ -3536,7 +3543,7 @@ type APIKey struct {
 	// ID Example: key_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Key The whole key, only in the answer that creates it. It can't be shown again.
+	// Key The whole key. Only the answer that creates the key contains it.
 	//
 	// Example: sk_live_4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
 	Key *string `json:"key,omitempty"`
@@ -3546,13 +3553,13 @@ type APIKey struct {
 	// Example: Jd7L
 	Last4 string `json:"last4"`
 
-	// LastUsedAt Exact to a minute.
+	// LastUsedAt When the key was last used, exact to a minute.
 	LastUsedAt nullable.Nullable[timestamp.Time] `json:"lastUsedAt"`
 
 	// Name Example: Backend
 	Name string `json:"name"`
 
-	// Prefix How every key of this kind begins.
+	// Prefix The beginning of every key of this kind.
 	//
 	// Example: sk_live_
 	Prefix    string                            `json:"prefix"`
@@ -3560,24 +3567,24 @@ type APIKey struct {
 	Scopes    []Scope                           `json:"scopes"`
 }
 
-// APIKeyInput A key to be made.
+// APIKeyInput A new key.
 type APIKeyInput struct {
-	// ExpiresAt In the future; absent for a key that doesn't expire. A key that is made with another key expires with that at the latest.
+	// ExpiresAt When the key expires, in the future; absent for a key that doesn't expire. A key that is created with another key expires with that key at the latest.
 	ExpiresAt *timestamp.Time `json:"expiresAt,omitempty"`
 
-	// Name For people; up to 120 characters.
+	// Name A name for people; up to 120 characters.
 	//
 	// Example: Backend
 	Name string `json:"name"`
 
-	// Scopes What the key may do, at most what its creator may; absent for all that a DEVELOPER may.
+	// Scopes The key's scopes, at most those of its creator; absent for all scopes of a DEVELOPER.
 	Scopes []Scope `json:"scopes,omitempty"`
 }
 
 // APIKeyList Keys, newest first.
 type APIKeyList = []APIKey
 
-// AreaActivity One area's activity. What is counted is said at PlatformArea.
+// AreaActivity One area's activity. PlatformArea says what is counted.
 type AreaActivity struct {
 	// Area STREAMS: broadcasts. SESSIONS: conferences, webinars and interactive livestreams. CALLS: 1:1 calls. CHAT: messages.
 	// RECORDINGS: stream and session recordings. ORDERS: orders that were paid. AUCTIONS: auctions. RESTREAMS:
@@ -3593,25 +3600,25 @@ type AreaActivity struct {
 	// Last7Days Example: 402
 	Last7Days int `json:"last7Days"`
 
-	// Now How many go on now; null for what has no duration.
+	// Now The number active now; null for an area whose items have no duration.
 	//
 	// Example: 18
 	Now nullable.Nullable[int] `json:"now"`
 }
 
-// Auction One unit of a product that goes to the highest bidder.
+// Auction A sale of one unit of a product to the highest bidder.
 type Auction struct {
-	// AntiSnipeSec A bid in the last so many seconds moves endsAt by as many; 0 never does.
+	// AntiSnipeSec A bid in the last `antiSnipeSec` seconds extends endsAt by that many seconds; with 0 no bid extends it.
 	//
 	// Example: 10
 	AntiSnipeSec int `json:"antiSnipeSec"`
 
-	// BidIncrementCents By how much each further bid must exceed the top bid, in cents.
+	// BidIncrementCents The minimum step from the top bid to the next bid, in cents.
 	//
 	// Example: 100
 	BidIncrementCents int64 `json:"bidIncrementCents"`
 
-	// Bids The top bid, which is the most recent one; empty while there is none.
+	// Bids The top bid, which is also the latest one; empty if there is no bid.
 	Bids      []Bid          `json:"bids"`
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -3622,36 +3629,36 @@ type Auction struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// EndsAt When it ends as things stand; late bids move it.
+	// EndsAt When the auction ends. Late bids extend it.
 	EndsAt timestamp.Time `json:"endsAt"`
 
 	// ID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// OrderID The winner's order, whose `checkoutUrl` is where it is paid; null while it is LIVE and when nobody won.
+	// OrderID The winner's order, to be paid at its `checkoutUrl`; null while the auction is LIVE, and if there is no winner.
 	OrderID nullable.Nullable[string] `json:"orderId"`
 
 	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ProductID string `json:"productId"`
 
-	// ReservePriceCents Below it nobody wins, in cents; absent when there is none.
+	// ReservePriceCents The reserve price in cents; absent if there is none. If the top bid is lower, there is no winner.
 	//
 	// Example: 2500
 	ReservePriceCents *int64 `json:"reservePriceCents,omitempty"`
 
-	// StartingBidCents The least that the first bid may be, in cents.
+	// StartingBidCents The minimum first bid in cents.
 	//
 	// Example: 1000
 	StartingBidCents int64 `json:"startingBidCents"`
 
-	// Status LIVE: takes bids until endsAt, and may be shown for a moment longer, until the end is carried out. ENDED: over, with
-	// or without a winner. SETTLED: the winner has paid. CANCELLED: called off before the first bid.
+	// Status LIVE: accepts bids until endsAt; the status may be shown a moment longer, until the end is processed. ENDED: over, with or
+	// without a winner. SETTLED: the winner has paid. CANCELLED: cancelled before the first bid.
 	Status AuctionStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// WinningBidID The bid that won; null while it is LIVE and when nobody won.
+	// WinningBidID The bid that won; null while the auction is LIVE, and if there is no winner.
 	WinningBidID nullable.Nullable[string] `json:"winningBidId"`
 }
 
@@ -3660,7 +3667,7 @@ type AuctionBidData struct {
 	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
 	AuctionID string `json:"auctionId"`
 
-	// Bid What somebody offered in an auction.
+	// Bid A bid in an auction.
 	Bid Bid `json:"bid"`
 
 	// NewEndsAt The auction's endsAt after this bid.
@@ -3691,17 +3698,17 @@ type AuctionBidEventEvent string
 
 // AuctionInput An auction that starts now.
 type AuctionInput struct {
-	// AntiSnipeSec A bid in the last so many seconds moves the end by as many; 0 to 3600.
+	// AntiSnipeSec A bid in the last `antiSnipeSec` seconds extends the end by that many seconds; 0 to 3600.
 	//
 	// Example: 10
 	AntiSnipeSec *int `json:"antiSnipeSec,omitempty"`
 
-	// BidIncrementCents The least step between bids, in whole cents.
+	// BidIncrementCents The minimum step between bids in whole cents.
 	//
 	// Example: 100
 	BidIncrementCents int64 `json:"bidIncrementCents"`
 
-	// DurationSec How long it runs unless late bids move its end, in seconds, up to 7 days.
+	// DurationSec Duration in seconds, up to 7 days. Late bids extend it.
 	//
 	// Example: 300
 	DurationSec int `json:"durationSec"`
@@ -3709,12 +3716,12 @@ type AuctionInput struct {
 	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ProductID string `json:"productId"`
 
-	// ReservePriceCents Below it nobody wins, in whole cents; null, the default, for none.
+	// ReservePriceCents The reserve price in whole cents; null, the default, for none. If the top bid is lower, there is no winner.
 	//
 	// Example: 2500
 	ReservePriceCents nullable.Nullable[int64] `json:"reservePriceCents,omitempty"`
 
-	// StartingBidCents The least that the first bid may be, in whole cents.
+	// StartingBidCents The minimum first bid in whole cents.
 	//
 	// Example: 1000
 	StartingBidCents int64 `json:"startingBidCents"`
@@ -3731,13 +3738,13 @@ type AuctionReserveNotMetData struct {
 	// AuctionID Example: auc_01m18qg1mhf2bsz1fk6m8v4jxe
 	AuctionID string `json:"auctionId"`
 
-	// EndedAt When bidding closed.
+	// EndedAt When the auction stopped accepting bids.
 	EndedAt timestamp.Time `json:"endedAt"`
 
 	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ProductID string `json:"productId"`
 
-	// ReservePriceCents Cents; null when there was none.
+	// ReservePriceCents The reserve price in cents; null if there was none.
 	//
 	// Example: 2500
 	ReservePriceCents nullable.Nullable[int64] `json:"reservePriceCents"`
@@ -3745,7 +3752,7 @@ type AuctionReserveNotMetData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// TopBidCents Cents; null when there was no bid.
+	// TopBidCents The top bid in cents; null if there was no bid.
 	//
 	// Example: 2400
 	TopBidCents nullable.Nullable[int64] `json:"topBidCents"`
@@ -3767,11 +3774,11 @@ type AuctionReserveNotMetEvent struct {
 // AuctionReserveNotMetEventEvent defines model for AuctionReserveNotMetEvent.Event.
 type AuctionReserveNotMetEventEvent string
 
-// AuctionStatus LIVE: takes bids until endsAt, and may be shown for a moment longer, until the end is carried out. ENDED: over, with
-// or without a winner. SETTLED: the winner has paid. CANCELLED: called off before the first bid.
+// AuctionStatus LIVE: accepts bids until endsAt; the status may be shown a moment longer, until the end is processed. ENDED: over, with or
+// without a winner. SETTLED: the winner has paid. CANCELLED: cancelled before the first bid.
 type AuctionStatus string
 
-// AuctionWonData An auction ended with a winner, whose order awaits payment.
+// AuctionWonData An auction ended with a winner. The winner's order awaits payment.
 type AuctionWonData struct {
 	// AmountCents The winning bid in cents.
 	//
@@ -3792,7 +3799,7 @@ type AuctionWonData struct {
 
 // AuctionWonEvent An auction ended with a winner.
 type AuctionWonEvent struct {
-	// Data An auction ended with a winner, whose order awaits payment.
+	// Data An auction ended with a winner. The winner's order awaits payment.
 	Data  AuctionWonData       `json:"data"`
 	Event AuctionWonEventEvent `json:"event"`
 
@@ -3806,32 +3813,34 @@ type AuctionWonEvent struct {
 // AuctionWonEventEvent defines model for AuctionWonEvent.Event.
 type AuctionWonEventEvent string
 
-// AuditActorType user and api_key: somebody of a tenant. participant: somebody in a room of its. admin: somebody who runs the platform. system: the server itself.
+// AuditActorType user, api_key: a user or API key of a tenant. participant: a participant of a tenant's room. admin: an admin of the
+// platform. system: the server itself.
 type AuditActorType string
 
-// AuditEntry Who did what, when and from where. Entries are never changed or removed.
+// AuditEntry An action, with its actor, time and address. Entries are never changed or removed.
 type AuditEntry struct {
-	// Action What was done to what
+	// Action The action's name, such as `tenant.suspend`.
 	//
 	// Example: tenant.suspend
 	Action string `json:"action"`
 
-	// ActorID The user, API key or admin; the component for the system.
+	// ActorID The id of the user, API key or admin; the component's name for the system.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	ActorID string `json:"actorId"`
 
-	// ActorType user and api_key: somebody of a tenant. participant: somebody in a room of its. admin: somebody who runs the platform. system: the server itself.
+	// ActorType user, api_key: a user or API key of a tenant. participant: a participant of a tenant's room. admin: an admin of the
+	// platform. system: the server itself.
 	ActorType AuditActorType `json:"actorType"`
 
-	// After What it is now; null where there is nothing.
+	// After The entity after the change; null if it doesn't exist any more.
 	After nullable.Nullable[AuditView] `json:"after"`
 	At    timestamp.Time               `json:"at"`
 
-	// Before What it was before; null where there was nothing.
+	// Before The entity before the change; null if it didn't exist.
 	Before nullable.Nullable[AuditView] `json:"before"`
 
-	// Entity The kind of thing that was changed.
+	// Entity The kind of entity that was changed.
 	//
 	// Example: tenant
 	Entity string `json:"entity"`
@@ -3842,10 +3851,10 @@ type AuditEntry struct {
 	// ID Example: aud_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// ImpersonatorID The admin who acted in the actor's name.
+	// ImpersonatorID The admin who impersonated the actor; null without impersonation.
 	ImpersonatorID nullable.Nullable[string] `json:"impersonatorId"`
 
-	// IP Where the request came from; null for the system.
+	// IP The client's address; null for the system.
 	//
 	// Example: 192.0.2.7
 	IP nullable.Nullable[string] `json:"ip"`
@@ -3855,12 +3864,12 @@ type AuditEntry struct {
 	// Example: Streams copyrighted sports
 	Reason nullable.Nullable[string] `json:"reason"`
 
-	// RequestID The request that caused it.
+	// RequestID The id of the request that caused the change.
 	//
 	// Example: req_01m18qg1mhf2bsz1fk6m8v4jxe
 	RequestID nullable.Nullable[string] `json:"requestId"`
 
-	// TenantID The tenant that it concerns; null for the platform.
+	// TenantID The tenant whose data changed; null for the platform.
 	TenantID nullable.Nullable[string] `json:"tenantId"`
 }
 
@@ -3874,52 +3883,52 @@ type AuditPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many entries match on all pages together.
+	// Total The number of matching entries on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// AuditView The fields of the entity that the change is about, without secrets; which those are depends on the action.
+// AuditView The changed entity's fields, without secrets. The set of fields depends on the action.
 type AuditView map[string]interface{}
 
 // BandwidthDay One day's bytes.
 type BandwidthDay struct {
-	// CdnBytes From the CDN to viewers, from imported logs.
+	// CdnBytes Bytes that the CDN sent to viewers, from imported logs.
 	//
 	// Example: 2702159776422
 	CdnBytes int64 `json:"cdnBytes"`
 
-	// IngressBytes What encoders and participants sent.
+	// IngressBytes Bytes from encoders and participants.
 	//
 	// Example: 11342745564
 	IngressBytes int64 `json:"ingressBytes"`
 
-	// LiveBytes Live playback.
+	// LiveBytes Bytes of live playback.
 	//
 	// Example: 240282366920
 	LiveBytes int64 `json:"liveBytes"`
 
-	// RecordingBytes Playback of recordings.
+	// RecordingBytes Bytes of the playback of recordings.
 	//
 	// Example: 40282366920
 	RecordingBytes int64 `json:"recordingBytes"`
 
-	// RestreamBytes To other platforms.
+	// RestreamBytes Bytes to other platforms.
 	//
 	// Example: 5282366920
 	RestreamBytes int64 `json:"restreamBytes"`
 
-	// SessionBytes To participants of sessions, calls and stream rooms.
+	// SessionBytes Bytes to participants of sessions, calls and stream rooms.
 	//
 	// Example: 20282366920
 	SessionBytes int64          `json:"sessionBytes"`
 	StartsAt     timestamp.Time `json:"startsAt"`
 }
 
-// BandwidthOverview What went in and out.
+// BandwidthOverview The platform's bytes in and out.
 type BandwidthOverview struct {
-	// CdnBytes What the CDN sent to viewers, from imported logs.
+	// CdnBytes Bytes that the CDN sent to viewers, from imported logs.
 	//
 	// Example: 81064793292668
 	CdnBytes int64 `json:"cdnBytes"`
@@ -3927,29 +3936,29 @@ type BandwidthOverview struct {
 	// Days One entry for each day in UTC, oldest first.
 	Days []BandwidthDay `json:"days"`
 
-	// EgressBytes What this platform's servers sent, to the CDN included.
+	// EgressBytes Bytes that this platform's servers sent, including those to the CDN.
 	//
 	// Example: 9007199254740
 	EgressBytes int64 `json:"egressBytes"`
 
-	// From Where the first day begins.
+	// From Start of the first day.
 	From timestamp.Time `json:"from"`
 
-	// IngressBytes What encoders and participants sent.
+	// IngressBytes Bytes from encoders and participants.
 	//
 	// Example: 340282366920
 	IngressBytes int64 `json:"ingressBytes"`
 
-	// Tenants The 20 tenants with the most `egressBytes` and `cdnBytes` together, most first.
+	// Tenants The 20 tenants with the largest sum of `egressBytes` and `cdnBytes`, largest first.
 	Tenants []TenantBandwidth `json:"tenants"`
 
-	// To As of when; in the last day.
+	// To Time of the figures, within the last day.
 	To timestamp.Time `json:"to"`
 }
 
-// Bid What somebody offered in an auction.
+// Bid A bid in an auction.
 type Bid struct {
-	// AmountCents Cents.
+	// AmountCents The bid in cents.
 	//
 	// Example: 2600
 	AmountCents int64 `json:"amountCents"`
@@ -3962,7 +3971,7 @@ type Bid struct {
 	// Example: user-4711
 	BidderExternalID string `json:"bidderExternalId"`
 
-	// BidderName As the others see it.
+	// BidderName The bidder's name, as other viewers see it.
 	//
 	// Example: Bo
 	BidderName string         `json:"bidderName"`
@@ -3972,9 +3981,9 @@ type Bid struct {
 	ID string `json:"id"`
 }
 
-// BidInput A bid to be placed.
+// BidInput A new bid.
 type BidInput struct {
-	// AmountCents Whole cents, up to 99 999 999.
+	// AmountCents The bid in whole cents, up to 99 999 999.
 	//
 	// Example: 2600
 	AmountCents int64 `json:"amountCents"`
@@ -3984,13 +3993,13 @@ type BidInput struct {
 	// Example: user-4711
 	BidderExternalID string `json:"bidderExternalId"`
 
-	// BidderName As the others see it.
+	// BidderName The bidder's name, as other viewers see it.
 	//
 	// Example: Bo
 	BidderName string `json:"bidderName"`
 }
 
-// BillingCheckout A hosted page on which a plan is paid for.
+// BillingCheckout A hosted page to pay for a plan.
 type BillingCheckout struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
@@ -3999,17 +4008,17 @@ type BillingCheckout struct {
 	// Example: cs_test_a1b2c3
 	SessionID string `json:"sessionId"`
 
-	// URL Send the person's browser there; good once.
+	// URL The page's URL for the person's browser; it can be used once.
 	//
 	// Example: https://pay.example/c/cs_test_a1b2c3
 	URL string `json:"url"`
 }
 
-// BillingCheckoutInput The plan to be booked, and where to send the person afterwards.
+// BillingCheckoutInput The plan to book, and where the browser goes afterwards.
 //
 // Example: {"cancelUrl":"https://acme.example/billing","interval":"MONTH","plan":"PRO","successUrl":"https://acme.example/billing/done"}
 type BillingCheckoutInput struct {
-	// CancelURL Where the browser goes when the person turns back.
+	// CancelURL Where the browser goes if the person cancels.
 	//
 	// Example: https://acme.example/billing
 	CancelURL string `json:"cancelUrl"`
@@ -4017,10 +4026,10 @@ type BillingCheckoutInput struct {
 	// Interval How often a plan is charged.
 	Interval *BillingInterval `json:"interval,omitempty"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// SuccessURL Where the browser goes once the plan is booked.
+	// SuccessURL Where the browser goes after the plan is booked.
 	//
 	// Example: https://acme.example/billing/done
 	SuccessURL string `json:"successUrl"`
@@ -4029,59 +4038,60 @@ type BillingCheckoutInput struct {
 // BillingInterval How often a plan is charged.
 type BillingInterval string
 
-// BillingPortal A hosted page on which the tenant sees its invoices and changes how it pays.
+// BillingPortal A hosted page with the tenant's invoices and payment methods.
 type BillingPortal struct {
-	// URL Short-lived and for one person; ask for a new one each time.
+	// URL The portal's URL. It is valid for a short time and for one person; request a new one each time.
 	//
 	// Example: https://pay.example/p/session/test_9f8e7d
 	URL string `json:"url"`
 }
 
-// BillingPortalInput Where the portal leads back to.
+// BillingPortalInput The page to which the portal returns.
 type BillingPortalInput struct {
-	// ReturnURL Where the portal's way back leads.
+	// ReturnURL Where the browser goes from the portal.
 	//
 	// Example: https://acme.example/billing
 	ReturnURL string `json:"returnUrl"`
 }
 
-// BillingStatus What the tenant has booked, and whether it is paid.
+// BillingStatus The tenant's plan, subscription and newest invoice.
 type BillingStatus struct {
-	// LatestInvoice The newest invoice that is no draft; null when there is none.
+	// LatestInvoice The newest invoice that is no draft; null if there is none.
 	LatestInvoice nullable.Nullable[TenantInvoice] `json:"latestInvoice"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// Subscription The running or last subscription; null when there never was one.
+	// Subscription The running or last subscription; null if there never was one.
 	Subscription nullable.Nullable[TenantSubscription] `json:"subscription"`
 
-	// TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// TenantStatus TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	TenantStatus TenantStatus `json:"tenantStatus"`
 }
 
-// BillingUsage What the tenant used of its plan in the current period.
+// BillingUsage The tenant's usage in the current period.
 type BillingUsage struct {
-	// Meters One entry for each meter, in the order of their enumeration.
+	// Meters One entry for each meter, in the order of UsageMeter.
 	Meters []MeterUsage `json:"meters"`
 
-	// PeriodEnd The first instant that no longer counts.
+	// PeriodEnd End of the period, exclusive.
 	PeriodEnd timestamp.Time `json:"periodEnd"`
 
-	// PeriodStart Start of the subscription's period; of the calendar month (UTC) without a subscription.
+	// PeriodStart Start of the subscription's period, or of the calendar month (UTC) without a subscription.
 	PeriodStart timestamp.Time `json:"periodStart"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 }
 
-// BreakoutAssignments The number of a room, from `1` to `count`, to the users who are invited there. Another number, or a user in two rooms: 400. Users who aren't named are invited nowhere.
+// BreakoutAssignments Maps a room's number, from `1` to `count`, to the users who are invited there. 400 for another number, or for a user in
+// two rooms. Users who aren't listed are not invited to any room.
 //
 // Example: {"1":["ada","ben"],"2":["cleo"]}
 type BreakoutAssignments map[string][]string
 
-// BreakoutEventRoom A breakout room and whom it was opened for.
+// BreakoutEventRoom A breakout room and the users who are invited to it.
 type BreakoutEventRoom struct {
 	// ID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxf
 	ID string `json:"id"`
@@ -4094,30 +4104,32 @@ type BreakoutEventRoom struct {
 	UserIds         []string `json:"userIds"`
 }
 
-// BreakoutsClosed What closing did.
+// BreakoutsClosed The result of closing breakout rooms.
 type BreakoutsClosed struct {
-	// Closed How many rooms were open.
+	// Closed The number of rooms that were open.
 	//
 	// Example: 2
 	Closed int `json:"closed"`
 }
 
-// BreakoutsInput How many rooms to open, and who goes where.
+// BreakoutsInput The number of rooms, and the users to invite to each.
 type BreakoutsInput struct {
-	// Assignments The number of a room, from `1` to `count`, to the users who are invited there. Another number, or a user in two rooms: 400. Users who aren't named are invited nowhere.
+	// Assignments Maps a room's number, from `1` to `count`, to the users who are invited there. 400 for another number, or for a user in
+	// two rooms. Users who aren't listed are not invited to any room.
+	//
 	//
 	// Example: {"1":["ada","ben"],"2":["cleo"]}
 	Assignments *BreakoutAssignments `json:"assignments,omitempty"`
 
-	// Count How many rooms.
+	// Count The number of rooms.
 	//
 	// Example: 2
 	Count int `json:"count"`
 }
 
-// Call A call between two users; `sessionId` is its session, its room and its id in all operations on calls.
+// Call A call between two users. `sessionId` is the call's id in all operations, its session and its room.
 type Call struct {
-	// EndedAt When it ended or was cancelled; null before.
+	// EndedAt When the call ended or was cancelled; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
 	// FromDisplayName Example: Ada Okafor
@@ -4126,34 +4138,34 @@ type Call struct {
 	// FromUserID Example: ada
 	FromUserID string `json:"fromUserId"`
 
-	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	// Kind voice: no camera is needed. video: both users are asked for their cameras.
 	Kind CallKind `json:"kind"`
 
 	// ProjectID Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
 
-	// RingExpiresAt When an unanswered call is cancelled, 45 seconds after the invitation unless configured otherwise.
+	// RingExpiresAt When an unanswered call is cancelled: 45 seconds after the invitation, unless configured otherwise.
 	RingExpiresAt timestamp.Time `json:"ringExpiresAt"`
 
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// StartedAt When it was answered; null before.
+	// StartedAt When the call was answered; null before that.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State SessionState `json:"state"`
 
 	// ToUserID Example: ben
 	ToUserID string `json:"toUserId"`
 }
 
-// CallAdmission A call, its session, and the way into its room for the one who asked.
+// CallAdmission A call, its session, and a token for its room.
 type CallAdmission struct {
-	// EndedAt When it ended or was cancelled; null before.
+	// EndedAt When the call ended or was cancelled; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
-	// ExpiresAt 6 hours from now.
+	// ExpiresAt When the token expires, 6 hours from now.
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
 	// FromDisplayName Example: Ada Okafor
@@ -4162,7 +4174,7 @@ type CallAdmission struct {
 	// FromUserID Example: ada
 	FromUserID string `json:"fromUserId"`
 
-	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	// Kind voice: no camera is needed. video: both users are asked for their cameras.
 	Kind CallKind `json:"kind"`
 
 	// Perms What a participant may publish.
@@ -4171,45 +4183,45 @@ type CallAdmission struct {
 	// ProjectID Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
 
-	// RingExpiresAt When an unanswered call is cancelled, 45 seconds after the invitation unless configured otherwise.
+	// RingExpiresAt When an unanswered call is cancelled: 45 seconds after the invitation, unless configured otherwise.
 	RingExpiresAt timestamp.Time `json:"ringExpiresAt"`
 
 	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
 	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
 	Role ParticipantRole `json:"role"`
 
-	// Session A room where people meet - a conference, a webinar, an interactive livestream or a call.
+	// Session A room for participants: a conference, a webinar, an interactive livestream or a call.
 	Session Session `json:"session"`
 
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// SfuURL A WebSocket address: open `<sfuUrl>/?token=<token>&room=<sessionId>`.
+	// SfuURL A WebSocket address. Open `<sfuUrl>/?token=<token>&room=<sessionId>`.
 	//
 	// Example: wss://live.acme.example/sfu
 	SfuURL string `json:"sfuUrl"`
 
-	// StartedAt When it was answered; null before.
+	// StartedAt When the call was answered; null before that.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State SessionState `json:"state"`
 
 	// ToUserID Example: ben
 	ToUserID string `json:"toUserId"`
 
-	// Token A participant token.
+	// Token The participant token.
 	//
 	// Example: eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
 	Token string `json:"token"`
 }
 
-// CallAnsweredData The callee has answered.
+// CallAnsweredData The callee answered the call.
 type CallAnsweredData = CallEventData
 
-// CallAnsweredEvent The callee took the call.
+// CallAnsweredEvent The callee answered the call.
 type CallAnsweredEvent struct {
-	// Data The callee has answered.
+	// Data The callee answered the call.
 	Data  CallAnsweredData       `json:"data"`
 	Event CallAnsweredEventEvent `json:"event"`
 
@@ -4223,12 +4235,12 @@ type CallAnsweredEvent struct {
 // CallAnsweredEventEvent defines model for CallAnsweredEvent.Event.
 type CallAnsweredEventEvent string
 
-// CallDeclinedData The callee has declined.
+// CallDeclinedData The callee declined the call.
 type CallDeclinedData = CallEventData
 
-// CallDeclinedEvent The callee declined before an answer.
+// CallDeclinedEvent The callee declined the call.
 type CallDeclinedEvent struct {
-	// Data The callee has declined.
+	// Data The callee declined the call.
 	Data  CallDeclinedData       `json:"data"`
 	Event CallDeclinedEventEvent `json:"event"`
 
@@ -4242,17 +4254,17 @@ type CallDeclinedEvent struct {
 // CallDeclinedEventEvent defines model for CallDeclinedEvent.Event.
 type CallDeclinedEventEvent string
 
-// CallEndedData One of the two has hung up after an answer.
+// CallEndedData One of the two users hung up after the answer.
 type CallEndedData struct {
-	// DurationSec Seconds from answer to end, to the millisecond.
+	// DurationSec Seconds from the answer to the end, to the millisecond.
 	//
 	// Example: 64.5
 	DurationSec float32 `json:"durationSec"`
 
-	// EndedAt When it ended or was cancelled.
+	// EndedAt When the call ended or was cancelled; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
-	// EndedBy Which of the two; the caller when your own server ended the session, or the last one when everybody was lost.
+	// EndedBy The user who ended the call: the one who hung up, or the one who left last if both have left. The caller if your own server ended the session, or if the server ended it because the room stayed empty.
 	//
 	// Example: ben
 	EndedBy string `json:"endedBy"`
@@ -4263,7 +4275,7 @@ type CallEndedData struct {
 	// FromUserID Example: ada
 	FromUserID string `json:"fromUserId"`
 
-	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	// Kind voice: no camera is needed. video: both users are asked for their cameras.
 	Kind CallKind `json:"kind"`
 
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
@@ -4283,19 +4295,19 @@ type CallEndedData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// StartedAt When it was answered.
+	// StartedAt When the call was answered; null before that.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State SessionState `json:"state"`
 
 	// ToUserID Example: ben
 	ToUserID string `json:"toUserId"`
 }
 
-// CallEndedEvent Either side hung up after the answer.
+// CallEndedEvent One of the two users hung up after the answer.
 type CallEndedEvent struct {
-	// Data One of the two has hung up after an answer.
+	// Data One of the two users hung up after the answer.
 	Data  CallEndedData       `json:"data"`
 	Event CallEndedEventEvent `json:"event"`
 
@@ -4309,9 +4321,9 @@ type CallEndedEvent struct {
 // CallEndedEventEvent defines model for CallEndedEvent.Event.
 type CallEndedEventEvent string
 
-// CallEventData A call as events tell of it.
+// CallEventData A call in an event.
 type CallEventData struct {
-	// EndedAt When it ended or was cancelled.
+	// EndedAt When the call ended or was cancelled; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
 	// FromDisplayName Example: Ada Okafor
@@ -4320,7 +4332,7 @@ type CallEventData struct {
 	// FromUserID Example: ada
 	FromUserID string `json:"fromUserId"`
 
-	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	// Kind voice: no camera is needed. video: both users are asked for their cameras.
 	Kind CallKind `json:"kind"`
 
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
@@ -4340,19 +4352,19 @@ type CallEventData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// StartedAt When it was answered.
+	// StartedAt When the call was answered; null before that.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State SessionState `json:"state"`
 
 	// ToUserID Example: ben
 	ToUserID string `json:"toUserId"`
 }
 
-// CallInput Who calls whom.
+// CallInput A new call.
 type CallInput struct {
-	// FromDisplayName What the callee's phone shows; absent for the id.
+	// FromDisplayName The name that the callee's device shows; the user id by default.
 	//
 	// Example: Ada Okafor
 	FromDisplayName *string `json:"fromDisplayName,omitempty"`
@@ -4362,29 +4374,29 @@ type CallInput struct {
 	// Example: ada
 	FromUserID string `json:"fromUserId"`
 
-	// Kind voice: no camera is needed. video: both are asked for their cameras.
+	// Kind voice: no camera is needed. video: both users are asked for their cameras.
 	Kind CallKind `json:"kind"`
 
-	// Metadata Kept with the call's session and sent with the events of both.
+	// Metadata Stored with the call's session, and sent with the events of both.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// ProjectID The project whose push credentials ring the callee.
+	// ProjectID The project with the push credentials for the callee's devices.
 	//
 	// Example: launch-2026
 	ProjectID *string `json:"projectId,omitempty"`
 
-	// ToUserID Your own id of the callee; another than the caller.
+	// ToUserID Your own id of the callee; must differ from the caller's.
 	//
 	// Example: ben
 	ToUserID string `json:"toUserId"`
 }
 
-// CallInvitedData Somebody is being called.
+// CallInvitedData A user is calling another.
 type CallInvitedData = CallEventData
 
-// CallInvitedEvent A user is being called.
+// CallInvitedEvent A user is calling another.
 type CallInvitedEvent struct {
-	// Data Somebody is being called.
+	// Data A user is calling another.
 	Data  CallInvitedData       `json:"data"`
 	Event CallInvitedEventEvent `json:"event"`
 
@@ -4398,10 +4410,10 @@ type CallInvitedEvent struct {
 // CallInvitedEventEvent defines model for CallInvitedEvent.Event.
 type CallInvitedEventEvent string
 
-// CallKind voice: no camera is needed. video: both are asked for their cameras.
+// CallKind voice: no camera is needed. video: both users are asked for their cameras.
 type CallKind string
 
-// CallPartyInput Which of the two does it.
+// CallPartyInput The user, one of the two, who acts.
 type CallPartyInput struct {
 	// UserID The caller or the callee.
 	//
@@ -4409,15 +4421,15 @@ type CallPartyInput struct {
 	UserID string `json:"userId"`
 }
 
-// CallbackReceipt The report was taken down.
+// CallbackReceipt The report is stored.
 type CallbackReceipt struct {
-	// Changed False when it changed nothing: it came twice, or after the end.
+	// Changed Whether the report changed anything. False if it was a repetition, or came after the end.
 	//
 	// Example: true
 	Changed bool `json:"changed"`
 }
 
-// CallingTenant How often one tenant called.
+// CallingTenant The calls of one tenant.
 type CallingTenant struct {
 	// Calls Example: 91200
 	Calls int64 `json:"calls"`
@@ -4425,13 +4437,13 @@ type CallingTenant struct {
 	// ClientErrors Example: 40
 	ClientErrors int64 `json:"clientErrors"`
 
-	// Keys API keys that were used.
+	// Keys The number of API keys that were used.
 	//
 	// Example: 3
 	Keys       int            `json:"keys"`
 	LastCallAt timestamp.Time `json:"lastCallAt"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -4441,31 +4453,32 @@ type CallingTenant struct {
 	TenantName string `json:"tenantName"`
 }
 
-// Capture A request as it came in.
+// Capture A captured request.
 type Capture struct {
 	// Body The whole body: as text, or in base64 if `bodyBase64` is true.
 	//
 	// Example: {"hello":"world"}
 	Body string `json:"body"`
 
-	// BodyBase64 Whether the body is no text (UTF-8 without NUL) and therefore given in base64.
+	// BodyBase64 Whether the body is in base64, because it is not text (UTF-8 without NUL).
 	//
 	// Example: false
 	BodyBase64 bool `json:"bodyBase64"`
 
-	// BodyBytes Its length in bytes, before base64.
+	// BodyBytes The body's length in bytes, before base64.
 	//
 	// Example: 17
 	BodyBytes  int            `json:"bodyBytes"`
 	CapturedAt timestamp.Time `json:"capturedAt"`
 
-	// Headers By name, a name's values in the order in which they came. Names are in their canonical form, such as `X-Service-Event`.
+	// Headers The headers, sorted by name; the values of one name are in the order in which they arrived. Names have their canonical
+	// form, such as `X-Service-Event`.
 	Headers []CapturedHeader `json:"headers"`
 
 	// ID Example: creq_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// IP Who sent it.
+	// IP The sender's address.
 	//
 	// Example: 198.51.100.7
 	IP string `json:"ip"`
@@ -4478,7 +4491,7 @@ type Capture struct {
 	// Example: /v1/webhooks/capture/4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
 	Path string `json:"path"`
 
-	// Query What came behind the question mark, as it came; bytes that are no ASCII are percent-encoded.
+	// Query The query after the question mark, unchanged except that non-ASCII bytes are percent-encoded.
 	//
 	// Example: a=1&b=2
 	Query string `json:"query"`
@@ -4500,7 +4513,7 @@ type CaptureReceipt struct {
 	ID string `json:"id"`
 }
 
-// CaptureReplay What became of a replayed request.
+// CaptureReplay The result of a replay.
 type CaptureReplay struct {
 	// Body The first 4 KiB of the answer: as text, or in base64 if `bodyBase64` is true.
 	//
@@ -4510,46 +4523,46 @@ type CaptureReplay struct {
 	// BodyBase64 Example: false
 	BodyBase64 bool `json:"bodyBase64"`
 
-	// DurationMs How long it took, in milliseconds.
+	// DurationMs Duration in milliseconds.
 	//
 	// Example: 87
 	DurationMs int `json:"durationMs"`
 
-	// Error Why no whole answer came; null when one did.
+	// Error Why no complete answer arrived; null if one did.
 	Error nullable.Nullable[string] `json:"error"`
 
-	// Headers The answer's headers, by name.
+	// Headers The answer's headers, sorted by name.
 	Headers []CapturedHeader `json:"headers"`
 
-	// Status The HTTP status of the answer; null when none came.
+	// Status The HTTP status of the answer; null without an answer.
 	//
 	// Example: 200
 	Status nullable.Nullable[int] `json:"status"`
 }
 
-// CaptureReplayInput Where to send a captured request.
+// CaptureReplayInput The URL for a captured request.
 type CaptureReplayInput struct {
-	// URL An http or https address, called as it is given: path and query of the captured request are not added.
+	// URL An http or https address. It is called unchanged: path and query of the captured request are not added.
 	//
 	// Example: https://staging.acme.example/hooks
 	URL string `json:"url"`
 }
 
-// CaptureURL An address that keeps what is sent to it.
+// CaptureURL A URL that stores the requests it receives.
 type CaptureURL struct {
-	// Captured How many requests have come in all. The last 200 of 7 days are kept.
+	// Captured The number of requests received in all. The last 200 of the last 7 days are kept.
 	//
 	// Example: 3
 	Captured  int64          `json:"captured"`
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// ID Names it in the audit log.
+	// ID The capture URL's id in the audit log.
 	//
 	// Example: cap_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID             string                            `json:"id"`
 	LastCapturedAt nullable.Nullable[timestamp.Time] `json:"lastCapturedAt"`
 
-	// Token Random; whoever knows it can send to the URL but read nothing.
+	// Token A random token. With it anyone can send requests to the URL, but not read them.
 	//
 	// Example: 4tTn8H1yC0p6uZr2KqXw9sVb3mEaJd7L
 	Token string `json:"token"`
@@ -4563,7 +4576,7 @@ type CaptureURLList = []CaptureURL
 
 // CapturedHeader One header of a captured request or of an answer to a replay.
 type CapturedHeader struct {
-	// Base64 Whether the value is no UTF-8 and therefore given in base64.
+	// Base64 Whether the value is in base64, because it is not UTF-8.
 	//
 	// Example: false
 	Base64 bool `json:"base64"`
@@ -4586,15 +4599,15 @@ type CartItem struct {
 	Quantity int `json:"quantity"`
 }
 
-// CatalogSyncInput Products to be put in line with your shop.
+// CatalogSyncInput Products to create or update.
 type CatalogSyncInput struct {
-	// Items Up to 500 products; of several with the same externalId the last one counts.
+	// Items Up to 500 products. If several have the same externalId, the last one counts.
 	Items []ProductInput `json:"items"`
 }
 
-// CatalogSyncResult How a sync went.
+// CatalogSyncResult The result of a sync.
 type CatalogSyncResult struct {
-	// Upserted How many products were inserted or updated; a SKU given twice counts once.
+	// Upserted The number of products that were created or updated. A SKU that is given twice counts once.
 	//
 	// Example: 1
 	Upserted int `json:"upserted"`
@@ -4603,7 +4616,7 @@ type CatalogSyncResult struct {
 // CdnCacheStatus HIT: from the CDN's cache. MISS: fetched from this server. STALE: an old copy was served. BYPASS: not cached.
 type CdnCacheStatus string
 
-// CdnLogImportInput Lines of a CDN's access log.
+// CdnLogImportInput Rows of a CDN's access log.
 type CdnLogImportInput struct {
 	Rows []CdnLogRow `json:"rows"`
 
@@ -4613,19 +4626,19 @@ type CdnLogImportInput struct {
 	Source string `json:"source"`
 }
 
-// CdnLogImportResult What became of the rows.
+// CdnLogImportResult The result of an import.
 type CdnLogImportResult struct {
-	// Bytes The bytes of the imported rows.
+	// Bytes Sum of the bytes of the imported rows.
 	//
 	// Example: 7340032000
 	Bytes int64 `json:"bytes"`
 
-	// Duplicates Rows that had been imported before.
+	// Duplicates Rows that had already been imported.
 	//
 	// Example: 12
 	Duplicates int `json:"duplicates"`
 
-	// Imported Rows that count from now on.
+	// Imported Rows that were imported and are counted.
 	//
 	// Example: 9988
 	Imported int `json:"imported"`
@@ -4633,18 +4646,18 @@ type CdnLogImportResult struct {
 	// Received Example: 10000
 	Received int `json:"received"`
 
-	// Unattributed Rows of `imported` whose path belongs to no stream or recording: they count for the platform, for no tenant.
+	// Unattributed Rows of `imported` whose path belongs to no stream or recording. They count for the platform, but for no tenant.
 	//
 	// Example: 3
 	Unattributed int `json:"unattributed"`
 }
 
-// CdnLogRow One request that the CDN answered.
+// CdnLogRow A request that the CDN answered.
 type CdnLogRow struct {
-	// At When it was answered.
+	// At When the CDN answered.
 	At timestamp.Time `json:"at"`
 
-	// Bytes What was sent to the viewer.
+	// Bytes Bytes sent to the viewer.
 	//
 	// Example: 734003
 	Bytes int64 `json:"bytes"`
@@ -4652,22 +4665,22 @@ type CdnLogRow struct {
 	// Cache HIT: from the CDN's cache. MISS: fetched from this server. STALE: an old copy was served. BYPASS: not cached.
 	Cache *CdnCacheStatus `json:"cache,omitempty"`
 
-	// Country Where the viewer is, ISO 3166-1.
+	// Country The viewer's country, ISO 3166-1.
 	//
 	// Example: DE
 	Country *string `json:"country,omitempty"`
 
-	// DurationMs How long the answer took, in milliseconds.
+	// DurationMs Duration of the answer in milliseconds.
 	//
 	// Example: 18
 	DurationMs *int `json:"durationMs,omitempty"`
 
-	// Path The path of the URL, from which stream or recording and their tenant are told.
+	// Path The path of the URL. It identifies the stream or recording, and its tenant.
 	//
 	// Example: /live/c3RyXzAx/index.m3u8
 	Path string `json:"path"`
 
-	// RequestID The CDN's id of the request; a row whose id was imported from the same source before is not counted again.
+	// RequestID The CDN's id of the request. A row whose id was already imported from the same source is not counted again.
 	//
 	// Example: 8f2c1d90a7b34e56
 	RequestID string `json:"requestId"`
@@ -4678,27 +4691,27 @@ type CdnLogRow struct {
 	Status int `json:"status"`
 }
 
-// Channel A place to chat.
+// Channel A chat channel.
 type Channel struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// ID Its own, or that of the stream or session whose chat it is.
+	// ID The channel's id; for the chat of a stream or session, the id of that stream or session.
 	//
 	// Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Kind stream, session: the chat of one. group: for whoever joins. direct: for two.
+	// Kind stream, session: the chat of a stream or session. group: any number of members. direct: two members.
 	Kind ChannelKind `json:"kind"`
 
-	// LastMessageAt Null while nothing was said.
+	// LastMessageAt When the last message was sent; null if there is none.
 	LastMessageAt nullable.Nullable[timestamp.Time] `json:"lastMessageAt"`
 
-	// MemberCount Those who are in the room of a stream or session among them.
+	// MemberCount The number of members, including participants in the room of a stream or session.
 	//
 	// Example: 2
 	MemberCount int `json:"memberCount"`
 
-	// Name The title of pushes; of a stream or session its name.
+	// Name The title of pushes; for a stream or session its name.
 	//
 	// Example: Backstage
 	Name string `json:"name"`
@@ -4708,35 +4721,35 @@ type Channel struct {
 	// Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
 
-	// SlowmodeSec How long a member waits between two messages, in seconds; 0 for no wait.
+	// SlowmodeSec The time that a member must wait between two messages, in seconds; 0 for no wait.
 	//
 	// Example: 0
 	SlowmodeSec int            `json:"slowmodeSec"`
 	UpdatedAt   timestamp.Time `json:"updatedAt"`
 }
 
-// ChannelInput A group channel to be made.
+// ChannelInput A new group channel.
 type ChannelInput struct {
-	// HostID Your own id of the user who moderates; becomes a member.
+	// HostID Your own id of the user who moderates. The user becomes a member with the role host.
 	//
 	// Example: ada
 	HostID *string `json:"hostId,omitempty"`
 
-	// Name For people; up to 120 characters.
+	// Name A name for people; up to 120 characters.
 	//
 	// Example: Backstage
 	Name string `json:"name"`
 
-	// ProjectID Your own name for what belongs together; up to 64 characters.
+	// ProjectID Your own name for the project; up to 64 characters.
 	//
 	// Example: launch-2026
 	ProjectID *string `json:"projectId,omitempty"`
 
-	// UserIds Your own ids of its first members, up to 1000; they become guests.
+	// UserIds Your own ids of the first members, up to 1000; they become guests.
 	UserIds []string `json:"userIds,omitempty"`
 }
 
-// ChannelJoinInput Who joins.
+// ChannelJoinInput The user to add, and the role.
 type ChannelJoinInput struct {
 	// Role host: publishes audio, video and screen, and moderates everything. cohost: publishes the same, and may mute,
 	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
@@ -4748,10 +4761,10 @@ type ChannelJoinInput struct {
 	UserID string `json:"userId"`
 }
 
-// ChannelKind stream, session: the chat of one. group: for whoever joins. direct: for two.
+// ChannelKind stream, session: the chat of a stream or session. group: any number of members. direct: two members.
 type ChannelKind string
 
-// ChannelLeaveInput Who leaves.
+// ChannelLeaveInput The user to remove.
 type ChannelLeaveInput struct {
 	// UserID Your own id of the user.
 	//
@@ -4764,7 +4777,7 @@ type ChannelList = []Channel
 
 // ChannelMember A user in a channel. Hosts and cohosts moderate it.
 type ChannelMember struct {
-	// Banned Whether the user is shut out.
+	// Banned Whether the user is banned.
 	//
 	// Example: false
 	Banned bool `json:"banned"`
@@ -4773,10 +4786,10 @@ type ChannelMember struct {
 	ChannelID string         `json:"channelId"`
 	JoinedAt  timestamp.Time `json:"joinedAt"`
 
-	// LeftAt Null for a member.
+	// LeftAt When the user left; null for a member.
 	LeftAt nullable.Nullable[timestamp.Time] `json:"leftAt"`
 
-	// Muted Whether writing is taken away until it is given back.
+	// Muted Whether the user is muted: writing is refused until the mute is lifted.
 	//
 	// Example: false
 	Muted bool `json:"muted"`
@@ -4785,7 +4798,7 @@ type ChannelMember struct {
 	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
 	Role ParticipantRole `json:"role"`
 
-	// TimedOutUntil The end of a timeout; null without one.
+	// TimedOutUntil The end of the current timeout; null without one.
 	TimedOutUntil nullable.Nullable[timestamp.Time] `json:"timedOutUntil"`
 
 	// UserID Your own id of the user.
@@ -4852,12 +4865,12 @@ type ChannelMemberLeftEvent struct {
 // ChannelMemberLeftEventEvent defines model for ChannelMemberLeftEvent.Event.
 type ChannelMemberLeftEventEvent string
 
-// ChannelMemberList Members, in the order of joining.
+// ChannelMemberList Members, in the order in which they joined.
 type ChannelMemberList = []ChannelMember
 
-// ChannelModerationAction Something that a moderator has done, which holds until another of its kind.
+// ChannelModerationAction An action of a moderator. It applies until the next action of the same kind.
 type ChannelModerationAction struct {
-	// Active False when it lifted a restriction.
+	// Active False if the action lifted a restriction.
 	//
 	// Example: true
 	Active bool `json:"active"`
@@ -4875,14 +4888,14 @@ type ChannelModerationAction struct {
 	// ID Example: mod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Kind timeout: the target can't write for a while. ban: the target can neither write nor read nor join. mute: the target
-	// can read only. slowmode: everybody but hosts and cohosts waits between two messages.
+	// Kind timeout: the target can't write for some time. ban: the target can't write, read or join. mute: the target can only read.
+	// slowmode: all users except hosts and cohosts must wait between two messages.
 	Kind ChannelModerationKind `json:"kind"`
 
 	// Reason Example: spam
 	Reason nullable.Nullable[string] `json:"reason"`
 
-	// SlowmodeSec Seconds; null but for slowmode.
+	// SlowmodeSec The seconds of a slow mode; null for the other kinds.
 	SlowmodeSec nullable.Nullable[int] `json:"slowmodeSec"`
 
 	// Target The user who is restricted; null for slowmode.
@@ -4891,19 +4904,19 @@ type ChannelModerationAction struct {
 	Target nullable.Nullable[string] `json:"target"`
 }
 
-// ChannelModerationKind timeout: the target can't write for a while. ban: the target can neither write nor read nor join. mute: the target
-// can read only. slowmode: everybody but hosts and cohosts waits between two messages.
+// ChannelModerationKind timeout: the target can't write for some time. ban: the target can't write, read or join. mute: the target can only read.
+// slowmode: all users except hosts and cohosts must wait between two messages.
 type ChannelModerationKind string
 
-// ChannelModerationList What moderators did, newest first.
+// ChannelModerationList Moderation actions, newest first.
 type ChannelModerationList = []ChannelModerationAction
 
-// ChannelRestrictionInput Who is to be restricted, or no longer.
+// ChannelRestrictionInput The user to restrict, or whose restriction is lifted.
 type ChannelRestrictionInput struct {
 	// Active False lifts the restriction.
 	Active *bool `json:"active,omitempty"`
 
-	// By Your own id of the moderator; with a participant token, its own user.
+	// By Your own id of the moderator; with a participant token, the token's own user.
 	//
 	// Example: ada
 	By string `json:"by"`
@@ -4919,9 +4932,9 @@ type ChannelRestrictionInput struct {
 	Target string `json:"target"`
 }
 
-// ChannelSlowmodeInput How fast members may write.
+// ChannelSlowmodeInput The new slow mode.
 type ChannelSlowmodeInput struct {
-	// By Your own id of the moderator; with a participant token, its own user.
+	// By Your own id of the moderator; with a participant token, the token's own user.
 	//
 	// Example: ada
 	By string `json:"by"`
@@ -4937,14 +4950,14 @@ type ChannelSlowmodeInput struct {
 	SlowmodeSec int `json:"slowmodeSec"`
 }
 
-// ChannelTimeoutInput Who is to be silent, and for how long.
+// ChannelTimeoutInput The user to time out, and for how long.
 type ChannelTimeoutInput struct {
-	// By Your own id of the moderator; with a participant token, its own user.
+	// By Your own id of the moderator; with a participant token, the token's own user.
 	//
 	// Example: ada
 	By string `json:"by"`
 
-	// DurationSec Seconds from now, up to a week; 0 ends a timeout.
+	// DurationSec Seconds from now, up to a week; 0 ends the timeout.
 	//
 	// Example: 300
 	DurationSec int `json:"durationSec"`
@@ -4960,9 +4973,9 @@ type ChannelTimeoutInput struct {
 	Target string `json:"target"`
 }
 
-// ChatAttachment A file beside a message; it stays where it is.
+// ChatAttachment A link to a file. The server doesn't store the file.
 type ChatAttachment struct {
-	// ContentType The media type.
+	// ContentType The file's media type.
 	//
 	// Example: application/pdf
 	ContentType *string `json:"contentType,omitempty"`
@@ -4981,7 +4994,7 @@ type ChatAttachment struct {
 
 // ChatMessage One message in a channel.
 type ChatMessage struct {
-	// Attachments Absent when there are none, and once it is deleted.
+	// Attachments The attachments; absent if there are none, or if the message is deleted.
 	Attachments []ChatAttachment `json:"attachments,omitempty"`
 
 	// AuthorID Your own id of the user who wrote it.
@@ -4992,12 +5005,12 @@ type ChatMessage struct {
 	// AuthorName Example: Ada Okafor
 	AuthorName string `json:"authorName"`
 
-	// Body Null once it is deleted.
+	// Body The text; null if the message is deleted.
 	//
 	// Example: Hello everybody
 	Body nullable.Nullable[string] `json:"body"`
 
-	// ChannelID The channel's id; for the chat of a stream or session that one's own id.
+	// ChannelID The channel's id; for the chat of a stream or session, the id of that stream or session.
 	//
 	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
 	ChannelID string         `json:"channelId"`
@@ -5009,26 +5022,26 @@ type ChatMessage struct {
 	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Mentions Your own ids of the users who are mentioned; empty once it is deleted.
+	// Mentions Your own ids of the mentioned users; empty if the message is deleted.
 	Mentions []string `json:"mentions"`
 
-	// ParentID The message that this answers; absent when it answers none.
+	// ParentID The message that this one replies to; absent if there is none.
 	//
 	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
 	ParentID *string `json:"parentId,omitempty"`
 
-	// Redacted Whether it is deleted.
+	// Redacted Whether the message is deleted.
 	//
 	// Example: false
 	Redacted bool `json:"redacted"`
 
-	// RedactedBy Who deleted it.
+	// RedactedBy The user who deleted the message, by your own id; the caller's id if the request named no user. Null if the message is not deleted.
 	RedactedBy nullable.Nullable[string] `json:"redactedBy"`
 }
 
 // ChatMessageCreatedData A message was posted.
 type ChatMessageCreatedData struct {
-	// Attachments Absent when there are none.
+	// Attachments The attachments; absent if there are none.
 	Attachments []ChatAttachment `json:"attachments,omitempty"`
 
 	// AuthorID Example: ada
@@ -5047,10 +5060,10 @@ type ChatMessageCreatedData struct {
 	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Mentions The users who are mentioned.
+	// Mentions Your own ids of the mentioned users.
 	Mentions []string `json:"mentions"`
 
-	// ParentID The message that this answers; absent when it answers none.
+	// ParentID The message that this one replies to; absent if there is none.
 	//
 	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
 	ParentID *string `json:"parentId,omitempty"`
@@ -5085,13 +5098,13 @@ type ChatMessageDeletedData struct {
 	// Example: true
 	Redacted bool `json:"redacted"`
 
-	// RedactedBy Who deleted it.
+	// RedactedBy The user who deleted the message, by your own id; the caller's id if the request named no user.
 	//
 	// Example: ada
 	RedactedBy string `json:"redactedBy"`
 }
 
-// ChatMessageDeletedEvent A message was deleted; its body is gone.
+// ChatMessageDeletedEvent A message was deleted, and its body removed.
 type ChatMessageDeletedEvent struct {
 	// Data A message was deleted.
 	Data  ChatMessageDeletedData       `json:"data"`
@@ -5107,9 +5120,9 @@ type ChatMessageDeletedEvent struct {
 // ChatMessageDeletedEventEvent defines model for ChatMessageDeletedEvent.Event.
 type ChatMessageDeletedEventEvent string
 
-// ChatMessageEditedData A message was edited; its fields are those after the edit.
+// ChatMessageEditedData A message was edited. The fields have the values after the edit.
 type ChatMessageEditedData struct {
-	// Attachments Absent when there are none.
+	// Attachments The attachments; absent if there are none.
 	Attachments []ChatAttachment `json:"attachments,omitempty"`
 
 	// AuthorID Example: ada
@@ -5129,10 +5142,10 @@ type ChatMessageEditedData struct {
 	// ID Example: msg_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Mentions The users who are mentioned.
+	// Mentions Your own ids of the mentioned users.
 	Mentions []string `json:"mentions"`
 
-	// ParentID The message that this answers; absent when it answers none.
+	// ParentID The message that this one replies to; absent if there is none.
 	//
 	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
 	ParentID *string `json:"parentId,omitempty"`
@@ -5140,7 +5153,7 @@ type ChatMessageEditedData struct {
 
 // ChatMessageEditedEvent A message was edited.
 type ChatMessageEditedEvent struct {
-	// Data A message was edited; its fields are those after the edit.
+	// Data A message was edited. The fields have the values after the edit.
 	Data  ChatMessageEditedData       `json:"data"`
 	Event ChatMessageEditedEventEvent `json:"event"`
 
@@ -5154,30 +5167,30 @@ type ChatMessageEditedEvent struct {
 // ChatMessageEditedEventEvent defines model for ChatMessageEditedEvent.Event.
 type ChatMessageEditedEventEvent string
 
-// ChatMessageInput A message to be posted.
+// ChatMessageInput A new message.
 type ChatMessageInput struct {
-	// Attachments Up to 10.
+	// Attachments Up to 10 attachments.
 	Attachments []ChatAttachment `json:"attachments,omitempty"`
 
-	// AuthorID Your own id of the user who writes; with a participant token, its own user.
+	// AuthorID Your own id of the user who writes; with a participant token, the token's own user.
 	//
 	// Example: ada
 	AuthorID string `json:"authorId"`
 
-	// AuthorName What others see, unless a participant has a name of its own.
+	// AuthorName The author's name for other users. A participant's own display name takes precedence.
 	//
 	// Example: Ada Okafor
 	AuthorName string `json:"authorName"`
 
-	// Body Up to 4000 characters.
+	// Body The text, up to 4000 characters.
 	//
 	// Example: Hello everybody
 	Body string `json:"body"`
 
-	// Mentions Your own ids of users who are mentioned, up to 50; each counts once. Each gets a push but the author.
+	// Mentions Your own ids of the mentioned users, up to 50; each counts once. Each of them except the author gets a push.
 	Mentions []string `json:"mentions,omitempty"`
 
-	// ParentID A message of this channel that it answers.
+	// ParentID The message of this channel that this one replies to.
 	//
 	// Example: msg_01m18qg1mhf2bsz1fk6m8v4jxd
 	ParentID *string `json:"parentId,omitempty"`
@@ -5186,20 +5199,20 @@ type ChatMessageInput struct {
 // ChatMessageList Messages, oldest first.
 type ChatMessageList = []ChatMessage
 
-// ChatMessagePatch What a message is to say.
+// ChatMessagePatch The new content of a message.
 type ChatMessagePatch struct {
-	// Body Up to 4000 characters.
+	// Body The text, up to 4000 characters.
 	//
 	// Example: Hello everybody!
 	Body string `json:"body"`
 
-	// Mentions Absent to leave them; those who are new get a push.
+	// Mentions The mentioned users; absent to keep them. Newly mentioned users get a push.
 	Mentions []string `json:"mentions,omitempty"`
 }
 
-// ChatModerationActionData A member's or a channel's writing was restricted.
+// ChatModerationActionData A moderator restricted a user in a channel, or set the channel's slow mode.
 type ChatModerationActionData struct {
-	// By Who restricted it.
+	// By Your own id of the moderator.
 	//
 	// Example: ada
 	By string `json:"by"`
@@ -5207,24 +5220,24 @@ type ChatModerationActionData struct {
 	// ChannelID Example: chan_01m18qg1mhf2bsz1fk6m8v4jxe
 	ChannelID string `json:"channelId"`
 
-	// Kind timeout: the target can't write for a while. ban: the target can neither write nor read nor join. mute: the target
-	// can read only. slowmode: everybody but hosts and cohosts waits between two messages.
+	// Kind timeout: the target can't write for some time. ban: the target can't write, read or join. mute: the target can only read.
+	// slowmode: all users except hosts and cohosts must wait between two messages.
 	Kind ChannelModerationKind `json:"kind"`
 
-	// Reason Absent when none was given.
+	// Reason The moderator's reason; absent if there is none.
 	//
 	// Example: spam
 	Reason *string `json:"reason,omitempty"`
 
-	// Target The user who is restricted; absent for slowmode.
+	// Target The restricted user; absent for slowmode.
 	//
 	// Example: ben
 	Target *string `json:"target,omitempty"`
 }
 
-// ChatModerationActionEvent A moderator restricted who may write in a channel, or how often.
+// ChatModerationActionEvent A moderator restricted a user in a channel, or set its slow mode.
 type ChatModerationActionEvent struct {
-	// Data A member's or a channel's writing was restricted.
+	// Data A moderator restricted a user in a channel, or set the channel's slow mode.
 	Data  ChatModerationActionData       `json:"data"`
 	Event ChatModerationActionEventEvent `json:"event"`
 
@@ -5238,12 +5251,12 @@ type ChatModerationActionEvent struct {
 // ChatModerationActionEventEvent defines model for ChatModerationActionEvent.Event.
 type ChatModerationActionEventEvent string
 
-// CheckStatus Whether it works.
+// CheckStatus Whether the part works.
 type CheckStatus string
 
-// Checkout A hosted payment page and the order that waits for it.
+// Checkout A hosted payment page, and its order.
 type Checkout struct {
-	// ExpiresAt When the page closes and the units it holds are given back.
+	// ExpiresAt When the page expires and its units are released.
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
 	// OrderID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -5254,35 +5267,35 @@ type Checkout struct {
 	// Example: cs_test_a1b2c3
 	SessionID string `json:"sessionId"`
 
-	// URL Send the buyer's browser there.
+	// URL The page's URL for the buyer's browser.
 	//
 	// Example: https://pay.example/c/cs_test_a1b2c3
 	URL string `json:"url"`
 }
 
-// CheckoutInput What is bought, by whom, and where the browser goes afterwards.
+// CheckoutInput The cart, the buyer, and where the browser goes afterwards.
 type CheckoutInput struct {
-	// CancelURL Where the browser goes when the buyer turns back.
+	// CancelURL Where the browser goes if the buyer cancels.
 	//
 	// Example: https://acme.example/cart
 	CancelURL string `json:"cancelUrl"`
 
-	// CustomerEmail Where the receipt goes.
+	// CustomerEmail The address to which the receipt is sent.
 	//
 	// Example: bo@buyer.example
 	CustomerEmail string `json:"customerEmail"`
 
-	// CustomerExternalID Your own id of the buyer; a discount's limit per customer counts by it.
+	// CustomerExternalID Your own id of the buyer. A discount's limit per customer uses it.
 	//
 	// Example: user-4711
 	CustomerExternalID string `json:"customerExternalId"`
 
-	// DiscountCode Compared without regard to case.
+	// DiscountCode The discount code; case is ignored.
 	//
 	// Example: LAUNCH20
 	DiscountCode *string `json:"discountCode,omitempty"`
 
-	// Items 1 to 100 lines, all in one currency; lines of the same product are added up.
+	// Items 1 to 100 lines, all in one currency. Lines of the same product are added up.
 	Items []CartItem `json:"items"`
 
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
@@ -5293,29 +5306,32 @@ type CheckoutInput struct {
 	// Example: {"campaign":"spring"}
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// StreamID The stream in which it is bought.
+	// StreamID The stream in which the buyer makes the purchase.
 	//
 	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// SuccessURL Where the browser goes after payment; `{CHECKOUT_SESSION_ID}` in it becomes the session's id.
+	// SuccessURL Where the browser goes after payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the session's id.
 	//
 	// Example: https://acme.example/thanks
 	SuccessURL string `json:"successUrl"`
 }
 
-// CloudPushInput How to reach Android devices and browsers. What is left out stays as it was; enabling needs a service account, now or from before.
+// CloudPushInput Credentials for Android devices and browsers. Absent fields keep their values; enabling requires a service account, in
+// this request or from before.
 type CloudPushInput struct {
-	// CloudPushEnabled Whether Android devices and browsers are sent to; false keeps the service account.
+	// CloudPushEnabled Whether pushes are sent to Android devices and browsers; false keeps the service account.
 	//
 	// Example: true
 	CloudPushEnabled bool `json:"cloudPushEnabled"`
 
-	// CloudPushServiceAccount A service account's JSON as the provider's console exports it. Kept encrypted; keys that aren't named here are ignored.
+	// CloudPushServiceAccount The service account's JSON as the provider's console exports it. It is stored encrypted; keys that aren't listed here are
+	// ignored.
 	CloudPushServiceAccount *CloudPushServiceAccount `json:"cloudPushServiceAccount,omitempty"`
 }
 
-// CloudPushServiceAccount A service account's JSON as the provider's console exports it. Kept encrypted; keys that aren't named here are ignored.
+// CloudPushServiceAccount The service account's JSON as the provider's console exports it. It is stored encrypted; keys that aren't listed here are
+// ignored.
 type CloudPushServiceAccount struct {
 	// AuthProviderX509CertURL Example: https://www.provider.example/oauth2/v1/certs
 	AuthProviderX509CertURL *string `json:"auth_provider_x509_cert_url,omitempty"`
@@ -5347,7 +5363,7 @@ type CloudPushServiceAccount struct {
 	// Example: acme-shop
 	ProjectID *string `json:"project_id,omitempty"`
 
-	// TokenURI Where access tokens are asked for; the provider's own address by default, and no other unless the server allows it.
+	// TokenURI The URL for access tokens; the provider's own address by default. Another address is refused unless the server allows it.
 	//
 	// Example: https://oauth2.provider.example/token
 	TokenURI *string `json:"token_uri,omitempty"`
@@ -5359,32 +5375,32 @@ type CloudPushServiceAccount struct {
 	UniverseDomain *string `json:"universe_domain,omitempty"`
 }
 
-// CodeNotice What to expect of the code; it tells nothing about the e-mail.
+// CodeNotice The code's lifetime and limits. The answer doesn't reveal whether the e-mail is used.
 type CodeNotice struct {
-	// Email As it is compared: in lower case.
+	// Email The e-mail in lower case, as it is compared.
 	//
 	// Example: ada@acme.example
 	Email string `json:"email"`
 
-	// FormLifeSec How long `sendCode` holds a form, in seconds.
+	// FormLifeSec How long `sendCode` stores a form, in seconds.
 	//
 	// Example: 900
 	FormLifeSec int `json:"formLifeSec"`
 
-	// ResendAfterSec How long `resendCode` refuses after it was called, in seconds.
+	// ResendAfterSec How long `resendCode` refuses another call, in seconds.
 	//
 	// Example: 30
 	ResendAfterSec int `json:"resendAfterSec"`
 }
 
-// ComplianceInput The record as it is to be; what is absent or null becomes null.
+// ComplianceInput The new record. It replaces the old one; fields that are absent or null become null.
 type ComplianceInput struct {
-	// Country Where the tenant is established, ISO 3166-1.
+	// Country The country in which the tenant is established, ISO 3166-1.
 	//
 	// Example: DE
 	Country nullable.Nullable[string] `json:"country,omitempty"`
 
-	// DataRegion Where its data has to stay; the operator's own name for it.
+	// DataRegion The region in which the tenant's data must stay; the operator's own name for it.
 	//
 	// Example: eu-central
 	DataRegion nullable.Nullable[string] `json:"dataRegion,omitempty"`
@@ -5392,15 +5408,15 @@ type ComplianceInput struct {
 	// DpaSignedAt When the data processing agreement was signed; not in the future.
 	DpaSignedAt nullable.Nullable[timestamp.Time] `json:"dpaSignedAt,omitempty"`
 
-	// LegalHold Whether nothing of the tenant may be deleted, recordings included.
+	// LegalHold Whether nothing of the tenant may be deleted, including recordings.
 	//
 	// Example: false
 	LegalHold bool `json:"legalHold"`
 
-	// NextReviewAt When somebody has to look again.
+	// NextReviewAt When the next review is due.
 	NextReviewAt nullable.Nullable[timestamp.Time] `json:"nextReviewAt,omitempty"`
 
-	// Notes For admins only; up to 5000 characters.
+	// Notes Notes for admins only; up to 5000 characters.
 	//
 	// Example: Register extract seen
 	Notes nullable.Nullable[string] `json:"notes,omitempty"`
@@ -5410,24 +5426,25 @@ type ComplianceInput struct {
 	// Example: Yearly review
 	Reason *string `json:"reason,omitempty"`
 
-	// RiskLevel How closely the tenant is to be watched.
+	// RiskLevel How closely admins should watch the tenant.
 	RiskLevel RiskLevel `json:"riskLevel"`
 
-	// TermsAcceptedAt Not in the future.
+	// TermsAcceptedAt When the tenant accepted the terms; not in the future.
 	TermsAcceptedAt nullable.Nullable[timestamp.Time] `json:"termsAcceptedAt,omitempty"`
 
-	// TermsVersion The terms that the tenant has accepted.
+	// TermsVersion The version of the terms that the tenant has accepted.
 	//
 	// Example: 2026-01
 	TermsVersion nullable.Nullable[string] `json:"termsVersion,omitempty"`
 
-	// Verification UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+	// Verification UNVERIFIED: no information yet. PENDING: being checked. VERIFIED: the tenant's identity is proven. REJECTED: the identity
+	// is wrong or can't be proven.
 	Verification VerificationStatus `json:"verification"`
 }
 
-// ComplianceOverview Where tenants stand with identity, contracts and reviews, a page of them at a time.
+// ComplianceOverview Counts for identity checks, contracts and reviews, and one page of the tenants' records.
 type ComplianceOverview struct {
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
 	// HighRisk Example: 2
@@ -5451,17 +5468,17 @@ type ComplianceOverview struct {
 	// Rejected Example: 1
 	Rejected int `json:"rejected"`
 
-	// ReviewsDue Tenants whose next review is due.
+	// ReviewsDue The number of tenants whose next review is due.
 	//
 	// Example: 4
 	ReviewsDue int `json:"reviewsDue"`
 
-	// Tenants Tenants, cancelled ones not counted.
+	// Tenants The number of tenants that are not CANCELLED.
 	//
 	// Example: 115
 	Tenants int `json:"tenants"`
 
-	// Total How many records there are.
+	// Total The total number of records.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -5472,56 +5489,56 @@ type ComplianceOverview struct {
 	// Verified Example: 88
 	Verified int `json:"verified"`
 
-	// WithoutDpa Tenants without a signed data processing agreement.
+	// WithoutDpa The number of tenants without a signed data processing agreement.
 	//
 	// Example: 27
 	WithoutDpa int `json:"withoutDpa"`
 }
 
-// ComplianceRecord Where one tenant stands. A tenant without an entry yet has UNVERIFIED, LOW and null.
+// ComplianceRecord One tenant's compliance record. A tenant without a record has UNVERIFIED, LOW and null.
 type ComplianceRecord struct {
-	// Country Where the tenant is established, ISO 3166-1.
+	// Country The country in which the tenant is established, ISO 3166-1.
 	//
 	// Example: DE
 	Country nullable.Nullable[string] `json:"country"`
 
-	// DataRegion Where its data has to stay; the operator's own name for it.
+	// DataRegion The region in which the tenant's data must stay; the operator's own name for it.
 	//
 	// Example: eu-central
 	DataRegion nullable.Nullable[string] `json:"dataRegion"`
 
-	// DpaSignedAt When the data processing agreement was signed; null when it wasn't.
+	// DpaSignedAt When the data processing agreement was signed; null if it was not.
 	DpaSignedAt nullable.Nullable[timestamp.Time] `json:"dpaSignedAt"`
 
-	// LegalHold Whether nothing of the tenant may be deleted, recordings included.
+	// LegalHold Whether nothing of the tenant may be deleted, including recordings.
 	//
 	// Example: false
 	LegalHold bool `json:"legalHold"`
 
-	// NextReviewAt When somebody has to look again; null for never.
+	// NextReviewAt When the next review is due; null for never.
 	NextReviewAt nullable.Nullable[timestamp.Time] `json:"nextReviewAt"`
 
-	// Notes For admins only.
+	// Notes Notes for admins only.
 	//
 	// Example: Register extract seen
 	Notes nullable.Nullable[string] `json:"notes"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// ReviewedAt When the record was written for the last time; null when never.
+	// ReviewedAt When the record was last written; null if never.
 	ReviewedAt nullable.Nullable[timestamp.Time] `json:"reviewedAt"`
 
-	// ReviewedBy The admin who wrote it.
+	// ReviewedBy The admin who last wrote the record.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	ReviewedBy nullable.Nullable[string] `json:"reviewedBy"`
 
-	// RiskLevel How closely the tenant is to be watched.
+	// RiskLevel How closely admins should watch the tenant.
 	RiskLevel RiskLevel `json:"riskLevel"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status TenantStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -5531,21 +5548,22 @@ type ComplianceRecord struct {
 	TenantName      string                            `json:"tenantName"`
 	TermsAcceptedAt nullable.Nullable[timestamp.Time] `json:"termsAcceptedAt"`
 
-	// TermsVersion The terms that the tenant has accepted.
+	// TermsVersion The version of the terms that the tenant has accepted.
 	//
 	// Example: 2026-01
 	TermsVersion nullable.Nullable[string] `json:"termsVersion"`
 
-	// Verification UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+	// Verification UNVERIFIED: no information yet. PENDING: being checked. VERIFIED: the tenant's identity is proven. REJECTED: the identity
+	// is wrong or can't be proven.
 	Verification VerificationStatus `json:"verification"`
 }
 
-// ConnectStatus How far the tenant is as a seller.
+// ConnectStatus The tenant's onboarding status as a seller.
 type ConnectStatus struct {
-	// ChargesEnabled Whether checkouts can be made.
+	// ChargesEnabled Whether the tenant can create checkouts.
 	ChargesEnabled bool `json:"chargesEnabled"`
 
-	// Onboarded Whether everything that the processor asks of sellers was handed in.
+	// Onboarded Whether the seller has submitted everything that the processor requires.
 	Onboarded bool `json:"onboarded"`
 
 	// ProcessorAccountID The seller's account at the payment processor; null before the first onboarding link.
@@ -5554,7 +5572,7 @@ type ConnectStatus struct {
 	ProcessorAccountID nullable.Nullable[string] `json:"processorAccountId"`
 }
 
-// CredentialsInput What a user logs in with.
+// CredentialsInput A user's login data.
 type CredentialsInput struct {
 	// Email Example: ada@acme.example
 	Email string `json:"email"`
@@ -5569,9 +5587,9 @@ type CredentialsInput struct {
 // Example: usd
 type Currency = string
 
-// CurrencyAmount An amount in one currency. Currencies are never added up.
+// CurrencyAmount An amount in one currency. Amounts in different currencies are never added.
 type CurrencyAmount struct {
-	// AmountCents Cents.
+	// AmountCents The amount in cents.
 	//
 	// Example: 415800
 	AmountCents int64 `json:"amountCents"`
@@ -5584,32 +5602,33 @@ type CurrencyAmount struct {
 	Currency Currency `json:"currency"`
 }
 
-// CurrencyAmounts One entry for each currency in which there is any, in alphabetical order.
+// CurrencyAmounts One entry for each currency with an amount, in alphabetical order.
 type CurrencyAmounts = []CurrencyAmount
 
-// CurrencyInput An ISO 4217 currency code that the payment processor knows, in either case; usd by default. Answers have it in lower case.
+// CurrencyInput An ISO 4217 currency code that the payment processor supports, in upper or lower case; usd by default. Answers have it in
+// lower case.
 //
 // Example: usd
 type CurrencyInput = string
 
-// DashboardGrowth New tenants day by day.
+// DashboardGrowth New tenants by day.
 type DashboardGrowth struct {
-	// Days The last 30 days in UTC, oldest first, today included.
+	// Days The last 30 days in UTC, oldest first, including today.
 	Days []GrowthDay `json:"days"`
 
-	// From Where the first day begins.
+	// From Start of the first day.
 	From timestamp.Time `json:"from"`
 
-	// To As of when; in the last day.
+	// To Time of the figures, within the last day.
 	To timestamp.Time `json:"to"`
 }
 
-// DashboardKpis The platform at a glance.
+// DashboardKpis The platform's key figures.
 type DashboardKpis struct {
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
-	// FailedDeliveries Webhook deliveries that were given up in the last 24 hours.
+	// FailedDeliveries Webhook deliveries that failed finally in the last 24 hours.
 	//
 	// Example: 2
 	FailedDeliveries int `json:"failedDeliveries"`
@@ -5624,7 +5643,7 @@ type DashboardKpis struct {
 	// Example: 18
 	LiveStreams int `json:"liveStreams"`
 
-	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	// MonthlyRecurring One entry for each currency with an amount, in alphabetical order.
 	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
 
 	// NewTenants Tenants that signed up in the last 30 days.
@@ -5632,7 +5651,7 @@ type DashboardKpis struct {
 	// Example: 12
 	NewTenants int `json:"newTenants"`
 
-	// NewTenantsBefore Tenants that signed up in the 30 days before those.
+	// NewTenantsBefore Tenants that signed up in the 30 days before that.
 	//
 	// Example: 9
 	NewTenantsBefore int `json:"newTenantsBefore"`
@@ -5642,12 +5661,12 @@ type DashboardKpis struct {
 	// Example: 5
 	OpenTickets int `json:"openTickets"`
 
-	// Participants Who is connected to one of them.
+	// Participants Participants who are connected to a live session or call.
 	//
 	// Example: 48
 	Participants int `json:"participants"`
 
-	// RecordingBytes All their files together.
+	// RecordingBytes Bytes of all their files together.
 	//
 	// Example: 549755813888
 	RecordingBytes int64 `json:"recordingBytes"`
@@ -5657,7 +5676,7 @@ type DashboardKpis struct {
 	// Example: 930
 	Recordings int `json:"recordings"`
 
-	// Tenants How many tenants are in each status.
+	// Tenants The number of tenants in each status.
 	Tenants TenantStatusCounts `json:"tenants"`
 
 	// Users Users of all tenants who are ACTIVE.
@@ -5665,15 +5684,15 @@ type DashboardKpis struct {
 	// Example: 310
 	Users int `json:"users"`
 
-	// Viewers Viewers of all of them together.
+	// Viewers Viewers of all live streams together.
 	//
 	// Example: 2140
 	Viewers int `json:"viewers"`
 }
 
-// DatabaseStats How full the database is.
+// DatabaseStats The size of the database.
 type DatabaseStats struct {
-	// At When it was measured.
+	// At When the values were measured.
 	At timestamp.Time `json:"at"`
 
 	// Connections Open connections, of all clients.
@@ -5681,7 +5700,7 @@ type DatabaseStats struct {
 	// Example: 14
 	Connections int `json:"connections"`
 
-	// MaxConnections How many the server allows.
+	// MaxConnections The maximum number of connections.
 	//
 	// Example: 100
 	MaxConnections int `json:"maxConnections"`
@@ -5694,7 +5713,7 @@ type DatabaseStats struct {
 	// Tables The tables of the public schema, largest first.
 	Tables []TableStats `json:"tables"`
 
-	// TotalBytes The database on disk.
+	// TotalBytes Bytes of the database on disk.
 	//
 	// Example: 734003200
 	TotalBytes int64 `json:"totalBytes"`
@@ -5705,7 +5724,7 @@ type DatabaseStats struct {
 	Version string `json:"version"`
 }
 
-// DeliveryStatusCounts The deliveries that were made for events of the last 24 hours, by status.
+// DeliveryStatusCounts The deliveries for events of the last 24 hours, by status.
 type DeliveryStatusCounts struct {
 	// Delivered Example: 5090
 	Delivered int `json:"delivered"`
@@ -5728,7 +5747,7 @@ type DevActivityDay struct {
 	// APICalls Example: 27080
 	APICalls int64 `json:"apiCalls"`
 
-	// ClientErrors Answered with a 4xx.
+	// ClientErrors Calls answered with a 4xx.
 	//
 	// Example: 310
 	ClientErrors int64 `json:"clientErrors"`
@@ -5736,13 +5755,13 @@ type DevActivityDay struct {
 	// NewKeys Example: 1
 	NewKeys int `json:"newKeys"`
 
-	// ServerErrors Answered with a 5xx.
+	// ServerErrors Calls answered with a 5xx.
 	//
 	// Example: 0
 	ServerErrors int64          `json:"serverErrors"`
 	StartsAt     timestamp.Time `json:"startsAt"`
 
-	// Tenants Tenants that made a call.
+	// Tenants The number of tenants that made a call.
 	//
 	// Example: 34
 	Tenants int `json:"tenants"`
@@ -5750,12 +5769,12 @@ type DevActivityDay struct {
 
 // DevActivityOverview How tenants' developers use the API.
 type DevActivityOverview struct {
-	// ActiveKeys API keys that were used.
+	// ActiveKeys The number of API keys that were used.
 	//
 	// Example: 96
 	ActiveKeys int `json:"activeKeys"`
 
-	// ActiveTenants Tenants that made a call.
+	// ActiveTenants The number of tenants that made a call.
 	//
 	// Example: 71
 	ActiveTenants int `json:"activeTenants"`
@@ -5765,7 +5784,7 @@ type DevActivityOverview struct {
 	// Example: 812400
 	APICalls int64 `json:"apiCalls"`
 
-	// ClientErrorPercent Calls answered with a 4xx.
+	// ClientErrorPercent Percentage of calls answered with a 4xx.
 	//
 	// Example: 1.2
 	ClientErrorPercent float32 `json:"clientErrorPercent"`
@@ -5773,42 +5792,42 @@ type DevActivityOverview struct {
 	// Days One entry for each day in UTC, oldest first.
 	Days []DevActivityDay `json:"days"`
 
-	// From Where the first day begins.
+	// From Start of the first day.
 	From timestamp.Time `json:"from"`
 
-	// NewKeys API keys that were made.
+	// NewKeys The number of API keys that were created.
 	//
 	// Example: 8
 	NewKeys int `json:"newKeys"`
 
-	// NewWebhooks Webhook endpoints that were registered.
+	// NewWebhooks The number of webhook endpoints that were registered.
 	//
 	// Example: 5
 	NewWebhooks int `json:"newWebhooks"`
 
-	// Operations The 20 operations that were called most, most calls first.
+	// Operations The 20 operations with the most calls, most calls first.
 	Operations []OperationActivity `json:"operations"`
 
-	// ServerErrorPercent Calls answered with a 5xx.
+	// ServerErrorPercent Percentage of calls answered with a 5xx.
 	//
 	// Example: 0
 	ServerErrorPercent float32 `json:"serverErrorPercent"`
 
-	// Tenants The 20 tenants that called most, most calls first.
+	// Tenants The 20 tenants with the most calls, most calls first.
 	Tenants []CallingTenant `json:"tenants"`
 
-	// To As of when; in the last day.
+	// To Time of the figures, within the last day.
 	To timestamp.Time `json:"to"`
 }
 
-// DirectChannelInput Whom the channel is for.
+// DirectChannelInput The two users of a direct channel.
 type DirectChannelInput struct {
-	// Name The title of pushes; absent for the two ids. Ignored when the channel exists.
+	// Name The title of pushes; the two ids by default. Ignored if the channel exists already.
 	//
 	// Example: Ada and Ben
 	Name *string `json:"name,omitempty"`
 
-	// ProjectID Your own name for what belongs together; up to 64 characters.
+	// ProjectID Your own name for the project; up to 64 characters.
 	//
 	// Example: launch-2026
 	ProjectID *string `json:"projectId,omitempty"`
@@ -5819,32 +5838,32 @@ type DirectChannelInput struct {
 	UserIds []string `json:"userIds"`
 }
 
-// Discount A code that makes a cart cheaper, by a percentage or by an amount.
+// Discount A code that reduces a cart's price by a percentage or by an amount.
 type Discount struct {
-	// Active Whether it can be used at all; the dates and limits come on top.
+	// Active Whether the code is switched on. Dates and limits apply in addition.
 	Active bool `json:"active"`
 
-	// AmountOffCents Cents off the subtotal, in the cart's currency, at most the subtotal; null when percentOff is set.
+	// AmountOffCents Cents off the subtotal, in the cart's currency, but at most the subtotal; null when percentOff is set.
 	AmountOffCents nullable.Nullable[int64] `json:"amountOffCents"`
 
-	// Code As it was made; redeemed in any case.
+	// Code The code as it was created. Buyers may use it in upper or lower case.
 	//
 	// Example: LAUNCH20
 	Code      string         `json:"code"`
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// EndsAt The first instant at which it no longer counts; null for no end.
+	// EndsAt End of the code's validity, exclusive; null for no end.
 	EndsAt nullable.Nullable[timestamp.Time] `json:"endsAt"`
 
 	// ID Example: disc_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// MaxPerCustomer How often each customer can use it; null for no limit.
+	// MaxPerCustomer The maximum number of uses of each customer; null for no limit.
 	//
 	// Example: 1
 	MaxPerCustomer nullable.Nullable[int] `json:"maxPerCustomer"`
 
-	// MaxRedemptions How often it can be used in all; null for no limit.
+	// MaxRedemptions The maximum number of uses in all; null for no limit.
 	//
 	// Example: 100
 	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions"`
@@ -5854,57 +5873,57 @@ type Discount struct {
 	// Example: 20
 	PercentOff nullable.Nullable[int] `json:"percentOff"`
 
-	// Redemptions How often it was used; counted when the order is PAID.
+	// Redemptions The number of uses. A use is counted when its order is PAID.
 	//
 	// Example: 0
 	Redemptions int `json:"redemptions"`
 
-	// StartsAt Null for at once.
+	// StartsAt When the code becomes valid; null if it is valid at once.
 	StartsAt nullable.Nullable[timestamp.Time] `json:"startsAt"`
 
-	// StreamID The only stream in which it counts; absent when it counts everywhere.
+	// StreamID The only stream in which the code is valid; absent if it is valid everywhere.
 	//
 	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID *string `json:"streamId,omitempty"`
 }
 
-// DiscountCheck Whether a code can be used now, and what it is worth.
+// DiscountCheck Whether a code can be used now, and its value.
 type DiscountCheck struct {
-	// AmountOffCents Null when it takes off a percentage, or is unknown.
+	// AmountOffCents Cents off the subtotal; null if the code takes off a percentage, or is unknown.
 	AmountOffCents nullable.Nullable[int64] `json:"amountOffCents"`
 
-	// Code As it was made; as it was asked for when there is none.
+	// Code The code as it was created; for an unknown code, as in the request.
 	//
 	// Example: LAUNCH20
 	Code string `json:"code"`
 
-	// EndsAt Null for no end.
+	// EndsAt End of the code's validity, exclusive; null for no end.
 	EndsAt nullable.Nullable[timestamp.Time] `json:"endsAt"`
 
-	// PercentOff Null when it takes off an amount, or is unknown.
+	// PercentOff Percent off the subtotal; null if the code takes off an amount, or is unknown.
 	//
 	// Example: 20
 	PercentOff nullable.Nullable[int] `json:"percentOff"`
 
-	// Reason Why a code can't be used; absent when it can. unknown: the tenant has no such code. inactive: switched off.
-	// not_started, expired: before startsAt, from endsAt on. used_up: maxRedemptions is reached, counting running
-	// checkouts. used_up_by_customer: this customer has reached maxPerCustomer. other_stream: locked to another stream, or
-	// `streamId` is none of the tenant's.
+	// Reason Why a code can't be used; absent if it can. unknown: the tenant has no such code. inactive: switched off. not_started:
+	// before startsAt. expired: from endsAt on. used_up: maxRedemptions is reached, including running checkouts.
+	// used_up_by_customer: this customer has reached maxPerCustomer. other_stream: the code is locked to another stream, or
+	// `streamId` is not one of the tenant's.
 	Reason *DiscountRefusal `json:"reason,omitempty"`
 	Valid  bool             `json:"valid"`
 }
 
-// DiscountCode 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
+// DiscountCode 3 to 40 letters, digits, hyphens and underscores. Unique in the tenant; case is ignored.
 //
 // Example: LAUNCH20
 type DiscountCode = string
 
-// DiscountCreatedData The code that was made.
+// DiscountCreatedData The new code.
 type DiscountCreatedData = Discount
 
-// DiscountCreatedEvent A discount code was made.
+// DiscountCreatedEvent A discount code was created.
 type DiscountCreatedEvent struct {
-	// Data The code that was made.
+	// Data The new code.
 	Data  DiscountCreatedData       `json:"data"`
 	Event DiscountCreatedEventEvent `json:"event"`
 
@@ -5918,19 +5937,19 @@ type DiscountCreatedEvent struct {
 // DiscountCreatedEventEvent defines model for DiscountCreatedEvent.Event.
 type DiscountCreatedEventEvent string
 
-// DiscountDropInput A code for those who watch right now.
+// DiscountDropInput A code for the current viewers of a stream.
 type DiscountDropInput struct {
-	// Code 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
+	// Code 3 to 40 letters, digits, hyphens and underscores. Unique in the tenant; case is ignored.
 	//
 	// Example: LAUNCH20
 	Code DiscountCode `json:"code"`
 
-	// DurationSec How long it counts from now, in seconds, up to a day.
+	// DurationSec How long the code is valid from now, in seconds, up to a day.
 	//
 	// Example: 120
 	DurationSec int `json:"durationSec"`
 
-	// MaxRedemptions Null, the default, for no limit.
+	// MaxRedemptions The maximum number of uses in all; null, the default, for no limit.
 	//
 	// Example: 50
 	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions,omitempty"`
@@ -5941,7 +5960,7 @@ type DiscountDropInput struct {
 	PercentOff int `json:"percentOff"`
 }
 
-// DiscountDroppedData A code that counts in one stream for a short time.
+// DiscountDroppedData A code that is valid in one stream for a short time.
 type DiscountDroppedData struct {
 	// Code Example: LAUNCH20
 	Code string `json:"code"`
@@ -5951,13 +5970,13 @@ type DiscountDroppedData struct {
 	// Example: 120
 	DurationSec int `json:"durationSec"`
 
-	// EndsAt The first instant at which it no longer counts.
+	// EndsAt End of the code's validity, exclusive.
 	EndsAt timestamp.Time `json:"endsAt"`
 
 	// ID Example: disc_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// MaxRedemptions How often it can be used in all; null for no limit.
+	// MaxRedemptions The maximum number of uses in all; null for no limit.
 	//
 	// Example: 50
 	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions"`
@@ -5972,9 +5991,9 @@ type DiscountDroppedData struct {
 	StreamID string `json:"streamId"`
 }
 
-// DiscountDroppedEvent A code for a short time was dropped in a stream.
+// DiscountDroppedEvent A discount code with a short validity was dropped in a stream.
 type DiscountDroppedEvent struct {
-	// Data A code that counts in one stream for a short time.
+	// Data A code that is valid in one stream for a short time.
 	Data  DiscountDroppedData       `json:"data"`
 	Event DiscountDroppedEventEvent `json:"event"`
 
@@ -5988,30 +6007,30 @@ type DiscountDroppedEvent struct {
 // DiscountDroppedEventEvent defines model for DiscountDroppedEvent.Event.
 type DiscountDroppedEventEvent string
 
-// DiscountInput A code to be made, with either percentOff or amountOffCents.
+// DiscountInput A new code, with either percentOff or amountOffCents.
 //
 // Example: {"code":"LAUNCH20","maxPerCustomer":1,"maxRedemptions":100,"percentOff":20}
 type DiscountInput struct {
-	// Active Whether it can be used.
+	// Active Whether the code is switched on.
 	Active *bool `json:"active,omitempty"`
 
 	// AmountOffCents Whole cents off the subtotal, in the cart's currency.
 	AmountOffCents nullable.Nullable[int64] `json:"amountOffCents,omitempty"`
 
-	// Code 3 to 40 letters, digits, hyphens and underscores; unique in the tenant without regard to case.
+	// Code 3 to 40 letters, digits, hyphens and underscores. Unique in the tenant; case is ignored.
 	//
 	// Example: LAUNCH20
 	Code DiscountCode `json:"code"`
 
-	// EndsAt After startsAt; null, the default, for no end.
+	// EndsAt End of the code's validity, after startsAt; null, the default, for no end.
 	EndsAt nullable.Nullable[timestamp.Time] `json:"endsAt,omitempty"`
 
-	// MaxPerCustomer Null, the default, for no limit.
+	// MaxPerCustomer The maximum number of uses of each customer; null, the default, for no limit.
 	//
 	// Example: 1
 	MaxPerCustomer nullable.Nullable[int] `json:"maxPerCustomer,omitempty"`
 
-	// MaxRedemptions Null, the default, for no limit.
+	// MaxRedemptions The maximum number of uses in all; null, the default, for no limit.
 	//
 	// Example: 100
 	MaxRedemptions nullable.Nullable[int] `json:"maxRedemptions,omitempty"`
@@ -6021,31 +6040,31 @@ type DiscountInput struct {
 	// Example: 20
 	PercentOff nullable.Nullable[int] `json:"percentOff,omitempty"`
 
-	// StartsAt Null, the default, for at once.
+	// StartsAt When the code becomes valid; null, the default, for at once.
 	StartsAt nullable.Nullable[timestamp.Time] `json:"startsAt,omitempty"`
 
-	// StreamID Locks the code to this stream; null, the default, for none.
+	// StreamID The only stream in which the code is valid; null, the default, for all.
 	StreamID nullable.Nullable[string] `json:"streamId,omitempty"`
 }
 
 // DiscountList Discount codes, newest first.
 type DiscountList = []Discount
 
-// DiscountRefusal Why a code can't be used; absent when it can. unknown: the tenant has no such code. inactive: switched off.
-// not_started, expired: before startsAt, from endsAt on. used_up: maxRedemptions is reached, counting running
-// checkouts. used_up_by_customer: this customer has reached maxPerCustomer. other_stream: locked to another stream, or
-// `streamId` is none of the tenant's.
+// DiscountRefusal Why a code can't be used; absent if it can. unknown: the tenant has no such code. inactive: switched off. not_started:
+// before startsAt. expired: from endsAt on. used_up: maxRedemptions is reached, including running checkouts.
+// used_up_by_customer: this customer has reached maxPerCustomer. other_stream: the code is locked to another stream, or
+// `streamId` is not one of the tenant's.
 type DiscountRefusal string
 
-// Dispute A buyer's bank wants a payment back. The seller responds in the processor's dashboard. A dispute changes neither the order's
-// status nor its `refundedCents`.
+// Dispute A demand of the buyer's bank to return a payment. The seller responds in the processor's dashboard. A dispute changes
+// neither the order's status nor its `refundedCents`.
 type Dispute struct {
 	// AmountCents The disputed amount in cents.
 	//
 	// Example: 3198
 	AmountCents int64 `json:"amountCents"`
 
-	// ClosedAt When this server learned that it is closed; null while it is open.
+	// ClosedAt When this server learned that the dispute is closed; null while it is open.
 	ClosedAt nullable.Nullable[timestamp.Time] `json:"closedAt"`
 
 	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
@@ -6055,34 +6074,34 @@ type Dispute struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// EvidenceDueAt Until when the seller can respond; null when there is nothing to respond to.
+	// EvidenceDueAt Until when the seller can respond; null if no response is possible.
 	EvidenceDueAt nullable.Nullable[timestamp.Time] `json:"evidenceDueAt"`
 
 	// ID Example: dsp_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// OpenedAt When the buyer's bank opened it.
+	// OpenedAt When the buyer's bank opened the dispute.
 	OpenedAt timestamp.Time `json:"openedAt"`
 
-	// ProcessorDisputeID The processor's id.
+	// ProcessorDisputeID The processor's id of the dispute.
 	//
 	// Example: dp_1a2b3c
 	ProcessorDisputeID string `json:"processorDisputeId"`
 
-	// Reason The processor's code, such as `fraudulent` or `product_not_received`.
+	// Reason The processor's code for the reason, such as `fraudulent` or `product_not_received`.
 	//
 	// Example: product_not_received
 	Reason string `json:"reason"`
 
-	// Status NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the money is
-	// back. LOST: it stays with the buyer. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can become a chargeback.
-	// WARNING_CLOSED: an inquiry that became none.
+	// Status NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the seller
+	// got the money back. LOST: the buyer keeps the money. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can
+	// become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
 	Status DisputeStatus `json:"status"`
 }
 
-// DisputeStatus NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the money is
-// back. LOST: it stays with the buyer. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can become a chargeback.
-// WARNING_CLOSED: an inquiry that became none.
+// DisputeStatus NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the seller
+// got the money back. LOST: the buyer keeps the money. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can
+// become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
 type DisputeStatus string
 
 // DvrCallback The SRS server's report that a recorded file is complete.
@@ -6101,7 +6120,7 @@ type DvrCallback struct {
 	// Example: /usr/local/srs
 	Cwd *string `json:"cwd,omitempty"`
 
-	// File The file, relative to `cwd` unless absolute.
+	// File The file's path, relative to `cwd` unless it is absolute.
 	//
 	// Example: ./objs/nginx/html/live/x.mp4
 	File string `json:"file"`
@@ -6120,35 +6139,35 @@ type DvrCallback struct {
 	Vhost *string `json:"vhost,omitempty"`
 }
 
-// EmailInput Whom it is about.
+// EmailInput The e-mail of the sign-up or the user.
 type EmailInput struct {
-	// Email Compared without regard to case.
+	// Email The e-mail; case is ignored.
 	//
 	// Example: ada@acme.example
 	Email string `json:"email"`
 }
 
-// Event The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
-// those that you don't know.
+// Event The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
+// unknown ones.
 type Event struct {
 	union json.RawMessage
 }
 
-// EventData What the event says, as in the schema `Event`.
+// EventData The event's data, as in the schema `Event`.
 type EventData map[string]interface{}
 
-// EventName What happened.
+// EventName The event's name.
 type EventName string
 
 // EventOrder desc: newest first. asc: oldest first.
 type EventOrder string
 
-// EventRecord Something that happened. `event`, `tenantId`, `occurredAt` and `data` are what endpoints are sent.
+// EventRecord An event. Endpoints receive its `event`, `tenantId`, `occurredAt` and `data`.
 type EventRecord struct {
-	// Data What the event says, as in the schema `Event`.
+	// Data The event's data, as in the schema `Event`.
 	Data EventData `json:"data"`
 
-	// Event What happened.
+	// Event The event's name.
 	Event EventName `json:"event"`
 
 	// ID Sent as `X-Service-Event-Id`.
@@ -6159,12 +6178,12 @@ type EventRecord struct {
 	// OccurredAt When it happened.
 	OccurredAt timestamp.Time `json:"occurredAt"`
 
-	// Sequence The event's number within its subject: 1, 2, 3 …, without gaps, in the order in which they happened. Sent as `X-Service-Sequence`.
+	// Sequence The event's number within its subject: 1, 2, 3 …, without gaps, in the order of the events. Sent as `X-Service-Sequence`.
 	//
 	// Example: 3
 	Sequence int64 `json:"sequence"`
 
-	// Subject The id of what the event is about: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
+	// Subject The id of the event's subject: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
 	//
 	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxb
 	Subject string `json:"subject"`
@@ -6173,15 +6192,15 @@ type EventRecord struct {
 	TenantID string `json:"tenantId"`
 }
 
-// EventRecordList Events, in the order that was asked for.
+// EventRecordList Events, in the requested order.
 type EventRecordList = []EventRecord
 
-// FailingEndpoint An endpoint that is in trouble.
+// FailingEndpoint An endpoint with failed attempts.
 type FailingEndpoint struct {
 	// EndpointID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
 	EndpointID string `json:"endpointId"`
 
-	// FailedAttempts In the last 24 hours.
+	// FailedAttempts Failed attempts in the last 24 hours.
 	//
 	// Example: 31
 	FailedAttempts int `json:"failedAttempts"`
@@ -6191,10 +6210,10 @@ type FailingEndpoint struct {
 	// Example: the endpoint answered 500
 	LastError nullable.Nullable[string] `json:"lastError"`
 
-	// LastSuccessAt When something was delivered for the last time; null when never.
+	// LastSuccessAt When a delivery last succeeded; null if never.
 	LastSuccessAt nullable.Nullable[timestamp.Time] `json:"lastSuccessAt"`
 
-	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
+	// Status active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
 	Status WebhookEndpointStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -6203,7 +6222,7 @@ type FailingEndpoint struct {
 	// TenantName Example: Acme Live
 	TenantName string `json:"tenantName"`
 
-	// URL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+	// URL An endpoint's address. Passwords and query values in it are shown as `***`, because tenants put secrets there.
 	//
 	// Example: https://hooks.acme.example/showfloor?key=***
 	URL MaskedURL `json:"url"`
@@ -6220,11 +6239,11 @@ type FieldProblem struct {
 	Message string `json:"message"`
 }
 
-// FirstPartyApp An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed.
+// FirstPartyApp An application of the platform itself. It is a tenant on the ENTERPRISE plan that is never billed.
 type FirstPartyApp struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// CreatedBy The admin who made it.
+	// CreatedBy The admin who created it.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	CreatedBy string `json:"createdBy"`
@@ -6242,14 +6261,14 @@ type FirstPartyApp struct {
 	// Example: 2
 	KeyCount int `json:"keyCount"`
 
-	// LastUsedAt When one of its keys was used for the last time; null when never.
+	// LastUsedAt When one of its keys was last used; null if never.
 	LastUsedAt nullable.Nullable[timestamp.Time] `json:"lastUsedAt"`
 
 	// Name Example: Showfloor Studio
 	Name string `json:"name"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status    TenantStatus   `json:"status"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
@@ -6259,29 +6278,29 @@ type FirstPartyAppCreation struct {
 	// APIKey A credential of a tenant's own servers.
 	APIKey APIKey `json:"apiKey"`
 
-	// App An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed.
+	// App An application of the platform itself. It is a tenant on the ENTERPRISE plan that is never billed.
 	App FirstPartyApp `json:"app"`
 }
 
-// FirstPartyAppDetail An app with what an admin wants to know about it at first.
+// FirstPartyAppDetail An app with its figures, keys, webhooks and sessions.
 type FirstPartyAppDetail struct {
-	// App An application of those who run the platform. It is a tenant on the ENTERPRISE plan that is never billed.
+	// App An application of the platform itself. It is a tenant on the ENTERPRISE plan that is never billed.
 	App FirstPartyApp `json:"app"`
 
-	// Keys The newest 50 API keys, revoked and expired ones included; never the keys themselves.
+	// Keys The newest 50 API keys, including revoked and expired ones, without the keys themselves.
 	Keys []APIKey `json:"keys"`
 
 	// RecentSessions The newest 20 sessions and calls.
 	RecentSessions []Session `json:"recentSessions"`
 
-	// Stats What an app has and did. Counts without a time are of now.
+	// Stats An app's resources and activity. Counts without a period are as of now.
 	Stats FirstPartyAppStats `json:"stats"`
 
 	// Webhooks The newest 50 webhook endpoints, without their secrets.
 	Webhooks []AdminWebhookEndpoint `json:"webhooks"`
 }
 
-// FirstPartyAppInput An app to be made, with its first API key.
+// FirstPartyAppInput A new app, with its first API key.
 type FirstPartyAppInput struct {
 	// Description Up to 500 characters.
 	//
@@ -6291,7 +6310,7 @@ type FirstPartyAppInput struct {
 	// KeyName The name of its first API key.
 	KeyName *string `json:"keyName,omitempty"`
 
-	// KeyScopes What that key may do; absent for all that a DEVELOPER may.
+	// KeyScopes The first key's scopes; absent for all scopes of a DEVELOPER.
 	KeyScopes []Scope `json:"keyScopes,omitempty"`
 
 	// Name Also the tenant's name; up to 120 characters.
@@ -6310,15 +6329,15 @@ type FirstPartyAppPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many apps there are.
+	// Total The total number of apps.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// FirstPartyAppStats What an app has and did. Counts without a time are of now.
+// FirstPartyAppStats An app's resources and activity. Counts without a period are as of now.
 type FirstPartyAppStats struct {
-	// APICalls In the last 30 days.
+	// APICalls API calls in the last 30 days.
 	//
 	// Example: 81240
 	APICalls int64 `json:"apiCalls"`
@@ -6331,12 +6350,12 @@ type FirstPartyAppStats struct {
 	// Example: 1
 	LiveStreams int `json:"liveStreams"`
 
-	// MinutesLive Minutes of all streams on air together in the last 30 days.
+	// MinutesLive Minutes on air in the last 30 days, summed over all streams.
 	//
 	// Example: 1823.5
 	MinutesLive float32 `json:"minutesLive"`
 
-	// MinutesWatched Minutes of all viewers together in the last 30 days.
+	// MinutesWatched Minutes watched in the last 30 days, summed over all viewers.
 	//
 	// Example: 91245.5
 	MinutesWatched float32 `json:"minutesWatched"`
@@ -6363,7 +6382,7 @@ type FirstPartyAppStats struct {
 	Users int `json:"users"`
 }
 
-// ForcedStopInput Why a stream is taken off the air.
+// ForcedStopInput The reason for a forced stop.
 type ForcedStopInput struct {
 	// Reason For the audit log; up to 500 characters.
 	//
@@ -6377,15 +6396,15 @@ type GrowthDay struct {
 	NewTenants int            `json:"newTenants"`
 	StartsAt   timestamp.Time `json:"startsAt"`
 
-	// TotalTenants All tenants at the end of the day, cancelled ones not counted.
+	// TotalTenants Tenants at the end of the day, without CANCELLED ones.
 	//
 	// Example: 115
 	TotalTenants int `json:"totalTenants"`
 }
 
-// HandInput Whose hand it is.
+// HandInput The user whose hand is raised or lowered.
 type HandInput struct {
-	// UserID With a participant token, its own user.
+	// UserID Your own id of the user; with a participant token, the token's own user unless a host or cohost lowers a hand.
 	//
 	// Example: ben
 	UserID string `json:"userId"`
@@ -6393,32 +6412,32 @@ type HandInput struct {
 
 // Health The process is alive.
 type Health struct {
-	// Status Whether it works.
+	// Status Whether the part works.
 	Status CheckStatus `json:"status"`
 }
 
-// Identity Who is calling, by what means, and with which rights.
+// Identity The caller, its credential, and its permissions.
 type Identity struct {
-	// APIKeyID Null when the call was made with a user's token.
+	// APIKeyID The API key's id; null if the call was made with a user's token.
 	APIKeyID nullable.Nullable[string] `json:"apiKeyId"`
 
-	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role   UserRole `json:"role"`
 	Scopes []Scope  `json:"scopes"`
 
 	// Tenant A customer of the platform.
 	Tenant Tenant `json:"tenant"`
 
-	// User Null when the call was made with an API key.
+	// User The user; null if the call was made with an API key.
 	User nullable.Nullable[User] `json:"user"`
 }
 
-// Impersonation A tenant token that an admin acts with.
+// Impersonation A tenant token for an admin who acts as an app.
 type Impersonation struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
-	// ImpersonatorID The admin in `act`.
+	// ImpersonatorID The admin who is named in `act`.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	ImpersonatorID string `json:"impersonatorId"`
@@ -6426,20 +6445,20 @@ type Impersonation struct {
 	// Tenant A customer of the platform.
 	Tenant Tenant `json:"tenant"`
 
-	// Token A tenant JWT, valid 30 minutes. Its claim `act` names the admin.
+	// Token A tenant JWT, valid for 30 minutes. Its claim `act` names the admin.
 	Token string `json:"token"`
 }
 
-// IngestAck The answer that SRS takes for a yes.
+// IngestAck The answer that SRS treats as accepted.
 type IngestAck struct {
-	// Code 0 for yes.
+	// Code 0 for accepted.
 	//
 	// Example: 0
 	Code int `json:"code"`
 }
 
-// IngestCallback What the SRS media server sends to its HTTP hooks. The stream key is `stream`, or `key` in `param`. Fields that
-// aren't listed are ignored.
+// IngestCallback The body of an SRS media server's HTTP hook. The stream key is `stream`, or `key` in `param`. Fields that aren't listed
+// are ignored.
 type IngestCallback struct {
 	// Action The hook: on_publish, on_unpublish, on_play, on_stop or on_dvr.
 	//
@@ -6449,7 +6468,7 @@ type IngestCallback struct {
 	// App Example: live
 	App *string `json:"app,omitempty"`
 
-	// ClientID Names the connection; repeats and reordered calls are recognised by it.
+	// ClientID The connection's id. The server detects repeated and reordered calls by it.
 	//
 	// Example: 9308h583
 	ClientID string `json:"client_id"`
@@ -6464,7 +6483,7 @@ type IngestCallback struct {
 	// Example:
 	Param *string `json:"param,omitempty"`
 
-	// ServerID Names the SRS server.
+	// ServerID The SRS server's id.
 	ServerID *string `json:"server_id,omitempty"`
 
 	// Stream Example: live_x2Jd81mfkQpL0aZt9WcR4bQ7
@@ -6474,7 +6493,7 @@ type IngestCallback struct {
 	Vhost *string `json:"vhost,omitempty"`
 }
 
-// IngestRefusal SRS closes the connection whenever `code` isn't 0.
+// IngestRefusal SRS closes the connection if `code` isn't 0.
 type IngestRefusal struct {
 	// Code The HTTP status.
 	//
@@ -6485,14 +6504,14 @@ type IngestRefusal struct {
 	Message string `json:"message"`
 }
 
-// InspectedOutput One way in which the stream leaves the server.
+// InspectedOutput One output of the stream.
 type InspectedOutput struct {
-	// BitrateKbps Kilobits per second to all of them together.
+	// BitrateKbps Kilobits per second to all readers together.
 	//
 	// Example: 850000
 	BitrateKbps int `json:"bitrateKbps"`
 
-	// DroppedUnits What slow readers missed since the broadcast began.
+	// DroppedUnits Frames that slow readers missed since the broadcast began.
 	//
 	// Example: 0
 	DroppedUnits int64 `json:"droppedUnits"`
@@ -6503,7 +6522,7 @@ type InspectedOutput struct {
 	// Name The restream target's name; null for other kinds.
 	Name nullable.Nullable[string] `json:"name"`
 
-	// Readers Players or connections.
+	// Readers The number of players or connections.
 	//
 	// Example: 340
 	Readers int `json:"readers"`
@@ -6512,9 +6531,9 @@ type InspectedOutput struct {
 // InspectedOutputKind HLS and LL_HLS: players. WEBRTC: players in the stream's room. RESTREAM: another platform. RECORDING: the recorder.
 type InspectedOutputKind string
 
-// InspectedTrack One track as it arrives. Video fields are null for audio and the other way round.
+// InspectedTrack One incoming track. Video fields are null for audio, and audio fields are null for video.
 type InspectedTrack struct {
-	// BFrames Whether pictures arrive in another order than they are shown, which WebRTC viewers can't have.
+	// BFrames Whether frames arrive in another order than they are shown. WebRTC viewers can't play such video.
 	//
 	// Example: false
 	BFrames nullable.Nullable[bool] `json:"bFrames"`
@@ -6530,7 +6549,7 @@ type InspectedTrack struct {
 	// Example: H264
 	Codec string `json:"codec"`
 
-	// CodecString The codec with profile and level as players spell it (RFC 6381).
+	// CodecString The codec with profile and level (RFC 6381).
 	//
 	// Example: avc1.64001f
 	CodecString string `json:"codecString"`
@@ -6540,35 +6559,35 @@ type InspectedTrack struct {
 	// Example: 30
 	Fps nullable.Nullable[float32] `json:"fps"`
 
-	// Height Pixels.
+	// Height Height in pixels.
 	//
 	// Example: 720
 	Height nullable.Nullable[int] `json:"height"`
 
-	// Kind Pictures or sound.
+	// Kind VIDEO: pictures. AUDIO: sound.
 	Kind InspectedTrackKind `json:"kind"`
 
-	// LastUnitAt When the last one arrived.
+	// LastUnitAt When the last frame arrived.
 	LastUnitAt timestamp.Time `json:"lastUnitAt"`
 
-	// SampleRateHz Samples per second.
+	// SampleRateHz Audio samples per second.
 	SampleRateHz nullable.Nullable[int] `json:"sampleRateHz"`
 
-	// Units Pictures or audio frames since the broadcast began.
+	// Units Video frames or audio frames since the broadcast began.
 	//
 	// Example: 54000
 	Units int64 `json:"units"`
 
-	// Width Pixels.
+	// Width Width in pixels.
 	//
 	// Example: 1280
 	Width nullable.Nullable[int] `json:"width"`
 }
 
-// InspectedTrackKind Pictures or sound.
+// InspectedTrackKind VIDEO: pictures. AUDIO: sound.
 type InspectedTrackKind string
 
-// InventoryDepletedData The last unit is gone. When the same units also crossed lowStockAt, `inventory.low` is sent before it.
+// InventoryDepletedData The stock fell to 0. If the same change also crossed lowStockAt, `inventory.low` is sent first.
 type InventoryDepletedData struct {
 	// ExternalID Your own SKU.
 	//
@@ -6592,9 +6611,9 @@ type InventoryDepletedData struct {
 	Stock int64 `json:"stock"`
 }
 
-// InventoryDepletedEvent A product's last unit is gone.
+// InventoryDepletedEvent A product's stock fell to 0.
 type InventoryDepletedEvent struct {
-	// Data The last unit is gone. When the same units also crossed lowStockAt, `inventory.low` is sent before it.
+	// Data The stock fell to 0. If the same change also crossed lowStockAt, `inventory.low` is sent first.
 	Data  InventoryDepletedData       `json:"data"`
 	Event InventoryDepletedEventEvent `json:"event"`
 
@@ -6608,7 +6627,7 @@ type InventoryDepletedEvent struct {
 // InventoryDepletedEventEvent defines model for InventoryDepletedEvent.Event.
 type InventoryDepletedEventEvent string
 
-// InventoryLowData The stock crossed lowStockAt, from above to this number or below.
+// InventoryLowData The stock fell from above lowStockAt to this number or below.
 type InventoryLowData struct {
 	// ExternalID Your own SKU.
 	//
@@ -6629,7 +6648,7 @@ type InventoryLowData struct {
 	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ProductID string `json:"productId"`
 
-	// Stock Units left.
+	// Stock The units that are left.
 	//
 	// Example: 4
 	Stock int64 `json:"stock"`
@@ -6637,7 +6656,7 @@ type InventoryLowData struct {
 
 // InventoryLowEvent A product's stock fell to its lowStockAt or below.
 type InventoryLowEvent struct {
-	// Data The stock crossed lowStockAt, from above to this number or below.
+	// Data The stock fell from above lowStockAt to this number or below.
 	Data  InventoryLowData       `json:"data"`
 	Event InventoryLowEventEvent `json:"event"`
 
@@ -6651,9 +6670,9 @@ type InventoryLowEvent struct {
 // InventoryLowEventEvent defines model for InventoryLowEvent.Event.
 type InventoryLowEventEvent string
 
-// InviteAcceptanceInput What an invited user adds to the invitation.
+// InviteAcceptanceInput The data that an invited user adds to the invitation.
 type InviteAcceptanceInput struct {
-	// Name The person's name; absent to keep that of the invitation.
+	// Name The person's name; absent for the name in the invitation.
 	//
 	// Example: Grace Lind
 	Name *string `json:"name,omitempty"`
@@ -6669,20 +6688,20 @@ type InviteAcceptanceInput struct {
 	Token string `json:"token"`
 }
 
-// InvoiceStatus DRAFT: may still change. OPEN: awaits payment. PAID. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+// InvoiceStatus DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
 // mistake, nothing is owed.
 //
 // Example: PAID
 type InvoiceStatus string
 
-// IosPushInput How to reach iOS devices. What is left out stays as it was; enabling needs all of it, now or from before.
+// IosPushInput Credentials for iOS devices. Absent fields keep their values; enabling requires all fields, in this request or from before.
 type IosPushInput struct {
 	// IosPushBundleID The app's bundle id.
 	//
 	// Example: com.acme.shop
 	IosPushBundleID *string `json:"iosPushBundleId,omitempty"`
 
-	// IosPushEnabled Whether iOS devices are sent to; false keeps the key.
+	// IosPushEnabled Whether pushes are sent to iOS devices; false keeps the key.
 	//
 	// Example: true
 	IosPushEnabled bool `json:"iosPushEnabled"`
@@ -6692,14 +6711,14 @@ type IosPushInput struct {
 	// Example: F6G7H8I9J0
 	IosPushKeyID *string `json:"iosPushKeyId,omitempty"`
 
-	// IosPushPrivateKey The signing key: an EC P-256 private key in PEM, as in the .p8 file. Kept encrypted.
+	// IosPushPrivateKey The signing key: an EC P-256 private key in PEM, as in the .p8 file. It is stored encrypted.
 	//
 	// Example: -----BEGIN PRIVATE KEY-----
 	// MIGTAgEA...
 	// -----END PRIVATE KEY-----
 	IosPushPrivateKey *string `json:"iosPushPrivateKey,omitempty"`
 
-	// IosPushProduction false, at first, for the provider's sandbox.
+	// IosPushProduction Whether the provider's production service is used. False, the initial value, for its sandbox.
 	//
 	// Example: false
 	IosPushProduction *bool `json:"iosPushProduction,omitempty"`
@@ -6710,50 +6729,52 @@ type IosPushInput struct {
 	IosPushTeamID *string `json:"iosPushTeamId,omitempty"`
 }
 
-// JobEventStatus running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
+// JobEventStatus running: a worker has started. progress: the current progress. completed: `outputs` are complete. failed: the worker has
+// stopped trying.
 type JobEventStatus string
 
-// KeyFrameStats How far apart key frames were in the last minute. Far apart they make viewers wait at the start.
+// KeyFrameStats The distance between key frames in the last minute. A long distance makes viewers wait at the start.
 type KeyFrameStats struct {
-	// AverageSec Seconds.
+	// AverageSec Average distance in seconds.
 	//
 	// Example: 2
 	AverageSec float32 `json:"averageSec"`
 
-	// LastAt When the last one arrived.
+	// LastAt When the last key frame arrived.
 	LastAt timestamp.Time `json:"lastAt"`
 
-	// MaximumSec Seconds.
+	// MaximumSec Longest distance in seconds.
 	//
 	// Example: 2.03
 	MaximumSec float32 `json:"maximumSec"`
 
-	// MinimumSec Seconds.
+	// MinimumSec Shortest distance in seconds.
 	//
 	// Example: 1.97
 	MinimumSec float32 `json:"minimumSec"`
 }
 
-// Login A fresh token and whom it stands for.
+// Login A new token, and its user and tenant.
 type Login struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
 	// Tenant A customer of the platform.
 	Tenant Tenant `json:"tenant"`
 
-	// Token The JWT for the Authorization header, valid 12 hours.
+	// Token The JWT for the Authorization header, valid for 12 hours.
 	Token string `json:"token"`
 
-	// User A person who works for a tenant.
+	// User A user of a tenant.
 	User User `json:"user"`
 }
 
-// MaskedURL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+// MaskedURL An endpoint's address. Passwords and query values in it are shown as `***`, because tenants put secrets there.
 //
 // Example: https://hooks.acme.example/showfloor?key=***
 type MaskedURL = string
 
-// MediaJobStatus QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
+// MediaJobStatus QUEUED: waits for a worker. RUNNING: a worker has started. COMPLETED, FAILED, CANCELED: over; the status doesn't change
+// any more.
 type MediaJobStatus string
 
 // Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
@@ -6763,40 +6784,40 @@ type MediaJobStatus string
 // Example: {"campaign":"spring"}
 type Metadata map[string]string
 
-// MeterUsage One meter's reading.
+// MeterUsage One meter's usage.
 type MeterUsage struct {
-	// Included What the plan includes in a period; null for no limit.
+	// Included The usage that the plan includes in a period; null for no limit.
 	//
 	// Example: 10000
 	Included nullable.Nullable[int64] `json:"included"`
 
-	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
-	// sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
-	// recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
-	// transcoded. PUSHES: push notifications attempted.
+	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
+	// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
+	// recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+	// notifications attempted.
 	Meter UsageMeter `json:"meter"`
 
-	// Used In the meter's unit, rounded up.
+	// Used The usage in the meter's unit, rounded up.
 	//
 	// Example: 1280
 	Used int64 `json:"used"`
 }
 
-// MuteAllInput Whom to spare.
+// MuteAllInput Options of muting all participants.
 type MuteAllInput struct {
-	// ExceptHost Whether the host goes on being heard.
+	// ExceptHost Whether the host is not muted.
 	ExceptHost *bool `json:"exceptHost,omitempty"`
 }
 
-// MuteAllResult What muting did.
+// MuteAllResult The result of muting.
 type MuteAllResult struct {
-	// Muted How many participants had their microphone on and are muted now.
+	// Muted The number of participants whose microphone was on and is now muted.
 	//
 	// Example: 7
 	Muted int `json:"muted"`
 }
 
-// NewPasswordInput The password in use and the one to come.
+// NewPasswordInput The current and the new password.
 type NewPasswordInput struct {
 	// CurrentPassword Example: correct horse battery
 	CurrentPassword string `json:"currentPassword"`
@@ -6807,33 +6828,33 @@ type NewPasswordInput struct {
 	NewPassword string `json:"newPassword"`
 }
 
-// NodeRole What a server does. API: answers HTTP. INGEST: takes streams in. SFU: holds rooms. WORKER: runs jobs.
+// NodeRole A server's task. API: answers HTTP. INGEST: receives streams. SFU: hosts rooms. WORKER: runs jobs.
 type NodeRole string
 
-// OnboardingLink A hosted page on which the seller gives the processor what it asks for.
+// OnboardingLink A hosted page for the seller's onboarding at the processor.
 type OnboardingLink struct {
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
-	// OnboardingURL Good once and for a few minutes; make a new one, under a new `Idempotency-Key`, each time.
+	// OnboardingURL The page's URL. It can be used once, within a few minutes. Create a new link each time, with a new `Idempotency-Key`.
 	//
 	// Example: https://pay.example/setup/e/acct_1a2b3c
 	OnboardingURL string `json:"onboardingUrl"`
 }
 
-// OnboardingLinkInput Where the processor leads the seller afterwards; to https only, where real money is charged.
+// OnboardingLinkInput The pages to which the processor sends the seller afterwards. With a real payment processor only https is accepted.
 type OnboardingLinkInput struct {
-	// RefreshURL Where the seller lands when the link was used up or expired; make a new link there.
+	// RefreshURL Where the browser goes if the link was used or has expired. Create a new link there.
 	//
 	// Example: https://acme.example/selling/again
 	RefreshURL string `json:"refreshUrl"`
 
-	// ReturnURL Where the seller lands when done or on leaving; ask for the status there.
+	// ReturnURL Where the browser goes when the seller finishes or leaves. Read the status there.
 	//
 	// Example: https://acme.example/selling
 	ReturnURL string `json:"returnUrl"`
 }
 
-// OperationActivity How often one operation was called.
+// OperationActivity The calls of one operation.
 type OperationActivity struct {
 	// Calls Example: 120400
 	Calls int64 `json:"calls"`
@@ -6841,17 +6862,17 @@ type OperationActivity struct {
 	// ClientErrors Example: 12
 	ClientErrors int64 `json:"clientErrors"`
 
-	// MedianMs How long half of the answers took at most, in milliseconds.
+	// MedianMs Median answer time in milliseconds.
 	//
 	// Example: 3.1
 	MedianMs float32 `json:"medianMs"`
 
-	// OperationID As in this document.
+	// OperationID The operationId in this document.
 	//
 	// Example: listStreams
 	OperationID string `json:"operationId"`
 
-	// P95Ms How long 95 of 100 answers took at most, in milliseconds.
+	// P95Ms Answer time in milliseconds that 95 % of the answers didn't exceed.
 	//
 	// Example: 11.4
 	P95Ms float32 `json:"p95Ms"`
@@ -6862,20 +6883,20 @@ type OperationActivity struct {
 
 // OperationsDeliveries The latest webhook deliveries of all tenants.
 type OperationsDeliveries struct {
-	// Items Newest first.
+	// Items The deliveries, newest first.
 	Items []OperationsDelivery `json:"items"`
 }
 
-// OperationsDelivery One delivery, without what it carries.
+// OperationsDelivery One delivery, without its payload.
 type OperationsDelivery struct {
-	// Attempts How many attempts were made.
+	// Attempts The number of attempts so far.
 	//
 	// Example: 1
 	Attempts    int                               `json:"attempts"`
 	CreatedAt   timestamp.Time                    `json:"createdAt"`
 	DeliveredAt nullable.Nullable[timestamp.Time] `json:"deliveredAt"`
 
-	// DurationMs How long the last attempt took, in milliseconds.
+	// DurationMs Duration of the last attempt in milliseconds.
 	//
 	// Example: 84
 	DurationMs nullable.Nullable[int] `json:"durationMs"`
@@ -6886,7 +6907,7 @@ type OperationsDelivery struct {
 	// Error Why the last attempt failed.
 	Error nullable.Nullable[string] `json:"error"`
 
-	// Event What happened.
+	// Event The event's name.
 	Event EventName `json:"event"`
 
 	// EventID Example: evt_01m18qg1mhf2bsz1fk6m8v4jxc
@@ -6895,16 +6916,16 @@ type OperationsDelivery struct {
 	// ID Example: del_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// NextAttemptAt When the next attempt is due; null when none is.
+	// NextAttemptAt When the next attempt is due; null if there is none.
 	NextAttemptAt nullable.Nullable[timestamp.Time] `json:"nextAttemptAt"`
 
-	// ResponseStatus HTTP status of the last attempt; null when there was no answer.
+	// ResponseStatus HTTP status of the last attempt; null if there was no answer.
 	//
 	// Example: 200
 	ResponseStatus nullable.Nullable[int] `json:"responseStatus"`
 
-	// Status pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is
-	// due. failed: given up; `retry` makes another attempt.
+	// Status pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is due.
+	// failed: no further attempt is made; `retry` makes another one.
 	Status WebhookDeliveryStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -6913,34 +6934,34 @@ type OperationsDelivery struct {
 	// TenantName Example: Acme Live
 	TenantName string `json:"tenantName"`
 
-	// URL An endpoint's address. Passwords in it and the values of its query are shown as `***`, since tenants put secrets there.
+	// URL An endpoint's address. Passwords and query values in it are shown as `***`, because tenants put secrets there.
 	//
 	// Example: https://hooks.acme.example/showfloor?key=***
 	URL MaskedURL `json:"url"`
 }
 
-// OperationsUsage What the tenants that use most used in this month.
+// OperationsUsage The usage of the tenants with the most bytes sent in this month.
 type OperationsUsage struct {
-	// From The first instant of the calendar month, in UTC.
+	// From Start of the calendar month in UTC.
 	From timestamp.Time `json:"from"`
 
-	// Items The most EGRESS_BYTES first.
+	// Items The tenants with the most EGRESS_BYTES first.
 	Items []OperationsUsageRow `json:"items"`
 
-	// To As of when.
+	// To Time of the figures.
 	To timestamp.Time `json:"to"`
 }
 
-// OperationsUsageRow One tenant's readings.
+// OperationsUsageRow One tenant's usage.
 type OperationsUsageRow struct {
-	// Meters One entry for each meter, in the order of their enumeration.
+	// Meters One entry for each meter, in the order of UsageMeter.
 	Meters []MeterUsage `json:"meters"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status TenantStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -6950,17 +6971,17 @@ type OperationsUsageRow struct {
 	TenantName string `json:"tenantName"`
 }
 
-// Order What a customer bought or is about to pay.
+// Order A purchase, paid or awaiting payment.
 type Order struct {
 	// ApplicationFeeCents The platform's fee in cents.
 	//
 	// Example: 0
 	ApplicationFeeCents int64 `json:"applicationFeeCents"`
 
-	// AuctionID The auction that was won; null for a cart.
+	// AuctionID The auction of a winner's order; null for a cart.
 	AuctionID nullable.Nullable[string] `json:"auctionId"`
 
-	// CheckoutURL The hosted payment page; null unless the order is PENDING and the page is made.
+	// CheckoutURL The hosted payment page; null unless the order is PENDING and the page exists.
 	CheckoutURL nullable.Nullable[string] `json:"checkoutUrl"`
 	CreatedAt   timestamp.Time            `json:"createdAt"`
 
@@ -6971,7 +6992,7 @@ type Order struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// CustomerEmail Null for the winner of an auction, until the processor has asked for it.
+	// CustomerEmail The buyer's e-mail. Null for the winner of an auction, until the processor has asked for it.
 	//
 	// Example: bo@buyer.example
 	CustomerEmail nullable.Nullable[string] `json:"customerEmail"`
@@ -6981,20 +7002,20 @@ type Order struct {
 	// Example: user-4711
 	CustomerExternalID string `json:"customerExternalId"`
 
-	// DiscountCents What the code took off in cents.
+	// DiscountCents The discount in cents.
 	//
 	// Example: 800
 	DiscountCents int64 `json:"discountCents"`
 
-	// DiscountCode Null without one.
+	// DiscountCode The discount code; null if there is none.
 	//
 	// Example: LAUNCH20
 	DiscountCode nullable.Nullable[string] `json:"discountCode"`
 
-	// Disputes Disputes of the payment, newest first.
+	// Disputes The disputes of the payment, newest first.
 	Disputes []Dispute `json:"disputes"`
 
-	// ExpiresAt When the payment page of an unpaid order closes; null once it is paid or expired.
+	// ExpiresAt When the payment page expires; null once the order is paid or expired.
 	ExpiresAt   nullable.Nullable[timestamp.Time] `json:"expiresAt"`
 	FulfilledAt nullable.Nullable[timestamp.Time] `json:"fulfilledAt"`
 
@@ -7013,52 +7034,53 @@ type Order struct {
 	Metadata Metadata                          `json:"metadata"`
 	PaidAt   nullable.Nullable[timestamp.Time] `json:"paidAt"`
 
-	// PaymentMismatch The payment, if it differs from the order's total or currency; null otherwise. Refunds are in `paidCurrency` then.
+	// PaymentMismatch The payment, if it differs from the order's total or currency; null otherwise. If it is set, refunds are in its
+	// `paidCurrency`.
 	PaymentMismatch nullable.Nullable[PaymentMismatch] `json:"paymentMismatch"`
 
-	// ProcessorCheckoutSessionID The hosted payment page's id at the processor; null until the page is made.
+	// ProcessorCheckoutSessionID The processor's id of the hosted payment page; null until the page is created.
 	//
 	// Example: cs_test_a1b2c3
 	ProcessorCheckoutSessionID nullable.Nullable[string] `json:"processorCheckoutSessionId"`
 
-	// ProcessorPaymentIntentID Null until it is paid and when there is nothing to pay.
+	// ProcessorPaymentIntentID The processor's id of the payment; null until the order is paid, and if there is nothing to pay.
 	//
 	// Example: pi_1a2b3c
 	ProcessorPaymentIntentID nullable.Nullable[string] `json:"processorPaymentIntentId"`
 
-	// RefundedCents Cents given back so far; PENDING refunds don't count.
+	// RefundedCents The amount refunded so far, in cents; PENDING refunds don't count.
 	//
 	// Example: 0
 	RefundedCents int64 `json:"refundedCents"`
 
-	// Refunds Its refunds, newest first, also those made in the processor's dashboard. With 100 or more the API makes no further one.
+	// Refunds The refunds, newest first, including those made in the processor's dashboard. With 100 or more the API makes no
+	// further one.
 	Refunds []Refund `json:"refunds"`
 
-	// Status PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
-	// the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
-	// holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back. REVIEW: the buyer paid
-	// less than the total, or in another currency, see `paymentMismatch`; holds no units. Fulfil it to accept the payment,
-	// or refund it.
+	// Status PENDING: awaits payment and holds its units; some payment methods take days. PAID: the processor confirmed the payment,
+	// and the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor; holds nothing.
+	// PARTIALLY_REFUNDED, REFUNDED: refunded in part or in full. REVIEW: the buyer paid less than the total, or in another
+	// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
 	Status OrderStatus `json:"status"`
 
-	// StreamID Where it was bought.
+	// StreamID The stream in which the purchase was made.
 	//
 	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// SubtotalCents The items' prices in cents.
+	// SubtotalCents The sum of the items' prices in cents.
 	//
 	// Example: 3998
 	SubtotalCents int64 `json:"subtotalCents"`
 
-	// TotalCents What the customer pays in cents: subtotal less discount.
+	// TotalCents The total in cents: subtotal less discount.
 	//
 	// Example: 3198
 	TotalCents int64          `json:"totalCents"`
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 }
 
-// OrderItem A line of an order, as things were when it was made.
+// OrderItem A line of an order, with the values at the time of the order.
 type OrderItem struct {
 	// NameSnapshot The product's name at that time.
 	//
@@ -7082,7 +7104,7 @@ type OrderItem struct {
 // OrderList Orders, newest first.
 type OrderList = []Order
 
-// OrderPatch What is to change; what is absent stays.
+// OrderPatch Changes of an order; absent fields don't change.
 type OrderPatch struct {
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
@@ -7093,16 +7115,15 @@ type OrderPatch struct {
 	Metadata *Metadata `json:"metadata,omitempty"`
 }
 
-// OrderStatus PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
-// the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
-// holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back. REVIEW: the buyer paid
-// less than the total, or in another currency, see `paymentMismatch`; holds no units. Fulfil it to accept the payment,
-// or refund it.
+// OrderStatus PENDING: awaits payment and holds its units; some payment methods take days. PAID: the processor confirmed the payment,
+// and the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor; holds nothing.
+// PARTIALLY_REFUNDED, REFUNDED: refunded in part or in full. REVIEW: the buyer paid less than the total, or in another
+// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
 type OrderStatus string
 
-// Overview A tenant at a glance.
+// Overview A tenant's current figures.
 type Overview struct {
-	// GeneratedAt As of when.
+	// GeneratedAt Time of the figures.
 	GeneratedAt timestamp.Time `json:"generatedAt"`
 
 	// LiveSessions Sessions and calls that are live.
@@ -7120,27 +7141,27 @@ type Overview struct {
 	// Example: 17
 	OrdersToday int `json:"ordersToday"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// RevenueToday One entry per currency in which there was any, in alphabetical order.
+	// RevenueToday One entry for each currency with revenue, in alphabetical order.
 	RevenueToday RevenueList `json:"revenueToday"`
 
-	// Sessions Sessions and calls that were created today, whatever became of them.
+	// Sessions Sessions and calls that were created today, in any state.
 	//
 	// Example: 9
 	Sessions int `json:"sessions"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status TenantStatus `json:"status"`
 
-	// Streams All streams.
+	// Streams The number of streams.
 	//
 	// Example: 12
 	Streams int `json:"streams"`
 
-	// TeamSize Users of the tenant, invited ones included.
+	// TeamSize The number of users, including invited ones.
 	//
 	// Example: 5
 	TeamSize int `json:"teamSize"`
@@ -7166,7 +7187,7 @@ type Package struct {
 	// Error Why the job FAILED; null otherwise.
 	Error nullable.Nullable[string] `json:"error"`
 
-	// FinishedAt Null until the job is over.
+	// FinishedAt When the job finished; null before that.
 	FinishedAt nullable.Nullable[timestamp.Time] `json:"finishedAt"`
 	Formats    []PackageFormat                   `json:"formats"`
 
@@ -7176,7 +7197,7 @@ type Package struct {
 	// Outputs The manifests; empty until COMPLETED.
 	Outputs []PackageOutput `json:"outputs"`
 
-	// Progress Percent; never goes back, and is 100 once COMPLETED.
+	// Progress Progress in percent. It never decreases, and is 100 if the job is COMPLETED.
 	//
 	// Example: 100
 	Progress int `json:"progress"`
@@ -7189,10 +7210,11 @@ type Package struct {
 	// Example: 6
 	SegmentSec int `json:"segmentSec"`
 
-	// StartedAt Null until a worker has begun.
+	// StartedAt When a worker started; null before that.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// Status QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
+	// Status QUEUED: waits for a worker. RUNNING: a worker has started. COMPLETED, FAILED, CANCELED: over; the status doesn't change
+	// any more.
 	Status MediaJobStatus `json:"status"`
 
 	// TranscodeID Example: tc_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -7203,43 +7225,44 @@ type Package struct {
 // PackageFormat HLS: a multivariant playlist (.m3u8). DASH: a manifest (.mpd).
 type PackageFormat string
 
-// PackageInput How a transcode's files are to be packaged. Everything is optional; `{}` makes HLS and DASH over the same segments.
+// PackageInput Options of a package. All fields are optional; `{}` makes HLS and DASH over the same segments.
 type PackageInput struct {
-	// Formats The manifests to write; absent for both. They share one set of CMAF segments.
+	// Formats The manifests to write; both by default. They share one set of CMAF segments.
 	Formats []PackageFormat `json:"formats,omitempty"`
 
 	// SegmentSec Target length of a segment in seconds, 2 to 10.
 	SegmentSec *int `json:"segmentSec,omitempty"`
 }
 
-// PackageJobEvent How far a packaging job is.
+// PackageJobEvent A report on a packaging job.
 type PackageJobEvent struct {
-	// Error What went wrong; required when failed.
+	// Error Why the job failed; required for failed.
 	Error *string `json:"error,omitempty"`
 
-	// Outputs The manifests; required when completed.
+	// Outputs The manifests; required for completed.
 	Outputs []PackageJobOutput `json:"outputs,omitempty"`
 
-	// Progress Percent; less than before is ignored.
+	// Progress Progress in percent; a lower value than before is ignored.
 	//
 	// Example: 40
 	Progress *int `json:"progress,omitempty"`
 
-	// Status running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
+	// Status running: a worker has started. progress: the current progress. completed: `outputs` are complete. failed: the worker has
+	// stopped trying.
 	Status JobEventStatus `json:"status"`
 }
 
-// PackageJobOutput One manifest that the packager has written.
+// PackageJobOutput A manifest from the packager.
 type PackageJobOutput struct {
 	// Format HLS: a multivariant playlist (.m3u8). DASH: a manifest (.mpd).
 	Format PackageFormat `json:"format"`
 
-	// SizeBytes The manifest and its segments.
+	// SizeBytes Bytes of the manifest and its segments together.
 	//
 	// Example: 1302407168
 	SizeBytes int64 `json:"sizeBytes"`
 
-	// URL Where the server finds the manifest.
+	// URL The URL from which the server reads the manifest.
 	//
 	// Example: https://packager.internal/pkg_01m18qg1mhf2bsz1fk6m8v4jxe/master.m3u8
 	URL string `json:"url"`
@@ -7250,28 +7273,28 @@ type PackageOutput struct {
 	// Format HLS: a multivariant playlist (.m3u8). DASH: a manifest (.mpd).
 	Format PackageFormat `json:"format"`
 
-	// SizeBytes The manifest and its segments.
+	// SizeBytes Bytes of the manifest and its segments together.
 	//
 	// Example: 1302407168
 	SizeBytes int64 `json:"sizeBytes"`
 
-	// URL Signed, together with all that the manifest names; good until `urlExpiresAt`. Getting the job again renews it.
+	// URL A signed URL of the manifest and of all files that it names, valid until `urlExpiresAt`. Getting the job again renews it.
 	//
 	// Example: http://localhost:8080/files/cGtnXzAx.../master.m3u8
 	URL string `json:"url"`
 
-	// URLExpiresAt An hour from this answer.
+	// URLExpiresAt When `url` expires, an hour from this answer.
 	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
 }
 
-// Participant A user in a session, or one who was or may be.
+// Participant A user who was invited to a session, is in it, or was in it.
 type Participant struct {
-	// CanPublishScreen Whether the screen may be shared; the same as `perms.screen`.
+	// CanPublishScreen Whether the participant may share the screen; the same as `perms.screen`.
 	//
 	// Example: false
 	CanPublishScreen bool `json:"canPublishScreen"`
 
-	// DisplayName What others see; null when none was given.
+	// DisplayName The name that other participants see; null if none was given.
 	//
 	// Example: Ben Sato
 	DisplayName nullable.Nullable[string] `json:"displayName"`
@@ -7279,10 +7302,10 @@ type Participant struct {
 	// HandRaised Example: false
 	HandRaised bool `json:"handRaised"`
 
-	// HandRaisedAt Null while the hand is down.
+	// HandRaisedAt When the hand was raised; null if it is down.
 	HandRaisedAt nullable.Nullable[timestamp.Time] `json:"handRaisedAt"`
 
-	// JoinedAt When the user first came in; null for one who never did.
+	// JoinedAt When the user first entered; null if never.
 	JoinedAt nullable.Nullable[timestamp.Time] `json:"joinedAt"`
 
 	// LeftAt When the user last left; null while in the room.
@@ -7298,8 +7321,8 @@ type Participant struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// State invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
-	// thrown out, and stays out until invited again.
+	// State invited: has not entered yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+	// kicked, and can't enter until invited again.
 	State ParticipantState `json:"state"`
 
 	// UserID Your own id of the user.
@@ -7308,10 +7331,11 @@ type Participant struct {
 	UserID string `json:"userId"`
 }
 
-// ParticipantList Participants, in the order of their invitation or, for those without one, of their first coming.
+// ParticipantList Participants, in the order of their invitation or, without one, of their first entry.
 type ParticipantList = []Participant
 
-// ParticipantPatch What is to change; what is absent stays. A new role brings its permissions with it, `canPublishScreen` comes on top.
+// ParticipantPatch Changes of a participant; absent fields don't change. A new role sets its own permissions; `canPublishScreen` is applied
+// after that.
 type ParticipantPatch struct {
 	// CanPublishScreen Example: true
 	CanPublishScreen *bool `json:"canPublishScreen,omitempty"`
@@ -7337,34 +7361,34 @@ type ParticipantPerms struct {
 // spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
 type ParticipantRole string
 
-// ParticipantState invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
-// thrown out, and stays out until invited again.
+// ParticipantState invited: has not entered yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+// kicked, and can't enter until invited again.
 type ParticipantState string
 
-// PasswordChange A password that was set.
+// PasswordChange The user whose password was changed.
 type PasswordChange struct {
 	ChangedAt timestamp.Time `json:"changedAt"`
 
-	// Email Whom to log in.
+	// Email The e-mail to log in with.
 	//
 	// Example: ada@acme.example
 	Email string `json:"email"`
 }
 
-// PasswordLinkNotice What to expect of the link; it tells nothing about the e-mail.
+// PasswordLinkNotice The link's lifetime. The answer doesn't reveal whether a user has the e-mail.
 type PasswordLinkNotice struct {
-	// Email As it is compared: in lower case.
+	// Email The e-mail in lower case, as it is compared.
 	//
 	// Example: ada@acme.example
 	Email string `json:"email"`
 
-	// LinkLifeSec How long the link is good, in seconds.
+	// LinkLifeSec How long the link is valid, in seconds.
 	//
 	// Example: 3600
 	LinkLifeSec int `json:"linkLifeSec"`
 }
 
-// PasswordResetInput A new password, on the strength of a mailed link.
+// PasswordResetInput A new password, and the token of a mailed link.
 type PasswordResetInput struct {
 	// Password 10 to 128 characters.
 	//
@@ -7392,41 +7416,41 @@ type PaymentMismatch struct {
 	// Example: usd
 	PaidCurrency Currency `json:"paidCurrency"`
 
-	// PaidTotalCents In the smallest unit of paidCurrency.
+	// PaidTotalCents The amount paid, in the smallest unit of paidCurrency.
 	//
 	// Example: 4800
 	PaidTotalCents int64 `json:"paidTotalCents"`
 }
 
-// PlacedBid The bid that was taken, and when the auction ends now.
+// PlacedBid The accepted bid, and the auction's new end.
 type PlacedBid struct {
-	// Bid What somebody offered in an auction.
+	// Bid A bid in an auction.
 	Bid Bid `json:"bid"`
 
-	// NewEndsAt The auction's endsAt after this bid; as before unless the bid came late.
+	// NewEndsAt The auction's endsAt after this bid; unchanged unless the bid was late.
 	NewEndsAt timestamp.Time `json:"newEndsAt"`
 }
 
-// PlanAllowance How much of one meter a period includes.
+// PlanAllowance The included usage of one meter in a period.
 type PlanAllowance struct {
-	// Included In the meter's unit.
+	// Included The included usage, in the meter's unit.
 	//
 	// Example: 10000
 	Included int64 `json:"included"`
 
-	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
-	// sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
-	// recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
-	// transcoded. PUSHES: push notifications attempted.
+	// Meter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
+	// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
+	// recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+	// notifications attempted.
 	Meter UsageMeter `json:"meter"`
 }
 
-// PlanAllowances What a period includes, at most one entry for each meter; meters that are not listed are not limited.
+// PlanAllowances The usage that a period includes, at most one entry for each meter. Meters that are not listed are not limited.
 type PlanAllowances = []PlanAllowance
 
-// PlanDistribution How tenants are spread over the plans. Cancelled ones are not counted.
+// PlanDistribution The distribution of tenants over the plans, without CANCELLED tenants.
 type PlanDistribution struct {
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
 	// Plans One entry for each tier, from FREE to ENTERPRISE.
@@ -7436,44 +7460,45 @@ type PlanDistribution struct {
 	Total int `json:"total"`
 }
 
-// PlanLimits How much a tenant may have at one time, or do in a minute or an hour; null for no limit but the server's own.
+// PlanLimits A plan's limits: how much a tenant may have at one time, or use in a minute or an hour. Null: the plan sets no limit, and
+// only the server's own limit applies.
 type PlanLimits struct {
-	// MaxAPIKeys API keys that are neither revoked nor expired.
+	// MaxAPIKeys The maximum number of API keys that are neither revoked nor expired.
 	//
 	// Example: 50
 	MaxAPIKeys nullable.Nullable[int] `json:"maxApiKeys"`
 
-	// MaxCaptureBytes Bytes that captured requests of the webhook tester take up.
+	// MaxCaptureBytes The maximum number of bytes of all captured requests of the webhook tester.
 	//
 	// Example: 1073741824
 	MaxCaptureBytes nullable.Nullable[int64] `json:"maxCaptureBytes,omitempty"`
 
-	// MaxLiveStreams Streams on air at one time.
+	// MaxLiveStreams The maximum number of streams on air at one time.
 	//
 	// Example: 10
 	MaxLiveStreams nullable.Nullable[int] `json:"maxLiveStreams"`
 
-	// MaxProcessorCalls Calls to the payment processor per minute for onboarding and for looks at a seller's status. Checkouts and refunds don't count.
+	// MaxProcessorCalls The maximum number of calls to the payment processor per minute, for onboarding and for reading a seller's status. Checkouts and refunds don't count.
 	//
 	// Example: 300
 	MaxProcessorCalls nullable.Nullable[int] `json:"maxProcessorCalls,omitempty"`
 
-	// MaxRestreamTargets Destinations of one stream.
+	// MaxRestreamTargets The maximum number of restream targets of one stream.
 	//
 	// Example: 8
 	MaxRestreamTargets nullable.Nullable[int] `json:"maxRestreamTargets"`
 
-	// MaxSessionCapacity Participants of one session.
+	// MaxSessionCapacity The maximum number of participants of one session.
 	//
 	// Example: 1000
 	MaxSessionCapacity nullable.Nullable[int] `json:"maxSessionCapacity"`
 
-	// MaxUsers Users, invited ones included.
+	// MaxUsers The maximum number of users, including deactivated and invited ones.
 	//
 	// Example: 25
 	MaxUsers nullable.Nullable[int] `json:"maxUsers"`
 
-	// MaxViewers Viewers of all streams together at one time.
+	// MaxViewers The maximum number of viewers at one time, over all streams.
 	//
 	// Example: 5000
 	MaxViewers nullable.Nullable[int] `json:"maxViewers"`
@@ -7481,18 +7506,18 @@ type PlanLimits struct {
 	// MaxWebhookEndpoints Example: 20
 	MaxWebhookEndpoints nullable.Nullable[int] `json:"maxWebhookEndpoints"`
 
-	// MaxWrittenBytes Bytes an hour that requests of operations with `x-stores` store; each successful request counts as 1 KiB at least.
+	// MaxWrittenBytes The maximum number of bytes per hour that requests of operations with `x-stores` store. Each successful request counts as at least 1 KiB.
 	//
 	// Example: 134217728
 	MaxWrittenBytes nullable.Nullable[int64] `json:"maxWrittenBytes,omitempty"`
 
-	// RecordingRetentionDays After how many days recordings are deleted; null to keep them.
+	// RecordingRetentionDays Days after which recordings are deleted; null to keep them.
 	//
 	// Example: 365
 	RecordingRetentionDays nullable.Nullable[int] `json:"recordingRetentionDays"`
 }
 
-// PlanMixEntry The tenants on one plan and what they bring in.
+// PlanMixEntry The tenants on one plan, their revenue and usage.
 type PlanMixEntry struct {
 	// MinutesLive Minutes that its tenants were on air in the last 30 days.
 	//
@@ -7504,24 +7529,24 @@ type PlanMixEntry struct {
 	// Example: 402310.5
 	MinutesWatched float32 `json:"minutesWatched"`
 
-	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	// MonthlyRecurring One entry for each currency with an amount, in alphabetical order.
 	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
 
-	// Percent Its tenants of all that are not cancelled, with one decimal.
+	// Percent Share of all tenants that are not CANCELLED, in percent with one decimal.
 	//
 	// Example: 40
 	Percent float32 `json:"percent"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// Tenants How many tenants are in each status.
+	// Tenants The number of tenants in each status.
 	Tenants TenantStatusCounts `json:"tenants"`
 }
 
-// PlanMixReport What each plan contributes.
+// PlanMixReport The share of each plan.
 type PlanMixReport struct {
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
 	// Plans One entry for each tier, from FREE to ENTERPRISE.
@@ -7530,32 +7555,32 @@ type PlanMixReport struct {
 
 // PlanShare The tenants on one plan.
 type PlanShare struct {
-	// Percent Of all, with one decimal.
+	// Percent Share of all tenants, in percent with one decimal.
 	//
 	// Example: 40
 	Percent float32 `json:"percent"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// Tenants Example: 46
 	Tenants int `json:"tenants"`
 }
 
-// PlanTier What the tenant has booked.
+// PlanTier A plan's tier.
 type PlanTier string
 
-// PlatformActivityOverview What is going on in each part of the platform.
+// PlatformActivityOverview The activity in each area of the platform.
 type PlatformActivityOverview struct {
-	// ActiveTenants Tenants that did anything in the last 24 hours: went on air, met, sold, called the API.
+	// ActiveTenants Tenants with any activity in the last 24 hours: a broadcast, session, order or API call, for example.
 	//
 	// Example: 38
 	ActiveTenants int `json:"activeTenants"`
 
-	// Areas One entry for each area, in the order of their enumeration.
+	// Areas One entry for each area, in the order of PlatformArea.
 	Areas []AreaActivity `json:"areas"`
 
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 }
 
@@ -7564,18 +7589,18 @@ type PlatformActivityOverview struct {
 // broadcasts to another platform. PUSHES: push notifications attempted. DELIVERIES: webhook deliveries.
 type PlatformArea string
 
-// PlatformRevenue What the platform earns from its tenants.
+// PlatformRevenue The platform's revenue.
 type PlatformRevenue struct {
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
-	// MonthlyRecurring One entry for each currency in which there is any, in alphabetical order.
+	// MonthlyRecurring One entry for each currency with an amount, in alphabetical order.
 	MonthlyRecurring CurrencyAmounts `json:"monthlyRecurring"`
 
-	// Months The last 12 calendar months in UTC, oldest first, the current one included.
+	// Months The last 12 calendar months in UTC, oldest first, including the current one.
 	Months []RevenueMonth `json:"months"`
 
-	// Wired Whether billing is connected. While it isn't, the lists are empty.
+	// Wired Whether billing is connected. If not, the lists are empty.
 	//
 	// Example: true
 	Wired bool `json:"wired"`
@@ -7583,30 +7608,30 @@ type PlatformRevenue struct {
 
 // PlatformSetting One setting, its value and its default.
 type PlatformSetting struct {
-	// DefaultValue Any JSON value but null; the setting's description says which ones it takes.
+	// DefaultValue Any JSON value except null; the setting's description names the accepted values.
 	//
 	// Example: 45
 	DefaultValue SettingValue `json:"defaultValue"`
 
-	// Description What it does, and which values it takes.
+	// Description The setting's effect, and the values that it accepts.
 	//
 	// Example: How long a call rings, in seconds; 10 to 120.
 	Description string `json:"description"`
 
-	// Key Names a setting; dots separate its group.
+	// Key The setting's key; dots separate its groups.
 	//
 	// Example: calls.ringTimeoutSec
 	Key SettingKey `json:"key"`
 
-	// UpdatedAt When it was changed for the last time; null while it has its default.
+	// UpdatedAt When the setting was last changed; null if it has its default.
 	UpdatedAt nullable.Nullable[timestamp.Time] `json:"updatedAt"`
 
-	// UpdatedBy The admin who changed it; null while it has its default.
+	// UpdatedBy The admin who changed it; null if it has its default.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	UpdatedBy nullable.Nullable[string] `json:"updatedBy"`
 
-	// Value Any JSON value but null; the setting's description says which ones it takes.
+	// Value Any JSON value except null; the setting's description names the accepted values.
 	//
 	// Example: 45
 	Value SettingValue `json:"value"`
@@ -7619,7 +7644,7 @@ type PlatformSettingInput struct {
 	// Example: Callees asked for more time
 	Reason *string `json:"reason,omitempty"`
 
-	// Value Any JSON value but null; the setting's description says which ones it takes.
+	// Value Any JSON value except null; the setting's description names the accepted values.
 	//
 	// Example: 45
 	Value SettingValue `json:"value"`
@@ -7630,24 +7655,26 @@ type PlatformSettings struct {
 	Items []PlatformSetting `json:"items"`
 }
 
-// PlaybackType LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
+// PlaybackType LL_HLS: players are 1 to 3 seconds behind. HLS: players are 10 to 20 seconds behind.
 type PlaybackType string
 
-// PlaybackURL Where a stream can be watched.
+// PlaybackURL A URL to watch a stream.
 type PlaybackURL struct {
-	// ExpiresAt The URL begins no viewer session afterwards. Viewers who began to watch a broadcast before then go on to its end.
+	// ExpiresAt When the URL expires. No viewer can start to watch after that; viewers who are watching a broadcast can continue to its end.
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
-	// Type LL_HLS: players stay 1 to 3 seconds behind. HLS: 10 to 20 seconds.
+	// Type LL_HLS: players are 1 to 3 seconds behind. HLS: players are 10 to 20 seconds behind.
 	Type PlaybackType `json:"type"`
 
-	// URL An HLS playlist; plays while the stream is on air and a minute longer, and answers 404 otherwise. The signature is part of the path, so everything that the playlist names is covered.
+	// URL The URL of an HLS playlist. It can be played while the stream is on air and for a minute after that, and answers 404
+	// otherwise. The signature is part of the path, so it also covers all files that the playlist names.
+	//
 	//
 	// Example: http://localhost:8080/live/c3RyXzAx.../index.m3u8
 	URL string `json:"url"`
 }
 
-// PlaybackURLInput How long the URL is to be good.
+// PlaybackURLInput The lifetime of a playback URL.
 type PlaybackURLInput struct {
 	// ExpiresInSec How long the URL can be opened, in seconds.
 	ExpiresInSec *int `json:"expiresInSec,omitempty"`
@@ -7705,10 +7732,10 @@ type ProblemLimit struct {
 	// Example: maxApiKeys
 	Name string `json:"name"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// UpgradeTo What the tenant has booked.
+	// UpgradeTo A plan's tier.
 	UpgradeTo *PlanTier `json:"upgradeTo,omitempty"`
 
 	// Value The limit's value on the tenant's plan.
@@ -7717,23 +7744,23 @@ type ProblemLimit struct {
 	Value int64 `json:"value"`
 }
 
-// ProcessorEvent The processor's event as it was sent, byte by byte, since the signature covers the raw body.
+// ProcessorEvent The processor's event, byte by byte as it was sent, because the signature covers the raw body.
 //
 // Example: {"id":"evt_1","type":"checkout.session.completed"}
 type ProcessorEvent = openapi_types.File
 
-// ProcessorEventReceipt Tells the processor that the event need not be sent again.
+// ProcessorEventReceipt Confirms that the processor needn't send the event again.
 type ProcessorEventReceipt struct {
 	// Received Example: true
 	Received bool `json:"received"`
 }
 
-// Product Something that the tenant sells.
+// Product A product that the tenant sells.
 type Product struct {
-	// Active Whether it can be bought; false once it is archived.
+	// Active Whether the product can be bought; false after it is archived.
 	Active bool `json:"active"`
 
-	// CompareAtCents The list price in cents, for showing "X% off"; absent when there is none.
+	// CompareAtCents The list price in cents, for showing "X% off"; absent if there is none.
 	//
 	// Example: 2499
 	CompareAtCents *int64         `json:"compareAtCents,omitempty"`
@@ -7746,7 +7773,7 @@ type Product struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// Description For buyers; empty when there is none.
+	// Description A text for buyers; empty if there is none.
 	//
 	// Example: Stoneware, 350 ml
 	Description string `json:"description"`
@@ -7759,17 +7786,17 @@ type Product struct {
 	// ID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// ImageURL Null when there is none.
+	// ImageURL The image's address; null if there is none.
 	//
 	// Example: https://cdn.acme.example/mug-blue.jpg
 	ImageURL nullable.Nullable[string] `json:"imageUrl"`
 
-	// LowStockAt `inventory.low` is sent when the stock falls to this number or below.
+	// LowStockAt The stock threshold: `inventory.low` is sent when the stock falls to this number or below.
 	//
 	// Example: 5
 	LowStockAt int64 `json:"lowStockAt"`
 
-	// Metadata Whatever you want to keep with the product; up to 100 keys and 64 KiB of JSON. Nothing is read from it.
+	// Metadata Your own data of the product; up to 100 keys and 64 KiB of JSON. The server doesn't interpret it.
 	//
 	// Example: {"color":"blue"}
 	Metadata ProductMetadata `json:"metadata"`
@@ -7782,12 +7809,12 @@ type Product struct {
 	// Example: 1999
 	PriceCents int64 `json:"priceCents"`
 
-	// ProcessorPriceID The payment processor's id of the price; null until the first sale, and from a change of name, price or currency until the next one.
+	// ProcessorPriceID The payment processor's id of the price. Null until the first sale, and from a change of name, price or currency until the next sale.
 	//
 	// Example: price_1a2b3c
 	ProcessorPriceID nullable.Nullable[string] `json:"processorPriceId"`
 
-	// Stock Units in stock; -1 when they aren't counted and never run out. Units that running checkouts hold are still in it.
+	// Stock Units in stock, including those that running checkouts hold; -1 if they aren't counted and never run out.
 	//
 	// Example: 40
 	Stock     int64          `json:"stock"`
@@ -7813,12 +7840,12 @@ type ProductArchivedEvent struct {
 // ProductArchivedEventEvent defines model for ProductArchivedEvent.Event.
 type ProductArchivedEventEvent string
 
-// ProductInput A product as your shop knows it. For a SKU that exists already, a field that is left out keeps its value; the
-// defaults named here are those of a new product.
+// ProductInput A product of your shop. For an existing SKU, an absent field keeps its value; the defaults here are those of a new
+// product.
 //
 // Example: {"currency":"usd","externalId":"MUG-BLUE","name":"Blue mug","priceCents":1999,"stock":40}
 type ProductInput struct {
-	// Active Whether it can be bought; true by default. Send true to bring an archived product back.
+	// Active Whether the product can be bought; true by default. Send true to restore an archived product.
 	//
 	// Example: true
 	Active *bool `json:"active,omitempty"`
@@ -7828,17 +7855,19 @@ type ProductInput struct {
 	// Example: 2499
 	CompareAtCents nullable.Nullable[int64] `json:"compareAtCents,omitempty"`
 
-	// Currency An ISO 4217 currency code that the payment processor knows, in either case; usd by default. Answers have it in lower case.
+	// Currency An ISO 4217 currency code that the payment processor supports, in upper or lower case; usd by default. Answers have it in
+	// lower case.
+	//
 	//
 	// Example: usd
 	Currency *CurrencyInput `json:"currency,omitempty"`
 
-	// Description Up to 5000 characters; none by default.
+	// Description A text for buyers; up to 5000 characters; empty by default.
 	//
 	// Example: Stoneware, 350 ml
 	Description *string `json:"description,omitempty"`
 
-	// ExternalID Your own SKU, up to 128 characters; compared with regard to case.
+	// ExternalID Your own SKU, up to 128 characters; case matters.
 	//
 	// Example: MUG-BLUE
 	ExternalID string `json:"externalId"`
@@ -7848,17 +7877,17 @@ type ProductInput struct {
 	// Example: https://cdn.acme.example/mug-blue.jpg
 	ImageURL nullable.Nullable[string] `json:"imageUrl,omitempty"`
 
-	// LowStockAt When the stock counts as low; 5 by default.
+	// LowStockAt The threshold below or at which the stock counts as low; 5 by default.
 	//
 	// Example: 5
 	LowStockAt *int64 `json:"lowStockAt,omitempty"`
 
-	// Metadata Whatever you want to keep with the product; up to 100 keys and 64 KiB of JSON. Nothing is read from it.
+	// Metadata Your own data of the product; up to 100 keys and 64 KiB of JSON. The server doesn't interpret it.
 	//
 	// Example: {"color":"blue"}
 	Metadata *ProductMetadata `json:"metadata,omitempty"`
 
-	// Name For buyers; up to 250 characters.
+	// Name The name for buyers; up to 250 characters.
 	//
 	// Example: Blue mug
 	Name string `json:"name"`
@@ -7868,7 +7897,7 @@ type ProductInput struct {
 	// Example: 1999
 	PriceCents int64 `json:"priceCents"`
 
-	// Stock Units in stock; -1, the default, for a number that isn't counted.
+	// Stock Units in stock; -1, the default, if they aren't counted.
 	//
 	// Example: 40
 	Stock *int64 `json:"stock,omitempty"`
@@ -7877,12 +7906,12 @@ type ProductInput struct {
 // ProductList Products, newest first.
 type ProductList = []Product
 
-// ProductMetadata Whatever you want to keep with the product; up to 100 keys and 64 KiB of JSON. Nothing is read from it.
+// ProductMetadata Your own data of the product; up to 100 keys and 64 KiB of JSON. The server doesn't interpret it.
 //
 // Example: {"color":"blue"}
 type ProductMetadata = json.RawMessage
 
-// ProductTimelineEntry A product that was pinned, and when.
+// ProductTimelineEntry A pinned product, and when it was pinned.
 type ProductTimelineEntry struct {
 	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ProductID string `json:"productId"`
@@ -7893,12 +7922,12 @@ type ProductTimelineEntry struct {
 	TS float32 `json:"ts"`
 }
 
-// ProductUpsertedData The product as it is after being created or updated.
+// ProductUpsertedData The product after the creation or update.
 type ProductUpsertedData = Product
 
 // ProductUpsertedEvent A product was created or updated.
 type ProductUpsertedEvent struct {
-	// Data The product as it is after being created or updated.
+	// Data The product after the creation or update.
 	Data  ProductUpsertedData       `json:"data"`
 	Event ProductUpsertedEventEvent `json:"event"`
 
@@ -7912,19 +7941,19 @@ type ProductUpsertedEvent struct {
 // ProductUpsertedEventEvent defines model for ProductUpsertedEvent.Event.
 type ProductUpsertedEventEvent string
 
-// PromotionInput Who goes on stage, and as what.
+// PromotionInput The participant to promote, and the new role.
 type PromotionInput struct {
-	// Role guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
+	// Role guest: publishes audio and video. cohost: also publishes the screen, and may mute, spotlight and kick.
 	Role PromotionRole `json:"role"`
 
 	// UserID Example: ben
 	UserID string `json:"userId"`
 }
 
-// PromotionRole guest: publishes audio and video. cohost: also the screen, and may mute, spotlight and kick.
+// PromotionRole guest: publishes audio and video. cohost: also publishes the screen, and may mute, spotlight and kick.
 type PromotionRole string
 
-// PurchaseCompletedData The processor confirmed a payment. May arrive more than once; tell repetitions by orderId.
+// PurchaseCompletedData The processor confirmed a payment. The event may arrive more than once; detect repetitions by orderId.
 type PurchaseCompletedData struct {
 	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
 	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
@@ -7953,10 +7982,11 @@ type PurchaseCompletedData struct {
 	// OrderID Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
 	OrderID string `json:"orderId"`
 
-	// PaymentMismatch The payment, if it differs from the order's total or currency; null otherwise. `totalCents` and `currency` are the payment's.
+	// PaymentMismatch The payment, if it differs from the order's total or currency; null otherwise. `totalCents` and `currency` are those
+	// of the payment.
 	PaymentMismatch nullable.Nullable[PaymentMismatch] `json:"paymentMismatch"`
 
-	// ProcessorPaymentIntentID Null when there was nothing to pay.
+	// ProcessorPaymentIntentID The processor's id of the payment; null if there was nothing to pay.
 	//
 	// Example: pi_1a2b3c
 	ProcessorPaymentIntentID nullable.Nullable[string] `json:"processorPaymentIntentId"`
@@ -7964,7 +7994,7 @@ type PurchaseCompletedData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// TotalCents What was paid in cents.
+	// TotalCents The amount paid, in cents.
 	//
 	// Example: 3198
 	TotalCents int64 `json:"totalCents"`
@@ -7972,7 +8002,7 @@ type PurchaseCompletedData struct {
 
 // PurchaseCompletedEvent The processor confirmed a payment.
 type PurchaseCompletedEvent struct {
-	// Data The processor confirmed a payment. May arrive more than once; tell repetitions by orderId.
+	// Data The processor confirmed a payment. The event may arrive more than once; detect repetitions by orderId.
 	Data  PurchaseCompletedData       `json:"data"`
 	Event PurchaseCompletedEventEvent `json:"event"`
 
@@ -7986,7 +8016,7 @@ type PurchaseCompletedEvent struct {
 // PurchaseCompletedEventEvent defines model for PurchaseCompletedEvent.Event.
 type PurchaseCompletedEventEvent string
 
-// PurchaseDisputeClosedData A dispute of a payment is WON, LOST or WARNING_CLOSED.
+// PurchaseDisputeClosedData A dispute of a payment was closed: it is WON, LOST or WARNING_CLOSED.
 type PurchaseDisputeClosedData struct {
 	// AmountCents The disputed amount in cents.
 	//
@@ -8005,12 +8035,12 @@ type PurchaseDisputeClosedData struct {
 	// Example: user-4711
 	CustomerExternalID string `json:"customerExternalId"`
 
-	// DisputeID Tell repetitions by it and `status`.
+	// DisputeID The dispute's id. Detect repetitions of the event by it and `status`.
 	//
 	// Example: dsp_01m18qg1mhf2bsz1fk6m8v4jxe
 	DisputeID string `json:"disputeId"`
 
-	// EvidenceDueAt Until when the seller can respond at the processor; null when there is nothing to respond to.
+	// EvidenceDueAt Until when the seller can respond at the processor; null if no response is possible.
 	EvidenceDueAt nullable.Nullable[timestamp.Time] `json:"evidenceDueAt"`
 
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
@@ -8030,14 +8060,14 @@ type PurchaseDisputeClosedData struct {
 	// ProcessorPaymentIntentID Example: pi_1a2b3c
 	ProcessorPaymentIntentID nullable.Nullable[string] `json:"processorPaymentIntentId"`
 
-	// Reason The processor's code.
+	// Reason The processor's code for the reason.
 	//
 	// Example: product_not_received
 	Reason string `json:"reason"`
 
-	// Status NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the money is
-	// back. LOST: it stays with the buyer. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can become a chargeback.
-	// WARNING_CLOSED: an inquiry that became none.
+	// Status NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the seller
+	// got the money back. LOST: the buyer keeps the money. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can
+	// become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
 	Status DisputeStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -8046,7 +8076,7 @@ type PurchaseDisputeClosedData struct {
 
 // PurchaseDisputeClosedEvent A dispute was decided or withdrawn.
 type PurchaseDisputeClosedEvent struct {
-	// Data A dispute of a payment is WON, LOST or WARNING_CLOSED.
+	// Data A dispute of a payment was closed: it is WON, LOST or WARNING_CLOSED.
 	Data  PurchaseDisputeClosedData       `json:"data"`
 	Event PurchaseDisputeClosedEventEvent `json:"event"`
 
@@ -8060,7 +8090,7 @@ type PurchaseDisputeClosedEvent struct {
 // PurchaseDisputeClosedEventEvent defines model for PurchaseDisputeClosedEvent.Event.
 type PurchaseDisputeClosedEventEvent string
 
-// PurchaseDisputedData A dispute of a payment was opened or opened again, or an inquiry became a chargeback.
+// PurchaseDisputedData A dispute of a payment was opened or reopened, or an inquiry became a chargeback.
 type PurchaseDisputedData struct {
 	// AmountCents The disputed amount in cents.
 	//
@@ -8079,12 +8109,12 @@ type PurchaseDisputedData struct {
 	// Example: user-4711
 	CustomerExternalID string `json:"customerExternalId"`
 
-	// DisputeID Tell repetitions by it and `status`.
+	// DisputeID The dispute's id. Detect repetitions of the event by it and `status`.
 	//
 	// Example: dsp_01m18qg1mhf2bsz1fk6m8v4jxe
 	DisputeID string `json:"disputeId"`
 
-	// EvidenceDueAt Until when the seller can respond at the processor; null when there is nothing to respond to.
+	// EvidenceDueAt Until when the seller can respond at the processor; null if no response is possible.
 	EvidenceDueAt nullable.Nullable[timestamp.Time] `json:"evidenceDueAt"`
 
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
@@ -8104,14 +8134,14 @@ type PurchaseDisputedData struct {
 	// ProcessorPaymentIntentID Example: pi_1a2b3c
 	ProcessorPaymentIntentID nullable.Nullable[string] `json:"processorPaymentIntentId"`
 
-	// Reason The processor's code.
+	// Reason The processor's code for the reason.
 	//
 	// Example: product_not_received
 	Reason string `json:"reason"`
 
-	// Status NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the money is
-	// back. LOST: it stays with the buyer. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can become a chargeback.
-	// WARNING_CLOSED: an inquiry that became none.
+	// Status NEEDS_RESPONSE, UNDER_REVIEW: a chargeback, for which the processor has withdrawn the amount and a fee. WON: the seller
+	// got the money back. LOST: the buyer keeps the money. WARNING_NEEDS_RESPONSE, WARNING_UNDER_REVIEW: an inquiry, which can
+	// become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
 	Status DisputeStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -8120,7 +8150,7 @@ type PurchaseDisputedData struct {
 
 // PurchaseDisputedEvent A buyer's bank disputes a payment.
 type PurchaseDisputedEvent struct {
-	// Data A dispute of a payment was opened or opened again, or an inquiry became a chargeback.
+	// Data A dispute of a payment was opened or reopened, or an inquiry became a chargeback.
 	Data  PurchaseDisputedData       `json:"data"`
 	Event PurchaseDisputedEventEvent `json:"event"`
 
@@ -8160,7 +8190,7 @@ type PurchaseMismatchedData struct {
 	// Example: {"campaign":"spring"}
 	Metadata Metadata `json:"metadata"`
 
-	// OrderID Tell repetitions by it.
+	// OrderID The order's id. Detect repetitions of the event by it.
 	//
 	// Example: ord_01m18qg1mhf2bsz1fk6m8v4jxe
 	OrderID string `json:"orderId"`
@@ -8193,10 +8223,10 @@ type PurchaseMismatchedEvent struct {
 // PurchaseMismatchedEventEvent defines model for PurchaseMismatchedEvent.Event.
 type PurchaseMismatchedEventEvent string
 
-// PurchaseRefundFailedData A refund came to nothing: the processor refused it, or the buyer's bank sent the money back. Its amount can be refunded
-// again. `refundedCents` and `status` are the order's without it.
+// PurchaseRefundFailedData A refund failed: the processor refused it, or the buyer's bank returned the money. Its amount can be refunded again.
+// `refundedCents` and `status` are those of the order without this refund.
 type PurchaseRefundFailedData struct {
-	// AmountCents Cents that weren't given back.
+	// AmountCents The amount that was not refunded, in cents.
 	//
 	// Example: 500
 	AmountCents int64 `json:"amountCents"`
@@ -8213,7 +8243,7 @@ type PurchaseRefundFailedData struct {
 	// Example: user-4711
 	CustomerExternalID string `json:"customerExternalId"`
 
-	// FailureReason Why, as a code of the processor's; `unknown` when it gives none.
+	// FailureReason The processor's code for the failure; `unknown` if it gives none.
 	//
 	// Example: insufficient_funds
 	FailureReason string `json:"failureReason"`
@@ -8232,46 +8262,45 @@ type PurchaseRefundFailedData struct {
 	// ProcessorPaymentIntentID Example: pi_1a2b3c
 	ProcessorPaymentIntentID string `json:"processorPaymentIntentId"`
 
-	// ProcessorRefundID Null when the processor refused it.
+	// ProcessorRefundID The processor's id of the refund; null if the processor refused it.
 	//
 	// Example: re_1a2b3c
 	ProcessorRefundID nullable.Nullable[string] `json:"processorRefundId"`
 
-	// Reason As given with the refund; null without one, and when it was made at the processor.
+	// Reason The reason from the refund request; null without one, and if the refund was made at the processor.
 	//
 	// Example: Arrived broken
 	Reason nullable.Nullable[string] `json:"reason"`
 
-	// RefundID Tell repetitions by it.
+	// RefundID The refund's id. Detect repetitions of the event by it.
 	//
 	// Example: ref_01m18qg1mhf2bsz1fk6m8v4jxe
 	RefundID string `json:"refundId"`
 
-	// RefundedCents Cents given back in all.
+	// RefundedCents The amount refunded in all, in cents.
 	//
 	// Example: 0
 	RefundedCents int64 `json:"refundedCents"`
 
-	// Status PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
-	// the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
-	// holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back. REVIEW: the buyer paid
-	// less than the total, or in another currency, see `paymentMismatch`; holds no units. Fulfil it to accept the payment,
-	// or refund it.
+	// Status PENDING: awaits payment and holds its units; some payment methods take days. PAID: the processor confirmed the payment,
+	// and the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor; holds nothing.
+	// PARTIALLY_REFUNDED, REFUNDED: refunded in part or in full. REVIEW: the buyer paid less than the total, or in another
+	// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
 	Status OrderStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// TotalCents What was paid in cents.
+	// TotalCents The amount paid, in cents.
 	//
 	// Example: 3198
 	TotalCents int64 `json:"totalCents"`
 }
 
-// PurchaseRefundFailedEvent A refund was refused, or sent back.
+// PurchaseRefundFailedEvent A refund was refused or returned.
 type PurchaseRefundFailedEvent struct {
-	// Data A refund came to nothing: the processor refused it, or the buyer's bank sent the money back. Its amount can be refunded
-	// again. `refundedCents` and `status` are the order's without it.
+	// Data A refund failed: the processor refused it, or the buyer's bank returned the money. Its amount can be refunded again.
+	// `refundedCents` and `status` are those of the order without this refund.
 	Data  PurchaseRefundFailedData       `json:"data"`
 	Event PurchaseRefundFailedEventEvent `json:"event"`
 
@@ -8285,9 +8314,9 @@ type PurchaseRefundFailedEvent struct {
 // PurchaseRefundFailedEventEvent defines model for PurchaseRefundFailedEvent.Event.
 type PurchaseRefundFailedEventEvent string
 
-// PurchaseRefundedData A part of what was paid, or all of it, was given back.
+// PurchaseRefundedData The payment was refunded, in part or in full.
 type PurchaseRefundedData struct {
-	// AmountCents Cents given back this time.
+	// AmountCents The amount of this refund, in cents.
 	//
 	// Example: 500
 	AmountCents int64 `json:"amountCents"`
@@ -8321,12 +8350,12 @@ type PurchaseRefundedData struct {
 	// ProcessorPaymentIntentID Example: pi_1a2b3c
 	ProcessorPaymentIntentID string `json:"processorPaymentIntentId"`
 
-	// ProcessorRefundID The processor's id of this refund; tell repetitions by it.
+	// ProcessorRefundID The processor's id of this refund. Detect repetitions of the event by it.
 	//
 	// Example: re_1a2b3c
 	ProcessorRefundID string `json:"processorRefundId"`
 
-	// Reason As given with the refund; null without one, and when it was made at the processor.
+	// Reason The reason from the refund request; null without one, and if the refund was made at the processor.
 	//
 	// Example: Arrived broken
 	Reason nullable.Nullable[string] `json:"reason"`
@@ -8334,30 +8363,29 @@ type PurchaseRefundedData struct {
 	// RefundID Example: ref_01m18qg1mhf2bsz1fk6m8v4jxe
 	RefundID string `json:"refundId"`
 
-	// RefundedCents Cents given back in all.
+	// RefundedCents The amount refunded in all, in cents.
 	//
 	// Example: 500
 	RefundedCents int64 `json:"refundedCents"`
 
-	// Status PENDING: awaits payment, for which some means of payment take days, and holds its units. PAID: the processor confirmed
-	// the payment; the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor;
-	// holds nothing. PARTIALLY_REFUNDED, REFUNDED: a part of the money or all of it was given back. REVIEW: the buyer paid
-	// less than the total, or in another currency, see `paymentMismatch`; holds no units. Fulfil it to accept the payment,
-	// or refund it.
+	// Status PENDING: awaits payment and holds its units; some payment methods take days. PAID: the processor confirmed the payment,
+	// and the stock is lowered. FULFILLED: handed over. EXPIRED: not paid in time, or refused by the processor; holds nothing.
+	// PARTIALLY_REFUNDED, REFUNDED: refunded in part or in full. REVIEW: the buyer paid less than the total, or in another
+	// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
 	Status OrderStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// TotalCents What was paid in cents.
+	// TotalCents The amount paid, in cents.
 	//
 	// Example: 3198
 	TotalCents int64 `json:"totalCents"`
 }
 
-// PurchaseRefundedEvent A payment was given back, in part or whole.
+// PurchaseRefundedEvent A payment was refunded, in part or in full.
 type PurchaseRefundedEvent struct {
-	// Data A part of what was paid, or all of it, was given back.
+	// Data The payment was refunded, in part or in full.
 	Data  PurchaseRefundedData       `json:"data"`
 	Event PurchaseRefundedEventEvent `json:"event"`
 
@@ -8371,7 +8399,7 @@ type PurchaseRefundedEvent struct {
 // PurchaseRefundedEventEvent defines model for PurchaseRefundedEvent.Event.
 type PurchaseRefundedEventEvent string
 
-// PurchasedItem A line of what was bought.
+// PurchasedItem A line of the order.
 type PurchasedItem struct {
 	// Name The product's name when the order was made.
 	//
@@ -8392,12 +8420,12 @@ type PurchasedItem struct {
 	Quantity int `json:"quantity"`
 }
 
-// PushCredentials What a project can push with; no secret is ever shown.
+// PushCredentials The status of a project's push credentials, without secrets.
 type PushCredentials struct {
-	// CloudPushConfigured Whether there is a service account.
+	// CloudPushConfigured Whether a service account is set.
 	CloudPushConfigured bool `json:"cloudPushConfigured"`
 
-	// CloudPushEnabled Whether Android devices and browsers are sent to.
+	// CloudPushEnabled Whether pushes are sent to Android devices and browsers.
 	CloudPushEnabled bool `json:"cloudPushEnabled"`
 
 	// CloudPushProjectID The service account's project at the provider; null before it is set.
@@ -8410,24 +8438,25 @@ type PushCredentials struct {
 	// Example: com.acme.shop
 	IosPushBundleID nullable.Nullable[string] `json:"iosPushBundleId"`
 
-	// IosPushConfigured Whether key and ids are complete.
+	// IosPushConfigured Whether the key and all ids are set.
 	IosPushConfigured bool `json:"iosPushConfigured"`
 
-	// IosPushEnabled Whether iOS devices are sent to.
+	// IosPushEnabled Whether pushes are sent to iOS devices.
 	IosPushEnabled bool `json:"iosPushEnabled"`
 
 	// IosPushProduction Whether the provider's production service is used; false for its sandbox.
 	IosPushProduction bool `json:"iosPushProduction"`
 }
 
-// PushData What your app finds beside the text; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` belong to the providers.
+// PushData Additional data for your app; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` are
+// reserved for the providers.
 //
 // Example: {"screen":"stream"}
 type PushData map[string]string
 
-// PushDevice An app on a person's device, or a browser, that takes pushes.
+// PushDevice An app on a user's device, or a browser, that receives pushes.
 type PushDevice struct {
-	// Active Whether it is sent to; false once it was removed or the provider called its token stale.
+	// Active Whether pushes are sent to the device; false after it was removed or the provider reported its token as stale.
 	Active bool `json:"active"`
 
 	// AppVersion Example: 2.4.0
@@ -8442,28 +8471,28 @@ type PushDevice struct {
 	// Platform ios: sent through the iOS push provider. android, web: through the cloud push provider.
 	Platform PushPlatform `json:"platform"`
 
-	// ProjectID The project whose credentials reach it.
+	// ProjectID The project whose credentials are used for the device.
 	//
 	// Example: launch-2026
 	ProjectID string `json:"projectId"`
 
-	// Token What the provider calls the device.
+	// Token The provider's token for the device.
 	//
 	// Example: 8f1c7be2a94d50637be1
 	Token string `json:"token"`
 
-	// UserID Your own id of the person.
+	// UserID Your own id of the user.
 	//
 	// Example: user-4711
 	UserID string `json:"userId"`
 }
 
-// PushDeviceInput A device as its app knows it.
+// PushDeviceInput A device to register.
 type PushDeviceInput struct {
 	// AppVersion Example: 2.4.0
 	AppVersion nullable.Nullable[string] `json:"appVersion,omitempty"`
 
-	// Locale A language tag, as BCP 47 writes it.
+	// Locale A language tag (BCP 47).
 	//
 	// Example: en-GB
 	Locale nullable.Nullable[string] `json:"locale,omitempty"`
@@ -8471,30 +8500,32 @@ type PushDeviceInput struct {
 	// Platform ios: sent through the iOS push provider. android, web: through the cloud push provider.
 	Platform PushPlatform `json:"platform"`
 
-	// ProjectID Your own name for what belongs together.
+	// ProjectID Your own name for the project.
 	//
 	// Example: launch-2026
 	ProjectID string `json:"projectId"`
 
-	// Token From the provider's library, up to 1024 characters.
+	// Token The token from the provider's library, up to 1024 characters.
 	//
 	// Example: 8f1c7be2a94d50637be1
 	Token string `json:"token"`
 
-	// UserID Your own id of the person.
+	// UserID Your own id of the user.
 	//
 	// Example: user-4711
 	UserID string `json:"userId"`
 }
 
-// PushNoticeInput A message for the devices of some people.
+// PushNoticeInput A message for the devices of some users.
 type PushNoticeInput struct {
-	// Body Up to 2000 characters.
+	// Body The text, up to 2000 characters.
 	//
 	// Example: The launch has begun
 	Body string `json:"body"`
 
-	// Data What your app finds beside the text; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` belong to the providers.
+	// Data Additional data for your app; all values are strings. The key `aps` and keys that start with `google.` or `gcm.` are
+	// reserved for the providers.
+	//
 	//
 	// Example: {"screen":"stream"}
 	Data *PushData `json:"data,omitempty"`
@@ -8502,64 +8533,64 @@ type PushNoticeInput struct {
 	// ProjectID Example: launch-2026
 	ProjectID string `json:"projectId"`
 
-	// Title Up to 200 characters.
+	// Title The title, up to 200 characters.
 	//
 	// Example: We are live
 	Title string `json:"title"`
 
-	// UserIds 1 to 5000 people by your own ids; one that is named twice counts once.
+	// UserIds 1 to 5000 of your own user ids; duplicates count once.
 	UserIds []string `json:"userIds"`
 }
 
 // PushPlatform ios: sent through the iOS push provider. android, web: through the cloud push provider.
 type PushPlatform string
 
-// PushResult How a push went.
+// PushResult The result of a push.
 type PushResult struct {
-	// Attempted Active devices of these people that the project has enabled credentials for.
+	// Attempted The number of active devices of these users for which the project has enabled credentials.
 	//
 	// Example: 1
 	Attempted int `json:"attempted"`
 
-	// Delivered Devices whose push the provider took (2xx).
+	// Delivered The number of devices whose push the provider accepted (2xx).
 	//
 	// Example: 1
 	Delivered int `json:"delivered"`
 }
 
-// Readiness The server's verdict on itself and on each part that it needs.
+// Readiness The status of the server and of each part that it needs.
 type Readiness struct {
 	Checks []ReadinessCheck `json:"checks"`
 
-	// Status Whether it works.
+	// Status Whether the part works.
 	Status CheckStatus `json:"status"`
 }
 
-// ReadinessCheck One part of the server.
+// ReadinessCheck The status of one part of the server.
 type ReadinessCheck struct {
-	// DurationMs How long the check took, in milliseconds.
+	// DurationMs Duration of the check in milliseconds.
 	//
 	// Example: 1
 	DurationMs int `json:"durationMs"`
 
-	// Engine Which engine the part runs on, the built-in one or an outside service.
+	// Engine The engine that the part runs on: a built-in one or an external service.
 	//
 	// Example: built-in PostgreSQL
 	Engine string `json:"engine"`
 
-	// Message What is wrong, when it is failing.
+	// Message What is wrong, if the part is failing.
 	Message *string `json:"message,omitempty"`
 
-	// Name The part.
+	// Name The part's name.
 	//
 	// Example: database
 	Name string `json:"name"`
 
-	// Status Whether it works.
+	// Status Whether the part works.
 	Status CheckStatus `json:"status"`
 }
 
-// RealtimeAuctionBid The highest bid of an auction is another.
+// RealtimeAuctionBid The new top bid of an auction.
 type RealtimeAuctionBid struct {
 	// AmountCents Example: 4200
 	AmountCents int `json:"amountCents"`
@@ -8570,16 +8601,16 @@ type RealtimeAuctionBid struct {
 	// BidderName Example: Cleo
 	BidderName string `json:"bidderName"`
 
-	// EndsAt When the auction ends now, a bid near the end having moved it.
+	// EndsAt The auction's end after this bid; a late bid extends it.
 	EndsAt timestamp.Time `json:"endsAt"`
 }
 
-// RealtimeData What the publication is about; `type` says which of these it is.
+// RealtimeData The data of the publication; `type` says which of these schemas it has.
 type RealtimeData struct {
 	union json.RawMessage
 }
 
-// RealtimeDiscountDrop A discount code for a while.
+// RealtimeDiscountDrop A discount code with a short validity.
 type RealtimeDiscountDrop struct {
 	// Code Example: FLASH20
 	Code   string         `json:"code"`
@@ -8589,10 +8620,10 @@ type RealtimeDiscountDrop struct {
 	PercentOff int `json:"percentOff"`
 }
 
-// RealtimeEncoding json: unless the client asks for another. protobuf: with the WebSocket subprotocol `centrifuge-protobuf`.
+// RealtimeEncoding json: the default. protobuf: with the WebSocket subprotocol `centrifuge-protobuf`.
 type RealtimeEncoding string
 
-// RealtimeEndpoint What is spoken at this address.
+// RealtimeEndpoint The protocol of this address.
 type RealtimeEndpoint struct {
 	Encodings []RealtimeEncoding `json:"encodings"`
 
@@ -8604,7 +8635,7 @@ type RealtimeEndpoint struct {
 
 // RealtimeHearts Viewers sent hearts.
 type RealtimeHearts struct {
-	// Count How many within 250 ms; from a client, how many since its last.
+	// Count The number of hearts within 250 ms; from a client, the number since its last publication.
 	//
 	// Example: 3
 	Count int `json:"count"`
@@ -8620,40 +8651,40 @@ type RealtimeProductPin struct {
 
 // RealtimePublication The data of every publication in a room.
 type RealtimePublication struct {
-	// Data What the publication is about; `type` says which of these it is.
+	// Data The data of the publication; `type` says which of these schemas it has.
 	Data RealtimeData `json:"data"`
 
-	// Type What happened; `data` is that of the event of the same name where there is one. chat.message, chat.edited and
+	// Type What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
 	// chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
 	// stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
 	// RealtimeAuctionBid.
 	Type RealtimeType `json:"type"`
 }
 
-// RealtimeStockTick There are more or fewer units of a product than before.
+// RealtimeStockTick The available units of a product changed.
 type RealtimeStockTick struct {
 	// ProductID Example: prod_01m18qg1mhf2bsz1fk6m8v4jxe
 	ProductID string `json:"productId"`
 
-	// Remaining Units that can be bought.
+	// Remaining The units that can be bought.
 	//
 	// Example: 12
 	Remaining int `json:"remaining"`
 }
 
-// RealtimeType What happened; `data` is that of the event of the same name where there is one. chat.message, chat.edited and
+// RealtimeType What happened. `data` is that of the event of the same name, except for these types. chat.message, chat.edited and
 // chat.deleted: as chat.message.created, chat.message.edited and chat.message.deleted. prod-pin: RealtimeProductPin.
 // stock-tick: RealtimeStockTick. heart: RealtimeHearts. discount-drop: RealtimeDiscountDrop. auction-bid:
 // RealtimeAuctionBid.
 type RealtimeType string
 
-// RecentActivity What was done last.
+// RecentActivity The latest changes.
 type RecentActivity struct {
 	// Items The latest 20 audit entries of all tenants and of the platform, latest first.
 	Items []AuditEntry `json:"items"`
 }
 
-// Recording One recorded broadcast, or a part of one, of a stream.
+// Recording A recording of a stream: one broadcast, or a part of one.
 type Recording struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -8662,7 +8693,7 @@ type Recording struct {
 	// Example: 1824.52
 	DurationSec nullable.Nullable[float32] `json:"durationSec"`
 
-	// EndedAt Null while recording.
+	// EndedAt When the recording ended; null while recording.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
 	// Error Why the recording FAILED; null otherwise.
@@ -8679,74 +8710,76 @@ type Recording struct {
 	// Example: {"campaign":"spring"}
 	Metadata Metadata `json:"metadata"`
 
-	// ProductTimeline An entry for each product that was pinned while recording, in the order of pinning.
+	// ProductTimeline One entry for each product that was pinned during the recording, in the order of pinning.
 	ProductTimeline []ProductTimelineEntry `json:"productTimeline"`
 
-	// RetainUntil When the recording is deleted by itself; null to keep it.
+	// RetainUntil When the recording is deleted automatically; null to keep it.
 	RetainUntil nullable.Nullable[timestamp.Time] `json:"retainUntil"`
 
-	// SizeBytes All files together; null until the recording is READY.
+	// SizeBytes Bytes of all files together; null until the recording is READY.
 	//
 	// Example: 584210432
 	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
 
-	// StartedAt The moment that second 0 shows.
+	// StartedAt The time of the recording's first frame (second 0).
 	StartedAt timestamp.Time `json:"startedAt"`
 
-	// Status RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
-	// can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
-	// files are gone.
+	// Status RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` can be played. FAILED:
+	// nothing can be played, and `error` says why; also after 60 seconds without a heartbeat of the recorder. DELETED: the files
+	// are deleted.
 	Status RecordingStatus `json:"status"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
 	StreamID  string         `json:"streamId"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 
-	// URL A signed HLS playlist, good until `urlExpiresAt`; null unless the recording is READY. `playback-url` makes another.
+	// URL A signed HLS playlist, valid until `urlExpiresAt`; null unless the recording is READY. `playback-url` creates another
+	// URL.
+	//
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
 	URL nullable.Nullable[string] `json:"url"`
 
-	// URLExpiresAt When `url` stops working, an hour from this answer; null without a `url`.
+	// URLExpiresAt When `url` expires, an hour from this answer; null without a `url`.
 	URLExpiresAt nullable.Nullable[timestamp.Time] `json:"urlExpiresAt"`
 }
 
-// RecordingDeletionInput Why a recording is deleted.
+// RecordingDeletionInput The reason for a deletion.
 type RecordingDeletionInput struct {
-	// Reason Kept with the recording and in the audit log; up to 500 characters.
+	// Reason The reason; up to 500 characters. It is stored with the recording and in the audit log.
 	//
 	// Example: Court order 17/2026
 	Reason string `json:"reason"`
 }
 
-// RecordingFinalStatus ready: the playlist and all that it names are in place. failed: there is nothing to play.
+// RecordingFinalStatus ready: the playlist and all files that it names are complete. failed: there is nothing to play.
 type RecordingFinalStatus string
 
-// RecordingFinalization What became of a recording.
+// RecordingFinalization The result of a recording.
 type RecordingFinalization struct {
-	// DurationSec Length in seconds; required when ready.
+	// DurationSec Length in seconds; required for ready.
 	//
 	// Example: 1824.52
 	DurationSec *float32 `json:"durationSec,omitempty"`
 
-	// Error What went wrong; required when failed.
+	// Error Why the recording failed; required for failed.
 	Error *string `json:"error,omitempty"`
 
-	// PlaylistURL Where the server finds the playlist; required when ready.
+	// PlaylistURL The URL from which the server reads the playlist; required for ready.
 	//
 	// Example: https://recorder.internal/rec_01m18qg1mhf2bsz1fk6m8v4jxe/index.m3u8
 	PlaylistURL *string `json:"playlistUrl,omitempty"`
 
-	// SizeBytes All files together.
+	// SizeBytes Bytes of all files together.
 	//
 	// Example: 584210432
 	SizeBytes *int64 `json:"sizeBytes,omitempty"`
 
-	// Status ready: the playlist and all that it names are in place. failed: there is nothing to play.
+	// Status ready: the playlist and all files that it names are complete. failed: there is nothing to play.
 	Status RecordingFinalStatus `json:"status"`
 }
 
-// RecordingInput What a recording is made with.
+// RecordingInput Options of a new recording.
 type RecordingInput struct {
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
@@ -8760,7 +8793,7 @@ type RecordingInput struct {
 // RecordingList Recordings, newest first.
 type RecordingList = []Recording
 
-// RecordingPatch What is to change; what is absent stays.
+// RecordingPatch Changes of a recording; absent fields don't change.
 type RecordingPatch struct {
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
@@ -8771,18 +8804,18 @@ type RecordingPatch struct {
 	Metadata *Metadata `json:"metadata,omitempty"`
 }
 
-// RecordingPlaybackType HLS: a playlist of the whole recording, complete with its end, so that players can seek.
+// RecordingPlaybackType HLS: a complete playlist of the whole recording, so that players can seek.
 type RecordingPlaybackType string
 
-// RecordingPlaybackURL Where a recording can be watched.
+// RecordingPlaybackURL A URL to watch a recording.
 type RecordingPlaybackURL struct {
-	// ExpiresAt An hour from now. The URL is refused afterwards: ask for a new one before.
+	// ExpiresAt When the URL expires, an hour from now. Request a new one before that.
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
-	// Type HLS: a playlist of the whole recording, complete with its end, so that players can seek.
+	// Type HLS: a complete playlist of the whole recording, so that players can seek.
 	Type RecordingPlaybackType `json:"type"`
 
-	// URL An HLS playlist. The signature is part of the path, so everything that the playlist names is covered.
+	// URL The URL of an HLS playlist. The signature is part of the path, so it also covers all files that the playlist names.
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
 	URL string `json:"url"`
@@ -8790,7 +8823,7 @@ type RecordingPlaybackURL struct {
 
 // RecordingReadyData A stream's recording can be played.
 type RecordingReadyData struct {
-	// DurationSec Seconds, to the millisecond.
+	// DurationSec Length in seconds, to the millisecond.
 	//
 	// Example: 1824.52
 	DurationSec float32        `json:"durationSec"`
@@ -8810,7 +8843,7 @@ type RecordingReadyData struct {
 	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
 	RecordingID string `json:"recordingId"`
 
-	// SizeBytes All files together.
+	// SizeBytes Bytes of all files together.
 	//
 	// Example: 584210432
 	SizeBytes int64          `json:"sizeBytes"`
@@ -8819,12 +8852,12 @@ type RecordingReadyData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxd
 	StreamID string `json:"streamId"`
 
-	// URL A signed HLS playlist. A delivery that was retried may bring it late: ask for the recording's playback URL then.
+	// URL A signed HLS playlist. If a retried delivery arrives late, the URL may have expired: request the recording's playback URL then.
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
 	URL string `json:"url"`
 
-	// URLExpiresAt An hour after the event.
+	// URLExpiresAt When the URL expires, an hour after the event.
 	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
 }
 
@@ -8844,9 +8877,9 @@ type RecordingReadyEvent struct {
 // RecordingReadyEventEvent defines model for RecordingReadyEvent.Event.
 type RecordingReadyEventEvent string
 
-// RecordingRetentionPatch How long a recording is to be kept; at least one of `retainUntil` and `legalHold`.
+// RecordingRetentionPatch A recording's retention; at least one of `retainUntil` and `legalHold`.
 type RecordingRetentionPatch struct {
-	// LegalHold Whether it must not be deleted.
+	// LegalHold Whether the recording must not be deleted.
 	//
 	// Example: true
 	LegalHold *bool `json:"legalHold,omitempty"`
@@ -8856,24 +8889,24 @@ type RecordingRetentionPatch struct {
 	// Example: Dispute with a seller
 	Reason *string `json:"reason,omitempty"`
 
-	// RetainUntil When it is deleted by itself; null to keep it.
+	// RetainUntil When the recording is deleted automatically; null to keep it.
 	RetainUntil nullable.Nullable[timestamp.Time] `json:"retainUntil,omitempty"`
 }
 
-// RecordingStatus RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` plays. FAILED: nothing
-// can be played, `error` says why; 60 seconds without a sign of life from the recorder end here too. DELETED: its
-// files are gone.
+// RecordingStatus RECORDING: media is being written. PROCESSING: stopped, and being made playable. READY: `url` can be played. FAILED:
+// nothing can be played, and `error` says why; also after 60 seconds without a heartbeat of the recorder. DELETED: the files
+// are deleted.
 type RecordingStatus string
 
-// Refund Money that is given back, or was to be.
+// Refund A refund: completed, pending or failed.
 type Refund struct {
-	// AmountCents Cents of the order's currency, or of its `paymentMismatch`'s.
+	// AmountCents The amount in cents of the order's currency, or of the `paidCurrency` of its `paymentMismatch`.
 	//
 	// Example: 500
 	AmountCents int64          `json:"amountCents"`
 	CreatedAt   timestamp.Time `json:"createdAt"`
 
-	// FailureReason Why it FAILED, as a code of the processor's, such as `insufficient_funds`, `charge_disputed` or `expired_or_canceled_card`; `unknown` when it gives none. Null otherwise.
+	// FailureReason The processor's code for a FAILED refund, such as `insufficient_funds`, `charge_disputed` or `expired_or_canceled_card`; `unknown` if it gives none. Null otherwise.
 	//
 	// Example: insufficient_funds
 	FailureReason nullable.Nullable[string] `json:"failureReason"`
@@ -8881,47 +8914,47 @@ type Refund struct {
 	// ID Example: ref_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// ProcessorRefundID The processor's id; null until it has taken the refund.
+	// ProcessorRefundID The processor's id of the refund; null until the processor has accepted it.
 	//
 	// Example: re_1a2b3c
 	ProcessorRefundID nullable.Nullable[string] `json:"processorRefundId"`
 
-	// Reason As given with the request; null without one, and for refunds made at the processor.
+	// Reason The reason from the refund request; null without one, and for refunds made at the processor.
 	//
 	// Example: Arrived broken
 	Reason nullable.Nullable[string] `json:"reason"`
 
-	// Source api: asked for through this API. processor: made at the payment processor, as in its dashboard.
+	// Source api: requested through this API. processor: made at the payment processor, for example in its dashboard.
 	Source RefundSource `json:"source"`
 
-	// Status PENDING: accepted, and not made yet, or on its way at the processor; counts against what is left to refund. SUCCEEDED:
-	// given back. FAILED: refused by the processor, or sent back by the buyer's bank, which can happen weeks later; its amount
-	// can be refunded again.
+	// Status PENDING: accepted, but not made yet or not completed at the processor; it reduces the amount that is left to refund.
+	// SUCCEEDED: refunded. FAILED: refused by the processor, or returned by the buyer's bank, which can happen weeks later; its
+	// amount can be refunded again.
 	Status    RefundStatus   `json:"status"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
-// RefundInput How much is given back, and why.
+// RefundInput The amount and reason of a refund.
 //
 // Example: {"amountCents":500,"reason":"Arrived broken"}
 type RefundInput struct {
-	// AmountCents Whole cents; without it, all that is left: what wasn't given back and isn't PENDING.
+	// AmountCents The amount in whole cents. By default the whole rest: everything that is neither refunded nor PENDING.
 	//
 	// Example: 500
 	AmountCents *int64 `json:"amountCents,omitempty"`
 
-	// Reason For your own records, up to 500 characters; kept in the audit log and in the event.
+	// Reason The reason for your own records, up to 500 characters. It is stored in the audit log and sent in the event.
 	//
 	// Example: Arrived broken
 	Reason *string `json:"reason,omitempty"`
 }
 
-// RefundSource api: asked for through this API. processor: made at the payment processor, as in its dashboard.
+// RefundSource api: requested through this API. processor: made at the payment processor, for example in its dashboard.
 type RefundSource string
 
-// RefundStatus PENDING: accepted, and not made yet, or on its way at the processor; counts against what is left to refund. SUCCEEDED:
-// given back. FAILED: refused by the processor, or sent back by the buyer's bank, which can happen weeks later; its amount
-// can be refunded again.
+// RefundStatus PENDING: accepted, but not made yet or not completed at the processor; it reduces the amount that is left to refund.
+// SUCCEEDED: refunded. FAILED: refused by the processor, or returned by the buyer's bank, which can happen weeks later; its
+// amount can be refunded again.
 type RefundStatus string
 
 // RegistrationInput The sign-up form.
@@ -8947,7 +8980,7 @@ type RegistrationInput struct {
 	TenantName string `json:"tenantName"`
 }
 
-// Rendition One file as it is to be made.
+// Rendition A file of the job.
 type Rendition struct {
 	// AudioKbps Kilobits per second; 0 without sound.
 	//
@@ -8967,7 +9000,7 @@ type Rendition struct {
 	// Name Example: 720p
 	Name string `json:"name"`
 
-	// VideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+	// VideoCodec H264: plays everywhere. HEVC: needs about a third less data, and plays on newer devices.
 	VideoCodec RenditionVideoCodec `json:"videoCodec"`
 
 	// VideoKbps Kilobits per second.
@@ -8976,15 +9009,15 @@ type Rendition struct {
 	VideoKbps int `json:"videoKbps"`
 }
 
-// RenditionInput One file to be made. The picture keeps the source's proportions and is never enlarged: a rendition with more lines
-// than the source has gets the source's.
+// RenditionInput A file to make. The picture keeps the source's aspect ratio and is never enlarged: a rendition with more lines than the
+// source gets the source's lines.
 type RenditionInput struct {
-	// AudioKbps Kilobits per second of AAC, up to 320; 0 leaves the sound out.
+	// AudioKbps Kilobits per second of AAC, up to 320; 0 for no sound.
 	//
 	// Example: 128
 	AudioKbps *int `json:"audioKbps,omitempty"`
 
-	// Fps Pictures per second, at most 60 and at most the source's; absent for the source's.
+	// Fps Pictures per second, at most 60 and at most the source's; by default the source's.
 	//
 	// Example: 30
 	Fps *float32 `json:"fps,omitempty"`
@@ -8994,38 +9027,38 @@ type RenditionInput struct {
 	// Example: 720
 	Height int `json:"height"`
 
-	// Name Names the file among its job's; absent for the lines and a `p`, such as `720p`.
+	// Name The file's name in the job. By default the number of lines and a `p`, such as `720p`.
 	//
 	// Example: 720p
 	Name *string `json:"name,omitempty"`
 
-	// VideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+	// VideoCodec H264: plays everywhere. HEVC: needs about a third less data, and plays on newer devices.
 	VideoCodec *RenditionVideoCodec `json:"videoCodec,omitempty"`
 
-	// VideoKbps Kilobits per second on average, 100 to 40000; absent for what suits the size.
+	// VideoKbps Average kilobits per second, 100 to 40000; by default a value that suits the size.
 	//
 	// Example: 2800
 	VideoKbps *int `json:"videoKbps,omitempty"`
 }
 
-// RenditionVideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+// RenditionVideoCodec H264: plays everywhere. HEVC: needs about a third less data, and plays on newer devices.
 type RenditionVideoCodec string
 
-// RestreamAttached How many targets are attached.
+// RestreamAttached The number of attached targets.
 type RestreamAttached struct {
-	// Attached How many of the named targets are attached now, those that were before among them.
+	// Attached The number of the requested targets that are attached now, including those attached before.
 	//
 	// Example: 1
 	Attached int `json:"attached"`
 }
 
-// RestreamAttachmentInput The targets that a stream is to be forwarded to.
+// RestreamAttachmentInput The targets to attach to a stream.
 type RestreamAttachmentInput struct {
-	// TargetIds 1 to 8 targets; one that is named twice counts once.
+	// TargetIds 1 to 8 targets; duplicates count once.
 	TargetIds []string `json:"targetIds"`
 }
 
-// RestreamEndedData A target is no longer sent to, since the broadcast is over or the target was detached.
+// RestreamEndedData Forwarding to a restream target ended, because the broadcast is over or the target was detached.
 type RestreamEndedData struct {
 	EndedAt timestamp.Time `json:"endedAt"`
 
@@ -9036,16 +9069,16 @@ type RestreamEndedData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// Target What a target is called.
+	// Target A target's name and platform.
 	Target RestreamRouteTarget `json:"target"`
 
 	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
 	TargetID string `json:"targetId"`
 }
 
-// RestreamEndedEvent A target is no longer sent to.
+// RestreamEndedEvent Forwarding to a restream target ended.
 type RestreamEndedEvent struct {
-	// Data A target is no longer sent to, since the broadcast is over or the target was detached.
+	// Data Forwarding to a restream target ended, because the broadcast is over or the target was detached.
 	Data  RestreamEndedData       `json:"data"`
 	Event RestreamEndedEventEvent `json:"event"`
 
@@ -9059,11 +9092,11 @@ type RestreamEndedEvent struct {
 // RestreamEndedEventEvent defines model for RestreamEndedEvent.Event.
 type RestreamEndedEventEvent string
 
-// RestreamFailedData A target rejected the stream, or couldn't be reached for 10 minutes.
+// RestreamFailedData A restream target rejected the stream, or couldn't be reached for 10 minutes.
 type RestreamFailedData struct {
 	EndedAt timestamp.Time `json:"endedAt"`
 
-	// ErrorMessage Why.
+	// ErrorMessage Why forwarding failed.
 	//
 	// Example: the server refused the stream key
 	ErrorMessage string `json:"errorMessage"`
@@ -9071,13 +9104,13 @@ type RestreamFailedData struct {
 	// RouteID Example: rr_01m18qg1mhf2bsz1fk6m8v4jxe
 	RouteID string `json:"routeId"`
 
-	// StartedAt Null when the target never took the stream.
+	// StartedAt When the target first accepted the stream; null if it never did.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// Target What a target is called.
+	// Target A target's name and platform.
 	Target RestreamRouteTarget `json:"target"`
 
 	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -9086,7 +9119,7 @@ type RestreamFailedData struct {
 
 // RestreamFailedEvent A target rejected the stream or could not be reached.
 type RestreamFailedEvent struct {
-	// Data A target rejected the stream, or couldn't be reached for 10 minutes.
+	// Data A restream target rejected the stream, or couldn't be reached for 10 minutes.
 	Data  RestreamFailedData       `json:"data"`
 	Event RestreamFailedEventEvent `json:"event"`
 
@@ -9100,26 +9133,26 @@ type RestreamFailedEvent struct {
 // RestreamFailedEventEvent defines model for RestreamFailedEvent.Event.
 type RestreamFailedEventEvent string
 
-// RestreamRoute The way of one broadcast of a stream to one target.
+// RestreamRoute The forwarding of one broadcast of a stream to one target.
 type RestreamRoute struct {
-	// EndedAt Null while it is pending or live.
+	// EndedAt When forwarding ended; null while the route is pending or live.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
-	// ErrorMessage Why it failed; null unless it did.
+	// ErrorMessage Why forwarding failed; null unless the route is failed.
 	ErrorMessage nullable.Nullable[string] `json:"errorMessage"`
 
 	// ID Example: rr_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// StartedAt When the target was first reached; null while it wasn't.
+	// StartedAt When the target was first reached; null if it was not.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// Status pending: waits for the broadcast, or for the target to answer. live: the target takes the stream; also while a lost
-	// connection is made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the
-	// stream, or couldn't be reached for 10 minutes.
+	// Status pending: waits for the broadcast, or for the target's answer. live: the target accepts the stream, or a lost connection is
+	// being made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the stream, or
+	// couldn't be reached for 10 minutes.
 	Status RestreamRouteStatus `json:"status"`
 
-	// Target What a target is called.
+	// Target A target's name and platform.
 	Target RestreamRouteTarget `json:"target"`
 
 	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -9129,12 +9162,12 @@ type RestreamRoute struct {
 // RestreamRouteList Routes, newest first.
 type RestreamRouteList = []RestreamRoute
 
-// RestreamRouteStatus pending: waits for the broadcast, or for the target to answer. live: the target takes the stream; also while a lost
-// connection is made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the
-// stream, or couldn't be reached for 10 minutes.
+// RestreamRouteStatus pending: waits for the broadcast, or for the target's answer. live: the target accepts the stream, or a lost connection is
+// being made again. ended: the broadcast is over, or the target was detached. failed: the target rejected the stream, or
+// couldn't be reached for 10 minutes.
 type RestreamRouteStatus string
 
-// RestreamRouteTarget What a target is called.
+// RestreamRouteTarget A target's name and platform.
 type RestreamRouteTarget struct {
 	// Name Example: Our channel
 	Name string `json:"name"`
@@ -9143,7 +9176,7 @@ type RestreamRouteTarget struct {
 	Platform string `json:"platform"`
 }
 
-// RestreamStartedData A target takes the stream.
+// RestreamStartedData A restream target accepted the stream.
 type RestreamStartedData struct {
 	// RouteID Example: rr_01m18qg1mhf2bsz1fk6m8v4jxe
 	RouteID   string         `json:"routeId"`
@@ -9152,16 +9185,16 @@ type RestreamStartedData struct {
 	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	StreamID string `json:"streamId"`
 
-	// Target What a target is called.
+	// Target A target's name and platform.
 	Target RestreamRouteTarget `json:"target"`
 
 	// TargetID Example: rt_01m18qg1mhf2bsz1fk6m8v4jxe
 	TargetID string `json:"targetId"`
 }
 
-// RestreamStartedEvent A target takes the stream.
+// RestreamStartedEvent A restream target accepted the stream.
 type RestreamStartedEvent struct {
-	// Data A target takes the stream.
+	// Data A restream target accepted the stream.
 	Data  RestreamStartedData       `json:"data"`
 	Event RestreamStartedEventEvent `json:"event"`
 
@@ -9175,9 +9208,9 @@ type RestreamStartedEvent struct {
 // RestreamStartedEventEvent defines model for RestreamStartedEvent.Event.
 type RestreamStartedEventEvent string
 
-// RestreamTarget A place on another platform to which streams can be forwarded.
+// RestreamTarget An address on another platform to which streams can be forwarded.
 type RestreamTarget struct {
-	// Active Whether it can be attached; false once it is removed.
+	// Active Whether the target can be attached; false after it is removed.
 	Active    bool           `json:"active"`
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -9192,25 +9225,25 @@ type RestreamTarget struct {
 	// Example: custom
 	Platform string `json:"platform"`
 
-	// RtmpURL Asterisks and the last 6 characters; the whole address is never shown again.
+	// RtmpURL The masked address: asterisks and the last 6 characters. The whole address is never returned.
 	//
 	// Example: ************4f9q2x
 	RtmpURL string `json:"rtmpUrl"`
 }
 
-// RestreamTargetInput A target to be kept.
+// RestreamTargetInput A new target.
 type RestreamTargetInput struct {
-	// Name For people; up to 120 characters.
+	// Name A name for people; up to 120 characters.
 	//
 	// Example: Our channel
 	Name string `json:"name"`
 
-	// Platform The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all.
+	// Platform The platform's name, up to 40 characters; `custom` for any other RTMP or RTMPS server. Forwarding is the same for all platforms.
 	//
 	// Example: custom
 	Platform string `json:"platform"`
 
-	// RtmpURL The whole rtmp or rtmps address, stream key included. Kept encrypted, never logged.
+	// RtmpURL The whole rtmp or rtmps address, including the stream key. It is stored encrypted and never logged.
 	//
 	// Example: rtmps://live.platform.example/app/key-4f9q2x
 	RtmpURL *string `json:"rtmpUrl,omitempty"`
@@ -9219,7 +9252,7 @@ type RestreamTargetInput struct {
 // RestreamTargetList Targets, newest first.
 type RestreamTargetList = []RestreamTarget
 
-// Revenue What paid orders of one currency came to.
+// Revenue The total of the paid orders in one currency.
 type Revenue struct {
 	// Currency An ISO 4217 currency code in lower case. Cents are always the currency's smallest unit at the payment processor: 500 are
 	// 5.00 in usd, and 500 in jpy, which has no smaller unit.
@@ -9228,49 +9261,50 @@ type Revenue struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// TotalCents After discounts and before refunds.
+	// TotalCents The total in cents, after discounts and before refunds.
 	//
 	// Example: 129900
 	TotalCents int64 `json:"totalCents"`
 }
 
-// RevenueList One entry per currency in which there was any, in alphabetical order.
+// RevenueList One entry for each currency with revenue, in alphabetical order.
 type RevenueList = []Revenue
 
-// RevenueMonth What came in during one month.
+// RevenueMonth The revenue of one month.
 type RevenueMonth struct {
-	// PlatformFees One entry for each currency in which there is any, in alphabetical order.
+	// PlatformFees One entry for each currency with an amount, in alphabetical order.
 	PlatformFees CurrencyAmounts `json:"platformFees"`
 
-	// Refunds One entry for each currency in which there is any, in alphabetical order.
+	// Refunds One entry for each currency with an amount, in alphabetical order.
 	Refunds  CurrencyAmounts `json:"refunds"`
 	StartsAt timestamp.Time  `json:"startsAt"`
 
-	// Subscriptions One entry for each currency in which there is any, in alphabetical order.
+	// Subscriptions One entry for each currency with an amount, in alphabetical order.
 	Subscriptions CurrencyAmounts `json:"subscriptions"`
 }
 
-// RiskLevel How closely the tenant is to be watched.
+// RiskLevel How closely admins should watch the tenant.
 type RiskLevel string
 
-// RoleCatalogue Every role and what it may do.
+// RoleCatalogue All roles with their scopes.
 type RoleCatalogue struct {
-	// Admin The roles of those who run the platform.
+	// Admin The roles of admins.
 	Admin []AdminRoleGrant `json:"admin"`
 
-	// Tenant The roles of tenants' users. An API key acts as a DEVELOPER, narrowed by its scopes.
+	// Tenant The roles of tenants' users. An API key has a DEVELOPER's scopes, or fewer.
 	Tenant []TenantRoleGrant `json:"tenant"`
 }
 
-// SchedulerRun One background job, with its last attempt. Kept 24 hours once it is COMPLETED or CANCELED, 7 days once it is FAILED.
+// SchedulerRun One background job, with its last attempt. It is kept for 24 hours after it is COMPLETED or CANCELED, and for 7 days after
+// it is FAILED.
 type SchedulerRun struct {
-	// Attempt Which attempt was the last; 0 before the first.
+	// Attempt The number of the last attempt; 0 before the first.
 	//
 	// Example: 1
 	Attempt   int            `json:"attempt"`
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// DurationMs How long it took, in milliseconds; null while it isn't over.
+	// DurationMs Duration of the job in milliseconds; null until it has finished.
 	//
 	// Example: 12
 	DurationMs nullable.Nullable[int64] `json:"durationMs"`
@@ -9278,7 +9312,7 @@ type SchedulerRun struct {
 	// Error Why the last attempt failed.
 	Error nullable.Nullable[string] `json:"error"`
 
-	// FinishedAt When it was over for good; null before.
+	// FinishedAt When the job finished; null before that.
 	FinishedAt nullable.Nullable[timestamp.Time] `json:"finishedAt"`
 
 	// ID The job's number in its queue.
@@ -9286,7 +9320,7 @@ type SchedulerRun struct {
 	// Example: 40812
 	ID string `json:"id"`
 
-	// Kind What it does.
+	// Kind The kind of job.
 	//
 	// Example: webhook_deliver
 	Kind string `json:"kind"`
@@ -9299,7 +9333,7 @@ type SchedulerRun struct {
 	// Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
 	Node nullable.Nullable[string] `json:"node"`
 
-	// Periodic Whether the clock started it.
+	// Periodic Whether a schedule started the job.
 	//
 	// Example: false
 	Periodic bool `json:"periodic"`
@@ -9307,80 +9341,82 @@ type SchedulerRun struct {
 	// Queue Example: default
 	Queue string `json:"queue"`
 
-	// ScheduledAt When it was or is due.
+	// ScheduledAt When the job was or is due.
 	ScheduledAt timestamp.Time `json:"scheduledAt"`
 
 	// StartedAt When the last attempt began; null before the first.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// Status SCHEDULED: due later. QUEUED: due. RUNNING: at work. RETRYING: failed, another attempt is due. COMPLETED: done.
-	// CANCELED: given up because nothing could be done any more. FAILED: every attempt failed.
+	// Status SCHEDULED: due later. QUEUED: due. RUNNING: in progress. RETRYING: failed, another attempt is due. COMPLETED: done.
+	// CANCELED: stopped because another attempt could not succeed. FAILED: every attempt failed.
 	Status SchedulerRunStatus `json:"status"`
 }
 
-// SchedulerRunStatus SCHEDULED: due later. QUEUED: due. RUNNING: at work. RETRYING: failed, another attempt is due. COMPLETED: done.
-// CANCELED: given up because nothing could be done any more. FAILED: every attempt failed.
+// SchedulerRunStatus SCHEDULED: due later. QUEUED: due. RUNNING: in progress. RETRYING: failed, another attempt is due. COMPLETED: done.
+// CANCELED: stopped because another attempt could not succeed. FAILED: every attempt failed.
 type SchedulerRunStatus string
 
 // SchedulerRuns The latest runs of background jobs.
 type SchedulerRuns struct {
-	// Items Newest first.
+	// Items The jobs, newest first.
 	Items []SchedulerRun `json:"items"`
 }
 
-// Scope One right in a tenant; operations name those that they need. VIEWERs have every `:read`; DEVELOPERs also every
-// `:write` but those of the tenant, its team and its billing; ADMINs and OWNERs have all.
+// Scope A permission in a tenant. Operations name the scopes that they need. VIEWERs have every `:read`. DEVELOPERs also have
+// every `:write` except those of the tenant, its team and its billing. ADMINs and OWNERs have all scopes.
 type Scope string
 
-// Session A room where people meet - a conference, a webinar, an interactive livestream or a call.
+// Session A room for participants: a conference, a webinar, an interactive livestream or a call.
 type Session struct {
-	// Breakouts The open breakout rooms that the caller may enter, by their number: with a participant token those to which its user is
-	// invited, all with a host's or cohost's and with your server's. Only from `getSession`, and only when there are any.
+	// Breakouts The open breakout rooms that the calling client may enter, by number. With a participant token these are the rooms to
+	// which its user is invited; with a host's or cohost's token or a tenant's credential, all rooms. Only from
+	// `getSession`, and only if there are any.
 	Breakouts []BreakoutEventRoom `json:"breakouts,omitempty"`
 
-	// Capacity How many participants may be in the room at once; 2 in a call.
+	// Capacity The maximum number of participants in the room at one time; 2 in a call.
 	//
 	// Example: 50
 	Capacity  int            `json:"capacity"`
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// EndedAt When it ended or was cancelled.
+	// EndedAt When the session ended or was cancelled; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
-	// HostID Your id of the user who hosts; the caller of a call.
+	// HostID Your own id of the host; in a call, the caller.
 	//
 	// Example: ada
 	HostID string `json:"hostId"`
 
-	// ID Also its room at the SFU and its chat channel.
+	// ID The session's id. It is also the id of its room at the SFU and of its chat channel.
 	//
 	// Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// InviteUserIds The users who were invited, in the order of their invitation.
+	// InviteUserIds Your own ids of the invited users, in the order of their invitation.
 	InviteUserIds []string `json:"inviteUserIds"`
 
-	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. spotlight: only one is shown.
 	Layout SessionLayout `json:"layout"`
 
-	// Locked Whether nobody new may come in.
+	// Locked Whether the session is locked: no new users may enter.
 	Locked bool `json:"locked"`
 
-	// Metadata Your own key-value pairs. Your server alone sees them; absent for participant tokens.
+	// Metadata Your own key-value pairs. Only your server sees them; absent for participant tokens.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// Name Example: Weekly planning
 	Name string `json:"name"`
 
-	// ParentSessionID The session that this is a breakout room of; null for all others.
+	// ParentSessionID The parent session of a breakout room; null for other sessions.
 	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
 
-	// ParticipantCount How many are in the room right now.
+	// ParticipantCount The number of participants in the room now.
 	//
 	// Example: 3
 	ParticipantCount int `json:"participantCount"`
 
-	// Participants The caller and the callee; for calls alone. Those of other sessions have a list of their own.
+	// Participants The caller and the callee; only for calls. Other sessions have a separate list operation.
 	Participants []Participant `json:"participants,omitempty"`
 
 	// ProjectID The project that the session belongs to.
@@ -9388,27 +9424,27 @@ type Session struct {
 	// Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
 
-	// RecordingEnabled Tells clients to announce that the session is recorded; a recording begins when it is started.
+	// RecordingEnabled Tells clients to announce that the session is recorded. It doesn't start a recording.
 	RecordingEnabled bool `json:"recordingEnabled"`
 
-	// SpotlightUserID Whom everybody sees large; null for nobody.
+	// SpotlightUserID The participant whom all others see large; null for none.
 	SpotlightUserID nullable.Nullable[string] `json:"spotlightUserId"`
 
-	// StartedAt When it went live.
+	// StartedAt When the session became live; null before that.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State SessionState `json:"state"`
 
-	// TranscriptionEnabled Whether a summary is written once the session has ended.
+	// TranscriptionEnabled Whether a summary is written after the session has ended.
 	TranscriptionEnabled bool `json:"transcriptionEnabled"`
 
-	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
-	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	// Type conference: all participants publish, grid layout. webinar: users enter as viewers, and the host decides who publishes.
+	// livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
 	Type      SessionType    `json:"type"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 
-	// WaitingRoom Whether those who come wait until they are admitted; true in a call, where the callee's answer admits.
+	// WaitingRoom Whether users must wait until they are admitted; true in a call, where the callee waits until it answers.
 	WaitingRoom bool `json:"waitingRoom"`
 }
 
@@ -9416,12 +9452,12 @@ type Session struct {
 type SessionBreakoutsClosedData struct {
 	BreakoutIds []string `json:"breakoutIds"`
 
-	// By The moderator's user id; null when your own server asked.
+	// By The moderator's user id; null if your own server made the request.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
 
-	// Closed How many.
+	// Closed The number of closed rooms.
 	//
 	// Example: 1
 	Closed int `json:"closed"`
@@ -9446,12 +9482,12 @@ type SessionBreakoutsClosedEvent struct {
 // SessionBreakoutsClosedEventEvent defines model for SessionBreakoutsClosedEvent.Event.
 type SessionBreakoutsClosedEventEvent string
 
-// SessionBreakoutsCreatedData Breakout rooms were opened.
+// SessionBreakoutsCreatedData Breakout rooms were created.
 type SessionBreakoutsCreatedData struct {
-	// Breakouts The rooms, by their number.
+	// Breakouts The rooms, by number.
 	Breakouts []BreakoutEventRoom `json:"breakouts"`
 
-	// By The moderator's user id; null when your own server asked.
+	// By The moderator's user id; null if your own server made the request.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
@@ -9460,9 +9496,9 @@ type SessionBreakoutsCreatedData struct {
 	SessionID string `json:"sessionId"`
 }
 
-// SessionBreakoutsCreatedEvent A session was split into breakout rooms.
+// SessionBreakoutsCreatedEvent Breakout rooms of a session were created.
 type SessionBreakoutsCreatedEvent struct {
-	// Data Breakout rooms were opened.
+	// Data Breakout rooms were created.
 	Data  SessionBreakoutsCreatedData       `json:"data"`
 	Event SessionBreakoutsCreatedEventEvent `json:"event"`
 
@@ -9476,15 +9512,15 @@ type SessionBreakoutsCreatedEvent struct {
 // SessionBreakoutsCreatedEventEvent defines model for SessionBreakoutsCreatedEvent.Event.
 type SessionBreakoutsCreatedEventEvent string
 
-// SessionChange A field of a session whose change is told.
+// SessionChange A field of a session whose changes cause `session.updated`.
 type SessionChange string
 
-// SessionCreatedData A session was made.
+// SessionCreatedData A session was created.
 type SessionCreatedData = SessionEventData
 
-// SessionCreatedEvent A session was made.
+// SessionCreatedEvent A session was created.
 type SessionCreatedEvent struct {
-	// Data A session was made.
+	// Data A session was created.
 	Data  SessionCreatedData       `json:"data"`
 	Event SessionCreatedEventEvent `json:"event"`
 
@@ -9498,34 +9534,35 @@ type SessionCreatedEvent struct {
 // SessionCreatedEventEvent defines model for SessionCreatedEvent.Event.
 type SessionCreatedEventEvent string
 
-// SessionEndedData A session is over.
+// SessionEndedData A session ended.
 type SessionEndedData struct {
 	// Capacity Example: 50
 	Capacity int `json:"capacity"`
 
-	// DurationSec Seconds that it was live, to the millisecond.
+	// DurationSec How long the session was live, in seconds, to the millisecond.
 	//
 	// Example: 1824.52
 	DurationSec float32 `json:"durationSec"`
 
-	// EndedAt Null until it is over.
+	// EndedAt When the session ended; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
 	// HostID Example: ada
 	HostID        string   `json:"hostId"`
 	InviteUserIds []string `json:"inviteUserIds"`
 
-	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. spotlight: only one is shown.
 	Layout SessionLayout `json:"layout"`
 	Locked bool          `json:"locked"`
 
-	// Metadata The session's metadata. Webhooks have it; what participants receive in the room does not.
+	// Metadata The session's metadata. Webhooks contain it, publications to participants don't.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// Name Example: Weekly planning
 	Name string `json:"name"`
 
-	// ParentSessionID For a breakout room, the session that it belongs to.
+	// ParentSessionID The parent session of a breakout room; null for other sessions.
 	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
 
 	// ProjectID Example: launch-2026
@@ -9535,22 +9572,22 @@ type SessionEndedData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// StartedAt Null while waiting.
+	// StartedAt When the session became live; null while waiting.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State                SessionState `json:"state"`
 	TranscriptionEnabled bool         `json:"transcriptionEnabled"`
 
-	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
-	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	// Type conference: all participants publish, grid layout. webinar: users enter as viewers, and the host decides who publishes.
+	// livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
 	Type        SessionType `json:"type"`
 	WaitingRoom bool        `json:"waitingRoom"`
 }
 
-// SessionEndedEvent A session is over.
+// SessionEndedEvent A session ended.
 type SessionEndedEvent struct {
-	// Data A session is over.
+	// Data A session ended.
 	Data  SessionEndedData       `json:"data"`
 	Event SessionEndedEventEvent `json:"event"`
 
@@ -9571,36 +9608,37 @@ type SessionEnding struct {
 	// ID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// StartedAt Null when it never went live.
+	// StartedAt When the session became live; null if it never did.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State SessionState `json:"state"`
 }
 
-// SessionEventData A session as events tell of it.
+// SessionEventData A session in an event.
 type SessionEventData struct {
 	// Capacity Example: 50
 	Capacity int `json:"capacity"`
 
-	// EndedAt Null until it is over.
+	// EndedAt When the session ended; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
 	// HostID Example: ada
 	HostID        string   `json:"hostId"`
 	InviteUserIds []string `json:"inviteUserIds"`
 
-	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. spotlight: only one is shown.
 	Layout SessionLayout `json:"layout"`
 	Locked bool          `json:"locked"`
 
-	// Metadata The session's metadata. Webhooks have it; what participants receive in the room does not.
+	// Metadata The session's metadata. Webhooks contain it, publications to participants don't.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// Name Example: Weekly planning
 	Name string `json:"name"`
 
-	// ParentSessionID For a breakout room, the session that it belongs to.
+	// ParentSessionID The parent session of a breakout room; null for other sessions.
 	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
 
 	// ProjectID Example: launch-2026
@@ -9610,22 +9648,22 @@ type SessionEventData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// StartedAt Null while waiting.
+	// StartedAt When the session became live; null while waiting.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State                SessionState `json:"state"`
 	TranscriptionEnabled bool         `json:"transcriptionEnabled"`
 
-	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
-	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	// Type conference: all participants publish, grid layout. webinar: users enter as viewers, and the host decides who publishes.
+	// livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
 	Type        SessionType `json:"type"`
 	WaitingRoom bool        `json:"waitingRoom"`
 }
 
 // SessionHandraiseLoweredData A participant's hand was lowered.
 type SessionHandraiseLoweredData struct {
-	// By The user id of the moderator, or of the participant itself; null when your own server asked.
+	// By The user id of the moderator or of the participant itself; null if your own server made the request.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
@@ -9681,7 +9719,7 @@ type SessionHandraiseRaisedData struct {
 	UserID string `json:"userId"`
 }
 
-// SessionHandraiseRaisedEvent A participant asks for a turn.
+// SessionHandraiseRaisedEvent A participant raised a hand.
 type SessionHandraiseRaisedEvent struct {
 	// Data A participant raised a hand.
 	Data  SessionHandraiseRaisedData       `json:"data"`
@@ -9697,22 +9735,23 @@ type SessionHandraiseRaisedEvent struct {
 // SessionHandraiseRaisedEventEvent defines model for SessionHandraiseRaisedEvent.Event.
 type SessionHandraiseRaisedEventEvent string
 
-// SessionInput A session to be opened.
+// SessionInput A new session.
 type SessionInput struct {
-	// Capacity At most, and when absent: 50 for a conference, 1000 for a webinar, 10000 for a livestream; more is a 400.
+	// Capacity The maximum number of participants. The default, which is also the highest allowed value, is 50 for a conference, 1000 for a webinar and 10000 for a livestream; 400 for more.
 	//
 	// Example: 20
 	Capacity *int `json:"capacity,omitempty"`
 
-	// HostID Your own id of the user who hosts.
+	// HostID Your own id of the host.
 	//
 	// Example: ada
 	HostID string `json:"hostId"`
 
-	// InviteUserIds Your own ids of users to invite, up to 1000. They become guests, in webinars and livestreams viewers.
+	// InviteUserIds Your own ids of users to invite, up to 1000. They become guests in a conference, and viewers in a webinar or livestream.
 	InviteUserIds []string `json:"inviteUserIds,omitempty"`
 
-	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. spotlight: only one is shown.
 	Layout *SessionLayout `json:"layout,omitempty"`
 
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
@@ -9723,49 +9762,50 @@ type SessionInput struct {
 	// Example: {"campaign":"spring"}
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Name For people; up to 200 characters.
+	// Name A name for people; up to 200 characters.
 	//
 	// Example: Weekly planning
 	Name string `json:"name"`
 
-	// ProjectID Your own name for what belongs together; up to 64 characters.
+	// ProjectID Your own name for the project; up to 64 characters.
 	//
 	// Example: launch-2026
 	ProjectID *string `json:"projectId,omitempty"`
 
-	// RecordingEnabled Tells clients to announce that the session is recorded; a recording begins when it is started.
+	// RecordingEnabled Tells clients to announce that the session is recorded. It doesn't start a recording.
 	RecordingEnabled *bool `json:"recordingEnabled,omitempty"`
 
-	// TranscriptionEnabled Whether a summary is written once the session has ended.
+	// TranscriptionEnabled Whether a summary is written after the session has ended.
 	TranscriptionEnabled *bool `json:"transcriptionEnabled,omitempty"`
 
-	// Type What `createSession` can make; calls begin with an invitation.
+	// Type The types that `createSession` accepts; calls are created by `inviteCall`.
 	Type SessionInputType `json:"type"`
 
-	// WaitingRoom Whether those who come wait until they are admitted.
+	// WaitingRoom Whether users must wait until they are admitted.
 	WaitingRoom *bool `json:"waitingRoom,omitempty"`
 }
 
-// SessionInputType What `createSession` can make; calls begin with an invitation.
+// SessionInputType The types that `createSession` accepts; calls are created by `inviteCall`.
 type SessionInputType string
 
-// SessionLayout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+// SessionLayout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+// others beside. spotlight: only one is shown.
 type SessionLayout string
 
 // SessionList Sessions.
 type SessionList = []Session
 
-// SessionMutedAllData Everybody was muted.
+// SessionMutedAllData All participants were muted.
 type SessionMutedAllData struct {
-	// By The moderator's user id; null when your own server asked.
+	// By The moderator's user id; null if your own server made the request.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
 
-	// ExceptHost Whether the host was spared.
+	// ExceptHost Whether the host was not muted.
 	ExceptHost bool `json:"exceptHost"`
 
-	// Muted How many participants had their microphone on before.
+	// Muted The number of participants whose microphone was on before.
 	//
 	// Example: 7
 	Muted int `json:"muted"`
@@ -9774,9 +9814,9 @@ type SessionMutedAllData struct {
 	SessionID string `json:"sessionId"`
 }
 
-// SessionMutedAllEvent Everybody in a session was muted.
+// SessionMutedAllEvent All participants of a session were muted.
 type SessionMutedAllEvent struct {
-	// Data Everybody was muted.
+	// Data All participants were muted.
 	Data  SessionMutedAllData       `json:"data"`
 	Event SessionMutedAllEventEvent `json:"event"`
 
@@ -9790,9 +9830,9 @@ type SessionMutedAllEvent struct {
 // SessionMutedAllEventEvent defines model for SessionMutedAllEvent.Event.
 type SessionMutedAllEventEvent string
 
-// SessionParticipantEventData A participant as events tell of it.
+// SessionParticipantEventData A participant in an event.
 type SessionParticipantEventData struct {
-	// By The moderator's user id; null when your own server asked.
+	// By The moderator's user id; null if your own server made the request.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
@@ -9803,7 +9843,7 @@ type SessionParticipantEventData struct {
 	// DisplayName Example: Ben Sato
 	DisplayName nullable.Nullable[string] `json:"displayName"`
 
-	// JoinedAt Null for one who never came in.
+	// JoinedAt When the participant first entered; null if never.
 	JoinedAt nullable.Nullable[timestamp.Time] `json:"joinedAt"`
 
 	// Perms What a participant may publish.
@@ -9816,8 +9856,8 @@ type SessionParticipantEventData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// State invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
-	// thrown out, and stays out until invited again.
+	// State invited: has not entered yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+	// kicked, and can't enter until invited again.
 	State ParticipantState `json:"state"`
 
 	// UserID Your own id of the user.
@@ -9826,12 +9866,12 @@ type SessionParticipantEventData struct {
 	UserID string `json:"userId"`
 }
 
-// SessionParticipantKickedData A participant was thrown out.
+// SessionParticipantKickedData A participant was kicked.
 type SessionParticipantKickedData = SessionParticipantEventData
 
-// SessionParticipantKickedEvent A participant was sent away.
+// SessionParticipantKickedEvent A participant was kicked.
 type SessionParticipantKickedEvent struct {
-	// Data A participant was thrown out.
+	// Data A participant was kicked.
 	Data  SessionParticipantKickedData       `json:"data"`
 	Event SessionParticipantKickedEventEvent `json:"event"`
 
@@ -9845,9 +9885,9 @@ type SessionParticipantKickedEvent struct {
 // SessionParticipantKickedEventEvent defines model for SessionParticipantKickedEvent.Event.
 type SessionParticipantKickedEventEvent string
 
-// SessionParticipantPromotedData A viewer came on stage.
+// SessionParticipantPromotedData A participant was promoted.
 type SessionParticipantPromotedData struct {
-	// By The moderator's user id; null when your own server asked.
+	// By The moderator's user id; null if your own server made the request.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
@@ -9858,7 +9898,7 @@ type SessionParticipantPromotedData struct {
 	// DisplayName Example: Ben Sato
 	DisplayName nullable.Nullable[string] `json:"displayName"`
 
-	// JoinedAt Null for one who never came in.
+	// JoinedAt When the participant first entered; null if never.
 	JoinedAt nullable.Nullable[timestamp.Time] `json:"joinedAt"`
 
 	// Perms What a participant may publish.
@@ -9875,8 +9915,8 @@ type SessionParticipantPromotedData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// State invited: has not come yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
-	// thrown out, and stays out until invited again.
+	// State invited: has not entered yet. waiting: in the waiting room. joined: in the room. left: was in the room. kicked: was
+	// kicked, and can't enter until invited again.
 	State ParticipantState `json:"state"`
 
 	// UserID Your own id of the user.
@@ -9885,9 +9925,9 @@ type SessionParticipantPromotedData struct {
 	UserID string `json:"userId"`
 }
 
-// SessionParticipantPromotedEvent Somebody of the audience became a guest or co-host.
+// SessionParticipantPromotedEvent A viewer became a guest or cohost.
 type SessionParticipantPromotedEvent struct {
-	// Data A viewer came on stage.
+	// Data A participant was promoted.
 	Data  SessionParticipantPromotedData       `json:"data"`
 	Event SessionParticipantPromotedEventEvent `json:"event"`
 
@@ -9901,12 +9941,12 @@ type SessionParticipantPromotedEvent struct {
 // SessionParticipantPromotedEventEvent defines model for SessionParticipantPromotedEvent.Event.
 type SessionParticipantPromotedEventEvent string
 
-// SessionParticipantUpdatedData A participant's role or permissions changed, by admission from the waiting room too.
+// SessionParticipantUpdatedData A participant's role or permissions changed, or the participant was admitted from the waiting room.
 type SessionParticipantUpdatedData = SessionParticipantEventData
 
 // SessionParticipantUpdatedEvent A participant's role or permissions changed.
 type SessionParticipantUpdatedEvent struct {
-	// Data A participant's role or permissions changed, by admission from the waiting room too.
+	// Data A participant's role or permissions changed, or the participant was admitted from the waiting room.
 	Data  SessionParticipantUpdatedData       `json:"data"`
 	Event SessionParticipantUpdatedEventEvent `json:"event"`
 
@@ -9920,20 +9960,21 @@ type SessionParticipantUpdatedEvent struct {
 // SessionParticipantUpdatedEventEvent defines model for SessionParticipantUpdatedEvent.Event.
 type SessionParticipantUpdatedEventEvent string
 
-// SessionPatch What is to change; what is absent stays.
+// SessionPatch Changes of a session; absent fields don't change.
 type SessionPatch struct {
-	// Capacity At most as for a new session. Nobody has to leave when it falls; a call's stays 2.
+	// Capacity The new maximum, with the same limits as for a new session. No participant is removed if it falls. A call's capacity stays 2.
 	Capacity *int `json:"capacity,omitempty"`
 
-	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. spotlight: only one is shown.
 	Layout *SessionLayout `json:"layout,omitempty"`
 
-	// Locked Locked, nobody new comes in; those inside stay, and may lose the connection for 30 seconds.
+	// Locked True locks the session: no new users can enter. Participants in the room stay, and can reconnect within 30 seconds.
 	//
 	// Example: true
 	Locked *bool `json:"locked,omitempty"`
 
-	// Metadata Merged by key, also once the session has ended. With a participant token: 403 `forbidden`.
+	// Metadata Merged by key, also after the session has ended. 403 `forbidden` with a participant token.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// Name Up to 200 characters.
@@ -9941,15 +9982,15 @@ type SessionPatch struct {
 	// Example: Weekly planning
 	Name *string `json:"name,omitempty"`
 
-	// RecordingEnabled A recording that runs goes on.
+	// RecordingEnabled Tells clients to announce that the session is recorded. A running recording continues.
 	RecordingEnabled     *bool `json:"recordingEnabled,omitempty"`
 	TranscriptionEnabled *bool `json:"transcriptionEnabled,omitempty"`
 
-	// WaitingRoom Switched off, those who wait are admitted in the order of their coming, as far as there are seats; the others come in when they ask again.
+	// WaitingRoom False admits the waiting users in the order in which they came, as long as seats are free; the others enter when they try again.
 	WaitingRoom *bool `json:"waitingRoom,omitempty"`
 }
 
-// SessionRecording One recording of a session, all participants in one picture.
+// SessionRecording A recording of a session, with all participants in one picture.
 type SessionRecording struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -9964,13 +10005,14 @@ type SessionRecording struct {
 	// ID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. composite: follows the session's own layout as it changes.
 	Layout SessionRecordingLayout `json:"layout"`
 
-	// Metadata Your own key-value pairs. Your server alone sees them; absent for participant tokens.
+	// Metadata Your own key-value pairs. Only your server sees them; absent for participant tokens.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// PlaybackURL A signed HLS playlist, good for an hour from this answer; null unless ready.
+	// PlaybackURL A signed HLS playlist, valid for an hour from this answer; null unless the recording is ready.
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
 	PlaybackURL nullable.Nullable[string] `json:"playbackUrl"`
@@ -9978,46 +10020,50 @@ type SessionRecording struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxd
 	SessionID string `json:"sessionId"`
 
-	// SizeBytes All files together; null unless ready.
+	// SizeBytes Bytes of all files together; null unless the recording is ready.
 	//
 	// Example: 584210432
 	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
 	StartedAt timestamp.Time           `json:"startedAt"`
 
-	// State recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+	// State recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
+	// played. failed: nothing can be played, and `error` says why.
 	State SessionRecordingState `json:"state"`
 
-	// StoppedAt Null while recording.
+	// StoppedAt When the recording stopped; null while recording.
 	StoppedAt nullable.Nullable[timestamp.Time] `json:"stoppedAt"`
 	UpdatedAt timestamp.Time                    `json:"updatedAt"`
 }
 
-// SessionRecordingInput How the recording is to look.
+// SessionRecordingInput Options of a new recording.
 type SessionRecordingInput struct {
-	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. composite: follows the session's own layout as it changes.
 	Layout *SessionRecordingLayout `json:"layout,omitempty"`
 
-	// Metadata With a participant token: 403 `forbidden`.
+	// Metadata The recording's metadata. 403 `forbidden` with a participant token.
 	Metadata *Metadata `json:"metadata,omitempty"`
 }
 
-// SessionRecordingLayout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+// SessionRecordingLayout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+// others beside. composite: follows the session's own layout as it changes.
 type SessionRecordingLayout string
 
 // SessionRecordingList Recordings, newest first.
 type SessionRecordingList = []SessionRecording
 
-// SessionRecordingStartedData A session is being recorded.
+// SessionRecordingStartedData A session's recording started.
 type SessionRecordingStartedData struct {
-	// By The moderator's user id; null when your own server asked.
+	// By The moderator's user id; null if your own server made the request.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
 
-	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. composite: follows the session's own layout as it changes.
 	Layout SessionRecordingLayout `json:"layout"`
 
-	// Metadata The recording's metadata. Webhooks have it; what participants receive in the room does not.
+	// Metadata The recording's metadata. Webhooks contain it, publications to participants don't.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -10027,13 +10073,14 @@ type SessionRecordingStartedData struct {
 	SessionID string         `json:"sessionId"`
 	StartedAt timestamp.Time `json:"startedAt"`
 
-	// State recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+	// State recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
+	// played. failed: nothing can be played, and `error` says why.
 	State SessionRecordingState `json:"state"`
 }
 
 // SessionRecordingStartedEvent The composite recording of a session began.
 type SessionRecordingStartedEvent struct {
-	// Data A session is being recorded.
+	// Data A session's recording started.
 	Data  SessionRecordingStartedData       `json:"data"`
 	Event SessionRecordingStartedEventEvent `json:"event"`
 
@@ -10047,26 +10094,28 @@ type SessionRecordingStartedEvent struct {
 // SessionRecordingStartedEventEvent defines model for SessionRecordingStartedEvent.Event.
 type SessionRecordingStartedEventEvent string
 
-// SessionRecordingState recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+// SessionRecordingState recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
+// played. failed: nothing can be played, and `error` says why.
 type SessionRecordingState string
 
-// SessionRecordingStoppedData A session's recording is final, ready or failed.
+// SessionRecordingStoppedData A session's recording is final: ready or failed.
 type SessionRecordingStoppedData struct {
-	// DurationSec Seconds, to the millisecond.
+	// DurationSec Length in seconds, to the millisecond.
 	//
 	// Example: 1824.52
 	DurationSec nullable.Nullable[float32] `json:"durationSec"`
 
-	// Error Why it failed.
+	// Error Why the recording failed; null otherwise.
 	Error nullable.Nullable[string] `json:"error"`
 
-	// Layout How participants are tiled. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. composite: follows the session's own layout as it changes.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. composite: follows the session's own layout as it changes.
 	Layout SessionRecordingLayout `json:"layout"`
 
-	// Metadata The recording's metadata. Webhooks have it; what participants receive in the room does not.
+	// Metadata The recording's metadata. Webhooks contain it, publications to participants don't.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// PlaybackURL A signed HLS playlist, good for an hour after the event; null when it failed.
+	// PlaybackURL A signed HLS playlist, valid for an hour after the event; null if the recording failed.
 	//
 	// Example: http://localhost:8080/vod/cmVjXzAx.../index.m3u8
 	PlaybackURL nullable.Nullable[string] `json:"playbackUrl"`
@@ -10077,20 +10126,21 @@ type SessionRecordingStoppedData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// SizeBytes All files together.
+	// SizeBytes Bytes of all files together.
 	//
 	// Example: 584210432
 	SizeBytes nullable.Nullable[int64] `json:"sizeBytes"`
 	StartedAt timestamp.Time           `json:"startedAt"`
 
-	// State recording: people are being recorded. processing: stopped, and being made playable. ready: `playbackUrl` plays. failed: there is nothing to play, `error` says why.
+	// State recording: the session is being recorded. processing: stopped, and being made playable. ready: `playbackUrl` can be
+	// played. failed: nothing can be played, and `error` says why.
 	State     SessionRecordingState `json:"state"`
 	StoppedAt timestamp.Time        `json:"stoppedAt"`
 }
 
 // SessionRecordingStoppedEvent The recording of a session was finalized.
 type SessionRecordingStoppedEvent struct {
-	// Data A session's recording is final, ready or failed.
+	// Data A session's recording is final: ready or failed.
 	Data  SessionRecordingStoppedData       `json:"data"`
 	Event SessionRecordingStoppedEventEvent `json:"event"`
 
@@ -10104,9 +10154,9 @@ type SessionRecordingStoppedEvent struct {
 // SessionRecordingStoppedEventEvent defines model for SessionRecordingStoppedEvent.Event.
 type SessionRecordingStoppedEventEvent string
 
-// SessionSpotlightData Another participant is in the spotlight, or nobody.
+// SessionSpotlightData The spotlight changed or was cleared.
 type SessionSpotlightData struct {
-	// By The moderator's user id; null when your own server asked, and when the one in it left.
+	// By The moderator's user id; null if your own server made the request, or if the participant in the spotlight left.
 	//
 	// Example: ada
 	By nullable.Nullable[string] `json:"by"`
@@ -10114,15 +10164,15 @@ type SessionSpotlightData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// UserID Null for nobody.
+	// UserID The participant in the spotlight; null for none.
 	//
 	// Example: ben
 	UserID nullable.Nullable[string] `json:"userId"`
 }
 
-// SessionSpotlightEvent Somebody else is in the spotlight of a session, or nobody any more.
+// SessionSpotlightEvent The spotlight of a session changed or was cleared.
 type SessionSpotlightEvent struct {
-	// Data Another participant is in the spotlight, or nobody.
+	// Data The spotlight changed or was cleared.
 	Data  SessionSpotlightData       `json:"data"`
 	Event SessionSpotlightEventEvent `json:"event"`
 
@@ -10136,12 +10186,12 @@ type SessionSpotlightEvent struct {
 // SessionSpotlightEventEvent defines model for SessionSpotlightEvent.Event.
 type SessionSpotlightEventEvent string
 
-// SessionStartedData A waiting session went live.
+// SessionStartedData A waiting session became live.
 type SessionStartedData = SessionEventData
 
-// SessionStartedEvent A waiting session went live.
+// SessionStartedEvent A waiting session became live.
 type SessionStartedEvent struct {
-	// Data A waiting session went live.
+	// Data A waiting session became live.
 	Data  SessionStartedData       `json:"data"`
 	Event SessionStartedEventEvent `json:"event"`
 
@@ -10155,20 +10205,20 @@ type SessionStartedEvent struct {
 // SessionStartedEventEvent defines model for SessionStartedEvent.Event.
 type SessionStartedEventEvent string
 
-// SessionState waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+// SessionState waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 type SessionState string
 
-// SessionSummary What was said in a session, written up.
+// SessionSummary A written summary of a session.
 type SessionSummary struct {
-	// GeneratedAt Null until it is written.
+	// GeneratedAt When the summary was written; null before that.
 	GeneratedAt nullable.Nullable[timestamp.Time] `json:"generatedAt"`
 
-	// Ready False until it is written.
+	// Ready Whether the summary is written.
 	//
 	// Example: true
 	Ready bool `json:"ready"`
 
-	// Summary Null until it is written.
+	// Summary The summary; null until it is written.
 	Summary nullable.Nullable[SummaryText] `json:"summary"`
 }
 
@@ -10177,7 +10227,7 @@ type SessionSummaryReadyData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// Summary A summary's parts.
+	// Summary The parts of a summary.
 	Summary SummaryText `json:"summary"`
 }
 
@@ -10197,9 +10247,9 @@ type SessionSummaryReadyEvent struct {
 // SessionSummaryReadyEventEvent defines model for SessionSummaryReadyEvent.Event.
 type SessionSummaryReadyEventEvent string
 
-// SessionToken The way into a session's room.
+// SessionToken A token for a session's room.
 type SessionToken struct {
-	// ExpiresAt 6 hours from now.
+	// ExpiresAt When the token expires, 6 hours from now.
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
 	// Perms What a participant may publish.
@@ -10209,20 +10259,20 @@ type SessionToken struct {
 	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
 	Role ParticipantRole `json:"role"`
 
-	// SfuURL A WebSocket address: open `<sfuUrl>/?token=<token>&room=<session id>`.
+	// SfuURL A WebSocket address. Open `<sfuUrl>/?token=<token>&room=<session id>`.
 	//
 	// Example: wss://live.acme.example/sfu
 	SfuURL string `json:"sfuUrl"`
 
-	// Token A participant token, a JWT. Its claims `name`, `role` and `perms` are those of when it was issued, for display. What it allows is kept on the server: a promotion takes effect with this same token.
+	// Token A participant token, a JWT. Its claims `name`, `role` and `perms` have the values from when it was issued, for display. Its permissions are kept on the server: a promotion takes effect with the same token.
 	//
 	// Example: eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
 	Token string `json:"token"`
 }
 
-// SessionTokenInput Who is to enter the room.
+// SessionTokenInput The user who may enter the room.
 type SessionTokenInput struct {
-	// DisplayName What others see; absent for what it was, else the userId.
+	// DisplayName The name that other participants see. By default the previous name, or else the userId.
 	//
 	// Example: Ben Sato
 	DisplayName *string `json:"displayName,omitempty"`
@@ -10237,8 +10287,8 @@ type SessionTokenInput struct {
 	UserID string `json:"userId"`
 }
 
-// SessionType conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
-// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+// SessionType conference: all participants publish, grid layout. webinar: users enter as viewers, and the host decides who publishes.
+// livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
 type SessionType string
 
 // SessionUpdatedData A session's layout, lock or waiting room changed.
@@ -10246,27 +10296,28 @@ type SessionUpdatedData struct {
 	// Capacity Example: 50
 	Capacity int `json:"capacity"`
 
-	// Changed What is different now.
+	// Changed The changed fields.
 	Changed []SessionChange `json:"changed"`
 
-	// EndedAt Null until it is over.
+	// EndedAt When the session ended; null before that.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
 	// HostID Example: ada
 	HostID        string   `json:"hostId"`
 	InviteUserIds []string `json:"inviteUserIds"`
 
-	// Layout How the room is shown. grid: all alike. speaker: whoever speaks is large. sidebar: one large, the others beside. spotlight: one alone.
+	// Layout How participants are arranged. grid: all in equal size. speaker: the current speaker is large. sidebar: one is large, the
+	// others beside. spotlight: only one is shown.
 	Layout SessionLayout `json:"layout"`
 	Locked bool          `json:"locked"`
 
-	// Metadata The session's metadata. Webhooks have it; what participants receive in the room does not.
+	// Metadata The session's metadata. Webhooks contain it, publications to participants don't.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// Name Example: Weekly planning
 	Name string `json:"name"`
 
-	// ParentSessionID For a breakout room, the session that it belongs to.
+	// ParentSessionID The parent session of a breakout room; null for other sessions.
 	ParentSessionID nullable.Nullable[string] `json:"parentSessionId"`
 
 	// ProjectID Example: launch-2026
@@ -10276,15 +10327,15 @@ type SessionUpdatedData struct {
 	// SessionID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxe
 	SessionID string `json:"sessionId"`
 
-	// StartedAt Null while waiting.
+	// StartedAt When the session became live; null while waiting.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// State waiting: a call that rings. live: people can come. ended: over. cancelled: a call that was declined, taken back or missed.
+	// State waiting: a ringing call. live: users can enter. ended: over. cancelled: a call that was declined, taken back or missed.
 	State                SessionState `json:"state"`
 	TranscriptionEnabled bool         `json:"transcriptionEnabled"`
 
-	// Type conference: all publish, grid layout. webinar: those who come are viewers, the host decides who is on stage.
-	// livestream: as a webinar, in spotlight layout. call: two people, speaker layout.
+	// Type conference: all participants publish, grid layout. webinar: users enter as viewers, and the host decides who publishes.
+	// livestream: as a webinar, with spotlight layout. call: two users, speaker layout.
 	Type        SessionType `json:"type"`
 	WaitingRoom bool        `json:"waitingRoom"`
 }
@@ -10305,19 +10356,19 @@ type SessionUpdatedEvent struct {
 // SessionUpdatedEventEvent defines model for SessionUpdatedEvent.Event.
 type SessionUpdatedEventEvent string
 
-// SettingKey Names a setting; dots separate its group.
+// SettingKey The setting's key; dots separate its groups.
 //
 // Example: calls.ringTimeoutSec
 type SettingKey = string
 
-// SettingValue Any JSON value but null; the setting's description says which ones it takes.
+// SettingValue Any JSON value except null; the setting's description names the accepted values.
 //
 // Example: 45
 type SettingValue = interface{}
 
-// SfuToken The way into a stream's room.
+// SfuToken A token for a stream's room.
 type SfuToken struct {
-	// ExpiresAt 6 hours from now.
+	// ExpiresAt When the token expires, 6 hours from now.
 	ExpiresAt timestamp.Time `json:"expiresAt"`
 
 	// Perms What a participant may publish.
@@ -10332,20 +10383,20 @@ type SfuToken struct {
 	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
 	Room string `json:"room"`
 
-	// SfuURL A WebSocket address: open `<sfuUrl>/?token=<token>&room=<room>`.
+	// SfuURL A WebSocket address. Open `<sfuUrl>/?token=<token>&room=<room>`.
 	//
 	// Example: wss://live.acme.example/sfu
 	SfuURL string `json:"sfuUrl"`
 
-	// Token A participant token.
+	// Token The participant token.
 	//
 	// Example: eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
 	Token string `json:"token"`
 }
 
-// SfuTokenInput Who is to enter a stream's room. Everything is optional; `{}` lets an unnamed viewer in.
+// SfuTokenInput The user who may enter a stream's room. All fields are optional; `{}` is for an unnamed viewer.
 type SfuTokenInput struct {
-	// DisplayName What others see; absent for the userId.
+	// DisplayName The name that other participants see; the userId by default.
 	//
 	// Example: Ada Okafor
 	DisplayName *string `json:"displayName,omitempty"`
@@ -10354,28 +10405,29 @@ type SfuTokenInput struct {
 	// spotlight and kick. guest: publishes audio and video. viewer: publishes nothing.
 	Role *ParticipantRole `json:"role,omitempty"`
 
-	// UserID Your own id of the user; absent for a made-up one.
+	// UserID Your own id of the user; a generated one by default.
 	//
 	// Example: ada
 	UserID *string `json:"userId,omitempty"`
 }
 
-// SpotlightInput Whom everybody is to see large.
+// SpotlightInput The participant for the spotlight.
 type SpotlightInput struct {
-	// UserID A participant; null clears the spotlight.
+	// UserID The participant whom all others see large; null clears the spotlight.
 	//
 	// Example: ben
 	UserID nullable.Nullable[string] `json:"userId"`
 }
 
-// Stream A place to broadcast to, and the broadcast that is on air there or was the last one.
+// Stream A stream, with its current or last broadcast.
 type Stream struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
 	// EndedAt End of the last broadcast; null while on air.
 	EndedAt nullable.Nullable[timestamp.Time] `json:"endedAt"`
 
-	// Health What arrives from the encoder, averaged over the last five seconds. With several servers it may be up to 2 seconds old. Numbers are 0 and codecs null while nothing arrives.
+	// Health The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds
+	// old. While nothing arrives, numbers are 0 and codecs null.
 	Health StreamHealth `json:"health"`
 
 	// ID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -10394,8 +10446,8 @@ type Stream struct {
 	// Example: {"campaign":"spring"}
 	Metadata Metadata `json:"metadata"`
 
-	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
-	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about 4
+	// seconds, 10 to 20 seconds behind; cheaper to deliver.
 	Mode StreamMode `json:"mode"`
 
 	// Name Example: Launch
@@ -10406,7 +10458,7 @@ type Stream struct {
 	// Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
 
-	// ReconnectWindowSec How long a broadcast waits for an encoder that went away, in seconds; 0 ends it at once.
+	// ReconnectWindowSec How long a broadcast waits for a disconnected encoder, in seconds; 0 ends it at once.
 	//
 	// Example: 0
 	ReconnectWindowSec int `json:"reconnectWindowSec"`
@@ -10417,23 +10469,25 @@ type Stream struct {
 	// StartedAt Start of the current or last broadcast.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
 	// broadcast is over; publishing again starts a new one.
 	Status StreamStatus `json:"status"`
 
-	// StreamKey What the encoder publishes with. Shown whole when the stream is created and when the key is rotated; afterwards only its last 4 characters.
+	// StreamKey The key that the encoder publishes with. It is shown whole when the stream is created and when the key is rotated;
+	// otherwise only its last 4 characters are shown.
+	//
 	//
 	// Example: live_x2Jd81mfkQpL0aZt9WcR4bQ7
 	StreamKey string         `json:"streamKey"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 
-	// ViewerCount Players that watch right now. With several servers it may be up to 2 seconds old.
+	// ViewerCount Players that are watching now. With several servers the number may be up to 2 seconds old.
 	//
 	// Example: 0
 	ViewerCount int `json:"viewerCount"`
 }
 
-// StreamActivityDay What was broadcast and watched on one day.
+// StreamActivityDay The broadcasts and the viewing of one day.
 type StreamActivityDay struct {
 	// Broadcasts Broadcasts that began.
 	//
@@ -10464,9 +10518,9 @@ type StreamActivityDay struct {
 	Tenants int `json:"tenants"`
 }
 
-// StreamActivityReport How much was broadcast and watched.
+// StreamActivityReport The broadcasts and the viewing.
 type StreamActivityReport struct {
-	// Broadcasts In the whole time.
+	// Broadcasts Broadcasts in the whole period.
 	//
 	// Example: 402
 	Broadcasts int `json:"broadcasts"`
@@ -10474,15 +10528,15 @@ type StreamActivityReport struct {
 	// Days One entry for each day in UTC, oldest first.
 	Days []StreamActivityDay `json:"days"`
 
-	// From Where the first day begins.
+	// From Start of the first day.
 	From timestamp.Time `json:"from"`
 
-	// MinutesLive Minutes of all streams on air together.
+	// MinutesLive Minutes on air, summed over all streams.
 	//
 	// Example: 18230.5
 	MinutesLive float32 `json:"minutesLive"`
 
-	// MinutesWatched Minutes of all viewers together.
+	// MinutesWatched Minutes watched, summed over all viewers.
 	//
 	// Example: 912450.5
 	MinutesWatched float32 `json:"minutesWatched"`
@@ -10497,16 +10551,17 @@ type StreamActivityReport struct {
 	// Example: 6210
 	PeakViewers int `json:"peakViewers"`
 
-	// To As of when; in the last day.
+	// To Time of the figures, within the last day.
 	To timestamp.Time `json:"to"`
 }
 
-// StreamEndReason disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side. tenant_suspended: its tenant was suspended.
+// StreamEndReason disconnected: the encoder disconnected. reconnect_expired: the encoder disconnected and didn't reconnect within the
+// reconnect window. stopped: the server stopped the broadcast. tenant_suspended: the tenant was suspended.
 type StreamEndReason string
 
-// StreamEndedData A broadcast is over, and its playlist has its end.
+// StreamEndedData A broadcast ended, and its playlist is complete.
 type StreamEndedData struct {
-	// DurationSec Seconds from start to end, to the millisecond, reconnect windows included.
+	// DurationSec Seconds from start to end, to the millisecond, including reconnect windows.
 	//
 	// Example: 1824.52
 	DurationSec float32        `json:"durationSec"`
@@ -10520,8 +10575,8 @@ type StreamEndedData struct {
 	// Example: {"campaign":"spring"}
 	Metadata Metadata `json:"metadata"`
 
-	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
-	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about 4
+	// seconds, 10 to 20 seconds behind; cheaper to deliver.
 	Mode StreamMode `json:"mode"`
 
 	// Name Example: Launch
@@ -10530,7 +10585,8 @@ type StreamEndedData struct {
 	// ProjectID Example: launch-2026
 	ProjectID nullable.Nullable[string] `json:"projectId"`
 
-	// Reason disconnected: the encoder left. reconnect_expired: it left and didn't come back within the reconnect window. stopped: the broadcast was stopped from the server's side. tenant_suspended: its tenant was suspended.
+	// Reason disconnected: the encoder disconnected. reconnect_expired: the encoder disconnected and didn't reconnect within the
+	// reconnect window. stopped: the server stopped the broadcast. tenant_suspended: the tenant was suspended.
 	Reason    StreamEndReason `json:"reason"`
 	StartedAt timestamp.Time  `json:"startedAt"`
 
@@ -10538,9 +10594,9 @@ type StreamEndedData struct {
 	StreamID string `json:"streamId"`
 }
 
-// StreamEndedEvent A broadcast is over, and its playlist has its end.
+// StreamEndedEvent A broadcast ended, and its playlist is complete.
 type StreamEndedEvent struct {
-	// Data A broadcast is over, and its playlist has its end.
+	// Data A broadcast ended, and its playlist is complete.
 	Data  StreamEndedData       `json:"data"`
 	Event StreamEndedEventEvent `json:"event"`
 
@@ -10554,7 +10610,8 @@ type StreamEndedEvent struct {
 // StreamEndedEventEvent defines model for StreamEndedEvent.Event.
 type StreamEndedEventEvent string
 
-// StreamHealth What arrives from the encoder, averaged over the last five seconds. With several servers it may be up to 2 seconds old. Numbers are 0 and codecs null while nothing arrives.
+// StreamHealth The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds
+// old. While nothing arrives, numbers are 0 and codecs null.
 type StreamHealth struct {
 	// AudioCodec Example: AAC
 	AudioCodec nullable.Nullable[string] `json:"audioCodec"`
@@ -10569,19 +10626,20 @@ type StreamHealth struct {
 	// Example: 30
 	Fps float32 `json:"fps"`
 
-	// Height Pixels.
+	// Height Height in pixels.
 	//
 	// Example: 720
 	Height int `json:"height"`
 
-	// Notices What to change in the encoder's settings, for viewers' sake; empty when nothing is to be changed. The state doesn't depend on them.
+	// Notices Recommended changes of the encoder's settings that improve playback; empty if there are none. They don't affect the
+	// state.
 	Notices []StreamNotice `json:"notices"`
 
-	// Reason Why the state isn't GOOD, in words; for REJECTED what to change in the encoder.
+	// Reason Why the state isn't GOOD, in words; for REJECTED it says what to change in the encoder.
 	Reason nullable.Nullable[string] `json:"reason"`
 
-	// State OFFLINE: nothing arrives and nothing should. GOOD: media arrives. STALLED: the encoder is connected or awaited, but
-	// no media arrives. REJECTED: the last attempt to publish was refused for what it sent.
+	// State OFFLINE: nothing arrives, as expected. GOOD: media arrives. STALLED: the encoder is connected, or expected to reconnect,
+	// but no media arrives. REJECTED: the last attempt to publish was refused because of its media.
 	State StreamHealthState `json:"state"`
 
 	// VideoCodec Example: H264
@@ -10592,13 +10650,13 @@ type StreamHealth struct {
 	// Example: 2500
 	VideoKbps int `json:"videoKbps"`
 
-	// Width Pixels.
+	// Width Width in pixels.
 	//
 	// Example: 1280
 	Width int `json:"width"`
 }
 
-// StreamHealthPoint How a stream was doing at one moment.
+// StreamHealthPoint A stream's health at one moment.
 type StreamHealthPoint struct {
 	At timestamp.Time `json:"at"`
 
@@ -10612,8 +10670,8 @@ type StreamHealthPoint struct {
 	// Example: 30
 	Fps float32 `json:"fps"`
 
-	// State OFFLINE: nothing arrives and nothing should. GOOD: media arrives. STALLED: the encoder is connected or awaited, but
-	// no media arrives. REJECTED: the last attempt to publish was refused for what it sent.
+	// State OFFLINE: nothing arrives, as expected. GOOD: media arrives. STALLED: the encoder is connected, or expected to reconnect,
+	// but no media arrives. REJECTED: the last attempt to publish was refused because of its media.
 	State StreamHealthState `json:"state"`
 
 	// VideoKbps Kilobits per second.
@@ -10625,11 +10683,11 @@ type StreamHealthPoint struct {
 	ViewerCount int `json:"viewerCount"`
 }
 
-// StreamHealthState OFFLINE: nothing arrives and nothing should. GOOD: media arrives. STALLED: the encoder is connected or awaited, but
-// no media arrives. REJECTED: the last attempt to publish was refused for what it sent.
+// StreamHealthState OFFLINE: nothing arrives, as expected. GOOD: media arrives. STALLED: the encoder is connected, or expected to reconnect,
+// but no media arrives. REJECTED: the last attempt to publish was refused because of its media.
 type StreamHealthState string
 
-// StreamInput A stream to be made.
+// StreamInput A new stream.
 type StreamInput struct {
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
@@ -10639,51 +10697,51 @@ type StreamInput struct {
 	// Example: {"campaign":"spring"}
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
-	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about 4
+	// seconds, 10 to 20 seconds behind; cheaper to deliver.
 	Mode *StreamMode `json:"mode,omitempty"`
 
-	// Name For people; up to 200 characters.
+	// Name A name for people; up to 200 characters.
 	//
 	// Example: Launch
 	Name string `json:"name"`
 
-	// ProjectID Your own name for what belongs together; up to 64 characters.
+	// ProjectID Your own name for the project; up to 64 characters.
 	//
 	// Example: launch-2026
 	ProjectID *string `json:"projectId,omitempty"`
 
-	// ReconnectWindowSec How long a broadcast waits for an encoder that went away, in seconds, 0 to 1800; 0 ends it at once. If the encoder is back in time, broadcast, recording and restreams go on and there is no `stream.ended`.
+	// ReconnectWindowSec How long a broadcast waits for a disconnected encoder, in seconds, 0 to 1800; 0 ends it at once. If the encoder reconnects in time, broadcast, recording and restreams continue, and `stream.ended` is not sent.
 	ReconnectWindowSec *int `json:"reconnectWindowSec,omitempty"`
 
-	// RecordingEnabled Whether each broadcast is recorded from its first key frame to its end. Kept, but not acted on by this version.
+	// RecordingEnabled Whether each broadcast is recorded from its first key frame to its end. This version stores the value but doesn't use it.
 	RecordingEnabled *bool `json:"recordingEnabled,omitempty"`
 }
 
-// StreamInspection What the server measures of one stream.
+// StreamInspection A stream's measurements.
 type StreamInspection struct {
-	// At When it was measured.
+	// At When the values were measured.
 	At timestamp.Time `json:"at"`
 
-	// HealthHistory The last hour, oldest first, a point every 10 seconds.
+	// HealthHistory The last hour, oldest first, with a point every 10 seconds.
 	HealthHistory []StreamHealthPoint `json:"healthHistory"`
 
-	// KeyFrames The pictures that a player can start at; null without video.
+	// KeyFrames The key frames, at which a player can start; null without video.
 	KeyFrames nullable.Nullable[KeyFrameStats] `json:"keyFrames"`
 
-	// Outputs What reads the stream, one entry for each kind and destination.
+	// Outputs The readers of the stream, one entry for each kind and destination.
 	Outputs []InspectedOutput `json:"outputs"`
 
-	// Publisher Who publishes now; null when nobody does.
+	// Publisher The current publisher; null if there is none.
 	Publisher nullable.Nullable[StreamPublisher] `json:"publisher"`
 
 	// Stream A tenant's stream as admins see it, without its key.
 	Stream AdminStream `json:"stream"`
 
-	// Timing The state of the timestamps; null while nothing arrives.
+	// Timing The state of the timestamps; null while no media arrives.
 	Timing nullable.Nullable[TimingStats] `json:"timing"`
 
-	// Tracks What arrives, video first.
+	// Tracks The tracks that arrive, video first.
 	Tracks []InspectedTrack `json:"tracks"`
 }
 
@@ -10697,32 +10755,33 @@ type StreamInspectionPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many streams are on air.
+	// Total The number of streams on air.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// StreamInspectionRow A stream on air and how it is doing.
+// StreamInspectionRow A stream on air and its state.
 type StreamInspectionRow struct {
-	// Health What arrives from the encoder, averaged over the last five seconds. With several servers it may be up to 2 seconds old. Numbers are 0 and codecs null while nothing arrives.
+	// Health The media from the encoder, averaged over the last five seconds. With several servers the values may be up to 2 seconds
+	// old. While nothing arrives, numbers are 0 and codecs null.
 	Health StreamHealth `json:"health"`
 
 	// Name Example: Launch
 	Name string `json:"name"`
 
-	// Node The server that holds the connection; null while the encoder is awaited.
+	// Node The server that has the encoder's connection; null while the server waits for the encoder.
 	//
 	// Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
 	Node nullable.Nullable[string] `json:"node"`
 
-	// Source How it arrives; null while the encoder is awaited.
+	// Source How the stream arrives; null while the server waits for the encoder.
 	Source nullable.Nullable[StreamPublisherSource] `json:"source"`
 
 	// StartedAt Start of the broadcast.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
+	// Status IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
 	// broadcast is over; publishing again starts a new one.
 	Status StreamStatus `json:"status"`
 
@@ -10735,50 +10794,50 @@ type StreamInspectionRow struct {
 	// TenantName Example: Acme Live
 	TenantName string `json:"tenantName"`
 
-	// ViewerCount Players that watch right now. With several servers it may be up to 2 seconds old.
+	// ViewerCount Players that are watching now. With several servers the number may be up to 2 seconds old.
 	//
 	// Example: 340
 	ViewerCount int `json:"viewerCount"`
 }
 
-// StreamKeyRevocationInput Why a key is revoked.
+// StreamKeyRevocationInput The reason for a revocation.
 type StreamKeyRevocationInput struct {
-	// Reason Kept with the key and in the audit log; up to 500 characters.
+	// Reason The reason; up to 500 characters. It is stored with the key and in the audit log.
 	//
 	// Example: Key was published in a forum
 	Reason string `json:"reason"`
 }
 
-// StreamKeyStatus ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it goes on.
-// REVOKED: an admin ended it.
+// StreamKeyStatus ACTIVE: encoders may publish with it. ROTATED: the tenant replaced it; a broadcast that began with it continues. REVOKED:
+// an admin revoked it.
 type StreamKeyStatus string
 
 // StreamList Streams, newest first.
 type StreamList = []Stream
 
-// StreamMode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
-// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+// StreamMode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about 4
+// seconds, 10 to 20 seconds behind; cheaper to deliver.
 type StreamMode string
 
-// StreamNotice A setting of the encoder that costs viewers.
+// StreamNotice An encoder setting that makes playback worse for viewers.
 type StreamNotice struct {
-	// Code b_frames: pictures don't arrive in the order in which they are shown, which browsers can't play by WebRTC. video_codec: not
-	// every browser decodes the video by WebRTC. In both cases the participants of the stream's room get a `fallback` message and play HLS.
-	// key_frame_interval: more than 2 seconds lie between key frames. New codes may be added.
+	// Code b_frames: frames don't arrive in the order in which they are shown; browsers can't play this by WebRTC. video_codec: not
+	// every browser decodes the video by WebRTC. In both cases the participants of the stream's room get a `fallback` message
+	// and play HLS. key_frame_interval: key frames are more than 2 seconds apart. New codes may be added.
 	Code StreamNoticeCode `json:"code"`
 
-	// Message What it costs and how to change it, with the names of the settings in OBS and ffmpeg.
+	// Message The effect of the setting and how to change it, with the settings' names in OBS and ffmpeg.
 	//
 	// Example: browsers can't show B-frames by WebRTC, so the stream's room plays HLS instead, which is later: set B-frames to 0
 	Message string `json:"message"`
 }
 
-// StreamNoticeCode b_frames: pictures don't arrive in the order in which they are shown, which browsers can't play by WebRTC. video_codec: not
-// every browser decodes the video by WebRTC. In both cases the participants of the stream's room get a `fallback` message and play HLS.
-// key_frame_interval: more than 2 seconds lie between key frames. New codes may be added.
+// StreamNoticeCode b_frames: frames don't arrive in the order in which they are shown; browsers can't play this by WebRTC. video_codec: not
+// every browser decodes the video by WebRTC. In both cases the participants of the stream's room get a `fallback` message
+// and play HLS. key_frame_interval: key frames are more than 2 seconds apart. New codes may be added.
 type StreamNoticeCode string
 
-// StreamPatch What is to change; what is absent stays.
+// StreamPatch Changes of a stream; absent fields don't change.
 type StreamPatch struct {
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
@@ -10794,20 +10853,20 @@ type StreamPatch struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// StreamPublisher The connection that a stream arrives on.
+// StreamPublisher The connection of a stream's publisher.
 type StreamPublisher struct {
-	// AcceptedAt When it was let in.
+	// AcceptedAt When the connection was accepted.
 	AcceptedAt timestamp.Time `json:"acceptedAt"`
 
-	// ID The connection's id; that of the media server for a stream that arrives there.
+	// ID The connection's id; the media server's id for a connection to an SRS media server.
 	//
 	// Example: pub_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// LiveAt When the first picture could be played; null before.
+	// LiveAt When the first frame could be played; null before that.
 	LiveAt nullable.Nullable[timestamp.Time] `json:"liveAt"`
 
-	// Node The server that holds the connection.
+	// Node The server that has the connection.
 	//
 	// Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
 	Node string `json:"node"`
@@ -10817,14 +10876,14 @@ type StreamPublisher struct {
 	// Example: 192.0.2.10
 	RemoteIP string `json:"remoteIp"`
 
-	// Source RTMP: straight to this server, RTMPS included. WEBRTC: from a browser. SRS: through an SRS media server.
+	// Source RTMP: directly to this server, over RTMP or RTMPS. WEBRTC: from a browser. SRS: through an SRS media server.
 	Source StreamPublisherSource `json:"source"`
 }
 
-// StreamPublisherSource RTMP: straight to this server, RTMPS included. WEBRTC: from a browser. SRS: through an SRS media server.
+// StreamPublisherSource RTMP: directly to this server, over RTMP or RTMPS. WEBRTC: from a browser. SRS: through an SRS media server.
 type StreamPublisherSource string
 
-// StreamStartedData A broadcast has begun, and its playlist can be played.
+// StreamStartedData A broadcast started, and it can be played.
 type StreamStartedData struct {
 	// Metadata Your own key-value pairs. They are stored with the object and sent with its events; the server doesn't interpret them. At
 	// most 50 pairs, with keys of 1 to 40 characters and values of at most 500. An update merges by key: a pair replaces the one
@@ -10834,8 +10893,8 @@ type StreamStartedData struct {
 	// Example: {"campaign":"spring"}
 	Metadata Metadata `json:"metadata"`
 
-	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about
-	// 4 seconds, 10 to 20 seconds behind, cheaper to deliver.
+	// Mode LOW_LATENCY: LL-HLS with parts of 200 ms, 1 to 3 seconds behind the camera. STANDARD: HLS with segments of about 4
+	// seconds, 10 to 20 seconds behind; cheaper to deliver.
 	Mode StreamMode `json:"mode"`
 
 	// Name Example: Launch
@@ -10849,9 +10908,9 @@ type StreamStartedData struct {
 	StreamID string `json:"streamId"`
 }
 
-// StreamStartedEvent A publisher connected, and the playlist can be played.
+// StreamStartedEvent A publisher connected, and the stream can be played.
 type StreamStartedEvent struct {
-	// Data A broadcast has begun, and its playlist can be played.
+	// Data A broadcast started, and it can be played.
 	Data  StreamStartedData       `json:"data"`
 	Event StreamStartedEventEvent `json:"event"`
 
@@ -10865,18 +10924,18 @@ type StreamStartedEvent struct {
 // StreamStartedEventEvent defines model for StreamStartedEvent.Event.
 type StreamStartedEventEvent string
 
-// StreamStatus IDLE: never on air. LIVE: on air. RECONNECTING: the encoder is gone and the reconnect window runs. ENDED: the
+// StreamStatus IDLE: never on air. LIVE: on air. RECONNECTING: the encoder has disconnected, and the reconnect window runs. ENDED: the
 // broadcast is over; publishing again starts a new one.
 type StreamStatus string
 
-// SubscriptionStatus TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue and is
-// collected again. PAUSED: neither charged nor served. CANCELED: over for good. INCOMPLETE: the first payment is
-// missing. UNPAID: collecting was given up.
+// SubscriptionStatus TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue, and its
+// payment is tried again. PAUSED: not charged, and without the paid features. CANCELED: ended permanently. INCOMPLETE: the
+// first payment is missing. UNPAID: attempts to collect the payment have stopped.
 //
 // Example: ACTIVE
 type SubscriptionStatus string
 
-// SubscriptionStatusCounts How many subscriptions are in each status.
+// SubscriptionStatusCounts The number of subscriptions in each status.
 type SubscriptionStatusCounts struct {
 	// Active Example: 42
 	Active int `json:"active"`
@@ -10903,76 +10962,76 @@ type SubscriptionStatusCounts struct {
 	Unpaid int `json:"unpaid"`
 }
 
-// SummaryText A summary's parts.
+// SummaryText The parts of a summary.
 type SummaryText struct {
 	ActionItems []string `json:"actionItems"`
 	Decisions   []string `json:"decisions"`
 	Highlights  []string `json:"highlights"`
 
-	// Tldr All of it in a sentence or two.
+	// Tldr The whole summary in one or two sentences.
 	//
 	// Example: The launch moves to Thursday.
 	Tldr string `json:"tldr"`
 }
 
-// SuspensionInput Why a tenant is suspended.
+// SuspensionInput The reason for a suspension.
 type SuspensionInput struct {
-	// Reason Kept with the tenant and in the audit log; up to 500 characters.
+	// Reason The reason; up to 500 characters. It is stored with the tenant and in the audit log.
 	//
 	// Example: Streams copyrighted sports
 	Reason string `json:"reason"`
 }
 
-// SystemHealth The state of the platform's servers and of what they need.
+// SystemHealth The state of the platform's servers and of the services that they need.
 type SystemHealth struct {
-	// At When it was checked.
+	// At When the checks ran.
 	At timestamp.Time `json:"at"`
 
 	// Checks One entry for each part: database, cache, SFU, ingest, storage, queue, mail, payment processor and push providers.
 	Checks []ReadinessCheck `json:"checks"`
 
-	// Nodes The servers that have been seen in the last 24 hours, oldest first.
+	// Nodes The servers that were seen in the last 24 hours, oldest first.
 	Nodes []SystemNode `json:"nodes"`
 
-	// StartedAt When the server that answers was started.
+	// StartedAt When the server that answered was started.
 	StartedAt timestamp.Time `json:"startedAt"`
 
-	// Status Whether it works.
+	// Status Whether the part works.
 	Status CheckStatus `json:"status"`
 
-	// Version The version of the server that answers.
+	// Version The version of the server that answered.
 	//
 	// Example: v1.0.0
 	Version string `json:"version"`
 }
 
-// SystemNode One running server.
+// SystemNode One server.
 type SystemNode struct {
 	// ID Example: node_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// LiveStreams Streams that arrive there.
+	// LiveStreams Streams whose encoder is connected to this server.
 	//
 	// Example: 18
 	LiveStreams int `json:"liveStreams"`
 
-	// Participants Participants in its rooms.
+	// Participants Participants in this server's rooms.
 	//
 	// Example: 48
 	Participants int        `json:"participants"`
 	Roles        []NodeRole `json:"roles"`
 
-	// SeenAt Its last sign of life; failing a minute later.
+	// SeenAt When the server last reported; a minute later it counts as failing.
 	SeenAt    timestamp.Time `json:"seenAt"`
 	StartedAt timestamp.Time `json:"startedAt"`
 
-	// Status Whether it works.
+	// Status Whether the part works.
 	Status CheckStatus `json:"status"`
 
 	// Version Example: v1.0.0
 	Version string `json:"version"`
 
-	// Viewers Players that it serves.
+	// Viewers Players that this server serves.
 	//
 	// Example: 2140
 	Viewers int `json:"viewers"`
@@ -10980,55 +11039,55 @@ type SystemNode struct {
 
 // TableStats One table.
 type TableStats struct {
-	// DeadRows Rows that wait for a vacuum, estimated.
+	// DeadRows The estimated number of rows that wait for a vacuum.
 	//
 	// Example: 310
 	DeadRows int64 `json:"deadRows"`
 
-	// IndexBytes Indexes on disk.
+	// IndexBytes Bytes of the indexes on disk.
 	//
 	// Example: 31457280
 	IndexBytes int64 `json:"indexBytes"`
 
-	// LastAnalyzeAt By hand or by itself; null when never.
+	// LastAnalyzeAt When the table was last analyzed, manually or automatically; null if never.
 	LastAnalyzeAt nullable.Nullable[timestamp.Time] `json:"lastAnalyzeAt"`
 
-	// LastVacuumAt By hand or by itself; null when never.
+	// LastVacuumAt When the table was last vacuumed, manually or automatically; null if never.
 	LastVacuumAt nullable.Nullable[timestamp.Time] `json:"lastVacuumAt"`
 
 	// Name Example: webhook_deliveries
 	Name string `json:"name"`
 
-	// Rows Rows, as PostgreSQL estimates them.
+	// Rows The number of rows, as PostgreSQL estimates it.
 	//
 	// Example: 120400
 	Rows int64 `json:"rows"`
 
-	// TableBytes Rows on disk, long values included.
+	// TableBytes Bytes of the rows on disk, including long values.
 	//
 	// Example: 104857600
 	TableBytes int64 `json:"tableBytes"`
 
-	// TotalBytes Both together.
+	// TotalBytes Bytes of rows and indexes together.
 	//
 	// Example: 136314880
 	TotalBytes int64 `json:"totalBytes"`
 }
 
-// TeamInviteInput Whom to invite.
+// TeamInviteInput The user to invite, and the role.
 type TeamInviteInput struct {
-	// Email Unique over all users of the server; compared without regard to case.
+	// Email The user's e-mail. Unique over all users of the server; case is ignored.
 	//
 	// Example: grace@acme.example
 	Email string `json:"email"`
 
-	// Name The person's name; absent for the part of the e-mail before the @.
+	// Name The person's name; by default the part of the e-mail before the @.
 	//
 	// Example: Grace Lind
 	Name *string `json:"name,omitempty"`
 
-	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role UserRole `json:"role"`
 }
 
@@ -11042,18 +11101,18 @@ type TeamMember struct {
 	// ID Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// InviteExpiresAt Until when the invitation can be accepted; null once it was.
+	// InviteExpiresAt Until when the invitation can be accepted; null after it was accepted.
 	InviteExpiresAt nullable.Nullable[timestamp.Time] `json:"inviteExpiresAt"`
 	LastLoginAt     nullable.Nullable[timestamp.Time] `json:"lastLoginAt"`
 
 	// Name Example: Grace Lind
 	Name string `json:"name"`
 
-	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role UserRole `json:"role"`
 
-	// Status INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
+	// Status INVITED: has not accepted the invitation yet. ACTIVE: may log in. DEACTIVATED: may not log in.
 	Status    UserStatus     `json:"status"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
@@ -11061,10 +11120,10 @@ type TeamMember struct {
 // TeamMemberList Members, newest first.
 type TeamMemberList = []TeamMember
 
-// TeamRolePatch The role to be given.
+// TeamRolePatch The new role.
 type TeamRolePatch struct {
-	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role UserRole `json:"role"`
 }
 
@@ -11080,16 +11139,16 @@ type Tenant struct {
 	// Name Example: Acme Live
 	Name string `json:"name"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status    TenantStatus   `json:"status"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
-// TenantActivity What one tenant did in the last 30 days.
+// TenantActivity One tenant's activity in the last 30 days.
 type TenantActivity struct {
 	// Auctions Example: 2
 	Auctions int `json:"auctions"`
@@ -11108,7 +11167,7 @@ type TenantActivity struct {
 	// Example: 610
 	Deliveries int64 `json:"deliveries"`
 
-	// LastActiveAt When it did anything for the last time; null when never.
+	// LastActiveAt When the tenant was last active; null if never.
 	LastActiveAt nullable.Nullable[timestamp.Time] `json:"lastActiveAt"`
 
 	// Orders Orders that were paid.
@@ -11116,7 +11175,7 @@ type TenantActivity struct {
 	// Example: 87
 	Orders int `json:"orders"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// Pushes Push notifications attempted.
@@ -11135,8 +11194,8 @@ type TenantActivity struct {
 	// Sessions Example: 22
 	Sessions int `json:"sessions"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status TenantStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -11146,7 +11205,7 @@ type TenantActivity struct {
 	TenantName string `json:"tenantName"`
 }
 
-// TenantActivityPage One page of tenants with what they did, newest tenant first.
+// TenantActivityPage One page of tenants with their activity, newest tenant first.
 type TenantActivityPage struct {
 	Items []TenantActivity `json:"items"`
 
@@ -11156,7 +11215,7 @@ type TenantActivityPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many tenants there are.
+	// Total The total number of tenants.
 	//
 	// Example: 1
 	Total int `json:"total"`
@@ -11173,12 +11232,12 @@ type TenantBandwidth struct {
 	// IngressBytes Example: 34028236692
 	IngressBytes int64 `json:"ingressBytes"`
 
-	// Percent Of the `egressBytes` and `cdnBytes` of all tenants, with one decimal.
+	// Percent The tenant's share of the `egressBytes` and `cdnBytes` of all tenants, in percent with one decimal.
 	//
 	// Example: 10
 	Percent float32 `json:"percent"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -11188,15 +11247,16 @@ type TenantBandwidth struct {
 	TenantName string `json:"tenantName"`
 }
 
-// TenantDetail A tenant with what an admin wants to see of it at first. The lists are the newest entries; the lists of their own have the rest.
+// TenantDetail A tenant with its users, keys, streams and audit entries. Each list has only the newest entries; separate list operations
+// have all of them.
 type TenantDetail struct {
 	// Audit The latest 20 audit entries.
 	Audit []AuditEntry `json:"audit"`
 
-	// Keys The newest 50 API keys, revoked and expired ones included; never the keys themselves.
+	// Keys The newest 50 API keys, including revoked and expired ones, without the keys themselves.
 	Keys []APIKey `json:"keys"`
 
-	// RecentStreams The newest 20 streams, their keys masked.
+	// RecentStreams The newest 20 streams, with masked keys.
 	RecentStreams []Stream `json:"recentStreams"`
 
 	// Tenant A customer of the platform, as admins see it.
@@ -11220,15 +11280,15 @@ type TenantGrowthDay struct {
 	// Example: 0
 	SuspendedTenants int `json:"suspendedTenants"`
 
-	// TotalTenants At the end of the day, cancelled ones not counted.
+	// TotalTenants Tenants at the end of the day, without CANCELLED ones.
 	//
 	// Example: 115
 	TotalTenants int `json:"totalTenants"`
 }
 
-// TenantGrowthReport How the number of tenants changed.
+// TenantGrowthReport The change in the number of tenants.
 type TenantGrowthReport struct {
-	// CancelledTenants In the whole time.
+	// CancelledTenants Cancellations in the whole period.
 	//
 	// Example: 1
 	CancelledTenants int `json:"cancelledTenants"`
@@ -11236,24 +11296,24 @@ type TenantGrowthReport struct {
 	// Days One entry for each day in UTC, oldest first.
 	Days []TenantGrowthDay `json:"days"`
 
-	// From Where the first day begins.
+	// From Start of the first day.
 	From timestamp.Time `json:"from"`
 
-	// NewTenants In the whole time.
+	// NewTenants Sign-ups in the whole period.
 	//
 	// Example: 12
 	NewTenants int `json:"newTenants"`
 
-	// To As of when; in the last day.
+	// To Time of the figures, within the last day.
 	To timestamp.Time `json:"to"`
 
-	// TotalTenants Now, cancelled ones not counted.
+	// TotalTenants Tenants now, without CANCELLED ones.
 	//
 	// Example: 115
 	TotalTenants int `json:"totalTenants"`
 }
 
-// TenantInvoice A bill for the tenant's plan.
+// TenantInvoice An invoice for the tenant's plan.
 type TenantInvoice struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -11264,10 +11324,10 @@ type TenantInvoice struct {
 	// Example: usd
 	Currency Currency `json:"currency"`
 
-	// DueAt Null when it is charged automatically.
+	// DueAt When the payment is due; null if it is charged automatically.
 	DueAt nullable.Nullable[timestamp.Time] `json:"dueAt"`
 
-	// HostedInvoiceURL Where people can see and pay it.
+	// HostedInvoiceURL The page on which the invoice can be seen and paid.
 	//
 	// Example: https://pay.example/invoices/42
 	HostedInvoiceURL nullable.Nullable[string] `json:"hostedInvoiceUrl"`
@@ -11275,25 +11335,25 @@ type TenantInvoice struct {
 	// ID Example: inv_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// Number The number printed on it; null while it is a draft.
+	// Number The number printed on the invoice; null for a draft.
 	//
 	// Example: SF-2026-0042
 	Number nullable.Nullable[string]         `json:"number"`
 	PaidAt nullable.Nullable[timestamp.Time] `json:"paidAt"`
 
-	// PaidCents Cents paid so far.
+	// PaidCents The amount paid so far, in cents.
 	//
 	// Example: 11781
 	PaidCents int64 `json:"paidCents"`
 
-	// Status DRAFT: may still change. OPEN: awaits payment. PAID. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
+	// Status DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
 	// mistake, nothing is owed.
 	//
 	//
 	// Example: PAID
 	Status InvoiceStatus `json:"status"`
 
-	// TotalCents Cents, tax included.
+	// TotalCents The amount in cents, including tax.
 	//
 	// Example: 11781
 	TotalCents int64 `json:"totalCents"`
@@ -11309,13 +11369,13 @@ type TenantPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many tenants match on all pages together.
+	// Total The number of matching tenants on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// TenantPatch What to change about a tenant.
+// TenantPatch Changes of a tenant.
 type TenantPatch struct {
 	// Name The company's name.
 	//
@@ -11323,9 +11383,9 @@ type TenantPatch struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// TenantPlanPatch The plan that a tenant is to have.
+// TenantPlanPatch A tenant's new plan.
 type TenantPlanPatch struct {
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// Reason For the audit log; up to 500 characters.
@@ -11334,19 +11394,19 @@ type TenantPlanPatch struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
-// TenantRoleGrant What a tenant's role may do.
+// TenantRoleGrant A tenant's role and its scopes.
 type TenantRoleGrant struct {
-	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role   UserRole `json:"role"`
 	Scopes []Scope  `json:"scopes"`
 }
 
-// TenantStatus TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-// publishing are refused; webhooks wait.
+// TenantStatus TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+// and publishing are refused, and webhook deliveries wait.
 type TenantStatus string
 
-// TenantStatusCounts How many tenants are in each status.
+// TenantStatusCounts The number of tenants in each status.
 type TenantStatusCounts struct {
 	// Active Example: 90
 	Active int `json:"active"`
@@ -11394,7 +11454,7 @@ type TenantSubscription struct {
 	// Interval How often a plan is charged.
 	Interval BillingInterval `json:"interval"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// PriceCents The price of one interval, in cents, without tax.
@@ -11402,15 +11462,15 @@ type TenantSubscription struct {
 	// Example: 9900
 	PriceCents int64 `json:"priceCents"`
 
-	// Status TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue and is
-	// collected again. PAUSED: neither charged nor served. CANCELED: over for good. INCOMPLETE: the first payment is
-	// missing. UNPAID: collecting was given up.
+	// Status TRIALING: paid features without payment until the trial ends. ACTIVE: paid. PAST_DUE: an invoice is overdue, and its
+	// payment is tried again. PAUSED: not charged, and without the paid features. CANCELED: ended permanently. INCOMPLETE: the
+	// first payment is missing. UNPAID: attempts to collect the payment have stopped.
 	//
 	//
 	// Example: ACTIVE
 	Status SubscriptionStatus `json:"status"`
 
-	// TrialEndsAt Null when there is no trial.
+	// TrialEndsAt When the trial ends or ended; null without a trial.
 	TrialEndsAt nullable.Nullable[timestamp.Time] `json:"trialEndsAt"`
 }
 
@@ -11423,7 +11483,7 @@ type TenantSummary struct {
 	// ID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
 	ID string `json:"id"`
 
-	// LiveStreamCount Streams that are on air or wait for their encoder.
+	// LiveStreamCount The number of streams that are LIVE or RECONNECTING.
 	//
 	// Example: 1
 	LiveStreamCount int `json:"liveStreamCount"`
@@ -11431,27 +11491,27 @@ type TenantSummary struct {
 	// Name Example: Acme Live
 	Name string `json:"name"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status TenantStatus `json:"status"`
 
-	// SuspendedAt Since when the tenant is suspended; null while it isn't.
+	// SuspendedAt When the tenant was suspended; null if it is not.
 	SuspendedAt nullable.Nullable[timestamp.Time] `json:"suspendedAt"`
 
-	// SuspensionReason Why the tenant is suspended; null while it isn't.
+	// SuspensionReason Why the tenant is suspended; null if it is not.
 	SuspensionReason nullable.Nullable[string] `json:"suspensionReason"`
 	UpdatedAt        timestamp.Time            `json:"updatedAt"`
 
-	// UserCount Users, invited and deactivated ones included.
+	// UserCount The number of users, including invited and deactivated ones.
 	//
 	// Example: 3
 	UserCount int `json:"userCount"`
 }
 
-// TenantUser A person who works for a tenant, with that tenant's name.
+// TenantUser A user of a tenant, with that tenant's name.
 type TenantUser struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -11465,11 +11525,11 @@ type TenantUser struct {
 	// Name Example: Ada Okafor
 	Name string `json:"name"`
 
-	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role UserRole `json:"role"`
 
-	// Status INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
+	// Status INVITED: has not accepted the invitation yet. ACTIVE: may log in. DEACTIVATED: may not log in.
 	Status UserStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -11480,41 +11540,41 @@ type TenantUser struct {
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 }
 
-// Ticket What a tenant asked for help with.
+// Ticket A tenant's support request.
 type Ticket struct {
 	// AssigneeID The admin who works on it.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	AssigneeID nullable.Nullable[string] `json:"assigneeId"`
 
-	// ClosedAt Since when it is CLOSED; null otherwise.
+	// ClosedAt When the ticket became CLOSED; null otherwise.
 	ClosedAt  nullable.Nullable[timestamp.Time] `json:"closedAt"`
 	CreatedAt timestamp.Time                    `json:"createdAt"`
 
-	// FirstReplyAt When an admin answered for the first time; null before.
+	// FirstReplyAt When an admin first answered; null before that.
 	FirstReplyAt nullable.Nullable[timestamp.Time] `json:"firstReplyAt"`
 
 	// ID Example: tick_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID            string         `json:"id"`
 	LastMessageAt timestamp.Time `json:"lastMessageAt"`
 
-	// MessageCount Messages, internal notes included.
+	// MessageCount The number of messages, including internal notes.
 	//
 	// Example: 3
 	MessageCount int `json:"messageCount"`
 
-	// Number Counts up over all tenants; what people call it by, also in mails.
+	// Number The ticket's number, counted over all tenants. Mails use it too.
 	//
 	// Example: 1042
 	Number int `json:"number"`
 
-	// Priority How urgent it is.
+	// Priority The ticket's urgency.
 	Priority TicketPriority `json:"priority"`
 
 	// RequesterEmail Example: ada@acme.example
 	RequesterEmail string `json:"requesterEmail"`
 
-	// RequesterID The tenant's user who asked; null once the user was deleted.
+	// RequesterID The tenant's user who asked; null after the user was deleted.
 	//
 	// Example: user_01m18qg1mhf2bsz1fk6m8v4jxe
 	RequesterID nullable.Nullable[string] `json:"requesterId"`
@@ -11522,17 +11582,17 @@ type Ticket struct {
 	// RequesterName Example: Ada Okafor
 	RequesterName string `json:"requesterName"`
 
-	// ResolvedAt Since when it is RESOLVED or CLOSED; null otherwise.
+	// ResolvedAt When the ticket became RESOLVED or CLOSED; null otherwise.
 	ResolvedAt nullable.Nullable[timestamp.Time] `json:"resolvedAt"`
 
-	// Status OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
-	// opens it again. CLOSED: done, no more messages.
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
 	Status TicketStatus `json:"status"`
 
 	// Subject Example: Encoder is refused since this morning
 	Subject string `json:"subject"`
 
-	// Tags The operator's own words to sort by.
+	// Tags The operator's own tags for sorting.
 	Tags []string `json:"tags"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -11543,15 +11603,15 @@ type Ticket struct {
 	UpdatedAt  timestamp.Time `json:"updatedAt"`
 }
 
-// TicketAuthorType TENANT: the tenant's user. ADMIN: somebody who runs the platform. SYSTEM: the server itself.
+// TicketAuthorType TENANT: the tenant's user. ADMIN: an admin of the platform. SYSTEM: the server itself.
 type TicketAuthorType string
 
-// TicketDetail A ticket with what was written about it.
+// TicketDetail A ticket with its messages.
 type TicketDetail struct {
-	// Messages The last 500 messages, oldest first, internal notes included.
+	// Messages The last 500 messages, oldest first, including internal notes.
 	Messages []TicketMessage `json:"messages"`
 
-	// Ticket What a tenant asked for help with.
+	// Ticket A tenant's support request.
 	Ticket Ticket `json:"ticket"`
 }
 
@@ -11567,10 +11627,10 @@ type TicketMessage struct {
 	// Example: help@showfloor.example
 	AuthorName string `json:"authorName"`
 
-	// AuthorType TENANT: the tenant's user. ADMIN: somebody who runs the platform. SYSTEM: the server itself.
+	// AuthorType TENANT: the tenant's user. ADMIN: an admin of the platform. SYSTEM: the server itself.
 	AuthorType TicketAuthorType `json:"authorType"`
 
-	// Body Plain text.
+	// Body The text, without formatting.
 	//
 	// Example: The key was rotated yesterday. The new one is in the stream's settings.
 	Body      string         `json:"body"`
@@ -11598,97 +11658,97 @@ type TicketPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many tickets match on all pages together.
+	// Total The number of matching tickets on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// TicketPatch What is to change; absent fields stay as they are.
+// TicketPatch Changes of a ticket; absent fields don't change.
 //
 // Example: {"status":"RESOLVED"}
 type TicketPatch struct {
-	// AssigneeID The admin who works on it from now on; null for nobody.
+	// AssigneeID The new assignee; null for none.
 	//
 	// Example: adm_01m18qg1mhf2bsz1fk6m8v4jxe
 	AssigneeID nullable.Nullable[string] `json:"assigneeId,omitempty"`
 
-	// Priority How urgent it is.
+	// Priority The ticket's urgency.
 	Priority *TicketPriority `json:"priority,omitempty"`
 
-	// Status OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
-	// opens it again. CLOSED: done, no more messages.
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
 	Status *TicketStatus `json:"status,omitempty"`
 
-	// Tags All tags that it is to have.
+	// Tags The complete new list of tags.
 	Tags []string `json:"tags,omitempty"`
 }
 
-// TicketPriority How urgent it is.
+// TicketPriority The ticket's urgency.
 type TicketPriority string
 
-// TicketReplyInput An answer to the tenant, or a note among admins.
+// TicketReplyInput An answer to the tenant, or a note for admins.
 type TicketReplyInput struct {
 	// Body Plain text; up to 20 000 characters.
 	//
 	// Example: The key was rotated yesterday. The new one is in the stream's settings.
 	Body string `json:"body"`
 
-	// Internal Whether only admins are to see it; then nobody is mailed, and the status stays.
+	// Internal Whether only admins see the message. Then no mail is sent, and the status doesn't change.
 	//
 	// Example: false
 	Internal *bool `json:"internal,omitempty"`
 
-	// Status OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
-	// opens it again. CLOSED: done, no more messages.
+	// Status OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+	// opens it again. CLOSED: done, without further messages.
 	Status *TicketStatus `json:"status,omitempty"`
 }
 
-// TicketStatus OPEN: the platform has to answer. PENDING: the tenant has. RESOLVED: answered for good, an answer of the tenant
-// opens it again. CLOSED: done, no more messages.
+// TicketStatus OPEN: waits for the platform's answer. PENDING: waits for the tenant's answer. RESOLVED: solved; an answer of the tenant
+// opens it again. CLOSED: done, without further messages.
 type TicketStatus string
 
-// TimingStats What is right or wrong with the timestamps that the encoder sends.
+// TimingStats The quality of the encoder's timestamps.
 type TimingStats struct {
-	// ArrivalJitterMs How unevenly units arrived in the last minute: the mean deviation in milliseconds.
+	// ArrivalJitterMs Arrival jitter in the last minute: the mean deviation in milliseconds.
 	//
 	// Example: 4.2
 	ArrivalJitterMs float32 `json:"arrivalJitterMs"`
 
-	// AvOffsetMs By how much audio is ahead of video on arrival, in milliseconds; negative when it is behind.
+	// AvOffsetMs Milliseconds by which audio is ahead of video on arrival; negative if it is behind.
 	//
 	// Example: 12
 	AvOffsetMs int `json:"avOffsetMs"`
 
-	// DriftMs By how much the encoder's clock ran ahead of the server's since the broadcast began, in milliseconds.
+	// DriftMs Milliseconds by which the encoder's clock has run ahead of the server's since the broadcast began.
 	//
 	// Example: -3
 	DriftMs int `json:"driftMs"`
 
-	// Jumps Timestamps that went back or leapt ahead by more than a second since the broadcast began.
+	// Jumps The number of timestamps that went back, or jumped ahead by more than a second, since the broadcast began.
 	//
 	// Example: 0
 	Jumps int `json:"jumps"`
 }
 
-// TopTenant One tenant's share.
+// TopTenant One tenant's figures.
 type TopTenant struct {
 	// EgressBytes Bytes sent to viewers.
 	//
 	// Example: 1099511627776
 	EgressBytes int64 `json:"egressBytes"`
 
-	// MinutesLive Minutes of all streams on air together.
+	// MinutesLive Minutes on air, summed over all streams.
 	//
 	// Example: 1823.5
 	MinutesLive float32 `json:"minutesLive"`
 
-	// MinutesWatched Minutes of all viewers together.
+	// MinutesWatched Minutes watched, summed over all viewers.
 	//
 	// Example: 91245.5
 	MinutesWatched float32 `json:"minutesWatched"`
 
-	// Paid One entry for each currency in which there is any, in alphabetical order.
+	// Paid One entry for each currency with an amount, in alphabetical order.
 	Paid CurrencyAmounts `json:"paid"`
 
 	// ParticipantMinutes Minutes in sessions and calls.
@@ -11701,14 +11761,14 @@ type TopTenant struct {
 	// Example: 1810
 	PeakViewers int `json:"peakViewers"`
 
-	// Plan What the tenant has booked.
+	// Plan A plan's tier.
 	Plan PlanTier `json:"plan"`
 
 	// Rank Example: 1
 	Rank int `json:"rank"`
 
-	// Status TRIAL and ACTIVE: all is well. PAST_DUE: an invoice is overdue. SUSPENDED and CANCELLED: logins, keys, tokens and
-	// publishing are refused; webhooks wait.
+	// Status TRIAL, ACTIVE: the tenant can use the service. PAST_DUE: an invoice is overdue. SUSPENDED, CANCELLED: logins, keys, tokens
+	// and publishing are refused, and webhook deliveries wait.
 	Status TenantStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -11722,23 +11782,24 @@ type TopTenant struct {
 type TopTenantsReport struct {
 	From timestamp.Time `json:"from"`
 
-	// Items The most minutes watched first.
+	// Items The tenants with the most minutes watched first.
 	Items []TopTenant `json:"items"`
 
-	// To As of when.
+	// To Time of the figures.
 	To timestamp.Time `json:"to"`
 }
 
 // Transcode A job that makes renditions of a recording.
 type Transcode struct {
-	// Container MP4: one file per rendition that plays while it loads, and that can be packaged. MPEG_TS: a transport stream per rendition, for editing and broadcast; it can't be packaged.
+	// Container MP4: one file per rendition that plays while it loads and can be packaged. MPEG_TS: one transport stream per rendition,
+	// for editing and broadcast; it can't be packaged.
 	Container TranscodeContainer `json:"container"`
 	CreatedAt timestamp.Time     `json:"createdAt"`
 
 	// Error Why the job FAILED; null otherwise.
 	Error nullable.Nullable[string] `json:"error"`
 
-	// FinishedAt Null until the job is over.
+	// FinishedAt When the job finished; null before that.
 	FinishedAt nullable.Nullable[timestamp.Time] `json:"finishedAt"`
 
 	// ID Example: tc_01m18qg1mhf2bsz1fk6m8v4jxe
@@ -11747,7 +11808,7 @@ type Transcode struct {
 	// Outputs The files; empty until COMPLETED.
 	Outputs []TranscodeOutput `json:"outputs"`
 
-	// Progress Percent; never goes back, and is 100 once COMPLETED.
+	// Progress Progress in percent. It never decreases, and is 100 if the job is COMPLETED.
 	//
 	// Example: 100
 	Progress int `json:"progress"`
@@ -11755,55 +11816,59 @@ type Transcode struct {
 	// RecordingID Example: rec_01m18qg1mhf2bsz1fk6m8v4jxd
 	RecordingID string `json:"recordingId"`
 
-	// Renditions What was asked for, with what was left open filled in.
+	// Renditions The requested renditions, with default values filled in.
 	Renditions []Rendition `json:"renditions"`
 
-	// StartedAt Null until a worker has begun.
+	// StartedAt When a worker started; null before that.
 	StartedAt nullable.Nullable[timestamp.Time] `json:"startedAt"`
 
-	// Status QUEUED: waits for a worker. RUNNING: a worker has begun. COMPLETED, FAILED and CANCELED: over, and stays so.
+	// Status QUEUED: waits for a worker. RUNNING: a worker has started. COMPLETED, FAILED, CANCELED: over; the status doesn't change
+	// any more.
 	Status    MediaJobStatus `json:"status"`
 	UpdatedAt timestamp.Time `json:"updatedAt"`
 }
 
-// TranscodeContainer MP4: one file per rendition that plays while it loads, and that can be packaged. MPEG_TS: a transport stream per rendition, for editing and broadcast; it can't be packaged.
+// TranscodeContainer MP4: one file per rendition that plays while it loads and can be packaged. MPEG_TS: one transport stream per rendition,
+// for editing and broadcast; it can't be packaged.
 type TranscodeContainer string
 
-// TranscodeInput What to make of a recording. Everything is optional; `{}` makes an ordinary ladder of MP4 files.
+// TranscodeInput Options of a transcode. All fields are optional; `{}` makes a default set of MP4 files.
 type TranscodeInput struct {
-	// Container MP4: one file per rendition that plays while it loads, and that can be packaged. MPEG_TS: a transport stream per rendition, for editing and broadcast; it can't be packaged.
+	// Container MP4: one file per rendition that plays while it loads and can be packaged. MPEG_TS: one transport stream per rendition,
+	// for editing and broadcast; it can't be packaged.
 	Container *TranscodeContainer `json:"container,omitempty"`
 
-	// Renditions The files to make, 1 to 8, no two of one name. Absent for those of 1080, 720, 480 and 360 lines that the source
-	// is large enough for, at least one.
+	// Renditions The files to make, 1 to 8, with different names. By default those of 1080, 720, 480 and 360 lines for which the source
+	// is large enough, but at least one.
 	Renditions []RenditionInput `json:"renditions,omitempty"`
 }
 
-// TranscodeJobEvent How far a transcode is.
+// TranscodeJobEvent A report on a transcoding job.
 type TranscodeJobEvent struct {
-	// Error What went wrong; required when failed.
+	// Error Why the job failed; required for failed.
 	Error *string `json:"error,omitempty"`
 
-	// Outputs The files; required when completed.
+	// Outputs The files; required for completed.
 	Outputs []TranscodeJobOutput `json:"outputs,omitempty"`
 
-	// Progress Percent; less than before is ignored.
+	// Progress Progress in percent; a lower value than before is ignored.
 	//
 	// Example: 40
 	Progress *int `json:"progress,omitempty"`
 
-	// Status running: a worker has begun. progress: it is so far. completed: `outputs` are in place. failed: it gave up.
+	// Status running: a worker has started. progress: the current progress. completed: `outputs` are complete. failed: the worker has
+	// stopped trying.
 	Status JobEventStatus `json:"status"`
 }
 
-// TranscodeJobOutput One file that the transcoder has made.
+// TranscodeJobOutput A file from the transcoder.
 type TranscodeJobOutput struct {
 	// AudioKbps Kilobits per second, as measured.
 	//
 	// Example: 128
 	AudioKbps *int `json:"audioKbps,omitempty"`
 
-	// DurationSec Seconds.
+	// DurationSec Length in seconds.
 	//
 	// Example: 1824.52
 	DurationSec float32 `json:"durationSec"`
@@ -11821,7 +11886,7 @@ type TranscodeJobOutput struct {
 	// SizeBytes Example: 651203584
 	SizeBytes int64 `json:"sizeBytes"`
 
-	// URL Where the server finds the file.
+	// URL The URL from which the server reads the file.
 	//
 	// Example: https://transcoder.internal/tc_01m18qg1mhf2bsz1fk6m8v4jxe/720p.mp4
 	URL string `json:"url"`
@@ -11837,14 +11902,14 @@ type TranscodeJobOutput struct {
 	Width int `json:"width"`
 }
 
-// TranscodeOutput One file that was made.
+// TranscodeOutput A finished file.
 type TranscodeOutput struct {
 	// AudioKbps Kilobits per second, as measured.
 	//
 	// Example: 128
 	AudioKbps int `json:"audioKbps"`
 
-	// DurationSec Seconds.
+	// DurationSec Length in seconds.
 	//
 	// Example: 1824.52
 	DurationSec float32 `json:"durationSec"`
@@ -11862,15 +11927,15 @@ type TranscodeOutput struct {
 	// SizeBytes Example: 651203584
 	SizeBytes int64 `json:"sizeBytes"`
 
-	// URL Signed, for download; good until `urlExpiresAt`. Getting the job again renews it.
+	// URL A signed download URL, valid until `urlExpiresAt`. Getting the job again renews it.
 	//
 	// Example: http://localhost:8080/files/dGNfMDFt.../720p.mp4
 	URL string `json:"url"`
 
-	// URLExpiresAt An hour from this answer.
+	// URLExpiresAt When `url` expires, an hour from this answer.
 	URLExpiresAt timestamp.Time `json:"urlExpiresAt"`
 
-	// VideoCodec H264 plays everywhere. HEVC needs about a third less and plays on newer devices.
+	// VideoCodec H264: plays everywhere. HEVC: needs about a third less data, and plays on newer devices.
 	VideoCodec RenditionVideoCodec `json:"videoCodec"`
 
 	// VideoKbps Kilobits per second, as measured.
@@ -11884,9 +11949,9 @@ type TranscodeOutput struct {
 	Width int `json:"width"`
 }
 
-// TrialExtensionInput How much longer a trial is to last.
+// TrialExtensionInput The extension of a trial.
 type TrialExtensionInput struct {
-	// Days Added to the end of the trial.
+	// Days Days that are added to the trial.
 	//
 	// Example: 14
 	Days int `json:"days"`
@@ -11897,13 +11962,13 @@ type TrialExtensionInput struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
-// UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, over all viewers. PARTICIPANT_MINUTES: minutes in
-// sessions and calls, over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the most that
-// recordings took up at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media
-// transcoded. PUSHES: push notifications attempted.
+// UsageMeter STREAM_MINUTES: minutes on air. VIEWER_MINUTES: minutes watched, summed over all viewers. PARTICIPANT_MINUTES: minutes in
+// sessions and calls, summed over all participants. RECORDING_MINUTES: minutes recorded. STORAGE_BYTES: the maximum bytes of
+// recordings at one time. EGRESS_BYTES: bytes sent to viewers. TRANSCODE_MINUTES: minutes of media transcoded. PUSHES: push
+// notifications attempted.
 type UsageMeter string
 
-// User A person who works for a tenant.
+// User A user of a tenant.
 type User struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
@@ -11917,11 +11982,11 @@ type User struct {
 	// Name Example: Ada Okafor
 	Name string `json:"name"`
 
-	// Role What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-	// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+	// Role A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+	// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 	Role UserRole `json:"role"`
 
-	// Status INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
+	// Status INVITED: has not accepted the invitation yet. ACTIVE: may log in. DEACTIVATED: may not log in.
 	Status UserStatus `json:"status"`
 
 	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -11939,22 +12004,22 @@ type UserPage struct {
 	// PageSize Example: 20
 	PageSize int `json:"pageSize"`
 
-	// Total How many users match on all pages together.
+	// Total The number of matching users on all pages.
 	//
 	// Example: 1
 	Total int `json:"total"`
 }
 
-// UserRole What a user may do: OWNER everything; ADMIN everything but owners and cancelling the subscription; DEVELOPER
-// streams, sessions, keys, webhooks, catalog, commerce, push and restream; VIEWER reads.
+// UserRole A user's permissions. OWNER: everything. ADMIN: everything except changing OWNERs and cancelling the subscription.
+// DEVELOPER: streams, sessions, keys, webhooks, catalog, commerce, push and restream. VIEWER: read only.
 type UserRole string
 
-// UserStatus INVITED: has not accepted yet. ACTIVE: may log in. DEACTIVATED: may not.
+// UserStatus INVITED: has not accepted the invitation yet. ACTIVE: may log in. DEACTIVATED: may not log in.
 type UserStatus string
 
-// VerificationInput The code that was mailed.
+// VerificationInput The e-mail and the mailed code.
 type VerificationInput struct {
-	// Code 6 digits.
+	// Code The code, 6 digits.
 	//
 	// Example: 048213
 	Code string `json:"code"`
@@ -11963,29 +12028,30 @@ type VerificationInput struct {
 	Email string `json:"email"`
 }
 
-// VerificationStatus UNVERIFIED: nothing is known. PENDING: being checked. VERIFIED: the tenant is who it says. REJECTED: it isn't, or can't prove it.
+// VerificationStatus UNVERIFIED: no information yet. PENDING: being checked. VERIFIED: the tenant's identity is proven. REJECTED: the identity
+// is wrong or can't be proven.
 type VerificationStatus string
 
 // WebhookAttempt One attempt of a delivery.
 type WebhookAttempt struct {
 	At timestamp.Time `json:"at"`
 
-	// DurationMs Milliseconds.
+	// DurationMs Duration in milliseconds.
 	DurationMs     int                       `json:"durationMs"`
 	Error          nullable.Nullable[string] `json:"error"`
 	ResponseStatus nullable.Nullable[int]    `json:"responseStatus"`
 }
 
-// WebhookDelivery One event on its way to one endpoint, with its attempts. Kept 30 days once it is delivered or failed.
+// WebhookDelivery The delivery of one event to one endpoint, with its attempts. It is kept for 30 days after it is delivered or failed.
 type WebhookDelivery struct {
-	// Attempts How many attempts were made.
+	// Attempts The number of attempts so far.
 	//
 	// Example: 1
 	Attempts    int                               `json:"attempts"`
 	CreatedAt   timestamp.Time                    `json:"createdAt"`
 	DeliveredAt nullable.Nullable[timestamp.Time] `json:"deliveredAt"`
 
-	// DurationMs How long the last attempt took, in milliseconds.
+	// DurationMs Duration of the last attempt in milliseconds.
 	DurationMs nullable.Nullable[int] `json:"durationMs"`
 
 	// EndpointID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxd
@@ -11994,7 +12060,7 @@ type WebhookDelivery struct {
 	// Error Why the last attempt failed.
 	Error nullable.Nullable[string] `json:"error"`
 
-	// Event What happened.
+	// Event The event's name.
 	Event EventName `json:"event"`
 
 	// EventID Sent as `X-Service-Event-Id` and `webhook-id`; the same for all endpoints.
@@ -12010,17 +12076,17 @@ type WebhookDelivery struct {
 	// Log The last 50 attempts, oldest first.
 	Log []WebhookAttempt `json:"log"`
 
-	// NextAttemptAt When the next attempt is due; null when none is.
+	// NextAttemptAt When the next attempt is due; null if there is none.
 	NextAttemptAt nullable.Nullable[timestamp.Time] `json:"nextAttemptAt"`
 
-	// Payload The body of a webhook delivery; `event` says which of these it is. More events and more fields may come: ignore
-	// those that you don't know.
+	// Payload The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
+	// unknown ones.
 	Payload Event `json:"payload"`
 
 	// ResponseBody The first 4 KiB of the last answer.
 	ResponseBody nullable.Nullable[string] `json:"responseBody"`
 
-	// ResponseStatus HTTP status of the last attempt; null when there was no answer.
+	// ResponseStatus HTTP status of the last attempt; null if there was no answer.
 	ResponseStatus nullable.Nullable[int] `json:"responseStatus"`
 
 	// Sequence Sent as `X-Service-Sequence`.
@@ -12028,11 +12094,11 @@ type WebhookDelivery struct {
 	// Example: 3
 	Sequence int64 `json:"sequence"`
 
-	// Status pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is
-	// due. failed: given up; `retry` makes another attempt.
+	// Status pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is due.
+	// failed: no further attempt is made; `retry` makes another one.
 	Status WebhookDeliveryStatus `json:"status"`
 
-	// Subject The id of what the event is about: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
+	// Subject The id of the event's subject: a stream, session, product, order, auction or discount; with `/chat` added, the chat of a channel.
 	//
 	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxb
 	Subject string `json:"subject"`
@@ -12041,35 +12107,37 @@ type WebhookDelivery struct {
 // WebhookDeliveryList Deliveries, newest first.
 type WebhookDeliveryList = []WebhookDelivery
 
-// WebhookDeliveryStatus pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is
-// due. failed: given up; `retry` makes another attempt.
+// WebhookDeliveryStatus pending: no attempt yet. delivered: answered with a 2xx within 15 seconds. retrying: failed, another attempt is due.
+// failed: no further attempt is made; `retry` makes another one.
 type WebhookDeliveryStatus string
 
-// WebhookEndpoint An address of the tenant's that events are delivered to.
+// WebhookEndpoint A tenant's address to which events are delivered.
 type WebhookEndpoint struct {
 	CreatedAt timestamp.Time `json:"createdAt"`
 
-	// DisabledReason Why no more deliveries are made.
+	// DisabledReason Why the endpoint is disabled; null if it is not.
 	DisabledReason nullable.Nullable[string] `json:"disabledReason"`
 
 	// Events The events that are delivered; empty for all.
 	Events []EventName `json:"events"`
 
-	// FailingSince The first failure since the last success. Five days later the endpoint is disabled.
+	// FailingSince The first failure since the last success; null if there is none. The endpoint is disabled five days after it.
 	FailingSince nullable.Nullable[timestamp.Time] `json:"failingSince"`
 
 	// ID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
 	ID string `json:"id"`
 
-	// PreviousSecretExpiresAt Until when the secret before this one signs as well; null when there was none.
+	// PreviousSecretExpiresAt Until when attempts are also signed with the previous secret; null if there is none.
 	PreviousSecretExpiresAt nullable.Nullable[timestamp.Time] `json:"previousSecretExpiresAt"`
 
-	// Secret The signing secret, only in the answer that creates the endpoint or replaces the secret. `X-Service-Signature` is keyed with this whole string.
+	// Secret The signing secret. Only the answers that create the endpoint or rotate the secret contain it. `X-Service-Signature`
+	// is keyed with this whole string.
+	//
 	//
 	// Example: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTnZr4vYx0aE=
 	Secret *string `json:"secret,omitempty"`
 
-	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
+	// Status active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
 	Status    WebhookEndpointStatus `json:"status"`
 	UpdatedAt timestamp.Time        `json:"updatedAt"`
 
@@ -12077,12 +12145,14 @@ type WebhookEndpoint struct {
 	URL string `json:"url"`
 }
 
-// WebhookEndpointInput An endpoint to be registered.
+// WebhookEndpointInput A new endpoint.
 type WebhookEndpointInput struct {
 	// Events The events to deliver; absent or empty for all.
 	Events []EventName `json:"events,omitempty"`
 
-	// URL An http or https address. Private and loopback addresses are refused when the delivery is made, whatever the name resolves to, unless the server runs with APP_ENV=development.
+	// URL An http or https address. Unless the server runs with APP_ENV=development, deliveries to private and loopback
+	// addresses are refused when they are made, also if a host name resolves to one.
+	//
 	//
 	// Example: https://hooks.acme.example/showfloor
 	URL string `json:"url"`
@@ -12091,53 +12161,53 @@ type WebhookEndpointInput struct {
 // WebhookEndpointList Endpoints, newest first.
 type WebhookEndpointList = []WebhookEndpoint
 
-// WebhookEndpointPatch What is to change about an endpoint.
+// WebhookEndpointPatch Changes of an endpoint; absent fields don't change.
 type WebhookEndpointPatch struct {
 	// Events The events to deliver from now on; empty for all.
 	Events []EventName `json:"events,omitempty"`
 
-	// Status active: deliveries are made. disabled: none are, for `disabledReason`.
+	// Status active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
 	Status *WebhookEndpointStatus `json:"status,omitempty"`
 
-	// URL As at registration.
+	// URL The new address, with the same rules as at registration.
 	//
 	// Example: https://hooks.acme.example/showfloor/v2
 	URL *string `json:"url,omitempty"`
 }
 
-// WebhookEndpointStatus active: deliveries are made. disabled: none are, for `disabledReason`.
+// WebhookEndpointStatus active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
 type WebhookEndpointStatus string
 
-// WebhookRecovery What a recovery has started.
+// WebhookRecovery The result of a recovery.
 type WebhookRecovery struct {
-	// More Whether there are others that wait for another call.
+	// More Whether there are more events; call again for them.
 	//
 	// Example: false
 	More bool `json:"more"`
 
-	// Recovered How many deliveries were started.
+	// Recovered The number of started deliveries.
 	//
 	// Example: 42
 	Recovered int `json:"recovered"`
 }
 
-// WebhookRecoveryInput What to deliver again.
+// WebhookRecoveryInput The start time of a recovery.
 type WebhookRecoveryInput struct {
-	// Since Events and deliveries from this time on; not in the future.
+	// Since Events and deliveries from this time on are recovered; not in the future.
 	//
 	// Example: 2026-01-02T03:04:05.678Z
 	Since timestamp.Time `json:"since"`
 }
 
-// WebhookSummary How webhook deliveries are doing over all tenants.
+// WebhookSummary The webhook delivery figures over all tenants.
 type WebhookSummary struct {
 	// ActiveEndpoints Example: 64
 	ActiveEndpoints int `json:"activeEndpoints"`
 
-	// At As of when.
+	// At Time of the figures.
 	At timestamp.Time `json:"at"`
 
-	// Deliveries The deliveries that were made for events of the last 24 hours, by status.
+	// Deliveries The deliveries for events of the last 24 hours, by status.
 	Deliveries DeliveryStatusCounts `json:"deliveries"`
 
 	// DisabledEndpoints Example: 3
@@ -12146,28 +12216,29 @@ type WebhookSummary struct {
 	// Failing The 20 endpoints with the most failed attempts in the last 24 hours, most first.
 	Failing []FailingEndpoint `json:"failing"`
 
-	// MedianMs How long half of those attempts took at most, in milliseconds.
+	// MedianMs Median duration of those attempts in milliseconds.
 	//
 	// Example: 84
 	MedianMs nullable.Nullable[float32] `json:"medianMs"`
 
-	// OldestDueAt Since when the oldest attempt that should have been made waits; null when none does.
+	// OldestDueAt When the oldest overdue attempt was due; null if no attempt is overdue.
 	OldestDueAt nullable.Nullable[timestamp.Time] `json:"oldestDueAt"`
 
-	// P95Ms How long 95 of 100 of those attempts took at most, in milliseconds.
+	// P95Ms Duration in milliseconds that 95 % of those attempts didn't exceed.
 	//
 	// Example: 610
 	P95Ms nullable.Nullable[float32] `json:"p95Ms"`
 
-	// SuccessPercent Attempts of the last 24 hours that were answered with a 2xx, in percent with one decimal; null when there was none.
+	// SuccessPercent Attempts of the last 24 hours that got a 2xx, in percent with one decimal; null if there were no attempts.
 	//
 	// Example: 99.4
 	SuccessPercent nullable.Nullable[float32] `json:"successPercent"`
 }
 
-// WebhookTestInput What to send.
+// WebhookTestInput The event to send.
 type WebhookTestInput struct {
-	// Event Whether or not it is on the endpoint's list. Absent: the first one of the list, `stream.started` when it is empty.
+	// Event The event's name; it needn't be on the endpoint's list. By default the first one of the list, or `stream.started` if
+	// the list is empty.
 	Event *EventName `json:"event,omitempty"`
 }
 
@@ -12189,7 +12260,7 @@ type AdminPageSize = string
 // AdminSearch Example: acme
 type AdminSearch = string
 
-// AdminSettingKey Names a setting; dots separate its group.
+// AdminSettingKey The setting's key; dots separate its groups.
 //
 // Example: calls.ringTimeoutSec
 type AdminSettingKey = SettingKey
@@ -40092,1635 +40163,1642 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2NcuQ2li74KtjcG1Ezs1lZqZRUP1J03FFJsku2SlLrx9U9U70lJAllosUEaABUVnaHI+477DvcB5sn",
-	"2cABQIIk+Cep3O7r6Yjx2EoSBA4ODs7vd/4+ivgq5YwwJUd7fx8tCY6JgH89pexe//+YyEjQVFHORnuj",
-	"6yVBN5eniN8htSSIka8KpXhBxghLdPs5m063o//6X/8b/oXsI0GSP3we6ac+j273EZ5LwhTiDF5OsDQv",
-	"T0bjkYyWZIX1B9UmJaO9kVSCssXol1/Go0usyCldURWejyArTBllCyTIzxmRSurpERwtUaLfQmqJFcJp",
-	"mlAikeJILalEPCUC61Fg6hglVKo9mFfKExptXkjE8IqM0a24LQbGevYRGX9mmMXoVt0iSSLOYokypmiC",
-	"cJKUZlGMh7AgCD9gmuB5QhBeYMom6CqLIiLlXZYgzOSaCImW+IEgPWvOJ59ZiTTkK16liabO51GEk4SI",
-	"z6N98Yetd+/21R+2RuM22l3ALMIUBDLJTkL8HCAE0nTQD0u8IohlqzkRZnGIMrMJt+ucSpPu5fz8h9l0",
-	"ur/+wyy8HKLE5uBOEVFfyaclT0i+H4qjNaYKzckd15RHQr86QccPRGzQzuwdzHx3uo2WWCKqzEokXxG0",
-	"M33XMNGt8WhFGV1lq9HeNJ8fZYosiBj9omeYYoFXRNlTdBCvKDvCGxkmvKUXv0Mx3kiUpXraeh6URUkW",
-	"a55WPMYb9C8314f/OkbbUzTfoJjc4SxRYxQleJWSWL+0pf+x/Xp3gnamU0TvNAdRyV4ohNEaCGO+pRdG",
-	"9ed/zojYjMYjvbejvZH+fsPmbE9H49EKfz0lbKGWo72taWhnYKU/ks1JHF7qwcUJuieam2icTyLFalnM",
-	"4R7eHo80k1FB4tGeEhlplw3w2RbhsMJf9XZ5lCZMCUrkGM3aibk1nT6WmHCeGqg560/NC7wg4VVpqanP",
-	"JcxijO4EX6Et9C/6HNr1/OsEHaCEr4lwS494xvTBlWhL/6aHQFifpEIYc0YQlYisUrWprf0zqywehFNo",
-	"+XrohtVvDVr8Ff1bgADHZgNRSoS9e0o7OUGaQg84yWAxgW0thJaRuSjiTGHKJPzNvAl3xhpLlEkSAy0+",
-	"sxZGaKUFLOPJ3HBFsIiWdXKcs2TjmNpM2y7H3HOKfFX7KMISqEEXjAsSNzHuzw3TxNGKlCc6m7bNVCnK",
-	"Fj+ShutGmt9fSC0QmmVBqyT4H4LcjfZG//erQoF5ZX6Vr7zvF3NSWGWyg3qOZhIeHiOZkkTpE0OZxy7m",
-	"ZNxxgTBDGbtnfM3sK010Nb82ELdM2O1ZI12vCcNMhQRsaRWgdsDO68ebpqTcYOFJKcK+TLdWW29/Xmyt",
-	"lnezufzb1t3969Xbh52/fo3LU369E5ryIU5VJkjTfRCZn2OnUrRdDFE+VBtL+Mdo9rZlStf8nrDWWWkd",
-	"94XWIe4JG/vKqlCavFTL0TgWRMqGGcObT56twglfDLrcUsHjLFKy/81kpeZob3cKm2qUm119vHNVZyug",
-	"6oxHh5mQPKCHHTDEU/xzRlAET5jrSRPxVhsVt8hYGbl6LMgD5ZnMTYHQvM1Io2EEbGI9QSTPRETaWI4O",
-	"VUQeo4M8dZdmPXbpI5ESLxqP4cr83EaKVT7CMIpcYKFoRFPM1I0kIjSDP/NMIC0+aezYIZOeXlWeSGZG",
-	"edqpuhD8ryRSrbPR3wMBb/gTXhjbe+A2dQPc6ilLJQheSdAoYvJAIyL3rR7/egdFSyxwpI2BhiXlg7Wu",
-	"qhDLCc5YtHw5m85e95HBlyRqPgQRF7G5hhu3XsD7w7b9CijS9FlDr7ZvSvf+sM82X476s+a2a/usdx/2",
-	"/+wv+mGZciYJ6BYXgs8TstL/qpUwwkAigOshAmfDq9Q88f/8VXK4gvppNG5c+GJoL+EK1Sp+EiPGtdWL",
-	"IiwEJTHimdpHtxGPyS2S2spcLzcTIJkdHezUSNEHotWI7xK8qNNwaw9xrWNgeK64ZtB0D2m1lD7oLzHw",
-	"r3BNYcK0SPpPUPino7/UmNOqNO9pklC2OH8g4oGSdciox8runr4hNnDQ+BouilTwlAhFDe1xQPoegDa0",
-	"XhKmn7/jYqWfGsVYkZeKgk5bm1eEWUT0pOrDXWXz/D+trk1YjNZULbWooELfeIIwpW0TyoHV+voOxqNo",
-	"mQl2QURk2abPt0nsdFNQULan4EgY6z+mZiQjV7l0Jg0R2nykMdJ0hTnPyYIyRtmiPN3JO++m2SrdNMX0",
-	"zZWmZ3+HaULiC7xZOWdiZSuU0nYlOGYiniQkso4582JoGaX57HSRb8WZWiabS6L3wG5f25k6hK2KNgcr",
-	"MIz1EDw1euEjXjthD1wL//rC3S/WDSkIOr84Phsj/kBEnBFzaoy/h5Q55k3Xku0Qj5myebN51nqOiLqp",
-	"p3pXDLfoKevzU5rprGummuOul1R+1Jv0iPkKcpdpbn/KGNI/QZ02pPewsR0P84GUoDiRx0zfnlech0wJ",
-	"eKIsIShDb+psvd1FuQ3B4ilc/Yt/n/2nlpJVSgSOTv2zgVX7orJyCOoMZg9XwbNVngjtcU2qVIRkca3w",
-	"uVaj8mvFfjYghdCcJokx3gulIE0wq18okSBYkfgAhHHPu8NSv+8u6XfijBwE5P1ZliRwcxmfE6iSCxIj",
-	"nCm+wopGOEk2jbcayxKIMzgVpjbTOCOHYUENf0ZSaToprjUJvVElpp16X6VMvd4ZhTh3yaUisd2KG5GE",
-	"Lne4jQhPE62vMCQJgQteX/RUlb45WiqVyr1Xr1K8mdi/vnIC6tXOrM+iaVzWpil7aHZyBDfY3ndtzvxU",
-	"aBpobQhRtY+Y2UeaELuRGMUC31UWd/Ud6PQvp9N+K9Fb0sKYvd5v3X9QESRHd1iU1YKtN2+3em2/UYGO",
-	"WYNGfkeFVIgyqTCzmoChD+Mo4WxBhD6l/dU287krhYVq0CLN8MMGFTwiUnJhubjJvEiNgEL582BpGFdR",
-	"eaMp+/LHrfWMbIsdtdtnp2TuuGwTKHZ+1stZuexCswbxYsQgSETYgDnRlAcVjXHkD1FehMzm7eeme1XZ",
-	"XHGFkzYeHMO1yTOFFP5amsC7d9N+Ikjhr21fKHP2256MrTxLc4DDtEYDM84ZmJ/+SAfRiqBT+hDkyB5U",
-	"U/hrWJ/sf3azNB569T1wGrs3alIeLrE5ifCKoJ/OT46sWORqScSaSvLYe6yi3IDTzorosW/Re6SuHY1x",
-	"4Z3Pr+8qg3qcVNoCX5B6d2pZGvmi0F33uQT3CBe4MYMSaOxpJv5WdWlD4XDiOTPhRBBW9jodI0bWRCoj",
-	"pOuaEVVkVf6XNtlU0sh+AaPyxLy35QWRsBB4Y66mBakG3UMGRREeLMyQoAYN+1Vf+Ae+RivMNoWVs8Iq",
-	"Wup7GycJ0ERLwgXRTFq15AOO1hIjwvrGLhLqBQHNZBq36pQvKAuprXeCyCXC+hkTlgA9ab3kK3209CUa",
-	"53dbxS+i3+m1R1QqgRUHopGvKRVEDpEAqjms8sOn69yfepCpJRf0b+AP82IBZm15Wo4cowec0Bi9RUue",
-	"GQdq++l3MZdi6mO7+EZyXySYdfictFo65/x+DFGfVNCIWNJblcJIWglhZwFBVq6PVIIZLBlSYBQloZ0B",
-	"Z1pQYGqe06PD1wlMoCLMS/JwznlCMNPrwknC19ou6zyXevEHxdO/jH81i8dfrX/zfadZBNzpRh0RHMcR",
-	"lgoRSNpZE3I/6qHWa9oP1OtNBlQfip2aJ39xjmP/wxeCh7VIGjVZW6A9AlPpI4DAEgf3XfQoFajDC+Mu",
-	"kwvjv32MOmuvbpPuZlRqyZM4P95Gr9fsUtYZU8HjoaqvuajnRIDvJTBXe0ZzzxrYXGNtNsMB4gKc4WpJ",
-	"NnpNZX9ip89KH9o+HHFN7fOC4iSc66XvGq1a+04HQyhfGdF6tzVSBCHABTHeyH1ksg0YR/CJ8l2043lp",
-	"30271vQIxc54gi7687B+oYGFc3PYaIQRZi9UId/QfAMspAeoMXsXtzdwU+MNDWohBUWRGb3QX1Tp0AZo",
-	"UNIVi43PBUlJDo+dpK+zdPBMDlbwNBd2a3daLH4L1Q4u0d+gXgfr1QwliBYOv5YKZzZDhVK1jBvChECW",
-	"mC1InhJ9R0kSQ+LRBmFpJJaeM9LCBfQNx2/mjIF6wfS1aEcKaBdPUASeeEN7cendQJ7Y8163fhB8qjdK",
-	"KSI0tT9/vvqGt/G+kclkXRLhFZfCtOGW9sJq5n9dclsQLEOBhu/srYuzmCqU8IVLPtidTivZBwXdzsja",
-	"rjKhEgKE9XyC8L61XHFHcFP1oMmwC+t5b5/w9NBZliR7nuOx6R6C/ey3odPBt1NYmly6NI2QUZjrEnky",
-	"B6Tw6/ck+NJBGbIEAKGxmePoHt1cnj5LuCMmCVHtTp81lsg+Vrn811iyF+oJEQwz6mXDyTB5Efo3I6rg",
-	"lICJucAPpDwXlyupFUb9X4IowkAjsx+xbtweURVjvF6RqD4jc7Q0a9oahbEpRiFoRZOEmj+W1Gvl5+lA",
-	"nYJUPE2rbr23s53J7qwXwxXxekgeaAk80cT79uN3iQjBg7Uam8rqvjs4OT0OOgYHh3UEiYaaf2SBkw88",
-	"iVuN8VUmlcuusYxR2og7nMigTS6IwpTd6D1tPik0Pyha/lAlSXJnyaE4uicktVz4uI2Q9G/k/UaFYv0H",
-	"SYLuaOK5u1q4kEp0eXxw9OfSynff7sy2pjvbsycq6eCLFQ0iBdIVORimcKLNgUFTJJd8LfsHdfpFVHLB",
-	"68VUvMw2LxiixEDHvxmn7vg/heS+5lDBPyjkMNhmDJpaTc74ItvPI4vnk/dFqs/FTrSUT5d/lH1mKuSd",
-	"f2tVL5HBhlfOJN3WV36CvoUJVmgJv0E7rFj5b8HDfskT0mCZSb4icx5v0HrJkchsPVCaYKW5Hq3wBsV8",
-	"D13dXBxffjk4+nhyZswetaRssa//fnF+ea21jlh6vxh3MRf3EipfaXRPlNz/zN6fnJ6enH0fft5YddIZ",
-	"7SWFFR6Ym8xJU3nksi29qY3GIzuh0XhkP9Wch6mp8r3ArCl2jplVngRPiKVEnXOFpW03v+oHIQOVp2Qg",
-	"r1/pd0a/VBm7wh8wlfwDjdxgBgseXEEXy7xW2THBfi1MYZLFvQxLsN0ZIfHE5xRb14uTZJwzyhLLz+wW",
-	"BtzTTHALG2v/ILM05ULdjpHjk6YnLSfcllmheNiFQfbWgiqS/5f9QP7fdphmHjGJ3a12iBHhLUaI1q5t",
-	"0VeZdeYJj+5J3KAjwZ+Ntq53455stB4iyF0mSWyrGLG27iISg45csTXo00yNR5hGjer1MctLHSDXNXeh",
-	"lFKFtIik4vEzXhKcdCdJmh39YJ4NKNKtqk1w2Ssek35f/aifDLp1mtWgtLl247qo1CjsPcuORVpL2Q9S",
-	"LqbopKm+xxgjkfpEWczXQRvPc/QXvrE11mxvCwYJi3gMRbeQjc0Uwmu8GXtmYTXVrnAuvO3jKLKX7THT",
-	"i2kxaCAwWUySOi8CiU3BFswZYhT6uN0JEHMc/kxYv1hkizIPqRHuILiseS4qZ+IJ5k4vJd+wYqHh/3Pp",
-	"2ePRAyXrxujYRYI3REhXyqw1L3OnMb6eoE9ULZHUWgdOkCTiQT+qjVy80fat8SLOcjgFnpS3fHungxWH",
-	"GAE2AAPCw1P9y8VRFb4OnscyRXIxOC5fL02GwUDl3zDPkbY+ktCtaKUPVIesS0rU2kQtObpnfI3w3NyM",
-	"CDeaBODebcDuwErbErNpXv9rxrOFzHoKUPHUS7/SnzlmSmzKdsQsZEZk84TKpQmR4iQ5vxvt/Wef03aR",
-	"v/jLX8Z1CA/kBpaaT/17nHFQzmNuCicbRECxSYXd0ZCva6yw2bQ/fVpsrRCNZK4xdWu15tFcdnS9ZELf",
-	"tWNmv5iP4u9TiSJjy1Md3B2s4T+AG0FZlnYXWrFvmuPHaIWlzVl5pKZH1a+r5HEms1XbjektdomNxZav",
-	"2laBVdJ9my5G960uz3ll9HqORel86An9qkpuTV+8J5uhnlcs1U74fBq0GFAIdhpjWTvzP74pR65MoZj3",
-	"X8Fv3shHUx9m9MzEF+SB33fPyD72zJEUO2pTJOXTclP5/uS5NbAfyeZ37mZ9Dp+pOUt+PrMTaSWJUzoA",
-	"NdWo4MQqY/giovva6PaIWv3onmy+hUu0uL9+gy5RvebfgjPUamQ9t+rbbdNvcY8cssNvYZs872+r/23O",
-	"+T1liyJHKBDmh5rNA3XRXJ7lhTyJtv1cfXtbdXtj7NN8r/tqM88l+nKzVqjImCZ7EYQ0n4U5/apqzmNy",
-	"nC2p2qnMChBNU94JQeCMDAAr8D+TF789Unvrquqqj8AUEQ/mFLURxqI8nLjH4aBmDRrYFWUR8S2Ai4Ob",
-	"qzwz4JmU/dQm/vfN7dXPnzw9zbx37hkg8VlyAfCMOSSwepMs++2TxA8zqfgqDNzTniWucsSVklObcRPf",
-	"WjvjydY0lzX6KJMD88TzCVx1FD32zG231eGC4iQnrXstBnePrNdDfouqzjoIwT++/lBT5ZjFslGew+YD",
-	"7eDy4MLglPjnV7lKGcYZefwh/qaJCfbEW1HhKdW50KvkiFcTwi2RgjI6cD+MAzdz6fb0ZGb4kDYfhOGu",
-	"Te/9HtqhH5z+Fjqir/78FjXFUnD+N6AvfiLzJef3RyShD0T0MMXAsxWnnIIWGZv36HMXglam9VvcymLp",
-	"IMccUdASy195847tp1v1/Xx+7RF3SSJB1HOl/FoCBVLAC+L5Ee7ZTlHBmRPwdSccVkwlRHra3FKMoxUX",
-	"xN82LAha4bhf5ih5aNbFzG9FbZn9hr7JACDZqAlJ0jt6cKwHhNvllzqnG6CboxbqXkOKiSHsqpgWwJqD",
-	"zScslNYw1DH9DmUL0LrbkDr0c5kgSIJ6nm+uNAD2E/QdfSAGxTzBDlQ6Z09t1tjtfPx1X7VX1stH+Jot",
-	"4H6j9iL5ihRaar7n39T5208ZrMiFf96gdSY6DcaPEDu6EckwnS0DyAR7qP0c0rIoqTB9SagFTmKVcQZr",
-	"U5Wd676O3bn5FspU9Xr5DV7C+fJ/C7pUDooQuIdTIiRnDemikKRZAtQpALmffA2TlU068KoeOFf/Lpd8",
-	"fZdwLhxEVh/HD45Xj5CkAFXxFAyqJ2SLhvAalqSanPrknNJnMjHNZo0rOallKg4SKgwnG0WjACm+o4tM",
-	"aP3rQV/Btgi/zG13gq+aoNiK4LK5twEadEBpRV+HYL6CkksQznyDZCQi94eNEU/iklDst9Humxd1ufdm",
-	"Z7e+94q3kckAwgOVWh3S7fwBmwGfKjsWDClaN//Eo3VjEqKZIIQDpNGPqUGHvbk+9GF6tYKuL0K8Cef/",
-	"lmnXoCZa1it7L+sMuKIsU0SeBrFPPpofYcpJkgdhTD5sWPi/2+2EhjWDftK3SSjBo/JRk0PWcNXsbs06",
-	"kzC5cF20KpwMf68A8ZYvsjfdCZ4PhHVjvl6ax06pBK6RREoHe1pxt9tfTNUBThJ/flYmDQPiheQ6OTyN",
-	"UTaVfEmVbwk2TWpq8CJD0xHzORYfr7HJuMSpHg3zDS52I3xSGc9YRFZBPOczsjY5wQ5oyHZJ0EaeVShK",
-	"+kQgKdDibvfAXDu4PPxw8lMeRDE9sR5vsOAspsTai+0it6DAgXvnl/FozuNAWtlHLO5jvma56+LD9cfT",
-	"sqP9hC2Iy1W2OZxaNPzbv11lLMYbzR7T7b3pVIu3f/u3CTo26VomtRlyRW1t90qS5IGEQKUeFyE0r7xv",
-	"aHhjsz6XHK0FV6QGCjlcASvBczVuPV8Rme99rarUFMM/yXKtaZJscETM5Vj1TsZqh1R9pAVOWPwRN1Tn",
-	"Qizcfh4qYBXSCh0E5bBEa5Ik/ULhkG1N1WbIsbly7/T2E5TeLpwEVCUVu/4j1tKRYRZBvYk5Qt+uABQm",
-	"YM++RwvPTM/FirchZQ6pgLsVAtA/gsNU6YCECscNAU1mbeq8rMjOEWUDLsGczv85urg8H41Hx2fXx5cX",
-	"lydXx3omvVRWPwLtG+l1XdVfxwlLMxVsy4O9pyy2MxycUJruryjjx67aYIqmLbAl30L4lzuaTfvgxzxR",
-	"9LoeqOLZhHBZeNk+QVYIDRJmFo3i/NPZ8aXRB23pomt5ZbfXl3rPL+VySVVJDLcs0swfTfKs2rWuY4er",
-	"qJK+3OoSIX0ibcXTz+3e8/XN36Bbr7T0XxeXq7RFzwTN5U/7745rq0z4kQMT/vJPLF3NEv5JpOu3kam1",
-	"VosB5XPPVKissYgl2pm+Q7cRZ3cJjdTtb1tOWhZ9jJxsPWhX3voqHXHOvjvfQwvOY1cDN0GfDi7PTs6+",
-	"3/MCcCu8MUXzVlPhjEzQ4eXJ9cnhwan/4BJL7xlT3ngAOF9lhUcfcYZXxOQd6b3TM/HdYPq/R+ORncxo",
-	"PHKfa/CK1TTtekz88uC7a9c8y4/QT9DFzfvTk6sPx0d75dtVEiLhAcfgoddND1uqPNQyCxnhrwe+PhqP",
-	"8k+NxiM3asOSNu+DokXLR8jZg7pqwmIiUELvSdnxOacMi6ANcZDShlqySJCYMEVxYvyUeXIDtFU1hanP",
-	"EzPphLQebO8Or3e6b2qKa9oJ35PN2Ox2qeWs7esLaza8ceKhp8qlJpXpKF/OS7z/ktAH8mVHXbO3H7Y2",
-	"h9P0dfYfYvbjz39av5M/zbdXx/iH+M3pgMKsE9VZktU2YlPZ1fFXHIECipFxuj1edNcBBd7j6J6wOJyQ",
-	"S+7o17DSYiAt78km76h7TyGm52IidUKPukq7HnkbDYNJ6YeQYpol2GRHQwavhMjFqHx7u1Q25NcJddQF",
-	"wdFvskpNLSlIb5e2Uz7pLRrBiTkjd5nKhKewQfpuXqIacwIdu804+mbIf6ISvmkKHDAD1Dn41X7TVT5g",
-	"Zbvl2Wrr/gExx4x11E7T9cjBdW7Nmu/rgn1L3U37aFOdEVO9WBMwHeslgq/dIttLI2+40A+Uiev6xWB0",
-	"dPzT8en5xfGlfqh3KC5n0MJE2Z12sCtQspm9INBRW+ePwdqyftaUubACMeEDQTD0ywwqN9rYw4LgF9I0",
-	"y6RqM0HOuoAe/CQG0HTbg/HC+vf1qCEfP8E9vET5CE7OznY+8EzIkhzsTrnTb25PHb6rF5TamvZ59U3t",
-	"zZ1pJ8o64+sWm3HBtYpaAAFo9gP+1Dof48ihw1UAMZ8EDQ40NxMrE9NfZYlYQbbMonC5lmaQjFEblbWd",
-	"VM15WnBIcIGTuaSLpebaOY3jYPMIpugVoykJ4tAc6PdKPTUlt8nKFtBjxR8IJJDKA7DcsITf99HU4ko7",
-	"nAUP/Ta0f3Man7BIgBLcUNnyfoOWekOzaGlQZ+4yAaJWzxFANcnXiJDYlA7wVP+9KG+pzKFf46c5jRvC",
-	"ifn46yWNlmDyuyCjIKZhKiPOn2vsvFq5Qi8B8p7GFS9MXZT8SsVopK1ew1X5gW8DUPqgm8w+3HWaVIZX",
-	"2sBHu+NC2VBEVoiwNtXwrCljRGgTQT81tl7522hJonueqRuR3OrtWpt9A8mbYhqKHJ2e/HRs27kUCCNr",
-	"I0/61B0VXTQqnS6GrVYQMHTaYK7fk4SvjcFnJkmZLA5Jfj+H62sKz91uzwMELiDKFu8b+wQC+AwxjWGt",
-	"NmFSh+BUA4pQ8yHuPYk+AS8jaZ8EIBDclbVpi/yexk2MqJdqsiU4e17uCinrqdchooQBUNmqkFAu1ScR",
-	"V5pUukS8SFxp5cVhtHK1U+E3G/KexkdY4abLyaYmeDI/FISKilq+p4iTuZFIPeQ1I+um8jYI5ZsZvciv",
-	"ToNLA+ahXULv1pLPJDyeh92rSlBO+Ua+mxsLMqdXOytA9cNTeCG2vNRDFDjOcxUeQBmHi2kemejZhzxg",
-	"PIKD0pqPsMRpShgZsNvPk6Nf2SOztlI6vDf7saFYy660BIrNAxZnG3KlwK3aQwu18cfp+JEaqa0bqaik",
-	"iqPt19NpTR/NsRH1r12mRg9VtbjUpCIpmhO1JoSBFgSXmfHS9dVLiz4X9n/eDIPRttb+AXlaJ1Um3Txj",
-	"CZGyrqeBbBqXGg0YL0Oo//jUp+Lr6U4ZY3KroUL8caLLb9Wy88xqkLcz5iYeAytZhhzbDlr91KG2feuP",
-	"Yv8s2lMLwz1i5qGZPuryaN/Jipx6mt7in4kWYRZ2ANkfH+0EskZ8yAtkfro0LHvG1UeiGtSdQp5CJbzX",
-	"kcUYMt9Q72mEIYarbE5j6OkQJVySf4ju0uPEHxZH2rdu1ri/edPnwD6PyaB4+r69s3rTSpzSU6xl51Fr",
-	"Ga7H1fegvI6Ci1qOX+kcNOl6ww/CAKWvfhLb1D+76C+Mqy8ron7vqmBT+FpbsHtI4XsijYph0JiM7WNi",
-	"0BYw2AQhTezFdmkxcemxh+CkFTsqUYSFoCRGPFMTdHx2BCHuB/DkULX8zLioswa6Or6+PtVPqtwDBF5g",
-	"qKFAhwdnh8en8HuEk0QPfndnE93Lt2sZJl8vEJIzjyA4bj8yGo/yAcNxckO2T5wNkPn5YpzHCuxqhA0+",
-	"uEWYCVwGK561KqzWWncKdl1ZmL3u6XB5tnvHrPP4qyKC4STkPvkzzwSE+AvIoEIIFJ/OJBEvd95sbTV/",
-	"pV6x/J4Psm9rkx2XaF76TssZ+sTZEMH3PFLPcWCbrFtz9juWbzFVB5Hi4noT6vSh+QvEGE7pl3uy2Su6",
-	"wHjZKBOUal01oilmynuEMoSR4HxlU2QnJklnr6OVzATJjVRktWezacQDoO1Jktz52Tt6bpoXzcwg2TGf",
-	"RN7bfDwyYzWIqRzQO7DDHMXUNDIfG31E0wHKkMBzPkHHDlFckFKz0RhxgQTR5mYcbmvOm9qqA6oClHBx",
-	"+HLpsFtiy0ymDfkaWO9kkzdW02uMDi5OTNKGMJuxb6AL3QnKkRwM2Z5aiIN91urEVi8YUb96p4agp8MA",
-	"P1GyDuKm22b0FdB0UQpeQXinF3Q6HhCQMnfs865Dc4kZN7AWoy/3XwxhKhipB4xp6tqx6AtUOQ61bD4J",
-	"cGfYytJfeDoCRz1sNtSeoiuDSYBbjklRjYYjSEawmWaaN1+Yfkb92i6mbfXRWnprgxscu1qoeBH8puO3",
-	"9W42mU5mkzf9UKv7Nf7U+7mgD6SSG3dlK4sjnm6gLQaJkUy5gAu/x8dhdU0kdos3aXsA21Yr+hPk5/bN",
-	"7ZyEf9MGAt2mpamyRyriLCKCyco2+OWljwhJgQAvZGAhoGusWLq77RWRn03vCOUbCwzmUzoXNU50Nt73",
-	"3WUYpZ7JY9dE43nKMEpNNH4DYCrmDv8HQ6nkQl/fE3FM9TRxcuHR2fBcCFcA6i/sphk+KZymRlJDHv6c",
-	"Zx7umcE8k/s2z8MUVhscr9QAU+Ziz+YP1Sb9HrN4TWO1PMINiV4x3ryQaL5RJJSiHLOGhqvfmVJvgg6P",
-	"zrQiZEvQx7bx0kqLIRJr1qzYcW+ms63dd2/evN6ZzQYDu1K2EETKhjnB1UtcUYfWBD1tUyJpTdOCT7a2",
-	"d2ZvdnZ3X+8MnklCH5p60Z7SB5I3qq76w2ZvZ9uvX7+bDQe1zTufNHz2wrXGLnXqLOMePOnzxt/W8PVr",
-	"bjoe59K4/OXdx3/YYhY0f7e0yfwOOZCDscWC0Ixggfq1nVPhxyeQZChKRDOAQ4mvfeaqbXuFHtV9GRdH",
-	"9i9t4uD8gYgHK8tCJo62MqixpnimhgiGPC9XCwZpq3T7Soe3W9PXO2/ebc/ezV6/fjt4Q+JgW38t5fQV",
-	"YmqbIXsvxhuLIPNIJJ6SXC2lyG2/DuDwkE6xBdkX7uy8kHk7M03BvMm6JillUZLFFcX+3XT6Zuvdu9nu",
-	"zpud4XzcD04pBifpUDCl55TX20+RX7bgPaxozqZ5QXzeKQDyKW+9nbMdSx3r3+bKx9g8O4yDTPernI+6",
-	"O3GFsJwOQOCtl4Ttl/ISYpPJ/mQ0p5JUIqX/yiWAPXYFhYOCh8ZdHYv53R3AVILYcc7Gga7kw9+A39hk",
-	"Ow/0Gxcp0j39xuaFs2BtxoFx1cF9nNfqlesx+OjbtM+a0/gpKVvGIPP82mUndo20JTp05fS9p3FjBQ9k",
-	"QUIFT5rgKOgSbOO7T0WKg0tUefcOvTP/14cfByc9fBMuKxXnvC01Idv6Njw4sByoGgEZwB1hjoCmHoc2",
-	"6TrEGEsutaZijG5mLTHTmMblZGu1oqPmq99hsppdS2/gQJMKlzHu1N5KJwr5RRGpvuCt+SzaboGyrSKq",
-	"sdj1q5GQKjoXfC1N7awg+6bymbOonLswWiqVyr1Xr1K8ceidr6JXXZOo7KqBwC2I4Vfw9djFhjPuAHDs",
-	"MXcdSGxqswBvviwv2yuHr0AlmJ4GN5p0+ZpxtCL5ol0nch9PcvTx/Oz6g2vHsGcxdSz6dPdYr2LOSB2G",
-	"wZtKswbndg+qc/Ie5HaVKhNMopqx2rWwnKczQaul9ztv/aP8/8JI/3Pv1avn7sAzsAWOT+uexOIOKtyd",
-	"eMM4/Slltu25yFVNS7ONPYp1jT2GaDksZeRNm/CaM2jdD8fvFGGe3PPb3thQn3v5z8cHl8FInv30BRdB",
-	"d1+DrC0a8ThUAYkoe+A0Ihbw0WAGQH0WhS43AUdWWMotuVAvtbEdm7ghFwDNaM7FPsLy3maDMLKGX8B4",
-	"rCE3BsVe+spKsFcg+97dvSVv4l6yr2XbDO0aJFzBwSk8hhKCY3Owbd/4Mk0E0Se/4zCYoV5ItNbmnx4K",
-	"Rv0HSIoKpYrZt9CrKScod1JYzlpiWb0RXPs4e8nXyWcc7ieGFfvHDo3d516rxw+9ts6WzfNCb8YNTktr",
-	"H6LOWOJwoVnu3DdkmeW2N8G1isxk/rjG+f7n6gs1Ifw11oK533LNDl/1KsO69p9tkLWl8SrUGVeYooUz",
-	"b2QwwFNlTAi7WewyI3tZQxvDCkAxUWH43rovDB4du4FNPpfRLalAWriToj65l2fjox7QrC8UPWpuJ1h0",
-	"6qBMqjzy58HDaHV/gPspLfcUrEh//WenRfvb+EJasu7nOjZOCIuxQCvO1BL9y8314b966X3+ywMmN+gc",
-	"hpkxLTXkSr2uW5YBghwoCNaK8oGUdMFWzqINh7S8iGHVOuyEbiihtwU8WgHBl63mhv1MTpJ1GN9u3Wr1",
-	"/Bb2/zZ3h2rTVZosAC0D2QNVpgIbMDIsFoYZcgy5NPAGcPqam1jAHtqZTifoxh+JvTAYS3FpWMZNRlHZ",
-	"ENgCMzTGENmFFLWZ/kuUED76iyGBT03Pr1ffD8i8u+QhX+wBmtuHTKqWuaP4yiWacEhwCxuitR6ZRMpm",
-	"H83dqBcezSdC7pMNiCSQ3v/1v/4/5NaBgg6rVFNWXfkmbt85hVuwSCJO4jKHen4owoKJfb3RZCqzLb7X",
-	"dqLkIVQhNIj1KOFS0yoOaRNRw5t5EBzY1UCa690uO5U6A952+NbJN6iVlRkoDt93ehLPbUoRAL7BZRHT",
-	"at4FpNIv4xEc+a5JVYmRe9NmHYVgVSrBx0JEOsRJ0GSJMGCRmxI7LVVAJu2j29x9AWX8poMZ/GUM/5Gf",
-	"YjBnjNM7STRlzWULsX0IXwY8S60FMQYLweQ3VpoSPwtwuhbIR1SmCd4E+izFGJ3f4zsu+g51Ix1Ggp/C",
-	"iIO4Y5R1VkDrffpRP2f8JHr7qqMn0Dv/5Ww6e90rTYqyxXEHoiNmKGMG5oyYDgSmRMBSfox2dvMSUVds",
-	"bW8W2G1XBhlxZlpQxMZxuqZyQCNl+Wyy1YJnduGZuxU/E2dJhVVnDqoVyVfwLETFQhwUFP/V8Lsn3M2n",
-	"LYuVGLPO8N43fR6rcopPxfbyI82zB/GKwnT6W1ggkuo2lZFJ47LIwdavuYa4t+KFDHJJdJyZng3QtWwQ",
-	"gtlr0xrRaGq2wrq3et4DQLwICV/A8z3bLnnv5c2XSE7iHiwGb9xlQf/IAfpE5lc8uicK4TgWRMo9uBbR",
-	"7edsOt2OzIvw7+TV/1T8nrA/mF/g380P+p+z13ob7G85S5rfb8telrWUe69eJfSBTEqOFnmXhev47kmw",
-	"1b4XZEfwUPkzZPPDcv59RM/pD9/9x/Hl9R+vfng3IZsfpuRPB/qP6z//6Ycp/nSWRt9/l8WHP7ybRLOk",
-	"93EbuYnlxM2bShl26PL2w2mxgscVLvU/MKBjm2qToDcCCq8I+IOcdJtUv9pQIeO9rji/d4Zj8rjamNoy",
-	"Q9UxMLyb5++2PkaT6ohECWXfmCNi+5FJ9avdHOFedeV8mFn+ejx3lJbcyB3uw79r7jjWt+/zssY5y5Ow",
-	"tdqv2WOZsQXKUqvhte1wG0TGldUT4Tp10LncwGFYv8eKJgk1+mS5IfHOJNxHzPhA8mL698FSKhotvRXt",
-	"5/KLCOOA3bh8AlvsZawMU/1l1Qy/waxRKAgzGLSmkAxLlHBZyQPoo6u5aXdDKeTb3XAmjyl4hSSNSWXD",
-	"Cqjix5/JgtEaDyQs5fd9GvNj1WRQY5m3riZJYvzfz2YH/x5M3xVRuA/PfnTP/ZbM5X8Ci/e/jdw2I9fj",
-	"vyYZ0BjC5jZpf73kq3Dj18oJbIifGb3rhUTpUt9EcsnXsoQADR6YSh5H6QwPRqoun+nOZDxzt1aLd3Eg",
-	"Da/zy08RD/3UoUJQ1DShH0mqiqxpvaoXuefB1F4AqKd7wAp2fofmXC2DRUslSRTMg9M/WwCKNJNLrwGD",
-	"RMKUwToWKBO4LM0qEFAd6Y7+Key3u2Q/h2RXS8wat92c5IHbHkjczk+sd3iBN5qPIQS3nlc1vsqhBSSa",
-	"EwBnwkaul7/aCKdoonTVlx+rk/lrbNTKbJTvd62X/UhDQXnIZNhDjEMZtMCQa0JITOIJeqAx4XtwkCFW",
-	"Cs5DJ12psG+U2rmYxIjxCF4NkltP5QILtWm8I8qWCqB8BxXETDbjL1vLxl4EIVHxHIfSzqCJ4nMc3V+S",
-	"iNBUNRVhp1wY1UPhe8JQzNeBmghb6x+o0sSJtGYYVTnyhUUe2IO/AWjpmkbEhMhzU4hUjMuSPpP3gKoG",
-	"0OxEmhZM2cLk2IQjeibLEKA1TPpL09kHHaF0ct5tzabDi4KihBKmjoXgoor6P3isexIqPrNQHn5H6kxW",
-	"8ke3+3QmAIfggGTyoWlezyOP3DgB+yhaEWTbUHe0KyyElzfY2OW8mL2v7J0lf4lUYSZMVSZC9Qo54AGW",
-	"+bmggbMWbltXtD/Sv+8BEj35quBMUYbmWJLXO4jeoVv9+3v4T4gM62NVljt//zxakiThn0d7n0drLpL4",
-	"8+iXYAlQPlJzz1/IZ7Z3MeMwJ/QvN9ffvXyb5y+d3Zz+qwsQCeOdBKyJYt79WgPDdMKFftBxCaQoDKof",
-	"GjtPaOATW2+CZ9Vs3aDypCXB4Tb27zeQ4jNGGP7/C4kecJLpe8RPg6NeEvIGWGKCzqD7mskMyq85xhmN",
-	"MEBSrMZIZtFSc8Dtn15eEfFAI/ISdJ3b3il0lk3jDzD/UBpdNasn6sTi6Al+wo2+Xq3W2Xr3drK7Ndma",
-	"TgHapJ7rRdSSV+Z0cX51HU4FUsu2I6R/H6OUiIgw9dIUiFYstVcPW6/WZL7k/F6+spzx6jE9wn7OiNg0",
-	"JexoGTAnS2qjpyAftFWzwuJ+7AmKfcPTtqOQIPqoHVwdnpzAf7QuBP9hy4QB53+Y9SuPs5S2ZHQrKHg9",
-	"70/tyQf/dFpQEu84tQjKMCStY08nMx+LTeukcYC/7U+t2pH1jkO2oF0Ourk8DakLZr4BsZ+s8SYghcPa",
-	"jjt2IXWyTBEo0aqUYg09oVXdyi0CZtGyZ5ckTXATT1uYepNhCQ8Wkx5y2Zk83R30I32fg9HAdjzp7uP3",
-	"3Rdd903kYgQfZTsCueL8HhKfvYBKBY8geBMRrXOE6LvRB9/IMMubRjoUWexat7X5f52uwsbLq+D9FxLZ",
-	"p8Zovslxr57pjpEN1RP6+x+ury+QeaC8//5qoUdphCvlMqCoD8QAztt6tEs5b+fdNnUelPZqGlsUiGsn",
-	"vGeN0QFDS6VSfRagtsWli4wdxit2PfhB6dqDyw/UMZDrhTup/HV7y0D2SVM1mlR4QdminCwCN2aPmhzP",
-	"F/b2sUVLlsw3DXSxlDC35j0hqbR9+2SOGxKy6puFeZEUaq8l03s34qDKI5wkE3Tt4pOz6VQT1/QTAHLe",
-	"k1RV7bIewAGPrpovT97olVTlWHYO2qtyi+B0oJpnLKJO3bkbqi2cT3SJWcxX+1rsQW3OPeNrqxgxW1Br",
-	"otY3l6donikkCI598MNibY/R3+yhC9SipbTM+Y/UGCsHpYeC5vKbMluOmV/blZ3owisojk+rFqYJ+0QF",
-	"TJ/QZh3M3RDBYiIjj0s6WCGkuPmBeXkMTusI6Bo9TFkw0qwta6zYZzBc69UNh5wprbFbQMAa08E0KoHb",
-	"NE1oBJfPq78a7L92VrGFBmaosVt9mA+EOlEkWBZSFMxkjJqwClSwGpj8OpG/Wd+TnzPcgFF6oyc2RlvQ",
-	"IxYa+Dem62+ZDvsDMvb9fgD5FMJEVDjhi6sNixou/AszlOvDnmYgihPKbHNdyH+RS562oCuG+tjvTqdu",
-	"P+S+wSd7IAInRUhMao2c5LgV5Ryaouat14m2qzBrrLSn7epPaz7QQb1LIqFYPHT5YiQ3LAL0sIB6lEoi",
-	"VOu97chk/KSUmRe0GMlSfVfF+wijqx9v7DkHt7UlUB2Mopt58hkFlxyzQxwtSVMJ8YeT6z2TpGWRuV5I",
-	"FOkXJujjydXVHrojKlqS2D1DHabXBF1dH5we72m5yJMY0FvBww8/xxP0/s8XB3oArd7BiKUy+w8n16Px",
-	"SH9iNB7BSKPxyLwSDqfE7JQvTgByrYHzTykj0ohwsw4McAJO+ahUjfN1fyBR8/FLvq6XA5pz3txXVPJM",
-	"RKQh1soAkdcGbw6PzvZQwtdEvIywJCghSoFFFNOFlon6ilhu0iVhOTjPzrSS8xwvyEuSjUq16P+JX/5t",
-	"+vLdX+z/f/mXv0/H2+9++R/dSRdm6mNDqwbmyjel6UBVzHUAJObrQD3QvAEZcUmsW8q+ncPuuWHy9b/Z",
-	"3plOt2fTR0RQ4szce6EZXGpNUJlWxzGaE301uzkUxSLFge1stOzebvsUiIO8GAFVAHHevXv7tgfQJqEP",
-	"pHxFVq+m4JsZw0oJOs+a58jv0K1bxq1LYdAm35wknC3g9mHc4VUCRr3Ff9yzXmizvgr2sWsO5sD+B4SX",
-	"argKdvUeuUvbXFnm2PJfM5tfhtpja92xBDHt8A39FKtKMeFTk7PqjqUWXEIjkY0ZCqonQFgGjs3woKOW",
-	"6T0kp3/9uErIsK/agXWYOSIqx+jk6hxtb71+/XKrLOmOjitC7uDlf/zl77OQVOvpSCtcPz0caludp685",
-	"OADHxMqym8vTsevzQKNl6Lw404AKF03G4NBJqqGEhD6QV9H25eZPfzv4+oqymHydrLaztx1QJa9Gw0HV",
-	"zfVaZAnZx/eh3H1txQGNgflyUZkrGaAnmsvFRc9MU4S8KT9eYFop53l7N4u24ndT/Ga+vUN2Xw+Heevp",
-	"Bqz7+HK9frfcNnLaRwoVkOkA0G6DHbkfsEXoLDFjJFi0Bdh++kBHSxzyLD2PJ+dEa6Nrlw6PC4yJnEdd",
-	"dpzZ7yjvfFFx9SwxG+jr6ZUIaOjjcgG1ofGRSIkXJJTgdFY0hLY+GyMZMX1CEuyKaKv1MFzafQ1EKVAd",
-	"rOZjGtTgABXxyoqhVVdRfGHrB3oNUJWAopVmckmMpRb6mtYoWdWlPXqPo3upDJp8qNfgE/IZcShlZGha",
-	"tkz4esVj0t6VFSOzM8i08/Lr2leGRaTfk3UfTZ3aoV8oTTCsHxkr7tGI2TQu0pcdUIOXm+yzVXnJVTb3",
-	"XW/+tFrkSSN06ELwLIXcKkYS6zxY4TiAhrDk4ZshkD4KKZD6DOgVCK137WtbgEPugd2lZ0kdDh+I77hA",
-	"KeFpQvatxbQ1mwLoG460bdXM/IOzplsOR06X3NxbG5vIacoGftlN8fVO4wyfkvbrAY00bpt0GE0mLGr2",
-	"J7c2te2wb7R3s4doAeGJklPniYmHXWg7Ie9jC7f/wClrydH/K7cw4FXfwKPqsrP+adX60V83TdO7LWsT",
-	"NLfD2N0Ne66dh7J+2IkRDnuWd02AxNAOxVSQSJmf1Jr7Lh4zbIGBOhqPYBxth8FbYUePmekpwQ+kZesS",
-	"/bvsnyz7G9qEhjCI+fHRIRCrLobiH+anj3CamxPVGcJO/E/QBy6tyyniS/h3J8GDwcy5fi1uD3q4dHi5",
-	"zJTrxtAd1bAzqnr6H6FUaoYdphUn5E41KpO2v2p+hT1ShQz7WBzd1oIqratSlziN13hju7h64fY66m0j",
-	"PR8p2/R64vNM3ehPh/U/Yvq3YQAW5VkO72jzMy3Q4ePI9AynuiMrKWez/GM5oEPOODlHVOnh9nHsDkLL",
-	"6TfH8Aful/kHD6T1mebKrIlN2gMazJ1/nnPyj7v9HrtFPandXqgzjNy9qnYaNjxYvWM/ZOWJYbnfbxmP",
-	"T7lTcqdaD4qJo1tszV/9uPwj+L4XzTrr0gYTbTDT51vXg+W1aP1vhgeqBfXDj84YqyLcallhc5CGaIpW",
-	"HWzRF43CRzk7aGgjfMVXxGvXip2OyE07+JgzMraO7SVP8pb1rpbU2pr3lDW0Ln4gXaVgCb0DfzGC9mE0",
-	"77XTmQA93/QCLHiUmIifqSlNC1hZi76VI6EBjTVx5eP1rmp5xorH386VWzCcc+oWjWU9VIQUbMqnuQqv",
-	"nOfPIP5lJhLpXmlJa/Y7cWGxIKq5/zX4vajMWTMHGKx+qnodPKL5q39HWMeinR6wutfJ1Z4rn7uqPsaO",
-	"dL7gZtWoYJnS+BLMXFCE2QsFNg2x5hN45Cdojln1QcQIzU0gghiExCDj0rgeJkir3P5bn5l+DR7iLNlM",
-	"chrvedg9equXNdu22U88+cw8j4ZdlNHzrdbvka/Nn1HQKyzeIViby0+JYho/zRNQE9/Nkv6yEJ4tHhfq",
-	"UsoKhobYUK5GtAtx25wj1FvWyHQty6UNJ5aEeZP07tS3cnLumyQ1XMcMNACT+rW6cvZIV3RTN+zvuCjA",
-	"p0x4Vzqf7+602S1tBZ43Dz8FztNoGuTRr+b58iVOi+S4sqelBaf5DhfeZ7TCGyMEQilDvyM+MP6eSPB1",
-	"DK6GTobocwMGhZ5LvzU74Nz/mAFCalu0bMuPlm+/7so0quablW6hdia6NpK4j7iSNIHmo641ztKGCf/J",
-	"2Kk/2h7j63zP0JqQe71l0Gg71xXLiVWlJIfX05233Sli/y3k5r1g/JZYHSiFo+WqwRi/owlBcwJAftid",
-	"wH1t20iFNxaRvkirqHgxTII/5PcH9dAViSlGeloVHvTS/NP4rkqVN53RxHqxAV4QFuNJbbTZ7m53ag79",
-	"W9GFvACveDvbGp6WNqh8LVxxFsWsXHNTWtuwkrNHNYVqrERbYhf9D6ciWv4pB3MCGYiOI0NIHwZbzGtW",
-	"ZGr0tC0PfbRZZPkRxSQhyjhd+mqm/mkIKKQ4U0suhiYXrAVX9cacDSa9+UQH8GGwdrchEBQmSDHwB5Ik",
-	"vDBB+tiuJbdDoErb/AwpePu5we8CtqFsH5O/xcgLaWlYkb5K/ArujJj2gCaEghHzaKkEV9PvGf0YcjHQ",
-	"j6E5lnLWI3+i3tLHvqtXRFap2nSdoYH9X1yblyZ2cUJB5Q3aTZ5rASTo3Gn273kTtp4Ei8Pqb6wv+pbg",
-	"ZvOZaY5e2kHD0L/cDWZlwRMdKbkwKgmNvGI754hyFlbO5h4JShPvEOyHZqymiIfbTH1WUmg0+Wzy/RvJ",
-	"8W8skdsE7fP4c8k3ajL+nELoulno/J8mWr7Fse13JhsjavVD2aGB9YykhWRCQyhNTewkJnZVv+dYmqPb",
-	"kbkO+shS7xr6VpHip5//5jt1KADQsIu0Q4R3nchH3YN273qdOTvbffC6OJy4hZU0Tzp5Pgd1njw7jf8+",
-	"eQtyHD8CkLdB4AV6Q/mb74wFk7dMktjUGigoQ/CAQOMg+L5nlDwikz9/vRc5evGyGfLJjOttQCffmk/+",
-	"N9suSGN1RK7oGFCFxyjeNzaJ/glqtp8b/3zOEwplGb+iK7us8AfioJC7IJEkZOx6CpZnBo2tTD2FzSKx",
-	"gMLPBYIf9vfc2Kr7Fkd23Qjxvr0DFQ3dJRC9fQ0NKv8497jvm+bYPrgEOtZ/WRAFRM3kEoLiBqtJ78u3",
-	"KufYnQ6xLoojBwxLZVGaZOsMrUUx0JgYUjRTETB2P8P2RYdgacrpctVoPIkfFenP3cHh6L77+QKraNlw",
-	"2HDhNYaQmQyiGj3Tefi/nvlAWG+GsgUhUD65b+9+dywYWWt2t9z+67F3iH0a2aSSrdFssqzmgJcI6TOF",
-	"I9gVCmgNosjP6Bfi1Pp+8U5fP/rz2UXPlCLW7OYC/EZNGSiWCAYeewca27K7vLYsbfld/dN9bSrXvD/f",
-	"NKuYeWqmt9VQmenSK0ouC8jsWTos+ydooyG+blZI86cn2CQt/X51UhLdN2E2eQ70NRf3pcYUAD17h2mi",
-	"pxPORyPRPQ9ruUvju0rxRktclOpLwfXcNfnGBv4f0uU0mwdNqo62WYD3okeGZu4y/4BBftN7x50NVy5u",
-	"6rePMM/qNnIxNG+11JMrWOweESm5KOFgRJa2Lu5WAUKQXxSR6gvems+i7RYUyGpuhyXQPNuA6J8LvpbG",
-	"qq1AD+UR7BRv8uB19Krrw4Ho87jUcsvRtLOprV1/Y1qOgUWd82yxVAD1u17ylevB7+Bf3PqgIz8Y8Gss",
-	"4lD6A7RaC+KyfgqP5qIehpZIZYLJevFcAb7pJwFEWKge4f9+Af/xKMqk4isijleYti5AGOxwWEDlOuH/",
-	"DutwU/RnR2DYSibGTts8cuC+XvYjfHgfYRRTCdbFC4kSuqIKpUQgN6gzPOabmlqhL9GXO2+2toYjubhP",
-	"HvI4YEEe8pU2K+K88lCQBRaA3xphWTkwpwc3Z4cfZtPB5fQNWIkWHnIKgItyjKApoMHLBrHPos2++S2H",
-	"U9FGrEUMNN2H4pjEKEsHoJ9aYM1q9XwHNN1juiua1IImqWgTD/J+E9Q77gMyDvoAdcoMwP2GHH7jC7SX",
-	"2z66/fvhh+PDH89vrr9cHV9dnZyffTk5+uVWz56qHKXCawwbAMMPCgq1xKwXOPWjcoMMS3g7URUlwSNd",
-	"ItjYk5xBMZ7wLL7I5LIlRVdpmwFHS3TAYsFpjGLyQCN7nVuyywlyIj8hd1D0bbPaDFr4Gst9RBiea2UF",
-	"unFJhAE/kkYE4QgO+djg3wmT21jg7VWuAjflYz1cW9ZB23zh/FmDch9BFoJF9DZsUJpYrzhLPi/bQeXA",
-	"vNt5pBteqxkL1WW3bmd9DlUFsLLEFxL9cHV+Bq0QjNLzQGPQQSLOJE8IIl9TLkBtmyDooEhYJDYpmENF",
-	"vygsCHuhwF8XozzngC4YDyPkZWr5xX3sy9fd6bsvERHqSyNI9nq9nrjn82PI9TCzVw9br/TLMnQAyydt",
-	"PAI76JwlG7Oh1lX5RR/fMDh3ZGFt6x93n9f/fNynTWOoL8TpBx7McSaX/65FzkvA8aV45WkA1Qvfu8e2",
-	"B3y2Gqzcmu683X3zelr6X5ecbhn/sbsq+Jwrvanu9nqlR3qlSfI4MqeCPmBFvtyTTTBv9PLqANlnNEfr",
-	"6+Hi+GP5Gnip//f++PuTM3RxefLTwfUx+vH4z/DXz+zjycnxwx9P3k8mk88M/nZ8dhR4rjz9t1vvZu1K",
-	"SMdiajs4Nep/vEN27wI6V5/BAeLoC222iZx4sI9WHEmOYwdqfKG5QGjCHczQ7W+xf+E5We7quF8VZlqz",
-	"dV0c5htka5WMWcK4raS0cQh3ERChdTvTIyCsExgBUOdgh6v/CF5VNtHb7xENAvuLlURlUMzKj3VszNA3",
-	"MkYfiJDkS8xXmLIawHppMZ0GRv0L1Xx6g03v8Vb5SFbkYPB+4zE544pGjY2Uub6nSJRDGEY8Njn2iiSJ",
-	"zBEB8ZzbSAh5qb8W8G2EjbUD1/wksrbHHmCuc9M6p2pz4Bj/u68wBpswc7E6pXcdQHe3krBYL//WOU1s",
-	"67YC3K4MGzxtKObQ4xxo9bjje+ZJ80VB7jKZq9U2fdd0g2mcwHZ3FZAzXH0K1KYYZoNVmlCt2DaoraYT",
-	"acSF160G4rn7ecMW68HlwhYGWyNA/0eo+qITydYitlKJiFRaz5VLTZ1WVNtq1mpvlFus8CVZBCv1P9kq",
-	"Eon0UxA+VRx0cSMM9bKw4k4Y5kB1VdlGspcRYUrgpBrH6ZGEHaf4ii5Yi+NWTwUmaN1rcCgXghBwRwJg",
-	"JwywD2ixFgjhLlOZeAK2UEIWOPnAkxabwQkI163X7OoKb9CcuOSjcQHZKxFlUZLFfbOaGfmqLskDJetG",
-	"ykjXjNpuXcL5fQGT+7iFMx6Ejf6OC4TjFWUS6qi96q3mKJ/mO6nFAPmq9ANIkuodtzud9mGStsKyUj+h",
-	"PlVlfyZYJBskgLZ9yssElfen5MHA7rYZaJf5gxA6ECt5EEUkbShwOHs+boVv/USEDJ5zQIDVTxRg5JZZ",
-	"IWPCTrFMpNl09vrldOsRB/qBCHpny8i6CPaT96wDA69I/tJw/l74Z7Rd8p8/aJWHrBtlMhBDasnHjIMQ",
-	"UUCoVZuxtmmBeY1PwDCNHEPmiUtDICsEEXO9W/2Q3Q/A0bdeEtY/hLGki6VmsJLu1d1VIOyRNAj1cOtp",
-	"iQ4+G0OGHF/AssjA5IOc6JcwesD7WHU4cnbqy1q/xUkXmPqCVN8IP3VF/1Z+chYekDAtqEtPvu6uedUM",
-	"RwbO3fLRURYq0bTsaCCT9TVg2Q4KYyqpvDtdX7LM3fiZMTJuv4TEiDNSglwvl3Fv7XZ+iyuctLaug9Lf",
-	"osKkq6eNNjyMAKgQeNZZixx8rbs/hg0PHKW4ZWNsCAFbxaNZOyljdr8ZVPiOixCxHHnrKfjUY74SoUqr",
-	"KB8wT4yUmHCce5BTA3WcHxu3q+0i1p72BgHrNb0HGSsn6MD9IScmQ1qH3KANMffSzdlPx5cn350cH43R",
-	"6fknY3f/I1Xuf7xu/esq03mZpbHi2Av1u1WnPYymJ9ac9lOv++nRnR9LE9ypgl0kmF1T/1bq4B6rNmhW",
-	"WQuqFGF5sTGU6WpKPGORrpvT+4ZezUC11oLvVXtMsXsGj1L/i8Yiba+YK6Xog/M8+UZunED1ZLQi6NRg",
-	"fYWtiLLF8tszR35t+8NL0vKI6jVrgUM2brNT3P1UujHKwrpCs/pe+CK0IsycUCmd39LBCd/djJFINXYA",
-	"BMAlUbk8sQnFJkkI10vb2wsiO2OtLh9KAqKb11CiLrQ5m3Ms4rbRIInYw5tUfh4WwvJemraUes4SpNYS",
-	"sxhqMcPfzF+2EdHGtAYY0jQUhLZl7uMuT86N4/AETVMjlfeXt4vTM08ou6+GRSL1ZQvP5tvR4Jr1gmrB",
-	"1YyrOxVkj6JJS1veFjZprwmH+xiUuRb/eKu3uzMnKcVSrq2W6eXPcSFIpNCSC0nQHNyim85IVpN/Of9G",
-	"kCY2VycYEdSq5M5s602e0QPxhIrHHx1q8WMCT7Y2c1nkAL2QSK5wkmjrO2O0maP2wL+FBfnMdifTqf5I",
-	"JmMTmto1//3XdJOjrGJA9TVDCxjZAhh6aVdxvT3kX/6+HfYpOzocrBoyBqBtkT4SlSSnCbKvUiJtEj6E",
-	"zLzcporvBIY5DJdOwZ/LxvDW7ttgm8dAnzpvL1sdGu65WpKF+2FcmmUb3xh6NXhjjPGTO2NyLsrTpozR",
-	"DMX0m7Fp+Z4u8ZwoGuHEJOL2d9OUd7DkpJmFnDTuhaZSuEb+L2RylYlNM3VYiQX11EdkX3OyF2+doAOL",
-	"EQDt7k0L+aYYWp2ND17+RxsnH2G5BFn5veDrUGu+M7LO3YOxNkU2+v+FMt83DfgLoBNvT00nfsrQzfVh",
-	"ubBnjBTXQ/vmTK9NNHM+sml7+f5tB7bvTvBVm3lsLiRYIFnY7jc9E+R5m3dz3zm4gQqWco+oqIX5w8fG",
-	"htShY5Zv5o8pbdgM11HU+GsXCbZ9lb+Nx/YO04TERyShWjkMNuM0Pfu1eWufsbn0JM9zz9ISDWc7gLco",
-	"a23GW71aevQrk68oQ7nk5heDfouTpEjQQvrN0rde9/oWpCGGPmV+KMY/PfnpGHGBLo8Pz8/Ojg+vT86+",
-	"H9hUc8WZWiabS6Ilj/Xf9hd+0jgH1tcdflIzZevwq2yKPd4DG/4WH30PquHQTzuhkiuWvCIP33XNgKeE",
-	"XdPongTXbX4otur84vhMb9XF8dlRdZd2u531eZ2ubITmjIxNQiAtWysONrxSvuT79Dg2PqL34Ra4B0li",
-	"e6fe0YQUvdbKK9p592Z39+3W9tu3bwfDDRZeqqYj4DuycgpfHh8c/bm8hdvTAQ7+vp6Gw5zxoVQ4UMIJ",
-	"ea/8DjLVVRGPgFkeHF6f/HRczuDY6vbHQ/vewLd+Mj+4r7mIWnBTZls706c40b1zHjh/jhxlGVZMvSJH",
-	"K0xd2vUaEwbEVPn8Ba6L8CWn8BxLaJ3cZLZnhr/Bz6ufDaKEdjWcXhEss0ENp+3pDd8x5ylhyHti7Pbb",
-	"JHJVZGdnVGuFvx62fS4POdUy8yrQxD47BQNQK7oQWDU6sljmWqTkt0H+hjnYArOBF4PSZnmDBmN+c99L",
-	"s3lCI2TO+BglYNYPjdle6yENP3V2WrTRoPfNXflzpuMMxVTeh3vxD5aoD03exAsu1UKQqz+evpDIPlW2",
-	"CrbeTHY7NUwQFA+F+61YZZmxa6znc0i+dcGTaw72piSCwyQMaYMrHJsIEVSPyhLHOaUQiueKhtUVE8WM",
-	"WomI7k7fdYpuI5iG5R2EYumz7mtTiU3trde9w87FqrZmw+4JM4QfWi3I5c0rp0V4gx8OIkUfqNpooywM",
-	"0gratUVSD1qSOKWH+qEyDd5M3w4/M0a0HgvBQ/eusattRRzCaOfr1/qdPvCLjKx/JBs5LBfCiOe+09yt",
-	"THP4JKXCQskhGI2ql20AJxTDFpcJuTMM8N5Nb1zwQmUvKzSraDiwAx0M2pwSBWVcZrgXKCYPJNHcKVEm",
-	"javg4OKkqaWH2/rKBl6ceEU/IMtqHb/fdZ5x84XrJ23Em05W9A9fxdkIB3dOEr5Gt6bS5Nax5D3ZGOQN",
-	"rT6+sOUFpS+/3ZrtTJ90gC+IiIIgDmZiuOMwb01mHpr/VgOUv1FmTGrDpp+f0niu6l6t3tpHRWqWXVmv",
-	"d39NX5YnvTpZ2MWsii3uIRutu6fFEURYnHKaczJ8Stjwf+XM7Paw7o1e0qBmzKaoeMT7nsnWRysu1Rj+",
-	"aW+tYft6nnoQH3p3q17m+s56Qm0guwcuhQHM3izeDZWUL1yehzp6GZQtjNjqpsyv72UNXz1uW4J7VRXS",
-	"Y/9aKE5X+SRYUVPi1mJHgrcYdAm30D/NrV5WDv4e4MEoIJPULy4WhJsDQ4uqBBxQaSaXRJZwfCAovuaI",
-	"xnKCTkzBaoEi4b5JvlJZMWwBfw6zGL2vA0v1gbyyBVGtaAx5KhmUr+gbC3xM1p3iEuRf7zTmxyc4Y9Hy",
-	"5Ww6ez0YAMG0Iu2Dh7/mBqeu9O3/tLhScwIgP/lRegIC18zHO5hVjhYUtv2cEftzqBTNrSjMirKxaLqI",
-	"fq3wPZGgjwiFoiXBKRFgqWGUmqMDmeQC/uRCp/17X3q4PzafQqtXEOFIkn3nCLI17QDGARVpYKArnoaT",
-	"IMwkzu/u2mKviN9ZtIpsDgZU3oZUL/WFzEOBYwRt7KQqPe0niVlCnN/dQTN4Uk41dNpSd/vFKAj+cSBz",
-	"rxaOyT4SJCZkZfG42aYdAeRZulywuLFjp9FXKJMKmySSHCWjaMVrCsr9LESuVYXna30RUxkNhZ3HXy+I",
-	"OLSoEmFDAnDCXEDbgb9gAA1FVJXXA6xZTQjv3vEV/npJYrJKWzyBZhqVAwIR9KRzDi31SSV3h+PfgIfK",
-	"/BY4LYJnkIqkuDk1gEBSHIryIfQORikNvntyojd99BHRxNl3FQDFrWaQvqhEFwcnR1Vlq93IDrTHgUaf",
-	"ykCPPpqJ22FnOEs2IewZd5YqrQgsJhGkk63rGFqd0DR90M+1cCrxSk3Qjn3z30qNGo+Xd7R2Er12ru29",
-	"DNz1BQBdzRcLNneZf3agmZzB5zKwq1SiNReh5K+um+TMTzNXcFXqg+LfjQA7SCXK2D2ziL7f7GrIMWgK",
-	"ZAC/KwoN9apouyyaJP/Zc0nyNsnTRFsnWgKEHSxaXGFmq41vGe2S3GUSQ3r0A07MHVTVParlf/Bcz7Nj",
-	"id3K60Eu2DaItSghWq+UYxTTBVVyjJabdElsZoSW1UJGXGhrwOiNTt+p1LL0xBarJypNX7778vIvf98e",
-	"70wbEpbcMsr9gPpB6efqah08/9riHzgoR2kdHPVPNmKJOvw1M04xxGNAQkPLDOGDum/+7tubOIIdCZ42",
-	"wtXDxhj71SEhr7GKlkjQxVKrm+tQbZU5L712Sz/b1ZQ0h40o7tyiP2kBEFH0KrX+DC9+6nt33r7e6RHD",
-	"7dARtZwcG0vJobw0KoS7Fd+S/V95Ct9GYazJ5wYf11ZnjCEkTbu6lvoslja3zymkiN1dmwNsNTHT4V0u",
-	"uVAN9dKO4/rdr/0b4DrFCoBf4KKos1V9n57HcusvVp7HMPuWFtHu9Ffj7+eI3flGwrdX5z38xZAi73Nr",
-	"baN6HLrGyzcX7f7ZMl2QzJsGx9tM72l3sn/+W+9k++Xf/Z3cfh+b3jFaVRqbaIZNhvc8YnpbS6pu6aA4",
-	"iVlBrS35ZrbqUgGuDP+Uzqa/tLkc4V50572PB/JxjsVPS54YT0h/92LQIMzvxnf2f0Nv6MdoPk23BUBU",
-	"5TeQkbBhheNJtmCXS26InrNVV3OGUvA51a6t6T+F3tU9gXbHWIAc39BNdsqje5lj3xk3JJX2lmjhUuMA",
-	"qUSGhtUowulqk5rh3jhHvpEpc6yagSkHuR1cj7RWXRUBAbXxPGIvlBN3dYciZhPnWdmrVjkzjmQGLZhi",
-	"MkGUGUm7h+SaqmhJYs2Dk8+McfUFGIbEY2RQ9uM9l/DvOGls9FsjexDXX5Uk/pKle6h8Ak1nEhwB9AWs",
-	"krIFEhljlC0+s7wuNx/gy3zzxfnt92y/JefGX+J8MFSWOxODjfnFsNEeSnh0b5zcmBnUTPPLGHHxmd06",
-	"9rx1zrUyAsQLaYsVrXphKar3muV+To9OeTuC2ORz63UU/+avSF/k3kSDesoRlWmmQn7DovECZvdoDQkC",
-	"OK9yg+4BqCgTRoLIFGwRe4X5rSJiV7g0QeBG0V+EKPKCSMSsPpD74F/Iz8zkeCIGgCES3QpyB5EEuFRv",
-	"DcEGVFJC0qn5buyVbkY1XWN7693bfuWVCZetOBIQzIC07IRgwTR/FK5k83YeCqGJ64vOU/IEaLvhNZ9a",
-	"vaUxYRE5ykhoNTdM0aQIktjN1lqQ3XA/nuO5kG3BOnePIcWfMZgn04EmIwdFuxX2o8Tu5nmLtdFPN88Z",
-	"3h6pfj1Uyr7TOC1K4ntjBFYH1SJ3bKQvluj2TuAszhLC1K1WtG9t04UvWqRAk40HEt+WpxF6JGx69oEA",
-	"sfRogJ+gpSL+gnYeAIVdeLkOeewXKJeZ2Ntu76A23MXe1OoKy/Hx0dWXy+Ori/Ozq+Mxujk7Or78cnn8",
-	"08nxpz3TNUosiBaFYxtHsXXMXhGwvka02RMLvDaMZuUPZjHC6I6QCfp0fmYu0BVnZIOo/MyMfD09v7re",
-	"06LB9A8A8ynn1Qn6dHB5dnL2/ZfqPN3fK/NliDJN+Lxw3hgzkCvhL2bymbkRDk/Pr46P/HeNGJuTCK9s",
-	"//zS7RWe0mg8Cs3J+7P50Gg8qr1YfeH8bDQeacKE77MHcYiTRC8jfFKuLq+sYH6h7/cUfAkG6cFUNJEY",
-	"quYcrnFCFAnnqvAKSjRnX+IH0aOJB07T8puJueRLABG7IfkeBql/tz19u9x9uz28pUy0jntQac3FvZbm",
-	"dzyJq71QX2VSvEp4hJNXUsgqmua716GqYZqQJn9jQsZIkARrtUffHrfROr7Nm6HOJU8yVYk3TV7x+V/l",
-	"K7ag7OurpVolrzQ5X32drNKd0Hy6OtxU9mbr3WwyncwmW9MeO5tigVfl97shz/PEULuxHcAezt6ps9CX",
-	"r7Mf4rdbq7v7P6anU/wf6t2n6HJn/sc3fXjrYcmNPVKM+eWLNYt+0r99+dI9TK1Ph+PXfNJ2+0PCGPq4",
-	"tOU7UgtWzTPVG6N8UFukAGjL0M5SQdiV4GrDnk59DACijd8hjNbl8vnNProFb90tknAfgBQ31oS0KuQE",
-	"fdS2ky2i0pfMSv+3bRG+whvIjduzbUg+MxMqAwm44RmKuTb5tAVi5HpM9exWlGHFheHONLUVTDgDKTiZ",
-	"a74N3/0H5pH31Hp2x/lLggDTg46xIqpjgEvz9BlXH4mqDrUGyrW9/sm1iByPoGjCpVe3ZS+7upzSizGJ",
-	"EsraXzyyz5ReJCxuf+tYP1B6hbIHaFDe8tKJeSR/zSTmTky71MlfeetUbW9RePYHXppxeZyE3Kleo5yS",
-	"O+WNUbRad9Hr3i3wg6NYjMQeoxyZJ4Oj2LbvfXvJl8eodeoc0ATUjVSL6ffLEai97sIP/cIZ7nXK9L9w",
-	"sZnEJG2l54l78sg+WB8i4evOt0/52r1o7YoJFtESbIomyEbz3IF9rPp6lkoiVOfrN/ax/PVMREst851a",
-	"1zyAffLQPVgbwjoTvhjromsca2YcwsNNY/UdpT7AisoVBq9a1xAf8ydrgxgPyxdXCts+ziU8/B082zBS",
-	"30GKAXJAgYkgON40glC6xy71U8XLNvTXKmgv7VPH5e/aV9vX7t4trzp/2XnnOt6+Mo+5113H1Lkg2Lgm",
-	"2znKYjO8d4+XWSowWruIqQ1XFjVuvH6jNLzcuiH21dJ+uBeXmMUCU0kmAIfVOcgH9/wpL13c9fHgn72H",
-	"u4Snq6Ot9FF8iZOkY5iP+rmDJKm+70FrTO5pdN85n4vihR/h+bYRU8FXXA0Z88K+0TZqlsZ40KA35oXq",
-	"mMVJ7zg1dsT8yDecHn+81juxPl7pbnTjyZSrhC6WqmOcK/dcbYBey2pYjcxWKyw27VLQDWGeLYlCN06/",
-	"3apuUQ8pelWXof2E4FVdBBYh+Y0B87XpCICNSnrkfDbpjr+Me7/nK3oDXispmT3eC2vbg14sFOxe8wwq",
-	"oF1vhqR5z3cqO9vrHY+Ner5R4tie7zTJpOGv+7J3+NtlKdvz/eBNNPTd0qXYdz/L8q3nW+Ubr+dLYRE/",
-	"/GVPnvd8Oaz8DH7ZU8T6UrcmuzsPddXk7/NC2Y/R542yA6PPG0MOcegO6PPKgG+ETISud4JGY8+XyoZq",
-	"10t1y7j3G2VLvOu1oAOh70slt0EnHcIGc9/XqmZp3/fKFuSwt3wzru+bZQt84FtDJETVbdrz+YCXtOeb",
-	"n/pqB0E7tu9Lg45w3dr+5S/Ob56XBcUx1dPHyYUXDAincFqYZlAvwX0+hlo4m9cAn0W3MPqtl9lZcdif",
-	"BeEUYHA/m9dFQ4NO0LA/ssHX2eTUDTtpG92UdVu+bqxUTfa6JdFuFbbath1maouV3uYQCJlsIRO9zfRs",
-	"MyPbXCotzpsmW67i2K8GI6oxhlLooGZjVWy1uv8s4DANuGCr7tyghzjgtA44ooMu1rCfMuQubHRGhnyl",
-	"zb7YcSku1RxwKsePAp68mlOx7ioMZSCAnDgXsctPtnnlIDJGVbGk/2uvnOSJsP5TFWoqLz4wo2AZNX+8",
-	"qVfZFV8Rr5FILrBcUHGMbl0NgP73ogjgFuKItzFW+BYQcqEquoBy0n+SJITp0afuopDofrVF5xsgivPk",
-	"sGpdFFOQ/PSnl1emG/hLeOflSTXViTyo5lSyYBrWt6nskOTnjLCoITECqPJCOjDWNdXbCJmRMoMLag9t",
-	"jdFsjLbRf/2v/z3Og90LnMq8qMACHHjtFjYeDwRIdmXnVCbZdhvKW7A60c4xvDQaG5Sn0vXswvx7eUnP",
-	"GFmROkZWhI3NgsbIHmPERV6iu29SpW5f6evw1vTfGDvsImVi6+7+7I+CMP/VSnJMxoQlm8cc48cX63iS",
-	"IZx5Dg9UuSWvls7BAnonofuiKJCHrhU7yhbHVogEW244CWNTZ422Jng2TwIpWe7h6laslwNzRY1sP1CK",
-	"rNJQMvFJV7eC7U4YRv0uQIuF0+/z4bGZBDJTKrMqnBZHoBwvbnc67dWuEEt1lUURkbK1W6C5LqDMzsHF",
-	"ftNmeP0ySi24muOd30h3uUx0NtD7CMfoRiT1RKGCe8eNLdn0F7y82Aqj+mxV3eGQRPiOkiS+EHyekFWD",
-	"TUMlWguuOUCLU84IoizNlMkmqh9B+HOg7Agrl6Vk3vSyk02e0mR66+TOnMcbgO0wPXUEXhEFWYgMryrp",
-	"WgyH71JrQ5W3zh5IZB5DCeRw6QVudcMGwrKKccPEFFJdYKE2Bya7s94xKk0T2z7PEMNBFIjMVkzY3i0T",
-	"dGJuQFdPw83vx2fXx5cXlydXx/pRlgtF02NqThMrIirV5sPBvOwr3Q0pAYd2cD/Keom7/wl/z84tpJ5U",
-	"WUx5ziGCryVUt/QsHAh1ZzSVN7UE/OGi4p5sDhsg8kqgqqYbmCl1EeSB3wPKkHBFTwPb3WCpbtrqT2yV",
-	"kdYQYQoO9+qbCm9Wk5dXS76+SzgX6Aq28PFFBNU+otbp0J+tQxqWFSA+/Tzxmu9sid7+8fDxp/wpdQoI",
-	"8MgG0f4PtDGoZQWYXHr/DAiDZaYgnPqPpLPi58A8VSSftz1clmW1RgJpauBT9YCdKz0iKpiXawSiuVdA",
-	"+cfMCRYDRcshCdWYAci0CsyN4SoFhq4I9rahTMza4rtTR3I5zs+r3hJ7Xk0redfSbN8KYX2y7JEnK0mS",
-	"ByJ768vFFhXYnrsBqFxBIsJUc7MrbxGzqbOavNZXvSdkP9ED1ti1aum9BXkzjnUjYHR5L9ZV+OjCxjWN",
-	"jiSJBFEDqK15raJHdtE+eBDM4i1HeQuqbVTnUWluPahPSg1GoYdsqFyslco+GHN3Om3Eye26fr1U+F2v",
-	"k0rpbiwc5s4PdsKoojjRMx6FULoA3tfeXbX1DQYUviebq4inwd50xueAFeDbr/AGxbyEggy9oUxp0NHx",
-	"T8en5xfHl/q5/idIf7n7RIcxmg8SyUtlwkAZB2+8NWvet8CtO5BuFU6HCXby74XVueuQ+ing/96Z7XyZ",
-	"6uc1TwfK28v8mxO5F7VrQr7U6adO9rRqI2yF+7otyBX9W/nJWXubloZWTXrJtkYWV+A3uxGtDAnsrL1p",
-	"uc92bk9DQ61P7vJNU9OenMUopvEEmQY+uZjFBnFHq7H8Lgyl1txc4qSjlyC0jxjcPaLa9HFgu8hnbOHY",
-	"2c2LskwReRrEt/5ofnT9wqT9PGcIU5Hjmnf3Y3w7257sdnQCsBP55NLFO+ZiG8P1n8S7rdnObucsvBCg",
-	"/WDzTAAxr9a+s2seu7Otaec0nq2J4XaPFkD9e5OOEYSbyhpmBaJlp7sHUM7dAxqz5d0S+7J2AEtejoqv",
-	"VxsNyqK1YKXTYKm1oNebwT85NfYNclJQEHIRkfhKNWJHGtATB6YsAUuW5Tg5mAY6KzSV439nLWycxVSh",
-	"hC/cld2majmZE/F0A2CVJEYy5ULJgJ417PK28wyRpWiwHFS/JV2wl1na3s6r3Fm2vwh+RJMqfc81Nkg6",
-	"8Bp5ulgSi53bMcabMYowiwg0N4GjxbhyKOBlQbq1+9h+VqX2m6X5hsj/AbO4ud5VErQ0PoBge0vTtiHw",
-	"pmkY4x0M065pDAq1Vuf1m2Xum9ebdbwdymZ2PsF1EpyEeo97wBXg73StmMsL7ecfAojvBogJO0Joaicx",
-	"YYqqTXPHXtPHBtpZgJ9iRTCTFhvcOC+oA5iVTd6Z0D6d+agp8JkcUtg1/al22+p0wAmedCK63UgiLvVz",
-	"+gzmltEwc6bWvcd0+enlwnPXTH9UZz3jAKJzNwGZbzk2EM+xQrVdopmrneq42EdL5Jx2QaZapURIzhpd",
-	"fNavDxtr9Qrn/cKR1bkDAU7wPA0SmTSfCRdNeDTmu5ShWxyp26f68oeyAtCghUY/fLoeI8BI13qevf8n",
-	"6ERJFCWYrsyswTQ2QG+wnEmnuDLfHXtEHRebXiFbcI/Zgkh10IQyYuKxZm+vLq8sNr3BL90Q2QwKXB5q",
-	"Cq/YF9r6UfQFnzPTbkZIydMk9aRXJKbYoVhJwmJwy+pr5MP19QUCP5fFADOK0z2A1yCLeHYLYbzbe7KB",
-	"4N4tBPNuJ+g7A0WgafOZYUHYC4USKgGaSxALTBAHMb6i5j7FejZ7iLMv0DJYLsf63zPm/1eaaC2Asy9S",
-	"8VTPzSC2lFm+GOFXQ3KpyLWclYu2vPtIkJRgC+ggCCRnEGcMYeihF/EFo5LE+qaqxuQejxBD04aMJKZ5",
-	"TF9PXCBNWPh3HMeCyIpu+zgElfonf86I2JQaQ0sAErTfj9HN5annG/05IxKCrSssyk2aH4HJ0rRFBU7O",
-	"JEDb/6OQW5rFSSOUpKYOZGVW+RnubYiY3Go2ukVUaikw7SsXNTuADCp6QeeL35lud8LlhxIEPGRQJ8i0",
-	"heDAGHugfbZnCJwwmZJIkfg8U0Gd/5wRtDbdRgsgMTuhhOAHS8WC3cqUmlMlsCI/ztOAdfQjTfhcn4oU",
-	"RHlkEPnAx2MO1Cr38ZQdc7sVDNqgLWcTgG8YbfQwyoSvkSA4JkKiFZVaUEnKIuJiCjiOsFRoThaVdvLD",
-	"/YL3lMVdGkhlN37UrzS64jW7udRfpLBYkMIdn2PJG+RP/W3ZT1k3xAiky4A0BcHqNWavdFwe1v0bKJLH",
-	"u92XxyWeqWxjDxb+0dK54u4+vYJb6vT0y4fTqz17OcgJ+nT8/vL6MP9DXnoBZH0hkeB8NUGXx1fXl8cH",
-	"H/dyMNUiL+by+PD88ujk7HuDlmfx2oSfH/3hVJuq5tuj8ch8czQeuWHhX+0owQzqfI3XIqgh6VOq9E+2",
-	"kxIWgj5olfQnGhPucJYg2yPvAwbhM00TSKyERemDDt3RAgf5O6Hvl+Z+VSmNVCaItN82Tf7MsHnWJjP5",
-	"vZCZveRr5iD/PpH55fVh7tg1CL9L/FAOR9zhRJJGHvbQzocKnTHCD0Tghb63XcAcnLh3eiG2NUrZ17nb",
-	"LX9sKq/ppOk92Q8DPWroZK9/CuadfZj5oLCeUqffuDL/2Tyk0VBSwQFlEHpWkgeSaHZyJ0OmJEk0c/3L",
-	"5XeH6PX2261/rdhlD9HW5PXOdLp1F8xgDe3GheOaYjfKMqVC5gbiFe7zJTEQCfUPfSVJeRPfzPoN/lgh",
-	"DmfVyXBI1mFUtaK9AtNxRuwZGpKpD2u6xIp8+FtA5YFfq0QetvQsfI/mG5iLlDsQFD3v0d2d6SM6tK9p",
-	"HHLdBfZ4a/Z24CaHLylzJMunqXpT3cE/zdxyRhznkrOySZ6AcMQtcUnrVVewVuuGSCfL3UX008nR8flo",
-	"PDq4OTo5b7hpKlW94Y5D145b9cy1VrrgjExQzskSrwj8JhFOJEeR4KBdJXx9pXh0f6DG6LZU43VrOm0y",
-	"5YDWaQhP8asiguGktRXz1Y83ZcH08eb7l+9Pb45HvdID3ycZQatsESyz0TdZY+vLojhBcX4PdAASVNCo",
-	"UYQVTrjJYDeA45WETy7idg9Xd39CU45STTrXfx7oO5N6u0KRjTXeSGMctWrFHeermOjY391cLTSfLygf",
-	"PhbBSvSA/85+7YUMMO+jysTCxyXUoCdQwPh7bdHjYw00ixfY+aDggMYLeM4fiuYZtgaNC2i9vv41JEcx",
-	"oxJVd3sh9f+32Hmc2AEzECXkruxL3Pl2gsfb5p5SKEfQaBVAhr3vtE5t/dfFl1r4eJBQcuerXR4lfP17",
-	"FkVUkYMoIqnCLCKNkW8TDrNF8hAERTg2sQd9tuAHA25QT0ZodN+YgE7utbFZnoqje0JSc6StZ7k8fkG3",
-	"7wWOCDo1SurgPNQUS7kOVmVvTU0+59vG5JCIC0EihZZcSILm8KlNhyt/GkygCMbaNHlu4bdbR4OEsorL",
-	"/Ic3q//4eRq9e/jTbH62c3/9Vp6uL+7+vLW8fL042sY35P0u/SP/6euP6uPQIENDZC6nWAMzcRo1Nm44",
-	"ujz47noPcnqloklihfAEnV8cn+0hvMbgljC9bCam4zu6OTs8Pz09Prw+eX96vJd3ugE/sOt2Sb4aq2CC",
-	"fjo/OdpDVMoMQi6f2YpKhe/JOG9+QiXiaxfIcrIAZjYaj/RERuOR/jL0OPA+PRqP9OB63QX97YN1I4LL",
-	"i0wuGw7TB742PVhwtET0/ArF5IFGRGrzwRSPafmOeOY6TOTdwfcRYXie6HUwQmLpXMVU6QWutdgE3cBY",
-	"EIHUXTOv9xmLk8ZWKDhNX0g0h2dqpVgRX00AjF0ueVrhqd3d7sCVmcCxXkUo0zHv6VdQJccxQIrvI/CB",
-	"gXiQrq6jNMEml5j9cEPaR1HyrmyGlSZxdezRd6+/f/Ph7cm7Hyoxs+1Z34VfCPqgDWbSktxlPw3tPf5/",
-	"9t6FuY0byxf/KijW/Zd357Zp6uEXVbd2GZmOFcuyRpLjnR1lLZANkoiaAKfRlMJM5bv/C+cAaHQT/aLk",
-	"JLPJrbo7sdgPNHBwcJ6/3/iYnD/df/6CrPBGzIEIcj7+4APl9FevgKahT96zVUaYmKabVbmCqvdU/79v",
-	"xt+enJHzi5PvR1dj8n78N/jrtfhw8u3VaD4e9fv9awF/G5+9CVxX/PJXe68bvj3q3ac8Yx9FssHV8ScD",
-	"bIFg8hhjna6/KHItcqtU3nHMcSoq4on8KRQjrRSAqwpOOuCiYncs0duFZBj7Lgv/aO+b/eODN4fj5x3X",
-	"v1w1XtwFIVX6nZyADVWlSw192pBQIAIxzGgTNl+Lvp6jecqUGhpyBiXJjKZ9x5wSD8mNhGSBQuQQLsgq",
-	"oVPWNz3tcOOc3jGyXvnhE/NW1CvwCggJ5agyNQgs79kGAkEVFe9aKc5oSuiKptj7YeJo9yxlhcpiLDfp",
-	"k7fuagiqL+ktcxF0fZTYgkOoBAwUgWHIu47BuUX7Zx541WP7SsFNQ/zYfqj9Qra1ouS80yP3+q9f1j6y",
-	"3IaVz27hZYWPcZMW2gGncs6DNUizlKmFKdOCgj/DQqIyCqzbMn2UKq1HqpnSiuW7z1dOf43W2UKm/Gds",
-	"OV9A0s/WUu3t57gV20AGpjyvuSivRVGVKaAz3xia/hwUoQ4DxKsuIefGNIRTiWcutXZHkzU2L5gCkNTL",
-	"gAHcwF/+8pebyAbMTbXwSls/2D6I3TlFVbzIspUaPnuG5U4+PcwzZRut/uOWbf7fX/7yl9BsfmAxp9/J",
-	"SZV+/eun8afxmyFBmxRLxFDR9snFp7MzSHeGdO/xxw/np+Or8ZuIvB2dnI7fwDwcj86Ox6f6gfIO0HFE",
-	"bGw7JYumKL64F/XMW3pRzz2yF/XwmfqP5olBXfuBZTSuReP7Z3OfYEWM6JZtnsKSkhXlKZaamQXNpOX0",
-	"wZwqCBN+K1CU2iIghJc48gonSCwZFJtwkbF0lTJQ3cs+GWXXYimx3RTeZ2qJoJ9XzsietqQP/RJ+eF8u",
-	"czQj5v5Bn4wEwX5wsmTpnCky2RhTCx5OUgbHIJqWUrBr4T4GAvq3bKPXjrDlKtvgSwhiAirb1R/ZkgM9",
-	"QL3EWIsH1MIK4CY21meG7yEUSJohaAVDM+Lg8WzT5YryuV4EtfI5l73l9FvpvD3MMpZ+UpUdgBbEI2UU",
-	"EOq2/QXT51JTkgigF+Y6hXTvK5ZyGTcR+u8NmjNfLcie9Sc0q0U6ZzAZRpHGlc1wdkrWQvtUUAvAYmsF",
-	"FZNqnXJ2JZ2MwzZjifJ5DmridcZGSS0HVyaJWtGQx8d+mrJV9k5abKkWfOoZ1G2qjMwlg4a3CdMuyYLR",
-	"NMiu/kv1mC+YgtcFpWe5BiLgmAeqLZZIvVLZtOk1UiiyoLHpN1/yaSpXC8DZQONA6yV4mG2OzLPfzYu0",
-	"ziqW5Izd29OuYlkgumUu0btirVheayIgbj+Vy8CCIX9mdu5FprrHnLazfPmAd4l1/WPNp7fkjsuEZWRB",
-	"04lcp51DXeXivNKHFgcZnHUZswuZVEG9Uv8s6ZPR+cnQVHxjaXSfnJx9O768Gpq6b9vSyUWfXL79NCQL",
-	"mcRY8KT65PPHi/fjiyFJ10KRH+VE+X7Q6PykF/Xwcb2od/n2E3Bg6juC5/FHAUTLXMxPuQglE2HDsdj0",
-	"ZBdKDZHbd85tpWFOYnpvqIupun08s1e6oQZtv2+ljIEYHqQZ7aIZu7c9AEfohlHAS5GCRUQr0NT84eYk",
-	"ZsuVzJiYbp6+Z5ubiEAMTI8lbN6t6Ca361i2Xj1jz+h0mlUS8paErPg1vg0cErDiMlUqXO2QFlciYTRW",
-	"/nLBoX5P01hbOZLA5xApEiB5ZVAZThNHLGtYXuNQOyN4O8GlyAdiXpqA/+PSXQkHhnADMbSG2nqDk1JY",
-	"JriuxsQuGtcMOq+e0Tnlwndg1ykPFXDnIfj/gef9x/DZszCNcrZORefvjEHVp3rLJIzecTE/0tvBeVuG",
-	"sbzj1z3ad201fdqPjPyVDYriyiMJuQv2wunDUM4yiytlb8D0Jq3AHbNIAJ4tMzjcoQIJS9EB1m67nbnj",
-	"s6CjRXyoCAolUhsfNJnZ8KzV6ZDsNeY9AGQueZLwULXiQX+vIRziZi8UGxyZOCtXJJbT9dJg6vrNAirL",
-	"26m3s0yvn9d+3Ovn4MkMBjt82t5e/7Dh2/BUDCzVA21Yf84iI1klwSi93FtqOyu1sq/eILxlCDjHVGBl",
-	"TGVlQlaeQyWYaEINiEmph6SEfNKqA3NrvJtGnJMgjEirudiEXTnLRZsjMFnrYEpTPSOBAGgllmqOjWIu",
-	"wSDsksasG8LGDjCHDtG05qbGMox4jZNWu+228Fz1rqvfba8O2/iku2DeBlEM2U5gtI2z0x3NG+4of053",
-	"kO4yRXrMko5VMYL9lBlo1dpYu77OTY3W2+sipCKApqrdQRVTplZSqMpUt9cG5bL33mqVKpNSBoe2kOYA",
-	"KMGKtAqEdMLotbrkfwNGL6/D5i0A+CJQry2VsTLtYUvSHLS3KGhbC15QMXajFoEnfUVWr9krInQuxGZD",
-	"4lAPs1YMA5pg1Vu7ZClFqDl9lsplFal/qjLChcoAy3Zm2/WZiGmKjwNV+OnquH2equJQ1e+DIY+/vRhf",
-	"Xn755m9X48udz1iYrQt53wJLLJNBYw6Q7RG8YQeMUphTeHbU6tx24w03LVkYORODDZzTECtU4duZyNIN",
-	"eDvgSMOlJbB4XFueEibWS0tA03bavQhyI+DkKqGi6XnnCRVXvIvGKkPM/oaKKohGsa1zYB48rWLWLygl",
-	"OSFJIJw1XatMLllKJnI9X0BRpKVgIJkkKxoEnnV41m8ZO2ZBVJ4rD9f6iSIzBgn2KTOWcqdydkfYUllO",
-	"ZIggHGnBvRReboBqAzVrZbdMF2x6K9dZMEpwZaLWEETDGrEVndtTfy0SppRPuKHI+fjszcnZty4sC7E3",
-	"rpyZ2zyeHUC8Ieg5bUQGPrbXwT0oBuNlELP3zM6k/oZ7LgTueSrszEdkLTKelEJWC58+YguaYCL/c7Le",
-	"sNRGRlpNhx1nm0rzvNoK31N4+1qx9Onhy729oINg+fPCsu1OzamMGTrScjYLy/erQTsJd68Mtr0j5I3x",
-	"ukwjRf4tp6NPZ8fv9lvxPxjOpFDppPnFAS2giG9DdbbS6uZpIdCgQsS4wrj295cRtbVYUb2ksLcQXMDs",
-	"PIgVYxmSucQHV9/N+p6tkxkA6z/ERyw7I43F/13MnYSLfLGsgmtn6ECFfcaWodVZenn9hmMbr4MaZ/6g",
-	"eTKrbdkg2yNEnZdu3AaLuvIlmc+0mMR8NmOpwjJWp64BbyujCXTfG9Vo5Uv7T/dcsT5BCkllK9pu9Jdb",
-	"RXqjHyZaQE7BgYo68ticNwYQseqAC5w6UDto68/c89xZ5LRx6cTxEn3qS8ZU9oXuTfanBy07T/AtZtpP",
-	"ROZ89oC+wkF4+xIrqZw/ijgbSEvmTA2voYXnGZgWzjJyyVVobPgzJLgEmdDprSlXPHIHdGrWNZbiiQEH",
-	"3MFMMU8JZP4zZV9R1KcRtm4iJwiyaojiij5RJKZqAVmjPgGQv73BQEvpUpqcxej8BJIt4N7P1ikCAuAp",
-	"0UohoFSHtEE7AxoUSm4/Y9bzJK7Ks2ChuTE5O9BwhZuY1hPYtzV2KMzBE7JKodY7eEwfvH79qtUS170r",
-	"twusVb2im/yFQ2LHSsBSdDSKRUTZlgN5FB6MGj1Us92DdljZiPTEwLffywtWNrYKM1ze155x6zk/5dOj",
-	"ZExFQYclcrjadtN6tlHRDyiWNZqzrmgheMdmF2qQ/CAOpOv1+W5MH8t3p70LgCSGWPm96Q+z4IfhrqhL",
-	"QVdqIbNKFE7TKwfo+xYXfztbXtc6CRurzg/Uv1ssWegH9t8T3pB7r1+/brUPHq8d8h9rWgEJCh2R5Urt",
-	"Dr2PhXUozJf31koBCbP2wU9qR+scgwIBfQ8/nFsjLEwMlknTVXVkEkDKdtVBuWkwutTRpPylai6qguHm",
-	"HC93eGFPB1a6KLlkCOKqRdGaUhm9BZBgg+yK9Tn6CdDeix1iw5JfO5VixtMli6+F56uYWlNoOeXQacq0",
-	"B0Lefjp9e3IKhbkLivjedyztk/F/nZ9c6L8KmaF9pI9+vmSAnqi1ksH0Kxp41wLHaEwnPcKLq5PR6enf",
-	"vlyM3346ezN+ExH7X0MDCGzdBKwGMQwXUC0N2iM3jPrkYvz9yfjzMPebYWzXNriB+EJoKsNAPQwiq5wj",
-	"ohjTtnFBL98cETtyO7lvQYXqUWSSUGgQLbie18LMBKAhF4uYzYoDrJMecd5T5ya8F/XMJMOP5WmCW81/",
-	"Biuq7lh6x9l9DUgpxNDmCRXTgPadM8HS/Ix+aIx4m/agCU8+R663AMvt06qPTJTQiAoOR5y6knEIkxx1",
-	"nQnv6aMPtksm45LPsPey6TVdA8gpu2Nizdy46q1ouBbUdUfkf+/TjPWAXxeBhkWaPzY1/DhQtV7gXmgB",
-	"ub5DGFxVLf8oJ6so1Sw3DSRjdGk5VUpHrALku5mXjYpcK3g1IcLzpjeabq2zUHLke9PJZQo5EkAis6Id",
-	"AkVsRN9zNFCWWapYDXPQ8m5lOHIDXL2OetvtvZgr6PEjEHG9YyZNn4ND8RQTwwpJQct+bYdynHLaoYrt",
-	"wZv0OuoHf8+XtlpgIrdnx5OnqKBtQ6bUOZ3eBnOgI/KjnOB0rvAaYOBMqVBTGTPImwnsbzFdOjFdZVpW",
-	"VgndwKH5GNybDYUYeozYmLMVlGoVzuQCQHNDR9FZMWKk38QVGim7h0/hrvYI82Z13uLLAoZpOZS6up13",
-	"NO9NN2pF7pgKPmMqU0em8Qbnw7VFtbaszYcYqNfAh7iu1m0blqVTsCMRIBdaI7R4oWXKFcZ99KYuDMvv",
-	"dnGtj/ZftdrGUa+UnaeUTTuW3Sg2XwLnXQhTEXBTLfEuULCby5HjZ7sG6kUlb0ijBAf65b4yJ3WpzU8v",
-	"udUdWynkaccM8qMEefzhFBfdD6LkzdZ27xZWNd8/eSlKviIFBdMlAlLc9yFIWe3CLNdJxu9oyrXNrbVu",
-	"wlVG/q2/PFi/+vc+eTO6fAeXmU2sf1nF/76NDqsvDJr6Zhg1YBrFE2HGE4MageyM5uCI+2R8x9JNDgOy",
-	"wrbII3Lzz19uTJDW4uTq0eRgqND8ZyY84EN7CrVGe+nhABZCgc5wIrOF6aFUC+BxE/pV4BUefxi9Lbx2",
-	"N3XtlW2A1rElMyX9ByiM/1gz87PBaigrD9NA9iLaRZFEZB9ajQb9XkEbesowHLypkk0Lk1CDJ2DWXy86",
-	"np6BNpmq4x3sfpEh3foRsbsXo3t5xWWhOyDYS9v2fCu+wSErdF377+QkP+QKy7/DiZcHFywwpXJ0EEWI",
-	"924nXDsNXgLC6MAitDUX4R5Yq5cy19GK9+EppTdsxkTVnu+8FxX/mX2zyViDKDieaX/358bEwWD/cPBy",
-	"78Wrzr0W66YOG+igm3Fh+pnsgKras3Cq+tC2LWjyrN70e7akKmMpnA0tmmwaCvHwblvXmc9sjTC0kgSn",
-	"9u3J4TkZ/0KC0HLxL/lcsDjK2SSRpsmy7PpCgIQ+R2QuZWxMupt1moxtBuamT75lGXT1WmcF+sT0/LF7",
-	"tVVlpMVo+OxZIqc0WUiVDV8NXg2ewfn9bPptJv7r59FP/X6/JDWh8uFxddnKSACohq0o4Morst6l/LMo",
-	"dYV3Nwuh61oOuboAqgcd9MYtj7C1jZH7hYRYsEwBPW0S6hum4hzZVy6nKQshkfj93QquMQ9DwyM+yk0d",
-	"qsjNiqVL1ccLb9phLMVcaQPwLIj3B6cpOMZamLfL8V2su5TbYoJcUqi2bfQJFlTEF5Sb/v7m8ebXVzou",
-	"9wueoGpcGEcvlvcPcFt+lFzUIEoCDIQCDZyqjEBUkfvlklYa0A01vfO7DSVhs6x5IBCd0pe6BdMTYgoh",
-	"gBxi5wGAhDUrTrdnzuH6lox63n2OWM+v4/HKGphSncFZadZlBJdwvQHxaVkXWUUIWa+elFcjYF5W3JeO",
-	"Km9LYdgFsZ9X2E+lzeIJshOkBo0XzpR6F6iqwvUc+5PI1CLBScX8ossov9xsHbk0kCYtDedcNQcCQ74U",
-	"PiwBS0bQdK0XgUxSKBgwZBxLbjIPBicnIjflNboB0AgA5cjkqt0h0AiNuNNu+qV+sc/t1g4Wtvs0qPoI",
-	"MrRhgWp2IMpv8xFq+3sr1f4dj1mbp5YhzQxrP97uXtkg9mHACrB2HF2aQuaIiMCjETAJHo7RxaWMIXoO",
-	"wEkmgNEnU1l+iD2+zV10A8gn0bVQK5klfL5Aa/KWT2/7ZL5mgSEgeJIeRd9g6fmX2LR2IdcLPGdRD4fT",
-	"i3rwYJdnqIjolDTj1vyY5NIQfDCkBF4ysmFZHxC5APnQKAvzb0NUhGppWDig4PgagoFR+LOeCH3tPVXX",
-	"IlukWv/Kdeajc2ntYkolTboLDNriDJifelHPjMWpR6Mce1EP31UxG4h5cgxqIwiabYFkXA+FYgFEQ4Np",
-	"3imxEe4psKBCiZwTLsrso/Q/fdCEZmxqU3KWDy+8ZfAbT7m4PZMZn1Z2xEmD9+vDIh9BnQJLkrxs1fTJ",
-	"LBhhT/UIAmGf8MePlKmL1XpQG8YgTVAyQqZUsa7TEfX0CE/5LIw1WexH5uIWCRlkHFVF4A9eDJrTgXbW",
-	"/XfXzfsFUyyriLHikWWlMILjx3CE5dG+JWY2LUh1car/BNp+VKDt8+2a/G2dYWqo9J5pX1XfJycW1N5A",
-	"rFAyYzRbQ4DIIqoiDou658D4D1hb8Mu18AqxYLurvCLJr+xa0TlTEVHr6QIotlz1r6tseqLyMQVIZy3k",
-	"91VDeXHhQyNEpvSevFN1r99X0KWRS99XN14DQaeWNEmYZWeBScvfV4y4tmtgKmuG7anbGlvpI4MymNAp",
-	"i7/hFV0RE+4dVxm9tcaMgyeyfYHAYCxCVA8T3sg1pl+P8GZjEQfDP14L4hMFLxtlDnORKz3OIwLpSIht",
-	"e42C+gvAAU9oxnaMFk24ATYzw6uYSDFKEnlPRejQAzAOvU9MjS60kzqURQe92AW8MYB12Bma8RGgGCsw",
-	"EWvBEAuTVeNhFCcncjCgsqJp+gj/xyvd0VanR4CN/1zyTtmYwso2NlDry99wLUmTdRgVHZgDDBoAIK6u",
-	"UkY90sZVQoXqk2P9viSxxVl2+FB2H0KFoo9UAwmvb9WonnGWGh6jtxfjsTYBxmdX44vzi5PLcaf5vVzQ",
-	"tMXcgv4vAlXtPe9UXwVBX3yM/dIqAT0FsNearUxtjap20qAujKJouhLjWGIkGHH1oCoY49gBWFUyWWde",
-	"9uaJIiZEuSoD/o5W/D3bhKoGz08QsTYXf8YhWpyyO3kL8JmFxs28yK8zh+SS/nRMV9qiqMh/wJ9xJFO8",
-	"MIbEKCTRjYlmIZ8ypkCV01u2hdI6eHnw8nDv1f5hnSo73Ht9eDA4bDnw0zaVt9oc4qm/pKVx7TBj564Z",
-	"yCK4lZrosFJVFht0nTG2YqkVJYwiW6BDB+OYSHmriIHR1OYdUDQBjzexDUiW6L6+He+gkPrda/mBF4bJ",
-	"GesIQi3QTGVcIKaGPQvxlmJPt5eEfrXDRJsSyGO6otNgv4kfsXTjwJu2DtFiQnxQqnNoNR6ova0oyW1T",
-	"hLv/fIfFMMW3jVW55YLcSpl/vsVX3mocn+sKdvd3eiLm82s1j9G0qIF8xeMQ70yM9uanp4B5rm4Q+/wI",
-	"DzdTyztbJ/Zu3CVA5LNH3vNv9DwljJbS6nsHh/t7L1/u12b1Xx28evVi8KrN57pqsguWMaHH/YYGlT9Y",
-	"wwsL+hbTjSLuXjQfEOTcYnrnBF2lYveDFx2lrWwCWnmP/NNqS/MWZDS4a8PSE1Q0lfNUdbp/4D+NtTUT",
-	"9jWseSYRlhPg0dHvoYaoBKL+JqxWOqERRBfQZ7Ye/gF/RKnUTqx9E3QmmDPH50k5GMBSFrsR9vYH/efN",
-	"3CD6TZ8pePcNI8GcS867ghGBpnEcDvYP9lqMRIpskWwumHbYTc19G297tIT9ZpKM02CB2Ik3hRYt0rf9",
-	"p9aINowDElAWp3xJk+5lT/kndW1yMUPs0h9ybD4+3CBgH5hPTWCeo4IsbolEzda4YCuZVkG+g3qELTGV",
-	"Av2cMDLlv64/4rRDg0sS8i7qvQr0dNoqnUAMtmonfATp/92Ief7KF7s0wGzLd9WEwrubYPewVl1qH8iv",
-	"WdZS0ot6l1eji6vxRS/qnV987EW9XGjCqR4DumVBnau7GG06eS71YSGF1qi4e7yOUYvhFdhB+gXsKp/U",
-	"ksz4iIIxoH/YumhPce8fIh3REItg8YiJyJJlEVEyiSMDM21xLoqmwKumeBFNGW23O/WVj4lqN0oZdbja",
-	"jaGDx9FGof1eXCU7IxXiioKTsgBb9OXVxXj04XJIJqmk8ZSqTPXJ5fjy8uTj2eUQWqKZPheZirTjzAU1",
-	"NDlQtomjgA472zhIjkenp5dDsjfcwx7IPjl+N7oakiVTis6Z6l+Li/Hxx4s3J2ffXg6NH2CYfsAS8wzI",
-	"Pvl48WZ8cTnEpSu3ivbJ6NPxFY7UBGpVn1yM7Uddi/yroBXZNDQ74Sfnny7fjS+HZLVWC31085kBlFAW",
-	"b5XFffJmfHry/fjiRF+5DRhdzOiad+sNbmYRGJdOoVFBzwS0J9vv70U9/MJe1LPfAhfkj8Eh9qJePopa",
-	"BWHaVet5d+BKwmgqTGbHswq/3qH6CDYZPKIS0ltlZG+/hEWqDBZpRGQSewA9COgCRCJwcvkucEt0HZjo",
-	"D/olJUTRQLX8PW7fqsrKCQf6AMwdC2E4aT9jxZxW5+KJGXPClQnhQkdbCwrTkv7AkUSoR0LmG05xnS65",
-	"xFLdsAZW+GMEMoVEV7YS2fSABKi58Yfv9dVN825ejteWycbCh2EGxC42i8SnC8vyxREpopQ2dnl1CiqM",
-	"QK2Vn1M/Ijb3PAgS7t2yTcuveM82Ww1hYbpwj3reYTaCxOvdVqywRMujNOG7FVqagX1T4bLSeMkFVJXa",
-	"ofGsxVj8GojlA3nz77rLTGlD6NWyz4mKoliULn+d/KlpsVUqyyPMbnmioFACBhHicqEqJN1vjRzQdcwz",
-	"ksj5EVmvtGA+HwwqiyKOteXFfAhPRBxDiWjk9nv4fOMTWkxaEGMBfzH0e7ApabJa0AnL+BQKEmKW1pA2",
-	"tPXGCnqujBe9OynDuektv4Ifyl93evoFWiNXCd1AsXtGN8hTeGBVD5mwBRdxn8CFqIb2B4ViH2OJ4MN6",
-	"ETRJVlgMMJYa6hxq7bMp9HDZIE0DXdS2nvh0cUombM4FwMRgyMfZeznjUZ/YKLFWKRM2pwJaH/VbCc1t",
-	"VJtyz7RunEssakV+SNGBHDczi9AgCvmCVTXCjAR0f9oW1iP4L+V1AJhZ5HmGR8R5ig656PF4sjwuh4ND",
-	"H6DSMnxjOQ0gL3rOHM0W2q/yijy9njTbVwsdOGhgALh8m4YabeM+mx5cbGw/DRcx+6minaa0CbDLBa5p",
-	"Ys/yJLGmV9eVumlpwnrpCYN6t0p5PBHl7lOsgGt4uJF2uWLQ31QspstzRC8OC8GMg0HLBtRUTpIgOJwg",
-	"0E9q6Nkv3h6T14fPX5rwCkVcYq2wofWSLpURI8VEpn00/I3JVRLq8gkiEF8h09UkYebV+jL8YkFv2Reo",
-	"WiTn9n1qIddJDFGemCGIFVdkxllSEichsy8zuRbV5CTt/HcukN+Ya7HAFxV6oNGhwwe2ttzf6sfYVQiU",
-	"7ENqvFEx4P2QsMcaFqUqgEjc+sCmVKgaMEgD7cF6GS27mzaYWLJSkQn7SxLLLSxNrUuE1DNQMcMmeVSF",
-	"O2tbRbhyaSYTInF1AImcF1+bsn/s0OqyrvDVPJaTUqzwMAgwxLOENT5JfwTQSBdHfiYz8rZqprLgQTxK",
-	"7vUq3UAl8HCSUHF7g0oYRgI2LdZBUQFRtpnHGVeycPNHNPMCoLLEr/VQHKYIeGlFzF/fH6oVzKkV4xDI",
-	"9JJnRVimJwrD66Z4AlDqDESdftiQHA4OyI2+5AvcfQPFJof7r8lNSjP2xVQ43RhofnxDXjwQXQvIjMqU",
-	"xHTTxyfdgBovD6FPbtareUpjdiXdFa60MR8kTRJ5j7+a+Tgy5ddGQfAZ9AdeC6T1/Ai6Qo8Y6maEJDf4",
-	"JUPTFATFyPpjzOgxXwbk0va4pfD+yCD/65syadxElhK5zpRWjFDPatGubKUqbi9hQpB0q0AlVKsqgv2Q",
-	"bgUtvicX5CavHrrpk5s8B3rO0jd0cwMjvgmkNt3vto8b4MgE2hIuH5DLcyG7GsybdAneu4XucpNzQaqn",
-	"BeMOptq8KF3lgpquRbACe+GsvwhfXLELsYSmAmbiqgQHDaxCcPTbRg0tPZNNBget/t8oB//yjEEw58w2",
-	"oPdkIuMS4vY/r3s8vu4Nr4F3a++6F13DaOFPFhG3bwtRHHLEde8X35KG2O8mtObFD71gU8ZXoe9liIjn",
-	"Q246KxU/XjAoF8ugsxhmA1pmAv7wlPG7Uq9uq+CXu7NixeL1NDD0S7lkJbPapHiU/qiqJEp1uA/I9cDG",
-	"RLTsIwItZz7lAU2nCz3SEG+2PhGgwWSU1RSwg9WPIL0WixdbINVC3uuPue791/9H5Gx23XM2VRnHvcRJ",
-	"sX/YEr73VyI4qY39vZUpNgQ49K+Gr+tdZlKwe5qyiBw8H5BlErRe25CUXL7/FBEExSF0qW28jf7JoAeX",
-	"TIQPn759+s3pp3Eb4rsdAJD5ks5Z0Mk/K1HJBSfFInZMY9EvUN4u1/Onk2TN+j+u5q26xuX9ZSant6Eg",
-	"wQ0XWgPIdNNP5D2c+gV5NAC8s7xWUY8VcsbapJiwpMTR/ryVmLaFMDaawSfHEFv8T4+Lpf1g+GwD8q4f",
-	"XOUHbFV7IvuEDSvoW7eYJ7BHWtHENItC+oia+K++VUAfqfmgvD3IewRQLG7JGdzRgRsCJKIC1BscWP37",
-	"EXm654Roo40cV3nKkLkC4RDSNTRw9gnejvV7awHG/dTVsC5kgiX9KuNJgi1BW6UOvxbIP/NB+o1RUoxW",
-	"u41fwiYvoO3rSSzsTZtc7gWkaEdAfLN9RuZIe2N2XEsyGHMqV5DA4K95w1B+bm6/uMISG7mnFB+wlaVq",
-	"rykKn+oTp9rorHlj374tGKGVU1iq2rwQdtyxLmHPR+HBK7eGGW5Mj9rOG32Ec1cjG5UJErs0VOERqhZy",
-	"RW6FRFAg8ha8zcv3n1AC2E+YHk1SRuNNRCjGjKwrB/3c0Jp9y9hK5SnKI/TZTJgQ3aqYYAwcHCPnH0I/",
-	"q1k8zPzbKfynZ8L01qq0RwvHPB4e/onhHxCo5Y1+Oxz88nDrUqtQ7UXYHBy5ZNqB1X/NpCkrpcKJvpt0",
-	"C4PbCKLQ3R69X8iE4RGHZwymt80II9Om0s7+dCHZ1+b/dS3v7mp7orQ2GaCfbC7OT8YdIWaRtxiNJmgx",
-	"Jzd4mE262m6aPnL96hhpTtmcpjHgkWw1rXtCXO5VXkF/tX7l9fVlN0N0JIg2MwHrWpubhMZxylQHyWht",
-	"pjYhx5WFJf+q/4FX/Mfw2bNeR+v2c9GKzUv6E3l/RJ5XCcPzOlGHrpDBYNCMlvgIRm61Y4XytP+8Ot/s",
-	"KTl/sp8PWkjMTmazp1msvL9+TV7j/29jTjeokxAeZUtTNCDJ1LoxXrTRa7esNy3rpeHpXouO7m0j0pv0",
-	"mgO7ApTJOLg7Etg4Wy/Q4lqSTn0OxgitSJNz73zEbbtdBgR2/kauyT0VmWtEAYWX5Yaklei9wQDbGrWP",
-	"8OIQWm/kjHx3+fGsT86kgwKGLlpTQtcvWQMykak+Jk2hEvbiuXH6vNNmdqPeT0/n8qn5449Kiv4Fvf9g",
-	"wv75JFzxJUu4YBXNJKNtq3jFBaQybR99oMb70QiXsmDdBlYv5AFMV+WJ3YJpcfZeH/QPa+vEy5kTA3Zt",
-	"PqFGbj+tFEuzr+OEUIv/gigBEwbuo2H+kCkxXlI/MJxWrknoUQ9wUgpTUeekrM2Ff2QnZSmB6i7spnxe",
-	"SAT2l1rZ07mJjVBM9AYC2G2A0+w7LQhhjgBYBvbraImVCzUs2B+Mqvbzw5BkzYBgFnHMsGKyIkiZhRsj",
-	"AbQxr6DJwoMZvLBgSdM6nS6oYsc2iWF3eU3qJef9Anw5iIj1yQe6ITRN+R2zhJxUQHj+CMCiSMpWLDPs",
-	"IZMNlp2dBLbjo9B217Jr/1Zs2h1L6szKxI9JUGxm/aFszP86PMU3OYumyehOHUuxTeCa1z1R3SiL25H/",
-	"esmCe/qIRL8+t+xDaGMbeVzBGDKsfAG+2HZATiUFasWwEB1tQ7Nq4e1CtKsezWqBOtUL3lqq07L8BlV4",
-	"WTO2yUoHVeNuFkdQMQdtDnNlnoj+41odZioM6f5xIlXViTYihuXWFKmYxA5X5PPHs4icfry80prl8+ji",
-	"7OTs2y/Hpx8vkWaoFFlc5pS9QdEwb4kJXvmgXRQ97HD8uqeb+dBg5ixw/nM0WW6wZKsIet6L1aqjGmPa",
-	"bhJT9mbNQgL+CVJpeW4UQfWmVJCUqZUUlQTylTTt9r5M7t4r8lue4PY73/jL5q3AKj+LOvHf78xbH27Y",
-	"KNf8TGW8lQUFl+uLkNkXV6yyM4mVmY4wh/vu52yb8y/fQLVnYWDlmg9EVxhp5jkqKK7CGVncSa21bKU7",
-	"btWstiOwDBrc8XueLeKUhsCzuhyP25q+9og0g/kyhev/PCfN4dTpiARyDPh8oMzA/4K6s8hgp3Ghx7ix",
-	"VK1Q65DOWZgi8s8T9M8T9M8T9M8T9A98glYfnhaeeULFrVWE6rFcy4L2b3Ns/nlg2ohBXZwU1gxDJjmd",
-	"X7aNjy2RgMpAbOSg4A5KG8j/BEFaf9D1C5kAgDNkbtWQzNbJjCeEZ9cik4ROp2yV+SEteAliSBIe7Jf4",
-	"3xttfeDR0Ob8LY7mUcKonYKnX+Uc+fXU9SMG/Moz6enjdtu5OpuYB4agZrrDTn6Qci5pmlr1vHTX/uEV",
-	"9AUou7fAj1Hl1RiFCL5JJq1JOix12uirFOBzwAL7ZAlwGitkfGBkKQXbYOEfOcmUdVNMQSG+jMXXAltz",
-	"yI39i5+UMDa8S0lYAbOsW2HlXes6wZ9z/CfxJEPKv+0SxeeDwb+66zSjPFmn7KLCBv682ESEKtsR7sr1",
-	"nVV8RG7W4lbIe3GDDgvH2Qq1d3Ch1rMZn3Imsi8Az9z7nXomrQ+F6kfgfmrMbgX3Tbkd+hGcmZHhrcyr",
-	"kHA3WV/TJ6lzDBimPXBJY7blpBbHOIL8dUwmqWGGaTHQqvlpYzKkbNZxbQvKo2rT5/sc0V6K6JLtNns7",
-	"Z++jltjHdvV+T0lJt77tPMqL/PImk6XoPhbXtTqDue2GFlVf27Ox0t4xh6OeYLOT4fiD0y4cwOti1Wwd",
-	"z7V2DY7lC5K//2naGBGpMmtsx/29v0EwJJsAIZS2ZBzzL9khGrulXaCpMARA//Xtif/Nvufv//AvBxUL",
-	"+Ch4IGetzr+aYfxL2gC/8dneduv9ebo/1uneMkDxOKd9m+OhMZJRPAIAugqPjhQbQR7jhG9/uv95sJsK",
-	"z8CKJVywwomO3Yn9Dqg3JrdjcW+cv4YBZqsSK/uPfg9t+Y/UZPGPNRVZkGUIuo6KXZPNAPhuXK4LyL2g",
-	"uSForRbHKYuZyDhNapj1UqlvgVASAG7rs+2ICEkUm6YMgpLQpKMWQRayaSLXMbxMihmfr2sBlV2KlgKm",
-	"mV5GOnWMU4EGVvvwsdCnY82TRyJOJY9JzO6AelQfypNU3iuWGmo9CKXJhvec42xUmSOlQT9Rbvry8/6O",
-	"x8zmpQ0iJrafGI5nD4RsumRP1UKu2hgAXCo9wG/WIk4qoSPoavVEkQlcQ3jcahRTucTWzI4jabPet2yD",
-	"MNMxLoKtHg2vgnlw41rzj5f5OjctrXmoaa6pgKN20ukWEJfW3OLWnSuivVULDDSTKTSrKyriifwpNIAy",
-	"RkTxE0OTub3UoY8I7I0ouBeDwl2lMN7U9vD9029pORy8fhGqL9nWMQAQQFcrMuMIlWvR2EjGfsqOwHM0",
-	"yN+I4pEiy4AWaC1AN3RlQtg5oyH0phnSrrmU84T1b7RxcTOfLvs3kEXBAhB/TVWpFdAQ/lvwxnbdgHam",
-	"QP6CPdP6U6VA0lIFLLUorOgmW60UGdQqessUKF62G2KVxeTJZBmuCsMrS3mHRVT+TFiiD0BV0S6IntCk",
-	"YlvS1ep7liqzdXLFsd8/7A9aQQxRlV0yJpqA1AE4PWVzrjILhdvO5AJ83BLuDxNPv/2mzegs8UKz8akW",
-	"FoLaWA11R4U9GO4BpGKan8QkRQzVkhpO6FpMF0/3B/sveu3JznP6CH9llWlo1lJXfMur2d705YTt09eH",
-	"8fPBi4OXExYMLuRdbY1xC5Ty1oGLqjY3twyRo0z3BM+tsT/vBclyADk/1O7YSkQTnC1iYPH1HnZwJtvb",
-	"smFHeGryxWErDC4rv1vWORXzNZ0zktE5ZJe+OT4nhy/JfcozpraEyAq9N4CD57/NHnCSAj7BDBw/mhnN",
-	"nDNM1m2C0jTWsu5X7pC3tqHLO9kTPklpunG4G4P9w0qghIod4zd3Dva3RufhU/z9f66v1bMf/u//+cr7",
-	"rNxuWjtdHXbhqtFqOJNZ3c4yALmOH8OabnJGlFyySmzsiYw3VfAt+4MaLgWkndGShGRfbL4WZVCRIGBL",
-	"uxiEMZPK4v9IUhzGVHZfXfnRnxETKTH8foVvbYHpgRIQcBP3HFoOrhOZbNCiQ+lUR0gQa5CcEKEpu9eq",
-	"1ACqaHOkADXxCOLrMz84KlrLBNFAA+GfH/arc3RnELoqQT/31GRxlrhUQ1utkcr1HGPG2lEBn9rqnr42",
-	"Y7WfCrxdw8LFYKaXLvf6rLkERjG8vRf17tmkotlaLS6YAlj9EF4/NV5+sLLT0WsF9jGyinmbN1swZXev",
-	"x2xg7B698xh6JgXrZ1aKhe+FIjKGxys0jjdmAGhXwbcU7J9Mylvyb/s//fTvTa8pyUX+zsibh5AoXDAa",
-	"c8GUqg4SwDFzx9KYT4Foj2eKJTNwYqRP/GfIXwFjN2D/A8hh+3ZuNzAg+A71c7eLycPtNiZfmqYc/hzH",
-	"VjtBOI4gpYBPlYEzFogJr5EI8INq4J6AscDSQ6h5yZOE++QrtcLGxJyLoJPFpwuCv5qC1xTwJ7VOi0zO",
-	"jifZU44sndiXYtHGTcigqKTd9edSZfOUXf71NJzaq2At+OwTFEQu68QVmVGecDEPEl/VRG7LCC9wBE6o",
-	"YrvX5tcJj4liOhkyUx/5K10hUIl2/kYY/fiGVzhdCz5fMJWRCZpNVFgGQog5Yu1kYz46B3faH4SJLvGZ",
-	"5WOfrqcdw8UTHscsPdvCrD1OmAy2z4hY1SKZ2a/VFxIh7yNCYS4Eo2h7MRGTBb3jYk4wMMCzXQkv3SSU",
-	"E0/eV7kh1y2qCzqJTQt0h+MFzQz20jEC7xhrrPVt45jvcNcb5nfIN+ph+DITrzvnovUtgFZ3xUF7t7vj",
-	"HaMp0DC2u/wNV2CYvUnlqvVN3r5rusUwt19mNG07XeaWsZfSa3XDJ0Rb6nLLOU0zPuUrKrKH3f2eT293",
-	"vhmRe7rd/k6bfpQrdqH/z263nsp7beB0uffSgv90uenDOmPxKEm63HNhkcd2kBzvXrladbv3m5RRwJHu",
-	"ok227vVbg9vN63q5pOlGW0obvO+HqDK2t54khgEXeVTkOjsiN1qh3ljiIm2qOJscTIJ+Qcf6uz7chDvF",
-	"inLLZkWRKK2asio/rt6eji7f7Q/qT6yWDO9I8f1xNiu8Yr+arLzZsDc8Pd6jWx1LYzGVcZBP9UclxZCs",
-	"hem80q4bR5aQW4VzZywN7ZVkcrKeDfM6os9scimntywjaj2B36cyITd6aCmfrefsqb3pxnf/fsRCTPtb",
-	"0PXLR44sMtX2o1pB0B/kiztc1wBhm5mDTi5IcfYCToj96mqGp3w2bpCxdsJjnrIp5qSImzZ5x9J8Rkt5",
-	"TfeMRlvGDSjyvrhONsyZuzV+S5QIkYAFXBTaQGtR4ZwvqdiAqHAB6K1LdeSg/EHGIrKwlyFoo56chKri",
-	"tx9sY5B23DFrUb85PMsmbIhLlUHFgMISAwAs3Ob/jJsKSni83Ub8kB4xHtd/Vq5pK3ACaEa1njU8TL5i",
-	"FoSSVMrlbqVNBWO4JQumvQdZMMOsZZWFQdsGZ+iDDdI6gO3JlMyAIhQaQw1eQw5pKkydwdcEMU3ZknIR",
-	"VMoeRUQBZr3o/3cruslfVzeDYdZYULW2euyI3OiFMLxp1AU+kGDJRkHokrkKKuzRwmIZKVifTBc065vA",
-	"QIT/YuDIECriawF/iNFHGRJkpXbX9w1EaVT8a35/8e/mMXB8xU9XXAzJ9r7vXwsAUH6a8eltfoETpz7q",
-	"v/wX1Jl9Z2o8jVO5yn/2LZS+dWSfTng8vBbbbkiR3t8fPUSm3OTYf5lPMnC0+psszQaMvxf1YLTY358P",
-	"r+ecfT0SfYvh41JopHp/YVBmmP/bQMF6f1nlDkDDr7fgXFT8uDLOg/fzwhr4ffi/4Z8SNP79j7C2vfe3",
-	"pTbdn9Ik8f7mQIEDn+3/Bra399vEmsdW/sK/IUyONyw0jftAFlFh6OjDHSLSwWI7V+AbS8Hc8VjBPR2g",
-	"RKAZUxnZHxgKbzAkMOZNk8SQjGGJmc3NmcRAZO/tBrA90q9B2OhCamN/d0pr5xKFo6+4bFiBjuzNpjrF",
-	"hmWhsh1UPBbHBMyY7mRiNsrn6H8LNNuQ7fFofSNbv+OFc7eIj5z8QcLByGBR57/aP+w/329FPmFxrMFB",
-	"CBcGn+U0+rns74wtAxy5wV7S0te9HZ2cjt9sYY+2qtfbahroGqfcpdVkVQRFD/MqF2mFK/DRy7MdWVpc",
-	"rC+WM7jOLEMXQPsiYHvAUUlZRrkAVKKaoGu+SFwRc9BgI4piycwsmUW2r4m3NqMm8J/ZN5uMqZDjlJAZ",
-	"T1heWFGzU7giF+PRm78VuzpeHe7vDQ4P9kOEBp1oW8whUcU6v5RLzJPSzOx0MkBXoX3BV7tMhB9S2r29",
-	"JAhT1JkrrIqjHihDWVxgqo+APt0s3c06TcaWp/3GraqLPQSWFWh8gbr96TpNbsgSagy99EcTwfydjJ9N",
-	"l9//GOSXbxRTf8AV2+YGxqW1tSL3Mr2FXU0FATJiA8EMGRt17yTZ9lxRvHvXbRQibQtBMCFRfuFbigeY",
-	"vx+31Z1V7f52yE+VomrZkb/NiTekJupg8DfaNQ1oqRCHa7gf7j1bZX4vnH0WFHfb3JO2lRI5t2Qdz2uq",
-	"VY7lGrqBtALfe/lsu1TmeYuqlS0W2cr+JTdVb7mgyWUFBToYnENr0MFWRMIArb9top4uTZ0yF/qqKesT",
-	"7B0eBgHo9IP8OB4atdhRXdGWVBws/5lWVa1DOR0gjCBHtm+OhBPp7QyvI2KnFTPMMOZmm2rbhqoybgAu",
-	"RGSYxi6/DWem36pgyy5TkL7qs/WiTX2BqT/3l7f5Sx2DlbGY074+6VJBk2f1dlRRaTbxWz3srN/pIN+1",
-	"YTO4lyqqRGr3YqW6gr6kgr6CllqtfrZFu7tt+kvdoMIESu7nXSmUcncsYGa6H88tQlc4ap9JQ+h6hLW0",
-	"Oae+yuhGffW5OTdWRTjg9e70cohM/Kg5jWuMvF+e8W57gPA44ZkiTMQRAQoSmsH9LFUQxFOMFbhG3p1e",
-	"1mtMO8IafeBLlgkU3iOuVSD9UW3GjHxjRch7bFf5dHFKuAO1QMKhe5rGakiourXMYuwe6oXycGnLxtJW",
-	"IeHQWlVan6Jgd+I35Bz2XBWqtFY0W8A6QfC7xLzulh0PSK6QAb/ki+9ibzZULqeODjzy1qtW8eRJ15A9",
-	"DrbgE7UtJiCZccfD9bI6lrHLiZpHJdrJzI6ee3NVcwvAAqvmHxx++DpnYYPj2tYRfSR/srVz2CcjYkpV",
-	"N3mkJGVZyhmyNiFxrLbFacZyxVOmd7M+IiitzLDPPeZObfIErQpFWjaXDtmxHs2XtyJso1/v3c2pC7tu",
-	"bk81K5lKnIQdtEyrJOKWhguhI+SOQnWI/Y+AjeBNV8ZEBjVaQQPM1RqXzNJM6hW7ZavsiNCMJIyqDEuB",
-	"Z+TG8/ANAGPC5jR5J5P4Znt53W+1zZ7LtT5hpfb7fB++kQi6yq1/a/RCJ9/9jSVb0PYbNSjtAe89cCQ0",
-	"hVOxlvnrxVBrzduqsMDF+PjjxZuTs2+HZMliThGmVYvAfcqzjIk+Ob/4eDy+vIRrTA4CcYHwOnBf9MbW",
-	"Q+tjlG5ogmD6z6pv4vtDGzq4FgV1EJEbcKZdudfmiLwYWH/dC43pA0NLX8JnLOcys74rlv+CVyxln7wZ",
-	"n46v9Et5pq4FHqM0ZWQuBSsmWN0U9KJe/q29qAef0ot6OPxe1DPPrDDTZ2sREPAPAG5qW4h82BiJ8CGw",
-	"z3bCETOmq4U6tbA38GRAK1PkpoTre/NE7YY01j0f1owoqncEzm09tmhE1Hq60JfcbEOH3kTkBtkxvliQ",
-	"dWyWR3s5/iLTL1Mqpixh8ZcpTeObBqhScraVhWqALt0hSTXbFZSsC6JYIUvCsWspo7cus6Of9CtBjP5j",
-	"zVRWhS82cxjrXwlfTMl1Om3hXuohXOK1HSJGcJdLwnROnoRj9iZQb0a+DX8VxK6sQNrqEHSHm8KhKyjh",
-	"0/uwpMYQIW5Tgp8oqC/QMlZcyuv3SyfN9zlnWj/ywJ0jL46tSMJm2dCBPhWBmzGqD388H59ptd9CIW7R",
-	"s5c52oO9V3WGiesyxePL0cYXbZMjsL+2khB+ZsK5FTUbpMF4+aVSFC7dxil+AV1x8L1YbLwv2+nJFRmd",
-	"n/TzrTss7miDoOZ+BsXPoYWQxFQtJpKmsR8Voyvui3XN0Vtl4ZhVHhp2B2u8aEMThrZhWB6CjYzknm4C",
-	"RDym3RcQyFXmIpRa0JCJB3Qpufx0fDwevxm/GV4LDyTUGUA2djbZFF9QRIi1P/to6ZEpg9eWE7om5J6x",
-	"WwV+cHqEuA6wcZx1ZeHhcNRFm8dMSi/quSHnhk54judcZehLVigIG197ul5pqQhU1TCLObpV3fiPNcN6",
-	"Z72N14BrVWifPILIKoVchtn0KZvTNIa4MS0f0zSm/wmwTzmSqdvTzAAO+mmK54fdOgst9o2+pLT3Yko+",
-	"3tKZTMtt320a1VdUqXuZBk73vQGAOey/qvRcpjJNoTdZpoqRCbxq09B7Pqh0Y88qPx4WQmzCXz9dMnK6",
-	"1aXf5uPLFb75KBw+nF05N0vhM0wgvFO4Nkw7AjlpPvq4FsCvdAytYy7fT1YBlfKeJ3Kid9yKpcTWbg2c",
-	"ZCpZNqxg4rcPiFno4ed8mq1TVnw4GE420IVGQcmSP2hT+LVgUBG5nSXlwrW9kxUOoPD0l/vBpJrY6u58",
-	"uT9YhSQbWNmPZYxh5HqDyizg9/kt9gGtl6MIRvgq1Ooa7t41M1QYsP9yXLTIk45aIaxQlU4SPQGE/ISZ",
-	"ewgFqMJi68NiJVNEAkYbhgjALmQi0e5PPIQIjnkxGt9Q2p7oxb0WjkUJnwjewJxlxbcESTKKG2FGAX4B",
-	"RLpxHbRMjUbH1ro52B/ojZIwqt0t82J91Trb3i/O6DrYHzRld9vupEif7UupMvJigOUP5p/+JBzZzGPj",
-	"hnNDfBHuQdlt5x0RKsCuI3h/RPYODwEiZe/FYHtbukHon/1hHB5GveU6yfgqYR9nQVDOqlPuDBJdekyo",
-	"MJcSou6K/CgngQkCEcP5JDerG89h1/qgxKxoVIQP47RfBBUaPf1v+vTnwdPXP+T/+eXpD3/5P78DzQLo",
-	"d3cshU6FvQEcy4eDwWBQmBQwENWa2+3Ff2YBleRW7rDcxdRCYRmJqlU/3xfmxu3d3rt9cGtKDt7+i0OM",
-	"2GESFBo1+uTd+PtjhPDA5kxCtZ2fGm42veZ4jxRQPZBaFJVCbhvfpx9VYV1izmCUZRRYmKobyDKt6zKM",
-	"5VFzeRDrpelBZs8ZUJ/AUxFjIAMoFscCZPFGcUdkC7bsiMTiRhZeOH8eEEW70ta2Y86wpgTvzK2amYTs",
-	"PLP8oMUJwpurQZFe2cc/BAIpzerDXCX0qBocpFddQJDyb6ub43EdFQQ+AsvdIDvCUotEGZnmRPDQbIMB",
-	"dDLpw9goRHM/UjZXCWnnhHcqAzSpaVf0+F8nExxOkcG0NOtpfN+F/twrvMXdvPX52UNaJu2MFpKq7kVu",
-	"wOFsaaN0VWZIa8Rr1+RoWajDuVHT78L+0LDxdrLqSe7MGqVM36aV3oIZHQvRmqlcJ7F4kmGkBQ8MffLv",
-	"DciSi3XG1CNseMiLfagGTCqVc3rloDbSlI+a3LLNr6RU6njOzLSi6wJ4ZvkQH9A98qeCCpZzFASoeS80",
-	"KazAZnB7wabuzWZ4mB5rILhyiuwPzmxVEMSwlXhPN5ZNIrdWvN5HbeyBhQcrXKuzKnsFMZi20l6HmGuB",
-	"SPgde2DfYJ3W0y/ElS+2DPGMxAiq0D0l+4gK73NJ12krECqq7d5wxP5m8jBJ9RDt1y5T6QlLnrD83ak8",
-	"XqPiTFb0YboOvqGiFl7/tHsdvL8bg7Xw2yuwNQSzjYbknvJMuRBLsZd5VvQzMmnayfqw9YaF36BBLlfY",
-	"R4QmShrhoySRKrsWUykEc2CCmLJDtl2Y32HY24nq3B2/cyh0flyLbtZUIX9lJqkX9QwmsEUoqG092hbh",
-	"qgaN3EBHMoFqxqBc6j+uU2hhECzpNcCQe1kboL1q3BMmOu2eUSfePsZY9VFeFotAu9yf3uZvb8y1WOgm",
-	"o615pbtYZkUEuxrTzMJp/NFtsypNM8IOS4gnG+J7u721Psd0Pz5C2fppF9PbiU3FPMRGIMuUKtwxqlTw",
-	"SHWvAeQP2z7Rw7RsIHFvfjXJ6yNyg/r3xiDbbbDuj1xcfTjXx5L+30sPwblZb0e9NFuugi1aI5WxlKtb",
-	"DJpD2kSfpS8K9T55V5nBrcvzfMBRZo7lwlj+4v2/w9nrf+z/1M7GKh8q+dgd34i/6s1CXsmSkJsppqS8",
-	"LQPfW5kaEHZbvL23X128XZSN7tUXXWTHpjQPi/VaXQSKvMXtbAvuLUzWDBmHKwSuQFPV4qsq5fEqb2DM",
-	"lis9Ov2/DjAx8uJGhItpstZ6h0CzPBPTdIO1VCibiZzPy+1w8LThs2fgDNrZsxU5z+hq9eyWbZ46gW3q",
-	"IvbrVkr5wvTih79nVz/8ffnhh7+vzn/4u7r84T+Gz579/X+eXV+rH/7vs+vrywBDSdQDopmPItmgZ9Vk",
-	"dOVz2bwVwu4F/vZQ/8IzUrYcjDsm1lWAbcAIC9XiyoYEbM04gU77UPR5F47pOn7aETREWSAyw2WIOTVT",
-	"A1yqBHj9ulWNehnlMeeA9UYTXjeYs/CCfRTMAPmsWJrPFhfmfEZUBO33ULGJkFB4taATlvEpTXCyO6wv",
-	"rl71wn6QIqvqoYYV5ILEa2iR06u71JcHIAuNQL9lTLVd1hHUFqqcZXmXO8Ek7ASZq9YT96Hd37jdt4+v",
-	"Lz83Kk5J/olBeeHq9pTdsSScWwbEt2RjKAC1zZinZL1ebGsun3783It6H8ZvTj596EW9dyffvgs7rzJh",
-	"xzSjiZyH9vcYOiZTsBugHhsBPZZ0Q+LApqbxsgrcVD/DFKRIBQcESdeiAATXHvpNv0aP/NuUiqDCwhlq",
-	"Ggli0j3BwtA+GQkyOj9B/s2pViGKUPJm/P349OP5+CIigqapvHc9VkRN5QrTMa1GfQWvqxl2OaMPk+m+",
-	"JSQzl3rZ1wlLL9YVdYkTOr2dp1AM9aOcRDl+ANiIhrLFnL77h9BbqnzL/fjjh3NoTtLn+PHo7HgMbTUv",
-	"SYy1Ge5CrPGtZMepYgoxP2PHkjFdj8jAqm6sFEpLUL17TWVbD4DZq6VN4VmYL6UceMU+AFm27vcejhPW",
-	"gH3nr6oHCtMY6Z1xwdWi3nHWSwS1CNqOnEtZZMrdPcpcBWgMJWGmVM3W8v9jzdal2uDDwau9/dCK3nIR",
-	"V+GCZCSWrGTl37PJQsrbL6ZRvBcuHBnh5BYrUvafN/VsCAMAX8V8hJUwECAtr2NxlPpB9c5uM3EhS7mM",
-	"+bSe1HeayOktMdGWMmkiePghZx4WqOhZ2/Kw0DFs9Fez3KXQ47pmneDuGhMphe0yYXMqiuzPBfXzNXMo",
-	"viKvQAcC1xpk2stY4HR7S+pouHpFaTUSWJzyYsbD0wEFdZijstX77IFv2Eb2OH43fvMJelbiNYLGpn3y",
-	"10/jT+ZPfXLx6ewM+2oygLnrk4vx1cXf4E+o0SIX2LJLZ2QjP62GgGLbvxb2yBqaVq31CuC/1oo5wDHM",
-	"Mk8YAt9q33qp9ZlrrkHY8pJSLWQN3Ff1oh5+Sy/qme+Afl8cfy/quQHq/zZDq2+Q8We1HnoXSbZmpSNf",
-	"tUbxPdvFdyxYIIXSOr/WtCsQ76W2rCpAePl8kSFwPBpGR0R/G8UCdkAC90orswXbQJFpn3x/Mv48vlBk",
-	"Qe+YWdObYcpofHOUG3kKk1jw87W4GYInf0Mm68w81VR34quRZiFjdImV88C5kCRczI/I6M2HkzN0Qz9+",
-	"PnMvpklSlB3Dig8jccYevhf+SZf5T3TpfjABXPub/af92SEuuCu8v9iLpgvq3gv/7R6OoNL50+2/3Z3o",
-	"MbibzT/dz3K5ZOmUud/tv/Ph4YDzwZl/2wtWa7WwP8J/2x9u2cYNC/7b/mBOb/ej+7e9wKyM/d3+E38O",
-	"7jz86lDcMZVyaQDnDZXjkrGMPIVeczFj2l1kEaHknk24oCngdAIGHsY/IZua17lQyAYGyFwt3nd438sV",
-	"E8ReA2NSObYU5BdT8NSYfnFkuv94akyqocWi8HDSDa+52UA2WaDlWrtIhKtrwcUdx2ZH03JNKBBXPFGY",
-	"bzX/Dd6i/hUaUi27Y598FMkGMRZu5iwzU3wTGZLHZOMKugyJAhUb3C+ttJHlFoLU1YWUy5BvOKUrOg1C",
-	"oLsabm9KFMIDMdsXC0tPM3B9jsg+aqJpOaz6/LHcksoyGWsdwQUW8wEBCZKa5FajvaLXr5JcOSdWBnnQ",
-	"Try+3uQXjMhBEdDWjPRoTHstrf+R1sFa6uxk66dfvv3ktOwUAlMYkS++RauqjrkglOhPVVy+V+ZrgT0V",
-	"a/XdHihjauP+gp/hQKqoX59A93QFVl0uqAndyHVjntnsoVO8GInRb1kNJI6QExlvAFFPi/ZUQnwvnJvz",
-	"odBokrSgGsxB0ba4uRw/9y3bPL2jyZqRFeWp6pO/5UqC0ESbYYphbnlZaH/ZUlXKG3ZuPmxn9z4zdpts",
-	"yCqhAHoe7pFNmbAaqQoIw5yEVs1ySKPRohImcuY1VlIL+qFaOeLeFx43UB4ZPF2nlNAyEvK+TGu0rYh8",
-	"/VbRjYt72WYU4Z/sCL5I/7fCZeqTK2sVoUFuLQVj7BAP1JLD2reHm8+HWEGHVUWif+URKrvj0C5cTqVf",
-	"R6LfHqhvjGzNgVEwPUtIQKWwkErINTZ4lMbElaOWOCqgZU3YnAvlM9Yafy28WR01yacKgvzPC7lE2xY0",
-	"AOwx6PH05BW1Q7+la1vrYXODWPywqk3t67KWSvASrtXiklLhxlO5RlYjUmLoU5AmGPCpMLbpLxOSc8dV",
-	"s98GadQM0+GLdgfEv6c842IOtk1N+MaG2EG563tyTgNUHDRe6s+Mj4ie9tyKiXIeJbPpn1hIebxHhb4+",
-	"WGmJ8KI22ekBChoTw7PEAnovsMcqlrU4Ke78c+fn9sYon/lWyKoqQMtHQxfsmxrWy631+6Zoy4OtgUw/",
-	"1b6BsVkCVka9KTRrY4FMNlV0FLF2uQEPCj2DvPaYiRyExh7p6racxEdrsHHzG56jykOwmahc+Qf6A+zE",
-	"cs7PFwZLxuSvCUxee4GoKrZLkrKHhzX2Ric5fdS98K6WjnW7/q6Sg+qPWodXR4XbamdL9/mdvH54wpY3",
-	"339UF/k33/e/wq7Np7n9VsUlrgaoNbtSu+JqlWiTTWSytIEfabcWiJdbbVdDJ/cH36/HQAYQWr0ZZ0lc",
-	"VK/3YEghfwCWWySFKgtnYTibwzdFaoKKJWXRzrW2lO96Biror4syiABEW29tJb9h8KIOotpWQv+UyxKR",
-	"/9eRB9NasxsSv2Py0ZKh3blHgeYvzaA/kKaJahTh6s9tL8H1Te9FDtM/pTdIm6mNBiaKWvUR+tf5Q+2C",
-	"lo3l3DaU/zZxjCoIV9YBOGJLSdRsGqoQ9lORjCUJYj0HKne9/ElDwqO+ydcBCHub9aFJi+Z8Qzna/xvG",
-	"579yvN0LWD9RxD66Tz6b1CgGaXlmmJEKSa+UTRm/KwaYYwlY1tmvGHN/C9nRggEdFYJy9mAqxnWbw+yP",
-	"S9fiRRgDYdlH8mXa6CyeYLjvQfy6jxpxfZRAaSnq2RB+9L28blHIxws5PizAWKPI31lu8lOkJq/S6d5u",
-	"fqJ3uojReMO7AlGHTXXq08v7ugiAZQNA+OU8LVcgn3jkqEDM1Sqhm7MtVfMNE+SSZrLVppUJ65B8utCX",
-	"P+ouXldkZ1x6tJhlL85U8Giqkf+1jXj7c2cmoSnuURa1SqMbCfRbCFkH4zso53V2+DZp/x/cJnczeAHL",
-	"00JR2IWksJSB5XuU/Qfv6AZP9+eOtTvWzV77ha/ctv7KU3WrDNVitk7F42xdT/Da7Vz8uj/6xq1sd3ZG",
-	"L3R9VeUPquvbRghKbLk1mDC1NUPyfGAW3y9f3BsM7J9dHaP+m/1jXsR4hIjQUAtzOChiCReghPdKgLRB",
-	"6ODaErTt7ZaXoYWMijJMfWNfc0M5mDcIyMVhaVgmTVGYbd/WHwrQ2xsyYZCFn6+ZyhTUjJnZxCrJfBYV",
-	"uePs3lQKVbqlnT+oUJI9eDQ3dheWzLbN+Ps1TGrbbmWR8rpNQ3518ZBbXmE75u+RMty6l0iYaQf64rBy",
-	"nEVfsgRJ6zedty4vMijLpvfmNy83qq6xqRvob1VzA0q1wp9sN+IOVTUtamSKjqlReU2HQphEGlrabjCP",
-	"YiuqAZRlSW/ZkanXg8U1BduiVKJqD+Rc+WMBvVZSBgoLNVRdSuvUqZHtUg0XQtIytZD3ok/mKY+HUB1J",
-	"E37L+kStGL2FsvSFRFwS/QcosIQatT5RPGYTmg6hBx3+hrEgLK8kE6Yv0A8y1T54IRYqel+p3wxFQfA+",
-	"YC+F5/qFQrUfGuzoNz+2bwe27QWBwKL56cM6Y/EoScKW+9jV8UG6bp118ep/tUQ++2nKVtk7qbL6bkO9",
-	"AUzenKZV2x0+sm3Z/oLGpkJiyaepXC2AY1R47ao53cFvVDjkTY79uCaf3MpEhVGfCwVU9BUSumEJ6WDX",
-	"F+SxzqCHVz2lSfJHt+Q9r7Q2AVP0xNokYX77yjwqzteThKvF5TRlTBTmvbI9+FEiCD9KLmqi4DMgXcOT",
-	"GrN3BsJk94j4iqWdKtbP4frfQ+iiVSzfG4GL5/+OYh5bomYXJA+rO5Fo0p/ep77n09sdSy6C+zpUfeFv",
-	"bIS4SPXcAS9RzaBahWzgtGRaY9zTzYMUe3hS6jS8N47+Ldzyp6rPd38qlzL72qKFsQLUbVJoV20eKNha",
-	"peyOy7W62EURlaao8KxuU1Eh0JdyycBaMZqErmOu3Q/o0V8yQjFqgp2lT7WN+FhyXlijtpK+Mjf9Ketu",
-	"Tj5h88OvpkWfKESjgpBRuuSm3QxLNGMoi9ZOOJq9jsvd+Pvog2ZS9ms/po32rR/HY0mpP7tthdS0o/wp",
-	"o9m0CtIOgdNwrY4c6a7pM1UZ3agdouracMe4uGD3rtaNnGG37QIZ+YGh0EXYZjRJ1JHpvHqi8NVkv9/r",
-	"GjF/5E7hU/h75HcKT+WSKcLFkQmDcaF4zGDEmE5Y0g1JEHeDEQ/2XU/JwcCQ3BVDpAVj+2sVQX1g6Rwh",
-	"226ZHmqiZF2YkXyuAEUYksPBAbmZyXTC45iJm9oqqBIR8a8R1G5uSR15sV6ICgNizFwyRaToFuPdvrK2",
-	"MfHyngNCIZGzWeQFUiGG6gdOKzrqp3LJxRxIvWdUe60eQoRi1AIQmECg6Wh3UBIb7ebmAMeBwGyVErmw",
-	"81WBReOm069vRWiMQiyKC/BIPQbcknLZHa8uWLaNkqNfa/ZdqF7bcZyYELb3OXo/qEyuVqxFVXcjO3AD",
-	"Zl3+2gL3CizmPUcK7u68K2za0VPupEOdYITzYf86UAna257Q6W0YWRx411lM3p1eAhtnwlUWAfafwaEG",
-	"wEhrZ3HbKVxkz0kZjUuEYossWw2fPUvklCbaqh++GrwaPLuT8bPp8vsf/+vn0U/9fv8ZFzH7qb88WL/6",
-	"ai1jcTBmwn9m32wypsL9mDOeMD8TWP+tz18d7u8NDg8eDv24E+NF+0pOJ9IuBGQ0QEO5qdu+u4fXOvfB",
-	"BwvjvXiSDQu5ckxfzIu601/uHOnOL9PMp2GHvm83qxVFHS475pQgGqeJlLfb58TvSkc9xFJqc+b6CUVL",
-	"MAwjVAjotT2RhTNX2wYZYPV9xVyjG8+QzGSSyHvl25VPFOhwXDVttfDMeB2qZUIy/96ahGQ+Y2HuKYf8",
-	"tiM+/JYxVJ2y9JVIHVmQV4swYeCZm4qE32Gm43e16a58XfH1uzrcq0662FfhU/XrtEF8/YOwJm/hT0/g",
-	"1PFPkfq0RHnfVISgAJnJqoQK9wNxbB8UgQru4rr4U24D/NHZmcIytPW5bsKGFkCSAgd8QRWSVSqn+nn6",
-	"MmOFRIbYQl8IaNHastHqq4+255DceLbODXLoFzjzsE7Tgt9mEi6JyA2YPjdE0Y0i94YB2HFvWc0PQmXG",
-	"BPJP4009O972hMB3NBwMT1TRIppxQZMIPxF4Ch20efdm5t16lx/i5fJOWOx/5PPmUdxRClQw+oWwjX2r",
-	"oLASX9cf/X0enV1c29Z+7O/dd93BpdzxlPd9xW4+Z7vDBJ5eYxxUmATIFCxown9+YHIqqMfbmgZwxx/d",
-	"NLi0NaYVR6DlbPR7KpXVoK5AFdovc6zGr+cyec0i4P8KhlwcJGGz7DfFdqquUTrbBrMs1yY1jLJNrVK9",
-	"Re+Wuan0gSWKhVa4lFNwX5MzFDxkHxelsG4D19dE/5E2bjGk8YgYPbY8wanrHG1k6/WVxQk1D3mInLT0",
-	"AP/0+zw4hK2vNGszNKl+k33lYq4ssbrxAqdUQPrS8aMDLkqO6158AvKiTxMutJ7O6C0TwP6hlcWSK1Wk",
-	"hDOD2OY2d0+vc+AusVunoqICahEpjwtl55Hr61mvtoVwzoQ+jFriw5gn7Z5jQFd1u/cMqIor3tRYqaDy",
-	"SWmpDvCGK/ZTFtAEdV9d8YFeQL3ACG4cc3+S8+HWCTBecqHvb/bRt1u4ttf5EZ2XfLZbz3HNQd5xNmqs",
-	"bjsNWzZ35aR00cDlFalVw3hxH9f/D66Mr+Qtq2CjvKcbxOakfsRJygCJPftpxVOmQvP1wvAlQv7bAO+3",
-	"m69fvaFgtq4IqXxmk0s5vWWZ5WceIq/MzfV6MDiY4o3w3+zZf0B+7//hL/Df+IP+v/sv9PSZ31x6J8YL",
-	"bkpMe8rxN9PpkjnuZjVbB4UrvI6j7dRjRCj57vNVn5xkikwTypeK3Ai6ZDcRudFTdwPezA1M/w2mCC2B",
-	"wb1HN8eVWusjVfsQpiWhTyxzIMU8H1fAOE6ksdvBZ9LnM1YJQ58+vWWKsNmMTTNsvYQiCYWcyLelQ6bH",
-	"Nt8tJt9O+Uf+3dv/Hl9c/fXyu9d9tvluwP5rpP94/7f/+m5AP5+tpt++XcfH373uT/eT5kYLnD4nA66t",
-	"wvZQ5ALetJcqctifF9JkrYFpyIX6GgFEAoaEya8qxgrVLPc5/mSEHpNtPDkphfK8RqLORO07bq5HaJXp",
-	"2NRfWmEzgLrlCzYO5/2+mB1fYZdNBAlzk7buW7SCYbkBWu8eA1gQ5T2cMZvymCFZDld5Z8K1yNuIh0it",
-	"60AluPDcXvtabeYOSXYvjW0c2ay9vaJAo9bcuqzt3IqORDNJD6llbwXC+kSZsUcEyDWBtcmrTK+sHjc/",
-	"VJczx3wGn+/4X7ok9g0k8i+Q8LBQEQ3cfXZENTLXVE3/0EnpYEO1raP/s3Y+0xP/ngU8Ja20FdhLcM0R",
-	"iWWmFfWKagcDaLnmqURPL/8SAB/o61Fe8SWT6wzj376+K1Y3/8/f6dOff/j76Ol/06c/D56+/uEv//b3",
-	"/g9bf/z3v/yfXnAnw+C+p0mIzXwkNuS7y49nBCsqJ+sMop9H5gCHW59ol9rdZNOhfLogUjCo4IFTvfCV",
-	"h8/1q2frlgYn6KP/3fZmGiwDB1/Jfj0vHdwqS7v6g7+uUav/89c1Z38r8xAwLbtZiUb4W1qI5U1AALcA",
-	"KxK00QD30eSI3PzzlxuSsEwRKshaaFM+tp2PXDyigVllTo5iSj7e0hlUhf5ODcrCh1AoC3m6XhELe/Iw",
-	"QKxgpaY11qqX2+cZw5VXzBRSbq9a1fcWtoTJVE0TRlNVTJW0sajL8bPHs7DRvAwNPqFToFGdpJLGU6r0",
-	"to4cp573V2PFSUEoT02RjqH0dDTlZjkf3DhSick9Fk6q4IVufC5HyBNmxvgAqG5Gk2zRaLfBpL7Da0OA",
-	"750PCy7mTGXB8wJB6qcyZukT5ZKfeHAc6RPf+EVQGmHPEPc8c4yYkwXG/Z5tggdFmi2LZSZ7rw+ePzPR",
-	"+G3cth0A1pYyZu3m9oO+MojbfQrAZR1x08Kki8hw/Iici9BW+JmLWN4HS7zeyXuiXwag4XZ7aXdC2Qoh",
-	"s9AmgWLhEyKvV+qIDAgTMdh6hui3MO4g0n1z951FO2J0uvAG56GxoV0HY+Wpysgt25BZisEi+DMTVcyP",
-	"1cDgkMCz+xp8AAH99MUt/jCw8LVqJ3OXeO0vlq886Gd8ttJjVyrfffc8W/TJ5UIfgfcLmbC8LsGIGlfE",
-	"qMRi2YKeSj3TMqNAegglYvc0jRWyTuvZhRmpwfPjd+zLT/vfxa/2lrPbv65OB/S/s9efpxeHk7++7D1G",
-	"V0vUQ8umgvj1PKEbwJrEhFs2XXiUr9i3qvShSxOjw0CCDXu1wVW0Mk4skVGNUIeabAxcHagZt/b+cvqK",
-	"toi3Hti+QcB1fw7ccVEFnO50ZKfWHBjtaJrxO55t3tC6pGa+URHc2rSxYj9nHMJdcXeoEA2c/Q1X0ZVq",
-	"57Wnh0HKHE/TLLlYZ0yd6lPD19svDgf957V8O+7ez/gZhdsP9vZbPGDF6K1+M05hEZ/0RdPI9c3fY8Cw",
-	"cOPeq71B072w/Kpb/aAbYlkjItiqOQFS36bJx7TfNCIMroRI+vCH+ue/rH98OW1pvz7yxSv/xnw0RfnY",
-	"WvHtFSwuS/N2uWArmVbRUq+ni+pd022rnKDiRjWv17gYcRk0rk9MNyrcts1Elm7AHoCzOIbQDPl0dRxp",
-	"tbhDf9SWPimg7h68eL7dL6WP+qCNYLh30QKIQXnPOTbvtpP7kn4ooSHgj5CpThJicYet4xEq/N17tX+w",
-	"i2apfbHJG4Tf+Hpv//D5TrooVPKosvJnglEXEKqDvY4arOJ19uOq3vNiv1nfZTLgUSqbpzyy1YJgs5hj",
-	"aIcqZ5BCeFlJsTxIiZi9V61LxiK+YFTJQBQs5sqYCaZdxZmBUG9KnBXxBQNS8dDWooKqiXksnmSYn4JK",
-	"KG0y2u4Deyu5Bwukb3tqhiV3/D5HP8ghhNCk0v4hNH6ivv2i1mplKrU4IDYKh8xmf/FLsPyv800i+zF5",
-	"BblT6fkrwqkrO6HVLTUFX0PesRRDEHq8tokCAB88D2MHhkCYKDinMMwXh9psoq1FUISLabKOWXf6wKg7",
-	"b9zv3KV+gGtsd1PzKPPNt2tfhn7KyQMDMlsGjnlo2cXwPQjP2A97A8UeCzMptWqoJj358G3TJj9Z2r7B",
-	"5CRc80fnmfQDgmF3jaYpv2MqV9nm5IgI1V7xXPttd6Y8Bc7NGb9jDphqFweanIEqQqyBAYiHfuNU+QFT",
-	"22lphrctJ3Qdc3ms7ytO9Wh03Gbvw+3vJ6uARfKeJ3ICAstSEmp03H8Vsj1moWedI3ZR5bMOQgp6waBx",
-	"IPCwn1hSjK+83A/aQUJmfBpqV8MwkXTkzMJfcgjjQjpXYRGXMcmeEAWQ+Gy5yjYYHbLLg0mKCXP1BgSz",
-	"lTRj0LKozYqYrYDMFN617OgfnMGXhLAT0gpbyAIk4SA4DOHbjx/fIIeITGN1BB93Mf5ufHw1foNVUlVz",
-	"0n886j9vL7qGuzses5AUv9uvaxH0Q18x21GM958PgrJzz+OQsggI397+q1ZOODT+meXyh+zvQtw/9u1u",
-	"DxRmKPI3fS7kTYrvXHJR4XrbjCr2BEhQOOh+LOWSiQBuKu1w5j9Ux9T7Ojvrm1rj8IGi/BBRrP/cUpA3",
-	"/6LDQaegEM28btR6WfRf2SRkFS0sH9++PT05Gw/L5xmcevZvaiHX+lzUWmpIlizm1J175PJqdHo6flP0",
-	"6rgiziMiMiX0nvIMgFzX2bUQsvwQq+uG+TFOs0zrc4AywFQBbIKUzdaKxYXyUaV3QqFu0HxWL+rpMfei",
-	"nhllL+rZV9X4XdVMXbgZ8UQJU+n/ur7IQxiXnPfyv5NoKZRTNHhTg+gr5BcjMgCGsFeDQSjVSE5m5R0C",
-	"kQx9mvMli/IXR167t96FqeMRm0uIdWGhgQX8IDe+J3FTRJl91ay3upNSPVLKk7xnqyzCcj2ZEYq6QpDJ",
-	"BuvptaXOpWhBugS7oVoBngi1QtjamrSkqQ9YMqrgfJIzOGbN3FYcs2GnDGhZ8DkdHDNMib3jKpNpRaM3",
-	"6MWFXKfFiHZEKFlpGwKLc8heAZe3gy3rmyOlWHeAYO6Wbd7qNVXtq6rfm1v0YaQqYElW1kKArUbBKwdA",
-	"fGHiUNRVrvBsIdcZgUOyRTNd1JPrbLXOqtyOlNFYeWnnCCSglFa45QKT0Hr+uXBkW62m2Ugiiz/CQIqT",
-	"/DwwxzZJnnaoXIexn7sbAwh/C+ll34W899ECTDe69o1aTalydVJ1gxrFSy5MSZV2lfjSoO+2+6YruL5O",
-	"atCZMvUQeoupjC5X6qjBZW/8vCyl01tVH5qIUAI7ppecLFzpVxRF4VVDmb6xEU0DRC4kbrz+7nTTnct/",
-	"Wdu00Z3ndM7CibcVncPUF/Mx26iERQ3qJqmDgspHcyHvt0gwA9vHjDl3W4LpHzpnl/zn4pX7FfmbjCY1",
-	"VGV2CmhF+rm5HAO+xozcG5p9dZuV0nNTbbzabJmIyULem45kcC2312i3qr4ugXJhTN/AjsYDGU6BhUyM",
-	"Zs4h6Atbu2RZGXejaFDqV9UHs5vjKHKdTtnOuvgSb9/WYO9wIYw+afllbaI+rcrHfuNysZMHF4E+Tkzb",
-	"PmebxWw0XTJyWlHP+dsVd3WNLHjZGC9Q7320y9K4CjBXp1Us3zL7wGxfX9Kq9dN7trlgd3IKFlNlhfmG",
-	"UFfVx+7kbai+pCqwqv0J24+LtYGQ2RGOgygjiZxb1/N5jWv8niH9pj1ZDQDGTKbrZdEZfd7CYd4GcahP",
-	"YL1nm0u3n0pa/Pjq5Pvx0GoEBaLiwiP603nWJxcfr0YumGKS1ymDuvUYIP1ouUodKtbsAxx3xLW4GH//",
-	"8b1+EhVA5iAQwES/pRBvwXH1op55NcRZ4NaaMEsF4yoeobuCGuc2ZhnKOA+gFLCnTz9+/nI6uhqfHf9t",
-	"C33a+21ITk+fvju9xEla0TQDH3F/MCB6sHtapA7cVp2wBTf9AFO6ZCmFONnZm9HFmyFxT1FsvgRKSDkj",
-	"dCLX2bU4zMMJewOM4JQeGpHpgtGVPholiVnC71haXIziF9n31iyEyWEEmzkh3WJPikIUZCpVVuA2L/Uw",
-	"tA5q4euPTWhryZQKmpq2UR/fa+0XLy+SRfnuF9DWaIZtk0Z6F3/85hLunc2WKzYvtZik8h5436dUPMmA",
-	"0ph88xQCF4pMNuQzm1xcHUdESc9LNM1OCMkKa8uFyhiNI9NgCOjjGUuHehz58zJJBo26Yor61c5Jtc7w",
-	"5nBr4iZf8JXD3LeOpf5AtDeK5CxAsKKH7divgdnZfkxpivRH5zPTR0foC2RLIaR8LTAkYW4jMdO/oSmH",
-	"TpN384kgE5ktyJQqc0kBddQuZmHW5ywjlNzMaJJM6PT2hpipgjWG0b07vexfi1u2wVn4ok/H9I4mQ0Bb",
-	"06IsvDM24YxMWHbPmMijVqpPzoAsSQ/dHM40jllc3Hd2nm3cHucBfbHSy2s242MzXP1WhP67hpd/qZTx",
-	"cz8YEkLQduxUJnRkPB6b0pCBzkI6nbJVVl9koS2BhGV1VLMVxDV1g4Re2SMcqhFtTIoYxwe7/mzGwa+E",
-	"gOBvcbJX60lXXhx+xyo/Oi9VNRqDTOU6ibXcQzjO4kvmpNu7uQ27e39dXbtAimApM3ayauobMw1jxfft",
-	"vd7vD/r7/b1Br9ZL3ME3DHKgWHPbDdpZ3p78ujX9oXkHXbohlkglrj6cD7XQUfBSoNSP2+a5iOifL/PS",
-	"PvJ5/M3F1fEQw/3Uavk+uby4HAIp7nq+0Kbj5cVlQbj94kn9zF7Uw0dpe+XiskY7NhBQ5GbtgmqDab4W",
-	"gfquKRW5KP/WKbxfr5zwX78qsFqym2A0XYw0z0vnLbttBaN96V8jviamlf7w8Jp+QGi7V+TN6XhouN5N",
-	"MJWcgvtr/3UxPv54djY+vjo5+3arAGEuBXNLXC5QBpLEPhmfvTF+8rXYqgw9slIDSYM55SYDpQwZqBSs",
-	"aADqAfei3qlxhb3B9aIevCqs2dYT99lVc3F1cTI6ha9cUR6TGaNoyNsc2IputCvp0f5lKacJpKH7xIYN",
-	"9L19cj66vPry5tMYvHou7iSfMvvN8RrnjKtrMZVJghUcSLJIzkefLvV0CcYhAaxNvzmLiZCGuy7uk+PR",
-	"2fEY6kGktWLmUsZ9cnJ2/PHD+en4ajz07Qszbv0+oNsV8z75dHY+OnkzJGYAevq1DTbndwg6Wph0OzO9",
-	"KI9C2C+E/9Rj7kU9O7Be1MuH0ot6+DK9MF7Azz6oxVpBTEzV5QS8WzAzwAXmEjHMFjJKs3Ib4GFjYxTC",
-	"vZba/xrbDrnQOixhWfF1jVUDK6qyN+tSyqT5prUqDXCvuWPGZFxyyoKXjfdo0TcJRndbY73aWujt0WUa",
-	"tiBX9FC910d2JfP5cpPgLVhhFdw4gvrSw0ANRWvw5ycK41NhwZIWC8zLvBVx9ibA/4G+9jrmsh88SErh",
-	"tZhNOZBlVzwYjRutua8W61SZ5qbGxy74fAFgIFXP1dZ6zJYSi3LuWZK0em6WxGmYLEPOICeGgMciA956",
-	"mZLsvgRzgAUZ8FFLeYcBnZpPK8uKfn/h86LC6vgTGpYEtWJCNYXSTfCXlxqXdomnm0ftGlK37blTudpA",
-	"CoTFRK1kin1pXy2gvlEZq+wv2CocWCU003aUwwvBOCO052Gd0IYIFprDpnqg6YJNb7sYanBDu05XvdmH",
-	"RBtZE6pYRKZ0umARuXz7KSLYth8RlcmUzllE/rFmaxaRJeVJ5E5fw/4kMS28WquF/tMdj80ytgq9XzAa",
-	"c8GUOtZDb65t0R6sqvP+TdoMiIgmjAmi9P/xWyT3DxE6bdcOX5COMxt49msJAuOtSae6oIkftkDSXGX6",
-	"DuHe9svfLqEKM53nU03FXHhOzY95THxrpMUNe7fXH/QHLZw5kyqEmhQ7gmIrl5Flu+TVG/UsGA8CTu41",
-	"MKh78YNSNUnJo9khIpTUNR0X0AVM3Hw7Drf3qtkEyiPagXRxiV2cZxjmLuESNr4llQlrX1ujZ91ilPmb",
-	"ILAFGBMh+T+xOCuKz0HCEj5jR8DJBb4TwVZjzIN02gS70Es9ZN80y7/NhauGbD/Upad3JUzJ/b2OSXse",
-	"+/l4XFh/nyWFfu0716tdELQSmxWuYmgbXtFJYqozg9swA07C7cAIo/GFvA/cdIHcuRTLqU1Q+45O1+tl",
-	"RJjK+JKWC3UOtOTVkmqH3JiY/VTBgHaif4PwP4m5ui296/D5S+gS6vhCLe0jQZPNz8Eo+jcbsgDLISUT",
-	"gCFiyaxQZcnu2APQ1vTbv4dJ/A1evh24vEfOwC8mG82x6HAbNbFKQCJCFTmXKpun7PKvp04ulGvI8/qO",
-	"BoeD7ssFclshHyCiRjgibAMAINmqHvbB4avnL1/sMgjtH1YM4hupzewgUMfBi4O9w1edZTRUI28WIco3",
-	"bGFqCvuoMN6SyJXlP6hKoCbxjmesDk4yk4TDRQHEXG2jbt/2SfB/rBlGl2iSAFSmKlo1R8CmS1MWu/hY",
-	"yuY0jSF7SlUpeTZP6ZT9p4/x6u8NHEYxjfn8sGZfBEraWaog4acv2cInXXmleOypfpvJq8Ff/rM41m/1",
-	"WMkpF/HXAi79pFiK1kA5ymsmAh5SteIfGDTqBYITwExnAetokkB2DZ3KxwHAtOLSsLAVqdr8Lj3QziiU",
-	"WoTH1RDPnyAs63Dr4HoohLMpB5vHM3paiikzruPDTolTOeeiZhp30PYFEXygiLU12PQdub3WGYIvZFNZ",
-	"cXaKMSlUPpaXtDidXXDp8m0RLnjD33YtePM2XSDMpX/VM11RVALcooDEBR2NEGAPxIceojVqtIXe+iFN",
-	"MV2rTC5zbWGjMkEChXTOVCM4pxe/WlBFbLA1JoppRUSkmEiad9zpPZnRW2YSHCqMzrmDjuIPLlEW3YqT",
-	"VwltxI85T6i44nl39bqFzOmpfOT9WC49hqFH5SXutvH0MC2AWxVwuHCiEfO4EF06GJA4WFJF1xCpVd2y",
-	"H0VYvA7QkEC2UOwpb7xlQbMPWAlXvPM5GAodDVfPrt+eRLT9SX5NERRtb0ffChIndblvvVpUGHR5a0vB",
-	"ummZe0R/B+oiQ/4w/N3Dg4Tsqv/xrxozVV3352qtFqFVOF+rBREy4zOOBfbK9s+XvJfXh93Xw3UIdxVc",
-	"17lcD5kqCbXsyJ6mzzdWY7jL8LyU9uN+C/DRHZTdb9hsUs4hVTRxGM3pNGlhP5WhRu3UWTVT0h2F1Xd7",
-	"IcpVoL/KTj4LKqNZNTe3FhocVMxG5bmYmMfObDJK/FG6DUsnx++w0TBzaLRa89ByHPqr9BnirHxDRVwB",
-	"wfPRnaVPFJlsshAs1jQWLgSSK8q9wYvDl68P9l/vv3jRWT+xecqU2n7q68Hg5d7r1/vPD18e7hBRrHjq",
-	"weFg/9X+wYsXr/c7P3TF0mmwQO0jWro33qcYTkM7XzcWY9WsvOl1ALxqNuVLmpSiVD4MxKAJVafrOfQv",
-	"owQLy1gUlSiXxXxlquX+DcuC8aiRgwd1usk1S93jHkWWFCwsoFZFARBZwqGXxcR6jCZjItOKE/mr8Ar0",
-	"hDhCq0BCFIvaQqoO0vJVABKZfsH+wOTuzZtaO5sjfddYZOkm5Gzesk1FPtd82PMBGZ2fEH1dZNv7QMoN",
-	"Tqrh4jJR1yNT+mea+TAYrFhy12XAK/6ebcLobHq9a0GGzaj3B7atOzKLAKNZUmUS+g9sTMucI9zCDDHk",
-	"xoZNqHG64aLWY9RO/PYIgxuuZwdglr08oZERw+r99G0q77NFEKYfGiWgycXhsAQx+R3D+VUO2t6+hE2w",
-	"+9B9+18Bs97W3lxVgcvn5TyK2P4V88ntPwhO7spXjCz9hqMDiukmyjnocfMJmZGpXIuy37C393xXaHtv",
-	"nqPtJQvMTulLmkSoDroetCqccr4VWU3IGRCoLvj1e78f9PryJvstseuLO63ThO7/RojqTbvpTN5/tb3j",
-	"w7c3bZ7CKGsQ2vGSEyz2DnbO8CRxYRRnxGsr6lGyM0hRNG1k+T+21+nNsg4GgM5cYAexS2wVOl1nckkz",
-	"rv3YzQOYzKTKWGxmKkgshlsCOyERl4qZflO9aUu0dYssW6nhs2crunEMkqbmXj073G8zonLUmIu7jvkp",
-	"Y+iHjQVUj6tUiyMAsPEiNRzOMiVxSmelj7t8C81HTweDdl+yojx+SDJK33/MghsS/ozNEUqSGS0l0fde",
-	"vtoLuGu7BoWMeHhRIb0P64YWkYz+VFFR0HJwwag5ruz/z967KLdxJO2Cr1LB2AjZ3iYIUpQsk/FHLERC",
-	"Mm1deEjK/i+YFQrdBaCGjSpMV4MQZuSIfZp9sH2SjcrMqq5udAMgRZAcH0ecOb9FdHfdMrPy+mXg7Qlm",
-	"Em5YwII1NO6YzR9R6GdvlicbO27uFwxqSRd+Mu6YCUC8aIV91/lINPRC2aaDZlUBeYGWAHgTPkN8+USa",
-	"sxkgt0ItKJ2h0lc1sNtvmZ3wR/OCUq5WBDDtHeUqvot891yDnby8sNu6Opqy49/QXXmrLPiOUjOeslir",
-	"3P4O+ZIiqcmAX+30gDU0U8CFTsXbrDa6+nu4TwCikAqANEj0twZ+ox0T6+kt8k4v7eNr7U0XmMdvNy96",
-	"ZeUcXM+uCs7ypjRYK7KuGK7FLj9dnkPtHnwDq8igvi3VVguOyJ0B/ZahXKCnwrLBTDjI4mNGeXIGciFr",
-	"qtgaStj8DHwV27uGSsJwJ9bWpTmZdceKtJ/am1WkVUvSXtyltGxtwLNop3MrW365ugxE1QblZUuXxl0L",
-	"xeqrxIr1hPu4gvqDIsN6MelZXs9VqSaxyQzu5OcikzrpqjWZFeHHEPfYFw25zqRT+FJJFhK0cE1eBdXF",
-	"rYPk8NtyvDwLK9GymbI3cVERi5PAktg7mwd3MWRoF1ZvpyIX8JecLBrAZZyJW5QMhcNABfrdM1PMrQFF",
-	"PLTNmo15LdNUqtGZe/wuUfBMxqJB2caOxVaIk+fQzQuwumPhQydW/cn5l3J0/Kc7pPVuiH24XOTtRElX",
-	"JWa1oRvCfcMrd6XfOhOiGi72B1na6JL9EE67lu5qaD6qESslZl8l3FDTv0WuGKSUQxDGgHku87+yx8Ji",
-	"kQa8ykqZkwOxxa710ucsyyxsP7PaynqSGWv+eq0FR5UqDnpQ19TQLvtH1LNvQU/13v+LNT2DbjOXtcPe",
-	"oZP1zDRCnVpDwESUze8g0kGz4Xk1tFeuwblVj+q1+YHh0dZsbbiGZYa4fXohxMzqAGcg55/Nx5rNdXZN",
-	"jSToAD1QIc8LvcxZ09vIhOcJf4g8+C1lnHcSzj5e86HOHivj/FERhu8lvbYpT2JNGvydk95lfC3W+R8Y",
-	"hNCBM8YinQJT1NieBrwk4qwBUo9SLTyjgQe77HbhyeQbkb/jVJu1twV6yk/efbzsnrpCDqtBzKX5BpC8",
-	"O0gA8LJeiGm6aDSifI4KFn/TMRRxviCJ9ltR/pb0Fhlf30GwUE7i7RrDwisNN5ZLcozQRlA8ZUrnK66p",
-	"NfkEDUEWdMSw2bSoWSPXC0F4+khSmloSGiwixlOjrb1imdNUyw9Dr0a9YzuTOqOU99VtNSyTnrunSWwI",
-	"k4use7c7xL/fxKz+toNyMMu0IAPCsidLg/grNywRoGqX2Xn9zbRBa12a6Ifb3jbC6PRmQ1Fw0b38+O63",
-	"7qnVn+9bLGyo+MIRh4oviujSirsFaJprr2YkHoU0bKIzhWhGy9cZHzWY4FaA81xn5G+CtpaQCKczS+Gl",
-	"NIYwsjkSJi+7ww/bdYztUxkO2k0ZVf/Ot7UP6zVd2+4cQ4XY8TGdS5kbqyS/xOtReNFWRGdVAFdumBJX",
-	"BHfl7RWGziwf6+wKflwiq+6Hzoero3KCwgzwRjun788+HDGjJwK6F1m5ks2UKZePscv/urzqvj8K8U+w",
-	"Oj7EI8VhdqId+OhOtINv1fvbYdIrMkPh9yAz1Iq0eSbz3N7AEIGrc0xMgsqdhi5gL9ptB3Vtqt3AVtxm",
-	"m4VXYdZ02lUcnzp287re+q8u+8Lxz1Gx6GbqeN8EDf9RCQ/8rYdWv4Tn63JjLX01XU5YopyhYkSS2mlF",
-	"y/Ryj9olTutDY8jVTsyXj+dO531mXL04gRQ7kHYX2UGUdyMqQVqra/9fZqznw1TrbNV1zkvsuP50A/b9",
-	"I9qxrFgLkiIVy8WXfBlP7Zr6bmQ6B6fBAuRTwheYLU2gm/aeorQuDwbvIP5rwd/uw9c2MaO7OMQVT5sd",
-	"i1qli2Un5foICVL32beq1bVmovt06fCjgnFKxEpnHKx1bd4Iqpzr80bgufvOGyER9ATLeXC5j50/Qoez",
-	"aQMCB2QhRZoAxtmCceMbR5Qm/C+vr+44pZiArb/V0kfwcaWtaAhkNvYxvKWgrnSZXZ+PdmdD627ae72+",
-	"3bEWJR8VuFPl9Jdb6NlrAURW6d1/NFNUsE3LDDDLRoAAbOfdKrex2Yl2Pny8eA+ZET+fvf15J9r5dPG2",
-	"++FqhTYGSmlTB2fn7kBke+HdseCbteoS4xPoAwxCeVnerLvSisYYrL0iDej+7rpyc42NujeX76VNGv2G",
-	"9xTUKmm6rkAZ8T1Dra3IZRoiqyOZF61J1t9td2GMiuiDQ2qWb02JQh/Pux+OShYDhPugPNnSTIuddz+c",
-	"eqTxIiLY8nb+UdmbNtIa9sIRnWtPCm/2lJ4KhT2iEV4bPQRHVm0TEVMaG9Q4vbjS4Py8a20TmhGgjZNU",
-	"jXbwOw0sUjRSbZTw2KFOZ2yeWV4oEGB9W1WKXAR468ZlVVQkepbJG57+Yi2e7H1DNtJMiRthSWymJOQj",
-	"ZfJGlKEYED/wiLqkcMUScSMRQEcqNpFpKoOWxwVSYutgTeEjv/k4HBqR183t9QI6TE1m8Riy/DTkQY8F",
-	"hwoabF9kr2pcY1SdyTFTYsRzeVNyCWETr6Uih5pSkUwO104rL/UqiVMdX7PMEpybZWG6WMEhnX+twLqH",
-	"zm/Ryl3cfV43v7/PJtM6C7VCJADLDJ3OdcZSwac5TW6wCBowcWrA1DzF25RCVbvlFmdcbKtbQLREo7WS",
-	"Q0+b8GpKRc9mTIpPBcqsXEtcPU9rpYMmleuwn1rg8/3ppxf7+y8Pfvzxx9uXRyPvmHeUwFfxgeOPrri4",
-	"3MK3Qfd8dfC89WINX9Ggv1tdsi63ojIurbp+wJ/2Dw5frB3RgbdvkpTVmWByZBmQlebUPFlo9o94CZTp",
-	"kVa88y8O9tvrZyr49W9NGKL27p9ok/stcRg1S6VRr/bb9w0vknF13QjPv/9nxNCAFUcbQ2lUyLrMXOWT",
-	"rSWtagV6I9K/FzimqbyxiKYE+ZaecqQabYZl5Kr+NnSLOFuigWhpO7DVrdWCblez6KXsehN9dd3fpkmT",
-	"KyrvcMa1Z5NxZeJaqOoO+7se4MU34dfCsEyoRCIgDzgmPZpKXcNMlXOpMIS4cpvc+Cf+jbs5uUSW6aw5",
-	"2cgu5U3n7F191GqtcTyUCnrnNqY2Fpm5diTKub/HMHN8S4ed645fS95DmQpzzMRkmi9o5q6JzOnmBO5O",
-	"7iMMVVu6lGmQEDVWJkJUOFgEaNJrFStqcGbYfruNEdTSxAItYhNMkDrcp6qgzkR8S0FdsEGD2WEtYZ8N",
-	"ElUiJqkY5sxaS/YUUjANbtGVgEau2+wVkP4BhXJwN4ms6Cm37ajte5FI/ose3DPEXnigpcAhkVwUyKDS",
-	"mRW84YRGGVE8YPVbxfyWBVmpNfP788Ollszvzw+PQCGyDMmmIitELMpd7MPr0yFTzRPjHBK8aPHG42s+",
-	"EkmLvT/vvv18dXnEOMvtfOxt69pulj4fYXW+/Qdl+noT5Rj6EkNH3PDbgb2OS6Gx6k1ztxmNcMlYv2fv",
-	"lepdwro3IiMoPCtH4R2eHrP+v/7o003EFYOnebZgKU8S9Ee8Pz9E0Xbv99EqlvcC1S2IGmi/ArdHPtcu",
-	"eR9yIlknBEzWBpa/337VjtiPB+2IHb5qw3E8f9lmqVQicE9g58yegh7M2cgay9CTEoQMz61BavKikdvt",
-	"JAoeVElVQag6p7ds5CF1m/eLHjR0L/xZz9mQZ45A7cPkKq1YmU3XuTPDwZ9zzJxcQLfEEFx2Nb7EO96Q",
-	"5a/7ZPnb35G/6EFxTZa2+A53ZiqMQVcDYWtLw+RI6aySW3R4yztyM3nuzrbBYUkf+dsa8qDdqPVAgDT0",
-	"ZO/pBO+sCU9EPU6U/nVQ58T5VaZ6AC1TwbUXa5VAQcVEcDOrbtn+eoDGZJaBs+5SxDVZUzUup/1XB4et",
-	"F+ucd2MhR+OaDTmXX0TFMP+xVKK3slChBiLZcXxtzfOPB+1pmXue48R99XOdHiD/KZax5V6+2D9oP3/x",
-	"6vZwdbNmoIoge2EoFXVStvRSD1RR0E7LRQr2VqrSe3YDWpPpYagUzTJZlSiHr2p7qSTiPojw4Mfna8F3",
-	"GlALa6hlH1qCrCKX+u4KM4BSwHE8eZbJPzz6lQy/GbfPH4a975Olv5mN751174E7N+TIS6j3R00y0XNl",
-	"tdNjiBORrdGfZakHne+32FuM9XkrGdvQZkKJuanFmjna20t1zNOxNvnRq/ar9h7cy3vJ2w/D96dv8lar",
-	"FTLscvpiMH5tAHWsZxnG3CE7lGJjGxepAsOf6ATJZiM967filXuXGN8uJW4jGUqbWyMogs0JFxoFzHxb",
-	"aSJ52v2Sr2wV+bOLJqVajQTqmZKnlEaQ8rrEm3ogs06SiMTF1gOkOV+zWgaPdnrWT2vv5nsF4eje8HSG",
-	"wcMcTCNc961ROBrBtj4ZPhLvRV5XDXB5ddHtvP/8/uzDp6vu5ZH3mLqW1r+ddX/vXiz/Th7VqCgicJEi",
-	"dt65uDo7OTvvfLhafk+qnloOWgSfCRuFYUfti9OzD2+Xv4TmpjWZL68+XnTedj+//i94wDue7Y3UUwVg",
-	"NMu1vrYHEsYwWPftRffy0r08qI1+sauLzofLk4+n3ZqdGrKJSCTvKa+qJC12/unyZ/vUdBUSeimEXj6J",
-	"nWinvPWAwbG0sdTXu7RFO9FOaUd2op1wjTvRztJq7MdhwrWugDvVFP5VOvjnLh287yrALRX+2cWvT++k",
-	"pl2VeqhtoITVY9o+QoonLvlxEzw9LTfVZUIGPMJBHbGPv3/oXjDhXYvHWGcR/IUNZjnTc+UaJRMki1NY",
-	"Q0iWY3ba/a377uN596KnPJ6yu5kcipJDSIpYzHOe6lHEYj2ZiCwWEYp2O4zrOHBMtyXLBE+qCVJ28kEV",
-	"hx/dC/pG0duUIHb24bezq+7pEfhUlM590y62EHnLw0vZ7Uv1iEnVYqdd+GsHXrM/KJ2HbmH6ZAj8FLxS",
-	"O8PfRObvtgaFDlHakpKJ6Jx8VR9vXRTzJUvkSOYVtal9+Opg//lOmGH4f/9Pe/env/3r5R//x90vk9s2",
-	"2mvoSgcrqaP5cL+aTvbTh9+6F2dvzuwpKe396NdKz1WQ9jcQ9gfXypsV75ShGez9LHNm+AIUql+6J3D8",
-	"DpsBsk0xWDDN9I1P+yeSKOZSyu8L/ug+WUse1I+ngzpPvRQmhQijCNSpY9HU03wzxcEZJe9r02fKiWU1",
-	"HRyc53qDuk0z1cqI4iQbXmlMBqNytfArpem72dTREm3uKW1ZA5LzjVVmNXZvnvOF1Ws1IDwnUy09+AOk",
-	"OuJBmBaDXvuUpOG7/0njTkdAN9dhAxe7z6y4fdwj2KnIeYxWX3530B/9dL9Fi1tFS3ZB0KLVZ7Y4Yra2",
-	"Rm0e4zoCsayHJ1NV0ubjW+poaxIqSvMtDnPthggXF1ql7kCAAdKW3Bt1ZRSXAmAXWP8/dy9FdiNjsQsv",
-	"7p4l1HCEruBdmfQJWI1PBFoaaeqJuHI3iJu8eaviZpNh7eQcq/XL4yUiva19oUcryyk9h9wRb70id2s0",
-	"TiW+5PRzIyqDh4BzVIIYcKVuZlgVcPcUhClfpJonG9FTKHJf19Y+XHnEiEP2q3ztPD5I6t43eAe5XuH7",
-	"q6tzV01QGgL3KdwgBEubg462fgqlNmL/mAlVB49eQ5iX9HC/ChJxbxjTlcumtoZ/+SxkgjlwLj8fLiNp",
-	"sNr4iHFKbfCqd2SVkGQWg1qSiCxi1NrLXjiJNABof4xXVn8vHvO8z3iSiCRCgEfooWj1iHjMlRJlL589",
-	"4GY+HWzYqLWQzk4UFgKuVAnvzi8wY/3VWOW/GiWgROi1OkHBPGWTOLz2UNRsoD3Ud4M99Y3T7tgQtqqj",
-	"1EiiespamspUqESq0RHwEckjsHT8coN6FyAQzg6+fIH/lIrtv2DuFmaZyLMFfGvoK4Sw5V8h6HoK8Hbx",
-	"gSNsRstm02PWh7eLPJbSi2Wrj6YcHgkcLI5uRSZ8fZXm3CVyq68ew0LrciXPM0o4AZrECqlCbcv1vTjm",
-	"EmkA4GwVQJyrGCp678FcnLK3mZrRkNxBa/O4gH6BLiWSFISNybSkriy1IuEylWoEeCqrrhz73CwTQdUI",
-	"XApmFsfCmBZ7I28EqtQpzwnJ0YkTuFppV+8v6XSVyliPd5iJG6ln5lLEmcg3byFu4PmiU7w0YGQYOVLG",
-	"XlVzkaZNt6L6FtgZGLf+UOzg1kLGZyKsG6QsdFd3CTl4QP+mfBw6Y5mYpjymH/AjrdKdK0eK57NM9ME6",
-	"Fwsnd2D52EIGZ1q+heZjI+LP74e//q+fsldvf/2vf2RX879/Oj99dfbu/L/P9ME7/o5fzq/Uf2eHN//1",
-	"pc27/7Fz59TNihT5hgxOH0JeztEAH1krdKTseTyHzS5VjEcSxwf3ZUXOVFixmVxv4yKubFFzra6nDWxP",
-	"nomRNLnI6kzgTWSXdlLLV67r7D6k15pKhdpEgI5i9jDtDOBQ3c3SYucZIGaCMZZqPYXaOfqVJLoDafLC",
-	"wPlwsAQ3EREogL57nrIWHEH02H2I2ExRQpxPDQK4HGCmzvn55+6H3/4jETci1dOJUA0tbdZQ4bpcoCBD",
-	"6tU6mrV7uAEp1atU7tdv1Ki8YtCsUblHNoVQcF04ClL/RsougyFsn7a/VSbWsgbUvCGzowZ+e/Lbuzm4",
-	"BwpcR25NijPi+R/VKmJe5zhCS55nAtOB+mXR2w99wr5BgHtmlQJ7IWJd752kIE9GD0Acg9L4a0CodCZW",
-	"YmJj32EsCnLFvg4j2inpMRHe+rp/mlRdrah3Ygb7CW7MYO5FAu/BWhdwMVSEq1whWdxmrknKd+yHlfxL",
-	"e2nqFdkuGQwAleyXVuRWWb0AUU107vSo4cwqQGWOwB5c+7vtg6v286P24VH7Revlj6/++25FcDjZFXvS",
-	"CMduD4rch1XaT7RVDKsB36ZGI15il/Pv1jac5/l9FAWWupevEW1lG/rElxU7Rq1fyVosUdK66qX+Qbtw",
-	"w1ZKP9G8Lbz9YQnowSHk7pmIHr3VHfgGJxTegasxGCFFZ7ULf8zTIVrS2ohizpA0xHOY5WpgglcVgmgw",
-	"XopMU/Tsntb3FazAvpMX2IcXLKebsZ6lCTZgHgihQKSD1DNLLtpEi29x0v70YuXe/fQCi2Da37SBL6sl",
-	"5Gt3kEzr86ZG5h03idBJ6yjPIUJkos5vBFOlPtxLzc1Xm7JBA4/W4aoCjjXrq4sVViVSHW+XJMbSJgXM",
-	"4A62TIoFv6+QulfC5GtuISNUk2kEsjVNPw53jv5nY/Xvb42AQBleSaDNalUy5J8Z6FnuqraOAkxpe56O",
-	"LqSlzT46o1t0kfdDoBRQXlt1ehh6IWaZzBeXdtJ0cyQTqa70tQDv2EDwTGRvHO/98vvVUiVhR3kYxV9+",
-	"v2qxLo/HhFsrtQKjyRRgiwwbkHmMLSUEMhPsGygzMGRxnVg9FfGWRsLkl6v8Jg6g5ezD2+7l1efL7slF",
-	"96rFzoYu2sNirYZyNMsgA1SlC9CsIIeKJLyzFKFmY8hjVM5chgrVCKueIm8/rFD7r1i9ME2pCM5O6x8z",
-	"q0G6jDrn9SnEvO+rTqtznpnlBfbNmB+8ePkffQ8KNRZf2M/vOye7lz93Dl68dCSR8Tkb6GQRhZ6d8o64",
-	"2Y0FT2CraXpfdnEau8bPo2aqVJeZbW2y552TXztvuxfrp+umsm7CPjX3VoSNzehQkeyjX+YSoz3wmX7k",
-	"/zqc+b9g444TnqZ9y999lNDw7xY7yxmPrVS3pId1mDwPU4c34gTKIN7eAWBq7iYH4Kay+gBQTfV7v7TN",
-	"mPJD6Ky//H4FOHKKdc7P7KwQyK0f60T0MUZ22N6HtCCMz0kTImzJ/Ij1Z4rP8rFQuYw5CMTvJtIYqUYR",
-	"ydyeksbMBMAngY2AsuP7iPXh0D8LcMklff+HTNzoa/gUlC/jTWlf54AxN+XGzHUG+SWZToX90rVYFN/p",
-	"Kfi3+wzKiLVHXVSRbe2wfVL1BsddTGf1gdujvCWrVWmg5Y6/5KuL2EDEfGYEwmMOBCaxaCuEAcN6/ab+",
-	"AdJ2WIN78k7eOHhAE7FMa/t/XN4k7K3vPFnu8G1cnfWlc5wQPbV6qqd++KFTEKPUqvXDD6yPEL/yn/CX",
-	"I/Yapsp6s3b7eQwEB/8p+kj8KIgk3qOWQUBu9KF1JooZ59Tts0zks0wZ9t0NTyUC6O0f9BRojt9HZdZi",
-	"3/XN9Wercn3+//6f/7f/PZbmB3mpItVz1t+72d+b2Lk03u21tzrrACv0lM4QptG1ixuLCRuJ3LDD9nPW",
-	"H+psIJNEKFosn05hQxd6lgHqPab82kMPJKXrFBos8yWqx9+3WKenlh5FyWuf06r8JTo8e+AeBMTnpIKo",
-	"HmDikV85rdRqXwxakNpTRttVGHu+b7tXETv/ZP+/ztXJz/DV0+677lXXRXAO2u2InX+8vKI/GHbQ3qcv",
-	"dbNMZ/AdACRgEDW3s+rz6TQlMtqbZnqQisn/+XejVd8ZACa3OjVJywi8VDzBPxECYr+AlewTdv0ZyCcE",
-	"vbZrp64Z8Mh/7l7gQ5Da5GL7DGVDi50p3H9pVWp8c8wNJerlGcSt+jB/00fqsiQEULd42jLpKSvUydNV",
-	"tNcELRXJxKdP0d5xgGGQBEWBOC7ii6X/5Igdtg9ZX+n881DPVLJMtImOZxNwGMnc9JQlMLtZllzVInhu",
-	"whduPOccMOLIHtBXhkfNvrITnQj2lUHS0dee+rq7u+v/Zx88bLfZV1AK7C59hl3qs6+W/PhE5KB5ZiCT",
-	"CWUcE9vhSnITPcZtzV02sh4ii8LHc7oB3cMk1bEpNTxO89i386jei+uvu+o1xkq3GPsKCKYUZwRTgqH4",
-	"NW7c53bcgsXZV5AJkZMYOiuxIm4CT63YkXnpG0gZn31fMvupcsJw0WJYZ0WH4dJHpilXn1M5kXAKnMF/",
-	"LqUhQCts6OLB47FIjlmfXrGkLXMsgY3gv254OhMBUOvEWgImD7tp28UgDRO7HUOHBXZ48BO6QNzXc63d",
-	"ZA/tZAsipqVOubXm8eaRCbhG7HYB6bs3X9g3JyIf6+Sz/QAMX+xWv2P/3Sf+BQlm/LefGYZv+tN7Zb9G",
-	"0/6cy4nQSL+ALGmpFpwkVPBIEJRYYAaArwBB6r71k/2WNcBSGfuPuM62Jue58CtyBHBcSC2n8C1Kn5OJ",
-	"mEx1LlS8+CzVZ4dgAYp48FOqTR4Sa/+s+HH3V7Hw+4Hf3gdasev7nGv9GSBPSqt2OCi05n32Xr6O8GS4",
-	"Kl8V1LkFCY0+/wJ50cymU20N9s/g2Phs1ZTqMErnZamP0h4/dHBQ3YOJNCBB/HEvLXTO4SpNSvEFOmH3",
-	"WdjajOcCWYWoR2sMH9DD5pj1L0SeLXY7Q1A8SD1BJ5DlKXKVWUqAiEb4dbuv9mufY62UAEPa4KSlD+Ii",
-	"bvBYMHJEBZ8O3gJEq2OWCdIKJzjOCyd5EXvhM9xBwPSK7tMSrOsx+8dM56J6LaInZaFnLAP8QC+UXqBA",
-	"tRwmrSWAstd+H3XKgUjYWGQigtoeH3iQht2IzJqQ7jNAagnP+YAb8Xmm+A2X4FtzR+h+s/sb/AyKHCgp",
-	"kKA5z2SOsDFTQTmL7lC5PZ7KWdHRWAUBdBCfSr9MMOE8KxKAYt6xnqUJsG1xXUrF9tvFMNr/tcoc/S+7",
-	"7qvHwJ8//HCF/zY//FDeJGmuP5spj8VnEGFfy6i89mfUXtAvP0vTo1Bjw9TLL7sm15kwRyzPZlaq2H/5",
-	"YhXauYm2x1kavOZg3OqhBCXmWbZgpN0WWx9+zx+OXHkm5Q1vZBM/vruTNmOS21CHnYlVR915FAppoSU5",
-	"5XXpzOnDwVDPDEo1O2ECp64ShntXD1E5C4ijxTr0QVoAEZs0sFf94rmrYHVWiSvCDPaQpNXpZ1g9ZH81",
-	"uYTefOGPPQV5bi12qd2WEZ/A6GPUP5dY5agyL3tHNd5QBK1WeHVpyj2FM8pmyhR6RemRZ8YrwnZL5jyz",
-	"xhaejN0LO7/SgZJZ8c5e9j/8APb0FLD2IcxUzefw+gjUMcSzzFjBCSWn+TgD3C8rZlvsd7cCCmFD1qTV",
-	"+iHrFiTpO6mu+z1VMRu8YP908c6JYUjXh0G+62ci/Y8eJBr3dvrWnAPPMeoqMHko+ESGhrCbve+naNv0",
-	"XQUnzL+n+lDGiWQhMwYO2VD9BvcuQjZLNaItt3cEJH1YOybGxoP20MEVT7t5YRUW2Cm3p2hmDmbQgwTp",
-	"0Esn18gNaI6yVjDlCFD6DBkWb5yF9JWR2WWtjE6OtUx1FoZrtuQs+q8QzfJA4F+toYkixTVpwP6Ihsxq",
-	"u1zvaXE1tAzvz+Ar+1G77jsh6gFxLTpO/Kcixu1D6EUtDwtDuk+HY7WLwXxLpqH2aooJTBzcc/tOec2V",
-	"t7VaMt6h/tD77ajw1hqC7mukx8K/4GvlLlHwghL5XGfXtx7gRfj9Fyho32DQGZw6BqWW08+AzI7wZB10",
-	"jKOUau8qO8w+xTOFEbjxAAKIc22xD/gfmCLh7H6M0ODKUj0aYecAyou11C2+QJ4467A4lYAzMYb8oink",
-	"K6YL7F3AyNRlcSYSa2jy1IC6jIqk1SJb7LVY2HPiPYVqcUVsHvxU1T6R1cvapirS4sE/bPnxXSC4/L93",
-	"z3UqY6/jm576Lsn4MN+VIh/ujvN8yqdy1w4I4+3SY98zM9ZzirJNJCWY4H024RIydB1Bkkj4nVrSARiH",
-	"vS07Lod6OEv9nQTejuAKLSsmfS9vRlwqk7P+hH+hDwNATb9qrvYUGJvf7R+8snaIpxCt2JuLbvd7CDvQ",
-	"R32aA+KFEMeKIoEGEWC8EJ+mM8Ne7B/Q857oyBHaUy5lEukOnVAOD3Kf/SpfQ/iN+8XjIvGqwG+i1ZgJ",
-	"gKeNaIMNFtuwRAxwwzAM70Pgz3oKNxnOHp6Shk05lO0MHdkGo4CYdxpcC4XtR38EX+kuUzp4HOByvxa3",
-	"nB+m6Lewv0/TodfqBPSSyvkdxQ5NhGU/rjOJp69UXovv2dc6Rqj/Y2UYOGuMeuiElhgxAYq4EnNKCTff",
-	"Y0IUdn5PmBwC+ipcTcZrxF8ZORAah+6pTs1FUPKnlG8EFG1F1gooI9YUwD2UUB5CULF2S4DgQicR6F/s",
-	"+YG93uFuqfkMEoadcXUy4PCjeC1oSqjtEAufp1wB617RBx3zj0sAFFEQnSjiAkE+ke/N7TXQEnhPxzPE",
-	"AGRhT3k5E3jGA2/VMTNyMktzroSemeImROtDfImFPUIUz6hdBJtC+ExiOBRxjhOJBXjJaZLXQkxdNI32",
-	"d6DtnJk9e7p/aId+4+kMpdtZgoyip/wfM1cyYJwnOl9MBZtmYii/4DlSz1osW5BatVjQ5MR+5+LNCXv+",
-	"/PlPlgQ+XZ3Ah3qqlHXDPilAE3DN0gDEjTZSJy5LziGSsg5aHP4MENQqdNcsGaMT/mUXKMhSxC+XHz9U",
-	"3355yFJxI1I8+Reoq4Ab0CmPzgTzzwcIWoUznNTZ3GE+OSV/v93uKVQKHT4xLJC2/3Wm55YC7QFcQvAK",
-	"H1MLpjM5kui4hibY9pud87NSmrrXQ+0hp+Ayx+uXuBy/Ydh3Jx8vLiOnaPVUrPW1FOb7Fvu52zm1UtB7",
-	"r9jcWgDWFH3bvWLSXYaYlUmqsQOmWmKUFuvDg959hPkzjnqh+Rzr71nz1d7SLgDXWvBJ2ve+FlMUaZqe",
-	"QvPs41Qoy6TPW/veO45q5Ego3ATYuUzEwl5hbt6BVVcYvGD8laNhxFRwlSNOdKNbsQV6fZC+ReEMFxSz",
-	"f+kpg+UFSM1F3ANDDYCTbWmZNgZpBZUmQkIoRs93L8Q05QuR0J0Twd6QSc7hfi3kZk9RsJJdCh8/BjMN",
-	"PouxBjcv7MkwM+jTKpvNLJ/LmJzhNZ4GRGZc6JldHOOqp1xDsI5XI/3DFSUoK4wtuB7L2VB0cid4d9lT",
-	"27vZ91fZYOEvFIjmtVj3y9QKQnsXohzBe1Go2YQ4mfmO/sTU8DvQF9wsPdU/FdNMoFOWNM7LmTIiXwqS",
-	"2cNTemYNuExM9A1PCWMnlznkHRdR48752U60Qx7CnaOd/Va71YaMS6T/naOd5612i9BjxpCwZckRUqv2",
-	"3DATV+kwqsuUAi8AAw3YKnizQQqY8yi6sngMTcNKn1qu9/Ay8yyhL3ZKY0PODVnYjZlyxSN7YOCfY5vk",
-	"zR8GnKY//lZUHMOiD9ptB7vuEvYq7nNIJQcxsy5dN1wVTu+PP6IVeFylbWthCjSh8NcP5Ge+d47R3FJa",
-	"HmxdmJD3P/ivo0zwZOdvdunGJZHDKZQn4DqYH/3PDnpQyr/+7Y9oZ6pNLbhNuaEuKL+WYIiHMbPQk04L",
-	"IpFyyPrCQ64GDRenHNIYrWGBRQZl6jmBFKpwp4um6g4r4d4PkzDny5mqVlT+sURN+1uZQB0lXblt3iLl",
-	"QJygSjqncLa8TCBrqeePqEn27P1LJn8gWaUiF7XV+QLMLCKrqcgm3K7LSudOSSgVn2UDEeuJMKxzcfLz",
-	"2W/dU2avBsGDpCBwP5HQhfi9uS76w7OOtVXcu6Uvu7gjXhkFsYKYLpMrTn2JXB9AADWRTGklHqoMrhrE",
-	"O3JS/cHJCrYqmMGtSSyqv8IqKR4UymQzsg1kjZR5K/KnemYPfE+8FfkdzuF29/lZAvfytL5+MzRReROz",
-	"S8NupJGDFDIJQsYm+/WYriGrh06oXgcbwDruxQCMzzjoKaKTWhlQx+ufoP76ga8mLHrd6Gp6RDkDQUfc",
-	"/vlDy5UTKvq93/tqjwjRruBu1F6rS51ZK2aWSGH1fyNcLUS4l77Y2GtXpEe12O9g2Bmhkvdcpn14FyA5",
-	"KXBz+v7sg3fj+mF4anRPWStLgsfFskeEfjT0/JzjUiHkDUj4CMVJHqJGDmJVBoJMaMgMs8bcamaiMVdL",
-	"4f1Ho+iInX96/e7s8ufu6UPTM+3MNxK0PbI1Rh+a8iR8B07Fj3wWs89iw8wCmRuRDiMAfSmiwwAokWcL",
-	"9AJgviJPUwIaGsrUIcXXGIl2jl2MLdzNRrxywMvWTqwzWmLfJBKSbWZGZN5XG1EJks6YHyKy+2CZRyaw",
-	"NFfKJBPMuixavbhPuwSEnsKvQe2i/cgEccXJt9lRyEWdONfZ1WIq6FN2q3jsnE/4scVUNNcMwcMurZ1X",
-	"cWAnq3Fyglr9sAFJUbJcu4uYhBXjQijxsvVDv7yCYjMGYiRdGIse7reaVyO1algOvUwpnneevnP8OCK4",
-	"lthCQahc5gtw/JIXDf8SgN+g6lg3cXx05cTvPGEKty2XrB9ZmeDd4r5xPGbxM6uc+EqEwKPHc5bwBXnR",
-	"m9ZDPVrrVuPr4Pev2u0j+H+tdrv93+X1HbZvu7wQZMmu5Rar800wNlobNJ5tXNn+we7z/Y3W8u/qtbJy",
-	"p8ld1fHOKjqWBzY/LgRPyr1Glu85uMqW7rd8vAe5EaCg1epaF1T64tJCHPWQ2Pf5GRErikZeoVO+xT5i",
-	"SW6RxIElR0zmFNapfIR+dzE088xVpIQZNS3WoeI0XyBG+UXOWKX0DausLZU5+Aw6+CuyzGF7v6d8QUGQ",
-	"ZYERTCx2cLkfEENfDttGNQkVkIC0y65clq8vg3cVM5Xsl2paCfvu7Pzm5RHbe3n4fav0pSqYwm0/ePjq",
-	"bh/0KBn0QVPJfGHLiS8QFHPJLz3FWDLLZIiS/BNBSwcJMTC1QmniqaX6BWb/QNYYzDlIA8rLR0qmVMxV",
-	"ndaMvSMs6W3J9DwpKOhxnKJ2bbDKOmn1zh3GvUipsr8cegtQLRGnHa4IIsjd2flbtPMF8oN2gYF2jnZS",
-	"mu+SgMK+KbUquBNOhUBy6rbTOakkRlLCgqv5A05vsQ8aHwCjW4hE1Hu5TrCgoiCZbV0ydgCEltJZo4Fl",
-	"H9rGBVPj0wqrSVYfZ/ncBlwl0EFsT06mOst340Ttpnpkmu+ZTpIYl0vQZu12m2V6DvEOyPDIuDJOe75y",
-	"tRyVLIIXmIMwoR6qnB3uP8eCyTmEToAnhxIrlPvYf7dvjeykVJ6AOYUQKrWWfcSMhghrzBXk4xWiBmaI",
-	"xr4LAxPsp8vQwpF1mriylsO2A9LPeqpIeuJOAytwlKJKCh8vatOwRtRdokFXCNxtkbQYKIlmNoFQbcIX",
-	"ziDFBF7qIQ1ZBLnOHAgD1kCh8CfA/xb7DftePasA/SlNiWeJd23gDYj7GuxinQg+g4meJFZKmW1JYfg6",
-	"jvQoYjicwIUwllUbeBqTW9DpREeI6T3XcjoVCRDaQ3tQcN6Ms5PTD88MMXqtbum5vVkMWL3hRor5WkmO",
-	"+WpIs5igsSDKPSIsIV+sME15PtTZ5JlDGii6KTpy9s/DKix/DTOtXJLGxKda2u2OqTWcc437g7Byq46G",
-	"3wq8EV775d/J/XLKF2a7touf4Ed3Cg1kiDAu5hGCJ0X6LN3hepbfgs4kNHbak+pGy1g052lAcTQ9BJGS",
-	"xgZfrI9JQhB054qd4VtYpNzgibNzOXNTuBMtePjJO3ju/l0N62DXNkkHccf3GJkgsjjcCmUiATbR5Vrp",
-	"15lQahbkVpPKFS9arD/RKh+niws7Z2s2+Zw++sHe8c7zhn26gH3OO5dXn08/dUt9zswx42wheJYu2DST",
-	"seipoA6H5XORDvNxi/XxmcqYc5HeoHWFLsoWe2+ngJOOeSpUwjOclnG+pFVSE/fGi6Rtk1h1vCcpAr3b",
-	"Y8oXE18/oKdCMY4ksinp2XmmkqtYrKe+E1J2KwiYBaK+1fV87b9LyHUMmUMNGIIWmVbjeZ/4CQVH/ufI",
-	"aKtZWgN1uaN4bPIqqMNPaYmwimdW0Na/XNfOP24f4i1ur79FO7XggRch6D5i6COdUfI71r0sG//o6R+6",
-	"LjCQfvRJATaDGPGUjXVamE2lWgbs9QE5NonVCCT285jlesJzGfM0XTClM8SocmWCMHhEkWZI9bXfl0W+",
-	"0Fhk4rjwrY1EXgkCt3rKdc5jPLUG7yDV8bUvGTliFL8Jp2qE3cxcpAsmh0wJq5/zbFExxzBb2G6aLzyz",
-	"7DuEWtzD9mFPrcj6oeBRbeS5ytYXMMi2bDk/zC0suW1wOK2ygb9xox/aUiM28fUxz0zI4Jk7l03ZO+Fm",
-	"PNA8S/ZGmZ5jw/nae+OjByTyNWwhtCp5ECIK+uoMHR+uztTIkdqdTamqiGgaR3TAEGNumFVFpMB3m2+X",
-	"UzfntzjlLdJCdaimpFOY76OIeSXm/g6f4tYtHb8/5ObTv55Ks9ZeJ33JapB6yJSeR8tI2g1aLFaDo9Qk",
-	"LYbgRJWI8wZXbPm0f7VTfIizhoGepMoYeEGuxcJN5i7nPU252k2kyTM5mOH6ViuM9iIhUGQ+WjKoG9TH",
-	"FuuwXFIhDBS40OPS107BvdVuPv7zlKvTcJ5bpIClsZrYPXjmcbU7q5vYo7wLCWTCHuYu4ErDNDaIu1Am",
-	"U6nIuUYGXIXhaSyHhJ6dVBQNZ06JTkhYlqSaaeACZtpxE90iBVRGajj/xwn8u6OnM6Aknbud/I1Qs+ZI",
-	"26dGMR2x/hxw7OxfoYcGVhhDXhyiOTrEbISbAWwVj7RNqAwQelCxnghCUCg5LpAiSNKxoRABjEsmhjMo",
-	"wx4s0PuAoQfnQlnhgrigNW9XfMCc3VBP/QrJ/JZsSkHixouLDTwNPE1NhFhhhI1AvdfAreT8WOdnlbrQ",
-	"yEexQpSkxNknBa7LELAPXeE/QMDZK6inoCofa/hXkcSpuAlkypP05gdTfNrOLGrSZS8Cmi/p9UvUhX9e",
-	"iiKDJ353yrN8scun09Vu/YCIreUa7O9GtZZv7E/ndqiOHenP4poqLWujasvp9FFc68FZwxyWEw3sH5vL",
-	"K0+obyNXzg1OFqV3giBog9U8ux+uuhfnF2eXXQ+wYhVRAqEAsGIrSqAS2qc51yQi9FSQ2YtyzB4alyr0",
-	"WAHaelPyvyxQevl06jG8FJ+IYxYTQqGDXqiRW7js0ilvyQNTGuNRwumlGZwQ4EVjlsx0WhxlcRAPXVUD",
-	"x8N4lbybqHul+PMVoI0yMNCnHAbGizbkTEb2PzzSut2Xg7Zrs21arLb4z3EQwSEDGGV1IREgQyzXCtZf",
-	"sct0+hBi71TkXKYrCOWRigWn0wIilG7qiA6rdFLumFaIxNuXVq2ntL2i+ELcc/2WF9aOxDz8vkvNcylI",
-	"iOdGOG8AywPNVu19ngAGl5OYU5FBOwoqVAlcoVDPZZ81PRWnXE5Yn1vRW2miA094HB2I+qPMdkA7YMbw",
-	"eOxqfbC/Fh5gVFwz9li5r24BxiAkIopRGNYvdlZnZ0mpH4Grx3aQb879SQmM+I1Um1LcI9OIXevGl8ba",
-	"T4Tp3ULco2Wob2Ry/wfghPpULUcGa/j3/kT9WVj308S5sGGPkBXldoOY+O6yfM8y+z2z1l00krU4E6sI",
-	"KKC0JgqqUVJ+FYttlf1Cw5THSbumXi315ProSgjpmaTRfiPZ7v3rWizOViNSXEBHA6S8a4HpfDxNCRbV",
-	"99uj7txOlrYYeAm8RJ1QvHS/0ibBUp/LpoVcWUV1HNWGDC0GE2kozD12caoSuPKNRgrwc5eG+bAwYjHR",
-	"J7Fim/fUUo+MgMPqtCv71aUmHXXsg9tYyz7bSphZSch0Ao9ByrgVJHjt3b6alu+iGW1ovlsZs6RHFYVM",
-	"sJXJLBXZbjZT64CjLJH9XQ98BIXSWct+C9IxAuwycKORZz0bUQMWUH7+rgdFkvZYz9WKjMVLN9OLmapx",
-	"fNRcL26qvhA0YmYWj0G1Ic31MyXW9l2nb0vy2Nje9fxmncJigGrSkbxBAx7fgE6NDcWI9vmGcsTKBMo1",
-	"iS8P71yTCLC323XWlE+igfvs5j+GgyYIMwx4fD3KrCyD2SxxX8EG1fskYJCZ4aPNCntcXKvcThizhR0G",
-	"4g0WKfiGEOV8ROpXBOkEEJaAg8UPzoN0ctVTUsXpLBErE74/wdTv5CJ8ACryCLwG59mkPbs214+biQZk",
-	"4IUJnNbd6In4frfcH3uN0A06gVeC1yBfHaBmnSDWs5xN+SLVPDGVbHFGbXHLDbiPempmBOtjpSXBG2Yi",
-	"zxaQEJEjLgKjDmS1BOhlNsYkT8PGvtvPNn9Q2g3W1hRx9088sjhcbit/Cwq2UmcdpUJTAPtcxAZaX7tO",
-	"NUrntRpCuWGQ76aowHuxQhEAmOY/D8ykW9ImUQ/Y3ccgoynteZlc8K91lLLaB3xHDDe3UzsPcRxN7GyX",
-	"9xiO2PpcGXcC9wvSdp5B4RFErjPJU4hSLqA9einbIUCA8ThWWh2zbKagRUL56WshppSFD1UdrtmMcd1a",
-	"AIeaq1iYPssoVxRwq9OEaSWo/AP8E9haK8Rfdt0k0DlLOjxim/tefWCDLAC8uQBE7ynor+K7nzpfLxnV",
-	"cN7MN6ltRktXYo6TOMa+oQ53uNTD1ruxeE+hciexo2CCAMor4ScJkq7EBltwTBUC6THA6Dbhv4dCoCtq",
-	"Vmox6FazZINQ3IMkg/uPVVzR/RlzBbdvEUsOWLPFOjg6OJkUJjzQYw0wcEtUSF8QK8Tx/sOSQ0TreHhK",
-	"+DgcQjX9nQghEdsnhWf5KmK4qJXT9uCkmgnyHyoxb7FTN9cm2MCeWoUbaId/c9Ht0nE5yN4wAZwwrBT2",
-	"VK6B3uVPkO6Udv1PH4sCL3M9ZdqSIZzM7SgREpGKtLjBYpfAzNZV4NVVT5CGT/ckVSdfBT4RaNrlMqyg",
-	"yU6QRv1PkelV9cr4oW/LeXuC2n95WZuYAI/rD/Hnp4cYZPbodxvmYS5T3V3LPo9ICzPuFoOiDkiUIrWU",
-	"KxceBEp1PTgi9iMFUlTi4UNWGRww4YdI4a6OtS5vknBLnggp8EzwzQkBy72kGm3i/yIcmOKdlaAIgeMr",
-	"5YsBj6/Zp4t3S96vC/c1AkugJv2nPRWME8ipXGvA2EEgQpEKui6twgUJd3G92h56w9ySvx0AdQuOs6fq",
-	"HfH7tol8LM7uMfwkWXjE1eRh/1MjK6xtnmCvexPUyko1wp71SOYEj06a20TfCENpW6lri4aFkCaHO5so",
-	"PgpLcLlB7CrpFUjRUzOVaCXK/XWxFRu0ycJWTSuRo4sJs1m1xJkw/JzxftE9+XhxevbhbU/pjJ1ffDzp",
-	"Xl6efXhr1VDLdY0qaFPDhhIRbcls9t8/JcnwKAXAlaWuLP+VauQp4JHaQwRUsZpfvj13sMJke5mwu03V",
-	"g/fa4YDCx9ikLtFhb5Hl4n6q3EfWoxlBlUkE9ftVTnf9dxV6TDGtLubKgQGUX1jHknT44QsuyyoTOZcK",
-	"qqmW8qxWu6Y89V34Hd4yx/mBHs9jtTnLPVLDhLGeg6laEsTSsGsxzW91VUEFDNbgTuSXRt3NN7POpciO",
-	"4BIK6j5RD4vgz2YMfSQr+hw2/YAiL58eDzHY1aGB9/LLhavd2WqtbTFQ44HbXx+vUk6xifxyy0Imd7qo",
-	"bq8vr32daZ7E3NgDCzOgp4Jfe3C85RLbDhu4F6mR9EwZEC1sIhMlR2PfA9Aeu/uyVmyg8/Eae+0S5u4s",
-	"KE8MT7JErnauT5GeHA7n3erjHFkhAeyuQeu4JLyNyN5rsUhTXpTWYgovZs8jebXYaQjWAejVGZToprNk",
-	"FTYDGlOIjfG0qaRmpk+RRuqQUW5NIXpKLsgViB5cXSM0rhMMc3vtY8/6qluyxgNJFKJ0Tob9ChrRU3r9",
-	"WyjkAfJRlib6dAmkmh93I8W8Xv2vpxSdrsHNhCdAn8AmlpzaRxSZXJCyiq3sXV0Twm+32AW8bOljKL9Y",
-	"vdm1LJgAOJbrOmg/eC3EFEzRnor11IMix6lsaIL0Tpocvr9VFAidihOe81SPmsv4YYseKxsJz4dQEWRG",
-	"W78hYLcReb6pz5AeBVvHqr8hhACbZsII0jBEOqRcB8ELPdVhU7vPeDxfB+I7MwJr9lGMHFn7ajIRWSxa",
-	"bpg3QpzHRX/roPZ7KCwxOVga70OFzgF6lltTT+c8bVF7gWApQddm84wNxJjfSD3L6NrDGS5MLib+tWOm",
-	"tCsOkKREQQnmSm/lpdvqB3B4+7EaCNat5LFotgTh7LelTLC46U0EC3UodwAfDI8Cah2aMAivwjb/WlEu",
-	"CzWmsHJOKvaCUS997IWe8pwil1CNqNIFdOXRWSIySnQBmHchXAqyjK24hB6jVA3T6rnZFXDzkGvT0FwO",
-	"alcWemb3kVJb4TTxpSjkXDbUaQrY+rnxj2GbRx9tLi4THLQWOrChqCWoFyZFALwf+AB+LuB5mFJPuW6x",
-	"VjxN82O8x4SB7OCgUhN+FQl1FF/jMaEN3JKbpMJjj+KWrMxhDZs/hQaTWnlkzm9gfrSjpTJTAZ3cViEU",
-	"Znpe4BOSweU84u/OfusynYFn/MOH7snV2Ye3jTm1iCZDqGYZFKtA1odlI6FinVi2+ATdjXrKpXPjgKSc",
-	"bZTbjcbrGa6N6r7/HEH56so2Cjttt/PBytvJ5Dz31OoOUivGZbZMqPjzOkrd+xf+5WxFFq+vfcl4fG0i",
-	"NpB5xnMCB2BDe3ImKlq7GYpKUSNfE3abpH4IBjVtH8gHjFrB07wE2NlTY6vvAKVyBpUPdNvtt90F12K/",
-	"j2UqQueFtEbB0G5KxPo4Zypu0LN8OoM01ExgUVcwvDS5zhZQqg4sRf1WwciEeeBGR+BJBQZ2eQaouyE3",
-	"kpYJ7XvsgrHYja1PhF5R3lMl050HZIlGCQ7PPfMdLqDW74H5gmbJOM1mBQ/cVmLRNiwFl4h9XJ38GssE",
-	"6opXd3WAPGVLjhNurq1toXS1CR3LfMe7oFy+/48+M4Jn8Ri5qadQKwEfegLDOglRAJMFKHVA14csHvOM",
-	"xzn1eoFuduvvgl/t8u+7tWvf6ib9I8yphp0LdFGu3I0GiqZvJ95ifUD4a3pP2et9zE2LdctVn0f2UHoK",
-	"2/d5bVAtGBY/YxZ5Y7vWWCszm4imkk+7knKd54s7l3lewhn/26d2eMLZ5I6FU3mEO5YukGsk79vcp4hA",
-	"gOHmG31934m+QStvr/2Rne/rDc6GIZdIzyT+JZljtI2AMglUJk61oeZO0PPGBWx6SsD1GmJhi9xQ/YMd",
-	"fLBgmc4xU1jmtSjvmGJSG5IODLMiu7anECutGXXA09GWjCj//QsPufB4HROLxTbcwgAEd9H97eOvD5/Z",
-	"4aAPAq65HdOYPdK5NmpoHhpK9goYCKFIJWM8Z6mw9xm2x6sGIld2UmK4yZhBdwzE21Nnp++6HhDWQzq5",
-	"+7RACkEdD2exwb35M633r6TAWzPBJtcGnc/j3RzGkeeNCOnztmyRyhtxa55odB6s44YA9aLvmqf0q9gX",
-	"09qEDE/e7+QNSeaHynj9i1q/2ZcQUCwk5tyJVu8CAUktISwNHrTDXO/CNsnpxxKI+yZm9Bojeudhzn81",
-	"wiPu3aPUFpPE8OFQZ0hlUfUcsD/7/VnUTbY0qc1DncVi1+R6et/QjgU2oV/ss1AJjtiEZ9el8oPuh1PX",
-	"VgzVawxNgLcLYCDbRXzF1QkEujdkU2NxAQxSbtfUYucui9tq2C6V2x5AaLAHxyFUoFTjMzi5PlESwd8B",
-	"yqJQt1bFK9eIS1WF60RV7pM6LeeNPbvLXE8DHtsC3q8dJbHDPLZCvpqvIySfh1bHoT5wA09YmQXDetBN",
-	"Qu2l+tHVpTmYmWWNQ8Ri1EosVeZcBt9b28n0sjTZhwCYebJKRrATG6ka4c49inpcOboKcZZ+XUWieFdg",
-	"uuA93xMdj9MejogiuoBs5xI6DEmdsO/6OI9Ofg5/6Kqk/30U+BC1Ek64gxtFldv6Ma166s1Ft9tiH4qG",
-	"6dg8RCQtdoJJkUURDIW8CVzYTgEm11DOXyvqy11MvMTHXkjd01qsVJhGSHFbL8cuDdYka8N1PDJKBOwQ",
-	"IBeXNunbiFx8yYVKdgGW5b69idrkU8BZyaFOLPEtJ+1gke9BwCTq6th4IB7zbCSg8ck+yzX7ySVedgg7",
-	"ZsIXGFVwev7+KwIylcpeFMc9NbEEDJL/sN1eV7RSR6rqWc6uLs467xpUkS7sWkhAV7CB21FJ4NswpHlc",
-	"P+FtGcbr/0rMPQHYxTw89+CJMY7jfzPbTPnM3Lf3PYgwh5soDYPRksi3bpWG2KRwqJO8dz5ED47xzCCI",
-	"kGmxcz4z1VrHnlon0GcqFcbUTstxSOSuNJ35Bty1vVPtMp60iI/YeefT5Va16gb6hL25b+GeCTOb3DeZ",
-	"dmiPyuTgQF6My6OwLE/6QwHrhVcne9MgeOd6liaFHSqxj6fUSYSdBMICDkuA9qkk43O1RsZ7XSkc8phx",
-	"r5GAEjWZGWizMNAA8+wyA2siRHZX/1JVmokZd+jbqBkS4PYSnvMBN2LP2nPNpmPX5HICYOqZnrtaLyjw",
-	"kf/E5H2sHQQISVd6OhukMma4zxiAdC9m2IyPWQ1mlInL//XuGQAK5dLkMjbHmAgBX8MUIyPSG8rzVzqH",
-	"pKQClQgQXpG0B4KZlPLyUivA0Vxd1ZiNNuAS1r/Vlq/hQE+ysZo9TKdDOsLYNHMSyQmTv5qRYcYiJhed",
-	"+z5mEMc8HtN/Xr75FDGpRsLkEXRi5yP65R8zMRMRm3CZRmTGLSZC5Wya6VgYgz1RiPYMZEXeyERkJuop",
-	"IE+QVaTUHhSuP/tSGpQhYLWAgw522aQt1oHGF4YdtNtM3AjF5JAZPRGoMwy5TM1R6BjpKfs30CeGICOh",
-	"WAARVhOBXS3h9xazDJ0SZ/gOS26GTKer88pg73/Grd9mTlk4TgMBIwE8Ev2WUw/pIG9HwHetVwkGDGo8",
-	"jhjgMDMH2k/plXqWm4ilciiK9pR2lSZiGc+FVyhdlQVlMvoqJzYfC2WlPyZjAhKbKbDyjYgzATli5bK5",
-	"lYFtWP5fJSRBYM2d5m1zyMuE9CTqSPaDQIevq4RABc9yT2ebFYSgHthTD1vIwaiOo6futZAjpPq/yjme",
-	"ZjnHXRlxXV1ygYHelF9USc0tWr9ZeqMM3QDsAiYpdq1+wniSZMIY0RAIoeLfO0Y/bpdKGgRL6lp6FTDu",
-	"oO6cp1xdSeTfdjUwr5Vo6pxCOJZ1abTlFNqD9p1zaJ8sHmRT8KbzyCiQeJl5Witzjft7PdvcKiMkyASh",
-	"HI+jsFEoVXD7lqEH7VJO+1J+SJ2mixtNCRlbP9DViR/UUusxEj/C5sNe6rjunhl07yjtbX36R3H0357+",
-	"EdILwAzdNz5XScHxgbjX6BmBS4G8BCy29AZ9qqiVJqk/PAz4ldUdbOefE0p5reO2NqhBnjKRrOivhlcZ",
-	"SYjt4b8XAzwKnBYOf0l0upJjAq/jdpsyrMOB9xd5LfryBoJxj3pT3jcQeEjqnnhRda/q9mFKPwQhbopk",
-	"QKES9l05q+h7dNflegrok+B1gNa1qR5Ja3k6C5Ra37lORZAKVWqJgKdY37oTm90uN65hcy5zNlO5TMm3",
-	"58Pns3JH2RpeK7eLDhvLplZQQjWQ58c6RrzEN64c9PFWCg480tGjxA834sJi57Z+g9XnNuH4/kjvxHme",
-	"Xu6b9yoFMpDZ56p1Z5RgCy1EEjJ2WwwWjZxS9B61rGJymabUcXqus2u8WiLPoIhB3FO+AM49ADF7LuF+",
-	"qmEj+LZQgXBATKWNOAfM54LZ6kxj93PAKo9JsAV6poPtL6b/wLTbDej2mQmAzTYmYhlfi3wTxyI9uabi",
-	"tJyBdwXvrM29u6JJfGvWXZ0hSbMmv5A0NKfzTGq73SsadtZYmlN6q9HcpN8bTM6fz97+XDY7nx/c2ez8",
-	"MxQ10Fls0q8Az/FRLFVPnRWOor/Xc9R6S5XchMahDDKpcpEpnjKl82+sR8CN3dn60a2xSOGZx7FIYehC",
-	"tXebveIU77f5GWr1xmPUOtEQMTs+WsHGyJESosU6yoHZQp4bIhYVCQxQB8DZybuPl91TtzRqGKCnQgVp",
-	"CwGyushcTS34/uY+RxTfH4hYT4RhF93Lj+9+654u98gHzzXNEf2uuUeLXuPCDuhvC6YlSY3HMCs3pvqH",
-	"cleb2RSgGhuNSncStxZee5mYpost6LMV+gQygyA2oHFySXB1FTo97344Pfvw1mWmhYrGSN4IBTXqAX07",
-	"h4mjYAzOI/rFfKxpSOO/b6VEwZEfsfceQD8aAT3YS+I5IgiImNjc5eiJ1Ig1XawqjFyfazRNF1f6AbgI",
-	"Rnoc23BzViollJIkf3iWwkSLW7MU+EI3CPeQz3RNsMc+RaGeqBLVodBPvZ79yWDSwfYDO38GvdTu1vro",
-	"CZzYY2ikMHDFEFsiR6S7OmJc2x4GwRdKBJeTT8GVE7qUpgoJklICDjlUSQrPnQ+e20864EdoIYMuiain",
-	"3Fcx8JLqUYAfSRORza0BsTwAu3h9/P1D9wK97s2ucGwfYg97+7EbGKW5t7ewe2GX+GgtVGa4DfVE9O0B",
-	"mYLytta61JEWlIroERSGWBo8ZjpNROZoGCgOgXSShk6m8JlKikntTW4f7CmrTuDTeZHqYSlSqhuZY97y",
-	"ov6md21Q64lw/wGJMFj6Q9Og2wTGWdHNNFlNkU3EtbV2qGuFYqmiG+MXG3Q8baYrq6X21AZ0hdL4G6Qg",
-	"fzJEWD3+h5eGvKDFO9FfJozId6fcmLnOthEN0GnC3OchcmbAlw9tuNz9WaFPiJLdYHlDUDKKVFbyEWAR",
-	"RyrVNcs1i8daG8F4T0FZBw2K78Iz0lA0gVxTYz3LjjHTrnrdc+U7vnHlS1hb7EX7OevbwT/PFL/hMuWD",
-	"VPTJ/eAQyqmFnBEqIQNxJddQFh81062v5RA5Knl0To9K9X7e3h6GRT445JYB1xkRz7TYmg04gKJCZq8I",
-	"C/kGadl9OxHeQ0DakRHPczGZ5oVuau99VXSHKsAt+ESw/n/uXorsRsZi9xSnuuiD60DmmCwfuS5qQYZ0",
-	"TxWFToAOhoG2JiuffGdCJQgrO+eG+ihCk0JpWCKNpfMkYiS1i8jzylDYhZ0WHMPvuOFuDdsk4OpQzVos",
-	"/H5MpvqX3B+NXfFMPDxB2zPkfmJM6fkSNTvCbSRod4qbxMj8sxs2lqXWFZgZvyJARifQ9VP53xsGq7Id",
-	"m8SP/Mk8hr3uQuYiOL+7UqHTcp2UXUOVQZS+Bud9yhep5pgtTLxqIgeqTSLJCKp2WxuQcnNcT8inxfT/",
-	"LGjvdUJ5E8IsDugxKJMXp/YsJJZVBPrtvgBP1X42K3u2Ry48gHVJ3vXkhW25FZS9xWeZMAROuNS4Hak9",
-	"6CTYGEWl43TpIFuknspIT7IO01+jNI1NhNgsH++h5boLNisa5bVK3aXTfb1xo4cYdrmRzhzEokjt2ijB",
-	"n6QKDJLQ/2iVwSOIZfalAjPls30G1DOIzPUUSa6IIdCCLyy3WlkmpimPsUUc1LWjxRLhF+2XPosvU5mJ",
-	"pE8Wz4+IR+LzCb2NRP490BN7qqwoOi3Wu5wCr+pggYXz9VmNbO6RI2q0x+NiBtClu4dbUO+Dsgd0huez",
-	"nWATfhwH4ioWjxJxeqdHUq20wSBpaSImg4LURtAR8F5YrsRVv2hIlMs9YCKa4CKBMwt5a5aPd/4W7XzZ",
-	"zXgudqEKc+dox7LWTonPhjob6YrrocF8kqnxZr5lpD54LZwx3CdnkyF7ymX1oX0PmK7oUIUP+PgpERgw",
-	"IwlsalhmDa+op5xfgCyxuc6uIzYfC3QGZOjmqmOEFusU1cezeAw7ZdyEivTDXCMsFgYjjtlALLRKqE41",
-	"L00LUyH95OC0lUYviP0ZgA5X+iZYg2uiHsJwpPOSr+H+WaxrR38UvnILeyfV9Qedy7ghbubEIZyVFX3h",
-	"WUvjDvveWe3C+Z28YwsdHaFT6y4MBz7eZjbrsHmm1ai4z0DvCNRlFPIjB3OA1XsYYy5zitV77E22X9xk",
-	"cSYSoXLJU9OHNkwUEAxSaYO84aa8+J7qqS6PXXG6cfBZBz+xvl38Z1i8SPpkL/TBpN6F9mv9I/v2LrvS",
-	"lm3UwhsQYBZYPqzEBgFbw/5diRyyj787O795ecT2Xh5+3yp9aYiC8M4fPHx1tw96MGv6oGmxD/RfOBjm",
-	"fGAeCb5iidffEj3FWDLLXBUPaJ0EZIZNgb7Y4XFqhQBx9QIxwlBwg3N2ZAPxhRIpUGpRzGuzsPCW246M",
-	"OSmo7mnd4O+2d1G/o0iiKTLXq4GBeoGR0mQDiTER69tgeV2Espmsgu4d7S3WH4n8DA4hX/Sh/rwgDkvW",
-	"Rbhd61rL5gRry7Yd9V7n774nI8Z+qrBhYoDyWWnFuNK62jMsHVYmRtLkImuW8CeQw1DylpAqh5iFrggb",
-	"IQ7tiFbRwKhc1GTLNPiSd0k16SknL6AxS62PmOa9HRmAn88er3lJoxC4lCNlDcXptnV3OxAMU1MxtKny",
-	"AI2Dk91YJ2K9pm41Ffukyzok25Ts5UzcSD0zGE8DPwG2mdx/4XubO0oE/rC3Paom9puGJRo02JxnQWNU",
-	"UrghsD0VGXvuwTqwBA/o8ahGVSiQZHnYTtK9nGusupOqrE3YMUn5AeCjicSapcJcKBsKOTbStrsDnZhd",
-	"+NtZDK9B94eibjlSu7NpxWhAW6Gn3EWe11stbDDLlw0D+viLZRWk/BlQpcCO6Kn7MCQugGhOLM382YwI",
-	"u6hVxoM7AK2AkOd8QdtXQwVbtCUuBXkfHVVZFkKuWS8FJpjqWpECm5jsS86xiCL6BBWCgX6CJkFPWZip",
-	"h6Rf/Dag4BOlL7cYKTmeW5WY91RhuFgOnfPMdey6vautwOrIyNfW6EXjCjtzhlbNUo0o5HihFednmWuN",
-	"7Iq2PbIT5oE15gBs2SZ3n4exHtU2x3qAJoXM7yFCzKrRPVUyVlinanTfk+PrFhcpcKsespcskSPp0CJz",
-	"TU1jCyFS3J3HrH8jMjlcdFTiVKs+y/m1h3dIRIt1YGGlm8jeHz1Filv9jQ3PF3dzIhq9Z2wT51lx//WU",
-	"lYmhokgpDpLyG2BSxhqmRsMMKCuNVlO422ovzwaPm11PTxEjLdvnkcNVIcTueuUBblarPPhr1s73oE1V",
-	"zzoTCe5b4VgHW6en7stdd7ndO/bRFejVV61TINFLarcbz43XXMHbU61JMgDnSeH0zYiZXEzZ/l2uWmTi",
-	"Xa6S3W1bdkD4Xpygh90pbv3Sppbtv55CAzC4RmN4BdPbCp09Qt9p4v6BjkUSNQWUHgKEYuRwmI+DD7CJ",
-	"l1/2ITsw+RdgdPtIcS87gZbJ0TgnhcdLoyVbo86CrQa5rJDAIwjbCDkbVxGKHle5nNTm7/1WFchbYlUY",
-	"R8Z/2bprGPLgltc2IeG4RIBmPryqxdONeZpSzKDoY+2o1CHjPjOM/EGl9Ggj0hQg8ah9lkjcYy5VkPfU",
-	"L5cfP7CBThbAPRlVv7KB4JmrIzhy2K6JyFj/Ms/kVOzazeL5LBN9ZtcrVG6P3bnorAJLADnGPYgal4iv",
-	"RdJTPl8h43MYPiIBU7SIKRZnP4FQU3EmcrjVvQKPDeZRO6mussXOUH0eeFDfnio8BYjqS2EBcSMwrEx7",
-	"T6q+T7HUWUIG+1jPsVvpMBf2emA8y+SNlQZd+w20TRZTUaCR2GtYCQGIOVkBkYlFQHKkrJCsCENTbK+7",
-	"1MN9RPFmz1lru46o/La0DNwvWY1KK3Hsajd7ioo5izzqguQMdMMBKQV7QsVNVuXAMLzSlROBk9UKkyUa",
-	"HHWxkDfi3A0CO7WcEFXDEe4NIgPYgSPWz/+jN2u3n8czJb84hwv8RUQ3+/TbWHxhP7/vnOxe/tw5ePHS",
-	"nktvJ29Zauvt4MMu2mPsifKU9W/2XbIBLxbXUwNhV+vyJIJ+5sgVBSxGlTt2qiK0odH5f+z/+PLH5wfP",
-	"24cv7AJeHLz4kb96+ZP4UcRiIBL+/IAPh/zlQZzE/PmQv9iPefKj+PFH3hYvXg6HL56/TNqxeCX226+S",
-	"V4OkDL1x2P7p5TL4xt9WXSQ/7P1wC8urfKwPbfeVRgdKm+ZN6p5nc8eEkJY854UJAcb7NiKzwAGA+jvV",
-	"mZdaSyI/uF9eOxS1pSvGcrO/YtZgvoeo6RDCQ4DZgOnRYDCuagHlJsXolHadJTCVvDbQsn3o89Wg524d",
-	"YAnKG7GF0Ji8EcoOMc30IMTkp4ltdER7QGHrwPkBKX/KszzEYAaDzt4hJLILwGWhRlIJj46VzZQ1W1rs",
-	"Uk8EfMaXqjow/CKZCr8LFjR6kmCCR/TafKwNmt/wBefLDjoBOMBzqx8ds36c6vi6H5XN0GcGI7mJHA4t",
-	"GTqLoadcB4Jn5hi7cCbS0OupzPNUMDPlMdxeqRjm7Ls+FcT3fdLMMBOCDRa5MN83APRfCJ5Ie3LbpM5i",
-	"kEZgZzhA6EvHEzQmX7SfP8IErC5Cpxx0e0dKCToiVA7/WQ7Hvw2xSBO/I2Nhn4q9iUgk30tuVti5nYS0",
-	"miFQv6baF2oO68TxINM8iTn087aSGiu3yyIbA9D2K+X6xiXyO4PJnd5sy2Y7vclOeJoOeHz90JcuLq3j",
-	"Bq5sdXi3Lt+rh/dI+DiPCzGcGV6LrXGBmJn3FINHcrsExdCS8h+R/5vX+OyfKzQO1AMS+vLiktkh0ZnH",
-	"iQBFAvQUUD+uC8w/e7zmVnwwTflihcOHegCxGynm1kojnFICsqMmxtdigcfn/iC9D3vq2i5jwgY3rA//",
-	"1YdIJ6j0/SZmOLdT21birR3gL4b492IIJCeRBeZ7ri2b3BszIMLnCn4oeiIVtE/REtCDlu4F3//cQ+L6",
-	"xDa/iDA04lnIFCYk6/TUYfs5eSdBLKTaiNCTIXVtNI8YiZb1Fy/9xUsBL3nK3BY7mVxPVwTvoUgfvG8u",
-	"NRRvGQoNWF7vM54Afmw9YdtP/EXV9+yKuE9BnUgTiDlrzd0jec3UWnndde5JL5Nh00hYy9yAUgUTZHOp",
-	"Ej1vsTN0sjrLtBCwVLBO9U9YsU4JHE0E+slP8S8qfYpU6kXgfRPqhinNFETVYVKzzlChBnRx59WxAxOG",
-	"U6Jb7INmJtZT9NZDtKDW1+Yyorfpz/BjNHgTcOb3dOa4Xy6zuSmXGUYEUDS/fB+Gw3BPkdM8EXtc8XSR",
-	"y7i5aBwqkwGzYgrpyLnIbngaQb3XMnzBiE/NkYfGvOEQu8UMVYeHOeZTBKgdc8P+KTJtWux3er1vya9v",
-	"j7+n+rnuF0UTP1Lz99fa2laZYHO7Qry252OdCj8itH//dHVS5Kw838eCCwSNdBMb61mGlPb85Uv4raf8",
-	"jwlftGpjRVZfneiMQuxy6KZMYLiU6Wrn3tQJ0+/4mrDOJWTfEntg0A/O4dhVlQZjscGCEYU1AZHbaZZA",
-	"yIc6m3DLvInl5FxOwK5eRh5fulXcnOBcYEoRE1/idGbkDcTO5htMJ9f3MBkM3GA+IO0Nt3uzwfjupEuz",
-	"WFnN787tzL35x3bRAzydNDnz7xO8oixc1pZNUL03ldPTaa0SM1O5ey0WzVLmDAHPTYFKpRJG6SbUNAqL",
-	"qJ+74imXbrJgcxGgWenMvYZhdcKZLHdmFuDNz+AyWtFv9PzsVzvn26IbvINLcQMsipNZZnS2ZRCKqfxV",
-	"LOxymugId7cEMrsTUcAWpvNOquumYeixPXiGBrhnWrTza4arcMVNIQG6PwEwRa1ujI0gxtK4xEq711yS",
-	"ZoL3ybVYHIdRJcoJ1fZVCQ3lzJgK8Yc6G8gkAdceysZrS5fQ6XsEOa6gsQRlx6TTULNQaE7XYr+WWrMo",
-	"ISGg6ChbFaRNRRu5hgxslwainhnWn/AveOSmf2wn11PWmFSYTumTKSX4Z0gDi7ki7FXfC28/arexCZ69",
-	"TB1MRkR9CTDGT/ymhKlL2+ypUt5mB3YkFfyGwnGpPbwyM0sHi7XMySeQ3kOgz1S+us/612LxmR7vM531",
-	"FPyllKVm73A7BmXDwGszFabiJLU3Nab7oQjYkgGD5/QoSWQ4dJNEUGKOajgwwnZuGODq+saqRIrK8XY9",
-	"ay9fLrcCMXa+S56mARYxXCUOh5jIrUR99iZpoL96auupZXJjMJEG+M/j5SsOWALP2c+9SHWOCGWUPonF",
-	"FbynKtBM9elGdu4BkW/1EmoiN8fw12Lx0LSGG7CW1r4F32gifG4jpIpo7I29OsmYs7E2lgYRE0oFZeYk",
-	"tAdaXxt0NmGio8yNSIeo9MAfXR8C3+UjyJbUaiizicH8AkqticCA8U8PMj03cP2AyQ4ZgGAQwXWCdJV9",
-	"Njz1ycgwapFqDA6GmE0zGQv23ZuLbjdi3Q9X3Yvzi7PL7veseMdFB4ruWXo4FFkdPI7POZsN/L5BLseR",
-	"a6VZJF9MdZbzlDA7/OJrKwHCRFJ7Hw+EVQ95PBaJTwa0M7S7joC7qvnSoHSkE3fa27k9KqM8yjVSXWkD",
-	"gwe0vB0GJwar5/HXWl8TpdXljP2xzKdIOLflUp+R63uvSXWjZSxM5LPXJiIfa6qXhdaijDRRR62EcIUo",
-	"zaCYQb9IQr4NiJ74sZRW78tsnb/ACZyIDUTMZxg2c3muSNS5Zmas5wBGvgGn9NQyqzDilLUccY77ulV+",
-	"wDEekxtolU+SFz5OnXSnrsRTdySb8AXC597CuUuNayOwl0oimxt0H2HGEEKqlQRxkXFNlikxU62vlyZN",
-	"ff+2qMiUB6o54nNYbnmpKllawzYPfhXUBXaPpkqlcJYbUsDM8NF67z52/wVdyBcduPbV0NoaZaV38MOs",
-	"qOWdsdoxtyamcSUJs6mVUuV6hBVU8AnmuH0iwHEa2BwVwcc7aDgo3HxpaNfXnDGU0Oytw2Qs7j4jjLH0",
-	"TWUc4NJwqpeVFML1hyUDBY7U+z4EgIve2OvR50vNzJj015kZ2995zu1d1f8Xor7LWByx3s5+byeCIe0/",
-	"7MdaOGn7Z5rUWRKxa6kSKrz7o38U+OlLcRIEWUmwH3Qu81RUH+kpxScCcr2toTaWo7Fv3Re4KQNF2y4V",
-	"On+phGIbIW6PChEhAl+QUJZk8ANaT7DqxW6hwVsbbnxqaIZb6N1H9DFC5Tt84aE1visc4d9H/k2oQ/F9",
-	"4QHGaCKhlMf+eoSlxziCa5nW/7uWSiSdvN9il1D40qetbpG53Mfc5OA8rKXbCb8M4VDtkrCDpWPp9IDH",
-	"1xGV1dgxh7MMHGBQi9AK8bHcukG/8SXPvEBspJAr4CniyHCbzDU1SrKSBXYCksgdaDxpWQW+2gIqm6dT",
-	"lohYJnDEHCqcE+1sADKKliuKaGl2XNrLELuEdK2qhqU0g/h+kAjtHyiKLrWeHPUUeBiUJi5C/nJ1uUrM",
-	"Q6R1gouxR1ObKGVP64Sn21LN7Kcfp6yZp2knsRRohdeKIG1UyCqvxnsRAXy7HVFOPNTgncAIIFJwILzB",
-	"HYVBePRJ00ZWRTl2VgLRcM/dFrzRQpRt2QkHOkZmMgXEYOEbR+I0GiHKuHt5Ptbg972WMbRfIvEC1Iof",
-	"BbRBS+495aUOpLGAiKlHxwLuDuuV3Kciy8ypFWYRyB2FDdR1RpKqnjN7anPWLMYvWkTkGhgUBIYjOrgf",
-	"AFsdkRSFSuzR9iO8SQY6H5O4GvMbAbUdcAvx1Gh4N7hxtJ6ArB4Ioah/Ncxprp3aFPUURA1cjkdwCems",
-	"+FOqjSkFeFcnWWLR1JZlxznP8sVTFyCpvBFV6SEeU3r45pT14qNeXBBvPIC8oJFWCYyyLHBsuwHLE6v3",
-	"lM4CHm+xU/iEd7yDPpIUfyvrKuWildouWTChPzXxr6Z5r0Q+Bn3T9t+SwIW67w5cXQzTujy2ko455mrE",
-	"ZtPVRN6BojIZyymHoC4Ui8Q5hZrJt8/0HPss2eetrOmp8A6xF2vAKwjmS1Eof2cSxC8LjYgM5mgAz8HX",
-	"O8KXSaEMjAY7pLManJ8/HA91dOJxSMpxlhB8YDIzuWN7JpXJBU+OKrzcYj9zfGU2LaJjcPs2M2IXL87/",
-	"TZkQQdDQH3uv3BhQZZF1GN2SS39GDljDnjlP9WhvmulkFuebtEZ2j3q2gzlVeyV3sngsb0RSPG5tMPI0",
-	"Jb5vOHaFs5cU+Af2W+ycAw1Sm4Qh9E+0hhxVpOE1v99us3a77T8egaVKbFQaEWER7P7k9YEju7Bzt/o1",
-	"eYH7VpmE9AmQD9TX0Y3XlO9WrHHzjDf/ypuU1+bfwb3uV4qlsHY8zN3A3uhnSZhcIw3LxZf8mMUcocU9",
-	"rEfXK61WoDSs4h879bgQk9moDOVw0G7X5g+uy8hCSnxSGVxEF6tSuAoKfLppXMTkzZlc04L+C1EB76xI",
-	"5HojXZUDvc4GmJ3VL+gPPVOzaQKOS4llEDH5MWWOWqYrw6GiZZEmhu6fSj//FuuonhJfpIHSHTcsdqW2",
-	"I0tKXqTGOCJNXICbYObyFvuY2e2GlzDGgUj/CUXLyT1OIX/McOwpcrSBDUmKMY3emk2NIHO4Y61D0gWk",
-	"uhEq19milep53y47+FMisLrW689KzJnJdXzNhoimpO0bA5HqOaygp8ATZ22acSbMWKeJ1yXwvTlHtxzZ",
-	"mRiPjACZnoppDeMDfSNod4LvIFqi201yAmIGXE8VupV9MOYZumK1coGFeBExowtRJBXhKAiVu0ekMEXI",
-	"cqBno7FVtkbgO6zN9UbHr3HtdbGrKVDGcdi0wc0AcfDI6S4mdWL+ExwTMfS2AEbx648DLUorWy2mIp9h",
-	"pTNiyy0ZEE7mrMoz83Ng3E2wTgKt9LaV1Ze1eWgA3UtaR9+y2ZCnRoRKvONrTgoMqdaOPTwZQ4Ug9OWF",
-	"oi57ec7AV2MAjAsLFRAAFzQZK3zBYeXyATQKokwMAcUMxOHFTIE97LIHqD2a+7Bzajn1qshjq0jKYkFW",
-	"fyfhWclKi/xaIfuoOVWNVLmQd7Z73zY2Ra/olI9AubQXmxPsDklkO9V67KNaRRlOA5BUNzq2qNr9UdbH",
-	"aR//DB/k6JrCsytP7VtTDZ0sMgsVNwdxCQpMEIiSzMWEpfJasP4svKH6EaOYLgTtMq4MByFwZFUG+zd4",
-	"U/pOXxHA5yHwHto6zFk1pEEQyh8FQV37b2w3gOIDLvKFnkH2k10G4yzl2QiAemFx9m0HRAeenRa7AAQa",
-	"dOLBO07bK1CXvYHEmnQnIF9ElaKfnLd+oJMF+XNuinyE9/L1MYhYwvXff766ZMxugWIv2m3YNuMxKJ1u",
-	"oZUw1M4BNgq0QojP9uGFFsL1KYTko3+BQkIgfbXIxQsVO+raln8Evm4HalQ6rDCa8C+7AEG1c/Ti4PDg",
-	"1av2dv0mflYXwlgGb0p2n0FvPz0sZF+RCu7I+AloJ0R1gb/htmoKsNcGnQUuNmwjUBSDBAW8lHECXsEQ",
-	"uXzMXRgaAyLMd1iEDve8p7Dv1lIfAuAowPH8PPXdCOWQ9SmlqGhR6PA+l4ty6F7i2JN0rJmcTEVmtLIy",
-	"AiLp5FqtqS2uS2qEqW25UcAHMXcjPL3WmHXdAdgngmXxh4xRRaXnTKstNHeqcgzmf0POhtU+6vr4udLE",
-	"1VjExCxKpOtckaNME95yIjMR4x1m3yNXOP3LsgVi21B7AXKZ4n0C9qWrqpWZQ8EBiFlMsQL9214IOu+p",
-	"VJq8uWjxxE18jRcRXHd+fpSQI81y01M9bHLG2UfPkgaPHE942SO3f/Aq2plI5f99F//ck3LM0Vavcsy5",
-	"DX7Sjrkxz5u9cnFBT/6ycX9qdsu5uC0+2UJSamEOWYEeP9amQOIGxQvT1ulx1kFqBIFtSBvK5zIWvsNs",
-	"QaUqFscoyeGrkAQ251j7C39qzk6n9WxLPcKvP07wiFa2mjq3pN1YslpZ4EfSM/bbv0xga9QZ+9AeSt5N",
-	"MlbpFZ8ZA3HaAM/d2i6FDcAlaIUYzIVMwmmm/w4VetjDCHzAPsEoosq7oKocANMJi9V+AR+YzswYnTaW",
-	"NDH30FH8er4JsoJc2gOtClSWeTOZn8I+bZfYS2M8YZJfitY/Gg+U9YY7M4FzOdbqKleoYFA6vesFwJcV",
-	"jePlnneqRGN6iMnBY57XdxINqGu7t+7jybRmv86qQ/xmx0540ntWItxzGgtU4mpMfx+BV8aFx+1fwboa",
-	"yRtrub3RPtearuaiQ76ThfSS8wjn9HGScD3VJOJkYGjOuaEG8E48gl03sC8mrugU/0XmWyUvDJ9ADsNW",
-	"DnbEnuqpcsqNXUUl+54YxJU4eKV8WfHwHAEM4tJiKp1IANDI/QZRNNNiv2jMO0N0cP8Ju8thZz46FeU5",
-	"DzmYuHksRwSwqfwue/ea1pOop+BKQ8Xc3joTndhpCS8AnhFD19wcdooPoh7ZgR7zvngPp9lczQP098B3",
-	"RCdJCjrL9RoBs+ktsQcgHPcsPOr1llQMc0A7mGiMEhFFL4MeYIBhWBYswP/QQiaUACGHI21XL9HI2xQN",
-	"UmqwoIycgE9q7Wm7Uw9C/jDS06X/oc4mhZb6wGwA5COK0wOn0ua8UMS+mhgCv9vs6sGmo5aIoL2CztA3",
-	"TDcP+WUYuWUq2ZwBhTVdKXLpNinuKmcC+9gDXxLw1OoN7QjYm7/TvRIobscF5o4Z6zlZxXh1aCXWOJPe",
-	"0wb9WwNhldayymdD5BC5TcaOVlKFCTmorvw7+XE8wzwzboUPoKeS8bvOjeoeK4FKHlFZjJEqFv0A1aBP",
-	"WFb+LQcfRWnWc1k4okXxfET5SD3Vx/8IehGTZntKzUOLL2eCGDvQ7ITMIImxRpNEt7c9BOPYL3cqop4r",
-	"vGl8DU/5OR9lsQ89M2yQCX5tR7T/xi7pQIAgIJybliotGRTMO0QKyG/T9r+wioHHsTCmxTpqQf6GwGfA",
-	"7dW7SrUO1tdCLPal0MqSNl3Uc2HbKChi1ZixMpH5ev/1e0c4a9zYHajUNDmfTBl5FdGVzt0hlrApuSuO",
-	"Qp9zKS0NMvMaXN1Ag025p2b0ub0/2X/1j9H+ZDw8GJh/7g+vX05e3Rz+/YsoO8FfHm6AavlAa0Im2N6i",
-	"NrsctizycyKk1QIfaa2MafuwSfSNwvtC8KQivD1nBNI7v6vkbtLoO2nqACIG1HO9j4XHkHbgBYjLPWAZ",
-	"NW7Lix1tsfdC2e+RgW4IDHE6M+NjdKmWNffCI9pT3qMAXnwIEltNJXCR5i03jitBp2J7XiOTwbE1y8ea",
-	"HFs8Dx/yaCM9hQ89w3iDwwIIHn1moAHXNOWLD3ziLxHKR22xs5plecxIqMfE2xd0OlB48Z2eQnc4xC+p",
-	"xtQ/QhHsBfo57L3zlSEICfvKTnQi2Ff2+1go9rWnvu7u7vr/2QetyP7qhXvE+pNZjv9h5UzyWc/yPvta",
-	"2aFMWF4GSHDQg2Th4wg/GtwEpS8EF4AvLSXV95khdbj+YjgmXE7L9Vg4G+QhNA7dx3HPEo/E7B0ovoFg",
-	"hSQigrEPXUzu4cr50bCHdqAiCc7+a8ozoXI/rPf2+zyI8hd+su8UDqqv4b5ABMKeOj57AM+WW6F/DXX6",
-	"Z4aZVM/Bn3PM+hcizxa7nSH0ond93xwOhFUeuMztp+t7m5du3e3Zuk4cP5ap68ZfcxU8guyvBwAQ2GWd",
-	"iKrZB5Tfwv/jLpC9f9F/na3OVg72BdOInWE0lna8BSSoZSLhMUoVpygDa1s1uVZkE3hlQ/njhC96Ch8p",
-	"FT8G998xKbvPTKHuunJrKjCG1yEPOozBGdLCQdmvgnD21Kp6X/vBJVZZqZ/+l8tG8QkehUsKJ2jCGzMq",
-	"kASg4dlxWKi5HtTcncLrxT1mZTyQhraGJSPmFvdUmPOU6MvN8H4UsvWKsxOhpL3xPB6vcsgWLCcSuUZJ",
-	"0q5On3jNEq63hak7Kn4FFSZ43pcNk1XqlZbQHLd3NjdA3YaqrXihJtbX83uu9VC3xx4qqph6T1HFtLWo",
-	"fUfV0o1aWzOcyPyhb71zOKuNbr3HYDF7QJKAWOdPhcvsOa3gsc1vPYp67Q34NiKnzh+z3EunrLFBSI6l",
-	"2ni5D8bAWE4jgopyjWcj0vx1Bt7Go5KHptVTHY8OPeBA6akcAmP6O8Yyon3VdaY/azC4ghAqXfA8SMGy",
-	"Xy+UcUyxQreWShdHhUf7mSkJlJKmYFlbZELFgro4IJmhgVAgPTqFIkhOoNgkgA9g62WEFW70vQHIgDUn",
-	"AuWAF+qB08vxHACxbLDo+7fKQAt14eSeQr+avcADAFRnLFWUHSQ6qVULCyf64LkRU8JZljmcmkFnG82n",
-	"LogGCET+YMc8cR7oGsn2mqtyUGerkasLWrod/THjV36nOzCXxuotRDJ6IsLtteUtONP7CGM5CWfN+22J",
-	"OCjK8S3QsbaQ+l6DtEL2Bsk2y0Uhlkh8oeehQedf5tyeuk/WZZtwLqam3Ip17aLqGPH9LLAW/uLEJ82J",
-	"9qy2wIom1XP7j3tmx06akkOVSNJStiGIEvxvYAvw+QxEPhdCke8RlXkA5nReBXu/YlZTrjUTPEsX6G89",
-	"PPippyouKA9wVnUtSVX2QW3M5DXXc09txOS3vGqFg4rwbrPagjmfxXjpDm+rbOtG+Ytnb+8dK4e1/bHe",
-	"JwfnciJcy45HvU9pIkDFdJsW7nuHn+Eeok6tDhlF3Eg9Mz0FAYqH15rtNX6/WjM8zd1y69j4Cn96wPuX",
-	"RvyLj2/Lx3bjXKoe9ku5J+6VuIUrEk8IhgZPLkIjDBRXqNJz8sSD2If5hbnfRwonoqKL2C+sIeXeGrGV",
-	"nPt1iRDFUv4U6Vd+Oasi8rSv/75Vc6WAvV+yW9d2Eq/0ZCKyWOw5oJYNUPQ8pksFRQ9iENoIB/2AjT9a",
-	"9V0yZ35R6wtO/YAuplx8uTbtxjX02BCwDr/uu3P8m9WT0vRXMsasjjMirFijfnVWJZ+ygXxq6YlEnyuY",
-	"ZrbMHvTSilLTYFtcb3tCKIBEOyPSFCv7Zkr6dsoeicpK8rFOE8ImhGcKnct9l3LV51IpkUXgmCgewr/C",
-	"M1MuHRLns5xNARUdUZhgLv8/e++63EaOpYu+CkJxTqiqgqIpX2qmpZjYwZJVZXW7bI0kt3tis48JMkEy",
-	"S0mAk8gUzamqiHmH8w7z/7zCeZR+kh1YFwBJZpKULYp2R/2YHpeYicRlYWFhXb4PrZYCkL5tt+gL4vPD",
-	"bI9DK4aZGd4SjKQPZUAmyFxakZi57mmu/3CHFuFNq49yWGQLGGUOYBcnPd3TR3AKkTAQSRNVuChoFtHm",
-	"aLt7XqjqryeViUitOH/z8vwlpWa6oad6/EOaXCT9FmM9CdGn59tzw7DvjLcnNSbUYup+NH8U2fH8SEiY",
-	"BTxJbu5SK67Pb25en7+EtaUjFVNzrbjsXrzEQzdaDaSCLoxrrC3gVhoxsPp3z/92eXF1/hJJikAAUitG",
-	"uVIMEu1P+yBlC5oHYqWQU0W05l74aviy5NDZsDDFPDxphZ2CJrZEy0S0xTMKfDFSmnvQIG+SM5LzsbLn",
-	"Wg4yhZknzr5s04r7dRykCa+tl4LUekA/tfVCI58fS3+E6hWtNLUFxIBTVfRjagxbjkbpMFW6+AA4gf2W",
-	"6EPo8I3bj38TuZpKSFnvt4gEI16G7cCnANwQjStAG2MosYbYIjeQWg/otYYFFse4KxrYcn8+Ox7Z+uOm",
-	"JV5f/PV8R3UffCysY8DQ3JPao2FdDHDZKFpfKBszmPFOWD5VoS7AqfUmo+gnVcQCs1tjYcPK7XjNGkth",
-	"1y/Yg5u6eOsbpMkO3DRYc+B0p3eSFCJT0hZobuD5d+baJTuMeYvcceyfjZXwLCut+8eFHubKnQNnWBD6",
-	"Q5pAyYE/NJBfOyIChoQKQEgr5kbYdFpmhdTKYHuYo8G84UWqgDPc3qYzwjClz0FYN004OptJW/R0X+oi",
-	"vdbpTF2rYd+7d9XHAl0zbLMAUR/Un7o9gE95/w2L3SBNmO7Flxu5L1I2512q5iqPOGUHafKhMOZDZuaQ",
-	"oJpqPq3eiKGbnD4BQdEHPjDAfT820fiPEHfH/gpDBzjpfXq8pxGNF/Rajd6/zORQ/ZAmO+Oq3A+mEwwr",
-	"ceNqUBsDxPCbe3E1Wu1D70NHhXT9qdcgG5UBguE/sD44g0ZtpN9wL9D9AGYPybjdplfWm5Rtga9mDaTf",
-	"DWYKQQv29ADvFUsWWlNuE36r8RB6fPPhrPvm7Pz16/OX+5AlnI2NZ1KNRN2Hr/vy/M3Lizc/0bWCKTar",
-	"15gbf+3AKydLh/VXDIDkxXIxyCQqdSGGJqmkzfQ0XzMLvigwAyHcLfHfXUDvBDS9icyAVHhiylxksuAT",
-	"xEluZGtbkxG8kgcvy/ESMpWJEk5p4oWUaNHMXLsrjeujZx0vRiafHloxUvDi5evuzY9vr37+8OP5+YfL",
-	"sxsxc/Oq/TW8MIXMWiJ3pnqAxBl6uj+6KTLogrvlbaIzF57NPNWJmrkjQcPdeBT4RpnaPDEYCYVuuCc6",
-	"APqHecC+HZ8UOSgXeEvHz6FLj67wsMAIF0rohwifbKmcIFrLQ0t3d7ytQGKrms4YtTkREGt1UyWGpS3M",
-	"tLHig9L6mmo/Qv1HR/wm+rhwcEEzemBknmBJQf9aEQ8M1kIwyYWzPeAxdzGDuoXVeycCV8dfqbntuT/X",
-	"X/fEb+JvvANyDwfLKWFviK2DwOWBR9cUYqIyoAsmSp3449P0o0o+BLx3rAzJMgJcBQPOTlyrMXQ811V4",
-	"/E+Ejndf9tju8Vd4NT8QcKt738qFFfPJgks03AL5QFfpDLm4BVYsH3I1cj+6FqZy4VqJGgkCjo9ZL2mY",
-	"Js6YHpjcgkKMl3s3odNUp9Nyelrr7PBeijWVLatX7N8CdjGxGVSonpvboqBHpSlkDaAK+Ka2VuplAiI/",
-	"d6TaqQDPDS28wFKhBkpzWjZShJ7kHwRseQkSNUp1Wqhs4X0y4MdZXgwGVtcmYs4D953TotFqtCpnvNGq",
-	"VbM+J6LIF2QwkOYmP5lWc9G/cIrDFE5Cj/6inCBvM+gwhygWS0M9tJ5PVlqRQdzWmnDYOEEF6DP3tZ5+",
-	"aTBjdaYiTle6srhuFnOT3wqV5ybHqLLrHk459IMdghWO+qUvtQWRbFkoiNE9vTr0CvNeW7zNIaJO5NOo",
-	"Rg8tu83hiydMmCvFSM09vTQV8/lepBpywnDHvsuzPheO8VrF60gysQ5skGyKXcWisfk9RaFpbI2osZE1",
-	"tA9LkEHXeDXXOJ0bPU0+IeT7Tq3NiJv+STg7jzIKvGwm1EbGYLSpBJOjc6cCMz4BcwWFydWnTP/rvkh5",
-	"XVi0YWZKw4E+dKKJBz5CmgCqSDjyQSv4rsPriOFFuAdAyY101MiT2qBlgpsVfwXqOE77kMOJSk5JZ3ik",
-	"Eqc2EO5nGE3J0LgRsZlZ78zlGXP6apgZcJvkPV3JxefZ5A6dcKkDfJHyZZKghGbSFjz3li51o1In6D93",
-	"fUayjOdP/7RUpdnT6Wh5baBN8OKD22TI/DrVM8arI1RFWI9hibQ/y8wcPSYYSdXi7fs351dOF3Vf/nzx",
-	"hlGOMjMeY9GuJ7lOixrlGiit0+FEDKS+9fOYYiQLsox6ehntAREkcpOpAGHfvbwQt2phm/XeWy9UEGPc",
-	"jfarfmQvOnBpnA2a0G3QR9GArYMBUv1v0IigMTgiF654fjCfqw4pkr8OoTI2d2cmB0I5JnYn1egkupC3",
-	"fDe1bfEeis8aryatmMQGbhhgb0NEcejsCLxaMgEP2FnLqouvJZa4HrS74+LlLyptd/07IbssUqAwrxni",
-	"vNCV273eRl6JgLQpCzE1thDHHe95dddxrK2j0Qkiz1A4SlL29OILb7+493zhHcdOg58XqVlwPSLKz+g2",
-	"vaSo8Tv+2v2JWq2n16u1WjRRFJ5rzgLZXXJS5UMNexan7DQia9JllhGoUARPtLT6ewrBNOxj4VNqtnOB",
-	"8V13m2wid+ldSSUKJBFJbmYzReR44KRCypP6tKKX/sNfddobD2MtSLybty86121j6k7FwXXPBB4KHXET",
-	"EZhLE5kOYGCb3Ee6zIgdi29HI9SKU9fU29GI4nImZw4QpROiIkKvQ4itQTSvLtlgxXvRZIdGqtE7gQgR",
-	"1xOe9jQznq4B6saZ2BlGNza/F/PIj23NXtjr1bAiyZ+cbuDVJsYQnvzqWluXd7Bs8IQbqimzhFKHglRp",
-	"M2+LbsRB6f7IWDYavS1YTNCH3XOCpxbV/vc0yfRF0vdtHtoIkBI+Dx55Qx6nPjtRziNeVQSVXPFWiy42",
-	"wAlGnhHwhMuHaXDkIsf65FqiHTW8jbbD2gTTm8ihGIE1+rlBmCEw/xrTTXFSGsAzbJE/LNBbDTiIn8OG",
-	"Lq6uQkNnS6vyo+f/cnxcg/fxmAgfvHqwlHW7/j3JfOw254Vq+UDancxKtQdTCrq9lVr4fQvxHAJU0zL1",
-	"NS/1TBaTaKVD5VnMo1a31q+7796cvXraOahZ2rXKyZlkT35lsf/9/tHya94xa2LmgX7DrS5RIQumvMsW",
-	"US44xsM8a5Q7svtJiQohzkqJU0vSYimrpKe/8cbEkRth/1ufn+KNDDJGiVeVT3ilErr7GC1kmm9vDfT0",
-	"vcwByvF1qjpYwrWYQ7mZPZI94D71h00QA/zkZra89RG1EGXgk60DJN3d4kZF7LyVKxVnXxV0vAF0rRil",
-	"WQE0JnV3KWQb36pAg764k/IM6EZcnNH8fcg4qOqFL+XQjrvpUf72cWp/ZdUtsPrrrsE4p1/3PdjwTtvO",
-	"u4KPb5+TTMlFFlx55CZVCaZkRi632pxkmP+DXS/w2sXdXzayocE/VC5yI+7apbE2HSBCf0gSZw2OsyD6",
-	"U1XIRBYSHNVTlY9xEW/VIoJzBpPXgwQ6I/hWLVaX9h3Qw4bV3UFUxbW9F+yyzSK1C8yy+zkOMDq6VsY2",
-	"Fi/X6IMnozIbpQ+dwNrFHDqcOk6r+/Hd6x8vXr8+f3kqpLjsXt1cdF+//o8PV+c/voMSIKOVuFVqhkJI",
-	"JoH4wRQTwHPGwHAf+5uppFv02+JMYq5rWvR0bb5rVwdihavzv16cv1/tjyiMOSE4YKqdiiPivPQtkZk5",
-	"kzf5XLGetsTzXebDibSq7aPc/Xp8IO4RXVGwhC8lBHtL8V8MrY7KLKaZCWPpaRoMckgvvTaTeS1YwY8w",
-	"dw0a+vifR0PXQ+/I/DZMobRiImG+zF2Tyt6wc3DGH3jnXFH0H7EnIZMpywK2NOWKFpPclOPJUgQMnBgR",
-	"mcih9YmFrQhQR04VZydy7WAloxbvqjg65H6oNNmnBIW+r5d8d3Z2fv7y/CX4vzlBeZuQX08byAcFVn6f",
-	"G5IWp3FJKpADOrlMdYlA3UW+wIJDQ/6/tGhFBYRFOiV3YRsTVoswnIm0PR11OFg7Ifl3WTHBt7yWgsJB",
-	"n8OXqRFV94b9zzsRTl1gRoBu9DRlfP3YvXjtWl1+48NIplnltRuvaBKjcJbgGDgRuUytcmrJx0vHxmBV",
-	"jxjI4S0kcFyrO5XLDHFYZOYzS9xDMzIg0GXh9sVKqlvI3paUQ6MSSvTAkAanzWC76PM1ZQH4L62alzgs",
-	"voTnSvHMIHAkQvfHn4ekV5pMKPOR+Vh5xPgpJ51MMZAqNaZq0zKeetHleaL8qEi3roNX59xX1uctMTQ2",
-	"JHw2aPfGJiVPCO192LZhDNTXVuSAZqAtyHfkcmLOEqdjEZNqGhI61w7MNXDc6fjJMTnMY0ug1EKIlaKw",
-	"KjkVU3mr4go1r0bi/M9E2glEjH3x80LI2UzJvEqKtK53K9nLp5XJ4ITpUF4d5Aw34nbJrJFCoqlcSZg7",
-	"9WvtFhoMsaQWCR91/C5NafyC97L9vtfDPhw9OPUsswRaw7t9DyYBTtNmo9onHz2Lk4+QX3ODe62SbY5v",
-	"8I6Gy/WzjkjkYgVogyN0JmeSiYXAegIKLs9MCk1mkLZ8417F1nvajPwDdpk2DkpHjBiZjIvz8a1qcrk7",
-	"WMHxV844w1oLUxaQhV5aJfowX/8m7bBPaIB4PPsYXm5N3j+JOIXAzoARwwfxXFmYErOnUx0BLXgwgXdX",
-	"r3mu+q9TfdsX6HwJR0euYICg0GcIOHgxAtsJK4rghtvqaWlv4+z2tnhjqB8pgjNB9epMJW1xY8S4lLnU",
-	"hVKgP1sw4/Aw6qbgtkTxptNMabh3yDxLVY4vQDYq4a4NFECtFUq7cz21kGBmfU54lqUUdICruZm5Yz2X",
-	"2sqo/g+E2Ib+JCpj6nkSLYnoE870OffCBtA65eAXNSy41CXoVpxgd7OyThHpoapgKlSSIpgJHJaX5dnb",
-	"Jpisz2QnIjN6rHJxq2ZFE/YUdnGTw9j910nVXSek+1NMo9RyQrsi1k2OUt7u26k46CbruXpHbTFRlj96",
-	"Glcp+JERJj1YZK5b6uMsA8ROjLfV9RKaq/QS6ou26u4b18Tv4N29wJeOOx3v3JV5LhfuZ1sswCHsrP+D",
-	"hrGxaA084TAJU6OrHH/+FE/54N60EfdxTy8lBBGKj8/MQXGm08pdfJKToKhr1BZQ4dFmqiioZv88+L/r",
-	"50XdFc3zMtxzeB1k6gq4Qtb51vkwYd5QLrTjW/+X5GWfq8HEmFvb7GVXrJ7YKnhPr1R8A+ZO5Xepmm/0",
-	"rAfCPDOizBpADkoZQijV4t3NWb1XnT+ySy8of6Nhcb0ZM0rHZa7sbiw2Kg5Ym3Dq7w3QmRzOAOhStFZd",
-	"bKeyVDM5vEVKom0jIb+YQW0cJC2smJv81tkS53I4wUuWTcf03lTqdKRsYQ+dFcOpR3Ure4l92uXC8ica",
-	"1vUXM9jNUiK3UKrHtjlmImZ+/LxyN87sGRooB/hsDJfKku8WrcHLC7hEpobp9Udppqj6kzxAZAgKa8RI",
-	"5nVpnhhrOHv78+Xr85vzl86qwttqu6c3QDw0AjU0StrxI0oagzTsCqMhkrm1KA0b5S4SodJOniTqLh3i",
-	"hDVJAVRAuRsaor1Cni/fX+RsBuoeWiEw5NQ7CaBEeuasEBjMicjV2N3Xcgxt0DKXEIEjOAer8hbg96BV",
-	"rxNxp3KLmI3uv6Zwu3DvDov0TjXnPl7Rpy5LO3kJ3duRTyJ8YD+YNGF8DdKJi9OiGduNeDpZavJF4Do4",
-	"W4CXgSXT9b1RJJ/8CuK0llvvWhVW9HFgfbgpQXHJ3N2gycdeTSNLLZNXxn4BuOQSgnJmxlaYsmiLqzph",
-	"BfkDlzdNZxSqa0KmqaTAebgBZFWVceG+r6bED9cnub9U8GVZqCXR3tUpu7WApXo/InZdmBmQ4qZYV9os",
-	"aVvkmOKrh15OqDLiSOmhSRqzTeHhtemmazJLQeq1KdLRolkPX3v6hYjOEjUyqUJSwqiZrSKGi+CedhqV",
-	"it6gbs6S3GeZ+/UuhZQsqGfG30H8bpA4lsIl/JwvMQSHsMyU+Ob5cSfU86Vvr/2zLdgB/ifw1H9LYSkv",
-	"MqeYc2+9S22Yq0TpIpUZ1xhDz2AH8866meSmKDJFeJpUoVjkKRbV0bC5w1iE2BbvYFo4rEbKBmHjQmlJ",
-	"vZ9oRMEBDLK86HQ6OMkt3tTqI12lPeohFHyrj0PAxYl7ZA8p9d+MnJ30vRgsCmVbPe2j4uJWwd2pj6ku",
-	"nPlLRQH8ELdXpyregEzBgHd4+Lmv7PHwuwLE3ibdpEvmJZZFoaYzd8+hNScOxhFhdXtdHDYDZk08GGXm",
-	"1grNDavKW1vaal5c/clJm9w++ZX+deHuBmEnbbwactyQSmTJB44B7BCKtmqYK7eVfmQJBGONf463LuSV",
-	"y6zEHbZU+1l/byzt5Czq8o5PtvhTawtXdygDay6ROLWHFo63eGa3ONs23P0uWUQOVs6iTXL0ZJiZMjly",
-	"z97/zhl/t7GmEbK9fHDSHWvkP2kJpYf5YgYoV1hwn1ovgkZni1OYKwV3CWeU+XIIo5tLIqW7c4BRBVo3",
-	"SmGSWlxdd1kXX57/7PEw08pWCXkaSz1uIklyU1gn7DsAteFP7U1Hb73LQFFnWWyyHNpY7h/dtlzah3OF",
-	"jpCuTnKTJlvsy/vurdTYR9pZ6Vg7i/lWLXa1q/xm8uXCWpyficujpy++F/GGW7+1ICwqxShVGSQ4TFNr",
-	"Uz1u2FkXxj7OvqIP/bGrPntXwX3hHjspeMO2SFMID/M8YM2LbUW3AEZsbMJTuApf/KoBFfw41oW7wox9",
-	"yeUkG9zwEOrK42VjcYrWsl6ofBzlIUsbPqdqoZ6P9eU5OtF9x5uqG/yAd5aWRe3vpcohjG6TOD9CtcNG",
-	"Pz3VO4ROHTphQMlokNE1NZFLMvtklsnFQA5vj8o823jbk2ACqES8en0t3l29bomBKTXhCIOnwc+bTqji",
-	"mPL1J6Zcje9EuHrh1dSKq/Puy/+ovewFwaF+v7t6ffAYouK/l2dNUvPu6vUew4fvrl4jNWwxnMTS0qTG",
-	"PjOcuCxHBcWMHpp5999LBb4A8YsZnC5LSmFVNlpKCb+nkDWZoj1dzI3IlU5SBIqulg1oOV2DOXrjJ2M3",
-	"6tO3/yiJrWE066KZ//7u/N2+Ypk/y1sVr5Wz2mp3QFNkE5hRlZw+IUNvCaNhk71oEAfOJwXmShdikBuZ",
-	"DKUt2GvIGZHrbEb87BU0+LXbjdFY1tqOMNgv227Eoayjn8QnDq3gh2lcFfVLMAb3V773gv2YuY2gx9gB",
-	"CPrI4UQUMsfiweCoKgooPhILVUC6cAUhnBA54HY/D1h2Ed1fq6c97GFQj1p9jGS/LV61n37/XNyliTLo",
-	"B+meCVkmqUH/LjauElFq1N8JEARgZyXEbWxg2OFwUE/jExYId0K/Yxo+aiKqY6Rnwp6Fipf0jmB8+7x0",
-	"bRhnXIDkGr1wlwPwxESN1WORg/6Z5wZ9JUsfpDIRnkTKFIdoFvEL9LGcUkQ9ooooppyLoc5TxAyPv4KE",
-	"eWFkUc2G04rwKud7PmuJ71vi+CkivBi37OXMSc33HWGpss31BXvQ0/jWccfDX3onfzkcKmt9F4P+Qwbt",
-	"yiQAc9DytKulYrEuCCiGu2k1IV7OsKlLouaDcIUxH6ZSLz6QkPh8bRJuhPiC8GAIzv2r3zdICXHHmmkr",
-	"TBoo4PMj4e7GmDUXGmH0hsBTow0/A1ikuBHrDAqcA1YdNzignd3K8Cv4zanaE2RdtRsq2SpSh5qMFnxX",
-	"VggpkFob5EfUZP4ogEuRX66aM2Ar6+PJr9gGGSJNaS1B4bkTCDYZl3FusdPIgQrsA5ChEkE0MR4Y1svR",
-	"gHqa61xqslnyKGsUvoMdWs1rYdQm3Afu6xi3D6tpKng0taktq7vj4LGMmrUGTQvHvg9JhOyW6NSOJVLS",
-	"dD+0WdJaK5FpYxYMCfenJsL4ncM7bYsaNDIcYrT+WOIqrl4xlfbWHdZJkitrN9ntQT3/ExjuOJh1ljtN",
-	"5ddtui+d2c0G+6boGMkInEdoGMcEXakeuylCKyyKnpGyRePMm2bAdRDV08lglwOPM9rM6+JosJqK1bYz",
-	"cPJiOsOU7GI6sxUwDe46YK1xlI2ZZNB/wlxk0E8EEQc6hldQ2o3EMrnyOKZ4FPia/Kq5OpXJGudJjTbf",
-	"namDH9mrmUPjXLvHkCublwmV0j6Olm6SgGelsmW2Nm9oh/lgSZM1c86Ji/4AaTDNncByjjnextwDcSyE",
-	"piw2aTz5X5o3WjW1poZr9fFNjfXigeUVbPjuQySuoAfbSsVnep2tspDa33jOXyDugiVuBLfSg1xJAD/O",
-	"jZlaNFgtJ4c6ISjmBpFBhulMUq3s6hl/zZ/eBtWR++kBC50N01QMCfbNtiW41I0b985XB0lInV9nU/DM",
-	"fclGBfex2aiwQVh4E3j5aTYmovGzZyq4iRDT6C4tVEKJ2kMAQIAq/osi8vnE3KV8/QP0W0yLob9PZ8UC",
-	"1GJP0wSJfiYXBsrbrRjnHLsD+k2VK+iFnSl5SzXcUszVINUyd382RZaOJwX94LpBtzZGAqaBBbaBRgOA",
-	"ZmpHJz+1vpcjn0e2XvZbeAs/2Knorgflt34JVsV3TXCZW19fVtqNtS3VteTA2IPo1AVS3fJOwNPaBKLe",
-	"qkKHoCfAqHA5GEJ14U4xuf+xp6cmcdKmbFv0uRHbB0QQSyUQ2KSH1SCskZnSDYw5sazuVmluEJoHEpdo",
-	"ZVhm/u4Oj/toQIxHrxOhB8YArRMooJ4dIKzWxNji0DaRiLCceUJ7jNeBZQgJhBbvT1hJg3kX6ELuUcgC",
-	"+SlHTlXKLDt0mnkmh2mxQKyrtMBojGHPMweqwVRYmDLnexUQyGG+B38JOOFETAk3B0IJuTpmpIGAt81I",
-	"oC5vicwMb1f6Yas6GQsqk35LyMwahnePbSKqCupp93rdXsC8oUdR3XvJGdpuF+4iX+i+W3J9FtG2mr0O",
-	"NrWi3p94DfrAGR9vZ0pbt09LXfRXrHfAGEhtGAmfCmauW+CISES/V3Y6z4YzmStdwL+V+Md//7/iB24L",
-	"f9f4U78VIZ1U1tH2dB8bYaMh8ViPsVm0+v6hDfVzvJNbS+lRmDFD4xZWFQXmT0o4qWwhXnSEVRL8a6a6",
-	"fZGZG7Z2W1zhKQj1drknPEDgJGcUwr9CHFCrOflrPFYVXIN6GuMpqR47RcIT4VQSlvh5wrwOto0LghTs",
-	"SkhLqWFomyK6Ep7BSFCX5vAGdgTMVog5cNi4Wt6K3+TYqHvv33DN0oQWDbGjejpMuNPyVH/k/mkFH/eg",
-	"zKC3J/577tqHhYp8Q+MBczgTushcqdhzg2ipxhZYdMcfSjW4wrpZRsdGRXNiMopbNjeXs3KQpXbCIXCd",
-	"YGgc5nHbc6zBosZQtNsf2F3AC/VP+e3qnyf4uZ4GpT82iClar/krou1lEC0n/8lDtL9sQ/apOxxbXDxT",
-	"2detpULJqoyhyERpXEt3pHVuULQHNdzxobG4XJIDiGVh00SJYzd80jvNt5MfvNrbzSHn29/nDWXdDd0p",
-	"EFqXwYLm8Es66tz5sXRsRKddWL6tLzLhpHsCZMcPfN6BtxOwjVc7ztd/uKinS4rF3f8x2BoipbTZl1UE",
-	"xXtZQaAZt0ZDAKdzHxjzpV6Q7Sot3oTElnqqbgu5hqs7aEeC7D8Cn9wih4B4rPFU+5Ist8wQi/R9ZXqz",
-	"CaceHLX7pacAtysnSQvn2NYMBpOPCjOzceJmgxgjvnLVfuppo1vhQZq+NphCfYJD5Iyn447bL8888e/W",
-	"Ai3OKQoRoXb0tAfYR+cb4F8huoDl3C6dnMks63tmP5llNJZTN95Uj5H7HcGhEZspq88HOtdJo8/hwY8B",
-	"HO+GO88hUhSoiLY4LR40++FB9tE5EPWv9Uo0bRM2JJ9MpE6OgPvgwWkiVgWQOBbYHeYsmUPE6ndCgyLp",
-	"TFK0Qhl/hF+TemG08tZiT/u94VoA1PQ2PAobipI/JxLxoBP3Qc+cxmDO6FuwdPvwyO+Yq/e885wdKuyD",
-	"A27Mno5Gti43f9moq0NKdf19JXWyI9PLNb2f2swwRU2bLZaPL9XJAOvjZBOXiHfYz7h93FjueT5VNx4I",
-	"7SNsPPhOw8ZbdsZhAgXe+tyDK0dW2G3wv7jZMJmCdxv+8ED7Tazbbil9OXjJoYGKb4Hg+W/T4S3nDd5v",
-	"l1654fyxS7/YXQrrs/0uXXsz8ht0WhbqSGYPjSj5M2R5OLtomg5zM5sAgYJPaTdECwEkLomww1wpbVsU",
-	"AC2qC2JFqadQETFRU6uyO2Xb4p37E3t5wjd6Gp+1kLPdFt8QmHpYXfzVEOQ1KIrwOtKpVHrlrCToLsZp",
-	"jW5/Ky7jzs0nzpYEvxhAs3vAevelZEWvwF/djPe3NV8FBXOjaEiFRHWdgwU8fIDxxeC9MPKaCAHdFSem",
-	"wdvlLI6e9uMSAzUyea0ecWvfzbJ4knakUehLj1JMR9/aFoMKJ6manfLlqBI3mJVr3sOe/LPcTE3x0Mf+",
-	"kq72/FC8e4ZSe9l1dzYkoYXrIgHi8anNhzjZ0qvmdnwe02C86xXDbVJrU+ohXYypIWjYG+bx/mZ649xk",
-	"Eb0xa6KeXuoRXzrXmf+XKgeEFMPAfe4HMQbuB+CkkAmWVpIvX5gswe87bdYW3YqVX2tWIPeD+5NFoymh",
-	"L25/+141eVCRbLJ5wmzxrISALhp3rUq7m82fnl5j/1ziIvtgZTAadoSoB9/bV0rLP4lRRItWlaWH1WQ+",
-	"R+qBddmbMsvEMAM+FpBR/s4pTTUoGXhAJSElO16VTEmwhpZsDN8SI3HTjWRlw29vcnzSpaWyNXv6068m",
-	"1z5h59ovxo5SFbj9LzjP7MvdjOWSTPCJYqNV+/ydWTFa1hcOYZI5iuDEwAkRZZhh5lARnbYxDgA4R+tP",
-	"Ocx6W0p4a2H170OkvPkQuEXPBSeA2gYPQHN6T5QBvWSQf8WVTtFI1gU8qzGMCmcU1LgQ7eACraZoGZCR",
-	"gyRjzynMD5HYx1AHIcel3uz/3ES/bTbsk1+dCG8oi42jUf4M8SHVc9jUS7jq8Ijb0FxkzsoSo1Nzk986",
-	"mxY9DBKC4bDiIH8tnyYXJ69CeoitC+9C0Agv+5A+M8UbiJDV5+AQ19F30AyX9Ksz/dffO/DE7FMVcP3x",
-	"XjF/l/XtRiO9pxudDMuJIGwetECVeibc+FRvyszc+g7wl3R4ew9aEPd4g72+e9XTpHZwQirj+oLOaDdl",
-	"n2Etf4pe2HxoRLP6DrTDuqzhGyAGQaEQplKnWJ32VQ9AFQuKcP8hhF01oOO14xzbdk9fjJZ9/K1VB383",
-	"mBtcys8bq7XCLQg+R44X8OZ1fZsjm1askw5rVVEroKgupRZPVK4e6ZK+suHjKlWfGg1Issh67W/2OC2M",
-	"vyKDAnZNGY0PbMxbfoTLevjCXtKY/0mu6z6duerEA1EwuZgFf9aD3xS84fFEJs6W/aTL/CersmZvZuTC",
-	"M5HLy4nKIgZfrtVejMxPZw7sXGR+tCtGDqumnna6iUjrycgVC1WIuXF/wQJLTFzeXn1cb1agUADPqZ14",
-	"G/P3Hu+5a4uuW52iyQjY3hURTKoPozLLIociGmbuj9uXlqDirub81ML+uN5vY5L84clbKVGfpsvuA88l",
-	"E7ukH0Qz+Fy1J4AZ9sCuPQTsXM2kEwVAiKUajrZZOixKd0YvbZ6QR8d4Zlub8fdI1FmCYB8omF/4dEhq",
-	"qHXGuU6RiO8ab3j5M48S6lsZ2ya04S9pG8HqxBUrzalzMWb237fYKb/maujOT3ej3tXxeeU+seHIrKDB",
-	"znIzVEASEMqnCR1olskFAbVoknIssancpuPdZmazKpDddu7ytrh2r97j4uqer91CX4pIt+KJNTkizKDL",
-	"A/2iX5TIm9lOJH6TdxnqkyIE/RRALFwfCCsSEGNr6XUZvnstuW7kvP1nYSVYHs7XT05wP89rLU1BrXQ+",
-	"qAfW96hBnvuUcA8wp5lVUSZWzd3e2fHLyfiehV4S9aC72EjXy2wBZnWlahJqUkaj9cX519Tp3Ysjf6kp",
-	"7oY/g/uGZwqmacdYDxuL9A8t9+0RvPjIfPnAzNMEfhwqSeGSS0k2eMODK2rFhKVSRkxvw9cgVm5mSi8/",
-	"uOwtA4h4rHV1d9BKvetE5co7rvh4j0tT2+IKjVw8Z+jTFWxbuJvzzXRmrE0HmTpFG32Wq7vUlJzxjxmF",
-	"UPxYcRuGYpsIfg05uX1UhFyb0f7jqmDLjJiuJ9Us/p7u6e++uzKZan/3HUxe3w3rAk0eHnBbvPVp0QFv",
-	"Cb0S0eqsRM5aIqBK993T/egvmL9cLGbq0AraMSdi7OYSbYuoKtvkVHJ6l6q5ItuDIGvcjzFITVfUOQxP",
-	"VpIkR7B1XadwUVfyv3Fu3kf3TDdHF6v+AJ8miotIpl7sxmE7NERrweME2aCvoPA4EqmeTsDt4m64LUDF",
-	"TogEEn0kOMHBc2Fy/Bs3GRIxXf+vlSys6/iPVVcLUy3gVyTUp7uOTVSG0v59parKv0d7Dw0/Sr6S6MfG",
-	"n3oaxR+1f6bkHRiPgNRJn0FwmBEsjjtfcsVcD5v9Mziq12Z46wbVhcp5YIGlKJ2bhCibF73JNLMtsbzN",
-	"K7OYOTHAivJom9FtWeqejs+2saG0FW5xGvSDk4Bf3J2Al+SkttoAZM0S2PVWTqf2SjtN2W7G+8HcJJMb",
-	"sZizIJmRkD3d5LKqgDfdRPTGO7rMwyf2mV6DY2zCbQxBoRgcFJlZGflgrxhPqzdSQg79HIQQRFjc4r7D",
-	"WIwsZDCEFpEOOEHUpnD3YUAUvFULhJRg5MvaGw59++u+18Ag1gLkMT7xF3yVwS6ugcfzS+VFjP7SDI7X",
-	"1QIZ1fNKdrbP5niLyhtSJaBQAbeeLBCA41YtRG4ofcItleTUpwnmMbOgQc41h3p7mr9J31MRERDQYKaF",
-	"yNUsk5y+jTk/RquT6D9TKxKfikIAU2iUxCgsRN60RrciiuaOtCpiee9Fn+K41uBNMLyrn/uVVTvYpSBv",
-	"AMvjZVkR5nV1VAz1vw4p7yqC0mfuCuaJ5/TCiZJZMYlFqoLfD1yptlFxultykKqdKrX1Cm23C7jmBty4",
-	"eA8OUpeXGuhzAzGKv2u1xeeQPTYlNexeXewHim2tOBGLEIvVmr3w+BrDg7B9rsZ4MpzIhw42dp1VVg7c",
-	"nwZk7QPy1gkibzEAPQNwiVwNVUqX+ikSF6G9O1XaNemxwMbI3VvaiQ9Ruu636aUYERaAPepMU7Chy2KC",
-	"NxQ41qOHIjsbnjm0AHHG3ohqkkg/Se0sk4s3cqqosKGn6UYO16rfxDWSIP8mzkyixG/i/URp8VtP/3Z0",
-	"dOT/zz3oLla/if5Aag35lX2o13P/KNKpSj4Amu5vS70HoOx0SKVVYLK4+RBxi9FlrfJ6uK2FoHYo206R",
-	"OmAQrvWnZBK5zRbwvQj6rPGDffwaOXTcfdBfF81qQRquEDX23L0ekbz8JghCzzfGwuKR16LBP/2TeyGX",
-	"hfqQObNcJTx+t621yg6tsJmZQ2L7qehfqSJfHHVHhcr7vjCOb9uUfOKarqkE0QluOuLc2hWT/kQW9IW9",
-	"mFbR95sUJm/DR43EuTVvYvqG8koWEsiG9uR6oPaC2nSj215nLlPdPmiixnYEuRGpElB8WKE+ztJ8AaiS",
-	"FG4mdUgOOQJLYosBGfjaol8sZqrf01YurJiYuRjJHAPVBL44UJNUJycIavfM74lvXr/+8Or19bfg68HY",
-	"y9Pgn/rG/YRQhHrhyT7gOoVbC4YEWOLkQuLrUWqj3Fm3ZuQTdTpVvGc4ZW4S9LffrjgnkAje0wMlcgVk",
-	"PC3+ou/BnE4HlL0T5qp/0XnWEq4bTvEk6kOpoQU5yJBJr6ImTsRxvy0uaabsBAB5i3xBDsjmy9cy4fAO",
-	"ckMDxfCj5Kfsk9J4nWHuL1ZLlMZrTPWGHf+prP/+mjnLTVIOi7gqepa6s14kJYCDOkFrC+QGSeImGL0h",
-	"S22x3mP1zxKS/yeKxW8g3F6lfK0Jxj8k2XaDUO8k57CaGTVQ4zQmvwbKTXePGrnW2BqM6F4vCpFJW9gK",
-	"CQVlRAmKbVaZQaneMcQdi0luyjGTmMOhIuapTsy8Mc+WybH0YRG5kO+fjrjrPMTHTUC8T5rW1fnZ26uX",
-	"F29+2g+Dd0264bK2v2rIuWrYG19KlmGtt2cl/fDy6u3Z+fX1xZuforDvKM2IVg2k9pTwWkOmYci2wTxD",
-	"Th/kaOpW+YOPkjh4H1GM5mI1Y7C0+xLQ5eTAT5JPU8hCHd2qxYPj2K3xLp4G1c1hE60UcaxpNa93Il5B",
-	"X9FG+YtaHOwtALDs+Ubfv+/3o7vxrjDeE588t2qxyZu3JlxKuXWj8mgXuVHdyFAxZhruXe4An6oklTi1",
-	"PmVBTGQWQmDujE9UBjA/mKgQQmGY6eQdUYPczDEH5j2B6FOqTEhzgeIXjFMcWg9vtIRGgPjyjGzkk4bI",
-	"2HC6wLLXiR1brg89jRVOcT5XSolRmJwiJqbM7QMnSREzppvNapJUUxRvVO40O4Kaf5wSBx7LF5gFsVXs",
-	"rjEJIt4yG66chdNdGwkJEyWHBTCreo6MOBEIE+SgBG04VDPKI0zzuOp/oYr6i+QNnkRf8eXxBjyx04HK",
-	"190ep/DEF311LNaSDWOqS8VsuFlPMMyZrZIGj7qaPF8Xb/56cXP+EqMuMs0sUO/pW3RX9FGSLiCtsk9y",
-	"ZYlOkHTav4hELixZloWfYgA4wzBj0hbQAoNkgqJTR+5zlLLKX3Ynsvt6S0yhtB4dKJSqCll7yNBBKXAQ",
-	"o6RADShck6l2T3crQBeccJgrcB2izxE+fsLkrTD/FuAmMYNUpBQQImAdItay6ViLcsZ2BJ4SIEE9jXMj",
-	"KWvUPXlUzgTxhPMX626fMgCGhAf9NROTUqQWb9+/Ob+KuyiphFZa/A1z7+g37VOJ8T2Y5pVswLZ459UI",
-	"FPSHabOI0ikKM5d54itF9KHt6f5UfoQX+4Rm7H7AaEtfDNTCwMS1xQv3mxvNh1LLO5lm6E/1SYZIWA3o",
-	"HVaR/BGLDS4JTjp48yPqoLiTztQwZY6L9UJIJ4vubHCy4ol7u1nm17gwYwWLvtL0005P17//Aw6JCgog",
-	"xLQUYEI2JDAt3J8iHPvCiCJfUFkN5ML6p4QZ9bQMfWstBaMAd20uF1Y8fU5mR41FgHszKL8d2QQ3kNnj",
-	"PrWXIFQ0vgbFzvKO2mc3BkHRSGF8Ee9JhpWoVdNrQk3u+Y3M1jcecpJjsAAmqpc3MEF+sMasssBGioZC",
-	"RqVlyvW26F5eYL4kcH/B6ydgoi7EQGXGaXETpVw2JgcPZZZFdfGsw7gDdBqlGDZvwPnp6cxdRMHwUdhA",
-	"LWI4UEgv7YKdGxqbKLX3I4ueTts9Qn2otRY+x5/sZfWJO3Q//b7ZlOmEFFGZm8s7w6YAjiWSfJTp02BV",
-	"wCuMYkOAOFvLZ09XBdRk3t/su5PSaVtPUEYhS3iSy3C2kl/M6wmSdeUmdXea3DW/l8SrzXsntlHjmX/s",
-	"XeQzrbzQ5bgmzeq8zj+D39sqPRMfpcSjFlhbRGrkLHVvU4CEUWl5IW9B3PMxFltJYZWT6doszRvsyk5X",
-	"V6+B/qDTYifrKIcw941ZmmG7O+3BE8FL2cW3SSvWaqQfPY0vcWQOrNKFwIopZuP1disatQQ2xeCcsKAm",
-	"+KDrUy6jVdrF3tf7go3aRjZ2gQizsuHdf67d8mEv1onIxg0P1cUmUfdIzP7FDNzQ4aTI1czkBWbugqva",
-	"5Lcqry/dh+jO4drCfbfvuUc73fr+Iw0r/IsZ7Dzs0pyjXURz4BU4/S3V4wewh6rL/gQZ2B66RhkajWQG",
-	"nMzO2ovkAXVUitlRU5koYY0YybzO94Cb7eztz5evz2/OXzrt9GP34vX5y7bAb2X3CQXiK2vE7fhRxa0l",
-	"zrpvzs7daPYS78Pp2Er4muVoJoe3cvzQ5BX/XiqIPMCuXAPU5HtTEZMIr8lyIRTY0e7Q+/nyebsp/43G",
-	"sitcRGj9cfLeaCTrhO/f352/25foUf9i2SPKDDmDiwgnsm4hkXM1mBhze1QoWyBr4Ya6zEo95qEVQzkr",
-	"yhwyAYGbnN1tqz741bDEGb77Ls/sLk+v8Jl1sYN4ILtZV5rrNTljcR+ixXuPLwpapOZgAKFGWHbhQHJs",
-	"rgSYNIk7KuD4WJiSyIEl3IWnJwCfOlXFxDB/jV6IgUkWbr3LmWvvWPyc/oBOcdes+pj6LK6exqPGBwSW",
-	"dA55jZ92KgPEukv2MvWzIBC2L3BcA4XJy9MSSf1pHCDsIIvguJp6v29zUJVlgJJzd5VN7yVtTcJsi9DB",
-	"sBAD7i3JjgVufYwzWpQ1QrfGtVlVIk9+BQeOs5JwNbfIrQXj+GmnI3KWYB/MtwUFoai6k2J0IKVOQlEk",
-	"4foFjneSGBDgBWO+5GFjoFc+kr1Di+I4lcDg4IWpJb5/7mReGC1+vDo/r4QK2IWkwKinxt1Woz1Auyiz",
-	"hkgVCGEZoiJka9mZHKrAbM/TBX3TC78zumLmtD0URhF7rnUjT5XFVHiB3Qz9tga4HeQCgsY9PQJ4E6WL",
-	"PFWUwtHHgA5OXv91qm/7NLPCTszcel8EpnCkFvrYxPzA+/brjjHTKLY4JBK/5l9yqHnzeTMHh0esALhq",
-	"L9lw/NxrlWliKRPk71srjie/0r8uIHXTmTX3N5WrH29t+/xaCxurFItYIPjwXFZP4MPm83ic3imNZwD4",
-	"+6Ag7/iFTxtirzIWtMDmtMo3ScfdciKSGYlZbj6mKhQVWKWLE9F/ZWzRb4n+Ge6Oo9dKj4sJ/YWa6HuH",
-	"OH+Gb5gQ9mz1dP8vSs2Oull6p9yrN+fwv7lMM5XTP7UdqfzoXKOB6f74bjbOZQIvnH+cqSH049XNzeXT",
-	"o2sFsMvW/eUyNx8XR//47/9x//GjyecyT1TSd1/925H/b37gb0dXSmZHF5dUtvPXVPYxAIygN2jrKF2I",
-	"UlOZbwyW2O9C1WL6XzIMvH9mzG2q+m1xpZI0V8PC9jRPI9LCY5GkWkDr8epQcprbNZ6lolKbRFkYYLik",
-	"WSaedo6JYkPlucn7Aqqz5pNFW1zonqZiEreuzzsd0afg3ofUXXooBiFmOeQIucs85TwkIZZdF7UIInr2",
-	"9s2b87Obtnj+9E89vRTkxlPquINoFYsl4BVMMsYM0voInXuJts6uSiWxdfzUfool4x6ssfAOGWNkH2Yd",
-	"1Ucun1RYKHk/E8/9d5FOlSmLg5Nnnc0WXxzWbmDcIWiCULqHaTgrB2u4aXB13/PO8xinnvl5UPH6YuGZ",
-	"LCaQFcRYL0lPcwtPOx1EcoO8VXC3VtKcNjvBsPvrLhOdR7xMkK0Zn9/7kDiclK0vEr+36m8D15DoZUU/",
-	"qUxynvURCRQjPHQ+uesrwLFBls9P5zftjWv1w+InVfyxYA0LJgYLN43r182ZCA+6cK/Ouy8r7NG0A+Fi",
-	"t8WKvnId+mNJm5fUTfD6NTUwGvugy/r28ubi7ZvrbVbwLX3+j0VsXkSazh1eyRoj458hBJfdm7NX24gA",
-	"Rqz/EIBmAYCp/BSH8Ocs39vrrQ7VS/fhPxZvzeK9vd5wrLqrzIMu3bvtVq78Y+HWLty7DetW5HKoHnTl",
-	"bq66Z+fbrN0NfPqP1WtePZjKdeu3cpvdBpZW6WRmUl2sANMGN1OSWjnwrBy1/vL3/MGv2l9OozinKVnn",
-	"N/fTVvWXY0jHlAyQbdUwV4X96tzoJFp+lKtitw65FpK/1J3SBVfqY7anOzhCquyfr9++QY9y/9w96x23",
-	"wUN8guh0rzCO85v4K6BBxrh07uf+346uVX6XDtURNYQIatADRsarffLoIll+OGVXp3uJ47Jhkyw3c63+",
-	"s1R6qFa+Wfq8YGJDtuXgFzUsTsRxSzxtiWfiH//9PyvNvVRZeqfyBTeX0H8vd8xoYmiXRaGms2K1X+lY",
-	"S6c9AJDOTuTTF9//W+wa/yhe/dw9O7p+1X364ntPoCjnsCItcasWKomIE0GO3SrmkAioEgFhNPwsO89S",
-	"AAL0rrR0qmwhp7P4jzbuF/IuXxdSJzJPBEuWa7Wnu+Lpx488gVFIAZIYIX2YJkclpyJnXzemuBITAzAq",
-	"EDlFrijs/688Z/YkqjIBFP4XwrZ6+oWYprolnnXw/z8Vk5Z44f7nuCMQdtb9owVISOL///+edsT/3RZd",
-	"8fy4w5qSSuNIaIgo14jEiFF6p9Azx3pCClsOh8raU2J64BAuJN8zliRW4/n6PT8EkFCQOdDfRiuWM0IP",
-	"T1SVv50WGl857elcYQwVim8AdKJdL95c8FfTzNKX26KrafdP5ULIPHeDniK0GxgHQ4SdPPe7qql4T/Sn",
-	"8uOSVrb9VvVEopPKh6jjajyoMeYcnhcdKADs6boKQGe7VFOiCZcuFPO1Op1OpApS7SvdWt52qHTotDYw",
-	"EX8QSQ0aQiNalPpWmznN5mkMPAowWzhV+AiczY3ZIjSHOwpkLK3QXkIZS31Yh60dNqZH2HBqyZk6qOf2",
-	"YfVdqXFqgRh/5fStPXw3Z6/YJ6QgU+XBgor8oXFYfobKZy4l4uPIK9ZUQ+oHF4VUmXjrDj6IQqYFEMFZ",
-	"wsJw3RZuoZMyUzFwlrTM4tKAk8VTCDCyXOeGQFmsQ+qjf0W+oLnmnh3sXnj9p5ovKPD7KcgswNvwhLsB",
-	"lWo/ggsVw75zQpv5J0vspnLSl16iQ20LhqKTUvlsAXfsNd05Y034ONeITWWXLKP7WTwqvtxK5zQFuuLi",
-	"kKrVw0lXQRMFu8SdcWlRWwPy5SxS9axwBhscF49xTDSXh2y7WA9Z4/qWqaIw5WeEBWahlMwdrBDcrgJv",
-	"B0M1JmQPvoViYiwAHZksqcgJtdnTztBxD5CtGbVPf6mE0Pus1vt4guAtqlQVCYQqRTOz0GmkGu1jyWuf",
-	"8IZ7On4eibp0IoaZkrkVfdd0qsfXqTONAZYCQeruVN53PaOXl2xkMO9TKHIXA1XMlapF38XCuke12PZS",
-	"YnfPHVipttvDdlxTg+cvJEjvBv/6BDOurj6vcjJGBl2jZ68bDmLgW54ilnCW+Y2bud2+1o0XTtlVf16N",
-	"Voi2CietgNC7b6Tuqf8s0X7ScqoOTg7gx4PWlmICjpo37s3ff29t+j7TC4Si1boO4K9b92DJOkOuhG16",
-	"EzCUGeIc8qxTi2rA5HTjbuqmUy+VXo5MPpXFwcmB0xDgYHFCtZjhoHJEm/yEbnnkdepaU4+gOOKTevQV",
-	"uoF5vde5gcOsft1501J7NXVoo1E9oGXRpNPo3HxwfgI8yMlNSrTiXjUGewI2WWTYgPiLiwJLHYYejMy/",
-	"Ch634OD27yPDJ+CIGV0xhQ8teGvAgsB0IK0wcKY+yuksU2KghrK0avXK6i+poiptWO4Rufp6utbXlxak",
-	"i+0KlVj1Vt0WbzXW7oiJ1EmmLLlLn4LTi5qIakRAzE9FOurp/tTkCplw81K1sBUC5zmTUJQrink6VGRc",
-	"CW3CdMIPkPqoqeDkVs2QZvZZh8pk3MTFxh6qK/SXLt3w0YniNC3dBb2TeKOLYKNPAOT0Uewy+tZin540",
-	"7kOjJw0jHGaEqxp2lzPe9xM2BZubtjogBKbWKhadBzC/CMwYzc0HVlgrbI5UqRwwi8nKBVQ2djyH+xV4",
-	"QpCKBTb6wBQTDj+2fKEkFcPkVgyl7lFNgXDrfNIQPUptgLsNvWjVPn10SeCH/fAOoBJpRZj3dXEgpxJd",
-	"b1vCKjdbhCYhsZysLQCWGSCo4R5GESGsWXNmVMBeJNVEwaoAJdbTFHNogHwmebjGdd2/k7rGQR0JwF7c",
-	"RBEAdMVV/gC7qlC22BE7fnRsMyGRV/dGZ8hClFo68hKRpbcK/NUm9lotTmhntURmxmMONGHoLGFCNXA3",
-	"uAat6HtaQyksnvBxwMxZWLKQtLp9N/4TODr7QiYJVeeINIHrTMqoPVCfXHOILR2DG06xG2WLRznC3Ice",
-	"Bdzgk3znlSjqHp3nVNsC+N58Ld7ec05oG/mTX8yANhM28qnsD9Vp+7y0gcvu2V+6P51ffbg+P7vCcga4",
-	"UuJ9J9wpPx7xMMKhcLBs78RXzuXb5Rr8mSzjs4S/0RZXgFiE1dFQ3zajqzlAuvp4NQWuwJI+EbPcjAHI",
-	"W7v7hEic7pNWWQ45/2IGVGZoe9rAI4Tjyx7S551jDyXLw4Qq5NRap05NLua5aSxGM3nxKHgkfzYDMMUf",
-	"vxItywZy6KxOlc7WxEzcTATkhJYgikgCIMZg+IMx+6HMePsGqP2WD0bXH6O9iLm1/MUM4n0MkFhwK3Ij",
-	"jKDUcyUzZ8K4A9Ga4a0q1rj13qvBNTyDgmZnSt6i2XMGhfCjcgz0XYUZmgy1nBmN0mEqMzHMUrw9mVz8",
-	"Wd7Ja2i5Ja7n6ahoib+YIkt1S7yUOd5SfzIA5NXTvuwUL6DDXCVKF65JYhrtQ6FcnzUBsxcNzXQqddLy",
-	"N1tiSrAxgLLkAv2JyhUfxbKnVyDqWyGpg7Bk//z+BpZeaoZ/pcMUaBadKPQht+K77858l237u+9EVwxk",
-	"Eo8DIK+lFlDA6sk+aRpPkGXvuPMn8Q3wFqrkW/fZZy86HfENGZjftkU3KmHu6TnENKJvZG7ZsWGVw4Y3",
-	"eoUiHfr/7EXnX1qQTEMXfDtTOlEJDx8eev6i87QtooGhA2A4UUCTimYy+T3QbDQItZBmKpAWLgfjc2XL",
-	"rLAIzxAWwGfRHHeiQYKPQzL+QyuGnkDS1BzWBFJmTmE8kP8TBlwx2L95/qLz7FtasCtjprBU10zN62y3",
-	"mJjXM/JGQ0gTmjHiTbcKZ9nkTKS6PDAkPzAzpS1jHva0+woIFi0BIFPkSt6asgBmBGeT2ULJpOVhWasi",
-	"f+jNP0TZTosT0f9V9A7c272DE9E7cH378I///p/egfgdACtSC+fGzFibDgiLNfAkuJsdw0VT2X2lS3gG",
-	"uXcmBrJ6dSKGBv7dQi9WINZcCKUhx6vrF6wH6UORtOKU1EEjwQQQY3ATUbD7bVWun7/odFruf48psTFe",
-	"iUDxewr/RnJhzC3Ebfn86YuWcLaayWW+qG1ilQk4buAYOH+DZZ868afYtMnBUZQWDAEE75XaU0PTGJ4e",
-	"dzr0aZYud3WF/Xka9waT9vr0UBse6PMiQG4jGKSykOCHlMMJMszgwYnXhis6Gi7DD7Q/LnNllbvOfved",
-	"OCO97japL4tGEgJ4BvcEsMsUgNsynITK/zC+tnjP+2iUybHo/2JS/SFT8g6pbBY9zdzX7hcUMfjZtgX3",
-	"ByajMgvuhsWXHCfOF5AeWiGjBuwApMyRlneqSPXItEW3p73kgYhG2sfjQkzccS9AZ+CXQp6h09HxO7Pc",
-	"3KWJwuKEyizZQhaW1Q+5vfCwwIPT+06a+XFofkjLh0UL6BPojIKMKDAqGW7BKsRnCB1/ComGlUacCIuf",
-	"0x9ariX/LQ24/zCF2GuFlNMjmVnVFq8UeFt5rtjSbftxuasj2KyiMAZpppdOpZZnBgKnEbmX4byYywVL",
-	"JNIjpXpcmTQnlMy+BRrQGe6oASeuZ72DlugduG3g/ugeAFeB+49j8TuoRhqBk+IsIxYlyiBR+VglPY3H",
-	"3NMXHTG1p+JFJ7A4YU4p+KHcNAVJQFMGiJ34/uI2CNj+Tls29HmWm+RolureQaunq/1Ok/AIK3bov0fy",
-	"qK4mEtyNSusUB/v9vckfoqjOtKHjpja1E4fEqmLZcXWM5nkN5k+AW8FoupDBugTb+WFZUrF7m5xetpwR",
-	"lCxbXy3C+wiaDYTV2Y9Rh0WJyCwPYvQvGfeo8+ZI3jxDU0F7O0A4+11wzNOT4tFqwK09l4U6gszfg5MD",
-	"t10Pgu0PDJ15hcHR3eBHqZZZ+l/qi7jEI0nmNpd4Hs8uL/H8jbbopwn715i3Clms8MyNKWpxuxNyDV4S",
-	"g8c48Bu6MwkTN3Ti7Fqn1FeJJ00ezvXwI7G99iufojgENJQWxIxT+Ax+WGa+z7qjU+qeRpyOU2J/hFxy",
-	"ctFH5ACf7kf4kUTr0Uhf6YPQxh8ehV8PWIA3exTIp0sGXLRem70KFY5Fdx9udCq8MYE0UCuVONsAKwOp",
-	"ysBWor0nPumqD1HvPgeF3BOEv+ffZMMvepKop/hJrLkBXioDFnPg7JRj1RIzSbC+aVIBT+QKCGm59cBH",
-	"7vvtjlhkIudOg588zUWhPhZNsH9IdvczNbIp+akrfIkTE2/wNZT60RLq4zArbXqnTsHJMJ0VC4FKLypk",
-	"QnT+7dOAKG3g4ORgascfOsfT43/9z/HxdDJ6OrD/dTy6/X76r3fPf/noXprKjwiSdnDy/fMtcoWA00J+",
-	"TKflNIrwhkU9ppyAU6YUMDmNyp3VLzpNg8AzsH4QLzow00Whcvfm//PN/z4++tPf/3fn6E9//1+/HcP/",
-	"h//57Wmn8+3/+r9qEox2CqI4kQVJxHqmPp6ieMvswiiRSXzswQYPasH19jMzdDwG85cZV7i56r65Pnu7",
-	"lVEShrJLsyR85SuOLlRx8HfA5cHt/xFhiGKFXnK2jDEUAfV86yiDj7YTngCD262rs/GID/TOJQJvOh3/",
-	"8vz1+U0NpAPhK+BJ/AhADhvXES+NfiEfXhVTR4SkOeFvbgAklHpxxE96VMLKRZEm/WAjsNzq6tQCx1FH",
-	"Hwct7ktal5/Ob3axKBtQ41ZX5X6ocNT/R4KC+5LWy83TLhZsMyTc6po1Qr5Rdx8P5+0LWiHN07KLVdox",
-	"4NvqEjcAulHLAcWtyRr67sl32y9mVy+gidp0qH/qXQ3TvBOBqYeIg0ypmCWhygYSig/xLxSieXVzc+nt",
-	"6kSNUkxaXQhaFuHuBq0mHpGe/ub58TPRdz99KIz5kMl8rBjs4Vvyhpg8wv0AYF90gkCU1QlyW3Q5VeLQ",
-	"irO3V9dilqtRlo4nmB0BxwfdJ7QpepqWD4Eknou+NsWHkSl14hPc3129xloChqjI6Z4B4U5MjH8m+hhr",
-	"++BTDhhBGwKrmH3gpIV/rgfddp80BskqIhYJd+dp1zFRQ0FRcPxMU10WijteZbOAJAQG8+9p/xngxDiJ",
-	"eKpnKvcNgXslos5AEJMF0mkXABwAtN9Jam8/QL7xh8zM+4Higni/DyEsdgsXMJkBHMiozLJ6WjGvZv5Q",
-	"Hg+gPN5e78SGWw9RWHNWvGs2rBl38I+l/rylfreTld4Eari61g2ghWxxPBJS4Ze0NDAjD784G5Kn0REC",
-	"CrjO/37j1TOlRALPD0TOEzMsp5hOXebZwcnBEzARqduraIh3SitrKdlBJin8V0gGHCoLxcTkWHylZFZM",
-	"ajyb1+lYH5UzqBMgyIDMnRUzae3c5Am2GTIZ40a7ZW2TN54KuBUdxYEX3x+So3Rc5qrSIpHA1jeKCWYR",
-	"bRQ3mSIjeNwSkEevNvPa6PFR5s7jKH/MLlFRmbmmVar0jUj761pN7xT5t7HkMM2R39/1j5kAo6YwaFPX",
-	"ko9DWixToybDOGtaC+/UNPhnMyBrcSpvmcDUjCjHw6b/RegSWBVNlVNR/C6e0oi/sH6BiD2FkW54lazK",
-	"sngmz2QhM1PXyFs9MBKj2274QLVtWwLyRE1Z2Bam+pS6gDRXNzMl51fpBJ3TlS+Z6VTlQ9XQ38qKzzKp",
-	"UWBLDISxvM7kwm1M3lUGqMrRaR596ocUykZrvsTBOc5FGk5kUV1eis9TIiSmlGFaa2knYmyUZxP0OZbT",
-	"ELITrnf8OuJX9TSCC3JjLX4flx0Z17Hyp0gLZN2nrrnHPUU60Zwt3O99TGW1zpbOMZ31RODfqCOU4yqG",
-	"ZUExN6jXy+WwgGVkohHII3Qt/grbLB26hg6Oewct7sBF0nLT/YsaFhcJpZwqIYE7qBKuxGRobWCm0Lbl",
-	"pZ/IOj1yBoC/NMW8V3E+PAO8AWMbql+IFhpXCqt64b+jbErpkwAp+xby+95PVA5XFql72h/KwCcfvRKB",
-	"ZIaQMX3M5P4zmJdbRF1fHioMp2a47+sSgVoIcBqnA0FBJWSdRWlVkYahDKHVDxBBFO9YlGi3+pRElsnC",
-	"qRZbaQ0fq2nt0sm7NkU6CsmIRsjZjMi8KCW/JQYLlo+oYfd2nU6F5CdAfTZ6pHKlhxDsV4NUS9eYOw+4",
-	"55JYaewpZOXi/OPmmcZ6WOkkVui0gWu/npGKDZn0sBSV1B9jpnGGMyU5ODFMDCbGUzJNJSN8+cE5sSJW",
-	"ChKg+UwJmWXO2CBsVzzj4PsnQmJuYfhOy4koJGSLaVmolrAzU+CV3o3kNh3eEmBpuDOPVeEu9M9Ef2Ty",
-	"QZokSvcrYvqzSWgb1NkhVEhLqWog6wOVGT1G1iROYYoULmWUb3GM0uqsLlg45+pa+atJh5itepcmyqBc",
-	"MA6SKOZmxSI6c080WFlc1l3BNTGx3bFqc/iCutUmu0g4xnoBDOolns2JWrD7oS3+Y4lwNqJPBHQphaIN",
-	"adeMjQhw4sudYcu5RrdyJA+tiOurazFVSSp5YJWCbq8rkHAv5eFHH7zQYwWMvBwg3PhJzlZymt0HKmn3",
-	"UWkUg8mY/Hb508JoPiDlcJLqikG5Eq2sMy6dCc02OGm+QwuKRAcrDm3Vw1gfxGame1hIANhtMrNC08PS",
-	"FmaKA2b7kOwI9HvVN48iZzfa2VnGj640AQ81NJCZMb+O4X7OrcKzNQFBna4OukzSujMbScbCNolUNZ2V",
-	"ztg+EXNZDCfOALIzNSxagJjWErm6M7dq5WO20QZf+lxEBQ60tqiTuCThVs2K+FwAl2VVUeH31moaps8l",
-	"4aQ5h/06MOaWZm+Wp0M6S5Bmd+Uj0MZaY9ceQousGuEFbl6WVvEJqIcqy/AIXp06LMOgaNKGr5H1TAb6",
-	"TGmR6jsDAyGqTZbale8MGk3qeBcIuGqMM9fllSYSaSdwpagzXfD6iaaPM29OxDg382LSgrx9OAZpftzd",
-	"r7SqZlHhGlDT+A/gvKUbtSkLMFkSuUA7xjMLrwxZ6mSeJo33alsA8eQocvR6BY6UnsFMHKvIdZ8jutDq",
-	"Wi5soaabFpEy3QMz4IpCSZ3JWDcRb9ScVrpBkUitTamHCqSkpoELuKUXixaENdxlwsKmTl3DWNYzlpmY",
-	"mCx2Vqx+Z2imsyx1UrJ5z6+wCcCHYrSYpcbnzQf1O7xNLqE5ujNknJtSJ+IXM7DoxcN7gsmhVtGdNCvf",
-	"CSUXm88GZ+JFLj174vUKXs/hVBJTqeV4VbKdzX3w+99//z8BAAD//w==",
+	"7L2Lchs5lij4K1jujfDMLE1TlOSHHB13ZEnVVpUsqSW53D3jXgvMBEm0kkBWAima3VER9x/2H+6H3S/Z",
+	"wAGQCWQiX5JcVTPVFTE9MhPPg4Pzwnn8YxTxdcoZYVKMDv4xWhEckwz+PKPsTv3/mIgoo6mknI0ORjcr",
+	"gj5enSG+QHJFECNfJUrxkowRFuj2cz6d7kb/53/9b/iDvEUZSf7weaRafR7dvkV4LgiTiDPonGChO09G",
+	"45GIVmSN1YRym5LRwUjIjLLl6Oefx6MrLMkZXVMZXk9G1pgyypYoIz/lREihlkdwtEKJ6oXkCkuE0zSh",
+	"RCDJkVxRgXhKMqxGgaVjlFAhD2BdKU9otH0mEMNrMka32W05MFarj8j4M8MsRrfyFgkScRYLlDNJE4ST",
+	"xFtFOR7CGUH4HtMEzxOC8BJTNkHXeRQRIRZ5gjATG5IJtML3BKlVcz75zDzQkK94nSYKOp9HEU4Skn0e",
+	"vc3+sPPmzVv5h53RuA12l7CKMAQBTKITED8FAIEUHFRjgdcEsXw9J5neHKJMH8LtpoDSpHs7P/1hNp2+",
+	"3fxhFt4Okdn2cCFJVt/JpxVPSHEekqMNphLNyYIryKNMdZ2gk3uSbdHe7A2sfH+6i1ZYICr1TgRfE7Q3",
+	"fdOw0J3xaE0ZXefr0cG0WB9lkixJNvpZrTDFGV4TaW7RYbym7BhvRRjwBl58gWK8FShP1bLVOiiLkjxW",
+	"OC15jLfoXz7eHP3rGO1O0XyLYrLAeSLHKErwOiWx6rSj/mf35f4E7U2niC4UBlHBnkmE0QYAo+dSG6Nq",
+	"+p9ykm1H45E629HBSM3fcDi709F4tMZfzwhbytXoYGcaOhnY6Q9kexqHt3p4eYruiMImGheLSLFclWu4",
+	"g97jkUIympF4dCCznLTTBpi2hTis8Vd1XA6kCZMZJWKMZu3A3JlOHwpMuE8N0Jz1h+YlXpLwrhTVVPcS",
+	"VjFGi4yv0Q76F3UPzX7+dYIOUcI3JLNbj3jO1MUVaEd9U0MgrG5SSYw5I4gKRNap3Nb2/plVNg/EKbR9",
+	"NXTD7ncGbf6a/j0AgBN9gCglmeE93klOkILQPU5y2EzgWEuipWkuijiTmDIBv+mewDM2WKBckBhg8Zm1",
+	"IEIrLGAbj8aGa4KzaFUHxwVLthap9bLNdjSfk+SrfIsiLAAadMl4RuImxP2pYZk4WhN/obNp20qlpGz5",
+	"A2lgN0J/fyYUQWimBa2U4H9kZDE6GP3fL0oB5oX+Kl4485drkljmogN6FmYCGo+RSEki1Y2hzEEXfTMW",
+	"PEOYoZzdMb5hpksTXPXXBuD6gN2dNcL1hjDMZIjAersAsQNOXjVvWpK0g4UXJQn7Mt1Z77z+abmzXi1m",
+	"c/H3ncXdy/Xr+72/fY39Jb/cCy35CKcyz0gTP4j059iKFG2MISqGakMJ9xrNXrcs6YbfEda6KiXjPlMy",
+	"xB1hY1dYzaQCL1V0NI4zIkTDiqHno1crccKXg5hbmvE4j6Toz5kM1Rwd7E/hULVws6+udyHq7AREnfHo",
+	"KM8ED8hhhwzxFP+UExRBC82eFBBvlVJxi7SWUYjHGbmnPBeFKhBatx5pNAyATaiXEcHzLCJtKEeHCiIP",
+	"kUEee0qzHqf0gQiBl43XcK0/t4FiXYwwDCKXOJM0oilm8qMgWWgFf+F5hhT5pLFFh1w4cpW/kFyP8rhb",
+	"dZnxv5FItq5GzQcEXuMndBgbPnCb2gFu1ZKFzAheC5AoYnJPIyLeGjn+5R6KVjjDkVIGGrZUDNa6q5Is",
+	"Jzhn0er5bDp72YcGX5Go+RJEPIs1G248+gz6Dzv2a4BI07QaXm1zCtt/2LTNzFFNq7ld27QOP+w/7c+q",
+	"sUg5EwRki8uMzxOyVn8qIYwwoAhgeojA2PAi1S3+n78JDiyon0Rjx4UZQ2cJLFSJ+EmMGFdaL4pwllES",
+	"I57Lt+g24jG5RUJpmZvVdgIgM6ODnhpJek+UGPFdgpd1GO4cIK5kDAztSjaDpgdIiaX0Xs3EwL7CFYQJ",
+	"UyTpP0Hgn47+WkNOI9K8o0lC2fLinmT3lGzaDk88QynergkoMSxGPCUM4TVoNWrGNOMpySTVJ4FDtJiu",
+	"iSUzC7rMM02BFzxbq+ajGEvyXFIQdWvLjTCLiFprfdzrfF7804jghMVoQ+VKzUUzxQgzwqRSWSgHDOxr",
+	"UhiPolWesUuSRQab+sxNYiuygtyyOwX7wlj9mOqRLBxEvf+GZErDpLHth/CS+2uevHG40I7Hhco9aHan",
+	"trDANCHxpTm9+ia+g+8IS6lUT7DdRDxJSKT0LHPooQ15i9rrAuSaM7lKtldEnYY5yLZLdwSHFm0PNY6p",
+	"IRTOPbDbKbvnijvUd2+/GDtlRtDF5cn5GPF7ksU50ddKG4SIjzuvurZshnjIknXPoauGm5mqI9KIr9av",
+	"rpW37FnXshXy3ayo+KBO7AGLz8giV5fgMWN4F6NT43Qaa03zqBhIZhQn4oQpXnvNeUjxgBY+4aAMvarj",
+	"+G4X5LYEZ49B8Z9d7vefiopWIRG4R/VpA7t2KWjlRtSxzdy0EoGrOBE64xqdqdDOkgnxuRK6CiZkpg1q",
+	"MlR/0+p+KUakCWZ1phNlBEsSHwKd7slWzAn0PSnVJ87JoQzZv4kmkQXFFOr+vUUsT5LCkgcy6VJR21zy",
+	"NZY0wkmybeSDqi+eK9zTslBtA3FOjsJUXbFuzZ+RkDRJFFmfa84CnEgdio/eU2cRlMmXe6MQjq+4kCQ2",
+	"h/YxS5pNpIgztFnRCNhwcZQRZmodgij5AcgV9cnqaCVlKg5evEjxdmJ+fWF6ixd7sz5gobEvuFN232xP",
+	"CWKGYZ9t7wZppsAS2wc1s0Rz4Bpj4wwvpL+76+9Af3g+nfbbioJPC0r36t+NIiBwCI4WOGvAjp2dV693",
+	"emGIFrNOWBwyHhea5pwmSurQjceIfI2SXNB70l8m1F2vJc5Ckpk01qLaXAMmyHhEhOCZwfYm9cbe+KI9",
+	"aDp2coMXPhZQ9uVPO5sZ2c325H6fYxSFBbWNTpmFGnNrhY82KoVOG80GqTAgK6mXXCm5lArEOKvsReTz",
+	"9svVvbl8LrnESTeeWtQcA5vmuUQSf/WW8+bNtB8hk/hry3wSf224B697XgPpqMQDLLs14OhxzkFPdkc6",
+	"jNYEndH7IOoOBqfz5FkBaP+Ln6fxUAZ8z2lsezTwU8s45iTCa4J+vDg9NmjJFVJuqCAP5Z8VeQusjobw",
+	"j12ThHMEtSs1Lp8XCmmiitEOsnlH41Jnh5f7pM0lqFb6KNiCA8EAaw6SsLEjKLln1iWghd9DL5hl9gt7",
+	"UmKMGNkQIdGCZkLWBTUqydr/o42meULiz6D5nup+O84rGM4yvNX8bkmqXgMhHad83yw1o6BQD+fV5UCw",
+	"xjJaqdtjYaCkApwkABtRNTkEDMUeHsL2xvYl13nE1GtpPKkzvqQBDedQnQfCqoV9VAEvB3hHWdOAKA0/",
+	"9zoYKmSGJQdIka8pzYgYcv9l82PQ959uCivwYS5XPKN/Byue84Kh91Q4E4kxuscJjaHfa7TiuTb9tl97",
+	"+1pULn9sANAI6MsEB+GsFBPNQo3VTIu7nN9phgUwTzNFztQJaM8feDLXzJWr26TGUBsA9x1JtUG+cj5g",
+	"CAwSTUUTa7NrxcRoTQUmejRxznlCMFNbxEnCN0pd7LybCg6HZeufx7+YEuZu2+WK3ymMgTcBOIZ5xnEc",
+	"YSERAc+jDSF3ox4Kg4LVQI1BH2YfiJ3plj9b67c78WXGw6Iojdo0PY1T6kYgMBCMHy4pdRiHLEO51Ebo",
+	"h8nECryGiWvPPa0cC57ExZ0H5oEU0vjiZprxeKjwrFn2nGRgGOoi5vb2GMVOLXaMNuZq8QxM/HJFtmqT",
+	"vhG007amrnMfFLmhpn1GcRL2YPsuI0QbiOHYC+OIhpsv1HMH6tp5gnEEY/usac8xLL+Zdm3mAfKeNlVd",
+	"9sdm1aEBmT3lRJPNCLNn8PyiiB6J0XwL39QgNdTvwv0GrGpk2iAoUhAdmZYU3Y15VzgAB096LE+9ICse",
+	"VR5bBlBH7eANHSzyKRTslvcUyL+FsAfc9bcl6cEn19NDbf2XEuv0aciQ+9nRCrMlMSRA32/j5r2gJIkF",
+	"irm6ERE0A8fDBLNnAsQKEEEs1iGmGKRtWBc4HiESPJJXO8/s+wG3t6dlvO6b/lSdkZQkU4D+/Pn6G/Ll",
+	"t5omk43/Iugj2LSBXzsvgfq/LrqdESxCLyHfGc6L85hKlPCl9aXYn04rzhQl3M7JxuwyoQIsbnX3iPC5",
+	"9eVtHWAZxrOelgGFTw2dD+BLCLMtWvOM1A+732lPB7OtMJW5si4pIcWmkC4KxxUIV1D9BBKEgAu/BQ1Q",
+	"ou0cR3fo49XZkzzUxCQhssNQVC5tgwUyPbz3F/U74/IRzy160KuGCwSWNQUTAJRqU0iz0JNy5gstGqzI",
+	"tMmIJEwLbHRN7A4QhQX3eArSSvA1ieor0zdRobGJ0BhboXBNk4TqHz2J3IfoCgskJE/Tyhv4zuvZ3mR/",
+	"1gsFS48E8JHoeZbQ1qxss6KJ8+3h50iyjAdjWLaV2b87PD07CdobB79BZSQaqlGSJU7e8yRuUfS91a5z",
+	"Ia0DksEe77QWOBFBjT8jElP2UR18r0Ohxf3yHzINoCRHd4SkBnMfdkSC/p2828qQ8wP8DNQ5SdCCJuD3",
+	"tASAtKAwFejq5PD4Lx5E9l/vzXame7uzRyoDYAXOGigUCJCO95Pr/Ke1tUWG1wT9i76GaPqv/d+o+r0L",
+	"FbTdeRlyHAWdtxyZDXye0OPUnyfOwFey+UHjV3oYGayzBtW8pqeB0nnSAYvzQuDSaBfFLUXyb6JLAVwE",
+	"Kwmoyxir3Gmw0lcgSbfmV2Dwt1D/SkHkN2/tL+Hwq9j7r3gS9puxQkhKsjUVQkul1x8vT66+HB5/OD0/",
+	"0CqWVJuAD5cXVzcHSmaJhfMJNMQNz+60LYxGd0SKCXp3enZ2ev7HensdlxsZndSYB3wfR9Vgrt1OddiW",
+	"dVV1Vjcaj8ySRuORmazZiVUB4Y8ZDpn1LCRQxhNSvHmIiKck4LSaGWh2I6hqCB68aqBhyH2t+ox+rmJy",
+	"BSNgKcUEjeevBwu9QxTn7hgxpSJ3E3RYeTPR/vbgjQrTmfeLFdkiRkjs4Q3IgThJxhZn1A+f2S1A+UCh",
+	"wy2A2fwg8jTlmbwdW5RBTS0NStz6OFE2tk8yB5uMSlL8y0xQ/NsM04ws2j2+VcPRlLtFvVE4ZELnfASa",
+	"Jzy6I3GDGAU/o40Vpu7IVokkGVnkQolREAuKlb4QkRhk7arr2KM0lwfoXI1SuuPFA/7AheHGE9MVQaTZ",
+	"w1e8Ijjp9h3VB/petw1I3a0CTXDbax6TfrN+UC2DxqRm4SdtDoC5KcNdijtosXFOEq64jPRdwSsRKZ0w",
+	"VfyKMRLJT5TFfBNUFd/zDVKTIexY5DZYYb1xaqPCjEJiRFjEY6ItJE6aAdepsDRZvO5jmzIc9YSpnbSo",
+	"PvA8Wq6QWtsEiXXIGywYpGt11bSELTn8TFjc6yG0Rab3/MtsgAHPKhfiEepPL7le42Ep1P/XEq3Ho3tK",
+	"No2PcpcJ3pLMcXHfWLGL8c0EfaJyhYQSPnCCBMnuddtCTlvjrdKDtQVzVmSm4Il/9rt7HTg5RAEwDz9A",
+	"Qhyx348zqyB48Fb6oCmI4djnMU1KwUDBX2PRsdI8khBrNDSodGDI5wkVK3XrHQFYcXNtOXbiKyuvCOpz",
+	"QxIULJUWMZv6Yxj7GbVsGcLHeglbapQTJrOtr0XMQkqE3Y956bhYjA7+s8/Fuyw6/vzXUGRYEXhk27X4",
+	"UzZQhPKoSlA3qCdaD5tNnUPpD64WxSsEMlHIUd0Sr25aUJWuTjqUsHbvzIzFKO6xecAZGzTrQPdgfoQC",
+	"1+/IdozWWNxpC9p/ITmPM5Gv2/gmZpZpgzQPz34WlGXYnJVwO3mknbDVnKuAsMGWHwMgJLezlvuHN8hf",
+	"VMatiYt3ZDvUSouF3AtfSZ1xB0SCvcYHtL35n175z2U6ls75V3DOj6In0GH+bwXzjNzzu54LMW2f9knG",
+	"DNr0JGNN+pU1TJ5aBvuBbH/nttWnMJTqu+S6VFty5hEa7wLUZKISJavY4ZKIbvbQbQYtmcW3sIOWfOo3",
+	"bwdVEPhVLKBGDut5Ut/ulH77R2RTZfwqp+SYgNttbxWvRdwU6gnBrIfysjnUzH0h9YYlSgssxJyW3ACN",
+	"r6V69g6m582pOI/uBUFVVIJ2muXMeanUK4Dl/aIi0EPcrw3U2sHPyiSlOurVhMQOyPrgTlME+j1QsuuK",
+	"UquPwCTJ7vUVawOMyaJxapvDLc7FUPy4PPx4XbgaPI0ykJowhb7exqr96eM94Xs7xUHGQwM2ZAye9qF8",
+	"zvkdZctv78h+lAvJ1+EMSd2e7Jp0eW4Hgq+Jfj4r4719kT/KxUAP9mLy6x4Bne0rdhHPC1YGf7wCyHaQ",
+	"GMxCoh7y+S3iV+uZHH79SEoFlRMWi9bbrGEHrIVnvs9S4RRX+Ns/7DJ/U88Fc/MNyXAE8IIIVhzYq97q",
+	"BkJBmh3gF+MAC/cYq0NDw3e1+U4Mt386/XuIku579rcQKF1h6bcvVnqv+7+GcPmJzFec3x2ThN6TrIfW",
+	"BgawOOUURM5Y96NPHbZaWdZv9iTL/VsGYYHzCx/giZm2VUGwa+t4nhckyoh8Ks9jA5/6wo5rsANb22yv",
+	"DD0tAPiyM9VYTAW8CHWZsgoYKHHa9GkQG7sdYe+bxTT9rXx+M5BQk0GOai02JEnvR4YTNSAwnJ/r2K+z",
+	"Bx0/HNrlQiHXvCJOPEN62GE531QfypbXlEUNGcCN1yamSZ4RJFTDckFCVxVoeuuBBNmhM0QLem+iHvQr",
+	"wWPcZ6vqz2b1ALO2qY/QKPlgixNbZ+ckdtHxkeblfmJjhYL8130Pz7NObfMDPEp9zJJhAl4O6SDMdXc9",
+	"Un2iU0F+j/wF7mgVTQaLXpWT62be9uJ8C8mryoh+88JXAYxfRfAqUj80+12W4d7gfDhGmxV3fJkgCrnI",
+	"k/5oVk3WxoHBCbrgXP67WPHNIuE8s+nE+tiLcLx+AMWEDByPSdf1CCfUQGYn7dBpTqGITOIJGeYY0OC0",
+	"+kQ6qT62ccXp1YfnIMLCcLKVNArFFeq8s5Dcs0gt4OPdIuPrDncvzf0LGbmnPbKnNbFYvWdPhFveQBmV",
+	"pGDajhFPYo8o9jtkO+dlne692tuvn7vk3V6hg+BTwQs4BJjGt0BoMLQe+qkD52AMnA6VBuEL/hRG+aMM",
+	"fbw5crMnK7FSsUC8DTsU+1BrEBQNwvnGzjrarSnLJRFnwbQuH/RH41I7RiJfr0mssViRffO24xtF9zsz",
+	"8upRPyluEnIYsbNudIP6tNpFzZ92f2fW6ePJM1vmrILN8HslDbLPzV51+4/eE9adc/dKNzujArBHEB0k",
+	"Ebj45osOlsdJ4q7P0KRhiZDBZU8M95JsoPFrLqQ9CV0XjNSTpgx1cizWWE5ew5exh7MODIsDLk8jfGMZ",
+	"z1lE1sHM2udkY5z/TDKWooyFFSaeWQtAwM/Q5ERvVFygMhmkkzu8Onp/+mPx7mLqlakjfrjSgvOYEqM7",
+	"tpPdEgKHts/P49Gcx9umXOxfJVCqDzi7i/mGFVaP9zcfznwb/SlbEusXbdxEFQH5t3+7zlmMtwpXprsH",
+	"06miev/2bxN0op3CtBs1uKOaMPW1IMk9CSXSeth7o+7ybtsSPw1y4ibjkhgl+DFymZeWrBEZ+JqIAhuC",
+	"Ua062P9R6mxNyGSD39asp17bdja4dNKNwwlpH6iOExZ/wA1BwsVzO3bwWuEfTgRHa51lfmOWSJ0V9nt1",
+	"B1dvKrdDbtW17dPblOD1Lu0IVCYV1f8DVsSTYRZBqIu+VN8u4hQWYEiDAwtHky+ojnNMPr5UUtyVRNK9",
+	"lMMk7QABCz9JJpgJdatFUVACDLdVdKmYFgN5dv5zdHl1MRqPTs5vTq4ur06vT9TSeom57lO3q9jX5Vt3",
+	"Y6cszWVjUkWnYdjf/ekZQZD2j22gwxRNW7K1fAum4Nelm/ZJm/MEJNlWs82ejDj7xM1UfDLk6GHEzqTY",
+	"uPh0fnKlJUiIohRFFTNz1o1U8empYEHJKk7rBnmaMaeJ3lWrEnacfTX3pkvXukhMn6e9svVTWwhdcfW3",
+	"nZzMg8IvYQ30zqgzTxmrUPyWhGXu2v9hcbeKih84oOLP/4Wpr97CfyHq+21o7pMJlAhKcjoi71u0N32D",
+	"biPOFgmN5K1+YdvgLBa/bTprkPshdLb1nl47+6uUFjr/7uIAYEeZPlSdRiDZTtCnw6tzyPyAI/jVxFgy",
+	"ePSboKOr05vTo8Oz4jsV5psO2bwpKySbw2Fk85lVj1etwE8EoH4ZjUdm+tF4ZGdqMMzVZPj6Y/LV4Xc3",
+	"tqya60gwQZcf352dXr8/OT7wmbQgREADeylC3W1q7TLlmyZlsWtYhMlH41Ex02g8soM27Gj7LkiNDtkW",
+	"KTrl3cA5ZTgL6iKHKW2Ie4syEhMmKU4q6WShvK6Orn2aR5rOJOGDtejhMVt3TcWRdVnpO7I1JMQpU62L",
+	"O8OGRRFSVNSurpopxN2XhN6TL3vyhr1+v7M9mqYv8//IZj/89OfNG/HjfHd9gr+PX50NiCg7lZ2xZG0j",
+	"Do8XGyPyFUdSO+JrY9/DKX09ScI7HN0RFoc9iMmCfg0f0ZwsKWPg3rEwmULVym3d5TtaCe4vjmLUFb72",
+	"QBY2LAtMvwQwuhSF8c3UwHCio+wLmavOexFRbghUR8gTUIRWHTeY66RLhrAIZdqNbQHBRS7zjJRCH3AB",
+	"1RCuV8wJ1HfXvSbosPxEhTW36+ANzCAdnzuJjerAOuWDcSjXkeX9H+osotZAYcvSpoSnCbG5UXdmzby8",
+	"xHCvMm4fGa3tWVeHleoWY7VNeAOQYFwxmiWAimc+nJPEeRHG6Pjkx5Ozi8uTq97vhAXulsrP/rQDkwGc",
+	"zZgHLzC1Xf4QjKjrp6dpFhd4rD7MCIZKq0GxR6mROCP4mdBlVqncTtCleWtQXW35VoOLPGcyFByuxuhh",
+	"iCqGteR5tvee55nwSGS3z6DquTu1SXSdd7KdaZ+ur2o996adOewZ37R6qJgqtYxvXNMzA+gaEyCcJFph",
+	"aIZsVrxKZtFHpWOHY9Br9eHrbtyDXxBH86gpZk3gpIhhyRk1j8mmNK+1/KzocqVQeE7jOFjHg0l6zWhK",
+	"gpl4DlU/r/LqrdvhtshpQr5KCD0g4ISvdURFFjDb2jZvNXGcKnirUW2XityyEzzxOY1PWZSBQN0S12OO",
+	"CwlJ0vK9TvIUZjQggXiweWMRwp2e1bvmNG6q3KXnG5vag1ZdLFmBOjJrZ/a9M1W/3oTmHY0rdqA6yfmF",
+	"wvFIV3gK1nisgwvRGZZEbdUiTpujafcTVj40rS28DjfFLm0oYyRTekcGaaXKqpWK0SnWdhutSHTHc/kx",
+	"S269jGPuTqlAZ6c/nhh1zD9lPcekZ9xVWeWkUoNk2K4zAlpUV+Zx08zEyNkrUvDxujfx6cK7ZVSghG8A",
+	"csEdl1bG/Z43DQxVlC3ftdaRtHdf+0YZuhW83r1n7fNap0/7UZkXgqe10SrGOxo3ISqQNPAEKcLovhEW",
+	"hlSD1Knt4SVTqJxViHZ7wVvExm15rMh5VvQgUV5eQ4E71QsNiHc0PsYSN7E444vh4HHoLS0qYx4fQ37m",
+	"moL1IO2MbJoC/27KQ35W8F3ttQ9aqNlC7zqjT0Rkngb9q6JUAflGvJtrfbWAVzsqQBzIY3AhNrjUgzRY",
+	"zLOxLgAZm15UN5mo1YesbjyCi9LqarHCaUoYGXDaTxOTUDkjvTfP/d9Z/VhDrOVUmgwArCBlQOu0XxgY",
+	"c3vIsuYJdTp+rFxrop4aBNupEhJ2X06nNUm2yDypvnapNQ8RcudEbghhWpjSbksJ6S3VlmVLzH/OEoPP",
+	"ha0lHo7NR6/Ig7ZRmFr2TYJf6SY4dYH2crrnJ+zcaYijfxjxckvt7D2hwOScgebLY1OAA9BxbKqffQPR",
+	"qe04+5cQeJik1YJ4D1hqaGkPYiztZ1yhYY+Tady70ULowvYm8/HBNidjJggZnfSnK42l51x+ILJBFGKu",
+	"mmbMnDpzQImD30gm6i7IYpdmisAgHEUkVccC9OTXkHUeqVD5wZk6DV2lsnnDPe9zkZ9GC5E8bacFBelq",
+	"3ZYVosqN7T1oY8PlwvoZ+ZsqMa/lynp3p0l2HH55BgiR9dvbJk6aTX9hXH5ZE/l7Fy2bXuCVYnxg6IjQ",
+	"UonOn6O1qbcm/bnqbP0MxIpvGJTSA1eBhLOlYtdlDi2QaYRNfEPiCTo5P4aH+nvVEEygPPvMatiBrk9u",
+	"bs5US1kYoSA9KoSgoKPD86OTM/hepPEqYwVIyYt9twW1RXBVPYYnfjPHaDwqxgu/9mvAfeJsAKdw9lK3",
+	"oyGsE7ibpD4BTrLmeavYa8wAzZad2cuelp0nY1p6iydfJckYTkJ2mr/wPAMHhjL7UUCcG+WCZM/3Xu3s",
+	"NM9SD/1+xwcpzrXFjj2Ye/O0XKZPnA2hgE9D/iwithG9DWe/Y0IXU3kYSZ7dbEP1WBR+jRFO6Zc7sj1A",
+	"GKkfEM/Q4eWp9V2wHjcTlCpxN6IpZlK1df5Z8czJOF9PtPfRAbyvOSHXn1lZ8EVshSRrTdm0Jw+iUpBk",
+	"4RMrtSiFlXqZ4PtZzFxUxB+P9GgNdKvIuR5ET8AUpxA+ViAb64xvkD0+jjMixASdmOTvOCNeXdpYAS0j",
+	"a34ffHlteKsDW5011TG8JmMk8miFsEC3BugiFylh8a1PF/yPITyEHTRZiEuioxGgOO1MH5XmcMW1M4sr",
+	"KkZqQD82+Am7aNmZML9EYtV1IYekxIcBfqRk05AMnzBJ5bYwklrHOC9zTen/QYX0KqN2psfHA97YNOd+",
+	"8q05AkFobzQuttZrR3rUBhcQqqOtzcz6IQILz9mwgsdhvU91f3x+lPqj4FBtjq5TkgnOcMuFKkMDy9Yk",
+	"1uppBN4uXsa9spHxLeh2LEzDE0cJ1RfUUCjHr6Hppu68mU2mk9nkVb8c5s31ZE0d2eKEl/Se+J4So2uT",
+	"2jfi6Tajy5UCikh5BnJFj8l/yomQ3VTMNDSOkFhnlC9w3V9SRn5qR4DOZbksPhQIC4VztTeJYswW8ytH",
+	"U3DBhz2zYTlySWhJ8GsI64kNhhMVV9i5aMVhA7a50C/IkqW8jaJGdxyMV8V7bP0eniYOxius8ptLiKMF",
+	"h186HU7BHxRLiWOqVomTSwfMGuUCpMUINhpBoCAsSWIn2a1OZSe0VicICIE2VIakOuMoszTQELraAt9h",
+	"Fm9oLFfHuMH1LcZq8vlWhur2RDFrLcVbVCs7Oj5H4Kcguc1JMDbVuNaKIJFYIWRFcXw1ne3sv3n16uXe",
+	"bDY4jS9lS0WRW5cHCyA2lkZJmo5oW8GPnd292au9/f2Xe4OXktD7zorFqk1RHb1qk5u9nu2+fPlmNjyZ",
+	"cVH+pmt+QxN1cXavkKufxOJRa9EGwHaM4bqadkGgK1lEHj69SUPRNbuLAZDV1WSvGJskHwpLTHkHpWdV",
+	"UPYR4Bma/qM5M4eH+i761fChApXqGY3LC/7XNuJxcU+ye0PlgiHeNi8HkBFEGUCR5/IXpiivd6Yv9169",
+	"2Z29mb18+XrwCcXGJ7ZOJBV70WFlUHwwxluTNeiBeZc8suz5Eu6+DGRdIt2kzsCNCvc4bHE8BccxoixK",
+	"cqiIrj3GjV/m0fG5nz9oOn218+bNbH/v1d5wLO+dRSvG2yE5tJ6U2O8+hsyZLAbhuzCbFlkOikoTCc4g",
+	"+lPkawWCW+c0TSlceylux0XjYfikS6cVWNVdxi2Ux+vGqVRv0ldpacR12BhwbK2pvTwKRrx/FSTC3MgS",
+	"5EEiReMWB2pcGEcfYPr+DZm8tR/5QJN36Xze0+StO5wH42BuigELYxoWhpfbLFQmkNIPheGjb1OxbU7j",
+	"xzi3aTXPMdT7VvkawD3odHk/vqNxa2RV2NGxJz46Lh/Wz+fNG/RG/18fPB3sBPJNsM+LjHrtVb7b+SVx",
+	"c2CEVvWpZwDWhDEFasgcGdf2EMKsuFDSDqj4IMDaAPdwiaTuONtAMD4IiS21qQPlRKw3vpWgK5VOxBdJ",
+	"hPyCd+azaLcl5XGoismSPBPo49VZac0Bi4sSMDO+ESR7awKtoc6vgGQKUcUQtZIyFQcvXqR4a7O/vohe",
+	"dC2rcro6eXIJHjfyssdpNtAAmxcJYhw4v9Ne4htw3ICbozeJlpyISr4CJymGfo/+qKBYbBZHa1Ls1tbE",
+	"d1OQjj5cnN+8t+U+DkxKJZO4vHusFzFnpJ5ww1lK4KkvtCu6cM7VPK2L8AE27KnA7Dyj1SwJe6/da/z/",
+	"wkj/8+DFi6cu9jSwypIL5p5wKh9NAGGoAISp2vm7j+yp4FX13DNFY8qNjR1kaLkhfrJW4y9cIGe9Lj1f",
+	"SEg7b6HgVlcyz5i2819ODq+Cr5Rm6kueBS2LPqEtpPfi1ZWye04jYlULXSRpTeSKxwHLWTN1g+k1fZug",
+	"U4gpvccJjQ1RFyueyfJpVP3Imb0pbwtbPGTQgC+gkdYSfwbpX/rCkLIXQATfLF6TV3EvIthylBqebaTO",
+	"MC4dlicLGKCMyDwLpfHUH4bckzJJKAz9K1CSCtDKLbSArslD6sbFO4XyY79qnEIM469qsLIOQ236P9Wf",
+	"+794ak3Sdgu/evpTF1H6jNuUOw+vdT6cpPoFJods0q+3FNxplpuEE5mtc1EroVZsU/srbJTg2XOz+oiv",
+	"ewW83bhtG8iwN14FNuMKQrRg5UcRfGbykDJXbWwkR72UZiXFNZHhtM91yxo0LXJGaBc2vkCwpA/qW2+T",
+	"CLTWWwk9VzUXsHTSmetWY0S+Rkku6P2ACpapX7qyxRzmHpO67mZOnhWCNk4Ii3GG1pzJFfqXjzdH/+q4",
+	"ubr9B6xv0EUL41vqlXpLnXpu5sSDSJYRrGTjQyHokq2ttht+PHOeJqvqYmciDS9PX8AEVs3ulgqEweSv",
+	"dEh4YTT25tudW8W+biHzw+3Y2k2VLguZTcFbibJ7anwSMjJBe9OpyX6gtVA7IM8MmwdPMMo+M7nh5qEB",
+	"fXRHZM8kSigIJOANxWU5BwcPGXAD055cpVawA0ppjOFVGTzzZuqXKCF89FcNFRfAjm2wfkTgcHjFQwbd",
+	"QzQ3jWAZwJFagMKN6l15f676yRMhmk06i1Gv5EKfCLlLtsA1gXT/n//1/yG7IRS0eqUK2vLa1YH7rilc",
+	"y0eQ7DT2sdcxWxEWdGzsnRSostpyvrbbJo4SLkjcGCmRJ0CPooQLcPZ1Dzf0LtwyWvk6D52drPk8rTiw",
+	"zDof5c1ErVtrET0raxlX8FThJaCo+kvxn4BRzidTrRpigLL9PB4B2ei1vCpsCjvdrCMYrwo0mDEEsyOc",
+	"BDWfCEMKfB3TqCgSwGeCbgvTx60S4ww3SrQdiGpfCwUtbIKodAk+6GLS4Rlv1bqVqjPwCNakPZp5Vi2k",
+	"/XQ5+xWJP6YiTfA2UOYrxujiDi941neoj8KmuHCdN3EwFx1lnQHp6sB+UO20zUWdY3X0BOcsWj2fTWcv",
+	"e3l9UbY86cjhhRnKmc5+R3TxC9C5LfgP0N5+EapbWijgKmHt6puzhAiBIs70S1KsrbEbKgbIUOLJSLLJ",
+	"udqNbwrN7MafEsuExLLTE9cQ9WtoC490IWwKMpCqs4DDHvTUBt08JK0jvzOni29VrHEB2h7JpfD3MF5T",
+	"WE5/BQ3oVF0l04TKIzOapGMk+R1hOnlpM83pkbpOj1Mkr3tpSkyCIGii33srAD0S05cv1JfQvmchMKdf",
+	"UQ6MFDDugWPQY5EHTSyH6BOZX/PojsjSM/8iJQzdfs6n091Id4S/yYv/CRD7g/4Cf+sP6n9nL9VBmG8F",
+	"TurvFZf7jRAHL14kSsfyzDRikYcDJO8IazI3lXET0MyfiGy/X83/GNEL+v13/3FydfOn6+/fTMj2+yn5",
+	"86H6cfOXP38/xZ/O0+iP3+Xx0fdvJtEs6X3jRnZpBXiL8mYaIbpeEODCGAJkg8D63xmQ2HXITtCeoa4P",
+	"IQWFK+jepDp1Q6xR+xgPiTSq7TcUawTD2wl/t9FGClTHJEoo+4aoEZsJ6qhhp+5GjcAYD0UNb7+NqGEn",
+	"/F2jxoliw0+LFxescAgqlAK0ytkS5akj+OmbGTjktqwl10Z+LCz3NtsytwG9haVlTZOEannTr6y9NwnX",
+	"utN6VZHfoKniFNhgNitutAyLrTpgjjNICm23C6Yb9/eELKQ2CtMFmnO50lkt1c/aZRsuQ6a+bq1zhAnC",
+	"K6crhBie2SdRr40pV5YL/eQBphYh8ZbEOo2hz9r6SIYWIN15Mwqcarjwj0WOnhSgROvG6w97+n3f/eIS",
+	"Nyn32hcOJvmnMv4EyviaSNwHhT/Ydr8lBf6fKvh/UxXcwcsmUtHqlxgW1gK3MmDL1Mn7jPe+lgSfCRST",
+	"exrpBB7ibWF6RRRyuhnPD5+Ledd8cPp0/9p3OilqJl2NtcYB98TOmR9DQfqJayUtqUlq15JnNvWDY6X1",
+	"jCQQTVG0AFYAETBKeAkGj3n0KugWqD6XQ6a5WDn1REThvlfBhoqjl0//KpnDOrxC3fvZ77DJW7TOhUQx",
+	"XSxIVoqfGhOeiZBINRAXAo7vxY12LjcgTPM1haezp5XnD83lE7Bbypb2fXJSmbYxUWdj/4eKd+4+GwU8",
+	"8474uxbxfqAhZwVw5jhAjKMIr0mGy8JLE3RPY8IPtG6ipXOcEYTFHYntzaSZ6SdcTzrtITIewQBBoKsF",
+	"XeJMblve3nTuC+5pCWP9NBzJkMecaE4ObnQpj5w8/UU1K2g6gTmO7q5IRGgqm95RU56BK5QAchx4N9VB",
+	"v+1Fz8wwNkAYs61cUbacoO9wIohJKgFSkmpKJJVWhYQEuqXqRSr6sicYFSXPqo+HZolNUKBsqX2Rmk+q",
+	"qHpv8qjUwaAaeVfrzc5sOjwUS6dnOMkynlWLWQwe645sRdcrrUnk4r5p56LijLvbp/wGWD0HOOgPdYt7",
+	"GvJlxwmoYtGaIFP+vaPOZ0nrnMHG1oVIY0LlJM1heKAKo2Mq84yEdV74FFt/2ToONtda1/E16vsBwsKU",
+	"XoeqeGiOBXm5p67grfr+Dv6pn8azvEKR/vF5tCJJwj+PDj6PNjxL4s+jn4NRV8VI7XRBtVNTFesYF8Yh",
+	"ahwwJawW/cvHm++evy58xM4/nv1rv1LbsJRwkOWNWcEzgRIgsbAO1XZs9TO9Kj+s/lXw3prTGXIFVgTH",
+	"QS9CtTDzcYyEjgyeb0Ef0QrHPU5yUtAk0FO0c5LjYwhhVcY9eYtwltF7xUIVsppyNZZbMs5ohJPPUCLR",
+	"SSj15+fXJFPS7XMQnm61Z1YvV0WDx/F72EXIXbHqKRV1plnpneJGKN0xK1PcVLPZvJ7s70x2plNIaFN3",
+	"sgP/d39xlxfXN2E/K7lqu3Hq+xilJIsIk891JG8l0OHF/c6LDZmvOL8TLwwWvXhIpb2fcpI1XH/45HBR",
+	"oB+65mV2N0ZKVzGZO75GJDVZcRhnzw+vj05PTQi8QrDWneA/7OgX0vkfZv1iFQ2oDRztFsqLUdSId+iJ",
+	"e6NN3hnn7rXQ1HC25KMKVX1o2mRLuAOYbj61ylnmpQCS4pntQDRFQM7Q6w1wiGSDtwGqHRaR7AUMiTs+",
+	"RMAzqhIJN/SuVgUyuwlYRcuZXZE0wdsuFz8QGhO8HcIRdcT+HvqBviuSDMEZPIpB8rtubtjNsuwzxgfR",
+	"nhnfeUSqJI0IsiiiRJEQP96CssVVX1mgomEYZUiA4jSxxoROw2QrZ9MTPBNNLG7ydExGtESjvL+5ubQ5",
+	"eT0MqKRegxrf9sHHSZsyvI5bUYemnb45x28PrfOKtCitNugU95AggyFehwytpEzVdYBgodKDRod6ge4a",
+	"l1zkANge2Oc04ylsVf70hRM4juOm8D8h8VIpip4DDfDKHlFOjqHt9UMjwgyUG7yKFGxNMRGemVK6lpEo",
+	"CTZTNP8+mIaqkY5XvGjtaGYo66OqH2ThsXY2nVoQw791hQyA7h1JZVWV65Hj4cGpDBq5iYJU4WLrZXSr",
+	"cBacDhQCtULVKXx35+gLu18dogyzmK+N3xX6pBO+Isy2iiBGmIG4WZ6TeeD/eHU2RvNcAoJnBMPjeCWv",
+	"4kOkPHNDA5GAKfVvyQPlysql6iHFWe+w3MTKFry9cjRdGSbKq9YqqinQPlJKU7e5WVCz/CToHqBJtyeo",
+	"lQRNBzgVDEMXm26UTXrox6DndSrIoBr304brwSVHnEkl0pukkDWEgyVU3pvTNKER8KgXf9P5H9vRxMR5",
+	"6KHGdudhHMjkqSTB8JySKOaMykL7NeUa6gD+ZtV8fspxQzrbj2phY7QDxZSnaFqp4+QGQOxMp9NhMRBu",
+	"XYpiCWEgSpzw5fWWRQ1ywaUeCqiVvpQKd/NUUcyWpJqVzUKelv3p1B6BgDJEgtyTDCeFiQEJvCZQpEkn",
+	"EBmXnAooKM9NLqJeN9isXO+rUr25q3yznqADYlegVnSrHGLLooAAlQqiZNkutp4WB1CYXW1F8OIg4gk6",
+	"RNc/fCyikSFdLpIbGlmw1ZOEdKNRscQgIGJ2hKMVaQrjfn96c1A+MB4dnz9T8l+0IhP04fT6+gAtiIxW",
+	"JLZtqM3YNkHXN4dnJ5DcnScx5PcFiz98jifo3V8uD9UAiqDBiF4mhPenN6PxSE0xGo9gpNF4pLuEX3Ni",
+	"dsaXp5BWr+EOXPGNKR6ut4Eh4YMVSSrR+3zTP6usnvuKb+ohm/rCN9fYFTzPItLw8utlVD86Pj/QJb6e",
+	"R1gQlBApQZeK6RLy0bMYrbbpirAio9LetOI2Hi/Jc5KPvHQA/4mf/336/M1fzf9//td/TMe7b37+H93O",
+	"IXrpYw2rBtwqzqTnLWMmM2KAe4ZNutc6IR3Ylt08oUWCRbU6Dwyvdvem093Z9AFvNXGu+WBoIYBdcHFX",
+	"OEY4USLgFs0JYcVa/HvbWarcdmubCwhJsVcII8mIW9+9fJ168/p1j0ysoHL4SZArfCvYM2dYyozO8+b1",
+	"8gW6tSu9NcmvQW+ck4SzJbAmxm3eUqiVYPKAguqz1buqJcfWQreui+c81vV9y6qlvDAQcMDvnXtlq2OD",
+	"l83ofxUqOH/o5yO3uUKty1gghLPN5azatWcdgbZElDZrKcikkH0scIeGv3UqMt+DmrocyUafNpm69eoU",
+	"V9Ktxuj0+gLt7rx8+XzHJ3/HJxXKd/j8P/76j1mI1PU0yXlWpFYD3U7n3Wt+WYBLYqYqEu6Af9KCGhNE",
+	"4NKMi+DVwKUYQZTSi2j3avvnvx9+fUFZTL5O1rv5647kMS9Gw5Pwa25bS8WvhJ2MbwwloLF2BzB0syBp",
+	"hegBQqXmOVYNMmQO4SWmlQip14tZtBO/meJX8909sv9yeK6+npbEuo2wEPj3/Zqo0z7Up8ynD9n7zTNJ",
+	"YUdsITYrzBgJB0ZDyQP9PWCXekLTj54DDvtt6TinptcSdIGlhU+fdIo0gFWt0qJiLFphNtBa1MujUa/b",
+	"OjUqTeUDEQIvSaunL2g0a93QSLasLXHQw8xUa6JUiKM+Afi6qXCzJHuZwo0lDiIwwgfSldmgtCcE8upQ",
+	"mYCfVJqLFRFvbS6w6hxAk6zZ38ljiaM7IXXdglDhzV5enFqoqLpw4pCPy1CXdZHwzZrHJBgIpPdvnYex",
+	"OQntpLnBEAFT5iUwKAPn5BaCNjKMau+tNCxwaY3xwanYaVz6ctusHI6jtot1/t6r98M18rnLaiFSre7b",
+	"y4znaTO5WvEwowm4yhahUWrpmZLetA0dfp+TiK+JKM+q8ADOeEIgjd6TeFSH78thqdulhKcJeWtUtp3Z",
+	"FPIC4kgpd803ZLBPecsNKkDn6Zumg13Yy73GdT3G99nJM9N4nsJPul5QOQOx6XT6Vru86DNFS7DLewam",
+	"R/pYdiViClk/W/D/e05Zh9MpWJLjuEz2orAyZKZ4UJx93t/fXDX9Zb1UHWZcW6BmJmPLSg66BIyJJicH",
+	"kGuqxignKKYZieSBIcv6R8cIpccrs+eOxiMYT6mE0DNsitI7OCP4nvQ4Zl0SsL8v8W/okBqebfTHBz/Z",
+	"GEk29F6jP32Ak2p27WcIFwwEvefCWMcivoK/LTsI5vOaq24dzs02gEC37fcOY9ZTfZt4gET7N07ZMHk9",
+	"IQvZKsnChlQrpwCZZYyPkFzDxqAQJKHpAdpkFKqyU4EysoCk2GV5ZNVGfUnoQvaF+gPpo9phfJHLj2ry",
+	"8O0lZYZFmzpS9eK5rHiTPEr4fwIa0OGYVaBlMVmR7KNAtAKDqpCxZzy216aFVuhL+z13Mz8Er++c6BAA",
+	"K5jpl9dG9fXJ7tWvx0sfekQ9od0eCDUM3L1CohoOPBgaZSYytEaj3O83RsqF3BlZyNaLotMV6zryv/x1",
+	"+TXwvhfMOuP+BgNtMNIXR9cD5RVp/SfCA9SC0uSH0qjVGOugycZQCdOIkS1yphYUKWeHDdW5i8LgGoOM",
+	"ZMkzsNGD1wwRjgjDyFfpdCjM2neUNZQEvw8YD4oQurJuphGKwPlInVFRLarTKXy+7ZVa4kF0I36iqkkt",
+	"Oe8cUQxXBDBryNDJixWIxcMFsWrwyprH384QXeKdNUmXNZad/BUpqKaPN1zaLJhahU74BvC4HYpdjtDj",
+	"kcTZksiOpEUg6GuE9aof2zWHuMYDKiG7rMTYPM3y4AI4ZY3NnXNxrmr+7PBpDB5hDQoGVbUBQ68FRZg9",
+	"k6ADaSuc4GttVZ4oTbOp6Vg7m/IMqOAE1KRqW8RZsoV2k8/M7uYAMt/qoGoTBrSq68qtFmyTudswNrMn",
+	"rQ0Y3cCBXputpARXAxMovhuC90jjQo2yNzOBq5Kg9jLm6NYQS6KfIxyK7KuvzdTe1JIJlV3WxF8NYp3P",
+	"PXrfROA7ZbSCdb3VlnBcz0E5LpOLPhPQvS7YPdBK3lRD/juelZnH9NO2sBbp/WmzqdzQRmcdrrOgIw01",
+	"EKlfzMbmkqEWcnJt7lBbmnCyKYl3yH3qd4gG2mM6yvgmBitFJz608kqb7S9ECa1vshbq7dsEZpB6t+1x",
+	"b8f1GNh92eVpVfXB8zhTOw7daPLcg4jBSybP5bio3rTiG9CZ/oviVf8kjoxvisNDG0Lu1NlBnXppnnhN",
+	"RejSv8zz+Xg53Xvd7S33T3I375W9cYXloZQ4Wq0bVPqEsjt9VguaEP28a5JPxpwIJSRBoJZ5Pgw9oUU6",
+	"HAKiIRoCRxPyTKA1iSlGao0VlHRiI9J4UQXRq84n0HqEBl4SFuNJbbTZ/n632xL9e1nHv8wl8nq2M9xd",
+	"b1hwYDCcL4qZH6Tk7W1YPN+Dapg1hvmtsHViCMf9WMce7zUp4Jdp0bMp9rVs8BbhOfhVFs5BOh6SETd3",
+	"ajGvQDFJiBxm13DvS0Cmxblc8Wyo/8Qm47JeeLbBUqCn6Mh8GYyYbirX9dV3qmqAUDnTe5IkHJF7km1N",
+	"tG2njuyZN34FxzYhs1/AjBJT2W5O3GChvdp0U/uSpb5CZbgntJ+I5UD7iUJppfj1cxUxrUmsFdy3OtVw",
+	"zzs2sNCRrWfUhD12NuPqTaG4HkQJgvsur9MFx2mwJ8jisDgdK2mh4w224zo1v62a0TszU5tR3cnGaL4t",
+	"JR11qdz0hRA17PkKg2tSrARokEvQeZgcMC7dPTzSUlQQS4+oFSH8BUL6HnDFLXPg7wGrgxsd6bGaXn5c",
+	"f9MUar1+K6b0jdjON2YgbWzgaaza5InI8a9MEv8bUrxvcaH73dbGN8f6de0QKHu+NYaoRcNjo5yYRUzM",
+	"rn7Pr40WbseaS/Shsg5D+VZv6Y8nBc2sfmiWqF+RrXerF103/EEc1+BCrztsNl0GV0FCQ+3CGT/6NrtY",
+	"2XmbzVL+eZuX5CR+QJ7pBiIaSDjtIoAW77SlaUFJEpepFW2SRid5bRxyMXX1sAdEbhTdewGlF1abTT0W",
+	"fZ1j6MRePeU/kXdJWqNhLLiGyfgfTWSEK+g/Qpx3gx+ezqZEJRG/ymuAr2AEtCP4/kyU8TDa+cHUkz10",
+	"F2vWFuvKEqaABL4jAqUZiUhMquk6Hlkaot1OViZ+aHksqOtFzir2ILqlOxzmMZrHuHjReKsL5rupTdCJ",
+	"+kV3XJfpSe2poCWRQuFLLlbfKsJnf/pQfQeWTYWV7hv1n4FqzpCQqgqBMicc1nw6CFOTP56NXuRJ/CAH",
+	"jMLuHna6sJ8vsYxWzW/d5t3GON41kcmnvy//1xNfmJuQtdKox5KjO0JSnUkOnZNNsq22VRfiF78PISRr",
+	"RKaKq02jymVfiB2PMITrET1jbUSX1gRvDPNP6PrQ65nj6ZS/J3IMDGCV3dAzgXS7nnYX85zc+/n4xvFD",
+	"MnhZzNTlzdffB9w47s37o1qz7DsU16BYczOG9ZaTQ3ehWVQuWk+009vvWFom0V1ThjL3LUNJZmjDszsv",
+	"jBOSNC8wTdSiwl6IJLrjYSl8pa12Kd4qyotSMHNY7R+c0R9WpFsNZGt0F+PpPIc4U/cpIVgMOTJYS/XE",
+	"eDbUT9mrlhdMtRARIXjmpXSJDAAb0naIL5II+QXvzGfRbkuS01DumyV5JoqUxpDmK9+CNWme8U1NJbB+",
+	"ByneFi4H0YuuBQR8BsZe8TsL287K1wYOLU5WEc7kuNyIxqUNEGP4Ue8KLbm1JGxwFgfzCbOIJME0xZ/C",
+	"oxnbG0xr6ig2eG14HhtqwT18Nfp5Z4xHUS4kX5PsZI2bYiuNR4kSf4ogD50OOdWViUg1ndGc/ztsyy7a",
+	"XS+BiSqONHttKysyV/aSG/TE6FApgaDJPBMooWsqUargbAZVzEXUfCgUx3m+92pnZ3h+IjvbEY8b9Fjb",
+	"AkXgzg9ZA6lAdMlsYadyIWeHH8+P3s+mgxM4NKQKNQlRpyihTOkKpnwr5P+EcNloO0Fn6psXCGOyZOoi",
+	"X3GshIl0QK5fk0q2mq+hIwfjQ8qgan+OJiJpvD3cICVz7dZgG9CFBrNohQUZ4AjSJ1WtyCGr5RC6oO2V",
+	"hsFN0O0/jt6fHP1w8fHmy/XJ9fXpxfmX0+Ofb9VutD8t5DeOdPp+pwB0oGxEkJ7IFWa9srk/yN9LY4pz",
+	"QFWKE7znHtzGDm0NEvmE5/FlLlYNVP6oUj3ykMUZp7EtHAkE3xyAmKBDIydrW7JV92hmrMlvEWF4DnUK",
+	"zTYFwuDjSCOCcAQ3fIwo+8zA0OBkpgaHVl3WSAdqVBiI3caJmqDNS0QndIJLadXStj29ReAzAnsRRT1w",
+	"Z7m93qGK5ZmSRIe6bycRaOhW0yyqu2896foaQmFU3iafCfT99cU5FBfRctM9jU2iQiZ4AsIfz6BsgC2s",
+	"oEvuIcKibJuCA1ZZqQ1nhD2TKKEgjlpPjc/MkvPACeNcrr7Yib983Z+++RKRTH5pTCm/2Wwmtn1xX7ka",
+	"ZvbifueF6ixCN9W/kuMRGHcvWLLVx2tsrl/UPQ+nso9MUuj65HZ69b8Pm1qXZftCrLzhJAbPxerfFW16",
+	"LlY8nVC8duSHqrjg8MHdAdNWn3Z3pnuv91+9nHr/ddH1lvEfeqoZn3OpDtVyvxdqpBcKJA8Dc5rReyzJ",
+	"lzuyDToNX10fItNGYbViJ5cnH3x+8Vz99+7kj6fn6PLq9MfDmxP0w8lf4NfP7MPp6cn9n07fTSaTzwx+",
+	"Ozk/DrTzl/96582sXYjp2EztBKdai4j3yP4iILb1GRwya32hzSqWJRWmacUiZTF2oNAYWgs8sNiL2VJK",
+	"RqfKhtamBLazSiUPW5ndqYiNDnVh3eKbl9YlgQFLf32cJHxTl5AtEmsyUMdjW4viARgrjcu/WxIeSPgX",
+	"Q4/8dLGVj/WssaE5ckbvSSbIl5ivMWW1wgTeZjqVlPoM1fgKXdPBwTD/YlaoYZDn8Zicc0mjBq1CKROg",
+	"4SwIxAkpzg/qjsmuZ5Lh2vCLjNwTDD7EhZGGPFeTK2ywSRkr1pNmzdB2ZToTOug0Y8ViTaQXX6e4ptvg",
+	"GP+7K4EGS67zbH1GF+HAr/cm+gndCsJiBaBbW/8HI52Duszk6CfdnjbE/6iBDpXc3TGhbqmn1HdH2HrV",
+	"4FfTOPNud/CYVYzdvdfWFkaRdZpQJSN3xCPqECaQbozSoK88T2KlCr61Uq8VcKzRmGfa89wk9FN/hwJ3",
+	"WrJCm4++CqbtjgpRiJBKqBYrEnfki676EPfOH40lviJL2mScz+BbaH3PBFKddei1kHir6a3aujHme7ka",
+	"qwST5M8jwmSGk+pDVQ83/TjF13TJWqzJaimwPGMIhALqy4wQsI5CFlwY4C04Y5ucHYtc5tkj0mAlZImT",
+	"9zxp0VHUnVBrsXW69VGv8RbNSem1VSbGLfJki551dMhXeUXuKdm0ggYyfGTQDhzq80fsmvFggvZz9bPm",
+	"yvGaMgHB/U6UYPNLpsJHoXR98lWqBkiQKu/cn0774ElbAKNX7KtP9OJfCM4gPYGCWp8wxoyKuzNyr7Nd",
+	"tymDV0VDeNLI1uIwikgqO/DbIA82bc1v2Vo8KVLDiD+STDTSiHv9scTpbC3KggFmlSssipX6cJ1NZy+f",
+	"T3ceQAbuSUYXJqixC8Y/Om1tyv4Ko/GGc4/PvdntjObiXklfJFBK4Ug7jwApBLOL3OrnCDEGHwGFcto+",
+	"oRFMaIs7FJIqfDYsNMUzG3bbrwTDDURK2+y0yzwjov+DzYouVwpDPaGwuypI2OB6AQ4maukACvCr0Xsq",
+	"MmUYhBnor1EcwRWMHjCuVu2pnJ259NqtVNRVAmFJqj3Cra7p3/2Ws/CAhCkS77V82R2crdCPDFy7Qa7j",
+	"nHRlaTeYZrKDhBlGGbjbNa8Zre+khaSlCNnR4fnRydnZybGfkWBnv3NSLnGDhA6fvHKWxXVqP9acaTJR",
+	"AfysM5g+2K271o3Jz3mc4t4HZuvDGhGnWQ7y0+i/GpTSAZcv5GLk7K7EZgdFPbB5e/KvoUNsPFQdF/by",
+	"VOcVLy6XPeR2smxoQpAaFdJsVDQvFIJDS4xKmBripdjZx/MfT65Ovzs9OR6js4tPQK9/SzrAb1TY/2Wl",
+	"exOBaaKGGZe/T/HeSVr2yBDpIeJ+P7m+c8o0wZ3y3WWC2Q11mVwH/piLXMSSbzIqJWElyjwSTnYRTQFK",
+	"ACbwMTfTc0mchVVtQ+v299bu5TxIGSmrC7V1uQE0LwthPY1Xlh0nEGIbrQk60wnwwvqKrz/95hWfX1rT",
+	"cTzbHBg7BZzgxo3bNCLL0jyu4tPuCgjrR+OS1Apts3TGu8zepQpzfMZIJK9bamIV/IyzOcdAe22xfayf",
+	"rJMk5CsXrXC2JKLzEdo5+QgzW8TWOp6JcPI7s5aucfXaAKNEPl8rehVrj2/NdQrUK7zfisf48LxFO/Ni",
+	"3OgoQkxopHlUQHYe621ox3lrDaKLMptRBgV1C2AnlN1VH4oi+WUHz+a70eBsCCXkgrsZV88tiDWlI0Rj",
+	"kFMuYP8JX1IGokfLe0CrSb/TvSvFQmyMtOr4JvIsI5FEK54JguZg3d12Pus1mdKLOYLgMI5PwedRJYDu",
+	"zXZeFe5R8NDiv3RM0JEiSNpSbsJ6V6VD1TOBxBonidL1c0abkekAzHHgPbA/mU7VJLkwMa37+t9/S7dj",
+	"I6yuQLwzQ2cwssn76bixxfWisn/9x27YNG7hcLgOO1McMoThU91jTHeBSmYxXSwI1F0wn6lxUQHxQnuP",
+	"BYw4MMBRS2qMYubIRs2VyvjO/utg1dhApUvnrFvNK7ZdzT/Ffhh7a27DKwOcsDZGQBUqTEMFlun4Owtx",
+	"eE7CSbrCcyJphJPSw7mftcg/Ws9WNAvZimyHJvrQeDFKklzFbiTyFBxrYDN5miotPnOu0VuF7ZWHarEh",
+	"mYnkpRK8qZxr14nth8//ow3hj7FYATX9Y8Y3oSqf52RTWBnUuvA2FGOwbUBZEHN3p6ob3IyPN0d+cJar",
+	"GEluRu91nnrBx8ZPsjjK3cBJLjIeKOJ/LXEm/fpdZv6ecQi8l9F1DHhMnbqMA2ap3DzYCMw81kAP3bni",
+	"SH9IacOx2ALFzwT4uzjm4W9sV15gmpD4mCRUiZkhnfITma84v1OKs2mj75PuiRaU4STZIheesz1IZSqq",
+	"FSLbjWxq+GvtHhqq3W2+6IzTOEkc+6Tq6c31stdc4PUZmkp/KMc/O/3xRJGFq5Oji/Pzk6Ob0/M/DqzY",
+	"u+ZMrpLtFVGUyZiZ+xNHoc0Om5tGA65rsjUWxzz1DsVc+oF1xctJ34E4OXRqS2oKYRT7Vqk3XQvgKWE3",
+	"NLojwW3rD+VJXVyenKuTujw5P64e0n73k0JZ/7Q+16VbHXWz4qZ4Oug6JNaJRRVaFaVLufa68KWCPmXV",
+	"tTHqXVvJbb4AL3nt/LugCUQKL0FJ8fe89+bV/v7rnd3Xr18PTulZ2sWa7ohjOivP4Ork8Pgv/iHvTgc8",
+	"TfQ1chwVNwOCWwOZDSDm1YKqfEmBVR4e3Zz+eOK7wex0vx9AAfHAXD/qD3Y2jQiWjoROZrazN32Mrd+h",
+	"BoFbamHiU7py/RVqW8F97+hrKBkgZv41DXCVMFuUeI4F1G5vYIuC/r1gbbFpPrDevcmzsiEZQWuCRT6o",
+	"7r2532GWdJEShpwWY3v62m+uQmo7X+fW+OtR23QQpqtzRzsPTs78lVzhLnoFX9HWdJlh2WhYcx61igLW",
+	"toe+7RlmA9mJxPOENBmF4JudL83nCY2QvvhjlIABYeiD9I0aUuNXZ11W84jVRXZdVEQcsnn4lpRXu3vT",
+	"6e4sqPt1Pk6GzZyXXMhlRq7/dPZMWHunb73ZeTXZ7xRWgYLcl4bAcrs+otdQ0UWV4gyDV1rf+K1HoMPx",
+	"ZqU0CXrmPRgrXFyzQiTkCSvr51cUHT1M5UF3f/qmk5JrEjXMnSLkIjDr5qIy29Z6vez9bF7uamc2jGPo",
+	"Idy34BJczroKWIRP9P4wkvSeyq3S7BqiVJU0booaBPVRnNIj1ciHwavp6+GXRNPWkyzjITYMsxi3YhLb",
+	"hEF7X7/WGf3AeRnZ/EC2Ypijh3ZXH7bY/cpihy9VKD1aDEkv+hDHkDWOCcJ1EXd3b1hVCrvYcYkllVOu",
+	"wLEiBcGpdKBus0fYe74p3blick8ShbfgbQ6k6PDytKn8jkWHNogdXp46YVkghFg/9lI67qQFer6bJzyk",
+	"V52o617ZENrOScI36FZHBd1a5L0jWwT1gI2pHiIuvJlf78z2po+69pcki4K5OswH46gX9SIFO5OZU5Fj",
+	"p6Ech4au9t7Y9jOaxngbtK/1ll0qlNe3qb3c/6WMag7dG4joJoOsf/o9yKwxOHVOuTGGKcLilNMC5WHu",
+	"zHg5VKbf72Ft0HJOw+yzKSqbaJzS6YCE1Ag3dv4eeOAXqZPvRR171SReP3KHLj7qVgR4zoA70co9ZlPP",
+	"J+7pwKXIEGVLTRW7QfUrG4fDvM0eWvAkq3R/7PKd8mL6d8ZQKA+TyxMKskmakUiapFEtMTpyw00WMcii",
+	"FkO35tzUrDFloqQyAbDrUHHtxKZGp7EfEniqo5VtLhKbKI98pVB5MMkIjrf1hImYxehdPY9Zn8xrJhau",
+	"NZlH4V9n3vhVBxu58HKvMXAhwTmLVs9n09nLwXkzdEXjPgkU7Rl5c/+nyUs2J5AVqrhdj0jzNnPTZMwq",
+	"tw0iGX/Kifkcij20OwojpGiInD90nvMyEueQTACS5ED4K42Iwh+MUofkZfCTfbPsXzjXdfnQr+sCiQ2V",
+	"0YrEiLMJOsbS5DLQEY1Qwhd4Po5j2lxjUS/kYrFoeFg+MpqwyXSSz0GNK0oam93aB84xmufweA901O3h",
+	"FmQxALlYLHRKHN//0kpg3XVao8b8MQAiHVu5waLg/ehdvlUkY423IFLDe2nonbUxw8yTFLNhcTC/1gkr",
+	"k1LpSNV7nNCYyu0Yka9Rkgt67zltciVsPF1hm5iKaGgZB/z1kmRHJitJXyMhhILyhX3O1539jQESVz3v",
+	"uzFijb9ekZis00FGS53fiCGcJJ2raIkx80wzFsMbJaDAncp4zmL9eANIQJh0r41/VZ2r40UcdC8u64KQ",
+	"D5kJOtSXRWi3dBLr5RRJ5NSXy8PT46rM1m4KaDCQw83VwbMG/z2HbWp+VDSGmwTFD8P+9jRIUHU4lAvJ",
+	"El+ztDIppbs48L+DxGgDUyT1qRmgiJ6HYTUiPnbNGIba1O6Gjwe1q+zUk26vKGL5I+SPa2ZcWEMuwgzN",
+	"tdVBF6y06QPhYaTJ6Wkoe/KLrmkuDdmrVEOXIevqdQLl7I7xDfuF+JCuw4aZnRaa6VwAzK0x0Z8L/VZY",
+	"ykPoXvthle5dtZMaTPZs4G+rncOg8xVZ5AKDwzuATPWrSk/VWFFo1/OGmhNrvVFBtNrVWZ9RQpR4LMYo",
+	"pksqxRittumKGI8UxUcyEfFMke+PIP5a3NLKV/+cenVnsenzN1+e//Ufu+O9aYPTmN2AXw+sX3GLQt6u",
+	"l7Mo82fHZBKYqDFprpdO0JMIH5QPN7S/UCpcO+3vvnqRBdhxxtNGd2o4m6JAJSgUEt07jgyGH4dC6fRF",
+	"6XVmqm1XXeUiiUmN4zullsvsJWXZZWOdcZ6gXdvV65d7PZ7Bn0aE1XlajfFi3CzQ7leMa+Y/f5XfRuCt",
+	"0fAGI99O56tNiOJ2VWh2cTJtLqdVqvgFChjXbiMdAitHYsUzCUW2m9GzHyvvX/DbCnkK9TQ7qeNe/aQe",
+	"JSr0J0BPo1x+W2Vuf/qLofZTPIu6Gsu31ymcLKQhbcJF09pR9bhvfXm1fhHQ18sipC5npsfRSe+bOMMQ",
+	"bu4SglZubmb+3XPz1upPWqWB4yNUp2ItrX6KZHoCsXdfLMWsZHb2DE07dfIATMO9rLPpz23mVeCM9toP",
+	"s7Y+yJL6acUTbdTpb08NKqQFm3xj/hvKrB8iLz2EbejszJZ6tMklj1I6n9wI2Vd22qmLTkOP4heW9rRg",
+	"9ZsX97oX8AhLYgBWvxFjYtPqtLdM5ZFuWEwsXPk2Yh6umHXsMmNRpGMa6DpSaPT1d/CquSVwnFvHdvhM",
+	"WuthxfQaYTaxtqGDaqg940jkUKwtJhNEmeYCBw5JXywmiHH5BdCKxAefmYkQsXg2MfVO4gMte2tyCC9v",
+	"ajVf8vQA+XdZp4zF0aqS3SNnTP3/Mvr7MzMjfJlvv1hCdGCqsdkSDGobZjTk07uJLvH3RePXgYdXCY/u",
+	"TDCISbypW40Rzz6zW4u1t7YAvVJrvDQlz4SJIDQykIGwOnlW2IcdwBVVRmLt86+2Vf7lblBJG866g8LU",
+	"MRVpLklQSiRrzPw6Fs8EmmN2p3abEZlnDGozmsoAZcQ6yohIQYkyLNctCxPb2DhTFENNDy/9SyI+M2Yk",
+	"GUhzk+kEwiZPAIMMNwLdZmQBjzggBNwGU5t3xfGaeePWgN7dnTev+4XzJly0pj2BdyTIY5wQnDFIGmgC",
+	"VC0EFCbCMMVzFE2IefHgKWEPJ5zDg42VZE6hOOVxTkLb+sgkNS9mToKECDN78k46F25+06bQlAtB5wl5",
+	"widVkQ5UejmoBq2MzcN23d49rf5qRYH55qINK5zkTOdsOC2zNvROvVmdw7ME6k5jTcGxQLeLDOdxnhAm",
+	"b5UicWsKr3xRZAgq7dyT+NZfVahJWMPuk9rGQKshjwr10k6UkHUyqRg4+OHxYzdu3kdxByuc+9zAzZ2l",
+	"1YO1T06Or79cnVxfXpxfn4zRx/Pjk6svVyc/np58OtC147IlmePoTksepaRShqgrTqTUujjDG42Phkwp",
+	"eozRgpAJ+nRxfuBcvs9syaVxtWNki9QEE3R2cX1z4NSXKWtuQKsJ+nR4dX56/scv1VXb3yurZ4gydQxF",
+	"9ocIM8XHIQ+zu7dy5KOzi+uTY7evcdrEluA5Wd6cATyeGF7maDwKrdP5WU8+Go9qHasdLs5H45ECV5hL",
+	"3mdHOEnUwsJX6/rq2lB4qKaYgqUSwiNNwCTETSfEpiFPiCRhzyReyQLP2Zf4PutR2genqd8z0aKDl/lk",
+	"P8QfwqUo3uxOX6/2X+8Orz0VbeIeUNrw7E5JaQuexNU6bS9ykb1IeISTFyIT1RS1b16Gwtpp0vBArL48",
+	"EyjFcjVGGUmwkqmUCHMbbeJbW2tAc1o8FzypUdzJCz7/m3jBlpR9fbGS6+SFgu2Lr5N1uhdaXFdRrMpB",
+	"7byZTaaT2WRn2uOYU5zhtd+/u75B4ThsTrkjfY1Vtur49OXr7Pv49c56cfen9GyK/0O++RRd7c3/9KoP",
+	"ot2vuFaAyjG/fDFq2I/q25cv3cPUCvVY5C0WbXAhRLuhxlOLx6spIGBrjtEle56nyHBJW2F8YDmCjmfg",
+	"QK6iobXpgtmGgtsPG4TVWuc83uoXwI2f/WE7QbdgxrxFAm+FofsaQoKYaE2hba4CqhDb0D7Iy0k2Nou/",
+	"ycYImXcODCw+M+uewRkxelBM1drWlGHJM42saWqi6XAOFHIyV2gclhwOdZN31Ji/x0WnjMAdAAllTWTH",
+	"AFe69TmXH4isDrUBuLV1/2Try45HEIpj/e/bfNsPTRuvY0yihLL2jsemjdeRsLi914lq4HWh7J7K9k6n",
+	"uknRzTiDr8l6TrLJ33jrUk2ZYmj7PfdW7I+TkIXsNcoZWUhnDDmxpb6tO0B3nXHPsaEyikkd2mOUY90y",
+	"OAqJab9BTmJaG6NW5XdAAWE7Us1Jop/TRa27fZXp98pju1Om/uDZdhKTtBWep7blsWlYHyLhm87eZ3xj",
+	"OxqtZIKzaAUaSVMaU93u0DSrds9TQTLZ2f2jaVZ0t0UcrcjXPIBpeWQb1oYwquAXLTN3jWOUlCNo3DRW",
+	"31HqA6ypWGOw63UN8aFoWRtEm3G+2LDs9nGuoPF30LZhpL6DlAMUaS4mEFjSmJrVNrtSrcrO5kW0ldBe",
+	"mVYn/ryma/vebV9/10Vnaw/s6H2tm9nutgTzPCNYG0fbMcpkDHlnm/soFRitncTUhvNJjR2v3ygNnVsP",
+	"xHT1zsN2XGEWZ5gKMoEwhc5B3tv2Z9xj3PXx4H97D3cFraujrdVVfI6TpGOYD6rdYZJU+zsJXyZ3NLrr",
+	"XI+T/+gHaN82YprxNZdDxrw0PdpGzdMYDxr0o+5QHbO86R23xoxYXPmG2+OO18oT6+N5vNGOJ1IuE7pc",
+	"yY5xrm272gC9ttWwG5Gv1zjbtlNBO4Ru65FCO06/06oeUQ8qel2nof2I4HWdBJYOC1ud4tp4aUA+YNLD",
+	"e7ZJdvx53LufK+gN6OYJmT36haXtQR1LAbvXOoMCaFfPEDXv2adysr36OGjUs4eHsT37NNGk4d1d2ju8",
+	"t09le/YPcqKhfT2m2Pc8ffrWs5fP8Xp2CpP44Z0det6zc1j4GdzZEcT6QrdGuzsvdVXl79PBt2P06eEb",
+	"MPr0GHKJQzygT5cBc4RUhK4+QaWxZydfUe3qVNeMe/fwNfGubkEDQt9OntmgEw5hhblvt6pa2refr0EO",
+	"6+WqcX17+hr4wF5DKETVbNqzfcBK2rPnp77SQVCP7dtp0BWua9s//9VazYsAKxPpj5NL5xkg5OAKLwCq",
+	"qyni5AYf6jnRLQx96/i6Vmz1540pNezIDOtwCPtSGjSChu2RDbbOJqNu2EjbaKas6/J1ZaWqstc1iXat",
+	"sFW37VBTW7T0NoNASGULqehtqmebGtlmUmkx3jTpchXDfvUxovrG4D0d1HSsiq5Wt58FDKYBE2zVnBu0",
+	"EAeM1gFDdNDEGrZThsyFjcbIkK202RY79t6lmh+c/PejgCWvZlSsmwpD3glAKi6y2DpmG697oBqjKllS",
+	"/zrwnUwRVj9VU5YVMRl6FCyi5smbCv0dMk2oJuikSNllnIO0K59+WRyjWxshof4uQyRu4RHxVpHP24dF",
+	"npTE24036ewBhLdwNqsGiDEJXlJ/fn6ti/4/hz7PT6s+UeReNrumBd23vk1siyA/5YRFXaxE+76bbFjq",
+	"eEQO7OgA7YzRbIx20f/5X/97XLjrLHEqiqAKnaXCPJzrB+AJCkDq2izFh9RuW3bAYAinWVp4R6UDnd1b",
+	"sRNcuOcagjlGhkCN9R7GyFxSxLMiUOqtjrK5faGY3a1+wx7bFFVSv5s7ebF6Ro7Nf7E4JO0eYUDm4MP4",
+	"4RFKzr0P+7VDgxJBTL4FEg+sGePSl4Bzu5LWKFta8hImQeajPkRTxQJLSdapDGQYts2rZ7BZDfQz1TMd",
+	"mokC5dD9lXQX1NjtzOGp+kJKubCXfzG8mdMAw8dZuDcWZEXewP3ptFexTizkdR5FRDRHjuDCt0QvRqj2",
+	"JHbrhj6yCGQ/J1OTQs/izm+kkGKeddaK/IDFHYk/Zknd96fE3XFjuUE1g+MqW0FTF4mq5xkiBN9RksSX",
+	"GZ8nZB06cB3Wvck4W+oLyBlBlKW51J5B9QsIP4fKcchVmbuRJLHjsGw4zvTWXqI5j7dj67kFPnNEgtth",
+	"oTAVp8FwmGsaxcg/OnP9kG6GEnDLUhvc6U4OCdsqxw0DMxPyEmdye6jdOeu1z9I0MaUhi8T5ppSQ4tkk",
+	"WUzQqfZltPE5XIPk5Pzm5Ory6vT6RPVgRcS9rog2p0kSStbxgORrpkt3BVbTsFa3uLPsaj2i353FPa8L",
+	"ky5RyDymvMCOjG8EBMj0DDdoKWhJq+RzMJm4I9ujhvSHXo5dXb5Ox8dk5J7fQYKnzIZNDay9hIX82Ba1",
+	"YgKVlBwISygq9ubiCSk1qxHH6xXfLBLOM3QNZ/bwIIJqfVxjNuiPyiEpylALF2AOLS2O0gOweyXcXF/u",
+	"kjqpAdhUg8UidDQ4TtMi05fO+mywJ5ic/wfSGQ90qFuVruVtjX3CVatDkaY6I64asHOnx0QGfWo19dNM",
+	"RO/SJPBV+Dm2jqva8dRI96GCaoM3A8falMdPK9L70yIftl9nXN9StSJzS8HTtVSiFDUyN5ysBUnudSm3",
+	"XqJxeUBlmtb9QCJkpXEz2VxozdnHbFpAriy71ntBZooeWaxtAaDep1CUdNm05wovjqOWK9yDOc2QIFFG",
+	"5ABoK7ZVERm7YB+8BnrzBqmcDdUOqvOitGaHwGk6du9KK0Wo8M9KtB9kXtqfThtTHXdxWceBfd+pw+Ox",
+	"wNLWbe1Xp4xKihO14lEwTxleFyyqtr/BmaDvyPY64mlTrSI9wR2BOrrQrgiPNgHk5mdtDTg++fHk7OLy",
+	"5Kr/5VG9uy9zOMv2YSK4F1MMwLFJqndmzUcXYLcDQVdBclhgJ+peGsm6XlUhNXnrAeDPU9Ve4XIgMt5H",
+	"4QLIvaBdI/Feqag62NOqJrATrie4JNf0737LWXu1n4BoqT45qSjU7qtJMTqydWkYmGU767Lzdp5PQ4k2",
+	"zYIhxk3wPItMPmxs6hdMkK4A5YT0pSSjPNZFqeFuML5pLxdUF4F1sYCu0pZQZ2RwmZFqDdKB1UufsKJo",
+	"Z7U4ynJJxFkwefkH/VHpephmIVgpbXm9VgIIFMBW9EqvsVLXdLY72e8o/2BW8sm6gDctZqMb9FuNSUPo",
+	"F8rZme3tdy7Hed8zMzcvCTIK1urKdqHW/mxn2rmMJyueudujylT/orljBG9JIHca0bSqK073ugtMFXg+",
+	"oPZfUaWzL5IHagaIUTl7tbalKKtZVopbetUsnUoc7h2q4XEQk4KUkmcRia9lY6bNmyKo3uQuXEAPJCRP",
+	"68SvKWb/O2O+wnlMJUr40vLzNlHMEp6Ip9uMLldSTQsFzwNy2DDObtYZgkhZCbyhqidEUraXjPOrHfen",
+	"ww8ofqZ4YGdlZZOgg5Q5UGK8LbWIo8Pzo5Ozs5NjHbvoEdGd/YdWRPOKvHrrDIH9PWZxCwqq+4M2Ky4I",
+	"WoFpQCDt4lBUYghZ/HSljtbSIxYgqulbm0DQuTy6Cph+IYM/nwnoCQsyAdcYrbiQUDOZw1+wIPgds4pN",
+	"bV4v7vJ6KPaabQXBSHASKrzvJM0Ag6qtOu7Dq58xCnK3N+SzMCOElnYaEyapbKnDSLIxaEBRRqAtTsqM",
+	"7ynJ1rTZEEJ/INumhCRGlQIDZyV9uOLWGyx0qTlz+NXqb52Gv4wnnQnyPgqSXal26pYXutkwbapWFUpX",
+	"j+plOrQ8rH9mbbXihqza+q50AZK5OmwDEC12VIt/6jWbJY/L8zXALmAYxLN1SjLBWaOJ0bwlwAHb3Pql",
+	"JR9HimAK+DENsDht/BpEpGmxIp41IWm5AKo1XpA1b3Ekbx/7ojAUTwAwLYD7/tPN2Oa35pmSMo30MUGn",
+	"6vYmmK71ymEjOksL7G/SSdr03GMHyuMSGypwDB4+WxIhD5uSm+g3YC2xXl9dIyVhmOOOIpIGc7yH6zVM",
+	"NeY4vdqKmfTNr6eX356gpchvwGALaxJTXOYieX9zc4lWnN+ZLGZaWr8jW4VXJofbLTwn3t6RLTwy3sKj",
+	"4u0EfafTG1h5nj2TKKFCkvgzU+K9TfoQylIWNZfiVos5QJx9garYYjVWf+fM/VeaKHGEsy9KqlRr06li",
+	"fMQvR/jFUsiESnTYytL6vcykioOEaDGRJAK3sFQ/BirelRFwEiFWP5tva2+ED09PQ9MGPyimMEyhA8+Q",
+	"Ai78jeM4I6IiZD8sY0t9yp9ykm29+udipaUzmD9GH6/OHCMueNBQztAaZ34J8gfkgOlIz6OfNf9bJ4pp",
+	"piWNqTIViMDrU5gkkBaxFU+/Vfhzi6hQNGDalyYqyAP9KSueF9vem+521jIIeSnojIMeFWNcIptYskce",
+	"03Y3hVMmUhJJEl/kMqh9XDCCOHwrkuk0pA+fU5lhSX6YpwFV7Aea8LkRZE0lCMi0mSRKvY6VuiD5EhJJ",
+	"+6bA/UrG3aDiaLyIPzIa9M7KDBvGEomEb4oZlUStlGrKImLfOXAcYSHRnCwxe2Qt7zvK4i6xowL/H1SX",
+	"xrcBbYww2CBxtiTl+0CRvF+nLlVzi37iuwZGV3EzTUaF1vLsXak4te0Nq3EP8Cne4e06xh4iVc62Bwr/",
+	"YKBeKVJydg386Ozsy/uz6wO7nQn6dPLu6uao+KGI6wAgPxMo43w9QVcn1zdXJ4cfDorcsNZVZwJ24Kvj",
+	"0/M/Hhj3yKjwi7Se1+/PlFar5x6NR3rO0Xhkh4U/zShB3+xijzdZUDC6AE+siK8pWyKZQd6+H2lMuM3Z",
+	"BB4nFkVwHlOudUv4M9joXnUP3HJ9m5prly30bcNZBr7hrICYdiyWK3BYIluYTaz4hk3QJzK/ujkq6tfo",
+	"3MXqRLRfWLGUAtUWOBGkEbmdPPNDidIY4XuS4aW1ZxfG5IXajSlh49tc97vpk/Eo1pVbnZb9ss9HzeXS",
+	"oqAf3PuZm97WEe5Uj2v9z+YhtZSSZhzSHEKRVHJPEvQvV98doZe7r3f+taKR3Uc7k5d70+nOIug7G4L8",
+	"JY1knhEX8j4pqYC0AVClyX5FdM6F2r2H3xUapvQrSfyjezXrN81DaTpcVkvSwYuIUdmarVajmrpB5gIN",
+	"iQ2AXV1hSd7/PaC+wkXXbapgHwaCPMxlDbnRt98SGfvvfix2fw94/UA2u6FxyOT3Sf3ccPA7s9cDTz7M",
+	"uvTt9C9WlX8t4H/1Igs8HRd0tHJuDq2wkPZQp5UBlvhWP53T45OLA5SaezdBhx+PTy8OkOC5uXqGVUHD",
+	"0XgE3xt4USWiOFwNSqvfPLpDC5IkStibTtCpESEVgutM4QgngqMo4yCKJXxzrfocyjG69YLLbnUJV9bo",
+	"NUC+SpIxnLQavK9/+OgTrw8f//j83dnHk1Evj8Z3SU7QOl8GA34Ue2ssamB5n0SS8zttclen65as1ZZE",
+	"iRO+1El1AUAVAzrP4nb7V3fZSR0lU3WKVz8PtKzB8YZcWDZ4K7Te1Co+d1yycqFj93QLiVFPX0I+fDeC",
+	"4e8B656ZDbLU+1j7oHC18C0JlUoKxEz+XosluekNelEVKC+B5/yeOKRDl4SmRRwcz9CcJCFnlaenGeUq",
+	"PIju96o+8E+C8zCCc2M3V/piJGThmxn3vh39cc68JzEqsncMoENqew6ONyP1IOpkL1o7YUr45vdMk6gk",
+	"h/DSgVlEWl7p1RgGBRkykfr6pRzHsbCV6uGDzrBQ95xotPvop5/C3OM4rErrQGtMF/74JQD/mOGIoDMt",
+	"uQ52qk2xEJtgaPjOVHumvm70ZIl4lpFIohXPBEFzmGrbYe6fBr09gi9zCjy38O3W2igTyipm9e9frf/j",
+	"p2n05v7Ps/n53t3Na3G2uVz8ZWd19XJ5vIs/knf79E/8x68/yA9DHyIa3vAKiDVgFadRY+2J46vD724O",
+	"INO2kDRJDGmeoIvLk/MDhDcYzBa2YM/l4enxAUoxjSfo4/nRxdnZydHN6buzkwPbRhuOoU4vgTgjUBgm",
+	"6McL1ZMKkZMYzbef2ZoKie/IGDEuV5QtoWrNxj57WdIA6xuNR2o5o/FIzQ+lGJypR+ORGlztvjwF07Cu",
+	"U3BxmYtVw906KhwiBGA8vbhGMbmnESgy5iZoE9YdIakJC4Ai+eItIgzPEx3DAYckwOqs25ugZqg+BW8y",
+	"iq6CUKFLWgWck/VK3+UsThprwGjP2jm0qYWVRXw9gTzxYsXTCq7t73c/eukFnKhdhVw2rR0uzcWKaJse",
+	"AEixkBJubxGY0Jw6IsZToVhnk0XNzN/icFJ6FQm6hPpd1bFH373846v3r0/ffF95dtud9d3/ZUbvlZJN",
+	"WhzVzNRQsuTkCF0+n+2/RKnuqF9TGLo8+eDm85mkr6HMhA29FJJnJEaERdn/z967MLeRW2nDfwXFer9y",
+	"kpemKVm+UfXWLi3RY41lWZHkcbLRrAWyIbFHTYBpdIvmpOa/f4VzADTQRN8oecbJzFZtxmLfcDk4ODiX",
+	"51lvRLp7j9X/vZ58d3RCTs+OfhhfTMi7yd/h10v+/ui7i/HNZDwYDC45/DY5OQzc54/Ay51XDWPQ763S",
+	"OGMfeLLGWXIHBWyHYCzapelcpuIuxgjp0j4CEcN4BgQHuVTK4Q14WfWmghUcsKiQ7wZwJSiPpuJLyDdb",
+	"KTkXNeR/EbtjiVpuJEP3e3nxjHde7x48PdybPOsoOOW0en8VhVT092IKRlqVjtbkdCNCgQFF885pBJiB",
+	"GtiblEk58ijaza8DSx4TjcgVBtjkFaxWyyqja/rxBcUnLrmGGCJZuo75ja+ZdatQb8GnwD9VQOrUwM+8",
+	"Y2vwSlWUDGi6NbCCyJRlK8Y4LCPt5HNzrzElZkDGSA1vH1vQWyato19tYyY7EwYukNuG7vggwfcYrxVv",
+	"L1jmW5TQFs5j1eJmt6ztaXfXrCbvDHbiWECgurkTAy+EXJHNX/mZ87lIszbf2Rm8elH7nXIpXDFBXgu8",
+	"XtsxDi20Y3ETVxbD6vxTkweJ1jSPdDLWg+SnPVCCmFoe33+6sDb5OM/mIo1/xgr/OYQ33cSxnd0CGGQT",
+	"O0InKzanKLbIINNphLqfoSkocCjqYFecJBpyqq1brE/A9Be0uAhgDhXhPYB1+Mtf/nLVJ1M2o7k0tW2S",
+	"LPPMVG+qIUtLcax5li3l6MkTqKocuNw6T6QpdvuvW7b+f3/5y19Cg/ieRTH9XkyrNPhfP04+Tg5HBK1p",
+	"zO9HPTsgZx9PTiCmG9buBx/enx5PLiaHffJmfHSs/otp5Op94o6l+0apZbkkkWCQSoJW/CWnfE0Wyrz0",
+	"VDc2p9fv6W/3+j37mV6/h99RP+oPBXX4e5bRqBbi8F/NRZwVnrBbtn4Mc6yOGqmE7C8dx0UzCSKHACIF",
+	"kqXrtw1ejxpkhPfQg6PzxvTgxDxj6TJlsB0sBmScXfKFwBpg+J7On4Iia3FNdpRJu+fWT8D3tBCKa7Wx",
+	"6OeHAzLmBEv0yYKlNwwy0dA2hJeTlC0TOtPZQIKzS247A9GKW7ZWWoiwxTLTkk4QaFEaZIW+yb1QDZQZ",
+	"XWN6HBBLS4D7WBsfAPRHU36Daw6apsXBoXaniyWNb9QkyKXL4O1Mp1vk6CxolrH0o6yszTQgKjkgRm6e",
+	"cnR1UVU1gtp1LfEpYJDoJ5BpW9cKOlkpVQTbjfG+FqzgqivNupLeMBgUrV1ru6YtGTtIPM76JBWANUjy",
+	"ZSCW2ClmWVLZ2AHdqn4x9kFFnWdsnFQxn33QbMrimizyTB1/1FHXKecIgWR9mbFl9lYY5K+WTP9Q6KGz",
+	"0QAsM8Tz/0t1D86YhO9U5DjlSVb0YrPRCyS9aUhZcvqti2cW8SwVy7ngDBzeghNdTcPFquhGkSDQPHd5",
+	"VjFTJ2xl9sgal6E5F4BJg7AHxDiOAnmHePep44vr7mXbjHMWLd3Gu/fPPJ7dkrtYJCwjc5pORZ52du6V",
+	"MxdLHfUbGRxuEbEzkQT5r20qbEbl7YCMT49GOhUeE8YH5Ojku8n5xchAWkpbUUvO33wcgbBjKpgckE8f",
+	"zt5NzkYkzbkkP4mpdMPn49OjXr+Hr+v1e+dvPgInqXoiuF1/4MCgHfOb45iHYqnwbRZhMb0xLZEp9pES",
+	"YPO4OUZZ7tkHMY2L9wdtQ3BM0xv2SJKPZ8fgM5lRbljnieAz1jcwlJRcs1VRKoHA4oSCxCcxvyWMzuZE",
+	"NaRvSpHUpaujiC2WImN8tn78jq2vwibikq4L25Bl+fIJe0Jns6ySYLkkcH5HXfM5JGz+rNUsbzU44PgP",
+	"kQNLxiPp0m6DPbCiaaSkDIcgZTSxPtziUcGTNYG+QzlbZfFGyq5TJufByfukDG4X3oPcCLV/Fx500JG5",
+	"rjJU5q/BpwrMXo357hvuLElifvOE3tCYuwfoPI1Dqe9FYOJ/4X3/NXryJEyXneUp79LRMun5dcxjcJkK",
+	"IHe/U1J6xmjkGvIde/lg/duo3zWd7btTHBTVpcPjcldbf2iLeoV5JrADGWwHx/4Z7m2RtYVZ/ABOuFmM",
+	"3vFdUAPE34fAAuCKrXuKMUq2iJMkDvk+ng52GlwsdmgqA+/FDTa2EIlZDoEaT3CSWGZFBfxmwO3Vs/dB",
+	"3I7KrqBF/uoZ+f+M/91sclEcqROWMvVKFs7OzmCvocu4ewZm6p5mrzuUfS1YJbkofdyZaTM+tSIvDxGd",
+	"NK6CAkoouMRKRLmxPj4miXFU1GDUhHzY5i2bQDetKl432r9uhLUJgsa0Gpt1+HxocF2LKnkdcEwEDewz",
+	"tBIa1zfJLUKuFOSapt1gU7YAsNTdqH2oMX8lynHIQsvxUF+zgWcXk7dO1bzca3O23QbBOIhMybaCEm4c",
+	"mu447PBEuTvd4dXLHPcRSzrmEnH2JdNQubW+f3VfMaOSRDnzir9ThudHzrbHzkyZXAouK9MBnKqykKCV",
+	"26PMNi609i8BxLRyqXRCXTaK5D8BdTmuQ1v2IJkRetlkFRmpdgBEaQHD7IvaxnR7GsYsVR9d1NVj9Wq9",
+	"wudX+La0/BgXvPVygqt0us6YTrM2xstC8GwegHZOxSKEjkRTWyg4ownjEU3xFeqFHy8O2gfNarbYcOMn",
+	"351Nzs8/v/77xeR86y0Xxu9MrFogyWUi0Lp4wQpoa0A1bdvjMsi0GmD4SL/Vfm4bHtzPLZpghcMXfJAy",
+	"/CzjWboG3wMc0eHWTbqIwsPaetQdJ3Uj0OgyobzpfacJ5RdxFxVWBhb+DTVXEANkUwnBODhqRk9cUDYK",
+	"IplSiqmmv+lDyhgU66xoDP5ik1IWAts1aOVvGDtgvMrYM4WRjyS5ZnBGmTFtQncqBrAcO5VJVobd45pQ",
+	"soo51xX/kUVnwYjeTOcVNO7Cszmb3Yo8q3R1WVecdsfQG2MKaCSkYkHEkpxOTg6PTr6zrl3w4LEvscza",
+	"FeZug9cObtNZIyD0gbkPnpGZWLB0sghCNQPkRo4ICuyxumdATszgQmIKjLxG5NBz0ic5z+Kk5O+aU0lg",
+	"59XpQyVkKPHf8B3jQ2k1RKbtbfL4i7Q0/I739Vyy9PHei52d4CnCkCFWS725JSzvL4ftJN5+qBJfwH5n",
+	"JqI6O7To2fH448nB291WnB+aDqu6j0uEptQwF7gOtjzlamrDELKT56iuMMvdRaj9kqa2QZhaQ7sUjZpz",
+	"8PW3M9Sv8+Qa6BXuc54sn10aKyy6mEZJzIsZMqqvnQ0ElQsZW4SmZOGkFTRs6XgfpIzH9xonPcWG4bM9",
+	"dtdp6cEwjJcV3/iaxBmJ4utrlkrM/rXSA0hoGU0A90BrTSNmatGtYsmgrDHGdFGW9Qky0GHqLfJvXfIr",
+	"NRhG7V5hoL8BFAx2YFSdB3pn0riYVTuivR8SJ40Q1O1aVklD1FsaHo9SwrL8nDGZfaY7093Z05YVP9gQ",
+	"PRNHPLOn/rbN1u3daKq3qHVimKcAMW09E+oNfkeWcREOanEmR27BGqVPF6CKzZ3aqdW3e8C+tQGMSEQC",
+	"0oCA+rC7QaTfUhU0h4u+NnYpDDKMgNPI5je4Ax9ROYeglg497QyHSuYXQodOxqdHOnmTi0t+naeI6cB1",
+	"0korDYPsuSH10s5aBw1VGOsYo62SKg2TAqhyNvamDV+L1deB4y1ckJZPQT3UCInMF0akYZAekWUazzBR",
+	"ZtNSePrq1ctWstD0WdRa5hsjYlpKwFC1/Js+WnHLbz8I/UqNcqtRIEGbr2zEOqLhniLK01U27LxBLSsA",
+	"x7h2Tl/lLapkwvWDx6a+BXU3C9qxvPxjiJ/HqTdU3wxx9uYujDTFbh84ICojQlv0mkrRelp0ep3ONsgc",
+	"d4dFvdksaTvndCnnIqvU/7riEcrY4NXqf+IyrkldNSwsqrpjqbpuApw5N3nn+jvhxbjz6tWrVgvi4Spc",
+	"/5nTCpRYAEAqp7V3qGD15sEbL+erlZISZoaES1uHucA9EdgM4MKpMflKpWCQQStd4SyKIbEETO+xWDAX",
+	"cnR1NGR/qRqTKm+93vTLZXpgqsyFaiJksmM1thSL4jCzYNlcRJJk9JYhdr0u7fMP0jPBr+N0wSLvGHbJ",
+	"jacBC4djaZGhyZuPx2+OjiE5eU4RRP6OpQMy+dvp0Zn6lYsMT0nKNIAcHJGCSSGhLtBvwL7uhra1Bpf8",
+	"dHx2cTQ+Pv7757PJm48nh5PDPjH/GhUGUswhKU+9O+bkOk+SATmb/HA0+TQqDubYDu1PQbAo3M36+jkN",
+	"KHXJjUYmf5KMkauSMr76c9FOHO0BeQOK07EjM6GzZ/wTre48FB34Sdp6cgGxSzW8qH60Y9zr9/S4wsXy",
+	"yMCj+p/BlLA7lt7FbFUNQftI2rxBx8fsy/kN4ywtdukH81Jv8mw00RY4Rfkadbt9yPeBmTkaEehBKOSF",
+	"iEL496jt8HNqXaGgZiIqnTN2XjR9pqszO2V3jOfMtqveyIZ7QWF3JJhwumYIHaF3fVx1awhB+jP4qgWm",
+	"/xZ+eFk15346QZD3pHGSM0YXhtun7u1AWuGeoExJ/wZNwLOmT+qCt5NQeOYHXQynU04SAJozoh3CxGzE",
+	"WbRUZJar3bNLnrZ8WmpK5gAjtOWAt2sviiWUUmKq4B0z7MwW+StOHY5guREP6JA4VA6BVJGKOINexzDi",
+	"rvnSUgsM5OboOALV99RuyJg6pbPbYIB2TH4SUxzOJd4DvK8p5XImIgZETRzLeXSpUkSXmZKVZULXUzq7",
+	"fRDG14Y8EdVGrEPacIK1cp9iimVU69lV3zA36q9gMT6Mzj18t/BUe+IBPVVv8GMBO7Xsx13e3nS09nXd",
+	"b1gRLSiPr5lURiIWHaEPzJaEtTa0dUc0wm+gI7ZSeNOU1VfAcmPpDNAmjjLNNBwxJWGSyb4po9gZDk0C",
+	"sZrGWPrNdSt/bH2o+atWJVkaoPIZK2WzjqlDkt0sgJwxhKsJoLqGDBoii/r2qnLZ55VENjVibmsK9Y0P",
+	"KebtNtxSaaQSCqNqNqLfs47B7wdxD7nN8affdb8UJe5mdXvzW6ywIq2mmBtPH3XxnfiaIYQ1PCKULPIk",
+	"i+9oGlOOYLZJLDPyp8Hiaf7yzwNyOD5/C7fpZa6uLKM/b8IGqxuDBwXdjOZaMGq2lAEZW+gT2LXFEutD",
+	"98nVv3650g5eg5WsPlyg4EIVpB7bwHnD0a41qgxKIdI4Y/tkKrK5OlnqijNdTCrn0CyuPgWJRAfvx2+8",
+	"z26nu53kElA1Jq+npAwBc/OfOdOXNbpGWWPoErnn/W20R5/sQkXVcNDzVKCjAcOOnSoxNDgVIZsiZUuR",
+	"Am+8kQFlx/4kpoHqoOadH026fQOkg3H8IlvUq20I1hW33e+8D1jwiq6z/72YFnueJwD32gD3CUXHiq4C",
+	"BieFVt2xtDQhPvp/t92unQ4vAZR04KLaGKCA6Fi9ZAOiWomkVYu/86KU8c/s9TqYbwA/GxeFbYpBgTD6",
+	"IHw+2nk63N0bvth5/rJzJUlelfrz8ewYB6IIJuny9ZRRXcVlmllVoaZHD+rcOU2e1NuLTxZUZiyF7aJF",
+	"HVFDMiE+bdJWi4GvkY46Rgg7I3Z70N2LnGPKv7WctJSNMQBNIb9LsBn6VH8dJ4aCIs6QF8pggaBZf5Wn",
+	"ycTEeq4G5DuWZRi1Rd0L9XJqcNlKbuROKRkbPXmSiBlN5kJmo5fDl8Mn8M0ns+8y/refx18Gg0FJpEKp",
+	"05OG1BvVzCuTbwOACHORp0ZHxNJJOt8m59UXU689zVJrq71D02QYFCH0axw5mYAtGlwBfVDenMTo/sXb",
+	"9EiXa+D4KTL8nM9SxpqwthwyRcDzAwsHFAg8vV9YV1SSqyVLF3KAl67a4WpFsVTm5UkldiSE1UD2NHeF",
+	"WxgvmZNHxk1l/E18x0r4ka8ZJ+cU8pEbDyFzyqMzIKj0zhKVXSjur3UNAPelah6SXxbtxuybSKz49gen",
+	"n0TMG74PQoT88UxpcbcJcCTe/usJu86avw0eNHWrhfGNE5vOAVQlWzcABK9ZNVvJOYX7W/I/Os9ZGkg3",
+	"l8nJwWBSdkYFplmXFpzD/RpkqQM/aojJtF6fSSelQX/MX66W0HFDp5gJMd3z1lRpwTiyawWpQUWG47nO",
+	"DXIzwx+duAW8LBFpUR4oOOsXN9k1kq47WO2FAg84qVzRa44NuzquNkBMEGZMTYM6cmJsVs29w7i6T67K",
+	"8wN0BJDcAfSAGsiHZiF2wNB+0QizudWq+qV+0k/NEi+rGJqVWH/VRqVZ7AKlAHkUi1adkJv9rdwCgOSn",
+	"xVvL8HPQGPO4/WSD+IeRQsB0sux90vAkwasRywpejt7OhYjA0w+YVukaI+GaAdl9idnd9VN0DTgz/Usu",
+	"lyJLgJ1GXbiNZ7cDcpOzQBMQ1wpIkDR0ontLEYV3XEfAu9fvYXN6/R682MZEKtxJJQ25MT7abBpBJj8X",
+	"dhMka5YNiC4hGRm9YUpKkEELNdTI26tgJxsZU6v4WY2FundF5SXHP/o6Sgll7Oqr2mw2lhyYx/4Q6Eu9",
+	"fk+3xOpJrSV7/R6+vGI4EG0GtUojLbcB7SkD6ZdUAV7oFJGprsvAegxlxSbiBjIdYyzVc+ly6X+7yBTN",
+	"OOk6g65oaXgpYW+PY357IrJ4xiqz0W8fSZLE1wzSuYjDQmtw31J2xygwEoBxigzUIGKZ7WPAXdU4LDHX",
+	"bpoZlDopIQMrUSlSWvbQtBiofk/15ji+DoORvhUrxDq16CmxxBNevyp28PT5sDnaaSbE/XjdlJwxybIK",
+	"n/DYw5fq29Ik5IKGfXOBYVsDoO4P+h8g8A8KAn+6WeCwUaqnM8Pg9Na+RAGCdMi8oIFuKLlmNMtTB7dP",
+	"497IVZzNgKyW67TOS+7kmmmjymZhIbJaUUsg+0jSR6WT2Jw5VWO2TQHTyADRXzRkM3sd7euqiuLNW2Ux",
+	"uxUZXQrm1HNN7dWVAViiYCglFzRJmMww+xRGsWiA7y5uVy9WVhSbY7nR2FKvg0KZ0BmLXldRCxusKTKN",
+	"HQWik6wfSVAwjEchethG4jz1UcSjm/Ao6IO68L7F4C4LoxlL1ah9knO9ebllmdMYt+ZEZzBt4Z2axhqI",
+	"TreuYvT4OEnEivKqPdHgOxb1+MIAcrrgmV1BOf3X9kMYlp3BNx8AbLMC67IW5NIbRNmIQWpGzGKQ9i30",
+	"q6goXx8QaJ6Tv6TMWWR7d/5cxJ3CTt7cN1a0q9sPYyVr07yaPj5y7oCNTUMfFI73hHJZnMMRHPh4cliN",
+	"XUQfOiMUmtAKOyCLWdrH/evN2WSibIbJycXk7PTs6HzSaaDP5zRtMciwYfj4YjvPOmWbgT8aX2N6WiWz",
+	"x4D0G9zGE8rBDlY3jMgc0EbVpqlnCc6FkDZHUWhtDnYukURXIydCsT463bEOe1RA8IL7wgDtgm6+5AAU",
+	"WESrHqFvA+7Q7gsZ2pcX9Mt4Gb9j68pYLQQznWTJ8ekRAh8XK4rFYNCn7E7csohwvwC3SJ7sTMK6oF8O",
+	"6FIZMxVRoXATpyZWRJOEzPAFkSF+sUEkAwaWMZmVA0bDF09f7O283N2r05t7O6/2ng73WnbkuC7DOdwP",
+	"kxyq7LU4dSWm1NotxvXUVmUZoL82LdLZw8KvzLY25JKlWnyROcRFLeUY5E8Zxb8LbFPNok9MfRgmKjdV",
+	"Uj71ous7Lbt9plnVMYOjdb9LZOwWQLGgyC8gAJwMgJdbTIxOWD2gSzqrRHHcbKEX6jGtw1dtWAN+jsKw",
+	"lJHSqpUfZSWV/GbbNvKrI0ZnGbDzRBjCrcq33n22xRzrPOu2rTMcJb5CVruuUh+hzPNnw+E2S+5TXa72",
+	"7lZvTOMsY3wL5ahWKgR0QYu7qtGiNWrUpasvjwH0X14h+P+ATNQGr7O7r/PEMmrBGpXqfEgzkjAqM7JD",
+	"3sWvS7H4vd2dFy92a1M2Xj59+fL58GWbUbAJg2csY1y1+5CGNjP1qz5AYGaHfRAT5BDi34T5MmEJxhYl",
+	"T05HiSybxWbp9N2td2OD8OQ4qBbCEhXUcZWDVGXevI+/TJQ5V4/JpcxUjhZJX0eDdE49rOkq/CnEhQZo",
+	"pE0UV7xo0idkgf/FIFkQtkGXfejpEKvnvEqVnd3h4Fkzg4760icKHpGGlmiaOctlhF6UpnbsDXef7rRo",
+	"ieDZPFmfsVmeGsL+Nh6KMXgepI7ozoJ5geeYZOlBnPonIXuK6DuJb7jwBaCDzuIFTbrnuBX961oCpZvZ",
+	"pZDoQI9EuHzEvLAYp8Cg9z3B3JCPmpVyBpmXFZAAZvzhTKTa8x96SLMao+GcFjpy1R+18PjXVhEFPNld",
+	"1sa3uAiKTz7fpnhqU/qrRhq+XX2kVcLi5qwrien1e+cX47OLyVmv3zs9+9Dr9woBCgfbNGicASmvroFF",
+	"HyTepaYFJJamjFrcGP2qwJJSj7GLYgxLb3ZBJSlfe5+xKn13D1m7RoSSaSpoNKMy6xdJZDpbIoUDsToX",
+	"4ZFHT5dvNLxs8rapfrVbs+rOzYwNO6wpo60XrrrZgsU3OlgeWE+FNIE/b2ZUKuTV9jewtC/OJuP356Ni",
+	"3uSAnE/Oz48+nJyPoKqeqT2UyT5ZsWnMqaaUgoxdbAWUZ1pykIPx8fH5iOyMdvAIPCAHb8cXI7JgUpk5",
+	"cnDJzyYHH84Oj06+Ox8ZSBpkxQJ5cczNAflwdjg5Ox/h9JXrjAdk/PHgAluqPeByQM4mplOXvOgV5DVy",
+	"netnlgM5/Xj+dnI+AmJYtcnH1xqYRBocYRYNyOHk+OiHydmRunMTF92PsOtvq+WuRxHYyY6hbEWNBJS6",
+	"m/73+j3sYa/fM32BG4rXYBN7/V7Rilp1oWudG4EotQH6K+yyD2C2wSsqAevV6Wm3BK0rNbZun4gkqsB+",
+	"KqiGNEJgS8QmGLj36islRNxAGcUKl21VNuw0BlIMjMFzrhmoj66VMPZ1xFZJr9qAoeKxBR9xSV9gC/qo",
+	"N0LWHI5tne44x8TrsNaVeLEPpxAs/zC55qaOaZOPHy/8oO5uGm/9cby3TMQXNCXxgUeSsOtrNsuKkJwG",
+	"6jEp5xi3K8Xkbc4CBf1F1ChJN11hn5jA/jBIU3nL1i279I6tN2oDKzJddZ90uE6aVD0/3XdOZXnYt8t7",
+	"1S16XXGspdECIMSEaQWJs6aGuFkli/pk1sbm3XUXm9KaUHNk3tP3pdEXMHd23HFpsVoq800K+eRshTIZ",
+	"YimiMiTgbzTELM2jOCOJuNkn+VKJ47PhsDLP5IAmCWMu0ixi2KE4NFJf3n+88Q0tBi2IyYFXNDslAm8k",
+	"yzmdsiyeQY5HEGTLKvO2RzNP1ZWhzrenFznVWAQXcGGD6vj4M9TGLhO6BtdqypDF86nRN2TK5jGPBmTz",
+	"PtBDu8PynY45gq/v9aFutsJsgNaFeW6hhCcT6Mgh1HHi19CoVagw9Sp934CcCO0kAnI0qD92vmNTh/cL",
+	"V9JcQJ/hDoyKWOMO3jETPIt5zoDUP5Mm4aIl3bGemwYJKeaxqS4OsbjeHp/bKmeXCQ4mMdKVCpkDzFgE",
+	"sHQMyMY4izHB7czQGO0N9y65A7tqeP4xrwkgQQv2gSXN5n0iBWx+iRRkJu5AmPxqLH1kxOJsqMsqsbBW",
+	"FFcpi/jJ7OnZ2tRWxTxiXypKq0rrB6ub4J4mpjlHZGto5kx+pU59188AJ1+V+B7xcjkzZiPWJDWqudaT",
+	"KpaMs43ExiLA9XzP8308HbasaE7FNAlCEnIC9ckEU4XP3hyQV3vPXlimwJmIkB0RKnnpAs9tFJgs1IkO",
+	"rzGhj+ClpNxKtG2Zqb1Zf1rdhj3m9JZ9nlElgqfme3Iu8iQCp1DEEDEtllhx4O9PXGSfr0XOq2l62p34",
+	"Y47lg7ESC/xQUeggUl3qhS9sbe+/Ua8xsxAowoDEgUblgc9DNgTmDElZgXlj5wfWoqRrpfwopOmuUoHx",
+	"4T5ZIbhvRuYsWarDOSxcQSKxgd+qNAsXagQqRlhHpapQY03FTyxt/Mqk75kEikTc+J9N2T+3qFjKK454",
+	"DtdPybW4FwSzirOENb4JksNFWso/7p2IjLypGqksuIePk5WapSs6FXk2miaU316hJoaW2LztBaNcbV1a",
+	"Gwc61HNe0UyHgcoSe+sggMwQZtWImDu/P1YrmGMjxiFVuogznyTnkcT8GpBRILCPDB6ietmI7A2fkit1",
+	"y2d4+goSd/Z2X5GrlGbss84ju9KbHH7ByYm45BByFSmJ6HqAb4L6oo0mDMhVvrxJacQuhL3D5pUWjaRJ",
+	"IlZ4VY/Hvk5+1wpCl3pe8kgoC+UD6ArVYshB4oJcYU9GGjUa9hXVGd16PFVC+r7Zc6kO+eH5Uz0E1bXq",
+	"XMlSIvJMKsUI2cXYpyJvGJcX105LupGbE8pQ4pXVrtBCAyYbc3JVpGZdDchVEV89ZekhXV9Bi68CYVN7",
+	"3dTrqhcKjvU+Nq5QyLMXuQ3GX7r4+u1Ed3nInl6qhwW9FoIHpKucPdQ1A5ljSaM5akKPK1YhZgZV4JaU",
+	"QeGBXasPKQpqZ4X/YjnHiiJbVZ9MGaxMnChrE2qbDxYCXZGpiEqQ8P+67MXRZW90CRx0O5e9/iW0F34y",
+	"SMwDkzFjoUgue7+49jb4itehWfe7esZmLF4GenyAiK6uTWqzpzhjwN6pVgiWxNwBmixUPAXO0sBgHXWv",
+	"pLNPVkxZlM+CR3wNMlw0Xac0SpYksioK01Azr1+prc2pyG/m2T6B2kF9OtDqLJ3NVZtD5PNqc4BKn3Ed",
+	"cQvY/QgObTCgMWIj52KlNrDL3t/+PyKury97+472rCZc2d1rCRr9K/H71LoQxyRjX9BehHINizVXzylz",
+	"ngnOVjRlffL02ZAskqAt24aU5/zdxz5BzCVCF8riW6tLWgBKBsP7j989fn38cdKGEHIL7O14QW9YJfkT",
+	"XH0kCY2ilEnZinvHYL/MIj7w+KEX+c3jaZKzwU/Lm1boAGJ1nonZbVVNBCI+Z/OUyblIohG5irnSEiJd",
+	"DxKxukJuEp45pNfwxHWRuKk6oLPBUjJliViVIU5byHRbdG2tTly2GL5BlvawcO/3RnjXhATqxZVMJuXU",
+	"V5/RRD2q2bMKPhMslZc00RXCkHdBtbdZPcqheFh3qCjxcl4BFKXqDSW6E/VIB8YTEIkK4Hk496rrm4wi",
+	"mCqYczD3ZzZZV8nhPnm8o5fIWplRNmVXJ3gijGSac2UfbiRS/FpMFMxlktA2jO8Xt5qhhJvvUUKowfNW",
+	"qolc9wLisyVrg143Y73tHeql1pIWSe/hFXRI7jau7Kpib938cCXgnHmL/4KNkFh7FeF11WUcNl5f/cWB",
+	"+VrQ8ytmMFXVcafYlEuyLp7UB2GLLJfxaUpZhwDSaX0fx65GNipDMWZqxDXusXIulgPyBgtKgJdQLWDY",
+	"kCn3IDMg6VUWMU+ELNKOQ0lg/8NDkj0rcraCKlKYGt+h+i/HjOnlsrQCvV0e9wR3I3D1PipvrbX2hr88",
+	"oKWpNKQHTnkOxneKLveUQcozDJOWOvOiFiHrbezS1VwkzJBKKUXed6cADda2lqj10r7S/9c1w7yrFYoS",
+	"uYUpaoN9brTPWKjO7DTapn7Ub3g/Y3W5Wem+DxgDZAFF7dVGa7mgfAn3q09cXp53s0jHnCjjEtDWlZHp",
+	"m6VtpKO1cdqEPFgWmKJX/wuf+K/Rkye9LWxaa82iNQqVb5mLvwgWbFFdkIjVPnlWJRfP6lYClLsMh8Nm",
+	"ZM4HMHAr8Nk2BX/3WXWU21GJ7oQ8G7aQqq1sZ0cDmTXw6hV5hf/fxqZuUDshENQW5qiyMEvSHrY3m63L",
+	"eml4vNOiAH/TjnTGumbPrkDj0ofgLfmVrLkXKD0uSafaLCNE7aTJqbOJ4oquUIfq0eJsA280orszHGI1",
+	"qLLyn++Rd/Frdef35x9OdNgWwVMNBgxkWC5TlpWhLf/Vm4lEpGr/1ClRWKRoW+gys+tx7fe+PL4Rj/WP",
+	"P0nBB2d09V6HCIruX8QLlsScVRS1jMky5rzY2vF4ttLWojJw8XogufzB6MCyYI4IJkBYZo0iiRSrJlN/",
+	"CF89HezV5qGXQy0aWV13oUZsPy4lS7OvcwwxOQCaigbh5giejgaBNrQ6kRhWG/um+51NvP7XnU1yfePv",
+	"+WyyEEDDWJ3E4OLPZULN20JkrEhoNDB9AZ93G6w80wKDP1mAP5YxHTuaaeXkDoPzCK2qHYwwCl0zBpwB",
+	"mYO0lhLSnItQZ7DmSABqzsmbMthwGiwumDmliVMPTADELPmawI1DU0eNZwyVPwYwVPNomsZ3zLDMUg7c",
+	"3fskYhmbZSRlS5ZpypvpGnPfjkKoag9Be1/LRP9bMc93zOvTsxQ9JIu3HvX7Upb/+5B5XxUssDo2bO69",
+	"Krwcl9ynqe7K6P1gxNg2ALGiD0h+7VIr34cfOeuIkxUgRG4H51VSwkZoPTdrG1Jhg34YIhl2SIU9omDH",
+	"C2yIfcvSHtwGyjq1TTQ8qFS3s2GCKj1oxeg7i/D379eO0UNxiHTNB4mQVXvhmGhOZ4NHjKEhMEPhsZGO",
+	"YX/6cNInxx/OL5Ra+jQ+Ozk6+e7zwfGHc+TMKvk0FwVfdRVelPpoZJbWfRZV/34769fdGnVHq3Snvgya",
+	"c0AONw0K/Vm0RaZrSBNWyh5Ty3zo/V4klx01H1O2Gp+xw5yFFsRHCN4V0ViEYpxRTlIml4JHpJwH4oL0",
+	"65skJj0LKeNpwrYvgfktzQLTvUN3Op2BXxa7VvXDgd10y42vqhSlvB3bhGM8f6uHysFXOPp95iL7bDNr",
+	"tqZr06NTJki97wbdZtcs1lntDhqYyOZt1KZx6mHve/rN21n99dRaN1e6BYxyVvoYk7bBLbCKs3mU0hW/",
+	"36a6uT/Ubqy6MZ9xY/hjd9V7WOeNFcsSkL3blChgfDPmqn1rSBNcMMyvSG9YmDf1j032j032j032j032",
+	"j022UUVX7q8G/XtK+a3RE/KhzqzeBtFmZ/1jTzWuiDrXLcwZOGOIxs2mfNN7BltqzC3CSIE5b5HaNZXa",
+	"2eSHo8kn0PhzkUQATptzQMC9zpPrOCFxdskzocEJXO9WHzfx6xzQFYKsOv+xTt977hTV6PmtN2m/sQ/i",
+	"7O3k4v0qu86vp80f0NFYHklHXbdb7dVxUW03x1Ln17Rf6PfS3SVFVKu9F/be373+PgNd+AbYWarORVpf",
+	"IiPzqFRGpC5KgC+BeXUZOmCPTlmWp1yXNi4EZ0AiIs0RRydI4iccwqUr84sbMNHmvZ8UWiCTGax6XWar",
+	"ng9p+MZjmG6azVjmIrMNrAgnPBsO/93PZGp685SdbWNE62f3yVXOb7lY8SsdMLuJ71iogiXmMr++jmcx",
+	"49lnQN7ufaNnm9YbRfUrcI11i8ahvHnBuOCiK5eMP9BxCa8VcU6tAmzVL7KEuhyNgFflth2WzoJGbOM0",
+	"7Ld5DLH6iExTzW3UouF144lXtzdLUnbdUVY8VVWrUqyaA/ydpEKZtFMl7Q6fH9RyeOij5zcWgLXy0O6Q",
+	"e1bc3mQm+Sdaf56ro7WbJ2Nft7bdjyttLGeBGU0ASgF32vvZURsGQa0lhS35jKbBH8aUFpCaLCbHq+yZ",
+	"FAh3AHbxdZ4kg62tlgJmRL39tzRX/pMPw/++pkVhGm+3Oda06j/CoPiWDIG2y/QPU+ABTYGWHpSHMQ3a",
+	"7CaNrpbum0l3g6C9MfCHHaATZQMzlsTc91kMOgAQ6aiUgSCy8Uft/NDKsbKe61vAOnig8pV/5pRnQbYq",
+	"qOLyq1WbqQtsu2x5lf1Ac6VVLucHKYsYz2JaxWymwdIwryAV6tlHEgHTZ8WzBdmiZLOUhSgWZ4nII/ik",
+	"4IghXoOLTaEaSs0hnc0wn0ASybIKUBvz6glXe2XNe1W7GaKnQi13JsiYR6mIIxKxO6DqVXv3NBUrqQsM",
+	"az53iuNRZcKUuqCGDR9wjIC7OGImxD5l1wJB/YrOOtBwswV7LOdi2cYqiIVUDXyd8yipTFWgy+UjSaZw",
+	"D4mjVq2YiQVWxnZsSZtJV0Nyy9aIU5kkJI7MTFXMu373NrMefzg3M177bl3WFCzPLhXNw1TiJOtHrATE",
+	"kqiTroFrulb7WyaJpDyaii+hBpRBOfyehoZ1c9JDnQgsln5waQbFvEqLHNZWTP7LLR/aG756Hsqq8Xcb",
+	"+x6sqFQDBgANdLncB9nQUO4wpfASibFWJT9XdKm97gX7JkIMI03bjRA3CRtcKTPj6ma2GIBX/pKnDEow",
+	"I+saNpMqN+AasKbI4mu2K8I0gwViF6xfp8slIAADD+AjqSUUE7aMUuobIjrI7ZBauLuDigUWBdYMq09u",
+	"AIuhnbYQd+ivcUdHHcJEmjHE/EfefApVl5gbtLm26HL5A0ulXlSFctkd7A2GrbCfqMzOGeN1BpmFyk/Z",
+	"TSwzlnaxzQDZuIS9xPjj7163aZ1h2Wi2UuXc4I5rI6NuOzGbxwqiR87mC3MInjQjuDiJvuZOaM5n88e7",
+	"w93n4aOQOnBWfdjoNpzdus+8vN6ZvZiyXfpqL3o2fP70xZQFnRhFrWGjf0Td2to9UlV6aCfFdNUTQzvj",
+	"7ix4cmaRi36sXdaVUDM4VgiVgvIYWLIN68JRo8/3WkGkGSneMOYpv8mBLZzekD+9Pjgley/+7I+xEXfn",
+	"o0+f/TbSb2XCokJkxXqok/LSgC1ibqtYuy0BLffGA+SsiCSepjRdWxCU4e5eJUJFxdpwi2uHuxvtdMBD",
+	"/vG/l5fyyY//9/981RVVLvatHbYO623ZaEeciKxuDWlI45L+gcOJFAvsVmAnnIqokqDzS2ZmbndYw6CB",
+	"RENKtADNecpucl4GfgmC6LTzVmgLqrwKHkisq+Gw4ZIzAJX9/4RoVommfPS63QJeBaUicMLcsWhGBoJL",
+	"Caq6XVn/+yTKl0k8oxmTCFoCxdAe3McDiLBL9WEJiw31RwPvh7tbmF4WmNwgeVXCfuooSn9UYiFH2iib",
+	"pyK/QXAfdWSBc7fRPgNl46qzK3CzjbybwXgv3e7Ut8cCWOPw8V6/t2LTiiJ3OT9jEsgQwq5xdU17B3I5",
+	"D9GJaR61Cpwfy7asyeScNZ3NmdSLGpZ8gXNkTCG1FhkeY1yDyPfxhPw5mr6tuVWmOWh0wXh6ti+mabKI",
+	"/Gn3y5c/N324JDxFK/rOOIXk5Qy44JlsdNIUsPxwALKEqkCwonmvOGNRyEEzZ7Pb9pX1tklARh8qrW/n",
+	"2ofHjWu/NEAFpj22rXZosB0N4wP0pw4lCo5VwMucI7X3+xBBtr5m3gGNIzEnizhJYof8o14GGb+JeYVi",
+	"xmsO9LVqcppzSQQHms08TrLHMdK5GrhCdPYbp4OvwO0Dp0JmNyk7/+txOLRYwUvxyaWg6NusHtWsWEIO",
+	"VcxvgnxoNU5hmhqPcKnqhWZ0SiXbvm6hTqi0n9TKlp6HvjvnFYKWqPPiGF0pr+Mq5cFWJBNLMkV7i3JD",
+	"TtkYGC/AuHaHYfJTfFHZOqD5rKMXehpHEUtPNvCFDxImglVFPJJVoHS6UY+Ac8mCFMVSDcA+oSShGYPB",
+	"UBLKI6kDs9tQn9rul2NYTn9sY+vm0Dqs+LoF3sbBnGYaK+sA4ZK0udb6sUkUb/HUIXNRCBrVMfRM+/pO",
+	"Y976EYAcvIhBibd74i2jKTBztrv9MJZgvR2mYtn6IWeZNT2iGf/PM5q2HS79yMSJDrZ64CNiZHV55LQA",
+	"cbrf0+/i2e3WDyPCUrfH3yoDkcaSnan/2e7RY7FSFk6XZ88NNFOXh97nGYvGSdLlmTMDEreF5DjPiuWy",
+	"27OvU0YBEbyLNtl41i2kbjeu+WJB07UymNb4XBA3yMMwzKeJpkTeJ1dKnV4ZSipli1sjXX9Jk38OPFXr",
+	"Lv5w5TIe7SArW5OXyblIMwJsXnG2ruYnK3auN8fj87e7w/rNq53zV9O/f7i+9j6xW01k32zqa1Im59Wt",
+	"9qkJn4koSL37k1SWoIPyOVCHkkxM8+sRjqK69olNz8XslmVE5lO4PhMJuVJtSOPr/IY9Ng9ducfDnzD1",
+	"01wLHg2LJiI3UKXvGL9pErg0KG+AhE93tdMJxB+kwBnEfL+atasYiyvkMJ7GUZyymY4/FR1QZyo7nqWo",
+	"qH1How1jG9R3elwnAnqv3Wj/D5oZE/wEc7gptE7yqpkpzrj4MAhNzAFidyH3LelCEkPtYVY8giibaqgg",
+	"vuLoCD81ahM/tuOSUW2vGxrH1gl2cS5kBqQ1EpMXDBp5iSg2aspZiaPNGuv7VMjFUX23igGtwBjQGlqz",
+	"bhW3Q0oeSYVYbJc35ZnHLXlRzTPIixrmqKvMOto0QcNHjDsaQ9QBa2VtNgri1CMJ9dfEnE3ZgsY8qIdV",
+	"87BRmgvPAc33fQDdsnmKT9aNW5hUGA7rNiGNXKnh19x4NPPzZI0bhC6YZlVhX6DwWPvYJSPq43Kghjkb",
+	"aP9AH/9icKohlEeXHH6I8MAyIlR69w80ymzf/7V43v9dvwZ2tOjxMuYjsrnkB5cc4K4fZ/HstrjBStIA",
+	"9VpxBRXpwBocj6NULIvLrp0yMIfax9M4Gl3yzTOJzgjQ+6XbevBW2cExf+kuaRhh1SdDkALt7/V70FrE",
+	"PSia17NnftUS9YimXZNosTq/MEhfLP7WaL7OLw6abMPVWzhpVFzUKLTu5bmx9gfwv+FLCZ4E3E4YQ9/5",
+	"baHs+Mc0SZzfLJhzoNvuNTDEnWtTYysb+QtfQ4Qhp1loJw9SZShX2D5qxx/PsvgumMqH4aKMWaJ+WcNP",
+	"Xvno7lDTvIN1gT5xmiSaTE4aB6+ma4ZYQt882w0Xfaw+g5jfXjRkd3vac3s+ChcB6YuoyTGJZgTOTMvq",
+	"rbNejLNWl2GWzJvufHHGyWepnj02dogRORTOfZMW47h2dZ5cwTVV9GYOeS8ghr7uf7m7N3i224pVxECQ",
+	"w/mgJufY/zLca0oRgFe8WBhb4/MAU3Lo8+vS19+Mj44nhxu4sa3yAzcqF7r6Mrcph1n6cPet2KU32KA0",
+	"Fn6Up7GmA7cj0jcUyZjgLK7hZj0ZXagKfED+wAEnZRmNOcA6tRKUWBK9FxGaZ2JBs3hGk8SA/mYCmI3q",
+	"fLTNqBLxz+z1OmMB7QY/Gz2mKefFDSSk1SyrWJKzyfjw736Bycu93Z3h3tPdEG9FJ/IevalUkq5oFvky",
+	"rQCy1F2nynT6E6oGMvxz+xyzdpEM10e1ffVLEAKqM1NcH2j6Q5zl8Y1aCW+Pz4FpP4mV+kYudpzPqzxN",
+	"JobV/8pOtYbUCc41kD4Daf/jPE2uNFGBNNAbl/zj2XEpLxP4e0ZPnkDeE+DBvxy+HD65E9GT2eKHn/72",
+	"8/jLYDB4EvOIfRksnuYv20iz2/KKFXYFDWR4F1CFAXu1TheKVZvlykq4yZSn+Ny26yxE2xeCuMqBo8/r",
+	"hb8Lugt2UzOaXcBdJsXW5OufLRn8rIhDvKOeEcHU4oFtEOn7Q5S/TeV8DpWWm/VCjjDvPRMpiwo/WiGf",
+	"UNqHShWNsw3u+wORQwmTUvw7L55s5uw8a5Ezs0FEXFlyZUfvTcxpcl5Bow+27MjYirBCbZ691sMmO4Au",
+	"dFqwwbYeuPAphte1QFVPNKy6Pguh1Yx14xX1VH6T459rXB1ugoln0YTD9e2sun1ixhYECVrcbK9t2mdt",
+	"zSMcitJX8cdBqywyM2WVTLwfz45R3ThcYJgFojonvXlv7L2lQcMesHQAXEScJk/qrTNfszaRpD2Q3bCV",
+	"UbBtHWpwsVVkrdQu1goV92Fpa5kpsrtUy3x3u/eXuhaFCbfs5W0pt4pzYMB4tRdPDSZaiQMeD8+l5b/v",
+	"MXFKEgkgNYN7v/ownWqjJOx5e3t8PiLUas5C12r7ESnjnGOCFKh41Y0sleA/lIx5ZDRvj8/r1ahpU5gW",
+	"EZRDJshKjXG9GmUNhk6mVU3Y1OFiNSBnWBWvxRdO9FhQprrZoTi2lec5NCdVVqpRk5iS45qqmn4tvuE0",
+	"y3F/c1PEljSbw0TFGdILzcSdmqrS1ultrbCJDu5rmzakWqeWY77vzFyt2ilivyErHqzHR9LZubQ7G6Qz",
+	"uu+2G3KmbLPtFm6RdrK0pYOgOQ+7BTiDUff39nJ85c2x4VTc9kT7QAfT1qfMATnCrSFLYxYRnVBrSLQk",
+	"eEP7Vm0t6JrM6R3T+isaGQyPjbO9OXqi7pwz/tBrudW5slLdFkyAEMXZMp3OlU4fYdNNau92fAwfEu0K",
+	"bFZOlYgRW2inVhHPDc0Ywoko9szqoMDvASXCGa6M8QxSzIKW29hbTqm5e5/QjCSMygwzl6/JleNA0FCZ",
+	"CbuhyVuRRFebc2qv1ZdjFzKyyNV2LDIlKCau2IaQvMqD8EbXHtnDf4UjwdMXh4ZZQ2c3Aep+wCkQ2EC+",
+	"Me9urW1c5Xw4mxx8ODs8OvluRBYsiikC7Kr2rtI4yxgfkNOzDweT83O4R0dQEEYJ7wPoJLXOVdMG6CEc",
+	"ab+brwV0LGJ0yY2PwruOL72Co7tNZVvvo2GHavX50BgsjqsOorNTVoTP7dmYHE6OJxeTQ3SuwPZ7yWla",
+	"SJsXKbZD0ev3ij73+j3oUq/fw+b3+j392grL/zrnUTW83sieQKI+WTKOoTbX57AdQJsBUfFwYB5JC4MM",
+	"MTt97WpJ4+jA0gSKa8gYuiqhN19th+3WPe63LUQs1QJlQelkrk5Rklxt4sBe9ckVkqh8NiD7CDKg7Y3P",
+	"Iv08o3zGEhZ9ntE0uqpFnSUnG+G0BhTaLaJt19siwN0bGbaI9BTgsHMqi5Kqbwwh9trC738lKDcp8nTW",
+	"4tSrmnCO93ZwXMFTNobUOfYTDjfoGINu+SayWBBDtALErEO8AB6qDhJobUVhTmGqtQMJsAN9JA9P9YH+",
+	"MZJTnsFf7qE10e+DAFTk9drk7Ho+IZmNMKNPu9Z1xRVnMZg1FnaPi5ScTk7UJtJCedoUzFfu/9UnYrZb",
+	"PQaTRay43g1lv01QpRw9gXkCf56+Ys80NYupwXL6pVJszu0i83tGl7E9DgLiu6mljSUZnx4NimU+8le/",
+	"BrKzl/uYMYBNV11S215E5XwqaBq5fj26jN21ULPTVxlWWgxGVmf2yTRHcxfauGaApaf+tgZBgOApzkjK",
+	"onymCbNdDPlYkoRdZ4hboVHpzz8eHEwmh8rkMUJpzS4L6jtd+1/puzC/5qqLtt/XsQtlruExiawYu8Uz",
+	"PDRS2VX1yPvO4Oqh6fV7trmFdRUe6ZtYZniurdEtMr7hj/OlmuRAki0zwLEb0G7/zBmmkFO19UFNs1eC",
+	"ug8zRE3UUe08KbuhaaSGfkbL2z+N6H8DDlcBR2uXPtMwkG7E5dlet9JMlkoo6dsszhxHlHy4pdciLdfZ",
+	"t0ECWFIpVyINWA07Q8DP2H1ZeYqaiTSFqm+RSkam8Kl1Q7H/sPJIfVLZeZgIvg73frZg5HgDBqFN58up",
+	"0UUrLHafmTk7SuHtjyM6Vsj+V+cPI1g/iWnA1M+jWLybLgPa5F2ciKnSVkuWEpPrNiyQ/UR594TR3tw8",
+	"rkMvP41nWZ4y/+VgaBk0DzQiHpXwVdskys0ZJJFueqBjbpEEyBIb4L39xW4wFsg36mJf7A6XIXG+iyMm",
+	"DkSE/u96A0zP2g/FI+YFrafDR4d8GSoSDhc76xHyGux+HCet70hHreRVIrSA+GWCLOgtw7CKHnbwO0hv",
+	"ngmVS8BwVioX8yqUtaN0JOOJOkVFI7Da9EfRe7IQgEPCWcHFdcnxleSGZaVPwI1BIhV/GYA1pgW6cRaU",
+	"RI3HB8bYebo7VMvkGjbaqlVizbCnu8OmUHTb9dNXW/lCyIw8H2Iyh/7THYJ9tde65mblMrNNfB6u09lu",
+	"ve0DNsEd47p6qE929vYAbmbn+XBzMdpGqMtuM/b2+r1FnmTxMmEfroPYqHUbmhJMgz6rzUylHsu2eFEU",
+	"hSIGo0qullfOuV/pghJNp1YPLlTWrg/cNH78P/Txz8PHr34s/vn58Y9/+T+/tlYZ37GU3jByuynXfbIz",
+	"hE14bzgcDj3BoQi4qLEU89iss/hnFtBJdhL3ykVfLTSWFq5a/fODN0B2+fbe7sKZpxST332+NwL3n8Tz",
+	"1WrOUjYgbyc/HIwQDIXQKbr5snmcaqa/iGYUD/74qOCQAJG6sKE2Qo/fVW+ssC0xejHOMgrUXU1YOPo+",
+	"kik1GCrsoy3fhO4Ne6rB1+E00pQVH+Ji1ScxnyV5hIdPIZ2rGMLviG5jmxieSndEEOO80ua2zRa6SfAv",
+	"HRHaHBu8vRpv6qV5YTd8qTSrd5WVULlqQKZedkGYKnpTN46Tau6ONyJdUQwPwLCl+hE9Clg60Aca6Fwy",
+	"PJeZIgy1JcOpRdto+hFkCMfpDVXydgzQpyLAwJt2BfP/dQLW4SAdDEuzssbvnanuXuAj9uGN7mf3qTA1",
+	"I+qFde2HbIPD8dpGOauI0bYStG3DtGUxD0dptUpgv2sofzNYTcyI/uykTD2vyQ7xEvhsZiJPIv4oQ4cL",
+	"7gfK1t0ZkkXM84zJB9AAEI97Xw0+BWU4RriKKJYz1m7GK3qgin6QW7b+lfRORYRWjzGWjNgAR9HCgiwP",
+	"8NlUN6I4ukcJzh+KLZiI4slZ89qpTEapXjN2yZikA71m7qf3GjjNrOL7nZOZeYJYcRAs9IiGAyyMHacY",
+	"Ve1g6iJOdK2GCwyl85HNwkwwyVUDIdG0CM4n8R27Z61mNw0aKMMyzSpUbPeQ8lfUn8ruRB2qV5WnNzXf",
+	"7X20ZrtQqiNkRUT1m1OVcY1q1GHb++lI6ENF2YC6tH3JgLuKg2UDmzOw0QS9skZkReNMWi+zX19+7Z1r",
+	"HplKvQEsxpErerhpy7J1REkiZEZmgnOEDCKxvORO0hKGplANjMKHq37d6cqjrq431S55C1vNC5LpMer1",
+	"exrZ2YBI1BZvbUpw5Q5pXG7ajZKFo2ab/vYPeQoFHZwlvQaMeSc+BLRnjetCu8TtO+pE3AWGa2FDByy7",
+	"QG3iH6fd394obDHpNRS2W8x6F2vPhyOsMfcMHMrv3d6rVEPc4M0BrQ5WjltFBEVRkHOAb5Emr0BbSsFM",
+	"yQZWHUdL65cZN+gGpU5sGXUqaMa6JznG91tW/ftp4kAagb6qt4F9coU6+gpTK/kasxvJ2cX7U7UJqv+e",
+	"O5jczbq930uzxbKyLnZB5S2LjBCMCJUZS2N5i5GdDLB2ZEaee9lKFzYpywiPDUy6PNVF4/7i/N/e9at/",
+	"7n5pZ5yVd6KiM5ZtxhWD5hVQGZcFTOqKo0w4aDYuyFaWTCwTZvLcd3ar89x9YemeHNJFmEz4dc9tTjcJ",
+	"I47HMpYFEBo8miT2i7JCFj1asxb9qxVVnQaYLZaQKZUtlhYs04/MuF6tUmod47N0vTSYaiiyibi5KQss",
+	"vH305AkcOa1dpq8/ocvlk1u2fmxFuamS2024KcU907Mf/5Fd/PiPxfsf/7E8/fEf8vzH/xo9efKP/31y",
+	"eSl//L9PLi/PA2w2/d4qjTP2gSdrPKw12XDF2DYvkvCJBa/d98ji2DkbZ5Y7xvMqHhaR0aSoN40jzKyX",
+	"RCP8m/z6AALWFiznTazH2BqT69/XO5bBpdMMmVjUq/OhS/kOr161yuMv430WVMNOC8PzCWMZnsgAcpN5",
+	"M2aQpPh0H/mrl3M6ZVAlU7DatpxynNDquX4veDavyqGFO4wLaqHuDABYavF+w5hsO8FjyJCUBaX3Nk+C",
+	"XdkJM1nmU9vH7l/cBFDAz5ff2/eHpOhiUEpieXvM7lhA374VKwKwf8ma0GgRc0nkHJy2WCQPVhwYo26U",
+	"//jDp16/935yePTxfa/fe3v03dvwCVkk7IBmNBE3oQU/ThKSioRJCy8Tp0TOxDLI4qhaVyFD8A5xrXvQ",
+	"HuxP3a7a+F1KeVBXYdcbvqpRCB9p1i0y5mR8egQEnFDFQQ4nP0yOP5xOzh5J3T10ubBVh1V2AV+paW05",
+	"6QDGy3YhJBfnyhrPE5ae5TysPqZ0dnuTipxH5CcxRW7jAu9YM/WYrffWoKXu7kFxrvQs/IMP70+hjkt1",
+	"/WB8cjA5nhwW9SQvSETX+olLjo9gjnIwaQ2/3Cbnw23pPhkWIAys2NncXI76jLR74Cy2IdD5SUzL9Dle",
+	"jRCiypPrmMdyXoZWvD/+WwOOjzuUXRzjprm1jm3VdXOjT8Bci5fR0iu/KSU/iamyn1FWdHHCP3OWl9Kc",
+	"94Yvd3ZD03ob84o3qytqQnXWcfGuFZvOhbj9rIvze+HUmDEOsJ9zs/usqVCFayKAMPs2HMipLoYoz6Xf",
+	"SvWi+sNyM/MlS2MRxbNaWnOtfIh23biJ2rYx4CgIuQRgpvzzuUl+C+3J+lvNEriiUumnWJIoZ50QDBsj",
+	"N97qmbIbysti7mikrxm2cdV+BXATHMpBwp0gCY65M7uWq63nC64WRn/c/SCLoxI8DVmA7NWf9gN92Bj5",
+	"84O3k8OPUIsT5YglnA7IXz9OPuqfBuTs48kJlA3FnCxTcQOEDORscnH2d/gZlVzfOszM9Gn5KDa1EYkE",
+	"Z4NLbnY2W7xt08nK7yhi4zKfzZhbOoRw9iVN68UrbN96/R72qNfv6d5ADTX2oNfv2Saqf+vG1df/uGNb",
+	"j8uMPGzXJTOhG8SzemDLs6Znv3h5hW56bVe85nNloYXcQEuWLmIAxkZ2AW0Xkw9LhvKrQzzgmAAzz+Ih",
+	"rSG7dkB+OJp8mpxJjb0Cs3w1ShmNrgaFlSixBl/dc8nNTeAGuDKY9JiVqo0GbAdSdmSMLrCCAPg7EiCj",
+	"I+PD90cneFz98OnENoAmiTG3PeGiMzjfQsOsBYktgD/porhEF/aC9h2ba+ZPc9liM9g7nF/MTbM5td+F",
+	"f9uXIyR58Xbzt30Szxn2Yf2nvSwWC5bOmL1u/i6ap8G3beP03+aGZS7n5iL821y4ZWvbLPi3uaD3e3vR",
+	"/m1u0BNkrps/8XJwaWKvg7EYIRbopCwQ6iVCsPFrpk6ZrE8oWbFpzGkKCDoAZqjZRpVFUuTtUDKjSRIg",
+	"EDZY8eG1LJaME3MPtMiBBFNvBBQK4FEBCCKmGtAn07W2wwbkE+KCOH3QjNPIwEBTkzUCrxaXHMMWStqR",
+	"K1eSmN/FmbIhNcbIXMjskcRsJP1vfCX0E4X7kXRYU/uwMOATA/KBJ2uoj7/kVzcs0xNwhQcXoS4iA2SK",
+	"jaN8jWuplQIzFFYQYDsTYhE6g87oks4qwfV1hYFz6HHn31R4gHBQhJpRxsQ+2UUdZqbZqZ1+oGNPM2a7",
+	"XsKYEaBmQxlfiAqRPOwZQE17S0Jwdet+MTZ9K7rlOAyNaK/DcUN3Fjl09IEZ1DwQGkcGFcRMlPr1/M1H",
+	"w2ygLs2AVQVjCn5T1Ls7hrdwkXysYqN2BsaWMel1hV6OTVh39N7ATZYBKVA7MIWi9QqUw0LoE7oWeWNk",
+	"Xa/GY7wZef5vWQMikhG7WBK8fUS4gLgQFiNbxRQORroYejRJWpBmFmh6Gyxzdpxv2foxFhYtaZwavQOo",
+	"Avr4JhkWpS8K0E9f2aNWk06rC5tmM5r5ibHbZE2WCQU0/nCFcsq40XiV8CZwkx1USBz0dgCnthXtX7Nz",
+	"t3IdOP07aMPgVan8uFiVObk21Zz7dEVFNGgCGzOFP9k+bgSqi+oHNXteT7W1RSRb0pRmarOVmdos082V",
+	"UsuEUDSvguGtQGoMAtEAVbjdkM2cTVki+I3aFX21si3E4wR5yAOtYEki9f6PNUyci5zP2GabYoNux1Bb",
+	"RoJJ/ihDZ0EZunVzkVo+HdRw1azLZu2s5krvGpAhqVYbgcpbR3y5Zl5pcwxv9AYUgz9TZwZlfj3kjqcO",
+	"7ayl+jyHe5VApZTbxlbOouPCQXogZMMG+DIHj9F0EJnpo6rcjjbwtrqdFtS2O1vDisZZzG/AxKrskFb/",
+	"ucwgU7KAZVqjaRctVB+jfaLG3DURoIzS0Qc60dK6bDGVUoYGIJipikC2JrLrQFBqO8axCQMaMrASK6bW",
+	"Hxe7e9rdd3MdlQ0HI2hVGbTlLaQLuFENzesm8Kt/5lip+UA2q+ozjDZ8AjZKvT113cZ+mVaZ6yJSWh/Q",
+	"wPDA4mRuWxAhveVbZ62uWw0ZoI2aQJN6NeybeJc+9DQS9kvXJriHHVqOdrpyYrjI3OmCcW0vK1V5i0rJ",
+	"+gKD9Q7ueWS7vMVaauLN9MVKCrbfaxpjHS10u0WPD3T2XMArXE/Egx7hvx1t8Cus3GKk2y9XnLWK9fq6",
+	"Zq3WT/pWS9ZjIm+1ZjWl4u980SJFRRgLhyVRad7Aga0pIQkGSK5KhJ0eEbc1SayR4touNb7Skgppd2TX",
+	"z4JAVhDEj4u+UFmI4MaHq2G8Q4/fQ4LbCu4f4opz6+JEfAWpqLIi6ogi3ooVUWdx7wCl5EMdD/sPTSBR",
+	"GlC3ZU3j1ijU97eh6gEOfK7fP0S5kpGbcV/zPgBEQXxf4+G+HpIHBAfo7CWpQv9lHSBENvRIzUKKuYEN",
+	"CxQsuKGhhghOx3DM14m+NEdPymGJ3zCC8JVd/35QyLx6QD7pIDGZCZ5RSEzrk2U+BXQm8CZnwndzA+vX",
+	"f5jb/2FJhxxfZsBX/EBHovtqNcRE0FbtN+L5fRB/bcn52uACdY+S3TyhD+f2vJ+Ts0blv6U8Smks2bFQ",
+	"J9fKcmpnfT+SZE55hGYgPhXwblQ4GLRTwYRwrb/BYadwoyBxJlly/ZVdEFEslwldn2zopteMk3OaiVZL",
+	"WySsQ7jsTN3+oGs9rwgsBVIK1K3+SAW3sJp1kBvvuzt2ehCanCxlkasu5lY3RS2ErYMRH5T3Ont+bh4Y",
+	"6M//3m17O4JnMD0tFIaZSApTGZi+B1l/8I1u0IZ/rFizYu3otZ/4ymXbZea3WLiO2LVbt9iG3/uyra0/",
+	"rzyK3yfVD6v1dRGEoZBwk8zm8c0c+GgTpVojxDHuq1ueDTXBk5squjMcmp91zihkvaifze9Fzug+2dO/",
+	"LsrwuB6W9U4JBjmIXd0xWy9khJSJEBoL0jvmw2GqQCZ0UpypwFfdg3lYK/teLBi5UWaS1MkCbiIuj8hd",
+	"zFa6tLkYYw1/VoCnVJ6AO/fRS48fPtiJeRtS2Y5IC7s1jIKbJ1qfRb4N2kJ14pSdeNuyrEilMs17vlfZ",
+	"Ov/EWgJGdtECWidUaYRvXRn1WyVYVacK1bXvN0sdAnVccR5t1+SWyUEtcnz8Q61Wdk1bSZhkHTAK1rbQ",
+	"5ApDOyZH3SC17WNWIrRTB3/IdE2uUHcd0CTxIm2FmsKSBaWWNC4aaqW6aNux1SGbkQ3PaQWDlqaU3ygB",
+	"vEnjaAT5dzEn7J85TRBRn8glo7csRdA3RC/IzI+QwUvTG3VbHLEpTUeQ4G5+7iMlhs7omzJ1k3qjTmka",
+	"YdamfkLOxapEnKQaBTlQ8DWg94WvuHlRtWMRRGU4d/xg7aqcdM1HwMepL73PMxaNk6TicJAk/tBDzHyR",
+	"Z10cCb9+pgJWOr0VMqtP51YLyABeFr0KOG/VpU7pwxijXsSzVCznSkygOJSHOABe/EZZUs4gmR42+QOM",
+	"sNQkR3mjsJluUSE6HU4XnsDWHSvgU49pkvzezxPOybg2bOR58+pCR99QgiLlp/k0ieX8fJYyxr1xrywA",
+	"fxAvxk8i5g3+endAEXAXakNcwF0IRG7vsF+ytFPq/ync/y14VFqFGpwW2HDDN+SK2ZA+MyGF199KSZNq",
+	"dbr6Lp7dbpleElzqoUwTr36BSnIL3xzUNaiVF8l91z2UfHg06rS904gBNuAPtV8s+1QsRPZry9RSfzUA",
+	"yZWyu1jk8mwbLVQaJu9d3YajUqLRu2LirBQ9MUUV8EOJtjctbYXbjOof4m3H5CPmfP5q0v1IAoAXAV+T",
+	"wXWQOiM1skDk5fVgzvkFZbr2JkDSw6C2b22Ub32zHkpo3cFuK7M6KfcPkc1mASjDA53J7J6WikLdmCWR",
+	"ztPRU9nV98/Zyvj/+xYtDzFak3gRZ5JQqb3yboSBnAj/SGCRlnUS3TXWq47BRfRIEtMKIjO6lmR30Ovq",
+	"vX/gyu2LNGdQpy1d12CpZHumzjlQsk1OqwqAVYfQ767uTpkmKoDBjDl5OjS5tZ616dnsXysV7D1Lb9An",
+	"d8tUGxMpar2hZG/4lFxdi3QaRxHjVwbpYqMYvDYprETM/Ws42r9eifCYpDk0q3BcQwJdzHMmu7mwN++s",
+	"rR59g1jm0cJQgZoNAUXTg0mIuY7Lgd94BtjNkGnBb9R/JaPaM3qdMraPD6L3EqSbrPSpdE2ydK0JNcIO",
+	"5yr1dWZGJwznb4bOVWNa39CyY0gj8jps0iWFtj1UYjA5HkWtIQneQ0tEz4Tpk1o/GpOrOVW+kWm7ASqx",
+	"+KzHMASzuYol245QiM06ntA7KWMrG+HY3r8N2IU65E/p7DYIMD4mMr7hLCJvj8+BzzaJZdYndzSJI42U",
+	"DuClxsCLDRNOgCPKzjGoIhqtfYU5z7Ll6MmTRMxooo4co5fDl8MndyJ6Mlv88NPffh5/GQwGT2IesS+D",
+	"xdP85Ver34uCzpv4Z/Z6nbFAtBt+Bh2QJMAXrTTxDbjcO4/Cs5d7uzvDvaf3ByfdiuelfS6slX7rpdLK",
+	"otY9WPRe3+0l83pB1O28g53BDoIFCo47zHi1bLKru1x8FewKSQHM6CbBFkO0RWW/HfGKZJkPiHWNm5Ey",
+	"9rzh9Debb0rRXbiC4SX338Nwa7Opu9FXwwQOTZeIN/etxmRtG0fkWiSJWHnG/iMJuwZOsbKTYnOKkq0D",
+	"tsUo1ARsi3EMU7lZuMJt8SrLNlh1SNfVRnW8W8UQuZoIHvmWYz7/Jsv1IWtx7BeOulh14a3761SsfP09",
+	"tSZK4w5PYJNyN536IEx55VR43QDMyyiFipMPojTfy+kWXMd1Lrdij/u9U5qFZWiju3bARmXvAHJPFj6C",
+	"ZSpm6qq6VRsufU3hYkkqlTGkNNcATdkRuXLMoyvNZHbJ1Y8uJaXa0MDlgExneBlffgV20xWRdC3Jar72",
+	"tyzbehQy3T5YDzRa1/NPbg4Q9KnLVhEDlwBNRthdYKWwuP4dCtdbnc3/TU7dv8O96WFOzIXLEtZ8YUKE",
+	"pubrH5W/zQ13q1N36xP1t36K3uIAu6WR4J5Mu51w2+1F8PYa26LCokDebk6T+Od7hvOCar+tZQFP/N4t",
+	"i3OTxBveMaFA39xiIrAWpjphNP3VzlgQjo4D9bq6pty2MmHXvy0uWHVu10VD2wNAq+Wcr4ZetMkBqz87",
+	"WImoWdjFYHsLu618dFjhvnzWLe36dPTf05L2vSUPCOtkonoB/IbBZgMqUz1qX3MfWWl5vPzjUOkAX2z0",
+	"Us/OiFCiPosnuiQZwPyMNpMNIBw/IgIodC1zwUgDA2PIWmmDiM2SmKsTYUZvGQe+HKUpFrHUELVmnnQL",
+	"dL2NgZnAPFV8e91R8ByrqoKCp6usTOFVPSbUDeNqt2rCMtHvUl3U739I3CA8Atdj+W+UkbXK3pDFOLVU",
+	"EfjABfuSVUH54B1ltj6/YRVddlz8Hpm/dgG4k1G0vU668ZYz9XyzNyA8hr48POABqBj61gNes7F3HI26",
+	"fT2wMFzJvp96Ls9IrY7Gmwc4/79zTX0hblmQ7wg5fDDlzXFtQRbmBsTdl2WcMlmrzPB9+s4+ea4pTCEN",
+	"QJNHtBvGX72e4zqv8Nt8YtNzMbtlmaFPB64yTq4u8+Hw6QwfhH+zJ/8F/f9/eAX+jRfU/+4+V8Oqr1kH",
+	"a4Q3XJU4LqWlU6ezBbNU6vI6D8pc1fRuhET7hJLvP10MyFGmzGsaLyS54nTBrvrkSg3dFbpbYfivkHJD",
+	"zSskmuh5XOm1oZZ1LGWudmQlQboyBN/t5t3SlCGtrTDoXep8pjZ4TOFWA6G2dEnY9bXJJixSM20stxgf",
+	"tv5+Pv1uFn+Iv3/zP5Ozi7+ef/9qwNbfD9nfxurH1d//9v2QfjpZzr57k0cH378azHaT5oIXHEcrDLa8",
+	"xdSyFCugaa1VBOMtmtRqLgqKHJte2QgzE0hpRa48mmmAOM9XKRkbkNdrg2ehq+6xSgCehCMxSySzVUJH",
+	"JZ+iUwjmQSW0SlTcbik+QF1TR1SHkhjoBtTNcbCQvKj5Hm0m+i2xPqoPGQE6DD8wgBXGKkZxoNKgWvQt",
+	"Rw4U6EZsFkcMamrN+yB6X1SVjwhwZVt+OlhJjmdDf1YZ1iOSrYThoTKJB/oGL7rSXMquDOuK6lI9YPcp",
+	"TGiFFPxI6rb3Ic8ZPQhFTUF17r++UBHb1P4IzD3vmqKgsbx/gfCMAQ1pYNQ0zakRvqZCiPuOSAeLrG0J",
+	"xB9lD5ka+HdsXcVrB9cfSXLL1vskEqC8Nc9VnElyk4p8WUolR5Ys1dCLeMFEnqEv3tV9fj75//6DPv75",
+	"x3+MH/8Pffzz8PGrH//yp38Mftz48c9/+T+94EqGNv6gLIGA2PE1+f78wwlaCoZhVR3V9vWeb3roPAd7",
+	"EGYpIcqGAVTye7r3TH3+Om9nxYJK+n0asWkwtx4EzIxKXNrfZZZ2PXv+upay+udXtJHLDvXf1NgEINVu",
+	"NqdeFd3szfIqIWMIlkJ9lTLWBTxPk31y9a9friC/ASPUOVcr1oBufQVzdd8xRMnUWq7+hIwjSj7c0mtI",
+	"pP1GrdJ9Qol1OUHyZlVvtsJaC+axGjOvRhg8IAZdnWnNw835zB+I+A8COXLza012e9nV93B2PBquIesJ",
+	"rmjLGRhjdW6uUNaxzMg0FTSa0VDx80MS/E64lSf/s15uvOCExveAzZgzmmTzRmsPxuQt3hviLui8icT8",
+	"hsksuI8g38JMRCx9JE0sV28o+8oYtCcfkgmzt9j36e1F7zjQ7ndsHdxA0mzhp8vsvHr67ImOGGzi/m0B",
+	"0LcQEWs3tu/VnUGs+WPAvusIuBdmKkVi8gckKoXaz08xj8SqnomFFuKraR3RWItiqd/CIjPpLkPLPhkS",
+	"xiNIVgfi7Zkf0g6SNDTXR5rgB6OzudMypxYSjT1oKMDV3LI1uU7RGwU/M16BkFUDXw/hRbOoa9XK9qD1",
+	"uWwncOd4LzylF0lYjFTPrQjpKXKWoFKThokb0N/UXpAwW2RppC629Ezg0rCX1evVuItMXdvXRQ2rWDLN",
+	"C59JHB8XHRKMFBdrrhDi+I59/rL7ffRyZ3F9+9fl8ZD+T/bq0+xsb/rXF72HqAzq99D4qSBSPk3oGlBN",
+	"1ZCpZq5oNoOsVnVyQGZ+ye5YShOt23Bb1OhpykabMgPYaZYBEUnUJPehiiWNjghqyIqHO+OuIvapAQLL",
+	"O8gN4A6G3U6qMP6tDu1U5wStHc+y+C7O1oe0Qk7t+pHWZ6bapnPHlAEW0XWI0dA8FqLMs6+E6bSJ7EX+",
+	"7V6QG8pRRouY5xmTx2pXcfX6873h4FktsZR99pOSIOZvuU93dlu8YMnorfoyDqGPf/u8qeXq4R/QDek9",
+	"uPNyZ9j0LEy/7JYeaZtYVppwQacBsNS1eYo27Ta1CF02Id5KvFD//hf1ry+HVk3v+654FX0sWuPLx8aM",
+	"b86gPy3Ny+WMLUWadV0xWy8TnY6GW8CSpbHw9dbesHGiIroOfOMDV5tPliI/POzbEV2r7328OOgr/bhF",
+	"IdmGYvHgnZ8+f7ZZWKbMgoaNHQ0GrWzaCX9JSZRwLfCiFss+hNjVkRLM4iTRG6ws1wU83Ua/hL+8whs2",
+	"P62jFN6nX+3s7j3bSjWF0j1lZvqn+49mICNqKL3vPt3pqNAqPmfwxKu+83y3Wf1lIvCBeMEKEbnJwbWo",
+	"YVPsIa+D1JR0DggmfLmkdO6lYPRyrNYzEx6dMSpFwLPm2vYjz3p0rwwKEJnP6OqquRn0VBRH/FG2iT0D",
+	"JbHur8puGZgapZETeTa/wU+F3U1QK3+WuVzqnDTwBsOvEO22V/wAmdtE13QyHSoS6a3qLz4SjpqZwa0u",
+	"RCqOLfAajBQqa9kUl4DJLZTQZqxjIdK5NjvhEIRY5plQ3wkVJKnz2izJI1Mm5g6/7Eyn2e/OpPiNn8zv",
+	"ccI2C6u5lcU63LY6Rb3l6J5+nQ07SL+0fBJxDxrOmSB8aPArTfSg1GqkmtjofVdNm9Boae0G46JITPE7",
+	"5111vYrhDZlFMS1AAq2DiKrz842xROzueR3fMYs/Vn3U1rlM4aP2JVdnbfIJvKumIJWmaXyn9mvUUuh/",
+	"GCIMmojYTIJLFjcFX2BoHsXiQN3jj/l4fNBGBcDj76bLgMHyLk7ENMZMKxIqDd19GTJNrkPvOkX0qcp3",
+	"PQ3p6TmDWolNpx/8rkzzZfyFJf4W8GI3aDBxkcWzUDnfGZuJxQLWieU510aU6yOG2LI+w8WLZSrusHx4",
+	"Sme3+4QtltlaV/4AOAfD4hjkmEFAQYqZZ2BEQEkczmaHg8QJ9CGERpFWWEim4Ba+R2JgDvnuw4dD8ICu",
+	"RBrJfTjunE2+nxxcTA7VotcF0BR2ZBwRc+rSAzJ4OH5LZ4HaSsS7OGIhiX67W1c76XrPIralSO8+Gwal",
+	"ZxVHIQ3ySf1cIYc7uy9bneOhNFLPn9t2d2niojLNsAvDG6q+qwkKeW9Si6cirsjxMfFb9LiZ08pCLII4",
+	"9bSDKXBfnVN/NNpa/9TajPcU5/uIY313S77iokd7w04uJZo5pbr1Yuh+skm+Kip4Prx5c3x0MhltboBU",
+	"EvZlqU9uSleN9Cat7xiQ84vx8fHk0D/EgVGlT0iYc6pforSYPTT0L/k0zwgX5XcaBTgq9nqaZUqtQ3k+",
+	"BiPghJay61yyCCrCcgkHbjWD8D7/0Kb72Ov3VDd6/Z5ueK/fM5+rOZrVM9NZ2jF/Ff66B5UHYAWzJ5z/",
+	"JDKwUNBSw3wN+w8dwOyTIVDavRwOQ7FMcuTZMsVSQFdqvGD94sN9pxxemZ4pM64xg9GqsVLc0wVk73CR",
+	"Eak3hgKH+GWz+upOnvZAoVVyMY8lUSZ7LDiRmUiZY7wTpSYM15pa5nHWgjIMFka1RjziUumkWPDaDXfB",
+	"qMxTpvZZWbXRVuQV6oMH0v/gazoc3nCnfxurwaiIgYFmnIs89T3ifYuQp8wJoo5Ea7LjQTV3sHNdy6Tk",
+	"MA/QId6y9Rs1ubJ92vc7/YjanGRFoaAVGrUnZRoPmCJkUArFpeBMMLkycTYXeUZg42xRQtjviTxb5pms",
+	"QqWgkToF6oOIyRgSmzGK25hrpyWTWczBj9F6uLVAsugDNMYf7GeBsTZR+bRDij20/dQ+GB5tk6tgP+Ch",
+	"0qQMdQxnrYZW2tSruoaNo0XMdZaWOlLFCw233K5fF3B/nQThoUtPoVpzMqOLpfSyqzYskTb9y1I6u62Q",
+	"HLxmkgPUO/solB1DV1Y0LtQLfcl42VBhoE1JXbhRyIxtubto7cgXS6Ksidpo1FN6w8JBvSW9gVnwozyb",
+	"0JC+mrWD1EFvFa05E6sNJtfAatJtLk43waASvWHn8c/+nbsVUaGMJk3cef44+Ker5qQP6I5uutM28+02",
+	"U6UGp3L/s0E47TVFT8nG9GyXVdjFw861WRwqpUjRKUgzACv3XUXavAJeCWehO7Ghwror+VSKZqmP1/vF",
+	"m/0vIk9nbGs9fY6Pb2o2ZbA6WVdab3Xuaxv/Uasst984q+3o3omqD+MyN+/ZJNobzxaMHFfknH4DmWZd",
+	"HRVOzMcJCDi9t7Egm45mk8b8XDK9RPRad0WuWo29Y+szdicQu68mDR49evoMl9onNjVZleu2eIk5sT7z",
+	"z9EmJVKdXKKioFnZraA88URA8yjOSCJufAXzjiEciNmcI2Q3vxZpvvDPvM9anMY3ATHqI2jv2PrcrrnS",
+	"PnBwcfTDZGRUBQZRrP8FM+YH5OzDxdh6a3T4PGXLhM5UT7J97zRdZNaZFziUI+Rs8sOHd5PD0SWnHOhB",
+	"OEzXLbzId+hg23r9nv48OHLg6Ro/TgW7MG7C2wJUF1ZrGZa6cNR46OLHHz59Ph5fTE4O/r6BL+5cG5Hj",
+	"48dvj89xoJY0RWLZ3eGQqMbuKDF8alfylM1jndY1owuWUvDNnRyOzw5HxL5Fshs4ygJix1QdkvYuuXVe",
+	"7AzRRVR66T6ZzRldqm1WkIgl8R1L/cnwe2S+WzMROnoSqCu0zhEd5kGJWQBegInxkJVIJTqTnJykUnFG",
+	"a08atuVA+9MWTMqg+QqFChg2MidB3UK1wudqJy5CNJlLOKXjVY90/WPMyYfX5/DU9fViyUraYJqKlcFM",
+	"epRB3jN5/RhPv2S6Jp/Y9OzioE+kcLZ+XdoFIyRhumMuM0ajvj4sA5Z8xtKRak7xvkyQYaMKmaFGNiNT",
+	"rUqckdwYvuln/ORIH+RNIA5MljrGH5v8vU9KQ6M6i2wjdlgGeL76DHFacGhfcnSA6GdJxNQ17V2Cs5jz",
+	"8BEnU5HNyYxKfUuZ1nlzyG9YRii5uqZJomTziuhxUjoswja+PT4fqL0Ah+Cz2kzTO5qMHL8GdHOh8Z+4",
+	"s0NT1YIBOWErgg3XOzmNNhKTzBCbmAGOAh7wSp+uWZqtyNrgzm5cbdu4w8PO7Te/ilf7l0oxP3UdLyGE",
+	"dHPocAfrUbG/ByopTT10baGy82KgVdTPtPcpxlFTi6FkGKsy0RWCpiT8rO0npxVANUbOz869m/3hX+bT",
+	"rvxL8R2rHQd0JKMTeSbyJCrgwx8SSq3bobMYlq6nx0DYYiEydrRsKpYzZdfe93Ze7Q6Gg93BzrBXexDd",
+	"4vgZZMkxZrtttLXgHZm2k/pj86I6t00s5YZcvD8dkShO2SxL1piZGJuKwT7mBql7iMD/ng/Ip8nrs4uD",
+	"EYYgqNkCBkpilbWaivxmXinBWqmqV/X6PXyVMm7OzmuUZwPzSGEH6+ONyUjzQfB/61jir5f0+O+fu1gt",
+	"0U2wpnY7cIPlpjRDe3QaxKJ9gmIj1ikGEX/3UKeuX2mjl0eHx5MRAYPSeGzJMZyQzV9nk4MPJyeTg4uj",
+	"k+/8nAi1T7jh42Kqy1nUJM25HJDJyaE+VF9yL7KqNN2+kR44f9zQWEfApGb9Epz5tqFqeq/fO9ZnZqeZ",
+	"vX4PPhXWavnUDkDVqFycHY2Pob9LqqwERjG7x4ThlnStzpwOv2SWxjSB6PiAGB+DenZATsfnF58PP05G",
+	"Si3H/E7EM2b6HJmId5zJS27eGkv1OhZpZk9yOv54rsaNCzBF0xsz1KY5aNU7DR2Qg/HJwQSyWDD1cMnS",
+	"BVWrKFkPyNHJwYf3p8eTi4meDDQ/nO8D8h2/GZCPJ6fjo8ORyVaB49VMJIlONbTPAM6eodX0psmMZa9f",
+	"ODjMmMA/Ved6/Z5pca/fK9rX6/ewBWoqHZ+jeVGL2QVvnGyMWjjPwXkWop/o4QvZtlm5HHKvsS4MoXtL",
+	"ZZCN5ZcxN8nc3nONiQ9LKrPDvBTVaX4ol6UG7jSXCumgUMFM8aLxGbVadDjUPtaYeZdzJeRdhmEDsEY1",
+	"1fl838xkMV52EJwJ82bBtiOobB282krMEXPi1PiuQekSBm7NiRD6mIZTYH3BjTWPYjEIbkUl/13EZjFA",
+	"Wla8GI0jpfsv5nkqdTVX42vn8c0cIFGq3qu6HrGFICulLFYsSVq9N0uiihMpFmhazGLkIBYpIAKqAzzj",
+	"sxIGl84vgf4txB16imp6WZYd1RSvp31votyxDUuGXDIuO3j1pX3i63v1tY+72bF/bhO2lutUjQOLiFyK",
+	"FCv1vppbfy0zVlto4SVDLBOaKVPNoq9gfbD1caZ38YxJCwqxJpyFTNHaVKjZnM1uJUmxnr6dYYjPtKoN",
+	"VnpiRJRRN6WS9cmMzuasT87ffOwTRDzowyTSG9Yn/8yZMiQWNE76dkfWNGICY93LXM7VT3dxpN1JrSIB",
+	"Z4xGMWdSHqimNyfwqHOyrPMwuGXqkikL2yke3d1DoLpty6FBSk6M19tNjgg0tSYAXCDbO14RpH9WiwYI",
+	"xC23ZnvypOYYMIxyEQLW2YPh8TSphY5Ul5vqL927ncFwMGxxbtRRTUizMU3wa9u0IJv5rl6yJ0GHk5L3",
+	"wi1RSowpHZu2cDYldVXZRoGt5kKG07tLfphSAWizCVV41wMh7xJzvvMd7XwvAUc2fi8VCWufSKTmw+DB",
+	"uQsksDwY423WBizcFEAaWLRPKMECbQzNYCw0B1JhCYxvdSTYD0VLep911rxcTJRfNiQ0OFOL//Fndnen",
+	"Y15CHLkpBzjt7vpMvBr4O1v/7glkiRwN5zi0fC/oNNH5q8HlmwE75qb3htHoTKwqtgAms3gBCErFwStF",
+	"lmeKWena9LmjszxflNARhg3U8aGzU8S+NNHsKVmGGxGhIorlbenDe89eQLFVx6+rlTHmNFn/XO/7h6GE",
+	"XQXrQvCRSO3nPKdJAnScNM/EgmbxTP1QJK+C42b7eID64A8w1l1aiLPz67Rw03+7QsLLzzpqH2OO5yZG",
+	"5qrxzK/ugYKgUyGzm5Sd//XYiqjUGflOZdhwb9hdCGDo2oggrAMtfy4gARRvBCCFd4Z7L5+9eL5Nk9Qp",
+	"uKlJ0Bw8DuDSCHJQ7jx9/nRn72XnxRGqa9Bz1i90iDd63mr2OlES4/LCC2o3SBi9izPWBDubCRLDjY5z",
+	"U4Q0H1PWd/WLHknCHqtbBuQjj/+ZswKDBoHzPTNuH8L1yiqJb7jYsORuUjpj/+1iBrvrC1viB4ef7dWs",
+	"rYCXgqUSIqfqln0H+NUmENgaZuhUEZ1k5L/9tn6n2kqOYx59Lajbj5KlaNOUXeZ6IOAlVWLwnkEJZiCY",
+	"AfNvsA5pksAk4kH5YYBTjcQ0TGxFzLt4SjW0M3qpkulJNZT4R/BsW5BDuB8yDE38xoRCtaZH0l/NqdIY",
+	"xm+1MR2Lm5jXDOgWe4cnjPcUtra2pnqiMDU7ozWGrEAj2FZvJl46anly/eHsglxYLJBwmiFe2zbN0Fl+",
+	"Ad+fuqpGuiJ5B7ZytqrQxvfSGzX6Qi3+kK6Y5TITi0JfGA9UkK0jvWGyEdnV8crNaYHoEhHJlCoigk8F",
+	"LUop1arM6C3TASIZhnbdQkvF904c591SxpcJbYQMOk0ov4iLyvm8haypoXzgdVjOA4em98tT3G3BqWYa",
+	"RL+Koxfc80ipWbzN86E9HZKIrkMxqxy81bJbRMiHTewAGwrcHj5iQOMjc5q9x0xD/8lnYCx0NHOd88Hm",
+	"IsMzBCnu8RHydrY87UEwqf4oVWCx4WkPHnmw4xJkm4aO7PC743uF2LTb55eNQbuuC3OZy3lo8E9zOSdc",
+	"ZPF1jEUL0kSXS3buq73u02DrvbvKq61Fr0fRFYRyTfzgqPhiPTX66zShUGkZ7rbAo91Cy/2GtT/l8FlF",
+	"KY1WmVaFesuojD5rhs5ol5LK8GbfroV+ofncWbby6WmKZp3cXAiqoXFtcC1Oraa2hpJWAw9SHFraM76t",
+	"ulC45Phc9OD8CmWhOCyvKY8q0JW8vXS6zlio5CLi1lNSqMqd4fO9F6+e7r7aff68s4ZiNymTcvOtr4bD",
+	"FzuvXu0+23uxt4Wns+KtT/eGuy93nz5//mq380uXLJ1V8uTakZNzINxBu/fK6Z0m4jRDeAVZD0liRABA",
+	"RvQncK0AxDmbxQualFxdLujHsAlKqes+9W+jJL1J9gWpX0hqMW/Vq+KQZUFv1djaJ4Y7RrMr3rK17NvS",
+	"bjWvmB/AeAbWE5nQ2ZwA/KQ6rQDxQYYnNCbtbfsFJRzcqlYaWgCXHBLIgIAHJGlRhUWYVQGHZOpDu8NS",
+	"w9qeRcfqqQnP0nXoLKq6X3kEVd99NiTj0yM9TC6aLFb6qQHTULpKyjVuskndU09BnyVL7rq0eRm/Y+sw",
+	"Xp8SgFpkat3w3aGZVV3etaBStVi16QHqBTN7Ym5htmgOb01V1TjgcFPrNqrT/mYLgwuwZxqgJ748nn0t",
+	"iNXr67tUrLJ5JdODgwNZSetgif4vCtz/9tl/nK1Cz+1+BdoDAwN9UcVPUGQ+SeRPphYmvH2HYJ+/aKJA",
+	"sCQvNtknoutisWGK6fHkEBahv8fsPNuWIcEZ6/7mtAVGqNSbJjGqY0Dw8TODZlazWJWq4vAOajNha/kQ",
+	"dr4dNoTy0vutuBD8tVd6d3zDH+fLFuO6+y1A9Lddd1ysvsoqczkBmpaZ19Ia2H+85QgT8YPl2iZJ38CK",
+	"WFNX2WEPEvpBOKrZujFPxdynFlJe71lysvej3PEoxYgIjnUDfpT+Hqx7QmYs0oNYSYKHJ2Kn9NkOrQ4i",
+	"QQYgpCeW3VG9eZYt5ejJkyVdW2JU/bR8srfbppFl13XM7zqGyfShoi6PYJkq4Y1wZ7Md1MOvIRZTel0i",
+	"izx/A/Vkj4fDdl1R43OfUJh6/oBV1kHQhch5hjUkUpBrihCQM7ZxVN958XIncJDc1mGlJcjxWKlV3NxS",
+	"0zjX2M7ol63aGvTs48Q7jimnYe5wOms5sCrMqrUT6MYCqpVTax/Tw6KMbZjh3wag2MKgAhnHmuBwUFTf",
+	"+fUcSW0wBKqSA6oTLdQsUL7WmRYlkmDHb9AxceKX6m4klFd0ZVxsdJytKja7rs6VqkKFN3pvtWUGFfUK",
+	"/ohwntME0HXUdSLjG86iQOHB/8/euyi3cSTtgq9SwdgN2d4mCFKULJExEQuLsExbFx6Ssv8LZoVCdwEo",
+	"s1GF6WoQwowcsU+zD7ZPcqIys6qrG924UASp8e+I88+xiO6uW2ZWXr9c7WaBNTSf9KVOxeusIdDrtyiz",
+	"iptHkYv1tM59uHVGAXxnc1hA+/hao9alB+C3m9e9shgy8lWNQRTL3uIzI8KqirX1ji129eHqAsozo0JV",
+	"PLEkIJX3NEFrcUN4I0FZaCYcQDZVQC4F8iCNtKYCsaH80E/GVyC+aagbDTdps5pCJ6/uUE34sr1ZNWG1",
+	"nPDZXcoC1wZmi1ZPWzkTlisDQXZtUBq4dHXctcivvsKvWE+4jys4IygOXeMN13NVqiVtssA7+QUYfV21",
+	"Jgck/Biib/uiLQ9qu2w+ErJ1TQYI1TSuqnifc4Ajwm05XZ7FhC9YNlP2Hi4KoHESWAF9Z7PiLnYR7cLq",
+	"7ST/iPjkKqjJTNqidiscBlwEd8+hMVsDyHiQozUb84NMU6lG5+7xu4TtMxmLFRo4/O5cl25eUaCRe9d2",
+	"RR9/+fIOycobYmcu1/Q7UdJViVmdkeEr96GtgxULFdBtjs/clazr7Itq2Nufb2n/S8ZFuJpacqxhhahG",
+	"2pRkwCqZh2bAFslukEsPEIfGWvaUQf8/Pf2tqMtpgEGth0/2oKhvzn/tAgBQAHCxzur5SpPu/L27aYqU",
+	"f6HqzlL6S/B4fUDick1fK5qKXD+TtYPeoU37zDRC55ZphoK0hSsEM4AdcD9oQDyn2GO5uGmrNuxrEx3D",
+	"A67Z53BJy4yxfZ4kxPRWZO47i9wjV/I8sHHJ4N5FHj9P+ENk8e8oS76TcPb+hg919lhZ8o+KWX0vqcFN",
+	"qRxrUvfvnKgv4xux2mFhZtOpznJmpyrqnIXcgD9FnDdAKiJ48Xys2VxnN+CGq9TI7fFk8oWw8nGqzbr7",
+	"AdYKDbImgr168/6qe0ZSGTIz59KILzBBthcA4Hy9FNN00Thvj/2M8URXoH+f2I5LmoqMb+4gTyibcrv2",
+	"xfDKRlcVPVu5rXKRKZ7au3T5flqT6LAiQoOEYkU9PBRhKXrY/t2FydlbLlNDjZhYrnW11DL0ddQ7vTOp",
+	"M0rZX93Wxc7pwj1NokOYXGTdu90j/v0mvvUSAK5Fy7+Q4lMq3MpdvaPVuhIBqnaZtddfTxu0g6aZvtv2",
+	"yhFGp7dbiYXL7tX7N792z6zmfN8iYkPlF+YTKr8orUvr7hb4E67xn5EqFogeMNGZQpiq5ZuNjxrsc0yq",
+	"0xk5o+yDEIc0OssJfaEGoAkxZcqu9ON2HbP7lIqjdlO+17/zxe0jf003uDvHUB127EznUmbKKuEvsXwU",
+	"Xr0VcVoVypXbpsQbwe25ve7QmeVjnV3Dj0tk1X3XeXd9Uk6GmAHubOfs7fm7k+J+q9a/sav/vLruvj0J",
+	"IUNkbkQ6DBFpcYC9aA8+txft4Vv1fniY7ooMVpQDPoPV3Th1CLRFrVFDK7pn7XZwZZVb0q26wDaLt8JM",
+	"6Wyr2Ep1zOWVvPVfXXaL45+jYtXNtPC2qWHAeyXcdpB9Bc/XFZtZamq6kdA+y5BkglSJehq5R+0Sp/Wu",
+	"MRxLlfpY9Z47ndfX7jt4ateBwAV4ECXeiEoAdyzS6f9txno+TLXOVt3hvMR86083YNY/or2BThZNV/+n",
+	"vHDIokh0l0AZGO+GGrZkOgdPwQLkU8IX0GPcAbACIoEqdwxwvSBqAf3uw+M2MaO7eMtVXWaBcy9CgvqS",
+	"q3J9+ATp/fxLVe1ai9F9ukQOUcFKJfKlUw/Wuja1BDXP9akl8Nx9p5aQUPpKe9YVKSa4+AdPMaGz2SDF",
+	"BJ5c16bCT/dfXlndcxoxIZ1vYfhb5nfPBNLa9cvcQkBXeh2vT1u7s1V1Nx29Wat2AQjYDCxeGYJuvaU+",
+	"vRbxZJV+/Ucz6QQbtcIQnmUjoeJFq9znaC/ae/f+8i3kSPx0/vqnvWjvw+Xr7rvrFfoXKKBNPcQVOTgQ",
+	"SU94LyxkQ1odCRMjQfwuS5b66+wi5fbmEZ/yokMKa69IFrq/W63cZWWj7uHlG2iTdtPVGwn7lYCqBZNV",
+	"0MvVKiEAK2e3swDWt/Tr20nXiIHG++wubFKRd3BczUKtKavo/UX33Umlf2OA24oE1GIX3XdnAMRefrLA",
+	"QKDnnHQ7YWgOnYJJglToWuTCOz2lp0JhD3OEV0f3wIkVoiJQlmYZnIs3H8q99y+61kyh2QH8PEnXaA+/",
+	"18A7RVPfWk79x4ynMl94dCXfGKXo71ujbGeZvOXpz9IS5du6pnf4APsdnijBRSBa4wmRG1csEbcSgX6k",
+	"YhOZpjJosl3gUraO1lRh8tv3w6ERed183gafZYOFa349S6S21M3HgkMBDzazsncxLuCUKTHiOXTXcvE3",
+	"7Oe2VDtRU4iSyeEWs6l0XU11fAOR6GymigkWBosVGeS4CXqGYlvA0uT2n9ZN7vfZZLo+n8zTgANyUDkb",
+	"8PgGJKv9hEhoboNF0HmLU+etaMMpbpdvFRx0scluRdEScdZKCj1tgtYpFWlTSUsN+Fq5+rkO0w7UpVyH",
+	"3fUCB+/Ll88OD58fff/999sXdCMLmTeUw1clLvjRd4U2s8kk9EBTuL8CMnv0tPVsDX/RqL9ZnbEukcIN",
+	"PMcHlkeu24iXh0fHz9YO7VD4N8nQ6kwwVbKMjEuTa561VMyhPVB+R5qWp/rs6LC9fqaC3/zahNZqmWui",
+	"Te52gvEctAHLZpXzOGzfNzhKxtVNY5+Fwz8jAgisONoYCKRC32U2K59sLWlV6+MbWzZ44WNWFVpWQT0K",
+	"ykEH4AYATK7acEM3iLMpNp3LpMzw2xZPehG83kbfsPJw09zKFTV/OPXaU8u4MnEtuniH/a4HYY/VTKhE",
+	"Yjkr2NAeJaauxarKuVQYUVy5X278V/6Nu7m7RJbprDkDyS7lx875m/r41VoDeigVtF9eGTmzY7gHdxqR",
+	"jrf04+lZPp01qcpDmQpzysRkmi8oD9l1DTrbnOzdMb6HoWqLnjINgqTGJKVfAiAT6K+B3bQSYanBCEMd",
+	"ngw7bLet3uq2XJryhAN1ZBPAkzrQq6qcz0S8pZwveKWpuQiGrpKAqyi9ykHEIlixPZ8U+n5v0WyCvlh3",
+	"DOvaNXDIShGZa81wn4S82dX7ViSS/6wH9wwyGB5uKeZIZBkFQqt0fgX/OClTRn8PZMNW4cJlyVdqBf72",
+	"4nipBfjbi+MT0K0s01peKagHBTU2eZ6P7c9QD8YT4xN7B4JNeXzDRyJpsbcX3dcfr6/wc7mdC2Q1UXPB",
+	"0qejngJ0AfsvyhP2Zs8pdah8kpc+XzLycSU0YL097/aiwRP2fhpcO7l7uMU6aepctwCeBI9Z+7b/rz/6",
+	"dGtxz1BGgLfx7cUxCr17v7bWMT2Mao0nOzNq0/7Ccb0cDgWUoUAr8Bb7IQSL1ga0gsP2i3bEvj9qR+z4",
+	"RRtO4unzNkulEujTKWxu7L7aU9DdOxtZI1zPRuOIDWa51dBTYZUs3wxwO8GCx1TScBCwz6k7G3lc3R7+",
+	"rAeNnTCxIwaYff7gLRH+rgc15ut6HWDIJRTjOPEAu4Z/rHFR3vEuLX3cp9xvf5n+rAfFfVra6i+6XE8Z",
+	"Z6meiwyvGHRukIBvgEo/3vIm3UzSu4Nv8IjSR/6+hnZoi2qIB6QkdPjFAhV6p67J9iyR+pdBne/oF5nq",
+	"gcwNyETnAOKGTQQ3s+o+Ha4HrkxmiNV1JeLlwZD40Gxf9hYevjg6bj1b5zEcCzka1+zHhfwkKsb/96Wa",
+	"wJUFEHUqDEmD2qrr74/a0zJDPcWJ+/rrOgVB/lMsY+89f3Z41H767MX2cH6zJkSND5dvkDACgYkJE5mw",
+	"V2ZOzFyPpRFQkgtQHKxUyg/sbrQm0+NQdZplsipxjl/UtslJxH3Q5tH3T9eiDDVAPNaQziG0cllFO/XN",
+	"KWYA54DjeFotc0VIByuZfxXno07mD3GH7L4bFv9itr53Vr4Hbt2QQzuESMASPVdWh7X8GtnbSiZkovZn",
+	"WeqR+fst9hrjjP6ex8bHmVBivtSCBvj45OAg1TFPx9rkJy/aL9oHcHkfJK/fDd+e/Zi3Wq2Qa5eTJIPx",
+	"G0wpO8c+4RWC9Qpd+dyFJH3QbePaWZAEr3SCZLWRpvZr8cq9i5IvFx/biIzShtdIkGBzwoVGAbNvK2Yk",
+	"T7uf8rXdRoV7xtknVORabcheB+B2xhdBjSJPEtc3TxTfKaNvOy3s5dqr+14xQ7pWV8SAZg52VarVCEzl",
+	"7UBDGvHEPhg+Em9FXleFcHV92e28/fj2/N2H6+7ViffRut7qv553f+teLv++NmjDLjqX1+evzi86766X",
+	"X5eqp5bDJ8tfC1vDYaP3y7Pzd6+XP4g+CGt+X12/v+y87n784T/hAfA+48kihDLTw54qYLhLMRXWfX3Z",
+	"vbpy7w5q43Ls+rLz7urV+7NuzbYN2UQkMjClkxa7+HD1k31oOjPjnmrClS8Z9uVj2Yv2yucACCFL20s9",
+	"5ks7tBftlTZkL9oL17gX7S2txn4cZlzrUNi0ovGvwsU/d+Hifdcg7qjs0C5+fUYpNTirFF3tArusHuT3",
+	"0bNKaQMeNqfUk3KDOHkCKtNE4jXRYu9/e9e9PGHiVmSL3E7bF3cUf2LiUyymlGJm/w0veU9tLAB9ZAkx",
+	"ptVTZ91fu2/eX9gRPN60u6Ic6BOBOZmIxTznqR5FLNaTichiEWEDazuOa+Hgbs8TMH0hf66So2XnFtSU",
+	"+Cl4gd8ogpuS1s7f/Xp+3T07gUwgpXPf6azaJG0h8pZHzJrwhdVWmFQtdtaFv3bgK/YH+xX6MZg7DRSC",
+	"VgVv1s77V5H5m2+V0keVDJQ7OAEXIgO3dI1bOWnErUtExJ6zRI5kBSJyr3384ujw6V6YJfn//Hd7/+Xf",
+	"//X8j//j7vfQtv0NG5oBwprq+CXcv6bz//Du1+7l+Y/n9vCUZlLhpPyJ+2zFgbB8AG2yrY5SvFVKXpSJ",
+	"UDk0cDLQm10oq4X93H117R51T4A/fJ5pNWI6C+IW+FKJ7Is5lhIUgz+6IWrJiFojdVBzqhfspFahQkLQ",
+	"a4um/vmb6SLOwKlL0Duj3+oyEmv6azhn+gb1qGaqlRHFaTe80pj6RgV44VdKS3GzqaM32ugz2r56PnOb",
+	"6/CWxC2py/APlUy19PAWMvcKr4E4tDTsxkrroc5cVkrRp1Ea93FrEYSxhOoh4hfXXXbuOcKPXY9QcweF",
+	"1U/4S9TGjSiNMlmwRRdRew31raMXy5V4RlWVcD7eUiNcEyMqzbQ4y7W7IVwAa5VyBcEOyNNyb9SVilxZ",
+	"0uSG9f9j/wrBIPfhxf3zhFrB0AW/L5M+wcrxCdUCpKkn58p1Im7z5q2Kmw2UtZNznNcvj5eIdFtrRo9W",
+	"lpB63rgjsH1FJNfot0p8yunnlZk+AIDn6bkCFJ6PBQbSXGHPXaGmF6nmyUY0FUrhHxqrGBEz45j9In8o",
+	"M6Z3Q95B1JeH+en6+sLVUdTwfnWT5qD+rZ9Aqe/bP2ZC1SHO15DmFT3cr4Jh3BvwduX2qYUpWD4J6bPe",
+	"QQoAqgw8fsI46fVerY+sdpLMYqj7SUQWMerDZm+bRBoA4zjFq6t/EI953kc/YoTglmNOCoY1NpQoexTt",
+	"0TZz6WDDNrqFbHaCsBBvpUJ/d3aByezvxSr31WgEJRKvVRAKtimb3+GNh4JmA1WivlfvmYfIvWO73qrC",
+	"UiOH6qlqaSpToRKpRqBDO2kE+rNf7omHyEEC4ezo0yfXyeLwmQ9BsUzk2QK+hZde5PszlsVcq6fwARjU",
+	"FfcEz0x4Ik5ZH77nU3DoUz7bxOnYtIDwgOCYcS5WdMJYqxTsLhHfSswmqje3Ch8GfIE6MWnIj3wvvsBE",
+	"GgBxW4eI53gGtpXeuSskHi6mwUzFhfoIg1+ty/gkrWFj6i3pMEuNYLhMpRpdyVoBXdxB9rlZJoI6Grgl",
+	"zCyOhTFNVynUGtZtHBvKW1HWy+8v23aVhlmPAZmJW6ln5krEmcg36w3vtX6IAqVGuwioz013X7Usm4n8",
+	"3tUN/Gz9odm5WDscn2mx964tHQoXIi/kljJ164xqRinFwr7PKMvOnlLpspYjxfNZJvpgpd+IRbF+a7VD",
+	"ix+cMEmR4IyMiD++Hf7yv15mL17/8p//yK7nv3+4OHtx/ubiv8710Rv+hl/Nr9V/Zce3//mpzbt/27tz",
+	"empF7nxBlqqPfi9nmID/rhV6bg48AMZmlzIGTUk0BPdtRUBVeLaZerdxZ1e2qKm8GeqGHanUZPNtINa0",
+	"E2i+kl9n9yHY1lRu1GctKGaPz84AjtHdOi32QaVw+wRZRjNFdSedi4uP3Xe//i0RtyLV0wlUJAcw/Llm",
+	"0wxgR8H2S7WeDnh801P0dWFCNH+UJvlYLOCv9jKOUJ5IqwKOtcH8UkZwR4Z8IFWG2pAO1+UyBeleL9ZR",
+	"rd3TDYipXilzv36hTuaViWadzD2yAciE8sS9DmfiCwgf00mUnjOtTh+A9L9USDZl5AE4hocFcrceODay",
+	"WWqpHILgmRhJk6Pe39qaZA9uj+6BateRaJO6jh0UTkLudkza8roM6NU1T5yyfll095nBXP8SDIXv0uAe",
+	"XqU7X4pYN/tMM2FmaV6UetU7pyc6Eyvhx61CY9egM0e9p5BHQSlahEQw2QxngeYhkvXw31CgEexkOZ/5",
+	"aK1TuhgqwkWuEE5uI1fEi2BCkL+xbkdNvfbcJZNFhYsKksnw04puA5r7KcTFqKxyOLPaVZlrsHva4X77",
+	"6Lr99KR9fNJ+1nr+/Yv/ulvNIU59xUY1ouHbLao0oVm4AshlnNGG1i/+FignJB6vy3rl+b0WYpY64a8R",
+	"lGUT/5Uv8nbsW7+ktXCupNTV7/NRu/ARV4pf0d4uzJGwIPfoGPIXTUSPbnXB/ogTCi/Y1QiYkKBUG1yA",
+	"+jDFklKMQRtRmnUj4saLCjU0GEZF3i26ms/WdI0khzQ1Z/IOEYCBDZ3Dgacm6OV0dyfxy2fbRPrQUHv5",
+	"jP2fNbuWyMRqJeJTLCrpns+rdftrN40s+YumzvcdN2joJHYEhrMc6RzdVSsb3C95lO3/FJtcgWV42Tpe",
+	"VceyZll1Ucuq4Knj3JI8WNqbgNTdeZaJruDmFYL1Wph8VbaCi3caoZIGjRPkaJq+H+6d/PfG+uLfo6bR",
+	"PP6jzJkSIqFQO/X3dALoiQEUsEq5m/MT2YN2FCINIl/1KW2Fbvg+k8Oeck9YpgId2Bo0NboaOjpmmcwX",
+	"V3YxdHskE6mu9Y0Ah91A8ExkPzp+/Pm366U6zI7yiJY//3ZNXft9F36s4CtwL6mtHZI17QYQJuwnaDgw",
+	"ZHGTWF0W4a9GwuRXq1wzDjXn/N3r7tX1x6vuq8vudYudD8EfBC1rtcILLIkQHctqX5RIBftGJiXCrw55",
+	"jAqbS8mhsmvVUxSHgBVq/xWeg62BVYR2Wv+YWZXS5RU6x1Ih4X23fVqdc/ssL7Bvxvzo2fO/9X2azVh8",
+	"Yj+97bzav/qpc/TsuSOOjM/ZQCeLKPQalXfEzW4seAJbTdP7tI/T2Dd+HjVTpcLWbGeTvei8+qXzunu5",
+	"frpuKusm7FOStyJs7BiIamUfPT5XGIeCz/Qj/9fhzP8F26S84mnaBw5FtyD8GxIoeAxQkOmCtH2ehynT",
+	"G3ECZU7v7gAwJ3mTA3BTWX0AqKr6va8PTbgEwp9/uwZQP8U6F+d2Vujr7sc6EX20F47bh87g4yDmMIuJ",
+	"MlZOWH+m+CwfC5XLmINc/AZyEtUIpKbSeU9JY2YCQK3AYkDZ8W3E+nDoH7FSJen7P2TiVt/Ap6D+G69R",
+	"+zrHzqbcmLnOEvTypsJ+6UYsiu/0FPzbfQZlxNqjLqrrdnbYPpt8g+MuprP6wO1RbslqVRpoueM35Q6d",
+	"AxFz6g+6YAOR2oPPtRXCAB6+flP/AGk7rMGbeSNvRZFJmmlt/z+XLRq2Bq1iBhqXSnXlnCtET62e6qnv",
+	"vusUxCi1an33Hesj2rL8J/zlhP0AU2W9Wbv9NAaCg/8UfSR+FEQS71HLICA3+tDfFMUM+oJE1meZyGeZ",
+	"MuwbLBGzMz086inQJr+NyqzFvumbm49WH/v4//+//1//W3g6SM21+ztn/YPbw4OJnUvj3V57q7MOsEJP",
+	"6QxRM10Tv7GYsJHIDTtuP2X9oc4GMkmEosXy6RQ2dKFnGbQbwFRne+iBpKR2ruEyn6PK/G2LdXpq6VGU",
+	"vPY5rcpfosOzB+5xVXwSLojqAYZ4/Mpppahl5XTKaLYKY8/3dfc6Yhcf7P90rl/9BF89677pXncdgORR",
+	"ux2xi/dX1z5wdNQ+pC91s0xn8J0u2P4Qz7ez6vPpNCUyOphmepCKyf/1OzjAKKRtcqtwk7SMwLfCE/wT",
+	"oU72C5DPPiGvnIN8wmiwXTv4yFEh6v/H/iU+BClXLuuAoWxosXOF+y+tvo1vjrmhVMI8W9jv9GH+po/U",
+	"ZUkIXL942jLpKXAQY1i8aHoKWiqSifd+0t5xA32AEzwFhMYRnyz9JyfsuH3M+krnH4d6ppJlok10PJuA",
+	"+0jmpqcsgdnNsuSqFsFzE75w4zm/gBEn9oA+Mzxq9pm90olgnxmYvp976vP+/r7/P/vgcbvNPoNSYHfp",
+	"I+xSn3225McnIgfNMwOZTH5wyO/HK8lN9BS3NacUaUuuwKLw8ZxuQPcwSXVsMQmP0zwO7Tyq9+L66656",
+	"jbHSLcY+e1xZZ0owFL/GjfvUjluwOPsMMiFyEkNnJVbETeCpFTsyL30DKeOjbwdnP1Xup+f7LkODFtd4",
+	"ufSRacrVx1ROJJwCZ/CfZTDXJwbalGP7FB4DflWfXrGkLXM05iL4L0CNCGBzJ9YSMDl+AjMN7GKQhond",
+	"TpnRE8GOj16yMb8V/uu51m6yx3ayBRHTUqfcGvwZZXF7cF4gfffmM/vmRORjnXy0H4Dhi93qd+y/+8S/",
+	"IMGM//YTw/BNf3ov7Ndo2h9zOREa6RfgPi3V5lrfUPmjAwbFyjp7KQNOp6fAl/Zb1gBLZew/4voNGwiM",
+	"uxU5AjgtpJb38Jc+JxMxmepcqHjxUaqPDvoDFPHgp1SbPCTW/nnx4/4vYuH3A799CLRi1/cx1/ojYMaU",
+	"Vu2AZGjNh+yt/CHCk+GqfFVQyxwkNPr8M+RF6p4mko/g9fho1ZTqMErnZamP0h4/dHRU3YOJNCBB/HEv",
+	"LXTO4SrFG9NJXTph91nY2oznAlmFqEdrNuFq4R42p6x/KfJssd8ZguJB6kkQd3CONg1Iy6Wv2321X/sY",
+	"a6UEGNIGJy2LFCXLbmE1aPHp4C271eqUZYK0wgmO88xJXsSk+Ah3EDC9ovu0hLV7yv4x05SaEVyLGENe",
+	"6JkD33HLeIYC1XKYtJYAyl77fdQpByJhY5EJxBjygQdp2K3IoD6aPgOklvCcD7gRH2eK33IJjjd3hO43",
+	"u7/Bz6DIgZICaaPzTOYItzMVPA+lDaUBlc+KjsYqCKCD+GT/ZYIJ51mRABTAj/UsBZdWcF1KxQ7bxTDa",
+	"/7XKHP1P++6rp8Cf3313jf82331X3iRpbj6aKY/FRxBhn8tQyfZn1F7QJT9L05NQY8Ok0E/7JteZMCcs",
+	"z2ZWqth/2fMBfZd2bqLtcZYGrzkYt3oonIl5li0YabfF1off84cjV55JecMb2cSP7+6kzZhkG+qwM7Hq",
+	"qDuPQiEttCSnvC6dedAEjoZ6YlCq2QnjzZBUCcO9q4eonAXE0WId+iAtgIhNGtirfvFcACkIShzcsQMh",
+	"FByStDr9DN2n9leTS4D0C3/sqZTnVru90m7LiE9g9DHqn0usclKZl72jGm8oAqYr/Ls05Z7CGWUzZQq9",
+	"ovSIh6jHPZ7zzBpbeDJ2L+z8SgdKZsUbe9l/9x3Y01NofQARpmqeiNdHoL4inmXGCk4ovM3HmZ6Nxhik",
+	"Zr+5FZTC2irHfGCQpG+kuun3VMVs8IL9w+UbJ4ahjAAG+aafifRvPUiB7u31rTkHnmPUVWDyfCQcQ0PE",
+	"zd73U7Rt+q6QFebfU32oZkWykBkDh2yofmOSYUrJdLTl9o6A7BFrx0BSOeZcQOIK7ealVVhgp9yeopk5",
+	"mEG7F6RDL51cBz2gOUx2QemOfn5DhsWPzkL6zMjsslZGJ2daxaLWwnB9r5xF/xkgQR08O/tsDU0UKa5j",
+	"hl2tFRhoVtvlek9LrkeYq4D3Z/CVw6hd950Q7YG4Fh0n/lMR4/Yh9KKWh4Uh3afDsdrFYD4NxqorTvMI",
+	"u+jDntt3ymuuvK3VkvEOhZTeb0f1xtYQdF8jPRb+BV8rN+yCF5TI5zq72XqAZ+H3n6Gg/RHjzeDUMSi1",
+	"nH4GZHaCJ+uQcxylVNuI2WEO28RWhjDfLB3TXFvsHf4HJkw4ux8jNLiyVI9GALPqkPAsdYtPliVarMPi",
+	"VEIEbQw5SFPIhEwXEE4zjExdFmcC6kx5akBdRkUS+qCyH8TCnhPvKVSLK2Lz6GVV+0RWL2ubBWYU+oct",
+	"P74JBJf/9/6FTmXsdXzTU98kGR/m+1Lkw/1xnk/5VO7bAWG8fXrsW2bGek7xtomkdBO8zyZcQhKwI0gS",
+	"Cb9lMs+tCFjk6AbquDTu4Sz1dxKmwxVXaFkx6Xt5M+JSmZz1J/wTfRjwefpVc7WnwNj85vDohbVDPIVo",
+	"xX687Ha/hbADfdRnODhgFWBJUaTTIA6OF+LTdGbYs8Mjet4THTlCe8rlpyDdoRPKAWoesl/kDxB+437x",
+	"uEi8KvCbaDVmgqVimEe0wRi95CwRA9ywHBMtXFj8SU/hJjOsaB3A81MOxURDR7bBKCDmnQbXQmH73h/B",
+	"Z7rLlA4et/Pxv+TBMEUXjMNDmg69Viegl1TObyh2aCIsSHLdYDx9pfJGfMs+1zFC/R8rw1BL4j77ZqIT",
+	"WmLEBCjiSswp9dx8iwlR2HA/oVKLmHI2nUb8mZEDoXHonurUXAQlf0r5RkDRNubpMOjsaU0B3EOrliQE",
+	"tgtbAgQXOolA/2JPj+z1DndLzWesnArfQXfz0Usg4bq94mkmeLIo8IL1XIRHbSWoPWs3AHgtLfNY696O",
+	"BO5uonIQjUPo/0x+2WefPgWKBHCGI2qkYTu36r6Bb5JCy6DUoWJG0uYi5QqkzDWt3ckpK7bAUoerNgoC",
+	"KUUII8h6cvg/hbJcAlgqVjUAse0SDKzgLpz4gWPtlBk5maU5V0LPTHFpo6GEKTVQ79BxilBwfgSoJYZD",
+	"Eec4kViAQ58meSPE1AX+iBQG2s6ZYFxhDrRDvwJquN2ic4+KzP8xc5UT/nDyxRSKSobyE5Kcsab+YIFl",
+	"HFKrFrsu+uTY71z++Io9ffr0paXWD9ev4EM9VUq0Yh/UDXiXKc8ZIPhoI3Xi0lkdwCzroHHkzwBRyELP",
+	"0pLdPOGf9oEWLUX8fPX+XfXt58csFbcixZN/hmoVQqmTnuusRf98AHlW+O1J8yYZXNgjh+12T6H+6hI5",
+	"YYG0/T9kem4p0B7AFcTZKBd8wXQmRxJ97JD/ar/ZuTiP2KwoD/Aqsz3kFLz7qCmQQMJvGPbNq/eXV77J",
+	"Vk/FWt9IYb5tsZ+6nTNobeYcbWxujRVrNb/uXjPp7m1MJyUt3oGHLTFKi/XhQe/pwhQgR732+Fqsf2At",
+	"batQuFhha8Enad+7hUxR6mp6Ci3J91OhLJM+bR16Rz5qvCOhcBNg5zIRC3vbunkHBmhhm4OdWg7cEVOB",
+	"1oGo4I0e0BaYIEH2GUVeXPzO/qWnMBWdqLkI0WBUBDDRLS37jNHMF1ZTOnsxer5/KaYpX4iErscI9oa8",
+	"BxxUgULE9xTFVdmV8KFusCjhsxgWKQnhycyg+61s4bN8LmPy29c4RRBXc6FndnGMq55yPeE6XuP1D1f0",
+	"taywC+EmL6dw0clRaYQ9tYPbQ3/rDhb+7kPwIdb9NLWC0F7bKEciqhSaTVxTBOm9MBHZJHOiL7hZeqp/",
+	"JqaZQP8xKcdXM2VEvhTPs4en9MzampmY6FueUo+6XOaQIl0EuDsX53vRHjkz9072DlvtVhtyRJH+9072",
+	"nrbaLcLsGUNumSVHyAI7cMNMXHXHqC6pCxwWDJR1q4vOBikC2YLoyuKxvIV/BJ9aLnnxMvM8oS92SmND",
+	"ehA5AxqT/YpHDsAXcYHNtTd/GJC1/vh7UbYNiz5qtx3Svss5rHj6IQcexMy6pOJwVTi9P/6IVgColbat",
+	"hYna1G6hfiA/84MLDDyXMghh68Lcwf/Gf51YrWrv73bpxuW7wymUJ+C63J/89x46e8q//v2PaG+qTS10",
+	"0HKLSyAY4mGsHvak04KgqRyyvvCAuUGrzim36ljH2kCY9lumnleQ7RXudNF430FN3PthUn+BcsatFZV/",
+	"LFHT4U4mUEdJ126bd0g5ENKoks4ZnC0vE8ha6vkjapI9B/+SyR9IVqnIRS3EgcixdQYMPRXZhNt1Wenc",
+	"KQml4rNsIGI9EYZ1Ll/9dP5r94zZq0HwIH8JPGUkdCHVwNxYTXaWo2pszSr3bunLlY6snlhBTJfJFae+",
+	"RK4PIICaSKa0Euw3yQ1eNYgY5aT6g5MVbFUwg61JLKq/wirZKBR1ZTOyDWSNlHkt8q/1zB74nngt8juc",
+	"w3b3+XkC9/K0voQ1NFF5E7NLw26lkYMUkh5Cxib79bQAsXDgiNQn2HEvxop8cgQ2GeKK1cqAOl7/AEXo",
+	"D3w1Yd3vRlfTI8oZiI/i9s8fWq6gnn/f99UBEaJdwd2ovVaXOrdWzCyRwur/RriyjXAvfYG1165Ij2qx",
+	"38CwM0Ilb7lM+/BuAOUKiKne4+yH4anRPWWtLAkeF8seEbr80PNzgUuF6DwUySJMKnmIGjmIVRkIkrYh",
+	"ic0ac6uZicZcLYUPH42iI3bx4Yc351c/dc8emp5pZ76QoO2RrTH60JQn4TtwKn7kE659wh0mQcjciHQY",
+	"sZTnQSC7oygJFbwAmFrJ05SN5K1QbChTB+1fYyTaOXYxDHI3G/HaIWVbO7HOaIl9HzfIC5oZkXlfbUTV",
+	"UtQzC4aI7D5Y5pEJLM1VXckEE0SHUlG3HvdplyvRU/i1CU9gM+VkKjKjFfk2Owq5qBPnOrteTAV9CgrT",
+	"Y+d8wo8tpqK5vAkedhn4vIq+O1mNHRRAD4StZIrq6tpdxHyxGBdCOaKt7/rlFRSbMRAj6SJu9HC/1bwa",
+	"qVXDcuhlyka98/TjAiIDVnIjFcDhIUIvOH59235A9S0wgFB1rJs4Prpy4neeMEUGl2vtT6xM8G5x31Ye",
+	"Cw6YVU580UTg0eM5S/iCvOhN66HuvXWr8SX7h9ft9gn8v1a73f6v8vqO29suz7f4pAVusTqhki3WBi2J",
+	"G1d2eLT/9HCjtfy7eq2s3GlyV3W8s4qO5YHNj0vBk3JzmOV7Dq6ypfstHx9AGgcoaLW61iVV6bgMFkc9",
+	"JPZ9Konr9GR/f4FO+RZ7jwiCRb4JVkcxmVNYp/IR+t3F0MwTVzwTJv+0WIfq6HwtG6VCOWOVMk2ssrZU",
+	"keGT/eCvyDLH7cOe8rUPQUIIRjCxLsOlqUC4fznCHNXkfkCu1D67dgnJvmrfFfdUEnWqGTDsm/OL2+cn",
+	"7OD58bet0peqkA/bfvD4xd0+6EE96IOmkqTDlnN0ICjm8nR6irFklrk+CYAg8NKhcxe5OzC1QmlyIW9I",
+	"VIK4NMw5yFjKy0dKplTMVZ3WjM0+LOntyPR8VVDQ4zhF7dpglXXS6o07jHuRUmV/OfRyoLInTjtcEUSQ",
+	"ZrT392jvE6Qy7QMD7Z3spTTfJQGFjW5qVXAnnAqB5NRtp3NS9Q51HvflicDpLfZO4wNgdAuRiHov1yus",
+	"/ShIZleXjB0AkbJ01mhg2Yd2ccHU+LTCwpfVx1k+twFXCfR6O5CTqc7y/ThR+6kemeZ7ppMkxuUStFm7",
+	"3WaZnkO8w/e6dtrztSs7qWQRPMMchAm1xOXs+PAp1nbOIXQCPDmUWEzdx17LfWtkJ6VKCkx/hFCptewj",
+	"ZjREWGOuIHUwwDizM0Rj34WBCSTVJZPhyDpNXAXOcZuknc56qkja4U4DKyCfokq2IS/K6LCc1V2iLgPK",
+	"LnGC6QOE9mlmEwjVJnzhDFLMNaaG4ZBFkOvM4UVguZYJeya02K/Ym+wJK2MXKk05col3beANiPsa7GKd",
+	"CD6Hib5KrJQyu5LC8HUc6VHEcDiBS8Bla+JpTG5BpxMdIab33MjpVCRAaA/tQcF5M85enb17YojRa3VL",
+	"z+3NYsDqDbdSzNdKckytQ5rFBI0FUe4JQR/5uoppyvOhziZPHChC0ffSkbN/HlZh+WuYaeWSNCY+K9Ru",
+	"d0xt+5xr3B+ElVt1NPxa4I3wg1/+ndwvZ3xhdmu7+Am+d6fQQIYeMu3BgydFpi/d4XqWb0FnElpvHUh1",
+	"q2UsmvM0rrFRFTwEkZLGjmysj0lCEHTnip3jW1hP3eCJs3M5d1O4Ey14yM07eO7+XQ3rYNc2SQdxx/cY",
+	"mSCyONwKZSIBNtHlWunXmVBqFqSBk8oVL1qsP9EqH6eLSztnazb5nD76wd7xzvOG3dKAfS46V9cfzz50",
+	"S53ozCnjbCF4li7YNJOx6KmgZIjlc5EO83GL9fGZyphzkd6idYUuyhZ7a6eAk455KlTCM5yWcb6kVVIT",
+	"98aLpF2TWHW8r1IEerfHlC8mvtRBT4ViHElkU9Kz80wlV7FYT32vSNmtAHYW/QesrudhClxCrmPIHMrV",
+	"EF/JtBrP+5WfUHDkf46MtpqlNVCXO4rHJq+COvyUlgireGYFbf3LtVn9Y/sQb3F7/T3aqwVBhIzbmMK7",
+	"2EoA6YyS37FEZ9n4zwMYWJd+9EEBjIQY8ZSNdVqYTaVaBiYNKIUCMPSUkNgpZZbrCc9lzNN0wZTOEE7L",
+	"VTTC4BFFmiHV135fFvlCY5GJ08K3NhJ5JQjc6inXl5Dx1Bq8g1THN7665YRR/CacqhF2M3ORLgCjVFj9",
+	"nGeLijmG2cJ203yNnGXfIZQNH7ePe2pF1g8Fj2ojz1W2voRBdmXL+WG2sOR2weG0ygb+xo1+aEuN2MTX",
+	"xzwxIYNn7lw2Ze+Em/FA8yw5GGV6no8b7433HjvJl9uFyLDkQaBWBvYRcHy4klgjR2p/NqXKOKJpHNFh",
+	"WIy5YVYVkQLfbb5dztycX+OUd0gL1aGakk5hvo8i5pWY+zt8ilu3dPz+kJtP/2YqzVp73aF9c7CnlJ5H",
+	"y8DfDVosFq6j1CQthpBPlYjzBlds+bR/sVN8iLOGgb5KlTHwgtwIj75+l/OeplztJ9LkmRzMcH2rFUZ7",
+	"kRDEMx8tGdQN6mOLdVguqRAGClzocelrp+Deajcf/0XK1Vk4zx1SwNJYTewePPO42p3VTexR3oUEMmEP",
+	"cx/wsWEaG8RdKJOpVI9dIwOuw/A0lkNC21Oq34Yzp0QnJCzXKb6eBi5hph030R1SQGWkhvN/nMC/O3o6",
+	"A0rSudvJ3wo1a460fWgU0xHrzwFyz/4VeoBgMTTkxZXhvREZB2BgPDw4AUhgC/lYTwSBPZQcF0gRJOnY",
+	"UIgAcSYTwxlUjA8W6H3A0INzoaxwQVzSmncrPmDObqiv/QrJ/JZsSkHi1ouLDTwNPE1NhLBmBOOA8S10",
+	"Kzk/1sV5pS408lGsENApcfZJAUEzBJhGh1EAaHX2CuopABDAEvpVJHEmbgOZ8lV684Mpft3OLGqOZi8C",
+	"mi/p9UvUhX9eiiKDJ35/yrN8sc+n09Vu/YCIreUa7O9GtZY/2p8u7FAdO9KfxTVVWtZG1ZbT6aO41oOz",
+	"hjksJxrYPzaXV2LFI4RqyA1OFmXRixNAG6zm2X133b28uDy/6nosGKuIEggF4CpbUQKV0D7NuSYRoaeC",
+	"zF6UY9QlM/RYATB8U/K/LACF+XTq4cawB0dMYIoOeqFGbuGyS6e8Iw9MaYxHCaeXZvCKAC8as2Sm0+Io",
+	"i4N46Koa7K7Kq+TdRN0rxZ+vAG2UgYE+5TAwnrUhZzKy/+FB4e2+HLVdr3LTYrXFf46DCLkZcDOrC4kA",
+	"GWK5VrD+il2m04cQe2ci5zJdQSiPVCw4nRZopnRTR3RYpZNyx7RCJG5fWrWe0g6K4gtxz/VbXlg7EvOd",
+	"AlxqnktBQug5gqTj1I0oE/Y+TwAuzEnMqcigcwYVqgSuUKjnss+anopTLiesz63orfT7gSc8jg5E/VFm",
+	"O6AdMGN4PHa1PlCjQgcYNL+0x8p9dQswBiERUYzCsH6xszo7T0qtE1w9tkOnc+5PSmDEb6TalOIemUaY",
+	"XTe+NNZ+IvjxFuIeLaOSI5P7PwAn1KdqOTJYw7/3J+rPw7qfJs6FDXuErCi3G8TEd5flB5bZ75m17qKR",
+	"rMWZWEVAAaU1UVCNkvKLWOyq7Bd6uzxO2jW1lakn10dXQkjPJI32C8n24F83YnG+GpHiEpovIOXdCEzn",
+	"42lKCK4AqiAyQS3oEydLWwy8BF6iTiheeljp6GCpz2XTQq6sojqOau+IFoOJNBTmnro4VQkH+lYjBfi5",
+	"S8N8WBixmOiTWLHNe2qpnUfAYXXalf3qUj+ROvbBbaxln10lzKwkZDqBxyBl3AoSvPZuX03Ld9GMNjTf",
+	"rYxZ0qOKQibYymSWimw/m6l1wFGWyH7XAx9BoXTWst+CdIwAuwzcaORZz0bUKwaUn9/1oEjSHuu5WpGx",
+	"eOVmejlTNY6PmuvFTdUXgkbMzOIxqDakuX6kxNq+625uSZ66qVOfc9YpLAaoJh3JWzTg8Q3oMNlQjGif",
+	"byhHrEygXJP4/PjONYmA0LtbZ035JBq4z27+YzhogjDDgMc3o8zKMpjNEvcVbFC9TwIGmRk+2qywx8W1",
+	"yk2PMVvYYSDeYpGC711Rzkek1kqQTgBhCThY/OA8SCdXPSVVnM4SsTLh+wNM/U4uwgegIg8WbHCeTdqz",
+	"68r9uJloQAZemMBp3Y2eiO/3y1281wjdoCd7JXgN8tUBatYJYj3L2ZQvUs0TU8kWZ9Tet9wm/KSnZkaw",
+	"PlZaErxhJvJsAQkROeIiMGqWVkuAXmZjTPIsbFC8+2zzB6XdYG1NEXf/xCOLw0oHfCm2kYhW6qyjVOhf",
+	"YJ+L2EDrG9dUR+m8VkMo9zbyjR8VeC9WKAIA0/zngZl0S9ok6gG7+xhkNKU9L5ML/rWOUlb7gO+I4eZ2",
+	"au8hjqOJne3yHsMRW58r407gfkHaLjIoPILIdSZ5ClHKBXR4L2U7BAgwHsdKq1OWzRR0cyg/fSPElLLw",
+	"oarD9cUxrrEM4FBzFQvTZxnligJudZowrQSVf4B/AruAhfjLrvEFOmdJh0dsc99WEGyQBYA3F4DoPQWt",
+	"YHyjVufrJaMazpv5frrNaOlKzHESp9ji1OEOl9rtejcW7ylU7iQ2P0wQQHkl/CRB0pXYYAeOqUIgPQYY",
+	"3Sb891AIdEXNSi0G3WqWbBCKB5BkcP+ximu6P2Ou4PYtYskBa7ZYB0cHJ5PChAd6rAEGbokK6QtihTg+",
+	"fFhyiGgdD08J74dDqKa/EyEkYvek8CRfRQyXtXLaHpxUM0H+QyXmLXbm5toEG9hTq3AD7fA/Xna7dFwO",
+	"sjdMACcMK4Xtn2ugd/lXSHdKu1atj0WBV7meMm3JEE5mO0qERKQiLW6w2Ccws3UVeHXVE6Th0z1J1cnX",
+	"gU8E+ou5DCvoBxSkUf9TZHpVvTJ+6Mty3r5C7b+8rE1MgMf1h/jz00MMMnv0uw3zMJep7q5lnyekhRl3",
+	"i0FRByRKkVrKlQsPAqW6HhwR+54CKSrx8CGrDA6Y8EOkcFfHWpc3SbglXwkp8EzwzQkBy72kGm3i/yIc",
+	"mOKdlaAIgeMr5YsBj2/Yh8s3S96vS/c1AktgZ9033evuWU8F4wRyKtcaMHYQiFCkgq5Lq3BBwl1cr7aH",
+	"3jC35C8HQN2B4+xr9Y74fdtEPhZn9xh+kiw84mrysP+pkRXWNk+w170JamWlGmF7fSRzgkcnzW2ib4Wh",
+	"tK3UtfbDQkiTw51NFB+FJbjcIHaV9Aqk6KmZSrQS5VbA2DUO2mRhq6aVyNHFhNmsWuJMGH7OeL/svnp/",
+	"eXb+7nVP6YxdXL5/1b26On/32qqhlusaVdCmhg0lItqR2ey/f0aS4VEKgCtLXVn+K9XIU8AjtYcIqGI1",
+	"v3x57mCFyQ4yYXebqgfvtcMBhY+xSV2iw94iy8X9VLmPrEczgiqTCOr3q5zuWgUr9JhiWl3MlQMDKL+w",
+	"jiXp8MMXXJZVJnIuFVRTLeVZrXZNeeq79Du8Y47zAz2ex2pzlnukhgljPQdTtSSIpWE3YppvdVVBBQzW",
+	"4E7kp0bdzffdzqXITuASCuo+UQ+L4M9mDH0kK/ocNv2AIi+fHg8x2NWhgbfy06Wr3dlprW0xUOOB218f",
+	"r1JOsYn8tGUhkztdVLfXl9f+kGmexNzYAwszoKeC33hwvOUS2w4buBep5/VMGRAtbCITJUdj3wPQHrv7",
+	"slZsoPPxGnvtCubuLChPDF9liVztXL9GenI4nHerj3NkhQSwvwat44rwNiJ7r8UiTXlRWospvJg9j+TV",
+	"YmchWAegV2dQopvOklXYDGhMITbG100lNTP9GmmkDhllawrRU3JBrkD04OoGoXGdYJjbax/b61fdkjUe",
+	"SKIQpXMy7FfQiJ7S619CIQ+Qj7I00a+XQKr5cbdSzOvV/3pK0eka3Ex4AvQJbGLJqX1EkckFKavYdd/V",
+	"NSH8dotdwsuWPobyk9WbXcuCCYBjua6D9oM3QkzBFO2pWE89KHKcyoYmSG+kyeH7O0WB0Kl4xXOe6lFz",
+	"GT9s0WNlI+H5ECqCzGjrNwTsNiLPN/UZ0qNg61j1N4QQYNNMGEEahkiHlOsgeKGnOmxq9xmP5+tAfGdG",
+	"YM0+ipETa19NJiKLRcsN86MQF3HR3zqo/R4KS0wOlsb7UKFzgJ7l1tTTOU9b1F4gWErQtdk8YQMx5rdS",
+	"zzK69nCGC5OLiX/tlCntigMkKVFQgrnSW3nltvoBHN5+rAaCdSt5LJotQTj7bSkTLG56E8FCHcodwAfD",
+	"o4BahyYMwuuwzb9WlMtCjSmsnJOKPWPUSx97oac8p8glVCOqdAFdeXSWiIwSXQDmXQiXgixjKy6hxyhV",
+	"w7R6bnYF3Dzk2jQ0l4PalYWe2X2k1FY4TXwpCjmXDXWaArZ+bvxj2ObRR5uLywQHrYUObChqCeqFSREA",
+	"7wc+gJ8LeB6m1FOuW6wVT9P8FO8xYSA7OKjUhF9FQh3F13hMaAN35Cap8NijuCUrc1jD5l9Dg0mtPDLn",
+	"FzA/2tFSmamATm6rEAozPS/wCcngch7xN+e/dpnOwDP+7l331fX5u9eNObWIJkOoZhkUq0DWh2UjoWKd",
+	"WLb4AN2Nesqlc+OApJxtlNuNxus5ro3qvv8cQfnqyjYKO+2288HK28nkPPfU6g5SK8Zltkyo+PM6Sj34",
+	"F/7lfEUWr699yXh8YyI2kHnGcwIHYEN7ciYqWrsZikpRI18TdpukfggGNW0fyAeMWsHTvATY2VNjq+8A",
+	"pXIGlQ902x223QXXYr+NZSpC54W0RsHQbkrE+jhnKm7Qs3w6gzTUTGBRVzC8NLnOFlCqDixF/VbByIR5",
+	"4EZH4EkFBnZ5Bqi7ITeSlgnte+yCsdiNrU+EXlHeUyXTvQdkiUYJDs898R0uoNbvgfmCZsk4zWYFD2wr",
+	"sWgbloJLxD6uTn6NZQJ1xau7OkCesiXHCTc31rZQutqEjmW+411QLt//R58ZwbN4jNzUU6iVgA89gWGd",
+	"hCiAyQKUOqDrYxaPecbjnHq9QDe79XfBL3b5993atW91k/4J5lTDzgW6KFfuRgNF07cTb7E+IPw1vafs",
+	"9T7mpsW65arPE3soPYXt+7w2qBYMi58xi7yxXWuslZlNRFPJp11Juc7z2Z3LPK/gjP/tUzs84Wxyx8Kp",
+	"PMIdSxfIDZL3NvcpIhBguPlW39x3om/Qyttrf2Tn+3qD82HIJdIziX9J5hhtI6BMApWJU22ouRP0vHEB",
+	"m54ScL2GWNgiN1T/YAcfLFimc8wUlnktyjummNSGpAPDrMiu7SnESmtGHfB0tCMjyn//0kMuPF7HxGKx",
+	"DbcwAMFddn99/8vDZ3Y46IOAa7ZjGnNAOtdGDc1DQ8leAQMhFKlkjOcsFfY+w/Z41UDkyk5KDDcZM+hO",
+	"gXh76vzsTdcDwnpIJ3efFkghqOPhLDa4N3+i9f6VFLg1E2xybdD5PN7NYRx53oqQPrdli1Teiq15otF5",
+	"sI4bAtSLvmue0q9iX0xrEzI8eb+RtySZHyrj9S9q/WJfQkCxkJhzJ1q9CwQktYSwNHjUDnO9C9skpx9L",
+	"IO6bmNFrjOi9hzn/1QiPuHePUltMEsOHQ50hlUXVc8D+7PdnUTfZ0qQ2D3UWi32T6+l9QzsW2IR+sU9C",
+	"JThiE57dlMoPuu/OXFsxVK8xNAHeLoCBbBfxFVcnEOjekE2NxQUwSLldU4tduCxuq2G7VG57AKHBHhyH",
+	"UIFSjc/g5PpESQR/ByiLQm2tileuEZeqCteJqtwndVrOj/bsrnI9DXhsB3i/dpTEDvPYCvlqvo6QfB5a",
+	"HYf6wA08YWUWDOtBNwm1l+pHV5fmYGaWNQ4Ri1ErsVSZcxV8b20n06vSZB8CYOarVTKCndhI1Qh37lHU",
+	"48rRVYiz9OsqEsW7AtMF7/me6Hic9nBEFNEFZDuX0GFI6oR908d5dPIL+ENXJf1vo8CHqJVwwh3cKKrc",
+	"1o9p1VM/Xna7LfauaJiOzUNE0mKvMCmyKIKhkDeBC9spwOQayvlrRX25i4mX+NgLqXtWi5UK0wgpbufl",
+	"2KXBmmRtuI5HRomAHQLk4tImfRmRi0+5UMk+wLLctzdRm3wKOCs51IklvuWkHSzyPQiYRF0dGw/EY56N",
+	"BDQ+OWS5Zi9d4mWHsGMmfIFRBafnH74gIFOp7EVx2lMTS8Ag+Y/b7XVFK3Wkqp7k7PryvPOmQRXpwq6F",
+	"BHQNG7gblQS+DUOax/UTbsswXv9XYu4JwC7m4bkHT4xxHP+L2WbKZ+a+ve9BhDncRGkYjJZEvnWrNMQm",
+	"hUOd5L3zIXpwjCcGQYRMi13wmanWOvbUOoE+U6kwpnZajkMid6XpzDfgru2dapfxVYv4iF10PlztVKtu",
+	"oE/Ym/sW7pkws8l9k2mH9qhMDg7kxbg8CsvypD8UsF54dbIfGwTvXM/SpLBDJfbxlDqJsJNAWMBhCdA+",
+	"lWR8rtbIeK8rhUOeMu41ElCiJjMDbRYGGmCeXWZgTYTI7upfqkozMeMOfRk1QwLcQcJzPuBGHFh7rtl0",
+	"7JpcTgBMPdNzV+sFBT7yn5i8j7WDACHpSk9ng1TGDPcZA5DuxQyb8TGrwYwycfW/3jwBQKFcmlzG5hQT",
+	"IeBrmGJkRHpLef5K55CUVKASAcIrkvZAMJNSXl5qBTiaq6sas9EGXMH6d9ryNRzoq2ysZg/T6ZCOMDbN",
+	"nERywuSvZmSYsYjJRee+jxnEMY/H9J9XP36ImFQjYfIIOrHzEf3yj5mYiYhNuEwjMuMWE6FyNs10LIzB",
+	"nihEewayIm9lIjIT9RSQJ8gqUmqPCteffSkNyhCwWsBBB7ts0hbrQOMLw47abSZuhWJyyIyeCNQZhlym",
+	"5iR0jPSU/RvoE0OQkVAsgAiricCulvB7i1mGTokzfIclN0Om09V5ZbD3P+HW7zKnLByngYCRAB6Jfsup",
+	"h3SQ2xHwXetVggGDGo8TBjjMzIH2U3qlnuUmYqkciqI9pV2liVjGc+EVSldlQZmMvsqJzcdCWemPyZiA",
+	"xGYKrHwj4kxAjli5bG5lYBuW/1cJSRBYc6e5bQ55mZC+ijqSwyDQ4esqIVDBs9zT2WYFIagH9tTDFnIw",
+	"quPoqXst5Aip/q9yjq+znOOujLiuLrnAQG/KL6qk5hat3yy9UYZuAHYBkxT7Vj9hPEkyYYxoCIRQ8e8d",
+	"ox/bpZIGwZK6ll4FjDuoOxcpV9cS+bddDcxrJZo6pxCOZV0abTmF9qh95xzarxYPsil403lkFEi8zDyt",
+	"lbnG/b2ebbbKCAkyQSjH4yRsFEoV3L5l6FG7lNO+lB9Sp+niRlNCxs4PdHXiB7XUeozEj7D5sJc6rrtn",
+	"Bt07Sntbn/5RHP2Xp3+E9AIwQ/eNz1VScHwg7gf0jMClQF4CFlt6gz5V1EqT1B8eBvzK6g62888JpbzW",
+	"cVsb1CBPmUhW9FfDq4wkxO7w34sBHgVOC4e/IjpdyTGB13G3TRnW4cD7i7wWfXkDwXhAvSnvGwg8JHVP",
+	"vKi6V3X7MKUfghC3RTKgUAn7ppxV9C2663I9BfRJ8DpA69pUj6S1PJ0FSq3vXKciSIUqtUTAU6xv3YnN",
+	"bpcb17A5lzmbqVym5Nvz4fNZuaNsDa+V20WHjWVTKyihGsjzYx0jXuEb1w76eCcFBx7p6FHihxtxYbFz",
+	"O7/B6nObcHx/pHfiPE8v9817lQIZyOxz1bozSrCFFiIJGbstBotGTil6j1pWMblMU+o4PdfZDV4tkWdQ",
+	"xCDuKV8A5x6AmD2XcD/VsBF8W6hAOCCm0kacA+ZzwWx1prH7OWCVxyTYAj3TwfYX039g2u0GdPvEBMBm",
+	"GxOxjG9EvoljkZ5cU3FazsC7hnfW5t5d0yS+NOuuzpCkWZNfSBqa00Umtd3uFQ07ayzNKb3VaG7S7w0m",
+	"50/nr38qm51Pj+5sdv4ZihroLDbpV4Dn+CiWqqfOCkfR3+s5ar2lSm5C41AGmVS5yBRPmdL5F9Yj4Mbu",
+	"7fzo1lik8MzjWKQwdKHau81ecYr32/wMtXrjMWqdaIiYHR+tYGPkSAnRYh3lwGwhzw0Ri4oEBqgD4OzV",
+	"m/dX3TO3NGoYoKdCBWkLAbK6yFxNLfj+5j5HFN8fiFhPhGGX3av3b37tni33yAfPNc0R/a65R4te48IO",
+	"6G8HpiVJjccwKzem+odyV5vZFKAaG41KdxJbC6+DTEzTxQ702Qp9AplBEBvQOLkkuLoKnV50352dv3vt",
+	"MtNCRWMkb4WCGvWAvp3DxFEwBucR/WI+1jSk8d+3UqLgyPfYew+gH42AHuwl8RwRBERMbO5y9ERqxJou",
+	"VhVGrs81mqaLa/0AXAQjPY5tuDkrlRJKSZI/PEthosXWLAW+0A3CPeQzXRPssU9RqCeqRHUo9FOvZ38w",
+	"mHSw+8DOn0Evtbu1PnoCJ/YYGikMXDHElsgR6a6OGNe2h0HwhRLB5eRTcOWELqWpQoKklIBDDlWSwnPn",
+	"g+f2kw74EVrIoEsi6in3VQy8pHoU4EfSRGRza0AsD8AuXu9/e9e9RK97sysc24fYw9597AZGae7tLexe",
+	"2CU+WguVGW5DPRF9eUCmoLydtS51pAWlInoEhSGWBk+ZThORORoGikMgnaShkyl8ppJiUnuT2wd7yqoT",
+	"+HRepHpYipTqVuaYt7yov+ldG9R6Ijx8QCIMlv7QNOg2gXFWdDNNVlNkE3HtrB3qWqFYqujG+MUGHU+b",
+	"6cpqqT21AV2hNP4CKci/GiKsHv/DS0Ne0OKd6C8TRuT7U27MXGe7iAboNGHu8xA5M+DLhzZc7v6s0CdE",
+	"yW6xvCEoGUUqK/kIsIgjleqG5ZrFY62NYLynoKyDBsV34RlpKJpArqmxnmWnmGlXve658h3fuPIlrC32",
+	"rP2U9e3gH2eK33KZ8kEq+uR+cAjl1ELOCJWQgbiSayiLj5rp1tdyiByVPDqnR6V6P29vD8MiHxxyy4Dr",
+	"jIhnWmzNBhxAUSFzUISFfIO07L6dCG8hIO3IiOe5mEzzQje1974qukMV4BZ8Ilj/P/avRHYrY7F/hlNd",
+	"9MF1IHNMlo9cF7UgQ7qnikInQAfDQFuTlU++M6EShJWdc0N9FKFJoTQskcbSeRIxktpF5HllKOzSTguO",
+	"4TfccLeGXRJwdahmLRZ+PyVT/VPuj8aueCYenqDtGXI/Mab0fImaHeE2ErQ7xU1iZP7ZDRvLUusKzIxf",
+	"ESCjE+j6qfzPhsGqbMcm8SN/Mo9hr7uQuQjO765U6LRcJ2XXUGUQpa/BeZ/yRao5ZgsTr5rIgWqTSDKC",
+	"qt3WBqTcHNcT8lkx/T8L2nudUN6EMIsDegzK5MWpPQmJZRWBfrkvwFO1n83Knu2RCw9gXZJ3PXlhW24F",
+	"ZW/xWSYMgRMuNW5Hag86CTZGUek4XTrIDqmnMtJXWYfpr1GaxiZCbJaPD9By3QebFY3yWqXuyum+3rjR",
+	"Qwy73EpnDmJRpHZtlOBPUgUGSeh/tMrgCcQy+1KBmfLRPgPqGUTmeookV8QQaMEXllutLBPTlMfYIg7q",
+	"2tFiifCL9ksfxaepzETSJ4vne8Qj8fmE3kYi/x7oiT1VVhSdFutdToFXdbDAwvn6rEY298gRNdrjaTED",
+	"6NLdwy2o90HZAzrH89lNsAk/jgNxFYtHiTi90SOpVtpgkLQ0EZNBQWoj6Ah4LyxX4qqfNSTK5R4wEU1w",
+	"kcCZhbw1y8d7f4/2Pu1nPBf7UIW5d7JnWWuvxGdDnY10xfXQYD7J1Hgz3zJSH7wWzhjuk7PJkD3lsvrQ",
+	"vgdMV3Sowgd8/JQIDJiRBDY1LLOGV9RTzi9AlthcZzcRm48FOgMydHPVMUKLdYrq41k8hp0ybkJF+mGu",
+	"ERYLgxGnbCAWWiVUp5qXpoWpkH5ycNpKoxfE/gxAhyt9E6zBNVEPYTjSecnXcP8s1rWjPwpfuYW9kerm",
+	"nc5l3BA3c+IQzsqKvvCspXGHfe+sdun8Tt6xhY6O0Kl1F4YDH28zm3XYPNNqVNxnoHcE6jIK+ZGDOcDq",
+	"PYwxlznF6j32JjssbrI4E4lQueSp6UMbJgoIBqm0Qd5wU158T/VUl8euON04+Kyjl6xvF/8RFi+SPtkL",
+	"fTCp96H9Wv/Evr3PrrVlG7XwBgSYBZYPK7FBwNawf1cih+zjb84vbp+fsIPnx9+2Sl8aoiC88wePX9zt",
+	"gx7Mmj5oWuwd/RcOhjkfmEeCr1ji9bdETzGWzDJXxQNaJwGZYVOgT3Z4nFohQFy9QIwwFNzgnB3ZQHyh",
+	"RAqUWhTz2iwsvOV2I2NeFVT3dd3gb3Z3Ub+hSKIpMtergYF6gZHSZAOJMRHr22B5XYSymayC7h3tLdYf",
+	"ifwcDiFf9KH+vCAOS9ZFuF3rWsvmFdaW7Trqvc7ffU9GjP1UYcPEAOWz0opxpXW1Z1g6rEyMpMlF1izh",
+	"X0EOQ8lbQqocYha6ImyEOLQjWkUDo3JRky3T4EveJ9Wkp5y8gMYstT5imvduZAB+Pnu85iWNQuBKjpQ1",
+	"FKe71t3tQDBMTcXQpsoDNA5O9mOdiPWautVU7JMu65BsU7KXM3Er9cxgPA38BNhm8vCZ723uKBH4w972",
+	"qJrYbxqWaNBgc54FjVFJ4YbA9lRk7KkH68ASPKDHkxpVoUCS5WE7SfdyrrHqTqqyNmHHJOUHgI8mEmuW",
+	"CnOhbCjk2Ejb7g50Ynbhb2cx/AC6PxR1y5Han00rRgPaCj3lLvK83mphg1m+bBjQx58tqyDlz4AqBXZE",
+	"T92HIXEJRPPK0syfzYiwi1plPLgD0AoIec4XtH01VLBDW+JKkPfRUZVlIeSa9VJggqmuFSmwicm+5ByL",
+	"KKJPUCEY6CdoEvSUhZl6SPrFbwMKPlH6couRkuO5VYl5TxWGi+XQOc9cx67tXW0FVkdGvrZGLxpX2Jkz",
+	"tGqWakQhxwutOD/LXGtkV7TtkZ0wD6wxB2DHNrn7PIz1qLY51gM0KWR+DxFiVo3uqZKxwjpVo/ueHF9b",
+	"XKTArXrInrNEjqRDi8w1NY0thEhxd56y/q3I5HDRUYlTrfos5zce3iERLdaBhZVuInt/9BQpbvU3Njxf",
+	"3M2JaPSesU2cZ8X911NWJoaKIqU4SMpvgEkZa5gaDTOgrDRaTeFuq708Gzxudj09RYy0bJ9HDleFELvr",
+	"lQe4Wa3y4K9ZO9+jNlU960wkuG+FYx1snZ66L3fd1W7v2EdXoFdftU6BRC+p3W48N15zBe9OtSbJAJwn",
+	"hdM3I2ZyMWWHd7lqkYn3uUr2d23ZAeF7cYIedqe49UubWrb/egoNwOAajeEVTG8rdPYIfaeJ+wc6FknU",
+	"FFB6CBCKkcNhPg4+wCZeftmH7MDkX4DR7SPFvewEWiZH45wUHi+NlmyNOgu2GuSyQgKPIGwj5GxcRSh6",
+	"XOVyUpu/92tVIO+IVWEcGf9l665hyKMtr21CwnGJAM18eF2LpxvzNKWYQdHH2lGpQ8Z9Yhj5g0rp0Uak",
+	"KUDiUfsskbjHXKog76mfr96/YwOdLIB7Mqp+ZQPBM1dHcOKwXRORsf5Vnsmp2LebxfNZJvrMrleo3B67",
+	"c9FZBZYAcox7EDUuEd+IpKd8vkLG5zB8RAKmaBFTLM5+AqGm4kzkcKt7BR4bzKN2Ul1li52j+jzwoL49",
+	"VXgKENWXwgLiVmBYmfaeVH2fYqmzhAz2sZ5jt9JhLuz1wHiWyVsrDbr2G2ibLKaiQCOx17ASAhBzsgIi",
+	"E4uA5EhZIVkRhqbYXneph/uI4s2es9Z2HVH5bWkZuF+yGpVW4tTVbvYUFXMWedQFyRnohgNSCvaEipus",
+	"yoFheKUrJwInqxUmSzQ46mIhb8WFGwR2ajkhqoYj3BtEBrADJ6yf/603a7efxjMlPzmHC/xFRLeH9NtY",
+	"fGI/ve282r/6qXP07Lk9l95e3rLU1tvDh120x9gT5Snr3x66ZANeLK6nBsKu1uVJBP3MkSsKWIwqd+xV",
+	"RWhDo/O/HX7//PunR0/bx8/sAp4dPfuev3j+UnwvYjEQCX96xIdD/vwoTmL+dMifHcY8+V58/z1vi2fP",
+	"h8NnT58n7Vi8EIftF8mLQVKG3jhuv3y+DL7x91UXyXcH321heZWP9aHtvtLoQGnTvEnd82zumBDSkue8",
+	"MCHAeN9FZBY4AFB/pzrzUmtJ5Af3yw8ORW3pirHc7K+YNZjvIWo6hPAQYDZgejQYjKtaQLlJMTqlXWcJ",
+	"TCWvDbTsHvp8Nei5WwdYgvJW7CA0Jm+FskNMMz0IMflpYhsd0QFQ2DpwfkDKn/IsDzGYwaCzdwiJ7AJw",
+	"WaiRVMKjY2UzZc2WFrvSEwGf8aWqDgy/SKbC74IFjZ4kmOAJvTYfa4PmN3zB+bKDTgAO8NzqR6esH6c6",
+	"vulHZTP0icFIbiKHQ0uGzmLoKdeB4Ik5xS6ciTT0eirzPBXMTHkMt1cqhjn7pk8F8X2fNDPMhGCDRS7M",
+	"tw0A/ZeCJ9Ke3C6psxikEdgZDhD60vEEjcln7aePMAGri9ApB93ekVKCjgiVw3+Sw/HvQizSxO/IWNin",
+	"4mAiEskPktsVdm4nIa1mCNSvqfaFmsM6cTzINE9iDv28raTGyu2yyMYAtP1Kub5xifzOYXJnt7uy2c5u",
+	"s1c8TQc8vnnoSxeX1nEDV7Y6vFuX79XjeyR8nMelGM4Mr8XWuETMzHuKwSO5XYFiaEn5j8j/zWt89s8V",
+	"GgfqAQl9dXnF7JDozONEgCIBegqoH9cF5p89XrMVH0xTvljh8KEeQOxWirm10ginlIDsqInxjVjg8bk/",
+	"SO/Dnrq2y5iwwQ3rw3/1IdIJKn2/iRku7NR2lXhrB/iLIf69GALJSWSB+Z5ryyb3xgyI8LmCH4qeSAXt",
+	"U7QE9KCle8H3P/eQuD6xzS8iDI14FjKFCck6PXXcfkreSRALqTYi9GRIXRvNI0aiZf3FS3/xUsBLnjJ3",
+	"xU4m19MVwXso0gfvm0sNxVuGQgOW1/uMJ4AfW0/Y9hN/UfU9uyLuU1An0gRizlpz90heM7VWXnede9LL",
+	"ZNg0EtYyN6BUwQTZXKpEz1vsHJ2szjItBCwVrFP9E1asUwJHE4F+8FP8i0q/Rir1IvC+CXXDlGYKouow",
+	"qVlnqFADurjz6tiBCcMp0S32TjMT6yl66yFaUOtrcxnRu/Rn+DEavAk483s6c9wvl9nclMsMIwIoml++",
+	"D8NhuKfIaZ6IA654ushl3Fw0DpXJgFkxhXTkXGS3PI2g3msZvmDEp+bEQ2PecojdYoaqw8Mc8ykC1I65",
+	"Yf8UmTYt9hu93rfk17fH31P9XPeLoonvqfn7D9raVplgc7tCvLbnY50KPyK0f/9w/arIWXl6iAUXCBrp",
+	"JjbWswwp7enz5/BbT/kfE75o1caKrL460RmF2OXQTZnAcCnT1c69qROm3/E1YZ0ryL4l9sCgH5zDqasq",
+	"DcZigwUjCmsCIrfTLIGQD3U24ZZ5E8vJuZyAXb2MPL50q7g5wbnAlCImPsXpzMhbiJ3NN5hOru9hMhi4",
+	"wXxA2htu92aD8d1Jl2axsprfndu5e/OP3aIHeDppcubfJ3hFWbisLZugem8qp6fTWiVmpnL/Riyapcw5",
+	"Ap6bApVKJYzSTahpFBZRP3XFUy7dZMHmIkCz0pl7DcPqhDNZ7swswJufwWW0ot/oxfkvds7bohu8gUtx",
+	"AyyKV7PM6GzHIBRT+YtY2OU00RHubglkdi+igC1M541UN03D0GMH8AwNcM+0aOfXDFfhiptCAnR/AmCK",
+	"Wt0YG0GMpXGJlXavuSTNBO+TG7E4DaNKlBOq7asSGsqZMRXiD3U2kEkCrj2UjTeWLqHT9whyXEFjCcqO",
+	"SaehZqHQnK7Ffim1ZlFCQkDRUbYqSJuKNnINGdguDUQ9Maw/4Z/wyE3/1E6up6wxqTCd0idTSvDPkAYW",
+	"c0XYq74X3mHUbmMTPHuZOpiMiPoSYIyf+E0JU5e22VOlvM0O7Egq+C2F41J7eGVmlg4Wa5mTX0F6D4E+",
+	"U/nqIevfiMVHerzPdNZT8JdSlpq9w+0YlA0Dr81UmIqT1N7UmO6HImBHBgye06MkkeHQTRJBiTmq4cAI",
+	"u7lhgKvrG6sSKSrH2/WsvXy5bAVi7HyXPE0DLGK4ShwOMZFbifrsTdJAf/XU1lPL5MZgIg3wn6fLVxyw",
+	"BJ6zn3uR6hwRyih9EosreE9VoJnq043s3AMi3+kl1ERujuFvxOKhaQ03YC2tfQm+0UT43EZIFdHYG3t1",
+	"kjFnY20sDSImlArKzEloD7S+MehswkRHmRuRDlHpgT+6PgS+y0eQLanVUGYTg/kFlFoTgQHjnx5kem7g",
+	"+gGTHTIAwSCC6wTpKvtoeOqTkWHUItUYHAwxm2YyFuybHy+73Yh13113Ly8uz6+637LiHRcdKLpn6eFQ",
+	"ZHXwOD7nbDbw+wa5HCeulWaRfDHVWc5Twuzwi6+tBAgTSe19PBBWPeTxWCQ+GdDO0O46Au6q5kuD0pFe",
+	"udPeze1RGeVRrpHqShsYPKDl3TA4MVg9j/+g9Q1RWl3O2B/LfIqEsy2X+oxc33tNqlstY2Ein702EflY",
+	"U70stBZlpIk6aiWEK0RpBsUM+kUS8m1A9MSPpbR6X2br/AVO4ERsIGI+w7CZy3NFos41M2M9BzDyDTil",
+	"p5ZZhRGnrOWIC9zXnfIDjvGY3ECr/Cp54f3USXfqSjx1R7IJXyB87hbOXWpcG4G9VBLZ3KD7CDOGEFKt",
+	"JIiLjGuyTImZan29NGnq+7dDRaY8UM0RX8Byy0tVydIadnnwq6AusHs0VSqFs9yQAmaGj9Z797H7L+hC",
+	"vujAta+G1tYoK72DH2ZFLe+M1Y65NTGNK0mYTa2UKtcjrKCCDzDH3RMBjtPA5qgIPt5Bw0Hh5ktDu77m",
+	"jKGE5mAdJmNx9xlhjKVvKuMAl4ZTvaykEK4/LBkocKTe9yEAXPTWXo8+X2pmxqS/zszY/s5zbu+q/r8Q",
+	"9V3G4oT19g57exEMaf9hP9bCSds/06TOk4jdSJVQ4d0f/ZPAT1+KkyDISoL9oHOZp6L6SE8pPhGQ620N",
+	"tbEcjX3rvsBNGSjadqnQ+UslFNsIcXtUiAgR+IKEsiSDH9B6glUvdgsN3tpw41NDM9xC7z6ijxEq3/Ez",
+	"D63xTeEI/zbyb0Idiu8LDzBGEwmlPPbXEyw9xhFcy7T+71oqkXTyfotdQeFLn7a6ReZyH3OTg/Owlm4n",
+	"/DKEQ7VLwg6WjqXTAx7fRFRWY8cczjJwgEEtQivEx3LrBv3GlzzzArGRQq6Ap4gjw20y19QoyUoW2AlI",
+	"Ineg8aRlFfhqC6hsnk5ZImKZwBFzqHBOtLMByChariiipdlxaS9D7BLStaoaltIM4vtBIrR/oCi61Hpy",
+	"0lPgYVCauAj5y9XlKjEPkdYJLsYeTW2ilD2tVzzdlWpmP/04Zc08TTuJpUArvFYEaaNCVnk13osI4Nvd",
+	"iHLioQbvBEYAkYID4Q3uKAzCo0+aNrIqyrGzEoiGe+624I0WomzLTjjQKTKTKSAGC984EqfRCFHG3cvz",
+	"sQa/742Mof0SiRegVvwooA1acu8pL3UgjQVETD06FnB3WK/kPhVZZk6tMItA7ihsoK4zklT1nNlTm7Nm",
+	"MX7RIiLXwKAgMBzRwf0A2OqIpChUYo+2H+FNMtD5mMTVmN8KqO2AW4inRsO7wY2j9QRk9UAIRf2rYU5z",
+	"7dSmqKcgauByPIJLSGfFn1JtTCnAuzrJEoumdiw7LniWL752AZLKW1GVHuIxpYdvTlkvPurFBfHGA8gL",
+	"GmmVwCjLAse2G7A8sXpP6Szg8RY7g094xzvoI0nxt7KuUi5aqe2SBRP6UxP/apr3SuRj0Ddt/5YELtR9",
+	"d+DqYpjW5bGVdMwxVyM2m64m8g4UlclYTjkEdaFYJM4p1Ey+fabn2GfJPm9lTU+Fd4i9WANeQTBfikL5",
+	"O5MgflloRGQwRwN4Dr7eEb5MCmVgNNghndXg/PzheKijE49DUo6zhOADk5nJHdszqUwueHJS4eUW+4nj",
+	"K7NpER2D27eZEbt4cf4PZUIEQUN/7L1yY0CVRdZhtCWX/oQcsIY9c57q0cE008kszjdpjewe9WwHc6r2",
+	"Su5k8VjeiqR43Npg5GlKfN9w7ApnLynwDxy22AUHGqQ2CUPon2gNOapIw2v+sN1m7XbbfzwCS5XYqDQi",
+	"wiLY/cnrA0d2YRdu9WvyAg+tMgnpEyAfqK+jG68p361Y4+YZb/6VH1Nem38H97pfKZbC2vEwdwN7o58n",
+	"YXKNNCwXn/JTFnOEFvewHl2vtFqB0rCKf+zV40JMZqMylMNRu12bP7guIwsp8avK4CK6WJXCVVDg15vG",
+	"RUzenMk1Lei/EBXwzopErh+lq3Kg19kAs7P6Bf2hZ2o2TcBxKbEMIiY/psxRy3RlOFS0LNLE0P1T6eff",
+	"Yh3VU+KTNFC644bFrtR2ZEnJi9QYR6SJC3ATzFzeYu8zu93wEsY4EOk/oWg5uccp5I8Zjj1FjjawIUkx",
+	"ptFbs6kRZA53rHVIuoBUt0LlOlu0Uj3v22UHf0oEVtd6/VmJOTO5jm/YENGUtH1jIFI9hxX0FHjirE0z",
+	"zoQZ6zTxugS+N+foliM7E+ORESDTUzGtYXygbwXtTvAdREt0u0lOQMyA66lCt7IPxjxDV6xWLrAQLyJm",
+	"dCGKpCIcBaFy94gUpghZDvRsNLbK1gh8h7W53uj4Na69LnY1Bco4DZs2uBkgDh453cWkTsx/gGMiht4V",
+	"wCh+/XGgRWllq8VU5DOsdEZsuSMDwsmcVXlmfg6MuwnWSaCV3ray+rI2Dw2ge0nr6Fs2G/LUiFCJd3zN",
+	"SYEh1dqxhydjqBCEvrxQ1GUvzxn4agyAcWGhAgLggiZjhS84rFw+gEZBlIkhoJiBOLycKbCHXfYAtUdz",
+	"H3ZOLadeFXlsFUlZLMjq7yQ8K1lpkV8rZB81p6qRKhfyzm7v28am6BWd8hEol/Zic4LdI4lsp1qPfVSr",
+	"KMNpAJLqRscWVbs/yvo47eOf4YMcXVN4duWpfWmqoZNFZqHi5iAuQYEJAlGSuZiwVN4I1p+FN1Q/YhTT",
+	"haBdxpXhIAROrMpg/wZvSt/pKwL4PATeQ1uHOauGNAhC+aMgqGv/je0GUHzARb7QM8h+sstgnKU8GwFQ",
+	"LyzOvu2A6MCz02KXgECDTjx4x2l7BeqyN5BYk+4E5IuoUvST89YPdLIgf85tkY/wVv5wCiKWcP0Pn64u",
+	"GbNboNizdhu2zXgMSqdbaCUMtXOAjQKtEOKzfXihhXB9CiH56F+gkBBIXy1y8ULFjrp25R+Br9uBGpUO",
+	"K4wm/NM+QFDtnTw7Oj568aK9W7+Jn9WlMJbBm5LdZ9DbTw8L2Vekgjsy/gq0E6K6wN+wrZoC7LVBZ4HL",
+	"DdsIFMUgQQEvZZyAVzBELh9zF4bGgAjzHRahwz3vKey7tdSHADgKcDw/Tn03QjlkfUopKloUOrzP5aIc",
+	"upc49iQdayYnU5EZrayMgEg6uVZraovrkhphajtuFPBOzN0IX19rzLruAOwDwbL4Q8aootJzptUOmjtV",
+	"OQbzvyFnw2ofdX38XGniaixiYhYl0nWuyFGmCW85kZmI8Q6z75ErnP5l2QKxbai9ALlM8T4B+9JV1crM",
+	"oeAAxCymWIH+bS8EnfdUKk3eXLT4yk18jRcRXHd+fpSQI81y01M9bHLG2UfPkwaPHE942SN3ePQi2ptI",
+	"5f99F//cV+WYo61e5ZhzG/xVO+bGPG/2ysUFPfnLxv2p2S3n4rb4ZAtJqYU5ZAV6/FibAokbFC9MW6fH",
+	"WQepEQS2IW0on8tY+A6zBZWqWJyiJIevQhLYnGPtL/ypOTud1rMr9Qi//jjBI1rZaurckXZjyWplgR9J",
+	"z9hv/zKBrVFn7EMHKHk3yVilV3xmDMRpAzx3a7sUNgCXoBViMBcyCaeZ/h0q9LCHEfiAfYJRRJV3QVU5",
+	"AKYTFqv9Aj4wnZkxOm0saWLuoaP49XwTZAW5tAdaFags82YyP4N92i2xl8b4ikl+KVr/aDxQ1hvuzATO",
+	"5Virq1yjgkHp9K4XAF9WNE6Xe96pEo3pISYHj3le30k0oK7d3rqPJ9Oa/TqrDvGLHTvhSR9YiXDPaSxQ",
+	"iasx/X0EXhkXHrd/BetqJG+t5faj9rnWdDUXHfKdLKSXnEc4p4+ThOupJhEnA0Nzzg01gHfiEey6gX0x",
+	"cUWn+C8y3yp5YfgEchi2crAj9lRPlVNu7Coq2ffEIK7EwSvly4qH5whgEJcWU+lEAoBG7jeIopkW+1lj",
+	"3hmig/tP2F0OO/PRqSjPecjBxM1jOSKATeV32bvXtJ5EPQVXGirm9taZ6MROS3gB8IQYuubmsFN8EPXI",
+	"DvSY98VbOM3mah6gvwe+IzpJUtBZrtcImE1viQMA4bhn4VGvt6RimAPawURjlIgoehn0AAMMw7JgAf6H",
+	"FjKhBAg5HGm7eolG3qZokFKDBWXkBHxSa0/bnXoQ8oeRvl76H+psUmipD8wGQD6iOD1wKm3OC0Xsq4kh",
+	"8LvNrh5sOmqJCNor6Ax9w3TzkF+GkVumks0ZUFjTlSKXbpPirnImsI898CUBT63e0I6Avfmd7pVAcTst",
+	"MHfMWM/JKsarQyuxxpn0ljbo3xoIq7SWVT4bIofIbTJ2tJIqTMhBdeXfyY/jGeaJcSt8AD2VjN91blT3",
+	"WAlU8oTKYoxUsegHqAZ9wrLybzn4KEqznsvCES2K5yPKR+qpPv5H0IuYNNszah5afDkTxNiBZidkBkmM",
+	"NZokur3tIRjHfrlTEfVc4U3ja3jKz/koi33oiWGDTPAbO6L9N3ZJBwIEAeHctFRpyaBg3iFSQH6btv+F",
+	"VQw8joUxLdZRC/I3BD4Dbq/eVap1sL4WYrEvhVaWtOmingvbRkERq8aMlYnM1/uv3zrCWePG7kClpsn5",
+	"ZMrIq4iudO4OsYRNyV1xFPqcS2lpkJnX4OoGGmzKPTWjj+3DyeGLf4wOJ+Ph0cD883B483zy4vb490+i",
+	"7AR/frwBquUDrQmZYHeL2uxy2LHIz4mQVgt8pLUypu3DJtE3Cu9LwZOK8PacEUjv/K6Su0mj76SpA4gY",
+	"UM/1PhYeQ9qBFyAu94Bl1LgtL3a0xd4KZb9HBrohMMTpzIxP0aVa1twLj2hPeY8CePEhSGw1lcBFmrfc",
+	"OK4EnYrteY1MBsfWLB9rcmzxPHzIo430FD70BOMNDgsgePSJgQZc05Qv3vGJv0QoH7XFzmuW5TEjoR4T",
+	"b1/Q6UDhxXd6Ct3hEL+kGlP/CEWwF+jnsPfOZ4YgJOwze6UTwT6z38ZCsc899Xl/f9//n33QiuzPXrhH",
+	"rD+Z5fgfVs4kH/Us77PPlR3KhOVlgAQHPUgWPo7wo8FNUPpCcAH40lJSfZ8YUofrL4ZTwuW0XI+Fs0Ee",
+	"QuPQfRz3PPFIzN6B4hsIVkgiIhj70MXkHq6cHw17bAcqkuDsv6Y8Eyr3w3pvv8+DKH/hpX2ncFB9DvcF",
+	"IhD21PHZI3i23Ar9c6jTPzHMpHoO/pxT1r8UebbY7wyhF73r++ZwIKzywGVuP13f27x06+7O1nXi+LFM",
+	"XTf+mqvgEWR/PQCAwC7rRFTNPqB8C/+Pu0AO/kX/db46WznYF0wjdobRWNrxFpCglomExyhVnKIMrG3V",
+	"5FqRTeCVDeWPE77oKXykVPwY3H+npOw+MYW668qtqcAYXoc86DAGZ0gLB2W/CsLZU6vqfe0Hl1hlpX76",
+	"ny4bxSd4FC4pnKAJb8yoQBKAhmenYaHmelBzdwo/LO4xK+OBNLQ1LBkxt7ivhTnPiL7cDO9HIVuvODsR",
+	"Stobz+PxKodswXIikWuUJO3q9InXLOF6W5i6o+JXUGGC533ZMFmlXmkJzXF7Z3MD1G2o2ooXamJ9Pb/n",
+	"Wg91e+qhooqp9xRVTFuL2ndULd2otTXDicwf+ta7gLPa6NZ7DBazByQJiHX+tXCZPacVPLb5rUdRr4MB",
+	"30Xk1PljlnvplDU2CMmxVBsv98EYGMtpRFBRrvFsRJq/zsDbeFLy0LR6quPRoQccKD2VQ2BMf8dYRrSv",
+	"us705w0GVxBCpQueBylY9uuFMo4pVujWUunipPBoPzElgVLSFCxri0yoWFAXByQzNBAKpEenUATJCRSb",
+	"BPABbL2MsMKNvjcAGbDmRKAc8EI9cHo5ngMglg0Wff9WGWihLpzcU+hXsxd4AIDqjKWKsoNEJ7VqYeFE",
+	"Hzw3Yko4yzKHUzPobKP51AXRAIHIH+yYJ84DXSPZfuCqHNTZaeTqkpZuR3/M+JXf6Q7MpbF6C5GMvhLh",
+	"9oPlLTjT+whjOQlnzftdiTgoyvEt0LG2kPpeg7RC9gbJNstFIZZIfKHnoUHnX+bcnrpP1mWbcC6mpmzF",
+	"unZRdYz4dhZYC39x4lfNifasdsCKJtVz+497ZsdOmpJDlUjSUrYhiBL8b2AL8PkMRD4XQpHvEZV5AOZ0",
+	"XgV7v2JWU641EzxLF+hvPT562VMVF5QHOKu6lqQq+6A2ZvKa67mnNmLyLa9a4aAivNustmDOZzFeucPb",
+	"Kdu6Uf7i2e29Y+Wwtj/W++TgXE6Ea9nxqPcpTQSomG7Twn3v8DPcQ9Sp1SGjiFupZ6anIEDx8Fqzvcbv",
+	"V2uGp7lbbh0bX+NPD3j/0oh/8fG2fGw3zqXqYb+Ue+JeiVu4IvGEYGjw5CI0wkBxhSo9J088iH2YX5j7",
+	"faRwIiq6iP3CGlLurRFbyblflwhRLOVPkX7ll7MqIk/7+u9bNVcK2Pslu3XtJvFKTyYii8WBA2rZAEXP",
+	"Y7pUUPQgBqGNcNAP2PijVd8lc+YXtb7g1A/oYsrFl2vTblxDjw0B6/DrvjvHv1k9KU1/JWPM6jgjwoo1",
+	"6ldnVfIpG8ivLT2R6HMF08yW2YNeWlFqGmyL621PCAWQaGdEmmJl30xJ307ZI1FZST7WaULYhPBMoXO5",
+	"71Ku+lwqJbIIHBPFQ/hXeGbKpUPifJKzKaCiIwoTzAW1lhyQvk0n7zPq54fZHk8Mi1Md3xCMpA9lQCbI",
+	"nBuW6LnqKVf/YS8twpsWn3icpwtYZQZgFyc91VP7cAsRMVCTJqpwEfBZRJsjdvd9ocq/npQ2QhrWfXfW",
+	"PaPUTLt0qUY/yOQ86UcO64mxPj3fmmsH++7w9rjChFpM3Q/2jyI7vj8SNsyCPkl276RhV93r/83e2ya3",
+	"kWNpo1tBKO4NVVVQNOWPmmkpJt5gyaqyul22RpLbPfGyrwkyQTJLSYCTyBTNqaqI2cPdw/y/W7hL6ZW8",
+	"gfMBIMlMkrJF0e6oH9PjEjMBJHBwcHA+nufm9flLWFs6UjE114rL7sVLPHSj1UAq6MK4xtoCbqURA6t/",
+	"9/xvlxdX5y+RpAgEILVilCvFINH+tA9StqB5IFYKOVVEa+6Fr4YvSw6dDQtTzJ8nrbBT0MSWaJmItnhG",
+	"gS9GSnMPGuRNckZyPlb2XMtBpjDzxNmXbVpxv46DNOG19VKQWg/op7ZeaOTzY+mPUL2ilaa2gBhwqop+",
+	"TI1hy9EoHaZKFx8AJ7DfEn0IHb5x+/FvIldTCSnr/RaRYMTLsB34FIAbonEFaGMMJdYQW+QGUusBvdaw",
+	"wOI37ooGttyfz46/bP1x0xKvL/56vqO6Dz4W1jFgaB5J7dGwLga4bBStL5SNGcx4JyyfqlAX4NR6k1H0",
+	"kypigdmtsbBh5Xa8Zo2lsOsX7MFNXbz1DdJkB24arDlwutM7SQqRKWkLNDfw/Dtz7ZIdxrxF7jj2z8ZK",
+	"eJaV1v3jQg9z5c6BMywI/SFNoOTAHxrIrx0RAUNCBSCkFXMjbDots0JqZbA9zNFg3vAiVcAZbm/TGWGY",
+	"UncQ1k0Tjs5m0hY93Ze6SK91OlPXatj37l31sUDXDNssQNQH9aduD+BT3n/DYjdIE6Z78eVGrkfK5rxL",
+	"1VzlEafsIE0+FMZ8yMwcElRTzafVGzF0k9MnICjq4AMD3PdjE43/CHF3HK8wdICT3qfHexrReEGv1ej9",
+	"y0wO1Q9psjOuyv1gOsFnJe67GtTGADH85l5cjVb70PswUCHdeOo1yEZlgGD4D6wPzqBRG+k33At0P4DZ",
+	"QzJut+mV9SZlW+CrWQPpd4OZQtCCPT3Ae8WShdaU24R9NR5Cj28+nHXfnJ2/fn3+ch+yhLOx8Uyqkaj7",
+	"8HVfnr95efHmJ7pWMMVm9Rpz468deOVk6bD+igGQvFguBplEpS7E0CSVtJme5mtmwRcFZiCEuyX+uwvo",
+	"nYCmN5EZkApPTJmLTBZ8gjjJjWxtazKCV/LgZTleQqYyUcIpTbyQEi2amWt3pXFj9Kzjxcjk00MrRgpe",
+	"vHzdvfnx7dXPH348P/9weXYjZm5etb+GF6aQWUvkzlQPkDhDT/dHN0UGXXC3vE105sKzmac6UTN3JGi4",
+	"G48C3yhTmycGI6EwDPdEB0D/MA/Yt+OTIgflAm/p2B269OgKDwuMcKGEfojwyZbKCaK1PLR0d8fbCiS2",
+	"qumMUZsTAbFWN1ViWNrCTBsrPiitr6n2I9R/dMRvoo8LBxc0owdG5gmWFPSvFfHAYC0Ek1w42wMecxcz",
+	"qFtYvXcicHXcS81tz/25/ronfhN/4x2QezhYTgl7Q2wdBC4PPLqmEBOVAV0wUerEnU/Tjyr5EPDesTIk",
+	"ywhwFQw4O3GtxtDxXFfh8T8ROt717LHd4154NT8QcKt738qFFfPJgks03AL5QFfpDLm4BVYsH3I1cj+6",
+	"FqZy4VqJGgkCjo9ZL2mYJs6YHpjcgkKMl3s3odNUp9Nyelrr7PBeijWVLatX7N8CdjGxGVSonpvboqBH",
+	"pSlkDaAK+Ka2VuplAiI/D6Q6qADPDS28wFKhBkpzWjZShJ7kHwRseQkSNUp1Wqhs4X0y4MdZXgwGVtcm",
+	"Ys4D953TotFqtCpnvNGqVbM+J6LIF2QwkOYmP5lWc9G/cIrDFE5Cj/6inCBv89FhDlEslj710Ho+WWlF",
+	"BnFba8Jh4wQVoM9cbz390mDG6kxFnK50ZXHDLOYmvxUqz02OUWU3PJxyGAc7BCsc9Us9tQWRbFkoiNE9",
+	"vfrpFea9tnibQ0SdyKdRjR5adptDjydMmCvFSM09vTQV8/lRpBpywnDHvsuzPheO8VrF60gysQ5skGyK",
+	"XcWisfk9RaHp2xpRYyNraB+WIIOu8WqucTo3epp8Qsj3nVqbETf9k3B2HmUUeNlMqI2MwWhTCSZH50EF",
+	"ZnwC5goKk6tPmf7X9Uh5XVi0YWZKw4E+dKKJBz5CmgCqSDjyQSv4ocPriOFFuAdAyY101MiT2qBlgpsV",
+	"fwXqOE77kMOJSk5JZ3ikEqc2EO5nGE3J0LgvYjOz3pnLM+b01TAz4DbJe7qSi8+zyQM64VIH6JHyZZKg",
+	"hGbSFjz3li51o1In6D93Y0ayjOdP/7RUpdnT6Wh5baBN8OKD22TI/DrVM8arI1RFWI9hibQ/y8wcPSYY",
+	"SdXi7fs351dOF3Vf/nzxhlGOMjMeY9GuJ7lOixrlGiit0+FEDKS+9fOYYiQLsox6ehntAREkcpOpAGHf",
+	"vbwQt2phm/XeWy9UEGPcjfardrIXHbj0nQ2a0G3QR9GArYMBUv1v0IigMTgiF654/mM+Vx1SJH8dQmVs",
+	"7s5MDoRyTOxOqtFJdCFv+W5q2+I9FJ81Xk1aMYkN3DDA3oaI4tDZEXi1ZAIesLOWVRdfSyxxPWh3x8XL",
+	"X1Ta7sZ3QnZZpEBhXjPEeaErt3u9jbwSAWlTFmJqbCGOO97z6q7jWFtHXyeIPEPhV5KypxdfePvFvecL",
+	"7zh2Gvy8SM2C6xFRfka36SVFjf34a/cnarWeXq/WatFEUXiuOQtkd8lJlY4a9ixO2WlE1qTLLCNQoQie",
+	"aGn19xSCadjHwqfUbOcC47vuNtlE7tK7kkoUSCKS3MxmisjxwEmFlCf1aUUvfcdfddobf8ZakHg3b190",
+	"rtvG1J2Kg+ueCTwUOuImIjCXJjIdwMA2uY90mRE7Ft+ORqgVp66pt6MRxeVMzhwgSidERYRehxBbg2he",
+	"XbLBiveiyQ6NVKN3AhEiric87WlmPF0D1I0zsTOMbmx+L+aR/7Y1e2GvV8OKJH9yuoFXmxhDePKra21d",
+	"3sGywRNuqKbMEkodClKlzbwtuhEHpfsjY9lo9LZgMUEfds8JnlpU+9/TJNMXSd+3eWgjQEroHjzyhjxO",
+	"fXainEe8qggqueKtFl1sgBOMPCPgCZcP08eRixzrk2uJdtTwNtoOaxNMbyKHYgTW6OcGYYbA/GtMN8VJ",
+	"aQDPsEX+sEBvNeAgfg4bhri6Cg2DLa3Kj57/y/FxDd7HYyJ88OrBUtbt+vck87HbnBeq5QNpdzIr1R5M",
+	"KRj2Vmrh9y3EcwhQTcvU17zUM1lMopUOlWcxj1rdWr/uvntz9upp56BmadcqJ2eSPfmVxf73+0fLr3nH",
+	"rImZB/oNt7pEhSyY8i5bRLngGA/zrFHuyO4nJSqEOCslTi1Ji6Wskp7+xhsTR+4L+9/6/BRvZJAxSryq",
+	"fMIrldDdx2gh03x7a6Cn72UOUI6vU9XBEq7FHMrN7JHsAdfVHzZBDPCTm9ny1kfUQpSBT7YOkHR3ixsV",
+	"sfNWrlScfVXQ8QbQtWKUZgXQmNTdpZBtfKsCDepxJ+UZMIy4OKO5f8g4qOqFL+XQjofpUf72cWp/ZdUt",
+	"sPrrrsE4p1/3PdjwTtvOu4KPb5+TTMlFFlx55CZVCaZkRi632pxkmP+DXS/w2sXdXzayoY9/qFzkRty1",
+	"S2NtOkCE/pAkzhocZ0H0p6qQiSwkOKqnKh/jIt6qRQTnDCavBwl0RvCtWqwu7Tughw2ru4Ooimt7L9hl",
+	"m0VqF5hl93McYHR0rYxtLF6u0QdPRmU2Sh86gbWLOXQ4dZxW9+O71z9evH59/vJUSHHZvbq56L5+/R8f",
+	"rs5/fAclQEYrcavUDIWQTALxgykmgOeMgeE+jjdTSbfot8WZxFzXtOjp2nzXrg7EClfnf704f786HlEY",
+	"c0JwwFQ7FUfEeelbIjNzJm/yuWI9bYnnu8yHE2lV20e5+/X4QDwiuqJgCV9KCPaW4r8YWh2VWUwzE76l",
+	"p+ljkEN66bWZzGvBCn6EuWvQ0Mf/PBq6HnpH5rdhCqUVEwnzZe6aVPaGnYMz/sA754qi/4g9CZlMWRaw",
+	"pSlXtJjkphxPliJg4MSIyEQOrU8sbEWAOnKqODuRawcrGbV4V8WvQ+6HSpN9SlDo+3rJd2dn5+cvz1+C",
+	"/5sTlLcJ+fW0gXxQYOX3uSFpcRqXpAI5oJPLVJcI1F3kCyw4NOT/S4tWVEBYpFNyF7YxYbUInzORtqej",
+	"AQdrJyT/Lism6MtrKSgc9Dl8mRpRdW/Y/7wT4dQFZgQYRk9TxteP3YvXrtXlNz6MZJpVXrvxiiYxCmcJ",
+	"joETkcvUKqeWfLx0bAxW9YiBHN5CAse1ulO5zBCHRWY+s8Q9NCMDAl0Wbl+spLqF7G1JOTQqoUQPDGlw",
+	"2gy2iz5fUxaA/9KqeYnD4kt4rhTPDAJHInR//HlIeqXJhDIfmY+VR4yfctLJFAOpUmOqNi3jqRddnifK",
+	"j4p06zp4dc59ZX3eEkNjQ8Jng3ZvbFLyhNDeh20bvoHG2ooc0Ay0BfmOXE7MWeJ0LGJSTUNC59oPcw0c",
+	"dzp+ckwO89gSKLUQYqUorEpOxVTeqrhCzauROP8zkXYCEWNf/LwQcjZTMq+SIq0b3Ur28mllMjhhOpRX",
+	"BznDjbhdMmukkGgqVxLmTv1au4UGQyypRcJHHb9LUxp78F623/d62IejB6eeZZZAa3i378EkwGnabFT7",
+	"5KNncfIR8mtucK9Vss3xDd7RcLl+1hGJXKwAbXCEzuRMMrEQWE9AweWZSaHJDNKWb9yr2HpPm5F/wC7T",
+	"xkHpiBEjk3FxPr5VTS53Bys4/soZZ1hrYcoCstBLq0Qf5uvfpB32CQ0Qj2cfw8utyfsnEacQ2BnwxdAh",
+	"nisLU2L2dKojoAUPJvDu6jXPVf91qm/7Ap0v4ejIFXwgKPQZAg5ejMB2wooiuOG2elra2zi7vS3eGBpH",
+	"iuBMUL06U0lb3BgxLmUudaEU6M8WzDg8jLopuC1RvOk0UxruHTLPUpXjC5CNSrhrAwVQa4XS7lxPLSSY",
+	"WZ8TnmUpBR3gam5m7ljPpbYyqv8DIbZhPInKmHqeREsi+oQzfc69sAG0Tjn4RQ0LLnUJuhUn2N2srFNE",
+	"eqgqmAqVpAhmAoflZXn2tgkm6zPZiciMHqtc3KpZ0YQ9hUPc5DB2/3VSddcJ6f4U0yi1nNCuiHWTo5S3",
+	"+3YqDobJeq7eUVtMlOVOT+MqBf9lhEkPFpkblvo4ywCxE+NtdaOE5iqjhPqirYb7xjXxO3h3L/Cl407H",
+	"O3dlnsuF+9kWC3AIO+v/oOHbWLQGnnCYhKnRVY4/f4qnfHBv2oj7uKeXEoIIxcdn5qA402nlLj7JSVDU",
+	"NWoLqPBoM1UUVLN/Hvzf9fOi7ormeRnuObwOMnUFXCHrfOt8mDBvKBfa8a3/S/Kyz9VgYsytbfayK1ZP",
+	"bBW8p1cqvgFzp/K7VM03etYDYZ4ZUWYNIAelDCGUavHu5qzeq86d7NILyn00LK43Y0bpuMyV3Y3FRsUB",
+	"axNO/b0BBpPDGQBDitaqi+1Ulmomh7dISbRtJOQXM6iNg6SFFXOT3zpb4lwOJ3jJsumY3ptKnY6ULeyh",
+	"s2I49ahuZS9xTLtcWO6iYV1/MYPdLCVyC6V6bJtjJmLmv59X7saZPUMD5QCfjeFSWfLdojV4eQGXyNQw",
+	"vf4ozRRVf5IHiAxBYY0YybwuzRNjDWdvf758fX5z/tJZVXhbbff0BoiHRqCGRkk7fkRJY5CGXWE0RDK3",
+	"FqVho9xFIlTayZNE3aVDnLAmKYAKKHdDQ7RXyPPl+4uczUDdQysEhpx6JwGUSM+cFQIfcyJyNXb3tRxD",
+	"G7TMJUTgCM7BqrwF+D1o1etE3KncImaj+68p3C7cu8MivVPNuY9X1NVlaScvYXg78kmEDvaDSRO+r0E6",
+	"cXFaNGO7EU8nS02+CFwHZwvwMrBkurE3iuSTX0Gc1nLrXavCij5+WB9uSlBcMnc3aPKxV9PIUsvklbFf",
+	"AC65hKCcmbEVpiza4qpOWEH+wOVN0xmF6pqQaSopcB5uAFlVZVy476spseP6JPeXCnqWhVoS7V2dslsL",
+	"WKr3I2LXhZkBKW6KdaXNkrZFjim+eujlhCojjpQemqQx2xQeXptuuiazFKRemyIdLZr18LWnX4joLFEj",
+	"kyokJYya2SpiuAjuaadRqegN6uYsyX2WuV/vUkjJgnpm/B3E7waJYylcws/5EkNwCMtMiW+eH3dCPV/6",
+	"9to/24Id4H8CT/23FJbyInOKOffWu9SGuUqULlKZcY0xjAx2MO+sm0luiiJThKdJFYpFnmJRHX02DxiL",
+	"ENviHUwLh9VI2SBsXCgtqfcTjSg4gEGWF51OBye5xZtafaSrtEc9hIJv9XEIuDjxiOwhpf6bkbOTvheD",
+	"RaFsq6d9VFzcKrg79THVhTN/qSiAH+L26lTFG5Ap+OAdHn6ulz0efleA2Nukm3TJvMSyKNR05u45tObE",
+	"wTgirG6vi8NmwKyJB6PM3Fqhuc+q8taWtpoXV39y0ia3T36lf124u0HYSRuvhhw3pBJZ8oFjADuEoq0a",
+	"5sptpR9ZAsFY45/jrQt55TIrcYct1X7W3xtLOzmLhrzjky3uam3h6g5lYM0lEqf20MLxFs/sFmfbhrvf",
+	"JYvIwcpZtEmOngwzUyZH7tn73znjfhtrGiHbywcn3bFG/pOWUHqYL2aAcoUF96n1Imh0tjiFuVJwl3BG",
+	"mS+HMLq5JFK6OwcYVaB1oxQmqcXVdZd18eX5zx4PM61slZCnsTTiJpIkN4V1wr4DUBvuam86eutdBoo6",
+	"y2KT5dDGcv/otuXSPpwrdIR0dZKbNNliX953b6XGPtLOSsfaWcy3arGrXeU3ky8X1uL8TFwePX3xvYg3",
+	"3PqtBWFRKUapyiDBYZpam+pxw866MPZx9hV19Meu+uxdBfeFe+yk4A3bIk0hPMzzgDUvthXdAhixsQlP",
+	"4Sr0+FUDKvjvWBfuCjP2JZeTbHDDQ6grj5eNxSlay3qh8nGUhyxt+JyqhXo+1pfn6ET3A2+qbvAfvLO0",
+	"LGp/L1UO4es2ifMjVDts9NNTvUMY1KETBpSMBhldUxO5JLNPZplcDOTw9qjMs423PQkmgErEq9fX4t3V",
+	"65YYmFITjjB4Gvy86YQqjilff2LK1fhOhKsXXk2tuDrvvvyP2steEBwa97ur1wePISq+vzxrkpp3V6/3",
+	"GD58d/UaqWGL4SSWliY19pnhxGU5Kihm9NDMu/9eKvAFiF/M4HRZUgqrstFSSvg9hazJFO3pYm5ErnSS",
+	"IlB0tWxAy+kazNEbPxm7UZ++/UdJbA1fsy6a+e/vzt/tK5b5s7xV8Vo5q612BzRFNoEZVcnpEzL0ljAa",
+	"NtmLBnHgfFJgrnQhBrmRyVDagr2GnBG5zmbEbq+gwa/dboy+Za3tCB/7ZduN+Cnr6CfxiUMr+GH6ror6",
+	"JRiD+yvfe8F+zNxG0GMcAAR95HAiCplj8WBwVBUFFB+JhSogXbiCEE6IHHC7nwcsu4jur9XTHvYwqEet",
+	"Pkay3xav2k+/fy7u0kQZ9IN0z4Qsk9SgfxcbV4koNervBAgCcLAS4jY2MOxwOKin8QkLhDth3DENHzUR",
+	"1THSM2HPQsVLekcwvn1eujZ8Z1yA5Bq9cJcD8MREjdVjkYP+mecGfSVLHVKZCE8iZYpDNIv4BfpYTimi",
+	"EVFFFFPOxVDnKWKGx70gYV74sqhmw2lFeJXzPZ+1xPctcfwUEV6MW/Zy5qTm+46wVNnmxoIj6Gl867jj",
+	"4S+9k78cDpW1fohB/yGDdmUSgDloedrVUrFYFwQUw920mhAvZ9jUJVHzQbjCmA9TqRcfSEh8vjYJN0J8",
+	"QXgwBOf+1e8bpIS4Y820FSYNFPD5L+Hhxpg1Fxph9IbAU6MNPwNYpLgR6wwKnANWHTf4QTu7lWEv2OdU",
+	"7QmyrjoMlWwVqUNNRgu+KyuEFEitDfIjajJ/FMClyC9XzRmwlfXx5FdsgwyRprSWoPDcCQSbjMs4t9hp",
+	"5EAF9gHIUIkgmhgPDOvl6IN6mutcarJZ8ihrFPrBAa3mtTBqE+4D1zvG7cNqmgoeTW1qy+ruOHgso2at",
+	"QdPCb9+HJEJ2S3RqxxIpabof2ixprZXItDELhoT7UxNh/M7hnbZFDRoZDjFafyxxFVevmEp76w7rJMmV",
+	"tZvs9qCe/wkMd/yYdZY7TeXXbbovndnNBvum6BjJCJxHaBjHBF2pHrspQissip6RskXjzJtmwHUQ1dPJ",
+	"YJcDjzPazOviaLCaitW2M3DyYjrDlOxiOrMVMA0eOmCtcZSNmWTQf8JcZDBOBBEHOoZXUNqNxDK58jim",
+	"eBT4mvyquTqVyRrnSY02352pg53s1cyh71y7x5Arm5cJldI+jpZukoBnpbJltjZvaIf5YEmTNXPOiYv+",
+	"AGkwzZ3Aco453sbcA3EshKYsNmk8+V+aN1o1taaGa/XxTY314oHlFWz47kMkrmAE20rFZ3qdrbKQ2t94",
+	"zl8g7oIlbgS30oNcSQA/zo2ZWjRYLSeHOiEo5gaRQYbpTFKt7OoZf81db4PqyOP0gIXOhmkqhgT7ZtsS",
+	"XBrGjXvnq4MkpMGvsyl45r5ko4LH2GxU2CAsvAm8/DQbE9H3s2cquIkQ0+guLVRCidpDAECAKv6LIvL5",
+	"xNylfP0D9FtMi6G/T2fFAtRiT9MEiX4mFwbK260Y5xy7A/pNlSsYhZ0peUs13FLM1SDVMnd/NkWWjicF",
+	"/eCGQbc2RgKmDwtsA40GAM3Ujk5+an0vRz5/2XrZb+Et/GCnorselN/6JVgV3zXBZW59fVlpN9a2VNeS",
+	"A2MPolMXSHXLOwFPaxOIeqsKHYKeAKPC5WAI1YU7xeT+x56emsRJm7Jt0edGbB8QQSyVQGCTHlaDsEZm",
+	"Sjcw5sSyululuUFoHkhcopVhmfm7OzzuowExHr1OhB4YA7ROoIB6doCwWhNji0PbRCLCcuYJ7TFeB5Yh",
+	"JBBavD9hJQ3mXaALuUchC+SnHDlVKbPs0GnmmRymxQKxrtICozGGPc8cqAZTYWHKnO9VQCCH+R7cE3DC",
+	"iZgSbg6EEnL1m5EGAt42I4G6vCUyM7xdGYet6mQsqEz6LSEzaxjePbaJqCqop93rdXsB84YeRXXvJWdo",
+	"u124i3yh+27J9VlE22r2OtjUinp/4jXoA2d8vJ0pbd0+LXXRX7HeAWMgteFL+FQwc90CR0Qi+r2y03k2",
+	"nMlc6QL+rcQ//vv/FT9wW/i7xp/6rQjppLKOtqf72AgbDYnHeozNotX3D22on+Od3FpKj8KMGfpuYVVR",
+	"YP6khJPKFuJFR1glwb9mqtsXmblha7fFFZ6CUG+Xe8IDBE5yRiH8K8QBtZqTv8ZjVcE1qKcxnpLqsVMk",
+	"PBFOJWGJnyfM62DbuCBIwa6EtJQahrYpoivhGYwEdWkOb+BAwGyFmAOHjavlrdgnx0bde/+Ga5YmtGiI",
+	"HdXTYcKdlqf6I/dPK/i4B2UGoz3x/blrHxYq8g2NP5jDmTBE5krFkRtESzW2wKI77ijV4ArrZhkdGxXN",
+	"ickobtncXM7KQZbaCYfAdYKhcZjHbc+xBosaQ9Fuf+BwAS/UP+W3q3+e4Od6GpT+2CCmaL3mr4i2l0G0",
+	"nHyXh2h/2YbsU3c4trh4prKvW0uFklUZQ5GJ0riW7kjr3KBoD2q440NjcbkkBxDLwqaJEsfu80nvNN9O",
+	"fvBqbzeHnG9/nzeUdTd0p0BoXQYLmsMv6ahz58fSsRGddmH5tr7IhJPuCZAdP/B5B95OwDZeHThf/+Gi",
+	"ni4pFnf/x2BriJTSZl9WERTvZQWBZtwaDQGczn1gzJd6QbartHgTElvqqbot5Bqu7qAdCbLvBLrcIoeA",
+	"eKzxVPuSLLfMEIv0fWV6swmnHhy1+6WnALcrJ0kL59jWfAwmHxVmZuPEzQYxRnzlqv3U00a3woM0fW0w",
+	"hfoEh8gZT8cdt1+eeeLfrQVanFMUIkLt6GkPsI/ON8C/QnQBy7ldOjmTWdb3zH4yy+hbTt33pnqM3O8I",
+	"Do3YTFl9PtC5Thp9Dg9+DOD3brjzHCJFgYpoi9PiQbMfHmQfnQNR/1qvRNM2YUPyyUTq5Ai4Dx6cJmJV",
+	"AIljgd1hzpI5RKx+JzQoks4kRSuU8Uf4NakXRitvLfa03xuuBUBNb8OjsKEo+XMiEQ86cR165jQGc0bf",
+	"gqXbh0d+x1y9553n7FBhHxxwY/Z09GXrcvOXjbo6pFQ33ldSJzsyvVzT+6nNDFPUtNli+fhSnQywPk42",
+	"cYl4h/2M28d9yz3Pp+rGA6F9hI0H/TRsvGVnHCZQ4K3PPbhyZIXdBv+Lmw2TKXi34Q8PtN/Euu2WUs/B",
+	"Sw4NVHwLBM9/mw5vOW/wfrv0yn3OH7v0i92lsD7b79K1NyO/QadloY5k9tCIkj9Dloezi6bpMDezCRAo",
+	"+JR2Q7QQQOKSCDvMldK2RQHQorogVpR6ChUREzW1KrtTti3euT+xlyf00dP4rIWc7bb4hsDUw+rir4Yg",
+	"r0FRhNeRTqUyKmclwXAxTmt0+1txGQ9uPnG2JPjFAJrdA9a7npIVvQJ/dTPe39Z8FRTMjaIhFRLVdQ4W",
+	"8PABxheD98KX10QI6K44MQ3eLmdx9LT/LjFQI5PX6hG39t0siydpRxqFenqUYjrqa1sMKpykanbKl6NK",
+	"3MesXPMe9uSf5WZqioc+9pd0teeH4t0zlNrLrruzIQktXBcJEI9PbT7EyZZeNbfj85g+xrteMdwmtTal",
+	"HtLFmBqChr1hHu9vpjfOTRbRG7Mm6umlEfGlc535f6lyQEgxDNznfhBj4H4ATgqZYGkl+fKFyRLs32mz",
+	"tuhWrPxaswK5H9yfLBpNCfW4/e171eRBRbLJ5gmzxbMSArpo3LUq7W42f3p6jf1ziYvsg5XBaNgRoh70",
+	"t6+Uln8So4gWrSpLD6vJfI7UA+uyN2WWiWEGfCwgo9zPKU01KBl4QCUhJTtelUxJsIaWbAzfEiNx041k",
+	"ZcNvb3J80qWlsjV7+tOvJtc+YefaL8aOUhW4/S84z+zL3YzlkkzwiWKjVfv8nVkxWtYXDmGSOYrgxMAJ",
+	"EWWYYeZQEZ22MQ4AOEfrTznMeltKeGth9e9DpLz5ELhFzwUngNoGD0Bzek+UAb1kkH/FlU7Rl6wLeFZj",
+	"GBXOKKhxIdrBBVpN0TIgIwdJxp5TmB8isY+hDkKOS73Z/7mJftts2Ce/OhHeUBYbR6P8GeJDquewqZdw",
+	"1eERt6G5yJyVJUan5ia/dTYtehgkBMNhxUH+Wj5NLk5ehfQQWxfehaARXvYhfWaKNxAhq8/BIa6jftAM",
+	"l/SrM/3X3zvwxOxTFXD98V4xf5f17UYjvacbnQzLiSBsHrRAlXom3PhUb8rM3PoO8Jd0eHsPWhD3eIO9",
+	"vnvV06R2cEIq3/UFndFuyj7DWv4UvbD50Ihm9R1oh3VZwzdADIJCIUylTrE67asegCoWFOH+Qwi7akDH",
+	"a8c5tu2evhgt+/hbqw7+bjA3uJSfN1ZrhVsQfI4cL+DN68Y2RzatWCcd1qqiVkBRXUotnqhcPdIlfWXD",
+	"x1WqPjUakGSR9drf7HFaGH9FBgXsmjIaH9iYt/wIl/XQw17SmP9Jrus+nbnqxANRMLmYBX/Wg98UvOHx",
+	"RCbOlv2ky/wnq7Jmb2bkwjORy8uJyiIGX67VXozMT2cO7FxkfrQrRg6rpp52uolI68nIFQtViLlxf8EC",
+	"S0xc3l59XG9WoFAAz6mdeBvz9x7vuWuLrludoskI2N4VEUyqD6MyyyKHIhpm7o/bl5ag4q7m/NTC/rjR",
+	"b2OS/OHJWylRn6bL7gPPJRO7pB9EM/hctSeAGfbArj0E7FzNpBMFQIilGo62WTosSndGL22ekEfHeGZb",
+	"m/H3SNRZgmAfKJhf6DokNdQ649ygSMR3jTe83M2jhPpWvm0T2vCXtI1gdeKKlebUuRgz++9b7JRfczV0",
+	"56e7Ue/q+LxyXWw4MitosLPcDBWQBITyaUIHmmVyQUAtmqQcS2wqt+l4t5nZrApkt527vC2u3av3uLi6",
+	"52u30Jci0q14Yk2OCDPo8kC/6Bcl8ma2E4nf5F2G+qQIQT8FEAs3BsKKBMTYWnpdhu9eS64bOW//WVgJ",
+	"lj/n6ycnuJ/ntZamoFY6H9QD60fUIM99SrgHmNPMqigTq+Zu7+z45WR8z0IviXrQXWykG2W2ALO6UjUJ",
+	"NSmj0fri/Gsa9O7FkXtqirvhz+C+4ZmCadox1sPGIv1Dy2N7BC8+Ml8+MPM0gR+HSlK45FKSDd7w4Ipa",
+	"MWGplBHT2/A1iJWbmdLLDy57ywAiHmtd3R20Uu86Ubnyjis+3uPS1La4QiMXzxnquoJtC3dzvpnOjLXp",
+	"IFOnaKPPcnWXmpIz/jGjEIofK27DUGwTwa8hJ7ePipBrM9p/XBVsmRHTjaSaxd/TPf3dd1cmU+3vvoPJ",
+	"67vPukCThz+4Ld76tOiAt4ReiWh1ViJnLRFQpfvu6X70F8xfLhYzdWgF7ZgTMXZzibZFVJVtcio5vUvV",
+	"XJHtQZA17scYpKYr6hyGJytJkiPYum5QuKgr+d84N++je6abo4tVf4BPE8VFJFMvduOwHRqiteBxgmzQ",
+	"V1B4HIlUTyfgdnE33BagYidEAok+Epzg4LkwOf6NmwyJmG7810oW1g38x6qrhakWsBcJ9eluYBOVobR/",
+	"X6mq8u/R3kPDj5KvJPqx8aeeRvFH7Z8peQfGIyB1UjcIDjOCxXHnS66Y62Gzfwa/6rUZ3rqP6kLlPLDA",
+	"UpTOTUKUzYveZJrZllje5pVZzJwYYEV5tM3otix1T8dn29hQ2gq3OA36wUnAL+5OwEtyUlttALJmCex6",
+	"K6dTe6Wdpmw34/1gbpLJjVjMWZDMSMiebnJZVcCbbiJ64x1d5qGLfabX4Dc24TaGoFAMDorMrIx8sFeM",
+	"p9UbKSGHfg5CCCIsbnHfYSxGFjL4hBaRDjhB1KZw92FAFLxVC4SUYOTL2hsO9f1132vgI9YC5DE+8Rd8",
+	"lcEhroHH80vlRYz+0gyO19UCGdXzSna2z+Z4i8obUiWgUAG3niwQgONWLURuKH3CLZXk1KcJ5jGzoEHO",
+	"NYd6e5r7pP5URAQENJhpIXI1yySnb2POj9HqJPrP1IrEp6IQwBQaJTEKC5E3rdGtiKK5I62KWN570af4",
+	"XWvwJhje1c/9yqod7FKQN4Dl8bKsCPO6OiqG+l+HlHcVQekzdwXzxHN64UTJrJjEIlXB7weuVNuoON0t",
+	"OUjVTpXaeoW22wVccwNuXLwHB6nLSw30uYEYxd+12uJzyB6bkhp2ry72A8W2VpyIRYjFas1eeHyN4UHY",
+	"PldjPBlO5EMHG7vOKisH7k8DsvYBeesEkbcYgJ4BuESuhiqlS/0UiYvQ3p0q7Zr0WGBj5O4t7cSHKN3w",
+	"2/RSjAgLwB51pinY0GUxwRsKHOvRQ5GdDc8cWoA4Y29ENUmkn6R2lsnFGzlVVNjQ03Qjh2vVb+IaSZB/",
+	"E2cmUeI38X6itPitp387Ojry/+cedBer30R/ILWG/Mo+1Ou5fxTpVCUfAE33t6XRA1B2OqTSKjBZ3HyI",
+	"uMXoslZ5PdzWQlA7lG2nSB0wCNf6UzKJ3GYL+F4EfdbYYR97I4eOuw/666JZLUjDFaLGnrvXI5KX3wRB",
+	"6PnGWFg88lr08U//5F7IZaE+ZM4sVwl/v9vWWmWHVtjMzCGx/VT0r1SRL466o0LlfV8Yx7dtSj5xTddU",
+	"gugENx1xbu2KSX8iC+phL6ZV1H+TwuRt+KiROLfmTUzfUF7JQgLZ0J5cD9ReUJvu67bXmctUtw+aqLEd",
+	"QW5EqgQUH1aoj7M0XwCqJIWbSR2SQ47AkthiQAa+tugXi5nq97SVCysmZi5GMsdANYEvDtQk1ckJgto9",
+	"83vim9evP7x6ff0t+How9vI0+Ke+cT8hFKFeeLIPuE7h1oJPAixxciHx9Si1Ue6sWzPyiTqdKt4znDI3",
+	"Cfrbb1ecE0gE7+mBErkCMp4W9+hHMKfTAWXvhLnqX3SetYQbhlM8ifpQamhBDjJk0quoiRNx3G+LS5op",
+	"OwFA3iJfkAOy+fK1TDi8g9zQQDH8KPkp+6Q0XmeY+4vVEqXxGlO9Ycd/Kuu/v2bOcpOUwyKuip6l7qwX",
+	"SQngoE7Q2gK5QZK4CUZvyFJbrPdY/bOE5P+JYvEbCLdXKV9rgvEPSbbdINQ7yTmsZkYN1DiNya+BctPd",
+	"o0auNbYGI7rXi0Jk0ha2QkJBGVGCYptVZlCqdwxxx2KSm3LMJOZwqIh5qhMzb8yzZXIsfVhELuT7pyPu",
+	"Og/xcRMQ75OmdXV+9vbq5cWbn/bD4F2Tbris7a8acq4a9saXkmVY6+1ZST+8vHp7dn59ffHmpyjsO0oz",
+	"olUDqT0lvNaQaRiybTDPkNMHOZq6Vf7goyQO3kcUo7lYzRgs7b4EdDk58JPk0xSyUEe3avHgOHZrvIun",
+	"QXVz2EQrRRxrWs3rnYhXMFa0Uf6iFgd7CwAse77R9+/H/ehuvCuM98Qnz61abPLmrQmXUm7dqDzaRW5U",
+	"NzJUjJmGe5c7wKcqSSVOrU9ZEBOZhRCYO+MTlQHMDyYqhFAYZjp5R9QgN3PMgXlPIPqUKhPSXKD4BeMU",
+	"h9bDGy2hESC+PCMb+aQhMjacLrDsdWLHlhtDT2OFU5zPlVJiFCaniIkpc/vASVLEjOlms5ok1RTFG5U7",
+	"zY6g5h+nxIG/5QvMgtgqdteYBBFvmQ1XzsLpro2EhImSwwKYVT1HRpwIhAlyUII2HKoZ5RGmeVz1v1BF",
+	"/UXyBk+ir/jyeAOe2OlA5etuj1N44ou+OhZryYYx1aViNtysJxjmzFZJH4+6mjxfF2/+enFz/hKjLjLN",
+	"LFDv6Vt0V/RRki4grbJPcmWJTpB02r+IRC4sWZaFn2IAOMMwY9IW0AKDZIKiU0euO0pZ5Z7diex6b4kp",
+	"lNajA4VSVSFrDxk6KAUOYpQUqAGFazLV7uluBeiCEw5zBa5D9DlC5ydM3grzbwFuEjNIRUoBIQLWIWIt",
+	"m461KGdsR+ApARLU0zg3krJG3ZNH5UwQTzj3WHf7lAEwJDzor5mYlCK1ePv+zflVPERJJbTS4m+Ye0e/",
+	"aZ9KjO/BNK9kA7bFO69GoKA/TJtFlE5RmLnME18pog9tT/en8iO82Cc0Y/cDRlv6YqAWBiauLV6439zX",
+	"fCi1vJNphv5Un2SIhNWA3mEVyR+x2OCS4KSDNz+iDooH6UwNU+a4WC+EdLLozgYnK564t5tlfo0LM1aw",
+	"6CtNP+30dP37P+AnUUEBhJiWAkzIhgSmhftThGNfGFHkCyqrgVxY/5Qwo56WYWytpWAU4K7N5cKKp8/J",
+	"7KixCHBvBuW3I5vgBjJ7XFd7CUJF39eg2FneUfvsxiAoGimML+I9ybAStWp6TajJPb+R2frGQ05yDBbA",
+	"RPXyBibID9aYVRbYSNFQyKi0TLneFt3LC8yXBO4veP0ETNSFGKjMOC1uopTLxuTgocyyqC6edRgPgE6j",
+	"FMPmDTg/PZ25iygYPgobqEUMBwrppV2wc0NjE6X2fmTR02m7R2gMtdbC5/iTvaw+cYfup983mzKdkCIq",
+	"c3N5Z9gUwG+JJB9l+jRYFfAKo9gQIM7W8tnTVQE1mfc3++GkdNrWE5RRyBKe5DKcreQX83qCZF25Sd2d",
+	"JnfN7yXxavPeiW3UeOYfexf5TCsvdDmuSbM6r/PPYH9bpWfio5R41AJri0iNnKXubQqQMCotL+QtiHs+",
+	"xmIrKaxyMl2bpXmDQ9np6uo10B90WuxkHeUQ5r4xSzNsd6c9eCJ4Kbv4NmnFWo30o6fxJY7MgVW6EFgx",
+	"xWy83m5Fo5bAphicExbUBB90fcpltEq72Pt6X7BR28jGLhBhVja8+8+1Wz7sxToR2bjhobrYJOoeidm/",
+	"mIH7dDgpcjUzeYGZu+CqNvmtyutL9yG6c7i2cN/tex7RTre+76RhhX8xg52HXZpztItoDrwCp7+levwA",
+	"9lB12Z8gA9tD1yhDo5HMgJPZWXuRPKCOSjE7aioTJawRI5nX+R5ws529/fny9fnN+UunnX7sXrw+f9kW",
+	"2Fd2n1AgvrJG3I4fVdxa4qz75uzcfc1e4n04HVsJX7MczeTwVo4fmrzi30sFkQfYlWuAmvxoKmIS4TVZ",
+	"LoQCO9odej9fPm835b/Rt+wKFxFaf5y8N/qSdcL37+/O3+1L9Gh8sewRZYacwUWEE1m3kMi5GkyMuT0q",
+	"lC2QtXBDXWalHvPQiqGcFWUOmYDATc7utlUf/GpY4gzffZdndpenV+hmXewg/pDdrCvN9ZqcsXgM0eK9",
+	"xxcFLVJzMIBQIyy7cCA5NlcCTJrEHRVwfCxMSeTAEu7C0xOAT52qYmKYv0YvxMAkC7fe5cy1dyx+Tn9A",
+	"p7hrVn1MfRZXT+NR4wMCSzqHvMZPO5UPxLpL9jL1syAQti/wuwYKk5enJZL603eAsIMsguNq6v2+zUFV",
+	"lgFKzt1VNr2XtDUJsy1CB8NCDLi3JDsWuPUxzmhR1gjdGtdmVYk8+RUcOM5KwtXcIrcWjOOnnY7IWYJ9",
+	"MN8WFISi6k6K0YGUOglFkYTrFzjeSWJAgBeM+ZKHjYFe+Uj2Di2K41QCg4MXppb4/rmTeWG0+PHq/LwS",
+	"KmAXkgKjnhp3W432AO2izBoiVSCEZYiKkK1lZ3KoArM9TxeMTS/8zuiKmdP2UBhF7LnWfXmqLKbCCxxm",
+	"GLc1wO0gFxA07ukRwJsoXeSpohSOPgZ0cPL6r1N926eZFXZi5tb7IjCFI7UwxibmB963X3eMmb5ii0Mi",
+	"8Wv+JYeaN583c3B4xAqAq/aSDcfPvVaZJpYyQf6+teJ48iv96wJSN51Zc39Tudp5a9vn11rYWKVYxALB",
+	"h+eyegIfNp/H4/ROaTwDwN8HBXnHL3zaEHuVsaAFNqdVvkk67pYTkcxIzHLzMVWhqMAqXZyI/itji35L",
+	"9M9wdxy9VnpcTOgv1ETfO8S5G75hQtiz1dP9vyg1O+pm6Z1yr96cw//mMs1UTv/UdqTyo3ONBqb747vZ",
+	"OJcJvHD+caaGMI5XNzeXT4+uFcAuW/eXy9x8XBz947//x/3HjyafyzxRSd/1+rcj/9/8wN+OrpTMji4u",
+	"qWznr6nsYwAYQW/Q1lG6EKWmMt8YLLHfharF9L9k+PD+mTG3qeq3xZVK0lwNC9vTPI1IC49FkmoBrcer",
+	"Q8lpbtd4lopKbRJlYYDhkmaZeNo5JooNlecm7wuozppPFm1xoXuaikncuj7vdESfgnsfUnfpoRiEmOWQ",
+	"I+Qu85TzkIRYdl3UIojo2ds3b87Pbtri+dM/9fRSkBtPqeMOolUsloBXMMkYM0jrI3TuJdo6uyqVxNax",
+	"q/0US8YjWGPhHTLGyD7MOqqPXD6psFDyfiae++8inSpTFgcnzzqbLb44rN3AuEPQBKF0D9NwVg7WcNPg",
+	"6r7nnecxTj3z86Di9cXCM1lMICuIsV6SnuYWnnY6iOQGeavgbq2kOW12guHw110mOo94mSBbMz6/9yFx",
+	"OClbXyR+b9XfBq4h0cuKflKZ5DzrIxIoRnjofHLXV4Bjgyyfn85v2hvX6ofFT6r4Y8EaFkwMFm4a16+b",
+	"MxEedOFenXdfVtijaQfCxW6LFX3lBvTHkjYvqZvg9Wtq4Gvsgy7r28ubi7dvrrdZwbfU/R+L2LyINJ07",
+	"vJI1RsY/Qwguuzdnr7YRAYxY/yEAzQIAU/kpDuHPWb6311sdqpeu4z8Wb83ivb3ecKy6q8yDLt277Vau",
+	"/GPh1i7cuw3rVuRyqB505W6uumfn26zdDXT9x+o1rx5M5br1W7nNbgNLq3QyM6kuVoBpg5spSa0ceFaO",
+	"Wn/5e+7wq/aX01ec05Ss85v7aav6yzGkY0oGyLZqmKvCfnVudBIt/5WrYrcOuRaSv9Sd0gVX6mO2pzs4",
+	"Qqrsn6/fvkGPcv/cPesdt8FDfILodK8wjvOb+CugQca4dO7n/t+OrlV+lw7VETWECGowAkbGq33y6CJZ",
+	"fjhlV6d7ieOyYZMsN3Ot/rNUeqhW+ix9XjCxIdty8IsaFifiuCWetsQz8Y///p+V5l6qLL1T+YKbS+i/",
+	"lwdmNDG0y6JQ01mxOq50rKXTHgBIZyfy6Yvv/y12jX8Ur37unh1dv+o+ffG9J1CUc1iRlrhVC5VExIkg",
+	"x24Vc0gEVImAMBp2y86zFIAAvSstnSpbyOks/qONx4W8y9eF1InME8GS5Vrt6a54+vEjT2AUUoAkRkgf",
+	"pslRyanI2deNKa7ExACMCkROkSsK+/8rz5k9iapMAIX/hbCtnn4hpqluiWcd/P9PxaQlXrj/Oe4IhJ11",
+	"/2gBEpL4//+/px3xf7dFVzw/7rCmpNI4EhoiyjUiMWKU3in0zLGekMKWw6Gy9pSYHjiEC8n3jCWJ1Xi+",
+	"fs9/AkgoyBzob6MVyxmhhyeqyt9OC42vnPZ0rjCGCsU3ADrRrhdvLviraWap57boatr9U7kQMs/dR08R",
+	"2g2MgyHCTp77XdVUvCf6U/lxSSvbfqt6ItFJ5UPUcTUe1BhzDs+LDhQA9nRdBaCzXaop0YRLF4r5Wp1O",
+	"J1IFqfaVbi1vO1QGdFobmIg7RFKDhtCIFqW+1WZOs3kaA48CzBZOFT4CZ3NjtgjN4Y4CGUsrtJdQxtIY",
+	"1mFrh43pETacWnKmDuq5fVh9V2qcWiDGXzl9aw/fzdkr9gkpyFR5sKAif2gclp+h8plLifg48oo11ZD6",
+	"wUUhVSbeuoMPopBpAURwlrAw3LCFW+ikzFQMnCUts7g04GTxFAKMLNe5IVAW65D66F+RL2iueWQHuxde",
+	"31XzBQV+PwWZBXgbnnD3QaXaj+BCxbAfnNBm/skSu6mc9KWX6FDbgqHopFQ+W8Ade013zlgTPs41YlPZ",
+	"JcvofhaPii+30jlNga64OKRq9XDSVdBEwS5xZ1xa1NaAfDmLVD0rnMEGx8VjHBPN5SHbLtZD1ri+Zaoo",
+	"TPkZYYFZKCVzBysEt6vA28FQjQnZg2+hmBgLQEcmSypyQm32tDN03ANka0bt018qIfQ+q/U+niB4iypV",
+	"RQKhStHMLAwaqUb7WPLaJ7zhno6fR6IunYhhpmRuRd81nerxdepMY4ClQJC6O5X33cjo5SUbGcz7FIrc",
+	"xUAVc6Vq0XexsO5RLba9lNjdcwdWqu32sB3X1OD5CwnSu8G/PsGMq6vPq5yMkUHX6NnrhoMY+JaniCWc",
+	"ZX7jZm63r3XjhVN21Z9XoxWircJJKyD0ro/UPfWfJdpPWk7VwckB/HjQ2lJMwFHzxr35+++tTf0zvUAo",
+	"Wq0bAP669QiWrDPkSthmNAFDmSHOIc86tagGTE437qZhOvVSGeXI5FNZHJwcOA0BDhYnVIsZflSOaJOf",
+	"MCyPvE5DaxoRFEd80oi+Qjcwr/c6N3CY1a87b1pqr6YObfRVD2hZNOk0OjcfnJ8AD3JykxKtuFeNwZ6A",
+	"TRYZNiD+4qLAUoehByPzr4LHLTi4/fvI8Ak4YkZXTOFDC94asCAwHUgrDJypj3I6y5QYqKEsrVq9svpL",
+	"qqhKG5Z7RK6+nq719aUF6WK7QiVWvVW3xVuNtTtiInWSKUvu0qfg9KImohoREPNTkY56uj81uUIm3LxU",
+	"LWyFwHnOJBTlimKeDhUZV0KbMJ3wA6Q+aio4uVUzpJl91qEyGTdxsbGH6gr9pUs3fHSiOE1Ld0HvJN7o",
+	"ItjoEwA5fRS7jPpa7NOTxmNo9KRhhMOMcFXD7nLG+37CpmBz01YHhMDUWsWi8wDmF4EZo7n5wAprhc2R",
+	"KpUDZjFZuYDKxo7ncL8CTwhSscBGH5hiwuHHli+UpGKY3Iqh1D2qKRBunU8aokepDXC3YRSt2qePLgn8",
+	"sB/eAVQirQjzvi4O5FSiG21LWOVmi9AkJJaTtQXAMgMENdzDKCKENWvOjArYi6SaKFgVoMR6mmIODZDP",
+	"JA/XuK77d1LXOKgjAdiLmygCgK64yh9gVxXKFjtix4+ObSYk8ure6AxZiFJLR14isvRWgb/axF6rxQnt",
+	"rJbIzHjMgSYMnSVMqAbuBtegFX1PayiFxRM+Dpg5C0sWkla3777/BI7OvpBJQtU5Ik3gOpMyag/UJ9cc",
+	"YkvH4IZT7EbZ4lGOMNfRo4AbfJLvvBJF3aPznGpbAN+br8Xbe84JbSN/8osZ0GbCRj6V/aE6bZ+XNnDZ",
+	"PftL96fzqw/X52dXWM4AV0q874Q75ccj/oxwKBws2zvxlXP5drkGfybL+CzhPtriChCLsDoa6ttmdDUH",
+	"SFcfr6bAFVjSJ2KWmzEAeWt3nxCJ033SKssh51/MgMoMbU8beIRwfNlD+rxz7KFk+TOhCjm11qlTk4t5",
+	"bhqL0UxePAoeyZ/NAEzxx69Ey7KBHDqrU6WzNTETNxMBOaEliCKSAIgxGP5gzH4oM96+AWq/5YPRjcdo",
+	"L2JuLX8xg3gfAyQW3IrcF0ZQ6rmSmTNh3IFozfBWFWvceu/V4BqeQUGzMyVv0ew5g0L4UTkG+q7CDE2G",
+	"Ws6MRukwlZkYZinenkwu/izv5DW03BLX83RUtMRfTJGluiVeyhxvqT8ZAPLqaV92ihfQYa4SpQvXJDGN",
+	"9qFQrs+agNmLhmY6lTpp+ZstMSXYGEBZcoH+ROWKj2LZ0ysQ9a2Q1EFYsn9+fwNLLzXDv9JhCjSLThT6",
+	"kFvx3Xdnfsi2/d13oisGMom/AyCvpRZQwOrJPmkaT5Bl77jzJ/EN8Baq5FvX7bMXnY74hgzMb9uiG5Uw",
+	"9/QcYhpRH5lbdmxY5bDhjV6hSIfxP3vR+ZcWJNPQBd/OlE5Uwp8PDz1/0XnaFtGHoQNgOFFAk4pmMvk9",
+	"0Gw0CLWQZiqQFi4H43Nly6ywCM8QFsBn0Rx3oo8EH4dk/IdWDD2BpKk5rAmkzJzC90D+T/jgisH+zfMX",
+	"nWff0oJdGTOFpbpmal5nu8XEvJ6RN/qENKEZI950q3CWTc5EqssfhuQHZqa0ZczDnna9gGDREgAyRa7k",
+	"rSkLYEZwNpktlExaHpa1KvKH3vxDlO20OBH9X0XvwL3dOzgRvQM3tg//+O//6R2I3wGwIrVwbsyMtemA",
+	"sFgDT4K72TFcNJXdV4aEZ5B7Z2Igq1cnYmjg3y30YgVizYVQGnK8un7BepA+FEkrTkkdNBJMADEGNxEF",
+	"u99W5fr5i06n5f73mBIb45UIFL+n8G8kF8bcQtyWz5++aAlnq5lc5ovaJlaZgOMGjoHzN1j2qRN/ik2b",
+	"HBxFacEQQPBeqT01NH3D0+NOh7pm6XJXV9ifp/FoMGmvTw+14YE+LwLkNoJBKgsJfkg5nCDDDB6ceG24",
+	"oqPhMvxA++MyV1a56+x334kz0utuk/qyaCQhgGdwTwC7TAG4LcNJqPwP39cW73kfjTI5Fv1fTKo/ZEre",
+	"IZXNoqeZ+9r9giIGP9u24PHAZFRmwd2w+JLjxPkC0kMrZNSAHYCUOdLyThWpHpm26Pa0lzwQ0Uj7eFyI",
+	"iTvuBegM7CnkGTodHb8zy81dmigsTqjMki1kYVn9kNsLDws8OL3vpJkfh+aHtHxYtIA+gc4oyIgCo5Lh",
+	"FqxCfIYw8KeQaFhpxImw+Dn9oeVa8n1pwP2HKcRRK6ScHsnMqrZ4pcDbynPFlm7bf5e7OoLNKgpjkGZ6",
+	"6VRqeWYgcBqRexnOi7lcsEQiPVKqx5VJc0LJ7FugAZ3hjhpw4kbWO2iJ3oHbBu6P7gFwFbj/OBa/g2qk",
+	"L3BSnGXEokQZJCofq6Sn8Zh7+qIjpvZUvOgEFifMKQU/lJumIAloygCxE99f3AYB299py4Yxz3KTHM1S",
+	"3Tto9XR13GkSHmHFDuP3SB7V1USCu1FpneJgv783+UMU1Zk2dNzUpnbiJ7GqWHZcHaN5XoP5E+BWMJou",
+	"ZLAuwXZ+WJZUHN4mp5ctZwQly9ZXi/A+gmYDYXX2YzRgUSIyy4MY/UvGPeq8OZI3z9BU0N4OEM5+Fxzz",
+	"9KR4tBpwa89loY4g8/fg5MBt14Ng+wNDZ15hcHQ3+FGqZZb+l/oiLvFIkrnNJZ6/Z5eXeO6jLfppwv41",
+	"5q1CFis8c2OKWtzuhFyDl8TgMQ78hu5MwsQNnTi71in1VeJJk4dzPfxIbK/9SlcUh4CG0oKYcQqfwQ/L",
+	"zPdZd3RK3dOI03FK7I+QS04u+ogc4NP9CD+SaD0a6St1CG384VH49YAFeLNHgXy6ZMBF67XZq1DhWHT3",
+	"4UanwhsTSAO1UomzDbAykKoMbCXae+KTrvoQ9e5zUMg9Qfh7/k02/KIniXqKn8SaG+ClMmAxB85OOVYt",
+	"MZME65smFfBEroCQllsPfOR+3O6IRSZyHjT4ydNcFOpj0QT7h2R3P1Mjm5KfusKXODHxBl9DaRwtoT4O",
+	"s9Kmd+oUnAzTWbEQqPSiQiZE598+DYjSBg5ODqZ2/KFzPD3+1/8cH08no6cD+1/Ho9vvp/969/yXj+6l",
+	"qfyIIGkHJ98/3yJXCDgt5Md0Wk6jCG9Y1GPKCThlSgGT01e5s/pFp+kj8Ays/4gXHZjpolC5e/P/+eZ/",
+	"Hx/96e//u3P0p7//r9+O4f/D//z2tNP59n/9XzUJRjsFUZzIgiRiPVMfT1G8ZXZhlMgkPvZggwe14Eb7",
+	"mRk6HoP5y4wr3Fx131yfvd3KKAmfskuzJPTyFUcXqjj4O+Dy4Pb/iDBEsUIvOVvGGIqAer51lMFH2wlP",
+	"gMHt1tXZeMQHeucSgTedjn95/vr8pgbSgfAV8CR+BCCHjeuIl0a/kA+vimkgQtKccJ8bAAmlXhzxkx6V",
+	"sHJRpEk/2Agst7o6tcBxNNDHQYv7ktblp/ObXSzKBtS41VW5Hyocjf+RoOC+pPVy87SLBdsMCbe6Zo2Q",
+	"bzTcx8N5+4JWSPO07GKVdgz4trrEDYBu1HJAcWuyhr578t32i9nVC2iiNh3qn3pXwzTvRGDqIeIgUypm",
+	"SaiygYTiQ/wLhWhe3dxcers6UaMUk1YXgpZFuLtBq4lHpKe/eX78TPTdTx8KYz5kMh8rBnv4lrwhJo9w",
+	"PwDYF50gEGV1gtwWXU6VOLTi7O3VtZjlapSl4wlmR8DxQfcJbYqepuVDIInnoq9N8WFkSp34BPd3V6+x",
+	"loAhKnK6Z0C4ExPjn4k+xto++JQDRtCGwCpmHzhp4Z/rQbddl8YgWUXEIuHuPO06JmooKAqOn2mqy0Lx",
+	"wKtsFpCEwGD+Pe27AU6Mk4ineqZy3xC4VyLqDAQxWSCddgHAAUD7naT29gPkG3/IzLwfKC6I9/sQwmK3",
+	"cAGTGcCBjMosq6cV82rmD+XxAMrj7fVObLj1EIU1Z8W7ZsOacQf/WOrPW+p3O1npTaCGq2vdAFrIFscj",
+	"IRV+SUsDM/Lwi7MheRodIaCA6/zvN149U0ok8PxA5Dwxw3KK6dRlnh2cHDwBE5GGvYqGeKe0spaSHWSS",
+	"wn+FZMChslBMTI7FV0pmxaTGs3mdjvVROYM6AYIMyNxZMZPWzk2eYJshkzFutFvWNnnjqYBb0VEcePH9",
+	"ITlKx2WuKi0SCWx9o5hgFtFGcZMpMoLHLQF59Gozr40eH2XuPI7yx+wSFZWZa1qlytiItL+u1fROkX8b",
+	"Sw7THPn93fiYCTBqCoM2dS35OKTFMjVqMnxnTWvhnZoG/2wGZC1O5S0TmJoR5XjY9L8IXQKroqlyKorf",
+	"xVMa8RfWLxCxpzDSDa+SVVkWz+SZLGRm6hp5qwdGYnTbfT5QbduWgDxRUxa2hak+pS4gzdXNTMn5VTpB",
+	"53SlJzOdqnyoGsZbWfFZJjUKbImBMJbXmVy4jcm7ygBVOTrNo65+SKFstKYnDs5xLtJwIovq8lJ8nhIh",
+	"MaUM01pLOxFjozyboM+xnIaQnXCj49cRv6qnEVyQG2vx+7jsyLiOlT9FWiDrPg3NPe4p0onmbOF+72Mq",
+	"q3W2dI7prCcC/0YDoRxXMSwLirlBvV4uhwUsIxONQB6ha/FX2Gbp0DV0cNw7aPEALpKWm+5f1LC4SCjl",
+	"VAkJ3EGVcCUmQ2sDM4W2LS/9RNbpkTMA/KUp5r2K8+EZ4A0Y21D9QrTQuFJY1Qv/HWVTSp8ESNm3kN/3",
+	"fqJyuLJI3dP+UAY++eiVCCQzhIypM5P7bjAvt4iGvvyp8Dk1n/u+LhGohQCncToQFFRC1lmUVhVpGMoQ",
+	"Wu2ACKJ4x6JEu9WnJLJMFk612Epr+FhNa5dO3rUp0lFIRjRCzmZE5kUp+S0xWLB8RA27t+t0KiQ/Aeqz",
+	"0SOVKz2EYL8apFq6xtx5wCOXxEpjTyErF+cfN8801sNKJ7FCpw1c23tGKjZk0sNSVFJ/jJnGGc6U5ODE",
+	"MDGYGE/JNJWM8OUH58SKWClIgOYzJWSWOWODsF3xjIP+T4TE3MLQT8uJKCRki2lZqJawM1Pgld59yW06",
+	"vCXA0nBnHqvCXeifif7I5IM0SZTuV8T0Z5PQNqizQ6iQllLVQNYHKjN6jKxJnMIUKVzKKN/iGKXVWV2w",
+	"cM7VtfJXkw4xW/UuTZRBuWAcJFHMzYpFdOaeaLCyuKy7gmtiYrtj1ebwBXWrTXaRcIz1AhjUSzybE7Vg",
+	"90Nb/McS4WxEnwjoUgpFG9KuGRsR4MSXB8OWc41u5UgeWhHXV9diqpJU8odVCrq9rkDCvZQ/P+rwQo8V",
+	"MPJygHBjl5yt5DS7D1TS7qPSKAaTMfntctfCaD4g5XCS6opBuRKtrDMunQnNNjhpvkMLikQHKw5t1cNY",
+	"H8RmpntYSADYbTKzQtPD0hZmih/M9iHZEej3qm8eRc5utLOzjB9daQIeamggM2N+HcP9nFuFZ2sCgjpd",
+	"/egySevObCQZC9skUtV0Vjpj+0TMZTGcOAPIztSwaAFiWkvk6s7cqpXObKMNvtRdRAUOtLaok7gk4VbN",
+	"ivhcAJdlVVFhf2s1DdPnknDSnMN+HRhzS7M3y9MhnSVIs7vSCbSx1ti1h9Aiq0Z4gZuXpVV8AuqhyjI8",
+	"glenDsswKJq0oTeynslAnyktUn1n4EOIapOldqWfQaNJHe8CAVeNceaGvNJEIu0ErhR1pgteP9H0cebN",
+	"iRjnZl5MWpC3D8cgzY+7+5VW1SwqXANqGv8BnLd0ozZlASZLIhdox3hm4ZVPljqZp0njvdoWQDw5ihy9",
+	"XoEjpWcwE8cqct3niC60upYLW6jppkWkTPfADLiiUFJnMtZNxBs1p5VuUCRSa1PqoQIpqWngAm7pxaIF",
+	"YQ13mbCwqVPXMJb1jGUmJiaLnRWr/QzNdJalTko27/kVNgHoKEaLWWp83nxQv8Pb5BKaoztDxrkpdSJ+",
+	"MQOLXjy8J5gcahXdSbPSTyi52Hw2OBMvcunZE69X8HoOp5KYSi3Hq5LtbO6D3//++/8JAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
