@@ -69,26 +69,26 @@ func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
 // a report is lost. The old node answers whether it has counted the bytes, even if the stream is
 // already removed there. While it doesn't answer, the bytes are not counted.
 func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
-	answers := func(_ *testing.T, c *cluster) { c.at(0, nil) }
-	forgets := func(t *testing.T, c *cluster) {
-		eventually(t, "the end", func() bool { return c.nodes[0].hls.Stats().Live == 0 })
+	answers := func(c *cluster) { c.at(0, nil) }
+	forgets := func(c *cluster) {
+		eventually(c.t, "the end", func() bool { return c.nodes[0].hls.Stats().Live == 0 })
 		c.nodes[0].hls.forget("a")
 		c.at(0, nil)
 	}
-	gone := func(_ *testing.T, c *cluster) {
+	gone := func(c *cluster) {
 		c.inner[0].CloseClientConnections()
 		c.inner[0].Close()
 	}
-	foreign := func(_ *testing.T, c *cluster) {
+	foreign := func(c *cluster) {
 		c.at(0, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusNotFound) })
 	}
-	restarts := func(_ *testing.T, c *cluster) {
+	restarts := func(c *cluster) {
 		c.restart(0)
 		c.at(0, nil)
 	}
 	for name, x := range map[string]struct {
 		counts bool
-		after  func(*testing.T, *cluster) // what happens to the old node after the move
+		after  func(*cluster) // what happens to the old node after the move
 		closes bool
 		// part: after the counted report, another one arrives nowhere.
 		part bool
@@ -139,7 +139,7 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 			}
 			old.hub.Drop("a", "p", hub.ErrMoved)
 			publish(1, "q")
-			x.after(t, c)
+			x.after(c)
 			report()
 			if x.closes {
 				edge.hls.Close()
