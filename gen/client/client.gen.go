@@ -470,14 +470,14 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
 	UpdateAdminPlan(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ActivateAdminPlan Offer a plan
+	// ActivateAdminPlan Activate a plan
 	//
 	// Tenants can book the plan from now on. Activating an active plan has no effect. Audited.
 	//
 	// Corresponds with POST /v1/admin/plans/{id}/activate (the `ActivateAdminPlan` operationId).
 	ActivateAdminPlan(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeactivateAdminPlan Stop offering a plan
+	// DeactivateAdminPlan Deactivate a plan
 	//
 	// Tenants can't book the plan from now on. Running subscriptions continue and renew. Deactivating again has no effect.
 	// Audited. 409 `conflict` for the FREE plan, because new tenants start on it.
@@ -1000,8 +1000,8 @@ type ClientInterface interface {
 
 	// AcceptInviteWithBody Join a team with a mailed link
 	//
-	// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-	// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+	// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+	// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 	// `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 	// valid.
 	//
@@ -1012,8 +1012,8 @@ type ClientInterface interface {
 
 	// AcceptInvite Join a team with a mailed link
 	//
-	// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-	// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+	// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+	// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 	// `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 	// valid.
 	//
@@ -1458,10 +1458,10 @@ type ClientInterface interface {
 
 	// InviteCallWithBody Start a call
 	//
-	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-	// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-	// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-	// and waits there.
+	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+	// the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -1478,10 +1478,10 @@ type ClientInterface interface {
 
 	// InviteCall Start a call
 	//
-	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-	// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-	// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-	// and waits there.
+	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+	// the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -1684,8 +1684,8 @@ type ClientInterface interface {
 
 	// CreateChannelWithBody Create a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-	// the host is always the host.
+	// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+	// member. A user who is named twice becomes a member once; the host is always the host.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1694,8 +1694,8 @@ type ClientInterface interface {
 
 	// CreateChannel Create a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-	// the host is always the host.
+	// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+	// member. A user who is named twice becomes a member once; the host is always the host.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1987,20 +1987,20 @@ type ClientInterface interface {
 
 	// CreateAuctionWithBody Start an auction
 	//
-	// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+	// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 	// until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 	// at that time, with exactly one result:
 	//
 	// - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-	//   `auction.won`, and creates an order
-	// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-	// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-	// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+	//   `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+	//   The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+	//   same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+	//   `chargesEnabled` is true.
 	// - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 	//   `auction.reserve_not_met`.
 	//
-	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-	// not found`. 409 `conflict` if the product is archived.
+	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` if the product is archived.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2009,20 +2009,20 @@ type ClientInterface interface {
 
 	// CreateAuction Start an auction
 	//
-	// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+	// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 	// until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 	// at that time, with exactly one result:
 	//
 	// - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-	//   `auction.won`, and creates an order
-	// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-	// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-	// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+	//   `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+	//   The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+	//   same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+	//   `chargesEnabled` is true.
 	// - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 	//   `auction.reserve_not_met`.
 	//
-	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-	// not found`. 409 `conflict` if the product is archived.
+	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` if the product is archived.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2188,9 +2188,9 @@ type ClientInterface interface {
 
 	// CreateDiscountWithBody Create a discount code
 	//
-	// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-	// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-	// ignored.
+	// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+	// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+	// already; case is ignored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2199,9 +2199,9 @@ type ClientInterface interface {
 
 	// CreateDiscount Create a discount code
 	//
-	// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-	// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-	// ignored.
+	// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+	// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+	// already; case is ignored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2540,11 +2540,10 @@ type ClientInterface interface {
 	// targets nor the stream:
 	//
 	// - The target accepts the stream: the route is live, and `restream.started` is sent.
-	// - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-	//   `restream.failed`.
-	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-	//   failed
-	// after 10 minutes without success.
+	// - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+	//   and `restream.failed` is sent.
+	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
@@ -2562,11 +2561,10 @@ type ClientInterface interface {
 	// targets nor the stream:
 	//
 	// - The target accepts the stream: the route is live, and `restream.started` is sent.
-	// - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-	//   `restream.failed`.
-	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-	//   failed
-	// after 10 minutes without success.
+	// - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+	//   and `restream.failed` is sent.
+	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
@@ -2787,10 +2785,10 @@ type ClientInterface interface {
 	// MuteAllParticipantsWithBody Mute all participants
 	//
 	// Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-	// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-	// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-	// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-	// not muted before.
+	// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+	// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+	// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+	// before.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2800,10 +2798,10 @@ type ClientInterface interface {
 	// MuteAllParticipants Mute all participants
 	//
 	// Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-	// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-	// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-	// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-	// not muted before.
+	// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+	// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+	// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+	// before.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3211,8 +3209,8 @@ type ClientInterface interface {
 	// is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 	// An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 	// acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-	// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+	// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+	// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -3229,8 +3227,8 @@ type ClientInterface interface {
 	// is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 	// An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 	// acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-	// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+	// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+	// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -3253,7 +3251,7 @@ type ClientInterface interface {
 	// ChangeTeamMemberRoleWithBody Change a member's role
 	//
 	// A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-	// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+	// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3263,7 +3261,7 @@ type ClientInterface interface {
 	// ChangeTeamMemberRole Change a member's role
 	//
 	// A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-	// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+	// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3344,7 +3342,7 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
 	CreateCaptureURL(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListCaptures List what a capture URL received
+	// ListCaptures List a capture URL's requests
 	//
 	// Lists the last 200 requests of the last 7 days, with headers and body. The plan limits how many bytes the requests to
 	// all of a tenant's URLs may use together, 64 MiB on FREE. Beyond that the oldest requests are deleted, and also while the
@@ -3516,7 +3514,7 @@ type ClientInterface interface {
 
 	// DeleteWebhook Remove a webhook endpoint
 	//
-	// Deliveries that are still due are not made.
+	// Removes the endpoint. Deliveries that are still due are not made.
 	//
 	// Corresponds with DELETE /v1/me/webhooks/{id} (the `DeleteWebhook` operationId).
 	DeleteWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3552,18 +3550,18 @@ type ClientInterface interface {
 
 	// ListWebhookDeliveries List an endpoint's deliveries
 	//
-	// A delivery must match all given filters.
+	// Lists the endpoint's deliveries. A delivery must match all given filters.
 	//
 	// Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 	ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RecoverWebhookWithBody Deliver failed and missed events
 	//
-	// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-	// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-	// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-	// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-	// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+	// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+	// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+	// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+	// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+	// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3572,11 +3570,11 @@ type ClientInterface interface {
 
 	// RecoverWebhook Deliver failed and missed events
 	//
-	// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-	// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-	// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-	// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-	// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+	// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+	// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+	// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+	// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+	// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3653,7 +3651,8 @@ type ClientInterface interface {
 	//
 	// | Code | When |
 	// |---|---|
-	// | disconnected with 4500, 4501 | the participant was kicked; was banned |
+	// | disconnected with 4500, and refused from then on | the participant was kicked |
+	// | disconnected with 4501, and refused from then on | the participant was banned |
 	// | error 425, temporary | the participant waits to be admitted |
 	// | error 103 | any other id, whether or not it exists |
 	// | unsubscribed with 2100 | the session has ended; participants get `session.ended` before |
@@ -3669,8 +3668,9 @@ type ClientInterface interface {
 	// that is too slow is disconnected, and recovers in the same way.
 	//
 	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
-	// every 250 ms; 50 a second count from one connection. The host of the room may also publish `{ "type": "prod-pin",
-	// "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API instead.
+	// every 250 ms; 50 a second count from one connection. The host of the room may also publish
+	// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API
+	// instead.
 	//
 	// Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
 	ConnectRealtime(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4584,7 +4584,7 @@ func (c *Client) UpdateAdminPlan(ctx context.Context, id ID, body UpdateAdminPla
 	return c.Client.Do(req)
 }
 
-// ActivateAdminPlan Offer a plan
+// ActivateAdminPlan Activate a plan
 //
 // Tenants can book the plan from now on. Activating an active plan has no effect. Audited.
 //
@@ -4601,7 +4601,7 @@ func (c *Client) ActivateAdminPlan(ctx context.Context, id ID, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
-// DeactivateAdminPlan Stop offering a plan
+// DeactivateAdminPlan Deactivate a plan
 //
 // Tenants can't book the plan from now on. Running subscriptions continue and renew. Deactivating again has no effect.
 // Audited. 409 `conflict` for the FREE plan, because new tenants start on it.
@@ -5714,8 +5714,8 @@ func (c *Client) GetAdminWebhookSummary(ctx context.Context, reqEditors ...Reque
 
 // AcceptInviteWithBody Join a team with a mailed link
 //
-// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 // `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 // valid.
 //
@@ -5736,8 +5736,8 @@ func (c *Client) AcceptInviteWithBody(ctx context.Context, contentType string, b
 
 // AcceptInvite Join a team with a mailed link
 //
-// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 // `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 // valid.
 //
@@ -6592,10 +6592,10 @@ func (c *Client) GetBillingUsage(ctx context.Context, reqEditors ...RequestEdito
 
 // InviteCallWithBody Start a call
 //
-// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-// and waits there.
+// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+// the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -6622,10 +6622,10 @@ func (c *Client) InviteCallWithBody(ctx context.Context, contentType string, bod
 
 // InviteCall Start a call
 //
-// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-// and waits there.
+// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+// the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -6998,8 +6998,8 @@ func (c *Client) ListChannels(ctx context.Context, params *ListChannelsParams, r
 
 // CreateChannelWithBody Create a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-// the host is always the host.
+// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+// member. A user who is named twice becomes a member once; the host is always the host.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7018,8 +7018,8 @@ func (c *Client) CreateChannelWithBody(ctx context.Context, contentType string, 
 
 // CreateChannel Create a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-// the host is always the host.
+// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+// member. A user who is named twice becomes a member once; the host is always the host.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7561,21 +7561,20 @@ func (c *Client) ListAuctions(ctx context.Context, params *ListAuctionsParams, r
 
 // CreateAuctionWithBody Start an auction
 //
-// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 // until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 // at that time, with exactly one result:
 //
 //   - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-//     `auction.won`, and creates an order
-//
-// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+//     `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+//     The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+//     same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+//     `chargesEnabled` is true.
 //   - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 //     `auction.reserve_not_met`.
 //
-// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-// not found`. 409 `conflict` if the product is archived.
+// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` if the product is archived.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7594,21 +7593,20 @@ func (c *Client) CreateAuctionWithBody(ctx context.Context, contentType string, 
 
 // CreateAuction Start an auction
 //
-// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 // until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 // at that time, with exactly one result:
 //
 //   - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-//     `auction.won`, and creates an order
-//
-// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+//     `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+//     The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+//     same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+//     `chargesEnabled` is true.
 //   - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 //     `auction.reserve_not_met`.
 //
-// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-// not found`. 409 `conflict` if the product is archived.
+// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` if the product is archived.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7884,9 +7882,9 @@ func (c *Client) ListDiscounts(ctx context.Context, params *ListDiscountsParams,
 
 // CreateDiscountWithBody Create a discount code
 //
-// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-// ignored.
+// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+// already; case is ignored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7905,9 +7903,9 @@ func (c *Client) CreateDiscountWithBody(ctx context.Context, contentType string,
 
 // CreateDiscount Create a discount code
 //
-// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-// ignored.
+// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+// already; case is ignored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8566,13 +8564,11 @@ func (c *Client) ListRestreamRoutes(ctx context.Context, streamID StreamID, para
 // targets nor the stream:
 //
 //   - The target accepts the stream: the route is live, and `restream.started` is sent.
-//   - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-//     `restream.failed`.
-//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-//     failed
-//
-// after 10 minutes without success.
-// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
+//   - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+//     and `restream.failed` is sent.
+//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+//     is failed after 10 minutes without success.
+//   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
@@ -8599,13 +8595,11 @@ func (c *Client) AttachRestreamTargetsWithBody(ctx context.Context, streamID Str
 // targets nor the stream:
 //
 //   - The target accepts the stream: the route is live, and `restream.started` is sent.
-//   - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-//     `restream.failed`.
-//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-//     failed
-//
-// after 10 minutes without success.
-// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
+//   - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+//     and `restream.failed` is sent.
+//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+//     is failed after 10 minutes without success.
+//   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
@@ -9025,10 +9019,10 @@ func (c *Client) RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequest
 // MuteAllParticipantsWithBody Mute all participants
 //
 // Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-// not muted before.
+// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+// before.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9048,10 +9042,10 @@ func (c *Client) MuteAllParticipantsWithBody(ctx context.Context, id ID, content
 // MuteAllParticipants Mute all participants
 //
 // Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-// not muted before.
+// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+// before.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9809,8 +9803,8 @@ func (c *Client) ListTeam(ctx context.Context, params *ListTeamParams, reqEditor
 // is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 // An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 // acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 // a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -9837,8 +9831,8 @@ func (c *Client) InviteTeamMemberWithBody(ctx context.Context, contentType strin
 // is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 // An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 // acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 // a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -9881,7 +9875,7 @@ func (c *Client) RemoveTeamMember(ctx context.Context, id ID, reqEditors ...Requ
 // ChangeTeamMemberRoleWithBody Change a member's role
 //
 // A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9901,7 +9895,7 @@ func (c *Client) ChangeTeamMemberRoleWithBody(ctx context.Context, id ID, conten
 // ChangeTeamMemberRole Change a member's role
 //
 // A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10082,7 +10076,7 @@ func (c *Client) CreateCaptureURL(ctx context.Context, reqEditors ...RequestEdit
 	return c.Client.Do(req)
 }
 
-// ListCaptures List what a capture URL received
+// ListCaptures List a capture URL's requests
 //
 // Lists the last 200 requests of the last 7 days, with headers and body. The plan limits how many bytes the requests to
 // all of a tenant's URLs may use together, 64 MiB on FREE. Beyond that the oldest requests are deleted, and also while the
@@ -10404,7 +10398,7 @@ func (c *Client) RetryWebhookDelivery(ctx context.Context, id ID, reqEditors ...
 
 // DeleteWebhook Remove a webhook endpoint
 //
-// Deliveries that are still due are not made.
+// Removes the endpoint. Deliveries that are still due are not made.
 //
 // Corresponds with DELETE /v1/me/webhooks/{id} (the `DeleteWebhook` operationId).
 func (c *Client) DeleteWebhook(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10480,7 +10474,7 @@ func (c *Client) UpdateWebhook(ctx context.Context, id ID, body UpdateWebhookJSO
 
 // ListWebhookDeliveries List an endpoint's deliveries
 //
-// A delivery must match all given filters.
+// Lists the endpoint's deliveries. A delivery must match all given filters.
 //
 // Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 func (c *Client) ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10497,11 +10491,11 @@ func (c *Client) ListWebhookDeliveries(ctx context.Context, id ID, params *ListW
 
 // RecoverWebhookWithBody Deliver failed and missed events
 //
-// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 //
 // Takes any type of body and a specified content type.
 //
@@ -10520,11 +10514,11 @@ func (c *Client) RecoverWebhookWithBody(ctx context.Context, id ID, contentType 
 
 // RecoverWebhook Deliver failed and missed events
 //
-// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10661,7 +10655,8 @@ func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackage
 //
 // | Code | When |
 // |---|---|
-// | disconnected with 4500, 4501 | the participant was kicked; was banned |
+// | disconnected with 4500, and refused from then on | the participant was kicked |
+// | disconnected with 4501, and refused from then on | the participant was banned |
 // | error 425, temporary | the participant waits to be admitted |
 // | error 103 | any other id, whether or not it exists |
 // | unsubscribed with 2100 | the session has ended; participants get `session.ended` before |
@@ -10677,8 +10672,9 @@ func (c *Client) ReportPackage(ctx context.Context, id ID, params *ReportPackage
 // that is too slow is disconnected, and recovers in the same way.
 //
 // **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
-// every 250 ms; 50 a second count from one connection. The host of the room may also publish `{ "type": "prod-pin",
-// "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API instead.
+// every 250 ms; 50 a second count from one connection. The host of the room may also publish
+// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API
+// instead.
 //
 // Corresponds with GET /v1/realtime/websocket (the `ConnectRealtime` operationId).
 func (c *Client) ConnectRealtime(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22929,7 +22925,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/admin/plans/{id} (the `UpdateAdminPlan` operationId).
 	UpdateAdminPlanWithResponse(ctx context.Context, id ID, body UpdateAdminPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAdminPlanResponse, error)
 
-	// ActivateAdminPlanWithResponse Offer a plan
+	// ActivateAdminPlanWithResponse Activate a plan
 	//
 	// Tenants can book the plan from now on. Activating an active plan has no effect. Audited.
 	//
@@ -22938,7 +22934,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/admin/plans/{id}/activate (the `ActivateAdminPlan` operationId).
 	ActivateAdminPlanWithResponse(ctx context.Context, id ID, reqEditors ...RequestEditorFn) (*ActivateAdminPlanResponse, error)
 
-	// DeactivateAdminPlanWithResponse Stop offering a plan
+	// DeactivateAdminPlanWithResponse Deactivate a plan
 	//
 	// Tenants can't book the plan from now on. Running subscriptions continue and renew. Deactivating again has no effect.
 	// Audited. 409 `conflict` for the FREE plan, because new tenants start on it.
@@ -23535,8 +23531,8 @@ type ClientWithResponsesInterface interface {
 
 	// AcceptInviteWithBodyWithResponse Join a team with a mailed link
 	//
-	// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-	// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+	// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+	// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 	// `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 	// valid.
 	//
@@ -23547,8 +23543,8 @@ type ClientWithResponsesInterface interface {
 
 	// AcceptInviteWithResponse Join a team with a mailed link
 	//
-	// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-	// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+	// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+	// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 	// `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 	// valid.
 	//
@@ -24011,10 +24007,10 @@ type ClientWithResponsesInterface interface {
 
 	// InviteCallWithBodyWithResponse Start a call
 	//
-	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-	// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-	// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-	// and waits there.
+	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+	// the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -24031,10 +24027,10 @@ type ClientWithResponsesInterface interface {
 
 	// InviteCallWithResponse Start a call
 	//
-	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-	// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-	// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-	// and waits there.
+	// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+	// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+	// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+	// the room and waits there.
 	//
 	// If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 	// `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -24245,8 +24241,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateChannelWithBodyWithResponse Create a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-	// the host is always the host.
+	// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+	// member. A user who is named twice becomes a member once; the host is always the host.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24255,8 +24251,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateChannelWithResponse Create a group channel
 	//
-	// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-	// the host is always the host.
+	// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+	// member. A user who is named twice becomes a member once; the host is always the host.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24560,20 +24556,20 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAuctionWithBodyWithResponse Start an auction
 	//
-	// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+	// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 	// until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 	// at that time, with exactly one result:
 	//
 	// - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-	//   `auction.won`, and creates an order
-	// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-	// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-	// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+	//   `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+	//   The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+	//   same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+	//   `chargesEnabled` is true.
 	// - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 	//   `auction.reserve_not_met`.
 	//
-	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-	// not found`. 409 `conflict` if the product is archived.
+	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` if the product is archived.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24582,20 +24578,20 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAuctionWithResponse Start an auction
 	//
-	// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+	// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 	// until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 	// at that time, with exactly one result:
 	//
 	// - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-	//   `auction.won`, and creates an order
-	// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-	// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-	// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+	//   `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+	//   The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+	//   same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+	//   `chargesEnabled` is true.
 	// - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 	//   `auction.reserve_not_met`.
 	//
-	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-	// not found`. 409 `conflict` if the product is archived.
+	// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+	// `stream not found`. 409 `conflict` if the product is archived.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24769,9 +24765,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateDiscountWithBodyWithResponse Create a discount code
 	//
-	// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-	// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-	// ignored.
+	// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+	// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+	// already; case is ignored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24780,9 +24776,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreateDiscountWithResponse Create a discount code
 	//
-	// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-	// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-	// ignored.
+	// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+	// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+	// already; case is ignored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25147,11 +25143,10 @@ type ClientWithResponsesInterface interface {
 	// targets nor the stream:
 	//
 	// - The target accepts the stream: the route is live, and `restream.started` is sent.
-	// - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-	//   `restream.failed`.
-	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-	//   failed
-	// after 10 minutes without success.
+	// - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+	//   and `restream.failed` is sent.
+	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
@@ -25169,11 +25164,10 @@ type ClientWithResponsesInterface interface {
 	// targets nor the stream:
 	//
 	// - The target accepts the stream: the route is live, and `restream.started` is sent.
-	// - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-	//   `restream.failed`.
-	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-	//   failed
-	// after 10 minutes without success.
+	// - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+	//   and `restream.failed` is sent.
+	// - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+	//   is failed after 10 minutes without success.
 	// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 	//
 	// 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
@@ -25408,10 +25402,10 @@ type ClientWithResponsesInterface interface {
 	// MuteAllParticipantsWithBodyWithResponse Mute all participants
 	//
 	// Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-	// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-	// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-	// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-	// not muted before.
+	// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+	// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+	// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+	// before.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25421,10 +25415,10 @@ type ClientWithResponsesInterface interface {
 	// MuteAllParticipantsWithResponse Mute all participants
 	//
 	// Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-	// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-	// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-	// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-	// not muted before.
+	// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+	// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+	// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+	// before.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25856,8 +25850,8 @@ type ClientWithResponsesInterface interface {
 	// is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 	// An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 	// acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-	// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+	// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+	// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -25874,8 +25868,8 @@ type ClientWithResponsesInterface interface {
 	// is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 	// An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 	// acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-	// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-	// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+	// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+	// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 	//
 	// A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 	// a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -25900,7 +25894,7 @@ type ClientWithResponsesInterface interface {
 	// ChangeTeamMemberRoleWithBodyWithResponse Change a member's role
 	//
 	// A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-	// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+	// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -25910,7 +25904,7 @@ type ClientWithResponsesInterface interface {
 	// ChangeTeamMemberRoleWithResponse Change a member's role
 	//
 	// A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-	// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+	// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26001,7 +25995,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/me/webhook-tester (the `CreateCaptureURL` operationId).
 	CreateCaptureURLWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateCaptureURLResponse, error)
 
-	// ListCapturesWithResponse List what a capture URL received
+	// ListCapturesWithResponse List a capture URL's requests
 	//
 	// Lists the last 200 requests of the last 7 days, with headers and body. The plan limits how many bytes the requests to
 	// all of a tenant's URLs may use together, 64 MiB on FREE. Beyond that the oldest requests are deleted, and also while the
@@ -26195,7 +26189,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteWebhookWithResponse Remove a webhook endpoint
 	//
-	// Deliveries that are still due are not made.
+	// Removes the endpoint. Deliveries that are still due are not made.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26235,7 +26229,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhookDeliveriesWithResponse List an endpoint's deliveries
 	//
-	// A delivery must match all given filters.
+	// Lists the endpoint's deliveries. A delivery must match all given filters.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26244,11 +26238,11 @@ type ClientWithResponsesInterface interface {
 
 	// RecoverWebhookWithBodyWithResponse Deliver failed and missed events
 	//
-	// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-	// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-	// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-	// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-	// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+	// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+	// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+	// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+	// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+	// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26257,11 +26251,11 @@ type ClientWithResponsesInterface interface {
 
 	// RecoverWebhookWithResponse Deliver failed and missed events
 	//
-	// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-	// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-	// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-	// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-	// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+	// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+	// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+	// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+	// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+	// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26340,7 +26334,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// | Code | When |
 	// |---|---|
-	// | disconnected with 4500, 4501 | the participant was kicked; was banned |
+	// | disconnected with 4500, and refused from then on | the participant was kicked |
+	// | disconnected with 4501, and refused from then on | the participant was banned |
 	// | error 425, temporary | the participant waits to be admitted |
 	// | error 103 | any other id, whether or not it exists |
 	// | unsubscribed with 2100 | the session has ended; participants get `session.ended` before |
@@ -26356,8 +26351,9 @@ type ClientWithResponsesInterface interface {
 	// that is too slow is disconnected, and recovers in the same way.
 	//
 	// **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
-	// every 250 ms; 50 a second count from one connection. The host of the room may also publish `{ "type": "prod-pin",
-	// "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API instead.
+	// every 250 ms; 50 a second count from one connection. The host of the room may also publish
+	// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API
+	// instead.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -39202,7 +39198,7 @@ func (c *ClientWithResponses) UpdateAdminPlanWithResponse(ctx context.Context, i
 	return ParseUpdateAdminPlanResponse(rsp)
 }
 
-// ActivateAdminPlanWithResponse Offer a plan
+// ActivateAdminPlanWithResponse Activate a plan
 //
 // Tenants can book the plan from now on. Activating an active plan has no effect. Audited.
 //
@@ -39217,7 +39213,7 @@ func (c *ClientWithResponses) ActivateAdminPlanWithResponse(ctx context.Context,
 	return ParseActivateAdminPlanResponse(rsp)
 }
 
-// DeactivateAdminPlanWithResponse Stop offering a plan
+// DeactivateAdminPlanWithResponse Deactivate a plan
 //
 // Tenants can't book the plan from now on. Running subscriptions continue and renew. Deactivating again has no effect.
 // Audited. 409 `conflict` for the FREE plan, because new tenants start on it.
@@ -40168,8 +40164,8 @@ func (c *ClientWithResponses) GetAdminWebhookSummaryWithResponse(ctx context.Con
 
 // AcceptInviteWithBodyWithResponse Join a team with a mailed link
 //
-// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 // `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 // valid.
 //
@@ -40186,8 +40182,8 @@ func (c *ClientWithResponses) AcceptInviteWithBodyWithResponse(ctx context.Conte
 
 // AcceptInviteWithResponse Join a team with a mailed link
 //
-// Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-// unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+// Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+// unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
 // `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
 // valid.
 //
@@ -40896,10 +40892,10 @@ func (c *ClientWithResponses) GetBillingUsageWithResponse(ctx context.Context, r
 
 // InviteCallWithBodyWithResponse Start a call
 //
-// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-// and waits there.
+// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+// the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -40922,10 +40918,10 @@ func (c *ClientWithResponses) InviteCallWithBodyWithResponse(ctx context.Context
 
 // InviteCallWithResponse Start a call
 //
-// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-// service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-// name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-// and waits there.
+// Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+// `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+// caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+// the room and waits there.
 //
 // If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
 // `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -41238,8 +41234,8 @@ func (c *ClientWithResponses) ListChannelsWithResponse(ctx context.Context, para
 
 // CreateChannelWithBodyWithResponse Create a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-// the host is always the host.
+// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+// member. A user who is named twice becomes a member once; the host is always the host.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41254,8 +41250,8 @@ func (c *ClientWithResponses) CreateChannelWithBodyWithResponse(ctx context.Cont
 
 // CreateChannelWithResponse Create a group channel
 //
-// Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-// the host is always the host.
+// Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+// member. A user who is named twice becomes a member once; the host is always the host.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41709,21 +41705,20 @@ func (c *ClientWithResponses) ListAuctionsWithResponse(ctx context.Context, para
 
 // CreateAuctionWithBodyWithResponse Start an auction
 //
-// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 // until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 // at that time, with exactly one result:
 //
 //   - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-//     `auction.won`, and creates an order
-//
-// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+//     `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+//     The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+//     same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+//     `chargesEnabled` is true.
 //   - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 //     `auction.reserve_not_met`.
 //
-// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-// not found`. 409 `conflict` if the product is archived.
+// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` if the product is archived.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41738,21 +41733,20 @@ func (c *ClientWithResponses) CreateAuctionWithBodyWithResponse(ctx context.Cont
 
 // CreateAuctionWithResponse Start an auction
 //
-// The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+// The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
 // until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
 // at that time, with exactly one result:
 //
 //   - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-//     `auction.won`, and creates an order
-//
-// for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-// that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-// processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+//     `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+//     The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+//     same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+//     `chargesEnabled` is true.
 //   - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
 //     `auction.reserve_not_met`.
 //
-// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-// not found`. 409 `conflict` if the product is archived.
+// 400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+// `stream not found`. 409 `conflict` if the product is archived.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41992,9 +41986,9 @@ func (c *ClientWithResponses) ListDiscountsWithResponse(ctx context.Context, par
 
 // CreateDiscountWithBodyWithResponse Create a discount code
 //
-// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-// ignored.
+// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+// already; case is ignored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42009,9 +42003,9 @@ func (c *ClientWithResponses) CreateDiscountWithBodyWithResponse(ctx context.Con
 
 // CreateDiscountWithResponse Create a discount code
 //
-// Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-// isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-// ignored.
+// Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+// or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+// already; case is ignored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42568,13 +42562,11 @@ func (c *ClientWithResponses) ListRestreamRoutesWithResponse(ctx context.Context
 // targets nor the stream:
 //
 //   - The target accepts the stream: the route is live, and `restream.started` is sent.
-//   - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-//     `restream.failed`.
-//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-//     failed
-//
-// after 10 minutes without success.
-// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
+//   - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+//     and `restream.failed` is sent.
+//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+//     is failed after 10 minutes without success.
+//   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
@@ -42597,13 +42589,11 @@ func (c *ClientWithResponses) AttachRestreamTargetsWithBodyWithResponse(ctx cont
 // targets nor the stream:
 //
 //   - The target accepts the stream: the route is live, and `restream.started` is sent.
-//   - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-//     `restream.failed`.
-//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-//     failed
-//
-// after 10 minutes without success.
-// - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
+//   - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+//     and `restream.failed` is sent.
+//   - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+//     is failed after 10 minutes without success.
+//   - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
 //
 // 400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
 // or `restream target not found`. In both cases no target is attached.
@@ -42957,10 +42947,10 @@ func (c *ClientWithResponses) RaiseHandWithResponse(ctx context.Context, id ID, 
 // MuteAllParticipantsWithBodyWithResponse Mute all participants
 //
 // Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-// not muted before.
+// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+// before.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42976,10 +42966,10 @@ func (c *ClientWithResponses) MuteAllParticipantsWithBodyWithResponse(ctx contex
 // MuteAllParticipantsWithResponse Mute all participants
 //
 // Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-// unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-// enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-// `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-// not muted before.
+// unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+// later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+// unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+// before.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43621,8 +43611,8 @@ func (c *ClientWithResponses) ListTeamWithResponse(ctx context.Context, params *
 // is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 // An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 // acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 // a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -43645,8 +43635,8 @@ func (c *ClientWithResponses) InviteTeamMemberWithBodyWithResponse(ctx context.C
 // is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
 // An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
 // acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-// as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-// `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+// as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+// plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
 //
 // A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
 // a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -43683,7 +43673,7 @@ func (c *ClientWithResponses) RemoveTeamMemberWithResponse(ctx context.Context, 
 // ChangeTeamMemberRoleWithBodyWithResponse Change a member's role
 //
 // A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43699,7 +43689,7 @@ func (c *ClientWithResponses) ChangeTeamMemberRoleWithBodyWithResponse(ctx conte
 // ChangeTeamMemberRoleWithResponse Change a member's role
 //
 // A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-// OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+// OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43850,7 +43840,7 @@ func (c *ClientWithResponses) CreateCaptureURLWithResponse(ctx context.Context, 
 	return ParseCreateCaptureURLResponse(rsp)
 }
 
-// ListCapturesWithResponse List what a capture URL received
+// ListCapturesWithResponse List a capture URL's requests
 //
 // Lists the last 200 requests of the last 7 days, with headers and body. The plan limits how many bytes the requests to
 // all of a tenant's URLs may use together, 64 MiB on FREE. Beyond that the oldest requests are deleted, and also while the
@@ -44134,7 +44124,7 @@ func (c *ClientWithResponses) RetryWebhookDeliveryWithResponse(ctx context.Conte
 
 // DeleteWebhookWithResponse Remove a webhook endpoint
 //
-// Deliveries that are still due are not made.
+// Removes the endpoint. Deliveries that are still due are not made.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44198,7 +44188,7 @@ func (c *ClientWithResponses) UpdateWebhookWithResponse(ctx context.Context, id 
 
 // ListWebhookDeliveriesWithResponse List an endpoint's deliveries
 //
-// A delivery must match all given filters.
+// Lists the endpoint's deliveries. A delivery must match all given filters.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44213,11 +44203,11 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 
 // RecoverWebhookWithBodyWithResponse Deliver failed and missed events
 //
-// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44232,11 +44222,11 @@ func (c *ClientWithResponses) RecoverWebhookWithBodyWithResponse(ctx context.Con
 
 // RecoverWebhookWithResponse Deliver failed and missed events
 //
-// Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-// is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-// made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-// `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-// the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+// Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+// then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+// subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+// oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+// events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44351,7 +44341,8 @@ func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id 
 //
 // | Code | When |
 // |---|---|
-// | disconnected with 4500, 4501 | the participant was kicked; was banned |
+// | disconnected with 4500, and refused from then on | the participant was kicked |
+// | disconnected with 4501, and refused from then on | the participant was banned |
 // | error 425, temporary | the participant waits to be admitted |
 // | error 103 | any other id, whether or not it exists |
 // | unsubscribed with 2100 | the session has ended; participants get `session.ended` before |
@@ -44367,8 +44358,9 @@ func (c *ClientWithResponses) ReportPackageWithResponse(ctx context.Context, id 
 // that is too slow is disconnected, and recovers in the same way.
 //
 // **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
-// every 250 ms; 50 a second count from one connection. The host of the room may also publish `{ "type": "prod-pin",
-// "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API instead.
+// every 250 ms; 50 a second count from one connection. The host of the room may also publish
+// `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API
+// instead.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -660,7 +660,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Offer a plan
+         * Activate a plan
          * @description Tenants can book the plan from now on. Activating an active plan has no effect. Audited.
          */
         post: operations["activateAdminPlan"];
@@ -683,7 +683,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stop offering a plan
+         * Deactivate a plan
          * @description Tenants can't book the plan from now on. Running subscriptions continue and renew. Deactivating again has no effect.
          *     Audited. 409 `conflict` for the FREE plan, because new tenants start on it.
          */
@@ -1745,8 +1745,8 @@ export interface paths {
         put?: never;
         /**
          * Join a team with a mailed link
-         * @description Sets the password of an invited user and logs that user in. The link can be used once: 400 `invalid_link` if it is
-         *     unknown, used, withdrawn or replaced by a newer one, 400 `link_expired` after 7 days until the link is deleted. 409
+         * @description Sets the password of an invited user and logs that user in. The link can be used once. 400 `invalid_link` if it is
+         *     unknown, used, withdrawn or replaced by a newer one. 400 `link_expired` after 7 days, until the link is deleted. 409
          *     `conflict` if another user has the e-mail by now. 403 `tenant_suspended` while the tenant is suspended; the link stays
          *     valid.
          */
@@ -2308,10 +2308,10 @@ export interface paths {
         put?: never;
         /**
          * Start a call
-         * @description Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is `{
-         *     service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the caller's
-         *     name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters the room
-         *     and waits there.
+         * @description Creates a session of type call in the state waiting, and rings the callee's devices with a push. The push's data is
+         *     `{ service: "1", type: "call.invite", sessionId, kind, from }`: `from` is the caller's user id. Its title is the
+         *     caller's name. It has high priority and expires when the ringing ends. With the token in the answer the caller enters
+         *     the room and waits there.
          *
          *     If the callee doesn't answer within 45 seconds (by default), the call is cancelled as a missed call: its callee has no
          *     `joinedAt`. Sends `session.created` and `call.invited`. A missed call, or one that the caller takes back, sends no
@@ -2530,8 +2530,8 @@ export interface paths {
         put?: never;
         /**
          * Create a group channel
-         * @description Sends `channel.member.joined` for the host and for each first member. A user who is named twice becomes a member once;
-         *     the host is always the host.
+         * @description Creates a channel with a host and its first members. Sends `channel.member.joined` for the host and for each first
+         *     member. A user who is named twice becomes a member once; the host is always the host.
          */
         post: operations["createChannel"];
         delete?: never;
@@ -2882,20 +2882,20 @@ export interface paths {
         put?: never;
         /**
          * Start an auction
-         * @description The auction starts at once. It sells one unit of the product, and holds this unit until the auction has no winner, or
+         * @description The auction starts at once. It sells one unit of the product. It holds this unit until it ends without a winner, or
          *     until the winner has paid or can't pay any more. It ends at `endsAt` on the server's clock, even if the server was down
          *     at that time, with exactly one result:
          *
          *     - The top bid reaches the reserve price, or there is no reserve price: the auction is ENDED with `winningBidId`, sends
-         *       `auction.won`, and creates an order
-         *     for the winner with a hosted payment page. It is SETTLED once that order is PAID. The winner has a day to pay. After
-         *     that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The same happens at once if the
-         *     processor accepts no payment as small as the bid. The page is created as soon as `chargesEnabled` is true.
+         *       `auction.won`, and creates an order for the winner with a hosted payment page. It is SETTLED once that order is PAID.
+         *       The winner has a day to pay. After that the order is EXPIRED, its unit is free again, and the auction stays ENDED. The
+         *       same happens at once if the processor accepts no payment as small as the bid. The page is created as soon as
+         *       `chargesEnabled` is true.
          *     - There is no bid, or the top bid is below the reserve price: the auction is ENDED without a winner, and sends
          *       `auction.reserve_not_met`.
          *
-         *     400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or `stream
-         *     not found`. 409 `conflict` if the product is archived.
+         *     400 `insufficient_stock`, `only N of X remaining`, if no unit is free. 404 `not_found`, `product not found` or
+         *     `stream not found`. 409 `conflict` if the product is archived.
          */
         post: operations["createAuction"];
         delete?: never;
@@ -3088,9 +3088,9 @@ export interface paths {
         put?: never;
         /**
          * Create a discount code
-         * @description Sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents, or for an end that
-         *     isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code already; case is
-         *     ignored.
+         * @description Creates a code and sends `discount.created`. 400 `invalid_input` for both or neither of percentOff and amountOffCents,
+         *     or for an end that isn't after the start. 404 `not_found`, `stream not found`. 409 `conflict` if the tenant has the code
+         *     already; case is ignored.
          */
         post: operations["createDiscount"];
         delete?: never;
@@ -3612,11 +3612,10 @@ export interface paths {
          *     targets nor the stream:
          *
          *     - The target accepts the stream: the route is live, and `restream.started` is sent.
-         *     - It rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage` and
-         *       `restream.failed`.
-         *     - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. It is
-         *       failed
-         *     after 10 minutes without success.
+         *     - The target rejects the stream, for example because of a wrong key: the route is failed at once, with `errorMessage`,
+         *       and `restream.failed` is sent.
+         *     - The connection is lost: the route stays live, and the server reconnects after 3, 6, 12 and so on up to 60 s. The route
+         *       is failed after 10 minutes without success.
          *     - The broadcast ends: the route is ended, and `restream.ended` is sent. Attach the target again for the next broadcast.
          *
          *     400 `too_many_targets` if the stream would have more than 8 pending and live routes. 404 `not_found`, `stream not found`
@@ -3910,10 +3909,10 @@ export interface paths {
         /**
          * Mute all participants
          * @description Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
-         *     unmutes both. (If a participant mutes only the own microphone, the shared screen's sound stays on.) Participants who
-         *     enter later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409
-         *     `conflict` unless the session is live. The answer counts only participants in the room who may publish audio and were
-         *     not muted before.
+         *     unmutes both. If a participant mutes its own microphone, the sound of its shared screen stays on. Participants who enter
+         *     later are not muted. Sends `session.muted-all`. A participant token must be the host's or a cohost's. 409 `conflict`
+         *     unless the session is live. The answer counts only participants in the room who may publish audio and were not muted
+         *     before.
          */
         post: operations["muteAllParticipants"];
         delete?: never;
@@ -4457,8 +4456,8 @@ export interface paths {
          *     is deleted. Inviting the same e-mail again mails a new link, makes the previous one invalid, and updates name and role.
          *     An invitation doesn't reserve the e-mail: other tenants may invite it, and its owner may sign up with it. The first
          *     acceptance or sign-up gets the e-mail. 409 `conflict` if a user has the e-mail already. Only an OWNER may invite a user
-         *     as OWNER, or invite an invited OWNER again: 403 `forbidden`. Users and open invitations count towards the plan's
-         *     `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
+         *     as OWNER, or invite an invited OWNER again; others get 403 `forbidden`. Users and open invitations count towards the
+         *     plan's `maxUsers`; 403 `plan_limit` beyond it. 503 `mail_unavailable` if the server can't send mail.
          *
          *     A tenant may send at most 100 invitations an hour, and 5 a day to one address. All tenants together may send at most 20
          *     a day to one address. Beyond that, a 429 `rate_limited` names the limit, and when to try again. For the limit of
@@ -4515,7 +4514,7 @@ export interface paths {
         /**
          * Change a member's role
          * @description A new role revokes the member's tokens at once; the same role changes nothing. 403 `forbidden` if the caller is not an
-         *     OWNER and the old or the new role is OWNER. 409 `conflict` for another role for the last active OWNER.
+         *     OWNER and the old or the new role is OWNER. 409 `conflict` if the last active OWNER would get another role.
          */
         patch: operations["changeTeamMemberRole"];
         trace?: never;
@@ -4651,7 +4650,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what a capture URL received
+         * List a capture URL's requests
          * @description Lists the last 200 requests of the last 7 days, with headers and body. The plan limits how many bytes the requests to
          *     all of a tenant's URLs may use together, 64 MiB on FREE. Beyond that the oldest requests are deleted, and also while the
          *     server has no space for more captures of any tenant. A page ends when its bodies reach 4 MiB together, so it may have
@@ -4836,7 +4835,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a webhook endpoint
-         * @description Deliveries that are still due are not made.
+         * @description Removes the endpoint. Deliveries that are still due are not made.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -4862,7 +4861,7 @@ export interface paths {
         };
         /**
          * List an endpoint's deliveries
-         * @description A delivery must match all given filters.
+         * @description Lists the endpoint's deliveries. A delivery must match all given filters.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -4887,11 +4886,11 @@ export interface paths {
         put?: never;
         /**
          * Deliver failed and missed events
-         * @description Restarts every failed delivery of events since the given time. It also creates a delivery for each event since then that
-         *     is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a subject are
-         *     made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the oldest first; if
-         *     `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and events from before
-         *     the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
+         * @description Restarts every failed delivery that was created since the given time. It also creates a delivery for each event since
+         *     then that is on the endpoint's list and has none, for example because the endpoint was disabled. The deliveries of a
+         *     subject are made in the order of its events, with the whole retry schedule. One call handles up to 2000 events, the
+         *     oldest first; if `more` is true, call again. Calling twice starts no delivery twice. Events are kept for 30 days, and
+         *     events from before the endpoint was registered are not delivered. 409 `conflict` if the endpoint is disabled.
          */
         post: operations["recoverWebhook"];
         delete?: never;
@@ -5003,7 +5002,8 @@ export interface paths {
          *
          *     | Code | When |
          *     |---|---|
-         *     | disconnected with 4500, 4501 | the participant was kicked; was banned |
+         *     | disconnected with 4500, and refused from then on | the participant was kicked |
+         *     | disconnected with 4501, and refused from then on | the participant was banned |
          *     | error 425, temporary | the participant waits to be admitted |
          *     | error 103 | any other id, whether or not it exists |
          *     | unsubscribed with 2100 | the session has ended; participants get `session.ended` before |
@@ -5019,8 +5019,9 @@ export interface paths {
          *     that is too slow is disconnected, and recovers in the same way.
          *
          *     **Publishing.** A client may publish `{ "type": "heart", "data": { "count": 1 } }`. Hearts of all viewers are merged
-         *     every 250 ms; 50 a second count from one connection. The host of the room may also publish `{ "type": "prod-pin",
-         *     "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API instead.
+         *     every 250 ms; 50 a second count from one connection. The host of the room may also publish
+         *     `{ "type": "prod-pin", "data": { "id": "prod_…" } }`. All other publications are refused; use the operations of this API
+         *     instead.
          */
         get: operations["connectRealtime"];
         put?: never;
@@ -6297,7 +6298,7 @@ export interface components {
              */
             ip: string | null;
             /**
-             * @description The reason that was given.
+             * @description The reason from the request; null if none was given.
              * @example Streams copyrighted sports
              */
             reason: string | null;
@@ -9563,7 +9564,7 @@ export interface components {
             canPublishScreen?: boolean;
             role?: components["schemas"]["ParticipantRole"];
         };
-        /** @description What a participant may publish. */
+        /** @description The media that a participant may publish. */
         ParticipantPerms: {
             /** @example true */
             audio: boolean;
@@ -10998,7 +10999,7 @@ export interface components {
         RegistrationInput: {
             /**
              * Format: email
-             * @description Unique over all users of the server; compared without regard to case.
+             * @description The user's e-mail. Unique over all users of the server; case is ignored.
              * @example ada@acme.example
              */
             email: string;
@@ -13511,7 +13512,7 @@ export interface components {
              */
             durationSec: number;
             /**
-             * @description Pixels.
+             * @description Height in pixels.
              * @example 720
              */
             height: number;
@@ -13537,7 +13538,7 @@ export interface components {
              */
             videoKbps?: number;
             /**
-             * @description Pixels.
+             * @description Width in pixels.
              * @example 1280
              */
             width: number;
@@ -13555,7 +13556,7 @@ export interface components {
              */
             durationSec: number;
             /**
-             * @description Pixels.
+             * @description Height in pixels.
              * @example 720
              */
             height: number;
@@ -13586,7 +13587,7 @@ export interface components {
              */
             videoKbps: number;
             /**
-             * @description Pixels.
+             * @description Width in pixels.
              * @example 1280
              */
             width: number;
