@@ -132,7 +132,9 @@ func (s storage) budgets(ctx context.Context) ([]budget, error) {
 				"KiB in requests of this participant that store something"),
 		}, nil
 	}
-	return []budget{newBudget("tenant-written", caller.TenantID, 1, sharedOverdraft, "KiB in requests of your tenant that store something")}, nil
+	return []budget{
+		newBudget("tenant-written", caller.TenantID, 1, sharedOverdraft, "KiB in requests of your tenant that store something"),
+	}, nil
 }
 
 // check refuses a request if a budget is used up or, for operations with x-stores: counted,
