@@ -82,10 +82,11 @@ func (r *rig) held(t *testing.T, a api.Auction) (n int) {
 }
 
 // bids lists the amounts of the auction's bids in cents, in the order of their
-// commits.
+// commits. Their ids may have another order: a bid keeps its id when its shared
+// transaction fails and it is tried again by itself.
 func (r *rig) bids(t *testing.T, auctionID string) (cents []int64) {
 	t.Helper()
-	rows, err := r.s.Pool.Query(t.Context(), "SELECT amount_cents FROM bids WHERE auction_id = $1 ORDER BY id", auctionID)
+	rows, err := r.s.Pool.Query(t.Context(), "SELECT amount_cents FROM bids WHERE auction_id = $1 ORDER BY created_at, id", auctionID)
 	require.NoError(t, err)
 	cents, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 	require.NoError(t, err)
