@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/media/sfu"
 	"showfloor/internal/media/sfu/sfutest"
 )
 
@@ -50,6 +51,21 @@ func TestASubscriberWhoseCloseIsLostIsOfferedAnotherConnection(t *testing.T) {
 	bob.Hears(t, mic, 20)
 	screen := ada.Publish(t, sfutest.Screen())[0]
 	bob.Hears(t, screen.ID, 5)
+}
+
+// TestConnectionsAreNotReplacedWithoutEnd: each replacement offers all tracks anew.
+func TestConnectionsAreNotReplacedWithoutEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
+	mic := ada.Publish(t, sfutest.Microphone())[0].ID
+	for range 3 {
+		bob.Hears(t, mic, 5)
+		bob.CloseSubscribe(t)
+	}
+	bob.Hears(t, mic, 5)
+	bob.CloseSubscribe(t)
+	bob.ExpectBye(t, sfu.CodeRateLimited)
 }
 
 // TestAPublisherThatClosesItsConnectionPublishesNothing: it may then publish on another connection.

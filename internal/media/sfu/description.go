@@ -1,6 +1,7 @@
 package sfu
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -115,26 +116,31 @@ func (s *mediaSection) narrow() {
 }
 
 // passive reports whether the client insists on being the DTLS server.
-func (d *description) passive() bool { return d.attribute("setup") == "passive" }
+func (d *description) passive() bool {
+	setup, _ := d.sdp.Attribute("setup")
+	return cmp.Or(d.attribute("setup"), setup) == "passive"
+}
 
 // fingerprint identifies the client's end of a connection, which has a certificate of its own
-// (RFC 8122, 5); "" if the description has none.
-func (d *description) fingerprint() string { return d.attribute("fingerprint") }
+// (RFC 8122, 5); "" if the description has none. Like pion, it prefers the session's.
+func (d *description) fingerprint() string {
+	value, _ := d.sdp.Attribute("fingerprint")
+	return cmp.Or(value, d.attribute("fingerprint"))
+}
 
-// attribute returns an attribute that all sections share, as they share one transport: of the first
-// section that has it (a rejected section has none), or else of the session; "" for none.
+// attribute returns an attribute of the transport that all sections share: that of the first section
+// that has it; "" for none. A rejected section has none.
 func (d *description) attribute(key string) string {
 	for _, s := range d.sections {
 		if value, ok := s.media.Attribute(key); ok {
 			return value
 		}
 	}
-	value, _ := d.sdp.Attribute(key)
-	return value
+	return ""
 }
 
-// differs reports whether a description is from another connection than the one whose client end
-// had a fingerprint.
+// differs reports whether the description has another fingerprint than the given one. It is false if
+// either is empty.
 func (d *description) differs(fingerprint string) bool {
 	return fingerprint != "" && d.fingerprint() != "" && d.fingerprint() != fingerprint
 }

@@ -14,7 +14,8 @@ const maxInbox = 16
 
 // An ICE restart of the subscribe connection makes an offer of all tracks and applies its answer:
 // more than 100 ms of a core for 500 tracks. A participant may request restartBurst at once, and
-// one more every restartEvery.
+// one more every restartEvery. The same limits apply, counted apart, to the replacement of a
+// connection that the client has closed, which costs even more.
 const (
 	restartBurst = 3
 	restartEvery = 10 * time.Second
@@ -58,8 +59,8 @@ type peer struct {
 	grace    *time.Timer
 	grant    Grant
 	// pace limits data messages, haste limits offers, restarts limits ICE restarts of the subscribe
-	// connection, and mutes limits stored mutes of the microphone.
-	pace, haste, restarts, mutes *rate.Limiter
+	// connection, renewals limits its replacements, and mutes limits stored mutes of the microphone.
+	pace, haste, restarts, renewals, mutes *rate.Limiter
 
 	pub      *publisher
 	sub      *subscriber
@@ -74,8 +75,8 @@ func newPeer(s *Server, token string) *peer {
 		out: newOutbox(s.config.Now, limits.DeadAfter+limits.ResumeFor+limits.WriteTime), box: newMailbox(),
 		ending: make(chan struct{}), done: make(chan struct{}), inbox: make(chan message, maxInbox),
 		grace: time.NewTimer(time.Hour), pace: rate.NewLimiter(rate.Limit(limits.Data), 4*limits.Data),
-		haste: rate.NewLimiter(rate.Limit(limits.Offers), 4*limits.Offers), restarts: rate.NewLimiter(rate.Every(restartEvery), restartBurst),
-		mutes: rate.NewLimiter(muteRate, muteBurst),
+		haste: rate.NewLimiter(rate.Limit(limits.Offers), 4*limits.Offers), mutes: rate.NewLimiter(muteRate, muteBurst),
+		restarts: rate.NewLimiter(rate.Every(restartEvery), restartBurst), renewals: rate.NewLimiter(rate.Every(restartEvery), restartBurst),
 	}
 	p.grace.Stop()
 	p.pub, p.sub, p.fallback.p = newPublisher(p), newSubscriber(p), p

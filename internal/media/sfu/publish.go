@@ -21,8 +21,8 @@ const maxMIDs = 256
 type publisher struct {
 	p  *peer
 	pc *webrtc.PeerConnection
-	// client is the fingerprint of the client's end of pc.
-	client string
+	// fingerprint is that of the client's end of pc.
+	fingerprint string
 	// sections are those that may send, and lines the incoming media of all sections, by mid.
 	sections map[string]*publication
 	lines    map[string]*line
@@ -102,8 +102,7 @@ func (u *publisher) handleOffer(m message) {
 	u.p.send(encode(reply))
 }
 
-// parse parses an offer, and resets the publisher if the offer is for a new connection. Its error
-// text is sent to the client.
+// parse parses an offer. Its error text is sent to the client.
 func (u *publisher) parse(sdp string) (*description, error) {
 	limits := u.p.server.config.Limits
 	if len(sdp) > limits.OfferBytes {
@@ -113,9 +112,7 @@ func (u *publisher) parse(sdp string) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	if closed(u.pc) || u.pc != nil && d.differs(u.client) {
-		u.reset() // the client has closed its connection; the close event will find nothing left to reset
-	}
+	u.resetIfClosed(d)
 	for _, s := range d.sections {
 		u.mids[s.mid] = true
 	}
@@ -123,6 +120,14 @@ func (u *publisher) parse(sdp string) (*description, error) {
 		return nil, fmt.Errorf("the connection has had more than %d media sections; use them again", maxMIDs)
 	}
 	return d, nil
+}
+
+// resetIfClosed resets the publisher if the client has closed its connection: the server has noticed
+// the close, or the offer is from another connection. A later event of the close then has no effect.
+func (u *publisher) resetIfClosed(d *description) {
+	if closed(u.pc) || u.pc != nil && d.differs(u.fingerprint) {
+		u.reset()
+	}
 }
 
 // negotiate applies an offer and returns the answer to it.
@@ -189,7 +194,7 @@ func (u *publisher) open(d *description) error {
 			p.box.post(func() { u.closedByClient(pc) })
 		}
 	})
-	u.pc, u.client = pc, d.fingerprint()
+	u.pc, u.fingerprint = pc, d.fingerprint()
 	return nil
 }
 
@@ -236,10 +241,10 @@ func (u *publisher) closedByClient(pc *webrtc.PeerConnection) {
 	}
 }
 
-// closed reports whether pc exists and is closed or closing. When pion closes a connection, the
-// signalling state is the first to change, before the senders end, and the connection's is the last.
+// closed reports whether pc exists and is closed or closing. When pion closes a connection, it
+// changes the signalling state before it ends the senders, and the connection's state last.
 func closed(pc *webrtc.PeerConnection) bool {
-	return pc != nil && (pc.SignalingState() == webrtc.SignalingStateClosed || pc.ConnectionState() == webrtc.PeerConnectionStateClosed)
+	return pc != nil && pc.SignalingState() == webrtc.SignalingStateClosed
 }
 
 // close ends the publisher and returns when its readers have ended.

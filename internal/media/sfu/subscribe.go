@@ -21,8 +21,8 @@ type subscriber struct {
 	p      *peer
 	pc     *webrtc.PeerConnection
 	egress *forward.Egress
-	// client is the fingerprint of the client's end of pc; "" before its first answer.
-	client string
+	// fingerprint is that of the client's end of pc; "" before its first answer.
+	fingerprint string
 	// subs are the subscriptions to the tracks in the room, by track id, also those that the client
 	// can't decode.
 	subs map[string]*subscription

@@ -2,6 +2,7 @@ package sfu
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/pion/webrtc/v4"
@@ -25,7 +26,7 @@ func (s *subscriber) handleAnswer(m message) {
 		return
 	}
 	d, err := readDescription(m.SDP, limits)
-	if err == nil && d.differs(s.client) {
+	if err == nil && d.differs(s.fingerprint) {
 		s.renew() // the client has closed its connection, and its close_notify is late or lost
 		return
 	}
@@ -35,7 +36,7 @@ func (s *subscriber) handleAnswer(m message) {
 			err = s.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: text})
 		}
 	}
-	if closed(s.pc) {
+	if closed(s.pc) || errors.Is(err, webrtc.ErrConnectionClosed) {
 		s.renew()
 		return
 	}
@@ -44,7 +45,7 @@ func (s *subscriber) handleAnswer(m message) {
 		s.p.end(&Refusal{Code: CodeBadMessage, Message: "the answer could not be applied"})
 		return
 	}
-	s.client = cmp.Or(d.fingerprint(), s.client)
+	s.fingerprint = cmp.Or(d.fingerprint(), s.fingerprint)
 	s.settle(d)
 	s.debounce.Stop()
 	if s.changed {

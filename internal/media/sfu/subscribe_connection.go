@@ -39,16 +39,15 @@ func (s *subscriber) follow(pc *webrtc.PeerConnection, state webrtc.PeerConnecti
 }
 
 // renew replaces a connection that the client has closed by a new one, and offers all tracks anew.
-// The server learns of the close by DTLS close_notify, or by an answer from a new connection. It
-// costs as much as an offer of the client, and counts as one.
+// The server learns of the close by DTLS close_notify, or by an answer from a new connection.
 func (s *subscriber) renew() {
-	if !s.p.haste.Allow() {
-		s.p.end(&Refusal{Code: CodeRateLimited, Message: "too many connections were closed; wait before the next"})
+	if !s.p.renewals.Allow() {
+		s.p.end(&Refusal{Code: CodeRateLimited, Message: "too many connections were closed; wait 10 seconds before the next"})
 		return
 	}
 	s.egress.Close()
 	_ = s.pc.GracefulClose()
-	s.pc, s.egress, s.leaving, s.client = nil, nil, nil, ""
+	s.pc, s.egress, s.leaving, s.fingerprint = nil, nil, nil, ""
 	clear(s.said)
 	clear(s.free)
 	s.pending, s.restart, s.connected, s.pictures = 0, false, false, false
