@@ -76,7 +76,7 @@ type edge struct {
 
 	bytesOut atomic.Uint64
 
-	process string        // id of this process, other than that of every other one
+	process string        // unique id of this process; new after each start
 	tallies tallies       // bytes that other nodes report
 	looking chan struct{} // slots for look-ups of places before reports
 
@@ -108,8 +108,11 @@ type remote struct {
 	tally         string
 	sent, settled atomic.Int64
 	reporting     atomic.Bool // a report is running
-	unanswered    *unanswered // owned by the running report
-	process       string      // process that answered the last report, empty at first; owned by the running report
+
+	// The running report owns these. process is the process of node that answered last, empty until
+	// one has: no process of another node can count a report that names it.
+	unanswered    *unanswered
+	node, process string
 }
 
 // newID returns a random id for which isRun is true.

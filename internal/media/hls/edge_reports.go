@@ -18,7 +18,7 @@ const (
 	reportEvery = 2 * time.Second
 	// reportTime bounds one report.
 	reportTime = 2 * time.Second
-	// settleTime is how long the former node of a stream is asked again about an unanswered report.
+	// settleTime is how long the former node of a stream is asked about an unanswered report.
 	settleTime = 10 * time.Second
 	// maxReports bounds the concurrent reports to one node, and the concurrent look-ups of places
 	// for reports.
@@ -56,7 +56,7 @@ const (
 	outcomeCounted                     // the node has counted the bytes
 	outcomeNotCounted                  // the node does not have the stream, and has not counted the bytes
 	outcomeOtherProcess                // another process of the node has answered, and has not counted the bytes
-	outcomeUnknown                     // no process of the node has answered, or without saying whether it has counted the bytes
+	outcomeUnknown                     // no process of the node has answered, or its answer doesn't say whether it has counted the bytes
 )
 
 // reportWhileOpen sends reports until the server is closed.
@@ -135,7 +135,7 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 	case e.server.config.Now().Sub(u.since) >= doubtTime:
 		r.settleUpTo(&w, u.to)
 	case u.place.Node != place.Node:
-		e.settle(ctx, streamID, r, &w)
+		e.askFormerNode(ctx, streamID, r, &w)
 	}
 	switch {
 	case w.empty() || place.URL == "" && !place.Here:
@@ -153,12 +153,15 @@ func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w w
 	return err
 }
 
-// deliver sends a report to a stream's node. It reports bytes only to a process that has answered
-// before and that the report names, because no other process knows later whether it has counted
-// them. If another process answers, deliver sends the report to that one. The bytes of a report
-// that the former process left unanswered are never reported again.
+// deliver sends a report to a stream's node. It reports bytes only to a process of that node that
+// has answered before and that the report names, because no other process knows later whether it
+// has counted them. If another process answers, deliver sends the report to that one. The bytes of
+// a report that the former process left unanswered are never reported again.
 func (e *edge) deliver(ctx context.Context, place Place, streamID string, r *remote, w watched) error {
 	to := w.to
+	if r.node != place.Node {
+		r.node, r.process = place.Node, ""
+	}
 	if w.process = r.process; w.process == "" {
 		w.to = w.from
 	}
@@ -189,11 +192,11 @@ func (r *remote) settleUpTo(w *watched, to int64) {
 	r.unanswered = nil
 }
 
-// settle finds out whether the former node of a stream has counted the bytes of an unanswered
+// askFormerNode asks the former node of a stream whether it has counted the bytes of an unanswered
 // report: it sends the report once more, without viewers. Until that node answers, the new node
 // gets no bytes. After settleTime, or when the node's process has been replaced, the bytes of that
 // report are never reported again, so that no byte is counted twice.
-func (e *edge) settle(ctx context.Context, streamID string, r *remote, w *watched) {
+func (e *edge) askFormerNode(ctx context.Context, streamID string, r *remote, w *watched) {
 	// The other half of the time is for the report to the stream's node.
 	ctx, cancel := context.WithTimeout(ctx, reportTime/2)
 	defer cancel()
