@@ -125,3 +125,55 @@ func TestBytesAfterTheReturnToANode(t *testing.T) {
 	r.report()
 	r.check(doubtful)
 }
+
+// TestBytesThatANodeRefusesAreNotLost: with a 404 or 503, a node confirms that it has counted none
+// of the bytes, also those of an earlier report without an answer. They are reported again, to its
+// next process or to another node.
+func TestBytesThatANodeRefusesAreNotLost(t *testing.T) {
+	for name, refuse := range map[string]func(*reporter){
+		"404, and a restart": func(r *reporter) {
+			r.report()
+			r.silence(0)
+			r.watch()
+			r.report()
+			r.end()
+			r.at(0, nil)
+			r.report()
+			r.restart(0)
+			r.publish(0, "q")
+		},
+		"503, and a restart": func(r *reporter) {
+			r.nodes[0].hls.edge.tallies.fill()
+			r.report()
+			r.restart(0)
+			r.publish(0, "q")
+		},
+		"503 after an unanswered report, and a restart": func(r *reporter) {
+			r.nodes[0].hls.edge.tallies.fill()
+			r.report()
+			r.silence(0)
+			r.report()
+			r.at(0, nil)
+			r.report()
+			r.restart(0)
+			r.publish(0, "q")
+		},
+		"503 after a move": func(r *reporter) {
+			r.nodes[0].hls.edge.tallies.fill()
+			r.report()
+			r.silence(0)
+			r.report()
+			r.publish(1, "q")
+			r.at(0, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReporter(t, 3)
+			r.publish(0, "p")
+			refuse(r)
+			r.report()
+			r.report()
+			r.check(0)
+		})
+	}
+}

@@ -54,7 +54,7 @@ type outcome int
 const (
 	outcomeUnsent       outcome = iota // the node did not receive it
 	outcomeCounted                     // the node has counted the bytes
-	outcomeNotCounted                  // the node does not have the stream, and has not counted the bytes
+	outcomeNotCounted                  // the node has not counted the bytes: it does not have the stream, or has too many counters
 	outcomeOtherProcess                // another process of the node has answered, and has not counted the bytes
 	outcomeUnknown                     // no process of the node has answered, or its answer doesn't say whether it has counted the bytes
 )
@@ -177,6 +177,8 @@ func (e *edge) deliver(ctx context.Context, place Place, streamID string, r *rem
 	case w.from == w.to: // a former node's answer may still be missing
 	case done == outcomeCounted:
 		r.settleUpTo(&w, w.to)
+	case done == outcomeNotCounted: // nor the bytes of earlier reports, which this one contains
+		r.unanswered = nil
 	case done == outcomeUnknown && r.unanswered == nil:
 		r.unanswered = &unanswered{place: place, process: w.process, to: w.to, since: e.server.config.Now()}
 	case done == outcomeUnknown:
@@ -267,6 +269,8 @@ func (e *edge) post(ctx context.Context, place Place, streamID string, w watched
 		return outcomeCounted, process, nil
 	case resp.StatusCode == http.StatusNotFound:
 		return outcomeNotCounted, process, fmt.Errorf("node %s does not have the stream of a report", place.Node)
+	case resp.StatusCode == http.StatusServiceUnavailable:
+		return outcomeNotCounted, process, fmt.Errorf("node %s has no place for another counter", place.Node)
 	}
 	return outcomeUnknown, process, fmt.Errorf("node %s answers a report with %d", place.Node, resp.StatusCode)
 }

@@ -276,11 +276,7 @@ func TestBytesBeyondTheLastCounterWait(t *testing.T) {
 	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
 	edge.get(edge.media("a"))
 	known := &owner.hls.edge.tallies
-	known.mu.Lock()
-	for i := range maxTallies {
-		known.list[strconv.Itoa(i)] = tally{at: time.Now()}
-	}
-	known.mu.Unlock()
+	known.fill()
 	report := func() { edge.hls.edge.report(t.Context(), true).Wait() }
 	c.at(0, func(w http.ResponseWriter, r *http.Request, h http.Handler) {
 		h.ServeHTTP(httptest.NewRecorder(), r)
@@ -296,6 +292,15 @@ func TestBytesBeyondTheLastCounterWait(t *testing.T) {
 	report()
 	if all, theirs := bytesOut(owner), edge.hls.EdgeStats().BytesOut; all != theirs {
 		t.Errorf("%d bytes are counted, %d were sent", all, theirs)
+	}
+}
+
+// fill adds as many counters as there may be.
+func (t *tallies) fill() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range maxTallies {
+		t.list[strconv.Itoa(i)] = tally{at: time.Now()}
 	}
 }
 

@@ -18,7 +18,9 @@ const (
 )
 
 // takeReport counts the viewers that another node serves, and the bytes that it has sent to them. A
-// viewer who watches through two nodes counts once.
+// viewer who watches through two nodes counts once. After a 404 or 503 with this process's id, the
+// reporting node knows that none of the bytes are counted; after a 409 partly_counted it doesn't
+// know which ones are.
 func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *refusal {
 	report, ok := readTally(r.URL.Query())
 	if !ok {
