@@ -22,9 +22,9 @@ type stores string
 const (
 	storesLittle stores = ""
 	// storesCounted: the bytes that its requests store count against the plan's
-	// maxWrittenBytes. Requests are refused only if the caller is far in debt (overdraft):
-	// moderation, the end of something and the replacement of a secret must not fail because
-	// of other writes.
+	// maxWrittenBytes. Requests are refused only when a budget's overdraft is used up
+	// (budget.overdraft): moderation, the end of something and the replacement of a secret
+	// must not fail because of other writes.
 	storesCounted stores = "counted"
 	// storesLater: the bytes that its requests store count. Requests are refused once the
 	// plan's bytes are used up, and while the disk is nearly full. A product or a chat
@@ -47,8 +47,8 @@ const (
 type budget struct {
 	counted
 
-	// overdraft is how many times the bucket's content operations with x-stores: counted
-	// may use.
+	// overdraft limits operations with x-stores: counted. They may use overdraft × Burst;
+	// what exceeds Burst is a debt.
 	overdraft int
 }
 
@@ -175,26 +175,27 @@ func (s storage) charge(ctx context.Context, budgets []budget, cost int) {
 	s.limits.limiter.Charge(ctx, buckets...)
 }
 
-// units returns how many KiB a request is charged, rounded up: 0 for a refused request, and
-// at least 1 for one that succeeded. With x-stores: counted it is 0 if nothing changed, so
-// that guests who lower a hand that isn't raised cause no debt. A request that failed with a
-// 5xx is charged 1 at most, even if it has committed: the failure is the server's.
+// units returns how many KiB a request is charged, rounded up: 0 for a request that was refused
+// with a 4xx, and at least 1 for one that succeeded. With x-stores: counted, a success costs 0 if
+// nothing changed, so that guests who lower a hand that isn't raised cause no debt.
+//
+// A request that failed with a 5xx, or whose client disconnected, is charged all that InTx has
+// counted. Otherwise clients could store at no charge: by disconnecting after the commit, or
+// with requests that take too long.
 func units(op stores, bytes int64, status int) int {
 	n := int((bytes + quota.WrittenUnit - 1) / quota.WrittenUnit)
 	switch {
 	case status < http.StatusBadRequest && op == storesLater:
 		return max(n, 1)
-	case status < http.StatusBadRequest:
+	case status < http.StatusBadRequest, status >= statusHungUp:
 		return n
-	case status < http.StatusInternalServerError:
-		return 0
 	default:
-		return min(n, 1)
+		return 0
 	}
 }
 
 // statusOf returns the status of a request's answer, even if that is still to be written
-// because of err.
+// because of err: 500 for every err that isn't a problem.
 func statusOf(e echo.Context, err error) int {
 	if err == nil {
 		return e.Response().Status

@@ -237,7 +237,7 @@ func TestTwoHostsLeaveBytesToTheAudience(t *testing.T) {
 }
 
 // TestOnlyWhatIsCommittedIsCharged checks that a transaction that runs again after a conflict is
-// charged once, and that a request that failed with a 5xx is charged 1 KiB at most.
+// charged once, and that a request isn't charged for a transaction that the server rolled back.
 func TestOnlyWhatIsCommittedIsCharged(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

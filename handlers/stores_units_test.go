@@ -22,8 +22,10 @@ func TestUnits(t *testing.T) {
 		{storesCounted, 1025, http.StatusOK, 2},
 		{storesLater, 60_000, http.StatusConflict, 0},
 		{storesLater, 0, http.StatusInternalServerError, 0},
-		{storesLater, 60_000, http.StatusInternalServerError, 1},
-		{storesCounted, 60_000, http.StatusServiceUnavailable, 1},
+		{storesLater, 60_000, http.StatusInternalServerError, 59},
+		{storesCounted, 60_000, http.StatusServiceUnavailable, 59},
+		{storesLater, 60_000, statusHungUp, 59},
+		{storesCounted, 0, statusHungUp, 0},
 	} {
 		require.Equal(t, c.want, units(c.op, c.bytes, c.status), "%+v", c)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
 )
@@ -47,6 +48,14 @@ func isConflict(err error) bool {
 		return true
 	}
 	return false
+}
+
+// isRefusedCommit reports whether the database has answered a commit with a rollback. An error
+// that ends the session, such as a shutdown, can also follow a commit, so it is false for that.
+// pgconn.SafeToRetry doesn't help: it is true for a connection lost after COMMIT was sent.
+func isRefusedCommit(err error) bool {
+	failure, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && failure.SeverityUnlocalized == "ERROR" || errors.Is(err, pgx.ErrTxCommitRollback)
 }
 
 // IsUnavailable reports whether the database could not be reached, ended the

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -32,8 +33,12 @@ const (
 // After a serialization failure or a deadlock it runs fn again in a new
 // transaction, up to three times. So fn may run several times and must not do
 // anything that a rollback doesn't undo, such as a network call or appending to
-// a variable outside. A Hook in the context runs with it. The context's counter
-// (stored.Count) keeps the bytes of the try that commits only.
+// a variable outside. A Hook in the context runs with it.
+//
+// The context's counter (stored.Count) keeps the bytes of the try that commits, and of one
+// whose commit got no answer. It also keeps those of a transaction that failed because the
+// caller cancelled ctx, even if it was rolled back: otherwise a client that disconnects
+// could write at no charge. It drops the bytes of all other tries that were rolled back.
 //
 // If the connection turns out to be lost before fn has run, InTx takes another
 // one, for up to two seconds. If a connection is lost later, InTx returns an
@@ -42,8 +47,8 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) err
 	counter := stored.From(ctx)
 	before := counter.Bytes()
 	for retry := 1; ; retry++ {
-		err := runTx(ctx, pool, fn)
-		if err != nil {
+		maybeCommitted, err := runTx(ctx, pool, fn)
+		if err != nil && !maybeCommitted && !errors.Is(context.Cause(ctx), context.Canceled) {
 			counter.Reset(before)
 		}
 		if !isConflict(err) || retry > maxRetries {
@@ -57,30 +62,35 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) err
 	}
 }
 
-func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) error {
+// runTx runs fn in one transaction. If it returns an error, maybeCommitted reports whether the
+// transaction may have been committed all the same.
+func runTx(ctx context.Context, pool *pgxpool.Pool, fn func(tx pgx.Tx) error) (maybeCommitted bool, err error) {
 	tx, err := begin(ctx, pool)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return false, fmt.Errorf("begin: %w", err)
 	}
 	// A panic and runtime.Goexit (a test that fails inside fn) also run this.
 	// After the commit it does nothing.
 	defer rollback(ctx, tx)
 	if err := fn(tx); err != nil {
-		return err
+		return false, err
 	}
 	hook := HookFrom(ctx)
 	if hook != nil {
 		if err := hook.BeforeCommit(ctx, tx); err != nil {
-			return err
+			return false, err
 		}
 	}
+	if err := ctx.Err(); err != nil { // Commit's error wouldn't tell that it has sent nothing
+		return false, fmt.Errorf("commit: %w", err)
+	}
 	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return !isRefusedCommit(err), fmt.Errorf("commit: %w", err)
 	}
 	if hook != nil {
 		hook.AfterCommit()
 	}
-	return nil
+	return false, nil
 }
 
 // begin begins a transaction. It retries, because a connection of the pool may

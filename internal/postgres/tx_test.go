@@ -200,6 +200,38 @@ func TestOnlyCommittedBytesCount(t *testing.T) {
 	}
 }
 
+// TestBytesThatMayBeStoredCount checks that the counter keeps the bytes of a transaction whose
+// commit wasn't answered, and of one that the caller cancelled, even though it was rolled back.
+// It doesn't keep those of a transaction that was rolled back because the server was too slow.
+func TestBytesThatMayBeStoredCount(t *testing.T) {
+	t.Parallel()
+	pool, loss := dbtest.NewLossy(t)
+	for _, c := range []struct {
+		name string
+		end  func(cancel context.CancelCauseFunc)
+		want int64
+	}{
+		{"commit without an answer", func(context.CancelCauseFunc) { loss.Next("commit") }, 100},
+		{"cancelled", func(cancel context.CancelCauseFunc) { cancel(nil) }, 100},
+		{"timed out", func(cancel context.CancelCauseFunc) { cancel(context.DeadlineExceeded) }, 0},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ctx, written := stored.Count(ctx)
+		err := postgres.InTx(ctx, pool, func(pgx.Tx) error {
+			stored.Add(ctx, 100)
+			c.end(cancel)
+			return nil
+		})
+		cancel(nil)
+		if err == nil || written.Bytes() != c.want {
+			t.Errorf("%s: %d bytes, %v", c.name, written.Bytes(), err)
+		}
+	}
+	if loss.Lost() != 1 {
+		t.Errorf("%d commits without an answer", loss.Lost())
+	}
+}
+
 // TestSwallowedErrorIsAFailedCommit lets fn ignore the error of a statement.
 // The commit must fail, because it can't contain fn's changes.
 func TestSwallowedErrorIsAFailedCommit(t *testing.T) {
