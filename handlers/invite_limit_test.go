@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/gen/db"
 	"showfloor/internal/apitest"
 	"showfloor/internal/dbtest"
 )
@@ -107,4 +108,17 @@ func TestATenantInvitesOnlySoMany(t *testing.T) {
 	}
 	require.Equal(t, map[int]int{201: 1, 429: 3}, byStatus, "however many come at once")
 	s.Register(t).Call(t, "POST", "/v1/me/team", map[string]any{"email": newEmail(), "role": "VIEWER"}).Is(t, 201)
+}
+
+// TestInvitationsWaitForNoOtherLock invites an address whose hash, after "invite ", is that of
+// "signing_keys": while the signing keys are locked, the invitation must not wait.
+func TestInvitationsWaitForNoOtherLock(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	owner := s.Register(t)
+	tx, err := s.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
+	require.NoError(t, db.New(tx).LockSigningKeys(t.Context()))
+	owner.Call(t, "POST", "/v1/me/team", map[string]any{"email": "c25cf562c@example.test", "role": "VIEWER"}).Is(t, 201)
 }

@@ -9,25 +9,59 @@ import (
 	"context"
 )
 
-const LockName = `-- name: LockName :exec
-SELECT pg_advisory_xact_lock(hashtext($1::text))
+const LockAdmins = `-- name: LockAdmins :exec
+SELECT pg_advisory_xact_lock(2, 0)
 `
 
 // @sqlc-vet-disable tenant
-// Serialises work that several processes on one database may start at the same time.
-func (q *Queries) LockName(ctx context.Context, name string) error {
-	_, err := q.db.Exec(ctx, LockName, name)
+func (q *Queries) LockAdmins(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, LockAdmins)
 	return err
 }
 
-const TryLockName = `-- name: TryLockName :one
-SELECT pg_try_advisory_xact_lock(hashtext($1::text))
+const LockInvitations = `-- name: LockInvitations :exec
+SELECT pg_advisory_xact_lock(4, hashtext($1::text))
 `
 
 // @sqlc-vet-disable tenant
-// Like LockName, without waiting: false when another transaction holds the lock.
-func (q *Queries) TryLockName(ctx context.Context, name string) (bool, error) {
-	row := q.db.QueryRow(ctx, TryLockName, name)
+// Serialises the invitations of an address by all tenants.
+func (q *Queries) LockInvitations(ctx context.Context, email string) error {
+	_, err := q.db.Exec(ctx, LockInvitations, email)
+	return err
+}
+
+const LockSetting = `-- name: LockSetting :exec
+SELECT pg_advisory_xact_lock(3, hashtext($1::text))
+`
+
+// @sqlc-vet-disable tenant
+func (q *Queries) LockSetting(ctx context.Context, key string) error {
+	_, err := q.db.Exec(ctx, LockSetting, key)
+	return err
+}
+
+const LockSigningKeys = `-- name: LockSigningKeys :exec
+SELECT pg_advisory_xact_lock(1, 0)
+`
+
+// @sqlc-vet-disable tenant
+// Like the other locks of this file, it is held until the transaction ends, and serialises work that several processes on
+// one database may start at the same time. The first key is the lock's kind. So a name that a client chose, such as an
+// e-mail address, never shares a lock with another kind. Names of one kind may share one, because their hash has 32 bits.
+// Processes of different versions may run at the same time: never give a number to another kind.
+func (q *Queries) LockSigningKeys(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, LockSigningKeys)
+	return err
+}
+
+const TryLockFanOut = `-- name: TryLockFanOut :one
+SELECT pg_try_advisory_xact_lock(5, hashtext($1::text))
+`
+
+// @sqlc-vet-disable tenant
+// Returns false when another transaction holds the lock; it doesn't wait.
+func (q *Queries) TryLockFanOut(ctx context.Context, tenantID string) (bool, error) {
+	row := q.db.QueryRow(ctx, TryLockFanOut, tenantID)
 	var pg_try_advisory_xact_lock bool
 	err := row.Scan(&pg_try_advisory_xact_lock)
 	return pg_try_advisory_xact_lock, err

@@ -91,8 +91,7 @@ func (s *Service) limitInvites(ctx context.Context, tx pgx.Tx, invited db.Invita
 	if err != nil {
 		return err
 	}
-	// The lock serializes the invitations of an address by all tenants.
-	if err := db.New(tx).LockName(ctx, "invite "+invited.Email); err != nil {
+	if err := db.New(tx).LockInvitations(ctx, invited.Email); err != nil {
 		return fmt.Errorf("lock invited address: %w", err)
 	}
 	ofAll, ofTenant, err := s.mails.CountTo(ctx, tx, invited.Email, invited.TenantID, now.Add(-inviteRecipientPeriod), inviteKind)

@@ -20,10 +20,6 @@ import (
 // generatedPassword is the length of a generated password, in characters: 142 bits.
 const generatedPassword = 24
 
-// lockAdmins is the name of the lock under which changes of the admins run one
-// at a time.
-const lockAdmins = "admins"
-
 // EnsureSuperAdmin creates the first super admin of a new database. It
 // generates a password if none is given. If there are admins already, it
 // changes nothing and created is false.
@@ -127,7 +123,7 @@ func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email stri
 func (s *Service) changeAdmins(ctx context.Context, fn func(q *db.Queries) error) error {
 	return postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
-		if err := q.LockName(ctx, lockAdmins); err != nil {
+		if err := q.LockAdmins(ctx); err != nil {
 			return fmt.Errorf("lock admins: %w", err)
 		}
 		return fn(q)

@@ -70,7 +70,7 @@ var ErrFanOutTaken = errors.New("another transaction writes deferred deliveries 
 // such a subject afterwards sees the remaining rows of event_fanouts, or the deliveries.
 func (l *Log) FanOutTx(ctx context.Context, tx pgx.Tx, tenantID string) (more bool, err error) {
 	q := db.New(tx)
-	if free, err := q.TryLockName(ctx, "fan-out "+tenantID); err != nil || !free {
+	if free, err := q.TryLockFanOut(ctx, tenantID); err != nil || !free {
 		return false, cmp.Or(wrap("lock deferred deliveries", err), ErrFanOutTaken)
 	}
 	waiting, err := q.ListEventFanouts(ctx, db.ListEventFanoutsParams{TenantID: tenantID, MaxRows: fanoutEvents})

@@ -57,7 +57,7 @@ func (s *Service) UpdateAdminSetting(ctx context.Context, by audit.Actor, key st
 	err = postgres.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		q, now := db.New(tx), s.now()
 		// There may be no row to lock.
-		if err := q.LockName(ctx, "setting "+key); err != nil {
+		if err := q.LockSetting(ctx, key); err != nil {
 			return fmt.Errorf("lock setting %s: %w", key, err)
 		}
 		row, err := q.GetSetting(ctx, key)

@@ -115,7 +115,7 @@ func (k *Keys) List(ctx context.Context) ([]db.SigningKey, error) {
 func (k *Keys) change(ctx context.Context, fn func(q *db.Queries, live []db.SigningKey) error) error {
 	return postgres.InTx(ctx, k.config.Pool, func(tx pgx.Tx) error {
 		q := db.New(tx)
-		if err := q.LockName(ctx, "signing_keys"); err != nil {
+		if err := q.LockSigningKeys(ctx); err != nil {
 			return fmt.Errorf("lock signing keys: %w", err)
 		}
 		live, err := q.ListSigningKeys(ctx)
