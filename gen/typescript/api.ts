@@ -6043,7 +6043,7 @@ export interface components {
         };
         /** @description Keys, newest first. */
         ApiKeyList: components["schemas"]["ApiKey"][];
-        /** @description One area's activity. PlatformArea says what is counted. */
+        /** @description The activity of one area. PlatformArea lists what each area counts. */
         AreaActivity: {
             area: components["schemas"]["PlatformArea"];
             /** @example 61 */

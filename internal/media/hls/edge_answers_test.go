@@ -67,6 +67,27 @@ func (r *reporter) restart(node int) {
 	r.at(node, nil)
 }
 
+// reload restarts the stream's first node and publishes the stream there again.
+func (r *reporter) reload() {
+	r.t.Helper()
+	r.restart(0)
+	r.publish(0, "q")
+}
+
+// overload makes the first node refuse the next report, because it has too many counters.
+func (r *reporter) overload() {
+	r.t.Helper()
+	r.nodes[0].hls.edge.tallies.fill()
+	r.report()
+}
+
+// unanswered sends a report that the first node doesn't answer.
+func (r *reporter) unanswered() {
+	r.t.Helper()
+	r.silence(0)
+	r.report()
+}
+
 // check compares the bytes that the nodes have counted with those that the edge has sent.
 func (r *reporter) check(lost uint64) {
 	r.t.Helper()
@@ -139,30 +160,22 @@ func TestBytesThatANodeRefusesAreNotLost(t *testing.T) {
 			r.end()
 			r.at(0, nil)
 			r.report()
-			r.restart(0)
-			r.publish(0, "q")
+			r.reload()
 		},
 		"503, and a restart": func(r *reporter) {
-			r.nodes[0].hls.edge.tallies.fill()
-			r.report()
-			r.restart(0)
-			r.publish(0, "q")
+			r.overload()
+			r.reload()
 		},
 		"503 after an unanswered report, and a restart": func(r *reporter) {
-			r.nodes[0].hls.edge.tallies.fill()
-			r.report()
-			r.silence(0)
-			r.report()
+			r.overload()
+			r.unanswered()
 			r.at(0, nil)
 			r.report()
-			r.restart(0)
-			r.publish(0, "q")
+			r.reload()
 		},
 		"503 after a move": func(r *reporter) {
-			r.nodes[0].hls.edge.tallies.fill()
-			r.report()
-			r.silence(0)
-			r.report()
+			r.overload()
+			r.unanswered()
 			r.publish(1, "q")
 			r.at(0, nil)
 		},

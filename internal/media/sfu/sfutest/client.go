@@ -213,58 +213,6 @@ func (c *Client) Cut() {
 	_ = conn.CloseNow()
 }
 
-// AbandonPublish is like ClosePublish, but the server isn't notified: the DTLS message is lost.
-func (c *Client) AbandonPublish(t testing.TB) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	pub, outputs := c.pub, c.outputs
-	c.pub, c.outputs = nil, nil
-	for _, o := range outputs {
-		o.Stop()
-	}
-	t.Cleanup(func() { _ = pub.GracefulClose() })
-}
-
-// CloseSubscribe closes the connection on which the client receives media; DTLS notifies the
-// server. The client answers the server's next offer on a new connection.
-func (c *Client) CloseSubscribe(t testing.TB) {
-	t.Helper()
-	c.mu.Lock()
-	sub := c.sub
-	c.sub = nil
-	c.mu.Unlock()
-	if err := sub.GracefulClose(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// AbandonSubscribe is like CloseSubscribe, but the server isn't notified: the DTLS message is lost.
-func (c *Client) AbandonSubscribe(t testing.TB) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	sub := c.sub
-	c.sub = nil
-	t.Cleanup(func() { _ = sub.GracefulClose() })
-}
-
-// ClosePublish closes the connection on which the client sends media, and ends all its
-// publications.
-func (c *Client) ClosePublish(t testing.TB) {
-	t.Helper()
-	c.mu.Lock()
-	pub, outputs := c.pub, c.outputs
-	c.pub, c.outputs = nil, nil
-	c.mu.Unlock()
-	for _, o := range outputs {
-		o.Stop()
-	}
-	if err := pub.GracefulClose(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Resume opens a new socket for the participant of the last welcome, and continues after the
 // last message that was received.
 func (c *Client) Resume(t testing.TB) {
