@@ -22,6 +22,11 @@ export function withQuietOpus(sdp: string): string {
   });
 }
 
+/** The session id of a description (RFC 8866, 5.2), which all descriptions of one connection share. */
+export function sessionId(sdp: string): string {
+  return /^o=\S+ (\d+) /m.exec(sdp)?.[1] ?? '';
+}
+
 /** Sound with redundancy (RFC 2198): each packet carries the frames before it again. */
 export type AudioRedundancy = 'red';
 

@@ -1,4 +1,5 @@
 import type { ClientMessage, MediaSection } from './protocol.js';
+import { sessionId } from './sdp.js';
 
 const patienceMs = 3000; // of disconnection before ICE is restarted
 
@@ -11,7 +12,8 @@ export interface SubscriberLink {
 
 /** The connection that brings us the others' tracks. The server makes the offers. */
 export class Subscriber {
-  readonly connection: RTCPeerConnection;
+  #connection: RTCPeerConnection;
+  #session: string | undefined; // session id of the server's offers for this connection
   #bySection = new Map<string, string>();
   #work: Promise<void> = Promise.resolve();
   #candidates: RTCIceCandidateInit[] = [];
@@ -19,14 +21,15 @@ export class Subscriber {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    iceServers: RTCIceServer[],
+    private readonly iceServers: RTCIceServer[],
     private readonly link: SubscriberLink,
   ) {
-    this.connection = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
-    this.connection.onicecandidate = ({ candidate }) => {
-      if (candidate?.candidate) this.link.send({ type: 'candidate', pc: 'subscribe', candidate: candidate.toJSON() });
-    };
-    this.connection.oniceconnectionstatechange = () => this.#watch();
+    this.#connection = this.#open();
+  }
+
+  /** The current connection. It is replaced when the server offers another one. */
+  get connection(): RTCPeerConnection {
+    return this.#connection;
   }
 
   /** Answers an offer; offers are answered in their order. */
@@ -53,13 +56,37 @@ export class Subscriber {
 
   close(): void {
     this.#closed = true;
+    this.#discard();
+  }
+
+  #open(): RTCPeerConnection {
+    const connection = new RTCPeerConnection({ iceServers: this.iceServers, bundlePolicy: 'max-bundle' });
+    connection.onicecandidate = ({ candidate }) => {
+      if (candidate?.candidate) this.link.send({ type: 'candidate', pc: 'subscribe', candidate: candidate.toJSON() });
+    };
+    connection.oniceconnectionstatechange = () => this.#watch();
+
+    return connection;
+  }
+
+  #discard(): void {
     clearTimeout(this.#timer);
-    this.connection.onicecandidate = this.connection.oniceconnectionstatechange = null;
-    this.connection.close();
+    this.#connection.onicecandidate = this.#connection.oniceconnectionstatechange = null;
+    this.#connection.close();
+  }
+
+  /** Opens another connection if the offer is for one: the session id of the offers differs. */
+  #follow(session: string): void {
+    if (this.#session !== undefined && this.#session !== session) {
+      this.#discard();
+      this.#connection = this.#open();
+    }
+    this.#session = session;
   }
 
   async #accept(id: number, sdp: string, sections: MediaSection[]): Promise<void> {
     if (this.#closed) return;
+    this.#follow(sessionId(sdp));
     await this.connection.setRemoteDescription({ type: 'offer', sdp });
     for (const candidate of this.#candidates.splice(0)) this.candidate(candidate);
     await this.connection.setLocalDescription(await this.connection.createAnswer());
