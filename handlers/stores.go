@@ -175,23 +175,19 @@ func (s storage) charge(ctx context.Context, budgets []budget, cost int) {
 	s.limits.limiter.Charge(ctx, buckets...)
 }
 
-// units returns how many KiB a request is charged, rounded up: 0 for a request that was refused
-// with a 4xx, and at least 1 for one that succeeded. With x-stores: counted, a success costs 0 if
-// nothing changed, so that guests who lower a hand that isn't raised cause no debt.
+// units returns how many KiB a request is charged, rounded up: all that InTx has counted, and at
+// least 1 for a success with x-stores: true. With x-stores: counted, a success costs 0 if nothing
+// changed, so that guests who lower a hand that isn't raised cause no debt.
 //
-// A request that failed with a 5xx, or whose client disconnected, is charged all that InTx has
-// counted. Otherwise clients could store at no charge: by disconnecting after the commit, or
-// with requests that take too long.
+// The count doesn't depend on the status: InTx drops the bytes of a refusal that was rolled back.
+// If failures were free, clients could store at no charge: by disconnecting after the commit, with
+// requests that take too long, or with ones that are refused after a first commit.
 func units(op stores, bytes int64, status int) int {
 	n := int((bytes + quota.WrittenUnit - 1) / quota.WrittenUnit)
-	switch {
-	case status < http.StatusBadRequest && op == storesLater:
+	if status < http.StatusBadRequest && op == storesLater {
 		return max(n, 1)
-	case status < http.StatusBadRequest, status >= statusHungUp:
-		return n
-	default:
-		return 0
 	}
+	return n
 }
 
 // statusOf returns the status of a request's answer, even if that is still to be written

@@ -172,7 +172,7 @@ func TestShortRequestsThatStoreMuchAreCounted(t *testing.T) {
 	t.Fatal("300 requests stored 15 MB")
 }
 
-// TestGuestsTakeNoModerationAway checks that requests refused with a 4xx aren't charged, and
+// TestGuestsTakeNoModerationAway checks that requests that are refused aren't charged, and
 // that the host can moderate when the bytes of all participants are used up.
 func TestGuestsTakeNoModerationAway(t *testing.T) {
 	t.Parallel()

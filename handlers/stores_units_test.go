@@ -20,7 +20,8 @@ func TestUnits(t *testing.T) {
 		{storesLater, 1025, http.StatusCreated, 2},
 		{storesCounted, 0, http.StatusOK, 0},
 		{storesCounted, 1025, http.StatusOK, 2},
-		{storesLater, 60_000, http.StatusConflict, 0},
+		{storesLater, 0, http.StatusConflict, 0},
+		{storesLater, 60_000, http.StatusConflict, 59}, // committed before it was refused
 		{storesLater, 0, http.StatusInternalServerError, 0},
 		{storesLater, 60_000, http.StatusInternalServerError, 59},
 		{storesCounted, 60_000, http.StatusServiceUnavailable, 59},
