@@ -1,7 +1,7 @@
-// Fills web/dist, which the server embeds: our pages from web/src and the few
-// files of web/node_modules that they load, everything served from this server
-// alone. Most is served as it stands here; what is written in TypeScript (the
-// library of rooms and the room page) is bundled. Large files lie there gzipped too.
+// Fills web/dist, which the server embeds: our pages from web/src and the few files
+// of web/node_modules that they load. The pages load files only from this server.
+// Most files are copied. TypeScript (the rooms library and the room page) is bundled.
+// Large files are also stored gzipped.
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,7 +30,7 @@ for (const name of await readdir(dist)) {
 }
 await mkdir(assets);
 
-// Pages lie at the top, what they load in assets/.
+// Pages go to the top folder, the files that they load to assets/.
 for (const entry of await readdir(join(web, 'src'), { withFileTypes: true })) {
   const { name } = entry;
   if (entry.isFile()) await cp(join(web, 'src', name), join(name.endsWith('.html') ? dist : assets, name));
@@ -39,12 +39,12 @@ for (const [from, to] of Object.entries(fromModules)) {
   await cp(join(web, 'node_modules', from), join(assets, to));
 }
 
-// The page loads the library as anybody else would: as assets/rooms.js.
+// The room page loads the library like any other page: as assets/rooms.js.
 const asOthersDo = {
   name: 'rooms',
   setup: ({ onResolve }) => onResolve({ filter: /\/rooms\/index\.js$/ }, () => ({ path: './rooms.js', external: true })),
 };
-// The HLS player lies in assets/ already; the room page loads it when it needs it.
+// The HLS player is in assets/ already. The room page loads it only when it needs it.
 const withPlayer = {
   name: 'hls',
   setup: ({ onResolve }) => onResolve({ filter: /^hls\.js$/ }, () => ({ path: './hls.mjs', external: true })),
@@ -61,7 +61,7 @@ await build({
   plugins: [asOthersDo, withPlayer],
 });
 
-const large = 8 << 10; // bytes; below that compression gains nothing
+const large = 8 << 10; // bytes; compressing smaller files saves nothing
 for (const name of await readdir(assets)) {
   const content = await readFile(join(assets, name));
   if (content.length >= large) await writeFile(join(assets, `${name}.gz`), gzipSync(content, { level: 9 }));

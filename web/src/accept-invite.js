@@ -1,4 +1,4 @@
-// Accepts the invitation whose link led here.
+// Accepts an invitation with the token of a mailed link.
 import { onSubmit, say, show, token } from './account.js';
 
 const form = document.getElementById('accept');
@@ -19,4 +19,4 @@ onSubmit(
 );
 
 if (token) show(form);
-else say('Open the link in the mail that invites you: this address is not complete.', true);
+else say('Open the link in your invitation mail: this address is not complete.', true);

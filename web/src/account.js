@@ -1,31 +1,31 @@
-// What the pages about an account share: one form at a time, its call, and what
-// came of it.
+// Shared by the pages about an account: shows one form at a time, sends it and shows
+// the result.
 const said = document.getElementById('said');
 
-// The token leaves the address, where others would see it; a reload finds it in the history
-// entry's state.
+// Moves the token from the URL, where others could see it, to the state of the history entry,
+// where a reload finds it.
 const given = new URLSearchParams(location.search).get('token');
 if (given) history.replaceState({ token: given }, '', location.pathname);
 
-/** The token of the link that led here; empty when there is none. */
+/** The token of the link that opened the page; empty if there is none. */
 export const token = history.state?.token ?? '';
 
-/** say shows one sentence; bad when something has to be done about it. */
+/** say shows a message; bad marks one that the user has to act on. */
 export function say(text, bad = false) {
   said.textContent = text;
   said.className = `said ${bad ? 'bad' : 'good'}`;
   said.hidden = false;
 }
 
-/** show puts the focus into one form and hides the others. */
+/** show shows and focuses one form and hides the others; null hides all. */
 export function show(form) {
   for (const other of document.forms) other.hidden = other !== form;
   form?.querySelector('input')?.focus();
 }
 
 /**
- * onSubmit sends what body makes of the form's fields to path. done gets the
- * answer, refused the problem; without refused its message is shown.
+ * onSubmit sends the object that body makes of the form's fields to path. done gets the
+ * answer, refused the problem; without refused the problem's message is shown.
  */
 export function onSubmit(form, path, body, { done, refused = (problem) => say(explain(problem), true) }) {
   form.addEventListener('submit', async (event) => {
@@ -50,7 +50,7 @@ export function onSubmit(form, path, body, { done, refused = (problem) => say(ex
   });
 }
 
-/** explain puts a problem into a sentence: that of the faulty field, if one is. */
+/** explain makes a sentence of a problem: about the first invalid field, if there is one. */
 export function explain(problem) {
   const field = problem.errors?.[0];
   const text = field ? `${field.field}: ${field.message}` : (problem.message ?? 'something went wrong');

@@ -1,5 +1,5 @@
-// Shows this server's own API description. Nothing is asked of other hosts:
-// no online validator, and no ?url= that would show someone else's document.
+// Shows this server's own API description. It requests nothing from other hosts: the
+// online validator is off, and so is ?url=, which could show another document.
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);

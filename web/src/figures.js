@@ -1,8 +1,8 @@
-// The row of figures below the picture, brought up to date twice a second.
+// The row of figures below the picture, updated twice a second.
 import Hls from './hls.mjs';
 
 const everyMs = 500;
-const windowMs = 5000; // the bitrate is that of what came in the last five seconds
+const windowMs = 5000; // the bitrate is that of the media loaded in the last five seconds
 
 export class Figures {
   #video;
@@ -18,11 +18,11 @@ export class Figures {
     setInterval(() => this.#show(), everyMs);
   }
 
-  /** reset forgets the last stream; hls is the next one's engine or null. */
+  /** reset deletes the last stream's data; hls is the next stream's engine, or null. */
   reset(hls) {
     this.#hls = hls;
     this.#loads = [];
-    // The payload itself has gone to the worker by now; its size is in stats.
+    // The payload has been transferred to the worker by now; its size is in stats.
     hls?.on(Hls.Events.FRAG_LOADED, (_, { part, frag }) => {
       const { stats, duration } = part ?? frag;
       this.#loads.push({ at: performance.now(), bytes: stats.loaded, seconds: duration, kind: frag.type });
@@ -50,7 +50,7 @@ export class Figures {
     return 0;
   }
 
-  // Sound may come in files of its own: the rates of both kinds add up.
+  // Sound may be in separate files, so the rates of both kinds are added.
   #rate() {
     const oldest = performance.now() - windowMs;
     this.#loads = this.#loads.filter(({ at }) => at > oldest);

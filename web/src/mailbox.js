@@ -1,10 +1,10 @@
-// Lists the mails that stay on this machine, newest first, and shows the one that
-// is chosen. It looks for new ones by itself.
+// Lists the mails that stay on this machine, newest first, and shows the chosen one.
+// It checks for new mails every everyMs.
 const everyMs = 2000;
 
 const byId = (id) => document.getElementById(id);
-let shown = ''; // the id of the mail that is open
-let known = ''; // the ids of those that are listed
+let shown = ''; // id of the open mail
+let known = ''; // ids of the listed mails
 
 function open(mail) {
   shown = mail.id;

@@ -1,4 +1,4 @@
-// What the player page says, each time with what the viewer can do.
+// The messages of the player page, each with what the viewer can do.
 export const sayings = {
   nothing: { text: 'Paste the playback URL of a stream below and press Play.', canRetry: false },
   badAddress: {
@@ -11,14 +11,14 @@ export const sayings = {
     bad: true,
     canRetry: false,
   },
-  pressPlay: { text: 'The browser wants a click before it plays. Press play on the picture.', canRetry: false },
+  pressPlay: { text: 'The browser plays only after a click. Press play in the video.', canRetry: false },
   ended: { text: 'The broadcast has ended. When it starts again, press Try again.' },
   broken: { text: 'The video can’t be decoded. Ask the publisher to send H.264 video and AAC sound.', bad: true },
 };
 
 /**
- * explain turns a fatal error of the engine into a sentence. waits says that
- * the page should try again by itself, because the stream may still start.
+ * explain turns a fatal error of the engine into a message. If waits is true, the page
+ * tries again by itself, because the stream may still start or the server may answer again.
  */
 export function explain(data) {
   const status = data.response?.code ?? 0;
@@ -45,7 +45,7 @@ export function explain(data) {
     return { text: `The server has a problem (status ${status}). This page tries again by itself.`, bad: true, waits: true };
   }
   return {
-    text: 'The server can’t be reached. Check that it runs and allows playback on other pages; this page tries again by itself.',
+    text: 'The server can’t be reached. Check that it runs and allows playback on other pages. This page tries again by itself.',
     bad: true,
     waits: true,
   };

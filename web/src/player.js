@@ -4,8 +4,8 @@ import Hls from './hls.mjs';
 import { explain, sayings } from './messages.js';
 import { Figures } from './figures.js';
 
-const retryMs = 3000; // while a stream hasn't started yet, or its server is away
-const maxResumes = 10; // in a row; then the address is opened anew
+const retryMs = 3000; // between attempts while a stream hasn't started yet, or its server is unreachable
+const maxResumes = 10; // in a row; then the address is opened again
 
 const byId = (id) => document.getElementById(id);
 const video = byId('video');
@@ -18,9 +18,9 @@ let hls = null;
 let retry = 0;
 let source = '';
 let resumes = 0;
-let recovered = false; // one media error is mended silently, a second is told
+let recovered = false; // the first media error is repaired silently, the second one is shown
 
-// Browser tests read the engine and the element through this.
+// Gives browser tests access to the engine and the element.
 globalThis.showfloorPlayer = { hls: null, video };
 
 function say({ text, bad = false, canRetry = true }) {
@@ -30,10 +30,10 @@ function say({ text, bad = false, canRetry = true }) {
   again.hidden = !canRetry;
 }
 
-// A developer's machine has two names; its stream plays under either.
+// A developer's machine has two names. A stream of one plays on a page of the other.
 const ownNames = ['localhost', '127.0.0.1'];
 
-// playable returns the address to load, or nothing if it isn't allowed.
+// playable returns the address to load, or an empty text if it isn't allowed.
 function playable(text) {
   try {
     const url = new URL(text, location.href);
@@ -44,8 +44,8 @@ function playable(text) {
   }
 }
 
-// requested reads what the page's address asks for. Whoever has a playback URL can watch, so
-// it leaves the address, and a reload finds it in the history entry's state.
+// requested returns the playback URL from the page's address. Anyone with a playback URL can watch, so
+// it is moved from the address to the state of the history entry, where a reload finds it.
 function requested() {
   const text = named();
   if (text) remember(text);
@@ -63,7 +63,7 @@ function named() {
   try {
     return decodeURIComponent(hash);
   } catch {
-    return hash; // a bare percent sign: the address as it stands
+    return hash; // a bare percent sign: use the text as it is
   }
 }
 
@@ -89,16 +89,16 @@ function start(url = playable(source)) {
 }
 
 function startEngine(url) {
-  // How far behind the live edge to play is the stream's to say. A setting of
-  // liveSyncDurationCount would overrule its PART-HOLD-BACK, and the engine
-  // takes a maximum only together with that one: so it is set afterwards.
+  // The stream's PART-HOLD-BACK sets how far behind the live edge to play. The setting
+  // liveSyncDurationCount would overrule it, and the constructor accepts a maximum only
+  // together with that setting. So the maximum is set afterwards.
   hls = new Hls({
     lowLatencyMode: true,
     workerPath: '/assets/hls.worker.js',
     backBufferLength: 30,
-    maxLiveSyncPlaybackRate: 1.1, // after a stall it catches up without a jump
+    maxLiveSyncPlaybackRate: 1.1, // after a stall the player catches up without a jump
   });
-  hls.config.liveMaxLatencyDurationCount = 10; // farther behind, it jumps
+  hls.config.liveMaxLatencyDurationCount = 10; // farther behind, the player jumps
   globalThis.showfloorPlayer.hls = hls;
   figures.reset(hls);
   hls.on(Hls.Events.MANIFEST_PARSED, play);
@@ -108,9 +108,9 @@ function startEngine(url) {
       resumes = 0;
       notice.hidden = true;
     }
-    // From up to 2 × target + target duration behind hls.js catches up by playing
-    // faster; from farther it takes a jump, which it makes by itself only much
-    // later: in between a viewer would stay late for ever.
+    // Up to 2 × target latency + target duration behind, hls.js catches up by playing
+    // faster. Farther behind a jump is needed, but by itself hls.js jumps only at a much
+    // greater distance: a viewer in between would stay late forever.
     if (details.partHoldBack) {
       hls.config.liveMaxLatencyDuration = video.paused ? Infinity : 2 * hls.targetLatency + details.targetduration;
     }
@@ -120,11 +120,11 @@ function startEngine(url) {
   hls.attachMedia(video);
 }
 
-// hls.js misses the end when it hears of it while the last segment still loads:
-// then the picture would stand and wait for ever. So once the playlist is
-// closed, a picture that stands for a while has come to its end.
+// hls.js misses the end if the playlist is closed while the last segment still loads:
+// then the picture would stop and wait forever. So once the playlist is closed, a
+// picture that doesn't move for standsAfterMs has reached the end.
 const standsAfterMs = 2000;
-let stoodAt = 0; // the position, and since when it hasn't moved
+let stoodAt = 0; // the last position, and the time since which it hasn't changed
 let stoodSince = performance.now();
 setInterval(() => {
   if (video.currentTime !== stoodAt) {
@@ -137,8 +137,8 @@ setInterval(() => {
   ended();
 }, standsAfterMs / 4);
 
-// A playlist ends with the broadcast, or because the broadcast goes on with other
-// tracks in another playlist, which the address then leads to.
+// ended handles the end of a playlist. Either the broadcast has ended, or it continues with
+// other tracks in another playlist, to which the address then leads.
 async function ended() {
   const played = source;
   const url = continued(playable(played));
@@ -147,8 +147,8 @@ async function ended() {
   if ((await isLive(url)) && source === played) start(url);
 }
 
-// continued is the address with the viewer's session, with which it opens to the end of
-// the broadcast, and not only until it expires.
+// continued returns the address with the viewer's session. With it the address works to the
+// end of the broadcast, and not only until it expires.
 function continued(url) {
   const uri = hls?.levels?.[0]?.uri;
   const viewer = uri && new URL(uri, url).searchParams.get('viewer');
@@ -158,7 +158,7 @@ function continued(url) {
   return address.href;
 }
 
-// isLive tells whether an address leads to a playlist that isn't closed.
+// isLive reports whether an address leads to a playlist that isn't closed.
 async function isLive(url) {
   try {
     const [index, address] = await load(url);
@@ -176,7 +176,7 @@ async function load(url) {
   return [await response.text(), response.url];
 }
 
-// Safari on phones plays HLS itself.
+// Safari on iPhones plays HLS itself.
 function startNative(url) {
   video.src = url;
   play();
@@ -200,7 +200,7 @@ function failed(data) {
   const status = data.response?.code ?? 0;
   const away = data.type === Hls.ErrorTypes.NETWORK_ERROR && (status === 0 || status >= 500);
   if (away && hls.levels.length && resumes < maxResumes) {
-    // The server restarts, perhaps: what is buffered plays on meanwhile.
+    // Perhaps the server is restarting. The buffered media plays on in the meantime.
     resumes++;
     say(told);
     retry = setTimeout(() => hls.startLoad(), retryMs);

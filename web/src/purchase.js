@@ -1,5 +1,5 @@
-// Where the processor's payment page leads an auction's winner: ?result= says
-// whether the winner has paid or turned back. Nothing depends on it.
+// The page to which the processor's payment page leads the winner of an auction:
+// ?result= is `paid` or `cancelled`. It only chooses the text.
 const result = new URLSearchParams(location.search).get('result');
 if (result === 'paid' || result === 'cancelled') {
   document.getElementById('other').hidden = true;

@@ -1,4 +1,4 @@
-// Sets a new password with the link that led here, or asks for such a link.
+// Sets a new password with the token of a mailed link, or requests such a link.
 import { explain, onSubmit, say, show, token } from './account.js';
 
 const ask = document.getElementById('ask');
@@ -7,7 +7,7 @@ const set = document.getElementById('set');
 onSubmit(ask, '/v1/auth/forgot-password', (fields) => ({ email: fields.get('email') }), {
   done: ({ email, linkLifeSec }) => {
     show(null);
-    say(`If ${email} has an account, a link is on its way. It is good for ${linkLifeSec / 60} minutes.`);
+    say(`If ${email} has an account, a link is on its way. It is valid for ${linkLifeSec / 60} minutes.`);
   },
 });
 

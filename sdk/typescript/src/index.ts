@@ -17,15 +17,15 @@ export type * from './gen/api.js';
 export type Showfloor = Client<paths>;
 
 export interface ShowfloorOptions {
-  /** Where the server is, without `/v1`: https://live.example.com. */
+  /** The server's base URL without `/v1`, such as https://live.example.com. */
   baseUrl: string;
-  /** An API key or a token of a login, or a function that gives the present one; absent for public operations. */
+  /** An API key or the token of a login, or a function that returns the current one; undefined for public operations. */
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
-  /** Instead of the global fetch, for retries, logs or a proxy. */
+  /** Replaces the global fetch, for retries, logs or a proxy. */
   fetch?: (request: Request) => Promise<Response>;
 }
 
-/** Makes a client. It opens no connection by itself and throws only when the network does: problems are `error`. */
+/** Makes a client, without opening a connection. Its calls throw only after network errors; they return problems as `error`. */
 export function createShowfloor(options: ShowfloorOptions): Showfloor {
   const client = createClient<paths>({
     baseUrl: options.baseUrl,

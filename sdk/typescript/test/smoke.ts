@@ -1,12 +1,12 @@
 /**
- * Goes through the API of a running server with the client, as a customer would;
- * ends with 1 and a message when something is not as it must be.
+ * Calls the API of a running server through the client. If a check fails, it exits
+ * with 1 and a message.
  *
  *     node dist/test/smoke.js <base URL> [<path of a GET operation that is not built>]
  */
 import { createShowfloor, type EventOf, type Problem, type Stream } from '../src/index.js';
 
-declare const process: { argv: string[] }; // of Node, without its types
+declare const process: { argv: string[] }; // a global of Node, whose types aren't installed
 
 function must(met: boolean, what: string): asserts met {
   if (!met) throw new Error(what);
@@ -16,10 +16,10 @@ const [baseUrl, unbuilt] = process.argv.slice(2);
 must(baseUrl !== undefined, 'usage: smoke.js <base URL> [<path>]');
 
 const anyone = createShowfloor({ baseUrl });
-const { data: login, error: refused } = await anyone.POST('/v1/auth/register', {
+const { data: login, error: notRegistered } = await anyone.POST('/v1/auth/register', {
   body: { tenantName: 'Acme Live', name: 'Ada', email: `ada-${Date.now()}-ts@acme.example`, password: 'correct horse battery' },
 });
-must(login !== undefined, `register: ${refused?.message}`);
+must(login !== undefined, `register: ${notRegistered?.message}`);
 
 const api = createShowfloor({ baseUrl, token: () => login.token });
 const { data: made, error: notMade } = await api.POST('/v1/me/streams', { body: { name: 'Launch' } });
@@ -34,16 +34,16 @@ must(missing !== undefined && response.status === 404, 'a stream that is not the
 const problem: Problem = missing;
 must(problem.code === 'not_found' && problem.status === 404 && problem.requestId !== '', `not_found, not ${problem.code}`);
 
-const { error: stranger } = await anyone.GET('/v1/me');
-must(stranger?.code === 'unauthenticated', 'without a token nobody gets in');
+const { error: refused } = await anyone.GET('/v1/me');
+must(refused?.code === 'unauthenticated', 'a call without a token is refused');
 
 if (unbuilt !== undefined) {
-  // Another path to the types: what is unbuilt today may not be tomorrow.
+  // The cast gives the types of another path, since the operations that aren't built change over time.
   const { error: later } = await api.GET(unbuilt as '/v1/me');
   must(later?.status === 501 && later.code === 'not_implemented', `${unbuilt} is not built, and says so`);
 }
 
-// What receivers of webhooks go by: the name decides what the data is.
+// Receivers of webhooks need this type: the event's name decides the type of its data.
 const started: EventOf<'stream.started'> = {
   event: 'stream.started',
   tenantId: login.tenant.id,

@@ -1,6 +1,6 @@
-// Where the tiles of a room lie: arithmetic alone, no page.
+// Computes the positions of a room's tiles, without access to the page.
 
-/** How the room is shown. */
+/** The layouts of a room. */
 export type Layout = 'grid' | 'speaker' | 'sidebar' | 'spotlight';
 
 /** A rectangle in CSS pixels, from the stage's upper left corner. */
@@ -11,32 +11,32 @@ export interface Rect {
   height: number;
 }
 
-/** Where everything lies; a tile without a rectangle isn't shown. */
+/** The tiles' rectangles by key; a tile without a rectangle isn't shown. */
 export interface Arrangement {
   rects: Map<string, Rect>;
-  /** How high it is all together; more than the stage when it scrolls. */
+  /** The total height in CSS pixels; greater than the stage's height if the grid scrolls. */
   height: number;
-  /** How many tiles there was no room for. */
+  /** The number of tiles that don't fit. */
   more: number;
 }
 
 const gap = 8;
 const aspect = 16 / 9;
-const leastWidth = 150; // of a grid's tile; smaller ones say nothing, the grid scrolls instead
-const wide = 700; // from here on there is room for a sidebar
+const leastWidth = 150; // of a grid's tile in CSS pixels; smaller tiles show too little, so the grid scrolls instead
+const wide = 700; // stage width in CSS pixels from which a sidebar fits
 
 /**
  * Arranges tiles on a stage.
  *
  * @param keys the tiles, in their order
- * @param main the one that is large in all layouts but the grid
- * @param self one's own, which is a small picture in the corner in the spotlight and in a talk of two
+ * @param main the tile that is large in all layouts except the grid
+ * @param self the local participant's tile: small and in the corner in the spotlight, and among two in the speaker layout
  */
 export function arrange(layout: Layout, width: number, height: number, keys: string[], main: string | undefined, self?: string): Arrangement {
   const others = keys.filter((key) => key !== self);
   if (keys.length === 0 || width <= 0 || height <= 0) return { rects: new Map(), height, more: 0 };
   if (layout === 'spotlight') return spotlight(width, height, main ?? others[0] ?? keys[0], self);
-  // In a talk of two one sees the other.
+  // With two participants, each sees the other one large.
   if (layout === 'speaker' && keys.length === 2 && others.length === 1) return spotlight(width, height, others[0], self);
   if (layout === 'grid' || !main || keys.length === 1) return grid(width, height, keys);
   const rest = keys.filter((key) => key !== main);
@@ -44,7 +44,7 @@ export function arrange(layout: Layout, width: number, height: number, keys: str
   return layout === 'sidebar' && width >= wide ? sidebar(width, height, main, rest) : strip(width, height, main, rest);
 }
 
-/** grid makes all tiles alike and as large as fits. */
+/** grid gives all tiles the same size, the largest that fits. */
 function grid(width: number, height: number, keys: string[]): Arrangement {
   const { columns, size } = gridOf(width, height, keys.length);
   const rows = Math.ceil(keys.length / columns);
@@ -61,7 +61,7 @@ function grid(width: number, height: number, keys: string[]): Arrangement {
   return { rects, height: Math.max(height, used), more: 0 };
 }
 
-/** gridOf finds the number of columns that makes the tiles largest; when even those are too small, the grid scrolls. */
+/** gridOf returns the number of columns with the largest tiles, and their size. If even these are too small, the grid scrolls. */
 function gridOf(width: number, height: number, count: number): { columns: number; size: { width: number; height: number } } {
   let best = { columns: 1, size: { width: 0, height: 0 } };
   for (let columns = 1; columns <= count; columns++) {
@@ -76,14 +76,14 @@ function gridOf(width: number, height: number, count: number): { columns: number
   return { columns, size: { width: tile, height: tile / aspect } };
 }
 
-/** tileIn is the largest tile in a cell: 16 to 9, higher where the cell is, on a phone up to a square. */
+/** tileIn returns the size of the largest tile in a cell: 16:9, or higher in a high cell: up to 3:2, on a narrow stage a square. */
 function tileIn(width: number, height: number, narrow: boolean): { width: number; height: number } {
   if (height < width / aspect) return { width: height * aspect, height };
 
   return { width, height: Math.min(height, narrow ? width : width / 1.5) };
 }
 
-/** strip puts the others below the large one. */
+/** strip puts the other tiles below the large one. */
 function strip(width: number, height: number, main: string, rest: string[]): Arrangement {
   const small = { width: 0, height: Math.round(Math.min(140, Math.max(72, height * 0.18))) };
   small.width = Math.round(small.height * aspect);
@@ -96,7 +96,7 @@ function strip(width: number, height: number, main: string, rest: string[]): Arr
   return { rects, height, more: rest.length - shown.length };
 }
 
-/** sidebar puts the others beside the large one. */
+/** sidebar puts the other tiles beside the large one. */
 function sidebar(width: number, height: number, main: string, rest: string[]): Arrangement {
   const small = { width: Math.round(Math.min(260, width * 0.22)), height: 0 };
   small.height = Math.round(small.width / aspect);
@@ -109,7 +109,7 @@ function sidebar(width: number, height: number, main: string, rest: string[]): A
   return { rects, height, more: rest.length - shown.length };
 }
 
-/** spotlight shows one alone, and oneself in the corner. */
+/** spotlight fills the stage with one tile, and puts the local participant's tile in the corner. */
 function spotlight(width: number, height: number, main: string | undefined, self: string | undefined): Arrangement {
   const rects = new Map<string, Rect>();
   if (main) rects.set(main, { x: 0, y: 0, width, height });

@@ -8,7 +8,7 @@ export interface Breakout {
   userIds: string[];
 }
 
-/** What the dialog asks of the meeting. */
+/** The parts of the meeting that the dialog uses. */
 export interface BreakoutsHost {
   readonly open: readonly Breakout[];
   act(work: Promise<unknown>, done?: string): void;
@@ -17,7 +17,7 @@ export interface BreakoutsHost {
 
 const most = 20; // rooms
 
-/** The host's dialog: who goes to which breakout room; once they are open, a way into each, and their end. */
+/** The host's dialog: it assigns participants to new breakout rooms. Open rooms can be visited and closed. */
 export class BreakoutsDialog {
   readonly #dialog = el('dialog', { class: 'dialog', 'aria-labelledby': 'breakouts-title' });
 
@@ -42,7 +42,7 @@ export class BreakoutsDialog {
       el('h2', { id: 'breakouts-title' }, 'Breakout rooms'),
       el('ul', { class: 'breakout-list' }, ...open.map(({ id, name, userIds }) =>
         el('li', {},
-          el('span', { class: 'who' }, name, el('small', {}, userIds.map((u) => this.#nameOf(u)).join(', ') || 'Nobody was sent here')),
+          el('span', { class: 'who' }, name, el('small', {}, userIds.map((u) => this.#nameOf(u)).join(', ') || 'Nobody is assigned')),
           el('button', { type: 'button', class: 'small', onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
       this.#buttons(
         el('button', { type: 'button', class: 'danger', onclick: () => this.#done(() => this.#closeAll()) }, 'Close all rooms')),
@@ -67,10 +67,10 @@ export class BreakoutsDialog {
     count.addEventListener('input', fill);
     fill();
     const form = el('form', { method: 'dialog' },
-      el('label', { class: 'setting' }, el('span', {}, 'How many rooms'), count),
+      el('label', { class: 'setting' }, el('span', {}, 'Number of rooms'), count),
       people.length > 0
         ? el('ul', { class: 'breakout-list' }, ...picks.map(({ name, select }) => el('li', {}, el('span', { class: 'who' }, name), select)))
-        : el('p', { class: 'quiet' }, 'Nobody else is here yet; rooms that you open now stay empty.'),
+        : el('p', { class: 'quiet' }, 'Nobody else is in the room yet. Rooms that you open now will be empty.'),
       this.#buttons(el('button', { type: 'submit' }, 'Open the rooms')));
     form.addEventListener('submit', () => {
       const assignments: Record<string, string[]> = {};

@@ -5,9 +5,9 @@ import { trouble } from './sayings.js';
 type Shown = Pick<ChatMessage, 'id' | 'authorId' | 'authorName' | 'body' | 'createdAt'> & { editedAt?: string | null; redacted?: boolean };
 
 const pageSize = 100; // of Api.messages
-const kept = 500; // messages in the page; older ones are left to the server
+const kept = 500; // messages at most on the page; the oldest are removed from it, not from the server
 
-/** The room's chat: history, what comes, and what one writes. */
+/** The room's chat: its history, new messages, and a field to write one. */
 export class Chat {
   readonly element: HTMLElement;
   readonly #list = el('ol', { class: 'messages', tabindex: '0', 'aria-label': 'Messages' });
@@ -22,7 +22,7 @@ export class Chat {
     private readonly api: Api,
     private readonly room: Room,
     realtime: RealtimeRoom,
-    /** Is called with each message of somebody else that comes. */
+    /** Called with each new message of another participant. */
     private readonly heard: (message: Shown) => void,
   ) {
     const form = el('form', { class: 'write' }, this.#field, this.#send);
@@ -45,18 +45,19 @@ export class Chat {
     realtime.on('chat.deleted', ({ id }) => this.#redact(id));
   }
 
-  /** The panel was opened. */
+  /** Called when the panel was opened: shows the newest messages and focuses the field. */
   opened(): void {
     this.#list.scrollTop = this.#list.scrollHeight;
     this.#field.focus();
   }
 
-  /** Reads the newest messages anew: what was here may have been edited or deleted during a long absence. */
+  /** Loads the newest messages again: those on the page may have been edited or deleted during a long disconnection. */
   async #load(): Promise<void> {
     try {
       const last = this.#last;
       const messages = await this.api.messages(this.room.id);
-      // Between older ones and these there may be more; those that came meanwhile are newer.
+      // A full page: there may be further messages between it and the older ones, so the older ones are removed. Messages
+      // that arrived during the request are newer and stay.
       if (messages.length === pageSize) this.#drop((id) => id < messages[0]!.id);
       for (const message of messages) {
         const missed = last !== undefined && message.id > last && !this.#messages.has(message.id);
@@ -102,7 +103,7 @@ export class Chat {
     this.#drop(() => this.#messages.size > kept);
   }
 
-  /** drop takes messages out of the page, the oldest first. */
+  /** drop removes messages from the page, the oldest first, as long as `which` is true. */
   #drop(which: (id: string) => boolean): void {
     for (const [id, element] of this.#messages) {
       if (!which(id)) break;
@@ -111,7 +112,7 @@ export class Chat {
     }
   }
 
-  /** insert keeps the order of the ids, which is that of time: an answer may come before what was said earlier. */
+  /** insert keeps the messages in the order of their ids, which is that of time: sendMessage may return before an earlier one arrives. */
   #insert(message: Shown, element: HTMLElement): void {
     let after = this.#list.lastElementChild;
     while (after && (after as HTMLElement).dataset['id']! > message.id) after = after.previousElementSibling;
@@ -155,7 +156,7 @@ export class Chat {
   }
 }
 
-/** withLinks makes http addresses in a text links. */
+/** withLinks turns http and https addresses in a text into links. */
 function withLinks(text: string): (Node | string)[] {
   return text.split(/(https?:\/\/[^\s<>"]+[^\s<>".,;:!?)])/).map((part, i) =>
     i % 2 === 1 ? el('a', { href: part, target: '_blank', rel: 'noopener noreferrer' }, part) : part,

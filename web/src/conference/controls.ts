@@ -3,7 +3,7 @@ import { type Item, byId, el, icon, openMenu } from './dom.js';
 import { choose, chosen } from './memory.js';
 import type { Layout } from './arrange.js';
 
-/** What the bar asks of the meeting. */
+/** The parts of the meeting that the bar uses. */
 export interface ControlsHost {
   setMicrophone(on: boolean, deviceId?: string): void;
   setCamera(on: boolean, deviceId?: string): void;
@@ -52,7 +52,7 @@ export class Controls {
     addEventListener('keydown', (event) => this.#shortcut(event), { signal: this.#off.signal });
   }
 
-  /** Shows the buttons as things stand. */
+  /** Updates the buttons to the current state. */
   render(state: { unread: number; asks: number; panel: 'chat' | 'people' | undefined }): void {
     const { room } = this;
     const perms = room.self?.perms ?? { audio: false, video: false, screen: false };
@@ -66,7 +66,7 @@ export class Controls {
     this.#set('hand', 'hand', hand ? 'Lower hand' : 'Raise hand', { active: hand, hidden: moderates || room.session.type === 'call' || room.kind === 'stream' });
     this.#set('heart', 'heart', 'Send a heart', { hidden: room.session.type === 'call' });
     this.#set('chat', 'chat', state.unread > 0 ? `Chat, ${state.unread} new` : 'Chat', { active: state.panel === 'chat', badge: state.unread, text: 'Chat' });
-    this.#set('people', 'people', state.asks > 0 ? `People, ${state.asks} ask for something` : 'People', { active: state.panel === 'people', badge: state.asks, text: 'People' });
+    this.#set('people', 'people', state.asks > 0 ? `People, ${state.asks} waiting or with a raised hand` : 'People', { active: state.panel === 'people', badge: state.asks, text: 'People' });
     this.#set('more', 'more', 'More', {});
     this.#set('leave', 'leave', room.session.type === 'call' ? 'Hang up' : 'Leave', {});
   }
@@ -124,15 +124,15 @@ export class Controls {
 
   #moreItems(): Item[] {
     const { host, room } = this;
-    const layouts: [Layout | undefined, string][] = [[undefined, 'As the host has set'], ['grid', 'Grid'], ['speaker', 'Speaker'], ['sidebar', 'Sidebar']];
+    const layouts: [Layout | undefined, string][] = [[undefined, 'Set by the host'], ['grid', 'Grid'], ['speaker', 'Speaker'], ['sidebar', 'Sidebar']];
     const items: Item[] = [
-      { label: 'How you see the room' },
+      { label: 'Your layout' },
       ...layouts.map(([layout, label]) => ({ label, checked: host.layout === layout, run: () => (host.layout = layout) })),
-      { label: 'Page' },
+      { label: 'Settings' },
     ];
     const { perms } = room.self ?? {};
     const { more } = this.#buttons;
-    const later = (run: () => void) => () => setTimeout(run); // once this menu is closed
+    const later = (run: () => void) => () => setTimeout(run); // after this menu is closed
     if (perms?.audio) items.push({ label: 'Microphone and sound …', icon: 'microphone', run: later(() => void this.#devices('microphone', more)) });
     if (perms?.video) items.push({ label: 'Camera …', icon: 'camera', run: later(() => void this.#devices('camera', more)) });
     if (document.fullscreenEnabled) {
@@ -141,7 +141,7 @@ export class Controls {
         run: () => void (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
       });
     }
-    items.push({ label: 'Keys: m microphone, v camera, h hand, c chat, p people' });
+    items.push({ label: 'Keyboard: m microphone, v camera, h hand, c chat, p people' });
 
     return items;
   }

@@ -1,10 +1,10 @@
-// What the page's parts share: elements, icons, menus.
+// Shared by all parts of the page: elements, icons, menus.
 import { icons } from './icons.js';
 
 type Attributes = Record<string, string | boolean | undefined | ((event: Event) => void)>;
 type Child = Node | string | undefined | false;
 
-/** Finds an element of the page that is surely there. */
+/** Returns the page's element with this id; throws if there is none. */
 export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
   const element = document.getElementById(id);
   if (!element) throw new Error(`no element #${id}`);
@@ -12,7 +12,7 @@ export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
   return element as Type;
 }
 
-/** Makes an element. Attributes that are functions are listeners: `onclick`. */
+/** Makes an element. Functions as attributes become event listeners, such as `onclick`. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -25,7 +25,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, attributes
   return element;
 }
 
-/** Draws an icon. It says nothing to those who don't see it: the label beside it does. */
+/** Makes an icon. Screen readers skip it, so the element around it needs a label. */
 export function icon(name: keyof typeof icons): SVGSVGElement {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   svg.setAttribute('viewBox', '0 0 24 24');
@@ -40,7 +40,7 @@ export function icon(name: keyof typeof icons): SVGSVGElement {
   return svg;
 }
 
-/** The letters that stand for somebody without a picture. */
+/** Returns the initials that stand for a participant without a picture. */
 export function initials(name: string): string {
   const words = name.trim().split(/\s+/);
   const letters = words.length > 1 ? [words[0], words[words.length - 1]] : [words[0]];
@@ -48,12 +48,12 @@ export function initials(name: string): string {
   return letters.map((word) => [...(word ?? '')][0] ?? '').join('').toUpperCase();
 }
 
-/** A colour for somebody, always the same: a hue in degrees. */
+/** Returns a hue in degrees, always the same for the same user id. */
 export function hue(id: string): number {
   return [...id].reduce((sum, c) => (sum * 31 + (c.codePointAt(0) ?? 0)) % 360, 7);
 }
 
-/** An entry of a menu; a heading when it does nothing. */
+/** An entry of a menu; a heading if it has no `run`. */
 export interface Item {
   label: string;
   icon?: keyof typeof icons;
@@ -64,7 +64,7 @@ export interface Item {
 
 let close: (() => void) | undefined;
 
-/** Opens a menu at an element, for mouse, touch and keyboard. */
+/** Opens a menu at an element, for mouse, touch and keyboard; closes it if it is open. */
 export function openMenu(anchor: HTMLElement, items: Item[]): void {
   const again = anchor.getAttribute('aria-expanded') === 'true';
   close?.();
@@ -93,7 +93,7 @@ export function openMenu(anchor: HTMLElement, items: Item[]): void {
   menu.querySelector<HTMLElement>('button')?.focus({ focusVisible: false } as FocusOptions);
 }
 
-/** Closes the menu that is open, if one is. */
+/** Closes the open menu, if there is one. */
 export function closeMenu(): void {
   close?.();
 }
@@ -130,7 +130,7 @@ function walk(menu: HTMLElement, event: KeyboardEvent): void {
   const buttons = [...menu.querySelectorAll<HTMLElement>('button')];
   const at = buttons.indexOf(document.activeElement as HTMLElement);
   const go = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
-  event.stopPropagation(); // the room's shortcuts rest while a menu is open
+  event.stopPropagation(); // the room's shortcuts don't work while a menu is open
   if (event.key === 'Escape' || event.key === 'Tab') close?.();
   if (go === undefined) return;
   event.preventDefault();

@@ -1,8 +1,8 @@
 import { byId, icon } from './dom.js';
 
-const most = 12; // at once; a crowd's hearts don't hide the picture
+const most = 12; // hearts at a time, so that those of many viewers don't hide the picture
 
-/** Lets hearts rise over the stage. */
+/** Shows hearts that rise over the stage. */
 export function showHearts(count: number): void {
   const field = byId('hearts');
   for (let i = 0; i < Math.min(count, most - field.childElementCount); i++) {

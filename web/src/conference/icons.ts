@@ -1,4 +1,4 @@
-// The page's icons: strokes on a field of 24 by 24.
+// The page's icons: SVG paths in a view box of 24 by 24.
 export const icons = {
   microphone: ['M12 3a3 3 0 0 0-3 3v5a3 3 0 0 0 6 0V6a3 3 0 0 0-3-3z', 'M5 11a7 7 0 0 0 14 0', 'M12 18v3'],
   'microphone-off': ['M9 5.5V6m6 4.5V6a3 3 0 0 0-5.7-1.3', 'M9 9v2a3 3 0 0 0 4.5 2.6', 'M5 11a7 7 0 0 0 10.6 6M19 11a7 7 0 0 1-.9 3.4', 'M12 18v3', 'M4 3l16 18'],

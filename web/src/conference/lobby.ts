@@ -3,7 +3,7 @@ import { byId, el, hue, icon, initials } from './dom.js';
 import { choose, chosen } from './memory.js';
 import { deviceTrouble } from './sayings.js';
 
-/** What one takes along into the room. */
+/** The media with which the user joins the room. */
 export interface Luggage {
   microphone: MediaStreamTrack | undefined;
   camera: MediaStreamTrack | undefined;
@@ -11,11 +11,11 @@ export interface Luggage {
 
 type Device = 'microphone' | 'camera';
 
-const madeUp = /^guest_[0-9a-z]{26}$/; // the server's, for whom nobody has named
+const madeUp = /^guest_[0-9a-z]{26}$/; // an id that the server made for a user without a name
 
 const kinds: Record<string, string> = { conference: 'Conference', webinar: 'Webinar', livestream: 'Live stream', call: 'Call' };
 
-/** The room's antechamber: who one is, how one looks and sounds, and the way in. */
+/** The page before the room: the user's name, a preview of camera and microphone, and the button to join. */
 export class Lobby {
   readonly #media: Record<Device, MediaStreamTrack | undefined> = { microphone: undefined, camera: undefined };
   readonly #off = new AbortController();
@@ -28,17 +28,17 @@ export class Lobby {
     private readonly voiceOnly: boolean,
     private readonly isStream: boolean,
   ) {
-    // By the role: somebody in a waiting room may nothing yet, but as a guest will.
+    // Depends on the role: a guest in a waiting room has no permissions yet, but gets them on admission.
     this.#publishes = self.role !== 'viewer';
   }
 
-  /** Resolves when the user joins. */
+  /** Shows the page. Resolves when the user clicks the button to join. */
   async show(): Promise<Luggage> {
     const { userId, displayName: name } = this.self;
     byId('lobby-kind').textContent = kinds[this.session?.type ?? ''] ?? (this.isStream ? 'Live stream' : 'Session');
     byId('lobby-name').textContent = this.session?.name ?? (this.isStream ? 'Live room' : 'Breakout room');
     byId('lobby-who').replaceChildren(
-      'You come in as ', madeUp.test(name) ? 'a guest' : el('strong', {}, name), this.#publishes ? '.' : ', to watch and listen.');
+      'You join as ', madeUp.test(name) ? 'a guest' : el('strong', {}, name), this.#publishes ? '.' : ', to watch and listen.');
     byId('lobby-recorded').hidden = !this.session?.recordingEnabled;
     byId('lobby-devices').hidden = !this.#publishes;
     byId('lobby-trouble').hidden = true;
@@ -73,7 +73,7 @@ export class Lobby {
   }
 
   async #start(): Promise<void> {
-    // One after the other: two questions at once confuse.
+    // One after the other: two permission prompts at once would confuse the user.
     await this.#open('microphone');
     if (!this.voiceOnly) await this.#open('camera');
     await this.#list();
@@ -111,7 +111,7 @@ export class Lobby {
     const trouble = byId('lobby-trouble');
     try {
       const track = await capture(device, chosen()[device]);
-      // Joined or switched on twice meanwhile.
+      // In the meantime the user has joined, or has switched the device on a second time.
       if (this.#off.signal.aborted || this.#media[device]) track.stop();
       else this.#media[device] = track;
       trouble.hidden = true;

@@ -1,7 +1,7 @@
 // The room page: /scenarios/conference/?room=<session>&token=<participant token>.
-// It goes to this server's SFU, which sends it on when the room is elsewhere: an
-// address in the link could send cameras to strangers. &camera=off asks for no
-// camera: a voice call.
+// It connects to this server's SFU, which redirects it to the node that has the room. The
+// link has no server address, because a forged one could send camera pictures to an
+// attacker's server. With &camera=off the page asks for no camera: a voice call.
 import { Api, ApiError, type Closed, Room, RoomError, type Session, type Ticket, capture, readTicket } from '../rooms/index.js';
 import { byId, icon } from './dom.js';
 import { type Luggage, Lobby } from './lobby.js';
@@ -19,11 +19,11 @@ if (given) {
 const sfuUrl = `${location.origin.replace(/^http/, 'ws')}/sfu`;
 const notices = new Notices();
 
-/** Browser tests read the room through this. */
+/** Gives browser tests access to the room. */
 const forTests: { meeting: Meeting | undefined } = { meeting: undefined };
 Object.assign(globalThis, { showfloorRoom: forTests });
 
-/** Puts the token into the history entry's state, which a reload keeps and nobody sees. */
+/** Stores the token in the state of the history entry, not in the URL: a reload keeps it, and it isn't visible. */
 function keepToken(token: string, query: URLSearchParams): void {
   history.replaceState({ token }, '', `?${query}`);
 }
@@ -38,7 +38,7 @@ function explain(): void {
   -d '{"userId": "ada", "displayName": "Ada"}'`;
   byId('how-link').textContent = `${origin}/scenarios/conference/?room=$ID&token=$TOKEN`;
   const form = byId<HTMLFormElement>('enter');
-  // Kept by script: a form would send the token, and it would be in the server's log.
+  // A script reads the form: the browser would send the token in a URL, and it would be in the server's log.
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     const fields = new FormData(form);
@@ -50,7 +50,7 @@ function explain(): void {
   byId('how').hidden = false;
 }
 
-/** Shows a screen that says something, and resolves when its button is pressed. */
+/** Shows a screen with a title and a text. Resolves when its button is clicked, if it has one. */
 function door(saying: Saying, mark: 'people' | 'lock' | 'close' | 'leave' = 'leave'): Promise<void> {
   for (const id of ['lobby', 'room', 'how']) byId(id).hidden = true;
   byId('door').hidden = false;
@@ -71,7 +71,7 @@ function door(saying: Saying, mark: 'people' | 'lock' | 'close' | 'leave' = 'lea
   });
 }
 
-/** The screen of the waiting room. */
+/** Shows the screen of the waiting room, or of a call that is ringing. */
 function waits(name: string, isCall: boolean, leave: () => void): void {
   void door({
     title: isCall ? 'Ringing …' : 'You are in the waiting room',
@@ -82,7 +82,7 @@ function waits(name: string, isCall: boolean, leave: () => void): void {
   button.onclick = leave;
 }
 
-/** What is on after a reload, and on the way from room to room, is switched on again. */
+/** Switches on again the devices that were on before a reload or before the move to another room. */
 async function repack(was: { microphone: boolean; camera: boolean }): Promise<Luggage> {
   const open = (kind: 'microphone' | 'camera'): Promise<MediaStreamTrack | undefined> =>
     was[kind] ? capture(kind, chosen()[kind]).catch(() => undefined) : Promise.resolve(undefined);
@@ -96,14 +96,14 @@ class Visit {
 
   constructor(
     private readonly token: string,
-    /** What it says. Rooms that one may visit besides its own are breakout rooms of that. */
+    /** The content of the token. Besides its own room, the token can open only that room's breakout rooms. */
     private readonly ticket: Ticket,
     private room: string,
   ) {
     this.#api = new Api(token);
   }
 
-  /** run goes from door to door until the page is closed. */
+  /** run visits one room after the other, until the page is closed. */
   async run(): Promise<never> {
     for (;;) {
       try {
@@ -144,19 +144,19 @@ class Visit {
   }
 
   /**
-   * look asks what the room is. Of a stream's room and of a breakout room the SFU
-   * tells when one is in; before, nobody needs to know.
+   * look loads the session before the user joins; undefined for a stream's room or a breakout room. Their properties
+   * come from the SFU after joining, and the page doesn't need them earlier.
    */
   async #look(): Promise<Session | undefined> {
     return this.room === this.ticket.room && this.room.startsWith('sess_') ? this.#api.session(this.room) : undefined;
   }
 
-  /** guise is what one comes in as. In breakout rooms everybody may speak. */
+  /** guise returns the ticket for the lobby. In breakout rooms its role is guest, because all participants may speak there. */
   #guise(): Ticket {
     return this.room === this.ticket.room ? this.ticket : { ...this.ticket, role: 'guest' };
   }
 
-  /** move goes to another room; a reload of the page stays there. */
+  /** move changes the room, and the URL, so that a reload stays in the new room. */
   #move(room: string): void {
     this.room = room;
     const query = new URLSearchParams(location.search);
@@ -174,7 +174,7 @@ class Visit {
     await door({ title: 'The room can’t be opened', text: trouble(error), again: 'Try again' }, 'close');
   }
 
-  /** why asks the SFU, which tells more of a token that is refused than the API does. */
+  /** why returns the SFU's code for a refused token, which is more precise than the API's error. */
   async #why(): Promise<Closed['code']> {
     const room = new Room({ url: sfuUrl, token: this.token, room: this.room });
     try {

@@ -15,7 +15,7 @@ import { People } from './people.js';
 import { deviceTrouble, sentence, trouble } from './sayings.js';
 import { Stage } from './stage.js';
 
-/** How a meeting is opened. */
+/** The options of a Meeting. */
 export interface MeetingOptions {
   api: Api;
   token: string;
@@ -23,16 +23,16 @@ export interface MeetingOptions {
   roomId: string;
   session: Session | undefined;
   notices: Notices;
-  /** Is called while one waits for admission. */
+  /** Called when the participant has to wait for admission. */
   waits(leave: () => void): void;
 }
 
-/** How a meeting ended for us: over, or on to another room. */
+/** How a meeting ended: the room was closed, or the user goes to another room. */
 export type Outcome = { closed: Closed } | { goTo: string };
 
-const breakoutSec = 10; // until those who are assigned go by themselves
+const breakoutSec = 10; // until assigned participants move by themselves
 
-/** One stay in one room, from the way in to the end. */
+/** One visit to one room, from joining to the end. */
 export class Meeting {
   readonly room: Room;
   readonly #realtime: Realtime;
@@ -45,10 +45,10 @@ export class Meeting {
   #frame = 0;
   #countdown: ReturnType<typeof setInterval> | undefined;
   #breakouts: readonly Breakout[] = [];
-  #breakoutNews = 0; // how often one was told of a change
+  #breakoutNews = 0; // the number of changes that the realtime channel reported
   #offered: string | undefined;
   #goTo: string | undefined;
-  readonly #known = new Map<string, string>(); // names of those who are here
+  readonly #known = new Map<string, string>(); // names of the participants in the room, by user id
 
   constructor(private readonly options: MeetingOptions) {
     const { sfuUrl: url, token, roomId, session } = options;
@@ -60,18 +60,18 @@ export class Meeting {
     }
   }
 
-  /** Comes in with what was switched on, and resolves when it is over. */
+  /** Joins with the media from the lobby. Resolves when the meeting has ended. */
   async run(luggage: Luggage): Promise<Outcome> {
     const { room } = this;
     const over = room.next('closed');
     this.#listen();
-    // Before the way in, so that they go out with the first offer.
+    // Before connecting, so that the first offer has both tracks.
     if (luggage.microphone) await room.publish('microphone', luggage.microphone);
     if (luggage.camera) await room.publish('camera', luggage.camera);
     const { speaker } = chosen();
-    if (speaker) void room.setSpeaker(speaker).catch(() => undefined); // it was unplugged
+    if (speaker) void room.setSpeaker(speaker).catch(() => undefined); // the device was unplugged
     await room.connect().catch((error: unknown) => {
-      if (!(error instanceof RoomError)) throw error; // "closed" tells it too
+      if (!(error instanceof RoomError)) throw error; // the event "closed" has the reason, too
     });
     this.#remember();
     const closed = await over;
@@ -80,7 +80,7 @@ export class Meeting {
     return this.#goTo ? { goTo: this.#goTo } : { closed };
   }
 
-  /** Goes to another room with what is switched on. */
+  /** Goes to another room, with the same devices switched on. */
   goTo(room: string): void {
     this.#goTo = room;
     setPresence(room, presence(this.room.id) ?? { microphone: false, camera: false });
@@ -98,7 +98,7 @@ export class Meeting {
     });
     for (const name of ['welcome', 'audience', 'track', 'untrack', 'media', 'speakers', 'session', 'fallback'] as const) room.on(name, () => this.#soon());
     room.on('participant', (participant) => this.#met(participant));
-    // Whoever is replaced comes in by another connection: a reload.
+    // A replaced participant has joined by another connection, for example after a reload, and is not announced.
     room.on('left', ({ userId, reason }) => (reason === 'replaced' ? this.#soon() : this.#announce(userId, 'left')));
     room.on('local', () => {
       this.#remember();
@@ -106,15 +106,15 @@ export class Meeting {
     });
     room.on('muted', () => notices.say('A host muted you.', [{ label: 'Unmute', run: () => this.#device('microphone', () => room.setMicrophone(true)) }]));
     room.on('ended', (source) => this.#deviceEnded(source));
-    room.on('silenced', () => notices.keep('sound', 'The browser holds the sound back until you click.', [{ label: 'Turn sound on', run: () => void room.startSound() }]));
+    room.on('silenced', () => notices.keep('sound', 'The browser blocks sound until you click.', [{ label: 'Turn sound on', run: () => void room.startSound() }]));
     room.on('refused', ({ what, code, message }) => {
-      // That a stream can't be shown by WebRTC is the host's concern; everybody else is shown it by HLS.
+      // Only the host needs to know that WebRTC can't show the stream; all others see it by HLS.
       if (room.kind === 'stream' && code === 'unsupported_codec' && !what && room.self?.role !== 'host') return;
       notices.say(sentence(message));
     });
   }
 
-  /** joined builds the room's page, the first time. */
+  /** joined builds the room's page after the first join. */
   #joined(): void {
     if (this.#stage) return;
     const { room, options: { api, notices } } = this;
@@ -173,7 +173,7 @@ export class Meeting {
 
   #leave(): void {
     const { room, options: { api } } = this;
-    // Hanging up ends a call for both.
+    // Hanging up ends a call for both parties.
     if (room.session.type === 'call' && room.self) void api.endCall(room.id, room.self.userId).catch(() => undefined);
     setPresence(room.id, undefined);
     room.leave();
@@ -190,7 +190,7 @@ export class Meeting {
     this.#soon();
   }
 
-  /** met: somebody came or changed; it may be what we ourselves may do. */
+  /** met handles a participant who joined or changed; the local participant's permissions may have changed. */
   #met(participant: Participant): void {
     const { room } = this;
     if (participant.userId === room.self?.userId) this.#selfChanged(participant);
@@ -223,10 +223,10 @@ export class Meeting {
     ], () => undefined);
   }
 
-  /** announce says who came and went, to those who don't see it. */
+  /** announce reports joins and departures to screen readers. */
   #announce(userId: string, what: 'joined' | 'left'): void {
     this.#soon();
-    if (this.#known.has(userId) === (what === 'joined')) return; // changed only, or never said
+    if (this.#known.has(userId) === (what === 'joined')) return; // only changed, or not announced before
     const name = this.room.participants.get(userId)?.displayName ?? this.#known.get(userId) ?? userId;
     if (what === 'joined') this.#known.set(userId, name);
     else this.#known.delete(userId);
@@ -252,7 +252,7 @@ export class Meeting {
     });
   }
 
-  /** findBreakouts reads which breakout rooms are open: one is told of changes only. */
+  /** findBreakouts loads the open breakout rooms: the realtime channel reports only changes. */
   async #findBreakouts(): Promise<void> {
     const { room, options: { api } } = this;
     if (room.kind !== 'session' || room.session.parentSessionId) return;
@@ -266,12 +266,12 @@ export class Meeting {
     if (mine?.id !== this.#offered) this.#offerBreakout(mine, 0);
   }
 
-  /** mine is the room to which one was sent. */
+  /** mine returns the breakout room to which the local participant is assigned. */
   #mine(rooms: readonly Breakout[]): Breakout | undefined {
     return rooms.find(({ userIds }) => userIds.includes(this.room.self?.userId ?? ''));
   }
 
-  /** offerBreakout asks to go to one's breakout room, and after some seconds goes. */
+  /** offerBreakout offers to go to a breakout room, and goes after `seconds`; 0 waits for a click. undefined withdraws the offer. */
   #offerBreakout(breakout: { id: string; name: string } | undefined, seconds: number): void {
     const { notices } = this.options;
     clearInterval(this.#countdown);
@@ -315,7 +315,7 @@ export class Meeting {
     this.#render();
   }
 
-  /** remember keeps what is on, for a reload. */
+  /** remember stores which devices are on, for a reload. */
   #remember(): void {
     const { room } = this;
     if (room.state === 'joined' || room.state === 'waiting') {
@@ -368,7 +368,7 @@ export class Meeting {
     const alone = byId('alone');
     alone.hidden = others || room.kind === 'stream';
     const text = room.session.type === 'call'
-      ? room.session.state === 'waiting' ? 'Calling …' : 'Waiting for the other one'
+      ? room.session.state === 'waiting' ? 'Calling …' : 'Waiting for the other person'
       : room.self?.perms.video ? 'Nobody else is here yet' : 'Nobody is on stage yet';
     if (alone.textContent !== text) alone.textContent = text;
   }

@@ -1,13 +1,13 @@
-// What the page remembers: devices for good, the rest until the tab is closed.
+// State that the page stores: chosen devices permanently, all else until the tab is closed.
 
-/** Devices that were chosen. */
+/** The ids of the devices that the user has chosen. */
 export interface Chosen {
   microphone?: string;
   camera?: string;
   speaker?: string;
 }
 
-/** How one was in a room before the page was loaded anew. */
+/** The devices that were on in a room before a reload. */
 export interface Presence {
   microphone: boolean;
   camera: boolean;
@@ -29,7 +29,7 @@ export function setPresence(room: string, presence: Presence | undefined): void 
   write(() => sessionStorage, `showfloor.in.${room}`, presence);
 }
 
-// Browsers may refuse storage altogether: then nothing is remembered.
+// Browsers may block storage. Then nothing is stored.
 function read<Value>(storage: () => Storage, key: string): Value | undefined {
   try {
     const text = storage().getItem(key);
@@ -45,6 +45,6 @@ function write(storage: () => Storage, key: string, value: object | undefined): 
     if (value) storage().setItem(key, JSON.stringify(value));
     else storage().removeItem(key);
   } catch {
-    // As above.
+    // Storage is blocked: see read.
   }
 }

@@ -8,12 +8,12 @@ export interface Action {
 
 const shownMs = 6000;
 
-/** Notices above the stage; screen readers say them too. */
+/** Notices above the stage, which screen readers read as well. */
 export class Notices {
   readonly #list = byId('notices');
   readonly #named = new Map<string, HTMLElement>();
 
-  /** Says something for a while. */
+  /** Shows a notice for shownMs, or twice as long if it has buttons. */
   say(text: string, actions: Action[] = []): void {
     if (!text) return;
     const notice = this.#make(text, actions, () => notice.remove());
@@ -21,7 +21,7 @@ export class Notices {
     setTimeout(() => notice.remove(), actions.length > 0 ? 2 * shownMs : shownMs);
   }
 
-  /** Says something until it is taken back; the same name replaces it. */
+  /** Shows a notice until drop(name). A new notice with the same name replaces it. */
   keep(name: string, text: string, actions: Action[] = [], onDismiss?: () => void): void {
     const notice = this.#make(text, actions, onDismiss && (() => {
       this.drop(name);
@@ -33,7 +33,7 @@ export class Notices {
     this.#named.set(name, notice);
   }
 
-  /** Takes back what was kept. */
+  /** Removes the notice with this name. */
   drop(name: string): void {
     this.#named.get(name)?.remove();
     this.#named.delete(name);

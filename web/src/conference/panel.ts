@@ -1,19 +1,19 @@
 import { byId, el, icon } from './dom.js';
 
-/** The names of what a panel can hold. */
+/** The names of the panel's contents. */
 export type PanelName = 'chat' | 'people';
 
 const titles: Record<PanelName, string> = { chat: 'Chat', people: 'People' };
 
-/** The column beside the stage; on a phone it lies over it. */
+/** The column beside the stage; on a phone it covers the stage. */
 export class Panel {
-  /** What is open. */
+  /** The content that is shown; undefined while the panel is closed. */
   name: PanelName | undefined;
   readonly #element = byId('panel');
 
   /**
-   * @param contents of the panels
-   * @param changed  is called when it opens or closes, with what was open before
+   * @param contents the panel's contents by name
+   * @param changed  is called when the panel opens, closes or changes, with the name that was shown before
    */
   constructor(
     private readonly contents: Record<PanelName, HTMLElement>,
@@ -42,7 +42,7 @@ export class Panel {
     if (this.name) this.toggle(this.name);
   }
 
-  /** The meeting is over. */
+  /** Empties and hides the panel when the meeting has ended. */
   remove(): void {
     this.#element.removeEventListener('keydown', this.#escape);
     this.#element.hidden = true;

@@ -1,23 +1,23 @@
 import type { Api, Participant, Room } from '../rooms/index.js';
 import { type Item, el, hue, icon, initials, openMenu } from './dom.js';
 
-/** What the panel asks of the meeting. */
+/** The functions of the meeting that the panel calls. */
 export interface PeopleHost {
-  /** Does something at the server and says so when that is refused. */
+  /** Waits for a request to the server. Shows `done` after success, else the error. */
   act(work: Promise<unknown>, done?: string): void;
-  /** Whether a yes-or-no question was answered with yes. */
+  /** Asks a yes-or-no question; resolves with true for yes. */
   confirm(question: string, yes: string): Promise<boolean>;
   openBreakouts(): void;
 }
 
 const roles: Record<string, string> = { host: 'Host', cohost: 'Co-host', guest: '', viewer: 'Viewer' };
 
-/** Who is here, who waits, whose hand is up, and what a host can do about it. */
+/** The lists of participants in the room, in the waiting room and with raised hands, and the moderators' tools. */
 export class People {
   readonly element = el('div', { class: 'people-panel' });
   readonly #rows = new Map<string, { text: string; row: HTMLElement }>();
   readonly #groups = {
-    waiting: group('Waiting to come in'),
+    waiting: group('Waiting for admission'),
     hands: group('Raised hands'),
     here: group('In the room'),
   };
@@ -39,20 +39,20 @@ export class People {
     this.#makeTools();
   }
 
-  /** How many wait or have their hand up: what a host should see. */
+  /** The number of participants who wait for admission or have raised a hand; 0 if the local participant doesn't moderate. */
   get asks(): number {
     const moderates = this.#moderates();
 
     return moderates ? this.#of('waiting').length + this.#of('hands').length : 0;
   }
 
-  /** Shows everybody as they are now. */
+  /** Updates the lists to the current state. */
   render(): void {
     for (const name of ['waiting', 'hands', 'here'] as const) this.#renderGroup(name);
     this.#admitAll.hidden = this.room.self?.role !== 'host' || this.#of('waiting').length < 2;
     const { audience } = this.room;
     this.#audience.hidden = audience === 0;
-    this.#audience.textContent = audience === 1 ? 'One viewer besides' : `${audience} viewers besides`;
+    this.#audience.textContent = audience === 1 ? 'One more viewer' : `${audience} more viewers`;
     this.#renderTools();
   }
 
@@ -77,7 +77,7 @@ export class People {
     });
   }
 
-  /** row is made anew only when something is different: a menu may be open at it. */
+  /** row returns a participant's entry. It is made again only after a change, because a menu may be open at it. */
   #row(key: string, name: 'waiting' | 'hands' | 'here', p: Participant): HTMLElement {
     const heard = this.#hears(p);
     const text = JSON.stringify([p, heard, this.room.self?.role, this.room.session.spotlightUserId]);
@@ -114,7 +114,7 @@ export class People {
       el('button', { type: 'button', class: look, 'aria-label': `${label}: ${p.displayName}`, onclick: run }, label);
     if (name === 'waiting') {
       return isHost
-        ? [button('Admit', () => this.host.act(this.api.admit(id, p.userId))), quietButton(`Turn away: ${p.displayName}`, 'close', () => this.#kick(p))]
+        ? [button('Admit', () => this.host.act(this.api.admit(id, p.userId))), quietButton(`Refuse admission: ${p.displayName}`, 'close', () => this.#kick(p))]
         : [];
     }
     if (name === 'hands') {
@@ -131,7 +131,7 @@ export class People {
       : [];
   }
 
-  /** items is what one may do about somebody: cohosts put in the spotlight and remove, the host does all. */
+  /** items lists the actions for a participant: cohosts may use the spotlight, lower hands and remove; the host may do everything. */
   #items(p: Participant): Item[] {
     const { self, id, session } = this.room;
     if (!self || !this.#moderates() || this.room.kind === 'stream') return [];
@@ -176,9 +176,9 @@ export class People {
     return ['host', 'cohost'].includes(this.room.self?.role ?? '');
   }
 
-  readonly #lock = toggle('Lock the room', 'Nobody new comes in', (locked) =>
+  readonly #lock = toggle('Lock the room', 'No new participants can join', (locked) =>
     this.host.act(this.api.updateSession(this.room.id, { locked })));
-  readonly #waitingRoom = toggle('Waiting room', 'Those who come wait for you', (waitingRoom) =>
+  readonly #waitingRoom = toggle('Waiting room', 'New participants wait until you admit them', (waitingRoom) =>
     this.host.act(this.api.updateSession(this.room.id, { waitingRoom })));
   readonly #layout = el('select', {
     onchange: (event: Event) => {

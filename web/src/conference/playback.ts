@@ -5,7 +5,7 @@ import { el } from './dom.js';
 
 const retryMs = 2000; // between two attempts to load the playlist
 
-/** A stream's playlist, with its sound, in the place of tracks that its room can't show. */
+/** Plays a stream's HLS playlist, with sound, instead of the tracks that its room can't show. */
 export class Playback {
   readonly element = el('video', { playsinline: true, hidden: true });
   #address: PlaybackAddress | undefined;
@@ -21,19 +21,20 @@ export class Playback {
     for (const event of ['loadeddata', 'emptied']) this.element.addEventListener(event, changed);
   }
 
-  /** Whether its picture is there. */
+  /** Whether the playlist's picture is shown. */
   get plays(): boolean {
     return this.#address !== undefined && this.element.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA;
   }
 
-  /** Plays the playlist, or nothing without one. Another address of it goes on where the one before was. */
+  /** Plays the playlist; undefined stops it. With a new address of the same playlist, playback continues. */
   play(url: string | undefined): void {
     const wanted = url ? ownAddress(url) : undefined;
     if (wanted === this.#address?.url) return;
     if (!wanted) return this.#stop();
     if (this.#address) {
       this.#address.renew(wanted);
-      if (!this.#hls && this.element.hasAttribute('src')) void this.#startNative(wanted); // it can't be given another address
+      // The browser's own player can't change its address: it starts again.
+      if (!this.#hls && this.element.hasAttribute('src')) void this.#startNative(wanted);
     } else {
       this.#address = new PlaybackAddress(wanted);
       void this.#start(this.#address);
@@ -59,7 +60,7 @@ export class Playback {
     await this.#begin();
   }
 
-  /** startNative leaves the playlist to the browser, as on older phones of Apple. */
+  /** startNative lets the browser itself play the playlist, as on older iPhones. */
   #startNative(url: string): Promise<void> {
     this.element.src = url;
 
@@ -67,14 +68,14 @@ export class Playback {
   }
 
   async #begin(): Promise<void> {
-    // Without a click on the page the browser allows no sound: the room's own goes on then.
+    // Before a click on the page the browser blocks sound: then this player is muted, and the room's own sound continues.
     await this.element.play().catch(async () => {
       this.element.muted = true;
       await this.element.play().catch(() => undefined);
     });
   }
 
-  /** again starts anew after a while: the playlist begins a little later than the stream. */
+  /** again restarts the playback after retryMs: the playlist begins a little later than the stream. */
   #again(address: PlaybackAddress): void {
     this.#stop();
     this.#address = address;
@@ -91,14 +92,14 @@ export class Playback {
     this.#hear(true);
   }
 
-  /** hear switches the sound that comes by the room. */
+  /** hear plays or silences the stream's sound from the room. It is always played while this player is muted. */
   #hear(yes: boolean): void {
     const sound = [...this.room.tracks.values()].find((track) => track.source === 'stream-audio');
     if (sound) this.room.setHeard(sound.id, yes || this.element.muted);
   }
 }
 
-/** ownAddress is the address under this page's name of the server: localhost has two. */
+/** ownAddress returns the address with the page's host name if both are names of this machine: localhost or 127.0.0.1. */
 function ownAddress(text: string): string {
   const url = new URL(text, location.href);
   const names = ['localhost', '127.0.0.1'];

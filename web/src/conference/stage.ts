@@ -3,28 +3,28 @@ import { type Layout, arrange } from './arrange.js';
 import { byId, el } from './dom.js';
 import { Tile } from './tile.js';
 
-/** The tiles, and where they lie. */
+/** The tiles and their positions. */
 export class Stage {
-  /** What the user wants to see; undefined for what the host has set. */
+  /** The layout that the user has chosen; undefined for the host's. */
   layout: Layout | undefined;
   readonly #tiles = new Map<string, Tile>();
   readonly #stage = byId('stage');
   readonly #floor = byId('tiles');
   readonly #more = el('p', { class: 'tiles-more', hidden: true });
   readonly #size = new ResizeObserver(() => this.render());
-  #speaker: string | undefined; // who spoke last, other than oneself
+  #speaker: string | undefined; // user id of the last speaker, other than the local participant
 
   constructor(private readonly room: Room) {
     this.#floor.replaceChildren(this.#more);
     this.#size.observe(this.#stage);
   }
 
-  /** How the room is shown now. */
+  /** The layout of the room: the user's, the host's or the default. */
   get current(): Layout {
     return this.layout ?? this.room.session.layout ?? (this.room.kind === 'stream' ? 'spotlight' : 'grid');
   }
 
-  /** Shows everything as it is now. */
+  /** Updates all tiles to the current state. */
   render(): void {
     const { room } = this;
     const loud = new Set(room.speakers.filter((s) => s.level > 0).map((s) => s.userId));
@@ -35,7 +35,7 @@ export class Stage {
     const self = room.self ? keyOf(room.self.userId, 'camera') : undefined;
     const main = this.#main();
     const layout = this.#effective(main);
-    // Where a shared screen is large, its own sharer's face is one of the others.
+    // While a shared screen is large, the camera of the participant who shares it is one of the other tiles.
     const keys = [...this.#tiles.keys()];
     const { rects, height, more } = arrange(layout, this.#stage.clientWidth, this.#stage.clientHeight, keys, main, self);
     this.#floor.style.height = `${height}px`;
@@ -55,7 +55,7 @@ export class Stage {
     this.#tiles.clear();
   }
 
-  /** effective: in a grid too, a screen or somebody in the spotlight is large. */
+  /** effective returns the layout to show. A shared screen or the spotlight turns the host's grid into a sidebar, not the user's grid. */
   #effective(main: string | undefined): Layout {
     const layout = this.current;
     if (layout !== 'grid' || this.layout === 'grid') return layout;
@@ -79,7 +79,7 @@ export class Stage {
     );
   }
 
-  /** wanted lists who and what has a tile: everybody who may publish, others first, oneself last. */
+  /** wanted lists the tiles: streams and screens, then all participants who may publish, the local participant last. */
   #wanted(): { userId: string; source: Tile['source'] }[] {
     const { room } = this;
     const self = room.self?.userId;
@@ -102,7 +102,7 @@ export class Stage {
       this.#tiles.delete(key);
     }
     const before = new Map(this.#tiles);
-    this.#tiles.clear(); // in the wanted order anew
+    this.#tiles.clear(); // filled again below, in the wanted order
     for (const { userId, source } of wanted) {
       const key = keyOf(userId, source);
       const tile = before.get(key) ?? new Tile(this.room, userId, source);

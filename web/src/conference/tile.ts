@@ -3,7 +3,7 @@ import { el, hue, icon, initials } from './dom.js';
 import type { Rect } from './arrange.js';
 import { Playback } from './playback.js';
 
-/** A rectangle of the stage: somebody, or what they share. */
+/** A rectangle of the stage: a participant, a shared screen or the room's stream. */
 export class Tile {
   readonly element: HTMLElement;
   readonly #video = el('video', { muted: true, autoplay: true, playsinline: true });
@@ -27,7 +27,7 @@ export class Tile {
     this.#face.style.setProperty('--hue', String(hue(userId)));
   }
 
-  /** Shows how somebody is now. */
+  /** Updates the tile to the participant's current state. */
   render(participant: Participant | undefined, speaks: boolean): void {
     const name = participant?.displayName ?? (this.source === 'stream-video' ? 'Live stream' : this.userId);
     const label = this.source === 'screen' ? (this.#mine ? 'Your screen' : `${name}’s screen`) : this.#mine ? 'You' : name;
@@ -39,7 +39,7 @@ export class Tile {
     this.#picture();
   }
 
-  /** Puts it where it belongs; without a place it isn't shown, and its picture isn't sent. */
+  /** Positions the tile. Without a rectangle it is hidden, and the server doesn't send its picture. */
   place(rect: Rect | undefined, small: boolean): void {
     this.element.hidden = !rect;
     this.element.classList.toggle('small', small);
@@ -69,11 +69,11 @@ export class Tile {
     const played = this.#playback?.plays ?? false;
     if (this.#playback) this.#playback.element.hidden = !played;
     const shown = this.#mine ? this.#mirror() : this.#watch();
-    this.#video.hidden = !shown; // the playlist lies above it: what is hidden isn't sent
+    this.#video.hidden = !shown; // stays visible below the playlist's video, because the server doesn't send a hidden video
     this.#face.hidden = shown || played;
   }
 
-  /** mirror shows one's own picture as it is captured. */
+  /** mirror shows the local camera or screen, directly from the device. */
   #mirror(): boolean {
     const track = this.room.local.get(this.source as 'camera' | 'screen');
     const media = track && !track.muted ? track.media : null;

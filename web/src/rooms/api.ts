@@ -3,13 +3,13 @@ import type {
   ParticipantRole, Session, SessionEnding, SessionPatch,
 } from '../gen/api.js';
 
-/** What the API answers when it refuses: a status, a code for programs and a sentence for people. */
+/** An error response of the API: an HTTP status, a code for programs and a sentence for people. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
-    /** Seconds until another try makes sense; 0 when nothing is said. */
+    /** Seconds to wait before a retry, from the header Retry-After; 0 without it. */
     readonly retryAfter: number,
   ) {
     super(message);
@@ -18,11 +18,11 @@ export class ApiError extends Error {
 }
 
 /**
- * The operations that a participant token opens. What the role may not do, the
- * server refuses with an ApiError of status 403.
+ * The operations that a participant token may call. An operation that the
+ * participant's role doesn't allow throws an ApiError with status 403.
  */
 export class Api {
-  /** @param base the API's address without a slash at the end; empty for the page's own server */
+  /** @param base the API's base URL without a trailing slash; empty for the page's own server */
   constructor(
     private readonly token: string,
     private readonly base = '',
@@ -40,7 +40,7 @@ export class Api {
     return this.#call('POST', `sessions/${id}/end`);
   }
 
-  /** Everybody who was invited or ever came; all pages of the list. */
+  /** All participants who were invited or have ever joined. Loads every page of the list. */
   async participants(id: string): Promise<SessionParticipant[]> {
     const all: SessionParticipant[] = [];
     let path: string | undefined = `sessions/${id}/participants?limit=200`;
@@ -93,17 +93,17 @@ export class Api {
     return this.#call('POST', `sessions/${id}/breakouts/close`);
   }
 
-  /** Hangs up. */
+  /** Hangs up, which ends the call for both parties. */
   endCall(id: string, userId: string): Promise<Call> {
     return this.#call('POST', `calls/${id}/end`, { userId });
   }
 
-  /** The newest messages of the room's chat, oldest first; with `since` the first after that message. */
+  /** Up to 100 messages of the room's chat, oldest first: the newest ones, or with `since` the first ones after that message. */
   messages(id: string, since?: string): Promise<ChatMessage[]> {
     return this.#call('GET', `channels/${id}/messages?limit=100${since ? `&since=${encodeURIComponent(since)}` : ''}`);
   }
 
-  /** Sent twice by a retry, the message stands once. */
+  /** Posts a message. The retry after a network error doesn't store it twice, since it has the same Idempotency-Key. */
   sendMessage(id: string, authorId: string, authorName: string, body: string): Promise<ChatMessage> {
     return this.#call('POST', `channels/${id}/messages`, { authorId, authorName, body });
   }
@@ -122,7 +122,7 @@ export class Api {
     if (method === 'POST') headers['Idempotency-Key'] = key();
     const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
     const url = `${this.base}/v1/me/${path}`;
-    // A connection that broke in between is tried once more; the key keeps it from counting twice.
+    // One retry after a network error. With its Idempotency-Key a POST is carried out only once.
     const answer = await fetch(url, init).catch(() => fetch(url, init));
     if (answer.ok) return answer;
     const problem = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
@@ -137,7 +137,7 @@ function key(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** nextPage reads a Link header: the path below /v1/me/ of the next page. */
+/** nextPage returns the next page's path below /v1/me/ from a Link header; undefined on the last page. */
 function nextPage(link: string | null): string | undefined {
   const url = /<([^>]+)>;\s*rel="?next"?/.exec(link ?? '')?.[1];
 

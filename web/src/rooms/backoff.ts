@@ -1,11 +1,14 @@
-/** Growing pauses between attempts, each up to a half shorter at random so that clients don't come all at once. */
+/**
+ * Pauses between attempts: each is twice as long as the one before, up to `most`. Up to half of each pause is
+ * subtracted at random, so that clients don't reconnect all at the same time.
+ */
 export class Backoff {
   #attempts = 0;
 
   /**
    * @param first  the first pause in milliseconds
    * @param most   the longest pause in milliseconds
-   * @param random from 0 to 1, Math.random by default
+   * @param random returns a number from 0 to 1; Math.random by default
    */
   constructor(
     private readonly first = 250,
@@ -13,7 +16,7 @@ export class Backoff {
     private readonly random: () => number = Math.random,
   ) {}
 
-  /** How many pauses there were since the last success. */
+  /** Number of pauses since the last reset. */
   get attempts(): number {
     return this.#attempts;
   }
@@ -26,7 +29,7 @@ export class Backoff {
     return pause * (1 - this.random() / 2);
   }
 
-  /** After a success pauses begin small again. */
+  /** Starts again with the first pause. Call it after a success. */
   reset(): void {
     this.#attempts = 0;
   }

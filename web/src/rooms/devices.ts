@@ -1,12 +1,12 @@
-/** Cameras, microphones and loudspeakers that there are, by kind. */
+/** The available cameras, microphones and loudspeakers, by kind. */
 export interface Devices {
   microphones: MediaDeviceInfo[];
   cameras: MediaDeviceInfo[];
-  /** Empty where the browser can't choose. */
+  /** Empty if the browser can't select a loudspeaker. */
   speakers: MediaDeviceInfo[];
 }
 
-/** Lists the devices. They have names once a microphone or camera was allowed. */
+/** Lists the devices. They have labels only after the user has allowed a microphone or camera. */
 export async function listDevices(): Promise<Devices> {
   const all = (await navigator.mediaDevices?.enumerateDevices?.()) ?? [];
   const of = (kind: MediaDeviceKind): MediaDeviceInfo[] => all.filter((device) => device.kind === kind && device.deviceId);
@@ -19,12 +19,12 @@ export async function listDevices(): Promise<Devices> {
 }
 
 /**
- * Asks for a microphone or camera.
+ * Opens a microphone or camera. The browser may ask the user for permission.
  *
  * @throws a DOMException: NotAllowedError, NotFoundError, NotReadableError …
  */
 export async function capture(kind: 'microphone' | 'camera', deviceId?: string): Promise<MediaStreamTrack> {
-  // One that was unplugged since is replaced by another.
+  // `ideal`, not `exact`: if the device has been unplugged, the browser opens another one.
   const device = deviceId ? { deviceId: { ideal: deviceId } } : {};
   const constraints: MediaStreamConstraints =
     kind === 'microphone'
@@ -36,7 +36,7 @@ export async function capture(kind: 'microphone' | 'camera', deviceId?: string):
   return track;
 }
 
-/** Asks for a screen, window or tab, and its sound if it has one. */
+/** Captures a screen, window or tab that the user chooses, with its sound if the browser provides it. */
 export async function captureScreen(): Promise<{ video: MediaStreamTrack; audio: MediaStreamTrack | undefined }> {
   const stream = await media().getDisplayMedia({ video: { frameRate: { ideal: 15, max: 30 } }, audio: true });
   const [video] = stream.getVideoTracks();
@@ -52,17 +52,17 @@ export function canShareScreen(): boolean {
 }
 
 function media(): MediaDevices {
-  // Browsers hide devices from pages that came by plain http from another machine.
+  // Browsers hide devices from pages that were loaded over plain http from another machine.
   if (!navigator.mediaDevices) throw new DOMException('this page needs https', 'SecurityError');
 
   return navigator.mediaDevices;
 }
 
 /**
- * Measures how loud a microphone is.
+ * Measures the volume of a microphone.
  *
- * @param hear gets the level some 15 times a second: 0 is silence, 1 as loud as can be
- * @returns a function that ends it
+ * @param hear is called about 15 times a second with the level: from 0 (silence) to 1 (the maximum)
+ * @returns a function that stops the measurement
  */
 export function measureLevel(track: MediaStreamTrack, hear: (level: number) => void): () => void {
   const context = new AudioContext();
@@ -74,7 +74,7 @@ export function measureLevel(track: MediaStreamTrack, hear: (level: number) => v
   const timer = setInterval(() => {
     analyser.getFloatTimeDomainData(samples);
     const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
-    // From -60 dB, which is a quiet room, to 0 dB.
+    // -60 dB, which is a quiet room, becomes 0, and 0 dB becomes 1.
     hear(Math.min(1, Math.max(0, 1 + Math.log10(power + 1e-9) / 6)));
   }, 66);
 

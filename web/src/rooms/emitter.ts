@@ -1,12 +1,12 @@
 /**
- * An EventTarget whose events are typed: `Events` maps each name to what comes
- * with it. Every event is a CustomEvent, its `detail` is what came.
+ * An EventTarget with typed events: `Events` maps the name of each event to the
+ * type of its data. Every event is a CustomEvent whose `detail` is the data.
  */
 export class Emitter<Events extends object> extends EventTarget {
   /**
-   * Calls the listener whenever the event happens.
+   * Adds a listener for the event.
    *
-   * @returns a function that takes the listener away again
+   * @returns a function that removes the listener
    */
   on<Name extends keyof Events & string>(name: Name, listener: (detail: Events[Name]) => void): () => void {
     const heard = (event: Event): void => listener((event as CustomEvent<Events[Name]>).detail);
@@ -15,7 +15,7 @@ export class Emitter<Events extends object> extends EventTarget {
     return () => this.removeEventListener(name, heard);
   }
 
-  /** Resolves with what comes with the next event of that name. */
+  /** Resolves with the data of the next event with this name. */
   next<Name extends keyof Events & string>(name: Name): Promise<Events[Name]> {
     return new Promise((resolve) => {
       const off = this.on(name, (detail) => {
@@ -25,7 +25,7 @@ export class Emitter<Events extends object> extends EventTarget {
     });
   }
 
-  /** Tells the listeners. */
+  /** Calls the event's listeners with its data. */
   protected emit<Name extends keyof Events & string>(name: Name, detail: Events[Name]): void {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }

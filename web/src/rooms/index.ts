@@ -1,7 +1,7 @@
 /**
- * Rooms and realtime in a browser, without a framework: `Room` carries picture and
- * sound, `Realtime` what happens, `Api` what a participant may ask for.
- * docs/rooms.md shows them at work.
+ * Client library for rooms in a browser, without a framework: `Room` sends and receives
+ * pictures and sound, `Realtime` receives publications such as chat messages, and `Api`
+ * calls the operations that a participant token allows. docs/rooms.md has examples.
  */
 export { Api, ApiError } from './api.js';
 export { Backoff } from './backoff.js';

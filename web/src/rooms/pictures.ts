@@ -1,12 +1,15 @@
 import type { Views } from './views.js';
 
-/** The elements that show tracks, and the size at which each is sent. */
+/**
+ * The video elements that show tracks. Their sizes go to `Views`, so that the server sends no larger picture
+ * than is displayed.
+ */
 export class Pictures {
   readonly #elements = new Map<HTMLVideoElement, string>();
 
   constructor(private readonly views: Views) {}
 
-  /** Shows a track in the element once its media is there; undefined for not yet. */
+  /** Shows a track in the element. media is undefined until it has arrived. */
   attach(trackId: string, element: HTMLVideoElement, media: MediaStreamTrack | undefined): void {
     if (this.#elements.get(element) === trackId) return;
     this.detach(element);
@@ -15,19 +18,19 @@ export class Pictures {
     show(element, media);
   }
 
-  /** Takes the picture out of the element. */
+  /** Stops showing a track in the element. */
   detach(element: HTMLVideoElement): void {
     if (!this.#elements.delete(element)) return;
     this.views.unobserve(element);
     element.srcObject = null;
   }
 
-  /** Takes a track out of all elements, or every track. */
+  /** Detaches all elements that show the track, or all elements if trackId is undefined. */
   detachAll(trackId?: string): void {
     for (const [element, shown] of [...this.#elements]) if (trackId === undefined || shown === trackId) this.detach(element);
   }
 
-  /** The track's media has come or gone. */
+  /** Shows the new media of a track in its elements; undefined when the media has ended. */
   changed(trackId: string, media: MediaStreamTrack | undefined): void {
     for (const [element, shown] of this.#elements) if (shown === trackId) show(element, media);
   }

@@ -1,7 +1,7 @@
 /**
- * The address of a stream's playlist, which the server replaces every few minutes: a playback URL in a `fallback` is good
- * for 5 to 10 minutes, and what lies below it as well. The files below both addresses are the same, so a player goes on
- * if each of its requests goes to the newest one:
+ * The address of a stream's playlist. The server replaces it every few minutes, because a playback URL in a `fallback` is
+ * valid for 5 to 10 minutes, together with the files below it. The old and the new address lead to the same files, so a
+ * player continues if each of its requests goes to the newest address:
  *
  * ```ts
  * const address = new PlaybackAddress(room.fallback.url);
@@ -12,7 +12,7 @@
  */
 export class PlaybackAddress {
   #url: string;
-  readonly #old = new Set<string>(); // folders below which the player may still ask
+  readonly #old = new Set<string>(); // folders of earlier addresses, which the player may still request
 
   constructor(url: string) {
     this.#url = url;
@@ -23,14 +23,14 @@ export class PlaybackAddress {
     return this.#url;
   }
 
-  /** Takes the place of the address before. */
+  /** Replaces the address. */
   renew(url: string): void {
     this.#old.add(folder(this.#url));
     this.#url = url;
     this.#old.delete(folder(url));
   }
 
-  /** The address at which a file is to be loaded that the player knows below an earlier address. */
+  /** Returns the current address of a file that the player requests below an earlier one. Other addresses don't change. */
   of(url: string): string {
     const old = [...this.#old].find((prefix) => url.startsWith(prefix));
 

@@ -1,32 +1,37 @@
 // The messages of the SFU's WebSocket, as docs/signalling.md describes them.
 
-/** What a participant is in a room. */
+/** The role of a participant in a room. */
 export type Role = 'host' | 'cohost' | 'guest' | 'viewer';
 
-/** What a participant may publish. */
+/** A participant's permissions to publish. */
 export interface Perms {
   audio: boolean;
   video: boolean;
   screen: boolean;
 }
 
-/** Somebody in the room. */
+/** The permission that each of one's own sources needs. */
+export const permOf: Record<LocalSource, keyof Perms> = {
+  microphone: 'audio', camera: 'video', screen: 'screen', 'screen-audio': 'screen',
+};
+
+/** A participant, as the server announces it. */
 export interface Participant {
   userId: string;
   displayName: string;
   role: Role;
   perms: Perms;
-  /** `waiting` until a host lets them in, `joined` in the room. */
+  /** `waiting`: in the waiting room until a host admits the participant. `joined`: in the room. */
   state: 'invited' | 'waiting' | 'joined' | 'left' | 'kicked';
-  /** Whether the microphone must not be heard, by their own or a moderator's will. */
+  /** Whether the microphone is muted, by the participant or by a moderator. */
   muted: boolean;
   handRaised: boolean;
 }
 
-/** What a track shows. The last two are of a live stream that is shown in its room. */
+/** The source of a track's media. The last two belong to a live stream that is shown in its room. */
 export type Source = 'microphone' | 'camera' | 'screen' | 'screen-audio' | 'stream-video' | 'stream-audio';
 
-/** What a client can publish. */
+/** The sources that a client can publish. */
 export type LocalSource = Extract<Source, 'microphone' | 'camera' | 'screen' | 'screen-audio'>;
 
 /** A published track. */
@@ -40,13 +45,13 @@ export interface Track {
   layers: { width: number; height: number }[];
 }
 
-/** How loud somebody speaks: 0 is silence, 1 as loud as can be. */
+/** A participant who speaks, with the volume from 0 (silence) to 1 (the maximum). */
 export interface Speaker {
   userId: string;
   level: number;
 }
 
-/** What the SFU knows of the session; a stream's room has none. */
+/** The session's properties as the SFU sends them; a stream's room has no session. */
 export interface SessionState {
   id?: string;
   type?: 'conference' | 'webinar' | 'livestream' | 'call';
@@ -61,7 +66,7 @@ export interface SessionState {
   parentSessionId?: string | null;
 }
 
-/** Why the server ends a connection. */
+/** The reason for which the server ends a connection. */
 export type ByeCode =
   | 'kicked'
   | 'ended'
@@ -79,18 +84,18 @@ export type ByeCode =
   | 'rate_limited'
   | 'internal';
 
-/** Which of a client's two peer connections. */
+/** One of a client's two peer connections: `publish` sends its tracks, `subscribe` receives those of others. */
 export type Direction = 'publish' | 'subscribe';
 
-/** The first message of a connection: how everything stands. */
+/** The current state of the room: the first message of a connection, except for the missed messages of a resumed one. */
 export interface Welcome {
   type: 'welcome';
   room: string;
   kind: 'session' | 'stream';
   self: Participant;
-  /** With this a lost connection is resumed. */
+  /** The secret with which a lost connection is resumed. */
   resume: string;
-  /** Whether the peer connections from before go on. */
+  /** Whether the connection was resumed, so that the earlier peer connections continue. */
   resumed: boolean;
   iceServers?: RTCIceServer[];
   participants?: Participant[];
@@ -99,24 +104,24 @@ export interface Welcome {
   audience?: number;
 }
 
-/** The server's farewell. */
+/** The server's last message before it closes the connection. */
 export interface Bye {
   type: 'bye';
   code: ByeCode;
   message: string;
-  /** Whether coming again by oneself makes sense. */
+  /** Whether the client may reconnect by itself. */
   retry: boolean;
-  /** With `moved`: where the room is now. */
+  /** With `moved`: the URL of the SFU that has the room now. */
   sfuUrl?: string;
 }
 
-/** A section of an SDP and the track that it carries. */
+/** A media section of an SDP and the id of the track that it carries. */
 export interface MediaSection {
   mid: string;
   id: string;
 }
 
-/** A section whose track the server doesn't take. */
+/** A media section whose track the server refuses. */
 export interface RefusedSection {
   mid: string;
   code: string;
@@ -124,17 +129,17 @@ export interface RefusedSection {
 }
 
 /**
- * Why a stream's room can't show the stream, and where it plays by HLS: `b_frames`, `video_codec`, `audio_codec`,
- * `audio_converter`, `waiting_for_key_frame`, and codes that are added later.
+ * Sent when a stream's room can't show its stream, with an HLS playlist instead. `code` is the reason: `b_frames`, `video_codec`,
+ * `audio_codec`, `audio_converter`, `waiting_for_key_frame`; more codes may be added.
  */
 export interface Fallback {
   code: string;
   message: string;
-  /** An HLS playlist with pictures and sound; its address changes before it expires. */
+  /** URL of an HLS playlist with pictures and sound. The server sends a new URL before this one expires. */
   url: string;
 }
 
-/** What the server sends. Each message has a `seq` besides, which grows. */
+/** A message from the server. Each one also has `seq`, a number that counts up from 1. */
 export type ServerMessage =
   | Welcome
   | Bye
@@ -154,7 +159,7 @@ export type ServerMessage =
   | { type: 'fallback'; fallback: Fallback | null }
   | { type: 'pong'; time: number };
 
-/** How a video is shown, in the device's pixels; hidden, it needn't be sent. */
+/** The size at which a video is shown, in pixels of the screen. The server doesn't send a hidden video. */
 export interface View {
   id: string;
   width: number;
@@ -162,7 +167,7 @@ export interface View {
   hidden: boolean;
 }
 
-/** What the client sends. */
+/** A message from the client. */
 export type ClientMessage =
   | { type: 'offer'; id: number; sdp: string; tracks: { mid: string; source: LocalSource }[] }
   | { type: 'answer'; id: number; sdp: string }

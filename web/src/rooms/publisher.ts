@@ -1,13 +1,13 @@
 import { type VideoCodec, cameraLayers, preferred, screenLayers, withQuietOpus } from './sdp.js';
 import type { ClientMessage, LocalSource, MediaSection, RefusedSection } from './protocol.js';
 
-/** A track of ours. */
+/** A track that this client publishes. */
 export interface LocalTrack {
   readonly source: LocalSource;
-  /** What the device gives; null while a camera is off. */
+  /** The device's media; null while a camera is off. */
   media: MediaStreamTrack | null;
   muted: boolean;
-  /** The server's name for it, once it has taken it. */
+  /** The server's id for the track; undefined until the server has accepted it. */
   id: string | undefined;
 }
 
@@ -17,30 +17,30 @@ interface Slot {
   active: boolean;
 }
 
-/** What a Publisher needs of its room. */
+/** The functions of its room that a Publisher calls. */
 export interface PublisherLink {
   send(message: ClientMessage): void;
   refused(source: LocalSource, code: string, message: string): void;
-  /** The track's id or state changed. */
+  /** Called when the server has accepted the track or confirmed it in a later answer. */
   changed(track: LocalTrack): void;
 }
 
-/** How pictures are sent. */
+/** Settings for the sent media. */
 export interface Sending {
   codec: VideoCodec;
   simulcast: boolean;
-  /** Whether the microphone is sent with redundancy where the browser can. */
+  /** Whether the microphone is sent with redundancy, if the browser supports it. */
   red: boolean;
-  /** Whether a camera keeps its size on a bad connection, and rather loses frames. */
+  /** Whether a camera keeps its size on a bad connection and drops frames instead. */
   keepSize: boolean;
 }
 
-const patienceMs = 3000; // of disconnection before ICE is restarted
-const againMs = 1000; // before an offer is repeated that came too soon after others
+const patienceMs = 3000; // how long ICE stays disconnected before it is restarted
+const againMs = 1000; // before an offer that was answered with rate_limited is repeated
 
 /**
- * The connection that carries our tracks to the server. We make the offers, one
- * after the other; what changes meanwhile goes into the next.
+ * The peer connection that sends this client's tracks to the server. The client makes
+ * the offers, one at a time. Changes during an open offer go into the next one.
  */
 export class Publisher {
   readonly connection: RTCPeerConnection;
@@ -66,7 +66,7 @@ export class Publisher {
     this.connection.oniceconnectionstatechange = () => this.#watch();
   }
 
-  /** Adds a track, or shows it again in the section that had the same source. */
+  /** Adds a track. It reuses the media section of a removed track with the same source, if there is one. */
   async add(track: LocalTrack): Promise<void> {
     const before = this.#slots.find((slot) => !slot.active && slot.track.source === track.source);
     if (before) {
@@ -80,7 +80,7 @@ export class Publisher {
     this.#negotiate();
   }
 
-  /** Takes a track out. */
+  /** Stops sending a track. */
   async remove(track: LocalTrack): Promise<void> {
     const slot = this.#slot(track);
     if (!slot) return;
@@ -91,14 +91,14 @@ export class Publisher {
     this.#negotiate();
   }
 
-  /** Sends another picture or sound in the same track; null sends none. */
+  /** Replaces the media of a track; null sends none. */
   async replace(track: LocalTrack, media: MediaStreamTrack | null): Promise<void> {
     const slot = this.#slot(track);
     if (slot) await slot.transceiver.sender.replaceTrack(media);
-    else if (media) await this.add(track); // it was off when the connection was made
+    else if (media) await this.add(track); // it was off when the connection was made, so it has no section yet
   }
 
-  /** The server's answer to an offer of ours. */
+  /** Handles the server's answer to an offer. */
   async answered(id: number, sdp: string, sections: MediaSection[], refused: RefusedSection[]): Promise<void> {
     if (this.#closed || id !== this.#pending?.id) return;
     await this.connection.setRemoteDescription({ type: 'answer', sdp: withQuietOpus(sdp) });
@@ -119,14 +119,14 @@ export class Publisher {
     if (this.#wanted) this.#negotiate();
   }
 
-  /** Whether the server's answer to this offer of ours is awaited. */
+  /** Whether the offer with this id still waits for the server's answer. */
   awaits(id: number): boolean {
     return !this.#closed && id === this.#pending?.id;
   }
 
   /**
-   * Takes back the offer that the server refused as a whole; what it took before goes on. An offer that came too soon is
-   * repeated.
+   * Rolls back the pending offer, which the server refused as a whole. Tracks that the server accepted before continue.
+   * After `rate_limited` the offer is not rolled back but repeated.
    */
   async refused(code: string): Promise<void> {
     const pending = this.#pending;
@@ -137,38 +137,39 @@ export class Publisher {
       return;
     }
     this.#pending = undefined;
-    this.#making = true; // no offer is made before this one is taken back
+    this.#making = true; // so that no offer is made before the rollback is complete
     try {
       await this.connection.setLocalDescription({ type: 'rollback' });
     } finally {
       this.#making = false;
     }
-    // Slots of sections that the server never took stay, for when their sources are switched on again: Chromium would
-    // take a new transceiver for the stopped one, and its section would have no mid. Alone they are no reason to offer.
+    // Slots whose sections the server never accepted are kept and used again when their sources are switched on again:
+    // Chromium would mistake a new transceiver for the stopped one, and its section would have no mid. Such slots alone
+    // are no reason for an offer.
     const worthwhile = this.#slots.some(({ active, transceiver }) => active || transceiver.currentDirection !== null);
     if (this.#wanted && worthwhile) this.#negotiate();
   }
 
-  /** A way to the server. */
+  /** Adds an ICE candidate of the server. */
   async candidate(candidate: RTCIceCandidateInit): Promise<void> {
     if (!this.connection.remoteDescription) {
       this.#candidates.push(candidate);
 
       return;
     }
-    await this.connection.addIceCandidate(candidate).catch(() => undefined); // of a round that is over
+    await this.connection.addIceCandidate(candidate).catch(() => undefined); // it belongs to an earlier negotiation
   }
 
-  /** Which layers somebody watches: the others aren't encoded. */
+  /** Activates the layers that have a viewer, the smallest first. The browser doesn't encode the others. */
   async layers(id: string, active: boolean[]): Promise<void> {
     const sender = this.#slots.find((slot) => slot.track.id === id)?.transceiver.sender;
     const parameters = sender?.getParameters();
     if (!sender || !parameters?.encodings?.length) return;
     parameters.encodings.forEach((encoding, i) => (encoding.active = active[i] ?? false));
-    await sender.setParameters(parameters).catch(() => undefined); // the track went meanwhile
+    await sender.setParameters(parameters).catch(() => undefined); // the track was removed in the meantime
   }
 
-  /** After the socket was lost: repeats what may not have arrived. */
+  /** Called when a lost socket was resumed. Repeats the pending offer or makes a new one, since messages may have been lost. */
   resumed(): void {
     if (this.#pending) this.#offer(this.#pending);
     else this.#negotiate();
@@ -196,19 +197,19 @@ export class Publisher {
     const transceiver = this.connection.addTransceiver(media, init);
     const wanted = media.kind === 'video' ? this.sending.codec : track.source === 'microphone' && this.sending.red && 'red';
     const codecs = wanted ? RTCRtpSender.getCapabilities?.(media.kind as 'audio' | 'video')?.codecs : undefined;
-    // Older Firefox can't choose; the server takes what it offers.
+    // Older versions of Firefox can't choose a codec. The server accepts the codecs that they offer.
     if (wanted && codecs && 'setCodecPreferences' in transceiver) transceiver.setCodecPreferences(preferred(codecs, wanted));
     if (track.source === 'camera' && this.sending.keepSize) void keepSize(transceiver.sender);
 
     return transceiver;
   }
 
-  /** negotiate tells the server what there is, once the offer before is answered. */
+  /** negotiate offers the current tracks to the server, after the answer to the previous offer. */
   #negotiate(): void {
     this.#wanted = true;
     if (this.#making || this.#pending || this.#closed || this.#slots.length === 0) return;
     this.#making = true;
-    // What is added in the same breath goes into the same offer.
+    // Tracks that are added before this microtask runs go into the same offer.
     queueMicrotask(() => void this.#make());
   }
 
@@ -234,7 +235,7 @@ export class Publisher {
     this.link.send({ type: 'offer', ...pending, tracks });
   }
 
-  /** watch restarts ICE when the way to the server is lost. */
+  /** watch restarts ICE when the connection has failed or has been disconnected for patienceMs, until it works again. */
   #watch(): void {
     clearTimeout(this.#timer);
     const state = this.connection.iceConnectionState;
@@ -250,7 +251,7 @@ export class Publisher {
   }
 }
 
-/** keepSize asks for the picture's size to stay; browsers that can't be asked do as they like. */
+/** keepSize asks the browser to keep the picture's size. Browsers that don't support this decide by themselves. */
 async function keepSize(sender: RTCRtpSender): Promise<void> {
   const parameters = sender.getParameters();
   parameters.degradationPreference = 'maintain-resolution';

@@ -9,7 +9,7 @@ import type {
   SessionSpotlightData, SessionStartedData, SessionSummaryReadyData, SessionUpdatedData,
 } from '../gen/api.js';
 
-/** What is published in a room, by its type. */
+/** The data of the publications in a room, by type. */
 export interface Publications {
   'chat.message': ChatMessageCreatedData;
   'chat.edited': ChatMessageEditedData;
@@ -39,22 +39,22 @@ export interface Publications {
 /** A publication of any type. */
 export type Publication = { [Type in keyof Publications]: { type: Type; data: Publications[Type] } }[keyof Publications];
 
-/** What a RealtimeRoom tells, besides the publications by their type. */
+/** The events of a RealtimeRoom: these, and each publication by its type. */
 export interface RealtimeEvents extends Publications {
   /** Every publication. */
   publication: Publication;
   /**
-   * One hears the room now. `recovered` is false after a first coming and after an
-   * absence that was too long: then read anew what matters.
+   * The subscription is active. `recovered` is false after the first subscription and
+   * after a disconnection that was too long for recovery: then load the state again.
    */
   subscribed: { recovered: boolean };
-  /** One doesn't hear it for now. */
+  /** The subscription is being made or restored: no publications arrive for now. */
   subscribing: void;
-  /** One may not (any more). */
+  /** The server refused or ended the subscription. */
   refused: { code: number; reason: string };
 }
 
-/** What happens in one room. */
+/** A subscription to the publications of one room. */
 export class RealtimeRoom extends Emitter<RealtimeEvents> {
   #hearts = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -80,23 +80,23 @@ export class RealtimeRoom extends Emitter<RealtimeEvents> {
     });
   }
 
-  /** Sends hearts; those of a quarter of a second go together. */
+  /** Sends hearts. All hearts within 250 ms are sent as one publication. */
   sendHearts(count = 1): void {
     this.#hearts += count;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const sent = this.#hearts;
       this.#hearts = 0;
-      this.#publish({ type: 'heart', data: { count: sent } }).catch(() => undefined); // a heart is no more than that
+      this.#publish({ type: 'heart', data: { count: sent } }).catch(() => undefined); // a lost heart doesn't matter
     }, 250);
   }
 
-  /** Shows a product to everybody; only the room's host may. */
+  /** Pins a product, so that all participants see it. Only the room's host may do this. */
   pin(productId: string): Promise<void> {
     return this.#publish({ type: 'prod-pin', data: { id: productId } });
   }
 
-  /** Hears it no longer. */
+  /** Ends the subscription. */
   leave(): void {
     clearTimeout(this.#timer);
     this.subscription.unsubscribe();
@@ -108,8 +108,8 @@ export class RealtimeRoom extends Emitter<RealtimeEvents> {
 }
 
 /**
- * The realtime channel: what happens in rooms, as it happens. It comes back by
- * itself after a loss, and brings what was missed in up to 30 seconds.
+ * A connection to the realtime channel, which delivers the publications of rooms. It
+ * reconnects by itself. After a disconnection of up to 30 seconds the missed publications arrive.
  *
  * ```ts
  * const realtime = new Realtime({ token });
@@ -123,8 +123,8 @@ export class Realtime {
   readonly #rooms = new Map<string, RealtimeRoom>();
 
   /**
-   * @param options a participant token, a tenant JWT or an API key; the breakout room that a participant token of
-   * the main room is to open; and where the API is if not here
+   * @param options `token`: a participant token, a tenant JWT or an API key; `room`: the breakout room to open with a
+   * participant token of the main room; `url`: the channel's WebSocket, if it isn't on the page's own server
    */
   constructor(options: { token: string; room?: string; url?: string }) {
     const url = options.url ?? `${location.origin.replace(/^http/, 'ws')}/v1/realtime/websocket`;
@@ -134,7 +134,7 @@ export class Realtime {
     this.#client.connect();
   }
 
-  /** The room, to be heard from now on. */
+  /** Subscribes to a room, or returns the existing subscription. */
   room(id: string): RealtimeRoom {
     const known = this.#rooms.get(id);
     if (known) return known;
@@ -146,7 +146,7 @@ export class Realtime {
     return room;
   }
 
-  /** Hears the room no longer. */
+  /** Ends the subscription to a room. */
   leave(id: string): void {
     this.#rooms.get(id)?.leave();
     this.#rooms.delete(id);
@@ -154,9 +154,9 @@ export class Realtime {
     if (subscription) this.#client.removeSubscription(subscription);
   }
 
-  /** Hears nothing any more. */
+  /** Ends all subscriptions and the connection. */
   close(): void {
-    // First, so that nothing is said on a socket that is closing.
+    // Disconnects first, so that leave() sends nothing on a socket that is closing.
     this.#client.disconnect();
     for (const id of [...this.#rooms.keys()]) this.leave(id);
   }

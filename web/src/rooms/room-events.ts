@@ -1,7 +1,7 @@
 import type { ByeCode, Fallback, LocalSource, Participant, SessionState, Speaker, Track } from './protocol.js';
 import type { VideoCodec } from './sdp.js';
 
-/** How a Room is opened. */
+/** The options of a Room. */
 export interface RoomOptions {
   /** The `sfuUrl` that came with the token, such as `wss://live.example/sfu`. */
   url: string;
@@ -9,74 +9,74 @@ export interface RoomOptions {
   token: string;
   /** The id of the session, breakout room or stream. */
   room: string;
-  /** Whether the camera is sent in several sizes; true by default, but for the host of a stream. */
+  /** Whether the camera is sent in several sizes. True by default, except for the host of a stream. */
   simulcast?: boolean;
-  /** The codec of camera and screen where the server takes it: `vp8` by default, for the host of a stream `h264`. */
+  /** The preferred codec of camera and screen, if the server accepts it: `vp8` by default, `h264` for the host of a stream. */
   codec?: VideoCodec;
   /**
-   * Whether the microphone is sent with redundancy (RED), where the browser can: single losses aren't heard, for twice
-   * the sound's rate. True by default.
+   * Whether the microphone is sent with redundancy (RED), if the browser supports it; true by default. Single lost
+   * packets are then not audible, at twice the bitrate of the sound.
    */
   red?: boolean;
 }
 
 /**
  * - `new`: not connected yet.
- * - `connecting`: on the way in.
- * - `waiting`: in the waiting room, until a host admits one.
+ * - `connecting`: the first connection is being made.
+ * - `waiting`: in the waiting room, until a host admits the participant.
  * - `joined`: in the room.
  * - `reconnecting`: the connection is lost and is being made again.
- * - `closed`: over.
+ * - `closed`: ended; the state doesn't change any more.
  */
 export type RoomState = 'new' | 'connecting' | 'waiting' | 'joined' | 'reconnecting' | 'closed';
 
-/** Why a room is closed: the server's reason, or `left` after leave(). */
+/** The reason for which a room was closed: the server's code, or `left` after leave(). */
 export interface Closed {
   code: ByeCode | 'left';
   message: string;
 }
 
-/** What a Room tells, by the event's name. */
+/** The events of a Room and their data, by name. */
 export interface RoomEvents {
-  /** The room's state is another. */
+  /** The room's state has changed. */
   state: RoomState;
-  /** Everything may have changed: read participants, tracks and session anew. */
+  /** Everything may have changed: read participants, tracks and session again. */
   welcome: void;
-  /** Somebody came in or changed; it may be oneself. */
+  /** A participant joined or changed; it may be the local one. */
   participant: Participant;
-  /** Somebody went. */
+  /** A participant left. */
   left: { userId: string; reason: string };
-  /** How many viewers there are besides those who are listed. */
+  /** The number of viewers who aren't listed in `participants`. */
   audience: number;
-  /** A track is there or changed. */
+  /** A track was published or has changed. */
   track: Track;
-  /** A track is gone. */
+  /** A track has ended. */
   untrack: Track;
-  /** A track has its picture or sound, or another one. */
+  /** The media of a track has arrived or was replaced. */
   media: Track;
-  /** A track of one's own was added, muted, unmuted or taken away. */
+  /** A local track was added, muted, unmuted or removed. */
   local: LocalSource;
-  /** A moderator muted one's microphone. */
+  /** A moderator muted the local microphone. */
   muted: void;
-  /** Who speaks, the loudest first. */
+  /** The current speakers, the loudest first. */
   speakers: Speaker[];
-  /** Somebody sent data. */
+  /** A participant sent data. */
   data: { from: string; topic: string; payload: string };
   /** The session's layout, lock, spotlight or another property changed. */
   session: SessionState;
-  /** A stream can't be shown in its room and is to be played by HLS, or not any more: undefined. */
+  /** The room can't show its stream: play it by HLS. undefined: the fallback is over. */
   fallback: Fallback | undefined;
-  /** The server refused something; the room goes on. */
+  /** The server refused a request of this client; the room stays connected. */
   refused: { what: string; code: string; message: string };
-  /** A camera, microphone or screen stopped by itself: unplugged, or shared no longer. */
+  /** A local source stopped by itself: it was unplugged, is no longer shared, or is no longer permitted. */
   ended: LocalSource;
-  /** The browser plays no sound before a click: call startSound() in one. */
+  /** The browser blocks sound until the user clicks: call startSound() in a click handler. */
   silenced: void;
-  /** It is over. */
+  /** The room was closed. */
   closed: Closed;
 }
 
-/** What connect() rejects with. */
+/** The error with which connect() rejects. */
 export class RoomError extends Error {
   constructor(
     readonly code: ByeCode | 'left',

@@ -8,16 +8,13 @@ import { Sound } from './sound.js';
 import { Subscriber } from './subscriber.js';
 import { Views } from './views.js';
 import { type Closed, RoomError, type RoomEvents, type RoomOptions, type RoomState } from './room-events.js';
-import type {
-  Bye, Fallback, LocalSource, Participant, Perms, ServerMessage, SessionState, Source, Speaker, Track, Welcome,
+import {
+  type Bye, type Fallback, type LocalSource, type Participant, type Perms, type ServerMessage, type SessionState, type Source,
+  type Speaker, type Track, type Welcome, permOf,
 } from './protocol.js';
 
-const permOf: Record<LocalSource, keyof Perms> = {
-  microphone: 'audio', camera: 'video', screen: 'screen', 'screen-audio': 'screen',
-};
-
 /**
- * A room at the SFU, from one's own point of view.
+ * The connection of one participant to a room of the SFU.
  *
  * ```ts
  * const room = new Room({ url: sfuUrl, token, room: sessionId });
@@ -29,8 +26,8 @@ const permOf: Record<LocalSource, keyof Perms> = {
  * await room.setCamera(true);
  * ```
  *
- * Sound plays by itself. A lost connection comes again by itself, within 30
- * seconds where it was, later by joining anew with the same tracks.
+ * Sound plays by itself. A lost connection is restored by itself: within 30 seconds
+ * it is resumed, later the room is joined again with the same tracks.
  */
 export class Room extends Emitter<RoomEvents> {
   readonly #options: RoomOptions;
@@ -41,7 +38,7 @@ export class Room extends Emitter<RoomEvents> {
   readonly #tracks = new Map<string, Track>();
   readonly #media = new Map<string, MediaStreamTrack>();
   readonly #local = new Map<LocalSource, LocalTrack>();
-  /** Tracks whose state was sent again after a loss of the socket. */
+  /** Ids of the tracks whose mute was sent again after a loss of the socket. */
   readonly #repeated = new Set<string>();
   readonly #pictures: Pictures;
   #iceServers: RTCIceServer[] = [];
@@ -74,21 +71,21 @@ export class Room extends Emitter<RoomEvents> {
   get state(): RoomState { return this.#state; }
   /** Whether it is a session's room or a stream's. */
   get kind(): 'session' | 'stream' { return this.#kind; }
-  /** Oneself; undefined before the first welcome. */
+  /** The local participant; undefined before the first welcome. */
   get self(): Participant | undefined { return this.#self; }
-  /** Everybody who is known by name, oneself included, by user id. */
+  /** The announced participants by user id, including the local one. */
   get participants(): ReadonlyMap<string, Participant> { return this.#participants; }
-  /** The others' tracks by id. */
+  /** The tracks of other participants and of the room's stream, by id. */
   get tracks(): ReadonlyMap<string, Track> { return this.#tracks; }
-  /** One's own tracks by source. */
+  /** The local tracks by source. */
   get local(): ReadonlyMap<LocalSource, LocalTrack> { return this.#local; }
   get session(): SessionState { return this.#session; }
   get audience(): number { return this.#audience; }
-  /** Where to play the stream by HLS while its room can't show it; undefined while it can. */
+  /** The HLS playlist to play while the room can't show its stream; undefined while it can. */
   get fallback(): Fallback | undefined { return this.#fallback; }
   get speakers(): readonly Speaker[] { return this.#speakers; }
 
-  /** Resolves once one is in the room or in the waiting room, rejects with a RoomError. */
+  /** Connects. Resolves when the participant is in the room or in the waiting room; rejects with a RoomError. */
   connect(): Promise<void> {
     this.#enter('connecting');
 
@@ -105,7 +102,7 @@ export class Room extends Emitter<RoomEvents> {
     });
   }
 
-  /** Leaves for good and switches one's devices off. */
+  /** Leaves permanently and switches the local devices off. */
   leave(): void {
     if (this.#state !== 'closed') this.#close({ code: 'left', message: 'You left.' });
   }
@@ -118,9 +115,9 @@ export class Room extends Emitter<RoomEvents> {
   }
 
   /**
-   * Switches the microphone on, asking for it the first time, or mutes it.
+   * Switches the microphone on or mutes it. The first call opens the device, and the browser may ask the user.
    *
-   * @throws the browser's DOMException when there is none or it isn't allowed
+   * @throws the browser's DOMException if there is no microphone or the user doesn't allow it
    */
   async setMicrophone(on: boolean, deviceId?: string): Promise<void> {
     const track = this.#local.get('microphone');
@@ -128,7 +125,7 @@ export class Room extends Emitter<RoomEvents> {
     else if (track && track.muted === on) this.#mute(track, !on);
   }
 
-  /** Switches the camera on or off; off, its light is off too. */
+  /** Switches the camera on or off. Off stops the device, so its light goes out. */
   async setCamera(on: boolean, deviceId?: string): Promise<void> {
     const track = this.#local.get('camera');
     if (on && (!track?.media || deviceId)) {
@@ -142,7 +139,7 @@ export class Room extends Emitter<RoomEvents> {
     }
   }
 
-  /** Shares a screen, window or tab that the browser lets the user choose, with its sound if it has one. */
+  /** Shares a screen, window or tab that the user chooses, with its sound if the browser provides it; or stops sharing. */
   async setScreen(on: boolean): Promise<void> {
     if (!on) {
       await Promise.all([this.unpublish('screen'), this.unpublish('screen-audio')]);
@@ -155,8 +152,8 @@ export class Room extends Emitter<RoomEvents> {
   }
 
   /**
-   * Publishes a track of one's own making, or puts it in the place of the one
-   * before. The room stops it in the end.
+   * Publishes media from the caller, or replaces the media of the track with the same
+   * source. The room stops the media when the track or the room ends.
    */
   async publish(source: LocalSource, media: MediaStreamTrack): Promise<void> {
     media.addEventListener('ended', () => this.#ended(source, media));
@@ -176,7 +173,7 @@ export class Room extends Emitter<RoomEvents> {
     if (this.#may(source)) await this.#publisher?.add(track);
   }
 
-  /** Takes a track of one's own out of the room and stops its device. */
+  /** Removes a local track from the room and stops its device. */
   async unpublish(source: LocalSource): Promise<void> {
     const track = this.#local.get(source);
     if (!track) return;
@@ -186,53 +183,53 @@ export class Room extends Emitter<RoomEvents> {
     await this.#publisher?.remove(track);
   }
 
-  /** Shows a video track in the element, which says by its size how large it is sent. */
+  /** Shows a video track in the element. The server sends no larger picture than the element displays. */
   attach(trackId: string, element: HTMLVideoElement): void {
     this.#pictures.attach(trackId, element, this.#media.get(trackId));
   }
 
-  /** Takes the picture out of the element. */
+  /** Stops showing a track in the element. */
   detach(element: HTMLVideoElement): void {
     this.#pictures.detach(element);
   }
 
-  /** A track's picture or sound, for uses of one's own; undefined before `media`. */
+  /** The media of a track, for uses other than attach(); undefined before the event `media`. */
   mediaOf(trackId: string): MediaStreamTrack | undefined {
     return this.#media.get(trackId);
   }
 
-  /** Somebody's track of that source. */
+  /** A participant's track with this source. */
   trackOf(userId: string, source: Source): Track | undefined {
     return [...this.#tracks.values()].find((track) => track.userId === userId && track.source === source);
   }
 
-  /** Sends up to 16 KiB to everybody, or to some. Only those who may publish can. */
+  /** Sends up to 16 KiB to all participants, or to the user ids in `to`. Only participants who may publish can send data. */
   sendData(topic: string, payload: string, to?: string[]): void {
     this.#signal.send({ type: 'data', topic, payload, ...(to ? { to } : {}) });
   }
 
-  /** Adds what was learnt of the session elsewhere, from the API or the realtime channel. */
+  /** Merges properties of the session that the caller got from the API or the realtime channel. */
   learn(session: SessionState): void {
     this.#session = { ...this.#session, ...session };
     this.emit('session', this.#session);
   }
 
-  /** Plays the sound that the browser held back; call it in a click. */
+  /** Plays the sound that the browser blocked. Call it in a click handler. */
   startSound(): Promise<void> {
     return this.#sound.start();
   }
 
-  /** Plays a track's sound or keeps it silent; tracks that were never named are played. */
+  /** Plays or silences a track's sound. All other tracks are played. */
   setHeard(trackId: string, heard: boolean): void {
     this.#sound.setHeard(trackId, heard);
   }
 
-  /** Plays on this loudspeaker, where the browser can choose. */
+  /** Plays sound on this loudspeaker, if the browser can select one. */
   setSpeaker(deviceId: string): Promise<void> {
     return this.#sound.use(deviceId);
   }
 
-  /** The two peer connections' statistics; empty before the first welcome. */
+  /** The statistics of the two peer connections; undefined for a connection that doesn't exist yet. */
   async stats(): Promise<{ publish: RTCStatsReport | undefined; subscribe: RTCStatsReport | undefined }> {
     const [publish, subscribe] = await Promise.all([
       this.#publisher?.connection.getStats(), this.#subscriber?.connection.getStats(),
@@ -267,7 +264,7 @@ export class Room extends Emitter<RoomEvents> {
         this.#signal.send(mute);
       }
     } else {
-      // Whoever is muted and wasn't before the loss was muted by a moderator meanwhile.
+      // A participant who is muted now but wasn't before the loss was muted by a moderator in the meantime.
       if (again && self.muted && !wasMuted) this.#muteByOthers();
       this.#connectMedia(message.iceServers ?? []);
     }
@@ -277,7 +274,7 @@ export class Room extends Emitter<RoomEvents> {
     await this.#permit(self.perms);
   }
 
-  /** connectMedia makes both peer connections and publishes what there is. */
+  /** connectMedia makes both peer connections and publishes the local tracks. */
   #connectMedia(iceServers: RTCIceServer[]): void {
     this.#disconnectMedia();
     const send = this.#signal.send.bind(this.#signal);
@@ -286,7 +283,7 @@ export class Room extends Emitter<RoomEvents> {
     this.#openPublisher();
   }
 
-  /** openPublisher makes the connection that we publish by, in the place of the one before. */
+  /** openPublisher replaces the connection for publishing and publishes the local tracks on it. */
   #openPublisher(): void {
     this.#publisher?.close();
     const airs = this.#kind === 'stream' && this.#self?.role === 'host';
@@ -300,7 +297,7 @@ export class Room extends Emitter<RoomEvents> {
         },
         changed: (track) => this.#published(track),
       },
-      // What a stream's host sends becomes a broadcast, which takes H.264 in one size.
+      // The tracks of a stream's host become a broadcast, which takes H.264 in one size.
       { codec: airs ? 'h264' : 'vp8', simulcast: !airs, red: true, ...this.#options, keepSize: airs },
     );
     for (const track of this.#local.values()) {
@@ -316,7 +313,10 @@ export class Room extends Emitter<RoomEvents> {
     for (const id of [...this.#media.keys()]) this.#receive(id, undefined);
   }
 
-  /** offerRefused: the server took nothing of an offer. What it had taken before goes on. */
+  /**
+   * offerRefused handles an offer that the server refused as a whole: it unpublishes the tracks that the server has not
+   * accepted. Tracks that the server accepted before continue.
+   */
   async #offerRefused(code: string, message: string): Promise<void> {
     if (code !== 'rate_limited') {
       for (const { source } of [...this.#local.values()].filter(({ id }) => !id)) {
@@ -324,12 +324,12 @@ export class Room extends Emitter<RoomEvents> {
         this.emit('refused', { what: source, code, message });
       }
     }
-    // After a fault in the offer the server has closed the connection with all its tracks.
+    // After a malformed offer the server has closed the connection with all its tracks.
     if (code === 'bad_message') this.#openPublisher();
     else await this.#publisher?.refused(code);
   }
 
-  /** published: the server has taken a track. It remembers a mute from before. */
+  /** published handles a track that the server has accepted. The server keeps an earlier mute, so an unmuted microphone sends an unmute. */
   #published(track: LocalTrack): void {
     if (track.source === 'microphone' && track.id && !track.muted && this.#self?.muted) {
       this.#signal.send({ type: 'mute', id: track.id, muted: false });
@@ -377,8 +377,8 @@ export class Room extends Emitter<RoomEvents> {
       case 'fallback':
         return this.#fallBack(message.fallback);
       case 'error':
-        if (message.re === 'restart') return; // it is asked for again while the connection is away
-        // A moderator has muted us: the page knows, and nobody has clicked.
+        if (message.re === 'restart') return; // the subscriber repeats it until the connection works
+        // A moderator has muted this participant, and the page shows it. The library sent the refused unmute, not the user.
         if (message.code === 'forbidden' && this.#repeated.delete(String(message.re))) return;
         if (typeof message.re === 'number' && this.#publisher?.awaits(message.re)) return this.#offerRefused(message.code, message.message);
 
@@ -402,9 +402,9 @@ export class Room extends Emitter<RoomEvents> {
     await this.#permit(participant.perms);
   }
 
-  /** permit takes back what may not be published any more. */
+  /** permit unpublishes the sources that the participant may no longer publish. */
   async #permit(perms: Perms): Promise<void> {
-    if (this.#self?.state === 'waiting') return; // what is at hand is published once one is in
+    if (this.#self?.state === 'waiting') return; // local tracks are kept, and published on admission
     for (const track of [...this.#local.values()]) {
       if (!perms[permOf[track.source]]) {
         await this.unpublish(track.source);
@@ -436,7 +436,7 @@ export class Room extends Emitter<RoomEvents> {
     this.emit('local', track.source);
   }
 
-  /** ended: the device went, or the user stopped sharing in the browser's own bar. */
+  /** ended handles a device that was unplugged, or a screen that the user stopped sharing in the browser's own bar. */
   #ended(source: LocalSource, media: MediaStreamTrack): void {
     if (this.#local.get(source)?.media !== media) return;
     void this.unpublish(source);

@@ -1,11 +1,11 @@
-// What is set in SDPs and transceivers, apart from any connection.
+// Settings for SDPs and transceivers, independent of any connection.
 
-/** Which codec a camera is sent with. */
+/** The codec with which video is sent. */
 export type VideoCodec = 'vp8' | 'h264' | 'vp9' | 'av1';
 
 /**
- * Lets Opus fall silent in pauses and carry repair data. Whether it may is the
- * receiver's to say, so it goes into the remote description.
+ * Lets Opus send nothing during silence (DTX) and carry repair data (in-band FEC). The
+ * receiver decides about both, so the parameters belong in the remote description.
  */
 export function withQuietOpus(sdp: string): string {
   const type = /^a=rtpmap:(\d+) opus\/48000/im.exec(sdp)?.[1];
@@ -27,10 +27,10 @@ export function sessionId(sdp: string): string {
   return /^o=\S+ (\d+) /m.exec(sdp)?.[1] ?? '';
 }
 
-/** Sound with redundancy (RFC 2198): each packet carries the frames before it again. */
+/** Sound with redundancy (RFC 2198): each packet repeats the frames before it. */
 export type AudioRedundancy = 'red';
 
-/** The codecs with the wanted one first; the others stay, for a server without it. */
+/** Returns the codecs with the wanted one first. The others stay, for a server that doesn't support it. */
 export function preferred<Codec extends { mimeType: string }>(codecs: Codec[], wanted: VideoCodec | AudioRedundancy): Codec[] {
   const mime = wanted === 'red' ? 'audio/red' : `video/${wanted}`;
   const first = codecs.filter((c) => c.mimeType.toLowerCase() === mime);
@@ -54,5 +54,5 @@ export function cameraLayers(height: number): RTCRtpEncodingParameters[] {
   return layers.filter((layer) => layer.rid === 'f' || height / layer.scaleResolutionDownBy >= 160);
 }
 
-/** A shared screen is one sharp layer. */
+/** The only layer of a shared screen, at full size. */
 export const screenLayers: RTCRtpEncodingParameters[] = [{ maxBitrate: 2_500_000, maxFramerate: 15 }];

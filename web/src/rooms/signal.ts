@@ -2,25 +2,25 @@ import { Backoff } from './backoff.js';
 import type { Bye, ClientMessage, ServerMessage, Welcome } from './protocol.js';
 
 const pingMs = 5000;
-const silenceMs = 15_000; // after that a socket counts as dead
-const openMs = 8000; // a socket that says no welcome by then is tried again
-const patienceMs = 120_000; // so long it is tried again and again
+const silenceMs = 15_000; // a socket without a message for this long counts as dead
+const openMs = 8000; // a socket without a welcome by then is closed and opened again
+const patienceMs = 120_000; // how long to reconnect before the room is closed
 
-/** What a Signal tells its owner. */
+/** The callbacks of a Signal. */
 export interface SignalListener {
-  /** A welcome, on the first connection and on each one after. */
+  /** The welcome of the first connection and of each later one. */
   welcome(message: Welcome): void;
-  /** Any other message but bye and pong. */
+  /** Any other message except bye and pong. */
   message(message: ServerMessage): void;
   /** The socket is lost and is being opened again. */
   lost(): void;
-  /** It is over; nothing more is tried. */
+  /** The connection has ended and is not opened again. */
   over(bye: Bye): void;
 }
 
 /**
- * The WebSocket to the SFU, which outlives its single connections: it comes again
- * after a loss, with growing pauses, and goes on where it was.
+ * The signalling connection to the SFU. After a loss of its WebSocket it reconnects,
+ * with growing pauses, and resumes.
  */
 export class Signal {
   #socket: WebSocket | undefined;
@@ -46,7 +46,7 @@ export class Signal {
     this.#url = url;
   }
 
-  /** Whether messages go out now. */
+  /** Whether messages can be sent now. */
   get up(): boolean {
     return this.#up;
   }
@@ -58,13 +58,13 @@ export class Signal {
     this.#connect();
   }
 
-  /** Sends, or drops the message while there is no connection. */
+  /** Sends a message, or drops it while there is no connection. */
   send(message: ClientMessage): void {
-    // A socket that is closing is still ours until it says so, and complains.
+    // A socket that is closing stays in #socket until its close event. Sending on it would log an error.
     if (this.#up && this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
-  /** Says good-bye and stays away. */
+  /** Sends `leave` and closes the connection permanently. */
   close(): void {
     if (this.#over) return;
     this.send({ type: 'leave' });
@@ -77,7 +77,7 @@ export class Signal {
     globalThis.removeEventListener?.('online', this.#again);
   }
 
-  /** drop lets go of the socket without telling anybody. */
+  /** drop closes the socket without calling the listener. */
   #drop(): void {
     clearTimeout(this.#timer);
     clearInterval(this.#ping);
@@ -132,12 +132,12 @@ export class Signal {
   #hear(text: string): void {
     const message = JSON.parse(text) as ServerMessage & { seq?: number };
     this.#heardAt = performance.now();
-    // What was missed comes before the welcome, and may be an offer to answer.
+    // Missed messages come before the welcome. One of them may be an offer, whose answer has to be sent.
     this.#up = true;
     if (message.type === 'welcome') {
       this.#begin(message);
     } else if (typeof message.seq === 'number') {
-      if (message.seq <= this.#last) return; // heard before the loss already
+      if (message.seq <= this.#last) return; // received before the loss already
     }
     this.#last = message.type === 'welcome' && !message.resumed ? (message.seq ?? 0) : Math.max(this.#last, message.seq ?? 0);
 
@@ -171,7 +171,7 @@ export class Signal {
       this.#url = bye.sfuUrl;
       this.#resume = '';
       this.#last = 0;
-      // At once the first time; two nodes that send us to and fro are asked with pauses.
+      // The first redirect is followed at once, further ones with pauses: two nodes may redirect to each other.
       if (this.#moves++ === 0) return this.#connect();
     } else if (!bye.retry) {
       return this.#end(bye);

@@ -1,41 +1,41 @@
 type Sink = HTMLAudioElement & { setSinkId?: (id: string) => Promise<void> };
 
-/** Plays every audio track that comes. */
+/** Plays the received audio tracks. */
 export class Sound {
   readonly #playing = new Map<string, Sink>();
-  readonly #unheard = new Set<string>();
+  readonly #muted = new Set<string>();
   #speaker = '';
 
-  /** @param silenced is called when the browser wants a click first */
+  /** @param silenced is called when the browser blocks sound until the user clicks */
   constructor(private readonly silenced: () => void) {}
 
-  /** Plays the track, or nothing under that name any more. */
+  /** Plays the new media of a track; undefined stops the track. */
   play(id: string, media: MediaStreamTrack | undefined): void {
     this.#stop(id);
     if (!media) {
-      this.#unheard.delete(id);
+      this.#muted.delete(id);
 
       return;
     }
     const element: Sink = new Audio();
     this.#playing.set(id, element);
     element.srcObject = new MediaStream([media]);
-    element.muted = this.#unheard.has(id);
-    if (this.#speaker) void element.setSinkId?.(this.#speaker).catch(() => undefined); // it was unplugged: the default one
+    element.muted = this.#muted.has(id);
+    if (this.#speaker) void element.setSinkId?.(this.#speaker).catch(() => undefined); // it was unplugged: the default one plays
     element.play().catch((error: unknown) => {
       if (error instanceof DOMException && error.name === 'NotAllowedError') this.silenced();
     });
   }
 
-  /** Plays the track, or keeps it silent, also before it comes. */
+  /** Plays or silences a track. It may be called before the track's media has arrived. */
   setHeard(id: string, heard: boolean): void {
-    if (heard) this.#unheard.delete(id);
-    else this.#unheard.add(id);
+    if (heard) this.#muted.delete(id);
+    else this.#muted.add(id);
     const element = this.#playing.get(id);
     if (element) element.muted = !heard;
   }
 
-  /** Plays what was held back. */
+  /** Plays the sound that the browser blocked. */
   async start(): Promise<void> {
     await Promise.all([...this.#playing.values()].map((element) => element.play()));
   }

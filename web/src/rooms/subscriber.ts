@@ -1,16 +1,16 @@
 import type { ClientMessage, MediaSection } from './protocol.js';
 import { sessionId } from './sdp.js';
 
-const patienceMs = 3000; // of disconnection before ICE is restarted
+const patienceMs = 3000; // how long ICE stays disconnected before it is restarted
 
-/** What a Subscriber needs of its room. */
+/** The functions of its room that a Subscriber calls. */
 export interface SubscriberLink {
   send(message: ClientMessage): void;
-  /** From now on the track's picture or sound is this; undefined once there is none. */
+  /** Sets the media of a track; undefined when it has none any more. */
   media(id: string, media: MediaStreamTrack | undefined): void;
 }
 
-/** The connection that brings us the others' tracks. The server makes the offers. */
+/** The peer connection that receives the tracks of other participants. The server makes the offers. */
 export class Subscriber {
   #connection: RTCPeerConnection;
   #session: string | undefined; // session id of the server's offers for this connection
@@ -32,24 +32,24 @@ export class Subscriber {
     return this.#connection;
   }
 
-  /** Answers an offer; offers are answered in their order. */
+  /** Answers an offer. Offers are answered in the order of their arrival. */
   offered(id: number, sdp: string, sections: MediaSection[]): void {
     this.#work = this.#work.then(() => this.#accept(id, sdp, sections)).catch((error: unknown) => {
       if (!this.#closed) reportError(error);
     });
   }
 
-  /** A way to the server. */
+  /** Adds an ICE candidate of the server. */
   candidate(candidate: RTCIceCandidateInit): void {
     if (!this.connection.remoteDescription) {
       this.#candidates.push(candidate);
 
       return;
     }
-    this.connection.addIceCandidate(candidate).catch(() => undefined); // of a round that is over
+    this.connection.addIceCandidate(candidate).catch(() => undefined); // it belongs to an earlier negotiation
   }
 
-  /** After the socket was lost: an offer that isn't answered the server makes again. */
+  /** Called when a lost socket was resumed. The server repeats an offer that wasn't answered. */
   resumed(): void {
     this.#watch();
   }

@@ -1,17 +1,17 @@
 import type { Role } from './protocol.js';
 
-/** What a participant token says of itself. Its signature isn't checked here. */
+/** The content of a participant token. The signature isn't checked here. */
 export interface Ticket {
   /** The session's or stream's id. */
   room: string;
   userId: string;
-  /** As others see it, and how one stands: those of when the token was issued. The room tells how they are now. */
+  /** Display name and role at the time when the token was issued. The room reports the current ones. */
   displayName: string;
   role: Role | undefined;
   expiresAt: Date;
 }
 
-/** Reads a participant token; undefined when it is none. */
+/** Reads a participant token; returns undefined for any other text. */
 export function readTicket(token: string): Ticket | undefined {
   try {
     const payload = (token.split('.')[1] ?? '').replace(/-/g, '+').replace(/_/g, '/');

@@ -1,10 +1,10 @@
 import type { View } from './protocol.js';
 
-const settleMs = 100; // sizes that change with every frame are told together
+const settleMs = 100; // sizes may change with every frame; changes within this time are sent together
 
 /**
- * Knows how large each video is shown, so that no more is sent than is seen. Of
- * several elements with the same track the largest counts.
+ * Reports the size at which each video is shown, so that the server sends no larger
+ * picture. Of several elements with the same track the largest counts.
  */
 export class Views {
   readonly #elements = new Map<HTMLElement, { id: string; inside: boolean }>();
@@ -20,24 +20,24 @@ export class Views {
     this.#soon();
   });
 
-  /** @param tell is called with what is different */
+  /** @param tell is called with the views that have changed */
   constructor(private readonly tell: (views: View[]) => void) {
     document.addEventListener('visibilitychange', this.#soon);
   }
 
-  /** There is a video; until an element shows it, it is hidden. */
+  /** Adds a video. It counts as hidden until an element shows it. */
   add(id: string): void {
     this.#tracks.add(id);
     this.#soon();
   }
 
-  /** The video is gone. */
+  /** Removes a video. */
   remove(id: string): void {
     this.#tracks.delete(id);
     this.#told.delete(id);
   }
 
-  /** The element shows the video from now on. */
+  /** Observes an element that shows the video. */
   observe(element: HTMLElement, id: string): void {
     this.#elements.set(element, { id, inside: true });
     this.#sizes.observe(element);
@@ -45,7 +45,7 @@ export class Views {
     this.#soon();
   }
 
-  /** The element shows nothing any more. */
+  /** Stops observing an element. */
   unobserve(element: HTMLElement): void {
     if (!this.#elements.delete(element)) return;
     this.#sizes.unobserve(element);
@@ -53,7 +53,7 @@ export class Views {
     this.#soon();
   }
 
-  /** On a new connection nothing has been told yet. */
+  /** Reports all views again, because the server doesn't know them on a new connection. */
   forget(): void {
     this.#told.clear();
     this.#soon();
