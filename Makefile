@@ -1,5 +1,5 @@
-# `make` lists what there is. Every target can be run again at any time: it
-# does only what is missing or out of date.
+# `make` lists the targets. Every target can be run again at any time: it makes
+# only what is missing or out of date.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -12,10 +12,11 @@ GO ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 
-# Packages that are tested under the race detector: those where goroutines
-# share state. The rest runs without it, several times faster.
-RACE := ./internal/media/... ./handlers/... ./jobs/... ./internal/batch ./internal/inroom ./internal/onair ./internal/ratelimit \
-	./internal/realtime ./internal/signing ./internal/webhook
+# Without the paths of this machine and without cgo, all targets and all clones share Go's build cache.
+# cmd/testrun switches cgo on for the race detector, which needs it.
+export GOFLAGS := $(GOFLAGS) -trimpath
+export CGO_ENABLED ?= 0
+
 FUZZTIME ?= 20s
 
 ##@ Use it
@@ -35,21 +36,34 @@ sample: sample.mp4 ## make sample.mp4, a 30 s test clip to publish
 build: setup web ## build bin/showfloor
 	@CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/showfloor ./cmd/showfloor
 
+.PHONY: dev
+dev: ## serve as `make run` does; generate, build and restart whenever a file changes, pages included
+	@scripts/setup dev
+	@exec scripts/dev
+
+.PHONY: each-commit
+each-commit: ## type-check each commit since the one that .ci/base names, tests included
+	@$(GO) run ./cmd/eachcommit
+
 .PHONY: setup
-setup: ## install the system packages that `make run` needs (root; else says which)
+setup: ## install the system packages that `make run` needs (as root; else list them)
 	@scripts/setup run
 
 ##@ Change it
 
 .PHONY: test
 test: setup-test build sample sdk .cache/bin/gotestsum ## set up and run all tests
-	@$(GO) build -o .cache/bin/testdb ./cmd/testdb
+	@$(GO) build -o .cache/bin/ ./cmd/testdb ./cmd/testrun
 	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 SHOWFLOOR_SDK=$(CURDIR)/sdk/typescript/dist \
-		.cache/bin/testdb -- .cache/bin/gotestsum --format pkgname-and-test-fails \
-		--raw-command -- scripts/test-json $(RACE)
+		.cache/bin/testdb -- .cache/bin/gotestsum --format pkgname-and-test-fails $(TESTSUM_FLAGS) \
+		--raw-command -- .cache/bin/testrun
+
+.PHONY: soak
+soak: setup-test build sample sdk .cache/bin/gotestsum ## run all tests N times (N=10) and list the tests that failed in some rounds
+	@scripts/soak $(N)
 
 .PHONY: setup-test
-setup-test: ## install the system packages that `make test` needs (root; else says which)
+setup-test: ## install the system packages that `make test` needs (as root; else list them)
 	@scripts/setup test
 
 .PHONY: setup-generate
@@ -58,16 +72,17 @@ setup-generate:
 
 .PHONY: generate
 generate: setup-generate .cache/bin/oapi-codegen .cache/bin/sqlc sdk/typescript/node_modules/.package-lock.json ## write gen/ from openapi/, schema/ and queries/
-	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json
-	@mkdir -p gen/api gen/client
+	@$(GO) run ./cmd/specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json .cache/events.yaml
+	@mkdir -p gen/api gen/client gen/event
 	@scripts/together '.cache/bin/oapi-codegen -config oapi-codegen.yaml gen/openapi.yaml' \
 		'.cache/bin/oapi-codegen -config oapi-codegen.client.yaml gen/openapi.yaml' \
+		'.cache/bin/oapi-codegen -config oapi-codegen.event.yaml .cache/events.yaml' \
 		'cd sdk/typescript && npm run --silent types' \
 		'.cache/bin/sqlc generate && scripts/remove-stale-queries'
 	@$(GO) run ./cmd/accesstable gen/openapi.yaml gen/roles.md
 
 .PHONY: verify
-verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, format, layers or a query's tenant are not as they must be, or the API would break clients or its contract
+verify: generate .cache/bin/specdiff ## generate gen/ and check it, go.mod, the format, layers, queries' tenants, and that the API breaks neither clients nor its contract
 	@scripts/verify-generated
 	@.cache/bin/specdiff gen/openapi.yaml openapi/breaking.yaml
 	@.cache/bin/sqlc vet
@@ -75,15 +90,20 @@ verify: generate .cache/bin/specdiff ## write gen/ anew; fail if it, go.mod, for
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' ':!gen' | xargs -r gofmt -l); \
 		if [ -n "$$unformatted" ]; then echo "verify: run gofmt -w on:" $$unformatted; exit 1; fi
 	@$(GO) vet ./...
-	@$(GO) test ./internal/layers/ ./internal/contract/
-	@echo "verify: all as it must be"
+	@$(GO) test ./internal/layers/ ./internal/document/contract/
+	@echo "verify: all checks passed"
 
 .PHONY: lint
-lint: setup-generate lint-document .cache/bin/golangci-lint ## run the linters: .golangci.yml for Go, redocly.yaml for the API document
+lint: setup-generate lint-document lint-words .cache/bin/golangci-lint ## run the linters: .golangci.yml for Go, redocly.yaml for the API document
 	@.cache/bin/golangci-lint run
 	@cd tools/specdiff && $(CURDIR)/.cache/bin/golangci-lint run --config $(CURDIR)/.golangci.yml
 
-# Without telemetry and without asking for a newer version: no network.
+# Phrases that readers stumble over, in comments, strings, documents and pages.
+.PHONY: lint-words
+lint-words:
+	@$(GO) run ./cmd/wordcheck
+
+# The linter sends no telemetry and doesn't check for updates, so it needs no network.
 .PHONY: lint-document
 lint-document: setup-generate tools/node_modules/.package-lock.json
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
@@ -123,8 +143,8 @@ help: ## list the targets
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Pages: npm runs only when the lock file changed, the compiler and the copy step
-# only when a page did.
+# Pages: npm runs only if the lock file has changed, the compiler and the copy step
+# only if a page has changed.
 .PHONY: web
 web: web/dist/index.html
 
@@ -160,8 +180,8 @@ sample.mp4:
 		-c:a aac -b:a 128k -ac 2 -movflags +faststart build/sample.mp4
 	@mv build/sample.mp4 $@
 
-# Tools, at the versions of tools/go.mod. Without cgo sqlc builds in a third
-# of the time.
+# Tools, in the versions of tools/go.mod. Without cgo, sqlc builds in a third of
+# the time.
 TOOL_golangci-lint := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 TOOL_gotestsum := gotest.tools/gotestsum
 TOOL_oapi-codegen := github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
@@ -172,7 +192,7 @@ TOOL_sqlc := github.com/sqlc-dev/sqlc/cmd/sqlc
 	@CGO_ENABLED=0 $(GO) -C tools build -o ../$@ $(TOOL_$*)
 	@touch $@
 
-# Ours, in a module of its own: it needs another kin-openapi than oapi-codegen.
+# Our own tool, a separate module: it needs another version of kin-openapi than oapi-codegen.
 .cache/bin/specdiff: tools/specdiff/go.mod $(wildcard tools/specdiff/*.go)
 	@CGO_ENABLED=0 $(GO) -C tools/specdiff build -o ../../$@ .
 	@touch $@

@@ -21,9 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/handlers"
-	"showfloor/internal/account"
+	"showfloor/handlers/pipeline"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/stream"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/account"
 )
 
 const (
@@ -75,23 +76,25 @@ func BenchmarkGetStream(b *testing.B) {
 // router returns the API as the server serves it, metrics included.
 func router(b *testing.B, a *services) http.Handler {
 	b.Helper()
-	e, err := handlers.New(a.config(b, handlers.Limits{}))
+	e, err := handlers.New(a.config(b, pipeline.Limits{}))
 	require.NoError(b, err)
 	return e
 }
 
 // config returns the server's configuration.
-func (a *services) config(b *testing.B, limits handlers.Limits) handlers.Config {
+func (a *services) config(b *testing.B, limits pipeline.Limits) handlers.Config {
 	b.Helper()
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests", Help: "As the server counts."},
 		[]string{"method", "route", "status"})
 	return handlers.Config{
-		Areas: a.Areas, Log: quiet(),
-		PublicURL: "https://localhost", Origins: []string{"*"}, Limits: limits,
-		Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
-		Observe: func(method, route string, status int, took time.Duration) {
-			requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+		Pipeline: pipeline.Config{
+			Settings: pipeline.Settings{PublicURL: "https://localhost", Origins: []string{"*"}, Limits: limits},
+			Observe: func(method, route string, status int, took time.Duration) {
+				requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+			},
+			Log: quiet(),
 		},
+		Areas: a.Areas, Live: http.NotFoundHandler(), Pages: http.NotFoundHandler(), Metrics: http.NotFoundHandler(),
 	}
 }
 

@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/account"
-	"showfloor/internal/auction"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/commerce/auction"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/secret"
-	"showfloor/internal/stream"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/account"
 )
 
 const (

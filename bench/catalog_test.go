@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/catalog"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/commerce/catalog"
 	"showfloor/internal/media/hub"
 )
 

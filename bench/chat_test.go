@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/chat"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/stream"
+	"showfloor/internal/rooms/chat"
+	"showfloor/internal/streams/stream"
 )
 
 const messageTime = 5 * time.Second

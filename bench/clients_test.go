@@ -11,12 +11,12 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/account"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/secret"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/postgres"
-	"showfloor/internal/secret"
-	"showfloor/internal/stream"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/account"
 )
 
 const (

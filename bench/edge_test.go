@@ -10,7 +10,7 @@ import (
 
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/playtoken"
+	"showfloor/internal/streams/playtoken"
 )
 
 // edgeSink is one of our streams that is watched through another node.

@@ -21,8 +21,8 @@ import (
 
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/playtoken"
-	"showfloor/internal/signing"
+	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/tenancy/signing"
 )
 
 // hlsClip is the media of an encoder: 720p30 at 2.5 Mbit/s with a key frame

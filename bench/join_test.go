@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/browsertest"
+	"showfloor/internal/testkit/browsertest"
 )
 
 // joinCount is how many participants join, one after the other.
@@ -25,7 +25,7 @@ var joinScript string
 func BenchmarkJoin(b *testing.B) {
 	s := startServer(b, serverBinary(b), publicDir(b), "SFU_ADDR=127.0.0.1:0", "LOG_LEVEL=warn")
 	room, tokens := s.sessionTokens(b, joinCount+1)
-	tab := browsertest.New(b, browsertest.Devices)
+	tab := browsertest.NewWithDevices(b)
 	browsertest.Run(b, tab, chromedp.Navigate(s.api+"/scenarios/conference/"))
 	browsertest.Run(b, tab, chromedp.Evaluate[chromedp.Void](joinScript+"; undefined"))
 	timed(b, tab, fmt.Sprintf("publish(%q, %q)", room, tokens[0]))

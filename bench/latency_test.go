@@ -19,9 +19,9 @@ import (
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
-	"showfloor/internal/onair"
-	"showfloor/internal/stream"
-	"showfloor/internal/webhook"
+	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/streams/mediagate"
+	"showfloor/internal/streams/stream"
 	"showfloor/jobs"
 )
 
@@ -72,7 +72,7 @@ func newPlant(b *testing.B) *plant {
 	p := &plant{arrivals: make(chan arrival, 100)}
 	sink := "http://" + serveHTTP(b, http.HandlerFunc(p.receive))
 	playlists := hls.New(hls.Config{Log: quiet()})
-	reports := onair.NewReports(b.Context(), quiet())
+	reports := mediagate.NewReports(b.Context(), quiet())
 	bare := &http.Client{Timeout: patience}
 	var posts sync.WaitGroup
 	h := hub.New(hub.Config{Outputs: []hub.Output{playlists}, OnPlayable: func(streamID, publisherID string) {

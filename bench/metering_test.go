@@ -19,8 +19,8 @@ import (
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/sfu/forward"
-	"showfloor/internal/playtoken"
-	"showfloor/internal/usage"
+	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/tenancy/usage"
 )
 
 const (

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/handlers"
-	"showfloor/internal/account"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/base/ratelimit"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/ratelimit"
-	"showfloor/internal/redistest"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/testkit/redistest"
 )
 
 const (
@@ -35,7 +36,7 @@ func BenchmarkMiddleware(b *testing.B) {
 	_, key, err := a.Accounts.CreateAPIKey(b.Context(), a.caller, account.APIKeyInput{Name: "bench"})
 	require.NoError(b, err)
 	rate := ratelimit.Rate{Events: 1_000_000, Per: time.Second, Burst: 1_000_000}
-	limits := handlers.Limits{
+	limits := pipeline.Limits{
 		Limiter: ratelimit.New(ratelimit.NewMemory(time.Now), nil, quiet()),
 		Caller:  rate, Tenant: rate, Public: rate, Auth: rate, Email: rate, Capture: rate, Guesses: rate,
 	}
@@ -46,10 +47,10 @@ func BenchmarkMiddleware(b *testing.B) {
 		{name: "all, JWT", handler: bareCreate(all), token: a.owner.Token},
 		{name: "all, limits in Redis", handler: bareCreate(middleware(b, a, inRedis(b, limits))), token: key},
 		{name: "all, Idempotency-Key", handler: bareCreate(all), token: key, once: true},
-		{name: "without limits", handler: bareCreate(middleware(b, a, handlers.Limits{})), token: key},
+		{name: "without limits", handler: bareCreate(middleware(b, a, pipeline.Limits{})), token: key},
 	}
 	for _, layer := range all {
-		rest := make([]handlers.Layer, 0, len(all))
+		rest := make([]pipeline.Layer, 0, len(all))
 		for _, l := range all {
 			if l.Name != layer.Name {
 				rest = append(rest, l)
@@ -77,14 +78,14 @@ func BenchmarkMiddleware(b *testing.B) {
 
 func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-func middleware(b *testing.B, a *services, limits handlers.Limits) []handlers.Layer {
+func middleware(b *testing.B, a *services, limits pipeline.Limits) []pipeline.Layer {
 	b.Helper()
 	layers, err := handlers.Layers(a.config(b, limits))
 	require.NoError(b, err)
 	return layers
 }
 
-func inRedis(b *testing.B, limits handlers.Limits) handlers.Limits {
+func inRedis(b *testing.B, limits pipeline.Limits) pipeline.Limits {
 	b.Helper()
 	shared, err := ratelimit.NewRedis(redistest.New(b).URL, time.Second)
 	require.NoError(b, err)
@@ -94,7 +95,7 @@ func inRedis(b *testing.B, limits handlers.Limits) handlers.Limits {
 }
 
 // bareCreate is POST /v1/me/streams with an empty handler behind the layers.
-func bareCreate(layers []handlers.Layer) http.Handler {
+func bareCreate(layers []pipeline.Layer) http.Handler {
 	e := echo.New()
 	for _, layer := range layers {
 		e.Use(layer.Func)

@@ -183,7 +183,7 @@ func (c *roomClient) read() {
 	}
 }
 
-// change changes the client under the lock and wakes those who wait for a change.
+// change changes the client under the lock and wakes the goroutines that wait for a change.
 func (c *roomClient) change(f func()) {
 	c.mu.Lock()
 	f()
@@ -206,7 +206,7 @@ func (c *roomClient) wait(what string, ok func() bool) error {
 		select {
 		case <-c.news:
 		case <-deadline:
-			return fmt.Errorf("%s waits in vain for %s", c.name, what)
+			return fmt.Errorf("%s: timed out waiting for %s", c.name, what)
 		}
 	}
 }

@@ -21,12 +21,12 @@ import (
 	"showfloor/internal/media/sfu"
 )
 
-// openDoor admits every client. A token is "<role>-<anything>".
-type openDoor struct{}
+// admitAll admits every client. A token is "<role>-<anything>".
+type admitAll struct{}
 
-func (openDoor) Identify(context.Context, string) (string, error) { return "room", nil }
+func (admitAll) Identify(context.Context, string) (string, error) { return "room", nil }
 
-func (openDoor) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
+func (admitAll) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
 	role, _, _ := strings.Cut(e.Token, "-")
 	return sfu.Grant{
 		TenantID: "ten_bench", RoomID: e.RoomID, UserID: e.Token, ConnID: e.ConnID, DisplayName: e.Token, Role: role,
@@ -34,17 +34,17 @@ func (openDoor) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
 	}, nil
 }
 
-func (openDoor) Entered(context.Context, sfu.Connection) {}
+func (admitAll) Entered(context.Context, sfu.Connection) {}
 
-func (openDoor) Leave(context.Context, sfu.Connection) error { return nil }
+func (admitAll) Leave(context.Context, sfu.Connection) error { return nil }
 
-func (openDoor) SetMuted(context.Context, sfu.Connection, bool) error { return nil }
+func (admitAll) SetMuted(context.Context, sfu.Connection, bool) error { return nil }
 
 // startSFU serves rooms in this process and returns the URL for clients.
 func startSFU(b *testing.B) (server *sfu.Server, url string) {
 	b.Helper()
 	var err error
-	server, err = sfu.New(sfu.Config{Addr: "127.0.0.1:0", Gate: openDoor{}, Limits: sfu.Limits{AddressJoins: -1, RoomJoins: -1}})
+	server, err = sfu.New(sfu.Config{Addr: "127.0.0.1:0", Gate: admitAll{}, Limits: sfu.Limits{AddressJoins: -1, RoomJoins: -1}})
 	require.NoError(b, err)
 	require.NoError(b, server.Start())
 	web := httptest.NewServer(server.Handler())

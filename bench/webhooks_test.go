@@ -18,11 +18,11 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/event"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/postgres"
-	"showfloor/internal/webhook"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/outflow/webhook"
 	"showfloor/jobs"
 )
 
@@ -36,18 +36,23 @@ const (
 // BenchmarkWebhooks compares deliveries to a sink in a separate process with
 // jobs that do nothing. The server's own queue configuration runs both, on a
 // database that syncs its commits. The jobs are added before the measurement,
-// which ends when the queue has marked the last one as completed.
+// which ends when the queue has marked the last one as completed. It also measures how
+// fast events are emitted, 500 in a transaction, and fanned out into deliveries.
 func BenchmarkWebhooks(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	_, _, err := a.Webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: newSink(b) + "/hook"})
 	require.NoError(b, err)
 
-	var delivered, idle, ratio []float64
+	var delivered, idle, ratio, emitted, fanned []float64
 	for b.Loop() {
 		for range webhookRounds {
 			a.insertNoops(b, noops)
 			idle = append(idle, noops/a.work(b).Seconds())
+			start := time.Now()
 			a.emit(b, deliveries)
+			emitted, start = append(emitted, deliveries/time.Since(start).Seconds()), time.Now()
+			require.NoError(b, a.Webhooks.FanOut(b.Context()))
+			fanned = append(fanned, deliveries/time.Since(start).Seconds())
 			delivered = append(delivered, deliveries/a.work(b).Seconds())
 			ratio = append(ratio, delivered[len(delivered)-1]/idle[len(idle)-1])
 		}
@@ -57,6 +62,8 @@ func BenchmarkWebhooks(b *testing.B) {
 		`SELECT count(*) FROM webhook_deliveries WHERE status = 'delivered' AND attempts = 1`).Scan(&arrived))
 	require.Equal(b, b.N*webhookRounds*deliveries, arrived)
 	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(quantile(emitted, .5), "emitted/s")
+	b.ReportMetric(quantile(fanned, .5), "fanned-out/s")
 	b.ReportMetric(quantile(idle, .5), "noop-jobs/s")
 	b.ReportMetric(quantile(delivered, .5), "deliveries/s")
 	b.ReportMetric(quantile(ratio, .5), "ratio") // within one round
@@ -85,6 +92,7 @@ func BenchmarkWebhookLane(b *testing.B) {
 			}
 			plain = append(plain, laneEvents/time.Since(start).Seconds())
 			a.emitOf(b, laneEvents, func() string { return "str_one" })
+			require.NoError(b, a.Webhooks.FanOut(b.Context()))
 			delivered = append(delivered, laneEvents/a.work(b).Seconds())
 			ratio = append(ratio, delivered[len(delivered)-1]/plain[len(plain)-1])
 		}
@@ -93,6 +101,40 @@ func BenchmarkWebhookLane(b *testing.B) {
 	b.ReportMetric(quantile(plain, .5), "plain-POSTs/s")
 	b.ReportMetric(quantile(delivered, .5), "deliveries/s")
 	b.ReportMetric(quantile(ratio, .5), "ratio") // within one round
+}
+
+// latencyEvents is how many events are emitted in each round, each after the arrival of the one before.
+const latencyEvents = 300
+
+// BenchmarkWebhookLatency measures the time from the commit of an event to the arrival of its delivery.
+func BenchmarkWebhookLatency(b *testing.B) {
+	a := newServices(b, hub.New(hub.Config{}))
+	arrivals := make(chan time.Time, 10)
+	addr := serveHTTP(b, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrivals <- time.Now()
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	_, _, err := a.Webhooks.CreateWebhook(b.Context(), a.caller, webhook.EndpointInput{URL: "http://" + addr + "/hook"})
+	require.NoError(b, err)
+	client, err := jobs.New(jobs.Config{Pool: a.pool, Areas: a.Areas, Node: "node_bench", Log: quiet()})
+	require.NoError(b, err)
+	require.NoError(b, client.Start(context.WithoutCancel(b.Context())))
+	defer func() { require.NoError(b, client.Stop(context.Background())) }()
+	var emit, arrive []float64
+	for b.Loop() {
+		for range latencyEvents {
+			start := time.Now()
+			a.emitOf(b, 1, func() string { return id.New(id.Stream) })
+			committed := time.Now()
+			emit = append(emit, milliseconds(committed.Sub(start)))
+			arrive = append(arrive, milliseconds((<-arrivals).Sub(committed)))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(quantile(emit, .5), "emit-p50-ms")
+	b.ReportMetric(quantile(emit, .95), "emit-p95-ms")
+	b.ReportMetric(quantile(arrive, .5), "p50-ms")
+	b.ReportMetric(quantile(arrive, .95), "p95-ms")
 }
 
 // emit emits n events of different subjects, so that none waits for another.
@@ -107,9 +149,9 @@ func (a *services) emitOf(b *testing.B, n int, next func() string) {
 	const batch = 500
 	for done := 0; done < n; done += batch {
 		err := postgres.InTx(b.Context(), a.pool, func(tx pgx.Tx) error {
-			for range batch {
+			for range min(batch, n) {
 				subject := next()
-				err := a.Events.Emit(b.Context(), tx, event.Event{
+				err := a.Events.EmitTx(b.Context(), tx, event.Event{
 					TenantID: a.caller.TenantID, Name: "stream.started", Subject: subject,
 					Data: map[string]any{"streamId": subject, "name": "Launch", "mode": "LOW_LATENCY", "projectId": nil},
 				})
@@ -129,7 +171,7 @@ type noopArgs struct {
 }
 
 func (noopArgs) Kind() string                 { return "bench_noop" }
-func (noopArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: event.Queue} }
+func (noopArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: webhook.Queue} }
 
 type noop struct {
 	river.WorkerDefaults[noopArgs]
@@ -169,7 +211,7 @@ func (a *services) work(b *testing.B) time.Duration {
 	for busy := true; busy; <-tick.C {
 		err := a.pool.QueryRow(b.Context(),
 			`SELECT EXISTS (SELECT FROM river_job WHERE queue = $1 AND state IN ('available', 'running', 'retryable', 'scheduled'))`,
-			event.Queue).Scan(&busy)
+			webhook.Queue).Scan(&busy)
 		require.NoError(b, err)
 	}
 	took := time.Since(start)

@@ -17,13 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
 	"showfloor/internal/areas"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/postgres/embedded"
+	"showfloor/internal/base/secret"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/onair"
-	"showfloor/internal/postgres"
-	"showfloor/internal/postgres/embedded"
-	"showfloor/internal/secret"
+	"showfloor/internal/streams/mediagate"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
 	"showfloor/schema"
 )
 
@@ -49,7 +50,7 @@ type services struct {
 
 	pool   *pgxpool.Pool
 	owner  account.Login
-	caller account.Caller
+	caller tenancy.Caller
 }
 
 // newServices opens the areas and registers a tenant. The stream engine uses h,
@@ -60,18 +61,18 @@ func newServices(b *testing.B, h *hub.Hub) *services {
 	box, err := secret.NewBox(make([]byte, secret.KeySize))
 	require.NoError(b, err)
 	a.Areas, err = areas.Open(b.Context(), areas.Config{
-		Pool: a.pool, Box: box, Log: quiet(), Node: "node_bench", AllowPrivate: true,
-		PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live", Engine: onair.Engine{Hub: h},
+		Settings: areas.Settings{PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live", AllowPrivate: true},
+		Pool:     a.pool, Box: box, Log: quiet(), Node: "node_bench", Engine: mediagate.Engine{Hub: h},
 	})
 	require.NoError(b, err)
 	a.owner, err = a.Accounts.Register(b.Context(), account.Registration{
 		TenantName: "Bench", Name: "Bench", Email: "bench@example.com", Password: "correct horse battery",
-	}, account.Origin{})
+	}, tenancy.Origin{})
 	require.NoError(b, err)
 	// The benchmarks exceed the limits of the FREE plan.
 	require.NoError(b, db.New(a.pool).SetTenantPlan(b.Context(), db.SetTenantPlanParams{ID: a.owner.Tenant.ID, Plan: "ENTERPRISE", Now: time.Now()}))
-	a.caller = account.Caller{
-		TenantID: a.owner.Tenant.ID, UserID: a.owner.User.ID, Role: account.Owner, Scopes: account.Owner.Scopes(),
+	a.caller = tenancy.Caller{
+		TenantID: a.owner.Tenant.ID, UserID: a.owner.User.ID, Role: tenancy.Owner, Scopes: tenancy.Owner.Scopes(),
 	}
 	return a
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/sandbox"
+	"showfloor/internal/commerce/sandbox"
 )
 
 // books is the final state of the server's database.
@@ -114,14 +114,14 @@ func (b *books) paid() (n int) {
 	return n
 }
 
-// told returns the subjects of all events of this name, and requires that each
+// subjectsOf returns the subjects of all events of this name, and requires that each
 // subject has only one.
-func (b *books) told(t testing.TB, name api.EventName) []string {
+func (b *books) subjectsOf(t testing.TB, name api.EventName) []string {
 	t.Helper()
 	var subjects []string
 	for _, e := range b.events {
 		if e.Event == name {
-			require.NotContains(t, subjects, e.Subject, "%s is told once", name)
+			require.NotContains(t, subjects, e.Subject, "one event for %s", name)
 			subjects = append(subjects, e.Subject)
 		}
 	}
@@ -192,15 +192,15 @@ func wasPaid(x sandbox.Session) bool {
 // requireRefunds compares the orders with the processor's refunds.
 func (b *books) requireRefunds(t testing.TB, box *sandbox.Server) {
 	t.Helper()
-	given, told := map[string]int64{}, map[string]int64{}
+	refunded, announced := map[string]int64{}, map[string]int64{}
 	for _, r := range b.refunds {
 		if r.Status == "SUCCEEDED" {
-			given[r.OrderID] += r.AmountCents
+			refunded[r.OrderID] += r.AmountCents
 		}
 	}
 	for _, e := range b.events {
 		if e.Event == api.EventNamePurchaseRefunded {
-			told[e.Subject]++
+			announced[e.Subject]++
 		}
 	}
 	sum := 0
@@ -213,7 +213,7 @@ func (b *books) requireRefunds(t testing.TB, box *sandbox.Server) {
 				n++
 			}
 		}
-		require.Equal(t, []int64{cents, cents, n}, []int64{o.RefundedCents, given[o.ID], told[o.ID]}, "refunds of order %s", o.ID)
+		require.Equal(t, []int64{cents, cents, n}, []int64{o.RefundedCents, refunded[o.ID], announced[o.ID]}, "refunds of order %s", o.ID)
 		switch {
 		case o.PaidAt == nil || cents == 0:
 			require.Contains(t, []string{"PAID", "FULFILLED", "EXPIRED"}, o.Status)
@@ -240,7 +240,7 @@ func (b *books) requireStock(t testing.TB, box *sandbox.Server, products []api.P
 		}
 	}
 	require.Equal(t, sold, b.items)
-	depleted := b.told(t, api.EventNameInventoryDepleted)
+	depleted := b.subjectsOf(t, api.EventNameInventoryDepleted)
 	for _, p := range products {
 		left := p.Stock
 		if p.Stock >= 0 {
@@ -273,7 +273,7 @@ func (b *books) requireCodes(t testing.TB) {
 // and that each auction has one end.
 func (b *books) requireAuctions(t testing.TB) {
 	t.Helper()
-	won, unsold := b.told(t, api.EventNameAuctionWon), b.told(t, api.EventNameAuctionReserveNotMet)
+	won, unsold := b.subjectsOf(t, api.EventNameAuctionWon), b.subjectsOf(t, api.EventNameAuctionReserveNotMet)
 	orders := map[string]orderRow{}
 	for _, o := range b.orders {
 		orders[o.ID] = o
@@ -306,9 +306,9 @@ func (b *books) requireAuctions(t testing.TB) {
 	require.NotEmpty(t, unsold)
 }
 
-// requireTold requires one purchase.completed for each paid order, and that
+// requireEvents requires one purchase.completed for each paid order, and that
 // every event has reached the shop's endpoint.
-func (b *books) requireTold(t testing.TB, pool *pgxpool.Pool, hooks *sink) {
+func (b *books) requireEvents(t testing.TB, pool *pgxpool.Pool, hooks *sink) {
 	t.Helper()
 	var paid []string
 	for _, o := range b.orders {
@@ -316,7 +316,7 @@ func (b *books) requireTold(t testing.TB, pool *pgxpool.Pool, hooks *sink) {
 			paid = append(paid, o.ID)
 		}
 	}
-	require.Equal(t, paid, b.told(t, api.EventNamePurchaseCompleted))
+	require.Equal(t, paid, b.subjectsOf(t, api.EventNamePurchaseCompleted))
 	type delivery struct{ ID, EventID string }
 	want, got := map[string]bool{}, map[string]bool{}
 	for _, d := range read[delivery](t, pool, "SELECT id, event_id FROM webhook_deliveries") {
@@ -327,7 +327,7 @@ func (b *books) requireTold(t testing.TB, pool *pgxpool.Pool, hooks *sink) {
 		got[a.delivery] = true
 		if a.Event == api.EventNamePurchaseCompleted {
 			id := a.Data["orderId"]
-			require.Contains(t, []string{"", a.delivery}, completed[id], "order %s was told of twice", id)
+			require.Contains(t, []string{"", a.delivery}, completed[id], "two events for order %s", id)
 			completed[id] = a.delivery
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/browsertest"
+	"showfloor/internal/testkit/browsertest"
 )
 
 // lowLatency is true while the player is less than 3 s behind the encoder.
@@ -47,11 +47,10 @@ func plays(t *testing.T, tab context.Context, seconds string) {
 	browsertest.WaitFor(t, tab, `showfloorPlayer.video.currentTime > from + `+seconds)
 }
 
-// TestPlayerPageWithLowLatency plays a broadcast on the player page over a take-over by
+// TestAlonePlayerPageWithLowLatency plays a broadcast on the player page over a take-over by
 // another encoder, a reconnect and a pause of the viewer.
-//
-// It isn't parallel: its players get too little CPU time beside other tests.
-func TestPlayerPageWithLowLatency(t *testing.T) {
+func TestAlonePlayerPageWithLowLatency(t *testing.T) {
+	t.Parallel()
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	hooks := newSink(t, a, nil)
@@ -96,7 +95,7 @@ func TestPlayerPageWithLowLatency(t *testing.T) {
 	require.Empty(t, browsertest.Value[[]string](t, tab, `watched.fatal`))
 	require.Equal(t, []api.EventName{api.EventNameStreamStarted}, hooks.about(stream.ID), "it is one broadcast")
 
-	third.interrupt(t)
+	third.terminate(t)
 	a.await(stream.ID, api.StreamStatusRECONNECTING)
 	require.Empty(t, log.Outside(s.url))
 	require.Empty(t, log.Complaints())

@@ -16,7 +16,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/client"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 const (
@@ -115,7 +115,7 @@ func TestKillAtAnyTime(t *testing.T) {
 			select {
 			case <-e.ended:
 			case <-time.After(300*time.Millisecond + rand.N(time.Second)):
-				e.interrupt(t)
+				e.terminate(t)
 			}
 		}
 	})
@@ -162,7 +162,8 @@ func requireDelivered(t testing.TB, pool *pgxpool.Pool, hooks *sink) int {
 	t.Helper()
 	until(t, "all deliveries are made", func() bool {
 		var left int
-		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM webhook_deliveries WHERE status <> 'delivered'").Scan(&left))
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM webhook_deliveries WHERE status <> 'delivered')
+			+ (SELECT count(*) FROM events WHERE fanned_at IS NULL)`).Scan(&left))
 		return left == 0
 	})
 	rows, err := pool.Query(t.Context(), `SELECT d.id FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id`)

@@ -56,9 +56,9 @@ func (c *crowder) ask(addr string) (*http.Response, api.Problem) {
 	return resp, p
 }
 
-// TestOneAddressUsesUpNothing has one address open more connections than the process has
+// TestOneAddressCannotUseUpTheLimits has one address open more connections than the process has
 // file descriptors, on every port. Meanwhile other clients sign up, publish and watch.
-func TestOneAddressUsesUpNothing(t *testing.T) {
+func TestOneAddressCannotUseUpTheLimits(t *testing.T) {
 	t.Parallel()
 	media := freeAddr(t)
 	s := prepare(t, onTestDatabase, set("SFU_ADDR", media), set("RATE_LIMIT_AUTH", "off"))
@@ -76,7 +76,7 @@ func TestOneAddressUsesUpNothing(t *testing.T) {
 	c.open(700, addr, "POST /v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	var resp *http.Response
 	var p api.Problem
-	until(t, "the address is told that it has too many", func() bool {
+	until(t, "the address gets too_many_connections", func() bool {
 		resp, p = c.ask(addr)
 		return resp != nil && resp.StatusCode == http.StatusTooManyRequests
 	})

@@ -64,7 +64,7 @@ func TestKillWhilePublishing(t *testing.T) {
 	require.Equal(t, justStarted, hooks.about(patient.ID), "it is still the same broadcast")
 	require.Equal(t, startedAndEnded, hooks.about(fragile.ID))
 	require.Len(t, hooks.settled(a), 3)
-	again.interrupt(t)
+	again.terminate(t)
 	a.await(patient.ID, api.StreamStatusRECONNECTING)
 }
 

@@ -30,7 +30,7 @@ func (c *crowd) auction(r *rand.Rand, key string) {
 		a := *answer.JSON201
 		c.mu.Lock()
 		c.auctions[a.ID] = true
-		if !oneIn(r, 8) { // nobody bids in the others
+		if !oneIn(r, 8) { // the others get no bids
 			c.live = append(c.live, a)
 		}
 		c.mu.Unlock()

@@ -87,7 +87,7 @@ func (c *crowd) newest(customer string) (o api.Order, found bool) {
 	return o, true
 }
 
-// page polls an order for its page for a short time and then gives up.
+// page polls an order for its page for a short time.
 func (c *crowd) page(orderID string) (id, sessionID string, ok bool) {
 	for range 10 {
 		if c.over() {

@@ -7,13 +7,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"showfloor/gen/api"
 	"showfloor/gen/client"
-	"showfloor/internal/sandbox"
+	"showfloor/internal/commerce/sandbox"
 )
 
 // crowd simulates the clients of a shop whose server is killed repeatedly:
@@ -97,6 +98,13 @@ func (c *crowd) count(what string) {
 	c.counts[what]++
 }
 
+// hasTraded reports whether the crowd has paid 20 pages, placed 10 bids and requested 3 refunds.
+func (c *crowd) hasTraded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts["page paid"] >= 20 && c.counts["bid"] >= 10 && c.counts["refund"]+c.counts["refund at the processor"] >= 3
+}
+
 // reply is the type of the client's answers.
 type reply interface {
 	GetBody() []byte
@@ -118,7 +126,7 @@ func (c *crowd) outcome(what string, answer reply, err error, expected ...string
 	if code == "" && answer.StatusCode() >= http.StatusBadRequest || code != "" && !slices.Contains(expected, code) {
 		c.t.Errorf("%s was answered with %d: %s", what, answer.StatusCode(), answer.GetBody())
 	}
-	c.count(what + " " + code)
+	c.count(strings.TrimSpace(what + " " + code))
 	return code
 }
 

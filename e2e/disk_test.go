@@ -39,7 +39,7 @@ func TestLittleDiskSpace(t *testing.T) {
 		return strings.Count(body, `"subject":"Disk space is low"`)
 	}
 	until(t, "the mail is in the mailbox", func() bool { return mails() == 1 })
-	require.Zero(t, s.interrupt(t))
+	require.Zero(t, s.terminate(t))
 	s.start(t)
 	require.Equal(t, 1, mails())
 }

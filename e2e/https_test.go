@@ -89,7 +89,7 @@ func TestPlaybackOverHTTP2(t *testing.T) {
 	require.NoError(t, os.Rename(renewed, certFile))
 	require.NoError(t, os.Rename(renewedKey, keyFile))
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP))
-	until(t, "the certificate is replaced before anybody connects", func() bool { return s.err.has("certificate replaced") })
+	until(t, "the certificate is replaced before a client connects", func() bool { return s.err.has("certificate replaced") })
 	resp, err := http2(t, certFile).Get("https://" + addr + "/v1/health")
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())

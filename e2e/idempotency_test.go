@@ -99,7 +99,7 @@ func TestKillWhileRequestsRun(t *testing.T) {
 		switch {
 		case status == http.StatusCreated && before != "":
 			require.True(t, replayed, "%s: %s, now %s", key, before, body)
-			require.Equal(t, before, body, "what was answered stands")
+			require.Equal(t, before, body, "the stored answer is repeated")
 			outcomes["answered"]++
 		case status == http.StatusCreated:
 			outcomes[fmt.Sprintf("not answered, replayed: %v", replayed)]++

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/redistest"
+	"showfloor/internal/testkit/redistest"
 )
 
 // attempt tries to log in and returns the status.

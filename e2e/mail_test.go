@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/browsertest"
-	"showfloor/internal/smtptest"
+	"showfloor/internal/testkit/browsertest"
+	"showfloor/internal/testkit/smtptest"
 )
 
 // call sends a request with a JSON body, and with a token if it isn't empty.
@@ -117,7 +117,7 @@ func TestMailedLinksLeadToPages(t *testing.T) {
 	browsertest.Look(t, tab, 390, 844, true)
 	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/reset-password"))
 	browsertest.Run(t, tab, fill(t, "ask", "email", grace)...)
-	browsertest.WaitFor(t, tab, says("If "+grace+" has an account, a link is on its way. It is good for 60 minutes."))
+	browsertest.WaitFor(t, tab, says("If "+grace+" has an account, a link is on its way. It is valid for 60 minutes."))
 	reset := linkIn(t, sink.Wait(t, grace, 2)[1].Text)
 	browsertest.Run(t, tab, chromedp.Navigate(reset))
 	browsertest.Run(t, tab, chromedp.WaitVisible(chromedp.CSS("#set")))
@@ -144,7 +144,7 @@ func TestMailedLinksLeadToPages(t *testing.T) {
 func TestMailbox(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase, set("RATE_LIMIT_AUTH", "off"))
-	require.Contains(t, s.out.String(), s.url+"/mailbox shows the mails that nobody sends")
+	require.Contains(t, s.out.String(), s.url+"/mailbox shows mails instead of sending them")
 	require.Regexp(t, `(?m)^  mail +development mailbox$`, s.out.String())
 	form := map[string]string{"tenantName": "Acme <b>", "name": "Ada <b>", "email": "ada@acme.example", "password": "correct horse battery"}
 	made(t, s.url+"/v1/auth/send-code", "", form)

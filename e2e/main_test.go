@@ -1,5 +1,8 @@
 // Package e2e tests the built binary as a whole: real processes, a real
 // PostgreSQL, ffmpeg as encoder and player, Chromium, and kill -9.
+//
+// The name of a test whose players need most of the machine begins with TestAlone. cmd/testrun runs
+// these after all other tests, one at a time.
 package e2e
 
 import (
@@ -11,13 +14,19 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
-	"showfloor/internal/dbtest"
+	"showfloor/internal/base/postgres/embedded"
+	"showfloor/internal/testkit/browsertest"
+	"showfloor/internal/testkit/dbtest"
 )
 
-// together is how many tests run at a time. They mostly wait, since media
-// arrives in real time.
+// together is how many tests run at a time without -test.parallel, which cmd/testrun sets. They
+// mostly wait, since media arrives in real time.
 const together = "3"
+
+// scratchPrefix begins the names of the folders that scratch makes.
+const scratchPrefix = "showfloor-e2e-"
 
 // showfloorBinary is the path of the tested program: SHOWFLOOR_BIN, or built here.
 var showfloorBinary = sync.OnceValues(func() (string, error) {
@@ -57,9 +66,15 @@ var sampleClip = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// scratch is a folder of this run that other accounts may read.
+// scratch is a folder of this run that other accounts may read. It is in memory unless TMPDIR is
+// set: on a slow disk, the databases of the servers wait seconds for each migration.
 var scratch = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "showfloor-e2e-")
+	var parent string // the usual one
+	if os.Getenv("TMPDIR") == "" {
+		parent = embedded.MemoryDir()
+	}
+	removeOldScratch(parent)
+	folder, err := os.MkdirTemp(parent, scratchPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +91,20 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	dbtest.Main(m, removeScratch)
+	dbtest.Main(m, browsertest.Close, removeScratch)
+}
+
+// removeOldScratch removes folders in memory that have not changed for a day: their runs were killed.
+func removeOldScratch(parent string) {
+	if parent == "" {
+		return
+	}
+	folders, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
+	for _, folder := range folders {
+		if info, err := os.Lstat(folder); err == nil && info.IsDir() && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(folder) // fails if it belongs to another account
+		}
+	}
 }
 
 func removeScratch() error {

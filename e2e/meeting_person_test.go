@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/browsertest"
 	"showfloor/internal/media/sfu/sfutest"
+	"showfloor/internal/testkit/browsertest"
 )
 
 // person is a participant with a browser of its own on the room page.
@@ -85,7 +85,7 @@ func invite(a *tenant, s *server, session api.Session, id, name string) *person 
 func open(t testing.TB, s *server, room, id, token string, more ...string) *person {
 	t.Helper()
 	p := &person{t: t, id: id}
-	p.tab = browsertest.New(t, browsertest.Devices)
+	p.tab = browsertest.NewWithDevices(t)
 	p.log = browsertest.Watch(t, p.tab)
 	browsertest.Look(t, p.tab, 1280, 800, false)
 	p.run(chromedp.Navigate(s.url + "/scenarios/conference/?room=" + room + "&token=" + token + strings.Join(more, "")))
@@ -207,8 +207,8 @@ func (p *person) hearsNothing(other *person) {
 	})
 }
 
-// told waits for the final screen with this title.
-func (p *person) told(title string) {
+// waitForFinalScreen waits for the final screen with this title.
+func (p *person) waitForFinalScreen(title string) {
 	p.t.Helper()
 	p.waits(fmt.Sprintf(`!document.getElementById("door").hidden && document.getElementById("door-title").textContent === %q`, title))
 }
@@ -237,8 +237,8 @@ func (p *person) through(r *sfutest.Relay) {
 	})(); undefined`, r.Port())))
 }
 
-// standing returns a user's participant in a session from the API.
-func standing(a *tenant, session, user string) api.Participant {
+// participantOf returns a user's participant in a session from the API.
+func participantOf(a *tenant, session, user string) api.Participant {
 	a.t.Helper()
 	answer, err := a.ListSessionParticipantsWithResponse(a.t.Context(), session, nil)
 	require.NoError(a.t, err)

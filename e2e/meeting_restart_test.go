@@ -31,15 +31,15 @@ func TestAMeetingOutlivesItsServer(t *testing.T) {
 	cleo.isIn()
 	ada.does("cleo", "Remove from the room")
 	ada.chooses("Remove")
-	cleo.told("You were removed")
+	cleo.waitForFinalScreen("You were removed")
 	ben.clicks("[data-control=microphone]")
 	ada.hearsNothing(ben)
 	ada.shows("chat")
 
-	joined := standing(a, session.ID, "ben").JoinedAt
+	joined := participantOf(a, session.ID, "ben").JoinedAt
 	for name, end := range map[string]func(){
 		"killed":  func() { s.kill() },
-		"stopped": func() { require.Zero(t, s.interrupt(t)) },
+		"stopped": func() { require.Zero(t, s.terminate(t)) },
 	} {
 		end()
 		for _, p := range []*person{ada, ben} {
@@ -58,10 +58,10 @@ func TestAMeetingOutlivesItsServer(t *testing.T) {
 		ben.sees(ada)
 		ben.hears(ada)
 		ada.hearsNothing(ben)
-		require.Equal(t, joined, standing(a, session.ID, "ben").JoinedAt, "the same participant")
+		require.Equal(t, joined, participantOf(a, session.ID, "ben").JoinedAt, "the same participant")
 	}
 	ben.clicks("[data-control=microphone]")
 	ada.hears(ben)
 	cleo.run(chromedp.Reload())
-	cleo.told("You were removed")
+	cleo.waitForFinalScreen("You were removed")
 }

@@ -49,7 +49,7 @@ func TestNewcomer(t *testing.T) {
 			require.NotContains(t, before, "#EXT-X-ENDLIST")
 			require.Equal(t, mode == api.StreamModeLOWLATENCY, strings.Contains(before, "#EXT-X-PART:"))
 
-			encoder.interrupt(t)
+			encoder.terminate(t)
 			ended := a.await(stream.ID, api.StreamStatusENDED)
 			require.False(t, ended.EndedAt.IsNull())
 			require.Equal(t, api.StreamHealthStateOFFLINE, ended.Health.State)
@@ -63,7 +63,7 @@ func TestNewcomer(t *testing.T) {
 			require.True(t, again.EndedAt.IsNull())
 			require.NotContains(t, follow(t, playback.URL).load(), "#EXT-X-ENDLIST")
 			require.Contains(t, list.load(), "#EXT-X-ENDLIST", "the first broadcast stays ended")
-			encoder.interrupt(t)
+			encoder.terminate(t)
 			a.await(stream.ID, api.StreamStatusENDED)
 			hooks.await(stream.ID, 4)
 			require.Len(t, hooks.settled(a), 4)
@@ -105,11 +105,11 @@ func requireHealth(t testing.TB, a *tenant, id string) {
 // requireViewers watches with ffmpeg and requires that it counts as a viewer meanwhile.
 func requireViewers(t testing.TB, a *tenant, id, address string) {
 	t.Helper()
-	until(t, "nobody watches", func() bool { return a.stream(id).ViewerCount == 0 })
+	until(t, "there are no viewers", func() bool { return a.stream(id).ViewerCount == 0 })
 	player := ffmpeg(t, "-i", address, "-c", "copy", "-f", "null", "-")
 	until(t, "one viewer", func() bool { return a.stream(id).ViewerCount == 1 })
 	player.kill()
-	until(t, "nobody watches any more", func() bool { return a.stream(id).ViewerCount == 0 })
+	until(t, "there are no viewers any more", func() bool { return a.stream(id).ViewerCount == 0 })
 }
 
 func TestDemo(t *testing.T) {
@@ -129,7 +129,7 @@ func TestDemo(t *testing.T) {
 	require.NotRegexp(t, `live_[0-9A-Za-z]{20}|sk_live_[0-9A-Za-z]{20}`, demo.out.String(), "keys are masked")
 }
 
-func TestDemoSaysWhatToDo(t *testing.T) {
+func TestDemoErrorsNameTheRemedy(t *testing.T) {
 	t.Parallel()
 	run := func(ctx context.Context, path string, args ...string) (int, string) {
 		cmd := exec.CommandContext(ctx, binary(t), append([]string{"demo"}, args...)...)

@@ -115,7 +115,7 @@ func TestAdminCommands(t *testing.T) {
 	done(t, s, "", "admin", "remove", help)
 	require.Equal(t, http.StatusUnauthorized, adminStatus(t, s, help, "a password of mine"))
 
-	require.Zero(t, s.interrupt(t))
+	require.Zero(t, s.terminate(t))
 	stopped := shown(t, done(t, s, "", "admin", "create", "late@e2e.example", "--role", "SUPER_ADMIN"))
 	require.Zero(t, s.postgres(), "the database is stopped again")
 	s.start(t)
@@ -158,7 +158,7 @@ func TestKeyCommands(t *testing.T) {
 	fresh, _, _ := strings.Cut(out, " ")
 	var token string
 	until(t, "the server signs with the new key", func() bool { token = tokenOf(); return keyOf(t, token) == fresh })
-	require.Equal(t, http.StatusOK, status(old), "nobody is logged out")
+	require.Equal(t, http.StatusOK, status(old), "the user stays logged in")
 	list := done(t, s, "", "keys", "list")
 	require.Regexp(t, fresh+` .* signs and verifies`, list)
 	require.Regexp(t, keyOf(t, old)+` .* verifies`, list)

@@ -84,7 +84,19 @@ func (p *process) kill() {
 // interrupt sends SIGINT, as Ctrl-C does, and returns the exit code.
 func (p *process) interrupt(t testing.TB) int {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGINT); !errors.Is(err, os.ErrProcessDone) {
+	return p.stop(t, syscall.SIGINT)
+}
+
+// terminate sends SIGTERM and returns the exit code. In a shell's background job, programs ignore
+// SIGINT until they install a handler, so one that has just started would miss it.
+func (p *process) terminate(t testing.TB) int {
+	t.Helper()
+	return p.stop(t, syscall.SIGTERM)
+}
+
+func (p *process) stop(t testing.TB, sig syscall.Signal) int {
+	t.Helper()
+	if err := p.cmd.Process.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
 		require.NoError(t, err)
 	}
 	return p.wait(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/realtime"
-	"showfloor/internal/realtimetest"
-	"showfloor/internal/redistest"
+	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/testkit/dbtest"
+	"showfloor/internal/testkit/realtimetest"
+	"showfloor/internal/testkit/redistest"
 )
 
 // pair is two processes on one database and one Redis.
@@ -119,7 +119,7 @@ func TestRoomsReachOverTwoServers(t *testing.T) {
 		}
 	}
 	_, err = boHears.Publish(t.Context(), pin)
-	require.Equal(t, uint32(103), realtimetest.Code(err), "nor does a cohost")
+	require.Equal(t, uint32(103), realtimetest.Code(err), "a cohost can't either")
 
 	// A kick.
 	kicked, err := p.a.KickSessionParticipantWithResponse(t.Context(), room, "bo")
@@ -143,11 +143,11 @@ func TestAClientMovesToTheOtherServer(t *testing.T) {
 	p := servePair(t)
 	room := p.room(t)
 	// The client connects to one address, which leads to one server or the other.
-	doors := make(chan string, 1)
-	doors <- p.two.url
+	connected := make(chan string, 1)
+	connected <- p.two.url
 	dial := realtimetest.Balance(func() string {
-		at := <-doors
-		doors <- at
+		at := <-connected
+		connected <- at
 		return at
 	})
 	c := realtimetest.New(t, p.two.url, realtimetest.Options{Token: p.ticket(t, room, "ada"), Dial: dial})
@@ -160,14 +160,14 @@ func TestAClientMovesToTheOtherServer(t *testing.T) {
 	}
 	say("one")
 	require.Equal(t, "one", c.NextType(t, realtime.ChatMessage).Data["body"])
-	<-doors
-	doors <- "http://127.0.0.1:1" // no server listens there
+	<-connected
+	connected <- "http://127.0.0.1:1" // no server listens there
 	c.Next(t, realtimetest.Connecting)
-	require.Zero(t, p.two.interrupt(t))
+	require.Zero(t, p.two.terminate(t))
 	require.Equal(t, uint32(3001), c.Next(t, realtimetest.Connecting).Code)
 	say("two")
-	<-doors
-	doors <- p.one.url
+	<-connected
+	connected <- p.one.url
 	require.Equal(t, "two", c.NextType(t, realtime.ChatMessage).Data["body"])
 	require.True(t, c.Next(t, realtimetest.Subscribed).Recovered)
 }

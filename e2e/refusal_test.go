@@ -166,11 +166,11 @@ func TestKeyRotationWhileLive(t *testing.T) {
 	require.True(t, first.running())
 	require.Equal(t, api.StreamStatusLIVE, a.stream(stream.ID).Status)
 
-	first.interrupt(t)
+	first.terminate(t)
 	a.await(stream.ID, api.StreamStatusENDED)
 	second := encode(t, target(rotated))
 	a.await(stream.ID, api.StreamStatusLIVE)
-	second.interrupt(t)
+	second.terminate(t)
 	a.await(stream.ID, api.StreamStatusENDED)
 	require.Equal(t, append(startedAndEnded[:2:2], startedAndEnded...), hooks.await(stream.ID, 4))
 }
@@ -191,7 +191,7 @@ func TestEncryptedIngest(t *testing.T) {
 	encoder := encode(t, u.String())
 	a.await(stream.ID, api.StreamStatusLIVE)
 	probe(t, a.playback(stream.ID).URL)
-	encoder.interrupt(t)
+	encoder.terminate(t)
 	a.await(stream.ID, api.StreamStatusENDED)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // roomKills is how often the server of the rooms is killed, at random instants.
@@ -28,23 +28,26 @@ func TestKillWhileMeeting(t *testing.T) {
 	s := serve(t, set("DATABASE_URL", pool.Config().ConnString()), set("RATE_LIMIT_CALLER", "off"), set("RATE_LIMIT_TENANT", "off"),
 		set("CALL_RING_TIMEOUT", "3s"))
 	m := meet(t, s, seed)
-	t.Cleanup(m.disperse)
-	for range roomKills {
+	t.Cleanup(func() {
+		m.disperse()
+		t.Logf("the meeting: %v", m.counts)
+	})
+	// On a busy machine, little happens between the kills: then there are more, and longer pauses.
+	for kills := 0; kills < roomKills || kills < 3*roomKills && !m.hasMet(); kills++ {
 		pause(t, time.Duration(50+r.IntN(700))*time.Millisecond)
+		if kills >= roomKills {
+			pause(t, 2*time.Second)
+		}
 		s.kill()
 		s.start(t)
 	}
+	require.True(t, m.hasMet(), "participants returned and were muted, kicked and promoted")
 	pause(t, time.Second)
 	m.disperse()
-	t.Logf("%v", m.counts)
-	require.Positive(t, m.counts["back with the same token"])
-	require.Positive(t, m.counts["muted again"])
-	require.Positive(t, m.counts["kicked"])
-	require.Positive(t, m.counts["promoted"])
 
 	requireSeats(t, pool)
 	inside := column(t, pool, "SELECT user_id FROM participants WHERE room_id = '"+m.room+"' AND state = 'joined'")
-	require.ElementsMatch(t, m.inside(), inside, "those in the room are those who say so")
+	require.ElementsMatch(t, m.inside(), inside, "the clients in the room are the joined participants")
 	for user := range m.kicked {
 		require.Equal(t, "kicked", m.bye(m.tokens[user]), "%s stays out", user)
 		status, _ := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": user})
@@ -96,14 +99,14 @@ func requireRoomEvents(t testing.TB, pool *pgxpool.Pool) {
 	}
 	require.Empty(t, column(t, pool, `SELECT p.user_id || ': ' || count(e.id) FROM participants p
 		LEFT JOIN events e ON e.subject = p.room_id AND e.event = 'session.participant.kicked' AND e.payload->'data'->>'userId' = p.user_id
-		WHERE p.state = 'kicked' GROUP BY p.room_id, p.user_id HAVING count(e.id) <> 1`), "kicked once, told once")
+		WHERE p.state = 'kicked' GROUP BY p.room_id, p.user_id HAVING count(e.id) <> 1`), "kicked once, one event")
 	require.Empty(t, column(t, pool, `SELECT p.user_id || ' is ' || p.role FROM participants p
 		WHERE p.role = 'cohost' AND p.room_id IN (SELECT id FROM sessions WHERE parent_session_id IS NULL)
 		AND 1 <> (SELECT count(*) FROM events e WHERE e.subject = p.room_id AND e.event = 'session.participant.promoted'
-			AND e.payload->'data'->>'userId' = p.user_id)`), "promoted once, told once")
+			AND e.payload->'data'->>'userId' = p.user_id)`), "promoted once, one event")
 	require.Empty(t, column(t, pool, `SELECT s.id FROM sessions s WHERE s.parent_session_id IS NOT NULL AND 1 <> (SELECT count(*) FROM events e
 		WHERE e.subject = s.parent_session_id AND e.event = 'session.breakouts.created' AND e.payload::text LIKE '%' || s.id || '%')`),
-		"each breakout room was told of once")
+		"one event for each breakout room")
 }
 
 func column(t testing.TB, pool *pgxpool.Pool, query string) []string {

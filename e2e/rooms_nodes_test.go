@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // serveTwo starts two servers on one database.
@@ -59,7 +59,7 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 		hung <- last
 	}()
 
-	require.Zero(t, has.interrupt(t), has.err.String())
+	require.Zero(t, has.terminate(t), has.err.String())
 	require.Equal(t, "shutdown", (<-hung).Code)
 	m.s = other
 	status, moved := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
@@ -87,7 +87,7 @@ func TestARoomLeavesAServerThatStops(t *testing.T) {
 }
 
 // TestTwoNodesOneRoom has two servers on one database. A room is on one of them,
-// whichever issued the token; the other one names it. Decisions at one take effect at
+// independent of the server that issued the token; the other one names it. Decisions at one take effect at
 // the other. When the server with the room is killed, the room moves to the other.
 func TestTwoNodesOneRoom(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestTwoNodesOneRoom(t *testing.T) {
 	require.Equal(t, at(has), where)
 	m.s = other
 	_, again := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
-	require.Equal(t, where, again["sfuUrl"], "the room is where it is, whoever is asked")
+	require.Equal(t, where, again["sfuUrl"], "both servers name the same node")
 	conn, first := m.dial(m.room, token)
 	require.Equal(t, "bye", first.Type)
 	require.Equal(t, "moved", first.Code)
@@ -152,7 +152,7 @@ func TestTwoNodesOneRoom(t *testing.T) {
 	has.kill()
 	began := time.Now()
 	var token2, token3 string
-	until(t, "the room is placed anew", func() bool {
+	until(t, "the room is placed again", func() bool {
 		_, answer := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": "cara"})
 		token2 = fmt.Sprint(answer["token"])
 		return answer["sfuUrl"] == at(other)
@@ -165,7 +165,7 @@ func TestTwoNodesOneRoom(t *testing.T) {
 		require.Equal(t, "welcome", first.Type, first.Code)
 		defer conn.CloseNow()
 	}
-	require.Equal(t, "kicked", m.bye(token), "who was thrown out stays out")
+	require.Equal(t, "kicked", m.bye(token), "a kicked participant can't enter again")
 	requireSeats(t, pool)
 }
 
@@ -227,7 +227,7 @@ func TestFloodAtTheDoor(t *testing.T) {
 	}
 	close(next)
 	work.Wait()
-	t.Logf("%d in %s: %v; the slowest answer to somebody inside took %s", floods, time.Since(began).Round(time.Millisecond), seen, slowest.Round(time.Millisecond))
+	t.Logf("%d in %s: %v; the slowest answer to a participant inside took %s", floods, time.Since(began).Round(time.Millisecond), seen, slowest.Round(time.Millisecond))
 	require.Positive(t, seen["429"], "most are refused before the upgrade")
 	require.Zero(t, seen["welcome"])
 	for what := range seen {

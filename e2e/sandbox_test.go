@@ -63,9 +63,9 @@ func press(t testing.TB, s *server, action string) {
 	require.Equal(t, http.StatusSeeOther, done.StatusCode)
 }
 
-// TestAServerWithoutAppEnvTrustsNobody checks that callers on this machine get no access: a
+// TestAServerWithoutAppEnvTrustsNoClient checks that callers on this machine get no access: a
 // proxy that doesn't forward the client's address makes every client look like one.
-func TestAServerWithoutAppEnvTrustsNobody(t *testing.T) {
+func TestAServerWithoutAppEnvTrustsNoClient(t *testing.T) {
 	t.Parallel()
 	s := serve(t, onTestDatabase, func(_ testing.TB, s *server) { delete(s.settings, "APP_ENV") })
 	for _, path := range []string{"/mailbox", "/mailbox/mails", "/sandbox", "/sandbox/", "/metrics"} {
@@ -109,7 +109,7 @@ func TestSellingOnAnEmptyMachine(t *testing.T) {
 	again, err := newBrowser(t).Get(link.OnboardingURL)
 	require.NoError(t, err)
 	require.NoError(t, again.Body.Close())
-	require.Equal(t, "https://acme.example/again", again.Header.Get("Location"), "the sandbox remembers what was used up")
+	require.Equal(t, "https://acme.example/again", again.Header.Get("Location"), "the sandbox remembers the used links")
 	shown, err := newBrowser(t).Get(second.URL)
 	require.NoError(t, err)
 	require.NoError(t, shown.Body.Close())

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/smtptest"
+	"showfloor/internal/testkit/smtptest"
 )
 
 // TestNoSecretInLogs uses every kind of secret, correctly and incorrectly, at
@@ -38,7 +38,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	playback := a.playback(stream.ID)
 	follow(t, playback.URL).load()
 	get(t.Context(), t, playback.URL+"x") // a path that doesn't exist
-	encoder.interrupt(t)
+	encoder.terminate(t)
 	a.await(stream.ID, api.StreamStatusENDED)
 	hooks.await(stream.ID, 2)
 	hooks.settled(a)
@@ -52,7 +52,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	useProcessor(t, s, a.token, paid)
 	mailed := useMail(t, s, a, mails)
 
-	require.Zero(t, s.interrupt(t))
+	require.Zero(t, s.terminate(t))
 	token, _, _ := strings.Cut(strings.TrimPrefix(playback.URL, s.url+"/live/"), "/")
 	require.Greater(t, len(token), 40)
 	require.Contains(t, s.err.String(), `"level":"DEBUG"`)

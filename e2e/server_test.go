@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // server is a showfloor process with a data folder and ports of its own. The ports stay the
@@ -61,7 +61,7 @@ func prepare(t testing.TB, options ...option) *server {
 		"DATA_DIR": s.dir, "HTTP_ADDR": http, "PUBLIC_URL": s.url, "ADMIN_ADDR": admin, "RTMP_ADDR": s.rtmp,
 		"SFU_ADDR": "127.0.0.1:0",
 		"APP_ENV":  "development",
-		// Little free space on the tester's disk must not refuse what a test writes.
+		// Little free space on the tester's disk must not refuse a test's writes.
 		"DISK_LOW": "0", "DISK_VERY_LOW": "0",
 		"WEBHOOK_RETRY_SCHEDULE": "0s,200ms,200ms,500ms,500ms,1s,1s,1s",
 	}
@@ -139,7 +139,7 @@ func (s *server) finish(t testing.TB) {
 	t.Helper()
 	if s.process != nil && s.running() {
 		defer s.kill() // in case it doesn't stop in order
-		if code := s.interrupt(t); code != 0 {
+		if code := s.terminate(t); code != 0 {
 			t.Errorf("the server stopped with code %d", code)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/sandbox"
+	"showfloor/internal/commerce/sandbox"
 )
 
 // Secrets of the tests' payment processor.

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
 )
 
 // arrival is one delivery attempt that reached the sink, with its envelope.

@@ -6,13 +6,15 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/browsertest"
+	"showfloor/internal/testkit/browsertest"
 )
 
 // watchPlayer makes the player page record the engine's fatal errors, how often the
@@ -20,6 +22,7 @@ import (
 const watchPlayer = `(() => {
 	const page = (globalThis.watched = { fatal: [], stalls: 0, engines: 0, loudest: 0 });
 	const { video } = showfloorPlayer;
+	video.addEventListener("error", () => page.fatal.push("media error " + video.error?.code + " " + video.error?.message));
 	video.muted = false;
 	const sound = new AudioContext();
 	const analyser = sound.createAnalyser();
@@ -50,12 +53,33 @@ type watcher struct {
 // watchInBrowser opens the player page on a playback URL and waits until it plays.
 func watchInBrowser(t testing.TB, s *server, playbackURL string) *watcher {
 	t.Helper()
-	v := &watcher{t: t, tab: browsertest.New(t, browsertest.Devices)}
+	v := &watcher{t: t, tab: browsertest.NewWithDevices(t)}
+	t.Cleanup(v.logIfFailed)
 	browsertest.Run(t, v.tab, chromedp.Navigate(s.url+"/player?src="+url.QueryEscape(playbackURL)))
 	v.waits(`showfloorPlayer.hls && showfloorPlayer.video.currentTime > 1`)
 	browsertest.Run(t, v.tab, chromedp.Evaluate[chromedp.Void](watchPlayer))
 	v.waits(`watched.engines === 1`)
 	return v
+}
+
+// logIfFailed logs what the player has, if the test has failed.
+func (v *watcher) logIfFailed() {
+	if !v.t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(v.tab, 10*time.Second) // the page may hang
+	defer cancel()
+	state, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(() => {
+		if (!globalThis.showfloorPlayer) return "not loaded";
+		const { video, hls } = showfloorPlayer;
+		const quality = video.getVideoPlaybackQuality();
+		const details = hls?.latestLevelDetails;
+		return JSON.stringify({ ...globalThis.watched, time: video.currentTime, paused: video.paused, readyState: video.readyState,
+			buffered: Array.from(video.buffered, (_, i) => [video.buffered.start(i), video.buffered.end(i)]),
+			error: video.error?.message, frames: quality.totalVideoFrames, dropped: quality.droppedVideoFrames, latency: hls?.latency,
+			edge: details?.edge, lastPart: details?.lastPartSn, endSN: details?.endSN });
+	})()`))
+	v.t.Logf("the player: %s %v", state, err)
 }
 
 func (v *watcher) waits(expression string) {
@@ -86,10 +110,19 @@ func (v *watcher) hears() {
 // between the beeps of a test's microphone.
 func (v *watcher) hearsNothing() {
 	v.t.Helper()
+	var tries []string
+	defer func() {
+		if v.t.Failed() {
+			v.t.Logf("time, stalls and the loudest sample after each try: %s", strings.Join(tries, ", "))
+		}
+	}()
 	until(v.t, "nothing is heard any more", func() bool {
 		browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`watched.loudest = 0; undefined`))
 		v.plays(2)
-		return browsertest.Value[float64](v.t, v.tab, `watched.loudest`) < 0.001
+		loudest := browsertest.Value[float64](v.t, v.tab, `watched.loudest`)
+		tries = append(tries, fmt.Sprintf("%.1f s %d %.4f", browsertest.Value[float64](v.t, v.tab, `showfloorPlayer.video.currentTime`),
+			browsertest.Value[int](v.t, v.tab, `watched.stalls`), loudest))
+		return loudest < 0.001
 	})
 }
 
@@ -97,7 +130,8 @@ func (v *watcher) hearsNothing() {
 func (v *watcher) sees() {
 	v.t.Helper()
 	browsertest.Run(v.t, v.tab, chromedp.Evaluate[chromedp.Void](`globalThis.frames = showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames; undefined`))
-	v.waits(`showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames > frames + 30`)
+	v.waits(`watched.fatal.length > 0 || showfloorPlayer.video.getVideoPlaybackQuality().totalVideoFrames > frames + 30`)
+	require.Empty(v.t, browsertest.Value[[]string](v.t, v.tab, `watched.fatal`))
 }
 
 // stayed requires that the page has never replaced its first engine.
@@ -119,11 +153,10 @@ func host(a *tenant, s *server, stream api.Stream) *person {
 	return p
 }
 
-// TestViewersStayWhenAHostMutes mutes the microphone and the camera, one after the other
+// TestAloneViewersStayWhenAHostMutes mutes the microphone and the camera, one after the other
 // and both at once. The player must continue with silence and the last picture.
-//
-// It isn't parallel: its players get too little CPU time beside other tests.
-func TestViewersStayWhenAHostMutes(t *testing.T) {
+func TestAloneViewersStayWhenAHostMutes(t *testing.T) {
+	t.Parallel()
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -161,10 +194,9 @@ func TestViewersStayWhenAHostMutes(t *testing.T) {
 	v.stayed()
 }
 
-// TestAMicrophoneThatIsSwitchedOnLater checks that viewers who are watching already hear it.
-//
-// It isn't parallel: its players get too little CPU time beside other tests.
-func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
+// TestAloneAMicrophoneThatIsSwitchedOnLater checks that viewers who are watching already hear it.
+func TestAloneAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
+	t.Parallel()
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
@@ -181,19 +213,19 @@ func TestAMicrophoneThatIsSwitchedOnLater(t *testing.T) {
 	v.stayed()
 }
 
-// TestAnEncodersSoundStopsAndReturns checks that playback doesn't end, in both modes.
-//
-// It isn't parallel: its players get too little CPU time beside other tests.
-func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
+// TestAloneAnEncodersSoundStopsAndReturns checks that playback doesn't end, in both modes.
+func TestAloneAnEncodersSoundStopsAndReturns(t *testing.T) {
+	t.Parallel()
 	for name, mode := range map[string]api.StreamMode{"low latency": api.StreamModeLOWLATENCY, "standard": api.StreamModeSTANDARD} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, onTestDatabase)
 			a := signUp(t, s)
 			stream := a.newStream(mode, 0)
-			// From 12 to 24 s there are no sound packets at all, rather than silent ones.
+			// For 12 s of each 24 s there are no sound packets at all, rather than silent ones. A page
+			// that starts late meets the next such pause.
 			ffmpeg(t, "-re", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-re", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
-				"-filter:a", "volume=4,aselect='not(between(t,12,24))'", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60",
+				"-filter:a", "volume=4,aselect='lt(mod(t,24),12)'", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60",
 				"-c:a", "aac", "-max_interleave_delta", "100000", "-f", "flv", target(stream))
 			a.await(stream.ID, api.StreamStatusLIVE)
 			v := watchInBrowser(t, s, a.playback(stream.ID).URL)
@@ -206,11 +238,10 @@ func TestAnEncodersSoundStopsAndReturns(t *testing.T) {
 	}
 }
 
-// TestAPictureThatComesLater changes the tracks of a broadcast. The page must continue
+// TestAloneVideoThatStartsLater changes the tracks of a broadcast. The page must continue
 // with the other playlist by itself.
-//
-// It isn't parallel: its players get too little CPU time beside other tests.
-func TestAPictureThatComesLater(t *testing.T) {
+func TestAloneVideoThatStartsLater(t *testing.T) {
+	t.Parallel()
 	s := serve(t, onTestDatabase)
 	a := signUp(t, s)
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)

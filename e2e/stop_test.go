@@ -52,7 +52,7 @@ func TestInterruptWhileWatched(t *testing.T) {
 	t.Logf("Ctrl-C while watched: stopped after %s", time.Since(began))
 	require.Contains(t, s.err.String(), "stopping …")
 	require.NotContains(t, s.err.String(), `"level":"ERROR"`)
-	require.Contains(t, <-lastWord, "#EXT-X-ENDLIST", "who waits hears of the end")
+	require.Contains(t, <-lastWord, "#EXT-X-ENDLIST", "a blocked request gets the end")
 	encoder.wait(t)
 	require.Contains(t, encoder.err.String(), "The server is shutting down.")
 	require.Zero(t, s.postgres())

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // TestSuspensionOverTwoServers checks a suspension with the tenant's encoder
@@ -32,7 +32,7 @@ func TestSuspensionOverTwoServers(t *testing.T) {
 	said := created(admin.SuspendTenantWithResponse(t.Context(), a.id, api.SuspensionInput{Reason: "Streams copyrighted sports"}))(t)
 	require.Equal(t, api.TenantStatusSUSPENDED, said.Status)
 	encoder.wait(t)
-	until(t, "nobody can watch any more", func() bool { status, _ := get(t.Context(), t, url); return status == http.StatusNotFound })
+	until(t, "the stream can't be watched any more", func() bool { status, _ := get(t.Context(), t, url); return status == http.StatusNotFound })
 	until(t, "its key is refused", func() bool {
 		answer, err := a.ListStreamsWithResponse(t.Context(), nil)
 		require.NoError(t, err)

@@ -19,11 +19,11 @@ func TestUnprivilegedUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("all the other tests run as an unprivileged user already")
 	}
-	nobody, err := user.Lookup("nobody")
+	unprivileged, err := user.Lookup("nobody")
 	require.NoError(t, err)
-	uid, err := strconv.Atoi(nobody.Uid)
+	uid, err := strconv.Atoi(unprivileged.Uid)
 	require.NoError(t, err)
-	gid, err := strconv.Atoi(nobody.Gid)
+	gid, err := strconv.Atoi(unprivileged.Gid)
 	require.NoError(t, err)
 
 	s := prepare(t)
@@ -38,7 +38,7 @@ func TestUnprivilegedUser(t *testing.T) {
 	}
 	s.settings["HOME"] = home
 	s.as = func(*exec.Cmd) *exec.Cmd {
-		return exec.Command("setpriv", "--reuid="+nobody.Uid, "--regid="+nobody.Gid, "--clear-groups", program, "serve")
+		return exec.Command("setpriv", "--reuid="+unprivileged.Uid, "--regid="+unprivileged.Gid, "--clear-groups", program, "serve")
 	}
 	s.start(t)
 	require.NotZero(t, s.postgres())
@@ -52,6 +52,6 @@ func TestUnprivilegedUser(t *testing.T) {
 	encoder.wait(t)
 	s.start(t)
 	require.Equal(t, api.StreamStatusENDED, a.stream(stream.ID).Status)
-	require.Zero(t, s.interrupt(t))
+	require.Zero(t, s.terminate(t))
 	require.Zero(t, s.postgres())
 }

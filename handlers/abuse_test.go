@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestAKeyEndsWithTheKeyThatMadeIt(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAKeyEndsWithTheKeyThatMadeIt(t *testing.T) {
 	}
 }
 
-func TestAFloodOfLoginsIsTurnedAway(t *testing.T) {
+func TestAFloodOfLoginsIsRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{PasswordMemory: 19 << 10, RequestTime: 5 * time.Minute}) // hashing is slow on a busy machine
 	const flood = 200
@@ -58,7 +58,7 @@ func TestAFloodOfLoginsIsTurnedAway(t *testing.T) {
 	wg.Wait()
 	require.Equal(t, int64(flood), limited.Load()+wrong.Load())
 	require.NotZero(t, wrong.Load())
-	require.NotZero(t, limited.Load(), "more than wait in line are told to come again")
+	require.NotZero(t, limited.Load(), "attempts beyond the queue get 429")
 }
 
 func TestMadeUpMethodsStayOutOfMetrics(t *testing.T) {

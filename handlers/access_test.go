@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/access"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/internal/document/access"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
-// TestTheServerLetsInWhomTheDocumentDoes calls every operation as every kind of
+// TestTheServerAllowsTheDocumentsCallers calls every operation as every kind of
 // caller: without a token, with keys, as each role of a tenant and of the
 // platform, and as the host of a session.
-func TestTheServerLetsInWhomTheDocumentDoes(t *testing.T) {
+func TestTheServerAllowsTheDocumentsCallers(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{IngestSecret: "the ingest secret"})
 	owner := s.Register(t)
@@ -27,8 +27,8 @@ func TestTheServerLetsInWhomTheDocumentDoes(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			for _, row := range rows {
-				got := verdict(t, row.Method, knock(t, caller, row))
-				require.Equal(t, access.Judge(row.Security, p), got, "%s %s (%s)", row.Method, row.Path, row.ID)
+				got := decisionOf(t, row.Method, knock(t, caller, row))
+				require.Equal(t, access.Decide(row.Security, p), got, "%s %s (%s)", row.Method, row.Path, row.ID)
 			}
 		})
 	}
@@ -39,9 +39,9 @@ func party(t *testing.T, s *apitest.Server, owner *apitest.Caller, p access.Part
 	t.Helper()
 	switch p.Kind {
 	case access.Key:
-		scopes := make([]account.Scope, len(p.Scopes))
+		scopes := make([]tenancy.Scope, len(p.Scopes))
 		for i, scope := range p.Scopes {
-			scopes[i] = account.Scope(scope)
+			scopes[i] = tenancy.Scope(scope)
 		}
 		return owner.Key(t, scopes...)
 	case access.User:
@@ -69,15 +69,15 @@ func knock(t *testing.T, c *apitest.Caller, row access.Row) apitest.Response {
 	return c.Call(t, row.Method, path, "{")
 }
 
-// verdict reports whether the caller was authorized. A refusal by the operation
+// decisionOf reports whether the caller was authorized. A refusal by the operation
 // itself, such as for a wrong password, has another code.
-func verdict(t *testing.T, method string, r apitest.Response) access.Verdict {
+func decisionOf(t *testing.T, method string, r apitest.Response) access.Decision {
 	t.Helper()
 	switch {
 	case r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden:
 		return access.Allowed
 	case method == http.MethodHead: // the answer has no body, so the status decides
-		return map[int]access.Verdict{http.StatusUnauthorized: access.Unauthenticated, http.StatusForbidden: access.Forbidden}[r.Status]
+		return map[int]access.Decision{http.StatusUnauthorized: access.Unauthenticated, http.StatusForbidden: access.Forbidden}[r.Status]
 	}
 	var p api.Problem
 	r.Into(t, r.Status, &p)

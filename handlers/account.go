@@ -7,15 +7,16 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy/account"
 )
 
 // Register signs a tenant up.
 func (s *Server) Register(ctx context.Context, r api.RegisterRequestObject) (api.RegisterResponseObject, error) {
 	l, err := s.areas.Accounts.Register(ctx, account.Registration{
 		TenantName: r.Body.TenantName, Name: r.Body.Name, Email: r.Body.Email, Password: r.Body.Password,
-	}, originFrom(ctx))
+	}, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (s *Server) Login(ctx context.Context, r api.LoginRequestObject) (api.Login
 
 // GetCurrentUser returns the logged-in user.
 func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequestObject) (api.GetCurrentUserResponseObject, error) {
-	user, err := s.areas.Accounts.GetCurrentUser(ctx, callerFrom(ctx))
+	user, err := s.areas.Accounts.GetCurrentUser(ctx, request.Caller(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (s *Server) GetCurrentUser(ctx context.Context, _ api.GetCurrentUserRequest
 
 // GetIdentity returns the identity of the caller.
 func (s *Server) GetIdentity(ctx context.Context, _ api.GetIdentityRequestObject) (api.GetIdentityResponseObject, error) {
-	caller := callerFrom(ctx)
+	caller := request.Caller(ctx)
 	who, err := s.areas.Accounts.GetIdentity(ctx, caller)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 func registration(t *testing.T) map[string]any {
@@ -136,7 +136,7 @@ func TestSuspendedTenantIsLockedOut(t *testing.T) {
 			t.Parallel()
 			s := apitest.New(t, apitest.Options{})
 			owner := s.Register(t)
-			key := owner.Key(t, account.StreamsRead)
+			key := owner.Key(t, tenancy.StreamsRead)
 			key.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200)
 			owner.SetTenantStatus(t, status)
 			s.Clock.Advance(2 * time.Second) // longer than credentials are cached
@@ -162,11 +162,11 @@ func TestMeIsForUsersAlone(t *testing.T) {
 	require.Equal(t, owner.UserID, me.JSON200.ID)
 	require.Equal(t, owner.Email, me.JSON200.Email)
 
-	owner.Key(t, account.AccountRead).Call(t, "GET", "/v1/auth/me", nil).Problem(t, 401, "unauthenticated")
+	owner.Key(t, tenancy.AccountRead).Call(t, "GET", "/v1/auth/me", nil).Problem(t, 401, "unauthenticated")
 	s.With(t, "").Call(t, "GET", "/v1/auth/me", nil).Problem(t, 401, "unauthenticated")
 }
 
-func TestIdentityTellsWhoCallsAndWhatTheyMay(t *testing.T) {
+func TestIdentityShowsCallerAndPermissions(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -182,7 +182,7 @@ func TestIdentityTellsWhoCallsAndWhatTheyMay(t *testing.T) {
 			builds = append(builds, scope)
 		}
 	}
-	for role, scopes := range map[account.Role][]api.Scope{account.Admin: all, account.Developer: builds, account.Viewer: reads} {
+	for role, scopes := range map[tenancy.Role][]api.Scope{tenancy.Admin: all, tenancy.Developer: builds, tenancy.Viewer: reads} {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
 			c := owner.Colleague(t, role)
@@ -200,7 +200,7 @@ func TestIdentityTellsWhoCallsAndWhatTheyMay(t *testing.T) {
 	t.Run("key", func(t *testing.T) {
 		t.Parallel()
 		var who api.Identity
-		owner.Key(t, account.StreamsRead).Call(t, "GET", "/v1/me", nil).Into(t, 200, &who)
+		owner.Key(t, tenancy.StreamsRead).Call(t, "GET", "/v1/me", nil).Into(t, 200, &who)
 		require.Equal(t, api.UserRoleDEVELOPER, who.Role)
 		require.Equal(t, []api.Scope{"streams:read"}, who.Scopes)
 		require.True(t, who.User.IsNull())

@@ -5,14 +5,15 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/console"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
 )
 
 // LoginAdmin logs an admin in.
 func (s *Server) LoginAdmin(ctx context.Context, r api.LoginAdminRequestObject) (api.LoginAdminResponseObject, error) {
-	l, err := s.areas.Console.LoginAdmin(ctx, r.Body.Email, r.Body.Password, originFrom(ctx))
+	l, err := s.areas.Console.LoginAdmin(ctx, r.Body.Email, r.Body.Password, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +22,7 @@ func (s *Server) LoginAdmin(ctx context.Context, r api.LoginAdminRequestObject) 
 
 // GetCurrentAdmin returns the logged-in admin.
 func (s *Server) GetCurrentAdmin(ctx context.Context, _ api.GetCurrentAdminRequestObject) (api.GetCurrentAdminResponseObject, error) {
-	admin, err := s.areas.Console.GetCurrentAdmin(ctx, adminFrom(ctx))
+	admin, err := s.areas.Console.GetCurrentAdmin(ctx, request.Admin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -31,13 +32,13 @@ func (s *Server) GetCurrentAdmin(ctx context.Context, _ api.GetCurrentAdminReque
 // ListRoles lists the roles and the scopes of each.
 func (s *Server) ListRoles(context.Context, api.ListRolesRequestObject) (api.ListRolesResponseObject, error) {
 	var out api.ListRoles200JSONResponse
-	for _, role := range console.Roles() {
+	for _, role := range platform.Roles() {
 		out.Admin = append(out.Admin, api.AdminRoleGrant{Role: api.AdminRole(role), Scopes: each(role.Scopes(), toAdminScope)})
 	}
-	for _, role := range account.Roles() {
+	for _, role := range tenancy.Roles() {
 		out.Tenant = append(out.Tenant, api.TenantRoleGrant{
 			Role:   api.UserRole(role),
-			Scopes: each(role.Scopes(), func(scope account.Scope) api.Scope { return api.Scope(scope) }),
+			Scopes: each(role.Scopes(), func(scope tenancy.Scope) api.Scope { return api.Scope(scope) }),
 		})
 	}
 	return out, nil
@@ -45,9 +46,9 @@ func (s *Server) ListRoles(context.Context, api.ListRolesRequestObject) (api.Lis
 
 func toAdministrator(a db.Admin) api.Administrator {
 	return api.Administrator{
-		ID: a.ID, Email: a.Email, Role: api.AdminRole(a.Role), Scopes: each(console.Role(a.Role).Scopes(), toAdminScope),
+		ID: a.ID, Email: a.Email, Role: api.AdminRole(a.Role), Scopes: each(platform.Role(a.Role).Scopes(), toAdminScope),
 		LastLoginAt: timeOrNull(a.LastLoginAt), CreatedAt: timestamp.From(a.CreatedAt), UpdatedAt: timestamp.From(a.UpdatedAt),
 	}
 }
 
-func toAdminScope(s console.Scope) api.AdminScope { return api.AdminScope(s) }
+func toAdminScope(s platform.Scope) api.AdminScope { return api.AdminScope(s) }

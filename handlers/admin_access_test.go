@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/audit"
-	"showfloor/internal/console"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestAdminLogin(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root := s.Admin(t, console.SuperAdmin)
+	root := s.Admin(t, platform.SuperAdmin)
 	s.Clock.Advance(time.Minute)
 	var l api.AdminLogin
 	r := s.With(t, "").Call(t, "POST", "/v1/admin/auth/login", map[string]any{"email": " " + strings.ToUpper(root.Email), "password": apitest.Password})
@@ -43,10 +43,10 @@ func TestAdminLogin(t *testing.T) {
 	s.With(t, l.Token).Call(t, "GET", "/v1/admin/auth/me", nil).Problem(t, 401, "token_expired")
 }
 
-func TestAdminLoginTellsNobodyWhoIsAnAdmin(t *testing.T) {
+func TestAdminLoginDoesNotRevealAdmins(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
 	login := func(email, password string) api.Problem {
 		p := s.With(t, "").Call(t, "POST", "/v1/admin/auth/login", map[string]any{"email": email, "password": password}).
 			Problem(t, 401, "invalid_credentials")
@@ -65,8 +65,8 @@ func TestAdminLoginTellsNobodyWhoIsAnAdmin(t *testing.T) {
 func TestTokensOfOneKindAreNoneOfTheOther(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
-	for _, c := range []*apitest.Caller{owner, owner.Key(t, account.Developer.Scopes()...)} {
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
+	for _, c := range []*apitest.Caller{owner, owner.Key(t, tenancy.Developer.Scopes()...)} {
 		c.Call(t, "GET", "/v1/admin/auth/me", nil).Problem(t, 401, "unauthenticated")
 		c.Call(t, "GET", "/v1/admin/tenants", nil).Problem(t, 401, "unauthenticated")
 	}
@@ -78,8 +78,8 @@ func TestTokensOfOneKindAreNoneOfTheOther(t *testing.T) {
 func TestTokensOfARemovedAdminEndAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	s.Admin(t, console.SuperAdmin)
-	help := s.Admin(t, console.Support)
+	s.Admin(t, platform.SuperAdmin)
+	help := s.Admin(t, platform.Support)
 	help.Call(t, "GET", "/v1/admin/auth/me", nil).Is(t, 200)
 	require.NoError(t, s.Console.RemoveAdmin(t.Context(), audit.System("test"), help.Email))
 	help.Call(t, "GET", "/v1/admin/auth/me", nil).Problem(t, 401, "unauthenticated")
@@ -89,16 +89,16 @@ func TestRolesAreListedWithTheirScopes(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	var roles api.RoleCatalogue
-	s.Admin(t, console.Billing).Call(t, "GET", "/v1/admin/roles", nil).Into(t, 200, &roles)
+	s.Admin(t, platform.Billing).Call(t, "GET", "/v1/admin/roles", nil).Into(t, 200, &roles)
 	require.Len(t, roles.Admin, len(apitest.Document(t).Components.Schemas["AdminRole"].Value.Enum))
 	require.Len(t, roles.Tenant, len(apitest.Document(t).Components.Schemas["UserRole"].Value.Enum))
 	require.Len(t, roles.Admin[0].Scopes, len(apitest.Document(t).Components.Schemas["AdminScope"].Value.Enum), "SUPER_ADMIN has all")
 	for i, grant := range roles.Admin {
-		require.Equal(t, string(console.Roles()[i]), string(grant.Role))
+		require.Equal(t, string(platform.Roles()[i]), string(grant.Role))
 		require.Contains(t, grant.Scopes, api.AdminScopeAdminRead)
 	}
 	for i, grant := range roles.Tenant {
-		require.Equal(t, string(account.Roles()[i]), string(grant.Role))
-		require.Len(t, grant.Scopes, len(account.Role(grant.Role).Scopes()))
+		require.Equal(t, string(tenancy.Roles()[i]), string(grant.Role))
+		require.Len(t, grant.Scopes, len(tenancy.Role(grant.Role).Scopes()))
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
+	"showfloor/internal/base/timestamp"
 	"showfloor/internal/console"
-	"showfloor/internal/timestamp"
 )
 
 // ListAuditEntries reads the audit log.

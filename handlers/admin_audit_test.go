@@ -11,17 +11,17 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/apitest"
-	"showfloor/internal/audit"
-	"showfloor/internal/console"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/postgres"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 func TestAuditFilters(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
-	root := s.Admin(t, console.Support)
+	root := s.Admin(t, platform.Support)
 	day := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, e := range []audit.Entry{
 		{Actor: audit.Actor{Type: "user", ID: "user_1"}, TenantID: "ten_1", Action: "stream.create", Entity: "stream", EntityID: "str_1"},
@@ -30,7 +30,7 @@ func TestAuditFilters(t *testing.T) {
 		{Actor: audit.System("keys"), Action: "signing_key.rotate", Entity: "signing_key", EntityID: "jwk_1"},
 	} {
 		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-			return audit.Write(t.Context(), db.New(tx), day.AddDate(0, 0, i), e)
+			return audit.WriteTx(t.Context(), db.New(tx), day.AddDate(0, 0, i), e)
 		}))
 	}
 	_, err := s.Pool.Exec(t.Context(), "ALTER TABLE audit_entries DISABLE RULE audit_entries_no_update")
@@ -92,6 +92,6 @@ func TestAuditEntriesAreNeverChanged(t *testing.T) {
 		_, err := s.Pool.Exec(t.Context(), statement, owner.TenantID)
 		require.NoError(t, err)
 	}
-	root := s.Admin(t, console.SuperAdmin)
+	root := s.Admin(t, platform.SuperAdmin)
 	require.Equal(t, "tenant.register", actions(t, root, "tenantId="+owner.TenantID))
 }

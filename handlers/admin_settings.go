@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"showfloor/gen/api"
-	"showfloor/internal/setting"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/tenancy/setting"
 )
 
 // ListAdminSettings lists the platform's settings.
@@ -30,9 +32,9 @@ func (s *Server) UpdateAdminSetting(
 ) (api.UpdateAdminSettingResponseObject, error) {
 	value, err := json.Marshal(r.Body.Value)
 	if err != nil {
-		return nil, badInput("value", "is no JSON value")
+		return nil, problem.BadField("value", "is no JSON value")
 	}
-	v, err := s.areas.Settings.UpdateAdminSetting(ctx, adminFrom(ctx).Actor(), r.Key, value, orEmpty(r.Body.Reason))
+	v, err := s.areas.Settings.UpdateAdminSetting(ctx, request.Admin(ctx).Actor(), r.Key, value, orEmpty(r.Body.Reason))
 	if err != nil {
 		return nil, err
 	}

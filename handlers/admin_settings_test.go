@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/setting"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy/setting"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 const feePath = "/v1/admin/settings/" + setting.PlatformFeePct
@@ -26,7 +26,7 @@ func fee(t *testing.T, s *apitest.Server) setting.Rate {
 func TestThePlatformFeeIsSetByAdmins(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t), PlatformFee: 250})
-	root := s.Admin(t, console.SuperAdmin)
+	root := s.Admin(t, platform.SuperAdmin)
 	var list api.PlatformSettings
 	root.Call(t, "GET", "/v1/admin/settings", nil).Into(t, 200, &list)
 	require.Len(t, list.Items, 1)
@@ -68,10 +68,10 @@ func TestThePlatformFeeIsSetByAdmins(t *testing.T) {
 	}
 }
 
-func TestSettingsRefuseWhatTheyDontTake(t *testing.T) {
+func TestSettingsRefuseInvalidValues(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
-	root := s.Admin(t, console.SuperAdmin)
+	root := s.Admin(t, platform.SuperAdmin)
 	for _, value := range []any{-1, 100.01, 1000, 1.234, 1e300, "2.5", true, []any{1}, map[string]any{}, ""} {
 		p := root.Call(t, "PUT", feePath, map[string]any{"value": value}).Problem(t, 400, "invalid_input")
 		require.Equal(t, []api.FieldProblem{{Field: "value", Message: "must be a number from 0 to 100 with at most two decimals"}}, p.Errors, "%v", value)
@@ -83,8 +83,8 @@ func TestSettingsRefuseWhatTheyDontTake(t *testing.T) {
 		p := root.Call(t, "PUT", "/v1/admin/settings/"+key, map[string]any{"value": 1}).Problem(t, 404, "not_found")
 		require.Equal(t, "setting not found", p.Message)
 	}
-	s.Admin(t, console.Billing).Call(t, "PUT", feePath, map[string]any{"value": 1}).Problem(t, 403, "forbidden")
-	s.Admin(t, console.Support).Call(t, "GET", "/v1/admin/settings", nil).Is(t, 200)
+	s.Admin(t, platform.Billing).Call(t, "PUT", feePath, map[string]any{"value": 1}).Problem(t, 403, "forbidden")
+	s.Admin(t, platform.Support).Call(t, "GET", "/v1/admin/settings", nil).Is(t, 200)
 	require.Zero(t, fee(t, s))
 }
 
@@ -93,7 +93,7 @@ func TestAllServersSeeANewSetting(t *testing.T) {
 	one := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	two := apitest.New(t, apitest.Options{Pool: one.Pool})
 	require.Zero(t, fee(t, two))
-	one.Admin(t, console.SuperAdmin).Call(t, "PUT", feePath, map[string]any{"value": 5}).Is(t, 200)
+	one.Admin(t, platform.SuperAdmin).Call(t, "PUT", feePath, map[string]any{"value": 5}).Is(t, 200)
 	require.EqualValues(t, 500, fee(t, one))
 	two.Clock.Advance(5 * time.Second)
 	require.EqualValues(t, 500, fee(t, two))
@@ -105,7 +105,7 @@ func TestAllServersSeeANewSetting(t *testing.T) {
 func TestSettingsAreChangedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
-	root := s.Admin(t, console.SuperAdmin)
+	root := s.Admin(t, platform.SuperAdmin)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {

@@ -4,8 +4,9 @@ import (
 	"context"
 
 	"showfloor/gen/api"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
 	"showfloor/internal/console"
-	"showfloor/internal/timestamp"
 )
 
 // ListTenants lists the platform's customers.
@@ -40,7 +41,7 @@ func (s *Server) GetTenantDetail(ctx context.Context, r api.GetTenantDetailReque
 
 // SuspendTenant suspends a tenant.
 func (s *Server) SuspendTenant(ctx context.Context, r api.SuspendTenantRequestObject) (api.SuspendTenantResponseObject, error) {
-	tenant, err := s.areas.Console.SuspendTenant(ctx, adminFrom(ctx), r.ID, r.Body.Reason)
+	tenant, err := s.areas.Console.SuspendTenant(ctx, request.Admin(ctx), r.ID, r.Body.Reason)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *Server) SuspendTenant(ctx context.Context, r api.SuspendTenantRequestOb
 
 // UnsuspendTenant ends the suspension of a tenant.
 func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantRequestObject) (api.UnsuspendTenantResponseObject, error) {
-	tenant, err := s.areas.Console.UnsuspendTenant(ctx, adminFrom(ctx), r.ID)
+	tenant, err := s.areas.Console.UnsuspendTenant(ctx, request.Admin(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (s *Server) UnsuspendTenant(ctx context.Context, r api.UnsuspendTenantReque
 
 // ChangeTenantPlan changes a tenant's plan.
 func (s *Server) ChangeTenantPlan(ctx context.Context, r api.ChangeTenantPlanRequestObject) (api.ChangeTenantPlanResponseObject, error) {
-	tenant, err := s.areas.Console.ChangeTenantPlan(ctx, adminFrom(ctx), r.ID, string(r.Body.Plan), orEmpty(r.Body.Reason))
+	tenant, err := s.areas.Console.ChangeTenantPlan(ctx, request.Admin(ctx), r.ID, string(r.Body.Plan), orEmpty(r.Body.Reason))
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
-func TestTenantsAreFoundByWhatTheyAre(t *testing.T) {
+func TestTenantsAreFilteredByTheirProperties(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
-	root := s.Admin(t, console.Support)
+	root := s.Admin(t, platform.Support)
 	plain, pro, stopped := s.Register(t), s.Register(t), s.Register(t)
 	for tenantID, change := range map[string]string{
 		plain.TenantID: "name = 'Fifty % off_sale'", pro.TenantID: "name = 'Fifty X offYsale', plan = 'PRO'", stopped.TenantID: "status = 'SUSPENDED'",
@@ -27,7 +27,7 @@ func TestTenantsAreFoundByWhatTheyAre(t *testing.T) {
 		_, err := s.Pool.Exec(t.Context(), "UPDATE tenants SET "+change+" WHERE id = $1", tenantID)
 		require.NoError(t, err)
 	}
-	plain.Colleague(t, account.Viewer)
+	plain.Colleague(t, tenancy.Viewer)
 	for query, want := range map[string][]*apitest.Caller{
 		"":                                    {stopped, pro, plain},
 		"?q=&status=&plan=&page=&pageSize=":   {stopped, pro, plain},
@@ -72,7 +72,7 @@ func adminLists() []string {
 func TestAdminListsPage(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
-	root := s.Admin(t, console.SuperAdmin)
+	root := s.Admin(t, platform.SuperAdmin)
 	for range 4 { // all at the same time, so that the id decides the order
 		s.Register(t)
 	}
@@ -127,13 +127,13 @@ func TestAdminListsPage(t *testing.T) {
 func TestTenantDetail(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.Billing), s.Register(t)
-	secret := owner.Key(t, account.StreamsRead)
+	root, owner := s.Admin(t, platform.Billing), s.Register(t)
+	secret := owner.Key(t, tenancy.StreamsRead)
 	var streams []api.Stream
 	for range 22 {
 		streams = append(streams, owner.Stream(t, nil))
 	}
-	owner.Colleague(t, account.Viewer)
+	owner.Colleague(t, tenancy.Viewer)
 	s.Register(t).Stream(t, nil)
 	r := root.Call(t, "GET", "/v1/admin/tenants/"+owner.TenantID, nil)
 	var d api.TenantDetail
@@ -156,7 +156,7 @@ func TestTenantDetail(t *testing.T) {
 func TestPlanChange(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	billing, owner := s.Admin(t, console.Billing), s.Register(t)
+	billing, owner := s.Admin(t, platform.Billing), s.Register(t)
 	path := "/v1/admin/tenants/" + owner.TenantID + "/plan"
 	s.Clock.Advance(time.Minute)
 	var changed api.TenantSummary
@@ -177,6 +177,6 @@ func TestPlanChange(t *testing.T) {
 
 	billing.Call(t, "PATCH", path, map[string]any{"plan": "GOLD"}).Problem(t, 400, "invalid_input")
 	billing.Call(t, "PATCH", path, map[string]any{}).Problem(t, 400, "invalid_input")
-	s.Admin(t, console.Support).Call(t, "PATCH", path, map[string]any{"plan": "PRO"}).Problem(t, 403, "forbidden")
+	s.Admin(t, platform.Support).Call(t, "PATCH", path, map[string]any{"plan": "PRO"}).Problem(t, 403, "forbidden")
 	billing.Call(t, "PATCH", "/v1/admin/tenants/ten_none/plan", map[string]any{"plan": "PRO"}).Problem(t, 404, "not_found")
 }

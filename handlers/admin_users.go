@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
 	"showfloor/internal/console"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/tenancy/account"
 )
 
 // ListUsers lists the users of all tenants.
@@ -26,7 +27,7 @@ func (s *Server) ListUsers(ctx context.Context, r api.ListUsersRequestObject) (a
 
 // ActivateUser allows a deactivated user to log in again.
 func (s *Server) ActivateUser(ctx context.Context, r api.ActivateUserRequestObject) (api.ActivateUserResponseObject, error) {
-	user, err := s.areas.Accounts.ActivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.ActivateUser(ctx, request.Admin(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func (s *Server) ActivateUser(ctx context.Context, r api.ActivateUserRequestObje
 
 // DeactivateUser prevents a user from logging in.
 func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequestObject) (api.DeactivateUserResponseObject, error) {
-	user, err := s.areas.Accounts.DeactivateUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.DeactivateUser(ctx, request.Admin(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (s *Server) DeactivateUser(ctx context.Context, r api.DeactivateUserRequest
 
 // ResetUserPassword forces a user to choose a new password.
 func (s *Server) ResetUserPassword(ctx context.Context, r api.ResetUserPasswordRequestObject) (api.ResetUserPasswordResponseObject, error) {
-	user, err := s.areas.Accounts.ResetUserPassword(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.ResetUserPassword(ctx, request.Admin(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *Server) ResetUserPassword(ctx context.Context, r api.ResetUserPasswordR
 
 // DeleteUser removes a user.
 func (s *Server) DeleteUser(ctx context.Context, r api.DeleteUserRequestObject) (api.DeleteUserResponseObject, error) {
-	user, err := s.areas.Accounts.DeleteUser(ctx, adminFrom(ctx).Actor(), r.ID)
+	user, err := s.areas.Accounts.DeleteUser(ctx, request.Admin(ctx).Actor(), r.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestUsersOfAllTenants(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner, other := s.Admin(t, console.Support), s.Register(t), s.Register(t)
-	dev := owner.Colleague(t, account.Developer)
+	root, owner, other := s.Admin(t, platform.Support), s.Register(t), s.Register(t)
+	dev := owner.Colleague(t, tenancy.Developer)
 	list := func(query string) []string {
 		var page api.UserPage
 		root.Call(t, "GET", "/v1/admin/users?"+query, nil).Into(t, 200, &page)
@@ -42,9 +42,9 @@ func TestUsersOfAllTenants(t *testing.T) {
 func TestADeactivatedUserIsOutAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
-	dev := owner.Colleague(t, account.Developer)
-	key := dev.Key(t, account.StreamsRead)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
+	dev := owner.Colleague(t, tenancy.Developer)
+	key := dev.Key(t, tenancy.StreamsRead)
 	dev.Call(t, "GET", "/v1/me", nil).Is(t, 200)
 	path := "/v1/admin/users/" + dev.UserID
 	for range 2 {
@@ -73,9 +73,9 @@ func TestADeactivatedUserIsOutAtOnce(t *testing.T) {
 func TestADeletedUserLeavesKeysAndRecords(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
-	dev := owner.Colleague(t, account.Developer)
-	key := dev.Key(t, account.StreamsRead)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
+	dev := owner.Colleague(t, tenancy.Developer)
+	key := dev.Key(t, tenancy.StreamsRead)
 	dev.Stream(t, nil)
 	var gone api.TenantUser
 	root.Call(t, "DELETE", "/v1/admin/users/"+dev.UserID, nil).Into(t, 200, &gone)
@@ -85,7 +85,7 @@ func TestADeletedUserLeavesKeysAndRecords(t *testing.T) {
 	root.Call(t, "DELETE", "/v1/admin/users/"+dev.UserID, nil).Problem(t, 404, "not_found")
 	var log api.AuditPage
 	root.Call(t, "GET", "/v1/admin/audit?actor="+dev.UserID, nil).Into(t, 200, &log)
-	require.Equal(t, 2, log.Total, "what the user did stays on record")
+	require.Equal(t, 2, log.Total, "the user's audit entries are kept")
 	s.With(t, "").Call(t, "POST", "/v1/auth/register", map[string]any{
 		"tenantName": "New", "name": "New", "email": dev.Email, "password": apitest.Password,
 	}).Is(t, 201)
@@ -94,12 +94,12 @@ func TestADeletedUserLeavesKeysAndRecords(t *testing.T) {
 func TestAdminsLeaveTheLastOwner(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
 	path := "/v1/admin/users/" + owner.UserID
 	root.Call(t, "POST", path+"/deactivate", nil).Problem(t, 409, "conflict")
 	root.Call(t, "DELETE", path, nil).Problem(t, 409, "conflict")
 
-	second := owner.Colleague(t, account.Owner)
+	second := owner.Colleague(t, tenancy.Owner)
 	statuses := make([]int, 2)
 	var wg sync.WaitGroup
 	for i, id := range []string{owner.UserID, second.UserID} {
@@ -112,7 +112,7 @@ func TestAdminsLeaveTheLastOwner(t *testing.T) {
 func TestInvitedUsersAreOnlyDeleted(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
 	var guest api.TeamMember
 	invite(t, owner, newEmail(), "VIEWER").Into(t, 201, &guest)
 	path := "/v1/admin/users/" + guest.ID
@@ -126,8 +126,8 @@ func TestInvitedUsersAreOnlyDeleted(t *testing.T) {
 func TestAdminsVoidPasswords(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
-	dev := owner.Colleague(t, account.Developer)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
+	dev := owner.Colleague(t, tenancy.Developer)
 	owner.Call(t, "GET", "/v1/me", nil).Is(t, 200)
 	path := "/v1/admin/users/" + owner.UserID
 	var u api.TenantUser

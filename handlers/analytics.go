@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/analytics"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/streams/analytics"
 )
 
 // GetOverview returns the key figures of the caller's tenant.
 func (s *Server) GetOverview(ctx context.Context, _ api.GetOverviewRequestObject) (api.GetOverviewResponseObject, error) {
-	o, err := s.areas.Analytics.GetOverview(ctx, callerFrom(ctx))
+	o, err := s.areas.Analytics.GetOverview(ctx, request.Caller(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (s *Server) GetAnalytics(ctx context.Context, r api.GetAnalyticsRequestObje
 	if r.Params.Interval != nil {
 		interval = analytics.Interval(*r.Params.Interval)
 	}
-	series, err := s.areas.Analytics.GetAnalytics(ctx, callerFrom(ctx), instant(r.Params.From), instant(r.Params.To), interval)
+	series, err := s.areas.Analytics.GetAnalytics(ctx, request.Caller(ctx), instant(r.Params.From), instant(r.Params.To), interval)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/stream"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/testkit/apitest"
 )
 
 // noon moves the clock to the next noon: tests count hours and days from there.
@@ -26,7 +26,7 @@ func goLive(t *testing.T, s *apitest.Server, st api.Stream, conn string) {
 	s.With(t, "").Call(t, "POST", "/v1/ingest/media/publish", map[string]any{"client_id": conn, "stream": st.StreamKey}).Is(t, 201)
 }
 
-func TestAnalyticsCountWhoWatchedWhat(t *testing.T) {
+func TestAnalyticsCountViewersPerStream(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -67,12 +67,12 @@ func TestAnalyticsCountWhoWatchedWhat(t *testing.T) {
 
 	var o api.Overview
 	owner.Call(t, "GET", "/v1/me/overview", nil).Into(t, 200, &o)
-	require.Equal(t, []int{3, 2, 25, 1}, []int{o.Streams, o.LiveStreams, o.ViewersNow, o.TeamSize}, "who watches is the last minute's number")
+	require.Equal(t, []int{3, 2, 25, 1}, []int{o.Streams, o.LiveStreams, o.ViewersNow, o.TeamSize}, "the viewers are those of the last minute")
 	s.Register(t).Call(t, "GET", "/v1/me/analytics", nil).Into(t, 200, &got)
 	require.Zero(t, got.Points[7].MinutesWatched, "another tenant")
 }
 
-func TestAnalyticsCountWhatHappened(t *testing.T) {
+func TestAnalyticsCountBroadcastsSessionsAndSales(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	start := noon(s)
@@ -89,7 +89,7 @@ func TestAnalyticsCountWhatHappened(t *testing.T) {
 	s.Register(t).Session(t, nil)
 	paid(1000, "USD", "PAID")
 	paid(250, "USD", "FULFILLED")
-	paid(99, "EUR", "REFUNDED") // revenue is what was paid, before refunds
+	paid(99, "EUR", "REFUNDED") // revenue is the paid amount, before refunds
 	paid(1, "EUR", "PARTIALLY_REFUNDED")
 	paid(0, "CHF", "PAID") // counts as an order without revenue
 	for _, status := range []string{"PENDING", "EXPIRED"} {
@@ -115,7 +115,7 @@ func TestAnalyticsCountWhatHappened(t *testing.T) {
 	require.Equal(t, api.RevenueList{{Currency: "eur", TotalCents: 100}, {Currency: "usd", TotalCents: 2251}}, o.RevenueToday)
 }
 
-func TestAnalyticsRefuseWhatTheyCannotSpan(t *testing.T) {
+func TestAnalyticsRefuseInvalidSpans(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	for query, field := range map[string]string{

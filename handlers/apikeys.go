@@ -5,9 +5,11 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
 )
 
 // ListAPIKeys lists API keys without their secrets.
@@ -17,7 +19,7 @@ func (s *Server) ListAPIKeys(ctx context.Context, r api.ListAPIKeysRequestObject
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.areas.Accounts.ListAPIKeys(ctx, callerFrom(ctx), cursor, size+1)
+	rows, err := s.areas.Accounts.ListAPIKeys(ctx, request.Caller(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +34,12 @@ func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObje
 		in.ExpiresAt = &r.Body.ExpiresAt.Time
 	}
 	if r.Body.Scopes != nil {
-		in.Scopes = []account.Scope{}
+		in.Scopes = []tenancy.Scope{}
 		for _, scope := range r.Body.Scopes {
-			in.Scopes = append(in.Scopes, account.Scope(scope))
+			in.Scopes = append(in.Scopes, tenancy.Scope(scope))
 		}
 	}
-	row, key, err := s.areas.Accounts.CreateAPIKey(ctx, callerFrom(ctx), in)
+	row, key, err := s.areas.Accounts.CreateAPIKey(ctx, request.Caller(ctx), in)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func (s *Server) CreateAPIKey(ctx context.Context, r api.CreateAPIKeyRequestObje
 
 // RevokeAPIKey revokes a key.
 func (s *Server) RevokeAPIKey(ctx context.Context, r api.RevokeAPIKeyRequestObject) (api.RevokeAPIKeyResponseObject, error) {
-	row, err := s.areas.Accounts.RevokeAPIKey(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Accounts.RevokeAPIKey(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

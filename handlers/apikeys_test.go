@@ -10,10 +10,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 func TestAPIKeyIsShownOnceAndWorks(t *testing.T) {
@@ -27,7 +27,7 @@ func TestAPIKeyIsShownOnceAndWorks(t *testing.T) {
 	require.Equal(t, "sk_live_", made.Prefix)
 	require.True(t, strings.HasSuffix(*made.Key, made.Last4))
 	require.Len(t, made.Last4, 4)
-	require.Len(t, made.Scopes, len(account.Developer.Scopes()), "all that a developer may")
+	require.Len(t, made.Scopes, len(tenancy.Developer.Scopes()), "all that a developer may")
 	require.True(t, made.ExpiresAt.IsNull())
 	require.True(t, made.LastUsedAt.IsNull())
 	require.True(t, made.RevokedAt.IsNull())
@@ -94,7 +94,7 @@ func TestLastUseIsExactToAMinute(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	key := owner.Key(t, account.StreamsRead)
+	key := owner.Key(t, tenancy.StreamsRead)
 	lastUsed := func() time.Time {
 		key.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200)
 		var keys []api.APIKey
@@ -110,7 +110,7 @@ func TestLastUseIsExactToAMinute(t *testing.T) {
 	require.WithinDuration(t, s.Clock.Now(), lastUsed(), 0)
 }
 
-func TestRevokedExpiredAndWrongKeysAreToldApart(t *testing.T) {
+func TestRevokedExpiredAndWrongKeysHaveTheirOwnCodes(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -154,11 +154,11 @@ func TestRevokedExpiredAndWrongKeysAreToldApart(t *testing.T) {
 	owner.Call(t, "DELETE", "/v1/me/api-keys/key_00000000000000000000000000", nil).Problem(t, 404, "not_found")
 }
 
-func TestNobodyGivesOnScopesThatTheyLack(t *testing.T) {
+func TestAKeyCannotGrantScopesThatItLacks(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	narrow := owner.Key(t, account.KeysWrite, account.StreamsRead)
+	narrow := owner.Key(t, tenancy.KeysWrite, tenancy.StreamsRead)
 	narrow.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k", "scopes": []string{"streams:write"}}).Problem(t, 403, "forbidden")
 	var made api.APIKey
 	narrow.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &made)
@@ -166,7 +166,7 @@ func TestNobodyGivesOnScopesThatTheyLack(t *testing.T) {
 	narrow.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k", "scopes": []string{"streams:read", "streams:read"}}).Into(t, 201, &made)
 	require.Equal(t, []api.Scope{"streams:read"}, made.Scopes)
 
-	owner.Colleague(t, account.Viewer).Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k", "scopes": []string{"streams:read"}}).
+	owner.Colleague(t, tenancy.Viewer).Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k", "scopes": []string{"streams:read"}}).
 		Problem(t, http.StatusForbidden, "forbidden")
 }
 

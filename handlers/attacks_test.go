@@ -24,10 +24,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestForgedAdminTokensAreRefused tries the same forgeries as with tenants'
@@ -35,7 +35,7 @@ import (
 func TestForgedAdminTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
 	kid, key := signer(t, s)
 	public, ok := key.Public().(ed25519.PublicKey)
 	require.True(t, ok)
@@ -71,7 +71,7 @@ func TestForgedAdminTokensAreRefused(t *testing.T) {
 		"a tenant's type":          forge(ed, key, nil, map[string]any{"typ": "tenant"}),
 		"a participant's type":     forge(ed, key, nil, map[string]any{"typ": "participant"}),
 		"another's id":             forge(ed, key, nil, map[string]any{"sub": owner.UserID}),
-		"nobody's id":              forge(ed, key, nil, map[string]any{"sub": ""}),
+		"no user's id":             forge(ed, key, nil, map[string]any{"sub": ""}),
 		"never expires":            forge(ed, key, nil, map[string]any{"exp": nil}),
 		"expires in words":         forge(ed, key, nil, map[string]any{"exp": "tomorrow"}),
 	}
@@ -104,26 +104,26 @@ func TestForgedAdminTokensAreRefused(t *testing.T) {
 func TestAnAdminsRoleIsTheDatabases(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
 	_, err := s.Pool.Exec(t.Context(), "UPDATE admins SET role = 'SUPPORT' WHERE id = $1", root.UserID)
 	require.NoError(t, err)
 	root.Call(t, "POST", "/v1/admin/tenants/"+owner.TenantID+"/suspend", map[string]any{"reason": "x"}).Problem(t, 403, "forbidden")
 }
 
-// TestFieldsThatNobodyAskedForChangeNothing adds fields to every body that would
+// TestUnknownFieldsChangeNothing adds fields to every body that would
 // give the sender more permissions or access to another tenant.
-func TestFieldsThatNobodyAskedForChangeNothing(t *testing.T) {
+func TestUnknownFieldsChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner, victim := s.Register(t), s.Register(t)
-	member := owner.Colleague(t, account.Admin)
+	member := owner.Colleague(t, tenancy.Admin)
 	victim.Stream(t, nil)
 	smuggled := map[string]any{
 		"id": victim.TenantID, "tenantId": victim.TenantID, "tenant_id": victim.TenantID, "tid": victim.TenantID,
 		"userId": victim.UserID, "role": "OWNER", "status": "CANCELLED", "plan": "ENTERPRISE", "chargesEnabled": true,
 		"tokenVersion": 99, "scopes": []string{"team:write", "billing:write"}, "createdAt": "2001-01-01T00:00:00.000Z",
 	}
-	before, rows := snapshot(t, s, victim.TenantID), standing(t, s, owner.TenantID, victim.TenantID)
+	before, rows := snapshot(t, s, victim.TenantID), tenantRows(t, s, owner.TenantID, victim.TenantID)
 	unbuilt, tried := unbuiltOperations(), 0
 	list := operations(t)
 	// The operation that ends the sender's token comes last.
@@ -146,7 +146,7 @@ func TestFieldsThatNobodyAskedForChangeNothing(t *testing.T) {
 	}
 	require.Greater(t, tried, 3)
 	require.JSONEq(t, before, snapshot(t, s, victim.TenantID))
-	require.Equal(t, rows, standing(t, s, owner.TenantID, victim.TenantID))
+	require.Equal(t, rows, tenantRows(t, s, owner.TenantID, victim.TenantID))
 }
 
 // lastWord orders one operation after all others.
@@ -157,8 +157,8 @@ func lastWord(operationID string) string {
 	return "a"
 }
 
-// standing is a snapshot of the tenants and their users.
-func standing(t *testing.T, s *apitest.Server, tenantIDs ...string) string {
+// tenantRows is a snapshot of the tenants and their users.
+func tenantRows(t *testing.T, s *apitest.Server, tenantIDs ...string) string {
 	t.Helper()
 	var text string
 	require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT
@@ -168,7 +168,7 @@ func standing(t *testing.T, s *apitest.Server, tenantIDs ...string) string {
 	return text
 }
 
-func TestRegistrationGivesWhatItSays(t *testing.T) {
+func TestRegistrationIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	victim := s.Register(t)
@@ -204,9 +204,9 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// TestNobodyWritesLinesIntoTheLog sends line ends in every part of a request
+// TestClientsCannotWriteLinesIntoTheLog sends line ends in every part of a request
 // that takes text.
-func TestNobodyWritesLinesIntoTheLog(t *testing.T) {
+func TestClientsCannotWriteLinesIntoTheLog(t *testing.T) {
 	t.Parallel()
 	const forged = "\r\nFORGED line\n\x1b[31mFORGED color"
 	for name, handler := range map[string]func(w io.Writer) slog.Handler{
@@ -221,17 +221,17 @@ func TestNobodyWritesLinesIntoTheLog(t *testing.T) {
 			t.Parallel()
 			var log lines
 			s := apitest.New(t, apitest.Options{Log: slog.New(handler(&log))})
-			root, nobody := s.Admin(t, console.SuperAdmin), s.With(t, "")
+			root, anonymous := s.Admin(t, platform.SuperAdmin), s.With(t, "")
 			text := url.QueryEscape(forged)
 			root.Call(t, "GET", "/v1/admin/tenants?q="+text, nil).Is(t, 200)
 			root.Call(t, "GET", "/v1/admin/users?q="+text+"&tenantId="+text, nil).Is(t, 200)
 			root.Call(t, "GET", "/v1/admin/audit?actor="+text+"&action="+text+"&from="+text, nil).Is(t, 400)
 			root.Call(t, "GET", "/v1/admin/tenants/"+url.PathEscape(forged), nil).Is(t, 404)
-			nobody.Call(t, "GET", "/v1/"+url.PathEscape(forged), nil).Is(t, 404)
+			anonymous.Call(t, "GET", "/v1/"+url.PathEscape(forged), nil).Is(t, 404)
 			for _, path := range []string{"/v1/admin/auth/login", "/v1/auth/login"} {
-				nobody.Call(t, "POST", path, map[string]any{"email": "a@example.test" + forged, "password": forged}).Is(t, 401)
+				anonymous.Call(t, "POST", path, map[string]any{"email": "a@example.test" + forged, "password": forged}).Is(t, 401)
 			}
-			nobody.Call(t, "POST", "/v1/auth/register", map[string]any{
+			anonymous.Call(t, "POST", "/v1/auth/register", map[string]any{
 				"tenantName": "x" + forged, "name": "y" + forged, "email": "a@example.test" + forged, "password": apitest.Password,
 			}).Is(t, 400)
 			header := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"alg":%q,"kid":%q}`, "EdDSA"+forged, forged))

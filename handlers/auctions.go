@@ -6,9 +6,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/auction"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/commerce/auction"
 )
 
 // ListAuctions lists the tenant's auctions.
@@ -18,7 +19,7 @@ func (s *Server) ListAuctions(ctx context.Context, r api.ListAuctionsRequestObje
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.areas.Auctions.ListAuctions(ctx, callerFrom(ctx), (*string)(r.Params.Status), cursor, size+1)
+	views, err := s.areas.Auctions.ListAuctions(ctx, request.Caller(ctx), (*string)(r.Params.Status), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func (s *Server) ListAuctions(ctx context.Context, r api.ListAuctionsRequestObje
 // CreateAuction starts an auction. The validator has filled in the document's
 // defaults.
 func (s *Server) CreateAuction(ctx context.Context, r api.CreateAuctionRequestObject) (api.CreateAuctionResponseObject, error) {
-	v, err := s.areas.Auctions.CreateAuction(ctx, callerFrom(ctx), auction.Input{
+	v, err := s.areas.Auctions.CreateAuction(ctx, request.Caller(ctx), auction.Input{
 		ProductID: r.Body.ProductID, StreamID: r.Body.StreamID, StartingBidCents: r.Body.StartingBidCents,
 		BidIncrementCents: r.Body.BidIncrementCents, DurationSec: r.Body.DurationSec, AntiSnipeSec: *r.Body.AntiSnipeSec,
 		ReservePriceCents: orNil(r.Body.ReservePriceCents),
@@ -42,7 +43,7 @@ func (s *Server) CreateAuction(ctx context.Context, r api.CreateAuctionRequestOb
 
 // GetAuction returns an auction.
 func (s *Server) GetAuction(ctx context.Context, r api.GetAuctionRequestObject) (api.GetAuctionResponseObject, error) {
-	v, err := s.areas.Auctions.GetAuction(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Auctions.GetAuction(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (s *Server) GetAuction(ctx context.Context, r api.GetAuctionRequestObject) 
 
 // PlaceBid places a bid.
 func (s *Server) PlaceBid(ctx context.Context, r api.PlaceBidRequestObject) (api.PlaceBidResponseObject, error) {
-	p, err := s.areas.Auctions.PlaceBid(ctx, callerFrom(ctx), r.ID, auction.BidInput{
+	p, err := s.areas.Auctions.PlaceBid(ctx, request.Caller(ctx), r.ID, auction.BidInput{
 		AmountCents: r.Body.AmountCents, BidderExternalID: r.Body.BidderExternalID, BidderName: r.Body.BidderName,
 	})
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *Server) PlaceBid(ctx context.Context, r api.PlaceBidRequestObject) (api
 
 // CancelAuction cancels an auction.
 func (s *Server) CancelAuction(ctx context.Context, r api.CancelAuctionRequestObject) (api.CancelAuctionResponseObject, error) {
-	v, err := s.areas.Auctions.CancelAuction(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Auctions.CancelAuction(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

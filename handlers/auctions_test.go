@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 const auctionsPath = "/v1/me/commerce/auctions"
@@ -43,7 +43,7 @@ func TestCreateAuction(t *testing.T) {
 	require.Equal(t, []any{product, st.ID, int64(1500), int64(2500), int64(50), "usd", 10},
 		[]any{a.ProductID, a.StreamID, a.StartingBidCents, *a.ReservePriceCents, a.BidIncrementCents, a.Currency, a.AntiSnipeSec})
 	require.Equal(t, 300*time.Second, a.EndsAt.Sub(a.CreatedAt.Time))
-	require.False(t, a.CreatedAt.Before(before), "on the database's clock, whatever ours says")
+	require.False(t, a.CreatedAt.Before(before), "the database's clock counts, not the server's")
 	require.False(t, a.CreatedAt.After(databaseTime(t, s)))
 	require.True(t, a.WinningBidID.IsNull() && a.OrderID.IsNull())
 	require.Empty(t, a.Bids)
@@ -66,7 +66,7 @@ func auctionBody(productID, streamID string) map[string]any {
 	return map[string]any{"productId": productID, "streamId": streamID, "startingBidCents": 1000, "bidIncrementCents": 100, "durationSec": 60}
 }
 
-func TestCreateAuctionOfWhatIsntThere(t *testing.T) {
+func TestCreateAuctionOfAMissingProduct(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner, other := s.Register(t), s.Register(t)

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"showfloor/gen/api"
+	"showfloor/handlers/pipeline"
 )
 
 // ReceiveProcessorEvent receives a webhook of the payment processor.
 func (s *Server) ReceiveProcessorEvent(
 	ctx context.Context, r api.ReceiveProcessorEventRequestObject,
 ) (api.ReceiveProcessorEventResponseObject, error) {
-	body, err := readAll(r.Body)
+	body, err := pipeline.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestBodiesThatAreMadeToBeWork sends small bodies that are expensive to
@@ -63,7 +63,7 @@ func TestBodiesThatAreMadeToBeWork(t *testing.T) {
 	}
 }
 
-func TestManyFaultsAreToldInPart(t *testing.T) {
+func TestOnlySomeOfManyFaultsAreReported(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	body := `{"url":"https://x.example","events":[` + strings.Repeat(`1,`, 99) + `1],"disabled":5}`

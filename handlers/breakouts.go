@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"showfloor/gen/api"
+	"showfloor/handlers/request"
 )
 
 // CreateBreakouts opens breakout rooms.
@@ -12,16 +13,16 @@ func (s *Server) CreateBreakouts(ctx context.Context, r api.CreateBreakoutsReque
 	if r.Body.Assignments != nil {
 		assignments = *r.Body.Assignments
 	}
-	rooms, err := s.areas.Sessions.CreateBreakouts(ctx, callerFrom(ctx), r.ID, r.Body.Count, assignments)
+	rooms, err := s.areas.Sessions.CreateBreakouts(ctx, request.Caller(ctx), r.ID, r.Body.Count, assignments)
 	if err != nil {
 		return nil, err
 	}
-	return api.CreateBreakouts201JSONResponse(each(rooms, toSession(callerFrom(ctx)))), nil
+	return api.CreateBreakouts201JSONResponse(each(rooms, toSession(request.Caller(ctx)))), nil
 }
 
 // CloseBreakouts ends the breakout rooms that are open.
 func (s *Server) CloseBreakouts(ctx context.Context, r api.CloseBreakoutsRequestObject) (api.CloseBreakoutsResponseObject, error) {
-	closed, err := s.areas.Sessions.CloseBreakouts(ctx, callerFrom(ctx), r.ID)
+	closed, err := s.areas.Sessions.CloseBreakouts(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

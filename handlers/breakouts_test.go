@@ -6,10 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/id"
-	"showfloor/internal/realtimetest"
-	"showfloor/internal/session"
+	"showfloor/internal/base/id"
+	"showfloor/internal/rooms/session"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/realtimetest"
 )
 
 // breakouts creates breakout rooms of the meeting.
@@ -190,7 +190,7 @@ func TestAHostOfElsewhereHasNoSayInABreakout(t *testing.T) {
 	}
 }
 
-func TestTheMainRoomsTokenOpensABreakoutToWhoIsInvited(t *testing.T) {
+func TestTheMainRoomsTokenOpensABreakoutForInvitedUsers(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, map[string]any{"type": "conference"})
 	room := m.breakouts(t, m.owner, 1, map[string]any{"1": []string{"dan"}})[0]
@@ -221,9 +221,9 @@ func TestTheMainRoomsTokenOpensABreakoutToWhoIsInvited(t *testing.T) {
 	}
 }
 
-// TestWhoComesLateFindsTheBreakoutRooms checks that a late participant finds its open
+// TestLateParticipantsFindTheBreakoutRooms checks that a late participant finds its open
 // breakout rooms in the session.
-func TestWhoComesLateFindsTheBreakoutRooms(t *testing.T) {
+func TestLateParticipantsFindTheBreakoutRooms(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, nil)
 	see := func(c *apitest.Caller) []api.BreakoutEventRoom {
@@ -261,9 +261,9 @@ func TestWhoComesLateFindsTheBreakoutRooms(t *testing.T) {
 	require.Empty(t, see(m.ada.Caller))
 }
 
-// TestAModeratorHearsABreakoutRoomBeforeComingIn checks that a moderator of the parent
+// TestAModeratorSubscribesToABreakoutRoomBeforeEntering checks that a moderator of the parent
 // receives a breakout room's chat and can write there without joining.
-func TestAModeratorHearsABreakoutRoomBeforeComingIn(t *testing.T) {
+func TestAModeratorSubscribesToABreakoutRoomBeforeEntering(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	main := owner.Session(t, nil)
@@ -300,5 +300,5 @@ func TestAModeratorHearsABreakoutRoomBeforeComingIn(t *testing.T) {
 	ben.Say(t, room, "ben", "Hello?").Problem(t, 404, "not_found")
 	owner.Call(t, "DELETE", path+"/participants/eve", nil).Is(t, 200)
 	require.EqualValues(t, 4500, heard[eve].Next(t, realtimetest.Disconnected).Code)
-	require.Equal(t, "unknown", owner.Participant(t, room, "ada").Gone, "nobody came in by that")
+	require.Equal(t, "unknown", owner.Participant(t, room, "ada").Gone, "the refused request admitted no participant")
 }

@@ -4,35 +4,36 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/call"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/rooms/call"
+	"showfloor/internal/tenancy"
 )
 
 // InviteCall rings a user.
 func (s *Server) InviteCall(ctx context.Context, r api.InviteCallRequestObject) (api.InviteCallResponseObject, error) {
-	a, err := s.areas.Calls.InviteCall(ctx, callerFrom(ctx), call.Input{
+	a, err := s.areas.Calls.InviteCall(ctx, request.Caller(ctx), call.Input{
 		FromUserID: r.Body.FromUserID, FromDisplayName: r.Body.FromDisplayName, ToUserID: r.Body.ToUserID, Kind: string(r.Body.Kind),
-		ProjectID: r.Body.ProjectID, Metadata: orEmptyMap(r.Body.Metadata),
+		ProjectID: r.Body.ProjectID, Metadata: pairsOf(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return api.InviteCall201JSONResponse(toCallAdmission(callerFrom(ctx), a)), nil
+	return api.InviteCall201JSONResponse(toCallAdmission(request.Caller(ctx), a)), nil
 }
 
 // AnswerCall answers a call for the callee and returns its token for the room.
 func (s *Server) AnswerCall(ctx context.Context, r api.AnswerCallRequestObject) (api.AnswerCallResponseObject, error) {
-	a, err := s.areas.Calls.AnswerCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	a, err := s.areas.Calls.AnswerCall(ctx, request.Caller(ctx), r.ID, r.Body.UserID)
 	if err != nil {
 		return nil, err
 	}
-	return api.AnswerCall201JSONResponse(toCallAdmission(callerFrom(ctx), a)), nil
+	return api.AnswerCall201JSONResponse(toCallAdmission(request.Caller(ctx), a)), nil
 }
 
 // DeclineCall declines a ringing call for the callee.
 func (s *Server) DeclineCall(ctx context.Context, r api.DeclineCallRequestObject) (api.DeclineCallResponseObject, error) {
-	v, err := s.areas.Calls.DeclineCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	v, err := s.areas.Calls.DeclineCall(ctx, request.Caller(ctx), r.ID, r.Body.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (s *Server) DeclineCall(ctx context.Context, r api.DeclineCallRequestObject
 
 // EndCall ends a call.
 func (s *Server) EndCall(ctx context.Context, r api.EndCallRequestObject) (api.EndCallResponseObject, error) {
-	v, err := s.areas.Calls.EndCall(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	v, err := s.areas.Calls.EndCall(ctx, request.Caller(ctx), r.ID, r.Body.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func toCall(v call.View) api.Call {
 	}
 }
 
-func toCallAdmission(by account.Caller, a call.Admission) api.CallAdmission {
+func toCallAdmission(by tenancy.Caller, a call.Admission) api.CallAdmission {
 	c := toCall(a.View)
 	return api.CallAdmission{
 		SessionID: c.SessionID, State: c.State, Kind: c.Kind, FromUserID: c.FromUserID, FromDisplayName: c.FromDisplayName,

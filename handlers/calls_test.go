@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // calling is a tenant with a call from ada to ben.
@@ -54,8 +54,8 @@ func (c *calling) events(t *testing.T) []string {
 	return names
 }
 
-// told returns the types of the publications in the call's room.
-func (c *calling) told() (types []string) {
+// publications returns the types of the publications in the call's room.
+func (c *calling) publications() (types []string) {
 	for _, p := range c.s.Published() {
 		if p.Room == c.call.SessionID {
 			types = append(types, p.Type)
@@ -80,7 +80,7 @@ func TestInviteCall(t *testing.T) {
 	require.Equal(t, []any{api.SessionStateWaiting, api.CallKindVoice, "ada", "Ada Okafor", "ben", "launch"},
 		[]any{a.State, a.Kind, a.FromUserID, a.FromDisplayName.MustGet(), a.ToUserID, a.ProjectID.MustGet()})
 	require.True(t, a.StartedAt.IsNull() && a.EndedAt.IsNull())
-	require.False(t, a.RingExpiresAt.Before(before.Add(45*time.Second)), "on the database's clock, whatever ours says")
+	require.False(t, a.RingExpiresAt.Before(before.Add(45*time.Second)), "the database's clock counts, not the server's")
 	require.False(t, a.RingExpiresAt.After(databaseTime(t, s).Add(45*time.Second)))
 
 	v := a.Session
@@ -177,7 +177,7 @@ func TestAnswerCall(t *testing.T) {
 	require.Equal(t, []string{"session.created", "call.invited", "call.answered", "session.started"}, c.events(t))
 	_, data := eventsOf(t, c.s, c.owner.TenantID, c.call.SessionID)
 	require.Equal(t, []any{"live", timestamp.Format(c.s.Clock.Now())}, []any{data[2]["state"], data[2]["startedAt"]})
-	require.Equal(t, []string{"session.started"}, c.told())
+	require.Equal(t, []string{"session.started"}, c.publications())
 
 	require.Equal(t, "the call was answered already", c.refused(t, "answer", "ben"))
 	require.Equal(t, "the call was answered already", c.refused(t, "decline", "ben"))
@@ -216,7 +216,7 @@ func TestEndCall(t *testing.T) {
 			require.Equal(t, []string{"session.created", "call.invited", "call.answered", "session.started", "call.ended", "session.ended"}, names)
 			require.Equal(t, []any{"ended", party, 64.5}, []any{data[4]["state"], data[4]["endedBy"], data[4]["durationSec"]})
 			require.InDelta(t, 64.5, data[5]["durationSec"], 0)
-			require.Equal(t, []string{"session.started", "session.ended"}, c.told())
+			require.Equal(t, []string{"session.started", "session.ended"}, c.publications())
 			for _, again := range []string{"ada", "ben"} {
 				require.Equal(t, got, c.became(t, "end", again))
 			}
@@ -230,7 +230,7 @@ func TestEndCall(t *testing.T) {
 func TestACallIsTakenBack(t *testing.T) {
 	t.Parallel()
 	c := newCalling(t)
-	require.Equal(t, "the call rings still: decline it", c.refused(t, "end", "ben"))
+	require.Equal(t, "the call is still ringing: decline it", c.refused(t, "end", "ben"))
 	for range 2 {
 		require.Equal(t, api.SessionStateCancelled, c.became(t, "end", "ada").State)
 	}
@@ -239,8 +239,8 @@ func TestACallIsTakenBack(t *testing.T) {
 	require.Equal(t, "the call was taken back", c.refused(t, "decline", "ben"))
 }
 
-// TestACallThatRangOutIsMissed checks that it is missed whichever operation is called
-// next, and however late the job runs.
+// TestACallThatRangOutIsMissed checks that the call is missed after any next operation,
+// and even if the job runs late.
 func TestACallThatRangOutIsMissed(t *testing.T) {
 	t.Parallel()
 	missed := func(t *testing.T, c *calling) {
@@ -276,7 +276,7 @@ func TestACallThatRangOutIsMissed(t *testing.T) {
 	}
 }
 
-func TestWhoMaySpeakInACall(t *testing.T) {
+func TestPermissionsInACall(t *testing.T) {
 	t.Parallel()
 	c := newCalling(t)
 	ada, other := c.s.With(t, c.call.Token), c.s.With(t, c.owner.Ring(t, nil).Token)
@@ -313,10 +313,10 @@ func TestWhoMaySpeakInACall(t *testing.T) {
 	c.do(t, "answer", "ben").Problem(t, 403, "forbidden")
 }
 
-// TestNobodyIsRungForNothing checks that a call which its caller can't join isn't
+// TestACallThatItsCallerCannotEnterDoesNotRing checks that a call which its caller can't join isn't
 // created, and that one which its callee can't join isn't answered. A repeated request
 // gets the state at that time.
-func TestNobodyIsRungForNothing(t *testing.T) {
+func TestACallThatItsCallerCannotEnterDoesNotRing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	owner := s.Register(t)

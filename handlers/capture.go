@@ -2,13 +2,16 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"showfloor/gen/api"
-	"showfloor/internal/tester"
+	"showfloor/handlers/pipeline"
+	"showfloor/handlers/request"
+	"showfloor/internal/outflow/tester"
 )
 
 // capturePath is the path of capture URLs; the token follows it.
@@ -37,23 +40,29 @@ func captureToken(r *http.Request) string {
 	return token
 }
 
+// captureURLs gives the pipeline access to the tokens of capture URLs.
+type captureURLs struct{ *tester.Service }
+
+// Token implements pipeline.CaptureURLs.
+func (captureURLs) Token(r *http.Request) string { return captureToken(r) }
+
+// IsGone implements pipeline.CaptureURLs.
+func (captureURLs) IsGone(err error) bool { return errors.Is(err, tester.ErrGone) }
+
 // capture stores the request that ctx belongs to.
 func (s *Server) capture(ctx context.Context) (api.CaptureReceipt, error) {
-	r := requestFrom(ctx)
+	r := request.Whole(ctx)
 	token := captureToken(r)
-	if unstorable(token) {
-		token = "" // matches no capture URL
-	}
 	tenantID, err := s.areas.Tester.Expect(ctx, token, r.ContentLength)
 	if err != nil {
 		return api.CaptureReceipt{}, err
 	}
-	body, err := readBody(r)
+	body, err := pipeline.ReadAll(r.Body)
 	if err != nil {
 		return api.CaptureReceipt{}, err
 	}
 	captureID, err := s.areas.Tester.Capture(ctx, tester.Request{
-		Token: token, TenantID: tenantID, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: originFrom(ctx).IP,
+		Token: token, TenantID: tenantID, Method: r.Method, URL: r.URL, Host: r.Host, Header: r.Header, Body: body, IP: request.Origin(ctx).IP,
 	})
 	if err != nil {
 		return api.CaptureReceipt{}, err

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/handlers"
-	"showfloor/internal/apitest"
-	"showfloor/internal/ratelimit"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/base/ratelimit"
+	"showfloor/internal/testkit/apitest"
 )
 
 // exchange sends bytes and returns the whole answer.
@@ -123,7 +123,7 @@ func TestPreflightsAreNotCaptured(t *testing.T) {
 // method and the sender's address make no difference.
 func TestCapturesAreLimitedByToken(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{
+	s := apitest.New(t, apitest.Options{Limits: pipeline.Limits{
 		Limiter: ratelimit.New(ratelimit.NewMemory(time.Now), nil, slog.New(slog.DiscardHandler)), Capture: ratelimit.Rate{Events: 1, Per: time.Hour, Burst: 3},
 	}})
 	owner := s.Register(t)
@@ -137,9 +137,9 @@ func TestCapturesAreLimitedByToken(t *testing.T) {
 	s.Send(t, other, "GET", "", nil)
 }
 
-// TestNothingIsReadForATokenThatNobodyHas checks that an unknown token is
+// TestRequestsForAnUnknownTokenAreNotRead checks that an unknown token is
 // refused without waiting for the body.
-func TestNothingIsReadForATokenThatNobodyHas(t *testing.T) {
+func TestRequestsForAnUnknownTokenAreNotRead(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))

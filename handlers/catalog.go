@@ -8,9 +8,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/catalog"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/commerce/catalog"
 )
 
 // ListProducts lists the tenant's products.
@@ -23,7 +24,7 @@ func (s *Server) ListProducts(ctx context.Context, r api.ListProductsRequestObje
 	filter := catalog.Filter{
 		Query: orEmpty(r.Params.Q), ActiveOnly: r.Params.ActiveOnly != nil && *r.Params.ActiveOnly == api.ActiveOnlyFlagN1,
 	}
-	rows, err := s.areas.Catalog.ListProducts(ctx, callerFrom(ctx), filter, cursor, size+1)
+	rows, err := s.areas.Catalog.ListProducts(ctx, request.Caller(ctx), filter, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (s *Server) ListProducts(ctx context.Context, r api.ListProductsRequestObje
 
 // GetProduct returns a product.
 func (s *Server) GetProduct(ctx context.Context, r api.GetProductRequestObject) (api.GetProductResponseObject, error) {
-	p, err := s.areas.Catalog.GetProduct(ctx, callerFrom(ctx), r.ID)
+	p, err := s.areas.Catalog.GetProduct(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (s *Server) GetProduct(ctx context.Context, r api.GetProductRequestObject) 
 
 // UpsertProduct creates or updates a product.
 func (s *Server) UpsertProduct(ctx context.Context, r api.UpsertProductRequestObject) (api.UpsertProductResponseObject, error) {
-	p, err := s.areas.Catalog.UpsertProduct(ctx, callerFrom(ctx), fromProductInput(*r.Body))
+	p, err := s.areas.Catalog.UpsertProduct(ctx, request.Caller(ctx), fromProductInput(*r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (s *Server) UpsertProduct(ctx context.Context, r api.UpsertProductRequestOb
 
 // ArchiveProduct archives a product, so that it can't be sold.
 func (s *Server) ArchiveProduct(ctx context.Context, r api.ArchiveProductRequestObject) (api.ArchiveProductResponseObject, error) {
-	p, err := s.areas.Catalog.ArchiveProduct(ctx, callerFrom(ctx), r.ID)
+	p, err := s.areas.Catalog.ArchiveProduct(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (s *Server) ArchiveProduct(ctx context.Context, r api.ArchiveProductRequest
 
 // SyncCatalog creates or updates many products.
 func (s *Server) SyncCatalog(ctx context.Context, r api.SyncCatalogRequestObject) (api.SyncCatalogResponseObject, error) {
-	n, err := s.areas.Catalog.SyncCatalog(ctx, callerFrom(ctx), each(r.Body.Items, fromProductInput))
+	n, err := s.areas.Catalog.SyncCatalog(ctx, request.Caller(ctx), each(r.Body.Items, fromProductInput))
 	if err != nil {
 		return nil, err
 	}

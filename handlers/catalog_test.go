@@ -14,7 +14,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 const productsPath = "/v1/me/catalog/products"
@@ -79,7 +79,7 @@ func TestANewProductHasTheDefaults(t *testing.T) {
 	require.Equal(t, []string{"product.upsert"}, auditActions(t, s, owner.TenantID, "product."))
 }
 
-func TestAnUpsertKeepsWhatIsLeftOut(t *testing.T) {
+func TestAnUpsertKeepsMissingFields(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -122,7 +122,7 @@ func TestAnUpsertKeepsWhatIsLeftOut(t *testing.T) {
 	require.NotEqual(t, first.ID, owner.Product(t, map[string]any{"externalId": "mug"}).ID, "with regard to case")
 }
 
-func TestTheProcessorsPriceIsForgottenWithWhatItWasMadeFor(t *testing.T) {
+func TestAChangedProductDropsTheProcessorsPrice(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -206,7 +206,7 @@ func keys(n int) string {
 	return strings.Join(list, ",")
 }
 
-func TestMarksAreToldWhenTheCatalogCrossesThem(t *testing.T) {
+func TestStockThresholdsEmitEventsWhenTheCatalogCrossesThem(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -245,7 +245,7 @@ func TestMarksAreToldWhenTheCatalogCrossesThem(t *testing.T) {
 	require.Zero(t, data[last]["stock"])
 }
 
-func TestArchivedProductsComeBackByActiveOnly(t *testing.T) {
+func TestArchivedProductsReturnByActiveOnly(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)

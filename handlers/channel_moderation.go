@@ -6,9 +6,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/chat"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/rooms/chat"
 )
 
 // ListChannelModeration lists the acts of moderation in a channel.
@@ -20,7 +21,7 @@ func (s *Server) ListChannelModeration(
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.areas.Chat.ListChannelModeration(ctx, callerFrom(ctx), r.ID, cursor, size+1)
+	rows, err := s.areas.Chat.ListChannelModeration(ctx, request.Caller(ctx), r.ID, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (s *Server) ListChannelModeration(
 func (s *Server) TimeoutChannelMember(
 	ctx context.Context, r api.TimeoutChannelMemberRequestObject,
 ) (api.TimeoutChannelMemberResponseObject, error) {
-	row, err := s.areas.Chat.TimeoutChannelMember(ctx, callerFrom(ctx), r.ID,
+	row, err := s.areas.Chat.TimeoutChannelMember(ctx, request.Caller(ctx), r.ID,
 		chat.Restriction{Target: r.Body.Target, By: r.Body.By, Reason: r.Body.Reason}, time.Duration(r.Body.DurationSec)*time.Second)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (s *Server) TimeoutChannelMember(
 
 // BanChannelMember bans a user from a channel.
 func (s *Server) BanChannelMember(ctx context.Context, r api.BanChannelMemberRequestObject) (api.BanChannelMemberResponseObject, error) {
-	row, err := s.areas.Chat.BanChannelMember(ctx, callerFrom(ctx), r.ID, toRestriction(r.Body))
+	row, err := s.areas.Chat.BanChannelMember(ctx, request.Caller(ctx), r.ID, toRestriction(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *Server) BanChannelMember(ctx context.Context, r api.BanChannelMemberReq
 
 // MuteChannelMember makes a user read-only.
 func (s *Server) MuteChannelMember(ctx context.Context, r api.MuteChannelMemberRequestObject) (api.MuteChannelMemberResponseObject, error) {
-	row, err := s.areas.Chat.MuteChannelMember(ctx, callerFrom(ctx), r.ID, toRestriction(r.Body))
+	row, err := s.areas.Chat.MuteChannelMember(ctx, request.Caller(ctx), r.ID, toRestriction(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (s *Server) MuteChannelMember(ctx context.Context, r api.MuteChannelMemberR
 func (s *Server) SetChannelSlowmode(
 	ctx context.Context, r api.SetChannelSlowmodeRequestObject,
 ) (api.SetChannelSlowmodeResponseObject, error) {
-	row, err := s.areas.Chat.SetChannelSlowmode(ctx, callerFrom(ctx), r.ID, r.Body.By, int32(r.Body.SlowmodeSec), r.Body.Reason)
+	row, err := s.areas.Chat.SetChannelSlowmode(ctx, request.Caller(ctx), r.ID, r.Body.By, int32(r.Body.SlowmodeSec), r.Body.Reason)
 	if err != nil {
 		return nil, err
 	}

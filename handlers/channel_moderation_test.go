@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 // moderate performs an act of moderation in a channel.
@@ -31,7 +31,7 @@ func TestTimeoutChannelMember(t *testing.T) {
 	require.Equal(t, []any{"ben", "spam", true}, []any{a.Target.MustGet(), a.Reason.MustGet(), a.Active})
 	require.True(t, a.SlowmodeSec.IsNull())
 	require.Equal(t, 300*time.Second, a.ExpiresAt.MustGet().Sub(a.CreatedAt.Time))
-	require.False(t, a.CreatedAt.Before(before), "on the database's clock, whatever ours says")
+	require.False(t, a.CreatedAt.Before(before), "the database's clock counts, not the server's")
 	require.Contains(t, owner.Say(t, ch.ID, "ben", "x").Problem(t, 403, "timed_out").Message, " 300 seconds")
 	say(t, owner, ch.ID, "ada", "others write")
 	var list []api.ChannelMember
@@ -64,7 +64,7 @@ func TestTimeoutChannelMember(t *testing.T) {
 			require.Equal(t, "timeout", data[i]["kind"])
 		}
 	}
-	require.Equal(t, 3, actions, "what ends one isn't told")
+	require.Equal(t, 3, actions, "the end of a restriction sends no event")
 	require.Equal(t, map[string]any{"channelId": ch.ID, "kind": "timeout", "target": "ben", "by": "ada", "reason": "spam"}, data[2])
 	require.Len(t, auditActions(t, s, owner.TenantID, "channel.timeout"), 5)
 }
@@ -112,7 +112,7 @@ func TestBanChannelMember(t *testing.T) {
 	for range 2 {
 		moderate(t, owner, ch.ID, "ban", map[string]any{"target": "ben", "by": "ada", "active": false})
 	}
-	require.Equal(t, []string{"ada host"}, members(t, owner, ch.ID), "who may come back has to join")
+	require.Equal(t, []string{"ada host"}, members(t, owner, ch.ID), "an unbanned user has to join again")
 	say(t, owner, ch.ID, "ben", "x")
 	names, data := chatEvents(t, s, owner.TenantID, ch.ID)
 	require.Equal(t, []string{

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"showfloor/gen/api"
-	"showfloor/internal/chat"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/rooms/chat"
 )
 
 // ListChannels lists the tenant's groups and direct channels.
@@ -20,7 +22,7 @@ func (s *Server) ListChannels(ctx context.Context, r api.ListChannelsRequestObje
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.areas.Chat.ListChannels(ctx, callerFrom(ctx), r.Params.UserID, cursor, size+1)
+	views, err := s.areas.Chat.ListChannels(ctx, request.Caller(ctx), r.Params.UserID, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +32,7 @@ func (s *Server) ListChannels(ctx context.Context, r api.ListChannelsRequestObje
 
 // CreateChannel creates a group channel.
 func (s *Server) CreateChannel(ctx context.Context, r api.CreateChannelRequestObject) (api.CreateChannelResponseObject, error) {
-	v, err := s.areas.Chat.CreateChannel(ctx, callerFrom(ctx), chat.GroupInput{
+	v, err := s.areas.Chat.CreateChannel(ctx, request.Caller(ctx), chat.GroupInput{
 		Name: r.Body.Name, ProjectID: r.Body.ProjectID, HostID: r.Body.HostID, UserIDs: r.Body.UserIds,
 	})
 	if err != nil {
@@ -44,7 +46,7 @@ func (s *Server) CreateChannel(ctx context.Context, r api.CreateChannelRequestOb
 func (s *Server) CreateDirectChannel(
 	ctx context.Context, r api.CreateDirectChannelRequestObject,
 ) (api.CreateDirectChannelResponseObject, error) {
-	v, err := s.areas.Chat.CreateDirectChannel(ctx, callerFrom(ctx), chat.DirectInput{
+	v, err := s.areas.Chat.CreateDirectChannel(ctx, request.Caller(ctx), chat.DirectInput{
 		UserIDs: r.Body.UserIds, Name: r.Body.Name, ProjectID: r.Body.ProjectID,
 	})
 	if err != nil {
@@ -55,7 +57,7 @@ func (s *Server) CreateDirectChannel(
 
 // GetChannel returns a channel.
 func (s *Server) GetChannel(ctx context.Context, r api.GetChannelRequestObject) (api.GetChannelResponseObject, error) {
-	v, err := s.areas.Chat.GetChannel(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Chat.GetChannel(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (s *Server) ListChannelMembers(
 	if err != nil {
 		return nil, err
 	}
-	members, places, err := s.areas.Chat.ListChannelMembers(ctx, callerFrom(ctx), r.ID, begin, size+1)
+	members, places, err := s.areas.Chat.ListChannelMembers(ctx, request.Caller(ctx), r.ID, begin, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +88,7 @@ func (s *Server) ListChannelMembers(
 
 // JoinChannel makes a user a member.
 func (s *Server) JoinChannel(ctx context.Context, r api.JoinChannelRequestObject) (api.JoinChannelResponseObject, error) {
-	m, err := s.areas.Chat.JoinChannel(ctx, callerFrom(ctx), r.ID, r.Body.UserID, (*string)(r.Body.Role))
+	m, err := s.areas.Chat.JoinChannel(ctx, request.Caller(ctx), r.ID, r.Body.UserID, (*string)(r.Body.Role))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func (s *Server) JoinChannel(ctx context.Context, r api.JoinChannelRequestObject
 
 // LeaveChannel ends a membership.
 func (s *Server) LeaveChannel(ctx context.Context, r api.LeaveChannelRequestObject) (api.LeaveChannelResponseObject, error) {
-	m, err := s.areas.Chat.LeaveChannel(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	m, err := s.areas.Chat.LeaveChannel(ctx, request.Caller(ctx), r.ID, r.Body.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func readJoined(cursor *string) (chat.Joined, error) {
 	micros, err := strconv.ParseInt(at, 10, 64)
 	const hexDigits = 32
 	if err != nil || micros < 0 || len(tie) != hexDigits || strings.Trim(tie, "0123456789abcdef") != "" {
-		return chat.Joined{}, badInput("cursor", "is not from a Link header of this list")
+		return chat.Joined{}, problem.BadField("cursor", "is not from a Link header of this list")
 	}
 	return chat.Joined{At: time.UnixMicro(micros).UTC(), Tie: tie}, nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 const channelsPath = "/v1/me/channels"
@@ -164,7 +164,7 @@ func TestCreateDirectChannel(t *testing.T) {
 	require.Equal(t, []string{"channel.member.joined", "channel.member.joined"}, names)
 	require.Equal(t, map[string]any{"channelId": ch.ID, "userId": "ada", "role": "guest"}, data[0])
 
-	// A direct channel keeps its two members for good, and no other user writes in it.
+	// A direct channel always keeps its two members, and no other user writes in it.
 	path := channelsPath + "/" + ch.ID
 	say(t, owner, ch.ID, "ada", "hi")
 	owner.Say(t, ch.ID, "cyd", "hi").Problem(t, 403, "forbidden")
@@ -231,7 +231,7 @@ func TestJoinAndLeaveChannel(t *testing.T) {
 	owner.Call(t, "POST", path+"/leave", map[string]any{"userId": "nobody"}).Problem(t, 404, "not_found")
 	require.Equal(t, []string{"ada host", "cyd cohost"}, members(t, owner, ch.ID))
 	owner.Call(t, "POST", path+"/join", map[string]any{"userId": "ben", "role": "viewer"}).Is(t, 201)
-	require.Equal(t, []string{"ada host", "cyd cohost", "ben viewer"}, members(t, owner, ch.ID), "who is back is behind the others")
+	require.Equal(t, []string{"ada host", "cyd cohost", "ben viewer"}, members(t, owner, ch.ID), "a returning member is after the others")
 
 	names, data := chatEvents(t, s, owner.TenantID, ch.ID)
 	require.Equal(t, []string{
@@ -279,7 +279,7 @@ func TestChannelsOfOthersAreMissing(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner, other := s.Register(t), s.Register(t)
-	viewer := owner.Colleague(t, account.Viewer)
+	viewer := owner.Colleague(t, tenancy.Viewer)
 	ch := owner.Channel(t, nil)
 	for _, channelID := range []string{ch.ID, owner.Stream(t, nil).ID} {
 		require.Equal(t, "channel not found", other.Call(t, "GET", channelsPath+"/"+channelID, nil).Problem(t, 404, "not_found").Message)

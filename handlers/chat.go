@@ -10,9 +10,12 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/chat"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/pipeline"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/rooms/chat"
 )
 
 // SendStreamMessage posts a message in a stream's chat.
@@ -21,7 +24,7 @@ func (s *Server) SendStreamMessage(ctx context.Context, r api.SendStreamMessageR
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.areas.Chat.SendStreamMessage(ctx, callerFrom(ctx), r.ID, in)
+	m, err := s.areas.Chat.SendStreamMessage(ctx, request.Caller(ctx), r.ID, in)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +43,7 @@ func (s *Server) ListStreamMessages(
 	limit := defaultPage
 	if given(r.Params.Limit) != nil {
 		if limit, err = strconv.Atoi(*r.Params.Limit); err != nil {
-			return nil, badInput("limit", "must be a whole number")
+			return nil, problem.BadField("limit", "must be a whole number")
 		}
 	}
 	rows, err := s.areas.Chat.ListStreamMessages(ctx, r.ID, since, limit)
@@ -59,7 +62,7 @@ func (s *Server) SendChannelMessage(
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.areas.Chat.SendChannelMessage(ctx, callerFrom(ctx), r.ID, in)
+	m, err := s.areas.Chat.SendChannelMessage(ctx, request.Caller(ctx), r.ID, in)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func (s *Server) ListChannelMessages(
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.areas.Chat.ListChannelMessages(ctx, callerFrom(ctx), r.ID, since, before, pageSize(r.Params.Limit))
+	rows, err := s.areas.Chat.ListChannelMessages(ctx, request.Caller(ctx), r.ID, since, before, pageSize(r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +95,7 @@ func (s *Server) EditChannelMessage(
 	ctx context.Context, r api.EditChannelMessageRequestObject,
 ) (api.EditChannelMessageResponseObject, error) {
 	patch := chat.Patch{Body: r.Body.Body, Mentions: r.Body.Mentions}
-	m, err := s.areas.Chat.EditChannelMessage(ctx, callerFrom(ctx), r.ID, r.MessageID, patch)
+	m, err := s.areas.Chat.EditChannelMessage(ctx, request.Caller(ctx), r.ID, r.MessageID, patch)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ func (s *Server) EditChannelMessage(
 func (s *Server) DeleteChannelMessage(
 	ctx context.Context, r api.DeleteChannelMessageRequestObject,
 ) (api.DeleteChannelMessageResponseObject, error) {
-	m, err := s.areas.Chat.DeleteChannelMessage(ctx, callerFrom(ctx), r.ID, r.MessageID, r.Params.RedactedBy)
+	m, err := s.areas.Chat.DeleteChannelMessage(ctx, request.Caller(ctx), r.ID, r.MessageID, r.Params.RedactedBy)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +126,9 @@ func readPlace(field string, text *string) (chat.Place, error) {
 	}
 	moment := strings.ReplaceAll(*text, " ", "+") // an unencoded + arrives as a space
 	at, err := time.Parse(time.RFC3339, moment)
-	if err != nil || checkTime(moment) != nil {
-		return chat.Place{}, badInput(field, "must be an RFC 3339 timestamp or the id of a message, such as 2026-01-31T12:00:00Z or msg_…")
+	if err != nil || pipeline.CheckTime(moment) != nil {
+		return chat.Place{}, problem.BadField(field,
+			"must be an RFC 3339 timestamp or the id of a message, such as 2026-01-31T12:00:00Z or msg_…")
 	}
 	return chat.Place{At: at}, nil
 }

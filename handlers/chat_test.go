@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/handlers"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 // chatEvents returns a channel's events in order.
@@ -196,7 +196,7 @@ func TestHistory(t *testing.T) {
 		require.Equal(t, []string{"3", "4"}, heard(t, owner, path+"limit=2&since="+at))
 		shifted := all[2].CreatedAt.In(time.FixedZone("", 7200)).Format(time.RFC3339Nano)
 		require.Equal(t, []string{"3"}, heard(t, owner, path+"limit=1&since="+url.QueryEscape(shifted)))
-		require.Equal(t, []string{"3"}, heard(t, owner, path+"limit=1&since="+shifted), "with a + that nobody encoded")
+		require.Equal(t, []string{"3"}, heard(t, owner, path+"limit=1&since="+shifted), "with a + that the client did not encode")
 		require.Empty(t, heard(t, owner, path+"since="+all[59].ID))
 		require.Empty(t, heard(t, owner, path+"since=2999-01-01T00:00:00Z"))
 		require.Len(t, heard(t, owner, path+"limit=200&since=1970-01-01T00:00:00Z"), 60)
@@ -218,7 +218,7 @@ func TestHistory(t *testing.T) {
 	require.Empty(t, heard(t, owner, path+"before="+all[0].ID))
 	require.Equal(t, "before", owner.Call(t, "GET", path+"before=x", nil).Problem(t, 400, "invalid_input").Errors[0].Field)
 	require.Len(t, heard(t, owner, "/v1/streams/"+st.ID+"/chat?limit="), 50, "an empty limit is none")
-	require.Len(t, heard(t, s.Register(t), "/v1/streams/"+st.ID+"/chat"), 50, "whoever calls")
+	require.Len(t, heard(t, s.Register(t), "/v1/streams/"+st.ID+"/chat"), 50, "for any caller")
 	require.Len(t, heard(t, s.With(t, "nonsense"), "/v1/streams/"+st.ID+"/chat"), 50)
 }
 
@@ -284,16 +284,16 @@ func TestEditAndDeleteMessages(t *testing.T) {
 	}
 }
 
-// TestWhoReadsAndWritesChats checks that a tenant's tokens need the scopes, and that
+// TestPermissionsInChats checks that a tenant's tokens need the scopes, and that
 // only streams have a public history.
-func TestWhoReadsAndWritesChats(t *testing.T) {
+func TestPermissionsInChats(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
 	st := owner.Stream(t, nil)
-	owner.Key(t, account.ChatWrite).Say(t, st.ID, "ada", "x").Is(t, 201)
-	owner.Key(t, account.ChatRead).Say(t, st.ID, "ada", "x").Problem(t, 403, "forbidden")
-	owner.Key(t, account.ChatWrite).Call(t, "GET", "/v1/me/channels/"+st.ID+"/messages", nil).Problem(t, 403, "forbidden")
+	owner.Key(t, tenancy.ChatWrite).Say(t, st.ID, "ada", "x").Is(t, 201)
+	owner.Key(t, tenancy.ChatRead).Say(t, st.ID, "ada", "x").Problem(t, 403, "forbidden")
+	owner.Key(t, tenancy.ChatWrite).Call(t, "GET", "/v1/me/channels/"+st.ID+"/messages", nil).Problem(t, 403, "forbidden")
 	s.With(t, "").Call(t, "GET", "/v1/me/channels/"+st.ID+"/messages", nil).Problem(t, 401, "unauthenticated")
 }
 
@@ -384,7 +384,7 @@ func TestAMessageThatIsSentTwiceIsWrittenOnce(t *testing.T) {
 func TestPublicHistoryIsLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	const burst = 3
-	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Public: hourly(burst)}, TrustedProxies: loopback()})
+	s := apitest.New(t, apitest.Options{Limits: pipeline.Limits{Limiter: inMemory(), Public: hourly(burst)}, TrustedProxies: loopback()})
 	owner := s.Register(t)
 	path := "/v1/streams/" + owner.Stream(t, nil).ID + "/chat"
 	for range burst {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/processor"
+	"showfloor/internal/commerce/processor"
+	"showfloor/internal/testkit/apitest"
 )
 
 const checkoutPath = "/v1/me/commerce/checkout"

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/seller"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/commerce/seller"
 )
 
 // GetConnectStatus returns the state of the caller's tenant as a seller.
 func (s *Server) GetConnectStatus(ctx context.Context, _ api.GetConnectStatusRequestObject) (api.GetConnectStatusResponseObject, error) {
-	status, err := s.areas.Sellers.GetConnectStatus(ctx, callerFrom(ctx))
+	status, err := s.areas.Sellers.GetConnectStatus(ctx, request.Caller(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +24,7 @@ func (s *Server) GetConnectStatus(ctx context.Context, _ api.GetConnectStatusReq
 func (s *Server) CreateOnboardingLink(
 	ctx context.Context, r api.CreateOnboardingLinkRequestObject,
 ) (api.CreateOnboardingLinkResponseObject, error) {
-	link, err := s.areas.Sellers.CreateOnboardingLink(ctx, callerFrom(ctx), seller.Landing{
+	link, err := s.areas.Sellers.CreateOnboardingLink(ctx, request.Caller(ctx), seller.Landing{
 		ReturnURL: r.Body.ReturnURL, RefreshURL: r.Body.RefreshURL,
 	})
 	if err != nil {

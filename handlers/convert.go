@@ -5,7 +5,7 @@ import (
 
 	"github.com/oapi-codegen/nullable"
 
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
 )
 
 // orNull converts a pointer to a nullable value; nil becomes null.

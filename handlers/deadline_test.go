@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // frozenTime is the request time in tests with frozen databases.
@@ -26,10 +26,10 @@ func TestFrozenDatabase(t *testing.T) {
 	line := dbtest.NewLine(t)
 	patient := apitest.New(t, apitest.Options{Pool: line.Pool})
 	s := apitest.New(t, apitest.Options{Pool: line.Pool, RequestTime: frozenTime})
-	owner, admin := patient.Register(t), patient.Admin(t, console.SuperAdmin)
+	owner, admin := patient.Register(t), patient.Admin(t, platform.SuperAdmin)
 	st, session, channel := owner.Stream(t, nil), owner.Session(t, nil), owner.Channel(t, nil)
 	auction, captures := owner.Auction(t, nil), owner.CaptureURL(t)
-	// No area may answer from what it cached during the last second.
+	// No area may answer from its cache of the last second.
 	ids := map[string]string{"Chat": channel.ID, "Channels": channel.ID, "Sessions": session.ID, "Moderation": session.ID, "Webhook tester": captures.Token}
 
 	line.Freeze()

@@ -6,9 +6,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/discount"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/commerce/discount"
 )
 
 // ListDiscounts lists the tenant's discount codes.
@@ -18,7 +19,7 @@ func (s *Server) ListDiscounts(ctx context.Context, r api.ListDiscountsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.areas.Discounts.ListDiscounts(ctx, callerFrom(ctx), cursor, size+1)
+	rows, err := s.areas.Discounts.ListDiscounts(ctx, request.Caller(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func (s *Server) ListDiscounts(ctx context.Context, r api.ListDiscountsRequestOb
 // CreateDiscount creates a code. The validator has filled in the document's
 // default of active.
 func (s *Server) CreateDiscount(ctx context.Context, r api.CreateDiscountRequestObject) (api.CreateDiscountResponseObject, error) {
-	d, err := s.areas.Discounts.CreateDiscount(ctx, callerFrom(ctx), discount.Input{
+	d, err := s.areas.Discounts.CreateDiscount(ctx, request.Caller(ctx), discount.Input{
 		Code: r.Body.Code, PercentOff: smallOrNil(r.Body.PercentOff), AmountOffCents: orNil(r.Body.AmountOffCents),
 		StartsAt: instant(orNil(r.Body.StartsAt)), EndsAt: instant(orNil(r.Body.EndsAt)),
 		MaxRedemptions: smallOrNil(r.Body.MaxRedemptions), MaxPerCustomer: smallOrNil(r.Body.MaxPerCustomer),
@@ -43,7 +44,7 @@ func (s *Server) CreateDiscount(ctx context.Context, r api.CreateDiscountRequest
 
 // DropDiscount creates a code for the current viewers of a stream.
 func (s *Server) DropDiscount(ctx context.Context, r api.DropDiscountRequestObject) (api.DropDiscountResponseObject, error) {
-	d, err := s.areas.Discounts.DropDiscount(ctx, callerFrom(ctx), r.StreamID, discount.DropInput{
+	d, err := s.areas.Discounts.DropDiscount(ctx, request.Caller(ctx), r.StreamID, discount.DropInput{
 		Code: r.Body.Code, PercentOff: int32(r.Body.PercentOff), Duration: time.Duration(r.Body.DurationSec) * time.Second,
 		MaxRedemptions: smallOrNil(r.Body.MaxRedemptions),
 	})
@@ -55,7 +56,8 @@ func (s *Server) DropDiscount(ctx context.Context, r api.DropDiscountRequestObje
 
 // CheckDiscount reports whether a code can be used now.
 func (s *Server) CheckDiscount(ctx context.Context, r api.CheckDiscountRequestObject) (api.CheckDiscountResponseObject, error) {
-	check, err := s.areas.Discounts.CheckDiscount(ctx, callerFrom(ctx), r.Code, given(r.Params.StreamID), given(r.Params.CustomerExternalID))
+	check, err := s.areas.Discounts.CheckDiscount(ctx, request.Caller(ctx), r.Code,
+		given(r.Params.StreamID), given(r.Params.CustomerExternalID))
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 const discountsPath = "/v1/me/commerce/discounts"
@@ -167,7 +167,7 @@ func TestDropDiscount(t *testing.T) {
 	p := s.Register(t).Call(t, "POST", discountsPath+"/drop/"+st.ID, map[string]any{"code": "FLASH2", "percentOff": 25, "durationSec": 120}).
 		Problem(t, 404, "not_found")
 	require.Equal(t, "stream not found", p.Message)
-	require.Len(t, s.Published(), 1, "what was refused isn't shown")
+	require.Len(t, s.Published(), 1, "refused codes aren't listed")
 }
 
 // checkCode checks a code, which a query may follow.
@@ -242,7 +242,7 @@ func TestAnyTextCanBeCheckedForACode(t *testing.T) {
 		check := checkCode(t, owner, noText)
 		require.Equal(t, []any{"-", api.DiscountRefusal("unknown")}, []any{check.Code, *check.Reason})
 	}
-	require.True(t, checkCode(t, owner.Key(t, account.CommerceRead), "a_b").Valid)
+	require.True(t, checkCode(t, owner.Key(t, tenancy.CommerceRead), "a_b").Valid)
 }
 
 // insertOrder inserts a paid order directly into the database. columns replace or

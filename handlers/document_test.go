@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/handlers"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 // operation is one operation of the document, for tests that walk through it.
@@ -159,14 +159,14 @@ func checkSchema(t *testing.T, where string, s *openapi3.Schema, named bool) {
 	}
 }
 
-func TestScopesOfTheDocumentAreThoseOfTheRoles(t *testing.T) {
+func TestScopesOfTheDocumentAreTheScopesOfTheRoles(t *testing.T) {
 	t.Parallel()
-	known := map[account.Scope]bool{}
+	known := map[tenancy.Scope]bool{}
 	for _, e := range apitest.Document(t).Components.Schemas["Scope"].Value.Enum {
-		known[account.Scope(fmt.Sprint(e))] = true
+		known[tenancy.Scope(fmt.Sprint(e))] = true
 	}
-	owner := map[account.Scope]bool{}
-	for _, scope := range account.Owner.Scopes() {
+	owner := map[tenancy.Scope]bool{}
+	for _, scope := range tenancy.Owner.Scopes() {
 		owner[scope] = true
 	}
 	require.Equal(t, known, owner)
@@ -178,7 +178,7 @@ func TestScopesOfTheDocumentAreThoseOfTheRoles(t *testing.T) {
 }
 
 // TestUnbuiltOperationsSayIt checks that operations which are only in the
-// document answer 501 to an authorized caller, whatever the request contains,
+// document answer 501 to an authorized caller for any content of the request,
 // and that no other operation does.
 func TestUnbuiltOperationsSayIt(t *testing.T) {
 	t.Parallel()
@@ -217,12 +217,12 @@ func (o operation) at(id string) string {
 }
 
 // scopesOf lists the scopes that the operation names under these schemes.
-func scopesOf(op operation, schemes ...string) []account.Scope {
-	var list []account.Scope
+func scopesOf(op operation, schemes ...string) []tenancy.Scope {
+	var list []tenancy.Scope
 	for _, alternative := range *op.spec.Security {
 		for _, scheme := range schemes {
 			for _, s := range alternative[scheme] {
-				list = append(list, account.Scope(s))
+				list = append(list, tenancy.Scope(s))
 			}
 		}
 	}

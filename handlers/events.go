@@ -7,8 +7,9 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/event"
-	"showfloor/internal/id"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/outflow/event"
 )
 
 // ListEvents lists the tenant's events.
@@ -22,7 +23,7 @@ func (s *Server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 		Names: names(r.Params.Event), Subject: r.Params.Subject, Cursor: cursor,
 		OldestFirst: r.Params.Order != nil && *r.Params.Order == api.EventOrderAsc,
 	}
-	rows, err := s.areas.Feed.ListEvents(ctx, callerFrom(ctx), filter, size+1)
+	rows, err := s.areas.Feed.ListEvents(ctx, request.Caller(ctx), filter, size+1)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 // ask sends a request with these headers, given as name and value in turns.
@@ -133,8 +133,8 @@ func TestHeadIsGetWithoutTheBody(t *testing.T) {
 		require.Equal(t, get.Header.Get("Content-Type"), head.Header.Get("Content-Type"), path)
 		require.Equal(t, get.Header.Get("Content-Length"), head.Header.Get("Content-Length"), path)
 	}
-	nobody := s.With(t, "")
-	ask(t, nobody, s, "HEAD", "/v1/me").Is(t, 401)
+	anonymous := s.With(t, "")
+	ask(t, anonymous, s, "HEAD", "/v1/me").Is(t, 401)
 	ask(t, s.With(t, "garbage"), s, "HEAD", "/v1/me/streams/"+st.ID).Is(t, 401)
 	ask(t, owner.Key(t, "account:read"), s, "HEAD", "/v1/me/streams").Is(t, 403)
 	ask(t, owner, s, "HEAD", "/v1/auth/login").Is(t, 405)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"showfloor/gen/api"
-	"showfloor/internal/problem"
+	"showfloor/internal/base/problem"
 )
 
 // checkTimeout bounds one readiness check.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 // post sends a POST with these Idempotency-Keys, normally one.
@@ -52,7 +52,7 @@ func streams(t *testing.T, c *apitest.Caller) []api.Stream {
 func TestARequestThatIsSentTwiceIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	owner, stranger := s.Register(t), s.Register(t)
+	owner, outsider := s.Register(t), s.Register(t)
 	const body = `{"name":"Launch"}`
 	first := post(t, owner, s, "/v1/me/streams", body, "k1").Is(t, 201)
 	require.Contains(t, string(first.Body), "streamKey")
@@ -65,9 +65,9 @@ func TestARequestThatIsSentTwiceIsCarriedOutOnce(t *testing.T) {
 	post(t, owner, s, "/v1/me/streams?x=1", body, "k1").Problem(t, 422, "idempotency_mismatch")
 	post(t, owner, s, "/v1/me/api-keys", body, "k1").Problem(t, 422, "idempotency_mismatch")
 	require.NotEqual(t, first.Body, post(t, owner, s, "/v1/me/streams", body, "k2").Is(t, 201).Body)
-	require.NotEqual(t, first.Body, post(t, stranger, s, "/v1/me/streams", body, "k1").Is(t, 201).Body)
+	require.NotEqual(t, first.Body, post(t, outsider, s, "/v1/me/streams", body, "k1").Is(t, 201).Body)
 	require.Len(t, streams(t, owner), 2)
-	require.Len(t, streams(t, stranger), 1)
+	require.Len(t, streams(t, outsider), 1)
 
 	// A caller without the scope may not read the stored answer either.
 	post(t, owner.Key(t, "streams:read"), s, "/v1/me/streams", body, "k1").Problem(t, 403, "forbidden")
@@ -76,7 +76,7 @@ func TestARequestThatIsSentTwiceIsCarriedOutOnce(t *testing.T) {
 	require.NotEqual(t, first.Body, post(t, later, s, "/v1/me/streams", body, "k1").Is(t, 201).Body, "a day later it is a new request")
 }
 
-func TestAnAnswerIsForThoseWhoMayDoAsMuch(t *testing.T) {
+func TestAStoredAnswerNeedsTheSamePermissions(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -84,12 +84,12 @@ func TestAnAnswerIsForThoseWhoMayDoAsMuch(t *testing.T) {
 	wide := owner.Key(t, "keys:write", "streams:write")
 	first := post(t, wide, s, "/v1/me/api-keys", body, "k").Is(t, 201)
 	replayed(t, first, post(t, owner.Key(t, "streams:write", "keys:write"), s, "/v1/me/api-keys", body, "k"))
-	for _, other := range []*apitest.Caller{owner.Key(t, "keys:write"), owner, owner.Colleague(t, account.Developer)} {
+	for _, other := range []*apitest.Caller{owner.Key(t, "keys:write"), owner, owner.Colleague(t, tenancy.Developer)} {
 		post(t, other, s, "/v1/me/api-keys", body, "k").Problem(t, 422, "idempotency_mismatch")
 	}
 	first = post(t, owner, s, "/v1/me/api-keys", body, "k2").Is(t, 201)
 	replayed(t, first, post(t, owner.LogInAgain(t), s, "/v1/me/api-keys", body, "k2"))
-	post(t, owner.Colleague(t, account.Owner), s, "/v1/me/api-keys", body, "k2").Problem(t, 422, "idempotency_mismatch")
+	post(t, owner.Colleague(t, tenancy.Owner), s, "/v1/me/api-keys", body, "k2").Problem(t, 422, "idempotency_mismatch")
 }
 
 func TestAFreshSecretIsReplayedAndNotReadableAtRest(t *testing.T) {
@@ -173,8 +173,8 @@ func begun(t *testing.T, s *apitest.Server, tenantID, key string) {
 	keyRows(t, s, tenantID, key, 1)
 }
 
-// givenUp waits until a run that ended without a change has released the key.
-func givenUp(t *testing.T, s *apitest.Server, tenantID, key string) {
+// abandonRun waits until a run that ended without a change has released the key.
+func abandonRun(t *testing.T, s *apitest.Server, tenantID, key string) {
 	t.Helper()
 	keyRows(t, s, tenantID, key, 0)
 }
@@ -230,9 +230,9 @@ func TestAllAtOnce(t *testing.T) {
 	require.Len(t, streams(t, owner), 1)
 }
 
-// TestASenderWhoHangsUp checks that a request without a commit can be sent again
+// TestADisconnectedSender checks that a request without a commit can be sent again
 // at once, to any server.
-func TestASenderWhoHangsUp(t *testing.T) {
+func TestADisconnectedSender(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	other := apitest.New(t, apitest.Options{Pool: s.Pool})
@@ -253,7 +253,7 @@ func TestASenderWhoHangsUp(t *testing.T) {
 	begun(t, s, owner.TenantID, "k")
 	hangUp()
 	require.ErrorIs(t, <-hungUp, context.Canceled)
-	givenUp(t, s, owner.TenantID, "k")
+	abandonRun(t, s, owner.TenantID, "k")
 	release()
 	last := post(t, other.With(t, owner.Token), other, path, "", "k")
 	var rotated api.Stream

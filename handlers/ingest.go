@@ -5,14 +5,14 @@ import (
 	"net/http"
 
 	"showfloor/gen/api"
-	"showfloor/internal/problem"
-	"showfloor/internal/stream"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/streams/stream"
 )
 
 // IngestPublish decides whether an encoder may publish through an SRS server.
 func (s *Server) IngestPublish(ctx context.Context, r api.IngestPublishRequestObject) (api.IngestPublishResponseObject, error) {
 	err := s.areas.Streams.IngestPublish(ctx, toCallback(*r.Body))
-	if no, refused := refusal(err); refused {
+	if no, refused := toIngestRefusal(err); refused {
 		return api.IngestPublish403JSONResponse(no), nil
 	}
 	return api.IngestPublish201JSONResponse{}, err
@@ -26,7 +26,7 @@ func (s *Server) IngestUnpublish(ctx context.Context, r api.IngestUnpublishReque
 // IngestPlay counts a player on an SRS server.
 func (s *Server) IngestPlay(ctx context.Context, r api.IngestPlayRequestObject) (api.IngestPlayResponseObject, error) {
 	err := s.areas.Streams.IngestPlay(ctx, toCallback(*r.Body))
-	if no, refused := refusal(err); refused {
+	if no, refused := toIngestRefusal(err); refused {
 		return api.IngestPlay403JSONResponse(no), nil
 	}
 	return api.IngestPlay201JSONResponse{}, err
@@ -43,7 +43,7 @@ func (s *Server) IngestDvr(ctx context.Context, r api.IngestDvrRequestObject) (a
 	err := s.areas.Streams.IngestDvr(ctx, toCallback(api.IngestCallback{
 		ServerID: b.ServerID, ClientID: b.ClientID, Stream: b.Stream, Param: b.Param, IP: b.IP,
 	}), orEmpty(b.Cwd), b.File)
-	if no, refused := refusal(err); refused {
+	if no, refused := toIngestRefusal(err); refused {
 		return api.IngestDvr403JSONResponse(no), nil
 	}
 	return api.IngestDvr201JSONResponse{}, err
@@ -55,9 +55,9 @@ func toCallback(b api.IngestCallback) stream.Callback {
 	}
 }
 
-// refusal converts a forbidden problem to the form that SRS understands: an
+// toIngestRefusal converts a forbidden problem to the form that SRS understands: an
 // integer code other than 0.
-func refusal(err error) (api.IngestRefusal, bool) {
+func toIngestRefusal(err error) (api.IngestRefusal, bool) {
 	p, ok := problem.As(err)
 	if !ok || p.Kind != problem.Forbidden {
 		return api.IngestRefusal{}, false

@@ -16,8 +16,8 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/apitest"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/testkit/apitest"
 )
 
 // srs is an SRS server that reports on one stream.
@@ -49,8 +49,8 @@ func (s *srs) body(action, client string, fields map[string]any) map[string]any 
 	return b
 }
 
-// tell sends a callback that must be accepted.
-func (s *srs) tell(t *testing.T, what, client string, fields map[string]any) {
+// report sends a callback that must be accepted.
+func (s *srs) report(t *testing.T, what, client string, fields map[string]any) {
 	t.Helper()
 	r := s.Call(t, "POST", "/v1/ingest/media/"+what, s.body("on_"+what, client, fields)).Is(t, 201)
 	require.JSONEq(t, `{"code":0}`, string(r.Body))
@@ -88,13 +88,13 @@ func (s *srs) events(t *testing.T) []string {
 func TestSRSBroadcast(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
-	s.tell(t, "publish", "c1", nil)
+	s.report(t, "publish", "c1", nil)
 	st := s.view(t)
 	require.Equal(t, api.StreamStatusLIVE, st.Status)
 	require.False(t, st.StartedAt.IsNull())
 	require.True(t, st.EndedAt.IsNull())
 	s.server.Clock.Advance(time.Minute)
-	s.tell(t, "unpublish", "c1", nil)
+	s.report(t, "unpublish", "c1", nil)
 	st = s.view(t)
 	require.Equal(t, api.StreamStatusENDED, st.Status)
 	started, err := st.StartedAt.Get()
@@ -104,7 +104,7 @@ func TestSRSBroadcast(t *testing.T) {
 	require.Equal(t, time.Minute, ended.Sub(started.Time))
 	require.Equal(t, []string{"stream.started", "stream.ended"}, s.events(t))
 
-	s.tell(t, "publish", "c2", nil) // a new broadcast
+	s.report(t, "publish", "c2", nil) // a new broadcast
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
 	require.Equal(t, []string{"stream.started", "stream.ended", "stream.started"}, s.events(t))
 }
@@ -113,13 +113,13 @@ func TestSRSRepeatsItself(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
 	for range 3 {
-		s.tell(t, "publish", "c1", nil)
+		s.report(t, "publish", "c1", nil)
 	}
 	require.Equal(t, []string{"stream.started"}, s.events(t))
 	for range 3 {
-		s.tell(t, "unpublish", "c1", nil)
+		s.report(t, "unpublish", "c1", nil)
 	}
-	s.tell(t, "publish", "c1", nil) // a late repetition of the callback
+	s.report(t, "publish", "c1", nil) // a late repetition of the callback
 	require.Equal(t, api.StreamStatusENDED, s.view(t).Status)
 	require.Equal(t, []string{"stream.started", "stream.ended"}, s.events(t))
 }
@@ -127,34 +127,34 @@ func TestSRSRepeatsItself(t *testing.T) {
 func TestSRSReorders(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
-	s.tell(t, "unpublish", "c1", nil)
-	s.tell(t, "publish", "c1", nil)
+	s.report(t, "unpublish", "c1", nil)
+	s.report(t, "publish", "c1", nil)
 	require.Equal(t, api.StreamStatusIDLE, s.view(t).Status, "the connection was gone already")
 	require.Empty(t, s.events(t))
 
-	s.tell(t, "stop", "p1", nil)
-	s.tell(t, "play", "p1", nil)
+	s.report(t, "stop", "p1", nil)
+	s.report(t, "play", "p1", nil)
 	require.Zero(t, s.view(t).ViewerCount)
 
 	// The old connection's end arrives after the new one's start.
-	s.tell(t, "publish", "c2", nil)
-	s.tell(t, "publish", "c3", nil)
-	s.tell(t, "unpublish", "c2", nil)
+	s.report(t, "publish", "c2", nil)
+	s.report(t, "publish", "c3", nil)
+	s.report(t, "unpublish", "c2", nil)
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
 	require.Equal(t, []string{"stream.started"}, s.events(t), "a take-over is no new broadcast")
-	s.tell(t, "unpublish", "c3", nil)
+	s.report(t, "unpublish", "c3", nil)
 	require.Equal(t, api.StreamStatusENDED, s.view(t).Status)
 }
 
 func TestSRSDropsCallbacks(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
-	s.tell(t, "unpublish", "never published", nil)
-	s.tell(t, "stop", "never played", nil)
-	s.tell(t, "publish", "c1", nil)
+	s.report(t, "unpublish", "never published", nil)
+	s.report(t, "stop", "never played", nil)
+	s.report(t, "publish", "c1", nil)
 	// The unpublish is lost; the encoder's next connection takes over.
-	s.tell(t, "publish", "c2", nil)
-	s.tell(t, "unpublish", "c2", nil)
+	s.report(t, "publish", "c2", nil)
+	s.report(t, "unpublish", "c2", nil)
 	require.Equal(t, api.StreamStatusENDED, s.view(t).Status)
 	require.Equal(t, []string{"stream.started", "stream.ended"}, s.events(t))
 }
@@ -162,9 +162,9 @@ func TestSRSDropsCallbacks(t *testing.T) {
 func TestSameClientOnTwoServersIsTwoConnections(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
-	s.tell(t, "publish", "c1", map[string]any{"server_id": s.name + "1"})
-	s.tell(t, "publish", "c1", map[string]any{"server_id": s.name + "2"})
-	s.tell(t, "unpublish", "c1", map[string]any{"server_id": s.name + "1"})
+	s.report(t, "publish", "c1", map[string]any{"server_id": s.name + "1"})
+	s.report(t, "publish", "c1", map[string]any{"server_id": s.name + "2"})
+	s.report(t, "unpublish", "c1", map[string]any{"server_id": s.name + "1"})
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
 }
 
@@ -185,8 +185,8 @@ func TestSRSRefusals(t *testing.T) {
 			s.refused(t, "publish", "c-"+name, fields)
 			s.refused(t, "play", "p-"+name, fields)
 			s.refused(t, "dvr", "d-"+name, mergeFields(fields, "file", "x.mp4"))
-			s.tell(t, "unpublish", "u-"+name, fields) // accepted, although there is nothing to end
-			s.tell(t, "stop", "s-"+name, fields)
+			s.report(t, "unpublish", "u-"+name, fields) // accepted, although there is nothing to end
+			s.report(t, "stop", "s-"+name, fields)
 		})
 	}
 }
@@ -209,11 +209,11 @@ func TestSRSKeyInParam(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
 	inParam := map[string]any{"stream": "anything", "param": "?vhost=x&key=" + s.stream.StreamKey}
-	s.tell(t, "publish", "c1", inParam)
+	s.report(t, "publish", "c1", inParam)
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
-	s.tell(t, "play", "p1", map[string]any{"stream": "anything", "param": "key=" + s.stream.StreamKey})
+	s.report(t, "play", "p1", map[string]any{"stream": "anything", "param": "key=" + s.stream.StreamKey})
 	require.Equal(t, 1, s.view(t).ViewerCount)
-	s.tell(t, "unpublish", "c1", inParam)
+	s.report(t, "unpublish", "c1", inParam)
 	require.Equal(t, api.StreamStatusENDED, s.view(t).Status)
 }
 
@@ -237,21 +237,21 @@ func TestSRSCallbackInput(t *testing.T) {
 func TestViewersAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
-	s.tell(t, "publish", "c1", nil)
+	s.report(t, "publish", "c1", nil)
 	for _, p := range []string{"p1", "p2", "p3", "p1"} {
-		s.tell(t, "play", p, nil)
+		s.report(t, "play", p, nil)
 	}
 	require.Equal(t, 3, s.view(t).ViewerCount)
-	s.tell(t, "stop", "p2", nil)
-	s.tell(t, "stop", "p2", nil)
+	s.report(t, "stop", "p2", nil)
+	s.report(t, "stop", "p2", nil)
 	require.Equal(t, 2, s.view(t).ViewerCount)
 	var list []api.Stream
 	s.owner.Call(t, "GET", "/v1/me/streams", nil).Into(t, 200, &list)
 	require.Equal(t, 2, list[0].ViewerCount)
 	s.owner.Call(t, "POST", "/v1/me/streams/"+s.stream.ID+"/rotate-key", nil).Is(t, 201)
-	s.tell(t, "stop", "p1", nil) // with the old key
+	s.report(t, "stop", "p1", nil) // with the old key
 	require.Equal(t, 1, s.view(t).ViewerCount)
-	s.tell(t, "unpublish", "c1", nil)
+	s.report(t, "unpublish", "c1", nil)
 	require.Zero(t, s.view(t).ViewerCount, "the end of a broadcast ends its plays")
 }
 
@@ -263,27 +263,27 @@ func TestViewersByPlaybackToken(t *testing.T) {
 	s.owner.Call(t, "POST", "/v1/me/streams/"+s.stream.ID+"/playback-url", nil).Into(t, 201, &u)
 	token := strings.Split(u.URL, "/")[4]
 	watch := func(id, token string) map[string]any { return map[string]any{"stream": id, "param": "?token=" + token} }
-	s.tell(t, "play", "p1", watch(s.stream.ID, token))
+	s.report(t, "play", "p1", watch(s.stream.ID, token))
 	require.Equal(t, 1, s.view(t).ViewerCount)
 	s.refused(t, "play", "p2", watch(other.ID, token))
 	s.refused(t, "play", "p3", watch(s.stream.ID, token[:len(token)-2]+"AA"))
 	s.server.Clock.Advance(time.Hour + time.Second)
 	s.refused(t, "play", "p4", watch(s.stream.ID, token))
-	s.tell(t, "stop", "p1", watch(s.stream.ID, token)) // an expired token still ends its own viewer
+	s.report(t, "stop", "p1", watch(s.stream.ID, token)) // an expired token still ends its own viewer
 	require.Zero(t, s.view(t).ViewerCount)
 }
 
 func TestDvrFileIsNotedOnce(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
-	s.tell(t, "publish", "c1", nil)
+	s.report(t, "publish", "c1", nil)
 	s.owner.Call(t, "POST", "/v1/me/streams/"+s.stream.ID+"/rotate-key", nil).Is(t, 201)
-	s.tell(t, "unpublish", "c1", nil)
+	s.report(t, "unpublish", "c1", nil)
 	file := map[string]any{"cwd": "/usr/local/srs", "file": "./objs/nginx/html/live/x.mp4"}
 	for range 3 { // after the end of the stream, with a key that isn't valid any more
-		s.tell(t, "dvr", "c1", file)
+		s.report(t, "dvr", "c1", file)
 	}
-	s.tell(t, "dvr", "c1", mergeFields(file, "file", "./objs/nginx/html/live/y.mp4"))
+	s.report(t, "dvr", "c1", mergeFields(file, "file", "./objs/nginx/html/live/y.mp4"))
 	var files, streams int
 	require.NoError(t, s.server.Pool.QueryRow(t.Context(),
 		"SELECT count(*), count(DISTINCT stream_id) FROM dvr_files WHERE tenant_id = $1", s.owner.TenantID).Scan(&files, &streams))
@@ -294,14 +294,14 @@ func TestDvrFileIsNotedOnce(t *testing.T) {
 func TestRotationWhileLive(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)
-	s.tell(t, "publish", "c1", nil)
+	s.report(t, "publish", "c1", nil)
 	var rotated api.Stream
 	s.owner.Call(t, "POST", "/v1/me/streams/"+s.stream.ID+"/rotate-key", nil).Into(t, 201, &rotated)
 	require.Equal(t, api.StreamStatusLIVE, rotated.Status, "the broadcast goes on")
 	s.refused(t, "publish", "c2", nil)
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
-	s.tell(t, "publish", "c3", map[string]any{"stream": rotated.StreamKey})
-	s.tell(t, "unpublish", "c1", nil) // of a connection that was replaced long ago
+	s.report(t, "publish", "c3", map[string]any{"stream": rotated.StreamKey})
+	s.report(t, "unpublish", "c1", nil) // of a connection that was replaced long ago
 	require.Equal(t, api.StreamStatusLIVE, s.view(t).Status)
 	require.Equal(t, []string{"stream.started"}, s.events(t))
 }
@@ -309,14 +309,14 @@ func TestRotationWhileLive(t *testing.T) {
 func TestReconnectWindowOfAnSRSPublisher(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, map[string]any{"reconnectWindowSec": 60})
-	s.tell(t, "publish", "c1", nil)
+	s.report(t, "publish", "c1", nil)
 	started := s.view(t).StartedAt
-	s.tell(t, "unpublish", "c1", nil)
+	s.report(t, "unpublish", "c1", nil)
 	st := s.view(t)
 	require.Equal(t, api.StreamStatusRECONNECTING, st.Status)
 	require.Equal(t, api.StreamHealthStateSTALLED, st.Health.State)
 	s.server.Clock.Advance(59 * time.Second)
-	s.tell(t, "publish", "c2", nil)
+	s.report(t, "publish", "c2", nil)
 	st = s.view(t)
 	require.Equal(t, api.StreamStatusLIVE, st.Status)
 	require.Equal(t, started, st.StartedAt, "the same broadcast")

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/db"
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
-func TestNobodyIsInvitedOverAndOver(t *testing.T) {
+func TestInvitationsToOneAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 func invite(t *testing.T, by *apitest.Caller, email, role string) apitest.Response {
@@ -99,13 +100,13 @@ func TestInvitingAgainReplacesTheLink(t *testing.T) {
 	require.Equal(t, api.UserRoleDEVELOPER, l.User.Role)
 }
 
-func TestWhoMayInviteWhom(t *testing.T) {
+func TestPermissionsToInvite(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner, other := s.Register(t), s.Register(t)
-	admin := owner.Colleague(t, account.Admin)
+	admin := owner.Colleague(t, tenancy.Admin)
 	email := newEmail()
-	for _, role := range []account.Role{account.Developer, account.Viewer} {
+	for _, role := range []tenancy.Role{tenancy.Developer, tenancy.Viewer} {
 		invite(t, owner.Colleague(t, role), email, "VIEWER").Problem(t, 403, "forbidden")
 	}
 	invite(t, admin, email, "OWNER").Problem(t, 403, "forbidden")
@@ -178,7 +179,7 @@ func TestOneOfSeveralInvitationsIsAccepted(t *testing.T) {
 func TestAnInvitationIsAMemberOfTheTeam(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	owner, root := s.Register(t), s.Admin(t, console.SuperAdmin)
+	owner, root := s.Register(t), s.Admin(t, platform.SuperAdmin)
 	var member, changed api.TeamMember
 	email := newEmail()
 	invite(t, owner, email, "VIEWER").Into(t, 201, &member)
@@ -225,7 +226,7 @@ func TestExpiredInvitationsAreDeleted(t *testing.T) {
 	accept(t, s, token).Problem(t, 400, "invalid_link")
 }
 
-func TestALinkIsGoodForItsPurposeOnly(t *testing.T) {
+func TestALinkIsValidForItsPurposeOnly(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -233,8 +234,8 @@ func TestALinkIsGoodForItsPurposeOnly(t *testing.T) {
 	var member api.TeamMember
 	invite(t, owner, email, "OWNER").Into(t, 201, &member)
 	token := apitest.LinkToken(t, s.LastMail(t, email).Text)
-	anybody := s.With(t, "")
-	anybody.Call(t, "POST", "/v1/auth/reset-password", map[string]any{"token": token, "password": apitest.Password}).Problem(t, 400, "invalid_link")
+	anonymous := s.With(t, "")
+	anonymous.Call(t, "POST", "/v1/auth/reset-password", map[string]any{"token": token, "password": apitest.Password}).Problem(t, 400, "invalid_link")
 	reset := forgot(t, s, owner.Email)
 	accept(t, s, reset).Problem(t, 400, "invalid_link")
 	for _, wrong := range []string{strings.Repeat("a", 43), token + "a", strings.ToLower(token), " "} {
@@ -242,7 +243,7 @@ func TestALinkIsGoodForItsPurposeOnly(t *testing.T) {
 	}
 	accept(t, s, "").Problem(t, 400, "invalid_input")
 	// An invited user who hasn't accepted yet gets no link to set a password.
-	anybody.Call(t, "POST", "/v1/auth/forgot-password", map[string]any{"email": email}).Is(t, 201)
+	anonymous.Call(t, "POST", "/v1/auth/forgot-password", map[string]any{"email": email}).Is(t, 201)
 	s.WorkMailJobs(t, email)
 	require.Len(t, s.MailsTo(t, email), 1)
 
@@ -259,7 +260,7 @@ func TestInvitationsOfASuspendedTenantWait(t *testing.T) {
 	email := newEmail()
 	invite(t, owner, email, "VIEWER").Is(t, 201)
 	token := apitest.LinkToken(t, s.LastMail(t, email).Text)
-	owner.SetTenantStatus(t, account.TenantSuspended)
+	owner.SetTenantStatus(t, tenancy.Suspended)
 	accept(t, s, token).Problem(t, 403, "tenant_suspended")
 	owner.SetTenantStatus(t, "ACTIVE")
 	accept(t, s, token).Is(t, 201)

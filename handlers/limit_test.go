@@ -17,10 +17,11 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/handlers"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/ratelimit"
-	"showfloor/internal/redistest"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/base/ratelimit"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/redistest"
 )
 
 // hourly is a rate whose bucket doesn't refill during a test.
@@ -34,7 +35,7 @@ func inMemory() *ratelimit.Limiter {
 
 // onBothEngines runs a test with limits that are counted in memory, and with limits that are
 // counted in Redis.
-func onBothEngines(t *testing.T, limits handlers.Limits, test func(t *testing.T, s *apitest.Server)) {
+func onBothEngines(t *testing.T, limits pipeline.Limits, test func(t *testing.T, s *apitest.Server)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
@@ -82,7 +83,7 @@ func limited(t *testing.T, r apitest.Response, policy string) api.Problem {
 
 func TestEachCallerHasALimit(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Caller: hourly(4)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Caller: hourly(4)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		key := owner.Key(t) // the owner's first call
@@ -107,7 +108,7 @@ func TestEachCallerHasALimit(t *testing.T) {
 // tenant's limit, and a request that the caller's own limit refuses isn't counted.
 func TestATenantHasALimitOverAllItsCallers(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Caller: hourly(4), Tenant: hourly(7)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Caller: hourly(4), Tenant: hourly(7)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		colleague := owner.Colleague(t, "VIEWER")
@@ -137,7 +138,7 @@ func TestATenantHasALimitOverAllItsCallers(t *testing.T) {
 // own servers.
 func TestParticipantsDontUseUpTheTenantsLimit(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Tenant: hourly(10)}})
+	s := apitest.New(t, apitest.Options{Limits: pipeline.Limits{Limiter: inMemory(), Tenant: hourly(10)}})
 	owner := s.Register(t)
 	session := owner.Session(t, nil)
 	guest := owner.Ticket(t, session.ID, "guest", nil)
@@ -149,7 +150,7 @@ func TestParticipantsDontUseUpTheTenantsLimit(t *testing.T) {
 
 func TestPublicOperationsAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Auth: hourly(2), Email: hourly(100)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Auth: hourly(2), Email: hourly(100)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		anyone := s.With(t, "")
 		login := `{"email":"nobody@example.test","password":"wrong password"}`
@@ -176,7 +177,7 @@ func attemptLogin(t *testing.T, s *apitest.Server, ip, email string) apitest.Res
 // whether or not a user has it.
 func TestEMailAddressesAreLimitedPerNetwork(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		for _, email := range []string{owner.Email, strings.ToUpper(owner.Email), strings.Replace(owner.Email, "e", "E", 1)} {
@@ -197,13 +198,13 @@ func TestEMailAddressesAreLimitedPerNetwork(t *testing.T) {
 	})
 }
 
-// TestWrongPasswordsLockNobodyElseOut sends wrong passwords from one network, for a tenant's user
+// TestWrongPasswordsDoNotLockOutOtherUsers sends wrong passwords from one network, for a tenant's user
 // and for the super admin, who log in from another one.
-func TestWrongPasswordsLockNobodyElseOut(t *testing.T) {
+func TestWrongPasswordsDoNotLockOutOtherUsers(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Email: hourly(3)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
-		owner, root := s.Register(t), s.Admin(t, console.SuperAdmin)
+		owner, root := s.Register(t), s.Admin(t, platform.SuperAdmin)
 		for path, email := range map[string]string{"/v1/auth/login": owner.Email, "/v1/admin/auth/login": root.Email} {
 			login := func(ip, password string) apitest.Response {
 				t.Helper()
@@ -222,7 +223,7 @@ func TestWrongPasswordsLockNobodyElseOut(t *testing.T) {
 // networks. A network from which the user has logged in stays exempt.
 func TestGuessingFromManyNetworksIsLimited(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Failures: hourly(4)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Failures: hourly(4)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		login := func(ip string) apitest.Response {
@@ -242,11 +243,11 @@ func TestGuessingFromManyNetworksIsLimited(t *testing.T) {
 	})
 }
 
-// TestOneSiteLocksNobodyOut checks that one network, or all /64 networks of one /48, use up at
+// TestOneSiteCannotLockOutUsers checks that one network, or all /64 networks of one /48, use up at
 // most a tenth of an address's failed logins.
-func TestOneSiteLocksNobodyOut(t *testing.T) {
+func TestOneSiteCannotLockOutUsers(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Failures: hourly(20)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Failures: hourly(20)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		for _, site := range []string{"203.0.113.%d", "2001:db8:1:%d::1"} {
@@ -271,7 +272,7 @@ func TestOneSiteLocksNobodyOut(t *testing.T) {
 // network has used up its mails.
 func TestSignupMailsOfOneNetworkAreLimited(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Mails: hourly(2)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Mails: hourly(2)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		email := newEmail()
 		send := func(ip string) apitest.Response {
@@ -290,7 +291,7 @@ func TestSignupMailsOfOneNetworkAreLimited(t *testing.T) {
 // sends them, not against clients that use existing capture URLs.
 func TestUnknownCaptureURLsAreLimited(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		path := apitest.CapturePath(t, s.Register(t).CaptureURL(t))
 		send := func(ip, method, path string) apitest.Response {
@@ -315,7 +316,7 @@ func TestUnknownCaptureURLsAreLimited(t *testing.T) {
 // up its misses.
 func TestDeletedCaptureURLsCountAsUnknownAfterADay(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Misses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		live, deleted := apitest.CapturePath(t, owner.CaptureURL(t)), owner.CaptureURL(t)
@@ -340,11 +341,11 @@ func TestDeletedCaptureURLsCountAsUnknownAfterADay(t *testing.T) {
 	})
 }
 
-// TestGarbageIsTurnedAway checks that a network with made-up credentials is limited, and that
+// TestGarbageIsRefused checks that a network with made-up credentials is limited, and that
 // clients of the same network with valid credentials are not.
-func TestGarbageIsTurnedAway(t *testing.T) {
+func TestGarbageIsRefused(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Guesses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Guesses: hourly(5)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		key := owner.Key(t, "account:read")
@@ -375,7 +376,7 @@ func TestGarbageIsTurnedAway(t *testing.T) {
 // query each and don't limit other callers.
 func TestACredentialThatEndedIsCountedByItself(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, handlers.Limits{Guesses: hourly(3)}, func(t *testing.T, s *apitest.Server) {
+	onBothEngines(t, pipeline.Limits{Guesses: hourly(3)}, func(t *testing.T, s *apitest.Server) {
 		t.Helper()
 		owner := s.Register(t)
 		key, other := owner.Key(t, "account:read"), owner.Key(t, "account:read")
@@ -403,7 +404,7 @@ func TestWithoutRedisLimitsGoOn(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, shared.Close()) })
 	limiter := ratelimit.New(ratelimit.NewMemory(time.Now), shared, slog.New(slog.DiscardHandler))
 	s := apitest.New(t, apitest.Options{
-		Limits: handlers.Limits{Limiter: limiter, Caller: hourly(100)},
+		Limits: pipeline.Limits{Limiter: limiter, Caller: hourly(100)},
 		Checks: []handlers.Check{{Name: "limits", Engine: limiter.Engine, Run: limiter.Check}},
 	})
 	owner := s.Register(t)

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
 	"showfloor/internal/console"
-	"showfloor/internal/id"
 )
 
 // Lists for tenants continue from a cursor; those for admins have numbered pages.
@@ -30,7 +32,7 @@ func pageSize(limit *int) int {
 // silently end or repeat.
 func after(cursor *string, kind id.Prefix) (*string, error) {
 	if cursor != nil && !kind.Matches(*cursor) {
-		return nil, badInput("cursor", "is not from a Link header of this list")
+		return nil, problem.BadField("cursor", "is not from a Link header of this list")
 	}
 	return cursor, nil
 }
@@ -48,7 +50,7 @@ func page[R any](ctx context.Context, s *Server, rows []R, size int, idOf func(R
 // nextPage returns a link to the page behind a row: the request's own address
 // with another cursor.
 func (s *Server) nextPage(ctx context.Context, last string) *string {
-	next := targetFrom(ctx)
+	next := request.URL(ctx)
 	query := next.Query()
 	query.Set("cursor", last)
 	return new(fmt.Sprintf(`<%s%s?%s>; rel="next"`, s.publicURL, next.EscapedPath(), query.Encode()))
@@ -87,7 +89,7 @@ func readNumber(field string, text *string, most int, n *int) error {
 	}
 	read, err := strconv.Atoi(*text)
 	if err != nil {
-		return badInput(field, "must be a whole number")
+		return problem.BadField(field, "must be a whole number")
 	}
 	*n = min(max(read, 1), most)
 	return nil
@@ -105,7 +107,7 @@ func readMoment(field string, text *string, end bool) (*time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, *text)
 	if err != nil {
-		return nil, badInput(field, "must be an RFC 3339 timestamp or a date, such as 2026-01-31T00:00:00Z or 2026-01-31")
+		return nil, problem.BadField(field, "must be an RFC 3339 timestamp or a date, such as 2026-01-31T00:00:00Z or 2026-01-31")
 	}
 	if end {
 		day = day.AddDate(0, 0, 1)

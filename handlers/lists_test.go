@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/event"
-	"showfloor/internal/postgres"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestListsPage follows rel=next through every list of the API to its end.
@@ -37,7 +37,7 @@ func TestListsPage(t *testing.T) {
 		emit(t, s, owner.TenantID, "str_subject")
 		if i > 0 {
 			owner.Webhook(t, fmt.Sprintf("http://127.0.0.1:1/%d", i), "stream.ended")
-			owner.Colleague(t, account.Viewer)
+			owner.Colleague(t, tenancy.Viewer)
 		}
 	}
 	owner.Seller(t)
@@ -118,15 +118,16 @@ func follow(t *testing.T, c *apitest.Caller, path string, limit int) []string {
 	return ids
 }
 
-// emit writes an event as a use case would.
+// emit writes an event as a use case would, and its deliveries.
 func emit(t *testing.T, s *apitest.Server, tenantID, subject string) {
 	t.Helper()
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-		return s.Events.Emit(t.Context(), tx, event.Event{
+		return s.Events.EmitTx(t.Context(), tx, event.Event{
 			TenantID: tenantID, Name: "stream.started", Subject: subject,
 			Data: apitest.EventData(t, "stream.started", map[string]any{"streamId": subject}),
 		})
 	}))
+	s.FanOut(t, tenantID)
 }
 
 func TestAListLongerThanTheDefaultPage(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestSignupMailsToOneAddressAreLimited checks that first and resent codes
@@ -33,7 +33,7 @@ func TestSignupMailsToOneAddressAreLimited(t *testing.T) {
 		require.Equal(t, "3420", refused.Header.Get("Retry-After"))
 		if email != owner.Email { // mails to an existing user have no code
 			verify(t, s, email, apitest.Code(t, last)).Problem(t, 400, "invalid_code")
-			require.Zero(t, count(t, s, "signup_forms WHERE email = $1", email), "nobody confirms a form that may be another's")
+			require.Zero(t, count(t, s, "signup_forms WHERE email = $1", email), "a form that may be another user's is not confirmed")
 		}
 		s.Clock.Advance(57 * time.Minute)
 		anyone.Call(t, "POST", "/v1/auth/send-code", form(email)).Is(t, 201)

@@ -6,8 +6,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"showfloor/internal/mail"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/netaddr"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy/mail"
 )
 
 // MailboxPath is the path of the development mailbox. It shows mails that are not sent.
@@ -22,7 +23,7 @@ const letterPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 // hold valid codes and links, so it answers only callers on this machine.
 type mailbox struct {
 	mails *mail.Service
-	// trust is Config.TrustLoopback.
+	// trust is pipeline.Settings.TrustLoopback.
 	trust bool
 }
 
@@ -39,7 +40,7 @@ func (m mailbox) mount(e *echo.Echo, pages http.Handler) {
 // guard answers 404 to callers on other machines.
 func (m mailbox) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !m.trust || !FromThisMachine(c.Request()) {
+		if !m.trust || !netaddr.FromThisMachine(c.Request()) {
 			return echo.ErrNotFound
 		}
 		return next(c)

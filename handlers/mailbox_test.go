@@ -7,19 +7,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
-func TestMailboxListsWhatNobodySends(t *testing.T) {
+func TestMailboxListsUnsentMails(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
-	anybody := s.With(t, "")
-	require.JSONEq(t, "[]", string(anybody.Call(t, "GET", "/mailbox/mails", nil).Is(t, 200).Body))
+	anonymous := s.With(t, "")
+	require.JSONEq(t, "[]", string(anonymous.Call(t, "GET", "/mailbox/mails", nil).Is(t, 200).Body))
 	first, second := newEmail(), newEmail()
 	sendCode(t, s, first)
 	code := sendCode(t, s, second)
-	r := anybody.Call(t, "GET", "/mailbox/mails", nil).Is(t, 200)
+	r := anonymous.Call(t, "GET", "/mailbox/mails", nil).Is(t, 200)
 	require.Equal(t, "no-store", r.Header.Get("Cache-Control"))
 	var list []struct{ ID, To, Kind, Subject, Text, At string }
 	require.NoError(t, json.Unmarshal(r.Body, &list))
@@ -28,10 +28,10 @@ func TestMailboxListsWhatNobodySends(t *testing.T) {
 	require.Equal(t, "signup_code", list[0].Kind)
 	require.Contains(t, list[0].Text, code)
 
-	letter := anybody.Call(t, "GET", "/mailbox/mails/"+list[0].ID, nil).Is(t, 200)
+	letter := anonymous.Call(t, "GET", "/mailbox/mails/"+list[0].ID, nil).Is(t, 200)
 	require.Contains(t, string(letter.Body), code)
 	require.Contains(t, letter.Header.Get("Content-Security-Policy"), "sandbox")
-	anybody.Call(t, "GET", "/mailbox/mails/mail_none", nil).Problem(t, 404, "not_found")
+	anonymous.Call(t, "GET", "/mailbox/mails/mail_none", nil).Problem(t, 404, "not_found")
 }
 
 // TestTheMailboxIsForThisMachine checks that requests through proxies, from

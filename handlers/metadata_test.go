@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestMetadataOfAStream sets metadata at creation, merges it by key, and deletes a key

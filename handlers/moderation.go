@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/session"
+	"showfloor/handlers/request"
+	"showfloor/internal/rooms/session"
 )
 
 // UpdateSessionParticipant changes a participant's role or permissions.
 func (s *Server) UpdateSessionParticipant(
 	ctx context.Context, r api.UpdateSessionParticipantRequestObject,
 ) (api.UpdateSessionParticipantResponseObject, error) {
-	p, err := s.areas.Sessions.UpdateSessionParticipant(ctx, callerFrom(ctx), r.ID, r.UserID, session.ParticipantPatch{
+	p, err := s.areas.Sessions.UpdateSessionParticipant(ctx, request.Caller(ctx), r.ID, r.UserID, session.ParticipantPatch{
 		Role: (*string)(r.Body.Role), CanPublishScreen: r.Body.CanPublishScreen,
 	})
 	if err != nil {
@@ -24,7 +25,7 @@ func (s *Server) UpdateSessionParticipant(
 func (s *Server) KickSessionParticipant(
 	ctx context.Context, r api.KickSessionParticipantRequestObject,
 ) (api.KickSessionParticipantResponseObject, error) {
-	p, err := s.areas.Sessions.KickSessionParticipant(ctx, callerFrom(ctx), r.ID, r.UserID)
+	p, err := s.areas.Sessions.KickSessionParticipant(ctx, request.Caller(ctx), r.ID, r.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func (s *Server) KickSessionParticipant(
 func (s *Server) AdmitSessionParticipant(
 	ctx context.Context, r api.AdmitSessionParticipantRequestObject,
 ) (api.AdmitSessionParticipantResponseObject, error) {
-	p, err := s.areas.Sessions.AdmitSessionParticipant(ctx, callerFrom(ctx), r.ID, r.UserID)
+	p, err := s.areas.Sessions.AdmitSessionParticipant(ctx, request.Caller(ctx), r.ID, r.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (s *Server) MuteAllParticipants(
 	ctx context.Context, r api.MuteAllParticipantsRequestObject,
 ) (api.MuteAllParticipantsResponseObject, error) {
 	exceptHost := r.Body == nil || r.Body.ExceptHost == nil || *r.Body.ExceptHost
-	muted, err := s.areas.Sessions.MuteAllParticipants(ctx, callerFrom(ctx), r.ID, exceptHost)
+	muted, err := s.areas.Sessions.MuteAllParticipants(ctx, request.Caller(ctx), r.ID, exceptHost)
 	if err != nil {
 		return nil, err
 	}
@@ -59,18 +60,18 @@ func (s *Server) MuteAllParticipants(
 func (s *Server) SetSessionSpotlight(
 	ctx context.Context, r api.SetSessionSpotlightRequestObject,
 ) (api.SetSessionSpotlightResponseObject, error) {
-	v, err := s.areas.Sessions.SetSessionSpotlight(ctx, callerFrom(ctx), r.ID, orNil(r.Body.UserID))
+	v, err := s.areas.Sessions.SetSessionSpotlight(ctx, request.Caller(ctx), r.ID, orNil(r.Body.UserID))
 	if err != nil {
 		return nil, err
 	}
-	return api.SetSessionSpotlight201JSONResponse(toSession(callerFrom(ctx))(v)), nil
+	return api.SetSessionSpotlight201JSONResponse(toSession(request.Caller(ctx))(v)), nil
 }
 
 // PromoteSessionParticipant brings a viewer on stage.
 func (s *Server) PromoteSessionParticipant(
 	ctx context.Context, r api.PromoteSessionParticipantRequestObject,
 ) (api.PromoteSessionParticipantResponseObject, error) {
-	p, err := s.areas.Sessions.PromoteSessionParticipant(ctx, callerFrom(ctx), r.ID, r.Body.UserID, string(r.Body.Role))
+	p, err := s.areas.Sessions.PromoteSessionParticipant(ctx, request.Caller(ctx), r.ID, r.Body.UserID, string(r.Body.Role))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (s *Server) PromoteSessionParticipant(
 
 // RaiseHand raises a participant's hand.
 func (s *Server) RaiseHand(ctx context.Context, r api.RaiseHandRequestObject) (api.RaiseHandResponseObject, error) {
-	p, err := s.areas.Sessions.RaiseHand(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	p, err := s.areas.Sessions.RaiseHand(ctx, request.Caller(ctx), r.ID, r.Body.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (s *Server) RaiseHand(ctx context.Context, r api.RaiseHandRequestObject) (a
 
 // LowerHand lowers a participant's hand.
 func (s *Server) LowerHand(ctx context.Context, r api.LowerHandRequestObject) (api.LowerHandResponseObject, error) {
-	p, err := s.areas.Sessions.LowerHand(ctx, callerFrom(ctx), r.ID, r.Body.UserID)
+	p, err := s.areas.Sessions.LowerHand(ctx, request.Caller(ctx), r.ID, r.Body.UserID)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/access"
-	"showfloor/internal/apitest"
-	"showfloor/internal/session"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/document/access"
+	"showfloor/internal/rooms/session"
+	"showfloor/internal/testkit/apitest"
 )
 
 // meeting is a webinar with four participants in its room: the host ada, the cohost ben, the
@@ -49,19 +49,19 @@ func (m *meeting) news(t *testing.T) (names []string, data []map[string]any) {
 	names, data = eventsOf(t, m.s, m.owner.TenantID, m.session.ID)
 	names, data = names[m.eventsBeforehand:], data[m.eventsBeforehand:]
 	m.eventsBeforehand += len(names)
-	var told []apitest.Publication
+	var published []apitest.Publication
 	for _, p := range m.s.Published() {
 		if p.Room == m.session.ID {
-			told = append(told, p)
+			published = append(published, p)
 		}
 	}
-	told = told[m.publishedBeforehand:]
-	m.publishedBeforehand += len(told)
+	published = published[m.publishedBeforehand:]
+	m.publishedBeforehand += len(published)
 	if len(names) > 0 && names[0] == "session.created" {
 		return names, data
 	}
-	require.Len(t, told, len(names))
-	for i, p := range told {
+	require.Len(t, published, len(names))
+	for i, p := range published {
 		require.Equal(t, names[i], p.Type)
 		inRoom := maps.Clone(data[i])
 		delete(inRoom, "metadata") // publications don't contain it
@@ -115,10 +115,10 @@ func TestListSessionParticipants(t *testing.T) {
 		}
 		return users, r
 	}
-	everybody := []string{"ada", "eve", "a/b 50% ü", "ben", "cleo", "dan"}
+	everyParticipant := []string{"ada", "eve", "a/b 50% ü", "ben", "cleo", "dan"}
 	for _, c := range []*apitest.Caller{m.owner, m.ada.Caller, m.dan.Caller} {
 		got, _ := list(c, "")
-		require.Equal(t, everybody, got)
+		require.Equal(t, everyParticipant, got)
 	}
 	var got []string
 	for next := "?limit=2"; next != ""; {
@@ -128,7 +128,7 @@ func TestListSessionParticipants(t *testing.T) {
 			next = next[len(m.path+"/participants"):]
 		}
 	}
-	require.Equal(t, everybody, got)
+	require.Equal(t, everyParticipant, got)
 	var odd api.Participant
 	m.owner.Call(t, "PATCH", m.participant("a/b 50% ü"), map[string]any{"role": "guest"}).Into(t, 200, &odd)
 	require.Equal(t, "a/b 50% ü", odd.UserID)
@@ -147,7 +147,7 @@ func TestListSessionParticipants(t *testing.T) {
 
 // takesParticipants reports whether the operation accepts a participant token.
 func takesParticipants(op operation) bool {
-	return access.Judge(*op.spec.Security, access.Party{Kind: access.Participant}) == access.Allowed && len(*op.spec.Security) > 0
+	return access.Decide(*op.spec.Security, access.Party{Kind: access.Participant}) == access.Allowed && len(*op.spec.Security) > 0
 }
 
 // TestAParticipantTokenOpensItsOwnRoomAlone checks every operation on sessions that accepts
@@ -156,7 +156,7 @@ func TestAParticipantTokenOpensItsOwnRoomAlone(t *testing.T) {
 	t.Parallel()
 	m := newMeeting(t, nil)
 	other := m.owner.Session(t, map[string]any{"hostId": "ada"})
-	stranger := m.owner.Ticket(t, other.ID, "ada", nil)
+	outsider := m.owner.Ticket(t, other.ID, "ada", nil)
 	foreign := newMeeting(t, nil)
 	covered := 0
 	for _, op := range operations(t) {
@@ -164,7 +164,7 @@ func TestAParticipantTokenOpensItsOwnRoomAlone(t *testing.T) {
 			continue
 		}
 		covered++
-		for _, c := range []*apitest.Caller{stranger.Caller, foreign.ada.Caller, foreign.owner} {
+		for _, c := range []*apitest.Caller{outsider.Caller, foreign.ada.Caller, foreign.owner} {
 			missing := c.Call(t, op.method, op.at("sess_none/ada"), sampleBody(op)).Problem(t, 404, "not_found")
 			theirs := c.Call(t, op.method, op.at(m.session.ID+"/ada"), sampleBody(op)).Problem(t, 404, "not_found")
 			missing.RequestID, theirs.RequestID = "", ""
@@ -179,7 +179,7 @@ func TestAParticipantTokenOpensItsOwnRoomAlone(t *testing.T) {
 	m.ada.Call(t, "POST", m.path+"/token", map[string]any{"userId": "eve"}).Problem(t, 401, "unauthenticated")
 }
 
-func TestWhoMayModerate(t *testing.T) {
+func TestPermissionsToModerate(t *testing.T) {
 	t.Parallel()
 	for op, c := range map[string]struct {
 		method, path string
@@ -385,7 +385,7 @@ func TestMuteAllParticipants(t *testing.T) {
 	m.one(t, "session.muted-all")
 
 	m.owner.Join(t, m.session.ID, "fay", map[string]any{"role": "guest"})
-	require.NotContains(t, muted(), "fay", "who comes later is heard")
+	require.NotContains(t, muted(), "fay", "a later participant is not muted")
 	m.end(t)
 	m.owner.Call(t, "POST", m.path+"/moderate/mute-all", nil).Problem(t, 409, "conflict")
 	m.quiet(t)

@@ -6,22 +6,23 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/catalog"
-	"showfloor/internal/id"
-	"showfloor/internal/idempotency"
-	"showfloor/internal/order"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/commerce/catalog"
+	"showfloor/internal/commerce/order"
+	"showfloor/internal/tenancy/idempotency"
 )
 
 // CreateCheckout creates an order and its payment page.
 func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequestObject) (api.CreateCheckoutResponseObject, error) {
-	page, err := s.areas.Orders.CreateCheckout(ctx, callerFrom(ctx), order.Cart{
+	page, err := s.areas.Orders.CreateCheckout(ctx, request.Caller(ctx), order.Cart{
 		Lines: each(r.Body.Items, func(i api.CartItem) catalog.Line {
 			return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
 		}),
 		StreamID: r.Body.StreamID, CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
 		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
-		Metadata: orEmptyMap(r.Body.Metadata),
+		Metadata: pairsOf(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (s *Server) ListOrders(ctx context.Context, r api.ListOrdersRequestObject) 
 	filter := order.Filter{
 		Status: (*string)(r.Params.Status), StreamID: given(r.Params.StreamID), CustomerExternalID: given(r.Params.CustomerExternalID),
 	}
-	views, err := s.areas.Orders.ListOrders(ctx, callerFrom(ctx), filter, cursor, size+1)
+	views, err := s.areas.Orders.ListOrders(ctx, request.Caller(ctx), filter, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (s *Server) ListOrders(ctx context.Context, r api.ListOrdersRequestObject) 
 
 // GetOrder returns an order.
 func (s *Server) GetOrder(ctx context.Context, r api.GetOrderRequestObject) (api.GetOrderResponseObject, error) {
-	v, err := s.areas.Orders.GetOrder(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Orders.GetOrder(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (s *Server) GetOrder(ctx context.Context, r api.GetOrderRequestObject) (api
 
 // UpdateOrder changes an order's metadata.
 func (s *Server) UpdateOrder(ctx context.Context, r api.UpdateOrderRequestObject) (api.UpdateOrderResponseObject, error) {
-	v, err := s.areas.Orders.UpdateOrder(ctx, callerFrom(ctx), r.ID, orEmptyMap(r.Body.Metadata))
+	v, err := s.areas.Orders.UpdateOrder(ctx, request.Caller(ctx), r.ID, pairsOf(r.Body.Metadata))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (s *Server) UpdateOrder(ctx context.Context, r api.UpdateOrderRequestObject
 
 // FulfilOrder marks an order as fulfilled.
 func (s *Server) FulfilOrder(ctx context.Context, r api.FulfilOrderRequestObject) (api.FulfilOrderResponseObject, error) {
-	v, err := s.areas.Orders.FulfilOrder(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Orders.FulfilOrder(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (s *Server) RefundOrder(ctx context.Context, r api.RefundOrderRequestObject
 	if r.Body != nil {
 		n.AmountCents, n.Reason = r.Body.AmountCents, r.Body.Reason
 	}
-	v, err := s.areas.Orders.RefundOrder(ctx, callerFrom(ctx), r.ID, n)
+	v, err := s.areas.Orders.RefundOrder(ctx, request.Caller(ctx), r.ID, n)
 	if err != nil {
 		return nil, err
 	}

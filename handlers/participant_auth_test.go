@@ -9,9 +9,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/handlers"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestForgedParticipantTokensAreRefused calls an operation that accepts a
@@ -44,7 +44,7 @@ func TestForgedParticipantTokensAreRefused(t *testing.T) {
 	get(sign(nil)).Is(t, 200)
 	for name, change := range map[string]map[string]any{
 		"another tenant's": {"tid": s.Register(t).TenantID}, "no tenant": {"tid": nil}, "no room": {"room": nil}, "no user": {"sub": nil},
-		"nobody in the room": {"sub": "eve"}, "another type": {"typ": "tenant"}, "no type": {"typ": nil}, "an admin's": {"typ": "admin"},
+		"a user who is not in the room": {"sub": "eve"}, "another type": {"typ": "tenant"}, "no type": {"typ": nil}, "an admin's": {"typ": "admin"},
 		"no end": {"exp": nil}, "another room": {"room": "sess_none"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestForgedParticipantTokensAreRefused(t *testing.T) {
 	guest := owner.Ticket(t, room.ID, "dan", nil)
 	owner.Call(t, "DELETE", "/v1/me/sessions/"+room.ID+"/participants/dan", nil).Is(t, 200)
 	require.Equal(t, "this participant token was revoked", get(guest.Token).Problem(t, 401, "unauthenticated").Message)
-	owner.SetTenantStatus(t, account.TenantSuspended)
+	owner.SetTenantStatus(t, tenancy.Suspended)
 	get(good).Problem(t, 403, "tenant_suspended")
 }
 
@@ -70,7 +70,7 @@ func TestForgedParticipantTokensAreRefused(t *testing.T) {
 // share its limit, and that other participants have their own.
 func TestAParticipantHasALimitInEachRoom(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Caller: hourly(20)}})
+	s := apitest.New(t, apitest.Options{Limits: pipeline.Limits{Limiter: inMemory(), Caller: hourly(20)}})
 	owner := s.Register(t)
 	room, other := owner.Session(t, nil), owner.Session(t, nil)
 	first, second := owner.Ticket(t, room.ID, "ada", nil), owner.Ticket(t, room.ID, "ada", nil)
@@ -91,7 +91,7 @@ func TestAParticipantHasALimitInEachRoom(t *testing.T) {
 // their network, and that an expired one counts against itself alone.
 func TestMadeUpParticipantTokensAreGuesses(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Limits: handlers.Limits{Limiter: inMemory(), Guesses: hourly(3)}})
+	s := apitest.New(t, apitest.Options{Limits: pipeline.Limits{Limiter: inMemory(), Guesses: hourly(3)}})
 	owner := s.Register(t)
 	room := owner.Session(t, nil)
 	path := "/v1/me/sessions/" + room.ID

@@ -5,6 +5,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
+	"showfloor/handlers/request"
 )
 
 // ListSessionParticipants lists the participants of a session: all who were
@@ -13,7 +14,7 @@ func (s *Server) ListSessionParticipants(
 	ctx context.Context, r api.ListSessionParticipantsRequestObject,
 ) (api.ListSessionParticipantsResponseObject, error) {
 	size := pageSize(r.Params.Limit)
-	rows, err := s.areas.Sessions.ListSessionParticipants(ctx, callerFrom(ctx), r.ID, r.Params.Cursor, size+1)
+	rows, err := s.areas.Sessions.ListSessionParticipants(ctx, request.Caller(ctx), r.ID, r.Params.Cursor, size+1)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/testkit/apitest"
 )
 
 // atOnce sends a request n times at the same time and counts the answers by status.
@@ -153,11 +153,11 @@ func TestADayBoundsWebhookEndpoints(t *testing.T) {
 }
 
 // TestAChangeOfThePlanHoldsAtOnce checks that new limits apply at once, and that a tenant
-// keeps what exceeds a lower limit.
+// keeps rows beyond a lower limit.
 func TestAChangeOfThePlanHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	owner, admin := s.Register(t), s.Admin(t, console.SuperAdmin)
+	owner, admin := s.Register(t), s.Admin(t, platform.SuperAdmin)
 	create := func() apitest.Response {
 		return owner.Call(t, "POST", "/v1/me/webhooks", map[string]any{"url": "https://hooks.example.test/"})
 	}

@@ -17,9 +17,9 @@ import (
 	"showfloor/gen"
 	"showfloor/gen/api"
 	"showfloor/handlers"
-	"showfloor/internal/apitest"
-	"showfloor/internal/id"
-	"showfloor/internal/problem"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestEveryLayerAnswersWithAProblem(t *testing.T) {
@@ -73,7 +73,7 @@ func TestEveryLayerAnswersWithAProblem(t *testing.T) {
 	}
 }
 
-func TestMethodNotAllowedListsThoseThatAre(t *testing.T) {
+func TestMethodNotAllowedListsTheAllowedMethods(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	for path, methods := range map[string][]string{

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/testkit/apitest"
 )
 
 func (m *meeting) hand(t *testing.T, c *apitest.Caller, what, userID string) (p api.Participant) {

@@ -4,12 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/labstack/echo/v4"
-
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/problem"
-	"showfloor/internal/realtime"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/outflow/realtime"
 )
 
 // realtimePath is the path of connectRealtime.
@@ -28,54 +26,18 @@ func (s *Server) ConnectRealtime(context.Context, api.ConnectRealtimeRequestObje
 	}, nil
 }
 
-// upgrade passes connections that become WebSockets to the realtime channel,
-// because the generated handlers can't hand over their connection.
-func upgrade(channel Realtime, accounts *account.Service, l *limits) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(e echo.Context) error {
-			if !isUpgrade(e) {
-				return next(e)
-			}
-			if channel == nil {
-				return problem.New(problem.Unavailable, "realtime_unavailable", "this server has no realtime channel")
-			}
-			if err := channel.Serve(e.Response(), e.Request(), &visitor{accounts: accounts, limits: l, network: callersNetwork(e)}); err != nil {
-				return err
-			}
-			// The answer was written to the connection itself; these values are for
-			// the log.
-			e.Response().Status, e.Response().Committed = http.StatusSwitchingProtocols, true
-			return nil
-		}
+// webSockets passes connections to the realtime channel.
+type webSockets struct{ channel Realtime }
+
+// Wants implements pipeline.WebSockets.
+func (webSockets) Wants(route string, r *http.Request) bool {
+	return route == realtimePath && r.Method == http.MethodGet && realtime.IsUpgrade(r)
+}
+
+// Serve implements pipeline.WebSockets.
+func (s webSockets) Serve(w http.ResponseWriter, r *http.Request, v *pipeline.Visitor) error {
+	if s.channel == nil {
+		return problem.New(problem.Unavailable, "realtime_unavailable", "this server has no realtime channel")
 	}
-}
-
-// isUpgrade reports whether the connection is to become a WebSocket of the
-// realtime channel.
-func isUpgrade(e echo.Context) bool {
-	return e.Path() == realtimePath && e.Request().Method == http.MethodGet && realtime.IsUpgrade(e.Request())
-}
-
-// visitor counts the invalid tokens of a connection with the same limits as those
-// of requests. It outlives its request.
-type visitor struct {
-	accounts *account.Service
-	limits   *limits
-	network  string
-}
-
-// Network implements realtime.Visitor.
-func (v *visitor) Network() string { return v.network }
-
-// MayGuess implements realtime.Visitor.
-func (v *visitor) MayGuess(ctx context.Context, token string) error {
-	_, err := v.limits.peekGuess(ctx, v.network, token, v.accounts.Standing(token))
-	return err
-}
-
-// Guessed implements realtime.Visitor.
-func (v *visitor) Guessed(ctx context.Context, token string) {
-	if v.limits.guesses.Limits() {
-		v.limits.countGuess(ctx, v.network, token, v.accounts.Standing(token))
-	}
+	return s.channel.Serve(w, r, v)
 }

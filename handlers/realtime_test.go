@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/handlers"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/ratelimit"
-	"showfloor/internal/realtime"
-	"showfloor/internal/realtimetest"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/base/ratelimit"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/realtimetest"
 )
 
 // live returns a test server with a realtime channel.
@@ -48,7 +48,7 @@ func refusedRoom(t testing.TB, s *apitest.Server, token, room string) uint32 {
 	return c.Next(t, realtimetest.Unsubscribed).Code
 }
 
-func TestWhatTheRealtimeChannelSpeaks(t *testing.T) {
+func TestProtocolOfTheRealtimeChannel(t *testing.T) {
 	t.Parallel()
 	s, _ := live(t)
 	var e api.RealtimeEndpoint
@@ -86,35 +86,35 @@ func TestAHandshakeThatIsNoneIsAProblem(t *testing.T) {
 	}
 }
 
-func TestWhoMayConnectToTheRealtimeChannel(t *testing.T) {
+func TestPermissionsOfTheRealtimeChannel(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	st := owner.Stream(t, nil)
 	for name, token := range map[string]string{
 		"owner":  owner.Token,
-		"viewer": owner.Colleague(t, account.Viewer).Token,
-		"key":    owner.Key(t, account.ChatRead).Token,
+		"viewer": owner.Colleague(t, tenancy.Viewer).Token,
+		"key":    owner.Key(t, tenancy.ChatRead).Token,
 	} {
 		c := hears(t, s, token, st.ID)
 		require.Empty(t, disconnections(c), name)
 	}
-	require.Equal(t, uint32(3507), turnedAway(t, s, owner.Key(t, account.StreamsRead).Token), "a key without chat:read")
+	require.Equal(t, uint32(3507), turnedAway(t, s, owner.Key(t, tenancy.StreamsRead).Token), "a key without chat:read")
 	require.Equal(t, uint32(3500), turnedAway(t, s, ""), "nobody")
 	require.Equal(t, uint32(3500), turnedAway(t, s, "made up"))
 	require.Equal(t, uint32(3500), turnedAway(t, s, "sk_live_made_up"))
-	require.Equal(t, uint32(3500), turnedAway(t, s, s.Admin(t, console.SuperAdmin).Token), "who runs the platform is no tenant")
+	require.Equal(t, uint32(3500), turnedAway(t, s, s.Admin(t, platform.SuperAdmin).Token), "a platform admin is not a tenant")
 	require.Equal(t, uint32(3500), turnedAway(t, s, owner.Token+"x"))
 }
 
 func TestTenantsHearTheirOwnRoomsOnly(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
-	stranger := s.Register(t)
+	otherTenant := s.Register(t)
 	for _, room := range []string{
 		owner.Stream(t, nil).ID, owner.Session(t, nil).ID, owner.Channel(t, nil).ID,
 	} {
 		hears(t, s, owner.Token, room)
-		require.Equal(t, uint32(103), refusedRoom(t, s, stranger.Token, room), "as one that isn't there")
+		require.Equal(t, uint32(103), refusedRoom(t, s, otherTenant.Token, room), "as one that isn't there")
 	}
 	require.Equal(t, uint32(103), refusedRoom(t, s, owner.Token, "ses_01m18qg1mhf2bsz1fk6m8v4jxe"))
 	require.Equal(t, uint32(103), refusedRoom(t, s, owner.Token, strings.Repeat("x", 100)))
@@ -137,11 +137,11 @@ func TestParticipantsHearTheirOwnRoomOnly(t *testing.T) {
 	require.Equal(t, uint32(103), refusedRoom(t, s, guest.Token, owner.Channel(t, nil).ID))
 }
 
-func TestWhatHappensIsHeardAtOnce(t *testing.T) {
+func TestChangesArePublishedAtOnce(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	st := owner.Stream(t, nil)
-	c := hears(t, s, owner.Key(t, account.ChatRead).Token, st.ID)
+	c := hears(t, s, owner.Key(t, tenancy.ChatRead).Token, st.ID)
 	owner.Say(t, st.ID, "ada", "Hello!").Is(t, http.StatusCreated)
 	require.Equal(t, "Hello!", c.NextType(t, realtime.ChatMessage).Data["body"])
 	a := owner.Auction(t, map[string]any{"streamId": st.ID})
@@ -152,11 +152,11 @@ func TestWhatHappensIsHeardAtOnce(t *testing.T) {
 	require.Equal(t, "FLASH20", c.NextType(t, realtime.DiscountDrop).Data["code"])
 }
 
-func TestARevokedKeyIsThrownOut(t *testing.T) {
+func TestARevokedKeysConnectionEnds(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	st := owner.Stream(t, nil)
-	key := owner.Key(t, account.ChatRead)
+	key := owner.Key(t, tenancy.ChatRead)
 	var list api.APIKeyList
 	owner.Call(t, "GET", "/v1/me/api-keys", nil).Into(t, http.StatusOK, &list)
 	c := hears(t, s, key.Token, st.ID)
@@ -165,7 +165,7 @@ func TestARevokedKeyIsThrownOut(t *testing.T) {
 	require.Equal(t, uint32(3500), turnedAway(t, s, key.Token))
 }
 
-func TestWhoLogsOutIsThrownOut(t *testing.T) {
+func TestAChangedPasswordEndsConnections(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	st := owner.Stream(t, nil)
@@ -174,13 +174,13 @@ func TestWhoLogsOutIsThrownOut(t *testing.T) {
 	until(t, s, c, 3500)
 }
 
-func TestASuspendedTenantIsThrownOut(t *testing.T) {
+func TestASuspendedTenantsConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	ses := owner.Session(t, nil)
 	guest := owner.Ticket(t, ses.ID, "bo", nil)
 	tenants, participants := hears(t, s, owner.Token, ses.ID), hears(t, s, guest.Token, ses.ID)
-	s.Admin(t, console.SuperAdmin).Call(t, "POST", "/v1/admin/tenants/"+owner.TenantID+"/suspend", map[string]any{"reason": "fraud"}).
+	s.Admin(t, platform.SuperAdmin).Call(t, "POST", "/v1/admin/tenants/"+owner.TenantID+"/suspend", map[string]any{"reason": "fraud"}).
 		Is(t, http.StatusCreated)
 	until(t, s, tenants, 4502)
 	until(t, s, participants, 4502)
@@ -223,7 +223,7 @@ func TestABannedParticipantIsOutAtOnce(t *testing.T) {
 	require.Equal(t, uint32(4501), turnedAway(t, s, bo.Token))
 }
 
-func TestWhoWaitsHearsNothingUntilAdmitted(t *testing.T) {
+func TestAWaitingParticipantReceivesNothingUntilAdmitted(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	ses := owner.Session(t, map[string]any{"waitingRoom": true})
@@ -237,7 +237,7 @@ func TestWhoWaitsHearsNothingUntilAdmitted(t *testing.T) {
 	c.Next(t, realtimetest.Subscribed)
 }
 
-func TestTheEndOfASessionIsHeard(t *testing.T) {
+func TestTheEndOfASessionIsPublished(t *testing.T) {
 	t.Parallel()
 	s, owner := live(t)
 	ses := owner.Session(t, nil)
@@ -270,7 +270,7 @@ func TestOnlyTheHostPins(t *testing.T) {
 
 func TestMadeUpTokensAreLimited(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, apitest.Options{Realtime: true, Limits: handlers.Limits{
+	s := apitest.New(t, apitest.Options{Realtime: true, Limits: pipeline.Limits{
 		Limiter: ratelimit.New(ratelimit.NewMemory(time.Now), nil, nil), Guesses: ratelimit.Rate{Events: 1, Per: time.Hour, Burst: 3},
 	}})
 	for range 3 {

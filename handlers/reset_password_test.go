@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // forgot requests a link and returns its token from the mail.
@@ -62,21 +63,21 @@ func TestALostPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// TestWhoHasAnAccountDoesNotShow checks that the request has the same answer
+// TestAnswersDoNotRevealAccounts checks that the request has the same answer
 // and does the same work whether or not there is an account.
-func TestWhoHasAnAccountDoesNotShow(t *testing.T) {
+func TestAnswersDoNotRevealAccounts(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	owner, nobody := s.Register(t), newEmail()
-	for _, email := range []string{owner.Email, nobody} {
+	owner, unregistered := s.Register(t), newEmail()
+	for _, email := range []string{owner.Email, unregistered} {
 		var notice api.PasswordLinkNotice
 		s.With(t, "").Call(t, "POST", "/v1/auth/forgot-password", map[string]any{"email": email}).Into(t, 201, &notice)
 		require.Equal(t, api.PasswordLinkNotice{Email: email, LinkLifeSec: 3600}, notice)
 		require.Equal(t, 1, count(t, s, "river_job WHERE kind = 'password_mail_link' AND args->>'email' = $1", email))
-		require.Empty(t, s.MailsTo(t, email), "who it is, is found out later")
+		require.Empty(t, s.MailsTo(t, email), "the job looks up the user")
 	}
-	s.WorkMailJobs(t, nobody)
-	require.Empty(t, s.MailsTo(t, nobody))
+	s.WorkMailJobs(t, unregistered)
+	require.Empty(t, s.MailsTo(t, unregistered))
 	s.WorkMailJobs(t, owner.Email)
 	s.WorkMailJobs(t, owner.Email) // as if the process had been killed before
 	require.Len(t, s.MailsTo(t, owner.Email), 1)
@@ -141,7 +142,7 @@ func TestSuspendedUsersMaySetAPassword(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	owner.SetTenantStatus(t, account.TenantSuspended)
+	owner.SetTenantStatus(t, tenancy.Suspended)
 	reset(t, s, forgot(t, s, owner.Email), "quick violet harbour").Is(t, 201)
 	logIn(t, s, owner.Email, "quick violet harbour").Problem(t, 403, "tenant_suspended")
 	owner.SetTenantStatus(t, "ACTIVE")
@@ -152,7 +153,7 @@ func TestDeactivatedUsersGetNoLink(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	member := owner.Colleague(t, account.Viewer)
+	member := owner.Colleague(t, tenancy.Viewer)
 	token := forgot(t, s, member.Email)
 	_, err := s.Pool.Exec(t.Context(), "UPDATE users SET status = 'DEACTIVATED' WHERE id = $1", member.UserID)
 	require.NoError(t, err)

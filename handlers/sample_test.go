@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
-	"showfloor/internal/sample"
+	"showfloor/internal/document/sample"
+	"showfloor/internal/testkit/apitest"
 )
 
 // sampleBody returns a valid body for the operation, or nil if it has no JSON body.

@@ -7,10 +7,11 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/id"
-	"showfloor/internal/session"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/rooms/session"
+	"showfloor/internal/tenancy"
 )
 
 // ListSessions lists the tenant's sessions.
@@ -20,58 +21,58 @@ func (s *Server) ListSessions(ctx context.Context, r api.ListSessionsRequestObje
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.areas.Sessions.ListSessions(ctx, callerFrom(ctx), (*string)(r.Params.Type), cursor, size+1)
+	views, err := s.areas.Sessions.ListSessions(ctx, request.Caller(ctx), (*string)(r.Params.Type), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
 	views, link := page(ctx, s, views, size, func(v session.View) string { return v.ID })
 	return api.ListSessions200JSONResponse{
-		Body: each(views, toSession(callerFrom(ctx))), Headers: api.ListSessions200ResponseHeaders{Link: link},
+		Body: each(views, toSession(request.Caller(ctx))), Headers: api.ListSessions200ResponseHeaders{Link: link},
 	}, nil
 }
 
 // CreateSession opens a session. The validator has filled in the document's
 // defaults.
 func (s *Server) CreateSession(ctx context.Context, r api.CreateSessionRequestObject) (api.CreateSessionResponseObject, error) {
-	v, err := s.areas.Sessions.CreateSession(ctx, callerFrom(ctx), session.Input{
+	v, err := s.areas.Sessions.CreateSession(ctx, request.Caller(ctx), session.Input{
 		Type: string(r.Body.Type), Name: r.Body.Name, ProjectID: r.Body.ProjectID, HostID: r.Body.HostID,
 		Capacity: small(r.Body.Capacity), Layout: (*string)(r.Body.Layout), RecordingEnabled: *r.Body.RecordingEnabled,
 		TranscriptionEnabled: *r.Body.TranscriptionEnabled, WaitingRoom: *r.Body.WaitingRoom, InviteUserIDs: r.Body.InviteUserIds,
-		Metadata: orEmptyMap(r.Body.Metadata),
+		Metadata: pairsOf(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return api.CreateSession201JSONResponse(toSession(callerFrom(ctx))(v)), nil
+	return api.CreateSession201JSONResponse(toSession(request.Caller(ctx))(v)), nil
 }
 
 // GetSession returns a session.
 func (s *Server) GetSession(ctx context.Context, r api.GetSessionRequestObject) (api.GetSessionResponseObject, error) {
-	v, err := s.areas.Sessions.GetSession(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Sessions.GetSession(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
-	return api.GetSession200JSONResponse(toSession(callerFrom(ctx))(v)), nil
+	return api.GetSession200JSONResponse(toSession(request.Caller(ctx))(v)), nil
 }
 
 // UpdateSession changes a session.
 func (s *Server) UpdateSession(ctx context.Context, r api.UpdateSessionRequestObject) (api.UpdateSessionResponseObject, error) {
-	v, err := s.areas.Sessions.UpdateSession(ctx, callerFrom(ctx), r.ID, session.Patch{
+	v, err := s.areas.Sessions.UpdateSession(ctx, request.Caller(ctx), r.ID, session.Patch{
 		Name: r.Body.Name, Layout: (*string)(r.Body.Layout), Locked: r.Body.Locked, WaitingRoom: r.Body.WaitingRoom,
 		Capacity: small(r.Body.Capacity), RecordingEnabled: r.Body.RecordingEnabled, TranscriptionEnabled: r.Body.TranscriptionEnabled,
-		Metadata: orEmptyMap(r.Body.Metadata),
+		Metadata: pairsOf(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return api.UpdateSession200JSONResponse(toSession(callerFrom(ctx))(v)), nil
+	return api.UpdateSession200JSONResponse(toSession(request.Caller(ctx))(v)), nil
 }
 
 // CreateSessionToken creates a user's token for a session.
 func (s *Server) CreateSessionToken(
 	ctx context.Context, r api.CreateSessionTokenRequestObject,
 ) (api.CreateSessionTokenResponseObject, error) {
-	t, err := s.areas.Sessions.CreateSessionToken(ctx, callerFrom(ctx), r.ID, session.TokenInput{
+	t, err := s.areas.Sessions.CreateSessionToken(ctx, request.Caller(ctx), r.ID, session.TokenInput{
 		UserID: r.Body.UserID, DisplayName: r.Body.DisplayName, Role: (*string)(r.Body.Role),
 	})
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *Server) CreateSessionToken(
 
 // EndSession ends a session.
 func (s *Server) EndSession(ctx context.Context, r api.EndSessionRequestObject) (api.EndSessionResponseObject, error) {
-	row, err := s.areas.Sessions.EndSession(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Sessions.EndSession(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (s *Server) EndSession(ctx context.Context, r api.EndSessionRequestObject) 
 
 // GetSessionSummary returns the summary of a session.
 func (s *Server) GetSessionSummary(ctx context.Context, r api.GetSessionSummaryRequestObject) (api.GetSessionSummaryResponseObject, error) {
-	sum, err := s.areas.Sessions.GetSessionSummary(ctx, callerFrom(ctx), r.ID)
+	sum, err := s.areas.Sessions.GetSessionSummary(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (s *Server) CreateSfuToken(ctx context.Context, r api.CreateSfuTokenRequest
 	if r.Body != nil {
 		in = session.SfuTokenInput{UserID: r.Body.UserID, DisplayName: r.Body.DisplayName, Role: (*string)(r.Body.Role)}
 	}
-	t, err := s.areas.Sessions.CreateSfuToken(ctx, callerFrom(ctx), r.ID, in)
+	t, err := s.areas.Sessions.CreateSfuToken(ctx, request.Caller(ctx), r.ID, in)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (s *Server) CreateSfuToken(ctx context.Context, r api.CreateSfuTokenRequest
 
 // toSession returns a function that converts sessions for a caller. Participants
 // don't see the metadata, which is for the tenant's own servers.
-func toSession(c account.Caller) func(session.View) api.Session {
+func toSession(c tenancy.Caller) func(session.View) api.Session {
 	return func(v session.View) api.Session {
 		out := withoutMetadata(v)
 		if c.Participant == nil {

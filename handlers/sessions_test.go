@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 const sessionsPath = "/v1/me/sessions"
@@ -60,7 +60,7 @@ func TestCreateSession(t *testing.T) {
 	owner.Call(t, "GET", sessionsPath+"/"+full.ID, nil).Into(t, 200, &got)
 	require.Equal(t, full, got)
 	require.Equal(t, []string{"session.create", "session.create", "session.create", "session.create"}, auditActions(t, s, owner.TenantID, "session."))
-	require.Empty(t, s.Published(), "nobody is in a room that is made")
+	require.Empty(t, s.Published(), "a new room has no subscribers")
 }
 
 func TestSessionInput(t *testing.T) {
@@ -116,11 +116,11 @@ func TestCreateSessionToken(t *testing.T) {
 	require.Equal(t, s.Clock.Now().Add(6*time.Hour).Truncate(time.Second), token.ExpiresAt.Truncate(time.Second))
 	require.Equal(t, "Ben Sato", owner.Participant(t, st.ID, "ben").DisplayName)
 	owner.Ticket(t, st.ID, "ben", nil)
-	require.Equal(t, "Ben Sato", owner.Participant(t, st.ID, "ben").DisplayName, "what it was")
+	require.Equal(t, "Ben Sato", owner.Participant(t, st.ID, "ben").DisplayName, "the name is kept")
 	require.Equal(t, "cleo", owner.Participant(t, st.ID, owner.Ticket(t, st.ID, "cleo", nil).UserID).DisplayName)
 	require.Equal(t, api.ParticipantPerms{Audio: true, Video: true, Screen: true}, owner.Ticket(t, st.ID, "ada", nil).Perms)
 
-	// The token holds what applied when it was issued. The current state is not in it.
+	// The token has the values from the time of its issue. The current state is not in it.
 	require.Equal(t, map[string]any{
 		"tid": owner.TenantID, "room": st.ID, "typ": "participant", "sub": "ben", "name": "Ben Sato", "role": "guest",
 		"perms": map[string]any{"audio": true, "video": true, "screen": false},

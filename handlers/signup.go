@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy/account"
 )
 
 // SendCode stores a sign-up form and mails its code.
 func (s *Server) SendCode(ctx context.Context, r api.SendCodeRequestObject) (api.SendCodeResponseObject, error) {
 	email, err := s.areas.Accounts.SendCode(ctx, account.Registration{
 		TenantName: r.Body.TenantName, Name: r.Body.Name, Email: r.Body.Email, Password: r.Body.Password,
-	}, originFrom(ctx))
+	}, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +22,7 @@ func (s *Server) SendCode(ctx context.Context, r api.SendCodeRequestObject) (api
 
 // VerifyAndRegister creates a tenant if the code is right.
 func (s *Server) VerifyAndRegister(ctx context.Context, r api.VerifyAndRegisterRequestObject) (api.VerifyAndRegisterResponseObject, error) {
-	l, err := s.areas.Accounts.VerifyAndRegister(ctx, r.Body.Email, r.Body.Code, originFrom(ctx))
+	l, err := s.areas.Accounts.VerifyAndRegister(ctx, r.Body.Email, r.Body.Code, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (s *Server) VerifyAndRegister(ctx context.Context, r api.VerifyAndRegisterR
 
 // ResendCode mails a sign-up code again.
 func (s *Server) ResendCode(ctx context.Context, r api.ResendCodeRequestObject) (api.ResendCodeResponseObject, error) {
-	email, err := s.areas.Accounts.ResendCode(ctx, r.Body.Email, originFrom(ctx))
+	email, err := s.areas.Accounts.ResendCode(ctx, r.Body.Email, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (s *Server) ResendCode(ctx context.Context, r api.ResendCodeRequestObject) 
 
 // ForgotPassword mails a link to set a new password.
 func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequestObject) (api.ForgotPasswordResponseObject, error) {
-	email, err := s.areas.Accounts.ForgotPassword(ctx, r.Body.Email, originFrom(ctx))
+	email, err := s.areas.Accounts.ForgotPassword(ctx, r.Body.Email, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *Server) ForgotPassword(ctx context.Context, r api.ForgotPasswordRequest
 // ResetPassword sets a new password. The caller proves itself with a mailed
 // link's token.
 func (s *Server) ResetPassword(ctx context.Context, r api.ResetPasswordRequestObject) (api.ResetPasswordResponseObject, error) {
-	email, at, err := s.areas.Accounts.ResetPassword(ctx, r.Body.Token, r.Body.Password, originFrom(ctx))
+	email, at, err := s.areas.Accounts.ResetPassword(ctx, r.Body.Token, r.Body.Password, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (s *Server) ResetPassword(ctx context.Context, r api.ResetPasswordRequestOb
 func (s *Server) AcceptInvite(ctx context.Context, r api.AcceptInviteRequestObject) (api.AcceptInviteResponseObject, error) {
 	l, err := s.areas.Accounts.AcceptInvite(ctx, account.Acceptance{
 		Token: r.Body.Token, Password: r.Body.Password, Name: r.Body.Name,
-	}, originFrom(ctx))
+	}, request.Origin(ctx))
 	if err != nil {
 		return nil, err
 	}

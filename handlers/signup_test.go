@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/testkit/apitest"
 )
 
 func newEmail() string { return strings.ToLower(id.New("u")) + "@example.test" }
@@ -206,12 +206,12 @@ func TestTakenEMailsDoNotShow(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	anybody := s.With(t, "")
+	anonymous := s.With(t, "")
 	free := newEmail()
 	answers := map[string]api.CodeNotice{}
 	for _, email := range []string{free, owner.Email} {
 		var notice api.CodeNotice
-		anybody.Call(t, "POST", "/v1/auth/send-code", form(email)).Into(t, 201, &notice)
+		anonymous.Call(t, "POST", "/v1/auth/send-code", form(email)).Into(t, 201, &notice)
 		require.Equal(t, email, notice.Email)
 		notice.Email = ""
 		answers[email] = notice
@@ -221,16 +221,16 @@ func TestTakenEMailsDoNotShow(t *testing.T) {
 		verify(t, s, email, "000000").Problem(t, 400, "invalid_code")
 	}
 	require.Equal(t, answers[free], answers[owner.Email])
-	told := s.LastMail(t, owner.Email)
-	require.Equal(t, "You have an account already", told.Subject)
-	require.NotRegexp(t, `[0-9]{6}`, told.Text)
-	require.Contains(t, told.Text, "https://api.example.test/reset-password")
+	notice := s.LastMail(t, owner.Email)
+	require.Equal(t, "You have an account already", notice.Subject)
+	require.NotRegexp(t, `[0-9]{6}`, notice.Text)
+	require.Contains(t, notice.Text, "https://api.example.test/reset-password")
 
 	// The answers are the same for codes of unknown addresses.
-	nobody := verify(t, s, newEmail(), "000000").Problem(t, 400, "invalid_code")
-	somebody := verify(t, s, free, "000001").Problem(t, 400, "invalid_code")
-	nobody.RequestID, somebody.RequestID = "", ""
-	require.Equal(t, nobody, somebody)
+	unregistered := verify(t, s, newEmail(), "000000").Problem(t, 400, "invalid_code")
+	registering := verify(t, s, free, "000001").Problem(t, 400, "invalid_code")
+	unregistered.RequestID, registering.RequestID = "", ""
+	require.Equal(t, unregistered, registering)
 
 	// No code is accepted for a taken address, and its user doesn't change.
 	for _, code := range []string{"000000", "123456", "999999"} {
@@ -239,7 +239,7 @@ func TestTakenEMailsDoNotShow(t *testing.T) {
 	owner.LogInAgain(t)
 }
 
-func TestSomebodyElseIsQuicker(t *testing.T) {
+func TestAnotherUserRegistersFirst(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	email := newEmail()
@@ -329,7 +329,7 @@ func TestResentMailForATakenEMail(t *testing.T) {
 func TestInputOfSignUp(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	anybody := s.With(t, "")
+	anonymous := s.With(t, "")
 	for _, email := range []string{
 		"", "ada", "ada@", "@acme.example", "a b@c.example", "ada@acme.example ", " ada@acme.example", "Ada <ada@acme.example>",
 		"a@b.example,c@d.example", "a@b@c.example", `"a b"@c.example`, "ada@acme..example", "ada@.example", "ada@[127.0.0.1]",
@@ -341,7 +341,7 @@ func TestInputOfSignUp(t *testing.T) {
 			"/v1/auth/resend-code": {"email": email}, "/v1/auth/forgot-password": {"email": email},
 			"/v1/auth/verify-and-register": {"email": email, "code": "123456"},
 		} {
-			p := anybody.Call(t, "POST", path, body).Problem(t, 400, "invalid_input")
+			p := anonymous.Call(t, "POST", path, body).Problem(t, 400, "invalid_input")
 			require.Equal(t, "email", p.Errors[0].Field, "%s %q", path, email)
 		}
 	}
@@ -352,7 +352,7 @@ func TestInputOfSignUp(t *testing.T) {
 	for _, password := range []string{"123456789", strings.Repeat("x", 129)} {
 		body := form(newEmail())
 		body["password"] = password
-		p := anybody.Call(t, "POST", "/v1/auth/send-code", body).Problem(t, 400, "invalid_input")
+		p := anonymous.Call(t, "POST", "/v1/auth/send-code", body).Problem(t, 400, "invalid_input")
 		require.Equal(t, "password", p.Errors[0].Field)
 	}
 }
@@ -379,11 +379,11 @@ func TestWithoutMailItIsRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Production: true})
 	owner := s.Register(t)
-	anybody := s.With(t, "")
+	anonymous := s.With(t, "")
 	email := map[string]any{"email": owner.Email}
-	anybody.Call(t, "POST", "/v1/auth/send-code", form(newEmail())).Problem(t, 503, "mail_unavailable")
-	anybody.Call(t, "POST", "/v1/auth/resend-code", email).Problem(t, 503, "mail_unavailable")
-	anybody.Call(t, "POST", "/v1/auth/forgot-password", email).Problem(t, 503, "mail_unavailable")
+	anonymous.Call(t, "POST", "/v1/auth/send-code", form(newEmail())).Problem(t, 503, "mail_unavailable")
+	anonymous.Call(t, "POST", "/v1/auth/resend-code", email).Problem(t, 503, "mail_unavailable")
+	anonymous.Call(t, "POST", "/v1/auth/forgot-password", email).Problem(t, 503, "mail_unavailable")
 	owner.Call(t, "POST", "/v1/me/team", map[string]any{"email": newEmail(), "role": "VIEWER"}).Problem(t, 503, "mail_unavailable")
 	owner.Call(t, "POST", "/v1/me/change-password", map[string]any{
 		"currentPassword": apitest.Password, "newPassword": "quick violet harbour",

@@ -13,11 +13,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/handlers"
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/ratelimit"
-	"showfloor/internal/stored"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/base/ratelimit"
+	"showfloor/internal/base/stored"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // commits is a pgx.QueryTracer that calls before and after at each commit of a request whose
@@ -43,7 +43,7 @@ func (c *commits) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQue
 }
 
 // TestHungUpRequestsAreCharged checks that a client that disconnects before or after the commit
-// is charged what its request has written, with and without an Idempotency-Key, and so is one
+// is charged the bytes that its request has written, with and without an Idempotency-Key, and so is one
 // whose request's time ends after the commit.
 func TestHungUpRequestsAreCharged(t *testing.T) {
 	t.Parallel()
@@ -57,8 +57,8 @@ func TestHungUpRequestsAreCharged(t *testing.T) {
 	now := time.Now()
 	still := ratelimit.NewMemory(func() time.Time { return now }) // so that the bucket doesn't refill
 	limiter := ratelimit.New(still, nil, slog.New(slog.DiscardHandler))
-	s := apitest.New(t, apitest.Options{Pool: pool, Limits: handlers.Limits{Limiter: limiter}})
-	hasty := apitest.New(t, apitest.Options{Pool: pool, Limits: handlers.Limits{Limiter: limiter}, RequestTime: 2 * time.Second})
+	s := apitest.New(t, apitest.Options{Pool: pool, Limits: pipeline.Limits{Limiter: limiter}})
+	hasty := apitest.New(t, apitest.Options{Pool: pool, Limits: pipeline.Limits{Limiter: limiter}, RequestTime: 2 * time.Second})
 	owner := s.Register(t)
 	b := written("tenant-written", owner.TenantID, 128<<10)
 	left := func() int { return limiter.PeekAll(t.Context(), b)[0].Remaining }

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"showfloor/gen/api"
-	"showfloor/internal/id"
-	"showfloor/internal/stream"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/streams/stream"
 )
 
 // defaultPlayback is the lifetime of a playback URL if the request has no body,
@@ -22,7 +23,7 @@ func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.areas.Streams.ListStreams(ctx, callerFrom(ctx), cursor, size+1)
+	views, err := s.areas.Streams.ListStreams(ctx, request.Caller(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +34,9 @@ func (s *Server) ListStreams(ctx context.Context, r api.ListStreamsRequestObject
 // CreateStream creates a stream. The validator has filled in the document's
 // defaults, so no field with one is nil.
 func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObject) (api.CreateStreamResponseObject, error) {
-	v, err := s.areas.Streams.CreateStream(ctx, callerFrom(ctx), stream.Input{
+	v, err := s.areas.Streams.CreateStream(ctx, request.Caller(ctx), stream.Input{
 		Name: r.Body.Name, Mode: string(*r.Body.Mode), ProjectID: r.Body.ProjectID,
-		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled, Metadata: orEmptyMap(r.Body.Metadata),
+		ReconnectWindow: *r.Body.ReconnectWindowSec, RecordingEnabled: *r.Body.RecordingEnabled, Metadata: pairsOf(r.Body.Metadata),
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (s *Server) CreateStream(ctx context.Context, r api.CreateStreamRequestObje
 
 // GetStream returns a stream.
 func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (api.GetStreamResponseObject, error) {
-	v, err := s.areas.Streams.GetStream(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Streams.GetStream(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,9 @@ func (s *Server) GetStream(ctx context.Context, r api.GetStreamRequestObject) (a
 
 // UpdateStream changes a stream's name and metadata.
 func (s *Server) UpdateStream(ctx context.Context, r api.UpdateStreamRequestObject) (api.UpdateStreamResponseObject, error) {
-	v, err := s.areas.Streams.UpdateStream(ctx, callerFrom(ctx), r.ID, stream.Change{Name: r.Body.Name, Metadata: orEmptyMap(r.Body.Metadata)})
+	v, err := s.areas.Streams.UpdateStream(ctx, request.Caller(ctx), r.ID, stream.Change{
+		Name: r.Body.Name, Metadata: pairsOf(r.Body.Metadata),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +66,7 @@ func (s *Server) UpdateStream(ctx context.Context, r api.UpdateStreamRequestObje
 
 // RotateStreamKey replaces the stream key. Only this answer contains the new one.
 func (s *Server) RotateStreamKey(ctx context.Context, r api.RotateStreamKeyRequestObject) (api.RotateStreamKeyResponseObject, error) {
-	v, err := s.areas.Streams.RotateStreamKey(ctx, callerFrom(ctx), r.ID)
+	v, err := s.areas.Streams.RotateStreamKey(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (s *Server) CreatePlaybackURL(ctx context.Context, r api.CreatePlaybackURLR
 	if r.Body != nil && r.Body.ExpiresInSec != nil {
 		life = time.Duration(*r.Body.ExpiresInSec) * time.Second
 	}
-	p, err := s.areas.Streams.CreatePlaybackURL(ctx, callerFrom(ctx), r.ID, life)
+	p, err := s.areas.Streams.CreatePlaybackURL(ctx, request.Caller(ctx), r.ID, life)
 	if err != nil {
 		return nil, err
 	}

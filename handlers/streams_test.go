@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestCreateStreamFillsInTheDefaults(t *testing.T) {
@@ -44,7 +44,7 @@ func TestCreateStreamFillsInTheDefaults(t *testing.T) {
 	require.Equal(t, *st, masked)
 }
 
-func TestCreateStreamTakesWhatIsGiven(t *testing.T) {
+func TestCreateStreamStoresItsInput(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	st := owner.Stream(t, map[string]any{
@@ -128,5 +128,5 @@ func TestPlaybackURL(t *testing.T) {
 		p := owner.Call(t, "POST", path(fast), body).Problem(t, 400, "invalid_input")
 		require.Equal(t, []string{"expiresInSec"}, fieldsOf(p), body)
 	}
-	owner.Colleague(t, account.Viewer).Call(t, "POST", path(fast), nil).Is(t, 201)
+	owner.Colleague(t, tenancy.Viewer).Call(t, "POST", path(fast), nil).Is(t, 201)
 }

@@ -5,9 +5,11 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
 )
 
 // ListTeam lists the tenant's users.
@@ -17,7 +19,7 @@ func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api
 		return nil, err
 	}
 	size := pageSize(r.Params.Limit)
-	rows, err := s.areas.Accounts.ListTeam(ctx, callerFrom(ctx), cursor, size+1)
+	rows, err := s.areas.Accounts.ListTeam(ctx, request.Caller(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -29,8 +31,8 @@ func (s *Server) ListTeam(ctx context.Context, r api.ListTeamRequestObject) (api
 
 // InviteTeamMember invites a user to the team.
 func (s *Server) InviteTeamMember(ctx context.Context, r api.InviteTeamMemberRequestObject) (api.InviteTeamMemberResponseObject, error) {
-	user, err := s.areas.Accounts.InviteTeamMember(ctx, callerFrom(ctx), account.Invite{
-		Email: r.Body.Email, Name: r.Body.Name, Role: account.Role(r.Body.Role),
+	user, err := s.areas.Accounts.InviteTeamMember(ctx, request.Caller(ctx), account.Invite{
+		Email: r.Body.Email, Name: r.Body.Name, Role: tenancy.Role(r.Body.Role),
 	})
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func (s *Server) InviteTeamMember(ctx context.Context, r api.InviteTeamMemberReq
 func (s *Server) ChangeTeamMemberRole(
 	ctx context.Context, r api.ChangeTeamMemberRoleRequestObject,
 ) (api.ChangeTeamMemberRoleResponseObject, error) {
-	user, err := s.areas.Accounts.ChangeTeamMemberRole(ctx, callerFrom(ctx), r.ID, account.Role(r.Body.Role))
+	user, err := s.areas.Accounts.ChangeTeamMemberRole(ctx, request.Caller(ctx), r.ID, tenancy.Role(r.Body.Role))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func (s *Server) ChangeTeamMemberRole(
 
 // RemoveTeamMember removes a user of the tenant.
 func (s *Server) RemoveTeamMember(ctx context.Context, r api.RemoveTeamMemberRequestObject) (api.RemoveTeamMemberResponseObject, error) {
-	user, err := s.areas.Accounts.RemoveTeamMember(ctx, callerFrom(ctx), r.ID)
+	user, err := s.areas.Accounts.RemoveTeamMember(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestTeamListsItsMembersNewestFirst(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
-	second, third := owner.Colleague(t, account.Developer), owner.Colleague(t, account.Viewer)
+	second, third := owner.Colleague(t, tenancy.Developer), owner.Colleague(t, tenancy.Viewer)
 	var team []api.TeamMember
 	third.Call(t, "GET", "/v1/me/team", nil).Into(t, 200, &team)
 	require.Len(t, team, 3)
@@ -30,7 +30,7 @@ func TestTeamListsItsMembersNewestFirst(t *testing.T) {
 func TestRoleChangeEndsTokensAtOnce(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
-	member := owner.Colleague(t, account.Viewer)
+	member := owner.Colleague(t, tenancy.Viewer)
 	member.Call(t, "GET", "/v1/me/streams", nil).Is(t, 200)
 	same := owner.Call(t, "PATCH", "/v1/me/team/"+member.UserID+"/role", map[string]any{"role": "VIEWER"})
 	same.Is(t, 200)
@@ -48,8 +48,8 @@ func TestRemovedMembersAreOutAtOnce(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
-	member := owner.Colleague(t, account.Admin)
-	key := member.Key(t, account.StreamsRead)
+	member := owner.Colleague(t, tenancy.Admin)
+	key := member.Key(t, tenancy.StreamsRead)
 	member.Call(t, "GET", "/v1/me", nil).Is(t, 200)
 	var removed api.TeamMember
 	owner.Call(t, "DELETE", "/v1/me/team/"+member.UserID, nil).Into(t, 200, &removed)
@@ -68,7 +68,7 @@ func TestRemovedMembersAreOutAtOnce(t *testing.T) {
 func TestOwnersAreOutOfAnAdminsReach(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
-	admin, viewer := owner.Colleague(t, account.Admin), owner.Colleague(t, account.Viewer)
+	admin, viewer := owner.Colleague(t, tenancy.Admin), owner.Colleague(t, tenancy.Viewer)
 	admin.Call(t, "PATCH", "/v1/me/team/"+owner.UserID+"/role", map[string]any{"role": "VIEWER"}).Problem(t, 403, "forbidden")
 	admin.Call(t, "DELETE", "/v1/me/team/"+owner.UserID, nil).Problem(t, 403, "forbidden")
 	admin.Call(t, "PATCH", "/v1/me/team/"+viewer.UserID+"/role", map[string]any{"role": "OWNER"}).Problem(t, 403, "forbidden")
@@ -90,7 +90,7 @@ func TestTwoOwnersCannotRemoveEachOther(t *testing.T) {
 	t.Parallel()
 	owner := apitest.New(t, apitest.Options{}).Register(t)
 	for range 5 {
-		other := owner.Colleague(t, account.Owner)
+		other := owner.Colleague(t, tenancy.Owner)
 		var both sync.WaitGroup
 		statuses := make([]int, 2)
 		both.Go(func() { statuses[0] = owner.Call(t, "DELETE", "/v1/me/team/"+other.UserID, nil).Status })

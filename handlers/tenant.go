@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
+	"showfloor/handlers/request"
+	"showfloor/internal/tenancy/account"
 )
 
 // GetTenant returns the caller's tenant.
 func (s *Server) GetTenant(ctx context.Context, _ api.GetTenantRequestObject) (api.GetTenantResponseObject, error) {
-	tenant, err := s.areas.Accounts.GetTenant(ctx, callerFrom(ctx))
+	tenant, err := s.areas.Accounts.GetTenant(ctx, request.Caller(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -18,7 +19,7 @@ func (s *Server) GetTenant(ctx context.Context, _ api.GetTenantRequestObject) (a
 
 // UpdateTenant changes the caller's tenant.
 func (s *Server) UpdateTenant(ctx context.Context, r api.UpdateTenantRequestObject) (api.UpdateTenantResponseObject, error) {
-	tenant, err := s.areas.Accounts.UpdateTenant(ctx, callerFrom(ctx), account.TenantChange{Name: r.Body.Name})
+	tenant, err := s.areas.Accounts.UpdateTenant(ctx, request.Caller(ctx), account.TenantChange{Name: r.Body.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (s *Server) UpdateTenant(ctx context.Context, r api.UpdateTenantRequestObje
 
 // ChangePassword replaces the caller's own password.
 func (s *Server) ChangePassword(ctx context.Context, r api.ChangePasswordRequestObject) (api.ChangePasswordResponseObject, error) {
-	l, err := s.areas.Accounts.ChangePassword(ctx, callerFrom(ctx), r.Body.CurrentPassword, r.Body.NewPassword)
+	l, err := s.areas.Accounts.ChangePassword(ctx, request.Caller(ctx), r.Body.CurrentPassword, r.Body.NewPassword)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestTenantChangesItsNameAndNothingElse(t *testing.T) {
@@ -29,7 +29,7 @@ func TestTenantChangesItsNameAndNothingElse(t *testing.T) {
 	entries, err := db.New(s.Pool).ListAuditEntries(t.Context(), db.ListAuditEntriesParams{TenantID: owner.TenantID, MaxRows: 10})
 	require.NoError(t, err)
 	require.Equal(t, "tenant.update", entries[0].Action)
-	require.Len(t, entries, 2, "what changes nothing leaves no entry")
+	require.Len(t, entries, 2, "an update without a change writes no audit entry")
 }
 
 func TestPasswordChangeEndsAllOldTokens(t *testing.T) {

@@ -7,14 +7,15 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/id"
-	"showfloor/internal/tester"
-	"showfloor/internal/timestamp"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/outflow/tester"
 )
 
 // ListCaptureUrls lists the tenant's capture URLs.
 func (s *Server) ListCaptureUrls(ctx context.Context, _ api.ListCaptureUrlsRequestObject) (api.ListCaptureUrlsResponseObject, error) {
-	rows, err := s.areas.Tester.ListCaptureUrls(ctx, callerFrom(ctx))
+	rows, err := s.areas.Tester.ListCaptureUrls(ctx, request.Caller(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +24,7 @@ func (s *Server) ListCaptureUrls(ctx context.Context, _ api.ListCaptureUrlsReque
 
 // CreateCaptureURL creates a capture URL.
 func (s *Server) CreateCaptureURL(ctx context.Context, _ api.CreateCaptureURLRequestObject) (api.CreateCaptureURLResponseObject, error) {
-	row, err := s.areas.Tester.CreateCaptureURL(ctx, callerFrom(ctx))
+	row, err := s.areas.Tester.CreateCaptureURL(ctx, request.Caller(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (s *Server) ListCaptures(ctx context.Context, r api.ListCapturesRequestObje
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := s.areas.Tester.ListCaptures(ctx, callerFrom(ctx), r.Token, cursor, pageSize(r.Params.Limit))
+	rows, more, err := s.areas.Tester.ListCaptures(ctx, request.Caller(ctx), r.Token, cursor, pageSize(r.Params.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *Server) ListCaptures(ctx context.Context, r api.ListCapturesRequestObje
 
 // ReplayCapture sends a captured request to a URL.
 func (s *Server) ReplayCapture(ctx context.Context, r api.ReplayCaptureRequestObject) (api.ReplayCaptureResponseObject, error) {
-	replay, err := s.areas.Tester.ReplayCapture(ctx, callerFrom(ctx), r.Token, r.CaptureID, r.Body.URL)
+	replay, err := s.areas.Tester.ReplayCapture(ctx, request.Caller(ctx), r.Token, r.CaptureID, r.Body.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (s *Server) DeleteCaptureURL(ctx context.Context, r api.DeleteCaptureURLReq
 }
 
 func (s *Server) deleteCaptureURL(ctx context.Context, token string) (api.CaptureURL, error) {
-	row, err := s.areas.Tester.DeleteCaptureURL(ctx, callerFrom(ctx), token)
+	row, err := s.areas.Tester.DeleteCaptureURL(ctx, request.Caller(ctx), token)
 	if err != nil {
 		return api.CaptureURL{}, err
 	}

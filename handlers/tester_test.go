@@ -14,9 +14,9 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 func TestCaptureKeepsTheWholeRequest(t *testing.T) {
@@ -268,7 +268,7 @@ func TestCapturesBelongToTheirTenant(t *testing.T) {
 	}
 	owner.Call(t, "POST", "/v1/me/webhook-tester/"+second.Token+"/captures/"+captured+"/replay", body).Problem(t, 404, "not_found")
 	s.With(t, "").Call(t, "GET", "/v1/me/webhook-tester/"+u.Token+"/captures", nil).Problem(t, 401, "unauthenticated")
-	reader := owner.Key(t, account.WebhooksRead)
+	reader := owner.Key(t, tenancy.WebhooksRead)
 	require.Len(t, reader.Captures(t, u), 1)
 	reader.Call(t, "POST", "/v1/me/webhook-tester", nil).Problem(t, 403, "forbidden")
 }

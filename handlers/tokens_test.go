@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/audit"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // signer returns the server's signing key and its id.
@@ -38,7 +39,7 @@ func goodClaims(s *apitest.Server, c *apitest.Caller) jwt.MapClaims {
 func TestForgedTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	owner, stranger := s.Register(t), s.Register(t)
+	owner, other := s.Register(t), s.Register(t)
 	kid, key := signer(t, s)
 	public, ok := key.Public().(ed25519.PublicKey)
 	require.True(t, ok)
@@ -66,12 +67,12 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		"HMAC with the public key": sign(jwt.SigningMethodHS256, kid, []byte(public), nil),
 		"unknown key id":           sign(jwt.SigningMethodEdDSA, "jwk_unknown", key, nil),
 		"key id of another type":   sign(jwt.SigningMethodEdDSA, 7, key, nil),
-		"somebody else's key":      sign(jwt.SigningMethodEdDSA, kid, foreign, nil),
+		"a foreign key":            sign(jwt.SigningMethodEdDSA, kid, foreign, nil),
 		"another type":             sign(jwt.SigningMethodEdDSA, kid, key, map[string]any{"typ": "participant"}),
 		"no type":                  sign(jwt.SigningMethodEdDSA, kid, key, map[string]any{"typ": nil}),
 		"no expiry":                sign(jwt.SigningMethodEdDSA, kid, key, map[string]any{"exp": nil}),
 		"not yet":                  sign(jwt.SigningMethodEdDSA, kid, key, map[string]any{"nbf": s.Clock.Now().Add(time.Hour).Unix()}),
-		"user of another tenant":   sign(jwt.SigningMethodEdDSA, kid, key, map[string]any{"tid": stranger.TenantID}),
+		"user of another tenant":   sign(jwt.SigningMethodEdDSA, kid, key, map[string]any{"tid": other.TenantID}),
 		"no such user":             sign(jwt.SigningMethodEdDSA, kid, key, map[string]any{"sub": "user_nobody"}),
 		"signature cut off":        good[:len(good)-4],
 		"two parts":                good[:len(good)-87],
@@ -143,7 +144,7 @@ func TestTokensEndWithTheUsersVersion(t *testing.T) {
 func TestRoleChangeCountsForLiveTokens(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	dev := s.Register(t).Colleague(t, account.Developer)
+	dev := s.Register(t).Colleague(t, tenancy.Developer)
 	dev.Stream(t, nil)
 	_, err := s.Pool.Exec(t.Context(), "UPDATE users SET role = 'VIEWER' WHERE id = $1", dev.UserID)
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // TestDatabaseFailures breaks the database in every way that isn't our fault. Clients
@@ -107,7 +107,7 @@ func exec(t *testing.T, pool *pgxpool.Pool, sql string) {
 	require.NoError(t, err)
 }
 
-// logged is what a server writes to its log.
+// logged is a server's log.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer

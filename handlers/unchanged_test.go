@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestUpdatesThatChangeNothingWriteNothing checks that such updates write no audit entry, which

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"showfloor/gen/api"
-	"showfloor/internal/timestamp"
-	"showfloor/internal/usage"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/tenancy/usage"
 )
 
 // GetBillingUsage returns the usage of the caller's tenant in this period.
 func (s *Server) GetBillingUsage(ctx context.Context, _ api.GetBillingUsageRequestObject) (api.GetBillingUsageResponseObject, error) {
-	p, err := s.areas.Usage.GetUsage(ctx, callerFrom(ctx).TenantID)
+	p, err := s.areas.Usage.GetUsage(ctx, request.Caller(ctx).TenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +20,7 @@ func (s *Server) GetBillingUsage(ctx context.Context, _ api.GetBillingUsageReque
 	}, nil
 }
 
-// GetAdminUsage returns the usage of the tenants that use most.
+// GetAdminUsage returns the usage of the tenants with the highest usage.
 func (s *Server) GetAdminUsage(ctx context.Context, r api.GetAdminUsageRequestObject) (api.GetAdminUsageResponseObject, error) {
 	limit := defaultAdminPage
 	if err := readNumber("limit", r.Params.Limit, maxAdminPage, &limit); err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/usage"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy/usage"
+	"showfloor/internal/testkit/apitest"
 )
 
 // used records a tenant's usage at a time.
@@ -66,12 +66,12 @@ func TestBillingUsageIsThatOfTheMonth(t *testing.T) {
 	require.EqualValues(t, -1, included["VIEWER_MINUTES"])
 }
 
-// TestAdminsSeeWhoUsesMost runs beside other tests' tenants.
-func TestAdminsSeeWhoUsesMost(t *testing.T) {
+// TestAdminsSeeTheTenantsWithTheHighestUsage runs beside other tests' tenants.
+func TestAdminsSeeTheTenantsWithTheHighestUsage(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	first, second := s.Register(t), s.Register(t)
-	admin := s.Admin(t, console.Support)
+	admin := s.Admin(t, platform.Support)
 	now := s.Clock.Now()
 	const most = 1 << 50
 	used(t, s, second.TenantID, usage.EgressBytes, now, most)

@@ -11,8 +11,8 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestAnotherTenantsIDsDontExist calls every operation that has an id with an id of
@@ -27,7 +27,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	deliveries, err := db.New(s.Pool).ListWebhookDeliveries(t.Context(),
 		db.ListWebhookDeliveriesParams{TenantID: victim.TenantID, EndpointID: hook.ID, MaxRows: 1})
 	require.NoError(t, err)
-	st, member := victim.Stream(t, nil), victim.Colleague(t, account.Viewer)
+	st, member := victim.Stream(t, nil), victim.Colleague(t, tenancy.Viewer)
 	var key api.APIKey
 	product := victim.Product(t, nil)
 	victim.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
@@ -99,7 +99,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	for _, list := range []string{"/v1/me/streams", "/v1/me/api-keys", "/v1/me/webhooks", "/v1/me/catalog/products", "/v1/me/commerce/orders", "/v1/me/sessions"} {
 		require.JSONEq(t, "[]", string(attacker.Call(t, "GET", list, nil).Is(t, 200).Body), list)
 	}
-	// A cursor is only a position in the order, whichever tenant it comes from.
+	// A cursor is only a position in the order, even if it comes from another tenant.
 	require.JSONEq(t, "[]", string(attacker.Call(t, "GET", "/v1/me/streams?cursor="+st.ID, nil).Is(t, 200).Body))
 }
 
@@ -131,9 +131,9 @@ func snapshot(t *testing.T, s *apitest.Server, tenantID string) string {
 	return string(text)
 }
 
-// TestNobodyGetsInWithoutAToken calls every operation that names a bearer scheme
+// TestEveryOperationRefusesACallWithoutAToken calls every operation that names a bearer scheme
 // without a token. It must be refused before any other check of the request.
-func TestNobodyGetsInWithoutAToken(t *testing.T) {
+func TestEveryOperationRefusesACallWithoutAToken(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{IngestSecret: "the ingest secret"})
 	covered := 0
@@ -158,10 +158,10 @@ func TestScopesAreEnforced(t *testing.T) {
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
 	owner.SetPlan(t, "ENTERPRISE") // as many keys as there are scopes
-	viewer := owner.Colleague(t, account.Viewer)
-	keys := map[account.Scope]*apitest.Caller{}
-	for _, missing := range account.Owner.Scopes() { // a scope that no key can have is missing from each
-		rest := slices.DeleteFunc(account.Developer.Scopes(), func(s account.Scope) bool { return s == missing })
+	viewer := owner.Colleague(t, tenancy.Viewer)
+	keys := map[tenancy.Scope]*apitest.Caller{}
+	for _, missing := range tenancy.Owner.Scopes() { // a scope that no key can have is missing from each
+		rest := slices.DeleteFunc(tenancy.Developer.Scopes(), func(s tenancy.Scope) bool { return s == missing })
 		keys[missing] = owner.Key(t, rest...)
 	}
 	before := snapshot(t, s, owner.TenantID)
@@ -176,7 +176,7 @@ func TestScopesAreEnforced(t *testing.T) {
 				require.Contains(t, p.Message, string(scope), op.id)
 			}
 			r := viewer.Call(t, op.method, op.at("x"), sampleBody(op))
-			if slices.Contains(account.Viewer.Scopes(), scope) {
+			if slices.Contains(tenancy.Viewer.Scopes(), scope) {
 				require.NotEqual(t, http.StatusForbidden, r.Status, "%s: %s", op.id, r.Body)
 			} else {
 				refused(t, r, op, http.StatusForbidden, "forbidden")

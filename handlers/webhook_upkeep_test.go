@@ -12,10 +12,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/apitest"
-	"showfloor/internal/event"
-	"showfloor/internal/postgres"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestUpdateWebhook(t *testing.T) {
@@ -142,10 +142,11 @@ func TestDeliveriesAreFiltered(t *testing.T) {
 		times = append(times, s.Clock.Now())
 		name := []string{"stream.started", "stream.ended"}[i%2]
 		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-			return s.Events.Emit(t.Context(), tx, event.Event{
+			return s.Events.EmitTx(t.Context(), tx, event.Event{
 				TenantID: owner.TenantID, Name: name, Subject: "str_" + string(rune('a'+i)), Data: apitest.EventData(t, name, map[string]any{"n": i}),
 			})
 		}))
+		s.FanOut(t, owner.TenantID)
 		s.Clock.Advance(time.Minute)
 	}
 	list := func(query url.Values) (ns []int) {

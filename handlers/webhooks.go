@@ -7,9 +7,10 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/id"
-	"showfloor/internal/timestamp"
-	"showfloor/internal/webhook"
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/timestamp"
+	"showfloor/internal/outflow/webhook"
 )
 
 // ListWebhooks lists the tenant's endpoints.
@@ -19,7 +20,7 @@ func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObje
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.areas.Webhooks.ListWebhooks(ctx, callerFrom(ctx), cursor, size+1)
+	rows, err := s.areas.Webhooks.ListWebhooks(ctx, request.Caller(ctx), cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func (s *Server) ListWebhooks(ctx context.Context, r api.ListWebhooksRequestObje
 // later ones don't.
 func (s *Server) CreateWebhook(ctx context.Context, r api.CreateWebhookRequestObject) (api.CreateWebhookResponseObject, error) {
 	in := webhook.EndpointInput{URL: r.Body.URL, Events: names(r.Body.Events)}
-	row, secret, err := s.areas.Webhooks.CreateWebhook(ctx, callerFrom(ctx), in)
+	row, secret, err := s.areas.Webhooks.CreateWebhook(ctx, request.Caller(ctx), in)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (s *Server) CreateWebhook(ctx context.Context, r api.CreateWebhookRequestOb
 
 // GetWebhook returns an endpoint.
 func (s *Server) GetWebhook(ctx context.Context, r api.GetWebhookRequestObject) (api.GetWebhookResponseObject, error) {
-	row, err := s.areas.Webhooks.GetWebhook(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Webhooks.GetWebhook(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *Server) UpdateWebhook(ctx context.Context, r api.UpdateWebhookRequestOb
 	if r.Body.Events != nil {
 		patch.Events = names(r.Body.Events)
 	}
-	row, err := s.areas.Webhooks.UpdateWebhook(ctx, callerFrom(ctx), r.ID, patch)
+	row, err := s.areas.Webhooks.UpdateWebhook(ctx, request.Caller(ctx), r.ID, patch)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (s *Server) UpdateWebhook(ctx context.Context, r api.UpdateWebhookRequestOb
 func (s *Server) RotateWebhookSecret(
 	ctx context.Context, r api.RotateWebhookSecretRequestObject,
 ) (api.RotateWebhookSecretResponseObject, error) {
-	row, secret, err := s.areas.Webhooks.RotateWebhookSecret(ctx, callerFrom(ctx), r.ID)
+	row, secret, err := s.areas.Webhooks.RotateWebhookSecret(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (s *Server) TestWebhook(ctx context.Context, r api.TestWebhookRequestObject
 	if r.Body != nil {
 		name = (*string)(r.Body.Event)
 	}
-	row, err := s.areas.Webhooks.TestWebhook(ctx, callerFrom(ctx), r.ID, name)
+	row, err := s.areas.Webhooks.TestWebhook(ctx, request.Caller(ctx), r.ID, name)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (s *Server) TestWebhook(ctx context.Context, r api.TestWebhookRequestObject
 
 // RecoverWebhook delivers events whose delivery failed or is missing.
 func (s *Server) RecoverWebhook(ctx context.Context, r api.RecoverWebhookRequestObject) (api.RecoverWebhookResponseObject, error) {
-	done, err := s.areas.Webhooks.RecoverWebhook(ctx, callerFrom(ctx), r.ID, r.Body.Since.Time)
+	done, err := s.areas.Webhooks.RecoverWebhook(ctx, request.Caller(ctx), r.ID, r.Body.Since.Time)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (s *Server) RecoverWebhook(ctx context.Context, r api.RecoverWebhookRequest
 
 // DeleteWebhook removes an endpoint.
 func (s *Server) DeleteWebhook(ctx context.Context, r api.DeleteWebhookRequestObject) (api.DeleteWebhookResponseObject, error) {
-	row, err := s.areas.Webhooks.DeleteWebhook(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Webhooks.DeleteWebhook(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (s *Server) ListWebhookDeliveries(
 		Event: (*string)(r.Params.Event), Status: (*string)(r.Params.Status),
 		Since: instant(r.Params.Since), Until: instant(r.Params.Until),
 	}
-	rows, err := s.areas.Webhooks.ListWebhookDeliveries(ctx, callerFrom(ctx), r.ID, filter, cursor, size+1)
+	rows, err := s.areas.Webhooks.ListWebhookDeliveries(ctx, request.Caller(ctx), r.ID, filter, cursor, size+1)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (s *Server) ListWebhookDeliveries(
 func (s *Server) RetryWebhookDelivery(
 	ctx context.Context, r api.RetryWebhookDeliveryRequestObject,
 ) (api.RetryWebhookDeliveryResponseObject, error) {
-	row, err := s.areas.Webhooks.RetryWebhookDelivery(ctx, callerFrom(ctx), r.ID)
+	row, err := s.areas.Webhooks.RetryWebhookDelivery(ctx, request.Caller(ctx), r.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/db"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 func TestWebhookSecretIsShownOnce(t *testing.T) {
@@ -88,7 +88,7 @@ func TestDeleteWebhook(t *testing.T) {
 	require.Equal(t, 1, n, "a removed endpoint gets nothing more")
 }
 
-func TestDeliveriesShowWhatIsSent(t *testing.T) {
+func TestDeliveriesShowTheSentBody(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/account"
+	"showfloor/internal/tenancy/account"
 )
 
 // mailCodeAgain gives a sign-up form a new code and mails it.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/auction"
+	"showfloor/internal/commerce/auction"
 )
 
 // settleAuction ends an auction at its end time. Late bids may have moved that

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/billing"
+	"showfloor/internal/commerce/billing"
 )
 
 // handleProcessorEvent processes a webhook of the payment processor.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/call"
+	"showfloor/internal/rooms/call"
 )
 
 // missCall ends a call's ringing at its end time.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/catalog"
+	"showfloor/internal/commerce/catalog"
 )
 
 // cachePrice creates the processor's price for a product.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // TestJobsGoByTheDatabasesClock checks that jobs run when they are due by the database's

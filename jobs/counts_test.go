@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 	"showfloor/jobs"
 )
 
@@ -23,6 +23,7 @@ func TestCountsLeaveFinishedJobsOut(t *testing.T) {
 	for n, subject := range []string{"str_1", "str_2", "str_3", "str_4"} {
 		emit(t, s, owner.TenantID, "stream.started", subject, n)
 	}
+	s.FanOut(t, owner.TenantID)
 	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = (SELECT min(id) FROM river_job)")
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempted_at = now() WHERE id = (SELECT max(id) FROM river_job)")

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
-	"showfloor/internal/event"
-	"showfloor/internal/postgres"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestOneTenantDoesNotHoldUpTheOthers sends 300 deliveries of one tenant to a
@@ -33,7 +33,7 @@ func TestOneTenantDoesNotHoldUpTheOthers(t *testing.T) {
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
 		for i := range subjects * each {
 			subject := fmt.Sprint("str_", i%subjects)
-			err := s.Events.Emit(t.Context(), tx, event.Event{
+			err := s.Events.EmitTx(t.Context(), tx, event.Event{
 				TenantID: slow.TenantID, Name: "stream.started", Subject: subject, Data: numbered(t, "stream.started", subject, i/subjects),
 			})
 			if err != nil {
@@ -45,7 +45,7 @@ func TestOneTenantDoesNotHoldUpTheOthers(t *testing.T) {
 	tarpit.Wait(t, share)
 	emit(t, s, other.TenantID, "stream.started", "str_other", 1)
 	sink.Wait(t, 1)
-	require.Len(t, tarpit.Received(), share, "what an endpoint may have under way that does not answer")
+	require.Len(t, tarpit.Received(), share, "the limit of running attempts to an endpoint that doesn't answer")
 
 	release()
 	apitest.Until(t, "all deliveries", func() bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,13 +14,12 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"showfloor/internal/areas"
-	"showfloor/internal/event"
-	"showfloor/internal/mail"
-	"showfloor/internal/order"
-	"showfloor/internal/problem"
-	"showfloor/internal/processor"
-	"showfloor/internal/queue"
-	"showfloor/internal/webhook"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/base/queue"
+	"showfloor/internal/commerce/order"
+	"showfloor/internal/commerce/processor"
+	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/tenancy/mail"
 )
 
 // defaultWorkers is how many jobs of the default queue run at a time.
@@ -48,13 +48,46 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// New returns the client that runs the jobs. The caller starts and stops it.
-func New(c Config) (*river.Client[pgx.Tx], error) {
+// Client runs the jobs of the queue, and beside them the fan-out of events into deliveries.
+type Client struct {
+	*river.Client[pgx.Tx]
+
+	webhooks *webhook.Service
+	stop     context.CancelFunc
+	fanOut   sync.WaitGroup
+}
+
+// New returns the client. The caller starts and stops it.
+func New(c Config) (*Client, error) {
 	client, err := river.NewClient(riverpgxv5.New(c.Pool), c.River())
 	if err != nil {
 		return nil, fmt.Errorf("make job client: %w", err)
 	}
-	return client, nil
+	return &Client{Client: client, webhooks: c.Areas.Webhooks, stop: func() {}}, nil
+}
+
+// Start starts the client. It runs until Stop or StopAndCancel, or until ctx ends.
+func (c *Client) Start(ctx context.Context) error {
+	if err := c.Client.Start(ctx); err != nil {
+		return fmt.Errorf("start job client: %w", err)
+	}
+	ctx, c.stop = context.WithCancel(ctx)
+	c.fanOut.Go(func() { c.webhooks.RunFanOut(ctx) })
+	return nil
+}
+
+// Stop stops the fan-out, and then waits for the running jobs.
+func (c *Client) Stop(ctx context.Context) error {
+	c.stop()
+	c.fanOut.Wait()
+	return c.Client.Stop(ctx)
+}
+
+// StopAndCancel stops the fan-out and cancels the running jobs.
+func (c *Client) StopAndCancel(ctx context.Context) error {
+	c.stop()
+	c.fanOut.Wait()
+	return c.Client.StopAndCancel(ctx)
 }
 
 // River returns the configuration of the queue: all workers, queues and periodic jobs.
@@ -69,8 +102,7 @@ func (c Config) River() *river.Config {
 	config.Test.Time = riverTime{clock{c.Now}}
 	config.Queues = map[string]river.QueueConfig{
 		river.QueueDefault: {MaxWorkers: defaultWorkers},
-		event.Queue:        {MaxWorkers: webhook.Workers},
-		event.FanoutQueue:  {MaxWorkers: 1}, // more would take the database's time from requests
+		webhook.Queue:      {MaxWorkers: webhook.Workers},
 		mail.Queue:         {MaxWorkers: mail.Workers},
 		order.Queue:        {MaxWorkers: order.Workers},
 		processor.Queue:    {MaxWorkers: processor.Workers},
@@ -100,7 +132,6 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &deliver{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &redeliver{webhooks: c.Areas.Webhooks, clock: clock})
 	river.AddWorker(workers, &restart{webhooks: c.Areas.Webhooks, clock: clock})
-	river.AddWorker(workers, &fanOut{webhooks: c.Areas.Webhooks, pool: c.Pool, clock: clock})
 	river.AddWorker(workers, &enqueueOverdue{webhooks: c.Areas.Webhooks})
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})
@@ -141,7 +172,7 @@ func RecoverNode(ctx context.Context, pool *pgxpool.Pool, node string) (int64, e
 		return 0, fmt.Errorf("recover jobs: %w", err)
 	}
 	if _, err := pool.Exec(ctx, `DELETE FROM river_leader WHERE leader_id = $1`, node); err != nil {
-		return 0, fmt.Errorf("give up dead leadership: %w", err)
+		return 0, fmt.Errorf("release dead leadership: %w", err)
 	}
 	return tag.RowsAffected(), nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/signing"
+	"showfloor/internal/tenancy/signing"
 )
 
 // RotateKeysArgs is the periodic job that replaces old signing keys.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/mail"
+	"showfloor/internal/tenancy/mail"
 )
 
 // sendMail sends a mail and snoozes between the attempts.

@@ -6,9 +6,9 @@ import (
 	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/smtptest"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
+	"showfloor/internal/testkit/smtptest"
 	"showfloor/jobs"
 )
 
@@ -25,20 +25,20 @@ func TestMailsGoOut(t *testing.T) {
 	s := apitest.New(t, apitest.Options{Jobs: true, SMTP: sink.URL()})
 	const email = "ada@acme.example"
 	form := map[string]any{"tenantName": "Acme", "name": "Ada", "email": email, "password": apitest.Password}
-	anybody := s.With(t, "")
-	anybody.Call(t, "POST", "/v1/auth/send-code", form).Is(t, 201)
+	anonymous := s.With(t, "")
+	anonymous.Call(t, "POST", "/v1/auth/send-code", form).Is(t, 201)
 	first := apitest.Code(t, sink.Wait(t, email, 1)[0].Text)
-	anybody.Call(t, "POST", "/v1/auth/resend-code", map[string]any{"email": email}).Is(t, 201)
+	anonymous.Call(t, "POST", "/v1/auth/resend-code", map[string]any{"email": email}).Is(t, 201)
 	second := apitest.Code(t, sink.Wait(t, email, 2)[1].Text)
 	require.NotEqual(t, first, second)
-	anybody.Call(t, "POST", "/v1/auth/verify-and-register", map[string]any{"email": email, "code": second}).Is(t, 201)
-	anybody.Call(t, "POST", "/v1/auth/forgot-password", map[string]any{"email": email}).Is(t, 201)
+	anonymous.Call(t, "POST", "/v1/auth/verify-and-register", map[string]any{"email": email, "code": second}).Is(t, 201)
+	anonymous.Call(t, "POST", "/v1/auth/forgot-password", map[string]any{"email": email}).Is(t, 201)
 	token := apitest.LinkToken(t, sink.Wait(t, email, 3)[2].Text)
-	anybody.Call(t, "POST", "/v1/auth/reset-password", map[string]any{"token": token, "password": "quick violet harbour"}).Is(t, 201)
+	anonymous.Call(t, "POST", "/v1/auth/reset-password", map[string]any{"token": token, "password": "quick violet harbour"}).Is(t, 201)
 	require.Equal(t, "Your password was changed", sink.Wait(t, email, 4)[3].Subject)
 
 	form["email"] = gone
-	anybody.Call(t, "POST", "/v1/auth/send-code", form).Is(t, 201)
+	anonymous.Call(t, "POST", "/v1/auth/send-code", form).Is(t, 201)
 	apitest.Until(t, "every mail job to be done with", func() bool {
 		var open, done int
 		require.NoError(t, s.Pool.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE state <> 'completed'), count(*) FROM river_job

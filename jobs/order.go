@@ -6,7 +6,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/order"
+	"showfloor/internal/commerce/order"
 )
 
 // checkTimeout is longer than the calls of one check together: search for a

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
+	"showfloor/internal/testkit/apitest"
 )
 
 // TestASaleGoesByItself checks that an order becomes PAID when the processor sends

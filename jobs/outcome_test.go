@@ -8,10 +8,10 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/problem"
+	"showfloor/internal/base/problem"
 )
 
-func TestWhatRepeatingCannotCureIsCancelled(t *testing.T) {
+func TestPermanentErrorsCancelTheJob(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("connection lost")
 	busy := problem.New(problem.Unavailable, "unavailable", "try later")

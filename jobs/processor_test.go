@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/areas"
-	"showfloor/internal/billing"
-	"showfloor/internal/catalog"
-	"showfloor/internal/order"
+	"showfloor/internal/commerce/billing"
+	"showfloor/internal/commerce/catalog"
+	"showfloor/internal/commerce/order"
 	"showfloor/jobs"
 )
 
-// TestAHangingProcessorHoldsNothingElseUp checks that jobs which call the processor
+// TestAHangingProcessorDelaysNoOtherJob checks that jobs which call the processor
 // have queues and workers of their own.
-func TestAHangingProcessorHoldsNothingElseUp(t *testing.T) {
+func TestAHangingProcessorDelaysNoOtherJob(t *testing.T) {
 	t.Parallel()
 	queues := jobs.Config{Areas: &areas.Areas{}, Log: slog.New(slog.DiscardHandler)}.River().Queues
 	for _, args := range []river.JobArgsWithInsertOpts{

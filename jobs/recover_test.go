@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/apitest"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/postgres"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 	"showfloor/jobs"
 )
 
@@ -24,6 +26,7 @@ func TestRecoverNodeRunsOrphansAgain(t *testing.T) {
 	owner.Webhook(t, sink.URL)
 	emit(t, dead, owner.TenantID, "stream.started", "str_1", 1)
 	emit(t, dead, owner.TenantID, "stream.started", "str_2", 2)
+	dead.FanOut(t, owner.TenantID)
 	run := func(sql string) {
 		_, err := pool.Exec(t.Context(), sql)
 		require.NoError(t, err)
@@ -36,7 +39,7 @@ func TestRecoverNodeRunsOrphansAgain(t *testing.T) {
 
 	n, err := jobs.RecoverNode(t.Context(), pool, "node_dead")
 	require.NoError(t, err)
-	require.EqualValues(t, 1, n, "what another node works is left alone")
+	require.EqualValues(t, 1, n, "another node's jobs are not changed")
 	n, err = jobs.RecoverNode(t.Context(), pool, "node_dead")
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -58,7 +61,8 @@ func TestOneJobPerDelivery(t *testing.T) {
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	for range 3 {
 		require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-			return s.Events.EnqueueDelivery(t.Context(), tx, "del_1")
+			_, err := s.Inserter.InsertManyTx(t.Context(), tx, []river.InsertManyParams{{Args: webhook.DeliverArgs{DeliveryID: "del_1"}}})
+			return err
 		}))
 	}
 	var n int

@@ -6,7 +6,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/order"
+	"showfloor/internal/commerce/order"
 )
 
 // finishRefund completes a PENDING refund.
@@ -26,7 +26,7 @@ const (
 )
 
 // NextRetry returns a time soon after the failure, because a buyer waits for the
-// money. A refund that fails for long may fail for good, such as after the seller has
+// money. A refund that fails for long may fail permanently, such as after the seller has
 // disconnected its account, so the pauses grow.
 func (w *finishRefund) NextRetry(job *river.Job[order.FinishRefundArgs]) time.Time {
 	if job.Attempt <= eager {

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/areas"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/queue"
+	"showfloor/internal/base/queue"
+	"showfloor/internal/testkit/dbtest"
 	"showfloor/jobs"
 )
 
@@ -21,7 +22,7 @@ func TestLostJobsRunAgain(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{0, -time.Hour, time.Hour} {
 		pool := dbtest.NewSkewed(t, ahead)
-		inserter, err := queue.NewInserter(pool, slog.New(slog.DiscardHandler))
+		client, err := river.NewClient(riverpgxv5.New(pool), queue.Config(slog.New(slog.DiscardHandler)))
 		require.NoError(t, err)
 		states := map[string]string{}
 		for name, sql := range map[string]string{
@@ -30,7 +31,7 @@ func TestLostJobsRunAgain(t *testing.T) {
 			"used up":  "attempted_at = now() - interval '130 seconds', attempt = max_attempts",
 			"finished": "attempted_at = now() - interval '1 day', attempt = 1, state = 'completed', finalized_at = now()",
 		} {
-			inserted, err := inserter.Insert(t.Context(), jobs.RescueArgs{}, nil)
+			inserted, err := client.Insert(t.Context(), jobs.RescueArgs{}, nil)
 			require.NoError(t, err)
 			_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', args = jsonb_build_object('name', $2::text) WHERE id = $1",
 				inserted.Job.ID, name)
@@ -41,7 +42,7 @@ func TestLostJobsRunAgain(t *testing.T) {
 		n, err := jobs.RescueLost(t.Context(), pool)
 		require.NoError(t, err)
 		require.EqualValues(t, 2, n)
-		list, err := inserter.JobList(t.Context(), river.NewJobListParams())
+		list, err := client.JobList(t.Context(), river.NewJobListParams())
 		require.NoError(t, err)
 		for _, job := range list.Jobs {
 			states[string(job.EncodedArgs)] = string(job.State)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/session"
+	"showfloor/internal/rooms/session"
 )
 
 // EndStrandedSessionsArgs is the periodic job that handles participants who were

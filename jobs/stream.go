@@ -5,7 +5,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"showfloor/internal/stream"
+	"showfloor/internal/streams/stream"
 )
 
 // expireReconnect ends a broadcast whose encoder didn't reconnect in time.

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/apitest"
-	"showfloor/internal/event"
-	"showfloor/internal/postgres"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/testkit/apitest"
 )
 
 // impatient is a schedule for tests: eight attempts within milliseconds.
@@ -30,7 +30,7 @@ func impatient() []time.Duration {
 func emit(t *testing.T, s *apitest.Server, tenantID, name, subject string, n int) {
 	t.Helper()
 	require.NoError(t, postgres.InTx(t.Context(), s.Pool, func(tx pgx.Tx) error {
-		return s.Events.Emit(t.Context(), tx, event.Event{TenantID: tenantID, Name: name, Subject: subject, Data: numbered(t, name, subject, n)})
+		return s.Events.EmitTx(t.Context(), tx, event.Event{TenantID: tenantID, Name: name, Subject: subject, Data: numbered(t, name, subject, n)})
 	}))
 }
 
@@ -96,7 +96,7 @@ func TestDeliveryTriesUntilItArrives(t *testing.T) {
 	require.Len(t, sink.Received(), 8)
 }
 
-func TestDeliveryGivesUpAtTheEndOfTheSchedule(t *testing.T) {
+func TestDeliveryFailsAtTheEndOfTheSchedule(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Jobs: true, Schedule: impatient()})
 	owner := s.Register(t)
@@ -195,7 +195,7 @@ func TestOrderHoldsUnderConcurrentWriters(t *testing.T) {
 					mu.Lock()
 					committed = append(committed, n)
 					mu.Unlock()
-					return s.Events.Emit(t.Context(), tx, event.Event{
+					return s.Events.EmitTx(t.Context(), tx, event.Event{
 						TenantID: owner.TenantID, Name: "stream.started", Subject: subject, Data: numbered(t, "stream.started", subject, n),
 					})
 				})

@@ -18,3 +18,8 @@ WHERE s.state = 'waiting' AND c.ring_expires_at <= clock_timestamp() ORDER BY c.
 -- name: EndCall :one
 -- The session is locked. Returns why the call was cancelled (null if it wasn't) and by whom it was ended.
 UPDATE calls SET cancelled_as = @cancelled_as, ended_by = @ended_by WHERE tenant_id = @tenant_id AND session_id = @session_id RETURNING *;
+
+-- name: DeleteCallsOfSessions :exec
+-- @sqlc-vet-disable tenant
+-- The sessions are locked.
+DELETE FROM calls WHERE session_id = ANY (@ids::text[]);

@@ -60,3 +60,8 @@ WHERE tenant_id = @tenant_id AND room_id = @room_id AND pinned_at >= @since AND 
 -- Retention covers all tenants. Deletes the oldest messages, max_rows at most. Ids follow the time, so the primary key finds them.
 DELETE FROM channel_messages WHERE id = ANY (ARRAY(
     SELECT m.id FROM channel_messages m WHERE m.id < @before_id AND m.created_at < @before ORDER BY m.id LIMIT @max_rows));
+
+-- name: DeleteMessagesOfSessions :execrows
+-- @sqlc-vet-disable tenant
+DELETE FROM channel_messages WHERE id = ANY (ARRAY(
+    SELECT m.id FROM channel_messages m WHERE m.channel_id = ANY (@ids::text[]) LIMIT @max_rows));

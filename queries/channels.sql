@@ -73,7 +73,7 @@ SELECT c.*, clock_timestamp()::timestamptz AS now FROM c;
 -- name: SetSlowmode :exec
 UPDATE channels SET slowmode_sec = @slowmode_sec, updated_at = @now WHERE tenant_id = @tenant_id AND id = @id;
 
--- name: ListChannelStandings :many
+-- name: ListChannelUserStatuses :many
 -- The users' memberships and restrictions in a channel and, if it belongs to a room, in that room; one row for each of the ids.
 -- In a breakout room, a moderator of the parent counts as invited.
 SELECT u.user_id::text AS user_id, coalesce(m.role, '')::text AS role, (m.user_id IS NOT NULL)::boolean AS known, m.joined_at, m.left_at,
@@ -143,3 +143,31 @@ VALUES (@id, @channel_id, @tenant_id, @kind, @target, @by_user, @reason, @active
 SELECT * FROM channel_moderation
 WHERE tenant_id = @tenant_id AND channel_id = @channel_id AND (sqlc.narg('cursor')::text IS NULL OR id < sqlc.narg('cursor')::text)
 ORDER BY id DESC LIMIT @max_rows;
+
+-- name: DeleteChannelMembersOfSessions :execrows
+-- @sqlc-vet-disable tenant
+DELETE FROM channel_members WHERE (channel_id, user_id) IN (
+    SELECT m.channel_id, m.user_id FROM channel_members m WHERE m.channel_id = ANY (@ids::text[]) LIMIT @max_rows);
+
+-- name: DeleteChannelModerationOfSessions :execrows
+-- @sqlc-vet-disable tenant
+DELETE FROM channel_moderation WHERE id = ANY (ARRAY(
+    SELECT m.id FROM channel_moderation m WHERE m.channel_id = ANY (@ids::text[]) LIMIT @max_rows));
+
+-- name: DeletePinsOfSessions :execrows
+-- @sqlc-vet-disable tenant
+DELETE FROM product_pins WHERE id = ANY (ARRAY(
+    SELECT p.id FROM product_pins p WHERE p.room_id = ANY (@ids::text[]) LIMIT @max_rows));
+
+-- name: DeleteChannelsOfSessions :many
+-- @sqlc-vet-disable tenant
+-- The sessions are locked. Waits for transactions that write in these channels; the next statement sees their rows.
+WITH members AS (DELETE FROM channel_members WHERE channel_id = ANY (@ids::text[]))
+DELETE FROM channels WHERE id = ANY (@ids::text[]) RETURNING tenant_id, id;
+
+-- name: DeleteChatOfSessions :exec
+-- @sqlc-vet-disable tenant
+-- The sessions are locked and no longer have channels.
+WITH messages AS (DELETE FROM channel_messages WHERE channel_id = ANY (@ids::text[])),
+    moderation AS (DELETE FROM channel_moderation WHERE channel_id = ANY (@ids::text[]))
+DELETE FROM product_pins WHERE room_id = ANY (@ids::text[]);

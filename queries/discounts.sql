@@ -12,8 +12,7 @@ ORDER BY id DESC LIMIT @max_rows;
 -- Codes are ASCII, so lower() works with every locale of the database.
 SELECT sqlc.embed(d),
     (SELECT count(*) FROM orders o WHERE o.tenant_id = @tenant_id AND o.discount_id = d.id
-        AND o.customer_external_id = sqlc.narg('customer')::text AND o.status <> 'EXPIRED')::bigint AS customer_uses,
-    EXISTS (SELECT 1 FROM streams s WHERE s.tenant_id = @tenant_id AND s.id = sqlc.narg('stream')::text)::boolean AS stream_known
+        AND o.customer_external_id = sqlc.narg('customer')::text AND o.status <> 'EXPIRED')::bigint AS customer_uses
 FROM discounts d WHERE d.tenant_id = @tenant_id AND lower(d.code) = lower(@code);
 
 -- name: HoldDiscount :one

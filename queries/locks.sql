@@ -19,7 +19,16 @@ SELECT pg_advisory_xact_lock(3, hashtext(@key::text));
 -- Serialises the invitations of an address by all tenants.
 SELECT pg_advisory_xact_lock(4, hashtext(@email::text));
 
--- name: TryLockFanOut :one
+-- name: TryLockFanOut :many
 -- @sqlc-vet-disable tenant
--- Returns false when another transaction holds the lock; it doesn't wait.
-SELECT pg_try_advisory_xact_lock(5, hashtext(@tenant_id::text));
+-- Returns the tenants that are locked now. It doesn't wait for those that another transaction has locked. OFFSET 0 makes the
+-- function run once for each tenant.
+SELECT t.tenant_id::text FROM (
+    SELECT w.tenant_id, pg_try_advisory_xact_lock(5, hashtext(w.tenant_id)) AS locked FROM unnest(@tenant_ids::text[]) AS w (tenant_id) OFFSET 0
+) t WHERE t.locked;
+
+-- name: LimitFanOut :exec
+-- @sqlc-vet-disable tenant
+-- Limits the rest of the transaction. It holds the locks of many tenants, which must not wait for the locks of one tenant's rows, or
+-- for a server that was stopped.
+SELECT set_config('lock_timeout', '1s', true), set_config('statement_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true);

@@ -36,7 +36,7 @@ SELECT * FROM orders WHERE id = @id;
 -- name: LockOrder :one
 SELECT * FROM orders WHERE tenant_id = @tenant_id AND id = @id FOR UPDATE;
 
--- name: FindOrderOfSession :one
+-- name: FindOrderOfPage :one
 -- @sqlc-vet-disable tenant
 -- A report names the payment page's session and its order; the caller checks under the order's lock whether they belong together.
 SELECT o.tenant_id, o.id, o.auction_id FROM orders o

@@ -43,7 +43,7 @@ WHERE tenant_id = @tenant_id AND room_id = @room_id AND user_id = @user_id;
 -- in but, whose entries are being decided.
 UPDATE participants SET seat = 'none', seat_until = NULL
 WHERE tenant_id = @tenant_id AND room_id = @room_id AND seat = 'held' AND seat_until <= @now::timestamptz
-  AND user_id <> ALL (@but::text[]);
+  AND user_id <> ALL (@except_users::text[]);
 
 -- name: EmptyRoom :exec
 -- For a session that has ended: removes all participants and waiting users.
@@ -53,7 +53,7 @@ UPDATE participants SET state = CASE state WHEN 'joined' THEN 'left' WHEN 'waiti
 WHERE tenant_id = @tenant_id AND room_id = @room_id
   AND (state IN ('joined', 'waiting') OR seat <> 'none' OR conn_id IS NOT NULL OR hand_raised_at IS NOT NULL);
 
--- name: ListStandings :many
+-- name: ListGrants :many
 -- @sqlc-vet-disable tenant
 -- The current role, permissions and state of these users in a room. The node knows the users by their tokens.
 SELECT sqlc.embed(p), s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,

@@ -26,7 +26,7 @@ UPDATE sessions SET name = @name, capacity = @capacity, recording_enabled = @rec
     metadata = @metadata, started_at = @started_at, ended_at = @ended_at, updated_at = @updated_at
 WHERE tenant_id = @tenant_id AND id = @id;
 
--- name: GetDoor :one
+-- name: GetSessionForEntry :one
 -- The columns that are checked before the session is locked.
 SELECT sqlc.embed(s), t.status AS tenant_status,
     EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= @now::timestamptz) AS seats_expired

@@ -1,13 +1,14 @@
--- name: LinkToTails :many
--- Makes new deliveries wait for the first attempt of their subject's newest delivery; returns the deliveries that wait.
--- The arrays have one element for each pair of endpoint and subject. The row locks, which every transaction takes in one
+-- name: JoinLines :many
+-- Makes new deliveries wait for the first attempt of the newest delivery of their line; returns the deliveries that wait.
+-- The arrays have one element for each pair of endpoint and subject, of any tenants. The row locks, which every transaction takes in one
 -- order, serialise this with the recording of attempts. Rows are locked and updated only by their primary key: see RecordLoneAttempts.
 WITH fresh AS (
-    SELECT unnest(@endpoint_ids::text[]) AS endpoint_id, unnest(@subjects::text[]) AS subject, unnest(@next_ids::text[]) AS next_id
+    SELECT unnest(@tenant_ids::text[]) AS tenant_id, unnest(@endpoint_ids::text[]) AS endpoint_id, unnest(@subjects::text[]) AS subject,
+        unnest(@next_ids::text[]) AS next_id
 ), tails AS MATERIALIZED (
     SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
         SELECT n.id FROM webhook_deliveries n
-        WHERE n.tenant_id = @tenant_id AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
+        WHERE n.tenant_id = f.tenant_id AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
         ORDER BY n.sequence DESC LIMIT 1) t
     ORDER BY t.id
 ), locked AS MATERIALIZED (
@@ -23,9 +24,9 @@ INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, s
 VALUES (@id, @tenant_id, @endpoint_id, @event_id, @subject, @sequence, @now, @now);
 
 -- name: CreateWebhookDeliveries :exec
--- One element per delivery in each array; next_id is '' for a delivery for which none waits yet.
+-- One element per delivery in each array, of any tenants; next_id is '' for a delivery for which none waits yet.
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at, next_id)
-SELECT unnest(@ids::text[]), @tenant_id, unnest(@endpoint_ids::text[]), unnest(@event_ids::text[]), unnest(@subjects::text[]), unnest(@sequences::bigint[]),
+SELECT unnest(@ids::text[]), unnest(@tenant_ids::text[]), unnest(@endpoint_ids::text[]), unnest(@event_ids::text[]), unnest(@subjects::text[]), unnest(@sequences::bigint[]),
     @now::timestamptz, @now::timestamptz, nullif(unnest(@next_ids::text[]), '');
 
 -- name: ListWebhookDeliveries :many
@@ -35,7 +36,7 @@ WHERE d.tenant_id = @tenant_id AND d.endpoint_id = @endpoint_id
   AND (sqlc.narg('since')::timestamptz IS NULL OR d.created_at >= sqlc.narg('since')::timestamptz)
   AND (sqlc.narg('until')::timestamptz IS NULL OR d.created_at < sqlc.narg('until')::timestamptz)
   AND (sqlc.narg('cursor')::text IS NULL OR d.id < sqlc.narg('cursor')::text)
-  -- As the tenant sees it: while an attempt that somebody asked for is due, the status is retrying.
+  -- As the tenant sees it: while a requested attempt is due, the status is retrying.
   AND (sqlc.narg('status')::text IS NULL OR CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = sqlc.narg('status')::text)
 ORDER BY d.id DESC LIMIT @max_rows;
 
@@ -105,7 +106,7 @@ FROM before WHERE d.tenant_id = @tenant_id AND d.id = before.id RETURNING before
 
 -- name: ListOverdueDeliveries :many
 -- @sqlc-vet-disable tenant
--- Deliveries that were due before a time and wait for no other delivery, with or without a job. Leaves out those whose previous
+-- Deliveries that were due before a time and wait for no other delivery, with or without a job. Leaves out deliveries whose previous
 -- delivery has not been attempted, or was delivered after that time: its worker may be about to continue with them. OFFSET 0
 -- prevents the planner from turning the search for the previous one into a join, which with old statistics compares all waiting
 -- with all overdue deliveries.
@@ -116,12 +117,12 @@ ORDER BY d.id LIMIT @max_rows;
 
 -- name: ListRecoverable :many
 -- Events after a given one that an endpoint has not received: failed deliveries, and events without a delivery
--- (delivery_id is empty), in the order of the events. Leaves out deliveries that a job is about to write.
+-- (delivery_id is empty), in the order of the events. Leaves out deliveries that the fan-out will write.
 SELECT e.id AS event_id, e.position, e.subject, e.sequence, coalesce(d.id, '')::text AS delivery_id
 FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = @endpoint_id
 WHERE e.tenant_id = @tenant_id AND e.position > @after AND e.occurred_at >= @since
   AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality(@events::text[]) = 0 OR e.event = ANY (@events::text[]))
-      AND NOT EXISTS (SELECT FROM event_fanouts f WHERE f.event_id = e.id AND @endpoint_id = ANY (f.endpoint_ids)))
+      AND NOT (e.fanned_at IS NULL AND @endpoint_id = ANY (e.endpoint_ids)))
 ORDER BY e.position LIMIT @max_rows;
 
 -- name: RestartDeliveries :exec

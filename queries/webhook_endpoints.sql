@@ -17,25 +17,14 @@ ORDER BY created_at DESC LIMIT 1 OFFSET @skipped;
 
 -- name: DeleteWebhookEndpointsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention covers all tenants. Keeps endpoints that deliveries refer to or will refer to.
+-- Retention covers all tenants. Keeps endpoints that deliveries refer to; no new delivery refers to a deleted endpoint.
 DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
     SELECT e.id FROM webhook_endpoints e
     WHERE e.deleted_at < @before::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
-      AND NOT EXISTS (SELECT FROM event_fanouts f WHERE f.tenant_id = e.tenant_id AND e.id = ANY (f.endpoint_ids))
     ORDER BY e.deleted_at LIMIT @max_rows));
 
 -- name: GetWebhookEndpoint :one
 SELECT * FROM webhook_endpoints WHERE tenant_id = @tenant_id AND id = @id AND deleted_at IS NULL;
-
--- name: ListEndpointsForEvents :many
--- Endpoints that take at least one of these events. deferred tells whether one of the subjects has events without
--- deliveries yet; an earlier statement locked the subject's counter.
-SELECT id, events, EXISTS (
-    SELECT FROM event_fanouts f WHERE f.tenant_id = @tenant_id AND f.subject = ANY (@subjects::text[])
-)::boolean AS deferred FROM webhook_endpoints
-WHERE tenant_id = @tenant_id AND deleted_at IS NULL AND status = 'active'
-  AND (cardinality(events) = 0 OR events && @names::text[])
-ORDER BY id;
 
 -- name: DeleteWebhookEndpoint :one
 UPDATE webhook_endpoints SET deleted_at = @now, updated_at = @now

@@ -19,7 +19,7 @@ CREATE TABLE users (
     password_hash text NOT NULL,
     role          text NOT NULL CHECK (role IN ('OWNER', 'ADMIN', 'DEVELOPER', 'VIEWER')),
     status        text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('INVITED', 'ACTIVE', 'DEACTIVATED')),
-    -- Tokens carry the version that they were made with; raising it ends them.
+    -- Tokens contain the version at which they were issued; raising it ends all earlier tokens.
     token_version integer NOT NULL DEFAULT 1,
     last_login_at timestamptz,
     created_at    timestamptz NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE users (
 CREATE UNIQUE INDEX users_email_key ON users (email);
 CREATE INDEX users_tenant_idx ON users (tenant_id, id DESC);
 
--- People who run the platform; they belong to no tenant.
+-- Admins of the platform; they belong to no tenant.
 CREATE TABLE admins (
     id            text PRIMARY KEY,
     email         text NOT NULL CHECK (email = lower(email)),
@@ -46,7 +46,7 @@ CREATE TABLE api_keys (
     name         text NOT NULL,
     -- SHA-256 of the whole key. A key is random, so nothing slower is needed.
     key_hash     bytea NOT NULL,
-    -- The key that made this one; it ends with that.
+    -- The key that created this one; this one ends together with it.
     parent_id    text REFERENCES api_keys (id),
     prefix       text NOT NULL,
     last4        text NOT NULL,
@@ -69,7 +69,7 @@ CREATE TABLE signing_keys (
     retired_at  timestamptz
 );
 
--- Who did what; append-only, written in the transaction of the change.
+-- Audit log: actor, action and target. Append-only, written in the transaction of the change.
 CREATE TABLE audit_entries (
     id              text PRIMARY KEY,
     at              timestamptz NOT NULL,

@@ -11,15 +11,15 @@ CREATE TABLE streams (
     project_id           text,
     reconnect_window_sec integer NOT NULL DEFAULT 0 CHECK (reconnect_window_sec BETWEEN 0 AND 1800),
     recording_enabled    boolean NOT NULL DEFAULT false,
-    -- The connection that publishes now, whether or not it is playable yet.
+    -- The connection that publishes now, also before the stream is playable.
     publisher_id         text,
     started_at           timestamptz,
     ended_at             timestamptz,
-    -- RECONNECTING only: when the broadcast ends if nobody comes back.
+    -- RECONNECTING only: time at which the broadcast ends if no publisher reconnects.
     reconnect_until      timestamptz,
-    -- After a forced stop the key is refused until then.
+    -- After a forced stop the stream key is refused until this time.
     blocked_until        timestamptz,
-    -- Why the last accepted publisher was sent away for what it sent.
+    -- Reason for which the server disconnected the last accepted publisher, such as an unsupported codec.
     rejected_reason      text,
     created_at           timestamptz NOT NULL,
     updated_at           timestamptz NOT NULL
@@ -27,14 +27,14 @@ CREATE TABLE streams (
 CREATE UNIQUE INDEX streams_key_hash_key ON streams (key_hash);
 CREATE INDEX streams_tenant_idx ON streams (tenant_id, id DESC);
 
--- One row for each connection that was let in to publish. Its id makes repeated
--- and reordered reports harmless: a row that has ended never comes back.
+-- One row for each accepted publishing connection. The id makes repeated and
+-- reordered reports harmless: a row that has ended never becomes active again.
 CREATE TABLE publishers (
     id          text PRIMARY KEY,
     tenant_id   text NOT NULL REFERENCES tenants (id),
     stream_id   text NOT NULL REFERENCES streams (id),
     source      text NOT NULL CHECK (source IN ('rtmp', 'srs')),
-    -- The server process that holds the connection, for rtmp.
+    -- The server process that holds the connection, for RTMP.
     node        text NOT NULL,
     remote_ip   text NOT NULL,
     accepted_at timestamptz NOT NULL,
@@ -45,13 +45,13 @@ CREATE INDEX publishers_open_idx ON publishers (node, source) WHERE ended_at IS 
 CREATE INDEX publishers_stream_idx ON publishers (stream_id) WHERE ended_at IS NULL;
 CREATE INDEX publishers_ended_idx ON publishers (ended_at);
 
--- Processes that hold connections, and when each was last known to live.
+-- Server processes that hold connections, each with the time of its last heartbeat.
 CREATE TABLE nodes (
     id      text PRIMARY KEY,
     seen_at timestamptz NOT NULL
 );
 
--- Players on SRS servers, by their connection.
+-- Players on SRS servers, one row per connection.
 CREATE TABLE plays (
     id         text PRIMARY KEY,
     tenant_id  text NOT NULL REFERENCES tenants (id),

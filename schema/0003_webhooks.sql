@@ -1,18 +1,18 @@
 -- +goose Up
 
--- What happened, once, whoever wants to hear of it.
+-- Events, one row each, independent of the endpoints that receive them.
 CREATE TABLE events (
     id          text PRIMARY KEY,
     tenant_id   text NOT NULL REFERENCES tenants (id),
     event       text NOT NULL,
-    -- What the event is about: a stream, session, order or auction.
+    -- Subject of the event: a stream, session, order or auction.
     subject     text NOT NULL,
-    -- The body of every delivery, byte for byte (json keeps the text): it is signed.
+    -- The body of every delivery, byte for byte (json keeps the text), because it is signed.
     payload     json NOT NULL,
     occurred_at timestamptz NOT NULL
 );
 CREATE INDEX events_tenant_idx ON events (tenant_id, id DESC);
--- What is to be deleted.
+-- For retention.
 CREATE INDEX events_occurred_idx ON events (occurred_at);
 
 CREATE TABLE webhook_endpoints (
@@ -38,13 +38,13 @@ CREATE TABLE webhook_deliveries (
     event_id        text NOT NULL REFERENCES events (id),
     subject         text NOT NULL,
     status          text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'retrying', 'failed')),
-    -- All attempts, and those of them that the schedule asked for.
+    -- All attempts, and the scheduled ones of them.
     attempts        integer NOT NULL DEFAULT 0,
     tries           integer NOT NULL DEFAULT 0,
     next_attempt_at timestamptz,
-    -- Somebody wants an attempt now, besides the schedule.
+    -- Time of a requested attempt, in addition to the schedule; null for none.
     retry_at        timestamptz,
-    -- The delivery of the same subject that waits for this one's first attempt.
+    -- The next delivery of the same subject, which waits for this one's first attempt.
     next_id         text,
     response_status integer,
     response_body   text,
@@ -59,5 +59,5 @@ CREATE INDEX webhook_deliveries_endpoint_idx ON webhook_deliveries (endpoint_id,
 CREATE INDEX webhook_deliveries_event_idx ON webhook_deliveries (event_id);
 -- The tail of each subject's queue of first attempts.
 CREATE INDEX webhook_deliveries_lane_idx ON webhook_deliveries (endpoint_id, subject, id DESC) WHERE status = 'pending';
--- What is to be deleted.
+-- For retention.
 CREATE INDEX webhook_deliveries_done_idx ON webhook_deliveries (created_at) WHERE status IN ('delivered', 'failed');

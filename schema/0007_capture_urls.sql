@@ -1,12 +1,12 @@
 -- +goose Up
 
--- Addresses of the webhook tester.
+-- Capture URLs of the webhook tester.
 CREATE TABLE capture_urls (
     id               text PRIMARY KEY,
     tenant_id        text NOT NULL REFERENCES tenants (id),
-    -- The last part of the address. Who knows it can send to it and read nothing.
+    -- The last part of the URL. With it a client can send requests to the URL, but read nothing.
     token            text NOT NULL,
-    -- All requests that ever came; the next one's slot follows from it.
+    -- Number of all requests so far; the slot of the next one follows from it.
     captured         bigint NOT NULL DEFAULT 0,
     last_captured_at timestamptz,
     deleted_at       timestamptz,
@@ -16,15 +16,15 @@ CREATE UNIQUE INDEX capture_urls_token_key ON capture_urls (token);
 CREATE INDEX capture_urls_tenant_idx ON capture_urls (tenant_id, id DESC);
 CREATE INDEX capture_urls_deleted_idx ON capture_urls (deleted_at) WHERE deleted_at IS NOT NULL;
 
--- What came, in a ring: a request takes the slot of the one 200 before it, so
--- nothing has to be counted or trimmed.
+-- Captured requests in a ring of 200 slots: a request replaces the one 200 before it,
+-- so no rows have to be counted or trimmed.
 CREATE TABLE captures (
     capture_url_id text NOT NULL REFERENCES capture_urls (id) ON DELETE CASCADE,
     slot           integer NOT NULL,
     id             text NOT NULL,
     tenant_id      text NOT NULL REFERENCES tenants (id),
     method         text NOT NULL,
-    -- Escaped, as they came: ASCII.
+    -- Escaped, as received: ASCII.
     path           text NOT NULL,
     query          text NOT NULL,
     -- A list of {name, value, base64}.
@@ -35,5 +35,5 @@ CREATE TABLE captures (
     PRIMARY KEY (capture_url_id, slot)
 );
 CREATE UNIQUE INDEX captures_id_key ON captures (id);
--- What is to be deleted.
+-- For retention.
 CREATE INDEX captures_captured_idx ON captures (captured_at);

@@ -2,7 +2,7 @@
 
 ALTER TABLE admins ADD COLUMN last_login_at timestamptz;
 
--- While a tenant is suspended: since when, why, and the status that it gets back.
+-- For a suspended tenant: the time of the suspension, the reason, and the status to restore.
 ALTER TABLE tenants ADD COLUMN suspended_at timestamptz,
     ADD COLUMN suspension_reason text,
     ADD COLUMN status_before_suspension text CHECK (status_before_suspension IN ('TRIAL', 'ACTIVE', 'PAST_DUE'));
@@ -11,7 +11,7 @@ ALTER TABLE tenants ADD COLUMN suspended_at timestamptz,
 CREATE INDEX tenants_created_idx ON tenants (created_at DESC, id DESC);
 CREATE INDEX users_created_idx ON users (created_at DESC, id DESC);
 
--- The audit log over all tenants, and by each of its filters.
+-- The audit log of all tenants, and by each of its filters.
 CREATE INDEX audit_entries_at_idx ON audit_entries (at DESC, id DESC);
 CREATE INDEX audit_entries_tenant_at_idx ON audit_entries (tenant_id, at DESC, id DESC);
 CREATE INDEX audit_entries_actor_idx ON audit_entries (actor_id, at DESC, id DESC);

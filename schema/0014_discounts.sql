@@ -1,7 +1,7 @@
 -- +goose Up
 
--- Codes that make a cart cheaper. A use is held from the checkout on and counted
--- when the order is paid: free are max_redemptions - redemptions - held.
+-- Discount codes. A use is held from the checkout on and counted when the order is
+-- paid: the free uses are max_redemptions - redemptions - held.
 CREATE TABLE discounts (
     id               text PRIMARY KEY,
     tenant_id        text NOT NULL REFERENCES tenants (id),

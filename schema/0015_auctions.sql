@@ -1,7 +1,7 @@
 -- +goose Up
 
--- One unit of a product for the highest bidder. The row is what bids queue up
--- for, so it holds all that decides about the next one.
+-- Auctions of one unit of a product. Bids queue for the row's lock, so the row holds
+-- everything that decides about the next bid.
 CREATE TABLE auctions (
     id                  text PRIMARY KEY,
     tenant_id           text NOT NULL REFERENCES tenants (id),
@@ -14,10 +14,10 @@ CREATE TABLE auctions (
     anti_snipe_sec      integer NOT NULL CHECK (anti_snipe_sec >= 0),
     status              text NOT NULL DEFAULT 'LIVE' CHECK (status IN ('LIVE', 'ENDED', 'SETTLED', 'CANCELLED')),
     ends_at             timestamptz NOT NULL,
-    -- The bid that stands.
+    -- The current highest bid.
     top_bid_id          text,
     top_bid_cents       bigint,
-    -- Both null when nobody won.
+    -- Both null if there is no winner.
     winning_bid_id      text,
     order_id            text,
     created_at          timestamptz NOT NULL,
@@ -29,7 +29,7 @@ CREATE INDEX auctions_live_idx ON auctions (id) WHERE status = 'LIVE';
 
 CREATE TABLE bids (
     id                 text PRIMARY KEY,
-    -- The auction's.
+    -- Tenant of the auction.
     tenant_id          text NOT NULL,
     auction_id         text NOT NULL REFERENCES auctions (id),
     amount_cents       bigint NOT NULL CHECK (amount_cents >= 0),
@@ -37,5 +37,5 @@ CREATE TABLE bids (
     bidder_name        text NOT NULL,
     created_at         timestamptz NOT NULL
 );
--- No two bids of an auction tie, whatever the code does.
+-- An auction never has two bids of the same amount, even if the code has a bug.
 CREATE UNIQUE INDEX bids_amount_key ON bids (auction_id, amount_cents);

@@ -1,8 +1,8 @@
 -- +goose Up
 
 -- A PENDING order holds its units and the use of its discount until the processor
--- says that it was paid or can't be paid any more; our own clock never decides
--- that alone.
+-- reports that it was paid or can't be paid any more; our own clock alone never
+-- decides that.
 CREATE TABLE orders (
     id                    text PRIMARY KEY,
     tenant_id             text NOT NULL REFERENCES tenants (id),
@@ -22,19 +22,19 @@ CREATE TABLE orders (
     discount_code         text,
     success_url           text NOT NULL,
     cancel_url            text NOT NULL,
-    -- The seller's account at the processor that the charge is made on; null for
-    -- an auction's winner until the page is asked for.
+    -- The seller's account at the processor on which the charge is made; null for an
+    -- auction's winner until the payment page is requested.
     processor_account_id  text,
     checkout_session_id   text,
     checkout_url          text,
     payment_intent_id     text,
-    -- When the payment page closes.
+    -- Time at which the payment page closes.
     expires_at            timestamptz NOT NULL,
-    -- When the processor is asked next what became of it; null when nothing is
-    -- left to ask.
+    -- Time of the next query to the processor; null when there is nothing left to
+    -- query.
     check_at              timestamptz,
-    -- How often it was asked in vain since something happened; the pauses grow
-    -- with it.
+    -- Number of queries without news since the last change; the pauses between queries
+    -- grow with it.
     checks                integer NOT NULL DEFAULT 0,
     paid_at               timestamptz,
     fulfilled_at          timestamptz,
@@ -50,14 +50,14 @@ CREATE INDEX orders_discount_idx ON orders (discount_id, customer_external_id) W
 CREATE INDEX orders_check_idx ON orders (check_at) WHERE check_at IS NOT NULL;
 CREATE UNIQUE INDEX orders_session_key ON orders (checkout_session_id);
 CREATE INDEX orders_payment_idx ON orders (payment_intent_id) WHERE payment_intent_id IS NOT NULL;
--- One order for an auction's winner, however often it is settled.
+-- One order for an auction's winner, even if the auction is settled twice.
 CREATE UNIQUE INDEX orders_auction_key ON orders (auction_id) WHERE auction_id IS NOT NULL;
 
--- The lines of the cart, as things were when the order was made.
+-- The lines of the cart, with names and prices at the time of the order.
 CREATE TABLE order_items (
     order_id    text NOT NULL REFERENCES orders (id),
     position    integer NOT NULL,
-    -- The order's.
+    -- Tenant of the order.
     tenant_id   text NOT NULL,
     product_id  text NOT NULL REFERENCES products (id),
     name        text NOT NULL,
@@ -66,7 +66,7 @@ CREATE TABLE order_items (
     PRIMARY KEY (order_id, position)
 );
 
--- Money given back. PENDING ones count against what is left to refund.
+-- Refunds. PENDING refunds reduce the amount that can still be refunded.
 CREATE TABLE refunds (
     id                  text PRIMARY KEY,
     tenant_id           text NOT NULL REFERENCES tenants (id),
@@ -74,7 +74,7 @@ CREATE TABLE refunds (
     amount_cents        bigint NOT NULL CHECK (amount_cents > 0),
     status              text NOT NULL CHECK (status IN ('PENDING', 'SUCCEEDED', 'FAILED')),
     reason              text,
-    -- Null until the processor has taken it.
+    -- Null until the processor has created it.
     processor_refund_id text,
     created_at          timestamptz NOT NULL,
     updated_at          timestamptz NOT NULL

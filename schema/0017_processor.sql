@@ -1,29 +1,29 @@
 -- +goose Up
 
--- A tenant's account at the payment processor. Whether it may take charges is in
--- tenants.charges_enabled.
+-- Tenants' accounts at the payment processor. tenants.charges_enabled says whether an
+-- account may take charges.
 CREATE TABLE sellers (
     tenant_id            text PRIMARY KEY REFERENCES tenants (id),
-    -- Null from the first request for an account until the processor has made it.
+    -- Null between the first request for an account and its creation by the processor.
     processor_account_id text,
     details_submitted    boolean NOT NULL DEFAULT false,
-    -- When the processor was asked for the state that is here.
+    -- Time of the query that returned this state.
     checked_at           timestamptz,
     created_at           timestamptz NOT NULL,
     updated_at           timestamptz NOT NULL
 );
 CREATE UNIQUE INDEX sellers_account_key ON sellers (processor_account_id);
 
--- What the processor reported, by its own event ids.
+-- Reports of the processor, by its own event ids.
 CREATE TABLE processor_events (
     id           text PRIMARY KEY,
     type         text NOT NULL,
-    -- The seller's account; null for the platform's own.
+    -- The seller's account; null for the platform's own account.
     account_id   text,
-    -- As it came; jsonb couldn't hold every text of JSON.
+    -- As received; jsonb can't store every JSON text.
     payload      json NOT NULL,
     received_at  timestamptz NOT NULL,
-    -- Null until it was worked through.
+    -- Null until the report was processed.
     processed_at timestamptz
 );
 CREATE INDEX processor_events_received_idx ON processor_events (received_at);

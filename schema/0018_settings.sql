@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What admins have set differently from the environment and the defaults.
+-- Settings that admins have changed; others come from the environment and the defaults.
 CREATE TABLE settings (
     key        text PRIMARY KEY,
     value      jsonb NOT NULL,

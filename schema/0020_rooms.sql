@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Rooms where people talk: conferences, webinars, interactive livestreams, calls.
+-- Sessions: conferences, webinars, interactive livestreams, calls.
 CREATE TABLE sessions (
     id                    text PRIMARY KEY,
     tenant_id             text NOT NULL REFERENCES tenants (id),
@@ -15,17 +15,17 @@ CREATE TABLE sessions (
     locked                boolean NOT NULL DEFAULT false,
     layout                text NOT NULL CHECK (layout IN ('grid', 'speaker', 'sidebar', 'spotlight')),
     spotlight_user_id     text,
-    -- In the order of their invitation.
+    -- In the order of the invitations.
     invite_user_ids       text[] NOT NULL DEFAULT '{}',
     state                 text NOT NULL CHECK (state IN ('waiting', 'live', 'ended', 'cancelled')),
     -- Breakout rooms only.
     parent_session_id     text REFERENCES sessions (id),
-    -- Which of its parent's breakout rooms it is, from 1.
+    -- Number of this room among its parent's breakout rooms, from 1.
     breakout_number       integer,
-    -- Seats that are taken, by those inside and by those who may come (back) in
-    -- time; participants.seat says by whom. Changed under this row's lock only.
+    -- Seats that are held or taken; participants.seat shows by which participant. Changed
+    -- only under this row's lock.
     seats                 integer NOT NULL DEFAULT 0 CHECK (seats >= 0),
-    -- How many participants are joined. Changed under this row's lock only.
+    -- Number of joined participants. Changed only under this row's lock.
     present               integer NOT NULL DEFAULT 0 CHECK (present >= 0),
     summary               jsonb,
     summary_at            timestamptz,
@@ -41,13 +41,13 @@ CREATE INDEX sessions_live_calls_idx ON sessions (started_at) WHERE type = 'call
 CREATE INDEX sessions_open_idx ON sessions (tenant_id) WHERE state IN ('waiting', 'live');
 CREATE INDEX sessions_parent_idx ON sessions (parent_session_id) WHERE parent_session_id IS NOT NULL;
 
--- Who was invited to a room, is in it or was: a session's, or a stream's, which
--- is why room_id references neither.
+-- Users who were invited to a room, are in it, or were in it. The room is a session's
+-- or a stream's, so room_id has no foreign key.
 CREATE TABLE participants (
     room_id            text NOT NULL,
     user_id            text NOT NULL,
     tenant_id          text NOT NULL REFERENCES tenants (id),
-    -- Lists show them in this order.
+    -- Order of the participants in lists.
     position           bigint GENERATED ALWAYS AS IDENTITY,
     display_name       text,
     role               text NOT NULL CHECK (role IN ('host', 'cohost', 'guest', 'viewer')),
@@ -55,13 +55,13 @@ CREATE TABLE participants (
     state              text NOT NULL CHECK (state IN ('invited', 'waiting', 'joined', 'left', 'kicked')),
     -- Has passed the waiting room.
     admitted           boolean NOT NULL DEFAULT false,
-    -- none; held: counts in sessions.seats until seat_until; taken: by a connection.
+    -- none; held: reserved, counts in sessions.seats until seat_until; taken: used by a connection.
     seat               text NOT NULL DEFAULT 'none' CHECK (seat IN ('none', 'held', 'taken')),
     seat_until         timestamptz,
-    -- Isn't heard: muted by a moderator or by itself.
+    -- Muted by a moderator or by the participant.
     muted              boolean NOT NULL DEFAULT false,
     hand_raised_at     timestamptz,
-    -- The one connection that counts, and the process that holds it; null without one.
+    -- The current connection, and the process that holds it; null without one.
     conn_id            text,
     node               text,
     joined_at          timestamptz,
@@ -76,8 +76,8 @@ CREATE INDEX participants_held_idx ON participants (room_id, seat_until) WHERE s
 CREATE INDEX participants_old_idx ON participants (updated_at) WHERE room_id LIKE 'str\_%';
 CREATE INDEX participants_node_idx ON participants (node) WHERE conn_id IS NOT NULL;
 
--- Where a room's media is. A node that is gone loses its rooms to whoever is
--- asked next.
+-- The node of each room. The rooms of a dead node move to the node that receives the
+-- next request for them.
 CREATE TABLE room_placements (
     room_id   text PRIMARY KEY,
     tenant_id text NOT NULL REFERENCES tenants (id),
@@ -86,15 +86,15 @@ CREATE TABLE room_placements (
 );
 CREATE INDEX room_placements_node_idx ON room_placements (node_id);
 
--- The WebSocket address of the node's SFU, null without one, and how many
--- participants it carries.
+-- The WebSocket address of the node's SFU, null without one, and the number of its
+-- participants.
 ALTER TABLE nodes ADD COLUMN sfu_url text, ADD COLUMN participants integer NOT NULL DEFAULT 0;
 
--- A host's browser publishes a stream through its room.
+-- room: a host's browser publishes the stream through its room.
 ALTER TABLE publishers DROP CONSTRAINT publishers_source_check;
 ALTER TABLE publishers ADD CONSTRAINT publishers_source_check CHECK (source IN ('rtmp', 'srs', 'webrtc'));
 
--- What calls have besides their session.
+-- Columns that calls have in addition to their session.
 CREATE TABLE calls (
     session_id        text PRIMARY KEY REFERENCES sessions (id),
     tenant_id         text NOT NULL REFERENCES tenants (id),
@@ -103,7 +103,7 @@ CREATE TABLE calls (
     from_display_name text,
     to_user_id        text NOT NULL CHECK (to_user_id <> from_user_id),
     ring_expires_at   timestamptz NOT NULL,
-    -- Why it was cancelled: declined, taken_back or missed.
+    -- Reason of the cancellation: declined, taken_back or missed.
     cancelled_as      text CHECK (cancelled_as IN ('declined', 'taken_back', 'missed')),
     ended_by          text
 );

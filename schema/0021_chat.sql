@@ -1,19 +1,19 @@
 -- +goose Up
 
--- A stream's or session's channel has that one's id, and a row once there is
--- something to remember; until then it is as if it had one.
+-- The channel of a stream or session has the same id as the stream or session. Its row
+-- is created with the first value to store; until then the defaults apply.
 CREATE TABLE channels (
     id              text PRIMARY KEY,
     tenant_id       text NOT NULL REFERENCES tenants (id),
     kind            text NOT NULL CHECK (kind IN ('stream', 'session', 'group', 'direct')),
-    -- Null for a stream's or session's, which go by its name and project.
+    -- Null for the channel of a stream or session, which has their name and project.
     name            text,
     project_id      text,
-    -- The two users of a direct channel, the lesser id first.
+    -- The two users of a direct channel, the smaller id first.
     direct_user_ids text[],
     slowmode_sec    integer NOT NULL DEFAULT 0,
-    -- Each message's id and time are above those of the one before, whichever
-    -- process writes it.
+    -- Each message has a greater id and time than the one before, even if different
+    -- processes write them.
     last_message_id text,
     last_message_at timestamptz,
     created_at      timestamptz NOT NULL,
@@ -23,8 +23,8 @@ CREATE TABLE channels (
 CREATE INDEX channels_tenant_idx ON channels (tenant_id, id DESC) WHERE kind IN ('group', 'direct');
 CREATE UNIQUE INDEX channels_direct_key ON channels (tenant_id, coalesce(project_id, ''), direct_user_ids) WHERE kind = 'direct';
 
--- Members, and those whom moderators restricted. Whoever is in a session's or
--- stream's room is a member of its channel without a row.
+-- Members, and users with restrictions. Participants in the room of a session or
+-- stream are members of its channel without a row.
 CREATE TABLE channel_members (
     channel_id      text NOT NULL REFERENCES channels (id),
     user_id         text NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE channel_members (
     timed_out_until timestamptz,
     muted           boolean NOT NULL DEFAULT false,
     banned          boolean NOT NULL DEFAULT false,
-    -- Of the last message, for slow mode.
+    -- Time of the member's last message, for slow mode.
     wrote_at        timestamptz,
     PRIMARY KEY (channel_id, user_id)
 );
@@ -47,7 +47,7 @@ CREATE TABLE channel_messages (
     tenant_id   text NOT NULL REFERENCES tenants (id),
     author_id   text NOT NULL,
     author_name text NOT NULL,
-    -- Null once it is deleted, as are the attachments.
+    -- Null after deletion; attachments are deleted too.
     body        text,
     parent_id   text,
     mentions    text[] NOT NULL DEFAULT '{}',
@@ -75,7 +75,7 @@ CREATE TABLE channel_moderation (
 );
 CREATE INDEX channel_moderation_channel_idx ON channel_moderation (channel_id, id DESC);
 
--- Products that hosts showed, for a recording's timeline.
+-- Products that hosts have pinned, for a recording's timeline.
 CREATE TABLE product_pins (
     id         text PRIMARY KEY,
     tenant_id  text NOT NULL REFERENCES tenants (id),

@@ -1,19 +1,19 @@
 -- +goose Up
 
--- Plans: one row per tier. The limits have the names of PlanLimits in the API;
--- NULL means no limit but the server's own bounds. They are read whenever a
--- limit is checked, so a change holds for every tenant on the plan at once.
+-- Plans: one row per tier. The limits have the names of PlanLimits in the API; with
+-- NULL only the server's own bounds apply. Limits are read at each check, so a change
+-- applies to every tenant on the plan at once.
 CREATE TABLE plans (
     id                       text PRIMARY KEY,
     tier                     text NOT NULL CHECK (tier IN ('FREE', 'STARTER', 'PRO', 'ENTERPRISE')),
     name                     text NOT NULL,
     description              text NOT NULL,
-    -- Of a month and of a year, without tax; NULL: not sold by the year.
+    -- Price of a month and of a year, without tax; NULL: no yearly price.
     price_cents              bigint NOT NULL CHECK (price_cents >= 0),
     yearly_price_cents       bigint CHECK (yearly_price_cents >= 0),
     currency                 text NOT NULL CHECK (currency ~ '^[A-Z]{3}$'),
     trial_days               integer NOT NULL CHECK (trial_days BETWEEN 0 AND 90),
-    -- Whether tenants can book it.
+    -- Whether tenants can book the plan.
     active                   boolean NOT NULL DEFAULT true,
     processor_product_id     text,
 
@@ -25,10 +25,10 @@ CREATE TABLE plans (
     max_webhook_endpoints    integer CHECK (max_webhook_endpoints >= 0),
     max_restream_targets     integer CHECK (max_restream_targets BETWEEN 0 AND 8),
     recording_retention_days integer CHECK (recording_retention_days >= 1),
-    -- Bytes that captured requests of the webhook tester take up, over all of a
-    -- tenant's capture URLs. At least 4 MiB, so that every request has room.
+    -- Bytes of captured requests of the webhook tester, over all of a tenant's capture
+    -- URLs. At least 4 MiB, so that every request has room.
     max_capture_bytes        bigint CHECK (max_capture_bytes >= 4194304),
-    -- Calls per minute to the payment processor that the tenant's requests cause.
+    -- Calls per minute to the payment processor that a tenant's requests may cause.
     max_processor_calls      integer CHECK (max_processor_calls >= 1),
 
     created_at               timestamptz NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE plans (
 );
 CREATE UNIQUE INDEX plans_tier_key ON plans (tier);
 
--- How much of a meter a billing period includes, in the meter's unit. A meter
+-- Amount of a meter that a billing period includes, in the meter's unit. A meter
 -- without a row is not limited.
 CREATE TABLE plan_allowances (
     tier     text NOT NULL REFERENCES plans (tier),
@@ -74,29 +74,28 @@ VALUES
 ALTER TABLE tenants DROP CONSTRAINT tenants_plan_check;
 ALTER TABLE tenants ADD CONSTRAINT tenants_plan_fkey FOREIGN KEY (plan) REFERENCES plans (tier);
 
--- Counts of the keys that can be called with, however many were revoked or have
--- expired.
+-- For the count of usable keys, which doesn't read the revoked and expired ones.
 CREATE INDEX api_keys_usable_idx ON api_keys (tenant_id, (coalesce(expires_at, 'infinity'::timestamptz))) WHERE revoked_at IS NULL;
 
--- What a captured request takes up in bytes: body, headers, path, query and what
--- is kept beside them.
+-- Size of a captured request in bytes: body, headers, path, query and the data
+-- stored with them.
 ALTER TABLE captures ADD COLUMN bytes integer NOT NULL DEFAULT 0;
 UPDATE captures SET bytes = octet_length(body) + octet_length(headers::text) + octet_length(path) + octet_length(query) + 256;
 ALTER TABLE captures ALTER COLUMN bytes DROP DEFAULT;
--- The tenant's oldest ones.
+-- For a tenant's oldest captures.
 CREATE INDEX captures_tenant_idx ON captures (tenant_id, id) INCLUDE (bytes);
--- Large rows come and go: their space is to be free again before as much is
--- written anew.
+-- Large rows are inserted and deleted often: vacuum should free their space before the
+-- same amount is written again.
 ALTER TABLE captures SET (autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_scale_factor = 0.05,
     autovacuum_vacuum_cost_delay = 0, toast.autovacuum_vacuum_cost_delay = 0);
 
--- How much a tenant's captured requests take up: the sum of captures.bytes. Whoever
+-- Size of a tenant's captured requests: the sum of captures.bytes. A transaction that
 -- adds or deletes captures locks the tenant's row first.
 CREATE TABLE capture_usage (
     tenant_id    text PRIMARY KEY REFERENCES tenants (id),
     bytes        bigint NOT NULL DEFAULT 0 CHECK (bytes >= 0),
-    -- The minute of the last capture, and the bytes captured in it, those that are
-    -- gone again included.
+    -- The minute of the last capture, and the bytes captured in it, including captures
+    -- that were deleted since.
     minute       timestamptz NOT NULL DEFAULT 'epoch',
     minute_bytes bigint NOT NULL DEFAULT 0
 );
@@ -104,7 +103,7 @@ INSERT INTO capture_usage (tenant_id, bytes)
 SELECT u.tenant_id, coalesce(sum(c.bytes), 0) FROM capture_urls u LEFT JOIN captures c ON c.capture_url_id = u.id GROUP BY u.tenant_id;
 
 -- Calls to the payment processor that a tenant's requests have caused, in the last
--- minute in which there was any.
+-- minute with any.
 CREATE TABLE processor_calls (
     tenant_id text PRIMARY KEY REFERENCES tenants (id),
     minute    timestamptz NOT NULL,

@@ -1,9 +1,9 @@
 -- +goose Up
--- Invitations to a tenant's team. An invitation is no user: it reserves no e-mail
--- address, and any number of tenants may invite the same one. The address is taken
+-- Invitations to a tenant's team. An invitation is not a user: it reserves no e-mail
+-- address, and any number of tenants may invite the same address. The address is taken
 -- when an invitation is accepted.
 CREATE TABLE invitations (
-    -- The id that the user will have.
+    -- The id that the user gets on accepting.
     id         text PRIMARY KEY,
     tenant_id  text NOT NULL REFERENCES tenants (id),
     email      text NOT NULL CHECK (email = lower(email)),
@@ -31,7 +31,7 @@ DELETE FROM user_links WHERE purpose = 'invite';
 ALTER TABLE users DROP COLUMN invite_expires_at, DROP CONSTRAINT users_status_check,
     ADD CONSTRAINT users_status_check CHECK (status IN ('ACTIVE', 'DEACTIVATED'));
 
--- Links to set a new password are all that is left: one per user.
+-- Only links to set a new password are left: one per user.
 DROP INDEX user_links_user_key;
 ALTER TABLE user_links DROP COLUMN purpose;
 ALTER TABLE user_links RENAME TO password_links;
@@ -40,7 +40,7 @@ ALTER INDEX user_links_token_key RENAME TO password_links_token_key;
 ALTER INDEX user_links_expires_idx RENAME TO password_links_expires_idx;
 CREATE UNIQUE INDEX password_links_user_key ON password_links (user_id);
 
--- Users and the invitations that can become users, as team and admin lists show them.
+-- Users, and invitations that can be accepted, as team and admin lists show them.
 CREATE VIEW team_members AS
 SELECT id, tenant_id, email, name, role, status, NULL::timestamptz AS invite_expires_at, last_login_at, created_at, updated_at
 FROM users

@@ -1,15 +1,15 @@
 -- +goose Up
--- The address at which other nodes fetch what viewers ask them for; null for a node
--- that no other one can reach.
+-- The address at which other nodes fetch media for their viewers; null for a node that
+-- other nodes can't reach.
 ALTER TABLE nodes ADD COLUMN url text;
 
--- The node that the newest publisher connected to, also after it has gone; '' for SRS
--- servers and for streams that were never published.
+-- The node to which the newest publisher connected, also after it has disconnected; ''
+-- for SRS servers and for streams that were never published.
 ALTER TABLE streams ADD COLUMN node text NOT NULL DEFAULT '';
 UPDATE streams s SET node = p.node FROM publishers p WHERE p.id = s.publisher_id;
 
--- What the node of a stream on air receives and how many players watch, for the other
--- nodes. Written every few seconds and of no use later, so it is in no write-ahead log.
+-- Input and number of players of a stream on air, as seen by its node, for the other
+-- nodes. Written every few seconds and outdated soon, so the table is not in the write-ahead log.
 CREATE UNLOGGED TABLE stream_media (
     stream_id   text PRIMARY KEY,
     node        text NOT NULL,

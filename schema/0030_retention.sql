@@ -1,6 +1,6 @@
 -- +goose Up
--- Entries can be deleted by retention alone, which says so for its transaction;
--- every other DELETE still does nothing.
+-- Only retention can delete entries: it sets a variable for its transaction. Every
+-- other DELETE still has no effect.
 DROP RULE audit_entries_no_delete ON audit_entries;
 -- +goose StatementBegin
 CREATE FUNCTION keep_audit_entry() RETURNS trigger LANGUAGE plpgsql AS $$

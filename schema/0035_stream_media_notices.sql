@@ -1,5 +1,5 @@
 -- +goose Up
--- What the notices of a stream's health go by, for the other nodes: whether pictures arrive in
+-- Input for the health notices of a stream on other nodes: whether pictures arrive in
 -- another order than they are shown in, and the time between key pictures in milliseconds, 0
 -- while it isn't known.
 ALTER TABLE stream_media ADD COLUMN b_frames boolean NOT NULL DEFAULT false;

@@ -1,4 +1,4 @@
 -- +goose Up
--- Whether a refund that the processor had refused turned out to have been made there after all. From then on another job
--- follows it up, and the first one ends if it is still there.
+-- Whether the processor had refused the refund, but has created it after all. From then on another job queries its
+-- state, and the first job ends if it still exists.
 ALTER TABLE refunds ADD COLUMN revived boolean NOT NULL DEFAULT false;

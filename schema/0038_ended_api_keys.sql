@@ -1,6 +1,6 @@
 -- +goose Up
--- Why a deleted API key doesn't work any more, for 400 days after it ended: so that a client that still calls with it reads
--- key_revoked or key_expired. Only the hash is kept, neither the tenant nor what the key was for.
+-- Reason for which a deleted API key is invalid, for 400 days after it ended, so that a client that still uses it gets
+-- key_revoked or key_expired. Only the hash is kept, neither the tenant nor the name of the key.
 CREATE TABLE ended_api_keys (
     key_hash bytea PRIMARY KEY,
     revoked  boolean NOT NULL, -- else it expired

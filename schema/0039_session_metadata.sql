@@ -1,4 +1,4 @@
 -- +goose Up
 
--- The tenant's own pairs: a JSON object of strings, see internal/metadata.
+-- The tenant's own data: a JSON object of strings, see internal/base/metadata.
 ALTER TABLE sessions ADD COLUMN metadata jsonb NOT NULL DEFAULT '{}';

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Bytes per hour in requests that store something that can wait: x-stores in the API document.
+-- Bytes per hour in requests that store data that can wait: x-stores in the API document.
 -- At least 8 MiB, so that the largest request has room.
 ALTER TABLE plans ADD COLUMN max_written_bytes bigint CHECK (max_written_bytes >= 8388608);
 

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/browsertest"
+	"showfloor/internal/testkit/browsertest"
 	"showfloor/web"
 )
 
@@ -64,8 +64,8 @@ func publish(t *testing.T) (folder string, end func()) {
 	require.NoError(t, ffmpeg.Start())
 
 	end = func() {
-		_ = ffmpeg.Process.Signal(syscall.SIGINT) // fails if it has just ended
-		_ = ffmpeg.Wait()                         // the exit code is 255 after the signal
+		_ = ffmpeg.Process.Signal(syscall.SIGTERM) // fails if it has just ended
+		_ = ffmpeg.Wait()                          // the exit code is 255 after the signal
 	}
 	t.Cleanup(end)
 
@@ -84,8 +84,8 @@ func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
 	files := http.StripPrefix("/hls/", http.FileServer(http.Dir(folder)))
 	origin := serve(t, map[string]http.HandlerFunc{
 		"/hls/": func(w http.ResponseWriter, r *http.Request) {
-			// Modification times are in whole seconds: a browser would take a playlist
-			// that is closed in the second of its last write for unchanged.
+			// Modification times have whole seconds: a browser would treat a playlist that is
+			// closed within a second of the write before as unchanged.
 			w.Header().Set("Cache-Control", "no-store")
 			files.ServeHTTP(w, r)
 		},
@@ -127,7 +127,7 @@ func TestPlayerPlaysABroadcastToItsEnd(t *testing.T) {
 	}
 }
 
-func TestPlayerSaysWhatToDo(t *testing.T) {
+func TestPlayerErrorsNameTheRemedy(t *testing.T) {
 	t.Parallel()
 
 	answer := func(status int) http.HandlerFunc {
@@ -201,7 +201,7 @@ func TestReferenceShowsTheServersOwnDocument(t *testing.T) {
 	require.Empty(t, log.Complaints())
 }
 
-func TestLandingPageTellsWhetherTheServerIsReady(t *testing.T) {
+func TestLandingPageShowsReadiness(t *testing.T) {
 	t.Parallel()
 
 	var ready atomic.Bool

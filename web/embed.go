@@ -2,8 +2,8 @@
 // player, the room, the pages for links in mails, and the development mailbox.
 // They are embedded in the server and load no files from other servers.
 //
-// `make web` builds dist. A server that is built without it answers 404 on the
-// pages and is otherwise complete.
+// `make web` builds dist. A server that is built without dist answers 404 for the
+// pages; all other functions work.
 package web
 
 import (

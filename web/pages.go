@@ -178,8 +178,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// contentType doesn't use the system's tables for scripts: with a wrong entry there, browsers
-// would refuse to run them.
+// contentType returns the media type of a file. For scripts it doesn't use the system's tables,
+// because browsers refuse to run scripts if the entry there is wrong.
 func contentType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".js", ".mjs":

@@ -93,7 +93,7 @@ func TestPagesAreRevalidated(t *testing.T) {
 	require.Equal(t, http.StatusNotModified, again.StatusCode)
 }
 
-func TestPagesSendGzipToThoseWhoTakeIt(t *testing.T) {
+func TestPagesSendGzipToClientsThatAcceptIt(t *testing.T) {
 	t.Parallel()
 
 	pages := somePages(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/browsertest"
+	"showfloor/internal/testkit/browsertest"
+	"showfloor/internal/testkit/flowtest"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 	smallHeight = 740
 )
 
-func doorSays(text string) string {
+func noticeShows(text string) string {
 	return `!document.getElementById("door").hidden && document.getElementById("door-title").textContent.includes("` + text + `")`
 }
 
@@ -68,99 +69,112 @@ func TestRoomPageGoesThroughItsScreens(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.New(t, browsertest.Devices)
+	tab := browsertest.NewWithDevices(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
-	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
-	browsertest.WaitFor(t, tab, lobbyIsReady)
-	require.Equal(t, origin+"/scenarios/conference/?room=sess_1", browsertest.Value[string](t, tab, `location.href`), "the token has left")
-	picture(t, tab, "room-lobby-light")
-	browsertest.Look(t, tab, smallWidth, smallHeight, true)
-	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
-	picture(t, tab, "room-lobby-phone-dark")
-	browsertest.Look(t, tab, deskWidth, deskHeight, true)
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
-
+	flowtest.Step(t, "lobby", func(t *testing.T) {
+		browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
+		browsertest.WaitFor(t, tab, lobbyIsReady)
+		require.Equal(t, origin+"/scenarios/conference/?room=sess_1", browsertest.Value[string](t, tab, `location.href`), "the token has left")
+		picture(t, tab, "room-lobby-light")
+		browsertest.Look(t, tab, smallWidth, smallHeight, true)
+		require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+		picture(t, tab, "room-lobby-phone-dark")
+		browsertest.Look(t, tab, deskWidth, deskHeight, true)
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+	})
 	c := s.next()
 	self := someone("ada", "Ada Okafor", "host")
 	waits := someone("ada", "Ada Okafor", "host")
 	waits["state"] = "waiting"
-	c.send(welcome(waits))
-	browsertest.WaitFor(t, tab, doorSays("waiting room"))
-	picture(t, tab, "room-waiting-dark")
-
+	flowtest.Step(t, "waiting room", func(t *testing.T) {
+		c.send(welcome(waits))
+		browsertest.WaitFor(t, tab, noticeShows("waiting room"))
+		picture(t, tab, "room-waiting-dark")
+	})
 	others := []message{someone("ben", "Ben Sato", "cohost"), someone("cleo", "Cleo Martin", "guest"), someone("dora", "Dora", "guest"), someone("eve", "Eve Lindqvist", "guest")}
 	others[2]["handRaised"] = true
 	knocking := someone("fay", "Fay Wong", "guest")
 	knocking["state"] = "waiting"
-	c.send(welcome(self, append(others, knocking)...))
-	browsertest.WaitFor(t, tab, roomIsOpen)
-	require.Len(t, c.hear("offer")["tracks"], 2)
-	c.send(message{"type": "speakers", "speakers": []message{{"userId": "ben", "level": 0.6}}})
-	browsertest.WaitFor(t, tab, `document.querySelector(".tile.speaks")?.dataset.user === "ben"`)
-	picture(t, tab, "room-grid-dark")
-	require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
-	browsertest.Look(t, tab, deskWidth, deskHeight, false)
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
-	browsertest.WaitFor(t, tab, `document.querySelectorAll(".people-panel li").length === 7`)
-	picture(t, tab, "room-people-light")
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.group:last-of-type li[data-user=cleo] button`)))
-	browsertest.WaitFor(t, tab, `document.activeElement.getAttribute("role") === "menuitem"`)
-	picture(t, tab, "room-menu-light")
-	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
-	browsertest.WaitFor(t, tab, `!document.querySelector(".menu")`)
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.tool-buttons button:last-child`)))
-	browsertest.WaitFor(t, tab, `document.querySelectorAll("dialog[open] li").length === 4`)
-	picture(t, tab, "room-breakouts-light")
-	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
-	browsertest.WaitFor(t, tab, `!document.querySelector("dialog")`)
-	for _, layout := range []string{"speaker", "sidebar", "spotlight"} {
-		c.send(message{"type": "session", "session": message{"layout": layout}})
-		browsertest.WaitFor(t, tab, `document.getElementById("stage").dataset.layout === "`+layout+`"`)
-		picture(t, tab, "room-"+layout+"-light")
-		require.True(t, layout == "spotlight" || browsertest.Value[bool](t, tab, tilesLieWell), layout)
-	}
-	c.send(message{"type": "session", "session": message{"layout": "grid"}})
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=chat]")))
-	picture(t, tab, "room-chat-light")
-	browsertest.Look(t, tab, smallWidth, smallHeight, true)
-	picture(t, tab, "room-chat-phone-dark")
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(".panel-head button")))
-	browsertest.WaitFor(t, tab, `document.getElementById("stage").clientWidth > 300`)
-	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
-	picture(t, tab, "room-grid-phone-dark")
-	require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
-	picture(t, tab, "room-people-phone-dark")
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.tool-buttons button:last-child`)))
-	browsertest.WaitFor(t, tab, `document.querySelectorAll("dialog[open] li").length === 4`)
-	require.True(t, browsertest.Value[bool](t, tab, dialogFits))
-	picture(t, tab, "room-breakouts-phone-dark")
-	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
-	browsertest.WaitFor(t, tab, `!document.querySelector("dialog")`)
-	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(".panel-head button")), chromedp.Click(chromedp.CSS("[data-control=leave]")))
-	browsertest.WaitFor(t, tab, `document.querySelectorAll(".menu button").length === 2`)
-	picture(t, tab, "room-leave-phone-dark")
-	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
-	browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
-
-	c.send(message{"type": "bye", "code": "kicked", "message": "removed", "retry": false})
-	browsertest.WaitFor(t, tab, doorSays("You were removed"))
-	picture(t, tab, "room-kicked-phone-dark")
-	require.Empty(t, log.Complaints())
-	require.Empty(t, log.Outside(origin))
+	flowtest.Step(t, "grid", func(t *testing.T) {
+		c.send(welcome(self, append(others, knocking)...))
+		browsertest.WaitFor(t, tab, roomIsOpen)
+		require.Len(t, c.hear("offer")["tracks"], 2)
+		c.send(message{"type": "speakers", "speakers": []message{{"userId": "ben", "level": 0.6}}})
+		browsertest.WaitFor(t, tab, `document.querySelector(".tile.speaks")?.dataset.user === "ben"`)
+		picture(t, tab, "room-grid-dark")
+		require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
+		browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	})
+	flowtest.Step(t, "people, their menus and breakout rooms", func(t *testing.T) {
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
+		browsertest.WaitFor(t, tab, `document.querySelectorAll(".people-panel li").length === 7`)
+		picture(t, tab, "room-people-light")
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.group:last-of-type li[data-user=cleo] button`)))
+		browsertest.WaitFor(t, tab, `document.activeElement.getAttribute("role") === "menuitem"`)
+		picture(t, tab, "room-menu-light")
+		browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
+		browsertest.WaitFor(t, tab, `!document.querySelector(".menu")`)
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.tool-buttons button:last-child`)))
+		browsertest.WaitFor(t, tab, `document.querySelectorAll("dialog[open] li").length === 4`)
+		picture(t, tab, "room-breakouts-light")
+		browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
+		browsertest.WaitFor(t, tab, `!document.querySelector("dialog")`)
+	})
+	flowtest.Step(t, "layouts", func(t *testing.T) {
+		for _, layout := range []string{"speaker", "sidebar", "spotlight"} {
+			c.send(message{"type": "session", "session": message{"layout": layout}})
+			browsertest.WaitFor(t, tab, `document.getElementById("stage").dataset.layout === "`+layout+`"`)
+			picture(t, tab, "room-"+layout+"-light")
+			require.True(t, layout == "spotlight" || browsertest.Value[bool](t, tab, tilesLieWell), layout)
+		}
+	})
+	flowtest.Step(t, "chat, on a phone too", func(t *testing.T) {
+		c.send(message{"type": "session", "session": message{"layout": "grid"}})
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=chat]")))
+		picture(t, tab, "room-chat-light")
+		browsertest.Look(t, tab, smallWidth, smallHeight, true)
+		picture(t, tab, "room-chat-phone-dark")
+	})
+	flowtest.Step(t, "grid, people and leaving on a phone", func(t *testing.T) {
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(".panel-head button")))
+		browsertest.WaitFor(t, tab, `document.getElementById("stage").clientWidth > 300`)
+		require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+		picture(t, tab, "room-grid-phone-dark")
+		require.True(t, browsertest.Value[bool](t, tab, tilesLieWell))
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
+		picture(t, tab, "room-people-phone-dark")
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`.tool-buttons button:last-child`)))
+		browsertest.WaitFor(t, tab, `document.querySelectorAll("dialog[open] li").length === 4`)
+		require.True(t, browsertest.Value[bool](t, tab, dialogFits))
+		picture(t, tab, "room-breakouts-phone-dark")
+		browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
+		browsertest.WaitFor(t, tab, `!document.querySelector("dialog")`)
+		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(".panel-head button")), chromedp.Click(chromedp.CSS("[data-control=leave]")))
+		browsertest.WaitFor(t, tab, `document.querySelectorAll(".menu button").length === 2`)
+		picture(t, tab, "room-leave-phone-dark")
+		require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
+		browsertest.Run(t, tab, chromedp.KeyEvent(kb.Escape))
+	})
+	flowtest.Step(t, "removal", func(t *testing.T) {
+		c.send(message{"type": "bye", "code": "kicked", "message": "removed", "retry": false})
+		browsertest.WaitFor(t, tab, noticeShows("You were removed"))
+		picture(t, tab, "room-kicked-phone-dark")
+		require.Empty(t, log.Complaints())
+		require.Empty(t, log.Outside(origin))
+	})
 }
 
-// TestRoomPageAsksThoseWhoPublishForDevices checks that a viewer is not asked for devices
+// TestRoomPageAsksPublishersForDevices checks that a viewer is not asked for devices
 // and doesn't see its own tile.
-func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
+func TestRoomPageAsksPublishersForDevices(t *testing.T) {
 	t.Parallel()
 
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	s.sessions["sess_1"]["waitingRoom"] = true
 	origin := serve(t, s.handlers())
-	tab := browsertest.New(t, browsertest.Devices)
+	tab := browsertest.NewWithDevices(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, smallWidth, smallHeight, false)
 	for _, c := range []struct {
@@ -168,11 +182,11 @@ func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
 		claims           message
 		asked            bool
 	}{
-		{"guest", "sess_1", "You come in as Ben Sato.", message{"sub": "u-17", "name": "Ben Sato", "role": "guest"}, true},
-		{"viewer", "sess_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
-		{"stream-viewer", "str_1", "You come in as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
-		{"stream-anonymous", "str_1", "You come in as a guest, to watch and listen.", message{"sub": anonymous, "name": anonymous, "role": "viewer"}, false},
-		{"stream-host", "str_1", "You come in as Ada Okafor.", nil, true},
+		{"guest", "sess_1", "You join as Ben Sato.", message{"sub": "u-17", "name": "Ben Sato", "role": "guest"}, true},
+		{"viewer", "sess_1", "You join as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
+		{"stream-viewer", "str_1", "You join as Ben Sato, to watch and listen.", message{"sub": "u-17", "name": "Ben Sato", "role": "viewer"}, false},
+		{"stream-anonymous", "str_1", "You join as a guest, to watch and listen.", message{"sub": anonymous, "name": anonymous, "role": "viewer"}, false},
+		{"stream-host", "str_1", "You join as Ada Okafor.", nil, true},
 	} {
 		browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room="+c.room+"&token="+ticketFor(t, c.room, "ada", c.claims)))
 		browsertest.WaitFor(t, tab, `!document.getElementById("lobby").hidden`)
@@ -186,9 +200,9 @@ func TestRoomPageAsksThoseWhoPublishForDevices(t *testing.T) {
 	require.Empty(t, log.Complaints())
 }
 
-// TestRoomPageLetsInWithoutDevices checks that a user without camera and microphone gets a
+// TestRoomPageJoinsWithoutDevices checks that a user without camera and microphone gets a
 // notice and can join.
-func TestRoomPageLetsInWithoutDevices(t *testing.T) {
+func TestRoomPageJoinsWithoutDevices(t *testing.T) {
 	t.Parallel()
 
 	s := newScript(t)
@@ -215,13 +229,13 @@ func TestRoomPageLetsInWithoutDevices(t *testing.T) {
 // anonymous is the id of a user without a name.
 const anonymous = "guest_01m18qg1mhf2bsz1fk6m8v4jxe"
 
-func TestRoomPageTellsWhatIsOver(t *testing.T) {
+func TestRoomPageShowsTheEnd(t *testing.T) {
 	t.Parallel()
 
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.New(t, browsertest.Devices)
+	tab := browsertest.NewWithDevices(t)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 	for code, says := range map[string]string{
 		"session_full": "The room is full", "locked": "The room is locked", "ended": "The session has ended",
@@ -231,18 +245,18 @@ func TestRoomPageTellsWhatIsOver(t *testing.T) {
 		browsertest.WaitFor(t, tab, lobbyIsReady)
 		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
 		s.next().send(message{"type": "bye", "code": code, "message": "no", "retry": false})
-		browsertest.WaitFor(t, tab, doorSays(says))
+		browsertest.WaitFor(t, tab, noticeShows(says))
 		picture(t, tab, "room-"+code)
 	}
 }
 
-func TestRoomPageComesBackAfterALoss(t *testing.T) {
+func TestRoomPageReconnectsAfterALoss(t *testing.T) {
 	t.Parallel()
 
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.New(t, browsertest.Devices)
+	tab := browsertest.NewWithDevices(t)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
@@ -299,7 +313,7 @@ func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.New(t, browsertest.Devices)
+	tab := browsertest.NewWithDevices(t)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
@@ -333,9 +347,9 @@ func TestRoomPageTakesBackARefusedOffer(t *testing.T) {
 	require.Len(t, third["tracks"], 1)
 }
 
-// TestRoomPageReadsTheChatAnewAfterALoss checks a loss that is too long for the channel's
+// TestRoomPageReloadsTheChatAfterALoss checks a loss that is too long for the channel's
 // recovery: new messages are counted, and deleted or edited ones change.
-func TestRoomPageReadsTheChatAnewAfterALoss(t *testing.T) {
+func TestRoomPageReloadsTheChatAfterALoss(t *testing.T) {
 	t.Parallel()
 
 	s := newScript(t)
@@ -343,7 +357,7 @@ func TestRoomPageReadsTheChatAnewAfterALoss(t *testing.T) {
 	one, two := written("msg_1", "ben", "Hello"), written("msg_2", "ben", "Rude")
 	s.says(one, two)
 	origin := serve(t, s.handlers())
-	tab := browsertest.New(t, browsertest.Devices)
+	tab := browsertest.NewWithDevices(t)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)

@@ -8,7 +8,7 @@ import (
 	"github.com/pion/webrtc/v4"
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/browsertest"
+	"showfloor/internal/testkit/browsertest"
 )
 
 // offerOf returns the offer of a new connection that sends sound in so many sections.
@@ -35,7 +35,7 @@ func TestRoomPageAnswersAnotherConnection(t *testing.T) {
 	s := newScript(t)
 	s.sessions["sess_1"] = aSession("sess_1")
 	origin := serve(t, s.handlers())
-	tab := browsertest.New(t, browsertest.Devices)
+	tab := browsertest.NewWithDevices(t)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
 	browsertest.WaitFor(t, tab, lobbyIsReady)
 	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))

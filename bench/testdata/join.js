@@ -1,5 +1,5 @@
-// What the tab of BenchmarkJoin does: one Room publishes a camera, others come one
-// after the other and time how long it takes them to decode its first frame.
+// The script of BenchmarkJoin's tab: one Room publishes a camera. Others join one after
+// the other and measure the time until they decode its first frame.
 globalThis.joins = (async () => {
   const { Room, capture } = await import('/assets/rooms.js');
   const origin = location.origin.replace(/^http/, 'ws');

@@ -1,4 +1,4 @@
-// Command accesstable writes down who may call which operation.
+// Command accesstable writes the table of the callers of each operation.
 //
 //	accesstable gen/openapi.yaml gen/roles.md
 package main
@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"showfloor/internal/access"
+	"showfloor/internal/document/access"
 )
 
 func main() {

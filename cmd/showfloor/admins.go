@@ -10,12 +10,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"showfloor/internal/console"
+	"showfloor/internal/console/platform"
 )
 
 // adminCommands manage the platform's admins.
 type adminCommands struct {
-	Create        createAdminCommand        `cmd:"" help:"Make an admin."`
+	Create        createAdminCommand        `cmd:"" help:"Create an admin."`
 	List          listAdminsCommand         `cmd:"" help:"List the admins."`
 	ResetPassword resetAdminPasswordCommand `cmd:"" name:"reset-password" help:"Give an admin another password and end the admin's tokens."`
 	Remove        removeAdminCommand        `cmd:"" help:"Remove an admin and end the admin's tokens."`
@@ -24,7 +24,7 @@ type adminCommands struct {
 type createAdminCommand struct {
 	Email         string `arg:"" help:"The admin's e-mail address."`
 	Role          string `required:"" enum:"SUPER_ADMIN,SUPPORT,BILLING" help:"SUPER_ADMIN, SUPPORT or BILLING."`
-	PasswordStdin bool   `help:"Read the password from the terminal or the standard input; without this one is made up and shown once."`
+	PasswordStdin bool   `help:"Read the password from the terminal or the standard input; otherwise a password is generated and shown once."`
 }
 
 // Run creates the admin.
@@ -37,7 +37,7 @@ func (c createAdminCommand) Run(ctx context.Context, e environment) error {
 		return err
 	}
 	return operate(ctx, e, func(s *server) error {
-		admin, used, err := s.openConsole().CreateAdmin(ctx, operator(), c.Email, console.Role(c.Role), password)
+		admin, used, err := s.openConsole().CreateAdmin(ctx, operator(), c.Email, platform.Role(c.Role), password)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (listAdminsCommand) Run(ctx context.Context, e environment) error {
 
 type resetAdminPasswordCommand struct {
 	Email         string `arg:"" help:"The admin's e-mail address."`
-	PasswordStdin bool   `help:"Read the password from the terminal or the standard input; without this one is made up and shown once."`
+	PasswordStdin bool   `help:"Read the password from the terminal or the standard input; otherwise a password is generated and shown once."`
 }
 
 // Run sets the password.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"showfloor/handlers"
-	"showfloor/internal/problem"
+	"showfloor/internal/base/problem"
 )
 
 // printBanner prints the addresses of all parts.
@@ -28,10 +28,10 @@ func (s *server) printBanner(w io.Writer, adminCreated bool, adminPassword strin
 	if !s.config.trustsThisMachine() && (s.areas.Mails.HasMailbox() || s.sandbox != nil) {
 		line("tools", "mailbox and payment sandbox are closed; APP_ENV=development opens them to this machine")
 	} else if s.areas.Mails.HasMailbox() {
-		line("mailbox", s.config.PublicURL+handlers.MailboxPath+" shows the mails that nobody sends")
+		line("mailbox", s.config.PublicURL+handlers.MailboxPath+" shows mails instead of sending them")
 	}
 	if s.sandbox != nil && s.config.trustsThisMachine() {
-		line("sandbox", s.config.PublicURL+sandboxPath+"/ plays the payment processor: no real money")
+		line("sandbox", s.config.PublicURL+sandboxPath+"/ simulates the payment processor: no real money")
 	}
 	line("ingest", s.config.IngestURL+"/<streamKey>")
 	if s.config.RTMPSAddr != "" {

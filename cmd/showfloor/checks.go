@@ -27,7 +27,7 @@ func (s *server) checks() []handlers.Check {
 		timing:   s.checkClock,
 		disk:     s.disk.Ready,
 	}
-	limiter := s.config.limits.Limiter
+	limiter := s.config.http.Limits.Limiter
 	asked[limits] = limiter.Check
 	var checks []handlers.Check
 	for _, e := range s.engines {

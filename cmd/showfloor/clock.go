@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"showfloor/internal/postgres"
-	"showfloor/internal/problem"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/problem"
 )
 
 // openClock measures the difference between the database's clock and this machine's.

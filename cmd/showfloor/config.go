@@ -18,10 +18,12 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"showfloor/internal/mail"
-	"showfloor/internal/secret"
-	"showfloor/internal/setting"
-	"showfloor/internal/webhook"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/areas"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/setting"
 )
 
 // config holds the settings from the environment; docs/configuration.md explains each.
@@ -69,20 +71,13 @@ type config struct {
 	ConnSettings
 	TLSSettings
 
-	// These are parsed settings: retries from WebhookRetrySchedule; key and
-	// secondKey from MasterKey and MasterKeySecond, nil if unset; smtp from SMTPURL,
-	// nil if unset; the sender (from) from MailFrom; platformFee from PlatformFeePct;
-	// captureBytes from CapturesTotalBytes; usageKeep from UsageRetentionDays.
-	// appEnvSet reports whether APP_ENV is set.
-	retries      []time.Duration
-	key          []byte
-	secondKey    []byte
-	smtp         *mail.Server
-	from         *netmail.Address
-	platformFee  setting.Rate
-	captureBytes int64
-	usageKeep    time.Duration
-	appEnvSet    bool
+	// areas and http are the settings of these parts, parsed; key and secondKey are MasterKey and
+	// MasterKeySecond, nil if unset. appEnvSet reports whether APP_ENV is set.
+	areas     areas.Settings
+	http      pipeline.Settings
+	key       []byte
+	secondKey []byte
+	appEnvSet bool
 }
 
 // Values of APP_ENV.
@@ -149,14 +144,23 @@ func (c *config) check() error {
 		c.IngestURL = c.deriveIngestURL()
 	}
 	c.IngestURL = strings.TrimRight(c.IngestURL, "/")
+	c.shareSettings()
 	return nil
+}
+
+// shareSettings passes on the settings that several parts need.
+func (c *config) shareSettings() {
+	c.areas.PublicURL, c.areas.IngestURL, c.areas.NodeURL, c.areas.SFUURL = c.PublicURL, c.IngestURL, c.NodeURL, c.sfuURL()
+	c.areas.AllowPrivate, c.areas.Mailbox = c.trustsThisMachine(), c.AppEnv != production
+	c.http.PublicURL, c.http.Origins, c.http.IngestSecret = c.PublicURL, c.origins(), c.IngestSecret
+	c.http.TrustLoopback = c.trustsThisMachine()
 }
 
 // readMail reads SMTP_URL and MAIL_FROM.
 func (c *config) readMail() error {
 	var err error
 	if c.SMTPURL != "" {
-		if c.smtp, err = mail.ParseURL(c.SMTPURL); err != nil {
+		if c.areas.MailServer, err = mail.ParseURL(c.SMTPURL); err != nil {
 			return fmt.Errorf("SMTP_URL: %w", err)
 		}
 	}
@@ -164,9 +168,9 @@ func (c *config) readMail() error {
 	if net.ParseIP(host) != nil {
 		host = "localhost"
 	}
-	c.from = &netmail.Address{Name: "Showfloor", Address: "no-reply@" + host}
+	c.areas.MailFrom = &netmail.Address{Name: "Showfloor", Address: "no-reply@" + host}
 	if c.MailFrom != "" {
-		if c.from, err = netmail.ParseAddress(c.MailFrom); err != nil {
+		if c.areas.MailFrom, err = netmail.ParseAddress(c.MailFrom); err != nil {
 			return fmt.Errorf("MAIL_FROM: %q is not a sender; write an address, or Name <address>", c.MailFrom)
 		}
 	}
@@ -182,17 +186,17 @@ func (c *config) publicHost() string {
 }
 
 func (c *config) readSchedule() error {
-	c.retries = webhook.DefaultSchedule()
+	c.areas.Schedule = webhook.DefaultSchedule()
 	if c.WebhookRetrySchedule == "" {
 		return nil
 	}
-	c.retries = nil
+	c.areas.Schedule = nil
 	for part := range strings.SplitSeq(c.WebhookRetrySchedule, ",") {
 		d, err := time.ParseDuration(strings.TrimSpace(part))
 		if err != nil || d < 0 {
 			return fmt.Errorf("WEBHOOK_RETRY_SCHEDULE: %q is not a pause; write durations with commas between, such as 5s,5m,30m,2h", part)
 		}
-		c.retries = append(c.retries, d)
+		c.areas.Schedule = append(c.areas.Schedule, d)
 	}
 	return nil
 }
@@ -200,7 +204,7 @@ func (c *config) readSchedule() error {
 // readFee reads PLATFORM_FEE_PCT.
 func (c *config) readFee() error {
 	var err error
-	if c.platformFee, err = setting.ParseRate(c.PlatformFeePct); err != nil {
+	if c.areas.PlatformFee, err = setting.ParseRate(c.PlatformFeePct); err != nil {
 		return fmt.Errorf("PLATFORM_FEE_PCT: %w", err)
 	}
 	return nil
@@ -213,7 +217,7 @@ func (c *config) readUsageRetention() error {
 	if err != nil || days < least || days > most {
 		return fmt.Errorf("USAGE_RETENTION_DAYS: %q is not a number of days between %d and %d", c.UsageRetentionDays, least, most)
 	}
-	c.usageKeep = time.Duration(days) * 24 * time.Hour
+	c.areas.UsageKeep = time.Duration(days) * 24 * time.Hour
 	return nil
 }
 
@@ -221,7 +225,7 @@ func (c *config) readUsageRetention() error {
 func (c *config) readCaptureBytes() error {
 	const least = 64 << 20
 	var err error
-	if c.captureBytes, err = strconv.ParseInt(c.CapturesTotalBytes, 10, 64); err != nil || c.captureBytes < least {
+	if c.areas.CaptureBytes, err = strconv.ParseInt(c.CapturesTotalBytes, 10, 64); err != nil || c.areas.CaptureBytes < least {
 		return fmt.Errorf("CAPTURES_TOTAL_BYTES: %q is not a number of bytes, %d (64 MiB) at least", c.CapturesTotalBytes, least)
 	}
 	return nil
@@ -278,7 +282,7 @@ func readKey(name, text string, key *[]byte) error {
 	return nil
 }
 
-// checkServing checks what only the running server needs, before it uses the data folder. In
+// checkServing checks settings that only the running server needs, before it uses the data folder. In
 // production the master key must not be stored with the data that it protects.
 func (c *config) checkServing() error {
 	if c.key == nil && c.AppEnv == production {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"showfloor/internal/diskspace"
-	"showfloor/internal/mail"
+	"showfloor/internal/base/diskspace"
+	"showfloor/internal/tenancy/mail"
 )
 
 // DiskSettings are the marks for a nearly full disk. They are a part of config;

@@ -13,27 +13,24 @@ type RetentionSettings struct {
 	RetentionAuditDays    string `env:"RETENTION_AUDIT_DAYS" envDefault:"0"`
 	RetentionMessagesDays string `env:"RETENTION_MESSAGES_DAYS" envDefault:"0"`
 	RetentionSessionsDays string `env:"RETENTION_SESSIONS_DAYS" envDefault:"0"`
-
-	// The settings as durations; 0 means for ever.
-	keepAudit, keepMessages, keepSessions time.Duration
 }
 
 // maxDays is the longest retention in days: about a hundred years.
 const maxDays = 36500
 
 // readRetention parses them.
-func (s *RetentionSettings) readRetention() error {
+func (c *config) readRetention() error {
 	for _, setting := range []struct {
 		name, text string
 		keep       *time.Duration
 	}{
-		{"RETENTION_AUDIT_DAYS", s.RetentionAuditDays, &s.keepAudit},
-		{"RETENTION_MESSAGES_DAYS", s.RetentionMessagesDays, &s.keepMessages},
-		{"RETENTION_SESSIONS_DAYS", s.RetentionSessionsDays, &s.keepSessions},
+		{"RETENTION_AUDIT_DAYS", c.RetentionAuditDays, &c.areas.KeepAudit},
+		{"RETENTION_MESSAGES_DAYS", c.RetentionMessagesDays, &c.areas.KeepMessages},
+		{"RETENTION_SESSIONS_DAYS", c.RetentionSessionsDays, &c.areas.KeepSessions},
 	} {
 		days, err := strconv.ParseUint(setting.text, 10, 32)
 		if err != nil || days > maxDays {
-			return fmt.Errorf("%s: %q is not a number of days from 1 to %d, or 0 to keep for ever", setting.name, setting.text, maxDays)
+			return fmt.Errorf("%s: %q is not a number of days from 1 to %d, or 0 to keep forever", setting.name, setting.text, maxDays)
 		}
 		*setting.keep = time.Duration(days) * 24 * time.Hour
 	}

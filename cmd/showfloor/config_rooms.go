@@ -19,15 +19,14 @@ type RoomSettings struct {
 	TURNExternalIP  string `env:"TURN_EXTERNAL_IP"`
 	CallRingTimeout string `env:"CALL_RING_TIMEOUT" envDefault:"45s"`
 
-	// sfuIPs and turnIP are SFUExternalIPs and TURNExternalIP, parsed;
-	// ringTimeout is CallRingTimeout.
-	sfuIPs      []netip.Addr
-	turnIP      netip.Addr
-	ringTimeout time.Duration
+	// sfuIPs and turnIP are SFUExternalIPs and TURNExternalIP, parsed.
+	sfuIPs []netip.Addr
+	turnIP netip.Addr
 }
 
 // readRooms parses them. PUBLIC_URL must be set before.
-func (r *RoomSettings) readRooms() error {
+func (c *config) readRooms() error {
+	r := &c.RoomSettings
 	for _, err := range []error{
 		address("SFU_ADDR", r.SFUAddr),
 		optionalLink("SFU_URL", r.SFUURL, "ws", "wss"),
@@ -64,7 +63,7 @@ func (r *RoomSettings) readRooms() error {
 	if err != nil || d < time.Second || d > 10*time.Minute {
 		return fmt.Errorf("CALL_RING_TIMEOUT: %q is not a time between 1s and 10m; write a duration such as 45s", r.CallRingTimeout)
 	}
-	r.ringTimeout = d
+	c.areas.RingTimeout = d
 	return nil
 }
 

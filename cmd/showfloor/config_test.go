@@ -13,12 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/handlers"
-	"showfloor/internal/diskspace"
-	"showfloor/internal/ratelimit"
-	"showfloor/internal/secret"
-	"showfloor/internal/tester"
-	"showfloor/internal/webhook"
+	"showfloor/handlers/pipeline"
+	"showfloor/internal/areas"
+	"showfloor/internal/base/diskspace"
+	"showfloor/internal/base/netaddr"
+	"showfloor/internal/base/ratelimit"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/outflow/tester"
+	"showfloor/internal/outflow/webhook"
 )
 
 func diskMark(t *testing.T, text string) diskspace.Mark {
@@ -36,14 +38,28 @@ func TestDefaults(t *testing.T) {
 		AppEnv: "development", DataDir: "./data", LogLevel: "info",
 		HTTPAddr: ":8080", PublicURL: "http://localhost:8080", AdminAddr: "127.0.0.1:6060",
 		CORSOrigins: "*", RTMPAddr: ":1935", IngestURL: "rtmp://localhost:1935/live",
-		PlatformFeePct: "0", CapturesTotalBytes: "10737418240", captureBytes: tester.DefaultTotalBytes,
+		PlatformFeePct: "0", CapturesTotalBytes: "10737418240",
 		ProcessorSettings:  ProcessorSettings{ProcessorURL: "https://api.stripe.com"},
-		UsageRetentionDays: "92", usageKeep: 92 * 24 * time.Hour,
-		AdminEmail: "admin@localhost", retries: webhook.DefaultSchedule(),
+		UsageRetentionDays: "92",
+		AdminEmail:         "admin@localhost",
 		LimitSettings: LimitSettings{
 			Caller: "100/s:200", Tenant: "500/s:1000", Audience: "1000/s:10000", Public: "10/s:20", Auth: "10/min", Email: "5/min", Failures: "100/h", Mails: "5/h",
 			Capture: "50/s:200", Misses: "1/s:20", Guesses: "1/s:20",
-			limits: handlers.Limits{
+		},
+		RoomSettings:      RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s"},
+		ConnSettings:      ConnSettings{HLSMaxPerAddress: "2000", hlsPerAddress: 2000, RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
+		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0", RetentionSessionsDays: "0"},
+		DiskSettings: DiskSettings{
+			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
+		},
+		areas: areas.Settings{
+			PublicURL: "http://localhost:8080", IngestURL: "rtmp://localhost:1935/live", SFUURL: "ws://localhost:8080/sfu",
+			RingTimeout: 45 * time.Second, Schedule: webhook.DefaultSchedule(), CaptureBytes: tester.DefaultTotalBytes,
+			UsageKeep: 92 * 24 * time.Hour, MailFrom: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"}, Mailbox: true,
+		},
+		http: pipeline.Settings{
+			PublicURL: "http://localhost:8080", Origins: []string{"*"},
+			Limits: pipeline.Limits{
 				Caller: ratelimit.Rate{Events: 100, Per: time.Second, Burst: 200}, Tenant: ratelimit.Rate{Events: 500, Per: time.Second, Burst: 1000},
 				Audience: ratelimit.Rate{Events: 1000, Per: time.Second, Burst: 10000},
 				Public:   ratelimit.Rate{Events: 10, Per: time.Second, Burst: 20},
@@ -53,13 +69,6 @@ func TestDefaults(t *testing.T) {
 				Capture: ratelimit.Rate{Events: 50, Per: time.Second, Burst: 200}, Guesses: ratelimit.Rate{Events: 1, Per: time.Second, Burst: 20},
 			},
 		},
-		RoomSettings:      RoomSettings{SFUAddr: ":7882", CallRingTimeout: "45s", ringTimeout: 45 * time.Second},
-		ConnSettings:      ConnSettings{HLSMaxPerAddress: "2000", hlsPerAddress: 2000, RTMPMaxPerAddress: "1000", rtmpPerAddress: 1000},
-		RetentionSettings: RetentionSettings{RetentionAuditDays: "0", RetentionMessagesDays: "0", RetentionSessionsDays: "0"},
-		DiskSettings: DiskSettings{
-			DiskLow: "2GiB", DiskVeryLow: "1GiB", diskMarks: diskspace.Marks{Low: diskMark(t, "2GiB"), VeryLow: diskMark(t, "1GiB")},
-		},
-		from: &mail.Address{Name: "Showfloor", Address: "no-reply@localhost"},
 	}, c)
 	require.Equal(t, "ws://localhost:8080/sfu", c.sfuURL())
 	require.Empty(t, c.unused())
@@ -77,8 +86,8 @@ func TestGoodSettings(t *testing.T) {
 			t.Helper()
 			require.Equal(t, "https://live.example", c.PublicURL)
 			require.Equal(t, "rtmp://live.example:2935/live", c.IngestURL)
-			require.Equal(t, "no-reply@live.example", c.from.Address)
-			require.Nil(t, c.smtp)
+			require.Equal(t, "no-reply@live.example", c.areas.MailFrom.Address)
+			require.Nil(t, c.areas.MailServer)
 		}},
 		{[]string{
 			"PUBLIC_URL=https://live.example/base/", "SFU_EXTERNAL_IPS= 203.0.113.7 ,2001:db8::7,", "TURN_ADDR=:3478", "TURN_EXTERNAL_IP=203.0.113.8",
@@ -88,7 +97,7 @@ func TestGoodSettings(t *testing.T) {
 			require.Equal(t, "wss://live.example/base/sfu", c.sfuURL())
 			require.Equal(t, []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}, c.sfuIPs)
 			require.Equal(t, netip.MustParseAddr("203.0.113.8"), c.turnIP)
-			require.Equal(t, time.Minute, c.ringTimeout)
+			require.Equal(t, time.Minute, c.areas.RingTimeout)
 		}},
 		{[]string{"SFU_URL=wss://sfu-2.example/sfu/"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -106,7 +115,7 @@ func TestGoodSettings(t *testing.T) {
 		{[]string{"PUBLIC_URL=http://[::1]:8080"}, func(t *testing.T, c config) {
 			t.Helper()
 			require.Equal(t, "rtmp://[::1]:1935/live", c.IngestURL)
-			require.Equal(t, "no-reply@localhost", c.from.Address)
+			require.Equal(t, "no-reply@localhost", c.areas.MailFrom.Address)
 		}},
 		{[]string{"INGEST_URL=rtmps://in.example/app/"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -114,15 +123,15 @@ func TestGoodSettings(t *testing.T) {
 		}},
 		{[]string{"PLATFORM_FEE_PCT="}, func(t *testing.T, c config) {
 			t.Helper()
-			require.Zero(t, c.platformFee)
+			require.Zero(t, c.areas.PlatformFee)
 		}},
 		{[]string{"PLATFORM_FEE_PCT=2.5"}, func(t *testing.T, c config) {
 			t.Helper()
-			require.EqualValues(t, 250, c.platformFee)
+			require.EqualValues(t, 250, c.areas.PlatformFee)
 		}},
 		{[]string{"WEBHOOK_RETRY_SCHEDULE=0s, 5s,1m30s"}, func(t *testing.T, c config) {
 			t.Helper()
-			require.Equal(t, []time.Duration{0, 5 * time.Second, 90 * time.Second}, c.retries)
+			require.Equal(t, []time.Duration{0, 5 * time.Second, 90 * time.Second}, c.areas.Schedule)
 		}},
 		{[]string{"RTMPS_CERT_FILE=c", "RTMPS_KEY_FILE=k"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -134,9 +143,9 @@ func TestGoodSettings(t *testing.T) {
 		}},
 		{[]string{"RATE_LIMIT_CALLER=7/min:9", "RATE_LIMIT_EMAIL=off", "TRUSTED_PROXIES=10.0.0.0/8, 2001:db8::1"}, func(t *testing.T, c config) {
 			t.Helper()
-			require.Equal(t, ratelimit.Rate{Events: 7, Per: time.Minute, Burst: 9}, c.limits.Caller)
-			require.False(t, c.limits.Email.Limits())
-			require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}, c.proxies)
+			require.Equal(t, ratelimit.Rate{Events: 7, Per: time.Minute, Burst: 9}, c.http.Limits.Caller)
+			require.False(t, c.http.Limits.Email.Limits())
+			require.Equal(t, netaddr.Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}, c.http.TrustedProxies)
 		}},
 		{[]string{"CORS_ORIGINS=https://app.example, https://*.example.com:8443/,http://localhost:3000"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -164,8 +173,8 @@ func TestGoodSettings(t *testing.T) {
 		}},
 		{[]string{"SMTP_URL=smtp://user:hunter2@mail", "MAIL_FROM=Acme Live <live@acme.example>"}, func(t *testing.T, c config) {
 			t.Helper()
-			require.NotNil(t, c.smtp)
-			require.Equal(t, mail.Address{Name: "Acme Live", Address: "live@acme.example"}, *c.from)
+			require.NotNil(t, c.areas.MailServer)
+			require.Equal(t, mail.Address{Name: "Acme Live", Address: "live@acme.example"}, *c.areas.MailFrom)
 		}},
 		{[]string{"STORAGE_URL=file:///data"}, func(t *testing.T, c config) {
 			t.Helper()
@@ -234,7 +243,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"STORAGE_URL", "s3://", "STORAGE_URL: not a URL that begins with file:// or s3://"},
 		{"SMTP_URL", "smtp:hunter2", "SMTP_URL: not of the form smtp://user:password@host:port"},
 		{"SMTP_URL", "http://user:hunter2@mail", "SMTP_URL: not a URL that begins with smtp:// or smtps://"},
-		{"SMTP_URL", "smtp://mail?tls=hunter2", "SMTP_URL: has parameters that there are not; the only one is ?tls=off, with smtp://"},
+		{"SMTP_URL", "smtp://mail?tls=hunter2", "SMTP_URL: has unknown parameters; the only one is ?tls=off, with smtp://"},
 		{"MAIL_FROM", "root", `MAIL_FROM: "root" is not a sender; write an address, or Name <address>`},
 		{"PROCESSOR_KEY", "pk_live_hunter2", "PROCESSOR_KEY: must be a secret key, which begins with sk_ or rk_"},
 		{"PROCESSOR_KEY", "sk_", "PROCESSOR_KEY: must be a secret key, which begins with sk_ or rk_"},
@@ -258,7 +267,7 @@ func TestMalformedSettings(t *testing.T) {
 		{"PLATFORM_FEE_PCT", "100.01", `PLATFORM_FEE_PCT: "100.01" is not a number from 0 to 100 with at most two decimals`},
 		{"USAGE_RETENTION_DAYS", "90d", `USAGE_RETENTION_DAYS: "90d" is not a number of days between 32 and 3660`},
 		{"USAGE_RETENTION_DAYS", "31", `USAGE_RETENTION_DAYS: "31" is not a number of days between 32 and 3660`},
-		{"RETENTION_SESSIONS_DAYS", "90d", `RETENTION_SESSIONS_DAYS: "90d" is not a number of days from 1 to 36500, or 0 to keep for ever`},
+		{"RETENTION_SESSIONS_DAYS", "90d", `RETENTION_SESSIONS_DAYS: "90d" is not a number of days from 1 to 36500, or 0 to keep forever`},
 		{"CAPTURES_TOTAL_BYTES", "10GiB", `CAPTURES_TOTAL_BYTES: "10GiB" is not a number of bytes, 67108864 (64 MiB) at least`},
 		{"CAPTURES_TOTAL_BYTES", "1000", `CAPTURES_TOTAL_BYTES: "1000" is not a number of bytes, 67108864 (64 MiB) at least`},
 		{"WEBHOOK_RETRY_SCHEDULE", "5s,", `WEBHOOK_RETRY_SCHEDULE: "" is not a pause; write durations with commas between, such as 5s,5m,30m,2h`},

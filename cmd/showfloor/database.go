@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"showfloor/internal/durable"
-	"showfloor/internal/id"
-	"showfloor/internal/postgres"
-	"showfloor/internal/postgres/embedded"
+	"showfloor/internal/base/durable"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/postgres/embedded"
 	"showfloor/schema"
 )
 

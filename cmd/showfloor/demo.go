@@ -26,7 +26,7 @@ const (
 
 type demoCommand struct {
 	URL    string `help:"The server's address. Default: PUBLIC_URL, else http://localhost:8080." placeholder:"URL"`
-	Sample string `help:"The clip to publish; made with ffmpeg when it is missing."               default:"sample.mp4"`
+	Sample string `help:"The clip to publish; created with ffmpeg if it is missing."               default:"sample.mp4"`
 	Keep   bool   `help:"Stay on air until Ctrl-C instead of some 15 seconds, to try the player."`
 }
 

@@ -99,7 +99,7 @@ func (e *demoEncoder) failure() error {
 	return fmt.Errorf("ffmpeg could not publish: %s: check that the ingest address can be reached from here (RTMP_ADDR, INGEST_URL)", said)
 }
 
-// stop interrupts the encoder like Ctrl-C, and kills it if that doesn't help.
+// stop asks the encoder to exit, and kills it if it doesn't.
 // It can be called again.
 func (e *demoEncoder) stop() error { return e.halt() }
 
@@ -109,7 +109,8 @@ func (e *demoEncoder) end() error {
 		return nil
 	default:
 	}
-	_ = e.cmd.Process.Signal(os.Interrupt) // fails if ffmpeg has just exited
+	// Not SIGINT: in a shell's background job, an ffmpeg that is still starting ignores it.
+	_ = e.cmd.Process.Signal(syscall.SIGTERM) // fails if ffmpeg has just exited
 	select {
 	case <-e.ended:
 		return nil

@@ -26,8 +26,8 @@ func command(t *testing.T, environ []string, args ...string) (code int, out, err
 	return code, stdout.String(), stderr.String()
 }
 
-// nobody returns an address on which no server listens.
-func nobody(t *testing.T) string {
+// unusedURL returns an address on which no server listens.
+func unusedURL(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestDemoArguments(t *testing.T) {
 
 func TestDemoWithoutServer(t *testing.T) {
 	t.Parallel()
-	url := nobody(t)
+	url := unusedURL(t)
 	for _, tt := range []struct{ environ, args []string }{
 		{nil, []string{"demo", "--url", url + "/"}},
 		{[]string{"PUBLIC_URL=" + url}, []string{"demo"}},
@@ -81,7 +81,7 @@ func TestDemoInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, 1, run(ctx, []string{"demo", "--url", nobody(t)}, environment{out: &stdout, err: &stderr}))
+	require.Equal(t, 1, run(ctx, []string{"demo", "--url", unusedURL(t)}, environment{out: &stdout, err: &stderr}))
 	require.Equal(t, "showfloor: the demo was interrupted\n", stderr.String())
 }
 
@@ -103,11 +103,11 @@ func TestDemoSample(t *testing.T) {
 	require.ErrorContains(t, makeDemoSample(t.Context(), filepath.Join(path, "x.mp4"), say), "--sample: ")
 }
 
-// TestDemoEncoderTellsWhy requires that the error quotes ffmpeg's output,
+// TestDemoEncoderReportsItsFailure requires that the error quotes ffmpeg's output,
 // without the URL, which contains the stream key.
-func TestDemoEncoderTellsWhy(t *testing.T) {
+func TestDemoEncoderReportsItsFailure(t *testing.T) {
 	t.Parallel()
-	target := "rtmp" + strings.TrimPrefix(nobody(t), "http") + "/live/live_secretsecretsecret1234"
+	target := "rtmp" + strings.TrimPrefix(unusedURL(t), "http") + "/live/live_secretsecretsecret1234"
 	e, err := startDemoEncoder(filepath.Join(t.TempDir(), "missing.mp4"), target)
 	require.NoError(t, err)
 	<-e.ended

@@ -17,7 +17,7 @@ const (
 	// fewDescriptors is the limit of file descriptors below which the start warns.
 	fewDescriptors = 4096
 	// Default limits of clients' connections, however many descriptors there are.
-	mostHTTP, mostHTTPEach, mostRTMP, mostSFU = 100_000, 1000, 4096, 10_000
+	maxHTTP, maxHTTPEach, maxRTMP, maxSFU = 100_000, 1000, 4096, 10_000
 )
 
 // descriptors holds how many connections of clients each part may have. Together they
@@ -48,17 +48,17 @@ func descriptorLimit() (int, error) {
 func divide(limit int, relay bool, s ConnSettings) descriptors {
 	own := min(ownDescriptors, limit*3/8)
 	left := limit - own
-	d := descriptors{limit: limit, rtmp: min(mostRTMP, left/4), sfu: min(mostSFU, left/4), idleCalls: own / 4}
+	d := descriptors{limit: limit, rtmp: min(maxRTMP, left/4), sfu: min(maxSFU, left/4), idleCalls: own / 4}
 	if relay {
-		d.sfu = min(mostSFU, left/8)
+		d.sfu = min(maxSFU, left/8)
 		d.relay, d.relaySockets = d.sfu, d.sfu
 	}
 	room := max(left-d.rtmp-d.sfu-d.relay-d.relaySockets, 1)
-	d.http = min(mostHTTP, room)
+	d.http = min(maxHTTP, room)
 	if s.httpConns > 0 {
 		d.http = min(s.httpConns, room)
 	}
-	d.httpEach = max(min(mostHTTPEach, d.http/4), 1)
+	d.httpEach = max(min(maxHTTPEach, d.http/4), 1)
 	if s.httpPerAddress > 0 {
 		d.httpEach = min(s.httpPerAddress, d.http)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"showfloor/internal/alert"
-	"showfloor/internal/diskspace"
+	"showfloor/internal/base/diskspace"
+	"showfloor/internal/console/alert"
 )
 
 // openDisk starts to measure the free space on the disks with the server's data.

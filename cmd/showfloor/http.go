@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"showfloor/handlers"
+	"showfloor/handlers/pipeline"
 	"showfloor/web"
 )
 
@@ -23,10 +24,11 @@ func (s *server) startHTTP(ctx context.Context) error {
 		paths = web.Paths()
 	}
 	router, err := handlers.New(handlers.Config{
+		Pipeline: pipeline.Config{
+			Settings: s.config.http, Unfinished: &s.unfinished, RefuseStorage: s.refuseStorage, Observe: s.metrics.observeHTTP, Log: s.log,
+		},
 		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Realtime: s.realtime, Pages: pages, PagePaths: paths,
-		PublicURL: s.config.PublicURL, IngestSecret: s.config.IngestSecret, TrustLoopback: s.config.trustsThisMachine(),
-		Origins: s.config.origins(), Limits: s.config.limits, RefuseStorage: s.refuseStorage, TrustedProxies: s.config.proxies,
-		Metrics: s.metrics.handler(), Log: s.log, Observe: s.metrics.observeHTTP, Unfinished: &s.unfinished,
+		Metrics: s.metrics.handler(),
 	})
 	if err != nil {
 		return err
@@ -54,7 +56,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 		s.reports.Hurry(shutdownTime / 3)
 		return nil
 	})
-	// The parts registered last stop first: this server must give up its place before
+	// The parts registered last stop first: this server must release its rooms before
 	// the rooms stop, so that no participant is directed to it any more.
 	s.onStop("place of rooms", s.retire)
 	return nil

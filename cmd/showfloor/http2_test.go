@@ -130,9 +130,9 @@ func TestStreamsOfAConnection(t *testing.T) {
 	work.Wait()
 }
 
-// TestAResponseThatNobodyReads checks that such a response is ended over both versions
+// TestAResponseThatTheClientDoesNotRead checks that such a response is ended over both versions
 // of HTTP, by the server's deadline and by the handler's.
-func TestAResponseThatNobodyReads(t *testing.T) {
+func TestAResponseThatTheClientDoesNotRead(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string]bool{"the server's deadline": false, "the handler's own": true} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,7 @@ package main
 import (
 	"net/http"
 
-	"showfloor/internal/connlimit"
+	"showfloor/internal/base/connlimit"
 )
 
 // bounds holds how many connections clients may have open.
@@ -17,13 +17,13 @@ type bounds struct {
 // openConns creates the limiter that the HTTP listeners share.
 func (s *server) openConns() {
 	s.bounds.http = connlimit.New(connlimit.Config{
-		PerAddress: s.bounds.shares.httpEach, Total: s.bounds.shares.http, Exempt: s.config.proxies, Log: s.log,
+		PerAddress: s.bounds.shares.httpEach, Total: s.bounds.shares.http, Exempt: s.config.http.TrustedProxies, Log: s.log,
 	})
 	s.metrics.watchConns(s.bounds.http)
 }
 
-// refuseBy routes requests on refused connections to the router, whatever their
-// path, because the router names the limit in its answer.
+// refuseBy routes requests on refused connections to the router, for every path,
+// because the router names the limit in its answer.
 func refuseBy(router, all http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if connlimit.Refused(r.Context()) != "" {
@@ -38,8 +38,8 @@ func refuseBy(router, all http.Handler) http.Handler {
 func (m *metrics) watchConns(conns *connlimit.Limiter) {
 	perAddress, total := conns.Limits()
 	m.gauge("http_connections", "Open HTTP connections.", func() float64 { return float64(conns.Stats().Open) })
-	m.gauge("http_connections_max", "Most HTTP connections that may be open.", func() float64 { return float64(total) })
-	m.gauge("http_connections_per_address_max", "Most HTTP connections that one address may have open.",
+	m.gauge("http_connections_max", "Maximum number of open HTTP connections.", func() float64 { return float64(total) })
+	m.gauge("http_connections_per_address_max", "Maximum number of open HTTP connections of one address.",
 		func() float64 { return float64(perAddress) })
 	m.countReasons("http_refused_total", "New HTTP connections that were refused, by reason.",
 		func() map[string]uint64 { return byReason(conns.Stats().Refused) })

@@ -13,8 +13,8 @@ type keyCommands struct {
 	RotateMaster rotateMasterCommand `cmd:"" help:"Encrypt everything with MASTER_KEY instead of MASTER_KEY_SECOND; servers may run."`
 
 	List   listKeysCommand   `cmd:"" help:"List the keys that sign tokens."`
-	Rotate rotateKeysCommand `cmd:"" help:"Make a new key that signs from now on; tokens of the old one stay good until they expire."`
-	Revoke revokeKeyCommand  `cmd:"" help:"End a key and every token that it signed, because it may be known to others."`
+	Rotate rotateKeysCommand `cmd:"" help:"Create a new key, which signs from now on. Tokens of the old key stay valid until they expire."`
+	Revoke revokeKeyCommand  `cmd:"" help:"Revoke a key and every token that it signed, if the key may have leaked."`
 }
 
 type listKeysCommand struct{}
@@ -68,7 +68,7 @@ func (rotateKeysCommand) Run(ctx context.Context, e environment) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.out, "%s signs from now on; tokens that were signed before stay good until they expire\n", made.ID)
+		fmt.Fprintf(e.out, "%s signs from now on; earlier tokens stay valid until they expire\n", made.ID)
 		return nil
 	})
 }
@@ -89,7 +89,7 @@ func (c revokeKeyCommand) Run(ctx context.Context, e environment) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.out, "%s is revoked: whoever has a token of it must log in again\n", c.Key)
+		fmt.Fprintf(e.out, "%s is revoked: users with a token that it signed must log in again\n", c.Key)
 		if successor != "" {
 			fmt.Fprintf(e.out, "%s signs from now on\n", successor)
 		}

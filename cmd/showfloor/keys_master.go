@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"showfloor/internal/areas"
-	"showfloor/internal/secret"
+	"showfloor/internal/base/secret"
 )
 
 type rotateMasterCommand struct{}
@@ -32,7 +32,7 @@ func (rotateMasterCommand) Run(ctx context.Context, e environment) error {
 			if err != nil {
 				return fmt.Errorf("%w; what was done stays done: run the command again", err)
 			}
-			fmt.Fprintf(e.out, "%s: done, %d rows were encrypted anew\n", sealed.Name, result.Done)
+			fmt.Fprintf(e.out, "%s: done, %d rows were encrypted again\n", sealed.Name, result.Done)
 			if result.Failed > 0 {
 				fmt.Fprintf(e.err, "showfloor: %s: neither key opens %d rows, such as %s\n",
 					sealed.Name, result.Failed, strings.Join(result.Unopened, ", "))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/dbtest"
-	"showfloor/internal/secret"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/testkit/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -50,7 +50,7 @@ func TestRotateMasterCommand(t *testing.T) {
 	both := append(slices.Clone(onlyNew), "MASTER_KEY_SECOND="+text(oldKey))
 	code, out = command(both, "rotate-master")
 	require.Zero(t, code, out)
-	require.Contains(t, out, "signing keys: done, 2 rows were encrypted anew\n")
+	require.Contains(t, out, "signing keys: done, 2 rows were encrypted again\n")
 	require.Contains(t, out, "run this command again")
 	code, out = command(both, "rotate-master")
 	require.Zero(t, code, out)

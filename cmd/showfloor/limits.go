@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"showfloor/handlers"
-	"showfloor/internal/ratelimit"
+	"showfloor/internal/base/netaddr"
+	"showfloor/internal/base/ratelimit"
 )
 
 // LimitSettings are the settings of rate limits. They are a part of config; the
@@ -28,23 +28,20 @@ type LimitSettings struct {
 	Guesses  string `env:"RATE_LIMIT_GUESSES"  envDefault:"1/s:20"`
 
 	TrustedProxies string `env:"TRUSTED_PROXIES"`
-
-	// limits and proxies are the parsed settings above.
-	limits  handlers.Limits
-	proxies []netip.Prefix
 }
 
 // readLimits parses the rates and the proxies.
-func (s *LimitSettings) readLimits() error {
+func (c *config) readLimits() error {
+	limits, s := &c.http.Limits, c.LimitSettings
 	for _, setting := range []struct {
 		name, text string
 		rate       *ratelimit.Rate
 	}{
-		{"CALLER", s.Caller, &s.limits.Caller}, {"TENANT", s.Tenant, &s.limits.Tenant},
-		{"AUDIENCE", s.Audience, &s.limits.Audience}, {"PUBLIC", s.Public, &s.limits.Public}, {"AUTH", s.Auth, &s.limits.Auth},
-		{"EMAIL", s.Email, &s.limits.Email}, {"FAILURES", s.Failures, &s.limits.Failures},
-		{"MAILS", s.Mails, &s.limits.Mails}, {"CAPTURE", s.Capture, &s.limits.Capture},
-		{"MISSES", s.Misses, &s.limits.Misses}, {"GUESSES", s.Guesses, &s.limits.Guesses},
+		{"CALLER", s.Caller, &limits.Caller}, {"TENANT", s.Tenant, &limits.Tenant},
+		{"AUDIENCE", s.Audience, &limits.Audience}, {"PUBLIC", s.Public, &limits.Public}, {"AUTH", s.Auth, &limits.Auth},
+		{"EMAIL", s.Email, &limits.Email}, {"FAILURES", s.Failures, &limits.Failures},
+		{"MAILS", s.Mails, &limits.Mails}, {"CAPTURE", s.Capture, &limits.Capture},
+		{"MISSES", s.Misses, &limits.Misses}, {"GUESSES", s.Guesses, &limits.Guesses},
 	} {
 		var err error
 		if *setting.rate, err = ratelimit.ParseRate(setting.text); err != nil {
@@ -52,13 +49,13 @@ func (s *LimitSettings) readLimits() error {
 		}
 	}
 	var err error
-	s.proxies, err = readProxies(s.TrustedProxies)
+	c.http.TrustedProxies, err = readProxies(s.TrustedProxies)
 	return err
 }
 
 // readProxies parses TRUSTED_PROXIES: addresses and networks, separated by commas.
-func readProxies(text string) ([]netip.Prefix, error) {
-	var list []netip.Prefix
+func readProxies(text string) (netaddr.Proxies, error) {
+	var list netaddr.Proxies
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
 		if part == "" {
@@ -90,7 +87,7 @@ func (s *server) openLimiter() error {
 	}
 	l := ratelimit.New(ratelimit.NewMemory(time.Now), shared, s.log)
 	_ = l.Check(context.Background()) // so that the banner shows whether Redis answers
-	s.config.limits.Limiter = l
+	s.config.http.Limits.Limiter = l
 	s.engines = append(s.engines, engineNote{limits, l.Engine()})
 	return nil
 }

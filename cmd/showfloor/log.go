@@ -10,7 +10,7 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/mattn/go-isatty"
 
-	"showfloor/internal/loglimit"
+	"showfloor/internal/base/loglimit"
 )
 
 // newLogHandler writes a readable format to a terminal and JSON to anything else.
@@ -29,10 +29,11 @@ func newLogHandler(w io.Writer, level string) slog.Handler {
 func newLogger(w io.Writer, level string) *slog.Logger { return slog.New(newLogHandler(w, level)) }
 
 // limitLog sets the log of the server, which limits lines by cause, so that one
-// cause can't fill the disk.
+// cause can't fill the disk. Code without a logger, such as net/http, logs there too.
 func (s *server) limitLog(w io.Writer) {
 	limited := loglimit.New(newLogHandler(w, s.config.LogLevel), 0, nil)
 	s.log = slog.New(limited)
+	slog.SetDefault(s.log)
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { limited.Run(ctx) })

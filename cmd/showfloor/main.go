@@ -20,8 +20,8 @@ var version = "dev"
 type commands struct {
 	Serve   serveCommand     `cmd:"" default:"1" help:"Run the server. Settings come from the environment: see docs/configuration.md."`
 	Migrate migrateCommand   `cmd:"" help:"Bring the database of DATABASE_URL up to date and exit."`
-	Admin   adminCommands    `cmd:"" help:"Make and remove those who run the platform, while the server runs or not."`
-	Keys    keyCommands      `cmd:"" help:"Replace and revoke the keys that sign tokens, while the server runs or not."`
+	Admin   adminCommands    `cmd:"" help:"Create and remove admins of the platform. The server may be running or not."`
+	Keys    keyCommands      `cmd:"" help:"Replace and revoke the keys that sign tokens. The server may be running or not."`
 	Demo    demoCommand      `cmd:"" help:"Go through one broadcast against a running server, step by step."`
 	Receive receiveCommand   `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
 	Todo    todoCommand      `cmd:"" help:"List the operations that are not built yet."`

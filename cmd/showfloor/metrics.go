@@ -9,13 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"showfloor/internal/base/postgres/embedded"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
-	"showfloor/internal/postgres/embedded"
-	"showfloor/internal/realtime"
-	"showfloor/internal/usage"
+	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/tenancy/usage"
 	"showfloor/jobs"
 )
 
@@ -98,13 +98,13 @@ func (m *metrics) watch(pool *pgxpool.Pool, h *hub.Hub, playlists *hls.Server, i
 		func() float64 { return float64(playlists.Stats().RefusedSessions) })
 	m.gauge("hls_media_bytes", "Memory that parts and segments take.", func() float64 { return float64(playlists.Stats().MediaBytes) })
 	m.gauge("rtmp_connections", "Open RTMP connections.", func() float64 { return float64(ingest.Stats().Connections) })
-	m.counter("rtmp_accepted_total", "Publishers that were let in.", func() float64 { return float64(ingest.Stats().Accepted) })
+	m.counter("rtmp_accepted_total", "Publishers that were accepted.", func() float64 { return float64(ingest.Stats().Accepted) })
 	m.gauge("rtmp_publishing", "RTMP connections of encoders that are on air.", func() float64 { return float64(ingest.Stats().Publishing) })
 	m.countReasons("rtmp_refused_total", "RTMP connections that the server refused or closed, by reason.",
 		func() map[string]uint64 { return ingest.Stats().Refused })
 	m.gauge("pool_connections", "Open database connections.", func() float64 { return float64(pool.Stat().TotalConns()) })
 	m.gauge("pool_acquired", "Database connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
-	m.counter("pool_waits_total", "Times that somebody waited for a database connection.", func() float64 {
+	m.counter("pool_waits_total", "Times that a query waited for a database connection.", func() float64 {
 		return float64(pool.Stat().EmptyAcquireCount())
 	})
 	m.registry.MustRegister(&jobCounts{pool: pool})
@@ -118,25 +118,25 @@ func (m *metrics) watchCluster(cluster *embedded.Server) {
 
 // watchSFU adds the metrics of rooms.
 func (m *metrics) watchSFU(rooms *sfu.Server) {
-	m.gauge("sfu_rooms", "Rooms with somebody in them on this node.", func() float64 { return float64(rooms.Stats().Rooms) })
+	m.gauge("sfu_rooms", "Rooms with participants on this node.", func() float64 { return float64(rooms.Stats().Rooms) })
 	m.gauge("sfu_participants", "Participants in rooms on this node.", func() float64 { return float64(rooms.Stats().Participants) })
 	m.gauge("sfu_tracks", "Tracks that are published in rooms on this node.", func() float64 { return float64(rooms.Stats().Tracks) })
-	m.counter("sfu_accepted_total", "Connections that were let into rooms.", func() float64 { return float64(rooms.Stats().Accepted) })
-	m.counter("sfu_refused_total", "Connections that were turned away from rooms, or ended by the server.", func() float64 {
+	m.counter("sfu_accepted_total", "Connections that were admitted to rooms.", func() float64 { return float64(rooms.Stats().Accepted) })
+	m.counter("sfu_refused_total", "Connections that the server refused or ended.", func() float64 {
 		var n uint64
 		for _, c := range rooms.Stats().Refused {
 			n += c
 		}
 		return float64(n)
 	})
-	m.countReasons("sfu_fallbacks_total", "Participants of streams' rooms who were told to play HLS instead, by code.",
+	m.countReasons("sfu_fallbacks_total", "Participants of streams' rooms who were sent to HLS, by code.",
 		func() map[string]uint64 { return rooms.Stats().Fallbacks })
-	m.counter("sfu_packets_in_total", "RTP packets from those who publish.", func() float64 { return float64(rooms.Stats().PacketsIn) })
-	m.counter("sfu_bytes_in_total", "Bytes of these packets.", func() float64 { return float64(rooms.Stats().BytesIn) })
+	m.counter("sfu_packets_in_total", "RTP packets received from publishers.", func() float64 { return float64(rooms.Stats().PacketsIn) })
+	m.counter("sfu_bytes_in_total", "Bytes of RTP packets received from publishers.", func() float64 { return float64(rooms.Stats().BytesIn) })
 	m.counter("sfu_packets_out_total", "RTP packets to subscribers over UDP.", func() float64 { return float64(rooms.Stats().PacketsOut) })
 	m.counter("sfu_nacks_total", "Requests of subscribers to repeat packets.", func() float64 { return float64(rooms.Stats().Nacks) })
 	m.counter("sfu_key_frames_total", "Requests for key frames to publishers.", func() float64 { return float64(rooms.Stats().KeyFrames) })
-	m.counter("sfu_packets_dropped_total", "Packets that were too many, or came faster than they were read.",
+	m.counter("sfu_packets_dropped_total", "Packets that were dropped: above the rate limit, or faster than they were read.",
 		func() float64 { return float64(rooms.Stats().Dropped) })
 	m.counter("sfu_packets_malformed_total", "RTP packets with redundancy (RED) that couldn't be read.",
 		func() float64 { return float64(rooms.Stats().Malformed) })
@@ -164,13 +164,13 @@ func (m *metrics) watchUsage(c *usage.Collector) {
 func (m *metrics) watchRealtime(channel *realtime.Server) {
 	m.gauge("realtime_connections", "Clients that are connected to the realtime channel of this node.",
 		func() float64 { return float64(channel.Stats().Connections) })
-	m.gauge("realtime_subscriptions", "Rooms that these clients hear, counted once for each client.",
+	m.gauge("realtime_subscriptions", "Rooms to which these clients are subscribed, counted once for each client.",
 		func() float64 { return float64(channel.Stats().Subscriptions) })
 	m.counter("realtime_publications_total", "Publications that this node made.",
 		func() float64 { return float64(channel.Stats().Publications) })
 	m.counter("realtime_messages_total", "Publications that this node sent, counted once for each client.",
 		func() float64 { return float64(channel.Stats().Messages) })
-	m.counter("realtime_dropped_total", "Publications that could not be carried.",
+	m.counter("realtime_dropped_total", "Publications that were dropped because they could not be delivered.",
 		func() float64 { return float64(channel.Stats().Dropped) })
 }
 

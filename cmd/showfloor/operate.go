@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"showfloor/internal/account"
-	"showfloor/internal/audit"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/postgres/embedded"
 	"showfloor/internal/console"
-	"showfloor/internal/postgres"
-	"showfloor/internal/postgres/embedded"
-	"showfloor/internal/signing"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/signing"
 	"showfloor/schema"
 )
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"showfloor/internal/processor"
+	"showfloor/internal/commerce/processor"
 )
 
 // ProcessorSettings are the settings of the payment processor. They are a part of
@@ -71,7 +71,7 @@ func (s *server) openProcessor() {
 		"PROCESSOR_WEBHOOK_SECRET": c.ProcessorWebhookSecret, "PROCESSOR_CONNECT_SECRET": c.ProcessorConnectSecret,
 	} {
 		if secret == "" {
-			s.log.Warn("without this secret the processor's reports are refused: what became of payments is learned late, by asking",
+			s.log.Warn("without this secret the processor's reports are refused: results of payments arrive late, by queries",
 				"setting", name)
 		}
 	}

@@ -47,11 +47,11 @@ func (r receiveCommand) printer(out io.Writer) http.Handler {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		verdict := "signature not checked (no --secret)"
+		result := "signature not checked (no --secret)"
 		if r.Secret != "" {
-			verdict = "signature ok"
+			result = "signature ok"
 			if !signed(body, r.Secret, req.Header.Get("X-Service-Signature")) {
-				verdict = "WRONG SIGNATURE"
+				result = "WRONG SIGNATURE"
 				w.WriteHeader(http.StatusUnauthorized)
 			}
 		}
@@ -62,7 +62,7 @@ func (r receiveCommand) printer(out io.Writer) http.Handler {
 		}
 		h := req.Header
 		fmt.Fprintf(out, "\n%s  %s  sequence %s  %s  %s\n%s\n", h.Get("X-Service-Event"), h.Get("X-Service-Event-Id"),
-			h.Get("X-Service-Sequence"), h.Get("X-Service-Delivery"), verdict, &pretty)
+			h.Get("X-Service-Sequence"), h.Get("X-Service-Delivery"), result, &pretty)
 	})
 }
 

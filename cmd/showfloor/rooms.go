@@ -4,15 +4,15 @@ import (
 	"context"
 	"sync"
 
-	"showfloor/internal/inroom"
-	"showfloor/internal/postgres"
-	"showfloor/internal/session"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/rooms/roomgate"
+	"showfloor/internal/rooms/session"
 )
 
 // startRealtime starts the realtime channel, once there is an HTTP server. It stops
 // after all publishers, and then asks its clients to reconnect to another node.
 func (s *server) startRealtime() error {
-	if err := s.realtime.Start(inroom.NewRealtime(s.areas.Accounts, s.areas.Sessions, s.areas.Chat)); err != nil {
+	if err := s.realtime.Start(roomgate.NewRealtime(s.areas.Accounts, s.areas.Sessions, s.areas.Chat)); err != nil {
 		return err
 	}
 	s.onStop("realtime", s.realtime.Stop)
@@ -23,9 +23,9 @@ func (s *server) startRealtime() error {
 }
 
 // followRooms passes every change of a participant's state to s.followers, which
-// hold participants' connections, whichever process made the change.
+// hold participants' connections. Changes of other processes are included.
 func (s *server) followRooms(ctx context.Context) error {
-	changes := inroom.NewChanges(s.followers...)
+	changes := roomgate.NewChanges(s.followers...)
 	listener := &postgres.Listener{
 		Pool: s.pool, Channel: session.ChangesChannel, Connected: changes.Missed, Heard: changes.Heard, Log: s.log,
 	}

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"showfloor/handlers"
-	"showfloor/internal/sandbox"
+	"showfloor/internal/base/netaddr"
+	"showfloor/internal/commerce/sandbox"
 )
 
 // sandboxPath is the path of the sandbox's pages.
@@ -60,7 +60,7 @@ func (s *server) withSandbox(api http.Handler) http.Handler {
 	pages := http.StripPrefix(sandboxPath, s.sandbox)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case !handlers.FromThisMachine(r):
+		case !netaddr.FromThisMachine(r):
 			api.ServeHTTP(w, r)
 		case r.URL.Path == sandboxPath:
 			http.Redirect(w, r, s.config.PublicURL+sandboxPath+"/", http.StatusSeeOther)

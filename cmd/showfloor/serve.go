@@ -51,7 +51,7 @@ func (serveCommand) Run(ctx context.Context, e environment) error {
 }
 
 // stopWithin stops the server. Parts that don't stop in time end with the process: the
-// next start repairs what a killed process leaves behind.
+// next start repairs the state that a killed process leaves.
 func stopWithin(ctx context.Context, s *server, limit time.Duration) error {
 	// The first signal has ended ctx, so the stop gets a context of its own.
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)

@@ -12,25 +12,25 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"showfloor/handlers"
+	"showfloor/handlers/pipeline"
 	"showfloor/internal/areas"
-	"showfloor/internal/diskspace"
-	"showfloor/internal/inroom"
+	"showfloor/internal/base/diskspace"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/postgres/embedded"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/commerce/processor"
+	"showfloor/internal/commerce/sandbox"
 	"showfloor/internal/media/hls"
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/metering"
 	"showfloor/internal/media/rtmp"
 	"showfloor/internal/media/sfu"
-	"showfloor/internal/onair"
-	"showfloor/internal/playtoken"
-	"showfloor/internal/postgres"
-	"showfloor/internal/postgres/embedded"
-	"showfloor/internal/processor"
-	"showfloor/internal/realtime"
-	"showfloor/internal/sandbox"
-	"showfloor/internal/secret"
-	"showfloor/internal/stream"
-	"showfloor/internal/usage"
+	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/rooms/roomgate"
+	"showfloor/internal/streams/mediagate"
+	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/usage"
 	"showfloor/jobs"
 )
 
@@ -69,18 +69,18 @@ type server struct {
 	// meter measures the usage of streams and rooms, collector stores it.
 	meter     *metering.Meter
 	collector *usage.Collector
-	reports   *onair.Reports
+	reports   *mediagate.Reports
 	rtmp      *rtmp.Server
 	http      net.Addr
 	https     net.Addr
 	tls       tlsConfigs
 	// unfinished counts handlers that still run after their request was answered.
-	unfinished handlers.Unfinished
+	unfinished pipeline.Unfinished
 	sfu        *sfu.Server
-	gate       *inroom.SFU
+	gate       *roomgate.SFU
 	// followers hold connections of participants. They are set before the steps
 	// of start run.
-	followers []inroom.Follower
+	followers []roomgate.Follower
 	bounds    bounds
 }
 
@@ -108,7 +108,7 @@ const (
 	disk     = "disk"
 )
 
-// start starts all parts and prints the banner. On an error it stops what it has started.
+// start starts all parts and prints the banner. On an error it stops the parts that it has started.
 func start(ctx context.Context, c config, e environment) (_ *server, err error) {
 	s := &server{config: c, failed: make(chan error, 8), metrics: newMetrics()}
 	s.limitLog(e.err)
@@ -187,13 +187,9 @@ func (s *server) openAreas(ctx context.Context) error {
 	s.openProcessor()
 	s.realtime = realtime.New(realtime.Config{RedisURL: s.config.RedisURL, Log: s.log, Now: s.clock.Now})
 	s.areas, err = areas.Open(ctx, areas.Config{
-		Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node, NodeURL: s.config.NodeURL,
-		PublicURL: s.config.PublicURL, IngestURL: s.config.IngestURL, SFUURL: s.config.sfuURL(), Engine: onair.Engine{Hub: s.hub},
-		MailServer: s.config.smtp, MailFrom: s.config.from, Mailbox: s.config.AppEnv != production,
-		Processor: s.processor, Schedule: s.config.retries, AllowPrivate: s.config.trustsThisMachine(),
-		Realtime: s.realtime, PlatformFee: s.config.platformFee, RingTimeout: s.config.ringTimeout, UsageKeep: s.config.usageKeep,
-		IdleCalls: s.bounds.shares.idleCalls, CaptureBytes: s.config.captureBytes, RefuseCaptures: s.refuseCaptures,
-		KeepAudit: s.config.keepAudit, KeepMessages: s.config.keepMessages, KeepSessions: s.config.keepSessions,
+		Settings: s.config.areas, Pool: s.pool, Box: s.box, Log: s.log, Now: s.clock.Now, Node: s.node,
+		Engine: mediagate.Engine{Hub: s.hub}, Processor: s.processor, Realtime: s.realtime,
+		IdleCalls: s.bounds.shares.idleCalls, RefuseCaptures: s.refuseCaptures,
 		ObserveDelivery: s.metrics.observeDelivery, ObserveMail: s.metrics.observeMail, ObserveOrder: s.metrics.observeOrder,
 	})
 	if err != nil {
@@ -217,11 +213,11 @@ func (s *server) openAreas(ctx context.Context) error {
 func (s *server) openMedia(ctx context.Context) {
 	s.meter = metering.New(nil)
 	s.onStop("usage", s.finishUsage)
-	s.reports = onair.NewReports(ctx, s.log)
+	s.reports = mediagate.NewReports(ctx, s.log)
 	s.playlist = hls.New(hls.Config{
 		Tokens: playtoken.Late(func() *playtoken.Tokens { return s.areas.Playback }), Log: s.log, Now: s.clock.Now, Arrivals: time.Now,
 		ClientIP: s.clientIP, NetworkViewers: s.config.hlsPerAddress,
-		Edge: onair.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
+		Edge: mediagate.Edge(s.node, s.config.NodeURL, s.box.DeriveAll("nodes"), func() *stream.Service { return s.areas.Streams }),
 	})
 	s.hub = hub.New(hub.Config{Outputs: []hub.Output{s.playlist}, OnPlayable: s.reports.Playable, Meter: s.meter, Calendar: s.clock.Now})
 	s.onStop("media", func(context.Context) error {
@@ -246,6 +242,7 @@ func (s *server) openRTMP() error {
 		return err
 	}
 	s.metrics.watch(s.pool, s.hub, s.playlist, s.rtmp)
+	s.metrics.watchEvents(s.pool, s.clock.Now)
 	s.metrics.watchEdge(s.playlist)
 	if s.cluster != nil {
 		s.metrics.watchCluster(s.cluster)
@@ -253,7 +250,7 @@ func (s *server) openRTMP() error {
 	return nil
 }
 
-// recoverNode repairs what the last process on this data folder left behind if it
+// recoverNode repairs the state that the last process on this data folder left if it
 // was killed.
 func (s *server) recoverNode(ctx context.Context) error {
 	n, err := jobs.RecoverNode(ctx, s.pool, s.node)

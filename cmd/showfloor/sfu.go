@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"showfloor/handlers"
-	"showfloor/internal/inroom"
 	"showfloor/internal/media/sfu"
+	"showfloor/internal/rooms/roomgate"
 )
 
 // sfuPath is the path of the SFU's WebSocket below PUBLIC_URL.
@@ -19,10 +18,10 @@ const sfuPath = "/sfu"
 
 // openSFU creates the SFU without listening.
 func (s *server) openSFU() error {
-	gate := inroom.NewSFU(s.areas.Sessions, s.log)
+	gate := roomgate.NewSFU(s.areas.Sessions, s.log)
 	server, err := sfu.New(sfu.Config{
 		Addr: s.config.SFUAddr, ExternalIPs: s.config.sfuIPs, TURNAddr: s.config.TURNAddr, TURNIP: s.config.turnIP,
-		Gate: gate, Air: inroom.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
+		Gate: gate, Air: roomgate.NewAir(s.hub, s.reports, s.areas.Streams.RoomPlaybackURL), Log: s.log, Meter: s.meter,
 		ClientIP: s.clientIP,
 		Limits:   sfu.Limits{TCP: s.bounds.shares.sfu, RelayTCP: s.bounds.shares.relay, RelaySockets: s.bounds.shares.relaySockets},
 	})
@@ -38,7 +37,9 @@ func (s *server) openSFU() error {
 
 // clientIP returns the address of a request's client. Requests from TRUSTED_PROXIES name it
 // in X-Forwarded-For.
-func (s *server) clientIP(r *http.Request) netip.Addr { return handlers.ClientIP(s.config.proxies, r) }
+func (s *server) clientIP(r *http.Request) netip.Addr {
+	return s.config.http.TrustedProxies.ClientAddr(r)
+}
 
 // startSFU listens for media and announces this node to the other processes.
 func (s *server) startSFU(ctx context.Context) error {
@@ -74,13 +75,13 @@ func (s *server) stopRooms(ctx context.Context) error {
 	return s.sfu.Stop(ctx)
 }
 
-// retire gives up this server's place for rooms. If no database can be reached, the
+// retire releases this server's rooms. If the database can't be reached, the
 // other nodes notice the missing heartbeats.
 func (s *server) retire(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime/10)
 	defer cancel()
 	if err := s.areas.Sessions.Retire(ctx); err != nil {
-		s.log.Warn("sfu: not written down that rooms have to move", "error", err)
+		s.log.Warn("sfu: the release of rooms was not stored", "error", err)
 	}
 	return nil
 }

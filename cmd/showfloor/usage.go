@@ -4,13 +4,13 @@ import (
 	"context"
 	"sync"
 
-	"showfloor/internal/onair"
-	"showfloor/internal/usage"
+	"showfloor/internal/streams/mediagate"
+	"showfloor/internal/tenancy/usage"
 )
 
 // startUsage stores the usage of streams and rooms every few seconds.
 func (s *server) startUsage(ctx context.Context) error {
-	s.collector = usage.NewCollector(usage.CollectorConfig{Usage: s.areas.Usage, Source: onair.Usage{Meter: s.meter}, Log: s.log})
+	s.collector = usage.NewCollector(usage.CollectorConfig{Usage: s.areas.Usage, Source: mediagate.Usage{Meter: s.meter}, Log: s.log})
 	s.metrics.watchUsage(s.collector)
 	collecting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup

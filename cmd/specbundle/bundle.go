@@ -12,10 +12,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// bundle loads the document at root with every file that it refers to and
-// returns it as one YAML document, and beside it the one of the webhooks, which
-// is empty when there are no events. A component is named by the last token of
-// the reference that led to it ("schemas/streams.yaml#/Stream" is Stream).
+// bundle loads the document at root with every file that it refers to, and
+// returns it as one YAML document. webhooks is the document of the webhooks,
+// empty if there are no events. A component's name is the last token of the
+// reference to it ("schemas/streams.yaml#/Stream" is Stream).
 func bundle(ctx context.Context, root string) (document, webhooks []byte, err error) {
 	loader := openapi3.NewLoader()
 	loader.Context = ctx
@@ -62,8 +62,8 @@ func bundle(ctx context.Context, root string) (document, webhooks []byte, err er
 	return document, webhooks, err
 }
 
-// checkStandsAlone reads the bundle back the way an SDK generator does: no
-// other file may be needed, and the document and its examples must be valid.
+// checkStandsAlone reads the bundle like an SDK generator: it must need no other
+// file, and the document and its examples must be valid.
 func checkStandsAlone(ctx context.Context, bundled []byte) error {
 	loader := openapi3.NewLoader()
 	loader.Context = ctx
@@ -81,8 +81,8 @@ func checkStandsAlone(ctx context.Context, bundled []byte) error {
 	return nil
 }
 
-// componentNames hands out component names and notices when two different
-// components want the same one, which would silently drop one of them.
+// componentNames assigns component names. It detects two different components
+// with the same name, of which one would be lost silently.
 type componentNames struct {
 	origin map[string]map[string]struct{} // "schemas/Stream" -> places in the files
 }

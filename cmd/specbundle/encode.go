@@ -18,8 +18,8 @@ const (
 	indent = 2
 )
 
-// keyOrder returns the order in which a reader expects an object's own
-// keywords. All other keys follow, sorted. It ends with what is long.
+// keyOrder returns the order in which a reader expects the keywords of an
+// object, the long ones last. All other keys follow, sorted.
 func keyOrder() map[string]int {
 	words := strings.Fields(`
 		openapi info servers operationId summary tags security paths
@@ -39,7 +39,7 @@ func keyOrder() map[string]int {
 }
 
 // namedByAuthor lists the objects whose keys are names given by an author
-// (paths, components, properties); they are sorted and nothing else.
+// (paths, components, properties). Such keys are only sorted.
 func namedByAuthor() map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(`paths webhooks schemas parameters responses requestBodies headers examples
@@ -91,8 +91,8 @@ type yamlTree struct {
 	named map[string]bool
 }
 
-// node converts a decoded JSON value. named says that value's keys, if it is
-// an object, are names and not keywords.
+// node converts a decoded JSON value. named means that the keys of an object
+// are names and not keywords.
 func (t yamlTree) node(value any, named bool) *yaml.Node {
 	switch v := value.(type) {
 	case map[string]any:
@@ -138,8 +138,8 @@ func (t yamlTree) mapping(object map[string]any, named bool) *yaml.Node {
 	return node
 }
 
-// textNode quotes what a YAML 1.1 reader would take for something else
-// ("yes", "12:30") and writes several lines as a literal block.
+// textNode quotes text that a YAML 1.1 reader would parse as another type
+// ("yes", "12:30"), and writes several lines as a literal block.
 func textNode(text string) *yaml.Node {
 	node := &yaml.Node{}
 	if err := node.Encode(text); err != nil {

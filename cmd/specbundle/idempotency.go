@@ -10,11 +10,11 @@ import (
 // idempotencyKey names the header parameter that addIdempotencyKey adds.
 const idempotencyKey = "IdempotencyKey"
 
-// addIdempotencyKey gives every POST of tenants below /v1/me the parameter
-// Idempotency-Key, which the server's middleware reads for all of them: what is
-// one rule in the server is one rule here, instead of the same line in each
-// operation. Operations without a credential don't have it, nor those that say
-// x-idempotent: false. A document that doesn't list the parameter is left alone.
+// addIdempotencyKey adds the parameter Idempotency-Key to every POST of tenants
+// below /v1/me, because the server's middleware reads it for all of them: one
+// rule in the server is one rule here, instead of a line in each operation.
+// Operations without a credential, and operations with x-idempotent: false, don't
+// get it. A document that doesn't define the parameter is not changed.
 func addIdempotencyKey(doc *openapi3.T) {
 	if doc.Components == nil || doc.Components.Parameters[idempotencyKey] == nil {
 		return

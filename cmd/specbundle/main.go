@@ -1,11 +1,12 @@
 // Command specbundle joins the hand-written OpenAPI files into one document.
 //
-//	specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json
+//	specbundle openapi/openapi.yaml gen/openapi.yaml gen/openapi-webhooks.yaml gen/samples.json .cache/events.yaml
 //
-// The first output stands alone (every reference is local) and is validated
-// together with its examples. The others are made from it: the events as the
-// webhooks of OpenAPI 3.1, and a sample of each one's data. All are written only
-// when their bytes change, so that make does not regenerate code for nothing.
+// The first output has only local references and is validated together with its
+// examples. The others are derived from it: the events as webhooks of OpenAPI 3.1,
+// a sample of each event's data, and the schemas of this data, from which the Go
+// types are generated. A file is written only if its content changes, so that make
+// doesn't regenerate code without need.
 package main
 
 import (
@@ -30,8 +31,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) != 4 {
-		return errors.New("usage: specbundle <root openapi file> <document> <document of the webhooks> <samples of events>")
+	if len(args) != 5 {
+		return errors.New("usage: specbundle <root openapi file> <document> <document of the webhooks> <samples of events> <schemas of events>")
 	}
 
 	document, webhooks, err := bundle(ctx, args[0])
@@ -39,12 +40,19 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 
-	events, err := samples(document)
+	values, err := samples(document)
 	if err != nil {
 		return err
 	}
 
-	return errors.Join(writeIfChanged(args[1], document), writeIfChanged(args[2], webhooks), writeIfChanged(args[3], events))
+	schemas, err := eventSchemas(document)
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(
+		writeIfChanged(args[1], document), writeIfChanged(args[2], webhooks), writeIfChanged(args[3], values), writeIfChanged(args[4], schemas),
+	)
 }
 
 // writeIfChanged leaves an equal file untouched, modification time included.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"showfloor/internal/sample"
+	"showfloor/internal/document/sample"
 )
 
 // samples makes the data of one event of each kind from a bundle's examples, by

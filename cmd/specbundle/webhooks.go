@@ -12,8 +12,8 @@ import (
 const unionName = "Event"
 
 // webhooksOf makes the companion of a bundle: an OpenAPI 3.1 document whose
-// webhooks are the events, since 3.0 has no place for requests that the server
-// sends. It holds the schemas that the events need and nothing else; nil for a
+// webhooks are the events, because 3.0 can't describe requests that the server
+// sends. It contains only the schemas that the events need. It is nil for a
 // bundle without events.
 func webhooksOf(bundle map[string]any) (map[string]any, error) {
 	schemas := at(bundle, "components", "schemas")
@@ -38,7 +38,7 @@ func webhooksOf(bundle map[string]any) (map[string]any, error) {
 	info["title"], info[description] = fmt.Sprint(info["title"], ": webhooks"), companionText
 	return map[string]any{
 		"openapi": "3.1.0", "info": info, "webhooks": hooks,
-		"tags": []any{map[string]any{"name": hookTag, description: "One per event, sent to the endpoints that want it."}},
+		"tags": []any{map[string]any{"name": hookTag, description: "One operation per event, sent to the endpoints that subscribed to it."}},
 		"components": map[string]any{
 			"schemas":    modern(needed),
 			"parameters": hookHeaders(),
@@ -50,13 +50,14 @@ const (
 	schemaPath    = "#/components/schemas/"
 	description   = "description" // the keyword
 	hookTag       = "Webhooks"
-	companionText = `What the server sends to the webhook endpoints of tenants. The API with which they are registered is in openapi.yaml.
+	companionText = `Requests that the server sends to tenants' webhook endpoints. Endpoints are registered with the API in openapi.yaml.
 
 Every delivery is a POST. Verify one of its signatures over the raw body before you parse it. An answer of 2xx within 15 seconds
-counts as delivered, 410 disables the endpoint, and everything else is tried again later. A delivery may come more than once.`
+counts as delivered, 410 disables the endpoint, and after any other outcome the delivery is retried. A delivery may arrive more
+than once.`
 )
 
-// collect adds a schema and all that it refers to.
+// collect adds a schema and all schemas that it refers to.
 func collect(schemas map[string]any, name string, into map[string]any) {
 	if _, known := into[name]; known || schemas[name] == nil {
 		return
@@ -102,8 +103,8 @@ func delivery(event, schema string, summary any) map[string]any {
 		},
 		"responses": map[string]any{
 			"2XX":     map[string]any{description: "Delivered."},
-			"410":     map[string]any{description: "Nobody wants these any more: the endpoint is disabled."},
-			"default": map[string]any{description: "Not delivered; it is tried again."},
+			"410":     map[string]any{description: "The endpoint doesn't want deliveries any more: it is disabled."},
+			"default": map[string]any{description: "Not delivered; the delivery is retried."},
 		},
 	}
 }
@@ -117,7 +118,7 @@ func hookHeaders() map[string]any {
 		}
 	}
 	previous := header("X-Service-Signature-Previous",
-		"The same with the secret before; only for 24 hours after it was replaced.",
+		"The same with the previous secret, for 24 hours after it was replaced.",
 		"sha256=2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae")
 	previous["required"] = false
 	return map[string]any{
@@ -126,16 +127,16 @@ func hookHeaders() map[string]any {
 		"ServiceEventId": header("X-Service-Event-Id",
 			"The event's id, the same for all endpoints.", "evt_01m18qg1mhf2bsz1fk6m8v4jxc"),
 		"ServiceSequence": header("X-Service-Sequence",
-			"The event's number within its subject: 1, 2, 3 … in the order in which they happened. Retries may arrive out of order.", "3"),
+			"The event's number within its subject: 1, 2, 3 … in the order of the changes. Retries may arrive out of order.", "3"),
 		"ServiceDelivery": header("X-Service-Delivery",
-			"The delivery's id, the same on every attempt: remember it to notice repeats.", "del_01m18qg1mhf2bsz1fk6m8v4jxe"),
+			"The delivery's id, the same on every attempt. Store it to detect repeats.", "del_01m18qg1mhf2bsz1fk6m8v4jxe"),
 		"ServiceSignature": header("X-Service-Signature",
-			"`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret as it was shown.",
+			"`sha256=` and the hex HMAC-SHA256 of the raw body, keyed with the endpoint's secret exactly as shown.",
 			"sha256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
 		"WebhookId": header("webhook-id",
 			"The event's id, the same for all endpoints; Standard Webhooks.", "evt_01m18qg1mhf2bsz1fk6m8v4jxc"),
 		"WebhookTimestamp": header("webhook-timestamp",
-			"When this attempt was made, in seconds since 1970; Standard Webhooks.", "1795238659"),
+			"Time of this attempt, in seconds since 1970; Standard Webhooks.", "1795238659"),
 		"WebhookSignature": header("webhook-signature",
 			"One or more signatures over id, timestamp and raw body, separated by spaces; Standard Webhooks.",
 			"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
@@ -193,7 +194,7 @@ func orNull(schema map[string]any) map[string]any {
 		schema["type"] = []any{schema["type"], "null"}
 		return schema
 	}
-	// What describes it stays outside, for null too.
+	// The description stays outside, because it applies to null too.
 	out := map[string]any{}
 	for _, key := range []string{description, "examples"} {
 		if schema[key] != nil {

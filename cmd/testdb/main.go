@@ -1,12 +1,12 @@
-// Command testdb runs a command with a throw-away PostgreSQL server beside it,
+// Command testdb starts a temporary PostgreSQL server and runs a command with it,
 // so that all test binaries of one run share a server and its template:
 //
 //	testdb -- gotestsum ./...
 //
-// The command finds the server's URL in TEST_DATABASE_URL; when that is set
-// already, no server is started. testdb exits with the command's own code, or
-// 128 plus the signal that ended it. PG_BIN names the folder of PostgreSQL's
-// programs when they are in an unusual place.
+// The command gets the server's URL in TEST_DATABASE_URL; if that is set already,
+// no server is started. testdb exits with the command's exit code, or with 128
+// plus the signal that ended it. PG_BIN names the folder of PostgreSQL's programs
+// if they are in an unusual place.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"showfloor/internal/postgres/embedded"
+	"showfloor/internal/base/postgres/embedded"
 )
 
 const (
@@ -86,8 +86,8 @@ func runCommand(args []string, signals <-chan os.Signal) (int, error) {
 	}
 }
 
-// inForeground reports whether Ctrl-C on the terminal reaches this process: then
-// it has reached the command too, and twice would make it give up its clean-up.
+// inForeground reports whether Ctrl-C on the terminal reaches this process. Then
+// the command got it too, and a second signal would make it skip its clean-up.
 func inForeground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY, 0)
 	if err != nil {
@@ -105,7 +105,7 @@ func exitCode(state *os.ProcessState) int {
 	return state.ExitCode()
 }
 
-// ignoreExit drops the error that only repeats the exit code.
+// ignoreExit drops the error that contains only the exit code.
 func ignoreExit(err error) error {
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil

@@ -56,7 +56,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// waiting is a command that tells its server's URL and goes on until a signal.
+// waiting is a command that prints its server's URL and runs until a signal.
 const waiting = `trap 'kill $!; exit 9' TERM INT; sleep 60 & echo $TEST_DATABASE_URL; wait`
 
 func startWaiting(t *testing.T) (cmd *exec.Cmd, url string) {

@@ -2968,7 +2968,7 @@ type ClientInterface interface {
 	// `conflict` for `role` host for another user.
 	//
 	// **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-	// don't wait, nor do users who were in the room or were admitted before.
+	// don't wait. Users who were in the room or were admitted before don't wait either.
 	//
 	// **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 	// again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -2996,7 +2996,7 @@ type ClientInterface interface {
 	// `conflict` for `role` host for another user.
 	//
 	// **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-	// don't wait, nor do users who were in the room or were admitted before.
+	// don't wait. Users who were in the room or were admitted before don't wait either.
 	//
 	// **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 	// again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -3550,7 +3550,7 @@ type ClientInterface interface {
 
 	// ListWebhookDeliveries List an endpoint's deliveries
 	//
-	// Lists the endpoint's deliveries. A delivery must match all given filters.
+	// Lists the endpoint's deliveries. A delivery must match all given filters. A delivery is written after the change that its event reports, usually some milliseconds after that request was answered.
 	//
 	// Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 	ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9362,7 +9362,7 @@ func (c *Client) GetSessionSummary(ctx context.Context, id ID, reqEditors ...Req
 // `conflict` for `role` host for another user.
 //
 // **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-// don't wait, nor do users who were in the room or were admitted before.
+// don't wait. Users who were in the room or were admitted before don't wait either.
 //
 // **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 // again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -9400,7 +9400,7 @@ func (c *Client) CreateSessionTokenWithBody(ctx context.Context, id ID, contentT
 // `conflict` for `role` host for another user.
 //
 // **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-// don't wait, nor do users who were in the room or were admitted before.
+// don't wait. Users who were in the room or were admitted before don't wait either.
 //
 // **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 // again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -10474,7 +10474,7 @@ func (c *Client) UpdateWebhook(ctx context.Context, id ID, body UpdateWebhookJSO
 
 // ListWebhookDeliveries List an endpoint's deliveries
 //
-// Lists the endpoint's deliveries. A delivery must match all given filters.
+// Lists the endpoint's deliveries. A delivery must match all given filters. A delivery is written after the change that its event reports, usually some milliseconds after that request was answered.
 //
 // Corresponds with GET /v1/me/webhooks/{id}/deliveries (the `ListWebhookDeliveries` operationId).
 func (c *Client) ListWebhookDeliveries(ctx context.Context, id ID, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -25597,7 +25597,7 @@ type ClientWithResponsesInterface interface {
 	// `conflict` for `role` host for another user.
 	//
 	// **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-	// don't wait, nor do users who were in the room or were admitted before.
+	// don't wait. Users who were in the room or were admitted before don't wait either.
 	//
 	// **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 	// again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -25625,7 +25625,7 @@ type ClientWithResponsesInterface interface {
 	// `conflict` for `role` host for another user.
 	//
 	// **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-	// don't wait, nor do users who were in the room or were admitted before.
+	// don't wait. Users who were in the room or were admitted before don't wait either.
 	//
 	// **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 	// again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -26229,7 +26229,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhookDeliveriesWithResponse List an endpoint's deliveries
 	//
-	// Lists the endpoint's deliveries. A delivery must match all given filters.
+	// Lists the endpoint's deliveries. A delivery must match all given filters. A delivery is written after the change that its event reports, usually some milliseconds after that request was answered.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -43238,7 +43238,7 @@ func (c *ClientWithResponses) GetSessionSummaryWithResponse(ctx context.Context,
 // `conflict` for `role` host for another user.
 //
 // **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-// don't wait, nor do users who were in the room or were admitted before.
+// don't wait. Users who were in the room or were admitted before don't wait either.
 //
 // **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 // again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -43272,7 +43272,7 @@ func (c *ClientWithResponses) CreateSessionTokenWithBodyWithResponse(ctx context
 // `conflict` for `role` host for another user.
 //
 // **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-// don't wait, nor do users who were in the room or were admitted before.
+// don't wait. Users who were in the room or were admitted before don't wait either.
 //
 // **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
 // again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -44188,7 +44188,7 @@ func (c *ClientWithResponses) UpdateWebhookWithResponse(ctx context.Context, id 
 
 // ListWebhookDeliveriesWithResponse List an endpoint's deliveries
 //
-// Lists the endpoint's deliveries. A delivery must match all given filters.
+// Lists the endpoint's deliveries. A delivery must match all given filters. A delivery is written after the change that its event reports, usually some milliseconds after that request was answered.
 //
 // Returns a wrapper object for the known response body format(s).
 //

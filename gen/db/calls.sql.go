@@ -53,6 +53,17 @@ func (q *Queries) CreateCall(ctx context.Context, arg CreateCallParams) (Call, e
 	return i, err
 }
 
+const DeleteCallsOfSessions = `-- name: DeleteCallsOfSessions :exec
+DELETE FROM calls WHERE session_id = ANY ($1::text[])
+`
+
+// @sqlc-vet-disable tenant
+// The sessions are locked.
+func (q *Queries) DeleteCallsOfSessions(ctx context.Context, ids []string) error {
+	_, err := q.db.Exec(ctx, DeleteCallsOfSessions, ids)
+	return err
+}
+
 const EndCall = `-- name: EndCall :one
 UPDATE calls SET cancelled_as = $1, ended_by = $2 WHERE tenant_id = $3 AND session_id = $4 RETURNING session_id, tenant_id, kind, from_user_id, from_display_name, to_user_id, ring_expires_at, cancelled_as, ended_by
 `

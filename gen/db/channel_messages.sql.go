@@ -105,6 +105,25 @@ func (q *Queries) DeleteMessagesBefore(ctx context.Context, arg DeleteMessagesBe
 	return result.RowsAffected(), nil
 }
 
+const DeleteMessagesOfSessions = `-- name: DeleteMessagesOfSessions :execrows
+DELETE FROM channel_messages WHERE id = ANY (ARRAY(
+    SELECT m.id FROM channel_messages m WHERE m.channel_id = ANY ($1::text[]) LIMIT $2))
+`
+
+type DeleteMessagesOfSessionsParams struct {
+	Ids     []string
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+func (q *Queries) DeleteMessagesOfSessions(ctx context.Context, arg DeleteMessagesOfSessionsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteMessagesOfSessions, arg.Ids, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const EditMessage = `-- name: EditMessage :one
 UPDATE channel_messages SET body = $1::text, mentions = $2, edited_at = $3::timestamptz
 WHERE tenant_id = $4 AND channel_id = $5 AND id = $6 RETURNING id, channel_id, tenant_id, author_id, author_name, body, parent_id, mentions, attachments, created_at, edited_at, redacted_at, redacted_by

@@ -187,6 +187,108 @@ func (q *Queries) CreateRoomChannel(ctx context.Context, arg CreateRoomChannelPa
 	return result.RowsAffected(), nil
 }
 
+const DeleteChannelMembersOfSessions = `-- name: DeleteChannelMembersOfSessions :execrows
+DELETE FROM channel_members WHERE (channel_id, user_id) IN (
+    SELECT m.channel_id, m.user_id FROM channel_members m WHERE m.channel_id = ANY ($1::text[]) LIMIT $2)
+`
+
+type DeleteChannelMembersOfSessionsParams struct {
+	Ids     []string
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+func (q *Queries) DeleteChannelMembersOfSessions(ctx context.Context, arg DeleteChannelMembersOfSessionsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteChannelMembersOfSessions, arg.Ids, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const DeleteChannelModerationOfSessions = `-- name: DeleteChannelModerationOfSessions :execrows
+DELETE FROM channel_moderation WHERE id = ANY (ARRAY(
+    SELECT m.id FROM channel_moderation m WHERE m.channel_id = ANY ($1::text[]) LIMIT $2))
+`
+
+type DeleteChannelModerationOfSessionsParams struct {
+	Ids     []string
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+func (q *Queries) DeleteChannelModerationOfSessions(ctx context.Context, arg DeleteChannelModerationOfSessionsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteChannelModerationOfSessions, arg.Ids, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const DeleteChannelsOfSessions = `-- name: DeleteChannelsOfSessions :many
+WITH members AS (DELETE FROM channel_members WHERE channel_id = ANY ($1::text[]))
+DELETE FROM channels WHERE id = ANY ($1::text[]) RETURNING tenant_id, id
+`
+
+type DeleteChannelsOfSessionsRow struct {
+	TenantID string
+	ID       string
+}
+
+// @sqlc-vet-disable tenant
+// The sessions are locked. Waits for transactions that write in these channels; the next statement sees their rows.
+func (q *Queries) DeleteChannelsOfSessions(ctx context.Context, ids []string) ([]DeleteChannelsOfSessionsRow, error) {
+	rows, err := q.db.Query(ctx, DeleteChannelsOfSessions, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []DeleteChannelsOfSessionsRow{}
+	for rows.Next() {
+		var i DeleteChannelsOfSessionsRow
+		if err := rows.Scan(&i.TenantID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const DeleteChatOfSessions = `-- name: DeleteChatOfSessions :exec
+WITH messages AS (DELETE FROM channel_messages WHERE channel_id = ANY ($1::text[])),
+    moderation AS (DELETE FROM channel_moderation WHERE channel_id = ANY ($1::text[]))
+DELETE FROM product_pins WHERE room_id = ANY ($1::text[])
+`
+
+// @sqlc-vet-disable tenant
+// The sessions are locked and no longer have channels.
+func (q *Queries) DeleteChatOfSessions(ctx context.Context, ids []string) error {
+	_, err := q.db.Exec(ctx, DeleteChatOfSessions, ids)
+	return err
+}
+
+const DeletePinsOfSessions = `-- name: DeletePinsOfSessions :execrows
+DELETE FROM product_pins WHERE id = ANY (ARRAY(
+    SELECT p.id FROM product_pins p WHERE p.room_id = ANY ($1::text[]) LIMIT $2))
+`
+
+type DeletePinsOfSessionsParams struct {
+	Ids     []string
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+func (q *Queries) DeletePinsOfSessions(ctx context.Context, arg DeletePinsOfSessionsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeletePinsOfSessions, arg.Ids, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const FindChannel = `-- name: FindChannel :one
 SELECT c.kind, c.direct_user_ids FROM channels c WHERE c.tenant_id = $1 AND c.id = $2
 UNION
@@ -363,7 +465,7 @@ func (q *Queries) ListChannelMembers(ctx context.Context, arg ListChannelMembers
 	return items, nil
 }
 
-const ListChannelStandings = `-- name: ListChannelStandings :many
+const ListChannelUserStatuses = `-- name: ListChannelUserStatuses :many
 SELECT u.user_id::text AS user_id, coalesce(m.role, '')::text AS role, (m.user_id IS NOT NULL)::boolean AS known, m.joined_at, m.left_at,
     m.timed_out_until, coalesce(m.muted, false)::boolean AS muted, coalesce(m.banned, false)::boolean AS banned, m.wrote_at,
     coalesce(p.role, v.role, '')::text AS room_role,
@@ -377,13 +479,13 @@ LEFT JOIN participants v ON v.tenant_id = $2 AND v.room_id = s.parent_session_id
     AND v.role IN ('host', 'cohost') AND v.state <> 'kicked'
 `
 
-type ListChannelStandingsParams struct {
+type ListChannelUserStatusesParams struct {
 	UserIds   []string
 	TenantID  string
 	ChannelID string
 }
 
-type ListChannelStandingsRow struct {
+type ListChannelUserStatusesRow struct {
 	UserID        string
 	Role          string
 	Known         bool
@@ -400,15 +502,15 @@ type ListChannelStandingsRow struct {
 
 // The users' memberships and restrictions in a channel and, if it belongs to a room, in that room; one row for each of the ids.
 // In a breakout room, a moderator of the parent counts as invited.
-func (q *Queries) ListChannelStandings(ctx context.Context, arg ListChannelStandingsParams) ([]ListChannelStandingsRow, error) {
-	rows, err := q.db.Query(ctx, ListChannelStandings, arg.UserIds, arg.TenantID, arg.ChannelID)
+func (q *Queries) ListChannelUserStatuses(ctx context.Context, arg ListChannelUserStatusesParams) ([]ListChannelUserStatusesRow, error) {
+	rows, err := q.db.Query(ctx, ListChannelUserStatuses, arg.UserIds, arg.TenantID, arg.ChannelID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListChannelStandingsRow{}
+	items := []ListChannelUserStatusesRow{}
 	for rows.Next() {
-		var i ListChannelStandingsRow
+		var i ListChannelUserStatusesRow
 		if err := rows.Scan(
 			&i.UserID,
 			&i.Role,

@@ -13,32 +13,24 @@ import (
 const CheckDiscount = `-- name: CheckDiscount :one
 SELECT d.id, d.tenant_id, d.code, d.percent_off, d.amount_off_cents, d.starts_at, d.ends_at, d.max_redemptions, d.redemptions, d.held, d.max_per_customer, d.stream_id, d.active, d.created_at, d.updated_at,
     (SELECT count(*) FROM orders o WHERE o.tenant_id = $1 AND o.discount_id = d.id
-        AND o.customer_external_id = $2::text AND o.status <> 'EXPIRED')::bigint AS customer_uses,
-    EXISTS (SELECT 1 FROM streams s WHERE s.tenant_id = $1 AND s.id = $3::text)::boolean AS stream_known
-FROM discounts d WHERE d.tenant_id = $1 AND lower(d.code) = lower($4)
+        AND o.customer_external_id = $2::text AND o.status <> 'EXPIRED')::bigint AS customer_uses
+FROM discounts d WHERE d.tenant_id = $1 AND lower(d.code) = lower($3)
 `
 
 type CheckDiscountParams struct {
 	TenantID string
 	Customer *string
-	Stream   *string
 	Code     string
 }
 
 type CheckDiscountRow struct {
 	Discount     Discount
 	CustomerUses int64
-	StreamKnown  bool
 }
 
 // Codes are ASCII, so lower() works with every locale of the database.
 func (q *Queries) CheckDiscount(ctx context.Context, arg CheckDiscountParams) (CheckDiscountRow, error) {
-	row := q.db.QueryRow(ctx, CheckDiscount,
-		arg.TenantID,
-		arg.Customer,
-		arg.Stream,
-		arg.Code,
-	)
+	row := q.db.QueryRow(ctx, CheckDiscount, arg.TenantID, arg.Customer, arg.Code)
 	var i CheckDiscountRow
 	err := row.Scan(
 		&i.Discount.ID,
@@ -57,7 +49,6 @@ func (q *Queries) CheckDiscount(ctx context.Context, arg CheckDiscountParams) (C
 		&i.Discount.CreatedAt,
 		&i.Discount.UpdatedAt,
 		&i.CustomerUses,
-		&i.StreamKnown,
 	)
 	return i, err
 }

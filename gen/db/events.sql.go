@@ -10,36 +10,92 @@ import (
 	"time"
 )
 
-const CountEvents = `-- name: CountEvents :many
-INSERT INTO event_subjects AS s (tenant_id, subject, sequence)
-SELECT $1, unnest($2::text[]), unnest($3::bigint[]) FROM (SELECT mark_emitting() AS done OFFSET 0) m WHERE m.done
-ON CONFLICT (tenant_id, subject) DO UPDATE SET sequence = s.sequence + excluded.sequence
-RETURNING s.subject, s.sequence
+const CountWaitingEvents = `-- name: CountWaitingEvents :one
+SELECT count(*) AS events, coalesce(min(occurred_at), $1::timestamptz)::timestamptz AS oldest FROM events WHERE fanned_at IS NULL
 `
 
-type CountEventsParams struct {
-	TenantID string
-	Subjects []string
-	Counts   []int64
+type CountWaitingEventsRow struct {
+	Events int64
+	Oldest time.Time
 }
 
-type CountEventsRow struct {
-	Subject  string
-	Sequence int64
+// @sqlc-vet-disable tenant
+// The number of events of all tenants that wait for their deliveries, and the time of the oldest; the time given if there is none.
+func (q *Queries) CountWaitingEvents(ctx context.Context, now time.Time) (CountWaitingEventsRow, error) {
+	row := q.db.QueryRow(ctx, CountWaitingEvents, now)
+	var i CountWaitingEventsRow
+	err := row.Scan(&i.Events, &i.Oldest)
+	return i, err
 }
 
-// Adds new events to their subjects' counters, which stay locked until the commit, and returns the counters. One element per subject
-// in each array, in the same order in every transaction. The caller may then write events: their positions are assigned after this.
-func (q *Queries) CountEvents(ctx context.Context, arg CountEventsParams) ([]CountEventsRow, error) {
-	rows, err := q.db.Query(ctx, CountEvents, arg.TenantID, arg.Subjects, arg.Counts)
+const CreateEvents = `-- name: CreateEvents :many
+WITH given AS (
+    SELECT generate_series(1, cardinality($1::text[])) AS n, unnest($1::text[]) AS id, unnest($2::text[]) AS event,
+        unnest($3::text[]) AS subject, unnest($4::text[])::json AS payload
+), fresh AS (
+    SELECT g.subject, count(*) AS events FROM given g GROUP BY g.subject
+), marked AS MATERIALIZED (
+    SELECT mark_emitting() AS done
+), counted AS (
+    INSERT INTO event_subjects AS s (tenant_id, subject, sequence)
+    SELECT $5, f.subject, f.events FROM marked m CROSS JOIN fresh f WHERE m.done ORDER BY f.subject COLLATE "C"
+    ON CONFLICT (tenant_id, subject) DO UPDATE SET sequence = s.sequence + excluded.sequence
+    RETURNING s.subject, s.sequence
+), matched AS (
+    SELECT k.event, ARRAY(
+        SELECT w.id FROM webhook_endpoints w
+        WHERE w.tenant_id = $5 AND w.deleted_at IS NULL AND w.status = 'active' AND (cardinality(w.events) = 0 OR k.event = ANY (w.events))
+    ) AS endpoint_ids
+    FROM (SELECT DISTINCT g.event FROM given g) k
+), made AS (
+    INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence, endpoint_ids, fanned_at)
+    SELECT g.id, $5, g.event, g.subject, g.payload, $6::timestamptz,
+        c.sequence - f.events + row_number() OVER (PARTITION BY g.subject ORDER BY g.n), m.endpoint_ids,
+        CASE WHEN cardinality(m.endpoint_ids) = 0 THEN $6::timestamptz END
+    FROM given g JOIN fresh f ON f.subject = g.subject JOIN counted c ON c.subject = g.subject JOIN matched m ON m.event = g.event
+    ORDER BY g.n
+    RETURNING id, cardinality(endpoint_ids) AS deliveries
+)
+SELECT d.id, d.deliveries::integer AS deliveries FROM made d WHERE d.deliveries > 0
+`
+
+type CreateEventsParams struct {
+	Ids        []string
+	Events     []string
+	Subjects   []string
+	Payloads   []string
+	TenantID   string
+	OccurredAt time.Time
+}
+
+type CreateEventsRow struct {
+	ID         string
+	Deliveries int32
+}
+
+// Writes events with the next numbers of their subjects and with the active endpoints that subscribe to them. One element per event
+// in each array. Returns the events that an endpoint gets, with the number of endpoints; the others are marked as fanned out.
+// The endpoints are those at the start of the statement, which may wait for a subject's counter afterwards. It rarely waits, because the
+// transactions that emit events of a subject already wait for each other at its row lock.
+// The subjects' counters stay locked until the commit; every transaction locks them in the same order. An event's position is
+// assigned after mark_emitting: each row of the last INSERT comes from a counter, and the counters come after the mark.
+func (q *Queries) CreateEvents(ctx context.Context, arg CreateEventsParams) ([]CreateEventsRow, error) {
+	rows, err := q.db.Query(ctx, CreateEvents,
+		arg.Ids,
+		arg.Events,
+		arg.Subjects,
+		arg.Payloads,
+		arg.TenantID,
+		arg.OccurredAt,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []CountEventsRow{}
+	items := []CreateEventsRow{}
 	for rows.Next() {
-		var i CountEventsRow
-		if err := rows.Scan(&i.Subject, &i.Sequence); err != nil {
+		var i CreateEventsRow
+		if err := rows.Scan(&i.ID, &i.Deliveries); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -50,39 +106,9 @@ func (q *Queries) CountEvents(ctx context.Context, arg CountEventsParams) ([]Cou
 	return items, nil
 }
 
-const CreateEvents = `-- name: CreateEvents :exec
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence)
-SELECT unnest($1::text[]), $2, unnest($3::text[]), unnest($4::text[]), unnest($5::text[])::json, $6::timestamptz,
-    unnest($7::bigint[])
-`
-
-type CreateEventsParams struct {
-	Ids        []string
-	TenantID   string
-	Events     []string
-	Subjects   []string
-	Payloads   []string
-	OccurredAt time.Time
-	Sequences  []int64
-}
-
-// One element per event in each array; sequences are their numbers within their subjects.
-func (q *Queries) CreateEvents(ctx context.Context, arg CreateEventsParams) error {
-	_, err := q.db.Exec(ctx, CreateEvents,
-		arg.Ids,
-		arg.TenantID,
-		arg.Events,
-		arg.Subjects,
-		arg.Payloads,
-		arg.OccurredAt,
-		arg.Sequences,
-	)
-	return err
-}
-
 const CreateTestEvent = `-- name: CreateTestEvent :exec
-INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id, sequence)
-VALUES ($1, $2, $3, $4, $5, $6, $7, 1)
+INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, endpoint_id, sequence, fanned_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $6)
 `
 
 type CreateTestEventParams struct {
@@ -95,7 +121,7 @@ type CreateTestEventParams struct {
 	EndpointID *string
 }
 
-// An event for one endpoint only. It has its own subject, so its number is 1.
+// An event for one endpoint only, whose delivery the caller writes. It has its own subject, so its number is 1.
 func (q *Queries) CreateTestEvent(ctx context.Context, arg CreateTestEventParams) error {
 	_, err := q.db.Exec(ctx, CreateTestEvent,
 		arg.ID,
@@ -109,11 +135,26 @@ func (q *Queries) CreateTestEvent(ctx context.Context, arg CreateTestEventParams
 	return err
 }
 
+const DeleteEventSubjects = `-- name: DeleteEventSubjects :exec
+DELETE FROM event_subjects WHERE (tenant_id, subject) IN (SELECT unnest($1::text[]), unnest($2::text[]))
+`
+
+type DeleteEventSubjectsParams struct {
+	TenantIds []string
+	Subjects  []string
+}
+
+// @sqlc-vet-disable tenant
+// Retention covers all tenants.
+func (q *Queries) DeleteEventSubjects(ctx context.Context, arg DeleteEventSubjectsParams) error {
+	_, err := q.db.Exec(ctx, DeleteEventSubjects, arg.TenantIds, arg.Subjects)
+	return err
+}
+
 const DeleteEventsBefore = `-- name: DeleteEventsBefore :execrows
 DELETE FROM events WHERE id = ANY (ARRAY(
-    SELECT e.id FROM events e WHERE e.occurred_at < $1
+    SELECT e.id FROM events e WHERE e.occurred_at < $1 AND e.fanned_at IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
-    AND NOT EXISTS (SELECT 1 FROM event_fanouts f WHERE f.event_id = e.id)
     ORDER BY e.occurred_at LIMIT $2))
 `
 
@@ -123,7 +164,7 @@ type DeleteEventsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Deletes the oldest events that no delivery refers to, max_rows at most.
+// Deletes the oldest events that no delivery refers to or will refer to, max_rows at most.
 func (q *Queries) DeleteEventsBefore(ctx context.Context, arg DeleteEventsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteEventsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -162,7 +203,7 @@ func (q *Queries) GetEventPosition(ctx context.Context, arg GetEventPositionPara
 }
 
 const ListEvents = `-- name: ListEvents :many
-SELECT id, tenant_id, event, subject, payload, occurred_at, endpoint_id, sequence, position FROM events WHERE tenant_id = $1 ORDER BY position
+SELECT id, tenant_id, event, subject, payload, occurred_at, endpoint_id, sequence, position, endpoint_ids, fanned_at FROM events WHERE tenant_id = $1 ORDER BY position
 `
 
 // For tests.
@@ -185,6 +226,8 @@ func (q *Queries) ListEvents(ctx context.Context, tenantID string) ([]Event, err
 			&i.EndpointID,
 			&i.Sequence,
 			&i.Position,
+			&i.EndpointIds,
+			&i.FannedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -197,7 +240,7 @@ func (q *Queries) ListEvents(ctx context.Context, tenantID string) ([]Event, err
 }
 
 const ListEventsAfter = `-- name: ListEventsAfter :many
-SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position, e.endpoint_ids, e.fanned_at FROM events e
 WHERE e.tenant_id = $1 AND e.position > $2 AND e.position <= $3 AND e.endpoint_id IS NULL
 ORDER BY e.position LIMIT $4
 `
@@ -234,6 +277,8 @@ func (q *Queries) ListEventsAfter(ctx context.Context, arg ListEventsAfterParams
 			&i.EndpointID,
 			&i.Sequence,
 			&i.Position,
+			&i.EndpointIds,
+			&i.FannedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -246,7 +291,7 @@ func (q *Queries) ListEventsAfter(ctx context.Context, arg ListEventsAfterParams
 }
 
 const ListEventsBefore = `-- name: ListEventsBefore :many
-SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position, e.endpoint_ids, e.fanned_at FROM events e
 WHERE e.tenant_id = $1 AND e.position < $2 AND e.endpoint_id IS NULL
 ORDER BY e.position DESC LIMIT $3
 `
@@ -277,6 +322,8 @@ func (q *Queries) ListEventsBefore(ctx context.Context, arg ListEventsBeforePara
 			&i.EndpointID,
 			&i.Sequence,
 			&i.Position,
+			&i.EndpointIds,
+			&i.FannedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -289,7 +336,7 @@ func (q *Queries) ListEventsBefore(ctx context.Context, arg ListEventsBeforePara
 }
 
 const ListNamedEventsAfter = `-- name: ListNamedEventsAfter :many
-SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position, e.endpoint_ids, e.fanned_at FROM events e
 WHERE e.tenant_id = $1 AND e.position = ANY (ARRAY(
     SELECT p.position FROM unnest($2::text[]) AS n (name) CROSS JOIN LATERAL (
         SELECT o.position FROM events o
@@ -333,6 +380,8 @@ func (q *Queries) ListNamedEventsAfter(ctx context.Context, arg ListNamedEventsA
 			&i.EndpointID,
 			&i.Sequence,
 			&i.Position,
+			&i.EndpointIds,
+			&i.FannedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -345,7 +394,7 @@ func (q *Queries) ListNamedEventsAfter(ctx context.Context, arg ListNamedEventsA
 }
 
 const ListNamedEventsBefore = `-- name: ListNamedEventsBefore :many
-SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position, e.endpoint_ids, e.fanned_at FROM events e
 WHERE e.tenant_id = $1 AND e.position = ANY (ARRAY(
     SELECT p.position FROM unnest($2::text[]) AS n (name) CROSS JOIN LATERAL (
         SELECT o.position FROM events o
@@ -387,6 +436,8 @@ func (q *Queries) ListNamedEventsBefore(ctx context.Context, arg ListNamedEvents
 			&i.EndpointID,
 			&i.Sequence,
 			&i.Position,
+			&i.EndpointIds,
+			&i.FannedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -399,7 +450,7 @@ func (q *Queries) ListNamedEventsBefore(ctx context.Context, arg ListNamedEvents
 }
 
 const ListSubjectEventsAfter = `-- name: ListSubjectEventsAfter :many
-SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position, e.endpoint_ids, e.fanned_at FROM events e
 WHERE e.tenant_id = $1 AND e.subject = $2 AND e.position > $3 AND e.position <= $4 AND e.endpoint_id IS NULL
   AND (cardinality($5::text[]) = 0 OR e.event = ANY ($5::text[]))
 ORDER BY e.position LIMIT $6
@@ -441,6 +492,8 @@ func (q *Queries) ListSubjectEventsAfter(ctx context.Context, arg ListSubjectEve
 			&i.EndpointID,
 			&i.Sequence,
 			&i.Position,
+			&i.EndpointIds,
+			&i.FannedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -453,7 +506,7 @@ func (q *Queries) ListSubjectEventsAfter(ctx context.Context, arg ListSubjectEve
 }
 
 const ListSubjectEventsBefore = `-- name: ListSubjectEventsBefore :many
-SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position FROM events e
+SELECT e.id, e.tenant_id, e.event, e.subject, e.payload, e.occurred_at, e.endpoint_id, e.sequence, e.position, e.endpoint_ids, e.fanned_at FROM events e
 WHERE e.tenant_id = $1 AND e.subject = $2 AND e.position < $3 AND e.endpoint_id IS NULL
   AND (cardinality($4::text[]) = 0 OR e.event = ANY ($4::text[]))
 ORDER BY e.position DESC LIMIT $5
@@ -493,6 +546,114 @@ func (q *Queries) ListSubjectEventsBefore(ctx context.Context, arg ListSubjectEv
 			&i.EndpointID,
 			&i.Sequence,
 			&i.Position,
+			&i.EndpointIds,
+			&i.FannedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListWaitingTenants = `-- name: ListWaitingTenants :many
+WITH RECURSIVE waiting (tenant_id) AS (
+    (SELECT e.tenant_id FROM events e WHERE e.fanned_at IS NULL AND e.tenant_id > $2::text ORDER BY e.tenant_id LIMIT 1)
+    UNION ALL
+    SELECT n.tenant_id FROM waiting w CROSS JOIN LATERAL (
+        SELECT e.tenant_id FROM events e WHERE e.fanned_at IS NULL AND e.tenant_id > w.tenant_id ORDER BY e.tenant_id LIMIT 1) n
+)
+SELECT tenant_id::text FROM waiting LIMIT $1
+`
+
+type ListWaitingTenantsParams struct {
+	MaxRows int32
+	After   string
+}
+
+// @sqlc-vet-disable tenant
+// Tenants after the given one with events that wait for their deliveries, in order. Reads one entry of the index for each.
+func (q *Queries) ListWaitingTenants(ctx context.Context, arg ListWaitingTenantsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListWaitingTenants, arg.MaxRows, arg.After)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var tenant_id string
+		if err := rows.Scan(&tenant_id); err != nil {
+			return nil, err
+		}
+		items = append(items, tenant_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const TakeWaitingEvents = `-- name: TakeWaitingEvents :many
+WITH first AS (
+    SELECT e.id, e.position, e.endpoint_ids, row_number() OVER (PARTITION BY t.tenant_id ORDER BY e.position) AS turn
+    FROM unnest($1::text[]) AS t (tenant_id) CROSS JOIN LATERAL (
+        SELECT o.id, o.position, o.endpoint_ids FROM events o
+        WHERE o.tenant_id = t.tenant_id AND o.fanned_at IS NULL ORDER BY o.position LIMIT $2) e
+), next AS (
+    SELECT f.id, f.endpoint_ids, sum(cardinality(f.endpoint_ids)) OVER (ORDER BY f.turn, f.position) - cardinality(f.endpoint_ids) AS before FROM first f
+), taken AS (
+    UPDATE events e SET fanned_at = $3::timestamptz, endpoint_ids = '{}'
+    WHERE e.id = ANY (ARRAY(SELECT n.id FROM next n WHERE n.before < $4::bigint)) AND coalesce(e.fanned_at, '-infinity') = '-infinity'
+    RETURNING e.id, e.tenant_id, e.subject, e.sequence, e.position
+)
+SELECT t.id AS event_id, t.tenant_id, t.subject, t.sequence, ARRAY(
+    SELECT w.id FROM webhook_endpoints w
+    WHERE w.tenant_id = t.tenant_id AND w.id = ANY (n.endpoint_ids) AND w.deleted_at IS NULL ORDER BY w.id)::text[] AS endpoint_ids
+FROM taken t JOIN next n ON n.id = t.id ORDER BY t.position
+`
+
+type TakeWaitingEventsParams struct {
+	TenantIds     []string
+	MaxEach       int32
+	Now           time.Time
+	MaxDeliveries int64
+}
+
+type TakeWaitingEventsRow struct {
+	EventID     string
+	TenantID    string
+	Subject     string
+	Sequence    int64
+	EndpointIds []string
+}
+
+// Marks the first waiting events of each of these tenants as fanned out, max_each at most, and returns them with those of their
+// endpoints that are not deleted. Takes no further event once there are max_deliveries. The caller holds the tenants' locks of
+// TryLockFanOut since an earlier statement. The UPDATE finds its rows by their primary key: with "fanned_at IS NULL" the planner may
+// read the index of all waiting events for each of them. The order is that of the positions, which is that of the sequences within a subject.
+func (q *Queries) TakeWaitingEvents(ctx context.Context, arg TakeWaitingEventsParams) ([]TakeWaitingEventsRow, error) {
+	rows, err := q.db.Query(ctx, TakeWaitingEvents,
+		arg.TenantIds,
+		arg.MaxEach,
+		arg.Now,
+		arg.MaxDeliveries,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []TakeWaitingEventsRow{}
+	for rows.Next() {
+		var i TakeWaitingEventsRow
+		if err := rows.Scan(
+			&i.EventID,
+			&i.TenantID,
+			&i.Subject,
+			&i.Sequence,
+			&i.EndpointIds,
 		); err != nil {
 			return nil, err
 		}

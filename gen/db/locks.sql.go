@@ -9,6 +9,18 @@ import (
 	"context"
 )
 
+const LimitFanOut = `-- name: LimitFanOut :exec
+SELECT set_config('lock_timeout', '1s', true), set_config('statement_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true)
+`
+
+// @sqlc-vet-disable tenant
+// Limits the rest of the transaction. It holds the locks of many tenants, which must not wait for the locks of one tenant's rows, or
+// for a server that was stopped.
+func (q *Queries) LimitFanOut(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, LimitFanOut)
+	return err
+}
+
 const LockAdmins = `-- name: LockAdmins :exec
 SELECT pg_advisory_xact_lock(2, 0)
 `
@@ -54,15 +66,31 @@ func (q *Queries) LockSigningKeys(ctx context.Context) error {
 	return err
 }
 
-const TryLockFanOut = `-- name: TryLockFanOut :one
-SELECT pg_try_advisory_xact_lock(5, hashtext($1::text))
+const TryLockFanOut = `-- name: TryLockFanOut :many
+SELECT t.tenant_id::text FROM (
+    SELECT w.tenant_id, pg_try_advisory_xact_lock(5, hashtext(w.tenant_id)) AS locked FROM unnest($1::text[]) AS w (tenant_id) OFFSET 0
+) t WHERE t.locked
 `
 
 // @sqlc-vet-disable tenant
-// Returns false when another transaction holds the lock; it doesn't wait.
-func (q *Queries) TryLockFanOut(ctx context.Context, tenantID string) (bool, error) {
-	row := q.db.QueryRow(ctx, TryLockFanOut, tenantID)
-	var pg_try_advisory_xact_lock bool
-	err := row.Scan(&pg_try_advisory_xact_lock)
-	return pg_try_advisory_xact_lock, err
+// Returns the tenants that are locked now. It doesn't wait for those that another transaction has locked. OFFSET 0 makes the
+// function run once for each tenant.
+func (q *Queries) TryLockFanOut(ctx context.Context, tenantIds []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, TryLockFanOut, tenantIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var t_tenant_id string
+		if err := rows.Scan(&t_tenant_id); err != nil {
+			return nil, err
+		}
+		items = append(items, t_tenant_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

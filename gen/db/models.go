@@ -205,15 +205,17 @@ type Dispute struct {
 }
 
 type Event struct {
-	ID         string
-	TenantID   string
-	Event      string
-	Subject    string
-	Payload    []byte
-	OccurredAt time.Time
-	EndpointID *string
-	Sequence   int64
-	Position   int64
+	ID          string
+	TenantID    string
+	Event       string
+	Subject     string
+	Payload     []byte
+	OccurredAt  time.Time
+	EndpointID  *string
+	Sequence    int64
+	Position    int64
+	EndpointIds []string
+	FannedAt    *time.Time
 }
 
 type IdempotencyKey struct {

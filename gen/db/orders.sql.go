@@ -216,18 +216,18 @@ func (q *Queries) ExpireOrder(ctx context.Context, arg ExpireOrderParams) error 
 	return err
 }
 
-const FindOrderOfSession = `-- name: FindOrderOfSession :one
+const FindOrderOfPage = `-- name: FindOrderOfPage :one
 SELECT o.tenant_id, o.id, o.auction_id FROM orders o
 WHERE o.checkout_session_id = $1 OR o.id = $2::text AND o.checkout_session_id IS NULL
 ORDER BY o.checkout_session_id NULLS LAST LIMIT 1
 `
 
-type FindOrderOfSessionParams struct {
+type FindOrderOfPageParams struct {
 	SessionID *string
 	OrderID   string
 }
 
-type FindOrderOfSessionRow struct {
+type FindOrderOfPageRow struct {
 	TenantID  string
 	ID        string
 	AuctionID *string
@@ -235,9 +235,9 @@ type FindOrderOfSessionRow struct {
 
 // @sqlc-vet-disable tenant
 // A report names the payment page's session and its order; the caller checks under the order's lock whether they belong together.
-func (q *Queries) FindOrderOfSession(ctx context.Context, arg FindOrderOfSessionParams) (FindOrderOfSessionRow, error) {
-	row := q.db.QueryRow(ctx, FindOrderOfSession, arg.SessionID, arg.OrderID)
-	var i FindOrderOfSessionRow
+func (q *Queries) FindOrderOfPage(ctx context.Context, arg FindOrderOfPageParams) (FindOrderOfPageRow, error) {
+	row := q.db.QueryRow(ctx, FindOrderOfPage, arg.SessionID, arg.OrderID)
+	var i FindOrderOfPageRow
 	err := row.Scan(&i.TenantID, &i.ID, &i.AuctionID)
 	return i, err
 }

@@ -59,10 +59,10 @@ WHERE tenant_id = $1 AND room_id = $2 AND seat = 'held' AND seat_until <= $3::ti
 `
 
 type FreeExpiredSeatsParams struct {
-	TenantID string
-	RoomID   string
-	Now      time.Time
-	But      []string
+	TenantID    string
+	RoomID      string
+	Now         time.Time
+	ExceptUsers []string
 }
 
 // Releases reserved seats whose time is over, except those of the users
@@ -72,7 +72,7 @@ func (q *Queries) FreeExpiredSeats(ctx context.Context, arg FreeExpiredSeatsPara
 		arg.TenantID,
 		arg.RoomID,
 		arg.Now,
-		arg.But,
+		arg.ExceptUsers,
 	)
 	if err != nil {
 		return 0, err
@@ -194,6 +194,91 @@ func (q *Queries) ListCallParties(ctx context.Context, arg ListCallPartiesParams
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Silenced,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListGrants = `-- name: ListGrants :many
+SELECT p.room_id, p.user_id, p.tenant_id, p.position, p.display_name, p.role, p.can_publish_screen, p.state, p.admitted, p.seat, p.seat_until, p.muted, p.hand_raised_at, p.conn_id, p.node, p.joined_at, p.left_at, p.created_at, p.updated_at, p.silenced, s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
+    s.waiting_room, s.recording_enabled, s.spotlight_user_id, s.parent_session_id,
+    coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
+FROM participants p JOIN tenants t ON t.id = p.tenant_id LEFT JOIN sessions s ON s.id = p.room_id
+LEFT JOIN room_placements r ON r.room_id = p.room_id
+WHERE p.room_id = $1 AND p.user_id = ANY ($2::text[])
+`
+
+type ListGrantsParams struct {
+	RoomID  string
+	UserIds []string
+}
+
+type ListGrantsRow struct {
+	Participant      Participant
+	SessionState     *string
+	TenantStatus     string
+	Type             *string
+	Name             *string
+	Layout           *string
+	HostID           *string
+	Locked           *bool
+	WaitingRoom      *bool
+	RecordingEnabled *bool
+	SpotlightUserID  *string
+	ParentSessionID  *string
+	Moved            bool
+}
+
+// @sqlc-vet-disable tenant
+// The current role, permissions and state of these users in a room. The node knows the users by their tokens.
+func (q *Queries) ListGrants(ctx context.Context, arg ListGrantsParams) ([]ListGrantsRow, error) {
+	rows, err := q.db.Query(ctx, ListGrants, arg.RoomID, arg.UserIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListGrantsRow{}
+	for rows.Next() {
+		var i ListGrantsRow
+		if err := rows.Scan(
+			&i.Participant.RoomID,
+			&i.Participant.UserID,
+			&i.Participant.TenantID,
+			&i.Participant.Position,
+			&i.Participant.DisplayName,
+			&i.Participant.Role,
+			&i.Participant.CanPublishScreen,
+			&i.Participant.State,
+			&i.Participant.Admitted,
+			&i.Participant.Seat,
+			&i.Participant.SeatUntil,
+			&i.Participant.Muted,
+			&i.Participant.HandRaisedAt,
+			&i.Participant.ConnID,
+			&i.Participant.Node,
+			&i.Participant.JoinedAt,
+			&i.Participant.LeftAt,
+			&i.Participant.CreatedAt,
+			&i.Participant.UpdatedAt,
+			&i.Participant.Silenced,
+			&i.SessionState,
+			&i.TenantStatus,
+			&i.Type,
+			&i.Name,
+			&i.Layout,
+			&i.HostID,
+			&i.Locked,
+			&i.WaitingRoom,
+			&i.RecordingEnabled,
+			&i.SpotlightUserID,
+			&i.ParentSessionID,
+			&i.Moved,
 		); err != nil {
 			return nil, err
 		}
@@ -336,91 +421,6 @@ func (q *Queries) ListSessionParticipants(ctx context.Context, arg ListSessionPa
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Silenced,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const ListStandings = `-- name: ListStandings :many
-SELECT p.room_id, p.user_id, p.tenant_id, p.position, p.display_name, p.role, p.can_publish_screen, p.state, p.admitted, p.seat, p.seat_until, p.muted, p.hand_raised_at, p.conn_id, p.node, p.joined_at, p.left_at, p.created_at, p.updated_at, p.silenced, s.state AS session_state, t.status AS tenant_status, s.type, s.name, s.layout, s.host_id, s.locked,
-    s.waiting_room, s.recording_enabled, s.spotlight_user_id, s.parent_session_id,
-    coalesce(p.conn_id IS NOT NULL AND p.node <> r.node_id, false)::boolean AS moved
-FROM participants p JOIN tenants t ON t.id = p.tenant_id LEFT JOIN sessions s ON s.id = p.room_id
-LEFT JOIN room_placements r ON r.room_id = p.room_id
-WHERE p.room_id = $1 AND p.user_id = ANY ($2::text[])
-`
-
-type ListStandingsParams struct {
-	RoomID  string
-	UserIds []string
-}
-
-type ListStandingsRow struct {
-	Participant      Participant
-	SessionState     *string
-	TenantStatus     string
-	Type             *string
-	Name             *string
-	Layout           *string
-	HostID           *string
-	Locked           *bool
-	WaitingRoom      *bool
-	RecordingEnabled *bool
-	SpotlightUserID  *string
-	ParentSessionID  *string
-	Moved            bool
-}
-
-// @sqlc-vet-disable tenant
-// The current role, permissions and state of these users in a room. The node knows the users by their tokens.
-func (q *Queries) ListStandings(ctx context.Context, arg ListStandingsParams) ([]ListStandingsRow, error) {
-	rows, err := q.db.Query(ctx, ListStandings, arg.RoomID, arg.UserIds)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListStandingsRow{}
-	for rows.Next() {
-		var i ListStandingsRow
-		if err := rows.Scan(
-			&i.Participant.RoomID,
-			&i.Participant.UserID,
-			&i.Participant.TenantID,
-			&i.Participant.Position,
-			&i.Participant.DisplayName,
-			&i.Participant.Role,
-			&i.Participant.CanPublishScreen,
-			&i.Participant.State,
-			&i.Participant.Admitted,
-			&i.Participant.Seat,
-			&i.Participant.SeatUntil,
-			&i.Participant.Muted,
-			&i.Participant.HandRaisedAt,
-			&i.Participant.ConnID,
-			&i.Participant.Node,
-			&i.Participant.JoinedAt,
-			&i.Participant.LeftAt,
-			&i.Participant.CreatedAt,
-			&i.Participant.UpdatedAt,
-			&i.Participant.Silenced,
-			&i.SessionState,
-			&i.TenantStatus,
-			&i.Type,
-			&i.Name,
-			&i.Layout,
-			&i.HostID,
-			&i.Locked,
-			&i.WaitingRoom,
-			&i.RecordingEnabled,
-			&i.SpotlightUserID,
-			&i.ParentSessionID,
-			&i.Moved,
 		); err != nil {
 			return nil, err
 		}

@@ -337,7 +337,7 @@ type LockProductsByExternalIDParams struct {
 }
 
 // Locks in the order of ids, as every transaction does. Looks each SKU up separately, so the planner never reads the
-// tenant's whole catalog, whatever the statistics.
+// tenant's whole catalog, for any table statistics.
 func (q *Queries) LockProductsByExternalID(ctx context.Context, arg LockProductsByExternalIDParams) ([]Product, error) {
 	rows, err := q.db.Query(ctx, LockProductsByExternalID, arg.ExternalIds, arg.TenantID)
 	if err != nil {
@@ -486,7 +486,7 @@ WITH given AS MATERIALIZED (
     UPDATE products p SET name = g.name, description = g.description, image_url = nullif(g.image_url, ''), price_cents = g.price_cents,
         compare_at_cents = nullif(g.compare_at_cents, -1), currency = g.currency, stock = g.stock, low_stock_at = g.low_stock_at,
         active = g.active, processor_price_id = nullif(g.price_id, ''), metadata = g.metadata, search = g.search, updated_at = $16::timestamptz
-    FROM given g WHERE NOT g.fresh AND p.tenant_id || '' = $17 AND p.id = g.id -- by id, whatever the statistics say
+    FROM given g WHERE NOT g.fresh AND p.tenant_id || '' = $17 AND p.id = g.id -- by id, for any table statistics
 ), inserted AS (
     INSERT INTO products (id, tenant_id, external_id, name, description, image_url, price_cents, compare_at_cents, currency, stock,
         low_stock_at, active, metadata, search, created_at, updated_at)

@@ -10,75 +10,6 @@ import (
 	"time"
 )
 
-const DeleteChannelMembersOfSessions = `-- name: DeleteChannelMembersOfSessions :execrows
-DELETE FROM channel_members WHERE (channel_id, user_id) IN (
-    SELECT m.channel_id, m.user_id FROM channel_members m WHERE m.channel_id = ANY ($1::text[]) LIMIT $2)
-`
-
-type DeleteChannelMembersOfSessionsParams struct {
-	Ids     []string
-	MaxRows int32
-}
-
-// @sqlc-vet-disable tenant
-func (q *Queries) DeleteChannelMembersOfSessions(ctx context.Context, arg DeleteChannelMembersOfSessionsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, DeleteChannelMembersOfSessions, arg.Ids, arg.MaxRows)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const DeleteChannelModerationOfSessions = `-- name: DeleteChannelModerationOfSessions :execrows
-DELETE FROM channel_moderation WHERE id = ANY (ARRAY(
-    SELECT m.id FROM channel_moderation m WHERE m.channel_id = ANY ($1::text[]) LIMIT $2))
-`
-
-type DeleteChannelModerationOfSessionsParams struct {
-	Ids     []string
-	MaxRows int32
-}
-
-// @sqlc-vet-disable tenant
-func (q *Queries) DeleteChannelModerationOfSessions(ctx context.Context, arg DeleteChannelModerationOfSessionsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, DeleteChannelModerationOfSessions, arg.Ids, arg.MaxRows)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const DeleteChannelsOfSessions = `-- name: DeleteChannelsOfSessions :exec
-WITH members AS (DELETE FROM channel_members WHERE channel_id = ANY ($1::text[]))
-DELETE FROM channels WHERE id = ANY ($1::text[])
-`
-
-// @sqlc-vet-disable tenant
-// The sessions are locked. Waits for transactions that write in these channels; the next statement sees their rows.
-func (q *Queries) DeleteChannelsOfSessions(ctx context.Context, ids []string) error {
-	_, err := q.db.Exec(ctx, DeleteChannelsOfSessions, ids)
-	return err
-}
-
-const DeleteMessagesOfSessions = `-- name: DeleteMessagesOfSessions :execrows
-DELETE FROM channel_messages WHERE id = ANY (ARRAY(
-    SELECT m.id FROM channel_messages m WHERE m.channel_id = ANY ($1::text[]) LIMIT $2))
-`
-
-type DeleteMessagesOfSessionsParams struct {
-	Ids     []string
-	MaxRows int32
-}
-
-// @sqlc-vet-disable tenant
-func (q *Queries) DeleteMessagesOfSessions(ctx context.Context, arg DeleteMessagesOfSessionsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, DeleteMessagesOfSessions, arg.Ids, arg.MaxRows)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const DeleteParticipantsOfSessions = `-- name: DeleteParticipantsOfSessions :execrows
 DELETE FROM participants WHERE (room_id, user_id) IN (
     SELECT p.room_id, p.user_id FROM participants p WHERE p.room_id = ANY ($1::text[]) LIMIT $2)
@@ -98,40 +29,14 @@ func (q *Queries) DeleteParticipantsOfSessions(ctx context.Context, arg DeletePa
 	return result.RowsAffected(), nil
 }
 
-const DeletePinsOfSessions = `-- name: DeletePinsOfSessions :execrows
-DELETE FROM product_pins WHERE id = ANY (ARRAY(
-    SELECT p.id FROM product_pins p WHERE p.room_id = ANY ($1::text[]) LIMIT $2))
-`
-
-type DeletePinsOfSessionsParams struct {
-	Ids     []string
-	MaxRows int32
-}
-
-// @sqlc-vet-disable tenant
-func (q *Queries) DeletePinsOfSessions(ctx context.Context, arg DeletePinsOfSessionsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, DeletePinsOfSessions, arg.Ids, arg.MaxRows)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const DeleteSessions = `-- name: DeleteSessions :exec
-WITH messages AS (DELETE FROM channel_messages WHERE channel_id = ANY ($1::text[])),
-    moderation AS (DELETE FROM channel_moderation WHERE channel_id = ANY ($1::text[])),
-    pins AS (DELETE FROM product_pins WHERE room_id = ANY ($1::text[])),
-    seats AS (DELETE FROM participants WHERE room_id = ANY ($1::text[])),
-    placements AS (DELETE FROM room_placements WHERE room_id = ANY ($1::text[])),
-    rings AS (DELETE FROM calls WHERE session_id = ANY ($1::text[])),
-    sequences AS (DELETE FROM event_subjects e USING sessions s
-        WHERE s.id = ANY ($1::text[]) AND e.tenant_id = s.tenant_id AND e.subject IN (s.id, s.id || '/chat'))
+WITH seats AS (DELETE FROM participants WHERE room_id = ANY ($1::text[])),
+    placements AS (DELETE FROM room_placements WHERE room_id = ANY ($1::text[]))
 DELETE FROM sessions WHERE id = ANY ($1::text[])
 `
 
 // @sqlc-vet-disable tenant
-// The sessions are locked and no longer have channels.
-// Also deletes the event counters of the sessions and of their chats.
+// The sessions are locked; their rows in other areas are deleted.
 func (q *Queries) DeleteSessions(ctx context.Context, ids []string) error {
 	_, err := q.db.Exec(ctx, DeleteSessions, ids)
 	return err
@@ -171,12 +76,32 @@ func (q *Queries) ListSessionsEndedBefore(ctx context.Context, arg ListSessionsE
 	return items, nil
 }
 
-const LockSessions = `-- name: LockSessions :exec
-SELECT id FROM sessions WHERE id = ANY ($1::text[]) ORDER BY id FOR UPDATE
+const LockSessions = `-- name: LockSessions :many
+SELECT tenant_id, id FROM sessions WHERE id = ANY ($1::text[]) ORDER BY id FOR UPDATE
 `
 
+type LockSessionsRow struct {
+	TenantID string
+	ID       string
+}
+
 // @sqlc-vet-disable tenant
-func (q *Queries) LockSessions(ctx context.Context, ids []string) error {
-	_, err := q.db.Exec(ctx, LockSessions, ids)
-	return err
+func (q *Queries) LockSessions(ctx context.Context, ids []string) ([]LockSessionsRow, error) {
+	rows, err := q.db.Query(ctx, LockSessions, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LockSessionsRow{}
+	for rows.Next() {
+		var i LockSessionsRow
+		if err := rows.Scan(&i.TenantID, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -93,62 +93,6 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 	return i, err
 }
 
-const GetDoor = `-- name: GetDoor :one
-SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status,
-    EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= $1::timestamptz) AS seats_expired
-FROM sessions s JOIN tenants t ON t.id = s.tenant_id
-WHERE s.tenant_id = $2 AND s.id = $3
-`
-
-type GetDoorParams struct {
-	Now      time.Time
-	TenantID string
-	ID       string
-}
-
-type GetDoorRow struct {
-	Session      Session
-	TenantStatus string
-	SeatsExpired bool
-}
-
-// The columns that are checked before the session is locked.
-func (q *Queries) GetDoor(ctx context.Context, arg GetDoorParams) (GetDoorRow, error) {
-	row := q.db.QueryRow(ctx, GetDoor, arg.Now, arg.TenantID, arg.ID)
-	var i GetDoorRow
-	err := row.Scan(
-		&i.Session.ID,
-		&i.Session.TenantID,
-		&i.Session.Type,
-		&i.Session.Name,
-		&i.Session.ProjectID,
-		&i.Session.HostID,
-		&i.Session.Capacity,
-		&i.Session.RecordingEnabled,
-		&i.Session.TranscriptionEnabled,
-		&i.Session.WaitingRoom,
-		&i.Session.Locked,
-		&i.Session.Layout,
-		&i.Session.SpotlightUserID,
-		&i.Session.InviteUserIds,
-		&i.Session.State,
-		&i.Session.ParentSessionID,
-		&i.Session.BreakoutNumber,
-		&i.Session.Seats,
-		&i.Session.Present,
-		&i.Session.Summary,
-		&i.Session.SummaryAt,
-		&i.Session.StartedAt,
-		&i.Session.EndedAt,
-		&i.Session.CreatedAt,
-		&i.Session.UpdatedAt,
-		&i.Session.Metadata,
-		&i.TenantStatus,
-		&i.SeatsExpired,
-	)
-	return i, err
-}
-
 const GetSession = `-- name: GetSession :one
 SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions WHERE tenant_id = $1 AND id = $2
 `
@@ -188,6 +132,62 @@ func (q *Queries) GetSession(ctx context.Context, arg GetSessionParams) (Session
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+	)
+	return i, err
+}
+
+const GetSessionForEntry = `-- name: GetSessionForEntry :one
+SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status,
+    EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= $1::timestamptz) AS seats_expired
+FROM sessions s JOIN tenants t ON t.id = s.tenant_id
+WHERE s.tenant_id = $2 AND s.id = $3
+`
+
+type GetSessionForEntryParams struct {
+	Now      time.Time
+	TenantID string
+	ID       string
+}
+
+type GetSessionForEntryRow struct {
+	Session      Session
+	TenantStatus string
+	SeatsExpired bool
+}
+
+// The columns that are checked before the session is locked.
+func (q *Queries) GetSessionForEntry(ctx context.Context, arg GetSessionForEntryParams) (GetSessionForEntryRow, error) {
+	row := q.db.QueryRow(ctx, GetSessionForEntry, arg.Now, arg.TenantID, arg.ID)
+	var i GetSessionForEntryRow
+	err := row.Scan(
+		&i.Session.ID,
+		&i.Session.TenantID,
+		&i.Session.Type,
+		&i.Session.Name,
+		&i.Session.ProjectID,
+		&i.Session.HostID,
+		&i.Session.Capacity,
+		&i.Session.RecordingEnabled,
+		&i.Session.TranscriptionEnabled,
+		&i.Session.WaitingRoom,
+		&i.Session.Locked,
+		&i.Session.Layout,
+		&i.Session.SpotlightUserID,
+		&i.Session.InviteUserIds,
+		&i.Session.State,
+		&i.Session.ParentSessionID,
+		&i.Session.BreakoutNumber,
+		&i.Session.Seats,
+		&i.Session.Present,
+		&i.Session.Summary,
+		&i.Session.SummaryAt,
+		&i.Session.StartedAt,
+		&i.Session.EndedAt,
+		&i.Session.CreatedAt,
+		&i.Session.UpdatedAt,
+		&i.Session.Metadata,
+		&i.TenantStatus,
+		&i.SeatsExpired,
 	)
 	return i, err
 }

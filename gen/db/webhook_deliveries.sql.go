@@ -13,13 +13,13 @@ import (
 
 const CreateWebhookDeliveries = `-- name: CreateWebhookDeliveries :exec
 INSERT INTO webhook_deliveries (id, tenant_id, endpoint_id, event_id, subject, sequence, next_attempt_at, created_at, next_id)
-SELECT unnest($1::text[]), $2, unnest($3::text[]), unnest($4::text[]), unnest($5::text[]), unnest($6::bigint[]),
+SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]), unnest($6::bigint[]),
     $7::timestamptz, $7::timestamptz, nullif(unnest($8::text[]), '')
 `
 
 type CreateWebhookDeliveriesParams struct {
 	Ids         []string
-	TenantID    string
+	TenantIds   []string
 	EndpointIds []string
 	EventIds    []string
 	Subjects    []string
@@ -28,11 +28,11 @@ type CreateWebhookDeliveriesParams struct {
 	NextIds     []string
 }
 
-// One element per delivery in each array; next_id is ” for a delivery for which none waits yet.
+// One element per delivery in each array, of any tenants; next_id is ” for a delivery for which none waits yet.
 func (q *Queries) CreateWebhookDeliveries(ctx context.Context, arg CreateWebhookDeliveriesParams) error {
 	_, err := q.db.Exec(ctx, CreateWebhookDeliveries,
 		arg.Ids,
-		arg.TenantID,
+		arg.TenantIds,
 		arg.EndpointIds,
 		arg.EventIds,
 		arg.Subjects,
@@ -135,13 +135,14 @@ func (q *Queries) GiveUpDelivery(ctx context.Context, arg GiveUpDeliveryParams) 
 	return next_id, err
 }
 
-const LinkToTails = `-- name: LinkToTails :many
+const JoinLines = `-- name: JoinLines :many
 WITH fresh AS (
-    SELECT unnest($1::text[]) AS endpoint_id, unnest($2::text[]) AS subject, unnest($3::text[]) AS next_id
+    SELECT unnest($1::text[]) AS tenant_id, unnest($2::text[]) AS endpoint_id, unnest($3::text[]) AS subject,
+        unnest($4::text[]) AS next_id
 ), tails AS MATERIALIZED (
     SELECT t.id, f.next_id FROM fresh f CROSS JOIN LATERAL (
         SELECT n.id FROM webhook_deliveries n
-        WHERE n.tenant_id = $4 AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
+        WHERE n.tenant_id = f.tenant_id AND n.endpoint_id = f.endpoint_id AND n.subject = f.subject AND n.status = 'pending' AND n.next_id IS NULL
         ORDER BY n.sequence DESC LIMIT 1) t
     ORDER BY t.id
 ), locked AS MATERIALIZED (
@@ -153,22 +154,22 @@ UPDATE webhook_deliveries d SET next_id = l.next_id FROM locked l WHERE d.id = l
 RETURNING l.next_id::text
 `
 
-type LinkToTailsParams struct {
+type JoinLinesParams struct {
+	TenantIds   []string
 	EndpointIds []string
 	Subjects    []string
 	NextIds     []string
-	TenantID    string
 }
 
-// Makes new deliveries wait for the first attempt of their subject's newest delivery; returns the deliveries that wait.
-// The arrays have one element for each pair of endpoint and subject. The row locks, which every transaction takes in one
+// Makes new deliveries wait for the first attempt of the newest delivery of their line; returns the deliveries that wait.
+// The arrays have one element for each pair of endpoint and subject, of any tenants. The row locks, which every transaction takes in one
 // order, serialise this with the recording of attempts. Rows are locked and updated only by their primary key: see RecordLoneAttempts.
-func (q *Queries) LinkToTails(ctx context.Context, arg LinkToTailsParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, LinkToTails,
+func (q *Queries) JoinLines(ctx context.Context, arg JoinLinesParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, JoinLines,
+		arg.TenantIds,
 		arg.EndpointIds,
 		arg.Subjects,
 		arg.NextIds,
-		arg.TenantID,
 	)
 	if err != nil {
 		return nil, err
@@ -277,7 +278,7 @@ type ListOverdueDeliveriesParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Deliveries that were due before a time and wait for no other delivery, with or without a job. Leaves out those whose previous
+// Deliveries that were due before a time and wait for no other delivery, with or without a job. Leaves out deliveries whose previous
 // delivery has not been attempted, or was delivered after that time: its worker may be about to continue with them. OFFSET 0
 // prevents the planner from turning the search for the previous one into a join, which with old statistics compares all waiting
 // with all overdue deliveries.
@@ -306,7 +307,7 @@ SELECT e.id AS event_id, e.position, e.subject, e.sequence, coalesce(d.id, '')::
 FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id AND d.endpoint_id = $1
 WHERE e.tenant_id = $2 AND e.position > $3 AND e.occurred_at >= $4
   AND (d.status = 'failed' OR d.id IS NULL AND e.endpoint_id IS NULL AND (cardinality($5::text[]) = 0 OR e.event = ANY ($5::text[]))
-      AND NOT EXISTS (SELECT FROM event_fanouts f WHERE f.event_id = e.id AND $1 = ANY (f.endpoint_ids)))
+      AND NOT (e.fanned_at IS NULL AND $1 = ANY (e.endpoint_ids)))
 ORDER BY e.position LIMIT $6
 `
 
@@ -328,7 +329,7 @@ type ListRecoverableRow struct {
 }
 
 // Events after a given one that an endpoint has not received: failed deliveries, and events without a delivery
-// (delivery_id is empty), in the order of the events. Leaves out deliveries that a job is about to write.
+// (delivery_id is empty), in the order of the events. Leaves out deliveries that the fan-out will write.
 func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams) ([]ListRecoverableRow, error) {
 	rows, err := q.db.Query(ctx, ListRecoverable,
 		arg.EndpointID,
@@ -369,7 +370,7 @@ WHERE d.tenant_id = $1 AND d.endpoint_id = $2
   AND ($4::timestamptz IS NULL OR d.created_at >= $4::timestamptz)
   AND ($5::timestamptz IS NULL OR d.created_at < $5::timestamptz)
   AND ($6::text IS NULL OR d.id < $6::text)
-  -- As the tenant sees it: while an attempt that somebody asked for is due, the status is retrying.
+  -- As the tenant sees it: while a requested attempt is due, the status is retrying.
   AND ($7::text IS NULL OR CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = $7::text)
 ORDER BY d.id DESC LIMIT $8
 `

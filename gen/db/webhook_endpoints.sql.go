@@ -99,7 +99,6 @@ const DeleteWebhookEndpointsBefore = `-- name: DeleteWebhookEndpointsBefore :exe
 DELETE FROM webhook_endpoints WHERE id = ANY (ARRAY(
     SELECT e.id FROM webhook_endpoints e
     WHERE e.deleted_at < $1::timestamptz AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id)
-      AND NOT EXISTS (SELECT FROM event_fanouts f WHERE f.tenant_id = e.tenant_id AND e.id = ANY (f.endpoint_ids))
     ORDER BY e.deleted_at LIMIT $2))
 `
 
@@ -109,7 +108,7 @@ type DeleteWebhookEndpointsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention covers all tenants. Keeps endpoints that deliveries refer to or will refer to.
+// Retention covers all tenants. Keeps endpoints that deliveries refer to; no new delivery refers to a deleted endpoint.
 func (q *Queries) DeleteWebhookEndpointsBefore(ctx context.Context, arg DeleteWebhookEndpointsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteWebhookEndpointsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
@@ -194,49 +193,6 @@ func (q *Queries) GetWebhookEndpointCreation(ctx context.Context, arg GetWebhook
 	var created_at time.Time
 	err := row.Scan(&created_at)
 	return created_at, err
-}
-
-const ListEndpointsForEvents = `-- name: ListEndpointsForEvents :many
-SELECT id, events, EXISTS (
-    SELECT FROM event_fanouts f WHERE f.tenant_id = $1 AND f.subject = ANY ($2::text[])
-)::boolean AS deferred FROM webhook_endpoints
-WHERE tenant_id = $1 AND deleted_at IS NULL AND status = 'active'
-  AND (cardinality(events) = 0 OR events && $3::text[])
-ORDER BY id
-`
-
-type ListEndpointsForEventsParams struct {
-	TenantID string
-	Subjects []string
-	Names    []string
-}
-
-type ListEndpointsForEventsRow struct {
-	ID       string
-	Events   []string
-	Deferred bool
-}
-
-// Endpoints that take at least one of these events. deferred tells whether one of the subjects has events without
-// deliveries yet; an earlier statement locked the subject's counter.
-func (q *Queries) ListEndpointsForEvents(ctx context.Context, arg ListEndpointsForEventsParams) ([]ListEndpointsForEventsRow, error) {
-	rows, err := q.db.Query(ctx, ListEndpointsForEvents, arg.TenantID, arg.Subjects, arg.Names)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListEndpointsForEventsRow{}
-	for rows.Next() {
-		var i ListEndpointsForEventsRow
-		if err := rows.Scan(&i.ID, &i.Events, &i.Deferred); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const ListEndpointsToReseal = `-- name: ListEndpointsToReseal :many

@@ -4184,7 +4184,7 @@ export interface paths {
          *     `conflict` for `role` host for another user.
          *
          *     **Waiting room.** If the session has one, the token has no permissions until its user is admitted. Hosts and cohosts
-         *     don't wait, nor do users who were in the room or were admitted before.
+         *     don't wait. Users who were in the room or were admitted before don't wait either.
          *
          *     **Seats.** For a user who doesn't wait, a seat is held for 60 seconds. A user who enters later than that, or enters
          *     again after leaving, gets a seat only if one is free. 409 `session_full` if the room is full.
@@ -4861,7 +4861,7 @@ export interface paths {
         };
         /**
          * List an endpoint's deliveries
-         * @description Lists the endpoint's deliveries. A delivery must match all given filters.
+         * @description Lists the endpoint's deliveries. A delivery must match all given filters. A delivery is written after the change that its event reports, usually some milliseconds after that request was answered.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -5517,7 +5517,7 @@ export interface components {
         AdminStream: {
             /**
              * Format: date-time
-             * @description Until when the key is refused after a forced stop; null if it is not.
+             * @description Time until which the key is refused after a forced stop; null if it is not.
              */
             blockedUntil: string | null;
             /** Format: date-time */
@@ -5581,7 +5581,7 @@ export interface components {
         AdminStreamKey: {
             /**
              * Format: date-time
-             * @description Until when the key is refused after a forced stop; null if it is not.
+             * @description Time until which the key is refused after a forced stop; null if it is not.
              */
             blockedUntil: string | null;
             /**
@@ -8372,7 +8372,7 @@ export interface components {
             currency: components["schemas"]["Currency"];
             /**
              * Format: date-time
-             * @description Until when the seller can respond; null if no response is possible.
+             * @description Time until which the seller can respond; null if no response is possible.
              */
             evidenceDueAt: string | null;
             /** @example dsp_01m18qg1mhf2bsz1fk6m8v4jxe */
@@ -8514,7 +8514,7 @@ export interface components {
             tenantName: string;
             url: components["schemas"]["MaskedUrl"];
         };
-        /** @description What is wrong with one input field. */
+        /** @description A fault of one input field. */
         FieldProblem: {
             /**
              * @description Path of the field, such as `events.0` in the body, or the parameter's name.
@@ -8945,7 +8945,7 @@ export interface components {
         };
         /**
          * @description DRAFT: may still change. OPEN: awaits payment. PAID: paid. UNCOLLECTIBLE: payment is no longer expected. VOID: issued by
-         *     mistake, nothing is owed.
+         *     mistake, not payable.
          * @example PAID
          * @enum {string}
          */
@@ -10210,7 +10210,7 @@ export interface components {
             disputeId: string;
             /**
              * Format: date-time
-             * @description Until when the seller can respond at the processor; null if no response is possible.
+             * @description Time until which the seller can respond at the processor; null if no response is possible.
              */
             evidenceDueAt: string | null;
             metadata: components["schemas"]["Metadata"];
@@ -10266,7 +10266,7 @@ export interface components {
             disputeId: string;
             /**
              * Format: date-time
-             * @description Until when the seller can respond at the processor; null if no response is possible.
+             * @description Time until which the seller can respond at the processor; null if no response is possible.
              */
             evidenceDueAt: string | null;
             metadata: components["schemas"]["Metadata"];
@@ -10644,7 +10644,7 @@ export interface components {
              * @example built-in PostgreSQL
              */
             engine: string;
-            /** @description What is wrong, if the part is failing. */
+            /** @description The problem, if the part is failing. */
             message?: string;
             /**
              * @description The part's name.
@@ -12118,7 +12118,7 @@ export interface components {
              */
             sfuUrl: string;
             /**
-             * @description A participant token, a JWT. Its claims `name`, `role` and `perms` have the values from when it was issued, for display. Its permissions are kept on the server: a promotion takes effect with the same token.
+             * @description A participant token, a JWT. Its claims `name`, `role` and `perms` have the values at the time of its issue, for display. Its permissions are kept on the server: a promotion takes effect with the same token.
              * @example eyJhbGciOiJFZERTQSJ9.eyJ0eXAiOiJwYXJ0aWNpcGFudCJ9.c2ln
              */
             token: string;
@@ -12833,7 +12833,7 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description Until when the invitation can be accepted; null after it was accepted.
+             * @description Time until which the invitation can be accepted; null after it was accepted.
              */
             inviteExpiresAt: string | null;
             /** Format: date-time */
@@ -13762,7 +13762,7 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description Until when attempts are also signed with the previous secret; null if there is none.
+             * @description Time until which attempts are also signed with the previous secret; null if there is none.
              */
             previousSecretExpiresAt: string | null;
             /**
@@ -13934,7 +13934,7 @@ export interface components {
          *     | while the first request runs | 409 `idempotency_in_progress` |
          *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
          *
-         *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+         *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
          *     again with the same key.
          */
         IdempotencyKey: string;
@@ -17243,7 +17243,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17308,7 +17308,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17349,7 +17349,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17432,7 +17432,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17473,7 +17473,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17517,7 +17517,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17561,7 +17561,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17636,7 +17636,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17725,7 +17725,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17766,7 +17766,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17836,7 +17836,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17877,7 +17877,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17942,7 +17942,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -17986,7 +17986,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18091,7 +18091,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18194,7 +18194,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18238,7 +18238,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18282,7 +18282,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18326,7 +18326,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18429,7 +18429,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18494,7 +18494,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18538,7 +18538,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18578,7 +18578,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18619,7 +18619,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18708,7 +18708,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18778,7 +18778,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18907,7 +18907,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -18947,7 +18947,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19069,7 +19069,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19109,7 +19109,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19174,7 +19174,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19239,7 +19239,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19283,7 +19283,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19406,7 +19406,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19480,7 +19480,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19577,7 +19577,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19671,7 +19671,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19764,7 +19764,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19808,7 +19808,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19848,7 +19848,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19888,7 +19888,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19932,7 +19932,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19976,7 +19976,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20020,7 +20020,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20064,7 +20064,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20194,7 +20194,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20236,7 +20236,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20280,7 +20280,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20376,7 +20376,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20447,7 +20447,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20540,7 +20540,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20584,7 +20584,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20658,7 +20658,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20702,7 +20702,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20744,7 +20744,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20784,7 +20784,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20855,7 +20855,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21018,7 +21018,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21058,7 +21058,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21123,7 +21123,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21190,7 +21190,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21284,7 +21284,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21471,7 +21471,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21512,7 +21512,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21666,7 +21666,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21710,7 +21710,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -21750,7 +21750,7 @@ export interface operations {
                  *     | while the first request runs | 409 `idempotency_in_progress` |
                  *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
                  *
-                 *     Answers with 401, 403, 429 and 5xx are not stored, nor are refusals before the operation started. Send such a request
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
                  *     again with the same key.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];

@@ -4,72 +4,57 @@
 package areas
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	netmail "net/mail"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
-	"showfloor/internal/account"
-	"showfloor/internal/analytics"
-	"showfloor/internal/auction"
-	"showfloor/internal/audit"
-	"showfloor/internal/billing"
-	"showfloor/internal/call"
-	"showfloor/internal/catalog"
-	"showfloor/internal/chat"
+	"showfloor/internal/base/queue"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/commerce/auction"
+	"showfloor/internal/commerce/billing"
+	"showfloor/internal/commerce/catalog"
+	"showfloor/internal/commerce/discount"
+	"showfloor/internal/commerce/order"
+	"showfloor/internal/commerce/processor"
+	"showfloor/internal/commerce/seller"
 	"showfloor/internal/console"
-	"showfloor/internal/discount"
-	"showfloor/internal/event"
-	"showfloor/internal/idempotency"
-	"showfloor/internal/mail"
-	"showfloor/internal/order"
-	"showfloor/internal/outbound"
-	"showfloor/internal/playtoken"
-	"showfloor/internal/processor"
-	"showfloor/internal/push"
-	"showfloor/internal/queue"
-	"showfloor/internal/quota"
-	"showfloor/internal/realtime"
-	"showfloor/internal/secret"
-	"showfloor/internal/seller"
-	"showfloor/internal/session"
-	"showfloor/internal/setting"
-	"showfloor/internal/signing"
-	"showfloor/internal/stream"
-	"showfloor/internal/tester"
-	"showfloor/internal/usage"
-	"showfloor/internal/webhook"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/outflow/outbound"
+	"showfloor/internal/outflow/push"
+	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/outflow/tester"
+	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/rooms/call"
+	"showfloor/internal/rooms/chat"
+	"showfloor/internal/rooms/session"
+	"showfloor/internal/streams/analytics"
+	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/idempotency"
+	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/setting"
+	"showfloor/internal/tenancy/signing"
+	"showfloor/internal/tenancy/usage"
 )
 
-// Config holds the differences between the processes that open the areas.
-type Config struct {
-	Pool *pgxpool.Pool
-	// Box encrypts values that must be read again; keys for other uses are derived from it.
-	Box *secret.Box
-	Log *slog.Logger
-	// Now is the clock, time.Now by default.
-	Now func() time.Time
-	// Node is the name of this process in the rows of its connections.
-	Node string
-	// NodeURL is the URL for other nodes, without a slash at the end; "" if there are none.
-	NodeURL string
+// Settings are the operator's settings of the areas.
+type Settings struct {
 	// PublicURL and IngestURL are the URLs of this server for clients and for encoders,
 	// without a slash at the end.
 	PublicURL, IngestURL string
-	// Engine is the media plane's interface for streams.
-	Engine stream.Engine
+	// NodeURL is the URL for other nodes, without a slash at the end; "" if there are none.
+	NodeURL string
 	// SFUURL is the WebSocket URL of this node's SFU, without a slash at the end; empty if
 	// it has none.
 	SFUURL string
 	// RingTimeout is how long a call rings; call.DefaultRingTimeout if it is 0.
 	RingTimeout time.Duration
-	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
-	PasswordMemory uint32
 
 	// MailServer is the SMTP server; nil if there is none.
 	MailServer *mail.Server
@@ -82,28 +67,45 @@ type Config struct {
 	Schedule []time.Duration
 	// AllowPrivate allows tenants' URLs with private and loopback addresses.
 	AllowPrivate bool
-	// IdleCalls is how many connections to tenants' URLs stay open between requests, for
-	// webhooks and replays together; 256 if it is 0.
-	IdleCalls int
 	// CaptureBytes is the limit of all tenants' captured requests, in bytes;
 	// tester.DefaultTotalBytes if it is 0.
 	CaptureBytes int64
 	// KeepAudit, KeepMessages and KeepSessions are how long audit entries, messages, and
-	// sessions after their end are kept; 0 means for ever.
+	// sessions after their end are kept; 0 means forever.
 	KeepAudit, KeepMessages, KeepSessions time.Duration
+	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep if it is 0.
+	UsageKeep time.Duration
+	// PlatformFee is the platform's share of each checkout, until an admin sets another one.
+	PlatformFee setting.Rate
+}
+
+// Config holds the differences between the processes that open the areas.
+type Config struct {
+	Settings
+
+	Pool *pgxpool.Pool
+	// Box encrypts values that must be read again; keys for other uses are derived from it.
+	Box *secret.Box
+	Log *slog.Logger
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+	// Node is the name of this process in the rows of its connections.
+	Node string
+	// Engine is the media plane's interface for streams.
+	Engine stream.Engine
+	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
+	PasswordMemory uint32
+	// IdleCalls is how many connections to tenants' URLs stay open between requests, for
+	// webhooks and replays together; 256 if it is 0.
+	IdleCalls int
 	// RefuseCaptures returns an error while requests to capture URLs can't be stored, and
 	// nil otherwise. A nil function refuses nothing.
 	RefuseCaptures func() error
-
-	// UsageKeep is how long intervals of usage are kept; usage.DefaultKeep if it is 0.
-	UsageKeep time.Duration
 
 	// Processor is the payment processor's client; if nil, every call to the processor fails.
 	Processor *processor.Client
 	// Realtime publishes to clients of rooms; if nil, publications are dropped.
 	Realtime realtime.Publisher
-	// PlatformFee is the platform's share of each checkout, until an admin sets another one.
-	PlatformFee setting.Rate
 
 	// CheckEvent returns an error for an envelope that must not be emitted. Tests check
 	// envelopes against the API document with it. nil accepts all.
@@ -118,7 +120,7 @@ type Config struct {
 // Areas are the services on one database.
 type Areas struct {
 	// Inserter adds jobs and runs none.
-	Inserter *river.Client[pgx.Tx]
+	Inserter queue.Inserter
 	// Keys signs every kind of token.
 	Keys *signing.Keys
 	// Playback signs and checks the tokens of playback URLs.
@@ -169,11 +171,14 @@ func (c Config) withDefaults() Config {
 	if c.Schedule == nil {
 		c.Schedule = webhook.DefaultSchedule()
 	}
+	if c.IdleCalls == 0 {
+		c.IdleCalls = 256
+	}
 	if c.Processor == nil {
 		c.Processor = processor.New(processor.Config{})
 	}
 	if c.Realtime == nil {
-		c.Realtime = realtime.Nobody{}
+		c.Realtime = realtime.NoChannel{}
 	}
 	return c
 }
@@ -190,7 +195,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	if a.Keys, err = signing.New(ctx, signing.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now}); err != nil {
 		return nil, err
 	}
-	a.Events = event.NewLog(a.Inserter, c.Now)
+	a.Events = event.NewLog(c.Now)
 	a.Feed = event.NewFeed(c.Pool)
 	if c.CheckEvent != nil {
 		a.Events.CheckWith(c.CheckEvent)
@@ -213,16 +218,17 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Engine: c.Engine, Node: c.Node, NodeURL: c.NodeURL,
 		Playback: a.Playback, PublicURL: c.PublicURL, IngestURL: c.IngestURL, Now: c.Now,
 	})
-	client := outbound.NewClient(c.AllowPrivate, cmp.Or(c.IdleCalls, 256))
+	client := outbound.NewClient(c.AllowPrivate, c.IdleCalls)
 	a.Webhooks = webhook.New(webhook.Config{
-		Pool: c.Pool, Box: c.Box, Events: a.Events, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,
-		Client: client, Observe: c.ObserveDelivery, Now: c.Now,
+		Pool: c.Pool, Box: c.Box, Events: a.Events, Jobs: a.Inserter, Quotas: a.Quotas, Mails: a.Mails, Schedule: c.Schedule,
+		Client: client, Observe: c.ObserveDelivery, Log: c.Log, Now: c.Now,
 	})
 	a.Tester = tester.New(tester.Config{
 		Pool: c.Pool, TokenKeys: c.Box.DeriveAll("capture urls"), Client: client, TotalBytes: c.CaptureBytes,
 		Refuse: c.RefuseCaptures, Now: c.Now,
 	})
 	a.Analytics = analytics.New(c.Pool, c.Now)
+	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
 	a.openRooms(c)
 	a.Console = console.New(console.Config{
 		Pool: c.Pool, Accounts: a.Accounts, Streams: a.Streams, Stoppers: []console.Stopper{a.Streams, a.Sessions}, Keys: a.Keys,
@@ -236,33 +242,33 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
 		Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
-		Steady: a.Streams.Steady, Now: c.Now,
+		Streams: a.Streams, Steady: a.Streams.Steady, Now: c.Now,
 	})
-	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now)
 	a.Chat = chat.New(chat.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Realtime: c.Realtime,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Rooms: a.Sessions, Products: a.Catalog, Realtime: c.Realtime,
 		KeepMessages: c.KeepMessages, Now: c.Now,
 	})
 	a.Calls = call.New(call.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Sessions: a.Sessions, RingTimeout: c.RingTimeout, Now: c.Now,
 	})
+	a.SessionRetention = session.NewRetention(c.Pool, c.KeepSessions, c.Now, a.Chat, a.Calls)
 	a.Pushes = push.New(c.Pool, c.Now)
 }
 
 // openCommerce creates the areas of commerce.
 func (a *Areas) openCommerce(c Config) {
-	a.Catalog = catalog.New(catalog.Config{Pool: c.Pool, Events: a.Events, Processor: c.Processor, Now: c.Now})
 	a.Settings = setting.New(setting.Config{Pool: c.Pool, PlatformFee: c.PlatformFee, Now: c.Now})
-	a.Discounts = discount.New(discount.Config{Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Now: c.Now})
+	a.Discounts = discount.New(discount.Config{Pool: c.Pool, Events: a.Events, Streams: a.Streams, Realtime: c.Realtime, Now: c.Now})
 	a.Orders = order.New(order.Config{
 		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Processor: c.Processor, Catalog: a.Catalog, Discounts: a.Discounts,
-		Settings: a.Settings, Realtime: c.Realtime, PublicURL: c.PublicURL, Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
+		Auctions: auction.Settlement{}, Settings: a.Settings, Realtime: c.Realtime, PublicURL: c.PublicURL,
+		Observe: c.ObserveOrder, Log: c.Log, Now: c.Now,
 	})
 	a.Sellers = seller.New(seller.Config{Pool: c.Pool, Processor: c.Processor, Quotas: a.Quotas, Log: c.Log, Now: c.Now})
 	a.Billing = billing.New(billing.Config{
 		Pool: c.Pool, Jobs: a.Inserter, Processor: c.Processor, Orders: a.Orders, Sellers: a.Sellers, Log: c.Log, Now: c.Now,
 	})
 	a.Auctions = auction.New(auction.Config{
-		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Orders: a.Orders, Realtime: c.Realtime, Now: c.Now,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Streams: a.Streams, Orders: a.Orders, Realtime: c.Realtime, Now: c.Now,
 	})
 }

@@ -5,11 +5,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"showfloor/internal/idempotency"
-	"showfloor/internal/mail"
-	"showfloor/internal/secret"
-	"showfloor/internal/signing"
-	"showfloor/internal/webhook"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/outflow/webhook"
+	"showfloor/internal/tenancy/idempotency"
+	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/signing"
 )
 
 // Sealed is a kind of rows with values that are encrypted with the master key.

@@ -9,12 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/audit"
-	"showfloor/internal/id"
-	"showfloor/internal/postgres"
-	"showfloor/internal/problem"
-	"showfloor/internal/secret"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/audit"
 )
 
 // generatedPassword is the length of a generated password, in characters: 142 bits.
@@ -40,7 +41,7 @@ func (s *Service) EnsureSuperAdmin(ctx context.Context, email, password string) 
 			return err
 		}
 		created = true
-		_, err := s.createAdmin(ctx, q, audit.System("setup"), email, hash, SuperAdmin)
+		_, err := s.createAdmin(ctx, q, audit.System("setup"), email, hash, platform.SuperAdmin)
 		return err
 	})
 	return password, created, err
@@ -49,10 +50,10 @@ func (s *Service) EnsureSuperAdmin(ctx context.Context, email, password string) 
 // CreateAdmin creates an admin. It generates a password if none is given. An
 // e-mail address that another admin has is a conflict.
 func (s *Service) CreateAdmin(
-	ctx context.Context, actor audit.Actor, email string, role Role, password string,
+	ctx context.Context, actor audit.Actor, email string, role platform.Role, password string,
 ) (admin db.Admin, usedPassword string, err error) {
-	if !slices.Contains(Roles(), role) {
-		return admin, "", problem.BadField("role", "must be one of %v", Roles())
+	if !slices.Contains(platform.Roles(), role) {
+		return admin, "", problem.BadField("role", "must be one of %v", platform.Roles())
 	}
 	password, hash, err := s.password(ctx, password)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *Service) ResetAdminPassword(ctx context.Context, actor audit.Actor, ema
 		if _, err := q.SetAdminPassword(ctx, db.SetAdminPasswordParams{ID: admin.ID, PasswordHash: hash, Now: now}); err != nil {
 			return fmt.Errorf("set admin password: %w", err)
 		}
-		return audit.Write(ctx, q, now, audit.Entry{
+		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: actor, Action: "admin.reset_password", Entity: "admin", EntityID: admin.ID,
 		})
 	})
@@ -108,12 +109,12 @@ func (s *Service) RemoveAdmin(ctx context.Context, actor audit.Actor, email stri
 		if n, err := q.CountOtherSuperAdmins(ctx, admin.ID); err != nil {
 			return fmt.Errorf("count super admins: %w", err)
 		} else if n == 0 {
-			return problem.Conflicting("this is the last %s; make another one first", SuperAdmin)
+			return problem.Conflicting("this is the last %s; make another one first", platform.SuperAdmin)
 		}
 		if err := q.DeleteAdmin(ctx, admin.ID); err != nil {
 			return fmt.Errorf("delete admin: %w", err)
 		}
-		return audit.Write(ctx, q, s.now(), audit.Entry{
+		return audit.WriteTx(ctx, q, s.now(), audit.Entry{
 			Actor: actor, Action: "admin.remove", Entity: "admin", EntityID: admin.ID, Before: adminView(admin),
 		})
 	})
@@ -131,7 +132,7 @@ func (s *Service) changeAdmins(ctx context.Context, fn func(q *db.Queries) error
 }
 
 func (s *Service) createAdmin(
-	ctx context.Context, q *db.Queries, actor audit.Actor, email, hash string, role Role,
+	ctx context.Context, q *db.Queries, actor audit.Actor, email, hash string, role platform.Role,
 ) (db.Admin, error) {
 	now := s.now()
 	admin, err := q.CreateAdmin(ctx, db.CreateAdminParams{
@@ -143,7 +144,7 @@ func (s *Service) createAdmin(
 	if err != nil {
 		return admin, fmt.Errorf("create admin: %w", err)
 	}
-	return admin, audit.Write(ctx, q, now, audit.Entry{
+	return admin, audit.WriteTx(ctx, q, now, audit.Entry{
 		Actor: actor, Action: "admin.create", Entity: "admin", EntityID: admin.ID, After: adminView(admin),
 	})
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/audit"
-	"showfloor/internal/console"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/problem"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // own returns a server whose admins no other test uses.
@@ -61,14 +61,14 @@ func TestAdminsAreMadeAndRemoved(t *testing.T) {
 	t.Parallel()
 	s := own(t)
 	ctx, cli := t.Context(), audit.System("cli")
-	_, _, err := s.Console.CreateAdmin(ctx, cli, "root@example.test", console.SuperAdmin, apitest.Password)
+	_, _, err := s.Console.CreateAdmin(ctx, cli, "root@example.test", platform.SuperAdmin, apitest.Password)
 	require.NoError(t, err)
-	_, made, err := s.Console.CreateAdmin(ctx, cli, " Help@Example.test ", console.Support, "")
+	_, made, err := s.Console.CreateAdmin(ctx, cli, " Help@Example.test ", platform.Support, "")
 	require.NoError(t, err)
-	_, err = s.Console.LoginAdmin(ctx, "help@example.test", made, account.Origin{})
+	_, err = s.Console.LoginAdmin(ctx, "help@example.test", made, tenancy.Origin{})
 	require.NoError(t, err)
 
-	_, _, err = s.Console.CreateAdmin(ctx, cli, "HELP@example.test", console.Billing, "")
+	_, _, err = s.Console.CreateAdmin(ctx, cli, "HELP@example.test", platform.Billing, "")
 	require.True(t, problem.Is(err, "conflict"), err)
 	_, _, err = s.Console.CreateAdmin(ctx, cli, "king@example.test", "KING", "")
 	require.True(t, problem.Is(err, "invalid_input"), err)
@@ -76,21 +76,21 @@ func TestAdminsAreMadeAndRemoved(t *testing.T) {
 	require.True(t, problem.Is(s.Console.RemoveAdmin(ctx, cli, "nobody@example.test"), "not_found"))
 	require.True(t, problem.Is(s.Console.RemoveAdmin(ctx, cli, "root@example.test"), "conflict"), "the last one who may do everything")
 	require.NoError(t, s.Console.RemoveAdmin(ctx, cli, "help@example.test"))
-	_, err = s.Console.LoginAdmin(ctx, "help@example.test", made, account.Origin{})
+	_, err = s.Console.LoginAdmin(ctx, "help@example.test", made, tenancy.Origin{})
 	require.True(t, problem.Is(err, "invalid_credentials"))
 }
 
 func TestAnAdminsPasswordIsReset(t *testing.T) {
 	t.Parallel()
 	s := own(t)
-	root := s.Admin(t, console.SuperAdmin)
+	root := s.Admin(t, platform.SuperAdmin)
 	root.Call(t, "GET", "/v1/admin/auth/me", nil).Is(t, 200)
 	fresh, err := s.Console.ResetAdminPassword(t.Context(), audit.System("cli"), root.Email, "")
 	require.NoError(t, err)
 	root.Call(t, "GET", "/v1/admin/auth/me", nil).Problem(t, 401, "token_revoked")
-	_, err = s.Console.LoginAdmin(t.Context(), root.Email, apitest.Password, account.Origin{})
+	_, err = s.Console.LoginAdmin(t.Context(), root.Email, apitest.Password, tenancy.Origin{})
 	require.True(t, problem.Is(err, "invalid_credentials"))
-	_, err = s.Console.LoginAdmin(t.Context(), root.Email, fresh, account.Origin{})
+	_, err = s.Console.LoginAdmin(t.Context(), root.Email, fresh, tenancy.Origin{})
 	require.NoError(t, err)
 	_, err = s.Console.ResetAdminPassword(t.Context(), audit.System("cli"), "nobody@example.test", "")
 	require.True(t, problem.Is(err, "not_found"))

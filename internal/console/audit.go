@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"showfloor/gen/db"
-	"showfloor/internal/audit"
+	"showfloor/internal/tenancy/audit"
 )
 
 // AuditFilter narrows the audit log; nil is no filter.

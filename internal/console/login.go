@@ -10,12 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/audit"
-	"showfloor/internal/id"
-	"showfloor/internal/postgres"
-	"showfloor/internal/problem"
-	"showfloor/internal/signing"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/audit"
+	"showfloor/internal/tenancy/signing"
 )
 
 // TokenLife is the life of an admin's token.
@@ -26,9 +28,9 @@ const tokenType = "admin"
 
 // claims of an admin's token.
 type claims struct {
-	Role    Role   `json:"role"`
-	Version int32  `json:"ver"`
-	Type    string `json:"typ"`
+	Role    platform.Role `json:"role"`
+	Version int32         `json:"ver"`
+	Type    string        `json:"typ"`
 	jwt.RegisteredClaims
 }
 
@@ -45,7 +47,7 @@ func errCredentials() error {
 
 // LoginAdmin checks an admin's password. Neither the answer nor its time shows
 // whether the password is wrong or the e-mail address is unknown.
-func (s *Service) LoginAdmin(ctx context.Context, email, password string, from account.Origin) (Login, error) {
+func (s *Service) LoginAdmin(ctx context.Context, email, password string, from tenancy.Origin) (Login, error) {
 	admin, err := db.New(s.pool).GetAdminByEmail(ctx, account.CanonicalEmail(email))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return Login{}, fmt.Errorf("get admin: %w", err)
@@ -67,8 +69,8 @@ func (s *Service) LoginAdmin(ctx context.Context, email, password string, from a
 			return fmt.Errorf("record admin login: %w", err)
 		}
 		admin = row
-		return audit.Write(ctx, q, now, audit.Entry{
-			Actor:  Caller{AdminID: admin.ID, IP: from.IP, RequestID: from.RequestID}.Actor(),
+		return audit.WriteTx(ctx, q, now, audit.Entry{
+			Actor:  platform.Caller{AdminID: admin.ID, IP: from.IP, RequestID: from.RequestID}.Actor(),
 			Action: "admin.login", Entity: "admin", EntityID: admin.ID,
 		})
 	})
@@ -83,7 +85,7 @@ func (s *Service) issueToken(ctx context.Context, admin db.Admin) (Login, error)
 	l := Login{Admin: admin, ExpiresAt: now.Add(TokenLife)}
 	var err error
 	l.Token, err = s.keys.Sign(ctx, claims{
-		Role: Role(admin.Role), Version: admin.TokenVersion, Type: tokenType,
+		Role: platform.Role(admin.Role), Version: admin.TokenVersion, Type: tokenType,
 		RegisteredClaims: jwt.RegisteredClaims{
 			Subject: admin.ID, ID: id.New(id.Token),
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(l.ExpiresAt),
@@ -95,7 +97,7 @@ func (s *Service) issueToken(ctx context.Context, admin db.Admin) (Login, error)
 // Authenticate returns the admin to whom this token belongs. It caches nothing, so
 // every server refuses a revoked token at once; this is affordable because admins
 // are few. handlers sets the caller's IP and RequestID.
-func (s *Service) Authenticate(ctx context.Context, bearer string) (Caller, error) {
+func (s *Service) Authenticate(ctx context.Context, bearer string) (platform.Caller, error) {
 	var c claims
 	err := s.keys.Parse(ctx, bearer, &c)
 	if err == nil && c.Type != tokenType {
@@ -103,26 +105,26 @@ func (s *Service) Authenticate(ctx context.Context, bearer string) (Caller, erro
 	}
 	if errors.Is(err, signing.ErrInvalid) {
 		s.log.Debug("admin token refused", "error", err)
-		return Caller{}, account.ErrBadCredential()
+		return platform.Caller{}, account.ErrBadCredential()
 	}
 	if err != nil {
-		return Caller{}, err
+		return platform.Caller{}, err
 	}
 	admin, err := db.New(s.pool).GetAdmin(ctx, c.Subject)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Caller{}, account.ErrBadCredential()
+		return platform.Caller{}, account.ErrBadCredential()
 	}
 	if err != nil {
-		return Caller{}, fmt.Errorf("get admin: %w", err)
+		return platform.Caller{}, fmt.Errorf("get admin: %w", err)
 	}
 	if admin.TokenVersion != c.Version {
-		return Caller{}, problem.New(problem.Unauthenticated, "token_revoked", "this token was ended; log in again")
+		return platform.Caller{}, problem.New(problem.Unauthenticated, "token_revoked", "this token was ended; log in again")
 	}
-	return Caller{AdminID: admin.ID, Role: Role(admin.Role)}, nil
+	return platform.Caller{AdminID: admin.ID, Role: platform.Role(admin.Role)}, nil
 }
 
 // GetCurrentAdmin returns the admin who calls.
-func (s *Service) GetCurrentAdmin(ctx context.Context, c Caller) (db.Admin, error) {
+func (s *Service) GetCurrentAdmin(ctx context.Context, c platform.Caller) (db.Admin, error) {
 	admin, err := db.New(s.pool).GetAdmin(ctx, c.AdminID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return admin, problem.Missing("admin")

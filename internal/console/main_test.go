@@ -3,7 +3,7 @@ package console_test
 import (
 	"testing"
 
-	"showfloor/internal/dbtest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

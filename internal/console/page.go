@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"showfloor/internal/problem"
+	"showfloor/internal/base/problem"
 )
 
 // Page is a part of an admin list.

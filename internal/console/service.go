@@ -1,5 +1,3 @@
-// Package console holds the use cases of the platform's admins: their logins,
-// the tenants and users of all customers, suspensions and the audit log.
 package console
 
 import (
@@ -10,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"showfloor/internal/account"
-	"showfloor/internal/signing"
-	"showfloor/internal/stream"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy/account"
+	"showfloor/internal/tenancy/signing"
 )
 
 // Stopper ends a tenant's activities in its area, in the caller's transaction.
 type Stopper interface {
-	StopTenant(ctx context.Context, tx pgx.Tx, tenantID string) error
+	StopTenantTx(ctx context.Context, tx pgx.Tx, tenantID string) error
 }
 
 // Service holds the use cases. Each exported method makes all of its changes in

@@ -8,14 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/audit"
-	"showfloor/internal/postgres"
-	"showfloor/internal/problem"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/console/platform"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/audit"
 )
 
 // SuspendTenant suspends a tenant and ends its activities.
-func (s *Service) SuspendTenant(ctx context.Context, c Caller, tenantID, reason string) (Tenant, error) {
+func (s *Service) SuspendTenant(ctx context.Context, c platform.Caller, tenantID, reason string) (Tenant, error) {
 	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
 		if err := maySuspend(before.Status); err != nil {
 			return err
@@ -24,15 +25,15 @@ func (s *Service) SuspendTenant(ctx context.Context, c Caller, tenantID, reason 
 		if err := q.SuspendTenant(ctx, db.SuspendTenantParams{ID: tenantID, Reason: &reason, Now: now}); err != nil {
 			return fmt.Errorf("suspend tenant: %w", err)
 		}
-		err := audit.Write(ctx, q, now, audit.Entry{
+		err := audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: tenantID, Action: "tenant.suspend", Entity: "tenant", EntityID: tenantID, Reason: reason,
-			Before: map[string]any{"status": before.Status}, After: map[string]any{"status": account.TenantSuspended},
+			Before: map[string]any{"status": before.Status}, After: map[string]any{"status": tenancy.Suspended},
 		})
 		if err != nil {
 			return err
 		}
 		for _, stopper := range s.stoppers {
-			if err := stopper.StopTenant(ctx, tx, tenantID); err != nil {
+			if err := stopper.StopTenantTx(ctx, tx, tenantID); err != nil {
 				return err
 			}
 		}
@@ -41,19 +42,19 @@ func (s *Service) SuspendTenant(ctx context.Context, c Caller, tenantID, reason 
 }
 
 // UnsuspendTenant restores the status that a suspended tenant had before.
-func (s *Service) UnsuspendTenant(ctx context.Context, c Caller, tenantID string) (Tenant, error) {
+func (s *Service) UnsuspendTenant(ctx context.Context, c platform.Caller, tenantID string) (Tenant, error) {
 	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
-		if before.Status != account.TenantSuspended {
+		if before.Status != tenancy.Suspended {
 			return problem.Conflicting("this tenant is not suspended")
 		}
-		q, now, status := db.New(tx), s.now(), account.TenantActive
+		q, now, status := db.New(tx), s.now(), tenancy.Active
 		if before.StatusBeforeSuspension != nil {
 			status = *before.StatusBeforeSuspension
 		}
 		if err := q.UnsuspendTenant(ctx, db.UnsuspendTenantParams{ID: tenantID, Status: status, Now: now}); err != nil {
 			return fmt.Errorf("unsuspend tenant: %w", err)
 		}
-		return audit.Write(ctx, q, now, audit.Entry{
+		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: tenantID, Action: "tenant.unsuspend", Entity: "tenant", EntityID: tenantID,
 			Before: map[string]any{"status": before.Status, "reason": before.SuspensionReason}, After: map[string]any{"status": status},
 		})
@@ -62,9 +63,9 @@ func (s *Service) UnsuspendTenant(ctx context.Context, c Caller, tenantID string
 
 // ChangeTenantPlan changes a tenant's plan at once. If the tenant already has
 // the plan, nothing changes.
-func (s *Service) ChangeTenantPlan(ctx context.Context, c Caller, tenantID, plan, reason string) (Tenant, error) {
+func (s *Service) ChangeTenantPlan(ctx context.Context, c platform.Caller, tenantID, plan, reason string) (Tenant, error) {
 	return s.changeTenant(ctx, tenantID, func(tx pgx.Tx, before db.Tenant) error {
-		if before.Status == account.TenantCancelled {
+		if before.Status == tenancy.Cancelled {
 			return problem.Conflicting("this tenant is cancelled")
 		}
 		if before.Plan == plan {
@@ -74,7 +75,7 @@ func (s *Service) ChangeTenantPlan(ctx context.Context, c Caller, tenantID, plan
 		if err := q.SetTenantPlan(ctx, db.SetTenantPlanParams{ID: tenantID, Plan: plan, Now: now}); err != nil {
 			return fmt.Errorf("set tenant plan: %w", err)
 		}
-		return audit.Write(ctx, q, now, audit.Entry{
+		return audit.WriteTx(ctx, q, now, audit.Entry{
 			Actor: c.Actor(), TenantID: tenantID, Action: "tenant.change_plan", Entity: "tenant", EntityID: tenantID, Reason: reason,
 			Before: map[string]any{"plan": before.Plan}, After: map[string]any{"plan": plan},
 		})
@@ -106,9 +107,9 @@ func (s *Service) changeTenant(ctx context.Context, tenantID string, change func
 // maySuspend returns an error if a tenant with this status can't be suspended.
 func maySuspend(status string) error {
 	switch status {
-	case account.TenantSuspended:
+	case tenancy.Suspended:
 		return problem.Conflicting("this tenant is suspended already")
-	case account.TenantCancelled:
+	case tenancy.Cancelled:
 		return problem.Conflicting("this tenant is cancelled")
 	default:
 		return nil

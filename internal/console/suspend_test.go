@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
-	"showfloor/internal/account"
-	"showfloor/internal/apitest"
-	"showfloor/internal/console"
-	"showfloor/internal/dbtest"
-	"showfloor/internal/id"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/console/platform"
 	"showfloor/internal/media/hub"
-	"showfloor/internal/problem"
-	"showfloor/internal/stream"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
 )
 
 // encoder is a connection that publishes on a server.
@@ -67,8 +67,8 @@ func TestSuspensionReachesEveryServer(t *testing.T) {
 	pool := dbtest.New(t)
 	here := apitest.New(t, apitest.Options{Pool: pool, Listens: true})
 	there := apitest.New(t, apitest.Options{Pool: pool, Listens: true})
-	root, owner, neighbour := here.Admin(t, console.SuperAdmin), there.Register(t), there.Register(t)
-	key := owner.Key(t, account.StreamsRead)
+	root, owner, neighbour := here.Admin(t, platform.SuperAdmin), there.Register(t), there.Register(t)
+	key := owner.Key(t, tenancy.StreamsRead)
 	live, waiting := owner.Stream(t, nil), owner.Stream(t, map[string]any{"reconnectWindowSec": 600})
 	e, away, other := air(t, there, live), air(t, there, waiting), air(t, there, neighbour.Stream(t, nil))
 	away.Close()
@@ -108,9 +108,9 @@ func TestSuspensionReachesEveryServer(t *testing.T) {
 	require.Len(t, endings(t, here, owner.TenantID), 2)
 }
 
-// TestNobodySlipsInDuringASuspension connects encoders while the tenant is being
+// TestNoEncoderGetsOnAirDuringASuspension connects encoders while the tenant is being
 // suspended. Each of them must be refused or ended.
-func TestNobodySlipsInDuringASuspension(t *testing.T) {
+func TestNoEncoderGetsOnAirDuringASuspension(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	owner := s.Register(t)
@@ -129,7 +129,7 @@ func TestNobodySlipsInDuringASuspension(t *testing.T) {
 		})
 		if i == len(streams)/2 {
 			wg.Go(func() {
-				if _, err := s.Console.SuspendTenant(t.Context(), console.Caller{AdminID: "adm_1"}, owner.TenantID, "test"); err != nil {
+				if _, err := s.Console.SuspendTenant(t.Context(), platform.Caller{AdminID: "adm_1"}, owner.TenantID, "test"); err != nil {
 					t.Error(err)
 				}
 			})
@@ -142,9 +142,9 @@ func TestNobodySlipsInDuringASuspension(t *testing.T) {
 	require.Zero(t, open)
 }
 
-// TestWhatWasMissedIsMadeUpFor checks that a server which missed the
+// TestMissedNotificationsAreApplied checks that a server which missed the
 // notification of a suspension applies it as soon as it listens again.
-func TestWhatWasMissedIsMadeUpFor(t *testing.T) {
+func TestMissedNotificationsAreApplied(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t), Listens: true})
 	owner := s.Register(t)
@@ -160,7 +160,7 @@ func TestWhatWasMissedIsMadeUpFor(t *testing.T) {
 func TestSuspensionIsAudited(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
-	root, owner := s.Admin(t, console.SuperAdmin), s.Register(t)
+	root, owner := s.Admin(t, platform.SuperAdmin), s.Register(t)
 	_, err := s.Pool.Exec(t.Context(), "UPDATE tenants SET status = 'PAST_DUE' WHERE id = $1", owner.TenantID)
 	require.NoError(t, err)
 	said := suspend(t, root, owner)

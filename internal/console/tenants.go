@@ -8,9 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
-	"showfloor/internal/problem"
-	"showfloor/internal/stream"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/streams/stream"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/account"
 )
 
 // How many rows of each kind a tenant's detail contains.
@@ -46,7 +47,7 @@ type TenantDetail struct {
 // ListTenants returns a page of all tenants that match, newest first, and the
 // number of all that match.
 func (s *Service) ListTenants(ctx context.Context, f TenantFilter, p Page) (list []Tenant, total int64, err error) {
-	if err := within("status", f.Status, account.TenantStatuses()...); err != nil {
+	if err := within("status", f.Status, tenancy.Statuses()...); err != nil {
 		return nil, 0, err
 	}
 	if err := within("plan", f.Plan, account.Plans()...); err != nil {
@@ -74,7 +75,7 @@ func (s *Service) GetTenantDetail(ctx context.Context, tenantID string) (d Tenan
 	if d.Tenant, err = getTenant(ctx, db.New(s.pool), tenantID); err != nil {
 		return d, err
 	}
-	as := account.Caller{TenantID: tenantID}
+	as := tenancy.Caller{TenantID: tenantID}
 	if d.Users, err = s.accounts.ListTeam(ctx, as, nil, detailUsers); err != nil {
 		return d, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"showfloor/gen/db"
-	"showfloor/internal/account"
+	"showfloor/internal/tenancy/account"
 )
 
 // UserFilter narrows the list of users; nil is no filter.

@@ -1,12 +1,14 @@
-// Package layers keeps the map of who may import whom. It holds no code: the
-// map is the test.
+// Package layers_test contains the rules for imports: which package may import which. The tests check
+// them. README.md shows the groups and their imports as a picture.
 package layers_test
 
 import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,225 +18,222 @@ import (
 
 const module = "showfloor/"
 
-// pkg is what `go list` tells of a package, test files left out.
+// pkg is a package as `go list` describes it, without test files.
 type pkg struct {
 	ImportPath string
 	Imports    []string
 }
 
-// rule says what the packages that match may import of ours, and what of
-// others' they may not. A pattern ends in /... for everything below.
+// rule limits the imports of the packages that match. A pattern that ends in /... matches everything
+// below it.
 type rule struct {
 	packages string
-	// may lists patterns below the module; nil: anything.
+	// may lists the patterns of our packages that may be imported; nil for any.
 	may []string
-	// never lists patterns of any import path.
+	// never lists patterns of import paths that must not be imported, ours or others'.
 	never []string
 	why   string
 }
 
+// groups has one rule for each group of areas, from the lowest to the highest. A package of a group
+// may also import the packages of its own group.
+func groups() []rule {
+	return []rule{
+		{
+			packages: "internal/base/...", may: []string{},
+			why: "base holds what any Go server needs; code of the product belongs into the groups above it",
+		},
+		{
+			packages: "internal/tenancy/...", may: []string{"gen/db", "internal/base/..."},
+			why: "every area imports tenancy for the caller; an import in the other direction would be a cycle",
+		},
+		{
+			packages: "internal/outflow/...", may: []string{"gen", "gen/db", "gen/event", "internal/base/...", "internal/tenancy/..."},
+			why: "outflow delivers the events and publications of every area, so it may not import one of them",
+		},
+		{
+			packages: "internal/media/...", may: []string{"internal/base/fairshare", "internal/base/netaddr"},
+			why: "the media engines may import no tenant, route or SQL; mediagate and roomgate implement the interfaces that they declare",
+		},
+		{
+			packages: "internal/streams/...",
+			may:      []string{"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/media/..."},
+			why:      "rooms import streams, so streams may import neither rooms nor commerce",
+		},
+		{
+			packages: "internal/rooms/...",
+			may: []string{
+				"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/outflow/push", "internal/outflow/realtime",
+				"internal/streams/mediagate", "internal/media/...",
+			},
+			why: "rooms may not import commerce or webhook: areas.Areas joins rooms with commerce, and webhook reads events from the database",
+		},
+		{
+			packages: "internal/commerce/...",
+			may:      []string{"gen/db", "gen/event", "internal/base/...", "internal/tenancy/...", "internal/outflow/event", "internal/outflow/realtime"},
+			why:      "commerce may import neither streams nor rooms: selling works without both",
+		},
+		{
+			packages: "internal/console/...",
+			may:      []string{"gen/db", "internal/base/...", "internal/tenancy/...", "internal/streams/stream"},
+			why:      "console may import no area but streams: areas whose activities end with a suspension implement console.Stopper",
+		},
+		{
+			packages: "internal/document/...", may: []string{"internal/tenancy", "internal/console/platform"},
+			why: "document compares the API document with roles and scopes; it may import no package with use cases",
+		},
+	}
+}
+
+// rules has the rules of single packages, and those that hold across the groups.
 func rules() []rule {
 	return []rule{
-		{packages: "gen/...", may: []string{"gen/...", "internal/timestamp"}, why: "generated code stands alone; timestamp is a type that its configuration names"},
-		{packages: "schema", may: []string{}, why: "migrations stand alone"},
-		{packages: "web", may: []string{}, why: "pages stand alone"},
-		{packages: "internal/diskspace", may: []string{"internal/problem"}, why: "it measures disks and nothing else"},
+		{packages: "gen/...", may: []string{"gen/...", "internal/base/timestamp"}, why: "generated code may import no area: all areas import it. Its configuration names the type timestamp.Time"},
+		{packages: "schema", may: []string{}, why: "every database test imports the migrations; they may import no package of ours"},
+		{packages: "web", may: []string{}, why: "the pages are embedded files; they need no package of ours"},
+		{packages: "internal/base/loglimit", never: []string{"github.com/..."}, why: "it counts log lines of any kind and needs only the standard library"},
+		{packages: "internal/base/problem", may: []string{}, never: []string{"github.com/..."}, why: "every package imports problem, so it may import only the standard library"},
+		{packages: "internal/base/connlimit", never: []string{"github.com/..."}, why: "it counts connections of any HTTP server and needs only the standard library"},
+		{packages: "internal/base/fairshare", may: []string{}, never: []string{"github.com/..."}, why: "its holders are strings, so it needs only the standard library"},
+		{packages: "internal/base/netaddr", may: []string{}, never: []string{"github.com/..."}, why: "it reads addresses from HTTP requests and needs only the standard library"},
+		{packages: "internal/base/ratelimit", may: []string{}, why: "its keys are strings; callers, not ratelimit, import what a key identifies"},
+		{packages: "internal/base/queue", may: []string{}, why: "it adds jobs of any kind; their types are in the areas, which import it"},
+		{packages: "internal/outflow/outbound", may: []string{"internal/base/problem"}, why: "webhooks, pushes and others use this HTTP client, so it may import none of them"},
+		{packages: "internal/outflow/realtime", may: []string{"internal/base/problem"}, why: "rooms and commerce publish through it, so it may import neither"},
+		{packages: "internal/commerce/processor", may: []string{"internal/base/problem"}, why: "billing, order and seller call the processor through it, so it may import none of them"},
+		{packages: "internal/commerce/sandbox", may: []string{"internal/base/durable"}, why: "it replaces a third party's server in development, so it may use no code of the areas"},
 		{
-			packages: "internal/alert", may: []string{"gen/db", "internal/diskspace", "internal/mail", "internal/postgres"},
-			why: "it writes to the operator, not to tenants",
-		},
-		{packages: "internal/loglimit", may: []string{}, never: []string{"github.com/..."}, why: "whatever is logged, counting it is the same"},
-		{packages: "internal/problem", may: []string{}, never: []string{"github.com/..."}, why: "everybody imports it"},
-		{packages: "internal/connlimit", may: []string{"internal/fairshare"}, never: []string{"github.com/..."}, why: "it counts connections of any HTTP server"},
-		{packages: "internal/fairshare", may: []string{}, never: []string{"github.com/..."}, why: "whatever is shared out, it only knows holders' names"},
-		{packages: "internal/ratelimit", may: []string{}, why: "it counts whatever has a name; who is limited the door decides"},
-		{packages: "internal/processor", may: []string{"internal/problem"}, why: "it speaks to the processor and knows no order"},
-		{packages: "internal/outbound", may: []string{"internal/problem"}, why: "calling a stranger's address is the same for whoever does it"},
-		{packages: "internal/sandbox", may: []string{"internal/durable"}, why: "it plays a stranger, who knows nothing of ours"},
-		{
-			packages: "internal/media/...", may: []string{"internal/fairshare", "internal/media/..."},
-			why: "media reports through interfaces that it declares; it knows no tenant, route or SQL",
+			packages: "internal/commerce/billing", never: []string{module + "internal/commerce/order", module + "internal/commerce/seller"},
+			why: "billing may not import order or seller: they implement the interfaces through which it passes on the processor's reports",
 		},
 		{
-			packages: "internal/media/udp", may: []string{},
-			why: "whatever is sent, a socket is the same",
+			packages: "internal/commerce/order", never: []string{module + "internal/commerce/auction"},
+			why: "auction imports order, because an auction ends in an order",
 		},
 		{
-			packages: "internal/media/sfu/forward", may: []string{"internal/media/sfu/bandwidth"},
-			why: "it carries packets and knows no room",
+			packages: "internal/media/udp", may: []string{}, why: "it sends packets of any kind and needs no package of ours",
 		},
 		{
-			packages: "internal/media/sfu/bandwidth", may: []string{},
-			why: "it goes by what subscribers report and knows no packet's content",
+			packages: "internal/media/sfu/forward", may: []string{"internal/media/sfu/bandwidth"}, why: "it forwards packets; only sfu, which imports it, has rooms",
 		},
 		{
-			packages: "internal/...", never: []string{module + "gen/api", module + "gen/client", module + "handlers", module + "jobs", "github.com/labstack/..."},
-			why: "areas know no HTTP",
+			packages: "internal/media/sfu/bandwidth", may: []string{}, why: "forward imports it; it estimates from subscribers' reports and reads no packets",
 		},
 		{
-			packages: "internal/...", never: []string{module + "internal/areas"},
-			why: "an area is handed what it holds; only the doors and the processes see all",
+			packages: "internal/streams/stream", never: []string{module + "internal/media/..."},
+			why: "stream may not import the media engines: mediagate implements its interface to them",
 		},
 		{
-			packages: "internal/areas", never: []string{module + "internal/media/...", module + "internal/onair", module + "internal/inroom"},
-			why: "it wires the areas, whose view of the media plane it is handed",
+			packages: "internal/rooms/session", never: []string{module + "internal/media/...", module + "internal/outflow/push"},
+			why: "session may not import the media engines or pushes: roomgate implements its interface to the SFU",
 		},
 		{
-			packages: "internal/queue", may: []string{},
-			why: "whatever a job is, adding it is the same",
+			packages: "internal/rooms/chat", never: []string{module + "internal/media/...", module + "internal/streams/..."},
+			why: "a channel works without media; chat asks for its room through an interface",
 		},
 		{
-			packages: "internal/account", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/console", module + "internal/media/..."},
-			why: "areas form layers: account is below the others",
+			packages: "internal/rooms/call", never: []string{module + "internal/media/...", module + "internal/streams/..."},
+			why: "a call is a session; session, not call, knows the room's media",
 		},
 		{
-			packages: "internal/signing", never: []string{module + "internal/account", module + "internal/console"},
-			why: "every kind of token is signed by the same keys",
+			packages: "internal/...", never: []string{module + "gen/api", module + "gen/client", module + "handlers/...", module + "jobs", "github.com/labstack/..."},
+			why: "areas may import no HTTP framework and no code of the API: handlers and jobs import them",
 		},
 		{
-			packages: "internal/playtoken", may: []string{"internal/signing"},
-			why: "a token is checked without knowing where its stream is, or whether it is on air",
+			packages: "internal/...", never: []string{module + "internal/areas", module + "internal/testkit/..."},
+			why: "only handlers, jobs and commands may import all areas at once; an area gets what it needs in its Config",
 		},
 		{
-			packages: "internal/mail", may: []string{"gen/db", "internal/id", "internal/postgres", "internal/problem", "internal/queue", "internal/secret"},
-			why: "it sends what areas write and knows none of them",
+			packages: "internal/areas", never: []string{module + "internal/media/...", module + "internal/streams/mediagate", module + "internal/rooms/roomgate"},
+			why: "areas.Config has the interfaces to the media engines, so that jobs and tests make all areas without the engines",
 		},
 		{
-			packages: "internal/quota", may: []string{"gen/db", "internal/postgres", "internal/problem"},
-			why: "whatever a plan limits, the area that has it counts it",
+			packages: "handlers/...", never: []string{module + "internal/media/...", module + "jobs", module + "cmd/...", "github.com/jackc/...", "github.com/riverqueue/..."},
+			why: "a handler makes one domain call; SQL and jobs belong into the areas",
 		},
 		{
-			packages: "internal/usage", may: []string{"gen/db", "internal/postgres"},
-			why: "whatever is used, the area or engine that has it measures it",
+			packages: "handlers", never: []string{module + "internal/base/postgres", "github.com/getkin/kin-openapi/openapi3filter"},
+			why: "the pipeline validates requests and turns database errors into problems, so that operations need neither import",
 		},
 		{
-			packages: "internal/idempotency", may: []string{"gen/db", "internal/postgres", "internal/problem", "internal/secret"},
-			why: "it keeps the answers of any operation and knows none",
-		},
-		{
-			packages: "internal/seller", may: []string{"gen/db", "internal/account", "internal/audit", "internal/postgres", "internal/problem", "internal/processor", "internal/quota"},
-			why: "who may sell is settled before anything is sold",
-		},
-		{
-			packages: "internal/billing", may: []string{"gen/db", "internal/event", "internal/postgres", "internal/problem", "internal/processor"},
-			why: "it hands reports to the areas that they concern, through interfaces that it declares",
-		},
-		{
-			packages: "internal/webhook", never: []string{module + "internal/stream", module + "internal/console", module + "internal/media/..."},
-			why: "whatever emits an event, deliveries are the same",
-		},
-		{
-			packages: "internal/console", never: []string{module + "internal/webhook", module + "internal/media/..."},
-			why: "it sees to all tenants through the areas; what it stops there says so by console.Stopper",
-		},
-		{
-			packages: "internal/stream", never: []string{module + "internal/webhook", module + "internal/media/..."},
-			why: "an area sees the media plane through its own interface",
-		},
-		{
-			packages: "internal/auction", never: []string{module + "internal/webhook", module + "internal/console", module + "internal/media/..."},
-			why: "it sells units of the catalog and hands its winners to the orders",
-		},
-		{
-			packages: "internal/analytics", may: []string{"gen/db", "internal/account", "internal/problem"},
-			why: "it reads rows of all areas and knows none of their code",
-		},
-		{packages: "internal/realtime", may: []string{"internal/problem"}, why: "whatever is published, carrying it is the same"},
-		{
-			packages: "internal/session", never: []string{module + "internal/webhook", module + "internal/console", module + "internal/chat", module + "internal/call", module + "internal/media/..."},
-			why: "rooms are below what happens in them; connections are seen to by inroom",
-		},
-		{
-			packages: "internal/chat",
+			packages: "handlers/pipeline",
 			may: []string{
-				"gen/db", "internal/account", "internal/audit", "internal/batch", "internal/event", "internal/id", "internal/postgres", "internal/problem",
-				"internal/push", "internal/realtime", "internal/session", "internal/stored", "internal/timestamp",
+				"gen/api", "handlers/request", "internal/base/...", "internal/tenancy", "internal/tenancy/idempotency", "internal/tenancy/quota",
+				"internal/console/platform",
 			},
-			why: "it knows who is in a room, and whoever is pushed to or connected sees to that by itself",
+			why: "the pipeline serves every operation, so it may import no area; it declares interfaces for what it needs from one",
 		},
 		{
-			packages: "internal/call",
-			may:      []string{"gen/db", "internal/account", "internal/event", "internal/id", "internal/metadata", "internal/postgres", "internal/problem", "internal/push", "internal/session", "internal/timestamp"},
-			why:      "a call is a session that rings before",
+			packages: "handlers/request", may: []string{"internal/tenancy", "internal/console/platform"},
+			why: "it holds the values that the pipeline stores in a request's context; it needs only their types",
 		},
-		{packages: "internal/push", may: []string{"internal/postgres", "internal/timestamp"}, why: "whatever is pushed, adding it is the same"},
-		{
-			packages: "internal/inroom", may: []string{"internal/account", "internal/id", "internal/media/...", "internal/onair", "internal/problem", "internal/realtime", "internal/session"},
-			why: "the one place where the SFU and the realtime channel, which know connections, meet the areas, which know tenants",
-		},
-		{
-			packages: "internal/setting", may: []string{"gen/db", "internal/audit", "internal/postgres", "internal/problem"},
-			why: "areas go by settings, so it knows none of them",
-		},
-		{
-			packages: "internal/discount",
-			may: []string{
-				"gen/db", "internal/account", "internal/audit", "internal/event", "internal/id", "internal/postgres", "internal/problem",
-				"internal/realtime", "internal/timestamp",
-			},
-			why: "orders are made of discounts, not the other way round",
-		},
-		{
-			packages: "internal/order",
-			never:    []string{module + "internal/stream", module + "internal/auction", module + "internal/webhook", module + "internal/media/..."},
-			why:      "auctions and reports end in orders, not the other way round",
-		},
-		{
-			packages: "internal/catalog",
-			may:      []string{"gen/db", "internal/account", "internal/audit", "internal/event", "internal/id", "internal/postgres", "internal/problem", "internal/processor", "internal/queue", "internal/timestamp"},
-			why:      "what is sold is below all that sells it",
-		},
-		{
-			packages: "internal/tester", never: []string{module + "internal/stream", module + "internal/webhook", module + "internal/media/..."},
-			why: "what strangers send to a capture URL concerns no other area",
-		},
-		{
-			packages: "internal/onair", may: []string{"internal/media/...", "internal/stream", "internal/usage", "internal/problem"},
-			why: "the one place where the media plane and the areas of streams and usage meet",
-		},
-		{
-			packages: "handlers", never: []string{module + "internal/media/...", module + "jobs", module + "cmd/...", "github.com/jackc/...", "github.com/riverqueue/..."},
-			why: "a handler makes one domain call; SQL and jobs are the areas' business",
-		},
-		{packages: "jobs", never: []string{module + "gen/...", module + "handlers", module + "internal/media/...", module + "cmd/..."}, why: "a worker makes one domain call"},
+		{packages: "jobs", never: []string{module + "gen/...", module + "handlers/...", module + "internal/media/...", module + "cmd/..."}, why: "a worker makes one domain call; SQL, HTTP and media belong into the packages that it calls"},
 	}
 }
 
 func TestImportsFollowTheLayers(t *testing.T) {
 	t.Parallel()
+	own := groups()
+	for i := range own {
+		own[i].may = append(own[i].may, own[i].packages)
+	}
+	all := slices.Concat(own, rules())
 	for _, p := range list(t) {
 		name, ours := strings.CutPrefix(p.ImportPath, module)
-		if !ours || testSupport(name) {
+		if !ours || matches("internal/testkit/...", name) {
 			continue
 		}
-		for _, r := range rules() {
-			if !matches(r.packages, name) {
-				continue
-			}
-			for _, imported := range p.Imports {
-				if path, ours := strings.CutPrefix(imported, module); ours && r.may != nil {
-					require.True(t, slices.ContainsFunc(r.may, func(m string) bool { return matches(m, path) }),
-						"%s imports %s: %s", p.ImportPath, imported, r.why)
-				}
-				require.False(t, slices.ContainsFunc(r.never, func(n string) bool { return matches(n, imported) }),
-					"%s imports %s: %s", p.ImportPath, imported, r.why)
+		for _, r := range all {
+			if matches(r.packages, name) {
+				check(t, p, r)
 			}
 		}
 	}
 }
 
-func TestTheRulesCatchABreach(t *testing.T) {
+func check(t *testing.T, p pkg, r rule) {
+	t.Helper()
+	for _, imported := range p.Imports {
+		if path, ours := strings.CutPrefix(imported, module); ours && r.may != nil {
+			require.True(t, slices.ContainsFunc(r.may, func(m string) bool { return matches(m, path) }),
+				"%s imports %s: %s", p.ImportPath, imported, r.why)
+		}
+		require.False(t, slices.ContainsFunc(r.never, func(n string) bool { return matches(n, imported) }),
+			"%s imports %s: %s", p.ImportPath, imported, r.why)
+	}
+}
+
+// TestEachPackageIsInAGroup: every package is in a group, and every group has a rule.
+func TestEachPackageIsInAGroup(t *testing.T) {
+	t.Parallel()
+	others := []string{"internal/areas", "internal/layers", "internal/testkit/..."}
+	for _, p := range list(t) {
+		name, _ := strings.CutPrefix(p.ImportPath, module)
+		if !strings.HasPrefix(name, "internal/") || slices.ContainsFunc(others, func(o string) bool { return matches(o, name) }) {
+			continue
+		}
+		require.True(t, slices.ContainsFunc(groups(), func(r rule) bool { return matches(r.packages, name) }), "%s is in no group", name)
+	}
+}
+
+// TestEachGroupHasADoc: every group has a doc.go, for its terms and its allowed imports.
+func TestEachGroupHasADoc(t *testing.T) {
+	t.Parallel()
+	for _, r := range groups() {
+		dir, _ := strings.CutSuffix(r.packages, "/...")
+		require.FileExists(t, filepath.Join("..", "..", dir, "doc.go"))
+	}
+	entries, err := os.ReadDir(filepath.Join("..", "..", "internal"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(entries), 15, "internal/ is read at a glance; put a new area into a group")
+}
+
+func TestMatches(t *testing.T) {
 	t.Parallel()
 	require.True(t, matches("internal/media/...", "internal/media/hub"))
 	require.True(t, matches("internal/media/...", "internal/media"))
 	require.False(t, matches("internal/media/...", "internal/mediaplan"))
 	require.False(t, matches("handlers", "handlers/sub"))
-}
-
-// testSupport names packages that only tests import and that may see all.
-func testSupport(name string) bool {
-	return name == "internal/apitest" || name == "internal/dbtest" || name == "internal/redistest" || name == "internal/browsertest" ||
-		name == "internal/smtptest" || name == "internal/realtimetest"
 }
 
 func matches(pattern, path string) bool {

@@ -19,7 +19,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/client"
-	"showfloor/internal/timestamp"
+	"showfloor/internal/base/timestamp"
 )
 
 // Client has a method for each operation.
@@ -28,18 +28,18 @@ type Client = client.ClientWithResponses
 // Time is a point in time in bodies; make one with At.
 type Time = timestamp.Time
 
-// At converts for a body.
+// At converts a time.Time for a body.
 func At(t time.Time) Time { return timestamp.From(t) }
 
 // Option changes how requests are made.
 type Option = client.ClientOption
 
-// WithHTTPClient is an Option: requests go through this instead of
+// WithHTTPClient is an Option: requests use this client instead of
 // http.DefaultClient, which has no time limit.
 func WithHTTPClient(c *http.Client) Option { return client.WithHTTPClient(c) }
 
 // New makes a client of the server at baseURL (without /v1). The token is an
-// API key or that of a login; empty for public operations.
+// API key or the token of a login; empty for public operations.
 func New(baseURL, token string, options ...Option) (*Client, error) {
 	authorize := client.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 		if token != "" {
@@ -54,13 +54,13 @@ func New(baseURL, token string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Error is a problem that the server answered with, as a Go error.
+// Error is a problem from the server as a Go error.
 type Error struct{ api.Problem }
 
-// Error is the code and the sentence.
+// Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// AsError makes an error of a problem; nil of none.
+// AsError converts a problem to an error; nil to nil.
 func AsError(p *api.Problem) error {
 	if p == nil {
 		return nil

@@ -13,13 +13,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// entry is one kind of breaking change that is meant.
+// entry is one kind of breaking change that is intended.
 type entry struct {
-	// ID is the kind, as printed in brackets.
+	// ID is the kind of change, as printed in brackets.
 	ID string `yaml:"id"`
-	// Operations are those that it may happen to, as printed; none for all.
+	// Operations are the operations that may change in this way, as printed; empty for all.
 	Operations []string `yaml:"operations"`
-	// Contains is a part of what is printed; absent for anything.
+	// Contains is a part of the printed text; empty for any text.
 	Contains string `yaml:"contains"`
 	// Date is the day of the decision, as 2006-01-02.
 	Date   string `yaml:"date"`
@@ -28,7 +28,7 @@ type entry struct {
 
 type allowList []entry
 
-// readAllowed reads the list of breaking changes that are meant. A missing or
+// readAllowed reads the list of intended breaking changes. A missing or
 // empty file allows none. Entries without a reason or date are an error.
 func readAllowed(path string) (allowList, error) {
 	content, err := os.ReadFile(path)
@@ -52,7 +52,7 @@ func readAllowed(path string) (allowList, error) {
 	return list, nil
 }
 
-// without is what of the changes isn't allowed.
+// without returns the changes that the list doesn't allow.
 func (l allowList) without(changes []change) []change {
 	return slices.DeleteFunc(changes, func(c change) bool {
 		return slices.ContainsFunc(l, func(e entry) bool { return e.covers(c) })

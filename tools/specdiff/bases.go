@@ -17,8 +17,8 @@ func (r repository) path(name string) string {
 	return filepath.Join(string(r), name)
 }
 
-// bases lists the commits whose document the one in the working tree is
-// compared with. Where there is none, why says it.
+// bases returns the commits whose documents are compared with the document in
+// the working tree. If a commit is missing, why is the reason.
 func (r repository) bases(ctx context.Context) (commits []string, why string) {
 	head, ok := r.commit(ctx, "HEAD")
 	if !ok {
@@ -32,7 +32,7 @@ func (r repository) bases(ctx context.Context) (commits []string, why string) {
 	case !ok:
 		return nil, "there is no branch main"
 	case head == main:
-		// What the last commit changed, and what is not committed yet.
+		// The two commits show the changes of the last commit and the uncommitted changes.
 		before, ok := r.commit(ctx, "HEAD^")
 		if !ok {
 			return []string{head}, "the commit before main's tip is not here; only the working tree is compared with the tip"
@@ -46,13 +46,13 @@ func (r repository) bases(ctx context.Context) (commits []string, why string) {
 	return []string{strings.TrimSpace(base)}, ""
 }
 
-// commit is the full name of a revision's commit.
+// commit returns the full hash of a revision's commit; ok is false if there is none.
 func (r repository) commit(ctx context.Context, revision string) (name string, ok bool) {
 	out, ok := r.git(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
 	return strings.TrimSpace(out), ok
 }
 
-// show is a file's content in a commit; ok is false when it wasn't there.
+// show returns a file's content in a commit; ok is false if the commit doesn't have the file.
 func (r repository) show(ctx context.Context, commit, file string) (content []byte, ok bool) {
 	out, ok := r.git(ctx, "show", commit+":./"+filepath.ToSlash(file))
 	return []byte(out), ok

@@ -18,9 +18,9 @@ type change struct {
 	text      string
 }
 
-// severities are those that differ from oasdiff's. /v1 changes by addition
-// only: the document tells clients to expect new values and events, and
-// promises that nothing goes away.
+// severities returns the severities that differ from oasdiff's. /v1 changes by
+// addition only: the document tells clients to expect new values and events,
+// and promises that nothing is removed.
 func severities() map[string]checker.Level {
 	return map[string]checker.Level{
 		"response-mediatype-enum-value-added": checker.INFO,
@@ -32,8 +32,8 @@ func severities() map[string]checker.Level {
 	}
 }
 
-// compare lists the breaking changes between two documents, those that might
-// break somebody included.
+// compare returns the breaking changes between two documents, including those
+// that break only some clients.
 func compare(before, after []byte) ([]change, error) {
 	from, err := read(before, "before")
 	if err != nil {
@@ -68,7 +68,7 @@ func read(document []byte, name string) (*load.SpecInfo, error) {
 	return info, nil
 }
 
-// dedupe sorts by operation and drops what is there twice.
+// dedupe sorts the changes by operation and removes duplicates.
 func dedupe(list []change) []change {
 	slices.SortFunc(list, func(a, b change) int {
 		return strings.Compare(a.operation+a.id+a.text, b.operation+b.id+b.text)

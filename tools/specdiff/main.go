@@ -1,15 +1,15 @@
-// Command specdiff says which changes of the API document break clients of an
-// earlier one. Run it in the repository:
+// Command specdiff lists the changes of the API document that break clients of an
+// earlier version. Run it in the repository:
 //
 //	specdiff gen/openapi.yaml openapi/breaking.yaml
 //
-// The first argument is the document; it is compared with the same file in the
-// commit that the work started from: on a branch the one where it left main, on
-// main's tip the one before, and besides that the tip itself. The second is the
-// list of breaking changes that are meant. Any other breaking change is an error.
+// The first argument is the document. It is compared with the same file in an
+// earlier commit: on a branch the commit where it left main, on main's tip both the
+// commit before and the tip. The second argument is the list of intended breaking
+// changes. Any other breaking change is an error.
 //
-// Where there is no earlier document (no main, a shallow clone, the first
-// commit) it says so and ends well.
+// If there is no earlier document (no main, a shallow clone, the first commit), it
+// prints the reason and exits with 0.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// run does the work in a folder of the repository; paths are relative to it.
+// run compares the documents in a folder of the repository; paths in args are relative to it.
 func run(ctx context.Context, folder string, args []string, out io.Writer) error {
 	if len(args) != 2 {
 		return errors.New("usage: specdiff <document> <list of allowed changes>")

@@ -29,7 +29,7 @@ components:
         colour: {type: string, enum: [red]}
 `
 
-// Changes of the document, as what is replaced and by what.
+// Changed versions of the document.
 func harmless() string { return replace("enum: [red]", "enum: [red, blue]") }
 func breaking() string { return replace("        id: {type: string}", "        id: {type: integer}") }
 func renamed() string  { return replace("listThings", "getThings") }
@@ -37,7 +37,7 @@ func lost() string     { return replace("        colour: {type: string, enum: [r
 
 func replace(old, text string) string { return strings.Replace(document, old, text, 1) }
 
-// clone is a repository of its own with a document.
+// clone is a temporary repository with a document.
 type clone struct{ folder string }
 
 func begin(t *testing.T) clone {
@@ -72,7 +72,7 @@ func (c clone) commit(t *testing.T, text string) {
 	c.git(t, "commit", "-q", "--allow-empty", "-m", "change")
 }
 
-// check runs the command and wants it to pass, or to fail and print these.
+// check runs the command. It must print wantOut, and pass if wantErr is empty, else fail with it.
 func (c clone) check(t *testing.T, wantErr string, wantOut ...string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -105,11 +105,11 @@ func TestOnABranch(t *testing.T) {
 	c.commit(t, harmless())
 	c.check(t, "")
 	c.commit(t, breaking())
-	c.commit(t, breaking()) // the base is where the branch began, not the commit before
+	c.commit(t, breaking()) // the base is the commit where the branch began, not the commit before
 	c.check(t, breaks, "GET /v1/things: ", "[response-property-type-changed]")
 	c.write(t, "api.yaml", document)
-	c.check(t, "") // the working tree counts
-	// What main does meanwhile is not this branch's change.
+	c.check(t, "") // uncommitted changes count
+	// A later commit on main is not a change of this branch.
 	c.git(t, "checkout", "-q", "-f", "main")
 	c.commit(t, renamed())
 	c.git(t, "checkout", "-q", "work")

@@ -51,7 +51,7 @@ type session struct {
 func noBroadcast() time.Time { return time.Unix(0, 0) }
 
 // visit checks a request's tokens.
-func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *refusal) {
+func (s *Server) visit(w http.ResponseWriter, r *http.Request) (*visit, *problem) {
 	at, ok := parseLocation(r.URL.Path)
 	if !ok {
 		return nil, notFound()
@@ -98,7 +98,7 @@ func (x session) in(broadcast time.Time) bool {
 // begin gives the visit a session in a broadcast, unless it has one. It refuses when the viewer's
 // network has too many viewers in this audience. Requests of other nodes get no session: the other
 // node knows the viewer.
-func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *refusal {
+func (s *Server) begin(v *visit, broadcast time.Time, in *audience) *problem {
 	if v.node || v.session.in(broadcast) || v.room && v.session.token != "" {
 		return nil
 	}

@@ -55,6 +55,7 @@ func listed(w *window) time.Duration {
 }
 
 func TestStreamsShareTheMemory(t *testing.T) {
+	t.Parallel()
 	plenty := &budget{total: math.MaxInt64}
 	share(t, plenty)
 	const total = 12 << 20
@@ -81,6 +82,7 @@ func TestStreamsShareTheMemory(t *testing.T) {
 
 // TestEndedStreamsMakeRoom: ended streams are removed earlier when memory is short.
 func TestEndedStreamsMakeRoom(t *testing.T) {
+	t.Parallel()
 	for total, want := range map[int]int{1: 0, 1 << 30: 1} {
 		s := newStudio(t, Config{TotalBytes: total})
 		p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")

@@ -114,7 +114,7 @@ func describe(t *hub.Track) (codecs.Codec, string, error) {
 		return &codecs.MPEG4Audio{Config: c}, fmt.Sprintf("mp4a.40.%d", kind), nil
 	case hub.Opus:
 		if t.Channels < 1 || t.Channels > 2 {
-			return nil, "", fmt.Errorf("%d channels, whose order nobody has told", t.Channels)
+			return nil, "", fmt.Errorf("%d channels of unknown order", t.Channels)
 		}
 		return &codecs.Opus{ChannelCount: t.Channels}, "opus", nil
 	}

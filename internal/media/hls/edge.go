@@ -2,6 +2,7 @@ package hls
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,6 +38,10 @@ type EdgeConfig struct {
 	Locate func(ctx context.Context, streamID string) (Place, error)
 	// CacheBytes bounds the memory for media and playlists of other nodes; 256 MiB by default.
 	CacheBytes int
+
+	// reportEvery is the pause between reports, and reportTime the deadline of one; by default the
+	// constants. Tests set both: then only the test sends reports, and a busy machine misses none.
+	reportEvery, reportTime time.Duration
 }
 
 // EdgeStats are figures on the streams of other nodes that this node serves.
@@ -102,15 +107,15 @@ type remote struct {
 	waiting *waiters     // places for requests that wait for the node
 	used    time.Time    // guarded by edge.mu
 
-	// tally is the id of the counter sent: the bytes sent to viewers since this entry was made. The
-	// first settled bytes of it need no further report: a node has confirmed them, or it can't be
-	// found out whether one has counted them.
+	// sent counts the bytes sent to viewers since this entry was made; tally is the counter's id. The
+	// first settled bytes need no report: a node has confirmed them, or it is impossible to find out
+	// whether a node has counted them.
 	tally         string
 	sent, settled atomic.Int64
 	reporting     atomic.Bool // a report is running
 
-	// The running report owns these. process is the process of node that answered last, empty until
-	// one has: no process of another node can count a report that names it.
+	// Only the running report uses these. process is the process of node that answered last, empty
+	// before the first answer: no process of another node can count a report that names it.
 	unanswered    *unanswered
 	node, process string
 }
@@ -122,6 +127,8 @@ func newEdge(s *Server, c EdgeConfig) *edge {
 	if c.CacheBytes <= 0 {
 		c.CacheBytes = 256 << 20
 	}
+	c.reportEvery = cmp.Or(c.reportEvery, reportEvery)
+	c.reportTime = cmp.Or(c.reportTime, reportTime)
 	e := &edge{
 		server: s, config: c, places: map[string]*placing{}, remotes: map[string]*remote{}, slots: map[string]chan struct{}{},
 		process: newID(), tallies: tallies{list: map[string]tally{}}, looking: make(chan struct{}, maxReports),
@@ -132,7 +139,7 @@ func newEdge(s *Server, c EdgeConfig) *edge {
 
 // elsewhere serves a stream that another node has. served is false when this node must answer by
 // itself.
-func (s *Server) elsewhere(v *visit) (served bool, p *refusal) {
+func (s *Server) elsewhere(v *visit) (served bool, p *problem) {
 	e := s.edge
 	if e == nil || v.node {
 		return false, nil
@@ -162,16 +169,8 @@ func (s *Server) elsewhere(v *visit) (served bool, p *refusal) {
 	return true, unreachable()
 }
 
-// elsewhereOr calls elsewhere; it returns p when this node must answer.
-func (s *Server) elsewhereOr(v *visit, p *refusal) *refusal {
-	if served, theirs := s.elsewhere(v); served {
-		return theirs
-	}
-	return p
-}
-
 // unreachable is the refusal while the stream's node doesn't answer.
-func unreachable() *refusal {
+func unreachable() *problem {
 	p := refuse(http.StatusServiceUnavailable, codeUnreachable, "the server that has the stream can't be reached at the moment; try again")
 	p.retryAfter = 1
 	return p
@@ -263,7 +262,7 @@ func (e *edge) remote(streamID string) *remote {
 }
 
 // serve answers a request with the answer of another node.
-func (e *edge) serve(v *visit, place Place) *refusal {
+func (e *edge) serve(v *visit, place Place) *problem {
 	r := e.remote(v.streamID)
 	if r == nil {
 		return overloaded()
@@ -303,7 +302,7 @@ func (e *edge) count(r *remote, n int) {
 
 // upstreamPath returns the path for the request to the node. It is the same for all viewers of the
 // same file.
-func upstreamPath(v *visit) (string, *refusal) {
+func upstreamPath(v *visit) (string, *problem) {
 	path := NodePrefix + v.streamID + "/index.m3u8"
 	if v.at.kind == indexFile {
 		return path, nil
@@ -336,7 +335,7 @@ func upstreamPath(v *visit) (string, *refusal) {
 }
 
 // write forwards an answer. It adds the viewer's session to index.m3u8.
-func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
+func (e *edge) write(v *visit, r *remote, got *pulled) *problem {
 	if v.at.playlist() && v.expired && !v.session.in(got.began) {
 		return expired()
 	}
@@ -344,10 +343,10 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 		return e.redirect(v, r, got)
 	}
 	if got.status != http.StatusOK {
-		if got.refusal == nil {
+		if got.problem == nil {
 			return unreachable()
 		}
-		copied := *got.refusal // refusal.write changes it
+		copied := *got.problem // problem.write changes it
 		copied.passing = got.caching == "no-store"
 		return &copied
 	}
@@ -387,7 +386,7 @@ func (e *edge) write(v *visit, r *remote, got *pulled) *refusal {
 }
 
 // redirect redirects from an unknown run to the stream's newest one.
-func (e *edge) redirect(v *visit, r *remote, got *pulled) *refusal {
+func (e *edge) redirect(v *visit, r *remote, got *pulled) *problem {
 	location := got.location
 	if v.session.token != "" {
 		if p := e.server.begin(v, got.began, &r.viewers); p != nil {

@@ -14,6 +14,7 @@ import (
 // TestTokensEndAtAnEdge: an edge checks tokens like the stream's node. After the expiry, a
 // session that began in time continues and a new one is refused. A revoked token is refused.
 func TestTokensEndAtAnEdge(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	began, expires := clock.now, clock.now.Add(time.Minute)
 	var revoked atomic.Bool

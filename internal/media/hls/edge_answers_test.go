@@ -17,10 +17,15 @@ type reporter struct {
 	publisher string
 }
 
+// reportsByHand is for tests that send all reports themselves and count on each answer.
+func reportsByHand() *EdgeConfig {
+	return &EdgeConfig{reportEvery: time.Hour, reportTime: time.Minute}
+}
+
 func newReporter(t *testing.T, nodes int) *reporter {
 	t.Helper()
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
-	c := newCluster(t, nodes, Config{Now: clock.Now})
+	c := newCluster(t, nodes, Config{Now: clock.Now, Edge: reportsByHand()})
 	return &reporter{cluster: c, edge: c.nodes[nodes-1], all: slices.Clone(c.nodes)}
 }
 
@@ -103,6 +108,7 @@ func (r *reporter) check(lost uint64) {
 // TestBytesForANodeThatHasNotAnsweredYet: the first reports after a move get no answer. They name
 // no process of the new node, so none has counted their bytes.
 func TestBytesForANodeThatHasNotAnsweredYet(t *testing.T) {
+	t.Parallel()
 	for name, then := range map[string]func(*reporter){
 		"it answers later":    func(r *reporter) { r.at(1, nil) },
 		"the stream moves on": func(r *reporter) { r.at(1, nil); r.publish(2, "r") },
@@ -128,6 +134,7 @@ func TestBytesForANodeThatHasNotAnsweredYet(t *testing.T) {
 // TestBytesAfterTheReturnToANode: a stream returns to a node that has left a report unanswered,
 // and still doesn't answer. When the node is restarted, only the bytes of that report are lost.
 func TestBytesAfterTheReturnToANode(t *testing.T) {
+	t.Parallel()
 	r := newReporter(t, 3)
 	r.publish(0, "p")
 	r.report()
@@ -151,6 +158,7 @@ func TestBytesAfterTheReturnToANode(t *testing.T) {
 // of the bytes, also those of an earlier report without an answer. They are reported again, to its
 // next process or to another node.
 func TestBytesThatANodeRefusesAreNotLost(t *testing.T) {
+	t.Parallel()
 	for name, refuse := range map[string]func(*reporter){
 		"404, and a restart": func(r *reporter) {
 			r.report()

@@ -54,7 +54,7 @@ type pulled struct {
 	contentType, caching, etag string
 	location                   string   // of a redirect
 	text                       *text    // the body
-	refusal                    *refusal // of a status other than 200
+	problem                    *problem // of a status other than 200
 	began                      time.Time
 
 	key    string
@@ -274,17 +274,17 @@ func (c *pullCache) ask(ctx context.Context, p *pulled, place Place, path string
 	switch p.status {
 	case http.StatusOK, http.StatusFound:
 		if p.began.IsZero() {
-			return fmt.Errorf("what answers for node %s at %s is not a node", place.Node, place.URL)
+			return fmt.Errorf("the service at the address of node %s, %s, is not a node", place.Node, place.URL)
 		}
 		p.text.plain, p.location = body, h.Get("Location")
 		return nil
 	}
-	p.refusal = &refusal{}
-	if err := json.Unmarshal(body, p.refusal); err != nil || p.refusal.Status != p.status {
+	p.problem = &problem{}
+	if err := json.Unmarshal(body, p.problem); err != nil || p.problem.Status != p.status {
 		return fmt.Errorf("node %s answers %d", place.Node, p.status)
 	}
-	if p.refusal.Code == codeNotANode {
-		return fmt.Errorf("node %s refuses: %s", place.Node, p.refusal.Message)
+	if p.problem.Code == codeNotANode {
+		return fmt.Errorf("node %s refuses: %s", place.Node, p.problem.Message)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ const (
 	// for reports.
 	maxReports = 16
 	// doubtTime is how long an unanswered report is repeated. It is shorter than keepTally: after
-	// that, the process no longer knows what it has counted.
+	// that, the process no longer knows which bytes it has counted.
 	doubtTime = keepTally / 2
 )
 
@@ -61,7 +61,7 @@ const (
 
 // reportWhileOpen sends reports until the server is closed.
 func (e *edge) reportWhileOpen() {
-	tick := time.NewTicker(reportEvery)
+	tick := time.NewTicker(e.config.reportEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -75,7 +75,7 @@ func (e *edge) reportWhileOpen() {
 
 // reportLast reports all bytes that no node has confirmed yet, within reportTime.
 func (e *edge) reportLast() {
-	ctx, cancel := context.WithTimeout(context.Background(), reportTime)
+	ctx, cancel := context.WithTimeout(context.Background(), e.config.reportTime)
 	defer cancel()
 	e.report(ctx, false).Wait()
 }
@@ -120,7 +120,7 @@ func (w watched) empty() bool { return len(w.viewers) == 0 && w.from == w.to }
 // reportStream reports to a stream's node. If no reachable node has the stream, no report is sent.
 // The caller has set r.reporting.
 func (e *edge) reportStream(ctx context.Context, streamID string, r *remote, w watched) error {
-	ctx, cancel := context.WithTimeout(ctx, reportTime)
+	ctx, cancel := context.WithTimeout(ctx, e.config.reportTime)
 	defer cancel()
 	if err := takeSlot(ctx, e.looking); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (e *edge) deliver(ctx context.Context, place Place, streamID string, r *rem
 	case w.from == w.to: // a former node's answer may still be missing
 	case done == outcomeCounted:
 		r.settleUpTo(&w, w.to)
-	case done == outcomeNotCounted: // nor the bytes of earlier reports, which this one contains
+	case done == outcomeNotCounted: // the bytes of earlier reports, which this one contains, are not counted either
 		r.unanswered = nil
 	case done == outcomeUnknown && r.unanswered == nil:
 		r.unanswered = &unanswered{place: place, process: w.process, to: w.to, since: e.server.config.Now()}
@@ -200,7 +200,7 @@ func (r *remote) settleUpTo(w *watched, to int64) {
 // report are never reported again, so that no byte is counted twice.
 func (e *edge) askFormerNode(ctx context.Context, streamID string, r *remote, w *watched) {
 	// The other half of the time is for the report to the stream's node.
-	ctx, cancel := context.WithTimeout(ctx, reportTime/2)
+	ctx, cancel := context.WithTimeout(ctx, e.config.reportTime/2)
 	defer cancel()
 	u := r.unanswered
 	switch done, _, _ := e.post(ctx, u.place, streamID, watched{tally: w.tally, from: w.from, to: u.to, process: u.process}); {

@@ -14,7 +14,8 @@ import (
 // TestBytesOfAnEdgeAreCountedOnce: also when reports are refused, answered with an error after
 // they were counted, or sent when the edge closes.
 func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
-	c := newCluster(t, 2, Config{})
+	t.Parallel()
+	c := newCluster(t, 2, Config{Edge: reportsByHand()})
 	owner, edge := c.nodes[0], c.nodes[1]
 	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	c.place("a", 0)
@@ -69,6 +70,7 @@ func TestBytesOfAnEdgeAreCountedOnce(t *testing.T) {
 // a report is lost. The old node answers whether it has counted the bytes, even if the stream is
 // already removed there. While it doesn't answer, the bytes are not counted.
 func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
+	t.Parallel()
 	answers := func(c *cluster) { c.at(0, nil) }
 	forgets := func(c *cluster) {
 		eventually(c.t, "the end", func() bool { return c.nodes[0].hls.Stats().Live == 0 })
@@ -108,7 +110,7 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
-			c := newCluster(t, 3, Config{Now: clock.Now})
+			c := newCluster(t, 3, Config{Now: clock.Now, Edge: reportsByHand()})
 			old, next, edge := c.nodes[0], c.nodes[1], c.nodes[2]
 			publish := func(i int, id string) string {
 				p := c.nodes[i].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
@@ -161,15 +163,16 @@ func TestBytesOfAnEdgeAreCountedOnceOverAMove(t *testing.T) {
 }
 
 // TestBytesOfAnEdgeAreCountedOnceOverARestart: the stream's node is restarted, and the encoder
-// returns to it. The new process doesn't know what the former one has counted.
+// returns to it. The new process doesn't know which bytes the former one has counted.
 func TestBytesOfAnEdgeAreCountedOnceOverARestart(t *testing.T) {
+	t.Parallel()
 	for name, x := range map[string]struct{ answers, counts bool }{
 		"counted":                          {answers: true, counts: true},
 		"counted, and the answer was lost": {counts: true},
 		"not counted: these are lost":      {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t, 2, Config{})
+			c := newCluster(t, 2, Config{Edge: reportsByHand()})
 			old, edge := c.nodes[0], c.nodes[1]
 			publish := func(id string) string {
 				p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
@@ -214,10 +217,11 @@ func TestBytesOfAnEdgeAreCountedOnceOverARestart(t *testing.T) {
 // TestBytesAreNotCountedAgainAfterALongSilence: an edge repeats a report after the node has
 // removed its counter, or asks that node about it after the stream has moved.
 func TestBytesAreNotCountedAgainAfterALongSilence(t *testing.T) {
+	t.Parallel()
 	for name, moves := range map[string]bool{"the same node": false, "another node": true} {
 		t.Run(name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
-			c := newCluster(t, 3, Config{Now: clock.Now})
+			c := newCluster(t, 3, Config{Now: clock.Now, Edge: reportsByHand()})
 			owner, edge := c.nodes[0], c.nodes[2]
 			publish := func(i int, id string) string {
 				p := c.nodes[i].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, id)
@@ -269,7 +273,8 @@ func TestBytesAreNotCountedAgainAfterALongSilence(t *testing.T) {
 // TestBytesBeyondTheLastCounterWait: a node with as many counters as it may have counts no bytes
 // that it couldn't recognise in a repeated report.
 func TestBytesBeyondTheLastCounterWait(t *testing.T) {
-	c := newCluster(t, 2, Config{})
+	t.Parallel()
+	c := newCluster(t, 2, Config{Edge: reportsByHand()})
 	owner, edge := c.nodes[0], c.nodes[1]
 	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	c.place("a", 0)
@@ -306,6 +311,7 @@ func (t *tallies) fill() {
 
 // TestASilentNodeDelaysNoOtherOne: reports to other nodes don't wait for it.
 func TestASilentNodeDelaysNoOtherOne(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 3, Config{})
 	edge := c.nodes[2]
 	for i, id := range []string{"a", "b"} {
@@ -337,9 +343,10 @@ func TestASilentNodeDelaysNoOtherOne(t *testing.T) {
 
 func (e *edge) sentOf(streamID string) uint64 { return uint64(e.remote(streamID).sent.Load()) }
 
-// TestWhatIsNoNodeIsUnreachable: another service, which answers everything, listens at a node's
+// TestAnotherServiceAtTheNodesAddressIsUnreachable: another service, which answers everything, listens at a node's
 // address.
-func TestWhatIsNoNodeIsUnreachable(t *testing.T) {
+func TestAnotherServiceAtTheNodesAddressIsUnreachable(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 2, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	c.place("a", 0)

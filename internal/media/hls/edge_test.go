@@ -38,10 +38,11 @@ func newCluster(t testing.TB, n int, c Config) *cluster {
 		inner := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cl.serve(i, w, r) }))
 		inner.Config.Protocols = &protocols
 		t.Cleanup(inner.Close) // after the node has closed its requests
-		edge := EdgeConfig{Node: nodeName(i), Keys: [][]byte{[]byte("of all nodes"), []byte("the one before")}, Locate: cl.locate(i)}
+		var edge EdgeConfig
 		if c.Edge != nil {
-			edge.CacheBytes = c.Edge.CacheBytes
+			edge = *c.Edge
 		}
+		edge.Node, edge.Keys, edge.Locate = nodeName(i), [][]byte{[]byte("of all nodes"), []byte("the one before")}, cl.locate(i)
 		own := c
 		own.Edge = &edge
 		cl.nodes, cl.inner, cl.configs = append(cl.nodes, newStudio(t, own)), append(cl.inner, inner), append(cl.configs, own)
@@ -126,7 +127,8 @@ func growing(t testing.TB, playlist string) string {
 	return fmt.Sprintf("&_HLS_msn=%d&_HLS_part=%d", first+strings.Count(playlist, "#EXTINF:"), parts)
 }
 
-func TestAnEdgeServesWhatAnotherNodeHas(t *testing.T) {
+func TestAnEdgeServesStreamsOfAnotherNode(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 2, Config{})
 	owner, edge := c.nodes[0], c.nodes[1]
 	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -189,6 +191,7 @@ func TestAnEdgeServesWhatAnotherNodeHas(t *testing.T) {
 // TestAnAnswerFromBeforeAMoveIsNotKept: it was requested before the stream was stopped or moved,
 // and arrives after that.
 func TestAnAnswerFromBeforeAMoveIsNotKept(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 2, Config{})
 	owner, edge := c.nodes[0], c.nodes[1]
 	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -222,6 +225,7 @@ func TestAnAnswerFromBeforeAMoveIsNotKept(t *testing.T) {
 }
 
 func TestViewersOfAnEdgeCountOnce(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 3, Config{})
 	owner := c.nodes[0]
 	p := owner.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -248,13 +252,14 @@ func TestViewersOfAnEdgeCountOnce(t *testing.T) {
 	}
 	owner.hls.sweep(time.Now().Add(9 * time.Second))
 	if n := p.Stream().Stats().Viewers; n != 0 {
-		t.Errorf("%d viewers after nobody was reported", n)
+		t.Errorf("%d viewers after none was reported", n)
 	}
 }
 
 // TestATakeoverByAThirdNode: the old node's playlist ends. index.m3u8 references the new node's
 // playlist with the viewer's session, on every node.
 func TestATakeoverByAThirdNode(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 3, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	c.place("a", 0)
@@ -309,6 +314,7 @@ func TestATakeoverByAThirdNode(t *testing.T) {
 
 // TestANodeThatIsGone: requests get 503 until the node is known to have stopped.
 func TestANodeThatIsGone(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 2, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	c.place("a", 0)
@@ -341,6 +347,7 @@ func TestANodeThatIsGone(t *testing.T) {
 
 // TestOnlyNodesMayAsk: requests need a signature for this node, this path and the current time.
 func TestOnlyNodesMayAsk(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, 2, Config{})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	c.place("a", 0)
@@ -394,6 +401,7 @@ func TestOnlyNodesMayAsk(t *testing.T) {
 }
 
 func TestTheEdgesMemoryIsBounded(t *testing.T) {
+	t.Parallel()
 	const bound = 256 << 10
 	c := newCluster(t, 2, Config{Edge: &EdgeConfig{CacheBytes: bound}})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")

@@ -7,7 +7,7 @@ const (
 	// edge drops it. The stream's node decides when a viewer has left.
 	remotePatience = 40 * time.Second
 	// remoteInNetwork is how long such a viewer counts in its network: as long as at the stream's
-	// node with segments of 4 s, so that viewers who load a page anew find room.
+	// node with segments of 4 s, so that viewers who reload a page find room.
 	remoteInNetwork = 14 * time.Second
 	// reportPatience is how long a stream without viewers is kept while its node has not confirmed
 	// all bytes.

@@ -31,7 +31,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	v, p := s.visit(w, r)
 	if p != nil {
 		return p
@@ -46,12 +46,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	// reference it at any later moment of the run.
 	m := s.byRun(v.streamID, v.at.run)
 	if m == nil {
-		return s.elsewhereOr(v, notFound())
+		if served, p := s.elsewhere(v); served {
+			return p
+		}
+		return notFound()
 	}
 	return s.serveMedia(s.output(v, m), m, v.at)
 }
 
-func (s *Server) serveMedia(out *output, m *muxer, at location) *refusal {
+func (s *Server) serveMedia(out *output, m *muxer, at location) *problem {
 	switch at.kind {
 	case initFile:
 		data, ok := m.window.initialization(int(at.number))
@@ -76,7 +79,7 @@ func (s *Server) serveMedia(out *output, m *muxer, at location) *refusal {
 
 // serveIndex answers with the multivariant playlist. It waits for the stream's first part, and
 // starts a session for the viewer unless the request has one.
-func (s *Server) serveIndex(v *visit) *refusal {
+func (s *Server) serveIndex(v *visit) *problem {
 	m := s.newest(v.streamID)
 	if m == nil || m.stream.Reason() != nil {
 		if served, p := s.elsewhere(v); served {
@@ -119,7 +122,7 @@ func (m *muxer) playlistPath(of session) string {
 	return path
 }
 
-func (s *Server) servePlaylist(v *visit) *refusal {
+func (s *Server) servePlaylist(v *visit) *problem {
 	q, ok := parseReload(v.query)
 	if !ok {
 		return badReload()
@@ -143,13 +146,13 @@ func (s *Server) servePlaylist(v *visit) *refusal {
 		if st.tooFar(q.msn, q.part) {
 			return refuse(http.StatusBadRequest, "too_far_ahead", "the playlist will not get there for long")
 		}
-		var p *refusal
+		var p *problem
 		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.has(q.msn, q.part) }); p != nil {
 			return p
 		}
 	} else if len(st.counts) == 0 {
 		// Before the first part, a playlist would be empty, which players treat as an error.
-		var p *refusal
+		var p *problem
 		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 }); p != nil {
 			return p
 		}
@@ -176,7 +179,7 @@ func playlistCaching(st *state, blocking bool) string {
 }
 
 // servePart answers with a part. If it is the next one, servePart waits for it.
-func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
+func (s *Server) servePart(o *output, m *muxer, at location) *problem {
 	p, next := m.window.part(at.number)
 	if p == nil && at.number == next {
 		if _, problem := s.wait(o.r, m, m.hinted, func(st *state) bool {
@@ -199,7 +202,7 @@ func (s *Server) servePart(o *output, m *muxer, at location) *refusal {
 // wait waits until a state satisfies ready. It ends with a refusal when the stream has no new state
 // for three target durations, or when the viewer has gone. waiting has the places for requests of
 // this kind.
-func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*state) bool) (*state, *refusal) {
+func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*state) bool) (*state, *problem) {
 	st := m.state.Load()
 	if ready(st) {
 		return st, nil

@@ -18,8 +18,8 @@ import (
 
 	"showfloor/internal/media/hub"
 	"showfloor/internal/media/metering"
-	"showfloor/internal/playtoken"
-	"showfloor/internal/signing"
+	"showfloor/internal/streams/playtoken"
+	"showfloor/internal/tenancy/signing"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -176,6 +176,7 @@ func (s *studio) probe(path string, extra ...string) string {
 }
 
 func TestPlaysInFFmpeg(t *testing.T) {
+	t.Parallel()
 	cases := map[string]clipSpec{
 		"plain":      {seconds: 6, fps: "30", gop: 60, rate: 44100},
 		"b-frames":   {seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000},

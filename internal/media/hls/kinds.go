@@ -28,7 +28,7 @@ func (s *segmenter) takeVideo(u *hub.Unit, at time.Duration) {
 		return // a new coding begins with a key frame
 	case !u.Key && s.video.still != nil:
 		s.video.rhythm.add(u.DTS)
-		return // it refers to other pictures than those that decoders have seen last
+		return // it refers to pictures that decoders have not seen last
 	case u.Key:
 		u = s.takeKey(u, at, same)
 	}

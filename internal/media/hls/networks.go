@@ -27,7 +27,7 @@ func (c *clients) idle(now time.Time) bool {
 
 // admit decides whether a client of a network may begin a session. An unknown network, such as
 // that in another node's report, has no limit.
-func (a *audience) admit(network netip.Addr, now time.Time) *refusal {
+func (a *audience) admit(network netip.Addr, now time.Time) *problem {
 	if !network.IsValid() {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (a *audience) clientsOf(network netip.Addr) *clients {
 }
 
 // crowdedNetwork is the refusal of a new session because its network has too many.
-func crowdedNetwork(code string, retry time.Duration, message string) *refusal {
+func crowdedNetwork(code string, retry time.Duration, message string) *problem {
 	p := refuse(http.StatusTooManyRequests, code, message+"; try again in a moment")
 	p.passing, p.retryAfter = true, int(math.Ceil(retry.Seconds()))
 	return p

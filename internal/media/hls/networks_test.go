@@ -61,6 +61,7 @@ const entry = "/live/token-a/index.m3u8"
 // TestViewersOfOneNetworkAreBounded: a network may begin a limited number of sessions in 10 s,
 // and have a limited number of viewers. Existing sessions and other networks are not affected.
 func TestViewersOfOneNetworkAreBounded(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	c := newCluster(t, 2, Config{Now: clock.Now, NetworkViewers: 4, ClientIP: byHeader})
 	p := c.nodes[0].publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -114,6 +115,7 @@ func TestViewersOfOneNetworkAreBounded(t *testing.T) {
 // TestSessionsOfEarlierBroadcastsAreBounded: the redirect to the newest run begins a session,
 // too.
 func TestSessionsOfEarlierBroadcastsAreBounded(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	s := newStudio(t, Config{Now: clock.Now, NetworkViewers: 2, ClientIP: byHeader})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true, Began: clock.now.Add(-time.Hour)}, "p")
@@ -133,6 +135,7 @@ func TestSessionsOfEarlierBroadcastsAreBounded(t *testing.T) {
 
 // TestNetworksAreForgotten: networks without sessions are removed, and their number is limited.
 func TestNetworksAreForgotten(t *testing.T) {
+	t.Parallel()
 	s := newStudio(t, Config{MaxViewers: 3, NetworkViewers: 2})
 	a := s.hls.newAudience(func(int) {}, func(time.Duration) {})
 	now := time.Unix(1_700_000_000, 0)
@@ -157,6 +160,7 @@ func TestNetworksAreForgotten(t *testing.T) {
 // TestIdleViewersLeaveRoomInTheirNetwork: an edge remembers a viewer for longer than its network
 // is held to it. One that returns counts again.
 func TestIdleViewersLeaveRoomInTheirNetwork(t *testing.T) {
+	t.Parallel()
 	s := newStudio(t, Config{MaxViewers: 9, NetworkViewers: 1})
 	a := s.hls.newAudience(func(int) {}, func(time.Duration) {})
 	office, now := netip.MustParseAddr("192.0.2.1"), time.Unix(1_700_000_000, 0)

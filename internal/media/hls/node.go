@@ -101,7 +101,7 @@ func (s *Server) NodeHandler() http.Handler {
 	})
 }
 
-func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *refusal {
+func (s *Server) serveNode(w http.ResponseWriter, r *http.Request) *problem {
 	if s.edge == nil {
 		return notFound()
 	}

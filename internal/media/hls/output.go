@@ -100,7 +100,7 @@ type rangedWriter struct {
 }
 
 func (c *rangedWriter) WriteHeader(status int) {
-	var p *refusal
+	var p *problem
 	switch status {
 	case http.StatusRequestedRangeNotSatisfiable:
 		p = refuse(status, "range_not_satisfiable", "the Range header asks for nothing of this file; Content-Range says how long it is")

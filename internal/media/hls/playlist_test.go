@@ -28,6 +28,7 @@ func parseMedia(t testing.TB, text []byte) *playlist.Media {
 }
 
 func TestLowLatencyPlaylist(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	b := newBench(t, true)
 	b.w.listFor, b.w.keepFor = 14*second, 6*second
@@ -126,6 +127,7 @@ func checkDelta(t *testing.T, full, delta string) {
 }
 
 func TestSealedPlaylist(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	b := newBench(t, true)
 	b.push(synthetic(v, a, 30, 2, 5300*time.Millisecond, 1)...)
@@ -142,6 +144,7 @@ func TestSealedPlaylist(t *testing.T) {
 }
 
 func TestStandardPlaylist(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	b := newBench(t, false)
 	b.push(synthetic(v, a, 30, 2, 10*second, 1)...)
@@ -158,6 +161,7 @@ func TestStandardPlaylist(t *testing.T) {
 }
 
 func TestDiscontinuitySequence(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	b := newBench(t, true)
 	b.w.listFor, b.w.keepFor = 6*second, second
@@ -183,6 +187,7 @@ func TestDiscontinuitySequence(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	for name, gop := range map[string]float64{"usual": 2, "endless": 1000} {
 		w := newWindow(true, 0, 8<<20, &budget{total: math.MaxInt64})
@@ -227,6 +232,7 @@ func (b *bench) checkCount() {
 // TestClockThatStandsStill: a publisher's clock that stands still must not cause a part with more
 // and more frames, or a segment with more and more parts.
 func TestClockThatStandsStill(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	for name, tt := range map[string]struct {
 		bytes, frames int
@@ -255,6 +261,7 @@ func TestClockThatStandsStill(t *testing.T) {
 }
 
 func TestReloads(t *testing.T) {
+	t.Parallel()
 	// Segments 5 (3 parts) and 6 (5 parts) are complete, 7 has two parts.
 	s := &state{first: 5, open: 7, parts: 2, counts: []int{3, 5, 2}, ahead: 15}
 	ended := *s
@@ -285,6 +292,7 @@ func TestReloads(t *testing.T) {
 }
 
 func TestTextCompressesOnce(t *testing.T) {
+	t.Parallel()
 	x := &text{plain: []byte(strings.Repeat("#EXT-X-PART\n", 100))}
 	var c compressor
 	z, err := gzip.NewReader(strings.NewReader(string(x.gzip(&c))))
@@ -323,6 +331,7 @@ func FuzzTarget(f *testing.F) {
 }
 
 func TestTargets(t *testing.T) {
+	t.Parallel()
 	good := map[string]location{
 		"/live/t/index.m3u8":         {token: "t", kind: indexFile},
 		"/live/t/r/source/live.m3u8": {token: "t", run: "r", kind: mediaFile},

@@ -96,9 +96,9 @@ type group struct {
 	steady  bool          // it is about the same as before
 }
 
-// key adds the time of a key picture. anew: key pictures may be missing before it.
-func (g *group) key(at time.Duration, anew bool) {
-	if d := at - g.at; g.started && !anew && d > 0 {
+// key adds the time of a key picture. gap means that key pictures may be missing before it.
+func (g *group) key(at time.Duration, gap bool) {
+	if d := at - g.at; g.started && !gap && d > 0 {
 		g.steady = g.length == 0 || (d-g.length).Abs() < d/8
 		g.length = d
 	}

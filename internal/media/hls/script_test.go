@@ -137,13 +137,13 @@ func (s *script) checkSync(units []*hub.Unit, wanted func(arrived time.Duration)
 
 // variants runs a test in both modes, with publishers that announce what they switch off and with
 // publishers that don't.
-func variants(t *testing.T, spec clipSpec, test func(t *testing.T, s *script, units []*hub.Unit, tells bool)) {
+func variants(t *testing.T, spec clipSpec, test func(t *testing.T, s *script, units []*hub.Unit, announced bool)) {
 	t.Helper()
 	for _, low := range []bool{true, false} {
-		for _, tells := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, low latency %v, told %v", cmpOr(spec.audioCodec, "aac"), low, tells), func(t *testing.T) {
+		for _, announced := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, low latency %v, told %v", cmpOr(spec.audioCodec, "aac"), low, announced), func(t *testing.T) {
 				t.Parallel()
-				test(t, newScript(t, low), shifted(clip(t, spec), 0, time.Millisecond), tells)
+				test(t, newScript(t, low), shifted(clip(t, spec), 0, time.Millisecond), announced)
 			})
 		}
 	}

@@ -40,7 +40,7 @@ type segmenter struct {
 	epoch   uint32
 	begun   bool // there has been an epoch
 	waiting *opening
-	checked [2]verdict
+	support [2]trackSupport
 
 	// The timeline of the epoch: output time = time of the unit + offset + skew.
 	offset  time.Duration
@@ -48,7 +48,7 @@ type segmenter struct {
 	seen    [2]sighting
 	newest  time.Duration    // end of the newest unit, in output time
 	floor   time.Duration    // start of the epoch in output time
-	ends    [2]time.Duration // end of the media of former lanes, by kind
+	ends    [2]time.Duration // end of the media of former tracks, by kind
 	slack   time.Duration    // how far audio may be behind video
 	heard   bool             // audio has come in this timeline
 	clocked bool             // the clock advanced the output since the last unit
@@ -57,8 +57,8 @@ type segmenter struct {
 	lastKey       *hub.Unit     // the newest picture of the run that can be held as a still
 	config        *configuration
 	configs       int
-	video         *videoLane
-	audio         *audioLane
+	video         *videoTrack
+	audio         *audioTrack
 	limit         time.Duration // longest part under this configuration
 	limitSet      bool
 	partStart     time.Duration // output time
@@ -90,8 +90,8 @@ type sighting struct {
 	arrived time.Time
 }
 
-// verdict caches whether HLS can carry a track.
-type verdict struct {
+// trackSupport caches whether HLS can carry a track.
+type trackSupport struct {
 	track *hub.Track
 	ok    bool
 }
@@ -164,10 +164,10 @@ func (s *segmenter) carries(t *hub.Track) bool {
 	if t.Codec.Video() {
 		kind = videoKind
 	}
-	v := &s.checked[kind]
+	v := &s.support[kind]
 	if v.track != t {
 		_, _, err := describe(t)
-		*v = verdict{track: t, ok: err == nil}
+		*v = trackSupport{track: t, ok: err == nil}
 		if err != nil {
 			s.log.Warn("HLS can't carry a track", "codec", t.Codec, "error", err)
 		}
@@ -205,7 +205,7 @@ func (s *segmenter) finish() {
 	}
 	s.flush()
 	s.endSegment()
-	// The next timeline begins at the end of all lanes.
+	// The next timeline begins at the end of all tracks.
 	s.leave(nil, nil)
 	s.floor = max(s.partStart, s.ends[videoKind], s.ends[audioKind])
 	s.partStart, s.segStart, s.config = s.floor, s.floor, nil
@@ -309,7 +309,7 @@ func (s *segmenter) period(u *hub.Unit) time.Duration {
 	return 0
 }
 
-// take adds a placed unit to its lane, and closes parts that are complete.
+// take adds a placed unit to its track, and closes parts that are complete.
 func (s *segmenter) take(u *hub.Unit, at time.Duration) {
 	if kindOf(u) == videoKind {
 		s.takeVideo(u, at)
@@ -336,7 +336,7 @@ func (s *segmenter) pending() (frames, bytes int) {
 	return frames, bytes
 }
 
-// leave removes the lanes, except those whose track continues with the same coding, and stores
+// leave removes the tracks, except tracks whose hub.Track continues with the same coding, and stores
 // where their media ended: decoding times must never decrease.
 func (s *segmenter) leave(video, audio *hub.Track) {
 	if v := s.video; v != nil && !sameCoding(v.track, video) {
@@ -373,11 +373,11 @@ func (s *segmenter) configure(video, audio *hub.Track) {
 	s.leave(video, audio)
 	s.config, s.declared = c, [2]*hub.Track{video, audio}
 	if video != nil && s.video == nil {
-		s.video = &videoLane{track: video, cursor: -1, floor: max(ticks(s.ends[videoKind], videoRate), ticks(s.partStart, videoRate)),
+		s.video = &videoTrack{track: video, cursor: -1, floor: max(ticks(s.ends[videoKind], videoRate), ticks(s.partStart, videoRate)),
 			rhythm: newRhythm(video), arrived: s.arrived}
 	}
 	if s.audio == nil {
-		s.audio = newAudioLane(audio, start)
+		s.audio = newAudioTrack(audio, start)
 	}
 }
 

@@ -237,6 +237,7 @@ var (
 )
 
 func TestRhythmsKeepTheRules(t *testing.T) {
+	t.Parallel()
 	track := clip(t, still)[0].Track
 	sound := only(clip(t, still), func(u *hub.Unit) bool { return !isVideo(u) })[0].Track
 	for _, fps := range []float64{1, 2, 5, 7, 8, 10, 12, 12.5, 15, 23.976, 24, 25, 29.97, 30, 48, 50, 59.94, 60, 120} {
@@ -288,6 +289,7 @@ func synthetic(video, audio *hub.Track, fps, gop float64, length, clock time.Dur
 }
 
 func TestRealClipKeepsTheRules(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []clipSpec{usual,
 		{seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000},
 		{seconds: 5, rate: 22050}, {seconds: 4, fps: "30", gop: 30}} {
@@ -310,6 +312,7 @@ func TestRealClipKeepsTheRules(t *testing.T) {
 
 // TestFragment: another implementation can parse our fragments.
 func TestFragment(t *testing.T) {
+	t.Parallel()
 	tracks := []trackSamples{
 		{track: 1, video: true, base: 1 << 40, samples: []sample{
 			{data: []byte("key"), duration: 3000, offset: 6000, sync: true},

@@ -43,7 +43,7 @@ type Config struct {
 	ClientIP func(r *http.Request) netip.Addr
 	// MaxViewers is how many viewers are counted for one stream; 100000.
 	MaxViewers int
-	// NetworkViewers bounds the viewers of one stream in one network (see fairshare.Network), and
+	// NetworkViewers bounds the viewers of one stream in one network (see netaddr.Network), and
 	// the sessions that they may begin within sessionsPeriod; 2000. Further sessions are refused
 	// with 429.
 	NetworkViewers int

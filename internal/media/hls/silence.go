@@ -34,7 +34,7 @@ func opusSilence(channels int) silence {
 
 // comfortNoise is an Opus packet without a frame (RFC 6716, 3.2.1): the decoder continues with
 // the background noise that it has learnt. It fills the pauses of an encoder with DTX, which
-// sends almost nothing while nobody speaks: digital silence between its updates would make the
+// sends almost nothing during silence: digital silence between its updates would make the
 // background pump.
 func comfortNoise(last []byte) silence {
 	data := []byte{last[0] &^ 3} // one frame

@@ -21,6 +21,7 @@ func stillTracks(t testing.TB) (video, audio *hub.Track) {
 }
 
 func TestLateAudioJoinsWithADiscontinuity(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	b := newBench(t, true)
 	b.push(only(synthetic(v, a, 30, 2, 11*second, 1), func(u *hub.Unit) bool {
@@ -48,6 +49,7 @@ func only2(payloads [][]byte, same []byte) [][]byte {
 // TestPicturesThatCantBeHeld: when such video stops, a new run continues with audio alone, and
 // another one with the video when it is back.
 func TestPicturesThatCantBeHeld(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	b := newBench(t, true)
 	b.push(only(synthetic(v, a, 30, 2, 20*second, 1), func(u *hub.Unit) bool {
@@ -69,6 +71,7 @@ func TestPicturesThatCantBeHeld(t *testing.T) {
 }
 
 func TestTakeoverGoesOnWithADiscontinuity(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, true)
 	first := shifted(clip(t, usual), 0, time.Millisecond)
 	second := shifted(clip(t, still), 77*time.Hour, time.Millisecond)
@@ -89,6 +92,7 @@ func TestTakeoverGoesOnWithADiscontinuity(t *testing.T) {
 }
 
 func TestLeapsWithinAnEpoch(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	for name, leap := range map[string]time.Duration{
 		"an hour on": time.Hour, "an hour back": -time.Hour, "11 s on": 11 * second,
@@ -110,6 +114,7 @@ func TestLeapsWithinAnEpoch(t *testing.T) {
 
 // TestGaps: a publisher drops frames, or a reader was too slow.
 func TestGaps(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	units := synthetic(v, a, 30, 2, 12*second, time.Millisecond)
 	between := func(u *hub.Unit, from, to time.Duration) bool { return u.DTS >= from && u.DTS < to }
@@ -148,6 +153,7 @@ func TestGaps(t *testing.T) {
 }
 
 func TestPictureWithoutRhythm(t *testing.T) {
+	t.Parallel()
 	v, _ := stillTracks(t)
 	b := newBench(t, true)
 	at := time.Duration(0)
@@ -168,6 +174,7 @@ func TestPictureWithoutRhythm(t *testing.T) {
 }
 
 func TestBeginnings(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	units := synthetic(v, a, 30, 2, 6*second, time.Millisecond)
 	t.Run("without a key frame", func(t *testing.T) {
@@ -219,6 +226,7 @@ func TestBeginnings(t *testing.T) {
 }
 
 func TestClocksWithDifferentOrigins(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	units := synthetic(v, a, 30, 2, 6*second, time.Millisecond)
 	b := newBench(t, true)
@@ -239,6 +247,7 @@ func TestClocksWithDifferentOrigins(t *testing.T) {
 // TestNegativeCompositionTimes: some encoders with B-frames send presentation times before
 // decoding times.
 func TestNegativeCompositionTimes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, true)
 	units := shifted(clip(t, clipSpec{seconds: 6, fps: "25", gop: 50, bframes: 3, rate: 48000}), 0, time.Millisecond)
 	for _, u := range units {
@@ -270,6 +279,7 @@ func TestNegativeCompositionTimes(t *testing.T) {
 }
 
 func TestNewEncoderSettings(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	other := only(clip(t, clipSpec{seconds: 1, fps: "25", gop: 25, size: "640x360"}), isVideo)[0].Track
 	same := *v // the encoder repeats its parameter sets
@@ -292,6 +302,7 @@ func TestNewEncoderSettings(t *testing.T) {
 }
 
 func TestTracksThatCantBeCarried(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	for name, track := range map[string]*hub.Track{
 		"no SPS": {Codec: hub.H264}, "no PPS": {Codec: hub.H264, SPS: v.SPS}, "bad ASC": {Codec: hub.AAC, AudioConfig: []byte{0xff}},
@@ -315,6 +326,7 @@ func TestTracksThatCantBeCarried(t *testing.T) {
 // TestPartIsOutWithItsLastFrame: a part is published with its last frame, without waiting for the
 // next one.
 func TestPartIsOutWithItsLastFrame(t *testing.T) {
+	t.Parallel()
 	v, a := stillTracks(t)
 	b := newBench(t, true)
 	parts := uint64(0)

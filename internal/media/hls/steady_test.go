@@ -21,11 +21,11 @@ var (
 func TestSoundThatStopsAndReturns(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []clipSpec{steadyAAC, steadyOpus} {
-		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
+		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, announced bool) {
 			t.Helper()
 			gone := []time.Duration{4 * second, 10 * second}
 			s.play(units, func(at time.Duration, u *hub.Unit) bool {
-				s.seg.activity.AudioOff = tells && within(at, gone...)
+				s.seg.activity.AudioOff = announced && within(at, gone...)
 				return isVideo(u) || !within(at, gone...)
 			})
 			s.checkSteady(16 * second)
@@ -40,11 +40,11 @@ func TestSoundThatStopsAndReturns(t *testing.T) {
 // TestSoundThatComesAndGoes: the audio stays in sync however often it stops.
 func TestSoundThatComesAndGoes(t *testing.T) {
 	t.Parallel()
-	variants(t, steadyOpus, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
+	variants(t, steadyOpus, func(t *testing.T, s *script, units []*hub.Unit, announced bool) {
 		t.Helper()
 		gone := func(at time.Duration) bool { return at%(700*time.Millisecond) > 390*time.Millisecond }
 		s.play(units, func(at time.Duration, u *hub.Unit) bool {
-			s.seg.activity.AudioOff = tells && gone(at)
+			s.seg.activity.AudioOff = announced && gone(at)
 			return isVideo(u) || !gone(at)
 		})
 		s.checkSteady(16 * second)
@@ -52,7 +52,7 @@ func TestSoundThatComesAndGoes(t *testing.T) {
 	})
 }
 
-// TestPauses: a browser's encoder (DTX) sends a packet every 400 ms while nobody speaks. The
+// TestPauses: a browser's encoder (DTX) sends a packet every 400 ms during silence. The
 // pauses are filled with its background noise.
 func TestPauses(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,7 @@ func TestPauses(t *testing.T) {
 func TestThereIsAlwaysSound(t *testing.T) {
 	t.Parallel()
 	units := clip(t, clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, stereo: true})
-	require.True(t, sameCoding(silentTrack(), only(units, notVideo)[0].Track), "what most encoders send")
+	require.True(t, sameCoding(silentTrack(), only(units, notVideo)[0].Track), "the coding of most encoders")
 	for _, from := range []time.Duration{7 * second, time.Hour} {
 		s := newScript(t, true)
 		s.play(shifted(units, 0, time.Millisecond), func(at time.Duration, u *hub.Unit) bool { return isVideo(u) || at >= from })
@@ -121,12 +121,12 @@ func TestPicturesThatStopAndReturn(t *testing.T) {
 		{seconds: 16, fps: "25", gop: 50, rate: 48000, codec: "libx265", bframes: 2},
 		{seconds: 16, fps: "25", gop: 50, rate: 48000, params: "interlaced=1"},
 	} {
-		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, tells bool) {
+		variants(t, spec, func(t *testing.T, s *script, units []*hub.Unit, announced bool) {
 			t.Helper()
 			// They return in mid-GOP: pictures that depend on lost ones are left out.
 			gone := []time.Duration{4300 * time.Millisecond, 10500 * time.Millisecond}
 			s.play(units, func(at time.Duration, u *hub.Unit) bool {
-				s.seg.activity.VideoOff = tells && within(at, gone...)
+				s.seg.activity.VideoOff = announced && within(at, gone...)
 				return !isVideo(u) || !within(at, gone...)
 			})
 			s.checkSteady(16 * second)
@@ -259,9 +259,9 @@ func TestSoundThatIsAlwaysLate(t *testing.T) {
 	}
 }
 
-// TestATakeoverKeepsWhatWasDeclared: if a new encoder lacks a kind that the previous one had, the
+// TestATakeoverKeepsTheDeclaredTracks: if a new encoder lacks a kind that the previous one had, the
 // run continues with silence or with a still.
-func TestATakeoverKeepsWhatWasDeclared(t *testing.T) {
+func TestATakeoverKeepsTheDeclaredTracks(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]func(u *hub.Unit) bool{"pictures alone": isVideo, "sound alone": notVideo} {
 		s := newScript(t, true)
@@ -304,7 +304,7 @@ func TestAPictureThatComesFirst(t *testing.T) {
 	s.checkSync(units, func(time.Duration) bool { return true })
 }
 
-// TestTheTargetDurationStays: it stays as in the first playlist, whatever the interval of key
+// TestTheTargetDurationStays: it stays as in the first playlist, for any interval of key
 // frames. Segments that don't begin with one are not marked as independent.
 func TestTheTargetDurationStays(t *testing.T) {
 	t.Parallel()

@@ -170,7 +170,7 @@ func idOf(t testing.TB, track *hub.Track, data []byte) uint32 {
 	return 0
 }
 
-func TestWhatCantBeRepeated(t *testing.T) {
+func TestPicturesThatCannotBeRepeated(t *testing.T) {
 	t.Parallel()
 	units := clip(t, clipSpec{seconds: 2, fps: "25", gop: 20, params: "intra-refresh=1"})
 	require.Nil(t, newStill(units[20]), "one of the pictures of a refresh")

@@ -25,11 +25,11 @@ func firstNumber(age time.Duration) uint64 {
 
 // serveSuccessor answers for an unknown run: one from before a restart of the server, or one that
 // ended long ago. It redirects to the stream's newest run.
-func (s *Server) serveSuccessor(v *visit) *refusal {
+func (s *Server) serveSuccessor(v *visit) *problem {
 	m := s.newest(v.streamID)
 	// A session that began after the start of the server was for a stream that has ended here.
 	if m == nil && v.session.token != "" && v.session.began.Before(s.started.Truncate(time.Second)) {
-		var p *refusal
+		var p *problem
 		if m, p = s.awaitStream(v.r, v.streamID); p != nil {
 			return p
 		}
@@ -56,7 +56,7 @@ func (s *Server) serveSuccessor(v *visit) *refusal {
 
 // awaitStream waits for a stream that may have been on air when the server was started; nil if
 // restartWindow is over.
-func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *refusal) {
+func (s *Server) awaitStream(r *http.Request, streamID string) (*muxer, *problem) {
 	if s.config.Now().Sub(s.started) > restartWindow {
 		return nil, nil
 	}

@@ -32,7 +32,7 @@ func (s *studio) onAir(began time.Time) {
 	s.waitPlayable("a/p")
 }
 
-// beforeRestart returns what a player has of a broadcast when its server stops: the path of its
+// beforeRestart returns the player's data on a broadcast when its server stops: the path of its
 // playlist.
 func beforeRestart(t *testing.T) string {
 	t.Helper()
@@ -49,6 +49,7 @@ func restarted() time.Time { return time.Now().Add(afterRestart) }
 // TestARunOfBeforeLeadsToTheNewestOne: after a restart of the server, players continue with their
 // URL, and see larger numbers than before.
 func TestARunOfBeforeLeadsToTheNewestOne(t *testing.T) {
+	t.Parallel()
 	old := beforeRestart(t)
 	s := newStudio(t, Config{})
 	s.onAir(time.Now().Add(-time.Hour))
@@ -78,6 +79,7 @@ func TestARunOfBeforeLeadsToTheNewestOne(t *testing.T) {
 // TestAStreamIsAwaitedAfterARestart: players whose session began before the restart wait for the
 // stream.
 func TestAStreamIsAwaitedAfterARestart(t *testing.T) {
+	t.Parallel()
 	old := beforeRestart(t)
 	var later atomic.Int64
 	later.Store(int64(afterRestart))
@@ -100,6 +102,7 @@ func TestAStreamIsAwaitedAfterARestart(t *testing.T) {
 
 // TestAStreamThatDoesNotComeBack: players get an answer after which they retry.
 func TestAStreamThatDoesNotComeBack(t *testing.T) {
+	t.Parallel()
 	old := beforeRestart(t)
 	s := newStudio(t, Config{SuccessorWait: time.Millisecond, Now: restarted})
 	a := s.do("GET", old)
@@ -118,6 +121,7 @@ func TestAStreamThatDoesNotComeBack(t *testing.T) {
 
 // TestASessionEndsWithItsBroadcast: with an expired URL, it doesn't open the next broadcast.
 func TestASessionEndsWithItsBroadcast(t *testing.T) {
+	t.Parallel()
 	old := beforeRestart(t)
 	s := newStudio(t, Config{Tokens: newTokens(func(string) (string, time.Time, error) { return "a", time.Now().Add(-time.Hour), nil })})
 	s.onAir(time.Now().Add(time.Hour)) // as if the session were old

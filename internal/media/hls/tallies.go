@@ -21,7 +21,7 @@ const (
 // viewer who watches through two nodes counts once. After a 404 or 503 with this process's id, the
 // reporting node knows that none of the bytes are counted; after a 409 partly_counted it doesn't
 // know which ones are.
-func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *refusal {
+func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, streamID string, body []byte) *problem {
 	report, ok := readTally(r.URL.Query())
 	if !ok {
 		return refuse(http.StatusBadRequest, "bad_report", "tally, from and to must name a count and its growth")

@@ -43,6 +43,7 @@ func sum(list []metering.Reading) (all metering.Reading) {
 // TestUsageIsExact: a viewer's time is that from its first load of a playlist to its last,
 // however often the meter is read. Bytes are those of the bodies.
 func TestUsageIsExact(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	s := newStudio(t, Config{Now: clock.Now})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -86,6 +87,7 @@ func TestUsageIsExact(t *testing.T) {
 // TestAPlayerThatGoesAwayCountsUntilItsLastLoad: the time in which the server waits for another
 // load isn't time watched.
 func TestAPlayerThatGoesAwayCountsUntilItsLastLoad(t *testing.T) {
+	t.Parallel()
 	clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 	s := newStudio(t, Config{Now: clock.Now})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
@@ -103,6 +105,7 @@ func TestAPlayerThatGoesAwayCountsUntilItsLastLoad(t *testing.T) {
 }
 
 func TestBytesOfAPublisherAreCounted(t *testing.T) {
+	t.Parallel()
 	s := newStudio(t, Config{})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	units := lowLatencyUnits(t, time.Second)

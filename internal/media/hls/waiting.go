@@ -4,7 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 
-	"showfloor/internal/fairshare"
+	"showfloor/internal/base/fairshare"
+	"showfloor/internal/base/netaddr"
 )
 
 // fewWaiting is the number of waiting requests of a network below which it may take one of the
@@ -31,7 +32,7 @@ func (s *Server) takePlace(from *waiters, r *http.Request) (release func(), ok b
 }
 
 // network returns the network of a request's client, by which limits count.
-func (s *Server) network(r *http.Request) netip.Addr { return fairshare.Network(s.config.ClientIP(r)) }
+func (s *Server) network(r *http.Request) netip.Addr { return netaddr.Network(s.config.ClientIP(r)) }
 
 // remoteIP is the address of a request's connection.
 func remoteIP(r *http.Request) netip.Addr {
@@ -39,6 +40,6 @@ func remoteIP(r *http.Request) netip.Addr {
 	return at.Addr()
 }
 
-func overloaded() *refusal {
+func overloaded() *problem {
 	return refuse(http.StatusServiceUnavailable, "overloaded", "too many players wait for this stream, or too many of your network")
 }

@@ -15,7 +15,7 @@ import (
 
 // TestBlockedRequestsAreBounded: a player that waits for a playlist and, at the same time, for
 // the part named in it takes one place of each kind.
-func TestBlockedRequestsAreBounded(t *testing.T) {
+func TestBlockedRequestsAreBounded(t *testing.T) { // not parallel: a crowd needs the CPU
 	s := newStudio(t, Config{MaxBlocked: 2})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
@@ -46,7 +46,7 @@ func TestBlockedRequestsAreBounded(t *testing.T) {
 
 // TestOneNetworkLeavesWaitingPlacesToOthers: one network gets at most three quarters of the
 // places. Networks with fewer than 64 requests get the others.
-func TestOneNetworkLeavesWaitingPlacesToOthers(t *testing.T) {
+func TestOneNetworkLeavesWaitingPlacesToOthers(t *testing.T) { // not parallel: a crowd needs the CPU
 	s := newStudio(t, Config{MaxBlocked: 260, ClientIP: func(r *http.Request) netip.Addr {
 		ip, _ := netip.ParseAddr(r.Header.Get("Client"))
 		return ip
@@ -88,6 +88,7 @@ func TestOneNetworkLeavesWaitingPlacesToOthers(t *testing.T) {
 // TestDeadViewers: a player that has gone ends its blocked request, and one that reads nothing
 // loses its connection. Other players and the publisher are not affected.
 func TestDeadViewers(t *testing.T) {
+	t.Parallel()
 	s := newStudio(t, Config{WriteTimeout: 50 * time.Millisecond})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
 	v, a := stillTracks(t)

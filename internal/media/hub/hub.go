@@ -116,7 +116,7 @@ func (h *Hub) Stop(id string, reason error) {
 	}
 	// The kick comes before the wait, so that the publisher receives the reason before its
 	// writes fail.
-	if p, _ := s.shut(reason, anybody); p != nil {
+	if p, _ := s.shut(reason, anyPublisher); p != nil {
 		p.kick(reason)
 	}
 	s.outputs.Wait()
@@ -154,8 +154,8 @@ func (h *Hub) Drop(id, publisherID string, reason error) {
 }
 
 // Conditions on the publisher for shut.
-func anybody(*Publisher) bool { return true }
-func idle(p *Publisher) bool  { return p == nil }
+func anyPublisher(*Publisher) bool { return true }
+func idle(p *Publisher) bool       { return p == nil }
 
 // Close stops all streams and refuses new publishers. It returns when all outputs have
 // finished, also those of streams that were sealed before.

@@ -78,6 +78,7 @@ func send(t *testing.T, p *Publisher, track *Track, key bool, bytes int) {
 }
 
 func TestSealingWaitsForOutputs(t *testing.T) {
+	t.Parallel()
 	r := newRecorder()
 	h := New(Config{Outputs: []Output{r}})
 	p, _ := publish(t, h, Broadcast{StreamID: "a"}, "p")
@@ -106,6 +107,7 @@ func TestSealingWaitsForOutputs(t *testing.T) {
 }
 
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	r := newRecorder()
 	h := New(Config{Outputs: []Output{r}})
 	first, kicked := publish(t, h, Broadcast{StreamID: "a"}, "one")
@@ -138,7 +140,8 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-func TestStopTellsThePublisherWhy(t *testing.T) {
+func TestStopGivesThePublisherTheReason(t *testing.T) {
+	t.Parallel()
 	h := New(Config{Outputs: []Output{newRecorder()}})
 	p, kicked := publish(t, h, Broadcast{StreamID: "a", ReconnectWindow: time.Hour}, "p")
 	reason := errors.New("the tenant is suspended")
@@ -153,6 +156,7 @@ func TestStopTellsThePublisherWhy(t *testing.T) {
 }
 
 func TestReconnectWindow(t *testing.T) {
+	t.Parallel()
 	r := newRecorder()
 	h := New(Config{Outputs: []Output{r}})
 	b := Broadcast{StreamID: "a", ReconnectWindow: time.Hour}
@@ -178,6 +182,7 @@ func TestReconnectWindow(t *testing.T) {
 }
 
 func TestCloseRefusesPublishers(t *testing.T) {
+	t.Parallel()
 	r := newRecorder()
 	h := New(Config{Outputs: []Output{r}})
 	_, a := publish(t, h, Broadcast{StreamID: "a"}, "p")
@@ -194,9 +199,10 @@ func TestCloseRefusesPublishers(t *testing.T) {
 	}
 }
 
-func TestPlayableIsToldOncePerPublisher(t *testing.T) {
-	var told []string
-	h := New(Config{OnPlayable: func(stream, publisher string) { told = append(told, stream+"/"+publisher) }})
+func TestPlayableIsReportedOncePerPublisher(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	h := New(Config{OnPlayable: func(stream, publisher string) { calls = append(calls, stream+"/"+publisher) }})
 	b := Broadcast{StreamID: "a"}
 	first, _ := publish(t, h, b, "one")
 	first.Discontinuity()
@@ -209,12 +215,13 @@ func TestPlayableIsToldOncePerPublisher(t *testing.T) {
 	s.Playable(3)
 	second.Close()
 	s.Playable(3)
-	if len(told) != 2 || told[0] != "a/one" || told[1] != "a/two" {
-		t.Errorf("%v", told)
+	if len(calls) != 2 || calls[0] != "a/one" || calls[1] != "a/two" {
+		t.Errorf("%v", calls)
 	}
 }
 
 func TestSlowReaderLosesUpToAKeyFrame(t *testing.T) {
+	t.Parallel()
 	h := New(Config{})
 	p, _ := publish(t, h, Broadcast{StreamID: "a"}, "p")
 	r := p.Stream().Subscribe()
@@ -244,6 +251,7 @@ func TestSlowReaderLosesUpToAKeyFrame(t *testing.T) {
 }
 
 func TestReaderEnds(t *testing.T) {
+	t.Parallel()
 	h := New(Config{})
 	p, _ := publish(t, h, Broadcast{StreamID: "a"}, "p")
 	r := p.Stream().Subscribe()
@@ -263,6 +271,7 @@ func TestReaderEnds(t *testing.T) {
 }
 
 func TestStats(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	h := New(Config{Now: func() time.Time { return now }})
 	p, _ := publish(t, h, Broadcast{StreamID: "a"}, "p")
@@ -301,6 +310,7 @@ func TestStats(t *testing.T) {
 
 // TestConcurrentLives: publishers, readers and the owner come and go concurrently.
 func TestConcurrentLives(t *testing.T) {
+	t.Parallel()
 	h := New(Config{Outputs: []Output{newRecorder()}, OnPlayable: func(string, string) {}})
 	var wg sync.WaitGroup
 	for i := range 8 {

@@ -28,6 +28,6 @@ func TestStatsTellOfBFramesAndKeyFrames(t *testing.T) {
 	require.Equal(t, 700*time.Millisecond, stats.KeyInterval, "of a group that goes on")
 	p.Close()
 	stats = publish([]int{0, 1, 2, 3, 4, 5, 6}, 3).Stream().Stats()
-	require.False(t, stats.BFrames, "what the encoder before sent is past")
+	require.False(t, stats.BFrames, "the previous encoder's pictures don't count")
 	require.Equal(t, 300*time.Millisecond, stats.KeyInterval)
 }

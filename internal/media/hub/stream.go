@@ -23,7 +23,7 @@ type Broadcast struct {
 }
 
 // Stream is one broadcast on air. It opens with its first publisher and is sealed when the last
-// one is gone for good. A sealed stream never opens again.
+// one has gone and its reconnect window is over. A sealed stream never opens again.
 type Stream struct {
 	Broadcast
 
@@ -59,7 +59,7 @@ type Activity struct {
 	VideoOff, AudioOff bool
 }
 
-// Activity returns whether there is a publisher, and what it has switched off.
+// Activity returns whether there is a publisher, and the kinds of media that it has switched off.
 func (s *Stream) Activity() Activity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,8 +223,8 @@ func (s *Stream) forget(r *Reader) {
 	}
 }
 
-// expire seals the stream when its reconnect window is over, unless a publisher has just come
-// back.
+// expire seals the stream when its reconnect window is over, unless a publisher has just
+// reconnected.
 func (s *Stream) expire() {
 	s.shut(ErrStopped, idle)
 }

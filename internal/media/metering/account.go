@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Account counts what one broadcast or one room uses. Its methods may be called from any
+// Account counts the usage of one broadcast or one room. Its methods may be called from any
 // goroutine; on nil they do nothing.
 type Account struct {
 	id     string
@@ -21,7 +21,7 @@ type Account struct {
 	// closed is when it was closed, in nanoseconds since 1970; 0 before.
 	closed atomic.Int64
 
-	// read is what Read has returned, guarded by the meter.
+	// read is the last result of Read, guarded by the meter.
 	read totals
 }
 
@@ -39,14 +39,14 @@ func (a *Account) OnAir(playable bool) {
 	}
 }
 
-// Viewers says how many watch from now on, without those whose time Watched adds.
+// Viewers sets how many viewers watch from now on, without the viewers whose time Watched adds.
 func (a *Account) Viewers(n int) {
 	if a != nil {
 		a.viewers.set(n, a.now())
 	}
 }
 
-// Watched adds time for which somebody watched.
+// Watched adds viewing time.
 func (a *Account) Watched(d time.Duration) {
 	if a != nil && d > 0 {
 		a.watched.Add(d.Microseconds())
@@ -82,7 +82,7 @@ func (a *Account) SetQuality(name string) {
 	}
 }
 
-// Close ends all numbers. What is still sent and watched is added for as long as an ended
+// Close sets all numbers to zero. Bytes and viewing time are still added as long as an ended
 // broadcast can be fetched; see linger.
 func (a *Account) Close() {
 	if a == nil {
@@ -97,7 +97,7 @@ func (a *Account) Close() {
 	a.participants.set(0, now)
 }
 
-// take returns what was counted since the last call.
+// take returns the usage since the last call.
 func (a *Account) take(now time.Time) totals {
 	closed := a.closed.Load() != 0
 	all := totals{
@@ -113,8 +113,8 @@ func (a *Account) take(now time.Time) totals {
 	}
 }
 
-// seconds is how many whole seconds a total of µs makes: what is left over counts in a later
-// interval. The last total is rounded to the nearest second.
+// seconds converts a total in µs to whole seconds; the remainder counts in a later interval.
+// The last total is rounded to the nearest second.
 func seconds(micros int64, last bool) int64 {
 	if last {
 		micros += time.Second.Microseconds() / 2

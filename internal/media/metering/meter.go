@@ -1,9 +1,9 @@
-// Package metering counts what broadcasts and rooms use: time on air, time watched, time of
+// Package metering counts the usage of broadcasts and rooms: time on air, time watched, time of
 // participants, and bytes. Engines open an Account for each broadcast and each room; the
-// collector (internal/usage) reads all of them every 10 seconds.
+// collector (internal/tenancy/usage) reads all of them every 10 seconds.
 //
-// Amounts are whole seconds and bytes. Of a broadcast's or a room's total nothing is lost
-// and nothing counts twice: parts of seconds are carried over to the next reading.
+// Amounts are whole seconds and bytes. Every part of a broadcast's or a room's total counts
+// exactly once: fractions of seconds are carried over to the next reading.
 package metering
 
 import (
@@ -33,7 +33,7 @@ func New(now func() time.Time) *Meter {
 }
 
 // Open makes an account of a resource, the id of a stream or session. A resource may have
-// several: a stream that begins anew while its last broadcast can still be fetched, or one
+// several: a stream that begins again while its last broadcast can still be fetched, or one
 // that is watched in its room too.
 func (m *Meter) Open(resourceID string) *Account {
 	if m == nil {
@@ -46,7 +46,7 @@ func (m *Meter) Open(resourceID string) *Account {
 	return a
 }
 
-// Reading is what a resource used in a span of time.
+// Reading is the usage of a resource in a span of time.
 type Reading struct {
 	ResourceID string
 	// Quality of the picture, such as 720p; empty when there is none.
@@ -59,8 +59,8 @@ type Reading struct {
 	BytesOut, BytesIn int64
 }
 
-// Read returns what was used since the last call, one reading for each resource and quality
-// that used anything.
+// Read returns the usage since the last call, one reading for each resource and quality with
+// any usage.
 func (m *Meter) Read() []Reading {
 	now := m.now()
 	m.mu.Lock()

@@ -103,7 +103,7 @@ func TestAccountsOfOneResourceAreOneReading(t *testing.T) {
 		require.EqualValues(t, 30, x.BytesOut)
 		require.Equal(t, r.at.Add(-6*time.Second), x.From)
 	}
-	// What is fetched of an ended broadcast counts for two minutes more.
+	// Requests for an ended broadcast count for two minutes more.
 	first.Sent(5)
 	r.pass(linger - 6*time.Second)
 	require.EqualValues(t, 5, sent(r.Read()))

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"showfloor/internal/fairshare"
+	"showfloor/internal/base/netaddr"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	AcceptedLife = 24 * time.Hour
 	// MaxAccepted bounds these keys.
 	MaxAccepted = 1 << 14
-	// MaxAcceptedPerIP bounds those of one address (see fairshare.Network).
+	// MaxAcceptedPerIP bounds those of one address (see netaddr.Network).
 	MaxAcceptedPerIP = 1000
 	// A key that the gate refused is remembered for refusedLife after its last check, at
 	// most refusedPerIP keys of one address. Meanwhile it may be checked refusedRepeats
@@ -31,10 +31,10 @@ const (
 
 // attempts limits the stream keys that the gate refuses to an address.
 //
-// A key counts for its address once, however often it is tried: each refused key has a
-// limit of its own. Otherwise one encoder with a wrong key, which tries again every
-// second, would use up what all encoders behind its NAT have. Keys that were accepted
-// from the address before are not limited, so random keys don't lock them out.
+// A key counts once for its address, also after many attempts: each refused key has its own
+// limit. Otherwise one encoder with a wrong key, which tries again every second, would use up
+// the limit of all encoders behind its NAT. Keys that were accepted from the address before are
+// not limited, so random keys don't lock them out.
 type attempts struct {
 	burst int // refused keys at once; one comes back each second; negative: any number
 	now   func() time.Time
@@ -84,7 +84,7 @@ func (a *attempts) permit(id keyID) permit {
 
 // left returns how many new keys of an address may be refused before it must wait.
 func (a *attempts) left(ip netip.Addr) int {
-	ip = fairshare.Network(ip)
+	ip = netaddr.Network(ip)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch t := a.failed[ip]; {
@@ -110,7 +110,7 @@ func (a *attempts) recall(keys []AcceptedKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, k := range keys {
-		a.accepted.recall(keyID{fairshare.Network(k.RemoteIP), k.Hash}, k.UsedAt)
+		a.accepted.recall(keyID{netaddr.Network(k.RemoteIP), k.Hash}, k.UsedAt)
 	}
 }
 

@@ -19,9 +19,10 @@ func (g *rig) tries(t testing.TB, key string) string {
 	return c.publish(key)
 }
 
-// TestOneBadEncoderLocksNobodyOut: an encoder that retries a wrong key counts once for its
+// TestOneBadEncoderDoesNotLockOutOthers: an encoder that retries a wrong key counts once for its
 // address, and others of the address are accepted.
-func TestOneBadEncoderLocksNobodyOut(t *testing.T) {
+func TestOneBadEncoderDoesNotLockOutOthers(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) {
 		knowing(20)(c)
 		c.Limits.Failures = 5
@@ -32,12 +33,13 @@ func TestOneBadEncoderLocksNobodyOut(t *testing.T) {
 	for i := range 20 {
 		onAir(t, g.Addr(), fmt.Sprint("k", i))
 	}
-	require.Less(t, len(g.door.keysTried()), 50, "the wrong key's own limit holds checks back")
+	require.Less(t, len(g.gate.keysTried()), 50, "the wrong key's own limit holds checks back")
 }
 
 // TestKnownKeysAtAnExhaustedAddress: random keys use up the address's budget. Keys that were
 // accepted before are still checked, others aren't.
 func TestKnownKeysAtAnExhaustedAddress(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) {
 		knowing(3)(c)
 		c.Limits.Failures = 5
@@ -49,11 +51,11 @@ func TestKnownKeysAtAnExhaustedAddress(t *testing.T) {
 	for i := range 20 {
 		require.NotEqual(t, codePublishStart, g.tries(t, fmt.Sprint("random", i)))
 	}
-	require.Less(t, len(g.door.keysTried()), 15)
+	require.Less(t, len(g.gate.keysTried()), 15)
 	require.Equal(t, codeDenied, g.tries(t, "k2"), "a key that was never accepted from here")
 	onAir(t, g.Addr(), "k0")
 
-	g.door.note(func() { delete(g.door.keys, "k1") }) // rotated
+	g.gate.note(func() { delete(g.gate.keys, "k1") }) // rotated
 	require.Equal(t, codeBadName, g.tries(t, "k1"))
 	onAir(t, g.Addr(), "k0")
 }
@@ -61,6 +63,7 @@ func TestKnownKeysAtAnExhaustedAddress(t *testing.T) {
 // TestKeysOfBeforeARestart: they are checked although random keys have used up the address's
 // budget.
 func TestKeysOfBeforeARestart(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) {
 		knowing(2)(c)
 		c.Limits.Failures = 5
@@ -74,6 +77,7 @@ func TestKeysOfBeforeARestart(t *testing.T) {
 }
 
 func TestAttempts(t *testing.T) {
+	t.Parallel()
 	clock := time.Now()
 	attemptsAt := func(burst int) *attempts {
 		a := newAttempts(burst)
@@ -151,7 +155,7 @@ func TestAttempts(t *testing.T) {
 		require.Equal(t, 4, a.left(ip))
 		require.Empty(t, a.accepted.keys)
 	})
-	t.Run("what is remembered is bounded", func(t *testing.T) {
+	t.Run("the number of remembered keys is bounded", func(t *testing.T) {
 		a := attemptsAt(1000)
 		for i := range refusedPerIP + 100 {
 			a.refuse(newKeyID(ip, strconv.Itoa(i)))

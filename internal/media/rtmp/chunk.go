@@ -33,20 +33,20 @@ const (
 	maxCommand      = 32 << 10
 	maxControl      = 64
 	// maxAssembling bounds the unfinished messages of all chunk streams together, in bytes;
-	// strangersAssembling is this bound before a publish was accepted.
-	maxAssembling       = 6 << 20
-	strangersAssembling = 64 << 10
+	// unprovenAssembling is this bound before a publish is accepted.
+	maxAssembling      = 6 << 20
+	unprovenAssembling = 64 << 10
 	// growStep is the space that a message's first byte allocates. Before a publish was
 	// accepted it is small: a client could begin a message on each chunk stream and send no
 	// more.
-	growStep          = 16 << 10
-	strangersGrowStep = 256
+	growStep         = 16 << 10
+	unprovenGrowStep = 256
 
 	defaultChunkSize = 128
 	extendedTime     = 0xFFFFFF
-	// maxRepeatedStart bounds the rule that a type 3 chunk after a type 0 chunk repeats its
-	// absolute time as a delta. Some encoders mean a delta of 0 instead, which is assumed from
-	// this time on. In milliseconds.
+	// maxRepeatedStart bounds, in milliseconds, the rule that a type 3 chunk after a type 0 chunk
+	// repeats its absolute time as a delta. Some encoders mean a delta of 0 instead, which is
+	// assumed above this time.
 	maxRepeatedStart = 10_000
 )
 
@@ -284,7 +284,7 @@ func (c *chunkReader) room() (step, total int) {
 	if c.media {
 		return growStep, maxAssembling
 	}
-	return strangersGrowStep, strangersAssembling
+	return unprovenGrowStep, unprovenAssembling
 }
 
 // grow makes room for n more bytes, which the caller reads next.

@@ -82,6 +82,7 @@ func readAll(c *chunkReader) (all []message, err error) {
 }
 
 func TestChunkHeaders(t *testing.T) {
+	t.Parallel()
 	long := bytes.Repeat([]byte{7}, 300)
 	var w wire
 	w.type0(4, 1000, typeVideo, 1, 'a')
@@ -112,6 +113,7 @@ func TestChunkHeaders(t *testing.T) {
 }
 
 func TestExtendedTimestamps(t *testing.T) {
+	t.Parallel()
 	const start = 0xFFFFFFF0
 	body := bytes.Repeat([]byte{1}, 200)
 	ext := binary.BigEndian.AppendUint32(nil, start)
@@ -132,6 +134,7 @@ func TestExtendedTimestamps(t *testing.T) {
 }
 
 func TestAbortAndAbandonedMessages(t *testing.T) {
+	t.Parallel()
 	body := bytes.Repeat([]byte{1}, 200)
 	var w wire
 	w.type0(4, 1, typeVideo, 200, body[:128]...)
@@ -182,6 +185,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestChunkLimits(t *testing.T) {
+	t.Parallel()
 	manyStreams, manyUnfinished := wire{}, wire{}
 	for i := range maxChunkStreams + 1 {
 		manyStreams.type0(10+i, 0, typeAudio, 0)
@@ -220,6 +224,7 @@ func TestChunkLimits(t *testing.T) {
 }
 
 func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
+	t.Parallel()
 	var w wire
 	for i := range maxChunkStreams {
 		w.type0(10+i, 0, typeVideo, maxVideo)
@@ -232,6 +237,7 @@ func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
 }
 
 func TestMediaIsSkippedBeforePublishing(t *testing.T) {
+	t.Parallel()
 	var w wire
 	w.type0(4, 0, typeVideo, 10<<20)
 	c := newChunkReader(bufio.NewReader(bytes.NewReader(w)))

@@ -19,6 +19,7 @@ func amf(t testing.TB, values ...any) []byte {
 }
 
 func TestParseCommand(t *testing.T) {
+	t.Parallel()
 	connect := amf(t, "connect", float64(1), amf0.Object{{Key: "app", Value: "live"}, {Key: "list", Value: amf0.StrictArray{"a", float64(2)}}})
 	for _, c := range []struct {
 		kind byte
@@ -43,15 +44,17 @@ func TestParseCommand(t *testing.T) {
 }
 
 func TestAMFReadsOverOddMarkers(t *testing.T) {
+	t.Parallel()
 	date := append([]byte{0x0B}, make([]byte, 10)...)
 	long := append([]byte{0x0C, 0, 0, 0, 2}, "ab"...)
 	typed := []byte{0x10, 0, 1, 'C', 0, 1, 'k', 0x01, 1, 0, 0, 9}
 	b := bytes.Join([][]byte{date, long, typed, {0x06}, {0x0D}, {0x07, 0, 1}, amf(t, math.Pi)}, nil)
 	require.Equal(t, []any{nil, "ab", amf0.Object{{Key: "k", Value: true}}, nil, nil, nil, math.Pi}, parseAMF(b))
-	require.Equal(t, []any{"x"}, parseAMF(append(amf(t, "x"), 0x11, 1, 2)), "what follows AMF3 is left out")
+	require.Equal(t, []any{"x"}, parseAMF(append(amf(t, "x"), 0x11, 1, 2)), "values after AMF3 are skipped")
 }
 
 func TestAMFIsBounded(t *testing.T) {
+	t.Parallel()
 	deep := bytes.Repeat([]byte{0x0A, 0, 0, 0, 1}, 6000)
 	require.Empty(t, parseAMF(deep))
 	wide := append([]byte{0x0A, 0xFF, 0xFF, 0xFF, 0xFF}, bytes.Repeat([]byte{5}, 30_000)...)
@@ -60,6 +63,7 @@ func TestAMFIsBounded(t *testing.T) {
 }
 
 func TestStreamKeyForms(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ app, name, key, token string }{
 		{"live", "abc", "abc", ""},
 		{"live", "abc?token=t", "abc", "t"},
@@ -80,10 +84,11 @@ func TestStreamKeyForms(t *testing.T) {
 		require.Equal(t, c.token, all.Get("token"), c)
 	}
 	_, all := streamKey("live", "", "k?a=%zz&b=1", url.Values{})
-	require.Equal(t, "1", all.Get("b"), "what can be read of a broken query")
+	require.Equal(t, "1", all.Get("b"), "the valid part of a broken query")
 }
 
 func TestStatusIsCutAtARune(t *testing.T) {
+	t.Parallel()
 	o := status("error", codeDenied, strings.Repeat("a", maxDescription-1)+"ä")
 	d, _ := o.GetString("description")
 	require.Equal(t, strings.Repeat("a", maxDescription-1), d)

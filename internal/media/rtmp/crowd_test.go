@@ -21,14 +21,14 @@ import (
 func knowing(n int) func(*Config) {
 	return func(c *Config) {
 		for i := range n {
-			c.Gate.(*door).keys[fmt.Sprint("k", i)] = hub.Broadcast{StreamID: fmt.Sprint("s", i)}
+			c.Gate.(*testGate).keys[fmt.Sprint("k", i)] = hub.Broadcast{StreamID: fmt.Sprint("s", i)}
 		}
 	}
 }
 
 // TestEncodersBehindOneAddress: all encoders of a relay, or of an office behind NAT, come from
 // one address and reconnect at once after a restart.
-func TestEncodersBehindOneAddress(t *testing.T) {
+func TestEncodersBehindOneAddress(t *testing.T) { // not parallel: a crowd needs the CPU
 	for _, n := range []int{150, 250} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) { testEncoders(t, n) })
 	}
@@ -62,18 +62,18 @@ func (g *rig) publishing(t testing.TB, key string) *client {
 
 // TestEncodersWaitForTheirTurn: while the gate is slow, all encoders keep their places. All are
 // accepted when it answers.
-func TestEncodersWaitForTheirTurn(t *testing.T) {
+func TestEncodersWaitForTheirTurn(t *testing.T) { // not parallel: a crowd needs the CPU
 	const n = 250
 	hold := make(chan struct{})
 	g := newRig(t, func(c *Config) {
 		knowing(n)(c)
-		c.Gate.(*door).hold = hold
+		c.Gate.(*testGate).hold = hold
 		c.Limits.PublishTime = patience
 	})
 	for i := range n {
 		g.publishing(t, fmt.Sprint("k", i))
 	}
-	g.door.await(t, "as many checks as one address may have", func() bool { return g.door.asking == 60 })
+	g.gate.await(t, "as many checks as one address may have", func() bool { return g.gate.asking == 60 })
 	require.Zero(t, g.places.provenOf(t, "127.0.0.1"))
 	close(hold)
 	require.Eventually(t, func() bool { return g.Stats().Publishing == n }, patience, time.Millisecond)
@@ -81,10 +81,10 @@ func TestEncodersWaitForTheirTurn(t *testing.T) {
 }
 
 // TestRandomKeysAllAtOnce: a connection whose key is being checked doesn't count as an encoder.
-func TestRandomKeysAllAtOnce(t *testing.T) {
+func TestRandomKeysAllAtOnce(t *testing.T) { // not parallel: a crowd needs the CPU
 	hold := make(chan struct{})
 	g := newRig(t, func(c *Config) {
-		c.Gate.(*door).hold = hold
+		c.Gate.(*testGate).hold = hold
 		c.Limits.UnprovenPerIP, c.Limits.Failures, c.Limits.PublishTime = 20, 5, patience
 	})
 	const n = 50
@@ -93,11 +93,11 @@ func TestRandomKeysAllAtOnce(t *testing.T) {
 	}
 	g.refusedFor(t, reasonUnproven, n-20-5) // the gate still checks the keys of 5 evicted ones
 	require.Zero(t, g.places.provenOf(t, "127.0.0.1"))
-	g.door.look(func() { require.LessOrEqual(t, g.door.asking, 5) })
+	g.gate.look(func() { require.LessOrEqual(t, g.gate.asking, 5) })
 	close(hold)
 	require.Eventually(t, func() bool { return g.Stats().Refused[codeDenied] > 0 }, patience, time.Millisecond)
 	g.places.settled(t)
-	require.Less(t, len(g.door.keysTried()), 20, "the address has to wait after 5 refused keys")
+	require.Less(t, len(g.gate.keysTried()), 20, "the address has to wait after 5 refused keys")
 }
 
 // settled waits until no key is being checked and no connection waits for its turn.
@@ -107,7 +107,7 @@ func (p *places) settled(t testing.TB) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, at := range p.addresses {
-			if at.asking > 0 || at.waiting.Len() > 0 {
+			if at.checks > 0 || at.waiting.Len() > 0 {
 				return false
 			}
 		}
@@ -116,14 +116,14 @@ func (p *places) settled(t testing.TB) {
 }
 
 // TestEvictedWhileItsKeyIsChecked: the gate accepts too late, and the publish is undone.
-func TestEvictedWhileItsKeyIsChecked(t *testing.T) {
+func TestEvictedWhileItsKeyIsChecked(t *testing.T) { // not parallel: a crowd needs the CPU
 	hold := make(chan struct{})
 	g := newRig(t, func(c *Config) {
-		c.Gate.(*door).hold = hold
+		c.Gate.(*testGate).hold = hold
 		c.Limits.UnprovenPerIP = 1
 	})
 	first := g.publishing(t, "secret")
-	g.door.await(t, "the check of its key", func() bool { return g.door.asking == 1 })
+	g.gate.await(t, "the check of its key", func() bool { return g.gate.asking == 1 })
 	bare(t, g.Addr())
 	first.closed()
 	close(hold)
@@ -133,7 +133,7 @@ func TestEvictedWhileItsKeyIsChecked(t *testing.T) {
 	require.Zero(t, g.places.provenOf(t, "127.0.0.1"))
 }
 
-func TestSilentConnectionsDoNotLockEncodersOut(t *testing.T) {
+func TestSilentConnectionsDoNotLockEncodersOut(t *testing.T) { // not parallel: a crowd needs the CPU
 	g := newRig(t, nil)
 	for range 400 {
 		bare(t, g.Addr())
@@ -150,7 +150,7 @@ func (g *rig) refusedFor(t testing.TB, reason string, n uint64) {
 	require.Eventually(t, func() bool { return g.Stats().Refused[reason] == n }, patience, time.Millisecond, reason)
 }
 
-func TestTooManyEncodersOfOneAddress(t *testing.T) {
+func TestTooManyEncodersOfOneAddress(t *testing.T) { // not parallel: a crowd needs the CPU
 	g := newRig(t, func(c *Config) {
 		knowing(3)(c)
 		c.Limits.PublishersPerIP = 2
@@ -167,7 +167,7 @@ func TestTooManyEncodersOfOneAddress(t *testing.T) {
 	require.Contains(t, why, "2 encoders publish from this address")
 	third.closed()
 	require.Equal(t, uint64(1), g.Stats().Refused[reasonPublishers])
-	require.Len(t, g.door.keysTried(), 2, "its key wasn't checked")
+	require.Len(t, g.gate.keysTried(), 2, "its key wasn't checked")
 
 	require.NoError(t, first.Close())
 	g.gone(t, 1)
@@ -176,7 +176,7 @@ func TestTooManyEncodersOfOneAddress(t *testing.T) {
 }
 
 // keysTried returns the keys that the gate was asked to check.
-func (d *door) keysTried() (keys []string) {
+func (d *testGate) keysTried() (keys []string) {
 	d.look(func() {
 		for _, a := range d.attempts {
 			keys = append(keys, a.Key)
@@ -196,7 +196,7 @@ func (p *places) provenOf(t testing.TB, ip string) int {
 	return 0
 }
 
-func TestFullServerKeepsEncodersAndTakesNewOnes(t *testing.T) {
+func TestFullServerKeepsEncodersAndTakesNewOnes(t *testing.T) { // not parallel: a crowd needs the CPU
 	g := newRig(t, func(c *Config) {
 		knowing(4)(c)
 		c.Limits.Conns = 3
@@ -213,7 +213,7 @@ func TestFullServerKeepsEncodersAndTakesNewOnes(t *testing.T) {
 	require.Equal(t, 3, g.Stats().Publishing)
 }
 
-func TestRefusedConnectionsLoseTheirPlaceFirst(t *testing.T) {
+func TestRefusedConnectionsLoseTheirPlaceFirst(t *testing.T) { // not parallel: a crowd needs the CPU
 	g := newRig(t, func(c *Config) { c.Limits.UnprovenPerIP = 2 })
 	refused := dial(t, g.Addr())
 	waiting := dial(t, g.Addr())
@@ -225,7 +225,7 @@ func TestRefusedConnectionsLoseTheirPlaceFirst(t *testing.T) {
 }
 
 // TestCrowdsAreLoggedOnce: a flood causes one log line.
-func TestCrowdsAreLoggedOnce(t *testing.T) {
+func TestCrowdsAreLoggedOnce(t *testing.T) { // not parallel: a crowd needs the CPU
 	lines := &lineCounter{}
 	g := newRig(t, func(c *Config) {
 		c.Limits.UnprovenPerIP = 1
@@ -260,13 +260,13 @@ func (k *taker) take(t testing.TB, n int, ip string) *place {
 }
 
 // check runs a check of the connection's key.
-func (k *taker) check(t testing.TB, x *place, v verdict) {
+func (k *taker) check(t testing.TB, x *place, v decision) {
 	t.Helper()
-	require.NoError(t, k.ask(t.Context(), x, "key"))
+	require.NoError(t, k.awaitCheck(t.Context(), x, "key"))
 	require.NoError(t, k.settle(x, v))
 }
 
-func TestPlaces(t *testing.T) {
+func TestPlaces(t *testing.T) { // not parallel: a crowd needs the CPU
 	t.Run("the oldest unproven one of a /64 network makes way", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 2, PublishersPerIP: -1})}
 		k.take(t, 0, "2001:db8::1")
@@ -285,38 +285,38 @@ func TestPlaces(t *testing.T) {
 		require.Equal(t, []int{1}, k.lost)
 		require.Equal(t, 3, k.open)
 	})
-	t.Run("who has lost its place publishes no more, and gives nothing back", func(t *testing.T) {
+	t.Run("an evicted connection can't publish, and releases no place", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 1, PublishersPerIP: -1})}
 		slow := k.take(t, 0, "192.0.2.1")
 		k.take(t, 1, "192.0.2.1")
-		require.Error(t, k.ask(t.Context(), slow, "key"))
+		require.Error(t, k.awaitCheck(t.Context(), slow, "key"))
 		k.release(slow)
 		require.Equal(t, 1, k.open)
 	})
-	t.Run("who is evicted while its key is checked still counts as one that asks", func(t *testing.T) {
+	t.Run("a connection that is evicted while its key is checked still counts as a check", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: 2, PublishersPerIP: -1, Failures: 1})}
 		first, second := k.take(t, 0, "192.0.2.1"), k.take(t, 1, "192.0.2.1")
-		require.NoError(t, k.ask(t.Context(), first, "first"))
+		require.NoError(t, k.awaitCheck(t.Context(), first, "first"))
 		k.take(t, 2, "192.0.2.1")
 		require.Equal(t, []int{0}, k.lost)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, k.ask(ctx, second, "second"), context.Canceled, "it waits for its turn")
+		require.ErrorIs(t, k.awaitCheck(ctx, second, "second"), context.Canceled, "it waits for its turn")
 		require.Error(t, k.settle(first, accepted))
 		k.check(t, second, accepted)
 	})
-	t.Run("nobody waits for the last place of an encoder", func(t *testing.T) {
+	t.Run("a refused encoder doesn't wait for the last place", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: -1, PublishersPerIP: 1, Failures: -1})}
 		first, second := k.take(t, 0, "192.0.2.1"), k.take(t, 1, "192.0.2.1")
-		require.NoError(t, k.ask(t.Context(), first, "first"))
+		require.NoError(t, k.awaitCheck(t.Context(), first, "first"))
 		answer := make(chan error)
-		go func() { answer <- k.ask(t.Context(), second, "second") }()
+		go func() { answer <- k.awaitCheck(t.Context(), second, "second") }()
 		require.NoError(t, k.settle(first, accepted))
 		require.ErrorContains(t, <-answer, reasonPublishers)
 	})
 	t.Run("nothing is kept of who has left", func(t *testing.T) {
 		k := taker{places: newPlaces(Limits{Conns: -1, UnprovenPerIP: -1, PublishersPerIP: -1, Failures: -1})}
-		for _, v := range []verdict{undecided, refused, accepted} {
+		for _, v := range []decision{undecided, refused, accepted} {
 			x := k.take(t, 0, "192.0.2.1")
 			k.check(t, x, v)
 			k.release(x)

@@ -127,7 +127,7 @@ func (s *session) command(ctx context.Context, c command) error {
 	case "publish":
 		return s.publish(ctx, c)
 	case "play", "play2":
-		return &Refusal{codePlayFailed, "This address takes streams in; watch through the playback URL."}
+		return &StatusError{codePlayFailed, "This address takes streams in; watch through the playback URL."}
 	case "FCUnpublish", "deleteStream", "closeStream":
 		if s.published {
 			return errFinished
@@ -154,11 +154,11 @@ func (s *session) connect(c command) error {
 
 func (s *session) publish(ctx context.Context, c command) error {
 	if s.published {
-		return &Refusal{codeBadName, "This connection publishes already."}
+		return &StatusError{codeBadName, "This connection publishes already."}
 	}
 	key, query := streamKey(s.app, s.path, c.text(0), s.query)
 	if key == "" || len(key) > maxKey {
-		return &Refusal{codeBadName, "The stream key is missing or malformed."}
+		return &StatusError{codeBadName, "The stream key is missing or malformed."}
 	}
 	b, err := s.admit(ctx, Attempt{ConnID: s.id, App: s.app, Key: key, Query: query, RemoteIP: s.ip, Secure: s.secure})
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *session) publish(ctx context.Context, c command) error {
 func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.server.config.Limits.PublishTime)
 	defer cancel()
-	if err = s.server.places.ask(ctx, s.place, a.Key); err != nil {
+	if err = s.server.places.awaitCheck(ctx, s.place, a.Key); err != nil {
 		return b, s.undecided(err)
 	}
 	said := undecided
@@ -193,7 +193,7 @@ func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err er
 		said, s.published = accepted, true
 		return b, nil
 	}
-	if _, ok := errors.AsType[*Refusal](err); ok {
+	if _, ok := errors.AsType[*StatusError](err); ok {
 		said = refused
 	}
 	return b, s.undecided(err)
@@ -202,7 +202,7 @@ func (s *session) admit(ctx context.Context, a Attempt) (b hub.Broadcast, err er
 // undecided returns the error that is sent to the client when the gate, or the wait for it,
 // failed.
 func (s *session) undecided(err error) error {
-	if r, ok := errors.AsType[*Refusal](err); ok {
+	if r, ok := errors.AsType[*StatusError](err); ok {
 		return r
 	}
 	if c, ok := errors.AsType[*crowdedError](err); ok {
@@ -212,5 +212,5 @@ func (s *session) undecided(err error) error {
 		return hub.ErrClosed
 	}
 	s.server.config.Log.Error("rtmp publish could not be decided", "conn", s.id, "err", err)
-	return &Refusal{codePublishFailed, "The server can't decide on this stream now. Try again."}
+	return &StatusError{codePublishFailed, "The server can't decide on this stream now. Try again."}
 }

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSequenceHeaderInMidStream(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
@@ -26,6 +27,7 @@ func TestSequenceHeaderInMidStream(t *testing.T) {
 }
 
 func TestLateAudioAndOtherRates(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.aac(0) // before its header: dropped
@@ -53,6 +55,7 @@ func TestLateAudioAndOtherRates(t *testing.T) {
 }
 
 func TestTimestampJumps(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
@@ -70,6 +73,7 @@ func TestTimestampJumps(t *testing.T) {
 }
 
 func TestEndlessJumpsAreRefused(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
@@ -78,10 +82,11 @@ func TestEndlessJumpsAreRefused(t *testing.T) {
 	}
 	require.Equal(t, codeDenied, c.status())
 	g.gone(t, 1)
-	require.Contains(t, g.door.reasons()[0], "jump")
+	require.Contains(t, g.gate.reasons()[0], "jump")
 }
 
 func TestKeyFramesThatAreNone(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
@@ -105,6 +110,7 @@ func TestKeyFramesThatAreNone(t *testing.T) {
 }
 
 func TestExtraParameterSetsTravelWithKeyFrames(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.send(typeVideo, 4, 0, append([]byte{0x17, 0, 0, 0, 0}, avcRecord(t, 4, []string{testSPS}, []string{testPPS, "68ee3c81"})...)...)
@@ -113,6 +119,7 @@ func TestExtraParameterSetsTravelWithKeyFrames(t *testing.T) {
 }
 
 func TestEnhancedHEVCAndOpus(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.send(typeVideo, 4, 0, append([]byte("\x90hvc1"), hevcRecord(t)...)...)
@@ -129,6 +136,7 @@ func TestEnhancedHEVCAndOpus(t *testing.T) {
 }
 
 func TestUnsupportedMediaIsRefusedByName(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	for i, x := range []struct {
 		kind byte
@@ -143,12 +151,13 @@ func TestUnsupportedMediaIsRefusedByName(t *testing.T) {
 		require.Equal(t, codeDenied, c.status())
 		c.closed()
 		g.gone(t, i+1)
-		require.Contains(t, g.door.reasons()[i], x.name)
+		require.Contains(t, g.gate.reasons()[i], x.name)
 	}
 	require.Equal(t, uint64(5), g.Stats().Refused["media"])
 }
 
 func TestAggregate(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()

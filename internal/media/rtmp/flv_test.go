@@ -9,6 +9,7 @@ import (
 )
 
 func TestParseVideo(t *testing.T) {
+	t.Parallel()
 	cc := func(first byte, fourCC string, rest ...byte) []byte {
 		return append(append([]byte{first}, fourCC...), rest...)
 	}
@@ -42,6 +43,7 @@ func TestParseVideo(t *testing.T) {
 }
 
 func TestParseAudio(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		body []byte
 		want tag
@@ -63,6 +65,7 @@ func TestParseAudio(t *testing.T) {
 }
 
 func TestUnsupportedCodecsAreNamed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		parse func([]byte) (tag, error)
 		body  string
@@ -83,6 +86,7 @@ func TestUnsupportedCodecsAreNamed(t *testing.T) {
 }
 
 func TestTruncatedTags(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{
 		"\x17", "\x17\x01\x00\x00", "\x90hv", "\x91hvc1\x00\x00", "\x97", "\x97\x02\x01", "\x97\xFF\x00", "\x96", "\x96\x13avc1\x00\x00\x00",
 		"\x96\x13avc1\x00\x00\x00\x09\x01", "\x96\x03av",

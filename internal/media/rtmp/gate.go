@@ -24,19 +24,19 @@ type Attempt struct {
 	Secure bool
 }
 
-// Refusal is the reason why a client may not publish.
-type Refusal struct { //nolint:errname // it is an answer to a person first
+// StatusError is the reason why a client may not publish or play, as an RTMP status.
+type StatusError struct {
 	// Code is the RTMP status code, such as NetStream.Publish.BadName.
 	Code string
 	// Description is shown by encoders to the user.
 	Description string
 }
 
-func (r *Refusal) Error() string { return r.Code + ": " + r.Description }
+func (r *StatusError) Error() string { return r.Code + ": " + r.Description }
 
 // Gate decides which clients may publish. Its methods are called concurrently.
 type Gate interface {
-	// Publish decides on an attempt before any media is read. A *Refusal is sent to the client;
+	// Publish decides on an attempt before any media is read. A *StatusError is sent to the client;
 	// any other error is reported as a failure of the server.
 	Publish(ctx context.Context, a Attempt) (hub.Broadcast, error)
 	// Rejected reports why an accepted publisher's media isn't supported; the connection ends

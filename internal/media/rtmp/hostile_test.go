@@ -19,7 +19,7 @@ import (
 // stillServes requires that a valid publisher is accepted.
 func (g *rig) stillServes(t testing.TB) {
 	t.Helper()
-	before := len(g.door.left())
+	before := len(g.gate.left())
 	c := onAir(t, g.Addr(), "other")
 	c.header()
 	c.frame(0)
@@ -47,6 +47,7 @@ func bare(t testing.TB, addr net.Addr) *client {
 }
 
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	noise := make([]byte, 64<<10)
 	_, _ = rand.Read(noise)
@@ -70,6 +71,7 @@ func TestGarbage(t *testing.T) {
 }
 
 func TestHalfHandshake(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) { c.Limits.HandshakeTime = 50 * time.Millisecond })
 	for _, n := range []int{0, 1, 700, 1537, 2000} {
 		c := bare(t, g.Addr())
@@ -80,6 +82,7 @@ func TestHalfHandshake(t *testing.T) {
 }
 
 func TestHalfTLSHandshake(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) {
 		c.TLSAddr, c.TLS = "127.0.0.1:0", selfSigned(t)
 		c.Limits.HandshakeTime = 50 * time.Millisecond
@@ -91,6 +94,7 @@ func TestHalfTLSHandshake(t *testing.T) {
 }
 
 func TestNothingAfterTheHandshake(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) { c.Limits.PublishTime = 50 * time.Millisecond })
 	c := dial(t, g.Addr())
 	c.closed()
@@ -113,6 +117,7 @@ func (c *client) drip() {
 }
 
 func TestSlowLoris(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) { c.Limits.PublishTime, c.Limits.IdleTime = 100*time.Millisecond, 100*time.Millisecond })
 	before := dial(t, g.Addr())
 	after := onAir(t, g.Addr(), "secret")
@@ -128,6 +133,7 @@ func TestSlowLoris(t *testing.T) {
 }
 
 func TestSilentPublisherEnds(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) { c.Limits.IdleTime = 50 * time.Millisecond })
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
@@ -137,6 +143,7 @@ func TestSilentPublisherEnds(t *testing.T) {
 }
 
 func TestTooMuchBeforePublishing(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := dial(t, g.Addr())
 	c.connect("live")
@@ -151,6 +158,7 @@ func TestTooMuchBeforePublishing(t *testing.T) {
 // TestClientThatDoesNotRead: a client that sends requests and never reads the answers is
 // disconnected.
 func TestClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) { c.Limits.WriteTime = 100 * time.Millisecond })
 	c := onAir(t, g.Addr(), "secret")
 	var w wire
@@ -171,6 +179,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 }
 
 func TestTruncatedTagsDoNotEndThePublisher(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()
@@ -198,7 +207,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-func TestAbsurdSizesStayBounded(t *testing.T) {
+func TestAbsurdSizesStayBounded(t *testing.T) { // not parallel: it measures the heap of the process
 	const conns = 40
 	g := newRig(t, knowing(conns))
 	var open []*client
@@ -239,7 +248,7 @@ func TestAbsurdSizesStayBounded(t *testing.T) {
 
 // TestSmallPicturesInLargeMessages: kept data is counted by its length, so it must not keep the
 // rest of its message in memory.
-func TestSmallPicturesInLargeMessages(t *testing.T) {
+func TestSmallPicturesInLargeMessages(t *testing.T) { // not parallel: it measures the heap of the process
 	const filler, messages = 1 << 20, 40
 	picture := []byte{0, 0, 0, 2, 0x65, 0x88}
 	legacy := append([]byte{0x17, 1, 0, 0, 0}, picture...)
@@ -272,9 +281,10 @@ func TestSmallPicturesInLargeMessages(t *testing.T) {
 	}
 }
 
-// TestStrangersCostLittle: unfinished messages of unauthenticated clients must use little
+// TestConnectionsWithoutAKeyCostLittle: unfinished messages of unauthenticated clients must use little
 // memory.
-func TestStrangersCostLittle(t *testing.T) {
+func TestConnectionsWithoutAKeyCostLittle(t *testing.T) {
+	t.Parallel()
 	var w wire
 	w.type0(2, 0, typeSetChunkSize, 4, 0, 0, 0, 1)
 	for id := range maxChunkStreams - 1 {
@@ -283,7 +293,7 @@ func TestStrangersCostLittle(t *testing.T) {
 	c := newChunkReader(bufio.NewReader(bytes.NewReader(w)))
 	_, err := c.next()
 	require.ErrorIs(t, err, io.EOF)
-	require.LessOrEqual(t, c.assembling, maxChunkStreams*strangersGrowStep)
+	require.LessOrEqual(t, c.assembling, maxChunkStreams*unprovenGrowStep)
 
 	w = nil
 	w.type0(2, 0, typeSetChunkSize, 4, 0, 0, 0x7F, 0)
@@ -296,6 +306,7 @@ func TestStrangersCostLittle(t *testing.T) {
 }
 
 func TestManyPublishersAtOnce(t *testing.T) {
+	t.Parallel()
 	const n, frames = 200, 20
 	g := newRig(t, knowing(n))
 	var wg sync.WaitGroup

@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"showfloor/internal/fairshare"
+	"showfloor/internal/base/netaddr"
 )
 
-// keyID identifies a stream key that a client of one address (see fairshare.Network) sent. It
+// keyID identifies a stream key that a client of one address (see netaddr.Network) sent. It
 // has the hash of the key, so that no keys are kept in memory.
 type keyID struct {
 	ip   netip.Addr
@@ -19,7 +19,7 @@ type keyID struct {
 }
 
 func newKeyID(ip netip.Addr, key string) keyID {
-	return keyID{fairshare.Network(ip), sha256.Sum256([]byte(key))}
+	return keyID{netaddr.Network(ip), sha256.Sum256([]byte(key))}
 }
 
 // keyMemory stores stream keys for some time after their last use. It is not safe for

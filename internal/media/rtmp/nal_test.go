@@ -37,6 +37,7 @@ func avcRecord(t testing.TB, lengthSize int, sps, pps []string) []byte {
 }
 
 func TestAVCConfig(t *testing.T) {
+	t.Parallel()
 	c, err := parseAVCConfig(avcRecord(t, 4, []string{testSPS}, []string{testPPS, "68ee3c81"}))
 	require.NoError(t, err)
 	require.Equal(t, 4, c.lengthSize)
@@ -78,6 +79,7 @@ func hevcRecord(t testing.TB) []byte {
 }
 
 func TestHEVCConfig(t *testing.T) {
+	t.Parallel()
 	record := hevcRecord(t)
 	c, err := parseHEVCConfig(record)
 	require.NoError(t, err)
@@ -91,6 +93,7 @@ func TestHEVCConfig(t *testing.T) {
 }
 
 func TestCheckPicture(t *testing.T) {
+	t.Parallel()
 	const slice = "000000024188"
 	for name, c := range map[string]struct {
 		in         string

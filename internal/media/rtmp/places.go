@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"sync"
 
-	"showfloor/internal/fairshare"
+	"showfloor/internal/base/netaddr"
 )
 
 // Reasons why a connection was refused or closed for lack of a place, for metrics.
@@ -15,11 +15,11 @@ const (
 	reasonPublishers = "publishers_per_ip" // too many encoders of its address
 )
 
-// askingPerIP is how many stream keys of one address the gate checks at a time. Further
+// checksPerIP is how many stream keys of one address the gate checks at a time. Further
 // connections are queued.
-const askingPerIP = 64
+const checksPerIP = 64
 
-// places bounds the open connections, in total and by address (see fairshare.Network).
+// places bounds the open connections, in total and by address (see netaddr.Network).
 //
 // A connection is unproven until the gate accepts its stream key. When a bound is reached, the
 // oldest unproven connection is evicted in favor of the new one: a client needs a few round
@@ -43,9 +43,9 @@ type places struct {
 type addressPlaces struct {
 	unproven *list.List // of *place, the oldest first
 	proven   int
-	// asking counts the checks of the gate that are running, also for evicted connections, and
-	// askingNew those of them with permitNew. waiting are the queued *place, the oldest first.
-	asking, askingNew int
+	// checks counts the checks of the gate that are running, also for evicted connections, and
+	// newChecks those of them with permitNew. waiting are the queued *place, the oldest first.
+	checks, newChecks int
 	waiting           *list.List
 }
 
@@ -83,7 +83,7 @@ func newPlaces(l Limits) *places {
 // take gives a connection a place, if necessary that of an older unproven one. When encoders
 // have all places it returns nil and the reason.
 func (p *places) take(ip netip.Addr, evict func(reason string)) (*place, string) {
-	x := &place{ip: fairshare.Network(ip), evict: evict}
+	x := &place{ip: netaddr.Network(ip), evict: evict}
 	p.mu.Lock()
 	var victim *place
 	reason := ""
@@ -165,7 +165,7 @@ func (p *places) drop(x *place) {
 
 // forget removes an address without connections.
 func (p *places) forget(ip netip.Addr) {
-	if at := p.addresses[ip]; at.proven == 0 && at.asking == 0 && at.unproven.Len() == 0 {
+	if at := p.addresses[ip]; at.proven == 0 && at.checks == 0 && at.unproven.Len() == 0 {
 		delete(p.addresses, ip)
 	}
 }

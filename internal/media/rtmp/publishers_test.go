@@ -25,6 +25,7 @@ func checkTimes(t *testing.T, units []*hub.Unit, step time.Duration) {
 }
 
 func TestFFmpegPublishes(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	out, err := publish(t, "ffmpeg", ffmpegArgs(clip(t, "3", "25", "44100", "2"), g.url+"secret")...)
 	require.NoError(t, err, out)
@@ -59,13 +60,13 @@ func TestFFmpegPublishes(t *testing.T) {
 	require.Positive(t, reordered, "B-frames")
 	require.Equal(t, []int{44100, 2}, []int{audio[0].Track.SampleRate, audio[0].Track.Channels})
 
-	a := g.door.attempt(0)
+	a := g.gate.attempt(0)
 	require.Equal(t, "secret", a.Key)
 	require.Equal(t, "live", a.App)
 	require.Equal(t, "127.0.0.1", a.RemoteIP.String())
 	require.False(t, a.Secure)
-	require.Equal(t, []string{a.ConnID}, g.door.left())
-	require.Empty(t, g.door.reasons())
+	require.Equal(t, []string{a.ConnID}, g.gate.left())
+	require.Empty(t, g.gate.reasons())
 }
 
 func gstArgs(file, sink, url string) []string {
@@ -77,6 +78,7 @@ func gstArgs(file, sink, url string) []string {
 }
 
 func TestGStreamerPublishes(t *testing.T) {
+	t.Parallel()
 	file := clip(t, "3", "25", "44100", "2")
 	// rtmpsink is librtmp, from which OBS's implementation comes.
 	for _, sink := range []string{"rtmp2sink", "rtmpsink"} {
@@ -98,6 +100,7 @@ func TestGStreamerPublishes(t *testing.T) {
 }
 
 func TestAudioRates(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		rate     string
 		channels string
@@ -122,6 +125,7 @@ func TestAudioRates(t *testing.T) {
 }
 
 func TestVideoAlone(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	out, err := publish(t, "ffmpeg", ffmpegArgs(clip(t, "2", "30", "", ""), g.url+"secret")...)
 	require.NoError(t, err, out)
@@ -132,6 +136,7 @@ func TestVideoAlone(t *testing.T) {
 }
 
 func TestRTMPS(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) { c.TLSAddr, c.TLS = "127.0.0.1:0", selfSigned(t) })
 	file := clip(t, "2", "25", "44100", "2")
 	url := "rtmps://" + g.TLSAddr().String() + "/live/"
@@ -140,7 +145,7 @@ func TestRTMPS(t *testing.T) {
 	g.gone(t, 1)
 	g.tape.await(t, "the seal", func() bool { return g.tape.sealed == 1 })
 	require.Len(t, g.tape.only(true), 50)
-	require.True(t, g.door.attempt(0).Secure)
+	require.True(t, g.gate.attempt(0).Secure)
 
 	out, err = publish(t, "ffmpeg", ffmpegArgs(file, url+"wrong")...)
 	require.Error(t, err)
@@ -177,10 +182,11 @@ func TestEncodersShowTheRefusal(t *testing.T) {
 			require.Contains(t, out, c.says)
 		})
 	}
-	require.Empty(t, g.door.left())
+	require.Empty(t, g.gate.left())
 }
 
 func TestFFmpegTakesOverAndIsTakenOver(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	file := clip(t, "30", "25", "44100", "2")
 	ended := make(chan string, 1)

@@ -30,8 +30,8 @@ func (e *handshakeError) Unwrap() error { return e.error }
 
 // crowdedError means that a connection is closed for lack of a place.
 type crowdedError struct {
-	reason string // one of the reasons for metrics
-	tell   string // the description sent to the client; empty: nothing is sent
+	reason      string // one of the reasons for metrics
+	description string // the description sent to the client; empty: nothing is sent
 }
 
 func (e *crowdedError) Error() string { return "no place: " + e.reason }
@@ -57,7 +57,7 @@ func (r *replies) farewell(err error) bool {
 		r.connectRefused(e.transaction, e.Error())
 		return true
 	}
-	if e, ok := errors.AsType[*Refusal](err); ok {
+	if e, ok := errors.AsType[*StatusError](err); ok {
 		r.status("error", e.Code, e.Description)
 		return true
 	}
@@ -66,8 +66,8 @@ func (r *replies) farewell(err error) bool {
 		return true
 	}
 	if e, ok := errors.AsType[*crowdedError](err); ok {
-		r.status("error", codeDenied, e.tell)
-		return e.tell != ""
+		r.status("error", codeDenied, e.description)
+		return e.description != ""
 	}
 	switch {
 	case errors.Is(err, errFinished):
@@ -86,7 +86,7 @@ func (r *replies) farewell(err error) bool {
 
 // refusedFor returns why a connection was not served, for metrics; empty if it ended by itself.
 func refusedFor(err error) string {
-	if e, ok := errors.AsType[*Refusal](err); ok {
+	if e, ok := errors.AsType[*StatusError](err); ok {
 		return e.Code
 	}
 	if _, ok := errors.AsType[*mediaError](err); ok {

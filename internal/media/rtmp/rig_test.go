@@ -67,7 +67,7 @@ func (b *board) await(t testing.TB, what string, cond func() bool) {
 		select {
 		case <-changed:
 		case <-timeout:
-			t.Fatalf("waited in vain for: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }
@@ -125,8 +125,8 @@ func (p *tape) count(video bool) (n int) {
 	return n
 }
 
-// door is a gate that accepts some keys.
-type door struct {
+// testGate is a Gate that accepts some keys.
+type testGate struct {
 	*board
 	keys        map[string]hub.Broadcast
 	attempts    []Attempt
@@ -138,7 +138,7 @@ type door struct {
 	hold chan struct{}
 }
 
-func (d *door) Publish(ctx context.Context, a Attempt) (b hub.Broadcast, err error) {
+func (d *testGate) Publish(ctx context.Context, a Attempt) (b hub.Broadcast, err error) {
 	if d.hold != nil {
 		d.note(func() { d.asking++ })
 		defer d.note(func() { d.asking-- })
@@ -152,7 +152,7 @@ func (d *door) Publish(ctx context.Context, a Attempt) (b hub.Broadcast, err err
 		d.attempts = append(d.attempts, a)
 		var ok bool
 		if b, ok = d.keys[a.Key]; !ok {
-			err = &Refusal{codeBadName, "Unknown stream key: check it in the dashboard."}
+			err = &StatusError{codeBadName, "Unknown stream key: check it in the dashboard."}
 		}
 		if d.fail != nil {
 			err = d.fail
@@ -165,28 +165,28 @@ func (d *door) Publish(ctx context.Context, a Attempt) (b hub.Broadcast, err err
 }
 
 // attempt returns the i-th attempt.
-func (d *door) attempt(i int) (a Attempt) {
+func (d *testGate) attempt(i int) (a Attempt) {
 	d.look(func() { a = d.attempts[i] })
 	return a
 }
 
 // left returns the connections that have left.
-func (d *door) left() (ids []string) {
+func (d *testGate) left() (ids []string) {
 	d.look(func() { ids = slices.Clone(d.unpublished) })
 	return ids
 }
 
 // reasons returns why media was rejected.
-func (d *door) reasons() (all []string) {
+func (d *testGate) reasons() (all []string) {
 	d.look(func() { all = slices.Clone(d.rejected) })
 	return all
 }
 
-func (d *door) Rejected(_ context.Context, connID, reason string) {
+func (d *testGate) Rejected(_ context.Context, connID, reason string) {
 	d.note(func() { d.rejected = append(d.rejected, reason) })
 }
 
-func (d *door) Unpublish(_ context.Context, connID string) {
+func (d *testGate) Unpublish(_ context.Context, connID string) {
 	d.note(func() { d.unpublished = append(d.unpublished, connID) })
 }
 
@@ -195,7 +195,7 @@ type rig struct {
 	*Server
 	hub  *hub.Hub
 	tape *tape
-	door *door
+	gate *testGate
 	url  string // up to the key
 	// panics is how many panics the test causes on purpose.
 	panics uint64
@@ -205,13 +205,13 @@ func newRig(t testing.TB, change func(*Config)) *rig {
 	t.Helper()
 	g := &rig{
 		tape: &tape{board: newBoard()},
-		door: &door{board: newBoard(), keys: map[string]hub.Broadcast{
+		gate: &testGate{board: newBoard(), keys: map[string]hub.Broadcast{
 			"secret": {StreamID: "one"}, "other": {StreamID: "two"},
 			"patient": {StreamID: "patient", ReconnectWindow: time.Hour},
 		}},
 	}
 	g.hub = hub.New(hub.Config{Outputs: []hub.Output{g.tape}})
-	config := Config{Addr: "127.0.0.1:0", Hub: g.hub, Gate: g.door, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))}
+	config := Config{Addr: "127.0.0.1:0", Hub: g.hub, Gate: g.gate, Log: slog.New(slog.NewTextHandler(testLog{t}, nil))}
 	if change != nil {
 		change(&config)
 	}
@@ -234,7 +234,7 @@ func newRig(t testing.TB, change func(*Config)) *rig {
 // gone waits until n accepted publishers have left.
 func (g *rig) gone(t testing.TB, n int) {
 	t.Helper()
-	g.door.await(t, "unpublish", func() bool { return len(g.door.unpublished) >= n })
+	g.gate.await(t, "unpublish", func() bool { return len(g.gate.unpublished) >= n })
 }
 
 type testLog struct{ t testing.TB }

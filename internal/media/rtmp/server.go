@@ -104,7 +104,7 @@ func (s *Server) Start() error {
 }
 
 // AcceptedKey is a stream key that the gate accepted from an address. Keys are remembered by
-// network (see fairshare.Network), so any address of the network will do.
+// network (see netaddr.Network), so any address of the network will do.
 type AcceptedKey struct {
 	RemoteIP netip.Addr
 	Hash     [sha256.Size]byte // of the key

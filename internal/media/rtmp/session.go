@@ -91,11 +91,11 @@ func (s *session) run(ctx context.Context) {
 		err = reason
 	}
 	s.server.ended(err, s.ip)
-	told := s.farewell(err)
+	notified := s.farewell(err)
 	if failure := s.guard(func() error { s.unpublish(err); return nil }); failure != nil {
 		s.server.ended(failure, s.ip)
 	}
-	if told {
+	if notified {
 		s.linger(errors.Is(err, errFinished))
 	}
 	_ = s.conn.Close()

@@ -16,6 +16,7 @@ import (
 )
 
 func TestDialogue(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := dial(t, g.Addr())
 	c.call("connect", float64(1), amf0.Object{{Key: "app", Value: "live?token=t"}, {Key: "fourCcList", Value: amf0.StrictArray{"hvc1"}}})
@@ -36,8 +37,8 @@ func TestDialogue(t *testing.T) {
 	created := c.answer()
 	require.Equal(t, []any{float64(1)}, created.args)
 	require.Equal(t, codePublishStart, c.publish("secret?x=1"))
-	require.Equal(t, "t", g.door.attempt(0).Query.Get("token"))
-	require.Equal(t, "1", g.door.attempt(0).Query.Get("x"))
+	require.Equal(t, "t", g.gate.attempt(0).Query.Get("token"))
+	require.Equal(t, "1", g.gate.attempt(0).Query.Get("x"))
 
 	c.ping(77)
 	require.Equal(t, uint32(77), c.pong())
@@ -48,6 +49,7 @@ func TestDialogue(t *testing.T) {
 }
 
 func TestWindowIsAcknowledged(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.send(typeWindowAckSize, 2, 0, 0, 0, 0, 1) // absurdly small: minWindow is used instead
@@ -73,6 +75,7 @@ func TestWindowIsAcknowledged(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	for name, c := range map[string]struct {
 		app, key, code string
@@ -81,12 +84,12 @@ func TestRefusals(t *testing.T) {
 		"wrong key":     {"live", "nope", codeBadName, nil},
 		"no key":        {"live", "", codeBadName, nil},
 		"long key":      {"live", string(make([]byte, maxKey+1)), codeBadName, nil},
-		"suspended":     {"live", "secret", codeDenied, &Refusal{codeDenied, "This account is suspended."}},
+		"suspended":     {"live", "secret", codeDenied, &StatusError{codeDenied, "This account is suspended."}},
 		"broken gate":   {"live", "secret", codePublishFailed, errors.New("database gone")},
 		"second server": {"live", "secret", codePublishFailed, context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g.door.note(func() { g.door.fail = c.fail })
+			g.gate.note(func() { g.gate.fail = c.fail })
 			x := dial(t, g.Addr())
 			require.Equal(t, "_result", x.connect(c.app).name)
 			require.Equal(t, c.code, x.publish(c.key))
@@ -102,12 +105,13 @@ func TestRefusals(t *testing.T) {
 	x.call("play", float64(3), nil, "secret")
 	require.Equal(t, codePlayFailed, x.status())
 	x.closed()
-	require.Empty(t, g.door.left())
+	require.Empty(t, g.gate.left())
 	require.Zero(t, g.Stats().Accepted)
 	require.Equal(t, uint64(3), g.Stats().Refused[codeBadName])
 }
 
 func TestRefusedAttemptsAreLimited(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, func(c *Config) { c.Limits.Failures = 3 })
 	for n := range 10 {
 		c := dial(t, g.Addr())
@@ -124,6 +128,7 @@ func TestRefusedAttemptsAreLimited(t *testing.T) {
 }
 
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	first := onAir(t, g.Addr(), "secret")
 	first.header()
@@ -139,10 +144,11 @@ func TestTakeover(t *testing.T) {
 	u := g.tape.first(t, 2)
 	require.Greater(t, u[1].Epoch, u[0].Epoch)
 	require.Equal(t, 1, g.tape.opened())
-	require.Equal(t, g.door.attempt(0).ConnID, g.door.left()[0])
+	require.Equal(t, g.gate.attempt(0).ConnID, g.gate.left()[0])
 }
 
 func TestReconnectGoesOnWithTheStream(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	for n := range 3 {
 		c := onAir(t, g.Addr(), "patient")
@@ -157,7 +163,8 @@ func TestReconnectGoesOnWithTheStream(t *testing.T) {
 	require.Less(t, u[0].Epoch, u[1].Epoch)
 }
 
-func TestStoppedStreamIsTold(t *testing.T) {
+func TestAStoppedStreamsEncoderGetsTheReason(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	g.hub.Stop("one", hub.ErrStopped)
@@ -167,6 +174,7 @@ func TestStoppedStreamIsTold(t *testing.T) {
 }
 
 func TestStopEndsEverything(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	half := dial(t, g.Addr())
@@ -174,26 +182,27 @@ func TestStopEndsEverything(t *testing.T) {
 	require.Equal(t, codeShutdown, c.status())
 	c.closed()
 	half.closed()
-	require.Len(t, g.door.left(), 1)
+	require.Len(t, g.gate.left(), 1)
 	require.NoError(t, g.Stop(t.Context()), "again")
 	require.Zero(t, g.Stats().Connections)
 }
 
-// stuckDoor blocks in Unpublish, as if the database didn't answer.
-type stuckDoor struct {
-	*door
+// stuckGate blocks in Unpublish, as if the database didn't answer.
+type stuckGate struct {
+	*testGate
 	entered, release chan struct{}
 }
 
-func (d *stuckDoor) Unpublish(context.Context, string) {
+func (d *stuckGate) Unpublish(context.Context, string) {
 	close(d.entered)
 	<-d.release
 }
 
 func TestStopDoesNotWaitForTheGate(t *testing.T) {
-	gate := &stuckDoor{entered: make(chan struct{}), release: make(chan struct{})}
+	t.Parallel()
+	gate := &stuckGate{entered: make(chan struct{}), release: make(chan struct{})}
 	g := newRig(t, func(c *Config) {
-		gate.door = c.Gate.(*door)
+		gate.testGate = c.Gate.(*testGate)
 		c.Gate = gate
 	})
 	t.Cleanup(func() { close(gate.release) }) // before the rig is stopped
@@ -207,6 +216,7 @@ func TestStopDoesNotWaitForTheGate(t *testing.T) {
 }
 
 func TestPanicEndsOneSessionOnly(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	g.panics = 1
 	c := onAir(t, g.Addr(), "secret")
@@ -222,6 +232,7 @@ func TestPanicEndsOneSessionOnly(t *testing.T) {
 
 // TestStoppedWhileSending: a publisher that is sending receives the reason why it was stopped.
 func TestStoppedWhileSending(t *testing.T) {
+	t.Parallel()
 	g := newRig(t, nil)
 	c := onAir(t, g.Addr(), "secret")
 	c.header()

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTimeline(t *testing.T) {
+	t.Parallel()
 	const v, a = videoClock, audioClock
 	type step struct {
 		track int
@@ -42,6 +43,7 @@ func TestTimeline(t *testing.T) {
 // TestTimelineTakesInAStrayTrack: after a jump, two tracks have unrelated clocks. The one that
 // doesn't follow is placed again, instead of causing jumps forever.
 func TestTimelineTakesInAStrayTrack(t *testing.T) {
+	t.Parallel()
 	var l timeline
 	l.place(videoClock, 100_000)
 	l.place(audioClock, 100_000)
@@ -61,6 +63,7 @@ func TestTimelineTakesInAStrayTrack(t *testing.T) {
 // TestTimelineNeverFalls: for any input, a track's time never decreases within an epoch, and
 // tracks stay together as far as the steps allow.
 func TestTimelineNeverFalls(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var l timeline
 		last := [2]time.Duration{-1 << 62, -1 << 62}

@@ -199,8 +199,8 @@ func parseOpusConfig(b []byte) (*hub.Track, error) {
 
 // write sets the times of a unit and writes it to the hub.
 func (f *feed) write(track int, clock uint32, u *hub.Unit, offset time.Duration) error {
-	dts, verdict := f.times.place(track, clock)
-	switch verdict {
+	dts, placement := f.times.place(track, clock)
+	switch placement {
 	case dropped:
 		f.dropped++
 		return nil

@@ -9,14 +9,14 @@ import (
 )
 
 // Air connects the rooms of streams to the hub: a host's browser broadcasts to the hub, and the
-// room shows what an encoder publishes.
+// room shows an encoder's media.
 type Air struct {
 	Hub *hub.Hub
 	// Converters convert AAC to Opus.
 	Converters *bridge.Converters
 	// NewPublisherID returns the id of a new broadcast, for reports.
 	NewPublisherID func() string
-	// Publish lets a room publish its stream. A *Refusal is sent to the host.
+	// Publish lets a room publish its stream. A *ClientError is sent to the host.
 	Publish func(ctx context.Context, streamID, publisherID, remoteIP string) (hub.Broadcast, error)
 	// Unpublish is called at the end of each publisher for which Publish was called, also if
 	// Publish returned an error.

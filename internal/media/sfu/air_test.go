@@ -132,7 +132,7 @@ func TestAHostsBrowserIsOnAir(t *testing.T) {
 	for _, m := range viewer.Messages() {
 		require.NotContains(t, []string{"stream-video", "stream-audio"}, m.Track.Source)
 	}
-	// An encoder takes over: the room shows what it sends.
+	// An encoder takes over: the room shows its media.
 	encoder, err := s.hub.Publish(hub.Broadcast{StreamID: "sess_1"}, "encoder", nil)
 	require.NoError(t, err)
 	host.Expect(t, "that it is off air", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "off_air" })
@@ -154,7 +154,7 @@ func TestAHostsBrowserIsOnAir(t *testing.T) {
 	})
 	encoder.Close()
 	viewer.Expect(t, "the end of it", func(m sfutest.Message) bool { return m.Type == "untrack" })
-	eventually(t, "that nobody watches", func() bool { return stream.Stats().Viewers == 0 })
+	eventually(t, "that there are no viewers", func() bool { return stream.Stats().Viewers == 0 })
 }
 
 func TestABroadcastEndsWithItsHost(t *testing.T) {
@@ -176,14 +176,14 @@ func TestABroadcastEndsWithItsHost(t *testing.T) {
 	eventually(t, "its end", s.silent)
 }
 
-func TestAHostHearsWhyThereIsNoBroadcast(t *testing.T) {
+func TestAHostGetsTheReasonForAMissingBroadcast(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)
 	host := s.join(t, "ada:host")
 	host.Publish(t, sfutest.Camera())
 	host.Expect(t, "that VP8 isn't carried", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "unsupported_codec" })
 	s.mu.Lock()
-	s.refuse = &sfu.Refusal{Code: "forbidden", Message: "this stream was stopped"}
+	s.refuse = &sfu.ClientError{Code: "forbidden", Message: "this stream was stopped"}
 	s.mu.Unlock()
 	host.Publish(t, sfutest.Microphone())
 	host.Expect(t, "the refusal", func(m sfutest.Message) bool { return m.Type == "error" && m.Code == "forbidden" })
@@ -195,7 +195,7 @@ func TestAHostHearsWhyThereIsNoBroadcast(t *testing.T) {
 	eventually(t, "the reports", func() bool { return len(s.endedNow()) == 2 })
 }
 
-// TestAStreamWithBFramesIsPlayedByHLS: all viewers in the room, also those who join later,
+// TestAStreamWithBFramesIsPlayedByHLS: all viewers in the room, also viewers who join later,
 // receive a fallback to HLS, and its end once the encoder sends no B-frames.
 func TestAStreamWithBFramesIsPlayedByHLS(t *testing.T) {
 	t.Parallel()

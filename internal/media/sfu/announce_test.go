@@ -30,7 +30,7 @@ func TestMutesBeyondTheBudgetAreMerged(t *testing.T) {
 	camera := bob.Publish(t, sfutest.Camera())[0].ID
 	bob.Publish(t, sfutest.Microphone())
 	ada.ExpectTrack(t, "bob", "camera")
-	told := func() (list []bool) {
+	mutes := func() (list []bool) {
 		for _, m := range ada.Messages() {
 			if m.Type == "track" && m.Track.ID == camera {
 				list = append(list, m.Track.Muted)
@@ -38,7 +38,7 @@ func TestMutesBeyondTheBudgetAreMerged(t *testing.T) {
 		}
 		return list
 	}
-	before := len(told())
+	before := len(mutes())
 	mute := func(muted bool) { bob.Send(t, map[string]any{"type": "mute", "id": camera, "muted": muted}) }
 	for range 30 {
 		mute(true)
@@ -46,11 +46,11 @@ func TestMutesBeyondTheBudgetAreMerged(t *testing.T) {
 	}
 	mute(true)
 	bob.Send(t, dataTo("sent after the mutes", "ada"))
-	ada.Expect(t, "what bob said after it", func(m sfutest.Message) bool { return m.Type == "data" })
-	require.LessOrEqual(t, len(told())-before, 10)
+	ada.Expect(t, "bob's next message", func(m sfutest.Message) bool { return m.Type == "data" })
+	require.LessOrEqual(t, len(mutes())-before, 10)
 	forward(time.Second)
-	eventually(t, "bob is muted", func() bool { list := told(); return list[len(list)-1] })
-	require.LessOrEqual(t, len(told())-before, 12)
+	eventually(t, "bob is muted", func() bool { list := mutes(); return list[len(list)-1] })
+	require.LessOrEqual(t, len(mutes())-before, 12)
 }
 
 // TestPublishesAreLimited: each publication makes all others renegotiate.

@@ -53,7 +53,7 @@ func TestASubscriberWhoseCloseIsLostIsOfferedAnotherConnection(t *testing.T) {
 	bob.Hears(t, screen.ID, 5)
 }
 
-// TestConnectionsAreNotReplacedWithoutEnd: each replacement offers all tracks anew.
+// TestConnectionsAreNotReplacedWithoutEnd: each replacement offers all tracks again.
 func TestConnectionsAreNotReplacedWithoutEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -82,8 +82,8 @@ func TestAPublisherThatClosesItsConnectionPublishesNothing(t *testing.T) {
 	bob.Hears(t, again, 5)
 }
 
-// TestAPublisherWhoseCloseIsLostMayPublishAnew: the offer of its new connection ends the old tracks.
-func TestAPublisherWhoseCloseIsLostMayPublishAnew(t *testing.T) {
+// TestAPublisherWhoseCloseIsLostMayPublishAgain: the offer of its new connection ends the old tracks.
+func TestAPublisherWhoseCloseIsLostMayPublishAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")

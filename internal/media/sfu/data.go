@@ -54,7 +54,7 @@ func (r *room) affords(m *member, bytes int) bool {
 func (r *room) data(p *peer, msg message) {
 	m := r.members[p.connection.UserID]
 	if m == nil || m.p != p || !m.grant.Perms.any() {
-		p.fail(nil, CodeForbidden, "only who may publish may send data")
+		p.fail(nil, CodeForbidden, "only participants who may publish may send data")
 		return
 	}
 	data := encode(dataMessage{typeData, m.grant.UserID, msg.Topic, msg.Payload})
@@ -65,11 +65,11 @@ func (r *room) data(p *peer, msg message) {
 		hearers = len(r.members)
 	}
 	if !r.affords(m, hearers*len(data)) {
-		p.fail(nil, CodeRateLimited, "too much data for so many; this message was dropped")
+		p.fail(nil, CodeRateLimited, "too much data for this number of recipients; this message was dropped")
 		return
 	}
 	if to == nil {
-		r.tellAll(data, m)
+		r.sendAll(data, m)
 		return
 	}
 	for _, userID := range to {

@@ -51,7 +51,7 @@ func readDescription(text string, l Limits) (*description, error) {
 		s := &mediaSection{media: media, kind: media.MediaName.Media}
 		s.mid, _ = media.Attribute("mid")
 		if s.mid == "" || len(s.mid) > 32 || mids[s.mid] {
-			return nil, errors.New("each media section needs a mid of its own")
+			return nil, errors.New("each media section needs its own mid")
 		}
 		mids[s.mid] = true
 		d.sections = append(d.sections, s)

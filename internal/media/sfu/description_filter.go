@@ -16,7 +16,7 @@ const (
 	maxPayloadType = 127
 )
 
-// filterDescription cuts a client's offer or answer down to what the server reads. pion looks
+// filterDescription reduces a client's offer or answer to the lines that the server reads. pion looks
 // through all attributes of a section once for each of its payload types, so its work grows with
 // the product of both. A section keeps the first payload type of each codec in knownCodecs, and
 // the repair or redundancy of that payload type. A section without a known codec keeps its first
@@ -90,15 +90,15 @@ func (f *descriptionFilter) add(line string) error {
 	if key == "group" {
 		longest = max(longest, groupBytes*f.limits.Sections)
 	}
-	if most := mostLines(key); most > 0 {
-		return current.keep(key, line, most, longest)
+	if lines := maxLines(key); lines > 0 {
+		return current.keep(key, line, lines, longest)
 	}
 	return nil
 }
 
-// mostLines is how many lines of an attribute a section may have; 0 for an attribute that nothing
+// maxLines is how many lines of an attribute a section may have; 0 for an attribute that nothing
 // reads.
-func mostLines(attribute string) int {
+func maxLines(attribute string) int {
 	switch attribute {
 	case "group", "msid-semantic", "ice-lite", "ice-options", "ice-ufrag", "ice-pwd", "setup", "extmap-allow-mixed", "mid", "rtcp-mux",
 		"rtcp-rsize", "rtcp", "bundle-only", "simulcast", sendonly, recvonly, sendrecv, inactive:

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"showfloor/internal/fairshare"
+	"showfloor/internal/base/netaddr"
 )
 
 const (
@@ -31,7 +31,7 @@ type entrance struct {
 func (s *Server) newEntrance(r *http.Request) entrance {
 	query := r.URL.Query()
 	e := entrance{token: query.Get("token"), roomID: query.Get("room"), ip: s.config.ClientIP(r)}
-	e.from = fairshare.Network(e.ip)
+	e.from = netaddr.Network(e.ip)
 	if after, err := strconv.ParseUint(query.Get("after"), 10, 64); err == nil {
 		e.back, e.after = s.resumable(query.Get("resume"), e.roomID), after
 	}
@@ -42,7 +42,7 @@ func (s *Server) newEntrance(r *http.Request) entrance {
 // which have their own limit, use up nothing that good ones need. A good token is charged to its
 // address and to the room that it was issued for. A client that resumes is charged to its address
 // only. The refusal of a bad token is sent to the client.
-func (s *Server) admit(e entrance) (refusal *Refusal, ok bool) {
+func (s *Server) admit(e entrance) (refusal *ClientError, ok bool) {
 	if e.back != nil {
 		return nil, s.addressJoins.allow(e.from)
 	}
@@ -55,15 +55,15 @@ func (s *Server) admit(e entrance) (refusal *Refusal, ok bool) {
 
 // identify checks a token and returns the room that it was issued for. A bad token is charged to
 // its address; ok reports whether the address may try more of them.
-func (s *Server) identify(e entrance) (issuedFor string, refusal *Refusal, ok bool) {
+func (s *Server) identify(e entrance) (issuedFor string, refusal *ClientError, ok bool) {
 	if len(e.token) > maxToken || len(e.roomID) > maxRoomID {
-		return "", &Refusal{Code: CodeUnauthenticated}, s.badTokens.allow(e.from)
+		return "", &ClientError{Code: CodeUnauthenticated}, s.badTokens.allow(e.from)
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, enterTime)
 	defer cancel()
 	issuedFor, err := s.config.Gate.Identify(ctx, e.token)
 	if err != nil {
-		return "", s.refusal(err), s.badTokens.allow(e.from)
+		return "", s.clientError(err), s.badTokens.allow(e.from)
 	}
 	return issuedFor, nil, true
 }
@@ -79,7 +79,7 @@ func (s *Server) reserve() (release func(), ok bool) {
 }
 
 // enter returns the client's peer: the resumed one, or a new one.
-func (s *Server) enter(e entrance, x *socket) (*peer, *Refusal) {
+func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 	if e.back != nil {
 		if e.back.attach(x, e.after) {
 			return e.back, nil
@@ -98,14 +98,14 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *Refusal) {
 				s.leave(Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID})
 			})
 		}
-		return nil, s.refusal(err)
+		return nil, s.clientError(err)
 	}
 	p.connection = Connection{TenantID: g.TenantID, RoomID: g.RoomID, UserID: g.UserID, ConnID: p.connID}
 	p.grant, p.ip, p.from = g, e.ip.String(), e.from
 	p.socket = x
 	if !s.join(p, g) {
 		s.leave(p.connection)
-		return nil, &Refusal{Code: CodeShutdown}
+		return nil, &ClientError{Code: CodeShutdown}
 	}
 	s.wg.Go(func() {
 		defer s.recovered("a look at who has entered")
@@ -116,25 +116,25 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *Refusal) {
 
 // joinInstead checks and charges the token of a client that could not resume. Its address has been
 // charged by admit.
-func (s *Server) joinInstead(e entrance) *Refusal {
+func (s *Server) joinInstead(e entrance) *ClientError {
 	issuedFor, refusal, ok := s.identify(e)
 	if ok && refusal == nil {
 		ok = s.roomJoins.allow(issuedFor)
 	}
 	if !ok {
-		return &Refusal{Code: CodeRateLimited, Message: "too many joins; try again"}
+		return &ClientError{Code: CodeRateLimited, Message: "too many joins; try again"}
 	}
 	return refusal
 }
 
-// refusal returns the bye for an error of the gate.
-func (s *Server) refusal(err error) *Refusal {
-	if r, ok := errors.AsType[*Refusal](err); ok {
+// clientError returns the bye for an error of the gate.
+func (s *Server) clientError(err error) *ClientError {
+	if r, ok := errors.AsType[*ClientError](err); ok {
 		return r
 	}
 	if s.ctx.Err() != nil {
-		return &Refusal{Code: CodeShutdown}
+		return &ClientError{Code: CodeShutdown}
 	}
-	s.config.Log.Error("sfu: nobody could decide on a participant", "error", err)
-	return &Refusal{Code: CodeInternal}
+	s.config.Log.Error("sfu: the decision on a participant failed", "error", err)
+	return &ClientError{Code: CodeInternal}
 }

@@ -24,13 +24,11 @@ func alive(memory *runtime.MemStats) uint64 {
 	return memory.HeapAlloc
 }
 
-// TestWhoStopsReadingDisturbsNobody: one subscriber loses all packets over UDP, another stops
-// reading its TCP connection; a third misses no packet.
-func TestWhoStopsReadingDisturbsNobody(t *testing.T) {
-	t.Parallel()
+// TestAClientThatStopsReadingDoesNotDisturbOthers: one subscriber loses all packets over UDP, another stops
+// reading its TCP connection; a third misses no packet. It measures the heap, so it runs alone.
+func TestAClientThatStopsReadingDoesNotDisturbOthers(t *testing.T) {
 	for _, tcp := range []bool{false, true} {
 		t.Run(map[bool]string{false: "UDP", true: "TCP"}[tcp], func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, nil)
 			relay := sfutest.NewRelay(t, r.server.Addr(), 1)
 			ada := r.join(t, "ada:host")
@@ -56,7 +54,7 @@ func TestWhoStopsReadingDisturbsNobody(t *testing.T) {
 			require.Equal(t, was.Frames.Skipped, is.Frames.Skipped, "no gap")
 			grown := int64(alive(&memory)) - int64(before)
 			t.Logf("after 8 s: the heap has grown by %d KiB, the longest stall of another was %s", grown>>10, is.Frames.Stall)
-			require.Less(t, grown, int64(32<<20), "what waits for one who doesn't read is bounded")
+			require.Less(t, grown, int64(32<<20), "the queue of a client that doesn't read is bounded")
 			// Its socket is open: it is still in the room, and receives media again when it reads.
 			if tcp {
 				relay.Stall(false)
@@ -69,8 +67,8 @@ func TestWhoStopsReadingDisturbsNobody(t *testing.T) {
 	}
 }
 
-// TestWhoVanishesIsLetGo: both its socket and its media are silent.
-func TestWhoVanishesIsLetGo(t *testing.T) {
+// TestAVanishedClientIsDisconnected: both its socket and its media are silent.
+func TestAVanishedClientIsDisconnected(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, short)
 	relay := sfutest.NewRelay(t, r.server.Addr(), 1)
@@ -103,9 +101,9 @@ func TestANewConnectionReplacesAVanishedOneAtOnce(t *testing.T) {
 	ada.Cut()
 	began := time.Now()
 	again := r.join(t, "ada:host")
-	anew := again.Publish(t, sfutest.Camera())
+	second := again.Publish(t, sfutest.Camera())
 	bob.Expect(t, "the track is gone", func(m sfutest.Message) bool { return m.Type == "untrack" && m.ID == sent[0].ID })
-	bob.Hears(t, anew[0].ID, 10)
+	bob.Hears(t, second[0].ID, 10)
 	t.Logf("seen again after %s", time.Since(began))
 	for _, m := range bob.Messages() {
 		require.NotEqual(t, "left", m.Type, "it was never away")
@@ -199,7 +197,7 @@ func TestBothEndsCut(t *testing.T) {
 	bob.Hears(t, one[0].ID, 10)
 }
 
-// TestCutForTooLong: the participant has left, and joins anew.
+// TestCutForTooLong: the participant has left, and joins again.
 func TestCutForTooLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, short)
@@ -248,7 +246,7 @@ func TestANewPathIsFound(t *testing.T) {
 func TestAPathThatFailedIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	for _, watches := range []bool{true, false} {
-		t.Run(map[bool]string{true: "who watches", false: "who publishes"}[watches], func(t *testing.T) {
+		t.Run(map[bool]string{true: "the viewer", false: "the publisher"}[watches], func(t *testing.T) {
 			t.Parallel()
 			findAgain(t, watches)
 		})

@@ -60,19 +60,19 @@ type fallback struct {
 	reason *bridge.Reason
 	// waits: this participant gets no video before the stream's next key frame.
 	waits   bool
-	told    bridge.Reason // the last reason sent; zero for no fallback
+	sent    bridge.Reason // the last reason sent; zero for no fallback
 	expires time.Time     // of the last playback URL sent
 }
 
 func (f *fallback) lack(reason *bridge.Reason) {
 	f.reason = reason
-	f.tell()
+	f.announce()
 }
 
 // wait sets whether the participant waits for a key frame.
 func (f *fallback) wait(waits bool) {
 	f.waits = waits
-	f.tell()
+	f.announce()
 }
 
 // current returns why the participant should play HLS now; zero for no reason.
@@ -86,13 +86,13 @@ func (f *fallback) current() bridge.Reason {
 	return bridge.Reason{}
 }
 
-// tell sends the current fallback, or its end, if it has changed.
-func (f *fallback) tell() {
+// announce sends the current fallback, or its end, if it has changed.
+func (f *fallback) announce() {
 	now := f.current()
-	if now == f.told {
+	if now == f.sent {
 		return
 	}
-	f.told = now
+	f.sent = now
 	if now == (bridge.Reason{}) {
 		f.p.send(encode(fallbackMessage{Type: typeFallback}))
 		return
@@ -104,12 +104,12 @@ func (f *fallback) tell() {
 func (f *fallback) send() {
 	url, expires := f.p.server.config.Air.PlaybackURL(f.p.room.id)
 	f.expires = expires
-	f.p.send(encode(fallbackMessage{typeFallback, &wireFallback{f.told.Code, f.told.Text, url}}))
+	f.p.send(encode(fallbackMessage{typeFallback, &wireFallback{f.sent.Code, f.sent.Text, url}}))
 }
 
 // renew sends a new URL when the participant's URL is about to expire.
 func (f *fallback) renew() {
-	if f.told != (bridge.Reason{}) && f.p.server.config.Now().After(f.expires.Add(-renewBefore)) {
+	if f.sent != (bridge.Reason{}) && f.p.server.config.Now().After(f.expires.Add(-renewBefore)) {
 		f.send()
 	}
 }

@@ -12,7 +12,7 @@ import (
 func TestPanicsAreCountedAndEachOriginIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s, err := New(Config{Addr: "127.0.0.1:0", Gate: nobody{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := New(Config{Addr: "127.0.0.1:0", Gate: rejectAll{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	fail := func(f func()) {
 		defer s.recovered("a test")

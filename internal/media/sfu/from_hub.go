@@ -143,7 +143,7 @@ func (c *screening) Unavailable(video bool, reason bridge.Reason) {
 	}
 	text := encode(errorMessage{Type: typeError, Code: codeUnsupported, Message: reason.Text})
 	c.room.box.post(func() {
-		c.room.tellAll(text, nil)
+		c.room.sendAll(text, nil)
 		c.room.lack(kind, &reason)
 	})
 }

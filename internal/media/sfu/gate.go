@@ -64,11 +64,11 @@ type Entry struct {
 	ConnID string
 }
 
-// Connection is a connection that a Gate let in.
+// Connection is a connection that a Gate admitted.
 type Connection struct{ TenantID, RoomID, UserID, ConnID string }
 
-// Refusal is the reason why a client can't be in a room.
-type Refusal struct { //nolint:errname // it is an answer to a client first
+// ClientError is the reason why a client can't be in a room. The client receives it as a bye.
+type ClientError struct {
 	// Code is one of the bye codes.
 	Code    string
 	Message string
@@ -76,32 +76,32 @@ type Refusal struct { //nolint:errname // it is an answer to a client first
 	SFUURL string
 }
 
-func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
+func (r *ClientError) Error() string { return r.Code + ": " + r.Message }
 
 // Gate decides which participants may be in which room, and stores who is there. Its methods are
 // called concurrently.
 type Gate interface {
 	// Identify returns the room that a token was issued for. It checks the token alone, without a
-	// query. A *Refusal means that the token isn't valid.
+	// query. A *ClientError means that the token isn't valid.
 	Identify(ctx context.Context, token string) (roomID string, err error)
-	// Enter lets a connection into the room or its waiting room. A *Refusal is sent to the client;
+	// Enter lets a connection into the room or its waiting room. A *ClientError is sent to the client;
 	// any other error is reported as an internal error. Later changes of the grant arrive by
 	// Server.Apply. If it returns an error and a grant with a UserID, the connection may have been
-	// let in all the same; Leave is called for it then.
+	// admitted all the same; Leave is called for it then.
 	Enter(ctx context.Context, e Entry) (Grant, error)
 	// Entered is called when an admitted connection has joined its room. It must pass the current
 	// grant to Server.Apply: a change after Enter returned may have come before the connection was
 	// in the room. It returns when that is done, or when ctx ends.
 	Entered(ctx context.Context, c Connection)
-	// Leave is called when an admitted connection has ended for good. It is called again if it
-	// fails.
+	// Leave is called when an admitted connection has ended and was not replaced. It is called
+	// again if it fails.
 	Leave(ctx context.Context, c Connection) error
 	// SetMuted stores whether a participant muted its microphone. The result arrives by
 	// Server.Apply.
 	SetMuted(ctx context.Context, c Connection, muted bool) error
 }
 
-// Codes of a bye: in Refusal.Code and Grant.Gone.
+// Codes of a bye: in ClientError.Code and Grant.Gone.
 const (
 	CodeKicked          = "kicked"
 	CodeEnded           = "ended"
@@ -137,7 +137,7 @@ func retryable(code string) bool {
 	return false
 }
 
-// byeText is the default text of a bye, for a Refusal without a message.
+// byeText is the default text of a bye, for a ClientError without a message.
 func byeText(code string) string {
 	switch code {
 	case CodeKicked:
@@ -161,7 +161,7 @@ func byeText(code string) string {
 	case CodeShutdown:
 		return "the server is stopping"
 	case CodeSlow:
-		return "the connection takes in too little"
+		return "the connection is too slow to receive the messages"
 	case CodeRateLimited:
 		return "too many messages"
 	case CodeInternal:

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"showfloor/internal/fairshare"
+	"showfloor/internal/base/netaddr"
 )
 
 // Limits for TCP clients, which connect before they have shown a credential.
@@ -28,9 +28,8 @@ const (
 type guard struct {
 	net.Listener
 
-	// most is how many connections may be open at a time, mostEach how many of them from one
-	// address.
-	most, mostEach int
+	// maxConns limits the open connections, maxConnsEach those of one address.
+	maxConns, maxConnsEach int
 
 	// first is the deadline for the first bytes of a connection, idle that for each later read,
 	// write that for each write; 0 for none.
@@ -42,11 +41,11 @@ type guard struct {
 	each  map[netip.Addr]int
 }
 
-// newGuard returns a guard. most is its limit of open connections; one address may have a tenth of
+// newGuard returns a guard. maxConns is its limit of open connections; one address may have a tenth of
 // them, at least minTCPEach.
-func newGuard(l net.Listener, most int) *guard {
+func newGuard(l net.Listener, maxConns int) *guard {
 	return &guard{
-		Listener: l, most: most, mostEach: max(most/10, minTCPEach),
+		Listener: l, maxConns: maxConns, maxConnsEach: max(maxConns/10, minTCPEach),
 		over: make(chan struct{}), conns: map[*guarded]struct{}{}, each: map[netip.Addr]int{},
 	}
 }
@@ -77,7 +76,7 @@ func (g *guard) Accept() (net.Conn, error) {
 func (g *guard) admit(conn net.Conn) *guarded {
 	c := &guarded{Conn: conn, guard: g}
 	if at, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		c.from = fairshare.Network(at.AddrPort().Addr())
+		c.from = netaddr.Network(at.AddrPort().Addr())
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,7 +85,7 @@ func (g *guard) admit(conn net.Conn) *guarded {
 		return nil
 	default:
 	}
-	if len(g.conns) >= g.most || g.each[c.from] >= g.mostEach {
+	if len(g.conns) >= g.maxConns || g.each[c.from] >= g.maxConnsEach {
 		return nil
 	}
 	g.conns[c] = struct{}{}

@@ -61,7 +61,7 @@ func TestAShortageDoesntEndAListener(t *testing.T) {
 func TestOneAddressHasSoManyConnections(t *testing.T) {
 	t.Parallel()
 	g := listening(t, 0)
-	accepted := make(chan net.Conn, g.mostEach+1)
+	accepted := make(chan net.Conn, g.maxConnsEach+1)
 	var accepting sync.WaitGroup
 	accepting.Go(func() {
 		for {
@@ -72,11 +72,11 @@ func TestOneAddressHasSoManyConnections(t *testing.T) {
 			accepted <- conn
 		}
 	})
-	for range g.mostEach {
+	for range g.maxConnsEach {
 		dial(t, g)
 	}
 	first := <-accepted
-	for range g.mostEach - 1 {
+	for range g.maxConnsEach - 1 {
 		<-accepted
 	}
 	_, err := dial(t, g).Read(make([]byte, 1))
@@ -89,7 +89,7 @@ func TestOneAddressHasSoManyConnections(t *testing.T) {
 	accepting.Wait()
 }
 
-func TestWhoSaysNothingIsLetGo(t *testing.T) {
+func TestASilentConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	g := listening(t, 0)
 	g.first, g.idle, g.write = time.Millisecond, time.Minute, time.Millisecond
@@ -98,7 +98,7 @@ func TestWhoSaysNothingIsLetGo(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	for err = nil; err == nil; { // nor does the client read
+	for err = nil; err == nil; { // the client doesn't read either
 		_, err = conn.Write(make([]byte, 1<<20))
 	}
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)

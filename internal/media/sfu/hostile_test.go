@@ -20,7 +20,7 @@ import (
 // unchecked is for clients whose messages don't match the schema.
 func unchecked(o *sfutest.Options) { o.Check = nil }
 
-func TestWhatIsNoMessageIsSaidSo(t *testing.T) {
+func TestInvalidMessagesGetAnError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.Messages = 1000 })
 	bob := r.join(t, "bob", unchecked)
@@ -215,7 +215,7 @@ func TestOneSpeakerCantUseUpTheRoomsData(t *testing.T) {
 	require.Zero(t, limited(ada))
 }
 
-func TestASlowReaderIsSentAway(t *testing.T) {
+func TestASlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) {
 		c.Limits.Data, c.Limits.DataBytes, c.Limits.Messages = 1_000_000, 1<<40, 1_000_000
@@ -317,7 +317,7 @@ func TestAResumeThatFailsIsAJoin(t *testing.T) {
 	require.Equal(t, uint64(2), r.server.Stats().Accepted)
 }
 
-func TestABadTokenIsToldSo(t *testing.T) {
+func TestABadTokenGetsAReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	sfutest.Connect(t, r.options(t, "bad")).ExpectBye(t, "unauthenticated")

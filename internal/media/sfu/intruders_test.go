@@ -16,8 +16,8 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// TestNobodyDrownsAnother: a message that names the same recipient many times arrives once.
-func TestNobodyDrownsAnother(t *testing.T) {
+// TestAFloodDoesNotDisturbOtherParticipants: a message that names the same recipient many times arrives once.
+func TestAFloodDoesNotDisturbOtherParticipants(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	ada, bob, eve := r.join(t, "ada:host"), r.join(t, "bob"), r.join(t, "eve")
@@ -114,16 +114,16 @@ func (u *unsure) Entered(_ context.Context, c sfu.Connection) {
 	}
 }
 
-// TestWhoWasLetInButNotToldIsLetOutAgain: otherwise its seat would stay taken.
-func TestWhoWasLetInButNotToldIsLetOutAgain(t *testing.T) {
+// TestAnEntryWhoseAnswerIsLostIsUndone: otherwise its seat would stay taken.
+func TestAnEntryWhoseAnswerIsLostIsUndone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Gate = &unsure{Gate: c.Gate, err: errors.New("the database went away")} })
 	sfutest.Connect(t, r.options(t, "bob")).ExpectBye(t, "internal")
 	eventually(t, "bob has left", func() bool { return slices.Contains(r.left(), "bob") })
 }
 
-// TestWhatChangedOnTheWayInIsFound: a grant that the gate applies in Entered takes effect.
-func TestWhatChangedOnTheWayInIsFound(t *testing.T) {
+// TestAGrantChangedDuringTheEntryTakesEffect: a grant that the gate applies in Entered takes effect.
+func TestAGrantChangedDuringTheEntryTakesEffect(t *testing.T) {
 	t.Parallel()
 	var r *rig
 	r = newRig(t, func(c *sfu.Config) {
@@ -133,12 +133,12 @@ func TestWhatChangedOnTheWayInIsFound(t *testing.T) {
 	require.Empty(t, r.server.Stats().Tracks)
 }
 
-// TestWhoDoesntAnswerAByeHoldsUpNobody: a refused client that keeps its socket open doesn't count
+// TestAClientThatIgnoresAByeDelaysNoOther: a refused client that keeps its socket open doesn't count
 // as joining.
-func TestWhoDoesntAnswerAByeHoldsUpNobody(t *testing.T) {
+func TestAClientThatIgnoresAByeDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.Handshakes = 1 })
-	r.refuse["eve"] = &sfu.Refusal{Code: "kicked"}
+	r.refuse["eve"] = &sfu.ClientError{Code: "kicked"}
 	conn, answer, err := websocket.Dial(t.Context(), r.url+"/?room=sess_1&token=eve", nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusSwitchingProtocols, answer.StatusCode)

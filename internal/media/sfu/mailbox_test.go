@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAFaultCostsWhatItIsInAlone: queued work after a panic, a kick perhaps, is still done.
-func TestAFaultCostsWhatItIsInAlone(t *testing.T) {
+// TestAPanicLosesOnlyItsOwnWork: queued work after a panic, a kick perhaps, is still done.
+func TestAPanicLosesOnlyItsOwnWork(t *testing.T) {
 	t.Parallel()
 	m, done := newMailbox(), 0
 	m.post(func() { done++ })

@@ -131,7 +131,7 @@ func parseMessage(data []byte) (message, error) {
 	case typeLeave:
 		return m, nil
 	}
-	return m, errors.New("there is no such type of message")
+	return m, errors.New("unknown type of message")
 }
 
 func (m *message) readDescription(e envelope) error {
@@ -344,7 +344,7 @@ type (
 	}
 )
 
-func byeFor(r *Refusal) byeMessage {
+func byeFor(r *ClientError) byeMessage {
 	text := r.Message
 	if text == "" {
 		text = byeText(r.Code)

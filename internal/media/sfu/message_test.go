@@ -87,12 +87,12 @@ func TestOutbox(t *testing.T) {
 			return
 		}
 	}
-	t.Fatal("nobody is ever slow")
+	t.Fatal("no client is ever slow")
 }
 
 func TestBogusSSRCs(t *testing.T) {
 	t.Parallel()
-	s, err := New(Config{Addr: "127.0.0.1:0", Gate: nobody{}, Limits: Limits{SSRCs: 10}})
+	s, err := New(Config{Addr: "127.0.0.1:0", Gate: rejectAll{}, Limits: Limits{SSRCs: 10}})
 	require.NoError(t, err)
 	ended := 0
 	in := newIntake(s, func() { ended++ })
@@ -104,7 +104,7 @@ func TestBogusSSRCs(t *testing.T) {
 	require.Equal(t, uint64(20), s.Stats().PacketsIn)
 }
 
-type nobody struct{ Gate }
+type rejectAll struct{ Gate }
 
 func TestSameCodec(t *testing.T) {
 	t.Parallel()

@@ -98,7 +98,7 @@ func TestSimulcast(t *testing.T) {
 	})
 	n := len(ada.Messages())
 	bob.Send(t, map[string]any{"type": "view", "tracks": []any{map[string]any{"id": o.ID, "width": 100.5, "height": 60, "hidden": true}}})
-	ada.ExpectAfter(t, n, "nobody watches", func(m sfutest.Message) bool {
+	ada.ExpectAfter(t, n, "no viewers", func(m sfutest.Message) bool {
 		return m.Type == "layers" && m.ID == o.ID && len(m.Active) == 3 && !m.Active[0] && !m.Active[1] && !m.Active[2]
 	})
 	n = len(ada.Messages())
@@ -171,8 +171,8 @@ func TestMediaIsEncryptedWithGCM(t *testing.T) {
 	bob.Hears(t, mic.ID, 5)
 	ada.Hears(t, back.ID, 5)
 	publish, subscribe := ada.Profiles(t)
-	require.Equal(t, dtls.SRTP_AEAD_AES_128_GCM, publish, "what ada sends")
-	require.Equal(t, dtls.SRTP_AEAD_AES_128_GCM, subscribe, "what ada is sent")
+	require.Equal(t, dtls.SRTP_AEAD_AES_128_GCM, publish, "ada's sent bytes")
+	require.Equal(t, dtls.SRTP_AEAD_AES_128_GCM, subscribe, "ada's received bytes")
 }
 
 // TestOneOfTwoOpusPayloadTypesIsAgreedOn: the client chooses which payload type of the answer it

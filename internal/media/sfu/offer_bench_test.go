@@ -102,7 +102,7 @@ func costlyOffers() map[string]string {
 // lonePeer is a participant without a socket, in a server that listens.
 func lonePeer(b testing.TB, perms Perms) *peer {
 	b.Helper()
-	s, err := New(Config{Addr: "127.0.0.1:0", Gate: nobody{}})
+	s, err := New(Config{Addr: "127.0.0.1:0", Gate: rejectAll{}})
 	require.NoError(b, err)
 	require.NoError(b, s.Start())
 	p := newPeer(s, "token")

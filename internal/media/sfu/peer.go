@@ -86,7 +86,7 @@ func newPeer(s *Server, token string) *peer {
 // send queues a message for the client. A client that reads too slowly is disconnected.
 func (p *peer) send(data []byte) {
 	if !p.out.add(data) {
-		p.end(&Refusal{Code: CodeSlow})
+		p.end(&ClientError{Code: CodeSlow})
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *peer) fail(re any, code, text string) {
 }
 
 // end sends a bye and ends the participant. It is safe for concurrent use.
-func (p *peer) end(r *Refusal) {
+func (p *peer) end(r *ClientError) {
 	p.endOnce.Do(func() {
 		p.reason = r.Code
 		p.server.countRefused(r.Code)
@@ -129,7 +129,7 @@ func (p *peer) run() {
 		defer p.server.recovered("a participant's connection")
 		p.loop()
 	}()
-	p.end(&Refusal{Code: CodeInternal}) // has an effect only after a panic: otherwise the peer is ending already
+	p.end(&ClientError{Code: CodeInternal}) // has an effect only after a panic: otherwise the peer is ending already
 	p.room.box.post(func() { p.room.leave(p, p.reason) })
 	func() {
 		defer p.server.recovered("closing a mailbox")
@@ -178,7 +178,7 @@ func (p *peer) handle(m message) {
 	case m.Type == typeLeave:
 		p.quit(reasonLeft)
 	case p.grant.waits():
-		p.fail(m.re(), codeWaits, "wait until you are let in")
+		p.fail(m.re(), codeWaits, "wait until you are admitted")
 	case m.Type == typeOffer && !p.haste.Allow():
 		p.fail(m.ID, CodeRateLimited, "too many offers; wait before the next")
 	case m.Type == typeOffer:
@@ -223,22 +223,22 @@ func (p *peer) mute(m message) {
 		return
 	}
 	if source == sourceMicrophone {
-		p.errand.tell(p, m)
+		p.errand.store(p, m)
 		return
 	}
 	// Without a microphone, unmuting the screen's audio undoes a moderator's mute.
 	unmutes := source == sourceScreenAudio && !m.Muted && p.grant.Silenced && !p.pub.publishes(sourceMicrophone)
 	p.room.box.post(func() { p.room.mute(p, m.Track, m.Muted, unmutes) })
 	if unmutes {
-		p.errand.tell(p, m)
+		p.errand.store(p, m)
 	}
 }
 
 func (p *peer) subscribe(t *track)    { p.sub.add(t) }
 func (p *peer) unsubscribe(id string) { p.sub.remove(id) }
 
-// stands stores a new grant and ends the tracks that it no longer permits.
-func (p *peer) stands(g Grant) {
+// setGrant stores a new grant and ends the tracks that it no longer permits.
+func (p *peer) setGrant(g Grant) {
 	p.grant = g
 	p.pub.enforce()
 }
@@ -295,7 +295,7 @@ type errand struct {
 	idle      sync.WaitGroup
 }
 
-func (e *errand) tell(p *peer, m message) {
+func (e *errand) store(p *peer, m message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.next = &m
@@ -314,7 +314,7 @@ func (e *errand) tell(p *peer, m message) {
 			func() {
 				defer p.server.recovered("an errand")
 				if err := p.server.setMuted(p.connection, m.Muted); err != nil {
-					p.fail(m.Track, CodeInternal, "the microphone's state could not be written down; try again")
+					p.fail(m.Track, CodeInternal, "the microphone's state could not be stored; try again")
 				}
 			}()
 		}

@@ -15,7 +15,7 @@ func (r *room) count(m *member, delta int) {
 
 // place decides which members are informed of m. A member that can publish is announced to all,
 // from then on. One that can't, or waits, is shown to moderators only; of the audience, the first
-// maxShown and those who have raised their hand.
+// maxShown and all who have raised their hand.
 func (r *room) place(m *member) {
 	switch {
 	case m.announced:
@@ -32,18 +32,18 @@ func (r *room) place(m *member) {
 	}
 }
 
-// tell sends a member's state to the members that are informed of it.
-func (r *room) tell(m *member) {
+// announceMember sends a member's state to the members that are informed of it.
+func (r *room) announceMember(m *member) {
 	data := encode(participantMessage{typeParticipant, m.wire()})
 	if m.announced {
-		r.tellAll(data, m)
+		r.sendAll(data, m)
 	} else if m.shown {
-		r.tellModerators(data, m)
+		r.sendModerators(data, m)
 	}
 }
 
-// tellAll sends a message to all members inside, except one.
-func (r *room) tellAll(data []byte, except *member) {
+// sendAll sends a message to all members inside, except one.
+func (r *room) sendAll(data []byte, except *member) {
 	for _, m := range r.members {
 		if m != except && !m.grant.waits() {
 			m.p.send(data)
@@ -51,7 +51,7 @@ func (r *room) tellAll(data []byte, except *member) {
 	}
 }
 
-func (r *room) tellModerators(data []byte, except *member) {
+func (r *room) sendModerators(data []byte, except *member) {
 	for _, m := range r.moderators {
 		if m != except {
 			m.p.send(data)
@@ -119,11 +119,11 @@ func (r *room) tick() {
 	r.watch()
 	r.sweep()
 	r.dropBudgets()
-	r.tellSpeakers()
-	r.tellChanges()
+	r.announceSpeakers()
+	r.announceTracks()
 	r.renewPlayback()
-	if r.ticks%audienceEvery == 0 && r.told != r.audience {
-		r.told = r.audience
-		r.tellAll(encode(audienceMessage{typeAudience, r.audience}), nil)
+	if r.ticks%audienceEvery == 0 && r.lastAudience != r.audience {
+		r.lastAudience = r.audience
+		r.sendAll(encode(audienceMessage{typeAudience, r.audience}), nil)
 	}
 }

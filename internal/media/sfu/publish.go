@@ -75,7 +75,7 @@ func (u *publisher) handleOffer(m message) {
 	d, err := u.parse(m.SDP)
 	if err != nil {
 		u.reset()
-		u.p.fail(m.ID, CodeBadMessage, err.Error()+"; publish anew")
+		u.p.fail(m.ID, CodeBadMessage, err.Error()+"; publish again")
 		return
 	}
 	carriers := u.carriers(d, m.Sources)
@@ -83,13 +83,13 @@ func (u *publisher) handleOffer(m message) {
 		u.p.fail(m.ID, CodeRateLimited, "too many publications; wait a second before the next offer")
 		return
 	}
-	refused := u.judge(d, m.Sources, carriers)
+	refused := u.checkSections(d, m.Sources, carriers)
 	answer, err := u.negotiate(d)
 	if err != nil {
-		// pion may have applied a part of it: begin anew.
+		// pion may have applied a part of it: start again.
 		u.p.server.config.Log.Debug("sfu: offer not understood", "error", err)
 		u.reset()
-		u.p.fail(m.ID, CodeBadMessage, "the description could not be applied; publish anew")
+		u.p.fail(m.ID, CodeBadMessage, "the description could not be applied; publish again")
 		return
 	}
 	reply := answerMessage{Type: typeAnswer, ID: m.ID, SDP: decline(answer, refused), Tracks: []binding{}, Refused: refused}
@@ -172,7 +172,7 @@ func describe(pc *webrtc.PeerConnection, d webrtc.SessionDescription) error {
 
 func (u *publisher) open(d *description) error {
 	p := u.p
-	in := newIntake(p.server, func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) })
+	in := newIntake(p.server, func() { p.end(&ClientError{Code: CodeBadMessage, Message: "too many SSRCs"}) })
 	if p.room.kind != StreamRoom { // the hub measures a stream that is on air
 		in.account = p.room.account
 	}
@@ -222,7 +222,7 @@ func (u *publisher) end(mid string) {
 	}
 }
 
-// reset ends everything, so that the client can publish anew.
+// reset ends all transceivers, so that the client can publish again.
 func (u *publisher) reset() {
 	for mid := range u.sections {
 		u.end(mid)

@@ -29,7 +29,7 @@ func gets(t *testing.T, c *sfutest.Client, id, what string, count func(sfutest.R
 func inRED(r sfutest.Received) int   { return r.RED }
 func inPlain(r sfutest.Received) int { return r.Plain }
 
-func TestRedundantSoundGoesToThoseWhoTakeIt(t *testing.T) {
+func TestRedundantAudioGoesToSubscribersThatNegotiatedIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	ada := r.join(t, "ada:host", takesRED)

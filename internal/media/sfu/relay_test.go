@@ -81,9 +81,9 @@ func TestTheRelayLeadsNowhereElse(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestTheRelayIsForThoseWhoAreThere: otherwise, a user who joins often would have the allocations
+// TestTheRelayIsForConnectedParticipants: otherwise, a user who joins often would have the allocations
 // of each join, and a removed user would keep its allocations.
-func TestTheRelayIsForThoseWhoAreThere(t *testing.T) {
+func TestTheRelayIsForConnectedParticipants(t *testing.T) {
 	t.Parallel()
 	r, ada, s := relayRig(t)
 	c := relayClient(t, r, s)
@@ -104,7 +104,7 @@ func TestTheRelayIsForThoseWhoAreThere(t *testing.T) {
 	ada.ExpectBye(t, "kicked")
 	eventually(t, "the allocation's end", func() bool { return c.CreatePermission(r.server.Addr()) != nil })
 	_, err = allocate(t, relayClient(t, r, s))
-	require.Error(t, err, "the credentials are good for nothing")
+	require.Error(t, err, "the credentials have ended")
 	bob := r.join(t, "bob")
 	_, err = allocate(t, relayClient(t, r, bob.Messages()[0].ICEServers[0]))
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 	bob.Hears(t, mic.ID, 5)
 }
 
-func TestComingBackTooLateIsComingAnew(t *testing.T) {
+func TestALateReconnectIsANewEntry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) { c.Limits.ResumeFor = 50 * time.Millisecond })
 	ada, bob := r.join(t, "ada:host"), r.join(t, "bob")
@@ -101,7 +101,7 @@ func TestTheSecondConnectionReplacesTheFirst(t *testing.T) {
 	ada.Expect(t, "he is not here any more", func(m sfutest.Message) bool { return m.Type == "left" && m.Reason == "replaced" })
 }
 
-func TestAReplacementThatIsHeardOfBeforeItIsThere(t *testing.T) {
+func TestAReplacementThatIsAnnouncedBeforeItConnects(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	ada, first := r.join(t, "ada:host"), r.join(t, "bob")
@@ -122,7 +122,7 @@ func TestADeadSocketIsNoticed(t *testing.T) {
 		c.Limits.DeadAfter, c.Limits.ResumeFor = 100*time.Millisecond, 100*time.Millisecond
 	})
 	r.join(t, "bob") // sends nothing
-	eventually(t, "it is given up", func() bool { return len(r.left()) == 1 })
+	eventually(t, "the reserved place is released", func() bool { return len(r.left()) == 1 })
 }
 
 func TestPing(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAStopSaysSo(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
-	for code, refusal := range map[string]*sfu.Refusal{
+	for code, refusal := range map[string]*sfu.ClientError{
 		"session_full": {Code: "session_full", Message: "no seat is free"}, "locked": {Code: "locked"}, "token_expired": {Code: "token_expired"},
 		"moved": {Code: "moved", SFUURL: "wss://other.example/sfu"}, "suspended": {Code: "suspended"}, "ended": {Code: "ended"},
 	} {
@@ -166,8 +166,8 @@ func TestRefusals(t *testing.T) {
 	require.Zero(t, r.server.Stats().Rooms)
 }
 
-// stuck is a door whose database doesn't answer.
-type stuck struct{ *door }
+// stuck is a gate whose database doesn't answer.
+type stuck struct{ *testGate }
 
 func (stuck) Leave(ctx context.Context, _ sfu.Connection) error {
 	<-ctx.Done()
@@ -178,7 +178,7 @@ func (stuck) Leave(ctx context.Context, _ sfu.Connection) error {
 func TestAStopWaitsForTheDatabaseOnlySoLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *sfu.Config) {
-		d, _ := c.Gate.(*door)
+		d, _ := c.Gate.(*testGate)
 		c.Gate = stuck{d}
 	})
 	ada := r.join(t, "ada:host")

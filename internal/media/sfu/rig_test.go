@@ -19,13 +19,13 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// door is a gate whose tokens are "<user>" or "<user>:<role>". Tests control its decisions.
-type door struct {
+// testGate is a gate whose tokens are "<user>" or "<user>:<role>". Tests control its decisions.
+type testGate struct {
 	server *sfu.Server
 
 	mu     sync.Mutex
 	grants map[string]sfu.Grant // by room and user
-	refuse map[string]*sfu.Refusal
+	refuse map[string]*sfu.ClientError
 	late   map[string]func(g *sfu.Grant) // by user: a change of the grant after Enter has returned
 	leaves []sfu.Connection
 	waits  bool
@@ -35,9 +35,9 @@ type door struct {
 
 // Identify treats tokens that begin with "bad" as invalid. Any other token is for the room that it
 // names after an @, or for sess_1.
-func (d *door) Identify(_ context.Context, token string) (string, error) {
+func (d *testGate) Identify(_ context.Context, token string) (string, error) {
 	if strings.HasPrefix(token, "bad") {
-		return "", &sfu.Refusal{Code: sfu.CodeUnauthenticated}
+		return "", &sfu.ClientError{Code: sfu.CodeUnauthenticated}
 	}
 	if _, room, named := strings.Cut(token, "@"); named {
 		return room, nil
@@ -45,7 +45,7 @@ func (d *door) Identify(_ context.Context, token string) (string, error) {
 	return "sess_1", nil
 }
 
-func (d *door) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
+func (d *testGate) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	user, role, _ := strings.Cut(e.Token, ":")
@@ -76,24 +76,24 @@ func (d *door) Enter(_ context.Context, e sfu.Entry) (sfu.Grant, error) {
 	return g, nil
 }
 
-func (d *door) Entered(_ context.Context, c sfu.Connection) {
+func (d *testGate) Entered(_ context.Context, c sfu.Connection) {
 	d.change(c.RoomID, c.UserID, func(*sfu.Grant) {})
 }
 
-func (d *door) Leave(_ context.Context, c sfu.Connection) error {
+func (d *testGate) Leave(_ context.Context, c sfu.Connection) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.leaves = append(d.leaves, c)
 	return nil
 }
 
-func (d *door) SetMuted(_ context.Context, c sfu.Connection, muted bool) error {
+func (d *testGate) SetMuted(_ context.Context, c sfu.Connection, muted bool) error {
 	d.change(c.RoomID, c.UserID, func(g *sfu.Grant) { g.Muted = muted })
 	return nil
 }
 
 // change changes a participant's grant, and applies it in the server.
-func (d *door) change(room, user string, f func(g *sfu.Grant)) {
+func (d *testGate) change(room, user string, f func(g *sfu.Grant)) {
 	d.mu.Lock()
 	g := d.grants[room+"/"+user]
 	f(&g)
@@ -102,26 +102,26 @@ func (d *door) change(room, user string, f func(g *sfu.Grant)) {
 	d.server.Apply(g)
 }
 
-func (d *door) grant(user string) sfu.Grant {
+func (d *testGate) grant(user string) sfu.Grant {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.grants["sess_1/"+user]
 }
 
-func (d *door) leftBy() []sfu.Connection {
+func (d *testGate) leftBy() []sfu.Connection {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.leaves)
 }
 
 // counts returns the id of a user's valid connection.
-func (d *door) counts(room, user string) string {
+func (d *testGate) counts(room, user string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.grants[room+"/"+user].ConnID
 }
 
-func (d *door) left() []string {
+func (d *testGate) left() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var users []string
@@ -141,9 +141,9 @@ func permsOf(role string) sfu.Perms {
 	return sfu.Perms{}
 }
 
-// rig is a server with a door, on loopback.
+// rig is a server with a testGate, on loopback.
 type rig struct {
-	*door
+	*testGate
 
 	server *sfu.Server
 	url    string
@@ -151,7 +151,7 @@ type rig struct {
 
 func newRig(t testing.TB, change func(*sfu.Config)) *rig {
 	t.Helper()
-	d := &door{kind: sfu.SessionRoom, grants: map[string]sfu.Grant{}, refuse: map[string]*sfu.Refusal{}, info: map[string]any{"layout": "grid", "locked": false}}
+	d := &testGate{kind: sfu.SessionRoom, grants: map[string]sfu.Grant{}, refuse: map[string]*sfu.ClientError{}, info: map[string]any{"layout": "grid", "locked": false}}
 	c := sfu.Config{
 		Addr: "127.0.0.1:0", Gate: d, Limits: sfu.Limits{AddressJoins: -1, RoomJoins: -1},
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -165,14 +165,14 @@ func newRig(t testing.TB, change func(*sfu.Config)) *rig {
 	require.NoError(t, server.Start())
 	web := httptest.NewServer(server.Handler())
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		require.NoError(t, server.Stop(ctx))
 		require.NoError(t, server.Stop(ctx))
 		web.Close()
 		require.Zero(t, server.Stats().Panics, "the server recovered from a panic; its stack is above")
 	})
-	return &rig{door: d, server: server, url: "ws" + strings.TrimPrefix(web.URL, "http")}
+	return &rig{testGate: d, server: server, url: "ws" + strings.TrimPrefix(web.URL, "http")}
 }
 
 // join joins a participant. Every message is validated against the schema.
@@ -195,7 +195,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatal("waited in vain for " + what)
+			t.Fatal("timed out waiting for " + what)
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):

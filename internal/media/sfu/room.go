@@ -45,14 +45,14 @@ type room struct {
 	account *metering.Account
 	// inside is the number of members, without those in the waiting room.
 	inside int
-	// audience is how many of them can't publish, told the number that was announced last, and
+	// audience is how many of them can't publish, lastAudience the number that was announced last, and
 	// shown how many of them moderators see.
-	audience, told, shown int
-	ticks                 int
+	audience, lastAudience, shown int
+	ticks                         int
 	// spoke holds the speakers that were announced last.
 	spoke []speaker
 	// guestData and moderatorData are the budgets of data messages, in bytes summed over all
-	// recipients. Guests can't use up what hosts and cohosts need.
+	// recipients. Guests can't use up the budget of hosts and cohosts.
 	guestData, moderatorData *rate.Limiter
 	// budgets are those of guests who left, by user id, until they are full again.
 	budgets map[string]*rate.Limiter
@@ -139,7 +139,7 @@ func (r *room) join(p *peer, g Grant) {
 	old := r.members[g.UserID]
 	if old != nil {
 		m.data = old.data
-		old.p.end(&Refusal{Code: CodeReplaced})
+		old.p.end(&ClientError{Code: CodeReplaced})
 		r.unpublishAll(old)
 		r.count(old, -1)
 		m.announced, m.shown = old.announced, old.shown
@@ -161,7 +161,7 @@ func (r *room) enter(m *member, again bool) {
 	r.place(m)
 	r.welcome(m, false)
 	if !again || known != m.announced {
-		r.tell(m)
+		r.announceMember(m)
 	}
 	if !m.grant.waits() {
 		for _, t := range r.tracks {
@@ -194,15 +194,15 @@ func (r *room) remove(m *member, reason string) {
 	data := encode(leftMessage{typeLeft, m.grant.UserID, reason})
 	switch {
 	case m.announced:
-		r.tellAll(data, nil)
+		r.sendAll(data, nil)
 	case m.shown:
 		r.shown--
-		r.tellModerators(data, nil)
+		r.sendModerators(data, nil)
 	}
 }
 
 // endAll sends a bye to all members.
-func (r *room) endAll(refusal *Refusal) {
+func (r *room) endAll(refusal *ClientError) {
 	for _, m := range r.members {
 		m.p.end(refusal)
 	}
@@ -305,9 +305,9 @@ func (r *room) silence(t *track, muted bool) {
 	t.muted = muted
 	t.fwd.SetSilenced(muted)
 	t.changed = true
-	r.tellChange(t)
+	r.announceTrack(t)
 	if r.cast != nil && r.cast.owner == t.owner {
-		r.cast.tellOff()
+		r.cast.reportMuted()
 	}
 }
 
@@ -320,21 +320,21 @@ func (r *room) sized(t *track, layer, width, height int) {
 	t.changed = true
 }
 
-// tellChange announces the state of a changed track, if its publisher's budget allows it now.
+// announceTrack announces the state of a changed track, if its publisher's budget allows it now.
 // Otherwise a later tick announces the state that the track has then.
-func (r *room) tellChange(t *track) {
+func (r *room) announceTrack(t *track) {
 	if t.owner == nil || r.changes.allow(t.userID) {
 		t.changed = false
-		r.tellAll(encode(trackMessage{typeTrack, t.wire()}), nil)
+		r.sendAll(encode(trackMessage{typeTrack, t.wire()}), nil)
 	}
 }
 
-// tellChanges announces the tracks that have changed. Changes of picture sizes are announced only
+// announceTracks announces the tracks that have changed. Changes of picture sizes are announced only
 // here, since a publisher may change them with each picture.
-func (r *room) tellChanges() {
+func (r *room) announceTracks() {
 	for _, t := range r.tracks {
 		if t.changed {
-			r.tellChange(t)
+			r.announceTrack(t)
 		}
 	}
 }

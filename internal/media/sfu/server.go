@@ -117,7 +117,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, r := range rooms {
-		r.box.post(func() { r.endAll(&Refusal{Code: CodeShutdown}) })
+		r.box.post(func() { r.endAll(&ClientError{Code: CodeShutdown}) })
 	}
 	done := make(chan struct{})
 	go func() {
@@ -205,14 +205,6 @@ func (s *Server) Rooms() []string {
 		list = append(list, roomID)
 	}
 	return list
-}
-
-// Apply applies a participant's new grant: tracks that are no longer permitted end at once, and the
-// members are notified. A grant of a participant that isn't here is ignored.
-func (s *Server) Apply(g Grant) {
-	if r := s.room(g.RoomID); r != nil {
-		r.box.post(func() { r.apply(g) })
-	}
 }
 
 func (s *Server) room(roomID string) *room {
@@ -323,7 +315,7 @@ func (s *Server) leave(c Connection) {
 		if err == nil || s.ctx.Err() != nil {
 			return
 		}
-		s.config.Log.Warn("sfu: not written down that a participant left", "room", c.RoomID, "try", try, "error", err)
+		s.config.Log.Warn("sfu: a participant's leave was not stored", "room", c.RoomID, "try", try, "error", err)
 		select {
 		case <-time.After(pause):
 		case <-s.ctx.Done():

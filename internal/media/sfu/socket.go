@@ -71,8 +71,8 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// refuse sends a bye to a client that was not let in.
-func (x *socket) refuse(r *Refusal) {
+// refuse sends a bye to a client that was not admitted.
+func (x *socket) refuse(r *ClientError) {
 	x.server.countRefused(r.Code)
 	box := newOutbox(x.server.config.Now, 0)
 	box.end(encode(byeFor(r)))
@@ -113,11 +113,11 @@ func (x *socket) read(p *peer) {
 			return // also after a message that was too long: Read closes the socket with 1009
 		}
 		if !pace.Allow() {
-			p.end(&Refusal{Code: CodeRateLimited})
+			p.end(&ClientError{Code: CodeRateLimited})
 			return
 		}
 		if kind != websocket.MessageText {
-			p.end(&Refusal{Code: CodeBadMessage, Message: "messages are text"})
+			p.end(&ClientError{Code: CodeBadMessage, Message: "messages are text"})
 			return
 		}
 		m, err := parseMessage(data)

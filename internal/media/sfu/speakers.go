@@ -15,8 +15,8 @@ const (
 	levelStep = 0.05
 )
 
-// tellSpeakers announces the speakers when they have changed.
-func (r *room) tellSpeakers() {
+// announceSpeakers announces the speakers when they have changed.
+func (r *room) announceSpeakers() {
 	var now []speaker
 	for _, s := range r.ears.List() {
 		t := r.tracks[s.ID]
@@ -35,7 +35,7 @@ func (r *room) tellSpeakers() {
 	if now == nil {
 		now = []speaker{}
 	}
-	r.tellAll(encode(speakersMessage{typeSpeakers, now}), nil)
+	r.sendAll(encode(speakersMessage{typeSpeakers, now}), nil)
 }
 
 // louder reports whether any level has changed by levelStep.

@@ -10,8 +10,8 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// TestEightMicrophonesOfOneGuestSilenceNobody: a participant has one track of each source.
-func TestEightMicrophonesOfOneGuestSilenceNobody(t *testing.T) {
+// TestEightMicrophonesOfOneGuestSilenceNoOther: a participant has one track of each source.
+func TestEightMicrophonesOfOneGuestSilenceNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	eve := r.join(t, "eve")
@@ -33,8 +33,8 @@ func TestEightMicrophonesOfOneGuestSilenceNobody(t *testing.T) {
 	require.Equal(t, 2, r.server.Stats().Tracks)
 }
 
-// TestHostsAreHeardOverAnyNumberOfGuests: guests take slots of their own.
-func TestHostsAreHeardOverAnyNumberOfGuests(t *testing.T) {
+// TestHostsAreForwardedBesideAnyNumberOfGuests: guests take slots of their own.
+func TestHostsAreForwardedBesideAnyNumberOfGuests(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	cat := r.join(t, "cat:viewer")

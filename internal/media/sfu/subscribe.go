@@ -135,7 +135,7 @@ func (s *subscriber) offer() {
 		if s.p.socket == nil {
 			s.debounce.Reset(answerTime) // the client receives the offer again when it resumes
 		} else if time.Since(s.asked) > answerTime {
-			s.p.end(&Refusal{Code: CodeBadMessage, Message: "an offer was not answered"})
+			s.p.end(&ClientError{Code: CodeBadMessage, Message: "an offer was not answered"})
 		}
 		return
 	}
@@ -149,7 +149,7 @@ func (s *subscriber) offer() {
 			return
 		}
 		s.p.server.config.Log.Warn("sfu: no offer could be made", "room", s.p.room.id, "error", err)
-		s.p.end(&Refusal{Code: CodeInternal})
+		s.p.end(&ClientError{Code: CodeInternal})
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *subscriber) handleAnswer(m message) {
 	limits := s.p.server.config.Limits
 	limits.Sections = len(s.pc.GetTransceivers())
 	if most := s.longestAnswer(); len(m.SDP) > most {
-		s.p.end(&Refusal{Code: CodeBadMessage, Message: fmt.Sprintf("the answer has more than %d bytes", most)})
+		s.p.end(&ClientError{Code: CodeBadMessage, Message: fmt.Sprintf("the answer has more than %d bytes", most)})
 		return
 	}
 	d, err := readDescription(m.SDP, limits)
@@ -42,7 +42,7 @@ func (s *subscriber) handleAnswer(m message) {
 	}
 	if err != nil {
 		s.p.server.config.Log.Debug("sfu: answer not understood", "error", err)
-		s.p.end(&Refusal{Code: CodeBadMessage, Message: "the answer could not be applied"})
+		s.p.end(&ClientError{Code: CodeBadMessage, Message: "the answer could not be applied"})
 		return
 	}
 	s.fingerprint = cmp.Or(d.fingerprint(), s.fingerprint)

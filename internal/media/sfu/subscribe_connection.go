@@ -11,7 +11,7 @@ import (
 // open makes the connection on which media is sent.
 func (s *subscriber) open() error {
 	p := s.p
-	in := &reports{server: p.server, bogus: func() { p.end(&Refusal{Code: CodeBadMessage, Message: "too many SSRCs"}) }}
+	in := &reports{server: p.server, bogus: func() { p.end(&ClientError{Code: CodeBadMessage, Message: "too many SSRCs"}) }}
 	pc, flush, err := p.server.net.newConnection(pcSubscribe, webrtc.DTLSRoleServer, in.buffer)
 	if err != nil {
 		return err
@@ -38,11 +38,11 @@ func (s *subscriber) follow(pc *webrtc.PeerConnection, state webrtc.PeerConnecti
 	}
 }
 
-// renew replaces a connection that the client has closed by a new one, and offers all tracks anew.
+// renew replaces a connection that the client has closed by a new one, and offers all tracks again.
 // The server learns of the close by DTLS close_notify, or by an answer from a new connection.
 func (s *subscriber) renew() {
 	if !s.p.renewals.Allow() {
-		s.p.end(&Refusal{Code: CodeRateLimited, Message: "too many connections were closed; wait 10 seconds before the next"})
+		s.p.end(&ClientError{Code: CodeRateLimited, Message: "too many connections were closed; wait 10 seconds before the next"})
 		return
 	}
 	s.egress.Close()

@@ -99,7 +99,7 @@ func (r *room) newCast(owner *peer) *cast {
 
 // failed notifies the host that there is no broadcast, and why.
 func (c *cast) failed(err error) {
-	if refusal, ok := errors.AsType[*Refusal](err); ok {
+	if refusal, ok := errors.AsType[*ClientError](err); ok {
 		c.owner.fail(nil, refusal.Code, "not on air: "+refusal.Message)
 	} else if !errors.Is(err, context.Canceled) {
 		c.room.server.config.Log.Error("sfu: a broadcast could not begin", "stream", c.room.id, "error", err)
@@ -151,11 +151,11 @@ func (c *cast) arrange() {
 	}
 	c.video = c.take(c.video, picture, func(p *rtp.Packet) error { return c.feed.Video(p, time.Now()) }, c.feed.CutVideo)
 	c.audio = c.take(c.audio, sound, func(p *rtp.Packet) error { return c.feed.Audio(p, time.Now()) }, c.feed.CutAudio)
-	c.tellOff()
+	c.reportMuted()
 }
 
-// tellOff informs the outputs which kinds the host has switched off or muted.
-func (c *cast) tellOff() {
+// reportMuted informs the outputs which kinds the host has switched off or muted.
+func (c *cast) reportMuted() {
 	if c.ready() {
 		c.publisher.SetOff(c.video.off(), c.audio.off())
 	}

@@ -102,7 +102,7 @@ func TestTheAudienceOfAStreamsRoomIsMeasured(t *testing.T) {
 	eventually(t, "the audience", func() bool { return stream.Stats().Viewers == 2 })
 	clock.advance(10 * time.Second)
 	encoder.Close()
-	eventually(t, "that nobody watches", func() bool { return stream.Stats().Viewers == 0 })
+	eventually(t, "that there are no viewers", func() bool { return stream.Stats().Viewers == 0 })
 	clock.advance(time.Minute)
 	var watched, participated int64
 	for _, x := range meter.Read() {

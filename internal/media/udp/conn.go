@@ -50,7 +50,7 @@ type Conn struct {
 	packets, calls, failed, overrun atomic.Uint64
 }
 
-// Stats are totals of what a Conn's peers have sent in batches.
+// Stats are totals of the packets that a Conn's peers have sent in batches.
 type Stats struct {
 	// Packets is the number of packets that were sent, and Calls that of the system calls for
 	// them.

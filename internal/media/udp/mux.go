@@ -26,7 +26,7 @@ const (
 )
 
 // Mux shares a Conn among peer connections, which ICE user fragments identify. A STUN request
-// goes to the peer connection that it names, whatever its source address. All other packets go
+// goes to the peer connection that it names, regardless of its source address. All other packets go
 // to the peer connection to which the source address is assigned.
 //
 // An address is assigned to a peer connection when its agent confirms a STUN request from

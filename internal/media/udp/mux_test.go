@@ -64,7 +64,7 @@ func media(t testing.TB, c *peerConn) int {
 	return number(b[:n])
 }
 
-func TestWhatComesFindsWhomItIsFor(t *testing.T) {
+func TestPacketsReachTheirConnections(t *testing.T) {
 	t.Parallel()
 	p, a := peer(t, "127.0.0.1:0")
 	b := open(t, p.mux.Peer(), "other")
@@ -82,7 +82,7 @@ func TestWhatComesFindsWhomItIsFor(t *testing.T) {
 	confirm(t, b, from)
 	say(t, client, rtp(9, 100), p.mux)
 	assert.Equal(t, 9, media(t, b))
-	// A request goes to the peer connection that it names, whatever its source.
+	// A request goes to the peer connection that it names, regardless of its source.
 	say(t, client, knock("ufrag", 2), p.mux)
 	number, _ = hear(t, a)
 	assert.Equal(t, 2, number)
@@ -149,9 +149,9 @@ func TestAForgedAddressTakesNothing(t *testing.T) {
 	assert.Equal(t, 50, media(t, ada))
 }
 
-// TestAnAddressThatANATHasGivenToSomebodyElse: the newcomer gets the address once its former
+// TestAnAddressThatANATHasGivenToAnotherClient: the newcomer gets the address once its former
 // user has been silent for a while.
-func TestAnAddressThatANATHasGivenToSomebodyElse(t *testing.T) {
+func TestAnAddressThatANATHasGivenToAnotherClient(t *testing.T) {
 	t.Parallel()
 	p, gone := peer(t, "127.0.0.1:0")
 	var clock atomic.Int64

@@ -40,7 +40,7 @@ type datagram struct {
 //nolint:gochecknoglobals // a pool is meant to be shared
 var datagrams [2]sync.Pool
 
-const mostData = 1504
+const maxData = 1504
 
 func newDatagram(b []byte, from netip.AddrPort) *datagram {
 	class, room := classOf(len(b))
@@ -53,10 +53,10 @@ func newDatagram(b []byte, from netip.AddrPort) *datagram {
 }
 
 func classOf(size int) (class, room int) {
-	if size > mostData {
+	if size > maxData {
 		return 1, readBytes
 	}
-	return 0, mostData
+	return 0, maxData
 }
 
 func (d *datagram) free() {

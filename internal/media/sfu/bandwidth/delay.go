@@ -78,7 +78,7 @@ func (d *delayLimit) increase(throughput, rtt float64, now int64) {
 	default:
 		next *= math.Pow(1.08, elapsed)
 	}
-	// A rate far above what is sent would be unproven.
+	// A rate far above the sent rate would be unproven.
 	if limit := 1.5*throughput + 10_000; next > limit {
 		next = max(limit, d.rate)
 	}

@@ -155,7 +155,7 @@ func (e *Estimator) Feedback(report *rtcp.TransportLayerCC, at time.Time) {
 	e.publish()
 }
 
-// renew restarts the measurements after a silence: they are older than what has happened to the
+// renew restarts the measurements after a silence: they are older than the change of the
 // path. The interruption says nothing about the path's capacity. Until that is known, the rate
 // is the one before the silence, but at most the initial one; e.mu is held.
 func (e *Estimator) renew() {

@@ -15,7 +15,7 @@ const (
 	maxAge = 10_000_000
 )
 
-// state is what reports say about a packet.
+// state is the state of a packet according to the reports.
 type state uint8
 
 const (

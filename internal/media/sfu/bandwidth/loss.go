@@ -7,8 +7,8 @@ const (
 	// which it falls.
 	fewLost  = 0.03
 	manyLost = 0.1
-	// mostUsual is the highest share that is assumed to be the path's own loss.
-	mostUsual = 0.35
+	// maxUsual is the highest share that is assumed to be the path's own loss.
+	maxUsual = 0.35
 )
 
 // longWait is the queueing delay in µs that indicates a full path: then the losses say nothing
@@ -43,7 +43,7 @@ type lossLimit struct {
 }
 
 // usual is the share that the path always loses.
-func (l *lossLimit) usual() float64 { return max(l.own, min(l.smooth, mostUsual)) }
+func (l *lossLimit) usual() float64 { return max(l.own, min(l.smooth, maxUsual)) }
 
 // add counts packets, and takes a sample when there are enough.
 func (l *lossLimit) add(received, lost int, on path, now int64) {
@@ -110,8 +110,8 @@ func (l *lossLimit) compare(share, sending float64) {
 		enough = 4 // the last cut may not have had its effect yet
 	}
 	if l.unchanged++; l.unchanged >= enough {
-		l.own = min(l.smooth, mostUsual)
-		l.proven = min(l.own+0.03, mostUsual)
+		l.own = min(l.smooth, maxUsual)
+		l.proven = min(l.own+0.03, maxUsual)
 		l.sentThen, l.unchanged = 0, 0
 	}
 }

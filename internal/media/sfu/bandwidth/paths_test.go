@@ -131,7 +131,7 @@ func TestReportsThatAreMissingAreNoFullPath(t *testing.T) {
 	sim := simulate(t, 300_000, link{capacity: constant(3e6), silent: silent}, source{greedy: 20e6}).run(70 * s)
 	sim.show()
 	assert.Greater(t, sim.low(20*s, 30*s), 2.0)
-	assert.Less(t, sim.mean(53*s, 55*s), 0.4, "a path that nobody hears is not filled for ever")
+	assert.Less(t, sim.mean(53*s, 55*s), 0.4, "a path without feedback is not filled forever")
 	assert.GreaterOrEqual(t, sim.low(40*s, 56*s), 0.09)
 	sim.within(60*s, 70*s, 2.2, 3.1)
 }

@@ -2,7 +2,7 @@ package bandwidth
 
 import "math"
 
-// span is the time in µs after which the shortest delay is determined anew, since the path may
+// span is the time in µs after which the shortest delay is determined again, since the path may
 // have changed.
 const span = 10_000_000
 
@@ -33,16 +33,16 @@ func (q *queue) report(fastest, now int64) {
 func (q *queue) wait() int64 { return q.now - min(q.fastest, q.previous) }
 
 const (
-	// standing is the queueing delay in µs at which a queue is to be emptied, even if it no
+	// maxQueueDelay is the queueing delay in µs at which a queue is to be emptied, even if it no
 	// longer grows.
-	standing = 100_000
-	// mostCuts is how often that is tried before the delay is taken for the path's own.
-	mostCuts = 5
+	maxQueueDelay = 100_000
+	// maxCuts is how often that is tried before the delay is taken for the path's own.
+	maxCuts = 5
 )
 
 // stands reports whether the rate must be lowered to empty the queue.
 func (q *queue) stands() bool {
-	if q.wait() < standing {
+	if q.wait() < maxQueueDelay {
 		q.cuts = 0
 		return false
 	}
@@ -51,7 +51,7 @@ func (q *queue) stands() bool {
 
 // cut records that the rate was lowered for that.
 func (q *queue) cut() {
-	if q.cuts++; q.cuts > mostCuts {
+	if q.cuts++; q.cuts > maxCuts {
 		*q = queue{} // it had no effect: the path's own delay has increased
 	}
 }

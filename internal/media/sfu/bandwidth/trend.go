@@ -2,7 +2,7 @@ package bandwidth
 
 import "math"
 
-// signal is what the delays indicate about the path.
+// signal is the state of the path that the delays indicate.
 type signal int
 
 const (
@@ -49,7 +49,7 @@ type trend struct {
 // point is a point of the line: the group's arrival, and the smoothed sum of delays, in ms.
 type point struct{ at, delay float64 }
 
-// reset starts anew, as for another path.
+// reset restarts the measurement, as for another path.
 func (t *trend) reset() { *t = trend{threshold: 12.5, over: -1} }
 
 // add adds a packet that arrived; now is our time.

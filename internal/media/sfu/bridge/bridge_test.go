@@ -236,7 +236,7 @@ func (w *wall) soundNow() []rtp.Packet {
 	return append([]rtp.Packet(nil), w.sound...)
 }
 
-func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
+func TestMediaThatBrowsersCannotShowIsReported(t *testing.T) {
 	t.Parallel()
 	p, w := onAir(t, NewConverters(0).For("acme"))
 	aac := sound(t, 1)
@@ -249,7 +249,7 @@ func TestWhatBrowsersCannotShowIsSaid(t *testing.T) {
 		w.until(t, func() bool { return w.refused[video].Code != "" })
 	}
 	require.Equal(t, Reason{CodeAudioConverter, errAllConverted.Error()}, w.refused[false])
-	require.Contains(t, w.refused[false].Text, "as many streams' sound as it may")
+	require.Contains(t, w.refused[false].Text, "the limit of streams with converted sound is reached")
 	// B-frames: the second picture is shown before the first.
 	p.Discontinuity()
 	w.mu.Lock()

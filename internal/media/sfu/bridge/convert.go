@@ -16,7 +16,7 @@ import (
 	"github.com/bluenviron/mediacommon/v2/pkg/codecs/mpeg4audio"
 	"github.com/pion/webrtc/v4/pkg/media/oggreader"
 
-	"showfloor/internal/fairshare"
+	"showfloor/internal/base/fairshare"
 	"showfloor/internal/media/hub"
 )
 
@@ -33,8 +33,8 @@ const (
 
 // Reasons why audio can't be converted.
 var (
-	errNoConverter  = errors.New("this server has no ffmpeg to convert AAC into what browsers play: watch by HLS, or send Opus")
-	errAllConverted = errors.New("this server converts as many streams' sound as it may, in all or for this tenant: " +
+	errNoConverter  = errors.New("this server has no ffmpeg to convert AAC to a codec that browsers play: watch by HLS, or send Opus")
+	errAllConverted = errors.New("the limit of streams with converted sound is reached, in total or for this tenant: " +
 		"watch by HLS, or send Opus")
 )
 

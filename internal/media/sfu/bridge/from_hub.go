@@ -20,9 +20,9 @@ const (
 	headerSize  = 12
 	reportEvery = time.Second
 	// startEvery is the rate limit for starts of converters, for each stream, after
-	// startsAtOnce. Each start is a process, and the encoder's media decides how many it needs.
-	startEvery   = 2 * time.Second
-	startsAtOnce = 4
+	// maxStartBurst. Each start is a process, and the encoder's media decides how many it needs.
+	startEvery    = 2 * time.Second
+	maxStartBurst = 4
 )
 
 // Payload types of the packets for a Screen.
@@ -69,7 +69,7 @@ func Show(ctx context.Context, reader *hub.Reader, screen Screen, converters Sha
 	defer reader.Close()
 	show := &show{
 		screen: screen, converters: converters, log: log, origin: time.Now(),
-		starts: rate.NewLimiter(rate.Every(startEvery), startsAtOnce),
+		starts: rate.NewLimiter(rate.Every(startEvery), maxStartBurst),
 	}
 	show.picture = newLine(videoRate, VideoPayloadType)
 	show.sound = newLine(audioRate, AudioPayloadType)

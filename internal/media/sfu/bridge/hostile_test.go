@@ -11,16 +11,16 @@ import (
 	"showfloor/internal/media/hub"
 )
 
-// told waits until everything that was written has been shown. For that it writes a unit that
+// waitShown waits until everything that was written has been shown. For that it writes a unit that
 // can't be shown.
-func told(t *testing.T, p *hub.Publisher, w *wall) {
+func waitShown(t *testing.T, p *hub.Publisher, w *wall) {
 	t.Helper()
 	require.NoError(t, p.Write(&hub.Unit{Track: &hub.Track{Codec: hub.H265}, Key: true, Data: []byte{0, 0, 0, 1, 1}}))
 	w.until(t, func() bool { return w.refused[true].Code != "" })
 }
 
 // most is how many converters one stream may have started since begun.
-func most(begun time.Time) uint64 { return startsAtOnce + 1 + uint64(time.Since(begun)/startEvery) }
+func most(begun time.Time) uint64 { return maxStartBurst + 1 + uint64(time.Since(begun)/startEvery) }
 
 // TestSoundThatBreaksOverAndOverStartsFewConverters: an encoder chooses its timestamps, and
 // each break needs a new process.
@@ -34,7 +34,7 @@ func TestSoundThatBreaksOverAndOverStartsFewConverters(t *testing.T) {
 		u.PTS = u.DTS
 		require.NoError(t, p.Write(u))
 	}
-	told(t, p, w)
+	waitShown(t, p, w)
 	require.Positive(t, c.Started())
 	require.LessOrEqual(t, c.Started(), most(begun))
 	require.LessOrEqual(t, c.Running(), 1)
@@ -59,7 +59,7 @@ func TestNoiseInsteadOfSoundStartsFewConverters(t *testing.T) {
 		}
 		require.NoError(t, p.Write(u))
 	}
-	told(t, p, w)
+	waitShown(t, p, w)
 	require.LessOrEqual(t, c.Started(), most(begun))
 }
 
@@ -80,7 +80,7 @@ func TestAnEncoderThatChangesItsCodecLeavesNoConverterBehind(t *testing.T) {
 		at := units[40].PTS + time.Duration(i)*opusFrame
 		require.NoError(t, p.Write(&hub.Unit{Track: opus, Key: true, DTS: at, PTS: at, Data: []byte{0xfc, 0xff, 0xfe}}))
 	}
-	told(t, p, w)
+	waitShown(t, p, w)
 	require.Zero(t, c.Running())
 	w.mu.Lock()
 	heard := len(w.sound)
@@ -113,7 +113,7 @@ func TestAConverterIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEndOfWhatAProcessSaysIsKept(t *testing.T) {
+func TestOnlyTheEndOfTheOutputIsKept(t *testing.T) {
 	t.Parallel()
 	said := &tail{}
 	for i := range 10_000 {

@@ -22,7 +22,7 @@ const (
 	// opusBacklog is how many Opus packets may wait for a process, about two seconds.
 	opusBacklog = 100
 	// maxFill is the longest gap that is filled by the decoder's loss concealment. After a
-	// longer one, the audio's times start anew.
+	// longer one, the audio's times restart.
 	maxFill = time.Second
 	// maxSlip is how far the times of packets may differ from the count of samples.
 	maxSlip = 10 * time.Millisecond
@@ -74,7 +74,7 @@ func newToAAC(c Share, write func(*hub.Unit) error, log *slog.Logger) (*toAAC, e
 	if err := c.claim(); err != nil {
 		return nil, err
 	}
-	return &toAAC{converters: c, track: track, log: log, write: write, starts: rate.NewLimiter(rate.Every(startEvery), startsAtOnce)}, nil
+	return &toAAC{converters: c, track: track, log: log, write: write, starts: rate.NewLimiter(rate.Every(startEvery), maxStartBurst)}, nil
 }
 
 // put converts a packet whose audio begins at a time.

@@ -258,7 +258,7 @@ func (f *Feed) write(side *side, s *media.Sample, arrived time.Time, u *hub.Unit
 		}
 		f.silenced = false
 		f.out.Discontinuity()
-		// The other track starts anew as well: times of one epoch share their origin.
+		// The other track restarts as well: times of one epoch share their origin.
 		f.picture.clock.started, f.sound.clock.started = side == &f.picture, side == &f.sound
 		f.picture.last, f.sound.last = 0, 0
 	}

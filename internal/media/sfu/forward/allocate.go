@@ -14,25 +14,25 @@ const (
 	// a burst, the estimate is too low for a while.
 	tolerance = 10
 	// patience is how long a sink that had to step down stays there. It doubles, up to
-	// mostPatience, if the sink had stepped up less than justBefore earlier.
-	patience     = 3 * time.Second
-	mostPatience = time.Minute
-	// starvedPatience bounds that time where nothing is sent at all, which is worse than to try in
-	// vain.
+	// maxPatience, if the sink had stepped up less than justBefore earlier.
+	patience    = 3 * time.Second
+	maxPatience = time.Minute
+	// starvedPatience bounds that time if nothing is sent at all, because that is worse than a failed
+	// attempt.
 	starvedPatience = 12 * time.Second
 	justBefore      = 10 * time.Second
-	// grace is how long the lowest layer of each track is sent to a new subscriber whatever the
+	// grace is how long the lowest layer of each track is sent to a new subscriber regardless of the
 	// estimate, since the capacity of the path is still unknown.
 	grace = 2 * time.Second
 	// hold is how long the cheapest step of a track is still sent although it exceeds the estimate
 	// that includes packet loss: after a burst of losses that estimate is too low for a while, and
 	// no picture is worse. If the delay shows that packets queue up, the step isn't held. fits is
-	// how long the cheapest step must have fitted until this time starts anew.
+	// how long the cheapest step must have fitted until this time restarts.
 	hold = 4 * time.Second
 	fits = time.Second
-	// mostSteps is the number of a track's steps at most: one for each layer, and one for the
+	// maxSteps is the number of a track's steps at most: one for each layer, and one for the
 	// lowest layer with its base temporal layer only.
-	mostSteps = mostLayers + 1
+	maxSteps = maxLayers + 1
 	// soundRate is assumed for audio that hasn't been measured, in bits per second.
 	soundRate = 60_000
 )
@@ -48,11 +48,11 @@ type step struct {
 type demand struct {
 	sink  *Sink
 	area  int // of the picture at the size at which the subscriber shows it, in pixels
-	steps [mostSteps]step
+	steps [maxSteps]step
 	count int // number of steps, from the cheapest to the best that the view needs
 	now   int // index of the step that is being sent; -1 for none
 	stays bool
-	// forced: the cheapest step is sent, whatever the budget.
+	// forced: the cheapest step is sent, regardless of the budget.
 	forced bool
 	held   bool // the cheapest step is sent if it fits into the undelayed budget
 	got    int  // the result; -1 for nothing
@@ -213,7 +213,7 @@ func (c *choice) set(fit int, temporal uint8, now instant) {
 	if c.ideal >= 0 && (fit < c.fit && fit < c.ideal || fit == c.fit && temporal < c.temporalFit) {
 		c.patience = patience
 		if c.raised != 0 && now.since(c.raised) < justBefore {
-			c.patience = min(2*max(c.waited, patience), mostPatience)
+			c.patience = min(2*max(c.waited, patience), maxPatience)
 		}
 		if fit < 0 {
 			c.patience = min(c.patience, starvedPatience)
@@ -241,10 +241,10 @@ func (e *Egress) probe() {
 	if by == nil {
 		return
 	}
-	for n := min(e.estimator.Probe(e.wanted, e.now), mostPadding); n > 0; {
+	for n := min(e.estimator.Probe(e.wanted, e.now), maxPadding); n > 0; {
 		n -= by.pad()
 	}
 }
 
-// mostPadding is how much padding is sent at a time, in bytes.
-const mostPadding = 32 << 10
+// maxPadding is how much padding is sent at a time, in bytes.
+const maxPadding = 32 << 10

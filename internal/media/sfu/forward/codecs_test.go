@@ -17,7 +17,7 @@ func bytesOf(t testing.TB, text string) []byte {
 	return b
 }
 
-func TestWhatPayloadsTell(t *testing.T) {
+func TestPayloadsAreParsed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		codec               codec
@@ -64,7 +64,7 @@ func TestWhatPayloadsTell(t *testing.T) {
 	}
 }
 
-func TestSizesAreHeard(t *testing.T) {
+func TestPictureSizesAreReported(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var heard [][3]int

@@ -30,14 +30,14 @@ const (
 	initialRate = 1_500_000
 	// roundTrip is assumed until the subscriber's reports have measured it.
 	roundTrip = 100 * time.Millisecond
-	// mostReports is how many reports of a subscriber may be queued for its worker.
-	mostReports = 64
+	// maxReports is how many reports of a subscriber may be queued for its worker.
+	maxReports = 64
 	// refreshEvery is the shortest interval between key frames that one subscriber can trigger,
 	// since all other subscribers of the layer receive them too.
 	refreshEvery = time.Second
-	// chooseEvery is how often layers are chosen anew without a particular reason.
+	// chooseEvery is the interval at which layers are chosen again without a particular reason.
 	chooseEvery = 200 * time.Millisecond
-	// overhead is what a packet needs on the wire beside its payload, in bytes: IP, UDP, RTP with
+	// overhead is the size of a packet on the wire without its payload, in bytes: IP, UDP, RTP with
 	// an extension, and encryption.
 	overhead = 28 + 20 + 16
 )
@@ -49,7 +49,7 @@ type Egress struct {
 	worker    *worker
 	estimator *bandwidth.Estimator
 	closed    atomic.Bool
-	changed   atomic.Bool  // layers must be chosen anew
+	changed   atomic.Bool  // layers must be chosen again
 	reports   atomic.Int64 // how many are queued
 
 	// Only the worker touches the following.
@@ -261,7 +261,7 @@ func (e *Egress) HandleRTCP(packets []rtcp.Packet) {
 	if e.closed.Load() {
 		return
 	}
-	if e.reports.Add(1) > mostReports {
+	if e.reports.Add(1) > maxReports {
 		e.reports.Add(-1)
 		return
 	}

@@ -44,7 +44,7 @@ func TestBytesAreCounted(t *testing.T) {
 	r.pass(time.Second)
 	require.Len(t, x.packets, 3, "one was repaired")
 	assert.Positive(t, x.written)
-	assert.Equal(t, x.written, x.told)
+	assert.Equal(t, x.written, x.reported)
 }
 
 func TestPicturesBeginWithAKeyFrame(t *testing.T) {
@@ -61,10 +61,10 @@ func TestPicturesBeginWithAKeyFrame(t *testing.T) {
 	r.run()
 	assert.Equal(t, upTo(2), x.seqs(mediaSSRC))
 	r.pass(3 * time.Second)
-	assert.Len(t, r.keys, 1, "nobody waits")
+	assert.Len(t, r.keys, 1, "no subscriber waits")
 }
 
-func TestKeyFramesAreAskedForTwiceASecondWhileSomebodyWaits(t *testing.T) {
+func TestKeyFramesAreRequestedTwiceASecondWhileSubscribersWait(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8"})
@@ -140,8 +140,8 @@ func TestAnswersNACKsByRTX(t *testing.T) {
 	assert.Len(t, x.packets, 8)
 }
 
-// TestRepairsAreAtMostHalfOfWhatIsSent: repairs don't raise the limit for further repairs.
-func TestRepairsAreAtMostHalfOfWhatIsSent(t *testing.T) {
+// TestRepairsAreAtMostHalfOfTheSentBytes: repairs don't raise the limit for further repairs.
+func TestRepairsAreAtMostHalfOfTheSentBytes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8"})

@@ -55,7 +55,7 @@ func (l *layer) place(h *header, now instant, clock uint32, past *history) (seq 
 		seq = l.highest - uint64(-diff)
 		return seq, seq >= l.floor && !l.has(seq, past)
 	}
-	// Far off. If the next packet follows it, the source has started anew.
+	// Far off. If the next packet follows it, the source has restarted.
 	if l.doubted == uint32(h.seq)+1 {
 		return l.begin(h, now), true
 	}

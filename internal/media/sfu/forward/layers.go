@@ -29,7 +29,7 @@ type choice struct {
 	lowered, raised    instant // when less began to fit, and when more did
 	patience, waited   time.Duration
 	refreshed          instant // when the subscriber last requested a key picture
-	short, fitted      instant // since when the cheapest step doesn't fit, and since when it fits again
+	short, fitted      instant // times since which the cheapest step doesn't fit, and fits again
 }
 
 func (c *choice) reset() {
@@ -73,9 +73,9 @@ type situation struct {
 	at    instant // when it was taken; 0 for never
 	count int
 	live  uint8 // layers that the publisher sends
-	sizes [mostLayers][2]int
-	rates [mostLayers]int // bits per second
-	bases [mostLayers]int // bits per second of the lowest temporal layer; 0 when it can't be sent alone
+	sizes [maxLayers][2]int
+	rates [maxLayers]int // bits per second
+	bases [maxLayers]int // bits per second of the lowest temporal layer; 0 when it can't be sent alone
 	// sound is the rate of an audio track in bits per second, with overhead; plain is the rate of
 	// its packets without the repeated part of RED.
 	sound, plain int
@@ -179,7 +179,7 @@ func (s *Sink) aim(x *situation, now instant) {
 	s.track.wants.change(c.wanted, wanted)
 	c.wanted = wanted
 	s.demand(now)
-	s.told()
+	s.reportState()
 }
 
 // demand requests a key picture from the publisher, if the sink needs one.

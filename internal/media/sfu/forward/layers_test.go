@@ -65,9 +65,9 @@ func TestBandwidthIsShared(t *testing.T) {
 			250, []demand{demanding(1, 0, 100), demanding(9, 0, 100), demanding(4, 0, 100)},
 			[]int{0, 0, -1}, 180, 180 + 115,
 		},
-		"what is being sent needs no headroom": {270, []demand{demanding(1, 1, 100, 300)}, []int{1}, 270, 0},
-		"what isn't, does":                     {300, []demand{demanding(1, 0, 100, 300)}, []int{0}, 90, 90 + 245},
-		"nothing fits":                         {-50, []demand{demanding(1, 1, 100, 300)}, []int{-1}, 0, 115},
+		"the current step needs no headroom": {270, []demand{demanding(1, 1, 100, 300)}, []int{1}, 270, 0},
+		"another step needs it":              {300, []demand{demanding(1, 0, 100, 300)}, []int{0}, 90, 90 + 245},
+		"nothing fits":                       {-50, []demand{demanding(1, 1, 100, 300)}, []int{-1}, 0, 115},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +96,7 @@ func TestAStepDownLastsForAWhile(t *testing.T) {
 
 func TestStepsOfATrack(t *testing.T) {
 	t.Parallel()
-	x := situation{count: 3, rates: [mostLayers]int{150, 500, 400}, bases: [mostLayers]int{80}}
+	x := situation{count: 3, rates: [maxLayers]int{150, 500, 400}, bases: [maxLayers]int{80}}
 	var d demand
 	d.fill(&x, &choice{ideal: 2, fit: 0, temporalFit: allTemporal})
 	assert.Equal(t, []step{{0, 0, 80}, {0, allTemporal, 150}, {1, allTemporal, 400}, {2, allTemporal, 400}}, d.steps[:d.count])
@@ -112,7 +112,7 @@ func TestLayersAreWantedAtOnceAndUnwantedLater(t *testing.T) {
 	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8", Layers: 3})
 	r.advance(fallDelay)
 	track.wants.settle()
-	assert.Equal(t, []uint8{0}, r.masks, "nobody came")
+	assert.Equal(t, []uint8{0}, r.masks, "no subscriber came")
 	x, y := r.receiver(), r.receiver()
 	s, u := x.add(track), y.add(track)
 	s.View(View{Width: 320, Height: 180})

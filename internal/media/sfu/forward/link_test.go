@@ -153,7 +153,7 @@ func (c *conference) picture(t *testing.T, track int) {
 			delete(c.wanted[track], layer)
 		}
 		if c.owed[track][layer] < -2*size && kind == 1 {
-			size /= 2 // saves what a key picture used
+			size /= 2 // saves the bytes of a key picture
 			c.owed[track][layer] += size
 		}
 		for ; size > 0; size -= 1100 {
@@ -196,7 +196,7 @@ func TestLayersFollowThePath(t *testing.T) {
 	assert.GreaterOrEqual(t, c.link.sound-before, 950)
 }
 
-func TestREMBBoundsWhatIsSent(t *testing.T) {
+func TestREMBLimitsTheSentRate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8", Layers: 3})

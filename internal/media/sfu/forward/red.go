@@ -1,14 +1,14 @@
 package forward
 
-// mostBlocks is how many blocks a RED payload may have; browsers send two or three.
-const mostBlocks = 16
+// maxBlocks is how many blocks a RED payload may have; browsers send two or three.
+const maxBlocks = 16
 
 // primaryOf returns the last block of a RED payload (RFC 2198), which is the payload that the
 // packet would have without RED; it may be empty. All blocks must have the given payload type and
 // lie within the payload.
 func primaryOf(payload []byte, payloadType uint8) (r part, ok bool) {
 	n, before := 0, 0
-	for range mostBlocks {
+	for range maxBlocks {
 		if n >= len(payload) || payload[n]&0x7f != payloadType {
 			return part{}, false
 		}

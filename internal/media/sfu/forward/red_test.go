@@ -47,7 +47,7 @@ func takesRED(payloadType, red uint8) func(*SinkConfig) {
 	return func(c *SinkConfig) { c.PayloadType, c.REDPayloadType, c.RTXSSRC = payloadType, red, 0 }
 }
 
-func TestREDGoesToThoseWhoTakeIt(t *testing.T) {
+func TestREDGoesToSubscribersThatNegotiatedIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track := r.redTrack()
@@ -110,7 +110,7 @@ func TestAnEmptyPrimaryLeavesNoGap(t *testing.T) {
 	track.Write(0, redPacket(t, 9, redOf(opusPT, []byte{9})))
 	r.run()
 	assert.Equal(t, []int{0, 1, 2, 7}, takes.seqs(mediaSSRC))
-	assert.Equal(t, []int{0, 5}, plain.seqs(mediaSSRC), "what is missing since may still come")
+	assert.Equal(t, []int{0, 5}, plain.seqs(mediaSSRC), "packets missing since then may still arrive")
 	assert.Equal(t, []int{0, 7 * 960}, plain.stamps())
 }
 
@@ -145,8 +145,8 @@ func TestREDThatLiesIsDroppedAndCounted(t *testing.T) {
 	assert.Len(t, x.packets, 1)
 }
 
-// TestREDIsHeardLikeAnySound: loudness, muting, and forwarded levels.
-func TestREDIsHeardLikeAnySound(t *testing.T) {
+// TestREDCountsForActiveSpeakers: loudness, muting, and forwarded levels.
+func TestREDCountsForActiveSpeakers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ears := NewSpeakers(SpeakersConfig{Now: r.now})
@@ -180,7 +180,7 @@ func TestREDIsHeardLikeAnySound(t *testing.T) {
 	assert.Equal(t, []int{70 * 960, 71 * 960}, x.stamps()[20:], "the first word too")
 }
 
-func TestSoundTakesOfAPathWhatIsSentThere(t *testing.T) {
+func TestAudioTakesItsRateFromThePathsBudget(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track := r.redTrack()

@@ -107,14 +107,14 @@ func (s *Sink) pump(now instant) {
 		r.next++
 	}
 	s.replay = nil
-	s.told()
+	s.reportState()
 }
 
 // abandon ends a replay whose packets are no longer in the history.
 func (s *Sink) abandon(now instant) {
 	s.replay = nil
 	s.interrupt(now)
-	s.told()
+	s.reportState()
 }
 
 // isNew reports whether a packet begins a new picture.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhoeverComesNowBeginsWithTheLastKeyFrame(t *testing.T) {
+func TestNewSubscribersBeginWithTheLastKeyFrame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8"})
@@ -34,7 +34,7 @@ func TestWhoeverComesNowBeginsWithTheLastKeyFrame(t *testing.T) {
 	r.run()
 	require.Equal(t, upTo(18), x.seqs(mediaSSRC))
 	stamps := x.stamps()
-	assert.Equal(t, 7*90, stamps[15], "what it has missed takes no time")
+	assert.Equal(t, 7*90, stamps[15], "missed pictures take no time")
 	assert.Equal(t, 7*90+3000, stamps[16], "and it isn't late")
 
 	r.advance(replayFor)
@@ -64,7 +64,7 @@ func encoder(r *rig, pictures, size int) (*Track, func(n int)) {
 	return track, write
 }
 
-func TestWhoComesLaterIsSentTheGroupOfPicturesFasterThanItCame(t *testing.T) {
+func TestLateSubscribersGetTheGroupOfPicturesFasterThanRealTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track, write := encoder(r, 50, 10_000)
@@ -87,11 +87,11 @@ func TestWhoComesLaterIsSentTheGroupOfPicturesFasterThanItCame(t *testing.T) {
 	require.Less(t, stamps[499]-stamps[0], 90_000/5)
 	last := x.packets[499].Timestamp
 	write(1)
-	require.Equal(t, last+3000, x.packets[len(x.packets)-1].Timestamp, "no later than everybody else")
+	require.Equal(t, last+3000, x.packets[len(x.packets)-1].Timestamp, "no later than the other subscribers")
 	require.Equal(t, []SinkState{{Layer: 0}}, states)
 }
 
-func TestTheLivePicturesThatComeMeanwhileAreMadeUpFor(t *testing.T) {
+func TestSubscribersCatchUpWithLivePictures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track, write := encoder(r, 50, 10_000)
@@ -118,7 +118,7 @@ func TestTheLivePicturesThatComeMeanwhileAreMadeUpFor(t *testing.T) {
 	require.Equal(t, newest-3000, early.packets[789].Timestamp)
 }
 
-func TestWhoWouldBeSentTooMuchWaitsForTheNextKeyFrame(t *testing.T) {
+func TestSubscribersWaitForAKeyFrameIfTheGroupIsTooLarge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ pictures, size int }{
 		"more than two seconds": {70, 1000}, "more than a megabyte": {40, 30_000},
@@ -137,7 +137,7 @@ func TestWhoWouldBeSentTooMuchWaitsForTheNextKeyFrame(t *testing.T) {
 	}
 }
 
-func TestWhoLooksAgainIsCaughtUpWith(t *testing.T) {
+func TestResumedViewsCatchUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track, write := encoder(r, 5, 1000)
@@ -159,7 +159,7 @@ func TestWhoLooksAgainIsCaughtUpWith(t *testing.T) {
 	require.Equal(t, upTo(before+16), x.seqs(mediaSSRC))
 }
 
-func TestNothingOfBeforeASilenceIsReplayed(t *testing.T) {
+func TestPicturesBeforeASilenceAreNotReplayed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8"})

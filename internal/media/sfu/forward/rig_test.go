@@ -80,8 +80,8 @@ type receiver struct {
 	packets []got
 	reports []rtcp.Packet
 	flushes int
-	// written counts the bytes of the packets, told the bytes reported to Sent.
-	written, told int
+	// written counts the bytes of the packets, reported those that Sent received.
+	written, reported int
 }
 
 func (r *rig) receiver() *receiver {
@@ -95,7 +95,7 @@ func (r *rig) receiver() *receiver {
 			return nil
 		},
 		Flush: func() { x.flushes++ },
-		Sent:  func(bytes int) { x.told += bytes },
+		Sent:  func(bytes int) { x.reported += bytes },
 	})
 	return x
 }

@@ -23,7 +23,7 @@ type SinkConfig struct {
 	Changed func(state SinkState)
 }
 
-// SinkState is what a subscriber is currently sent of a track.
+// SinkState is the part of a track that a subscriber currently gets.
 type SinkState struct {
 	// Layer is the simulcast layer; -1 while nothing is sent.
 	Layer int
@@ -138,7 +138,7 @@ func (s *Sink) View(v View) {
 	}
 }
 
-// State returns what is currently sent.
+// State returns the current state.
 func (s *Sink) State() SinkState { return *s.state.Load() }
 
 // Close ends the sink. Writes that have begun may end after it returns.
@@ -163,7 +163,7 @@ func (s *Sink) take(batch []*packet, lagged bool, now instant) {
 			}
 		} else if target := s.choice.target; target < 0 {
 			r.stop()
-			s.told()
+			s.reportState()
 			continue
 		}
 		s.forward(p)
@@ -191,7 +191,7 @@ func (s *Sink) begins(p *packet, now instant) bool {
 	}
 	r.start(p, p.ts+s.bend, s.elapsed(p))
 	s.choice.began()
-	s.told()
+	s.reportState()
 	return true
 }
 
@@ -320,8 +320,8 @@ func (s *Sink) waits() bool {
 	return s.choice.target >= 0 || !s.choice.starved && s.state.Load().Waiting
 }
 
-// told reports the current state, if it has changed.
-func (s *Sink) told() {
+// reportState reports the current state, if it has changed.
+func (s *Sink) reportState() {
 	state := SinkState{Layer: -1, Starved: s.choice.starved}
 	if s.rewriter.sending {
 		state.Layer = s.rewriter.layer

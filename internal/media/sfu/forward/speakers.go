@@ -11,8 +11,8 @@ const (
 	// loudest is how many speakers of a room are sent at once by default, without the privileged
 	// ones.
 	loudest = 8
-	// mostPrivileged bounds the privileged speakers, of which a tenant can create any number.
-	mostPrivileged = 64
+	// maxPrivileged bounds the privileged speakers, of which a tenant can create any number.
+	maxPrivileged = 64
 	// Loudness is in decibels above silence, which is at -127 dBov (RFC 6464). Speech at a
 	// microphone is at about 90 to 110.
 	silence       = 127
@@ -32,7 +32,7 @@ const (
 // SpeakersConfig describes the audio of a room.
 type SpeakersConfig struct {
 	// Most is how many speakers are sent at once, the loudest; 0 means 8, below 0 means all. Up to
-	// mostPrivileged privileged speakers are sent in addition.
+	// maxPrivileged privileged speakers are sent in addition.
 	Most int
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
@@ -204,7 +204,7 @@ func (s *Speakers) hear(t *Track, extension []byte, silenced bool, now instant) 
 	}
 	most := s.config.Most
 	if v.privileged {
-		most = mostPrivileged
+		most = maxPrivileged
 	}
 	return most < 0 || s.slots(v).admit(v, most, now)
 }

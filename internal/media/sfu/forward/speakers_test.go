@@ -55,7 +55,7 @@ func (r *room) names() (out []string) {
 	return out
 }
 
-func TestWhoSpeaks(t *testing.T) {
+func TestActiveSpeakers(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 3, 0)
 	r.talk(t, time.Second, 127, 60, 70)
@@ -77,12 +77,12 @@ func TestWhoSpeaks(t *testing.T) {
 	assert.Equal(t, []string{"0"}, r.names())
 	r.tracks[0].SetSilenced(true)
 	r.talk(t, 2*time.Second, 20, 127, 127)
-	assert.Empty(t, r.names(), "whoever is muted doesn't speak")
+	assert.Empty(t, r.names(), "a muted participant doesn't count as speaking")
 	r.tracks[0].Close()
 	r.speakers.List()
 }
 
-func TestTheLoudestAreHeard(t *testing.T) {
+func TestTheLoudestAreForwarded(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 4, 2)
 	var listeners []*receiver
@@ -107,7 +107,7 @@ func TestTheLoudestAreHeard(t *testing.T) {
 	assert.Greater(t, got[3], 47, "in at once")
 	assert.Less(t, got[1], 3)
 	r.talk(t, time.Second, 30, 33, 31, 30)
-	assert.Equal(t, []int{50, 0, 0, 50}, counts(), "those who speak are not cut off")
+	assert.Equal(t, []int{50, 0, 0, 50}, counts(), "active speakers are not cut off")
 	r.talk(t, time.Second, 127, 20, 127, 30)
 	r.talk(t, time.Second, 127, 20, 127, 30)
 	got = counts()
@@ -182,8 +182,8 @@ func TestPrivilegedSpeakersHaveSlotsOfTheirOwn(t *testing.T) {
 	assert.Equal(t, []int{50, 50, 50, 0}, counts())
 }
 
-// TestEveryPrivilegedSpeakerIsHeard: hosts and cohosts don't compete with each other.
-func TestEveryPrivilegedSpeakerIsHeard(t *testing.T) {
+// TestEveryPrivilegedSpeakerIsForwarded: hosts and cohosts don't compete with each other.
+func TestEveryPrivilegedSpeakerIsForwarded(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, 20, 0)
 	var listeners []*receiver

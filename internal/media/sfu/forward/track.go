@@ -48,7 +48,7 @@ type TrackConfig struct {
 	Now func() time.Time
 }
 
-const mostLayers = 8
+const maxLayers = 8
 
 // Track is one published track. Its methods are safe for concurrent use and never wait for a
 // subscriber.
@@ -79,7 +79,7 @@ func NewTrack(c TrackConfig) *Track {
 			c.ClockRate = 48_000
 		}
 	}
-	c.Layers = min(max(c.Layers, 1), mostLayers)
+	c.Layers = min(max(c.Layers, 1), maxLayers)
 	t := &Track{config: c, layers: make([]layer, c.Layers)}
 	size := audioHistory
 	if c.Kind == Video {

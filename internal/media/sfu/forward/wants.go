@@ -12,13 +12,13 @@ const fallDelay = 4 * time.Second
 // wants counts the subscribers of each layer and notifies the publisher's side.
 type wants struct {
 	// mu is held while LayersWanted runs, so that its calls are in order.
-	mu     sync.Mutex
-	track  *Track
-	counts [mostLayers]int
-	falls  [mostLayers]instant // when a layer without subscribers stops being wanted
-	told   uint8
-	timer  *time.Timer
-	ended  bool
+	mu        sync.Mutex
+	track     *Track
+	counts    [maxLayers]int
+	falls     [maxLayers]instant // when a layer without subscribers stops being wanted
+	announced uint8
+	timer     *time.Timer
+	ended     bool
 }
 
 // begin is called for a new track: its publisher sends all layers at first.
@@ -30,7 +30,7 @@ func (w *wants) begin(t *Track) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told = uint8(1<<len(t.layers) - 1)
+	w.announced = uint8(1<<len(t.layers) - 1)
 	for i := range w.falls {
 		w.falls[i] = at(t.config.Now()) + instant(fallDelay)
 	}
@@ -65,7 +65,7 @@ func (w *wants) change(from, to uint8) {
 	if falling {
 		w.later(fallDelay)
 	}
-	w.tell(w.told | rises)
+	w.announce(w.announced | rises)
 }
 
 // settle drops the layers that have had no subscriber for fallDelay.
@@ -76,7 +76,7 @@ func (w *wants) settle() {
 		return
 	}
 	now := at(w.track.config.Now())
-	mask := w.told
+	mask := w.announced
 	var next time.Duration
 	for i := range w.track.layers {
 		if w.counts[i] > 0 || mask&(1<<i) == 0 {
@@ -93,7 +93,7 @@ func (w *wants) settle() {
 	if next > 0 {
 		w.later(next)
 	}
-	w.tell(mask)
+	w.announce(mask)
 }
 
 func (w *wants) later(d time.Duration) {
@@ -102,11 +102,11 @@ func (w *wants) later(d time.Duration) {
 	}
 }
 
-func (w *wants) tell(mask uint8) {
-	if mask == w.told {
+func (w *wants) announce(mask uint8) {
+	if mask == w.announced {
 		return
 	}
-	w.told = mask
+	w.announced = mask
 	w.track.config.LayersWanted(mask)
 }
 

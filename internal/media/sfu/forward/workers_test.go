@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
+func TestASlowSubscriberDoesNotDelayOtherWorkers(t *testing.T) {
 	t.Parallel()
 	w := NewWorkers(2)
 	track := NewTrack(TrackConfig{Kind: Audio})
@@ -47,7 +47,7 @@ func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
 		default:
 			return false
 		}
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	last := <-received
 	for range 3 * audioHistory {
 		write()
@@ -62,7 +62,7 @@ func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
 		}
 	}
 	close(free)
-	require.Eventually(t, func() bool { write(); return after.Load() > 2 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { write(); return after.Load() > 2 }, time.Minute, time.Millisecond)
 	slow.Close()
 	quick.Close()
 	go func() {
@@ -71,7 +71,7 @@ func TestASlowSubscriberHoldsUpNobodyOfAnotherWorker(t *testing.T) {
 	}()
 	w.Close()
 	close(received)
-	assert.Less(t, after.Load(), int64(2*audioHistory), "what it came too late for is dropped")
+	assert.Less(t, after.Load(), int64(2*audioHistory), "packets that are too late are dropped")
 }
 
 // publish writes pictures until it is stopped, and changes all settings of the track.

@@ -347,7 +347,7 @@ func (c *Client) Wait(t testing.TB, what string, condition func() bool) {
 		select {
 		case <-changed:
 		case <-deadline.C:
-			t.Fatalf("waited in vain for %s; heard: %s", what, c.heard())
+			t.Fatalf("timed out waiting for %s; received: %s", what, c.heard())
 		}
 	}
 }

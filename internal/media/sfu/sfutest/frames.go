@@ -19,7 +19,7 @@ type Frames struct {
 	began   bool
 	next    uint16 // sequence number of the first packet of the next picture
 	waiting map[uint16]rtp.Packet
-	stuck   time.Time // since when the decoder waits for the next picture
+	stuck   time.Time // time since which the decoder waits for the next picture
 	asked   time.Time
 }
 

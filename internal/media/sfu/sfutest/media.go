@@ -14,7 +14,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-// Media is what a client can publish.
+// Media is a source that a client can publish.
 type Media struct {
 	// Source is as in the protocol, Mime one of pion's types.
 	Source, Mime string
@@ -240,7 +240,7 @@ func (c *Client) offer(t testing.TB, options *webrtc.OfferOptions) Message {
 	answer := c.ExpectAfter(t, n, "an answer", func(m Message) bool {
 		return (m.Type == "answer" && m.ID == float64(id)) || (m.Type == "error" && m.Re == float64(id))
 	})
-	if answer.Type == "error" { // pion can't roll back an offer: the next one is made anew
+	if answer.Type == "error" { // pion can't roll back an offer: the next one is created from scratch
 		_ = c.pub.GracefulClose()
 		c.note(func() {
 			c.pub = nil

@@ -104,7 +104,7 @@ func (r *Relay) Move() {
 	}
 }
 
-// Stall stops forwarding what the server sends over TCP, or continues.
+// Stall stops forwarding the server's bytes over TCP, or continues.
 func (r *Relay) Stall(stalled bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,7 +235,7 @@ func (r *Relay) accept() {
 	}
 }
 
-// pour forwards what the server sends over TCP, and reads nothing while stalled.
+// pour forwards the server's bytes over TCP, and reads nothing while stalled.
 func (r *Relay) pour(client, server net.Conn) {
 	buf := make([]byte, 16<<10)
 	for {

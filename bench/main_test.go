@@ -1,0 +1,9 @@
+package bench
+
+import (
+	"testing"
+
+	"showfloor/internal/testkit/browsertest"
+)
+
+func TestMain(m *testing.M) { browsertest.Main(m) }

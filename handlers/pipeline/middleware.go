@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"showfloor/handlers/request"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/netaddr"
+	"showfloor/internal/tenancy"
+)
+
+// withOrigin gives the request an id and stores its origin. It ignores an id
+// from the caller, because ids end up in logs.
+func withOrigin(trusted netaddr.Proxies) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			requestID := id.New(id.Request)
+			c.Response().Header().Set(echo.HeaderXRequestID, requestID)
+			ctx := request.WithOrigin(c.Request().Context(), tenancy.Origin{IP: trusted.ClientIP(c.Request()), RequestID: requestID})
+			c.SetRequest(c.Request().WithContext(request.WithURL(ctx, c.Request().URL)))
+			return next(c)
+		}
+	}
+}
+
+// observe logs and counts each request. It logs the path as the matched route,
+// never the path itself: paths and queries can hold tokens and keys.
+func observe(log *slog.Logger, count func(method, route string, status int, took time.Duration)) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			start := time.Now()
+			if err := next(c); err != nil {
+				c.Error(err) // writes the response, so that its status is known below
+			}
+			took := time.Since(start)
+			method, route, status := standardMethod(c.Request().Method), c.Path(), c.Response().Status
+			if route == "" {
+				route = "unknown"
+			}
+			count(method, route, status, took)
+			level := slog.LevelDebug
+			if status >= http.StatusBadRequest {
+				level = slog.LevelInfo
+			}
+			if log.Enabled(c.Request().Context(), level) {
+				log.LogAttrs(c.Request().Context(), level, "request",
+					slog.String("method", method), slog.String("route", route), slog.Int("status", status),
+					slog.Duration("took", took), slog.String("requestId", request.ID(c.Request().Context())),
+					slog.String("tenantId", request.Caller(c.Request().Context()).TenantID),
+					slog.String("adminId", request.Admin(c.Request().Context()).AdminID))
+			}
+			return nil
+		}
+	}
+}
+
+// standardMethod replaces made-up methods by "other", so that clients can't
+// fill logs and metrics with them.
+func standardMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	default:
+		return "other"
+	}
+}
+
+// recoverPanic turns a panic into an internal error with its stack.
+func recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch r := recover(); r {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(r) // net/http's own way to close a connection
+			default:
+				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		return next(c)
+	}
+}

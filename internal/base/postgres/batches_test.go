@@ -1,0 +1,31 @@
+package postgres_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/base/postgres"
+)
+
+func TestDeleteInBatchesGoesOnUntilThereAreFewer(t *testing.T) {
+	t.Parallel()
+	left, calls := int64(12_000), 0
+	require.NoError(t, postgres.DeleteInBatches("rows", func(maxRows int32) (int64, error) {
+		calls++
+		n := min(left, int64(maxRows))
+		left -= n
+		return n, nil
+	}))
+	require.Zero(t, left)
+	require.Equal(t, 3, calls)
+}
+
+func TestDeleteInBatchesNamesTheRowsInItsError(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no disk")
+	err := postgres.DeleteInBatches("rows", func(int32) (int64, error) { return 0, broken })
+	require.ErrorIs(t, err, broken)
+	require.EqualError(t, err, "delete old rows: no disk")
+}

@@ -1,0 +1,124 @@
+package postgres_test
+
+import (
+	"bytes"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/testkit/dbtest"
+	"showfloor/schema"
+)
+
+// numbers is a schema whose migrations fail or count double if they run twice.
+func numbers() fs.FS {
+	return fstest.MapFS{
+		"0001_table.sql": {Data: []byte("-- +goose Up\nCREATE TABLE numbers (n int);\n-- +goose Down\nDROP TABLE numbers;\n")},
+		"0002_row.sql":   {Data: []byte("-- +goose Up\nSELECT pg_sleep(0.1);\nINSERT INTO numbers VALUES (1);\n")},
+	}
+}
+
+func count(t *testing.T, pool *pgxpool.Pool, table string) int {
+	t.Helper()
+	var n int
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestFourProcessesMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.NewEmpty(t)
+	type result struct {
+		output []byte
+		err    error
+	}
+	results := make(chan result)
+	for range 4 {
+		go func() {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), migrateVariable+"="+pool.Config().ConnString())
+			output, err := cmd.CombinedOutput()
+			results <- result{output, err}
+		}()
+	}
+	for range 4 {
+		if r := <-results; r.err != nil {
+			t.Errorf("%v: %s", r.err, r.output)
+		}
+	}
+	if n := count(t, pool, "numbers"); n != 1 {
+		t.Errorf("the migrations ran %d times", n)
+	}
+	count(t, pool, "river_job")
+}
+
+func TestMigrateTheRealSchemaTwice(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.NewEmpty(t)
+	for _, migrates := range []bool{true, false} {
+		var text bytes.Buffer
+		if err := postgres.Migrate(t.Context(), pool, schema.FS, slog.New(slog.NewTextHandler(&text, nil))); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text.String(), "migrated") != migrates {
+			t.Errorf("log: %q", text.String())
+		}
+	}
+}
+
+func TestDatabaseOfANewerProgramIsRefused(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.NewEmpty(t)
+	if err := postgres.Migrate(t.Context(), pool, numbers(), quiet()); err != nil {
+		t.Fatal(err)
+	}
+	older := numbers().(fstest.MapFS)
+	delete(older, "0002_row.sql")
+	err := postgres.Migrate(t.Context(), pool, older, quiet())
+	if err == nil || !strings.Contains(err.Error(), "at version 2, but this program knows only 1") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// TestFailedMigrationRunsAgain checks that a migration has no time limit, that
+// a failed one is rolled back completely, and that it runs again once it has
+// been corrected.
+func TestFailedMigrationRunsAgain(t *testing.T) {
+	t.Parallel()
+	config := dbtest.NewEmpty(t).Config()
+	pool, err := postgres.Open(t.Context(), config.ConnString()+"&statement_timeout=50", postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	broken := numbers().(fstest.MapFS)
+	broken["0002_row.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nINSERT INTO numbers VALUES (7);\nSELECT no_such_column;\n")}
+	err = postgres.Migrate(t.Context(), pool, broken, quiet())
+	if err == nil || !strings.Contains(err.Error(), "no_such_column") || !strings.Contains(err.Error(), "0002_row.sql") {
+		t.Fatalf("error: %v", err)
+	}
+	if err := postgres.Migrate(t.Context(), pool, numbers(), quiet()); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, pool, "numbers WHERE n = 1"); n != 1 || count(t, pool, "numbers") != 1 {
+		t.Error("the failed migration left rows")
+	}
+}
+
+func BenchmarkMigrateNothing(b *testing.B) {
+	pool := dbtest.New(b)
+	for b.Loop() {
+		if err := postgres.Migrate(b.Context(), pool, schema.FS, quiet()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

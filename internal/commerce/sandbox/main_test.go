@@ -1,0 +1,9 @@
+package sandbox_test
+
+import (
+	"testing"
+
+	"showfloor/internal/testkit/browsertest"
+)
+
+func TestMain(m *testing.M) { browsertest.Main(m) }

@@ -1,0 +1,75 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/rooms/session"
+)
+
+// DeleteOld deletes messages older than Config.KeepMessages, in channels of every
+// kind. Replies to a deleted message keep its id.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	if s.config.KeepMessages == 0 {
+		return nil
+	}
+	before := s.config.Now().Add(-s.config.KeepMessages)
+	return postgres.DeleteInBatches("messages", func(maxRows int32) (int64, error) {
+		return db.New(s.config.Pool).DeleteMessagesBefore(ctx, db.DeleteMessagesBeforeParams{
+			BeforeID: id.Earliest(id.Message, before), Before: before, MaxRows: maxRows,
+		})
+	})
+}
+
+var _ session.Dependent = (*Service)(nil)
+
+// EmptySessions implements session.Dependent.
+func (s *Service) EmptySessions(ctx context.Context, ids []string) error {
+	q := db.New(s.config.Pool)
+	for _, rows := range []struct {
+		of  string
+		del func(maxRows int32) (int64, error)
+	}{
+		{"messages of sessions", func(n int32) (int64, error) {
+			return q.DeleteMessagesOfSessions(ctx, db.DeleteMessagesOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+		{"channel members of sessions", func(n int32) (int64, error) {
+			return q.DeleteChannelMembersOfSessions(ctx, db.DeleteChannelMembersOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+		{"chat moderation of sessions", func(n int32) (int64, error) {
+			return q.DeleteChannelModerationOfSessions(ctx, db.DeleteChannelModerationOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+		{"pins of sessions", func(n int32) (int64, error) {
+			return q.DeletePinsOfSessions(ctx, db.DeletePinsOfSessionsParams{Ids: ids, MaxRows: n})
+		}},
+	} {
+		if err := postgres.DeleteInBatches(rows.of, rows.del); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteOfSessionsTx implements session.Dependent. It deletes the channels first,
+// which waits for transactions that write in them.
+func (s *Service) DeleteOfSessionsTx(ctx context.Context, tx pgx.Tx, ids []string) error {
+	q := db.New(tx)
+	deleted, err := q.DeleteChannelsOfSessions(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("delete channels of sessions: %w", err)
+	}
+	if err := q.DeleteChatOfSessions(ctx, ids); err != nil {
+		return fmt.Errorf("delete chat of sessions: %w", err)
+	}
+	subjects := make([]event.Subject, len(deleted))
+	for i, row := range deleted {
+		subjects[i] = event.Subject{TenantID: row.TenantID, ID: subjectOf(row.ID)}
+	}
+	return event.DeleteSubjectsTx(ctx, tx, subjects)
+}

@@ -1,0 +1,39 @@
+package chat_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/rooms/chat"
+	"showfloor/internal/testkit/apitest"
+	"showfloor/internal/testkit/dbtest"
+)
+
+// TestMessagesAreKeptAsLongAsSet: by default forever.
+func TestMessagesAreKeptAsLongAsSet(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s := apitest.New(t, apitest.Options{Pool: pool})
+	owner := s.Register(t)
+	channel := owner.Channel(t, nil)
+	owner.Say(t, channel.ID, "ada", "hello").Is(t, 201)
+	count := func() (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM channel_messages").Scan(&n))
+		return n
+	}
+	const month = 30 * 24 * time.Hour
+	deleteOld := func(keep, later time.Duration) {
+		service := chat.New(chat.Config{Pool: pool, KeepMessages: keep, Now: func() time.Time { return time.Now().Add(later) }})
+		require.NoError(t, service.DeleteOld(t.Context()))
+	}
+	deleteOld(0, 1000*month)
+	deleteOld(month, month-time.Hour)
+	require.Equal(t, 1, count())
+	deleteOld(month, month+time.Hour)
+	require.Zero(t, count())
+	deleteOld(month, month+time.Hour)
+	owner.Say(t, channel.ID, "ada", "again").Is(t, 201)
+	require.Equal(t, 1, count())
+}

@@ -1,0 +1,74 @@
+// Package session holds rooms and their participants: conferences, webinars,
+// livestreams and calls, and participant tokens for a session's or a stream's
+// room.
+package session
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/batch"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/outflow/realtime"
+	"showfloor/internal/tenancy/signing"
+)
+
+// Streams knows which streams a tenant has.
+type Streams interface {
+	// CheckStreamTx returns the problem not_found unless the tenant has the stream. tx
+	// may also be the pool.
+	CheckStreamTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error
+}
+
+// Config of a Service.
+type Config struct {
+	Pool   *pgxpool.Pool
+	Events *event.Log
+	// Streams checks the streams whose rooms get participants.
+	Streams Streams
+	// Realtime publishes changes to the participants in a room.
+	Realtime realtime.Publisher
+	// Keys signs and verifies participant tokens.
+	Keys *signing.Keys
+	// Node names this process. SFUURL is the WebSocket address of its SFU, without a
+	// slash at the end; empty for a process without an SFU.
+	Node, SFUURL string
+	// Steady reports whether every live node has had time to write a heartbeat. If it
+	// is nil, the answer is always yes.
+	Steady func(now time.Time) bool
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
+type Service struct {
+	config Config
+	// rooms lets one change of a room at a time commit and be published, so that
+	// participants connected to this process receive changes in the order of the
+	// commits. A parent's turn is taken before those of its breakout rooms, which
+	// follow by ascending id.
+	rooms   batch.Turns[string]
+	entries *batch.Keyed[sessionKey, *entryRequest, entryResult]
+	// retired: this node takes no more rooms. beating holds a token while a heartbeat
+	// is being written, so that no later heartbeat overtakes it.
+	retired atomic.Bool
+	beating chan struct{}
+}
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Steady == nil {
+		c.Steady = func(time.Time) bool { return true }
+	}
+	s := &Service{config: c, beating: make(chan struct{}, 1)}
+	s.entries = batch.NewKeyed(maxEntryRequests, s.decideEntries)
+	return s
+}

@@ -1,9 +1,0 @@
-package seller_test
-
-import (
-	"testing"
-
-	"showfloor/internal/dbtest"
-)
-
-func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -1,0 +1,99 @@
+package analytics
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"showfloor/gen/db"
+	"showfloor/internal/tenancy"
+)
+
+// Revenue is the revenue of paid orders in one currency.
+type Revenue struct {
+	Currency   string
+	TotalCents int64
+}
+
+// Point holds the figures of one interval.
+type Point struct {
+	StartsAt              time.Time
+	PeakViewers           int64
+	WatchedMinutes, OnAir int64 // minutes
+	Sessions, Orders      int64
+	Revenue               []Revenue
+}
+
+// Series is one point per interval, oldest first.
+type Series struct {
+	From, To time.Time
+	Interval Interval
+	Points   []Point
+}
+
+// GetAnalytics is the tenant's figures from one instant to another, widened to
+// whole intervals; nil for the last day or month until now.
+func (s *Service) GetAnalytics(ctx context.Context, c tenancy.Caller, from, to *time.Time, by Interval) (Series, error) {
+	start, end, err := by.span(from, to, s.now())
+	if err != nil {
+		return Series{}, err
+	}
+	out := Series{From: start, To: end, Interval: by}
+	at := map[time.Time]int{}
+	for t := start; t.Before(end); t = t.Add(by.length()) {
+		at[t] = len(out.Points)
+		out.Points = append(out.Points, Point{StartsAt: t})
+	}
+	point := func(t time.Time) *Point { return &out.Points[at[t.UTC()]] }
+	if err := s.addAudience(ctx, c, out, point); err != nil {
+		return Series{}, err
+	}
+	if err := s.addSessions(ctx, c, out, point); err != nil {
+		return Series{}, err
+	}
+	return out, s.addSales(ctx, c, out, point)
+}
+
+func (s *Service) addAudience(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
+	rows, err := db.New(s.pool).SumAudience(ctx, db.SumAudienceParams{
+		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
+	})
+	if err != nil {
+		return fmt.Errorf("sum audience: %w", err)
+	}
+	for _, r := range rows {
+		p := point(r.At)
+		p.PeakViewers, p.WatchedMinutes, p.OnAir = r.PeakViewers, r.WatchedMinutes, r.LiveMinutes
+	}
+	return nil
+}
+
+func (s *Service) addSessions(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
+	rows, err := db.New(s.pool).CountSessions(ctx, db.CountSessionsParams{
+		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
+	})
+	if err != nil {
+		return fmt.Errorf("count sessions: %w", err)
+	}
+	for _, r := range rows {
+		point(r.At).Sessions = r.Sessions
+	}
+	return nil
+}
+
+func (s *Service) addSales(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
+	rows, err := db.New(s.pool).SumSales(ctx, db.SumSalesParams{
+		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
+	})
+	if err != nil {
+		return fmt.Errorf("sum sales: %w", err)
+	}
+	for _, r := range rows {
+		p := point(r.At)
+		p.Orders += r.Orders
+		if r.TotalCents > 0 { // currencies without revenue are not listed
+			p.Revenue = append(p.Revenue, Revenue{r.Currency, r.TotalCents})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package stream
+
+import (
+	"context"
+	"time"
+
+	"showfloor/internal/tenancy"
+)
+
+// PlaybackURL is a URL to watch a stream, valid until ExpiresAt.
+type PlaybackURL struct {
+	URL        string
+	LowLatency bool
+	ExpiresAt  time.Time
+}
+
+// CreatePlaybackURL signs a URL for one of the tenant's streams, on air or not.
+func (s *Service) CreatePlaybackURL(ctx context.Context, c tenancy.Caller, streamID string, life time.Duration) (PlaybackURL, error) {
+	v, err := s.GetStream(ctx, c, streamID)
+	if err != nil {
+		return PlaybackURL{}, err
+	}
+	expires := s.config.Now().Add(life).Truncate(time.Second)
+	return PlaybackURL{
+		URL:        s.playbackURL(s.config.Playback.SignPlayback(v.ID, expires)),
+		LowLatency: v.Mode == LowLatency,
+		ExpiresAt:  expires,
+	}, nil
+}
+
+// roomPlayback is the minimum life of a room's playback URL. For the same time all
+// participants get the same URL, so that shared caches work.
+const roomPlayback = 5 * time.Minute
+
+// RoomPlaybackURL returns the URL at which participants of a stream's room play it
+// by HLS, and when it expires: in 5 to 10 minutes. A removed participant can watch
+// until then. It doesn't block, and doesn't check that the stream exists.
+func (s *Service) RoomPlaybackURL(streamID string) (url string, expires time.Time) {
+	expires = s.config.Now().Truncate(roomPlayback).Add(2 * roomPlayback)
+	return s.playbackURL(s.config.Playback.SignRoomPlayback(streamID, expires)), expires
+}
+
+func (s *Service) playbackURL(token string) string {
+	return s.config.PublicURL + "/live/" + token + "/index.m3u8"
+}

@@ -1,0 +1,72 @@
+// Package stream holds live streams: their keys, their publishers, their
+// broadcasts and their playback URLs.
+package stream
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"showfloor/internal/base/queue"
+	"showfloor/internal/outflow/event"
+	"showfloor/internal/streams/playtoken"
+)
+
+// Engine is the media plane's interface for this area.
+type Engine interface {
+	// Media describes a stream's incoming media; false if the stream is not on air on
+	// this node.
+	Media(streamID string) (Media, bool)
+	// Seal closes the stream's playlists and disconnects its publisher. It returns
+	// when the last part is written, after some milliseconds, and may be called at any
+	// time.
+	Seal(streamID string)
+	// Withdraw is Seal; in addition, the media can no longer be watched.
+	Withdraw(streamID string)
+}
+
+// Config of a Service.
+type Config struct {
+	Pool   *pgxpool.Pool
+	Events *event.Log
+	Jobs   queue.Inserter
+	Engine Engine
+	// Node is this process's name in the rows of its connections.
+	Node string
+	// NodeURL is this node's address for other nodes; "" if it runs alone.
+	NodeURL string
+	// Playback signs playback URLs.
+	Playback *playtoken.Tokens
+	// PublicURL and IngestURL are this server's addresses for viewers and encoders,
+	// without a slash at the end.
+	PublicURL, IngestURL string
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction, unless its comment says otherwise.
+type Service struct {
+	config Config
+	beats  beats
+}
+
+// New makes the service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{config: c}
+}
+
+// ExpireReconnectArgs is the job that ends a broadcast whose encoder didn't
+// reconnect within the reconnect window.
+type ExpireReconnectArgs struct {
+	StreamID string `json:"streamId"`
+}
+
+// Kind is the job's name.
+func (ExpireReconnectArgs) Kind() string { return "stream_expire_reconnect" }
+
+var _ river.JobArgs = ExpireReconnectArgs{}

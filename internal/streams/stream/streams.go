@@ -1,0 +1,221 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"showfloor/gen/db"
+	"showfloor/internal/base/id"
+	"showfloor/internal/base/metadata"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/base/problem"
+	"showfloor/internal/base/secret"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/tenancy/audit"
+)
+
+// Stream keys: a recognizable prefix and 142 random bits.
+const (
+	keyPrefix = "live_"
+	keyLength = 24
+)
+
+// View is a stream as the API shows it to the tenant.
+type View struct {
+	db.Stream
+	// Key is the whole stream key right after its creation, otherwise masked.
+	Key       string
+	IngestURL string
+	Viewers   int
+	Health    Health
+}
+
+// Input describes a new stream; the handler has checked its limits.
+type Input struct {
+	Name             string
+	Mode             string
+	ProjectID        *string
+	ReconnectWindow  int // seconds
+	RecordingEnabled bool
+	Metadata         map[string]string
+}
+
+// Change holds the changes of a stream; nil keeps a value.
+type Change struct {
+	Name *string
+	// Metadata is merged by key; an empty value deletes its key.
+	Metadata map[string]string
+}
+
+// ListStreams pages through the tenant's streams, newest first. cursor is the id
+// after which the page starts, nil for the first page.
+func (s *Service) ListStreams(ctx context.Context, c tenancy.Caller, cursor *string, limit int) ([]View, error) {
+	rows, err := db.New(s.config.Pool).ListStreams(ctx, db.ListStreamsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list streams: %w", err)
+	}
+	list := make([]db.Stream, len(rows))
+	for i, r := range rows {
+		list[i] = r.Stream
+	}
+	media, err := s.media(ctx, c.TenantID, list...)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]View, len(rows))
+	for i, r := range rows {
+		views[i] = s.view(r.Stream, int(r.Plays), media[r.Stream.ID])
+	}
+	return views, nil
+}
+
+// GetStream returns one stream of the tenant.
+func (s *Service) GetStream(ctx context.Context, c tenancy.Caller, streamID string) (View, error) {
+	row, err := db.New(s.config.Pool).GetStream(ctx, db.GetStreamParams{TenantID: c.TenantID, ID: streamID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return View{}, problem.Missing("stream")
+	}
+	if err != nil {
+		return View{}, fmt.Errorf("get stream: %w", err)
+	}
+	media, err := s.media(ctx, c.TenantID, row.Stream)
+	if err != nil {
+		return View{}, err
+	}
+	return s.view(row.Stream, int(row.Plays), media[streamID]), nil
+}
+
+// CreateStream creates a stream with a new key.
+func (s *Service) CreateStream(ctx context.Context, c tenancy.Caller, in Input) (View, error) {
+	key, hash := newKey()
+	kept, err := metadata.Merge(nil, in.Metadata)
+	if err != nil {
+		return View{}, err
+	}
+	var row db.Stream
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		var err error
+		row, err = q.CreateStream(ctx, db.CreateStreamParams{
+			ID: id.New(id.Stream), TenantID: c.TenantID, Name: in.Name, Mode: in.Mode,
+			KeyHash: hash, KeyLast4: key[len(key)-4:], ProjectID: in.ProjectID,
+			ReconnectWindowSec: int32(in.ReconnectWindow), RecordingEnabled: in.RecordingEnabled, Metadata: kept, Now: now,
+		})
+		if err != nil {
+			return fmt.Errorf("create stream: %w", err)
+		}
+		return audit.WriteTx(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.create", Entity: "stream", EntityID: row.ID,
+			After: map[string]any{"name": row.Name, "mode": row.Mode},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	v := s.view(row, 0, Media{})
+	v.Key = key
+	return v, nil
+}
+
+// UpdateStream changes a stream's name and metadata. A running broadcast
+// continues. Without a change it writes nothing.
+func (s *Service) UpdateStream(ctx context.Context, c tenancy.Caller, streamID string, in Change) (View, error) {
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		row, err := q.LockStreamOfTenant(ctx, db.LockStreamOfTenantParams{TenantID: c.TenantID, ID: streamID})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("stream")
+		}
+		if err != nil {
+			return fmt.Errorf("lock stream: %w", err)
+		}
+		next := db.UpdateStreamParams{TenantID: c.TenantID, ID: streamID, Name: row.Name, Now: now}
+		if in.Name != nil {
+			next.Name = *in.Name
+		}
+		if next.Metadata, err = metadata.Merge(row.Metadata, in.Metadata); err != nil {
+			return err
+		}
+		if next.Name == row.Name && bytes.Equal(next.Metadata, row.Metadata) {
+			return nil
+		}
+		if err := q.UpdateStream(ctx, next); err != nil {
+			return fmt.Errorf("update stream: %w", err)
+		}
+		return audit.WriteTx(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.update", Entity: "stream", EntityID: streamID,
+			Before: map[string]any{"name": row.Name, "metadata": row.Metadata}, After: map[string]any{"name": next.Name, "metadata": next.Metadata},
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return s.GetStream(ctx, c, streamID)
+}
+
+// RotateStreamKey replaces the key. A running broadcast continues; the next
+// publish needs the new key.
+func (s *Service) RotateStreamKey(ctx context.Context, c tenancy.Caller, streamID string) (View, error) {
+	key, hash := newKey()
+	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+		q, now := db.New(tx), s.config.Now()
+		_, err := q.RotateStreamKey(ctx, db.RotateStreamKeyParams{
+			TenantID: c.TenantID, ID: streamID, KeyHash: hash, KeyLast4: key[len(key)-4:], Now: now,
+		})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return problem.Missing("stream")
+		}
+		if err != nil {
+			return fmt.Errorf("set stream key: %w", err)
+		}
+		return audit.WriteTx(ctx, q, now, audit.Entry{
+			Actor: c.Actor(), TenantID: c.TenantID, Action: "stream.rotate_key", Entity: "stream", EntityID: streamID,
+		})
+	})
+	if err != nil {
+		return View{}, err
+	}
+	v, err := s.GetStream(ctx, c, streamID)
+	v.Key = key
+	return v, err
+}
+
+// view combines a row with its media figures.
+func (s *Service) view(row db.Stream, plays int, media Media) View {
+	return View{
+		Stream:    row,
+		Key:       keyPrefix + "…" + row.KeyLast4,
+		IngestURL: s.config.IngestURL,
+		Viewers:   plays + media.Viewers,
+		Health:    health(row, media),
+	}
+}
+
+func newKey() (key string, hash []byte) {
+	key = keyPrefix + secret.Text(keyLength)
+	return key, hashKey(key)
+}
+
+// hashKey is the stored form of a key. Keys are random, so SHA-256 is enough.
+func hashKey(key string) []byte {
+	h := sha256.Sum256([]byte(key))
+	return h[:]
+}
+
+// CheckStreamTx returns the problem not_found unless the tenant has a stream with
+// this id. tx may also be the pool.
+func (s *Service) CheckStreamTx(ctx context.Context, tx db.DBTX, tenantID, streamID string) error {
+	known, err := db.New(tx).HasStream(ctx, db.HasStreamParams{TenantID: tenantID, ID: streamID})
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for stream: %w", err)
+	case !known:
+		return problem.Missing("stream")
+	}
+	return nil
+}

@@ -1,0 +1,4 @@
+package account
+
+// Plans lists the plan tiers, the smallest first.
+func Plans() []string { return []string{"FREE", "STARTER", "PRO", "ENTERPRISE"} }

@@ -1,0 +1,83 @@
+// Package account holds tenants, their users and API keys, and the tokens of their
+// users.
+package account
+
+import (
+	"cmp"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"showfloor/internal/base/queue"
+	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/quota"
+	"showfloor/internal/tenancy/signing"
+)
+
+// Lifetimes of tokens.
+const (
+	UserTokenLife = 12 * time.Hour
+	// cacheLife bounds how long a revoked token or key stays valid in other processes;
+	// in this one it ends at once.
+	cacheLife = time.Second
+)
+
+// Service holds the use cases. An exported method makes all its changes in one
+// transaction.
+type Service struct {
+	pool      *pgxpool.Pool
+	now       func() time.Time
+	log       *slog.Logger
+	keys      *signing.Keys
+	mails     *mail.Service
+	jobs      queue.Inserter
+	quotas    *quota.Service
+	codeKeys  [][]byte
+	publicURL string
+	cache     *callerCache
+	hasher    *hasher
+}
+
+// Config of a Service.
+type Config struct {
+	Pool *pgxpool.Pool
+	// Keys signs and verifies the tokens.
+	Keys *signing.Keys
+	// Mails sends codes and links. Jobs adds the jobs that look up their recipients.
+	Mails *mail.Service
+	Jobs  queue.Inserter
+	// Quotas enforces the limits of tenants' plans.
+	Quotas *quota.Service
+	// CodeKeys are keys for hashes of guessable values, such as codes. The first
+	// hashes new values; all are tried when a value is checked.
+	CodeKeys [][]byte
+	// PublicURL is the beginning of links in mails, without a slash at the end.
+	PublicURL string
+	// PasswordMemory is the memory for hashing one password in KiB; 0 means 19 MiB.
+	// Tests use less, because each of their users costs two hashes.
+	PasswordMemory uint32
+	Log            *slog.Logger
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+}
+
+// New makes the service.
+func New(c Config) *Service {
+	if len(c.CodeKeys) == 0 {
+		c.CodeKeys = [][]byte{nil}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	s := &Service{
+		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
+		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
+		cache: newCallerCache(c.Now, cacheLife),
+		// At most half of the cores hash passwords; the others keep serving requests.
+		hasher: newHasher(max(1, runtime.NumCPU()/2), cmp.Or(c.PasswordMemory, passwordMemory)),
+	}
+	s.hasher.dummy() // computed now, so that the first login isn't slower than others
+	return s
+}

@@ -1,0 +1,269 @@
+// Package browsertest drives a real headless Chromium from Go tests.
+//
+//	func TestMain(m *testing.M) { browsertest.Main(m) }
+//
+//	ctx := browsertest.New(t)
+//	log := browsertest.Watch(t, ctx)
+//	browsertest.Run(t, ctx, chromedp.Navigate(server.URL))
+//	browsertest.WaitFor(t, ctx, `document.querySelector("video").currentTime > 1`)
+//	browsertest.Screenshot(t, ctx, "player")
+//	require.Empty(t, log.Complaints())
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	startTimeout = time.Minute
+	waitTimeout  = time.Minute
+	pollEvery    = 50 * time.Millisecond
+	windowWidth  = 1280
+	windowHeight = 800
+	dirMode      = 0o755
+	fileMode     = 0o644
+)
+
+// chromiums are the browsers of this process: one without devices and one with them. A test binary
+// has no other place that its tests share.
+//
+//nolint:gochecknoglobals // see above
+var chromiums struct {
+	plain, devices chromium
+}
+
+// chromium is a running browser that the tests of a process share. Each test has a tab in a browser
+// context of its own: with its own cookies, storage and cache.
+type chromium struct {
+	mu    sync.Mutex
+	ctx   context.Context //nolint:containedctx // chromedp's handle of the browser
+	close func()
+}
+
+// Main runs a package's tests, closes the browsers and exits.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "after the tests:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code) //nolint:revive // TestMain calls this last
+}
+
+// Close closes the browsers that New and NewWithDevices have started. Call it after the tests, unless
+// Main does. The browsers also end with this process.
+func Close() error {
+	return errors.Join(chromiums.plain.stop(), chromiums.devices.stop())
+}
+
+// New opens a tab with a fresh profile and returns its context, for chromedp.Run. The tab closes when
+// the test ends. It reaches 127.0.0.1 and no other host. All tabs of New share one browser, which
+// the first call starts.
+func New(t testing.TB) context.Context {
+	t.Helper()
+
+	return chromiums.plain.open(t, nil)
+}
+
+// NewWithDevices does the same as New in a browser that has a camera with a moving picture and a
+// microphone that beeps. Both are allowed without a question, and sound plays without a click.
+func NewWithDevices(t testing.TB) context.Context {
+	t.Helper()
+
+	return chromiums.devices.open(t, []chromedp.ExecAllocatorOption{
+		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-fake-ui-for-media-stream", true),
+		chromedp.Flag("allow-loopback-in-peer-connection", true),
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
+		// The first two are chromedp's. The third makes the browser announce its addresses
+		// instead of mDNS names, which nothing resolves here.
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,WebRtcHideLocalIpsWithMdns"),
+	})
+}
+
+// open opens a tab, and starts the browser if it doesn't run.
+func (c *chromium) open(t testing.TB, flags []chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+
+	ctx, cancel := chromedp.NewContext(c.start(t, flags), chromedp.WithNewBrowserContext())
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("close tab: %v", err)
+		}
+		cancel()
+	})
+	Run(t, ctx)
+
+	return ctx
+}
+
+// start returns the browser's context. If there is no browser, or it has crashed, start starts one.
+func (c *chromium) start(t testing.TB, flags []chromedp.ExecAllocatorOption) context.Context {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.ctx != nil && c.ctx.Err() == nil {
+		return c.ctx
+	}
+
+	// The browser outlives the test that starts it.
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(baseFlags(executable(t)), flags...)...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	Run(t, ctx)
+	c.ctx, c.close = ctx, func() { cancel(); cancelAlloc() }
+
+	return ctx
+}
+
+// stop closes the browser, if it runs.
+func (c *chromium) stop() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.ctx == nil {
+		return nil
+	}
+	err := chromedp.Cancel(c.ctx)
+	c.close()
+	c.ctx = nil
+	if err != nil {
+		return fmt.Errorf("close browser: %w", err)
+	}
+
+	return nil
+}
+
+// baseFlags are those that work as root and in a closed network, where background
+// requests would fail for minutes.
+func baseFlags(path string) []chromedp.ExecAllocatorOption {
+	return append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path),
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
+		chromedp.WSURLReadTimeout(startTimeout),
+		chromedp.WindowSize(windowWidth, windowHeight),
+	)
+}
+
+// executable returns the path of the installed Chromium; CHROMIUM_BIN overrides.
+func executable(t testing.TB) string {
+	t.Helper()
+
+	for _, name := range []string{os.Getenv("CHROMIUM_BIN"), "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("no Chromium found: run `make setup-test`, or name one in CHROMIUM_BIN")
+
+	return ""
+}
+
+// Run does the actions in order and fails the test when one fails.
+func Run(t testing.TB, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		t.Fatalf("browser: %v", err)
+	}
+}
+
+// WaitFor returns when the JavaScript expression is true, and fails the test
+// when it is still not after 30 s.
+func WaitFor(t testing.TB, ctx context.Context, expression string) {
+	t.Helper()
+
+	err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression,
+		chromedp.WithPollingInterval(pollEvery), chromedp.WithPollingTimeout(waitTimeout)))
+	if err != nil {
+		Screenshot(t, ctx, filepath.Join("failed", t.Name()))
+		t.Fatalf("page: waiting for %s: %v", expression, err)
+	}
+}
+
+// Value evaluates a JavaScript expression and returns its value.
+func Value[T any](t testing.TB, ctx context.Context, expression string) T {
+	t.Helper()
+
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("page: %s: %v", expression, err)
+	}
+
+	return value
+}
+
+// Look sets the size of the page in CSS pixels and its colour scheme.
+func Look(t testing.TB, ctx context.Context, width, height int64, dark bool) {
+	t.Helper()
+
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	Run(t, ctx, chromedp.EmulateViewport(width, height))
+
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		t.Fatalf("browser: set colour scheme: %v", err)
+	}
+}
+
+// Screenshot writes what the tab shows to build/screenshots/<name>.png in the
+// module's root folder, for people to look at.
+func Screenshot(t testing.TB, ctx context.Context, name string) {
+	t.Helper()
+
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Errorf("screenshot %s: %v", name, err)
+
+		return
+	}
+
+	path := filepath.Join(moduleRoot(t), "build", "screenshots", name+".png")
+	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
+		t.Fatalf("screenshot folder: %v", err)
+	}
+	if err := os.WriteFile(path, png, fileMode); err != nil {
+		t.Fatalf("write screenshot: %v", err)
+	}
+}
+
+// moduleRoot walks up from the test's folder to the one that holds go.mod.
+func moduleRoot(t testing.TB) string {
+	t.Helper()
+
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatalf("working folder: %v", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			t.Fatal("no go.mod above the test's folder")
+		}
+		folder = parent
+	}
+}
