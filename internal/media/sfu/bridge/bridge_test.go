@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -192,6 +193,66 @@ func TestLossIsHealedByTheNextKeyFrame(t *testing.T) {
 		}
 	}
 	require.Positive(t, keys)
+}
+
+// TestAMuteInTheMiddleOfAPictureDamagesNothing leaves out packets from the middle of a picture up to
+// the next key frame, and numbers the rest without a gap, as the forwarder does when a host mutes.
+func TestAMuteInTheMiddleOfAPictureDamagesNothing(t *testing.T) {
+	t.Parallel()
+	p, w := onAir(t, NewConverters(1).For("acme"))
+	units := pictures(t, 4, 0, "640x360")
+	for _, u := range units {
+		require.NoError(t, p.Write(copyOf(u)))
+	}
+	w.until(t, func() bool { return w.marks() == len(units) })
+	back := hub.New(hub.Config{})
+	defer back.Close()
+	host, err := back.Publish(hub.Broadcast{StreamID: "b"}, "host", nil)
+	require.NoError(t, err)
+	reader := host.Stream().Subscribe()
+	feed := NewFeed(host, func() {})
+
+	// muted is a picture of several packets, and again the key frame after it.
+	muted := slices.IndexFunc(units[1:], func(u *hub.Unit) bool { return !u.Key && len(u.Data) > 3000 }) + 1
+	again := muted + slices.IndexFunc(units[muted:], func(u *hub.Unit) bool { return u.Key })
+	require.Positive(t, muted)
+	require.Greater(t, again, muted)
+	picture, left := 0, 0
+	for i := range w.picture {
+		packet := w.picture[i]
+		first := i == 0 || w.picture[i-1].Marker
+		if picture > muted && picture < again || picture == muted && !first {
+			left++
+		} else {
+			packet.SequenceNumber -= uint16(left)
+			require.NoError(t, feed.Video(&packet, time.Unix(1000, int64(i)*int64(time.Millisecond))))
+		}
+		if packet.Marker {
+			picture++
+		}
+	}
+	host.Close()
+	var got [][]byte
+	for {
+		u, err := reader.Next(t.Context())
+		if err != nil {
+			break
+		}
+		if u.Track.Codec.Video() {
+			got = append(got, u.Data)
+		}
+	}
+	want := [][]byte{}
+	for i, u := range units[:len(units)-1] { // the builder holds the last one
+		if i < muted || i >= again {
+			want = append(want, u.Data)
+		}
+	}
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Equal(t, len(want[i]), len(got[i]), "bytes of picture %d", i)
+		require.Equal(t, want[i], got[i], "picture %d", i)
+	}
 }
 
 func TestAACIsConverted(t *testing.T) {

@@ -27,9 +27,12 @@ const (
 	// maxLateVideo and maxLateAudio bound the packets of a picture or frame, and how many
 	// packets a missing one is waited for.
 	maxLateVideo, maxLateAudio = 1024, 32
-	videoRate, audioRate       = 90_000, 48_000
-	maxPictureSide             = 8192 // pixels
-	maxParameterSet            = 1 << 10
+	// maxWait is how long pictures wait for a missing packet before the next ones are written, by
+	// their timestamps. In a quiet stream, maxLateVideo packets are half a minute.
+	maxWait              = time.Second
+	videoRate, audioRate = 90_000, 48_000
+	maxPictureSide       = 8192 // pixels
+	maxParameterSet      = 1 << 10
 )
 
 // Feed writes a host's media, H.264 and Opus, to a stream of the hub. It is safe for concurrent
@@ -50,6 +53,8 @@ type Feed struct {
 	silenced bool   // the outputs of AAC have an audio track
 	// waiting: packets were lost, and decoding can only continue with the next key frame.
 	waiting bool
+	// marks: the encoder marks the last packet of each picture, as RFC 6184, 5.1 demands.
+	marks   bool
 	asked   time.Time // when a key frame was last requested
 	dropped uint64
 }
@@ -112,7 +117,8 @@ func Carries(mimeType string) bool {
 func (f *Feed) CutVideo() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.picture.packets = samplebuilder.New(maxLateVideo, &codecs.H264Packet{IsAVC: true}, videoRate)
+	f.picture.packets = samplebuilder.New(maxLateVideo, newFragments(), videoRate,
+		samplebuilder.WithMaxTimeDelay(maxWait), samplebuilder.WithRTPHeaders(true))
 	f.picture.clock.started, f.waiting = false, true
 }
 
@@ -228,6 +234,10 @@ func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
 	if s.PrevDroppedPackets > 0 {
 		f.lose()
 	}
+	if f.truncated(s) {
+		f.lose()
+		return nil
+	}
 	if err := f.configure(p); err != nil || f.video == nil {
 		f.lose()
 		return nil //nolint:nilerr // as above
@@ -241,6 +251,14 @@ func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
 		return err
 	}
 	return f.write(&f.picture, s, arrived, &hub.Unit{Track: f.video, Key: p.key, Data: p.data})
+}
+
+// truncated reports whether the last packets of a picture are missing. The forwarder numbers packets
+// without gaps across a mute and a switch, so a picture that either cuts off looks complete otherwise.
+func (f *Feed) truncated(s *media.Sample) bool {
+	marked := len(s.RTPHeaders) > 0 && s.RTPHeaders[len(s.RTPHeaders)-1].Marker
+	f.marks = f.marks || marked
+	return f.marks && !marked
 }
 
 // lose drops a picture and waits for the next key frame.
