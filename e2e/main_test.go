@@ -1,8 +1,8 @@
 // Package e2e tests the built binary as a whole: real processes, a real
 // PostgreSQL, ffmpeg as encoder and player, Chromium, and kill -9.
 //
-// The name of a test whose players need most of the machine begins with TestAlone. cmd/testrun runs
-// these after all other tests, one at a time.
+// The name of a test whose players must not be late begins with TestAlone. cmd/testrun runs these
+// after the other tests of this package.
 package e2e
 
 import (

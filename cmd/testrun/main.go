@@ -3,9 +3,9 @@
 //
 //	gotestsum --raw-command -- testrun
 //
-// The tests of e2e wait for media and restarts half of the time, so the tests of packages are
-// compiled beside them, at the lowest priority. Then the packages run, some at a time. The tests that
-// play media in real time fail on a busy machine: they run last, one package after the other.
+// The tests of the server's binary and of media in real time wait half of the time, and fail on a busy
+// machine. They run one package after the other. Beside them, at lower priorities, the tests of all other
+// packages are compiled, and then run, some at a time.
 package main
 
 import (
@@ -20,6 +20,8 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,20 +56,21 @@ func run(ctx context.Context, out io.Writer) error {
 
 	r := &runner{folder: folder, out: out}
 	plan := planOf(packages, concurrent)
-	if err := r.compile(ctx, plan.compiledFirst()); err != nil {
+	if err := r.compile(ctx, plan.lane); err != nil {
 		return err
 	}
-	var beside sync.WaitGroup
-	var errs [3]error
-	beside.Go(func() { errs[0] = r.compile(ctx, plan.together) })
-	beside.Go(func() { errs[1] = r.binary(ctx, plan.first) })
-	beside.Wait()
-	errs[2] = r.runTogether(ctx, plan.together)
-	failures := append(errs[:], r.goTest(ctx, "tools/specdiff"))
-	for _, b := range plan.alone {
-		failures = append(failures, r.binary(ctx, b))
-	}
-	return errors.Join(failures...)
+	var both sync.WaitGroup
+	var lane, together error
+	both.Go(func() {
+		for _, b := range plan.lane {
+			lane = errors.Join(lane, r.binary(ctx, b, normal))
+		}
+	})
+	both.Go(func() {
+		together = errors.Join(r.compile(ctx, plan.together), r.runTogether(ctx, plan.together), r.goTest(ctx, "tools/specdiff"))
+	})
+	both.Wait()
+	return errors.Join(lane, together)
 }
 
 // runner runs test binaries and merges their events.
@@ -83,16 +86,18 @@ type runner struct {
 func (r *runner) compile(ctx context.Context, list []binary) error {
 	packages := map[bool][]string{}
 	for _, b := range list {
-		packages[b.race] = append(packages[b.race], b.pkg)
+		if !slices.Contains(packages[b.race], b.pkg) {
+			packages[b.race] = append(packages[b.race], b.pkg)
+		}
 	}
 	var failures []error
 	for race, some := range packages {
 		// With -c, go names each binary after its folder, and refuses two of one name.
-		args := []string{"-n", "19", "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", r.variant(race) + "/"}
+		args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", r.variant(race) + "/"}
 		if race {
 			args = append(args, "-race")
 		}
-		cmd := command(ctx, "nice", append(args, some...)...)
+		cmd := command(ctx, lowest, "go", append(args, some...)...)
 		cmd.Env = environ(race)
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
@@ -102,10 +107,10 @@ func (r *runner) compile(ctx context.Context, list []binary) error {
 	return errors.Join(failures...)
 }
 
-// command is a command in a process group of its own. When ctx ends, the whole group gets SIGTERM, and
-// SIGKILL after killDelay.
-func command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
+// command is a command in a process group of its own, at a priority. When ctx ends, the whole group gets
+// SIGTERM, and SIGKILL after killDelay.
+func command(ctx context.Context, priority int, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", strconv.Itoa(priority), name}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		group := -cmd.Process.Pid
@@ -121,7 +126,7 @@ func (r *runner) variant(race bool) string {
 }
 
 // binary runs the tests of a binary that compile has made.
-func (r *runner) binary(ctx context.Context, b binary) error {
+func (r *runner) binary(ctx context.Context, b binary, priority int) error {
 	file := filepath.Join(r.variant(b.race), path.Base(b.pkg)+".test")
 	if _, err := os.Stat(file); err != nil {
 		return fmt.Errorf("%s: no tests were compiled: %w", b.pkg, err)
@@ -132,7 +137,7 @@ func (r *runner) binary(ctx context.Context, b binary) error {
 		"tool", "test2json", "-t", "-p", b.pkg, file, "-test.v=test2json", "-test.paniconexit0", "-test.shuffle=on",
 		"-test.timeout=" + timeout,
 	}, b.args...)
-	cmd := command(ctx, "go", args...)
+	cmd := command(ctx, priority, "go", args...)
 	cmd.Dir = filepath.FromSlash("./" + strings.TrimPrefix(b.pkg, module))
 	cmd.Env = environ(b.race)
 	return r.merge(cmd, b.pkg)
@@ -146,7 +151,7 @@ func (r *runner) runTogether(ctx context.Context, list []binary) error {
 	for i, b := range list {
 		slots <- struct{}{}
 		all.Go(func() {
-			errs[i] = r.binary(ctx, b)
+			errs[i] = r.binary(ctx, b, lower)
 			<-slots
 		})
 	}
@@ -156,7 +161,7 @@ func (r *runner) runTogether(ctx context.Context, list []binary) error {
 
 // goTest runs all tests of another module.
 func (r *runner) goTest(ctx context.Context, folder string) error {
-	cmd := command(ctx, "go", "test", "-json", "-count=1", "-shuffle=on", "-vet=off", "-timeout="+timeout, "./...")
+	cmd := command(ctx, lower, "go", "test", "-json", "-count=1", "-shuffle=on", "-vet=off", "-timeout="+timeout, "./...")
 	cmd.Dir = folder
 	cmd.Env = environ(false)
 	return r.merge(cmd, "go test in "+folder)

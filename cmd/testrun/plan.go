@@ -14,8 +14,11 @@ const (
 	hangTime = 26 * time.Minute
 	// killDelay is the time for a command to end after SIGTERM.
 	killDelay = 10 * time.Second
-	// atOnce is how many packages' tests run at the same time. Some of them wait.
+	// atOnce is how many packages' tests run at the same time beside the lane. Some of them wait.
 	atOnce = 3
+	// Priorities, as nice takes them. Players of live media starve beside other tests of the same
+	// priority, which looks like a bad network. The compiler takes what the tests leave.
+	normal, lower, lowest = 0, 10, 19
 )
 
 // raced are packages that are tested under the race detector: those where goroutines share state. A
@@ -37,36 +40,32 @@ type binary struct {
 
 // plan says which tests run when.
 type plan struct {
-	// first runs while the others are compiled. Its tests wait half of the time.
-	first binary
-	// together run next, atOnce at a time.
+	// lane runs one binary after the other, at normal priority: tests of the server's binary, and of media in
+	// real time, which wait half of the time.
+	lane []binary
+	// together run beside the lane at a lower priority, atOnce at a time.
 	together []binary
-	// alone run at the end, one binary after the other, and the tests of e2e and web one at a time: clients
-	// that play media in real time starve beside other tests, which looks like a bad network, and two tabs
-	// that open Chromium's pretended camera at the same moment sometimes both wait for it forever.
-	alone []binary
 }
 
 // planOf divides packages. concurrent are the tests of handlers that run under the race detector, in
 // addition to all of them without it.
 func planOf(packages, concurrent []string) plan {
-	p := plan{
-		first: binary{pkg: module + "e2e", args: []string{"-test.skip=^TestAlone", "-test.parallel=4"}},
-		alone: []binary{
-			{pkg: module + "internal/media/sfu", race: true, args: []string{"-test.parallel=6"}},
-			{pkg: module + "e2e", args: []string{"-test.run=^TestAlone", "-test.parallel=1"}},
-			{pkg: module + "web", args: []string{"-test.parallel=1"}},
-		},
-	}
-	apart := map[string]bool{}
-	for _, b := range p.compiledFirst() {
-		apart[b.pkg] = true
+	p := plan{lane: []binary{
+		{pkg: module + "e2e", args: []string{"-test.skip=^TestAlone", "-test.parallel=4"}},
+		{pkg: module + "e2e", args: []string{"-test.run=^TestAlone", "-test.parallel=3"}},
+		{pkg: module + "internal/media/sfu", race: true, args: []string{"-test.parallel=6"}},
+		// Two tabs that open Chromium's pretended camera at the same moment sometimes both wait for it forever.
+		{pkg: module + "web", args: []string{"-test.parallel=1"}},
+	}}
+	inLane := map[string]bool{}
+	for _, b := range p.lane {
+		inLane[b.pkg] = true
 	}
 	race := []binary{{pkg: module + "handlers", race: true, args: []string{"-test.run=^(" + strings.Join(concurrent, "|") + ")$"}}}
 	var plain []binary
 	for _, pkg := range packages {
 		switch {
-		case apart[pkg]:
+		case inLane[pkg]:
 		case isRaced(strings.TrimPrefix(pkg, module)):
 			race = append(race, binary{pkg: pkg, race: true})
 		default:
@@ -75,17 +74,6 @@ func planOf(packages, concurrent []string) plan {
 	}
 	p.together = slices.Concat(race, plain) // tests under the race detector take longest, so they start first
 	return p
-}
-
-// compiledFirst returns the binaries that are compiled before any test runs; each package once.
-func (p plan) compiledFirst() []binary {
-	list := []binary{p.first}
-	for _, b := range p.alone {
-		if b.pkg != p.first.pkg {
-			list = append(list, b)
-		}
-	}
-	return list
 }
 
 func isRaced(path string) bool {

@@ -13,12 +13,13 @@ func TestEveryPackageRunsOnce(t *testing.T) {
 	require.NoError(t, err)
 	p := planOf(packages, []string{"TestX", "TestY"})
 	count := map[string]int{}
-	for _, b := range append(p.compiledFirst(), p.together...) {
+	for _, b := range slices.Concat(p.lane, p.together) {
 		count[b.pkg]++
 	}
 	require.Contains(t, p.together, binary{pkg: module + "handlers", race: true, args: []string{"-test.run=^(TestX|TestY)$"}})
 	require.Contains(t, p.together, binary{pkg: module + "handlers"})
 	count[module+"handlers"]--
+	count[module+"e2e"]-- // TestEachTestOfE2ERunsOnce
 	for _, pkg := range packages {
 		require.Equal(t, 1, count[pkg], pkg)
 	}
@@ -28,11 +29,11 @@ func TestEveryPackageRunsOnce(t *testing.T) {
 // TestEachTestOfE2ERunsOnce checks that the two runs of e2e divide its tests, and use one binary.
 func TestEachTestOfE2ERunsOnce(t *testing.T) {
 	t.Parallel()
-	p := planOf(nil, nil)
-	require.Contains(t, p.first.args, "-test.skip=^TestAlone")
-	at := slices.IndexFunc(p.alone, func(b binary) bool { return b.pkg == p.first.pkg })
-	require.Contains(t, p.alone[at].args, "-test.run=^TestAlone")
-	require.Equal(t, p.first.race, p.alone[at].race)
+	lane := planOf(nil, nil).lane
+	require.Equal(t, lane[0].pkg, lane[1].pkg)
+	require.Equal(t, lane[0].race, lane[1].race)
+	require.Contains(t, lane[0].args, "-test.skip=^TestAlone")
+	require.Contains(t, lane[1].args, "-test.run=^TestAlone")
 }
 
 func TestRacedPackagesExist(t *testing.T) {
