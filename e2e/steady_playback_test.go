@@ -223,8 +223,9 @@ func TestAloneAnEncodersSoundStopsAndReturns(t *testing.T) {
 			a := signUp(t, s)
 			stream := a.newStream(mode, 0)
 			// For 12 s of each 24 s there are no sound packets at all, rather than silent ones. A page
-			// that starts late meets the next such pause.
-			ffmpeg(t, "-re", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-re", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
+			// that starts late meets the next such pause. Only the pictures are paced: with -re for both, ffmpeg sends
+			// no pictures in the pauses either.
+			ffmpeg(t, "-re", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30", "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000",
 				"-filter:a", "volume=4,aselect='lt(mod(t,24),12)'", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60",
 				"-c:a", "aac", "-max_interleave_delta", "100000", "-f", "flv", target(stream))
 			a.await(stream.ID, api.StreamStatusLIVE)
