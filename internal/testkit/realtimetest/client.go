@@ -62,6 +62,7 @@ type Client struct {
 	seen    map[string]int
 	changed chan struct{}
 	sockets []net.Conn
+	ended   bool // the test has ended
 	// instead is Options.OnPublication.
 	instead func()
 }
@@ -96,12 +97,17 @@ func New(t testing.TB, url string, o Options) *Client {
 		MinReconnectDelay: time.Millisecond, MaxReconnectDelay: 50 * time.Millisecond,
 		NetDialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
-			if err == nil {
-				c.mu.Lock()
-				c.sockets = append(c.sockets, conn)
-				c.mu.Unlock()
+			if err != nil {
+				return nil, err
 			}
-			return conn, err
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.ended {
+				_ = conn.Close()
+				return nil, net.ErrClosed
+			}
+			c.sockets = append(c.sockets, conn)
+			return conn, nil
 		},
 	}
 	if o.Room != "" {
@@ -123,7 +129,7 @@ func New(t testing.TB, url string, o Options) *Client {
 	c.OnConnected(func(centrifuge.ConnectedEvent) { c.add(Event{Kind: Connected}) })
 	c.OnDisconnected(func(e centrifuge.DisconnectedEvent) { c.add(Event{Kind: Disconnected, Code: e.Code, Reason: e.Reason}) })
 	c.OnError(func(e centrifuge.ErrorEvent) { c.add(failure(Failed, e.Error)) })
-	t.Cleanup(c.Close)
+	t.Cleanup(c.end)
 	_ = c.Connect() // the first attempt's error; the client retries by itself
 	return c
 }
@@ -242,6 +248,16 @@ func (c *Client) Drop() {
 		_ = s.Close() // fails if it is closed already
 	}
 	c.sockets = nil
+}
+
+// end closes the client and its connections. If the library is closed while it connects, it may leave the new
+// connection open.
+func (c *Client) end() {
+	c.Close()
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.Drop()
 }
 
 // Code returns the server's code in an operation's error; 0 for none.
