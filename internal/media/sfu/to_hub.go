@@ -77,24 +77,36 @@ func (r *room) newCast(owner *peer) *cast {
 	c := &cast{room: r, owner: owner, publisherID: air.NewPublisherID(), cancel: cancel, started: make(chan struct{})}
 	r.server.setCast(r.id, c.publisherID)
 	r.server.wg.Go(func() {
-		defer close(c.started)
 		defer r.server.recovered("a broadcast")
-		b, err := air.Publish(ctx, r.id, c.publisherID, owner.ip)
-		if err == nil {
-			c.publisher, err = air.Hub.Publish(b, c.publisherID, c.kick)
-		}
-		if err != nil {
-			r.box.post(func() { c.failed(err) })
-			return
-		}
-		c.egress = forward.NewEgress(r.server.workers, forward.EgressConfig{InitialRate: castRate, Now: r.server.config.Now})
-		c.feed = bridge.NewFeed(c.publisher, c.askKeyFrame)
-		if err := c.feed.ConvertSound(air.Converters.For(r.tenantID), r.server.config.Log); err != nil {
-			r.server.config.Log.Warn("sfu: a broadcast has no AAC, which older players need", "stream", r.id, "error", err)
-		}
-		r.box.post(c.arrange)
+		err := c.start(ctx) // arrange needs a cast that has started, so it is posted afterwards
+		r.box.post(func() {
+			if err != nil {
+				c.failed(err)
+			} else {
+				c.arrange()
+			}
+		})
 	})
 	return c
+}
+
+// start gets the stream from the hub. The cast counts as started when it returns.
+func (c *cast) start(ctx context.Context) error {
+	defer close(c.started)
+	air, server := c.room.server.config.Air, c.room.server
+	b, err := air.Publish(ctx, c.room.id, c.publisherID, c.owner.ip)
+	if err == nil {
+		c.publisher, err = air.Hub.Publish(b, c.publisherID, c.kick)
+	}
+	if err != nil {
+		return err
+	}
+	c.egress = forward.NewEgress(server.workers, forward.EgressConfig{InitialRate: castRate, Now: server.config.Now})
+	c.feed = bridge.NewFeed(c.publisher, c.askKeyFrame)
+	if err := c.feed.ConvertSound(air.Converters.For(c.room.tenantID), server.config.Log); err != nil {
+		server.config.Log.Warn("sfu: a broadcast has no AAC, which older players need", "stream", c.room.id, "error", err)
+	}
+	return nil
 }
 
 // failed notifies the host that there is no broadcast, and why.
@@ -164,19 +176,19 @@ func (c *cast) reportMuted() {
 // off reports whether nothing is sent of a kind; f is nil for a kind without a track.
 func (f *fed) off() bool { return f == nil || f.track.muted }
 
-// take replaces the track that is fed. cut is called if there was another one before.
-func (c *cast) take(old *fed, t *track, write func(*rtp.Packet) error, cut func()) *fed {
-	if old != nil && old.track == t {
+// take replaces the track that is fed. cut announces the SSRC of the next packets.
+func (c *cast) take(old *fed, t *track, write func(*rtp.Packet) error, cut func(ssrc uint32)) *fed {
+	if old != nil && old.track == t || old == nil && t == nil {
 		return old
 	}
 	if old != nil {
-		old.sink.Close()
-		cut()
+		old.sink.Close() // writes that have begun may end later
 	}
+	ssrc := rand.Uint32()
+	cut(ssrc)
 	if t == nil {
 		return nil
 	}
-	ssrc := rand.Uint32()
 	sink := c.egress.Add(t.fwd, forward.SinkConfig{
 		SSRC: ssrc, PayloadType: bridge.VideoPayloadType,
 		Write: func(h *rtp.Header, payload []byte) (int, error) {

@@ -252,9 +252,55 @@ func TestAMuteInTheMiddleOfAPictureDamagesNothing(t *testing.T) {
 	}
 	require.Len(t, got, len(want))
 	for i := range want {
-		require.Equal(t, len(want[i]), len(got[i]), "bytes of picture %d", i)
+		require.Len(t, got[i], len(want[i]), "bytes of picture %d", i)
 		require.Equal(t, want[i], got[i], "picture %d", i)
 	}
+}
+
+// TestAMissingPacketStopsAQuietStreamForShort leaves out a packet of a stream that sends few. The pictures must continue
+// with a later key frame, long before as many packets have come as the builder would wait for.
+func TestAMissingPacketStopsAQuietStreamForShort(t *testing.T) {
+	t.Parallel()
+	p, w := onAir(t, NewConverters(1).For("acme"))
+	units := pictures(t, 5, 0, "320x180")
+	for _, u := range units {
+		require.NoError(t, p.Write(copyOf(u)))
+	}
+	w.until(t, func() bool { return w.marks() == len(units) })
+	require.Less(t, len(w.picture), maxLateVideo)
+	back := hub.New(hub.Config{})
+	defer back.Close()
+	host, err := back.Publish(hub.Broadcast{StreamID: "b"}, "host", nil)
+	require.NoError(t, err)
+	reader := host.Stream().Subscribe()
+	feed := NewFeed(host, func() {})
+	feed.CutVideo(w.picture[0].SSRC)
+	picture := 0
+	for _, packet := range w.picture {
+		arrived := time.Unix(1000, 0).Add(time.Duration(picture) * time.Second / fps)
+		late := packet
+		late.SSRC++ // of a former track
+		require.NoError(t, feed.Video(&late, arrived))
+		if picture != 5 {
+			require.NoError(t, feed.Video(&packet, arrived))
+		}
+		if packet.Marker {
+			picture++
+		}
+	}
+	host.Close()
+	var last *hub.Unit
+	for {
+		u, err := reader.Next(t.Context())
+		if err != nil {
+			break
+		}
+		if u.Track.Codec.Video() {
+			last = u
+		}
+	}
+	require.NotNil(t, last)
+	require.Equal(t, units[len(units)-2].Data, last.Data, "the builder holds the last one")
 }
 
 func TestAACIsConverted(t *testing.T) {

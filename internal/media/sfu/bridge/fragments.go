@@ -16,10 +16,18 @@ const (
 	fragmentStart = 0x80
 )
 
-// Unmarshal returns the NAL units that end in a packet's payload.
+// damaged is what a payload that can't be read adds to its picture: a NAL unit without bytes, which
+// cutPicture refuses. After an error, the builder would leave out the picture without a trace.
+const damaged = "\x00\x00\x00\x00"
+
+// Unmarshal returns the NAL units that end in a packet's payload. It never fails.
 func (f *fragments) Unmarshal(payload []byte) ([]byte, error) {
 	if len(payload) >= 2 && (payload[0]&nalTypeMask != nalTypeFUA || payload[1]&fragmentStart != 0) {
 		f.H264Packet = codecs.H264Packet{IsAVC: true}
 	}
-	return f.H264Packet.Unmarshal(payload) //nolint:wrapcheck // the builder only counts errors
+	nalus, err := f.H264Packet.Unmarshal(payload)
+	if err != nil {
+		return []byte(damaged), nil //nolint:nilerr // see damaged
+	}
+	return nalus, nil
 }

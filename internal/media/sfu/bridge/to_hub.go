@@ -27,9 +27,11 @@ const (
 	// maxLateVideo and maxLateAudio bound the packets of a picture or frame, and how many
 	// packets a missing one is waited for.
 	maxLateVideo, maxLateAudio = 1024, 32
-	// maxWait is how long pictures wait for a missing packet before the next ones are written, by
-	// their timestamps. In a quiet stream, maxLateVideo packets are half a minute.
-	maxWait              = time.Second
+	// maxWait is how long pictures wait for a missing packet before they are dropped, if maxBegun
+	// pictures have begun meanwhile. In a quiet stream, maxLateVideo packets are half a minute.
+	maxWait, maxBegun = time.Second, 4
+	// maxUnmarked is how many pictures in a row may have no mark before marks are ignored.
+	maxUnmarked          = 30
 	videoRate, audioRate = 90_000, 48_000
 	maxPictureSide       = 8192 // pixels
 	maxParameterSet      = 1 << 10
@@ -53,10 +55,12 @@ type Feed struct {
 	silenced bool   // the outputs of AAC have an audio track
 	// waiting: packets were lost, and decoding can only continue with the next key frame.
 	waiting bool
-	// marks: the encoder marks the last packet of each picture, as RFC 6184, 5.1 demands.
-	marks   bool
-	asked   time.Time // when a key frame was last requested
-	dropped uint64
+	// marks: the encoder marks the last packet of each picture. unmarked counts pictures without a
+	// mark since the last one with it.
+	marks    bool
+	unmarked int
+	asked    time.Time // when a key frame was last requested
+	dropped  uint64
 }
 
 // side is the state of one kind of media.
@@ -64,6 +68,14 @@ type side struct {
 	clock   clock
 	packets *samplebuilder.SampleBuilder
 	last    time.Duration
+	// ssrc is that of the track, if cut: packets of another one are ignored.
+	ssrc uint32
+	cut  bool
+	// begun counts the timestamps since the last complete picture, newest is the last of them, and
+	// waited is when the first of them arrived.
+	begun  int
+	newest uint32
+	waited time.Duration
 	// arrived is when the last packet arrived, and complete when the one before it did, both
 	// since the feed's origin. A picture or frame is known to be complete when the next one
 	// begins, which may be after a long pause.
@@ -74,8 +86,8 @@ type side struct {
 func NewFeed(out *hub.Publisher, keyFrame func()) *Feed {
 	f := &Feed{out: out, keyFrame: keyFrame, waiting: true}
 	f.picture.clock.rate, f.sound.clock.rate = videoRate, audioRate
-	f.CutVideo()
-	f.CutAudio()
+	f.restartVideo()
+	f.sound.packets = newAudioBuilder()
 	f.audio = &hub.Track{Codec: hub.Opus, SampleRate: audioRate, Channels: 2}
 	return f
 }
@@ -113,21 +125,33 @@ func Carries(mimeType string) bool {
 }
 
 // CutVideo announces that the next video packet is of another track, such as the screen's
-// instead of the camera's.
-func (f *Feed) CutVideo() {
+// instead of the camera's. Packets of other SSRCs are ignored from now on: those of the former track
+// may still be on their way.
+func (f *Feed) CutVideo(ssrc uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.picture.packets = samplebuilder.New(maxLateVideo, newFragments(), videoRate,
-		samplebuilder.WithMaxTimeDelay(maxWait), samplebuilder.WithRTPHeaders(true))
-	f.picture.clock.started, f.waiting = false, true
+	f.restartVideo()
+	f.picture.ssrc, f.picture.cut = ssrc, true
+	f.picture.clock.started, f.marks, f.unmarked = false, false, 0
+}
+
+// restartVideo forgets the packets that wait. Decoding continues with the next key frame.
+func (f *Feed) restartVideo() {
+	f.picture.packets = samplebuilder.New(maxLateVideo, newFragments(), videoRate, samplebuilder.WithRTPHeaders(true))
+	f.picture.begun, f.waiting = 0, true
 }
 
 // CutAudio is like CutVideo, for audio.
-func (f *Feed) CutAudio() {
+func (f *Feed) CutAudio(ssrc uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sound.packets = samplebuilder.New(maxLateAudio, &codecs.OpusPacket{}, audioRate)
+	f.sound.packets = newAudioBuilder()
+	f.sound.ssrc, f.sound.cut = ssrc, true
 	f.sound.clock.started = false
+}
+
+func newAudioBuilder() *samplebuilder.SampleBuilder {
+	return samplebuilder.New(maxLateAudio, &codecs.OpusPacket{}, audioRate)
 }
 
 // Video writes a packet of H.264. An error is the hub's: this publisher no longer has the
@@ -136,7 +160,14 @@ func (f *Feed) Video(p *rtp.Packet, arrived time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ask(arrived)
-	return f.take(&f.picture, p, arrived, f.writePicture)
+	if err := f.take(&f.picture, p, arrived, f.writePicture); err != nil {
+		return err
+	}
+	if v := &f.picture; v.begun >= maxBegun && v.arrived-v.waited > maxWait {
+		f.dropped += uint64(v.begun)
+		f.restartVideo() // a packet is missing
+	}
+	return nil
 }
 
 // Audio writes a packet of Opus; errors are as for Video.
@@ -161,8 +192,8 @@ func (f *Feed) ask(now time.Time) {
 // take orders the packets, and passes on pictures and frames that are complete, which is known
 // when the next one begins. It copies the packet's payload, since the builder keeps it.
 func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media.Sample, time.Time) error) error {
-	if len(p.Payload) == 0 {
-		return nil // padding
+	if len(p.Payload) == 0 || s.cut && p.SSRC != s.ssrc {
+		return nil // padding, or of a former track
 	}
 	if f.origin.IsZero() {
 		f.origin = arrived
@@ -173,8 +204,16 @@ func (f *Feed) take(s *side, p *rtp.Packet, arrived time.Time, write func(*media
 		s.arrived = arrived.Sub(f.origin)
 	}
 	s.complete, s.arrived = s.arrived, arrived.Sub(f.origin)
+	if s.begun == 0 {
+		s.waited = s.arrived
+	}
+	if s.begun == 0 || p.Timestamp != s.newest {
+		s.newest = p.Timestamp
+		s.begun++
+	}
 	s.packets.Push(&rtp.Packet{Header: p.Header, Payload: bytes.Clone(p.Payload)})
 	for sample := s.packets.Pop(); sample != nil; sample = s.packets.Pop() {
+		s.begun = 0
 		if err := write(sample, arrived); err != nil {
 			return err
 		}
@@ -255,10 +294,15 @@ func (f *Feed) writePicture(s *media.Sample, arrived time.Time) error {
 
 // truncated reports whether the last packets of a picture are missing. The forwarder numbers packets
 // without gaps across a mute and a switch, so a picture that either cuts off looks complete otherwise.
+// An encoder that doesn't mark the last packet of each picture, as RFC 6184, 5.1 demands, is exempt.
 func (f *Feed) truncated(s *media.Sample) bool {
-	marked := len(s.RTPHeaders) > 0 && s.RTPHeaders[len(s.RTPHeaders)-1].Marker
-	f.marks = f.marks || marked
-	return f.marks && !marked
+	if len(s.RTPHeaders) > 0 && s.RTPHeaders[len(s.RTPHeaders)-1].Marker {
+		f.marks, f.unmarked = true, 0
+		return false
+	}
+	f.unmarked++
+	f.marks = f.marks && f.unmarked < maxUnmarked
+	return f.marks
 }
 
 // lose drops a picture and waits for the next key frame.
