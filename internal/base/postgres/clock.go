@@ -58,17 +58,21 @@ func NewClock(ctx context.Context, pool *pgxpool.Pool, local func() time.Time) (
 
 // Now returns the database's time. Compare it with other readings of this clock and
 // with times from the database, never with time.Now.
-func (c *Clock) Now() time.Time {
+func (c *Clock) Now() time.Time { return c.theirs(c.local()) }
+
+// theirs returns the database's time at a time of this machine's clock.
+func (c *Clock) theirs(local time.Time) time.Time {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.base.Add(c.local().Sub(c.base) + c.offset)
+	return c.base.Add(local.Sub(c.base) + c.offset)
 }
 
 // Skew returns this machine's time less the database's: positive when the machine's
 // clock is ahead.
 func (c *Clock) Skew() time.Duration {
 	// Round removes the monotonic readings, so that a step of the machine's clock counts.
-	return c.local().Round(0).Sub(c.Now().Round(0))
+	local := c.local()
+	return local.Round(0).Sub(c.theirs(local).Round(0))
 }
 
 // Run measures every 10 seconds until ctx ends, and logs a warning of a skew above

@@ -113,6 +113,7 @@ func TestRefusals(t *testing.T) {
 func TestRefusedAttemptsAreLimited(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, func(c *Config) { c.Limits.Failures = 3 })
+	g.stopClock()
 	for n := range 10 {
 		c := dial(t, g.Addr())
 		c.connect("live")
