@@ -370,5 +370,6 @@ func TestDeliveriesCount(t *testing.T) {
 	for range 5 {
 		owner.Webhook(t, "https://hooks.example.test/")
 	}
-	require.GreaterOrEqual(t, cost(), 3)
+	// The budget is refilled meanwhile, so a slow call seems to cost less.
+	apitest.Until(t, "a charge for each delivery", func() bool { return cost() >= 3 })
 }

@@ -61,12 +61,19 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	var both sync.WaitGroup
 	var lane, together error
+	finished := make(chan struct{}) // those of together
 	both.Go(func() {
-		for _, b := range plan.lane {
+		begun := time.Now()
+		for i, b := range plan.lane {
+			if i == 1 && time.Since(begun) > slowAfter {
+				fmt.Fprintln(os.Stderr, "testrun: this machine is slow or busy: tests of live media wait until the others have ended")
+				<-finished
+			}
 			lane = errors.Join(lane, r.binary(ctx, b, normal))
 		}
 	})
 	both.Go(func() {
+		defer close(finished)
 		together = errors.Join(r.compile(ctx, plan.together), r.runTogether(ctx, plan.together), r.goTest(ctx, "tools/specdiff"))
 	})
 	both.Wait()

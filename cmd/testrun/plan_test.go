@@ -20,6 +20,11 @@ func TestEveryPackageRunsOnce(t *testing.T) {
 	require.Contains(t, p.together, binary{pkg: module + "handlers"})
 	count[module+"handlers"]--
 	count[module+"e2e"]-- // TestEachTestOfE2ERunsOnce
+	for path, name := range plainTests() {
+		require.Contains(t, p.together, binary{pkg: module + path, race: true, args: []string{"-test.skip=^" + name + "$"}})
+		require.Contains(t, p.together, binary{pkg: module + path, args: []string{"-test.run=^" + name + "$"}})
+		count[module+path]--
+	}
 	for _, pkg := range packages {
 		require.Equal(t, 1, count[pkg], pkg)
 	}

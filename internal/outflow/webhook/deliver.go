@@ -45,7 +45,7 @@ type nextStep struct {
 // dies, that job runs again and follows next_id to the delivery at which it
 // stopped.
 func (s *Service) Deliver(ctx context.Context, deliveryID string) (again time.Time, err error) {
-	end, current := time.Now().Add(lineTime), deliveryID
+	end, current := time.Now().Add(s.lineTime), deliveryID
 	for n := 1; ; n++ {
 		t, err := s.step(ctx, current, current == deliveryID, n < lineDeliveries && time.Now().Before(end))
 		switch {

@@ -56,6 +56,7 @@ func TestOneWorkerGoesOnWithTheSubject(t *testing.T) {
 func TestAWorkerGoesOnForAHundred(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, apitest.Options{})
+	r.Webhooks.SetLineTime(time.Hour)
 	sink := apitest.NewSink(t, nil)
 	r.owner.Webhook(t, sink.URL)
 	deliveries := r.line(t, 102)

@@ -54,6 +54,7 @@ type Service struct {
 	load         *batch.Batcher[string, *db.ListDeliveriesForAttemptRow]
 	recordLone   *batch.Batcher[db.RecordAttemptParams, recorded]
 	fanOutPauses *fanOutPauses
+	lineTime     time.Duration // the constant, except in tests
 }
 
 // maxBatch is how many deliveries are loaded or recorded with one query.
@@ -67,7 +68,7 @@ func New(c Config) *Service {
 	if c.Observe == nil {
 		c.Observe = func(string, time.Duration) {}
 	}
-	s := &Service{config: c, limit: newLimiter(), fanOutPauses: newFanOutPauses()}
+	s := &Service{config: c, limit: newLimiter(), fanOutPauses: newFanOutPauses(), lineTime: lineTime}
 	s.load, s.recordLone = batch.New(maxBatch, s.loadDeliveries), batch.New(maxBatch, s.recordLoneAttempts)
 	return s
 }

@@ -1,0 +1,6 @@
+package webhook
+
+import "time"
+
+// SetLineTime replaces lineTime, so that a test doesn't depend on the machine's pace.
+func (s *Service) SetLineTime(d time.Duration) { s.lineTime = d }
