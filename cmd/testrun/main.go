@@ -5,7 +5,7 @@
 //
 // The tests of the server's binary and of media in real time wait half of the time, and fail on a busy
 // machine. They run one package after the other. Beside them, at lower priorities, the tests of all other
-// packages are compiled, and then run, some at a time.
+// packages are compiled, and then run, some at a time. A few need the machine for themselves, and run last.
 package main
 
 import (
@@ -77,6 +77,9 @@ func run(ctx context.Context, out io.Writer) error {
 		together = errors.Join(r.compile(ctx, plan.together), r.runTogether(ctx, plan.together), r.goTest(ctx, "tools/specdiff"))
 	})
 	both.Wait()
+	for _, b := range plan.alone {
+		lane = errors.Join(lane, r.binary(ctx, b, normal))
+	}
 	return errors.Join(lane, together)
 }
 

@@ -13,13 +13,14 @@ func TestEveryPackageRunsOnce(t *testing.T) {
 	require.NoError(t, err)
 	p := planOf(packages, []string{"TestX", "TestY"})
 	count := map[string]int{}
-	for _, b := range slices.Concat(p.lane, p.together) {
+	for _, b := range slices.Concat(p.lane, p.together, p.alone) {
 		count[b.pkg]++
 	}
 	require.Contains(t, p.together, binary{pkg: module + "handlers", race: true, args: []string{"-test.run=^(TestX|TestY)$"}})
 	require.Contains(t, p.together, binary{pkg: module + "handlers"})
 	count[module+"handlers"]--
-	count[module+"e2e"]-- // TestEachTestOfE2ERunsOnce
+	count[module+"e2e"]-- // TestEachTestRunsOnce
+	count[module+"internal/media/sfu"]--
 	for path, name := range plainTests() {
 		require.Contains(t, p.together, binary{pkg: module + path, race: true, args: []string{"-test.skip=^" + name + "$"}})
 		require.Contains(t, p.together, binary{pkg: module + path, args: []string{"-test.run=^" + name + "$"}})
@@ -31,14 +32,17 @@ func TestEveryPackageRunsOnce(t *testing.T) {
 	require.Len(t, count, len(packages))
 }
 
-// TestEachTestOfE2ERunsOnce checks that the two runs of e2e divide its tests, and use one binary.
-func TestEachTestOfE2ERunsOnce(t *testing.T) {
+// TestEachTestRunsOnce checks that the two runs of e2e, and of sfu, divide its tests, and use one binary.
+func TestEachTestRunsOnce(t *testing.T) {
 	t.Parallel()
-	lane := planOf(nil, nil).lane
-	require.Equal(t, lane[0].pkg, lane[1].pkg)
-	require.Equal(t, lane[0].race, lane[1].race)
-	require.Contains(t, lane[0].args, "-test.skip=^TestAlone")
-	require.Contains(t, lane[1].args, "-test.run=^TestAlone")
+	p := planOf(nil, nil)
+	for _, pair := range [][2]binary{{p.lane[0], p.lane[1]}, {p.lane[2], p.alone[0]}} {
+		others, alone := pair[0], pair[1]
+		require.Equal(t, others.pkg, alone.pkg)
+		require.Equal(t, others.race, alone.race)
+		require.Contains(t, others.args, "-test.skip=^TestAlone")
+		require.Contains(t, alone.args, "-test.run=^TestAlone")
+	}
 }
 
 func TestRacedPackagesExist(t *testing.T) {

@@ -131,11 +131,11 @@ func (s *studio) watch(t *testing.T, user string) (*sfutest.Client, *arrivals) {
 	return sfutest.Join(t, o), a
 }
 
-// TestALateViewerIsAsCloseAsTheOthers: the encoder's key frames are 10 s apart. A viewer that joins
+// TestAloneLateViewerIsAsCloseAsTheOthers: the encoder's key frames are 10 s apart. A viewer that joins
 // up to a second after one, also the very first viewer, sees video before the next one. Five
 // seconds later the late viewer receives each picture at the same time as the first one, with the
 // same timestamp.
-func TestALateViewerIsAsCloseAsTheOthers(t *testing.T) {
+func TestAloneLateViewerIsAsCloseAsTheOthers(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)
 	e := s.onAir(t, 10*encoderFPS)

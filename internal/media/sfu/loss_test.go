@@ -9,10 +9,10 @@ import (
 	"showfloor/internal/media/sfu/sfutest"
 )
 
-// TestPicturesAndSoundGoOnOverABadNetwork: publisher and subscriber are on bad networks, in both
+// TestAlonePicturesAndSoundGoOnOverABadNetwork: publisher and subscriber are on bad networks, in both
 // directions. Pictures stay complete because lost packets are sent again. For those that can't be,
 // key pictures are requested, at most twice a second.
-func TestPicturesAndSoundGoOnOverABadNetwork(t *testing.T) {
+func TestAlonePicturesAndSoundGoOnOverABadNetwork(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
