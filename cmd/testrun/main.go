@@ -66,7 +66,6 @@ func run(ctx context.Context, out io.Writer) error {
 		begun := time.Now()
 		for i, b := range plan.lane {
 			if i == 1 && time.Since(begun) > slowAfter {
-				fmt.Fprintln(os.Stderr, "testrun: this machine is slow or busy: tests of live media wait until the others have ended")
 				<-finished
 			}
 			lane = errors.Join(lane, r.binary(ctx, b, normal))
