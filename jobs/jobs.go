@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,17 +55,25 @@ type Client struct {
 	*river.Client[pgx.Tx]
 
 	webhooks *webhook.Service
+	alarm    *alarm
 	stop     context.CancelFunc
-	fanOut   sync.WaitGroup
+	beside   sync.WaitGroup // the fan-out and the alarm
 }
 
 // New returns the client. The caller starts and stops it.
 func New(c Config) (*Client, error) {
-	client, err := river.NewClient(riverpgxv5.New(c.Pool), c.River())
+	config := c.River()
+	alarm := &alarm{
+		pool: c.Pool, queues: slices.Collect(maps.Keys(config.Queues)), now: config.Test.Time.Now, log: c.Log,
+		inserted: c.Areas.Inserter.Inserted(), postponed: make(chan struct{}, 1),
+	}
+	config.Middleware = append(config.Middleware, river.WorkerMiddlewareFunc(alarm.watch))
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), config)
 	if err != nil {
 		return nil, fmt.Errorf("make job client: %w", err)
 	}
-	return &Client{Client: client, webhooks: c.Areas.Webhooks, stop: func() {}}, nil
+	alarm.node = client.ID()
+	return &Client{Client: client, webhooks: c.Areas.Webhooks, alarm: alarm, stop: func() {}}, nil
 }
 
 // Start starts the client. It runs until Stop or StopAndCancel, or until ctx ends.
@@ -72,21 +82,22 @@ func (c *Client) Start(ctx context.Context) error {
 		return fmt.Errorf("start job client: %w", err)
 	}
 	ctx, c.stop = context.WithCancel(ctx)
-	c.fanOut.Go(func() { c.webhooks.RunFanOut(ctx) })
+	c.beside.Go(func() { c.webhooks.RunFanOut(ctx) })
+	c.beside.Go(func() { c.alarm.run(ctx) })
 	return nil
 }
 
-// Stop stops the fan-out, and then waits for the running jobs.
+// Stop stops the fan-out and the alarm, and then waits for the running jobs.
 func (c *Client) Stop(ctx context.Context) error {
 	c.stop()
-	c.fanOut.Wait()
+	c.beside.Wait()
 	return c.Client.Stop(ctx)
 }
 
-// StopAndCancel stops the fan-out and cancels the running jobs.
+// StopAndCancel stops the fan-out and the alarm, and cancels the running jobs.
 func (c *Client) StopAndCancel(ctx context.Context) error {
 	c.stop()
-	c.fanOut.Wait()
+	c.beside.Wait()
 	return c.Client.StopAndCancel(ctx)
 }
 
@@ -119,7 +130,7 @@ func (c Config) River() *river.Config {
 		every(rescueEvery, RescueArgs{}),
 	}
 	config.PeriodicJobs = append(config.PeriodicJobs, retentionJobs(c.Areas.Keepers())...)
-	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, 100*time.Millisecond
+	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, pollEvery
 	config.RescueStuckJobsAfter = never
 	config.JobTimeout, config.SoftStopTimeout = time.Minute, 2*time.Second
 	return config

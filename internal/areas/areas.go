@@ -120,7 +120,7 @@ type Config struct {
 // Areas are the services on one database.
 type Areas struct {
 	// Inserter adds jobs and runs none.
-	Inserter queue.Inserter
+	Inserter *queue.Client
 	// Keys signs every kind of token.
 	Keys *signing.Keys
 	// Playback signs and checks the tokens of playback URLs.
@@ -189,7 +189,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	c = c.withDefaults()
 	a := &Areas{}
 	var err error
-	if a.Inserter, err = queue.NewInserter(c.Pool, c.Log); err != nil {
+	if a.Inserter, err = queue.NewClient(c.Pool, c.Log); err != nil {
 		return nil, err
 	}
 	if a.Keys, err = signing.New(ctx, signing.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now}); err != nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
+
+	"showfloor/internal/base/postgres"
 )
 
 // SchedulerInterval is the interval of River's scheduler. A job due within it could start
@@ -49,13 +51,42 @@ type Inserter interface {
 	InsertManyTx(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) ([]*rivertype.JobInsertResult, error)
 }
 
-// NewInserter makes a client that adds jobs but runs none, for use cases.
-func NewInserter(pool *pgxpool.Pool, log *slog.Logger) (Inserter, error) { //nolint:ireturn // use cases may only insert
+// Client adds jobs but runs none, for use cases. Its transactions are those of postgres.InTx.
+type Client struct {
+	river    *river.Client[pgx.Tx]
+	inserted chan struct{}
+}
+
+// NewClient makes a client.
+func NewClient(pool *pgxpool.Pool, log *slog.Logger) (*Client, error) {
 	client, err := river.NewClient(riverpgxv5.New(pool), Config(log))
 	if err != nil {
 		return nil, fmt.Errorf("make job inserter: %w", err)
 	}
-	return client, nil
+	return &Client{client, make(chan struct{}, 1)}, nil
+}
+
+// Inserted receives a value after the commit of transactions that added jobs, one for several if nobody receives.
+// River itself notifies the workers at most once in 100 ms for each queue, so it announces only some of the jobs.
+func (c *Client) Inserted() <-chan struct{} { return c.inserted }
+
+// InsertTx implements Inserter.
+func (c *Client) InsertTx(ctx context.Context, tx pgx.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error) {
+	postgres.AfterCommit(tx, c.announce)
+	return c.river.InsertTx(ctx, tx, args, opts)
+}
+
+// InsertManyTx implements Inserter.
+func (c *Client) InsertManyTx(ctx context.Context, tx pgx.Tx, params []river.InsertManyParams) ([]*rivertype.JobInsertResult, error) {
+	postgres.AfterCommit(tx, c.announce)
+	return c.river.InsertManyTx(ctx, tx, params)
+}
+
+func (c *Client) announce() {
+	select {
+	case c.inserted <- struct{}{}:
+	default:
+	}
 }
 
 // Unfinished allows one unfinished job of the same kind and arguments (if some arguments
