@@ -15,22 +15,26 @@ import (
 	"showfloor/schema"
 )
 
-// openDatabase locks the data folder, opens the database in it or at DATABASE_URL,
-// and migrates it to the newest schema.
-func (s *server) openDatabase(ctx context.Context) error {
+// lockFolder makes this process the only one that uses the data folder, and reads its name from there.
+func (s *server) lockFolder() error {
 	lock, err := embedded.LockDir(s.config.DataDir)
 	if err != nil {
 		return err
 	}
+	s.lock = lock
 	s.onStop("data folder", func(context.Context) error { return lock.Unlock() })
-	if s.node, err = nodeName(s.config.DataDir); err != nil {
-		return err
-	}
+	s.node, err = nodeName(s.config.DataDir)
+	return err
+}
 
+// openDatabase opens the database at DATABASE_URL or in the data folder, and migrates it to the newest schema. If the
+// folder isn't locked yet, the built-in database locks it.
+func (s *server) openDatabase(ctx context.Context) error {
+	var err error
 	url, engine, options := s.config.DatabaseURL, "PostgreSQL at DATABASE_URL", postgres.Options{}
 	if url == "" {
 		if s.cluster, err = embedded.Start(ctx, embedded.Options{
-			Dir: s.config.DataDir, BinDir: s.config.PGBin, Lock: lock, Log: s.log,
+			Dir: s.config.DataDir, BinDir: s.config.PGBin, Lock: s.lock, Log: s.log,
 		}); err != nil {
 			return err
 		}

@@ -22,7 +22,16 @@ func newLogHandler(w io.Writer, level string) slog.Handler {
 	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 		return tint.NewTextHandler(w, &tint.Options{Level: l, TimeFormat: "15:04:05.000"})
 	}
-	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: readable})
+}
+
+// readable writes durations in milliseconds, as a number whose key has the unit ("tookMs": 1.204). JSON would have
+// nanoseconds without a unit.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.Float64(a.Key+"Ms", float64(a.Value.Duration().Microseconds())/1000)
+	}
+	return a
 }
 
 // newLogger returns the log of a command.

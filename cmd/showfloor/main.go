@@ -55,6 +55,9 @@ func run(ctx context.Context, args []string, e environment) int {
 		fmt.Fprintln(e.err, "showfloor:", err)
 		return 1
 	}
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:], "--help") // showfloor help [command]
+	}
 	parsed, err := parser.Parse(args)
 	if exited {
 		return code

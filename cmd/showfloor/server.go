@@ -44,6 +44,8 @@ type server struct {
 	// closers stop the started parts. The last one runs first.
 	closers []closer
 
+	// lock is this process's lock on the data folder.
+	lock    *embedded.DirLock
 	node    string
 	engines []engineNote
 	pool    *pgxpool.Pool
@@ -120,6 +122,12 @@ func start(ctx context.Context, c config, e environment) (_ *server, err error) 
 		}
 	}()
 	if err := s.divideDescriptors(); err != nil {
+		return nil, err
+	}
+	if err := s.lockFolder(); err != nil {
+		return nil, err
+	}
+	if err := c.checkPorts(ctx); err != nil {
 		return nil, err
 	}
 	s.openConns()
