@@ -4,8 +4,10 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -79,7 +81,28 @@ func New(c Config) (http.Handler, error) {
 	})
 	mailbox{c.Areas.Mails, settings.TrustLoopback}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
-	return steps.Wrap(e), nil
+	wrapped := steps.Wrap(e)
+	e.HTTPErrorHandler = orPage(c.Pages, e.HTTPErrorHandler)
+	return wrapped, nil
+}
+
+// orPage answers a path at which there is nothing: people get a page, programs a problem.
+func orPage(pages http.Handler, problems echo.HTTPErrorHandler) echo.HTTPErrorHandler {
+	return func(err error, c echo.Context) {
+		r := c.Request()
+		missing := errors.Is(err, echo.ErrNotFound) && !strings.HasPrefix(r.URL.Path, "/v1/")
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if !missing || !reads || c.Response().Committed {
+			problems(err, c)
+			return
+		}
+		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
+		if pages == nil || !strings.Contains(r.Header.Get(echo.HeaderAccept), echo.MIMETextHTML) {
+			problems(err, c)
+			return
+		}
+		pages.ServeHTTP(c.Response(), r)
+	}
 }
 
 // Layers returns the steps that a request passes before its operation, outermost first, for benchmarks.

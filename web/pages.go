@@ -32,9 +32,12 @@ const (
 // roomPath is the path of the page for joining a session.
 const roomPath = "/scenarios/conference/"
 
+// missingPath is the key of the page that answers all other paths. No request has it.
+const missingPath = "404"
+
 // Pages serves the embedded pages: "/", "/docs", "/player", the room's page, the pages for links in
 // mails and after payments, the development mailbox, their files below "/assets/", and the icon that
-// browsers request for documents without a page. All other paths are answered with 404.
+// browsers request for documents without a page. All other paths are answered with 404 and a page.
 type Pages struct {
 	files map[string]page // by request path
 }
@@ -66,6 +69,7 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{"/reset-password", "reset-password.html", policy},
 		{"/purchase", "purchase.html", policy},
 		{"/mailbox", "mailbox.html", policy},
+		{missingPath, "404.html", policy},
 		{roomPath, "conference.html", roomPolicy},
 	} {
 		content, err := fs.ReadFile(files, p.name)
@@ -145,7 +149,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !ok {
-		http.NotFound(w, r)
+		p.answerMissing(w, r)
 
 		return
 	}
@@ -157,15 +161,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	head := w.Header()
-	head.Set("Content-Type", contentType(file.name))
-	head.Set("Cache-Control", "no-cache")
-	head.Set("X-Content-Type-Options", "nosniff")
-	head.Set("Referrer-Policy", "no-referrer") // URLs of pages may contain tokens
-	if file.policy != "" {
-		head.Set("Content-Security-Policy", file.policy)
-		head.Set("Permissions-Policy", file.devices)
-	}
-
+	file.describe(head)
 	content, etag := file.content, file.etag
 	if file.gzipped != nil {
 		head.Set("Vary", "Accept-Encoding")
@@ -176,6 +172,33 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	head.Set("ETag", `"`+etag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// describe sets the headers of a file's answer.
+func (p *page) describe(head http.Header) {
+	head.Set("Content-Type", contentType(p.name))
+	head.Set("Cache-Control", "no-cache")
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Referrer-Policy", "no-referrer") // URLs of pages may contain tokens
+	if p.policy != "" {
+		head.Set("Content-Security-Policy", p.policy)
+		head.Set("Permissions-Policy", p.devices)
+	}
+}
+
+// answerMissing answers a path without a file.
+func (p *Pages) answerMissing(w http.ResponseWriter, r *http.Request) {
+	file, ok := p.files[missingPath]
+	if !ok {
+		http.NotFound(w, r)
+
+		return
+	}
+	file.describe(w.Header())
+	w.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(file.content) // an error means that the client has gone
+	}
 }
 
 // contentType returns the media type of a file. For scripts it doesn't use the system's tables,
