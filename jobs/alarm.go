@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// pollEvery is how often each queue looks for jobs by itself. It bounds the delay of a job that nobody announces.
-	pollEvery = time.Second
+	// pollEvery is how often each queue looks for jobs by itself. It bounds the delay of a job that no node announces,
+	// because the node that added it was killed.
+	pollEvery = 5 * time.Second
 	// alarmEvery is how often the alarm looks for due jobs, and how far ahead.
-	alarmEvery = time.Second
+	alarmEvery = 5 * time.Second
 	// alarmPause is the shortest time between two looks, and the longest one while jobs of this node are added or
 	// postponed.
 	alarmPause = 100 * time.Millisecond
@@ -26,7 +27,7 @@ const (
 
 // alarm notifies the queues when a job is due. River notifies them only of new jobs, and not of each; otherwise each
 // queue would have to poll several times a second. The node that leads the queue looks for all nodes. Another node
-// looks while it adds or postpones jobs.
+// looks when it adds or postpones jobs, and until those are due that it saw then.
 type alarm struct {
 	pool   *pgxpool.Pool
 	node   string
@@ -40,12 +41,17 @@ type alarm struct {
 
 // run looks for due jobs until ctx ends.
 func (a *alarm) run(ctx context.Context) {
-	var active time.Time // until when changes of this node may still be stored
+	var active time.Time // the end of the time in which changes of this node may still be stored
+	var seen time.Time   // a second after the next job that this node knows of is due
 	for ctx.Err() == nil {
-		next, err := a.look(ctx, a.now().Before(active))
+		now := a.now()
+		next, err := a.look(ctx, now.Before(active) || now.Before(seen))
 		if err != nil && ctx.Err() == nil {
 			// The queues poll meanwhile.
 			a.log.Warn("jobs: due jobs could not be announced", "error", err)
+		}
+		if next < alarmEvery {
+			seen = now.Add(next + time.Second)
 		}
 		if a.now().Before(active) {
 			next = 0

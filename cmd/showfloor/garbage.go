@@ -8,40 +8,51 @@ import (
 )
 
 const (
-	// garbageFloor is the garbage in bytes that may always accumulate. Frequent
-	// collections of a small heap cost the API more than the memory is worth.
+	// garbageFloor and garbageLeast are the most and the least garbage in bytes that may always accumulate. Frequent
+	// collections of a small heap cost the API more than the memory is worth, but a server without work doesn't need it.
 	garbageFloor = 48 << 20
+	garbageLeast = 8 << 20
 	// garbageShare is the share of a large heap that may accumulate as garbage.
 	// Most of a large heap is media, which the collector doesn't scan, so
 	// collecting it is cheap.
 	garbageShare = 0.1
-	// adjustEvery is how often the collector is adjusted to the heap's size.
+	// adjustEvery is how often the collector is adjusted to the heap's size and to the garbage since the last time.
 	adjustEvery = 5 * time.Second
 )
 
-// collectOften keeps the memory of a server with many streams near the size of the live
-// data: Go's default lets the heap grow to twice that. It returns when ctx ends.
+// collectOften keeps the memory of a server with many streams near the size of the live data: Go's default lets the
+// heap grow to twice that. It first returns the memory that only the start needed. It ends when ctx ends.
 func collectOften(ctx context.Context) {
-	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	debug.FreeOSMemory()
+	heap := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	runtimemetrics.Read(heap)
+	allocated, percent := heap[1].Value.Uint64(), 0
 	ticker := time.NewTicker(adjustEvery)
 	defer ticker.Stop()
 	for {
+		runtimemetrics.Read(heap)
+		live, total := heap[0].Value.Uint64(), heap[1].Value.Uint64()
+		// SetGCPercent stops all goroutines for a moment.
+		if next := gcPercent(live, total-allocated); next != percent {
+			percent = next
+			debug.SetGCPercent(percent)
+		}
+		allocated = total
 		select {
 		case <-ticker.C:
-			runtimemetrics.Read(live)
-			debug.SetGCPercent(gcPercent(live[0].Value.Uint64()))
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// gcPercent returns the garbage that may accumulate, in percent of the live heap.
-func gcPercent(live uint64) int {
+// gcPercent returns the garbage that may accumulate, in percent of the live heap. allocated is what was allocated in
+// the last adjustEvery, in bytes.
+func gcPercent(live, allocated uint64) int {
 	const standard = 100
 	if live == 0 {
 		return standard
 	}
-	allowed := max(garbageFloor, garbageShare*float64(live))
-	return min(int(allowed*100/float64(live)), standard)
+	floor := min(max(float64(allocated), garbageLeast), garbageFloor)
+	return min(int(max(floor, garbageShare*float64(live))*100/float64(live)), standard)
 }

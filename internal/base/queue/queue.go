@@ -66,7 +66,7 @@ func NewClient(pool *pgxpool.Pool, log *slog.Logger) (*Client, error) {
 	return &Client{client, make(chan struct{}, 1)}, nil
 }
 
-// Inserted receives a value after the commit of transactions that added jobs, one for several if nobody receives.
+// Inserted receives a value after the commit of transactions that added jobs, one for several if the channel is full.
 // River itself notifies the workers at most once in 100 ms for each queue, so it announces only some of the jobs.
 func (c *Client) Inserted() <-chan struct{} { return c.inserted }
 

@@ -58,7 +58,7 @@ type Server struct {
 	hearts   *hearts
 	counts   counts
 	pending  pending
-	queues   [lanes]chan message
+	queues   [lanes]chan *message
 	queueMu  sync.RWMutex
 	closed   bool
 	roomSeed maphash.Seed
@@ -112,7 +112,7 @@ func New(c Config) *Server {
 		s.enqueue(room, Heart, heartData{count}, false)
 	})
 	for i := range s.queues {
-		s.queues[i] = make(chan message, laneSize)
+		s.queues[i] = make(chan *message, laneSize)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
@@ -264,14 +264,14 @@ func (s *Server) enqueue(room, kind string, data any, kept bool) {
 		return
 	}
 	select {
-	case s.queues[maphash.String(s.roomSeed, room)%lanes] <- message{room, raw, kept}:
+	case s.queues[maphash.String(s.roomSeed, room)%lanes] <- &message{room, raw, kept}:
 	default:
 		s.drop(errors.New("too many wait"))
 	}
 }
 
 // carry publishes a queue's messages until it is closed.
-func (s *Server) carry(queue <-chan message) {
+func (s *Server) carry(queue <-chan *message) {
 	for m := range queue {
 		if err := s.send(m); err != nil {
 			s.drop(err)
@@ -279,7 +279,7 @@ func (s *Server) carry(queue <-chan message) {
 	}
 }
 
-func (s *Server) send(m message) error {
+func (s *Server) send(m *message) error {
 	e := s.engine.Load()
 	if e == nil {
 		return errNotReached

@@ -86,16 +86,26 @@ func (w *worker) run(stop chan struct{}) {
 	pace := tickEvery
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
+	adjust := func() {
+		if next := w.pace(); next != pace {
+			pace = next
+			if pace == 0 {
+				ticker.Stop()
+			} else {
+				ticker.Reset(pace)
+			}
+		}
+	}
 	for {
 		select {
 		case <-w.wake:
 			w.pass()
+			if pace == 0 {
+				adjust()
+			}
 		case <-ticker.C:
 			w.tick()
-			if next := w.pace(); next != pace {
-				pace = next
-				ticker.Reset(pace)
-			}
+			adjust()
 		case <-stop:
 			return
 		}
@@ -149,8 +159,11 @@ func (w *worker) tick() {
 	}
 }
 
-// pace returns the interval until the next tick.
+// pace returns the interval until the next tick, 0 for none: there is no subscriber.
 func (w *worker) pace() time.Duration {
+	if len(w.egresses) == 0 {
+		return 0
+	}
 	for _, e := range w.egresses {
 		if e.wanted > 0 || e.replaying {
 			return probeEvery
