@@ -50,6 +50,9 @@ func BenchmarkMiddleware(b *testing.B) {
 		{name: "without limits", handler: bareCreate(middleware(b, a, pipeline.Limits{})), token: key},
 	}
 	for _, layer := range all {
+		if layer.Name == "authentication" {
+			continue // the layers below it need the caller
+		}
 		rest := make([]pipeline.Layer, 0, len(all))
 		for _, l := range all {
 			if l.Name != layer.Name {

@@ -56,7 +56,11 @@ func (c *contract) authenticate(a authenticator) echo.MiddlewareFunc {
 					return err
 				}
 			}
-			found, refusal := a.try(e, a.matchingSchemes(op.security, given.text))
+			alternatives := op.security
+			if op.mixed {
+				alternatives = a.matchingSchemes(alternatives, given.text)
+			}
+			found, refusal := a.try(e, alternatives)
 			if refusal == nil {
 				return next(e)
 			}
@@ -105,6 +109,17 @@ func (a authenticator) matchingSchemes(security openapi3.SecurityRequirements, c
 		return security
 	}
 	return list
+}
+
+// isMixed reports whether some alternatives take a participant's token and others don't.
+func isMixed(security openapi3.SecurityRequirements) bool {
+	takers := 0
+	for _, alternative := range security {
+		if _, takes := alternative[participantToken]; takes {
+			takers++
+		}
+	}
+	return takers > 0 && takers < len(security)
 }
 
 // try checks the alternatives in turn. found reports whether one of them

@@ -33,6 +33,8 @@ type operation struct {
 	unbuilt bool
 	// bearer: a token or key in the Authorization header can authenticate its callers.
 	bearer bool
+	// mixed: participants and others can call it.
+	mixed bool
 	// timeout is the time within which it must answer.
 	timeout time.Duration
 	// maxBody is the largest body that it accepts, in bytes.
@@ -102,6 +104,7 @@ func newOperation(doc *openapi3.T, path, method string, op *openapi3.Operation) 
 		security:   security,
 		hasBody:    op.RequestBody != nil && op.RequestBody.Value.Content[echo.MIMEApplicationJSON] != nil,
 		bearer:     takesBearer(security, doc.Components.SecuritySchemes),
+		mixed:      isMixed(security),
 		idempotent: idempotent(method, path, op, len(security) == 0),
 		anything:   op.Extensions["x-any-request"] == true,
 	}

@@ -16,17 +16,18 @@ import (
 
 // timed serves handler as an operation of the document, getMe, through the
 // deadline layer.
-func timed(handler echo.HandlerFunc) (serve func(body io.Reader) *httptest.ResponseRecorder, unfinished *Unfinished) {
+func timed(handler echo.HandlerFunc) (serve func(method string, body io.Reader) *httptest.ResponseRecorder, unfinished *Unfinished) {
 	const path = "/v1/me"
 	unfinished = new(Unfinished)
-	c := &contract{operations: map[string]*operation{"POST " + path: {timeout: defaultRequestTime}}}
+	c := &contract{operations: map[string]*operation{"POST " + path: {timeout: defaultRequestTime}, "GET " + path: {timeout: defaultRequestTime}}}
 	e := echo.New()
 	e.HTTPErrorHandler = problems{slog.New(slog.DiscardHandler), newFailureLog(slog.New(slog.DiscardHandler))}.handle
 	e.Use(deadline{c, noSockets{}, 1, unfinished}.layer)
 	e.POST(path, handler)
-	return func(body io.Reader) *httptest.ResponseRecorder {
+	e.GET(path, handler)
+	return func(method string, body io.Reader) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
-		e.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, body))
+		e.ServeHTTP(answer, httptest.NewRequest(method, path, body))
 		return answer
 	}, unfinished
 }
@@ -44,13 +45,15 @@ func TestContextEndsWithTheTime(t *testing.T) {
 			<-e.Request().Context().Done()
 			return e.Request().Context().Err()
 		})
-		began := time.Now()
-		answer := serve(nil)
-		require.Equal(t, defaultRequestTime, time.Since(began))
-		require.Equal(t, http.StatusServiceUnavailable, answer.Code)
-		require.Equal(t, "5", answer.Header().Get("Retry-After"))
-		require.Contains(t, answer.Body.String(), `"code":"timeout"`)
-		require.Zero(t, unfinished.Count())
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			began := time.Now()
+			answer := serve(method, nil)
+			require.Equal(t, defaultRequestTime, time.Since(began), method)
+			require.Equal(t, http.StatusServiceUnavailable, answer.Code, method)
+			require.Equal(t, "5", answer.Header().Get("Retry-After"), method)
+			require.Contains(t, answer.Body.String(), `"code":"timeout"`, method)
+			require.Zero(t, unfinished.Count(), method)
+		}
 	})
 }
 
@@ -64,7 +67,7 @@ func TestHandlerWithoutRegardToItsContext(t *testing.T) {
 			return e.String(http.StatusOK, "done")
 		})
 		began := time.Now()
-		answer := serve(nil)
+		answer := serve(http.MethodPost, nil)
 		require.Equal(t, defaultRequestTime+lateTime, time.Since(began))
 		require.Equal(t, http.StatusServiceUnavailable, answer.Code)
 		require.EqualValues(t, 1, unfinished.Count())
@@ -85,17 +88,17 @@ func TestTooManyUnfinishedHandlers(t *testing.T) {
 			return nil
 		})
 		for range maxUnfinished {
-			go serve(nil)
+			go serve(http.MethodPost, nil)
 		}
 		time.Sleep(defaultRequestTime + lateTime) //nolint:forbidigo // the bubble's clock
 		synctest.Wait()
 		require.EqualValues(t, maxUnfinished, unfinished.Count())
 		began := time.Now()
-		require.Contains(t, serve(nil).Body.String(), `"code":"unavailable"`)
+		require.Contains(t, serve(http.MethodPost, nil).Body.String(), `"code":"unavailable"`)
 		require.Equal(t, began, time.Now(), "at once")
 		close(goOn)
 		synctest.Wait()
-		require.Equal(t, http.StatusOK, serve(nil).Code)
+		require.Equal(t, http.StatusOK, serve(http.MethodPost, nil).Code)
 	})
 }
 
@@ -128,10 +131,10 @@ func TestTimeInWhichTheBodyArrivesDoesNotCount(t *testing.T) {
 			}
 		})
 		work = defaultRequestTime - time.Millisecond
-		require.Equal(t, http.StatusOK, serve(&slowBody{}).Code)
+		require.Equal(t, http.StatusOK, serve(http.MethodPost, &slowBody{}).Code)
 		work = defaultRequestTime + time.Millisecond
 		began := time.Now()
-		require.Equal(t, http.StatusServiceUnavailable, serve(&slowBody{}).Code)
+		require.Equal(t, http.StatusServiceUnavailable, serve(http.MethodPost, &slowBody{}).Code)
 		require.Equal(t, 30*time.Second+defaultRequestTime, time.Since(began))
 	})
 }
@@ -139,5 +142,5 @@ func TestTimeInWhichTheBodyArrivesDoesNotCount(t *testing.T) {
 func TestPanicsReachTheServer(t *testing.T) {
 	t.Parallel()
 	serve, _ := timed(func(echo.Context) error { panic(http.ErrAbortHandler) })
-	require.PanicsWithValue(t, http.ErrAbortHandler, func() { serve(nil) })
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() { serve(http.MethodPost, nil) })
 }
