@@ -1,6 +1,10 @@
 package hls
 
-import "time"
+import (
+	"time"
+
+	"showfloor/internal/media/hub"
+)
 
 // limitNow is the longest part under the current configuration: the number of frames that is
 // nearest to the target, and a millisecond for rounded clocks. The first part sets it, and it
@@ -88,6 +92,22 @@ func (s *segmenter) closeIfFull(end, f time.Duration) {
 			return
 		}
 	}
+}
+
+// rest returns the units that don't end a part: the pictures before the one after which closeIfFull closes it, and the
+// audio that belongs to them. While no picture can be expected, each unit counts.
+func (s *segmenter) rest() hub.Rest {
+	v := s.video
+	if s.waiting != nil || s.config == nil || v == nil || v.still != nil || !s.limitSet || s.activity.VideoOff {
+		return hub.Rest{}
+	}
+	f, regular := v.rhythm.period()
+	if !regular {
+		return hub.Rest{}
+	}
+	last := s.partStart + s.limitNow() - f*7/4 // the part closes after a picture that is due later
+	early := f / 8                             // for rounded clocks
+	return hub.Rest{Video: v.track, Epoch: s.epoch, Until: last - early + v.delay - s.offset - s.skew[videoKind]}
 }
 
 // closeParts closes all parts up to end.

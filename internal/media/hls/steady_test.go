@@ -16,6 +16,31 @@ var (
 	steadyOpus = clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, audioCodec: "libopus"}
 )
 
+// TestRestLosesNoTime checks that no unit for which the feeder isn't woken ends a part, and that these are most units.
+func TestRestLosesNoTime(t *testing.T) {
+	t.Parallel()
+	for _, lowLatency := range []bool{true, false} {
+		b := newBench(t, lowLatency)
+		parts := func() (n int) {
+			for _, s := range b.w.segments {
+				n += len(s.parts)
+			}
+			return n
+		}
+		rested, units := 0, shifted(clip(t, steadyAAC), 0, time.Millisecond)
+		for _, u := range units {
+			before, covered := parts(), b.seg.rest().Covers(u)
+			b.push(u)
+			if covered {
+				require.Equal(t, before, parts(), "a unit at %s ended a part", u.DTS)
+				rested++
+			}
+		}
+		require.Greater(t, rested, len(units)*8/10)
+		require.Greater(t, parts(), 14)
+	}
+}
+
 // TestSoundThatStopsAndReturns: the gap is silence, and afterwards the audio is in sync with the
 // video.
 func TestSoundThatStopsAndReturns(t *testing.T) {

@@ -250,6 +250,61 @@ func TestSlowReaderLosesUpToAKeyFrame(t *testing.T) {
 	p.Close()
 }
 
+// TestAReaderRestsUntilAPictureCounts checks which units wake a resting reader: the others wait for them.
+func TestAReaderRestsUntilAPictureCounts(t *testing.T) {
+	t.Parallel()
+	h := New(Config{})
+	p, _ := publish(t, h, Broadcast{StreamID: "a"}, "p")
+	defer p.Close()
+	r := p.Stream().Subscribe()
+	defer r.Close()
+	epoch := p.Stream().epoch
+	other := &Track{Codec: H264}
+	rest := func() Rest { return Rest{Video: picture, Epoch: epoch, Until: time.Second} }
+	for name, u := range map[string]Unit{
+		"a late picture": {Track: picture, DTS: time.Second}, "a key picture": {Track: picture, Key: true},
+		"another track": {Track: other}, "": {},
+	} {
+		send(t, p, picture, false, 1)
+		send(t, p, sound, true, 2)
+		want := []int{1, 2}
+		if name != "" {
+			u.Data = make([]byte, 3)
+			if err := p.Write(&u); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, 3)
+		}
+		for _, n := range want {
+			if got, err := r.NextOrTick(t.Context(), nil, rest); err != nil || len(got.Data) != n {
+				t.Fatalf("%s: %+v %v, want %d bytes", name, got, err, n)
+			}
+		}
+	}
+	if !rest().Covers(&Unit{Track: sound, Key: true, Epoch: epoch}) || rest().Covers(&Unit{Track: sound, Epoch: epoch + 1}) {
+		t.Error("audio wakes the reader only in a new epoch")
+	}
+
+	// A unit that doesn't wake it comes with the next tick.
+	tick, units := make(chan time.Time), make(chan *Unit)
+	go func() {
+		u, _ := r.NextOrTick(t.Context(), tick, rest)
+		units <- u
+	}()
+	send(t, p, picture, false, 5)
+	for {
+		select {
+		case tick <- time.Now():
+			continue
+		case u := <-units:
+			if u == nil || len(u.Data) != 5 {
+				t.Errorf("%+v", u)
+			}
+		}
+		break
+	}
+}
+
 func TestReaderEnds(t *testing.T) {
 	t.Parallel()
 	h := New(Config{})

@@ -25,26 +25,61 @@ type Reader struct {
 	bytes    int
 	skipping bool // units were dropped: skip up to a key frame
 	closed   bool
+	rest     Rest
 	wake     chan struct{} // capacity 1
+}
+
+// Rest names the units for which a reader need not be woken: those of an epoch with a DTS before Until, except key
+// pictures and pictures of another track. They stay in the queue for the next unit that wakes it, or the next tick.
+// Waking a goroutine costs as much as the rest of a unit's way. In the zero Rest, each unit wakes the reader.
+type Rest struct {
+	Video *Track
+	Epoch uint32
+	Until time.Duration
+}
+
+// Bounds of a resting reader's queue.
+const (
+	restUnits = queueUnits / 4
+	restBytes = queueBytes / 4
+)
+
+// Covers reports whether a unit need not wake the reader.
+func (s Rest) Covers(u *Unit) bool {
+	switch {
+	case s.Video == nil || u.Epoch != s.Epoch:
+		return false
+	case u.Track.Codec.Video():
+		return u.Track == s.Video && !u.Key && u.DTS < s.Until
+	}
+	return true
 }
 
 // Next waits for the next unit. It returns io.EOF after the stream was sealed
 // and all units were read, or after Close.
-func (r *Reader) Next(ctx context.Context) (*Unit, error) { return r.NextOrTick(ctx, nil) }
+func (r *Reader) Next(ctx context.Context) (*Unit, error) {
+	return r.NextOrTick(ctx, nil, func() Rest { return Rest{} })
+}
 
 // NextOrTick is like Next, but returns nil without an error when tick fires while there is no
-// unit.
-func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time) (*Unit, error) {
+// unit. While it waits, the units that rest returns don't wake it before a tick.
+func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time, rest func() Rest) (*Unit, error) {
+	ticked := false
 	for {
 		if u, ok, end := r.pop(); ok {
 			return u, nil
 		} else if end {
 			return nil, io.EOF
+		} else if ticked {
+			return nil, nil //nolint:nilnil // as documented
+		}
+		if !r.setRest(rest()) {
+			continue
 		}
 		select {
 		case <-r.wake:
 		case <-tick:
-			return nil, nil //nolint:nilnil // as documented
+			ticked = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -60,6 +95,14 @@ func (r *Reader) converted() bool {
 func (r *Reader) Close() {
 	r.stream.forget(r)
 	r.end(true)
+}
+
+// setRest sets which units wake the reader; false if it has units meanwhile.
+func (r *Reader) setRest(rest Rest) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rest = rest
+	return r.head == len(r.queue)
 }
 
 func (r *Reader) pop() (u *Unit, ok, end bool) {
@@ -102,8 +145,11 @@ func (r *Reader) push(u *Unit) {
 	}
 	r.queue = append(r.queue, u)
 	r.bytes += u.Size()
+	rests := r.rest.Covers(u) && len(r.queue)-r.head < restUnits && r.bytes < restBytes
 	r.mu.Unlock()
-	r.notify()
+	if !rests {
+		r.notify()
+	}
 }
 
 func (r *Reader) dropQueue() {
