@@ -40,11 +40,12 @@ const (
 	})()`
 )
 
-// picture takes a screenshot once only videos move.
+// picture takes a screenshot once only videos move, and tests what the page shows for accessibility.
 func picture(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	browsertest.WaitFor(t, tab, `document.getAnimations().length === 0`)
 	browsertest.Screenshot(t, tab, name)
+	accessible(t, tab, name)
 }
 
 func TestRoomPageSaysHowToGetALink(t *testing.T) {
@@ -211,7 +212,7 @@ func TestRoomPageJoinsWithoutDevices(t *testing.T) {
 	tab := browsertest.New(t)
 	browsertest.Look(t, tab, smallWidth, smallHeight, false)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
-	browsertest.WaitFor(t, tab, `/camera/.test(document.querySelector("#lobby-trouble:not([hidden])")?.textContent)`)
+	browsertest.WaitFor(t, tab, says("microphone", "No microphone was found")+" && "+says("camera", "No camera was found"))
 	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
 	require.True(t, browsertest.Value[bool](t, tab, `document.getElementById("preview-face").getBoundingClientRect().bottom <
 		document.getElementById("lobby-microphone").getBoundingClientRect().top`))

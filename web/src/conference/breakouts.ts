@@ -43,7 +43,7 @@ export class BreakoutsDialog {
       el('ul', { class: 'breakout-list' }, ...open.map(({ id, name, userIds }) =>
         el('li', {},
           el('span', { class: 'who' }, name, el('small', {}, userIds.map((u) => this.#nameOf(u)).join(', ') || 'Nobody is assigned')),
-          el('button', { type: 'button', class: 'small', onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
+          el('button', { type: 'button', class: 'small', 'aria-label': `Visit ${name}`, onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
       this.#buttons(
         el('button', { type: 'button', class: 'danger', onclick: () => this.#done(() => this.#closeAll()) }, 'Close all rooms')),
     );

@@ -58,10 +58,10 @@ export class Controls {
     const perms = room.self?.perms ?? { audio: false, video: false, screen: false };
     const moderates = room.self?.role === 'host';
     const on = { microphone: room.isOn('microphone'), camera: room.isOn('camera') };
-    this.#set('microphone', on.microphone ? 'microphone' : 'microphone-off', on.microphone ? 'Mute' : 'Unmute', { off: !on.microphone, hidden: !perms.audio });
+    this.#set('microphone', on.microphone ? 'microphone' : 'microphone-off', on.microphone ? 'Mute audio' : 'Unmute audio', { off: !on.microphone, hidden: !perms.audio });
     this.#set('camera', on.camera ? 'camera' : 'camera-off', on.camera ? 'Stop video' : 'Start video', { off: !on.camera, hidden: !perms.video });
     const shares = room.local.has('screen');
-    this.#set('screen', 'screen', shares ? 'Stop sharing' : 'Share', { active: shares, hidden: !perms.screen || !canShareScreen() });
+    this.#set('screen', 'screen', shares ? 'Stop sharing' : 'Share screen', { active: shares, text: shares ? 'Stop' : 'Share', hidden: !perms.screen || !canShareScreen() });
     const hand = room.self?.handRaised ?? false;
     this.#set('hand', 'hand', hand ? 'Lower hand' : 'Raise hand', { active: hand, hidden: moderates || room.session.type === 'call' || room.kind === 'stream' });
     this.#set('heart', 'heart', 'Send a heart', { hidden: room.session.type === 'call' });
@@ -94,7 +94,7 @@ export class Controls {
     button.classList.toggle('off', is.off ?? false);
     button.classList.toggle('active', is.active ?? false);
     button.replaceChildren(icon(picture), el('span', { class: 'control-text', 'aria-hidden': 'true' }, is.text ?? shortOf[name] ?? label));
-    if (is.badge) button.append(el('span', { class: 'badge', 'aria-hidden': 'true' }, is.badge > 99 ? '99+' : String(is.badge)));
+    if (is.badge) button.append(' ', el('span', { class: 'badge', 'aria-hidden': 'true' }, is.badge > 99 ? '99+' : String(is.badge)));
   }
 
   async #devices(kind: 'microphone' | 'camera', anchor: HTMLElement): Promise<void> {
@@ -167,7 +167,8 @@ export class Controls {
   }
 }
 
-const shortOf: Partial<Record<Name, string>> = { microphone: 'Audio', camera: 'Video', screen: 'Share', hand: 'Hand', heart: 'Heart' };
+/** The texts below the icons. Each is a part of the button's name, so that users of speech input can say it. */
+const shortOf: Partial<Record<Name, string>> = { microphone: 'Audio', camera: 'Video', hand: 'Hand', heart: 'Heart' };
 
 function withCaret(button: HTMLElement, label: string, run: (event: Event) => void): HTMLElement {
   return el('div', { class: 'with-caret' }, button,

@@ -8,7 +8,7 @@ import { type Luggage, Lobby } from './lobby.js';
 import { Meeting } from './meeting.js';
 import { chosen, presence, setPresence } from './memory.js';
 import { Notices } from './notices.js';
-import { type Saying, farewell, trouble, unanswered } from './sayings.js';
+import { type Saying, deviceTrouble, farewell, trouble, unanswered } from './sayings.js';
 
 const asked = new URLSearchParams(location.search);
 const given = asked.get('token');
@@ -82,11 +82,24 @@ function waits(name: string, isCall: boolean, leave: () => void): void {
   button.onclick = leave;
 }
 
-/** Switches on again the devices that were on before a reload or before the move to another room. */
+/**
+ * Switches on again the devices that were on before a reload or before the move to another room. The browser may ask
+ * the user again, so after 600 ms a screen says for which devices the page waits.
+ */
 async function repack(was: { microphone: boolean; camera: boolean }): Promise<Luggage> {
+  const names = (['microphone', 'camera'] as const).filter((kind) => was[kind]);
+  const late = setTimeout(() => void door({
+    title: `Waiting for your ${names.join(' and ')}`, text: 'You are back in the room as soon as you answer the browser’s question.',
+  }, 'people'), 600);
   const open = (kind: 'microphone' | 'camera'): Promise<MediaStreamTrack | undefined> =>
-    was[kind] ? capture(kind, chosen()[kind]).catch(() => undefined) : Promise.resolve(undefined);
+    was[kind] ? capture(kind, chosen()[kind]).catch((error: unknown) => {
+      notices.say(deviceTrouble(error, kind));
+
+      return undefined;
+    }) : Promise.resolve(undefined);
   const [microphone, camera] = await Promise.all([open('microphone'), open('camera')]);
+  clearTimeout(late);
+  byId('door').hidden = true;
 
   return { microphone, camera };
 }

@@ -114,7 +114,7 @@ export class People {
       el('button', { type: 'button', class: look, 'aria-label': `${label}: ${p.displayName}`, onclick: run }, label);
     if (name === 'waiting') {
       return isHost
-        ? [button('Admit', () => this.host.act(this.api.admit(id, p.userId))), quietButton(`Refuse admission: ${p.displayName}`, 'close', () => this.#kick(p))]
+        ? [button('Admit', () => this.host.act(this.api.admit(id, p.userId))), quietButton(`Deny admission: ${p.displayName}`, 'close', () => this.#kick(p))]
         : [];
     }
     if (name === 'hands') {
