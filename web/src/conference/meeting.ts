@@ -7,6 +7,7 @@ import { Chat } from './chat.js';
 import { Controls } from './controls.js';
 import { byId, closeMenu, el, icon } from './dom.js';
 import { showHearts } from './hearts.js';
+import { Knocks } from './knocks.js';
 import type { Luggage } from './lobby.js';
 import { chosen, presence, setPresence } from './memory.js';
 import type { Notices } from './notices.js';
@@ -41,6 +42,7 @@ export class Meeting {
   #controls: Controls | undefined;
   #panel: Panel | undefined;
   #people: People | undefined;
+  #knocks: Knocks | undefined;
   #unread = 0;
   #frame = 0;
   #countdown: ReturnType<typeof setInterval> | undefined;
@@ -134,6 +136,10 @@ export class Meeting {
         });
       },
     });
+    const people = this.#people;
+    this.#knocks = new Knocks(api, room, notices, {
+      act, deny: (p) => people.remove(p), showPeople: () => this.#panel?.open('people'),
+    });
     this.#stage = new Stage(room);
     this.#controls = this.#makeControls(act);
     this.#panel = new Panel({ chat: chat.element, people: this.#people.element }, (before) => this.#paneled(before, chat));
@@ -220,7 +226,7 @@ export class Meeting {
           this.#device('camera', () => room.setCamera(true));
         },
       },
-    ], () => undefined);
+    ], { onDismiss: () => undefined });
   }
 
   /** announce reports joins and departures to screen readers. */
@@ -243,11 +249,13 @@ export class Meeting {
     channel.on('session.breakouts.created', ({ breakouts }) => {
       this.#breakoutNews++;
       this.#breakouts = [...this.#breakouts, ...breakouts];
+      this.#soon();
       this.#offerBreakout(this.#mine(breakouts), breakoutSec);
     });
     channel.on('session.breakouts.closed', () => {
       this.#breakoutNews++;
       this.#breakouts = [];
+      this.#soon();
       this.#offerBreakout(undefined, 0);
     });
   }
@@ -262,6 +270,7 @@ export class Meeting {
       const { breakouts = [] } = await api.session(room.id);
       this.#breakouts = news === this.#breakoutNews ? breakouts : this.#breakouts;
     } while (news !== this.#breakoutNews);
+    this.#soon();
     const mine = this.#mine(this.#breakouts);
     if (mine?.id !== this.#offered) this.#offerBreakout(mine, 0);
   }
@@ -284,10 +293,10 @@ export class Meeting {
     };
     const show = (): void => {
       if (seconds === 0) return notices.keep('breakout', `${short} is open for you.`, [{ label: 'Go there', run: go }]);
-      notices.keep('breakout', `You are going to ${short} in ${seconds} s.`, [
+      notices.keep('breakout', `You are going to ${short} in`, [
         { label: 'Go now', run: go },
         { label: 'Stay here', run: () => this.#offerBreakout(breakout, 0) },
-      ]);
+      ], { timer: `${seconds} s` });
     };
     show();
     if (seconds === 0) return;
@@ -344,6 +353,7 @@ export class Meeting {
     if (!back.hidden && !back.hasChildNodes()) back.append(icon('back'), 'Main room');
     this.#renderBadges();
     this.#people?.render();
+    this.#knocks?.render(this.#panel?.name === 'people');
     this.#controls?.render({ unread: this.#unread, asks: this.#people?.asks ?? 0, panel: this.#panel?.name });
     this.#stage.render();
     this.#renderAlone();
@@ -369,6 +379,7 @@ export class Meeting {
     alone.hidden = others || room.kind === 'stream';
     const text = room.session.type === 'call'
       ? room.session.state === 'waiting' ? 'Calling …' : 'Waiting for the other person'
+      : this.#breakouts.some(({ userIds }) => userIds.some((id) => id !== room.self?.userId)) ? 'Everyone else is in a breakout room'
       : room.self?.perms.video ? 'Nobody else is here yet' : 'Nobody is on stage yet';
     if (alone.textContent !== text) alone.textContent = text;
   }
