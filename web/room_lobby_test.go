@@ -38,11 +38,21 @@ func narrow(t *testing.T, tab context.Context) {
 func both(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	wide(t, tab)
+	arranged(t, tab)
 	picture(t, tab, name+"-desk")
 	narrow(t, tab)
+	arranged(t, tab)
 	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
 	picture(t, tab, name+"-phone")
 	wide(t, tab)
+	arranged(t, tab)
+}
+
+// arranged returns when the page has adapted to a new size.
+func arranged(t *testing.T, tab context.Context) {
+	t.Helper()
+	does(t, tab, `globalThis.framesDrawn = 0; requestAnimationFrame(() => requestAnimationFrame(() => (globalThis.framesDrawn = 2)))`)
+	browsertest.WaitFor(t, tab, `globalThis.framesDrawn === 2 && document.getAnimations().length === 0`)
 }
 
 func does(t *testing.T, tab context.Context, script string) {

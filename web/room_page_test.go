@@ -420,6 +420,9 @@ func TestRoomsLibraryCalculates(t *testing.T) {
 				of([t("screen-audio", "s", true)], true),
 				of([t("microphone", "m", false), t("camera", "c", true), t("screen", undefined, true)], true),
 			].join(" "); })()`: "sfalse   strue mfalse,ctrue",
+		`(() => { const totals = (received, lost, frozenSec = 0, roundTripSec = 0.05) => ({ received, lost, frozenSec, roundTripSec });
+			return [totals(200, 0), totals(200, 20), totals(200, 5), totals(200, 0, 1), totals(200, 0, 0, 0.5), totals(105, 0), totals(50, 0), totals(300, -5)]
+				.map((now) => lib.qualityOf(totals(100, 0), now, 4)).join(); })()`: "good,poor,good,poor,poor,,,good",
 		`String(lib.readTicket("not.a.token"))`:                                   "undefined",
 		`new lib.Room({ url: "wss://sfu.example", token: "t", room: "r" }).state`: "new",
 	} {

@@ -2,6 +2,7 @@ import { type Room, canShareScreen, listDevices } from '../rooms/index.js';
 import { type Item, byId, el, icon, openMenu } from './dom.js';
 import { choose, chosen } from './memory.js';
 import type { Layout } from './arrange.js';
+import type { OwnTile } from './stage.js';
 
 /** The parts of the meeting that the bar uses. */
 export interface ControlsHost {
@@ -12,6 +13,11 @@ export interface ControlsHost {
   sendHeart(): void;
   togglePanel(name: 'chat' | 'people'): void;
   layout: Layout | undefined;
+  ownTile: OwnTile;
+  /** Shows a video in a small window on top of all others, or ends that; undefined if the browser can't or no video is shown. */
+  readonly float: (() => void) | undefined;
+  /** Copies the link with which others are invited; undefined if the user may not invite or there is no such link. */
+  readonly copyInvite: (() => void) | undefined;
   leave(): void;
   endForAll(): void;
 }
@@ -128,9 +134,15 @@ export class Controls {
     const items: Item[] = [
       { label: 'Your layout' },
       ...layouts.map(([layout, label]) => ({ label, checked: host.layout === layout, run: () => (host.layout = layout) })),
-      { label: 'Settings' },
     ];
     const { perms } = room.self ?? {};
+    if (perms?.audio || perms?.video) {
+      const places: [OwnTile, string][] = [['shown', 'With the others'], ['pinned', 'Pinned: always large'], ['hidden', 'Hidden: only from you']];
+      items.push({ label: 'Your own tile' }, ...places.map(([is, label]) => ({ label, checked: host.ownTile === is, run: () => (host.ownTile = is) })));
+    }
+    items.push({ label: 'Settings' });
+    if (host.copyInvite) items.push({ label: 'Copy the invite link', icon: 'link', run: host.copyInvite });
+    if (host.float) items.push({ label: document.pictureInPictureElement ? 'Leave picture in picture' : 'Picture in picture', icon: 'float', run: host.float });
     const { more } = this.#buttons;
     const later = (run: () => void) => () => setTimeout(run); // after this menu is closed
     if (perms?.audio) items.push({ label: 'Microphone and sound …', icon: 'microphone', run: later(() => void this.#devices('microphone', more)) });

@@ -17,6 +17,7 @@ if (given) {
   keepToken(given, asked);
 }
 const sfuUrl = `${location.origin.replace(/^http/, 'ws')}/sfu`;
+const invite = inviteLink(asked.get('invite'));
 const notices = new Notices();
 
 /** Gives browser tests access to the room. */
@@ -26,6 +27,14 @@ Object.assign(globalThis, { showfloorRoom: forTests });
 /** Stores the token in the state of the history entry, not in the URL: a reload keeps it, and it isn't visible. */
 function keepToken(token: string, query: URLSearchParams): void {
   history.replaceState({ token }, '', `?${query}`);
+}
+
+/** Returns the invite link of the page's URL if it is a web address, not a script. */
+function inviteLink(text: string | null): string | undefined {
+  if (!text || !URL.canParse(text)) return undefined;
+  const link = new URL(text);
+
+  return link.protocol === 'https:' || link.origin === location.origin ? link.href : undefined;
 }
 
 function explain(): void {
@@ -136,7 +145,7 @@ class Visit {
     const voiceOnly = asked.get('camera') === 'off';
     const luggage = was ? await repack(was) : await new Lobby(session, this.#guise(), voiceOnly, !this.room.startsWith('sess_')).show();
     const meeting = new Meeting({
-      api: this.#api, token: this.token, sfuUrl, roomId: this.room, session, notices, waits: (leave) => waits(session?.name ?? 'the room', isCall, leave),
+      api: this.#api, token: this.token, sfuUrl, roomId: this.room, session, notices, invite, waits: (leave) => waits(session?.name ?? 'the room', isCall, leave),
     });
     forTests.meeting = meeting;
     const outcome = await meeting.run(luggage);

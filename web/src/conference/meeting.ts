@@ -1,5 +1,5 @@
 import {
-  type Api, type Closed, type LocalSource, type Participant, Realtime, type RealtimeRoom, Room, type Session, RoomError,
+  type Api, type Closed, type ConnectionQuality, type LocalSource, type Participant, QualityMeter, Realtime, type RealtimeRoom, Room, type Session, RoomError,
 } from '../rooms/index.js';
 import type { Layout } from './arrange.js';
 import { type Breakout, BreakoutsDialog, ask } from './breakouts.js';
@@ -9,12 +9,12 @@ import { byId, closeMenu, el, icon } from './dom.js';
 import { showHearts } from './hearts.js';
 import { Knocks } from './knocks.js';
 import type { Luggage } from './lobby.js';
-import { chosen, presence, setPresence } from './memory.js';
+import { chosen, ownTile, presence, setOwnTile, setPresence } from './memory.js';
 import type { Notices } from './notices.js';
 import { Panel, type PanelName } from './panel.js';
 import { People } from './people.js';
 import { deviceTrouble, sentence, trouble } from './sayings.js';
-import { Stage } from './stage.js';
+import { type OwnTile, Stage } from './stage.js';
 
 /** The options of a Meeting. */
 export interface MeetingOptions {
@@ -24,6 +24,8 @@ export interface MeetingOptions {
   roomId: string;
   session: Session | undefined;
   notices: Notices;
+  /** The link with which others are invited, from the page's URL; undefined if the page doesn't know one. */
+  invite: string | undefined;
   /** Called when the participant has to wait for admission. */
   waits(leave: () => void): void;
 }
@@ -39,6 +41,7 @@ export class Meeting {
   readonly #realtime: Realtime;
   #channel: RealtimeRoom | undefined;
   #stage: Stage | undefined;
+  #quality: QualityMeter | undefined;
   #controls: Controls | undefined;
   #panel: Panel | undefined;
   #people: People | undefined;
@@ -140,7 +143,9 @@ export class Meeting {
     this.#knocks = new Knocks(api, room, notices, {
       act, deny: (p) => people.remove(p), showPeople: () => this.#panel?.open('people'),
     });
-    this.#stage = new Stage(room);
+    this.#quality = new QualityMeter(room, () => this.#rated());
+    this.#stage = new Stage(room, this.#quality);
+    this.#stage.ownTile = ownTile();
     this.#controls = this.#makeControls(act);
     this.#panel = new Panel({ chat: chat.element, people: this.#people.element }, (before) => this.#paneled(before, chat));
     this.#hearChannel(this.#channel);
@@ -170,12 +175,56 @@ export class Meeting {
         if (meeting.#stage) meeting.#stage.layout = layout;
         meeting.#soon();
       },
+      get ownTile(): OwnTile {
+        return meeting.#stage?.ownTile ?? 'shown';
+      },
+      set ownTile(is: OwnTile) {
+        setOwnTile(is);
+        if (meeting.#stage) meeting.#stage.ownTile = is;
+        meeting.#soon();
+      },
+      get float() {
+        return meeting.#floats();
+      },
+      get copyInvite() {
+        return meeting.#copiesInvite();
+      },
       leave: () => this.#leave(),
       endForAll: () => {
         void ask('End the session for everybody?', 'End it').then((yes) => yes && act(api.endSession(room.id)));
       },
     });
   }
+
+  #floats(): (() => void) | undefined {
+    const { notices } = this.options;
+    if (document.pictureInPictureElement) return () => void document.exitPictureInPicture();
+    const video = document.pictureInPictureEnabled ? this.#stage?.video : undefined;
+
+    return video && (() => {
+      video.requestPictureInPicture().catch(() => notices.say('The browser can’t show this video in a window of its own.'));
+    });
+  }
+
+  /** copiesInvite returns the function that copies the invite link. Participants can't invite with their own link: it has their token. */
+  #copiesInvite(): (() => void) | undefined {
+    const { room, options: { invite, notices } } = this;
+    if (!invite || !['host', 'cohost'].includes(room.self?.role ?? '')) return undefined;
+
+    return () => {
+      navigator.clipboard.writeText(invite).then(() => notices.say('The invite link is copied.'), () => notices.say(`The browser can’t copy the link: ${invite}`));
+    };
+  }
+
+  /** rated reports a poor connection of the local participant to screen readers too. */
+  #rated(): void {
+    const own = this.#quality?.of(this.room.self?.userId ?? '');
+    if (own !== this.#ownQuality && own === 'poor') byId('announce').textContent = 'Your connection is poor';
+    this.#ownQuality = own;
+    this.#soon();
+  }
+
+  #ownQuality: ConnectionQuality | undefined;
 
   #leave(): void {
     const { room, options: { api } } = this;
@@ -391,6 +440,7 @@ export class Meeting {
     for (const dialog of document.querySelectorAll('dialog')) dialog.remove();
     this.#realtime.close();
     this.#controls?.close();
+    this.#quality?.close();
     this.#panel?.remove();
     this.#stage?.close();
     this.options.notices.clear();
