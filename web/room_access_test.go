@@ -12,8 +12,8 @@ import (
 	"showfloor/internal/testkit/browsertest"
 )
 
-// accessible requires that axe finds no violation in what the page shows, in its light and dark colours.
-// axe tests the page's contrast, names and roles; `npm ci` in web/ brings it.
+// accessible requires that axe finds no violation in what the page shows: in contrasts, names and roles. `npm ci` in
+// web/ installs axe. It also requires that buttons are large enough and have names that contain their texts.
 func accessible(t *testing.T, tab context.Context, state string) {
 	t.Helper()
 	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
