@@ -123,7 +123,7 @@ func (p *person) does(userID, what string) {
 	p.t.Helper()
 	p.shows("people")
 	p.waits(fmt.Sprintf(`(() => {
-		const button = document.querySelector(".group:last-of-type li[data-user=%s] button");
+		const button = document.querySelector(".group:last-of-type li[data-user=%s] [aria-haspopup=menu]");
 		button?.click();
 		return button !== null;
 	})()`, userID))

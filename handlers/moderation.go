@@ -56,6 +56,17 @@ func (s *Server) MuteAllParticipants(
 	return api.MuteAllParticipants201JSONResponse{Muted: muted}, nil
 }
 
+// MuteSessionParticipant mutes one participant.
+func (s *Server) MuteSessionParticipant(
+	ctx context.Context, r api.MuteSessionParticipantRequestObject,
+) (api.MuteSessionParticipantResponseObject, error) {
+	p, err := s.areas.Sessions.MuteSessionParticipant(ctx, request.Caller(ctx), r.ID, r.Body.UserID)
+	if err != nil {
+		return nil, err
+	}
+	return api.MuteSessionParticipant201JSONResponse(toParticipant(p)), nil
+}
+
 // SetSessionSpotlight shows one participant to all others.
 func (s *Server) SetSessionSpotlight(
 	ctx context.Context, r api.SetSessionSpotlightRequestObject,

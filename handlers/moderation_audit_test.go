@@ -20,6 +20,10 @@ func TestEveryActOfModerationIsInTheAuditLog(t *testing.T) {
 	m.ada.Call(t, "POST", m.participant("dan")+"/admit", nil).Is(t, 201)
 	m.ada.Call(t, "POST", m.participant("dan")+"/admit", nil).Is(t, 201)
 	m.ben.Call(t, "POST", m.path+"/moderate/mute-all", map[string]any{}).Is(t, 201)
+	m.owner.Join(t, m.session.ID, "eve", nil)
+	for range 2 {
+		m.ada.Call(t, "POST", m.path+"/moderate/mute", map[string]any{"userId": "eve"}).Is(t, 201)
+	}
 	for range 2 {
 		m.ben.Call(t, "POST", m.path+"/moderate/spotlight", map[string]any{"userId": "dan"}).Is(t, 201)
 	}
@@ -49,7 +53,7 @@ func TestEveryActOfModerationIsInTheAuditLog(t *testing.T) {
 	require.NoError(t, rows.Err())
 	var want []string
 	for _, act := range []string{
-		"admit_participant ada", "admit_participant ada", "mute_all ben", "spotlight ben", "spotlight user",
+		"admit_participant ada", "admit_participant ada", "mute_all ben", "mute_participant ada", "spotlight ben", "spotlight user",
 		"lower_hand ben", "lower_hand ada", "kick_participant ben",
 	} {
 		want = append(want, "session."+act+" "+m.session.ID)

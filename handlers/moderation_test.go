@@ -171,7 +171,7 @@ func TestAParticipantTokenOpensItsOwnRoomAlone(t *testing.T) {
 			require.Equal(t, missing, theirs, op.id)
 		}
 	}
-	require.Equal(t, 11, covered)
+	require.Equal(t, 12, covered)
 	m.quiet(t)
 	// Other operations don't accept it.
 	m.ada.Call(t, "GET", "/v1/me/sessions", nil).Problem(t, 401, "unauthenticated")
@@ -190,6 +190,7 @@ func TestPermissionsToModerate(t *testing.T) {
 		"kick":    {"DELETE", "/participants/dan", nil, 200},
 		"admit":   {"POST", "/participants/dan/admit", nil, 403},
 		"mute":    {"POST", "/moderate/mute-all", map[string]any{}, 201},
+		"silence": {"POST", "/moderate/mute", map[string]any{"userId": "dan"}, 201},
 		"spot":    {"POST", "/moderate/spotlight", map[string]any{"userId": "dan"}, 201},
 		"promote": {"POST", "/moderate/promote", map[string]any{"userId": "dan", "role": "guest"}, 403},
 		"lower":   {"POST", "/moderate/hand-lower", map[string]any{"userId": "dan"}, 201},
@@ -388,6 +389,53 @@ func TestMuteAllParticipants(t *testing.T) {
 	require.NotContains(t, muted(), "fay", "a later participant is not muted")
 	m.end(t)
 	m.owner.Call(t, "POST", m.path+"/moderate/mute-all", nil).Problem(t, 409, "conflict")
+	m.quiet(t)
+}
+
+func TestMuteSessionParticipant(t *testing.T) {
+	t.Parallel()
+	m := newMeeting(t, map[string]any{"inviteUserIds": []string{"eve"}})
+	mute := func(c *apitest.Caller, user string) apitest.Response {
+		return c.Call(t, "POST", m.path+"/moderate/mute", map[string]any{"userId": user})
+	}
+	silenced := func(user string) []bool {
+		g := m.owner.Participant(t, m.session.ID, user)
+		return []bool{g.Muted, g.Silenced}
+	}
+	unmute := func(muted bool) {
+		require.NoError(t, m.s.Sessions.SetMuted(t.Context(), m.owner.TenantID, m.session.ID, "cleo", m.cleo.ConnID, muted))
+	}
+	var p api.Participant
+	mute(m.ben.Caller, "cleo").Into(t, 201, &p)
+	require.Equal(t, []any{"cleo", api.ParticipantPerms{Audio: true, Video: true}}, []any{p.UserID, p.Perms})
+	data := m.one(t, "session.participant.muted")
+	require.Equal(t, []any{"cleo", "joined", "ben"}, []any{data["userId"], data["state"], data["by"]})
+	require.Equal(t, []bool{true, true}, silenced("cleo"))
+	require.Equal(t, []bool{false, false}, silenced("ada"), "only one participant is muted")
+
+	// A second mute changes nothing until the participant has unmuted itself.
+	mute(m.ada.Caller, "cleo").Is(t, 201)
+	m.quiet(t)
+	unmute(false)
+	require.Equal(t, []bool{false, false}, silenced("cleo"))
+	unmute(true)
+	mute(m.owner, "cleo").Is(t, 201)
+	require.Nil(t, m.one(t, "session.participant.muted")["by"])
+	require.Equal(t, []bool{true, true}, silenced("cleo"), "its screen's sound is muted too")
+	mute(m.owner, "dan").Is(t, 201)
+	m.quiet(t) // a viewer sends no sound
+	mute(m.ben.Caller, "ada").Is(t, 201)
+	m.one(t, "session.participant.muted")
+
+	m.ben.Call(t, "POST", m.path+"/moderate/mute", map[string]any{"userId": " "}).Problem(t, 400, "invalid_input")
+	m.ben.Call(t, "POST", m.path+"/moderate/mute", map[string]any{}).Problem(t, 400, "invalid_input")
+	m.ben.Leave(t)
+	m.news(t)
+	for _, user := range []string{"nobody", "eve", "ben"} {
+		mute(m.owner, user).Problem(t, 404, "not_found")
+	}
+	m.end(t)
+	mute(m.owner, "cleo").Problem(t, 409, "conflict")
 	m.quiet(t)
 }
 

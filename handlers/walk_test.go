@@ -39,6 +39,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	ch, moderated := victim.Channel(t, nil), victim.Channel(t, nil)
 	message := say(t, victim, ch.ID, "ben", "Hello")
 	session, ended := victim.Session(t, map[string]any{"inviteUserIds": []string{"ben", "cleo"}}), victim.Session(t, nil)
+	victim.Join(t, session.ID, "ben", nil) // muting needs a participant in the room
 	ben, cleo := session.ID+"/ben", session.ID+"/cleo"
 	ringing, declined, answered := victim.Ring(t, nil), victim.Ring(t, nil), victim.Ring(t, nil)
 	victim.Call(t, "POST", "/v1/me/calls/"+answered.SessionID+"/answer", map[string]any{"userId": "ben"}).Is(t, 201)
@@ -57,8 +58,8 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 		"getSession": session.ID, "updateSession": session.ID, "createSessionToken": session.ID, "getSessionSummary": session.ID,
 		"endSession":              ended.ID,
 		"listSessionParticipants": session.ID, "updateSessionParticipant": ben, "kickSessionParticipant": cleo, "admitSessionParticipant": ben,
-		"muteAllParticipants": session.ID, "setSessionSpotlight": session.ID, "promoteSessionParticipant": session.ID,
-		"raiseHand": session.ID, "lowerHand": session.ID, "createBreakouts": session.ID, "closeBreakouts": session.ID,
+		"muteAllParticipants": session.ID, "muteSessionParticipant": session.ID, "setSessionSpotlight": session.ID,
+		"promoteSessionParticipant": session.ID, "raiseHand": session.ID, "lowerHand": session.ID, "createBreakouts": session.ID, "closeBreakouts": session.ID,
 		"answerCall": ringing.SessionID, "declineCall": declined.SessionID, "endCall": answered.SessionID,
 		"getOrder": sale.ID, "updateOrder": sale.ID, "fulfilOrder": sale.ID, "refundOrder": sale.ID,
 		"changeTeamMemberRole": member.UserID, "removeTeamMember": member.UserID,

@@ -40,11 +40,12 @@ const (
 	})()`
 )
 
-// picture takes a screenshot once only videos move.
+// picture takes a screenshot once only videos move, and tests what the page shows for accessibility.
 func picture(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	browsertest.WaitFor(t, tab, `document.getAnimations().length === 0`)
 	browsertest.Screenshot(t, tab, name)
+	accessible(t, tab, name)
 }
 
 func TestRoomPageSaysHowToGetALink(t *testing.T) {
@@ -211,7 +212,7 @@ func TestRoomPageJoinsWithoutDevices(t *testing.T) {
 	tab := browsertest.New(t)
 	browsertest.Look(t, tab, smallWidth, smallHeight, false)
 	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ada")))
-	browsertest.WaitFor(t, tab, `/camera/.test(document.querySelector("#lobby-trouble:not([hidden])")?.textContent)`)
+	browsertest.WaitFor(t, tab, says("microphone", "No microphone was found")+" && "+says("camera", "No camera was found"))
 	require.True(t, browsertest.Value[bool](t, tab, fitsAcross))
 	require.True(t, browsertest.Value[bool](t, tab, `document.getElementById("preview-face").getBoundingClientRect().bottom <
 		document.getElementById("lobby-microphone").getBoundingClientRect().top`))
@@ -419,6 +420,9 @@ func TestRoomsLibraryCalculates(t *testing.T) {
 				of([t("screen-audio", "s", true)], true),
 				of([t("microphone", "m", false), t("camera", "c", true), t("screen", undefined, true)], true),
 			].join(" "); })()`: "sfalse   strue mfalse,ctrue",
+		`(() => { const totals = (received, lost, frozenSec = 0, roundTripSec = 0.05) => ({ received, lost, frozenSec, roundTripSec });
+			return [totals(200, 0), totals(200, 20), totals(200, 5), totals(200, 0, 1), totals(200, 0, 0, 0.5), totals(105, 0), totals(50, 0), totals(300, -5)]
+				.map((now) => lib.qualityOf(totals(100, 0), now, 4)).join(); })()`: "good,poor,good,poor,poor,,,good",
 		`String(lib.readTicket("not.a.token"))`:                                   "undefined",
 		`new lib.Room({ url: "wss://sfu.example", token: "t", room: "r" }).state`: "new",
 	} {

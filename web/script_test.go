@@ -26,7 +26,7 @@ type script struct {
 	t testing.TB
 	// opened receives each connection of a client.
 	opened chan *connection
-	// sessions holds the answers to GET /v1/me/sessions/{id}.
+	// sessions holds the answers to GET /v1/me/sessions/{id}. Once the page is open, change them with sets.
 	sessions map[string]message
 	// hears receives each subscribed connection to the realtime channel.
 	hears chan *websocket.Conn
@@ -61,7 +61,7 @@ func (s *script) handlers() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"/sfu/": s.accept,
 		"/v1/me/sessions/{id}": func(w http.ResponseWriter, r *http.Request) {
-			answer(w, s.sessions[r.PathValue("id")])
+			answer(w, s.session(r.PathValue("id")))
 		},
 		"/v1/me/channels/{id}/messages": func(w http.ResponseWriter, _ *http.Request) { answer(w, s.said()) },
 		"/v1/realtime/websocket":        s.realtime,
@@ -73,6 +73,20 @@ func (s *script) says(chat ...message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chat = chat
+}
+
+// sets replaces a session.
+func (s *script) sets(id string, session message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[id] = session
+}
+
+func (s *script) session(id string) message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.sessions[id]
 }
 
 func (s *script) said() []message {

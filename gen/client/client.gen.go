@@ -2782,6 +2782,30 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
 	RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// MuteSessionParticipantWithBody Mute one participant
+	//
+	// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+	// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+	// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+	// if the user is not in the room. 409 `conflict` unless the session is live.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+	MuteSessionParticipantWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MuteSessionParticipant Mute one participant
+	//
+	// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+	// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+	// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+	// if the user is not in the room. 409 `conflict` unless the session is live.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+	MuteSessionParticipant(ctx context.Context, id ID, body MuteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// MuteAllParticipantsWithBody Mute all participants
 	//
 	// Mutes all microphones and the sound of shared screens, until the participants unmute themselves. Unmuting the microphone
@@ -9006,6 +9030,50 @@ func (c *Client) RaiseHandWithBody(ctx context.Context, id ID, contentType strin
 // Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
 func (c *Client) RaiseHand(ctx context.Context, id ID, body RaiseHandJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRaiseHandRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MuteSessionParticipantWithBody Mute one participant
+//
+// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+// if the user is not in the room. 409 `conflict` unless the session is live.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+func (c *Client) MuteSessionParticipantWithBody(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMuteSessionParticipantRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MuteSessionParticipant Mute one participant
+//
+// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+// if the user is not in the room. 409 `conflict` unless the session is live.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+func (c *Client) MuteSessionParticipant(ctx context.Context, id ID, body MuteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMuteSessionParticipantRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -19454,6 +19522,53 @@ func NewRaiseHandRequestWithBody(server string, id ID, contentType string, body 
 	return req, nil
 }
 
+// NewMuteSessionParticipantRequest calls the generic MuteSessionParticipant builder with application/json body
+func NewMuteSessionParticipantRequest(server string, id ID, body MuteSessionParticipantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMuteSessionParticipantRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewMuteSessionParticipantRequestWithBody constructs an http.Request for the MuteSessionParticipant method, with any body, and a specified content type
+func NewMuteSessionParticipantRequestWithBody(server string, id ID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/me/sessions/%s/moderate/mute", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewMuteAllParticipantsRequest calls the generic MuteAllParticipants builder with application/json body
 func NewMuteAllParticipantsRequest(server string, id ID, body MuteAllParticipantsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -25398,6 +25513,30 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/me/sessions/{id}/moderate/hand-raise (the `RaiseHand` operationId).
 	RaiseHandWithResponse(ctx context.Context, id ID, body RaiseHandJSONRequestBody, reqEditors ...RequestEditorFn) (*RaiseHandResponse, error)
+
+	// MuteSessionParticipantWithBodyWithResponse Mute one participant
+	//
+	// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+	// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+	// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+	// if the user is not in the room. 409 `conflict` unless the session is live.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+	MuteSessionParticipantWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MuteSessionParticipantResponse, error)
+
+	// MuteSessionParticipantWithResponse Mute one participant
+	//
+	// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+	// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+	// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+	// if the user is not in the room. 409 `conflict` unless the session is live.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+	MuteSessionParticipantWithResponse(ctx context.Context, id ID, body MuteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*MuteSessionParticipantResponse, error)
 
 	// MuteAllParticipantsWithBodyWithResponse Mute all participants
 	//
@@ -35252,6 +35391,54 @@ func (r RaiseHandResponse) ContentType() string {
 	return ""
 }
 
+type MuteSessionParticipantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Participant
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *ProblemResponse
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r MuteSessionParticipantResponse) GetJSON201() *Participant {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r MuteSessionParticipantResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r MuteSessionParticipantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MuteSessionParticipantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MuteSessionParticipantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MuteSessionParticipantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type MuteAllParticipantsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -42942,6 +43129,42 @@ func (c *ClientWithResponses) RaiseHandWithResponse(ctx context.Context, id ID, 
 		return nil, err
 	}
 	return ParseRaiseHandResponse(rsp)
+}
+
+// MuteSessionParticipantWithBodyWithResponse Mute one participant
+//
+// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+// if the user is not in the room. 409 `conflict` unless the session is live.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+func (c *ClientWithResponses) MuteSessionParticipantWithBodyWithResponse(ctx context.Context, id ID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MuteSessionParticipantResponse, error) {
+	rsp, err := c.MuteSessionParticipantWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMuteSessionParticipantResponse(rsp)
+}
+
+// MuteSessionParticipantWithResponse Mute one participant
+//
+// Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+// `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+// and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+// if the user is not in the room. 409 `conflict` unless the session is live.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/me/sessions/{id}/moderate/mute (the `MuteSessionParticipant` operationId).
+func (c *ClientWithResponses) MuteSessionParticipantWithResponse(ctx context.Context, id ID, body MuteSessionParticipantJSONRequestBody, reqEditors ...RequestEditorFn) (*MuteSessionParticipantResponse, error) {
+	rsp, err := c.MuteSessionParticipant(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMuteSessionParticipantResponse(rsp)
 }
 
 // MuteAllParticipantsWithBodyWithResponse Mute all participants
@@ -50696,6 +50919,39 @@ func ParseRaiseHandResponse(rsp *http.Response) (*RaiseHandResponse, error) {
 	}
 
 	response := &RaiseHandResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Participant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseMuteSessionParticipantResponse parses an HTTP response from a MuteSessionParticipantWithResponse call
+func ParseMuteSessionParticipantResponse(rsp *http.Response) (*MuteSessionParticipantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MuteSessionParticipantResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -1563,6 +1563,12 @@ type SessionParticipantKickedData struct {
 	SessionParticipantEventData `yaml:",inline"`
 }
 
+// SessionParticipantMutedData A moderator muted one participant. The participant can unmute itself, which sends no event.
+type SessionParticipantMutedData struct {
+	// Embedded struct due to allOf(#/components/schemas/SessionParticipantEventData)
+	SessionParticipantEventData `yaml:",inline"`
+}
+
 // SessionParticipantPromotedData A participant was promoted.
 type SessionParticipantPromotedData struct {
 	// Embedded struct due to allOf(#/components/schemas/SessionParticipantEventData)

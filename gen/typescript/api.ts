@@ -3894,6 +3894,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/sessions/{id}/moderate/mute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mute one participant
+         * @description Mutes the participant's microphone and the sound of its shared screen, until the participant unmutes the microphone. Sends
+         *     `session.participant.muted`. If a moderator has muted the participant already, or the participant is a viewer, nothing changes
+         *     and nothing is sent. Has no effect in the session's breakout rooms. A participant token must be the host's or a cohost's. 404
+         *     if the user is not in the room. 409 `conflict` unless the session is live.
+         */
+        post: operations["muteSessionParticipant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me/sessions/{id}/moderate/mute-all": {
         parameters: {
             query?: never;
@@ -8442,7 +8468,7 @@ export interface components {
          * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
          *     unknown ones.
          */
-        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
+        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description The event's data, as in the schema `Event`. */
         EventData: {
             [key: string]: unknown;
@@ -8451,7 +8477,7 @@ export interface components {
          * @description The event's name.
          * @enum {string}
          */
-        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
+        EventName: "chat.message.created" | "chat.message.edited" | "chat.message.deleted" | "channel.member.joined" | "channel.member.left" | "chat.moderation.action" | "session.created" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready" | "call.invited" | "call.answered" | "call.declined" | "call.ended" | "stream.started" | "stream.ended" | "recording.ready" | "product.upserted" | "product.archived" | "inventory.low" | "inventory.depleted" | "discount.created" | "discount.dropped" | "purchase.completed" | "purchase.mismatched" | "purchase.refunded" | "purchase.refund_failed" | "purchase.disputed" | "purchase.dispute_closed" | "auction.bid" | "auction.reserve_not_met" | "auction.won" | "restream.started" | "restream.ended" | "restream.failed";
         /**
          * @description desc: newest first. asc: oldest first.
          * @default desc
@@ -9076,6 +9102,14 @@ export interface components {
              * @example 7
              */
             muted: number;
+        };
+        /** @description The participant to mute. */
+        MuteInput: {
+            /**
+             * @description Your own id of the user.
+             * @example ben
+             */
+            userId: string;
         };
         /** @description The current and the new password. */
         NewPasswordInput: {
@@ -10668,7 +10702,7 @@ export interface components {
             endsAt: string;
         };
         /** @description The data of the publication; `type` says which of these schemas it has. */
-        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
+        RealtimeData: components["schemas"]["ChatMessageCreatedData"] | components["schemas"]["ChatMessageEditedData"] | components["schemas"]["ChatMessageDeletedData"] | components["schemas"]["RealtimeProductPin"] | components["schemas"]["RealtimeStockTick"] | components["schemas"]["RealtimeHearts"] | components["schemas"]["RealtimeDiscountDrop"] | components["schemas"]["RealtimeAuctionBid"] | components["schemas"]["SessionStartedData"] | components["schemas"]["SessionEndedData"] | components["schemas"]["SessionUpdatedData"] | components["schemas"]["SessionParticipantUpdatedData"] | components["schemas"]["SessionParticipantKickedData"] | components["schemas"]["SessionParticipantMutedData"] | components["schemas"]["SessionParticipantPromotedData"] | components["schemas"]["SessionHandraiseRaisedData"] | components["schemas"]["SessionHandraiseLoweredData"] | components["schemas"]["SessionSpotlightData"] | components["schemas"]["SessionMutedAllData"] | components["schemas"]["SessionRecordingStartedData"] | components["schemas"]["SessionRecordingStoppedData"] | components["schemas"]["SessionBreakoutsCreatedData"] | components["schemas"]["SessionBreakoutsClosedData"] | components["schemas"]["SessionSummaryReadyData"];
         /** @description A discount code with a short validity. */
         RealtimeDiscountDrop: {
             /** @example FLASH20 */
@@ -10730,7 +10764,7 @@ export interface components {
          *     RealtimeAuctionBid.
          * @enum {string}
          */
-        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
+        RealtimeType: "chat.message" | "chat.edited" | "chat.deleted" | "prod-pin" | "stock-tick" | "heart" | "discount-drop" | "auction-bid" | "session.started" | "session.ended" | "session.updated" | "session.participant.updated" | "session.participant.kicked" | "session.participant.muted" | "session.participant.promoted" | "session.handraise.raised" | "session.handraise.lowered" | "session.spotlight" | "session.muted-all" | "session.recording.started" | "session.recording.stopped" | "session.breakouts.created" | "session.breakouts.closed" | "session.summary.ready";
         /** @description The latest changes. */
         RecentActivity: {
             /** @description The latest 20 audit entries of all tenants and of the platform, latest first. */
@@ -11799,6 +11833,24 @@ export interface components {
              * @enum {string}
              */
             event: "session.participant.kicked";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            occurredAt: string;
+            /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
+            tenantId: string;
+        };
+        /** @description A moderator muted one participant. The participant can unmute itself, which sends no event. */
+        SessionParticipantMutedData: components["schemas"]["SessionParticipantEventData"];
+        /** @description A moderator muted one participant. */
+        SessionParticipantMutedEvent: {
+            data: components["schemas"]["SessionParticipantMutedData"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "session.participant.muted";
             /**
              * Format: date-time
              * @description When it happened.
@@ -14179,6 +14231,7 @@ export type Metadata = components['schemas']['Metadata'];
 export type MeterUsage = components['schemas']['MeterUsage'];
 export type MuteAllInput = components['schemas']['MuteAllInput'];
 export type MuteAllResult = components['schemas']['MuteAllResult'];
+export type MuteInput = components['schemas']['MuteInput'];
 export type NewPasswordInput = components['schemas']['NewPasswordInput'];
 export type NodeRole = components['schemas']['NodeRole'];
 export type OnboardingLink = components['schemas']['OnboardingLink'];
@@ -14346,6 +14399,8 @@ export type SessionMutedAllEvent = components['schemas']['SessionMutedAllEvent']
 export type SessionParticipantEventData = components['schemas']['SessionParticipantEventData'];
 export type SessionParticipantKickedData = components['schemas']['SessionParticipantKickedData'];
 export type SessionParticipantKickedEvent = components['schemas']['SessionParticipantKickedEvent'];
+export type SessionParticipantMutedData = components['schemas']['SessionParticipantMutedData'];
+export type SessionParticipantMutedEvent = components['schemas']['SessionParticipantMutedEvent'];
 export type SessionParticipantPromotedData = components['schemas']['SessionParticipantPromotedData'];
 export type SessionParticipantPromotedEvent = components['schemas']['SessionParticipantPromotedEvent'];
 export type SessionParticipantUpdatedData = components['schemas']['SessionParticipantUpdatedData'];
@@ -19946,6 +20001,50 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["HandInput"];
+            };
+        };
+        responses: {
+            /** @description The participant as it is now. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Participant"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    muteSessionParticipant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
+                 *     a new key, such as a UUID, for each action. Printable ASCII.
+                 *
+                 *     | Request with a key that was used before | Answer |
+                 *     |---|---|
+                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
+                 *     | another request, or another caller | 422 `idempotency_mismatch` |
+                 *     | while the first request runs | 409 `idempotency_in_progress` |
+                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
+                 *
+                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
+                 *     again with the same key.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The resource's id. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteInput"];
             };
         };
         responses: {

@@ -38,6 +38,7 @@ const (
 	SessionUpdated             = "session.updated"
 	SessionParticipantUpdated  = "session.participant.updated"
 	SessionParticipantKicked   = "session.participant.kicked"
+	SessionParticipantMuted    = "session.participant.muted"
 	SessionParticipantPromoted = "session.participant.promoted"
 	SessionHandraiseRaised     = "session.handraise.raised"
 	SessionHandraiseLowered    = "session.handraise.lowered"

@@ -165,6 +165,32 @@ func (s *Service) MuteAllParticipants(ctx context.Context, c tenancy.Caller, ses
 	return muted, err
 }
 
+// MuteSessionParticipant mutes one participant's microphone and screen audio. It has
+// no effect on a viewer, or on a participant whom a moderator has muted already.
+func (s *Service) MuteSessionParticipant(ctx context.Context, c tenancy.Caller, sessionID, userID string) (p db.Participant, err error) {
+	err = s.change(ctx, c, sessionID, moderation, func(tx pgx.Tx, a *announcements, row db.Session) error {
+		if p, err = LockParticipantTx(ctx, tx, row, userID); err != nil {
+			return err
+		}
+		if err := checkLive(row); err != nil {
+			return err
+		}
+		if err := checkInRoom(p); err != nil || !canBeMuted(p) {
+			return err
+		}
+		before := p
+		p.Muted, p.Silenced = true, true
+		a.add(row, event.SessionParticipantMuted, eventdata.SessionParticipantMutedData{
+			SessionParticipantEventData: participantDataOf(p, By(c)),
+		})
+		if err := s.auditParticipant(ctx, tx, c, "session.mute_participant", before, p); err != nil {
+			return err
+		}
+		return s.saveParticipant(ctx, tx, row, row, &p)
+	})
+	return p, err
+}
+
 // SetSessionSpotlight puts the spotlight on a participant; nil ends it.
 func (s *Service) SetSessionSpotlight(ctx context.Context, c tenancy.Caller, sessionID string, userID *string) (View, error) {
 	var row db.Session
@@ -209,7 +235,7 @@ func same(a, b *string) bool { return a == nil && b == nil || a != nil && b != n
 func auditedParticipant(p db.Participant) map[string]any {
 	return map[string]any{
 		"userId": p.UserID, "role": p.Role, "canPublishScreen": p.CanPublishScreen, "state": p.State, "admitted": p.Admitted,
-		"handRaised": p.HandRaisedAt != nil,
+		"handRaised": p.HandRaisedAt != nil, "mutedByModerator": p.Silenced,
 	}
 }
 

@@ -60,6 +60,17 @@ func checkNotKicked(p db.Participant) error {
 	return nil
 }
 
+// checkInRoom refuses a user who is no participant in the room: invited, waiting, left or kicked.
+func checkInRoom(p db.Participant) error {
+	if p.State != Joined {
+		return problem.New(problem.NotFound, "not_found", "the participant is not in the room")
+	}
+	return nil
+}
+
+// canBeMuted reports whether a moderator's mute changes anything for a participant in the room.
+func canBeMuted(p db.Participant) bool { return p.Role != Viewer && !p.Silenced }
+
 // checkPromotion refuses a promotion to a role with fewer permissions.
 func checkPromotion(p db.Participant, role string) error {
 	if err := checkNotKicked(p); err != nil {

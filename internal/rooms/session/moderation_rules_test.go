@@ -70,6 +70,25 @@ func TestCheckBreakout(t *testing.T) {
 	}
 }
 
+func TestAModeratorsMuteNeedsASpeakerInTheRoom(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		p              db.Participant
+		inRoom, useful bool
+	}{
+		{db.Participant{State: Joined, Role: Guest}, true, true},
+		{db.Participant{State: Joined, Role: Host}, true, true},
+		{db.Participant{State: Joined, Role: Guest, Muted: true}, true, true},
+		{db.Participant{State: Joined, Role: Guest, Muted: true, Silenced: true}, true, false},
+		{db.Participant{State: Joined, Role: Viewer}, true, false},
+		{db.Participant{State: Waiting, Role: Guest}, false, true},
+		{db.Participant{State: Left, Role: Guest}, false, true},
+	} {
+		require.Equal(t, c.inRoom, checkInRoom(c.p) == nil, "%v", c.p)
+		require.Equal(t, c.useful, canBeMuted(c.p), "%v", c.p)
+	}
+}
+
 func TestReadAssignments(t *testing.T) {
 	t.Parallel()
 	rooms, err := readAssignments(3, map[string][]string{"3": {"ben", "ada", "ben"}, "1": {"cleo"}})

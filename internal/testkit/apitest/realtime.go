@@ -70,6 +70,7 @@ func checkPublication(name string, raw []byte) error {
 		realtime.StockTick: "RealtimeStockTick", realtime.DiscountDrop: "RealtimeDiscountDrop", realtime.AuctionBid: "RealtimeAuctionBid",
 		"session.started": "SessionStartedData", "session.ended": "SessionEndedData", "session.updated": "SessionUpdatedData",
 		"session.participant.updated": "SessionParticipantUpdatedData", "session.participant.kicked": "SessionParticipantKickedData",
+		"session.participant.muted":    "SessionParticipantMutedData",
 		"session.participant.promoted": "SessionParticipantPromotedData", "session.handraise.raised": "SessionHandraiseRaisedData",
 		"session.handraise.lowered": "SessionHandraiseLoweredData", "session.spotlight": "SessionSpotlightData",
 		"session.muted-all": "SessionMutedAllData", "session.breakouts.created": "SessionBreakoutsCreatedData",

@@ -38,15 +38,29 @@ export class BreakoutsDialog {
   }
 
   #showOpen(open: readonly Breakout[]): void {
+    const assigned = open.map(() => el('small', {}));
+    void this.#showAssigned(open, assigned);
     this.#dialog.replaceChildren(
       el('h2', { id: 'breakouts-title' }, 'Breakout rooms'),
-      el('ul', { class: 'breakout-list' }, ...open.map(({ id, name, userIds }) =>
+      el('ul', { class: 'breakout-list' }, ...open.map(({ id, name }, i) =>
         el('li', {},
-          el('span', { class: 'who' }, name, el('small', {}, userIds.map((u) => this.#nameOf(u)).join(', ') || 'Nobody is assigned')),
-          el('button', { type: 'button', class: 'small', onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
+          el('span', { class: 'who' }, name, assigned[i]),
+          el('button', { type: 'button', class: 'small', 'aria-label': `Visit ${name}`, onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
       this.#buttons(
         el('button', { type: 'button', class: 'danger', onclick: () => this.#done(() => this.#closeAll()) }, 'Close all rooms')),
     );
+  }
+
+  /** showAssigned writes the names of the assigned users. Users in a breakout room have left this room, so the server is asked for their names. */
+  async #showAssigned(open: readonly Breakout[], to: HTMLElement[]): Promise<void> {
+    const names = new Map([...this.room.participants.values()].map(({ userId, displayName }) => [userId, displayName]));
+    const known = open.every(({ userIds }) => userIds.every((id) => names.has(id)));
+    const all = known ? [] : await this.api.participants(this.room.id).catch(() => []);
+    for (const { userId, displayName } of all) names.set(userId, displayName ?? userId);
+    for (const [i, { userIds }] of open.entries()) {
+      const text = userIds.map((id) => names.get(id) ?? id).join(', ') || 'No participant is assigned';
+      to[i]?.replaceChildren(text);
+    }
   }
 
   #closeAll(): void {
@@ -87,10 +101,6 @@ export class BreakoutsDialog {
   #done(then: () => void): void {
     this.#dialog.close();
     then();
-  }
-
-  #nameOf(userId: string): string {
-    return this.room.participants.get(userId)?.displayName ?? userId;
   }
 }
 

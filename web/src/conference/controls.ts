@@ -2,6 +2,7 @@ import { type Room, canShareScreen, listDevices } from '../rooms/index.js';
 import { type Item, byId, el, icon, openMenu } from './dom.js';
 import { choose, chosen } from './memory.js';
 import type { Layout } from './arrange.js';
+import type { OwnTile } from './stage.js';
 
 /** The parts of the meeting that the bar uses. */
 export interface ControlsHost {
@@ -12,6 +13,11 @@ export interface ControlsHost {
   sendHeart(): void;
   togglePanel(name: 'chat' | 'people'): void;
   layout: Layout | undefined;
+  ownTile: OwnTile;
+  /** Shows a video in a small window on top of all others, or ends that; undefined if the browser can't or no video is shown. */
+  readonly float: (() => void) | undefined;
+  /** Copies the link with which others are invited; undefined if the user may not invite or there is no such link. */
+  readonly copyInvite: (() => void) | undefined;
   leave(): void;
   endForAll(): void;
 }
@@ -58,10 +64,10 @@ export class Controls {
     const perms = room.self?.perms ?? { audio: false, video: false, screen: false };
     const moderates = room.self?.role === 'host';
     const on = { microphone: room.isOn('microphone'), camera: room.isOn('camera') };
-    this.#set('microphone', on.microphone ? 'microphone' : 'microphone-off', on.microphone ? 'Mute' : 'Unmute', { off: !on.microphone, hidden: !perms.audio });
+    this.#set('microphone', on.microphone ? 'microphone' : 'microphone-off', on.microphone ? 'Mute audio' : 'Unmute audio', { off: !on.microphone, hidden: !perms.audio });
     this.#set('camera', on.camera ? 'camera' : 'camera-off', on.camera ? 'Stop video' : 'Start video', { off: !on.camera, hidden: !perms.video });
     const shares = room.local.has('screen');
-    this.#set('screen', 'screen', shares ? 'Stop sharing' : 'Share', { active: shares, hidden: !perms.screen || !canShareScreen() });
+    this.#set('screen', 'screen', shares ? 'Stop sharing' : 'Share screen', { active: shares, text: shares ? 'Stop' : 'Share', hidden: !perms.screen || !canShareScreen() });
     const hand = room.self?.handRaised ?? false;
     this.#set('hand', 'hand', hand ? 'Lower hand' : 'Raise hand', { active: hand, hidden: moderates || room.session.type === 'call' || room.kind === 'stream' });
     this.#set('heart', 'heart', 'Send a heart', { hidden: room.session.type === 'call' });
@@ -94,7 +100,7 @@ export class Controls {
     button.classList.toggle('off', is.off ?? false);
     button.classList.toggle('active', is.active ?? false);
     button.replaceChildren(icon(picture), el('span', { class: 'control-text', 'aria-hidden': 'true' }, is.text ?? shortOf[name] ?? label));
-    if (is.badge) button.append(el('span', { class: 'badge', 'aria-hidden': 'true' }, is.badge > 99 ? '99+' : String(is.badge)));
+    if (is.badge) button.append(' ', el('span', { class: 'badge', 'aria-hidden': 'true' }, is.badge > 99 ? '99+' : String(is.badge)));
   }
 
   async #devices(kind: 'microphone' | 'camera', anchor: HTMLElement): Promise<void> {
@@ -128,9 +134,15 @@ export class Controls {
     const items: Item[] = [
       { label: 'Your layout' },
       ...layouts.map(([layout, label]) => ({ label, checked: host.layout === layout, run: () => (host.layout = layout) })),
-      { label: 'Settings' },
     ];
     const { perms } = room.self ?? {};
+    if (perms?.audio || perms?.video) {
+      const places: [OwnTile, string][] = [['shown', 'With the others'], ['pinned', 'Pinned: always large'], ['hidden', 'Hidden: only from you']];
+      items.push({ label: 'Your own tile' }, ...places.map(([is, label]) => ({ label, checked: host.ownTile === is, run: () => (host.ownTile = is) })));
+    }
+    items.push({ label: 'Settings' });
+    if (host.copyInvite) items.push({ label: 'Copy the invite link', icon: 'link', run: host.copyInvite });
+    if (host.float) items.push({ label: document.pictureInPictureElement ? 'Leave picture in picture' : 'Picture in picture', icon: 'float', run: host.float });
     const { more } = this.#buttons;
     const later = (run: () => void) => () => setTimeout(run); // after this menu is closed
     if (perms?.audio) items.push({ label: 'Microphone and sound …', icon: 'microphone', run: later(() => void this.#devices('microphone', more)) });
@@ -167,7 +179,8 @@ export class Controls {
   }
 }
 
-const shortOf: Partial<Record<Name, string>> = { microphone: 'Audio', camera: 'Video', screen: 'Share', hand: 'Hand', heart: 'Heart' };
+/** The texts below the icons. Each is a part of the button's name, so that users of speech input can say it. */
+const shortOf: Partial<Record<Name, string>> = { microphone: 'Audio', camera: 'Video', hand: 'Hand', heart: 'Heart' };
 
 function withCaret(button: HTMLElement, label: string, run: (event: Event) => void): HTMLElement {
   return el('div', { class: 'with-caret' }, button,

@@ -71,7 +71,8 @@ export function openMenu(anchor: HTMLElement, items: Item[]): void {
   if (again) return;
   const menu = el('div', { class: 'menu', role: 'menu' });
   for (const item of items) menu.append(item.run ? entry(item) : el('p', { class: 'menu-heading', role: 'presentation' }, item.label));
-  document.body.append(menu);
+  // In the anchor's landmark, so that screen reader users who go from landmark to landmark find the menu.
+  (anchor.closest('aside, main, footer, header') ?? document.body).append(menu);
   place(menu, anchor);
   anchor.setAttribute('aria-expanded', 'true');
   const outside = (event: Event): void => {

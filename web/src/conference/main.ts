@@ -8,7 +8,7 @@ import { type Luggage, Lobby } from './lobby.js';
 import { Meeting } from './meeting.js';
 import { chosen, presence, setPresence } from './memory.js';
 import { Notices } from './notices.js';
-import { type Saying, farewell, trouble, unanswered } from './sayings.js';
+import { type Saying, deviceTrouble, farewell, trouble, unanswered } from './sayings.js';
 
 const asked = new URLSearchParams(location.search);
 const given = asked.get('token');
@@ -17,6 +17,7 @@ if (given) {
   keepToken(given, asked);
 }
 const sfuUrl = `${location.origin.replace(/^http/, 'ws')}/sfu`;
+const invite = inviteLink(asked.get('invite'));
 const notices = new Notices();
 
 /** Gives browser tests access to the room. */
@@ -26,6 +27,14 @@ Object.assign(globalThis, { showfloorRoom: forTests });
 /** Stores the token in the state of the history entry, not in the URL: a reload keeps it, and it isn't visible. */
 function keepToken(token: string, query: URLSearchParams): void {
   history.replaceState({ token }, '', `?${query}`);
+}
+
+/** Returns the invite link of the page's URL if it is a web address, not a script. */
+function inviteLink(text: string | null): string | undefined {
+  if (!text || !URL.canParse(text)) return undefined;
+  const link = new URL(text);
+
+  return link.protocol === 'https:' || link.origin === location.origin ? link.href : undefined;
 }
 
 function explain(): void {
@@ -82,11 +91,24 @@ function waits(name: string, isCall: boolean, leave: () => void): void {
   button.onclick = leave;
 }
 
-/** Switches on again the devices that were on before a reload or before the move to another room. */
+/**
+ * Switches on again the devices that were on before a reload or before the move to another room. The browser may ask
+ * the user again, so after 600 ms a screen says for which devices the page waits.
+ */
 async function repack(was: { microphone: boolean; camera: boolean }): Promise<Luggage> {
+  const names = (['microphone', 'camera'] as const).filter((kind) => was[kind]);
+  const late = setTimeout(() => void door({
+    title: `Waiting for your ${names.join(' and ')}`, text: 'You are back in the room as soon as you answer the browser’s question.',
+  }, 'people'), 600);
   const open = (kind: 'microphone' | 'camera'): Promise<MediaStreamTrack | undefined> =>
-    was[kind] ? capture(kind, chosen()[kind]).catch(() => undefined) : Promise.resolve(undefined);
+    was[kind] ? capture(kind, chosen()[kind]).catch((error: unknown) => {
+      notices.say(deviceTrouble(error, kind));
+
+      return undefined;
+    }) : Promise.resolve(undefined);
   const [microphone, camera] = await Promise.all([open('microphone'), open('camera')]);
+  clearTimeout(late);
+  byId('door').hidden = true;
 
   return { microphone, camera };
 }
@@ -123,7 +145,7 @@ class Visit {
     const voiceOnly = asked.get('camera') === 'off';
     const luggage = was ? await repack(was) : await new Lobby(session, this.#guise(), voiceOnly, !this.room.startsWith('sess_')).show();
     const meeting = new Meeting({
-      api: this.#api, token: this.token, sfuUrl, roomId: this.room, session, notices, waits: (leave) => waits(session?.name ?? 'the room', isCall, leave),
+      api: this.#api, token: this.token, sfuUrl, roomId: this.room, session, notices, invite, waits: (leave) => waits(session?.name ?? 'the room', isCall, leave),
     });
     forTests.meeting = meeting;
     const outcome = await meeting.run(luggage);

@@ -1,5 +1,5 @@
 import {
-  type Api, type Closed, type LocalSource, type Participant, Realtime, type RealtimeRoom, Room, type Session, RoomError,
+  type Api, type Closed, type ConnectionQuality, type LocalSource, type Participant, QualityMeter, Realtime, type RealtimeRoom, Room, type Session, RoomError,
 } from '../rooms/index.js';
 import type { Layout } from './arrange.js';
 import { type Breakout, BreakoutsDialog, ask } from './breakouts.js';
@@ -7,13 +7,14 @@ import { Chat } from './chat.js';
 import { Controls } from './controls.js';
 import { byId, closeMenu, el, icon } from './dom.js';
 import { showHearts } from './hearts.js';
+import { Knocks } from './knocks.js';
 import type { Luggage } from './lobby.js';
-import { chosen, presence, setPresence } from './memory.js';
+import { chosen, ownTile, presence, setOwnTile, setPresence } from './memory.js';
 import type { Notices } from './notices.js';
 import { Panel, type PanelName } from './panel.js';
 import { People } from './people.js';
 import { deviceTrouble, sentence, trouble } from './sayings.js';
-import { Stage } from './stage.js';
+import { type OwnTile, Stage } from './stage.js';
 
 /** The options of a Meeting. */
 export interface MeetingOptions {
@@ -23,6 +24,8 @@ export interface MeetingOptions {
   roomId: string;
   session: Session | undefined;
   notices: Notices;
+  /** The link with which others are invited, from the page's URL; undefined if the page doesn't know one. */
+  invite: string | undefined;
   /** Called when the participant has to wait for admission. */
   waits(leave: () => void): void;
 }
@@ -38,9 +41,11 @@ export class Meeting {
   readonly #realtime: Realtime;
   #channel: RealtimeRoom | undefined;
   #stage: Stage | undefined;
+  #quality: QualityMeter | undefined;
   #controls: Controls | undefined;
   #panel: Panel | undefined;
   #people: People | undefined;
+  #knocks: Knocks | undefined;
   #unread = 0;
   #frame = 0;
   #countdown: ReturnType<typeof setInterval> | undefined;
@@ -134,7 +139,13 @@ export class Meeting {
         });
       },
     });
-    this.#stage = new Stage(room);
+    const people = this.#people;
+    this.#knocks = new Knocks(api, room, notices, {
+      act, deny: (p) => people.remove(p), showPeople: () => this.#panel?.open('people'),
+    });
+    this.#quality = new QualityMeter(room, () => this.#rated());
+    this.#stage = new Stage(room, this.#quality);
+    this.#stage.ownTile = ownTile();
     this.#controls = this.#makeControls(act);
     this.#panel = new Panel({ chat: chat.element, people: this.#people.element }, (before) => this.#paneled(before, chat));
     this.#hearChannel(this.#channel);
@@ -164,12 +175,56 @@ export class Meeting {
         if (meeting.#stage) meeting.#stage.layout = layout;
         meeting.#soon();
       },
+      get ownTile(): OwnTile {
+        return meeting.#stage?.ownTile ?? 'shown';
+      },
+      set ownTile(is: OwnTile) {
+        setOwnTile(is);
+        if (meeting.#stage) meeting.#stage.ownTile = is;
+        meeting.#soon();
+      },
+      get float() {
+        return meeting.#floats();
+      },
+      get copyInvite() {
+        return meeting.#copiesInvite();
+      },
       leave: () => this.#leave(),
       endForAll: () => {
         void ask('End the session for everybody?', 'End it').then((yes) => yes && act(api.endSession(room.id)));
       },
     });
   }
+
+  #floats(): (() => void) | undefined {
+    const { notices } = this.options;
+    if (document.pictureInPictureElement) return () => void document.exitPictureInPicture();
+    const video = document.pictureInPictureEnabled ? this.#stage?.video : undefined;
+
+    return video && (() => {
+      video.requestPictureInPicture().catch(() => notices.say('The browser can’t show this video in a window of its own.'));
+    });
+  }
+
+  /** copiesInvite returns the function that copies the invite link. Participants can't invite with their own link: it has their token. */
+  #copiesInvite(): (() => void) | undefined {
+    const { room, options: { invite, notices } } = this;
+    if (!invite || !['host', 'cohost'].includes(room.self?.role ?? '')) return undefined;
+
+    return () => {
+      navigator.clipboard.writeText(invite).then(() => notices.say('The invite link is copied.'), () => notices.say(`The browser can’t copy the link: ${invite}`));
+    };
+  }
+
+  /** rated reports a poor connection of the local participant to screen readers too. */
+  #rated(): void {
+    const own = this.#quality?.of(this.room.self?.userId ?? '');
+    if (own !== this.#ownQuality && own === 'poor') byId('announce').textContent = 'Your connection is poor';
+    this.#ownQuality = own;
+    this.#soon();
+  }
+
+  #ownQuality: ConnectionQuality | undefined;
 
   #leave(): void {
     const { room, options: { api } } = this;
@@ -220,7 +275,7 @@ export class Meeting {
           this.#device('camera', () => room.setCamera(true));
         },
       },
-    ], () => undefined);
+    ], { onDismiss: () => undefined });
   }
 
   /** announce reports joins and departures to screen readers. */
@@ -243,11 +298,13 @@ export class Meeting {
     channel.on('session.breakouts.created', ({ breakouts }) => {
       this.#breakoutNews++;
       this.#breakouts = [...this.#breakouts, ...breakouts];
+      this.#soon();
       this.#offerBreakout(this.#mine(breakouts), breakoutSec);
     });
     channel.on('session.breakouts.closed', () => {
       this.#breakoutNews++;
       this.#breakouts = [];
+      this.#soon();
       this.#offerBreakout(undefined, 0);
     });
   }
@@ -262,6 +319,7 @@ export class Meeting {
       const { breakouts = [] } = await api.session(room.id);
       this.#breakouts = news === this.#breakoutNews ? breakouts : this.#breakouts;
     } while (news !== this.#breakoutNews);
+    this.#soon();
     const mine = this.#mine(this.#breakouts);
     if (mine?.id !== this.#offered) this.#offerBreakout(mine, 0);
   }
@@ -284,10 +342,10 @@ export class Meeting {
     };
     const show = (): void => {
       if (seconds === 0) return notices.keep('breakout', `${short} is open for you.`, [{ label: 'Go there', run: go }]);
-      notices.keep('breakout', `You are going to ${short} in ${seconds} s.`, [
+      notices.keep('breakout', `You are going to ${short} in`, [
         { label: 'Go now', run: go },
         { label: 'Stay here', run: () => this.#offerBreakout(breakout, 0) },
-      ]);
+      ], { timer: `${seconds} s` });
     };
     show();
     if (seconds === 0) return;
@@ -344,6 +402,7 @@ export class Meeting {
     if (!back.hidden && !back.hasChildNodes()) back.append(icon('back'), 'Main room');
     this.#renderBadges();
     this.#people?.render();
+    this.#knocks?.render(this.#panel?.name === 'people');
     this.#controls?.render({ unread: this.#unread, asks: this.#people?.asks ?? 0, panel: this.#panel?.name });
     this.#stage.render();
     this.#renderAlone();
@@ -369,6 +428,7 @@ export class Meeting {
     alone.hidden = others || room.kind === 'stream';
     const text = room.session.type === 'call'
       ? room.session.state === 'waiting' ? 'Calling …' : 'Waiting for the other person'
+      : this.#breakouts.some(({ userIds }) => userIds.some((id) => id !== room.self?.userId)) ? 'Everyone else is in a breakout room'
       : room.self?.perms.video ? 'Nobody else is here yet' : 'Nobody is on stage yet';
     if (alone.textContent !== text) alone.textContent = text;
   }
@@ -380,6 +440,7 @@ export class Meeting {
     for (const dialog of document.querySelectorAll('dialog')) dialog.remove();
     this.#realtime.close();
     this.#controls?.close();
+    this.#quality?.close();
     this.#panel?.remove();
     this.#stage?.close();
     this.options.notices.clear();

@@ -1,5 +1,7 @@
 // State that the page stores: chosen devices permanently, all else until the tab is closed.
 
+import type { OwnTile } from './stage.js';
+
 /** The ids of the devices that the user has chosen. */
 export interface Chosen {
   microphone?: string;
@@ -27,6 +29,15 @@ export function presence(room: string): Presence | undefined {
 
 export function setPresence(room: string, presence: Presence | undefined): void {
   write(() => sessionStorage, `showfloor.in.${room}`, presence);
+}
+
+/** Where the user has put the own tile. */
+export function ownTile(): OwnTile {
+  return read<{ is: OwnTile }>(() => localStorage, 'showfloor.own-tile')?.is ?? 'shown';
+}
+
+export function setOwnTile(is: OwnTile): void {
+  write(() => localStorage, 'showfloor.own-tile', { is });
 }
 
 // Browsers may block storage. Then nothing is stored.

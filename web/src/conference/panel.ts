@@ -38,6 +38,10 @@ export class Panel {
     this.changed(before);
   }
 
+  open(name: PanelName): void {
+    if (this.name !== name) this.toggle(name);
+  }
+
   close(): void {
     if (this.name) this.toggle(this.name);
   }

@@ -88,7 +88,7 @@ export class People {
     const mine = p.userId === this.room.self?.userId;
     const row = el('li', { 'data-user': p.userId }, face,
       el('span', { class: 'who' }, el('span', {}, mine ? `${p.displayName} (you)` : p.displayName), el('small', {}, this.#standing(p))),
-      name === 'here' && p.role !== 'viewer' && icon(heard ? 'microphone' : 'microphone-off'),
+      name === 'here' && p.role !== 'viewer' && this.#microphone(p, heard),
       ...this.#buttons(name, p));
     this.#rows.set(key, { text, row });
 
@@ -99,6 +99,18 @@ export class People {
     if (p.userId === this.room.self?.userId) return this.room.isOn('microphone');
 
     return !p.muted && this.room.trackOf(p.userId, 'microphone')?.muted === false;
+  }
+
+  /** microphone returns the sign of a microphone. Moderators can click it to mute the participant. */
+  #microphone(p: Participant, heard: boolean): Element {
+    const { room, api } = this;
+    const mayMute = heard && this.#moderates() && p.userId !== room.self?.userId && room.kind === 'session' && room.session.type !== 'call';
+
+    if (!mayMute) return icon(heard ? 'microphone' : 'microphone-off');
+    const button = quietButton(`Mute ${p.displayName}`, 'microphone', () => this.host.act(api.mute(room.id, p.userId), `${p.displayName} is muted.`));
+    button.classList.add('mute');
+
+    return button;
   }
 
   #standing(p: Participant): string {
@@ -114,7 +126,7 @@ export class People {
       el('button', { type: 'button', class: look, 'aria-label': `${label}: ${p.displayName}`, onclick: run }, label);
     if (name === 'waiting') {
       return isHost
-        ? [button('Admit', () => this.host.act(this.api.admit(id, p.userId))), quietButton(`Refuse admission: ${p.displayName}`, 'close', () => this.#kick(p))]
+        ? [button('Admit', () => this.host.act(this.api.admit(id, p.userId))), quietButton(`Deny admission: ${p.displayName}`, 'close', () => this.remove(p))]
         : [];
     }
     if (name === 'hands') {
@@ -161,14 +173,17 @@ export class People {
       }
     }
     if (p.handRaised) items.push({ label: 'Lower hand', icon: 'hand', run: () => this.host.act(this.api.lowerHand(id, p.userId)) });
-    if (another) items.push({ label: 'Remove from the room', icon: 'remove', danger: true, run: () => this.#kick(p) });
+    if (another) items.push({ label: 'Remove from the room', icon: 'remove', danger: true, run: () => this.remove(p) });
 
     return items;
   }
 
-  #kick(p: Participant): void {
-    void this.host.confirm(`Remove ${p.displayName}? They can come back only if they are invited again.`, 'Remove').then((yes) => {
-      if (yes) this.host.act(this.api.kick(this.room.id, p.userId), `${p.displayName} was removed.`);
+  /** Asks whether to remove a participant from the room or the waiting room, and does it. */
+  remove(p: Participant): void {
+    const waits = p.state === 'waiting';
+    const question = `${waits ? 'Deny admission to' : 'Remove'} ${p.displayName}? They can come back only if they are invited again.`;
+    void this.host.confirm(question, waits ? 'Deny' : 'Remove').then((yes) => {
+      if (yes) this.host.act(this.api.kick(this.room.id, p.userId), `${p.displayName} was ${waits ? 'not admitted' : 'removed'}.`);
     });
   }
 
@@ -221,7 +236,7 @@ function group(title: string): { element: HTMLElement; heading: HTMLElement; cou
 }
 
 function quietButton(label: string, name: Parameters<typeof icon>[0], run: (event: Event) => void): HTMLElement {
-  return el('button', { type: 'button', class: 'quiet', 'aria-label': label, 'aria-haspopup': name === 'more' ? 'menu' : undefined, onclick: run }, icon(name));
+  return el('button', { type: 'button', class: 'quiet', title: label, 'aria-label': label, 'aria-haspopup': name === 'more' ? 'menu' : undefined, onclick: run }, icon(name));
 }
 
 function toggle(label: string, hint: string, change: (on: boolean) => void): { element: HTMLElement; input: HTMLInputElement } {

@@ -1,12 +1,16 @@
-import type { Participant, Room } from '../rooms/index.js';
+import type { Participant, QualityMeter, Room } from '../rooms/index.js';
 import { type Layout, arrange } from './arrange.js';
 import { byId, el } from './dom.js';
 import { Tile } from './tile.js';
+
+/** Where the local participant's own tile is: with the others, large, or nowhere. The others see no difference. */
+export type OwnTile = 'shown' | 'pinned' | 'hidden';
 
 /** The tiles and their positions. */
 export class Stage {
   /** The layout that the user has chosen; undefined for the host's. */
   layout: Layout | undefined;
+  ownTile: OwnTile = 'shown';
   readonly #tiles = new Map<string, Tile>();
   readonly #stage = byId('stage');
   readonly #floor = byId('tiles');
@@ -14,7 +18,10 @@ export class Stage {
   readonly #size = new ResizeObserver(() => this.render());
   #speaker: string | undefined; // user id of the last speaker, other than the local participant
 
-  constructor(private readonly room: Room) {
+  constructor(
+    private readonly room: Room,
+    private readonly quality: QualityMeter,
+  ) {
     this.#floor.replaceChildren(this.#more);
     this.#size.observe(this.#stage);
   }
@@ -32,21 +39,29 @@ export class Stage {
     if (loudest) this.#speaker = loudest.userId;
     this.#keep(this.#wanted());
 
-    const self = room.self ? keyOf(room.self.userId, 'camera') : undefined;
-    const main = this.#main();
+    const self = this.#ownKey();
+    const main = this.#pinned() ?? this.#main();
     const layout = this.#effective(main);
     // While a shared screen is large, the camera of the participant who shares it is one of the other tiles.
     const keys = [...this.#tiles.keys()];
-    const { rects, height, more } = arrange(layout, this.#stage.clientWidth, this.#stage.clientHeight, keys, main, self);
+    const { rects, height, more } = arrange(layout, this.#stage.clientWidth, this.#stage.clientHeight, keys, main, main === self ? undefined : self);
     this.#floor.style.height = `${height}px`;
     for (const [key, tile] of this.#tiles) {
-      tile.render(room.participants.get(tile.userId), loud.has(tile.userId));
+      tile.render(room.participants.get(tile.userId), loud.has(tile.userId), this.quality.of(tile.userId));
       tile.place(rects.get(key), layout !== 'grid' && key !== main);
       tile.element.classList.toggle('main', layout !== 'grid' && key === main);
     }
     this.#more.hidden = more === 0;
     this.#more.textContent = `+${more} more`;
     this.#stage.dataset['layout'] = layout;
+  }
+
+  /** The video that is the most important one, without the local participant's own; undefined if none is shown. */
+  get video(): HTMLVideoElement | undefined {
+    const main = this.#tiles.get(this.#main() ?? '');
+    const others = [...this.#tiles].filter(([key, tile]) => key !== this.#ownKey() && !tile.element.hidden).map(([, tile]) => tile);
+
+    return [main, ...others].find((tile) => tile && others.includes(tile) && tile.video)?.video;
   }
 
   close(): void {
@@ -58,9 +73,21 @@ export class Stage {
   /** effective returns the layout to show. A shared screen or the spotlight turns the host's grid into a sidebar, not the user's grid. */
   #effective(main: string | undefined): Layout {
     const layout = this.current;
+    if (this.#pinned() && (layout === 'grid' || layout === 'spotlight')) return 'sidebar';
     if (layout !== 'grid' || this.layout === 'grid') return layout;
 
     return main && (main.endsWith('/screen') || this.room.session.spotlightUserId) ? 'sidebar' : 'grid';
+  }
+
+  #ownKey(): string | undefined {
+    return this.room.self && keyOf(this.room.self.userId, 'camera');
+  }
+
+  /** pinned returns the own tile's key if it is pinned. */
+  #pinned(): string | undefined {
+    const own = this.#ownKey();
+
+    return this.ownTile === 'pinned' && own && this.#tiles.has(own) ? own : undefined;
   }
 
   #main(): string | undefined {
@@ -83,7 +110,7 @@ export class Stage {
   #wanted(): { userId: string; source: Tile['source'] }[] {
     const { room } = this;
     const self = room.self?.userId;
-    const people = [...room.participants.values()].filter(isOnStage).sort((a, b) => Number(a.userId === self) - Number(b.userId === self));
+    const people = [...room.participants.values()].filter((p) => isOnStage(p) && (p.userId !== self || this.ownTile !== 'hidden')).sort((a, b) => Number(a.userId === self) - Number(b.userId === self));
     const shared = [...room.tracks.values()].filter((t) => t.kind === 'video' && t.source !== 'camera');
 
     return [

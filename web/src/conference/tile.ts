@@ -1,4 +1,4 @@
-import { type Participant, type Room, type Source } from '../rooms/index.js';
+import type { ConnectionQuality, Participant, Room, Source } from '../rooms/index.js';
 import { el, hue, icon, initials } from './dom.js';
 import type { Rect } from './arrange.js';
 import { Playback } from './playback.js';
@@ -8,9 +8,10 @@ export class Tile {
   readonly element: HTMLElement;
   readonly #video = el('video', { muted: true, autoplay: true, playsinline: true });
   readonly #face = el('div', { class: 'face', 'aria-hidden': 'true' });
-  readonly #name = el('span', {});
+  readonly #name = el('span', { class: 'tile-name' });
   readonly #muted = el('span', { class: 'tile-muted', role: 'img', 'aria-label': 'muted' }, icon('microphone-off'));
   readonly #hand = el('span', { class: 'tile-hand', role: 'img', 'aria-label': 'hand raised' }, icon('hand'));
+  readonly #quality = el('span', { class: 'tile-quality', role: 'img', hidden: true });
   readonly #mine: boolean;
   readonly #playback: Playback | undefined;
 
@@ -22,13 +23,13 @@ export class Tile {
     this.#mine = userId === room.self?.userId && source !== 'stream-video';
     if (source === 'stream-video') this.#playback = new Playback(room, () => this.#picture());
     this.element = el('figure', { class: 'tile', 'data-user': userId, 'data-source': source },
-      this.#face, this.#video, this.#playback?.element, this.#hand, el('figcaption', {}, this.#muted, this.#name));
+      this.#face, this.#video, this.#playback?.element, this.#hand, el('figcaption', {}, this.#muted, this.#name, this.#quality));
     this.element.classList.toggle('mine', this.#mine);
     this.#face.style.setProperty('--hue', String(hue(userId)));
   }
 
   /** Updates the tile to the participant's current state. */
-  render(participant: Participant | undefined, speaks: boolean): void {
+  render(participant: Participant | undefined, speaks: boolean, quality: ConnectionQuality | undefined): void {
     const name = participant?.displayName ?? (this.source === 'stream-video' ? 'Live stream' : this.userId);
     const label = this.source === 'screen' ? (this.#mine ? 'Your screen' : `${name}’s screen`) : this.#mine ? 'You' : name;
     if (this.#name.textContent !== label) this.#name.textContent = label;
@@ -36,6 +37,7 @@ export class Tile {
     this.#muted.hidden = this.source !== 'camera' || this.#hears(participant);
     this.#hand.hidden = this.source !== 'camera' || !participant?.handRaised;
     this.element.classList.toggle('speaks', speaks && this.source === 'camera');
+    this.#rate(this.source === 'camera' ? quality : undefined);
     this.#picture();
   }
 
@@ -49,6 +51,21 @@ export class Tile {
     style.top = `${rect.y}px`;
     style.width = `${rect.width}px`;
     style.height = `${rect.height}px`;
+  }
+
+  /** The tile's video while it shows a picture. */
+  get video(): HTMLVideoElement | undefined {
+    return this.#video.hidden || !this.#video.srcObject ? undefined : this.#video;
+  }
+
+  #rate(quality: ConnectionQuality | undefined): void {
+    if (this.#quality.dataset['quality'] === quality) return;
+    this.#quality.hidden = !quality;
+    if (!quality) return;
+    this.#quality.dataset['quality'] = quality;
+    this.#quality.setAttribute('aria-label', `${quality} connection`);
+    this.#quality.title = `${quality === 'good' ? 'Good' : 'Poor'} connection`;
+    this.#quality.replaceChildren(icon(quality === 'good' ? 'signal' : 'signal-poor'));
   }
 
   remove(): void {

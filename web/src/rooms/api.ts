@@ -69,6 +69,10 @@ export class Api {
     return this.#call('POST', `sessions/${id}/moderate/mute-all`, { exceptHost });
   }
 
+  mute(id: string, userId: string): Promise<SessionParticipant> {
+    return this.#call('POST', `sessions/${id}/moderate/mute`, { userId });
+  }
+
   spotlight(id: string, userId: string | null): Promise<Session> {
     return this.#call('POST', `sessions/${id}/moderate/spotlight`, { userId });
   }

@@ -11,6 +11,7 @@ export { mutesToRepeat } from './mutes.js';
 export { PlaybackAddress } from './playback-address.js';
 export type * from './protocol.js';
 export type { LocalTrack } from './publisher.js';
+export { type ConnectionQuality, type MediaTotals, QualityMeter, qualityOf } from './quality.js';
 export { type Publication, type Publications, Realtime, type RealtimeEvents, RealtimeRoom } from './realtime.js';
 export { Room } from './room.js';
 export { type Closed, RoomError, type RoomEvents, type RoomOptions, type RoomState } from './room-events.js';

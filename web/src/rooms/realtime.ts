@@ -5,7 +5,7 @@ import type {
   ChatMessageCreatedData, ChatMessageDeletedData, ChatMessageEditedData, RealtimeAuctionBid, RealtimeDiscountDrop, RealtimeHearts,
   RealtimeProductPin, RealtimeStockTick, SessionBreakoutsClosedData, SessionBreakoutsCreatedData, SessionEndedData,
   SessionHandraiseLoweredData, SessionHandraiseRaisedData, SessionMutedAllData, SessionParticipantKickedData,
-  SessionParticipantPromotedData, SessionParticipantUpdatedData, SessionRecordingStartedData, SessionRecordingStoppedData,
+  SessionParticipantMutedData, SessionParticipantPromotedData, SessionParticipantUpdatedData, SessionRecordingStartedData, SessionRecordingStoppedData,
   SessionSpotlightData, SessionStartedData, SessionSummaryReadyData, SessionUpdatedData,
 } from '../gen/api.js';
 
@@ -24,6 +24,7 @@ export interface Publications {
   'session.updated': SessionUpdatedData;
   'session.participant.updated': SessionParticipantUpdatedData;
   'session.participant.kicked': SessionParticipantKickedData;
+  'session.participant.muted': SessionParticipantMutedData;
   'session.participant.promoted': SessionParticipantPromotedData;
   'session.handraise.raised': SessionHandraiseRaisedData;
   'session.handraise.lowered': SessionHandraiseLoweredData;

@@ -2,6 +2,9 @@ import type { View } from './protocol.js';
 
 const settleMs = 100; // sizes may change with every frame; changes within this time are sent together
 
+/** The document's events after which other videos may be visible. */
+const changes = ['visibilitychange', 'enterpictureinpicture', 'leavepictureinpicture'] as const;
+
 /**
  * Reports the size at which each video is shown, so that the server sends no larger
  * picture. Of several elements with the same track the largest counts.
@@ -22,7 +25,7 @@ export class Views {
 
   /** @param tell is called with the views that have changed */
   constructor(private readonly tell: (views: View[]) => void) {
-    document.addEventListener('visibilitychange', this.#soon);
+    for (const name of changes) document.addEventListener(name, this.#soon);
   }
 
   /** Adds a video. It counts as hidden until an element shows it. */
@@ -61,7 +64,7 @@ export class Views {
 
   close(): void {
     clearTimeout(this.#timer);
-    document.removeEventListener('visibilitychange', this.#soon);
+    for (const name of changes) document.removeEventListener(name, this.#soon);
     this.#sizes.disconnect();
     this.#inside.disconnect();
   }
@@ -88,7 +91,8 @@ export class Views {
     let width = 0;
     let height = 0;
     for (const [element, shown] of this.#elements) {
-      if (shown.id !== id || !shown.inside || document.hidden) continue;
+      const floats = document.pictureInPictureElement === element; // on top of other windows, even if the page is hidden
+      if (shown.id !== id || !floats && (!shown.inside || document.hidden)) continue;
       const pixels = Math.round(element.clientWidth * devicePixelRatio);
       if (pixels <= width) continue;
       width = pixels;
