@@ -13924,18 +13924,9 @@ export interface components {
         /** @description The resource's id. */
         Id: string;
         /**
-         * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-         *     a new key, such as a UUID, for each action. Printable ASCII.
-         *
-         *     | Request with a key that was used before | Answer |
-         *     |---|---|
-         *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-         *     | another request, or another caller | 422 `idempotency_mismatch` |
-         *     | while the first request runs | 409 `idempotency_in_progress` |
-         *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-         *
-         *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-         *     again with the same key.
+         * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+         *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+         *     introduction of this document, has the answers.
          */
         IdempotencyKey: string;
         /** @description The maximum number of entries. */
@@ -17233,18 +17224,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17298,18 +17280,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17339,18 +17312,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17422,18 +17386,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17463,18 +17418,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17507,18 +17453,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17551,18 +17488,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17626,18 +17554,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17715,18 +17634,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17756,18 +17666,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17826,18 +17727,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17867,18 +17759,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17932,18 +17815,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17976,18 +17850,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18081,18 +17946,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18184,18 +18040,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18228,18 +18075,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18272,18 +18110,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18316,18 +18145,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18419,18 +18239,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18484,18 +18295,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18528,18 +18330,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18568,18 +18361,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18609,18 +18393,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18698,18 +18473,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18768,18 +18534,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18897,18 +18654,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18937,18 +18685,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19059,18 +18798,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19099,18 +18829,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19164,18 +18885,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19229,18 +18941,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19273,18 +18976,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19396,18 +19090,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19470,18 +19155,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19567,18 +19243,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19661,18 +19328,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19754,18 +19412,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19798,18 +19447,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19838,18 +19478,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19878,18 +19509,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19922,18 +19544,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19966,18 +19579,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20010,18 +19614,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20054,18 +19649,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20184,18 +19770,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20226,18 +19803,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20270,18 +19838,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20366,18 +19925,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20437,18 +19987,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20530,18 +20071,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20574,18 +20106,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20648,18 +20171,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20692,18 +20206,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20734,18 +20239,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20774,18 +20270,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20845,18 +20332,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21008,18 +20486,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21048,18 +20517,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21113,18 +20573,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21180,18 +20631,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21274,18 +20716,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21461,18 +20894,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21502,18 +20926,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21656,18 +21071,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21700,18 +21106,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21740,18 +21137,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
