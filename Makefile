@@ -80,6 +80,7 @@ generate: setup-generate .cache/bin/oapi-codegen .cache/bin/sqlc sdk/typescript/
 		'cd sdk/typescript && npm run --silent types' \
 		'.cache/bin/sqlc generate && scripts/remove-stale-queries'
 	@$(GO) run ./cmd/accesstable gen/openapi.yaml gen/roles.md
+	@$(GO) run ./cmd/eventtable gen/openapi.yaml gen/samples.json internal/outflow/event/event.go gen/events.md
 
 .PHONY: verify
 verify: generate .cache/bin/specdiff ## generate gen/ and check it, go.mod, the format, layers, queries' tenants, and that the API breaks neither clients nor its contract
