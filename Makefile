@@ -149,9 +149,10 @@ help: ## list the targets
 .PHONY: web
 web: web/dist/index.html
 
-web/dist/index.html: web/build.mjs web/tsconfig.json web/node_modules/.package-lock.json gen/typescript/api.ts $(shell find web/src -type f 2>/dev/null)
+web/dist/index.html: web/build.mjs web/tsconfig.json web/node_modules/.package-lock.json gen/typescript/api.ts go.mod $(shell find web/src -type f 2>/dev/null)
 	@cd web && npm run --silent check
 	@node web/build.mjs
+	@$(GO) run ./cmd/licences .cache/packages.json web/dist/assets/licences.txt
 	@touch $@
 
 web/node_modules/.package-lock.json: web/package-lock.json
