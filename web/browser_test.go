@@ -188,27 +188,3 @@ func TestReferenceOfAnotherDocument(t *testing.T) {
 	browsertest.Run(t, tab, chromedp.Reload())
 	browsertest.WaitFor(t, tab, `document.getElementById("viewer").textContent.includes("The API document can’t be loaded")`)
 }
-
-func TestLandingPageShowsReadiness(t *testing.T) {
-	t.Parallel()
-
-	var ready atomic.Bool
-	origin := serve(t, map[string]http.HandlerFunc{
-		"/v1/health/ready": func(w http.ResponseWriter, _ *http.Request) {
-			if !ready.Load() {
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}
-		},
-	})
-	tab := browsertest.New(t)
-	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
-	browsertest.Run(t, tab, chromedp.Navigate(origin+"/"))
-	browsertest.WaitFor(t, tab, `document.getElementById("health").textContent.includes("not ready")`)
-	browsertest.Screenshot(t, tab, "landing-phone-dark")
-
-	ready.Store(true)
-	browsertest.Look(t, tab, deskWidth, deskHeight, false)
-	browsertest.Run(t, tab, chromedp.Reload())
-	browsertest.WaitFor(t, tab, `document.getElementById("health").textContent.includes("All parts are ready")`)
-	browsertest.Screenshot(t, tab, "landing-light")
-}
