@@ -39,7 +39,7 @@ func TestPeopleGetAPageAtAnUnknownPath(t *testing.T) {
 	require.Equal(t, "text/html; charset=utf-8", head.Header.Get("Content-Type"))
 	require.Empty(t, head.Body)
 
-	// The API answers programs, whatever they accept.
+	// Below /v1/ also browsers get problems.
 	for _, path := range []string{"/v1/nothing", "/v1/me/nothing"} {
 		r := ask(t, anyone, s, "GET", path, "Accept", browserAccepts)
 		require.Equal(t, "application/problem+json", r.Header.Get("Content-Type"), path)
