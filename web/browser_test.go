@@ -184,6 +184,9 @@ func TestReferenceOfAnotherDocument(t *testing.T) {
 	require.Empty(t, log.Outside(origin))
 	require.Empty(t, log.Complaints())
 
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`location.hash = "#/%E0/x"; undefined`))
+	browsertest.WaitFor(t, tab, `document.querySelector("#viewer h1, #viewer h2")?.textContent.startsWith("Small API")`)
+
 	document.Store("no JSON")
 	browsertest.Run(t, tab, chromedp.Reload())
 	browsertest.WaitFor(t, tab, `document.getElementById("viewer").textContent.includes("The API document can’t be loaded")`)

@@ -9,9 +9,17 @@ export function addressOf(section, operationId) {
   return `#/${[section, operationId].filter(Boolean).map(encodeURIComponent).join('/')}`;
 }
 
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // no address of ours
+  }
+}
+
 // The section and the operation that an address names.
 export function placeOf(hash) {
-  const [section = '', operationId = ''] = hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+  const [section = '', operationId = ''] = hash.replace(/^#\/?/, '').split('/').map(decoded);
   return { section: section || INTRODUCTION, operationId };
 }
 
