@@ -80,6 +80,7 @@ generate: setup-generate .cache/bin/oapi-codegen .cache/bin/sqlc sdk/typescript/
 		'cd sdk/typescript && npm run --silent types' \
 		'.cache/bin/sqlc generate && scripts/remove-stale-queries'
 	@$(GO) run ./cmd/accesstable gen/openapi.yaml gen/roles.md
+	@$(GO) run ./cmd/eventtable gen/openapi.yaml gen/samples.json internal/outflow/event/event.go gen/events.md
 
 .PHONY: verify
 verify: generate .cache/bin/specdiff ## generate gen/ and check it, go.mod, the format, layers, queries' tenants, and that the API breaks neither clients nor its contract
@@ -148,9 +149,10 @@ help: ## list the targets
 .PHONY: web
 web: web/dist/index.html
 
-web/dist/index.html: web/build.mjs web/tsconfig.json web/node_modules/.package-lock.json gen/typescript/api.ts $(shell find web/src -type f 2>/dev/null)
+web/dist/index.html: web/build.mjs web/tsconfig.json web/node_modules/.package-lock.json gen/typescript/api.ts go.mod $(shell find web/src -type f 2>/dev/null)
 	@cd web && npm run --silent check
 	@node web/build.mjs
+	@$(GO) run ./cmd/licences .cache/packages.json web/dist/assets/licences.txt
 	@touch $@
 
 web/node_modules/.package-lock.json: web/package-lock.json

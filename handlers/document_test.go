@@ -196,6 +196,33 @@ func TestUnbuiltOperationsSayIt(t *testing.T) {
 	}
 }
 
+// TestTheReferencePageHasAPlaceForEverySection checks the extensions that the page shows: each tag is in one group, and each
+// security scheme has a title, a line about its holder and a place in the list.
+func TestTheReferencePageHasAPlaceForEverySection(t *testing.T) {
+	t.Parallel()
+	doc := apitest.Document(t)
+	var tags, grouped []string
+	for _, tag := range doc.Tags {
+		tags = append(tags, tag.Name)
+	}
+	groups, _ := doc.Extensions["x-tagGroups"].([]any)
+	for _, group := range groups {
+		list, _ := group.(map[string]any)["tags"].([]any)
+		for _, tag := range list {
+			grouped = append(grouped, fmt.Sprint(tag))
+		}
+	}
+	require.ElementsMatch(t, tags, grouped)
+
+	places := map[any]string{}
+	for name, scheme := range doc.Components.SecuritySchemes {
+		require.NotEmpty(t, scheme.Value.Extensions["x-title"], name)
+		require.NotEmpty(t, scheme.Value.Extensions["x-holder"], name)
+		require.NotContains(t, places, scheme.Value.Extensions["x-order"], name)
+		places[scheme.Value.Extensions["x-order"]] = name
+	}
+}
+
 // unbuiltOperations returns the operations without a handler, by operationId in
 // lower case.
 func unbuiltOperations() map[string]bool {

@@ -56,12 +56,20 @@ func TestCreateWebhookInput(t *testing.T) {
 		p := owner.Call(t, "POST", "/v1/me/webhooks", body).Problem(t, 400, "invalid_input")
 		require.Contains(t, fieldsOf(p), field, body)
 	}
-	p := owner.Call(t, "POST", "/v1/me/webhooks", `{"url":"https://x.example/","events":["nope"]}`).Problem(t, 400, "invalid_input")
-	for _, known := range apitest.Document(t).Components.Schemas["EventName"].Value.Enum {
-		name, err := json.Marshal(known)
-		require.NoError(t, err)
-		require.Contains(t, p.Errors[0].Message, string(name), "an unknown event lists the known ones")
+	hook := owner.Webhook(t, "https://x.example/")
+	for path, body := range map[string]string{
+		"/v1/me/webhooks":                      `{"url":"https://x.example/","events":["stream.start"]}`,
+		"/v1/me/webhooks/" + hook.ID + "/test": `{"event":"stream.start"}`,
+	} {
+		p := owner.Call(t, "POST", path, body).Problem(t, 400, "invalid_input")
+		require.Contains(t, p.Errors[0].Message, `the most similar first: ["stream.started",`)
+		for _, known := range apitest.Document(t).Components.Schemas["EventName"].Value.Enum {
+			name, err := json.Marshal(known)
+			require.NoError(t, err)
+			require.Contains(t, p.Errors[0].Message, string(name), "an unknown event lists the known ones")
+		}
 	}
+	owner.Call(t, "DELETE", "/v1/me/webhooks/"+hook.ID, nil).Is(t, 200)
 	require.JSONEq(t, "[]", string(owner.Call(t, "GET", "/v1/me/webhooks", nil).Body))
 }
 

@@ -158,69 +158,36 @@ func TestPlayerErrorsNameTheRemedy(t *testing.T) {
 	}
 }
 
-func TestReferenceShowsTheServersOwnDocument(t *testing.T) {
+// TestReferenceOfAnotherDocument shows a document without the extensions that ours has, and one that can't be loaded. The
+// e2e tests show our own.
+func TestReferenceOfAnotherDocument(t *testing.T) {
 	t.Parallel()
 
-	const document = `{"openapi":"3.0.3","info":{"title":"Showfloor API","version":"1.0.0"},"servers":[{"url":"/"}],
-		"tags":[{"name":"streams","description":"Live streams"}],"security":[{"bearer":[]}],
+	var document atomic.Value
+	document.Store(`{"openapi":"3.0.3","info":{"title":"Small API","version":"1.0.0"},"tags":[{"name":"streams"}],
 		"components":{"securitySchemes":{"bearer":{"type":"http","scheme":"bearer"}}},
-		"paths":{"/v1/me/streams":{"get":{"operationId":"listStreams","tags":["streams"],"summary":"List streams",
-		"responses":{"200":{"description":"newest first"}}}}}}`
-	var asked atomic.Value
+		"paths":{"/streams":{"get":{"operationId":"listStreams","tags":["streams"],"security":[{"bearer":[]}],
+		"responses":{"200":{"description":"newest first"}}}}}}`)
 	origin := serve(t, map[string]http.HandlerFunc{
 		"/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write([]byte(document))
-		},
-		"/v1/me/streams": func(w http.ResponseWriter, r *http.Request) {
-			asked.Store(r.Method)
-			_, _ = w.Write([]byte("[]"))
+			_, _ = w.Write([]byte(document.Load().(string)))
 		},
 	})
 	tab := browsertest.New(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, deskWidth, deskHeight, false)
 
-	browsertest.Run(t, tab, chromedp.Navigate(origin+"/docs?url=https://showfloor.invalid/other.json"),
-		chromedp.WaitVisible(chromedp.CSS(".opblock-summary")))
-	require.Equal(t, "Showfloor API", browsertest.Value[string](t, tab, `document.title`))
-	browsertest.Run(t, tab,
-		chromedp.Click(chromedp.CSS(".opblock-summary-control")),
-		chromedp.Click(chromedp.CSS(".try-out__btn")),
-		chromedp.Click(chromedp.CSS(".execute")),
-		chromedp.WaitVisible(chromedp.CSS(".live-responses-table")))
-	require.Equal(t, http.MethodGet, asked.Load())
-	browsertest.Screenshot(t, tab, "docs-light")
-
-	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
-	browsertest.Run(t, tab, chromedp.Navigate(origin+"/docs"), chromedp.WaitVisible(chromedp.CSS(".opblock-summary")))
-	browsertest.Screenshot(t, tab, "docs-phone-dark")
-	fits := `document.documentElement.scrollWidth <= innerWidth`
-	require.True(t, browsertest.Value[bool](t, tab, fits), "scrolls sideways")
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/docs#/streams/listStreams"), chromedp.WaitVisible(chromedp.CSS(".opblock-description")))
+	require.Equal(t, "Access: bearer.", browsertest.Value[string](t, tab, `document.querySelector(".opblock-description").textContent.trim()`))
+	require.Equal(t, "Other sections", browsertest.Value[string](t, tab, `document.querySelector("#groups h2").textContent`))
 	require.Empty(t, log.Outside(origin))
 	require.Empty(t, log.Complaints())
-}
 
-func TestLandingPageShowsReadiness(t *testing.T) {
-	t.Parallel()
+	browsertest.Run(t, tab, chromedp.Evaluate[chromedp.Void](`location.hash = "#/%E0/x"; undefined`))
+	browsertest.WaitFor(t, tab, `document.querySelector("#viewer h1, #viewer h2")?.textContent.startsWith("Small API")`)
 
-	var ready atomic.Bool
-	origin := serve(t, map[string]http.HandlerFunc{
-		"/v1/health/ready": func(w http.ResponseWriter, _ *http.Request) {
-			if !ready.Load() {
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}
-		},
-	})
-	tab := browsertest.New(t)
-	browsertest.Look(t, tab, phoneWidth, phoneHeight, true)
-	browsertest.Run(t, tab, chromedp.Navigate(origin+"/"))
-	browsertest.WaitFor(t, tab, `document.getElementById("health").textContent.includes("not ready")`)
-	browsertest.Screenshot(t, tab, "landing-phone-dark")
-
-	ready.Store(true)
-	browsertest.Look(t, tab, deskWidth, deskHeight, false)
+	document.Store("no JSON")
 	browsertest.Run(t, tab, chromedp.Reload())
-	browsertest.WaitFor(t, tab, `document.getElementById("health").textContent.includes("All parts are ready")`)
-	browsertest.Screenshot(t, tab, "landing-light")
+	browsertest.WaitFor(t, tab, `document.getElementById("viewer").textContent.includes("The API document can’t be loaded")`)
 }

@@ -16,13 +16,9 @@ const assets = join(dist, 'assets');
 const fromModules = {
   'hls.js/dist/hls.min.mjs': 'hls.mjs',
   'hls.js/dist/hls.worker.js': 'hls.worker.js',
-  'hls.js/LICENSE': 'hls.LICENSE.txt',
-  'centrifuge/LICENSE': 'centrifuge.LICENSE.txt',
   'swagger-ui-dist/swagger-ui-bundle.js': 'swagger-ui.js',
   'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt': 'swagger-ui-bundle.js.LICENSE.txt',
   'swagger-ui-dist/swagger-ui.css': 'swagger-ui.css',
-  'swagger-ui-dist/LICENSE': 'swagger-ui.LICENSE.txt',
-  'swagger-ui-dist/NOTICE': 'swagger-ui.NOTICE.txt',
 };
 
 for (const name of await readdir(dist)) {
@@ -49,7 +45,9 @@ const withPlayer = {
   name: 'hls',
   setup: ({ onResolve }) => onResolve({ filter: /^hls\.js$/ }, () => ({ path: './hls.mjs', external: true })),
 };
-await build({
+const { metafile } = await build({
+  absWorkingDir: web,
+  metafile: true,
   entryPoints: { rooms: join(web, 'src/rooms/index.ts'), conference: join(web, 'src/conference/main.ts') },
   outdir: assets,
   bundle: true,
@@ -60,6 +58,13 @@ await build({
   logLevel: 'warning',
   plugins: [asOthersDo, withPlayer],
 });
+
+// The npm packages in assets/, for the list of licences (cmd/licences).
+const files = [...Object.keys(fromModules).map((name) => `node_modules/${name}`), ...Object.keys(metafile.inputs)];
+const packages = new Set(files.map((name) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]).filter(Boolean));
+const cache = join(web, '..', '.cache');
+await mkdir(cache, { recursive: true });
+await writeFile(join(cache, 'packages.json'), JSON.stringify([...packages].map((name) => join(web, name))));
 
 const large = 8 << 10; // bytes; compressing smaller files saves nothing
 for (const name of await readdir(assets)) {

@@ -129,7 +129,7 @@ func TestEmbeddedPagesAreWhole(t *testing.T) {
 	t.Parallel()
 
 	pages := builtPages(t)
-	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/assets/account.js", "/assets/rooms.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js"} {
+	for _, path := range []string{"/", "/docs", "/player", "/accept-invite", "/reset-password", "/purchase", "/mailbox", "/scenarios/conference/", "/assets/account.js", "/assets/rooms.js", "/assets/hls.mjs", "/assets/hls.worker.js", "/assets/swagger-ui.js", "/assets/licences.txt"} {
 		require.Equal(t, http.StatusOK, get(t, pages, http.MethodGet, path).StatusCode, path)
 	}
 

@@ -13976,18 +13976,9 @@ export interface components {
         /** @description The resource's id. */
         Id: string;
         /**
-         * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-         *     a new key, such as a UUID, for each action. Printable ASCII.
-         *
-         *     | Request with a key that was used before | Answer |
-         *     |---|---|
-         *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-         *     | another request, or another caller | 422 `idempotency_mismatch` |
-         *     | while the first request runs | 409 `idempotency_in_progress` |
-         *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-         *
-         *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-         *     again with the same key.
+         * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+         *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+         *     introduction of this document, has the answers.
          */
         IdempotencyKey: string;
         /** @description The maximum number of entries. */
@@ -17288,18 +17279,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17353,18 +17335,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17394,18 +17367,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17477,18 +17441,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17518,18 +17473,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17562,18 +17508,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17606,18 +17543,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17681,18 +17609,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17770,18 +17689,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17811,18 +17721,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17881,18 +17782,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17922,18 +17814,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -17987,18 +17870,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18031,18 +17905,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18136,18 +18001,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18239,18 +18095,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18283,18 +18130,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18327,18 +18165,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18371,18 +18200,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18474,18 +18294,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18539,18 +18350,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18583,18 +18385,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18623,18 +18416,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18664,18 +18448,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18753,18 +18528,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18823,18 +18589,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18952,18 +18709,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -18992,18 +18740,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19114,18 +18853,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19154,18 +18884,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19219,18 +18940,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19284,18 +18996,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19328,18 +19031,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19451,18 +19145,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19525,18 +19210,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19622,18 +19298,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19716,18 +19383,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19809,18 +19467,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19853,18 +19502,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19893,18 +19533,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19933,18 +19564,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -19977,18 +19599,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20021,18 +19634,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20065,18 +19669,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20109,18 +19704,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20153,18 +19739,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20283,18 +19860,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20325,18 +19893,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20369,18 +19928,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20465,18 +20015,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20536,18 +20077,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20629,18 +20161,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20673,18 +20196,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20747,18 +20261,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20791,18 +20296,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20833,18 +20329,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20873,18 +20360,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -20944,18 +20422,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21107,18 +20576,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21147,18 +20607,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21212,18 +20663,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21279,18 +20721,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21373,18 +20806,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21560,18 +20984,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21601,18 +21016,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21755,18 +21161,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21799,18 +21196,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
@@ -21839,18 +21227,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Lets you repeat a request without carrying it out twice. The key is valid for 24 hours and for the whole tenant. Choose
-                 *     a new key, such as a UUID, for each action. Printable ASCII.
-                 *
-                 *     | Request with a key that was used before | Answer |
-                 *     |---|---|
-                 *     | same operation, path and body, from the same user or from an API key with the same scopes | status and body of the first answer, with `Idempotent-Replayed: true` |
-                 *     | another request, or another caller | 422 `idempotency_mismatch` |
-                 *     | while the first request runs | 409 `idempotency_in_progress` |
-                 *     | after a fault that lost the answer of a request that had changed something | 409 `idempotency_lost`: check whether the change was made |
-                 *
-                 *     Answers with 401, 403, 429 and 5xx are not stored. Refusals before the operation started are not stored either. Send such a request
-                 *     again with the same key.
+                 * @description Lets you repeat a request without carrying it out twice. Choose a new key for each action, such as the UUID
+                 *     `0b8f7c1e-2f4d-4b6a-9a53-1f6f0f5b7c3d`, and keep it for the repetitions. Printable ASCII, valid for 24 hours. **Idempotency**, in the
+                 *     introduction of this document, has the answers.
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };

@@ -221,18 +221,12 @@ func fields(err error, where string) []problem.Field {
 		}
 		return fields(e.Err, where)
 	case *openapi3.SchemaError:
-		path := e.JSONPointer()
-		if where != wholeBody { // an element of a parameter that is a list
-			path = append([]string{where}, path...)
+		// A described reference is an allOf of one part: the part's faults say more.
+		var parts openapi3.MultiError
+		if e.SchemaField == "allOf" && errors.As(e.Origin, &parts) {
+			return fields(parts, where)
 		}
-		if len(path) > 0 {
-			where = strings.Join(path, ".")
-		}
-		reason := e.Reason
-		if e.SchemaField == "pattern" && e.Schema.Pattern == notBlank {
-			reason = "must not be empty"
-		}
-		return []problem.Field{{Field: where, Message: reason}}
+		return []problem.Field{schemaFault(e, where)}
 	case *openapi3filter.ParseError:
 		return []problem.Field{{Field: where, Message: parseReason(e)}}
 	default:

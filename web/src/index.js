@@ -6,7 +6,7 @@ function say(text, mood) {
   health.className = `health ${mood}`;
 }
 
-document.getElementById('curl').textContent = `curl -s ${location.origin}/v1/auth/register \\
+document.getElementById('curl').textContent = `curl -sS ${location.origin}/v1/auth/register \\
   -H 'Content-Type: application/json' \\
   -d '{"tenantName": "Acme Live", "name": "Ada", "email": "ada@acme.example", "password": "correct horse battery"}'`;
 

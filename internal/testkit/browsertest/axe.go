@@ -1,0 +1,32 @@
+package browsertest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// runAxe is the script that stores the violations of the shown page in axeFound, one per line: the rule, its
+// help text and the first elements that break it.
+const runAxe = `globalThis.axeFound = null; axe.run().then((result) => {
+	globalThis.axeFound = result.violations.map((v) => v.id + ': ' + v.help + ' (' + v.nodes.length + ') ' +
+		v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + n.html.slice(0, 160)).join(' | '));
+}, (error) => { globalThis.axeFound = ['axe failed: ' + error]; }); undefined`
+
+// Barriers checks what the tab shows with axe-core, all its rules included, and returns the violations: none if
+// people with screen readers, keyboards or weak eyes can use the page as far as a program can tell.
+func Barriers(t testing.TB, ctx context.Context) []string {
+	t.Helper()
+
+	axe, err := os.ReadFile(filepath.Join(moduleRoot(t), "web", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatalf("read axe-core (run `make web`): %v", err)
+	}
+	Run(t, ctx, chromedp.Evaluate[chromedp.Void](string(axe)+"; undefined"), chromedp.Evaluate[chromedp.Void](runAxe))
+	WaitFor(t, ctx, `globalThis.axeFound !== null`)
+
+	return Value[[]string](t, ctx, `globalThis.axeFound`)
+}
