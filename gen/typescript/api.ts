@@ -12526,8 +12526,11 @@ export interface components {
              * @example node_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             node: string | null;
-            /** @description How the stream arrives; null while the server waits for the encoder. */
-            source: (string & components["schemas"]["StreamPublisherSource"]) | null;
+            /**
+             * @description How the stream arrives; null while the server waits for the encoder.
+             * @enum {string|null}
+             */
+            source: components["schemas"]["StreamPublisherSource"] | null;
             /**
              * Format: date-time
              * @description Start of the broadcast.
