@@ -90,7 +90,7 @@ func isEvent(body []byte) error {
 	if err := json.Unmarshal(body, &value); err != nil {
 		return err
 	}
-	return c.spec.Components.Schemas["Event"].Value.VisitJSON(value)
+	return c.spec.Components.Schemas["WebhookEvent"].Value.VisitJSON(value)
 }
 
 // verify checks our signature and the one of Standard Webhooks.

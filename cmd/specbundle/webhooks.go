@@ -9,7 +9,7 @@ import (
 )
 
 // unionName is the schema whose discriminator names every event.
-const unionName = "Event"
+const unionName = "WebhookEvent"
 
 // webhooksOf encodes the companion of a bundle: an OpenAPI 3.1 document whose
 // webhooks are the events, because 3.0 can't describe requests that the server
@@ -22,7 +22,7 @@ func webhooksOf(bundle map[string]any) ([]byte, error) {
 	}
 	mapping := at(schemas, unionName, "discriminator", "mapping")
 	if len(mapping) == 0 {
-		return nil, errors.New("the schema Event has no discriminator mapping")
+		return nil, errors.New("the schema WebhookEvent has no discriminator mapping")
 	}
 	hooks, needed := map[string]any{}, map[string]any{}
 	for event, ref := range mapping {

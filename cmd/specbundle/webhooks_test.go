@@ -11,9 +11,9 @@ import (
 // withEvents is the small description with two events.
 func withEvents() map[string]string {
 	files := maps.Clone(spec())
-	files["openapi.yaml"] += "    Event: {$ref: \"events.yaml#/Event\"}\n"
+	files["openapi.yaml"] += "    WebhookEvent: {$ref: \"events.yaml#/WebhookEvent\"}\n"
 	files["events.yaml"] = `
-Event:
+WebhookEvent:
   discriminator: {propertyName: event, mapping: {thing.made: "#/ThingMadeEvent", thing.lost: "#/ThingLostEvent"}}
   oneOf: [{$ref: "#/ThingMadeEvent"}, {$ref: "#/ThingLostEvent"}]
 ThingMadeEvent:
@@ -51,7 +51,7 @@ func TestWebhooksAreADocumentOfTheirOwn(t *testing.T) {
 
 	schemas := at(doc, "components", "schemas")
 	require.Contains(t, schemas, "Thing")
-	require.NotContains(t, schemas, "Event", "no event needs it")
+	require.NotContains(t, schemas, "WebhookEvent", "no event needs it")
 	require.NotContains(t, schemas, "Problem")
 	require.Equal(t, map[string]any{
 		"event":    map[string]any{"type": "string", "enum": []any{"thing.lost"}},
@@ -67,7 +67,7 @@ func TestWebhooksAreADocumentOfTheirOwn(t *testing.T) {
 func TestAUnionWithoutItsEventsIsRefused(t *testing.T) {
 	t.Parallel()
 	files := maps.Clone(spec())
-	files["openapi.yaml"] += "    Event: {type: object}\n"
+	files["openapi.yaml"] += "    WebhookEvent: {type: object}\n"
 	_, _, err := bundle(t.Context(), write(t, files))
 	require.ErrorContains(t, err, "no discriminator mapping")
 }

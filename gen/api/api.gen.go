@@ -6147,12 +6147,6 @@ type EmailInput struct {
 	Email string `json:"email"`
 }
 
-// Event The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
-// unknown ones.
-type Event struct {
-	union json.RawMessage
-}
-
 // EventData The event's data, as in the schema `Event`.
 type EventData map[string]interface{}
 
@@ -12081,7 +12075,7 @@ type WebhookDelivery struct {
 
 	// Payload The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
 	// unknown ones.
-	Payload Event `json:"payload"`
+	Payload WebhookEvent `json:"payload"`
 
 	// ResponseBody The first 4 KiB of the last answer.
 	ResponseBody nullable.Nullable[string] `json:"responseBody"`
@@ -12177,6 +12171,12 @@ type WebhookEndpointPatch struct {
 
 // WebhookEndpointStatus active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
 type WebhookEndpointStatus string
+
+// WebhookEvent The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
+// unknown ones.
+type WebhookEvent struct {
+	union json.RawMessage
+}
 
 // WebhookRecovery The result of a recovery.
 type WebhookRecovery struct {
@@ -13240,1727 +13240,6 @@ type FinalizeRecordingJSONRequestBody = RecordingFinalization
 // ReportTranscodeJSONRequestBody defines body for ReportTranscode for application/json ContentType.
 type ReportTranscodeJSONRequestBody = TranscodeJobEvent
 
-// AsChatMessageCreatedEvent returns the union data inside the Event as a ChatMessageCreatedEvent
-func (t Event) AsChatMessageCreatedEvent() (ChatMessageCreatedEvent, error) {
-	var body ChatMessageCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatMessageCreatedEvent overwrites any union data inside the Event as the provided ChatMessageCreatedEvent
-func (t *Event) FromChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatMessageCreatedEvent performs a merge with any union data inside the Event, using the provided ChatMessageCreatedEvent
-func (t *Event) MergeChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChatMessageEditedEvent returns the union data inside the Event as a ChatMessageEditedEvent
-func (t Event) AsChatMessageEditedEvent() (ChatMessageEditedEvent, error) {
-	var body ChatMessageEditedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatMessageEditedEvent overwrites any union data inside the Event as the provided ChatMessageEditedEvent
-func (t *Event) FromChatMessageEditedEvent(v ChatMessageEditedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatMessageEditedEvent performs a merge with any union data inside the Event, using the provided ChatMessageEditedEvent
-func (t *Event) MergeChatMessageEditedEvent(v ChatMessageEditedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChatMessageDeletedEvent returns the union data inside the Event as a ChatMessageDeletedEvent
-func (t Event) AsChatMessageDeletedEvent() (ChatMessageDeletedEvent, error) {
-	var body ChatMessageDeletedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatMessageDeletedEvent overwrites any union data inside the Event as the provided ChatMessageDeletedEvent
-func (t *Event) FromChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatMessageDeletedEvent performs a merge with any union data inside the Event, using the provided ChatMessageDeletedEvent
-func (t *Event) MergeChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChannelMemberJoinedEvent returns the union data inside the Event as a ChannelMemberJoinedEvent
-func (t Event) AsChannelMemberJoinedEvent() (ChannelMemberJoinedEvent, error) {
-	var body ChannelMemberJoinedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChannelMemberJoinedEvent overwrites any union data inside the Event as the provided ChannelMemberJoinedEvent
-func (t *Event) FromChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
-	t.union = b
-	return err
-}
-
-// MergeChannelMemberJoinedEvent performs a merge with any union data inside the Event, using the provided ChannelMemberJoinedEvent
-func (t *Event) MergeChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChannelMemberLeftEvent returns the union data inside the Event as a ChannelMemberLeftEvent
-func (t Event) AsChannelMemberLeftEvent() (ChannelMemberLeftEvent, error) {
-	var body ChannelMemberLeftEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChannelMemberLeftEvent overwrites any union data inside the Event as the provided ChannelMemberLeftEvent
-func (t *Event) FromChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
-	t.union = b
-	return err
-}
-
-// MergeChannelMemberLeftEvent performs a merge with any union data inside the Event, using the provided ChannelMemberLeftEvent
-func (t *Event) MergeChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChatModerationActionEvent returns the union data inside the Event as a ChatModerationActionEvent
-func (t Event) AsChatModerationActionEvent() (ChatModerationActionEvent, error) {
-	var body ChatModerationActionEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatModerationActionEvent overwrites any union data inside the Event as the provided ChatModerationActionEvent
-func (t *Event) FromChatModerationActionEvent(v ChatModerationActionEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatModerationActionEvent performs a merge with any union data inside the Event, using the provided ChatModerationActionEvent
-func (t *Event) MergeChatModerationActionEvent(v ChatModerationActionEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionCreatedEvent returns the union data inside the Event as a SessionCreatedEvent
-func (t Event) AsSessionCreatedEvent() (SessionCreatedEvent, error) {
-	var body SessionCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionCreatedEvent overwrites any union data inside the Event as the provided SessionCreatedEvent
-func (t *Event) FromSessionCreatedEvent(v SessionCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionCreatedEvent performs a merge with any union data inside the Event, using the provided SessionCreatedEvent
-func (t *Event) MergeSessionCreatedEvent(v SessionCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionStartedEvent returns the union data inside the Event as a SessionStartedEvent
-func (t Event) AsSessionStartedEvent() (SessionStartedEvent, error) {
-	var body SessionStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionStartedEvent overwrites any union data inside the Event as the provided SessionStartedEvent
-func (t *Event) FromSessionStartedEvent(v SessionStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionStartedEvent performs a merge with any union data inside the Event, using the provided SessionStartedEvent
-func (t *Event) MergeSessionStartedEvent(v SessionStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionEndedEvent returns the union data inside the Event as a SessionEndedEvent
-func (t Event) AsSessionEndedEvent() (SessionEndedEvent, error) {
-	var body SessionEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionEndedEvent overwrites any union data inside the Event as the provided SessionEndedEvent
-func (t *Event) FromSessionEndedEvent(v SessionEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionEndedEvent performs a merge with any union data inside the Event, using the provided SessionEndedEvent
-func (t *Event) MergeSessionEndedEvent(v SessionEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionUpdatedEvent returns the union data inside the Event as a SessionUpdatedEvent
-func (t Event) AsSessionUpdatedEvent() (SessionUpdatedEvent, error) {
-	var body SessionUpdatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionUpdatedEvent overwrites any union data inside the Event as the provided SessionUpdatedEvent
-func (t *Event) FromSessionUpdatedEvent(v SessionUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionUpdatedEvent performs a merge with any union data inside the Event, using the provided SessionUpdatedEvent
-func (t *Event) MergeSessionUpdatedEvent(v SessionUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionParticipantUpdatedEvent returns the union data inside the Event as a SessionParticipantUpdatedEvent
-func (t Event) AsSessionParticipantUpdatedEvent() (SessionParticipantUpdatedEvent, error) {
-	var body SessionParticipantUpdatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionParticipantUpdatedEvent overwrites any union data inside the Event as the provided SessionParticipantUpdatedEvent
-func (t *Event) FromSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionParticipantUpdatedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantUpdatedEvent
-func (t *Event) MergeSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionParticipantKickedEvent returns the union data inside the Event as a SessionParticipantKickedEvent
-func (t Event) AsSessionParticipantKickedEvent() (SessionParticipantKickedEvent, error) {
-	var body SessionParticipantKickedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionParticipantKickedEvent overwrites any union data inside the Event as the provided SessionParticipantKickedEvent
-func (t *Event) FromSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionParticipantKickedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantKickedEvent
-func (t *Event) MergeSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionParticipantPromotedEvent returns the union data inside the Event as a SessionParticipantPromotedEvent
-func (t Event) AsSessionParticipantPromotedEvent() (SessionParticipantPromotedEvent, error) {
-	var body SessionParticipantPromotedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionParticipantPromotedEvent overwrites any union data inside the Event as the provided SessionParticipantPromotedEvent
-func (t *Event) FromSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionParticipantPromotedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantPromotedEvent
-func (t *Event) MergeSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionHandraiseRaisedEvent returns the union data inside the Event as a SessionHandraiseRaisedEvent
-func (t Event) AsSessionHandraiseRaisedEvent() (SessionHandraiseRaisedEvent, error) {
-	var body SessionHandraiseRaisedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionHandraiseRaisedEvent overwrites any union data inside the Event as the provided SessionHandraiseRaisedEvent
-func (t *Event) FromSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionHandraiseRaisedEvent performs a merge with any union data inside the Event, using the provided SessionHandraiseRaisedEvent
-func (t *Event) MergeSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionHandraiseLoweredEvent returns the union data inside the Event as a SessionHandraiseLoweredEvent
-func (t Event) AsSessionHandraiseLoweredEvent() (SessionHandraiseLoweredEvent, error) {
-	var body SessionHandraiseLoweredEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionHandraiseLoweredEvent overwrites any union data inside the Event as the provided SessionHandraiseLoweredEvent
-func (t *Event) FromSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionHandraiseLoweredEvent performs a merge with any union data inside the Event, using the provided SessionHandraiseLoweredEvent
-func (t *Event) MergeSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionSpotlightEvent returns the union data inside the Event as a SessionSpotlightEvent
-func (t Event) AsSessionSpotlightEvent() (SessionSpotlightEvent, error) {
-	var body SessionSpotlightEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionSpotlightEvent overwrites any union data inside the Event as the provided SessionSpotlightEvent
-func (t *Event) FromSessionSpotlightEvent(v SessionSpotlightEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionSpotlightEvent performs a merge with any union data inside the Event, using the provided SessionSpotlightEvent
-func (t *Event) MergeSessionSpotlightEvent(v SessionSpotlightEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionMutedAllEvent returns the union data inside the Event as a SessionMutedAllEvent
-func (t Event) AsSessionMutedAllEvent() (SessionMutedAllEvent, error) {
-	var body SessionMutedAllEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionMutedAllEvent overwrites any union data inside the Event as the provided SessionMutedAllEvent
-func (t *Event) FromSessionMutedAllEvent(v SessionMutedAllEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionMutedAllEvent performs a merge with any union data inside the Event, using the provided SessionMutedAllEvent
-func (t *Event) MergeSessionMutedAllEvent(v SessionMutedAllEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionRecordingStartedEvent returns the union data inside the Event as a SessionRecordingStartedEvent
-func (t Event) AsSessionRecordingStartedEvent() (SessionRecordingStartedEvent, error) {
-	var body SessionRecordingStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionRecordingStartedEvent overwrites any union data inside the Event as the provided SessionRecordingStartedEvent
-func (t *Event) FromSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionRecordingStartedEvent performs a merge with any union data inside the Event, using the provided SessionRecordingStartedEvent
-func (t *Event) MergeSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionRecordingStoppedEvent returns the union data inside the Event as a SessionRecordingStoppedEvent
-func (t Event) AsSessionRecordingStoppedEvent() (SessionRecordingStoppedEvent, error) {
-	var body SessionRecordingStoppedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionRecordingStoppedEvent overwrites any union data inside the Event as the provided SessionRecordingStoppedEvent
-func (t *Event) FromSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionRecordingStoppedEvent performs a merge with any union data inside the Event, using the provided SessionRecordingStoppedEvent
-func (t *Event) MergeSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionBreakoutsCreatedEvent returns the union data inside the Event as a SessionBreakoutsCreatedEvent
-func (t Event) AsSessionBreakoutsCreatedEvent() (SessionBreakoutsCreatedEvent, error) {
-	var body SessionBreakoutsCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionBreakoutsCreatedEvent overwrites any union data inside the Event as the provided SessionBreakoutsCreatedEvent
-func (t *Event) FromSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionBreakoutsCreatedEvent performs a merge with any union data inside the Event, using the provided SessionBreakoutsCreatedEvent
-func (t *Event) MergeSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionBreakoutsClosedEvent returns the union data inside the Event as a SessionBreakoutsClosedEvent
-func (t Event) AsSessionBreakoutsClosedEvent() (SessionBreakoutsClosedEvent, error) {
-	var body SessionBreakoutsClosedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionBreakoutsClosedEvent overwrites any union data inside the Event as the provided SessionBreakoutsClosedEvent
-func (t *Event) FromSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionBreakoutsClosedEvent performs a merge with any union data inside the Event, using the provided SessionBreakoutsClosedEvent
-func (t *Event) MergeSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionSummaryReadyEvent returns the union data inside the Event as a SessionSummaryReadyEvent
-func (t Event) AsSessionSummaryReadyEvent() (SessionSummaryReadyEvent, error) {
-	var body SessionSummaryReadyEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionSummaryReadyEvent overwrites any union data inside the Event as the provided SessionSummaryReadyEvent
-func (t *Event) FromSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionSummaryReadyEvent performs a merge with any union data inside the Event, using the provided SessionSummaryReadyEvent
-func (t *Event) MergeSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallInvitedEvent returns the union data inside the Event as a CallInvitedEvent
-func (t Event) AsCallInvitedEvent() (CallInvitedEvent, error) {
-	var body CallInvitedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallInvitedEvent overwrites any union data inside the Event as the provided CallInvitedEvent
-func (t *Event) FromCallInvitedEvent(v CallInvitedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallInvitedEvent performs a merge with any union data inside the Event, using the provided CallInvitedEvent
-func (t *Event) MergeCallInvitedEvent(v CallInvitedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallAnsweredEvent returns the union data inside the Event as a CallAnsweredEvent
-func (t Event) AsCallAnsweredEvent() (CallAnsweredEvent, error) {
-	var body CallAnsweredEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallAnsweredEvent overwrites any union data inside the Event as the provided CallAnsweredEvent
-func (t *Event) FromCallAnsweredEvent(v CallAnsweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallAnsweredEvent performs a merge with any union data inside the Event, using the provided CallAnsweredEvent
-func (t *Event) MergeCallAnsweredEvent(v CallAnsweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallDeclinedEvent returns the union data inside the Event as a CallDeclinedEvent
-func (t Event) AsCallDeclinedEvent() (CallDeclinedEvent, error) {
-	var body CallDeclinedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallDeclinedEvent overwrites any union data inside the Event as the provided CallDeclinedEvent
-func (t *Event) FromCallDeclinedEvent(v CallDeclinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallDeclinedEvent performs a merge with any union data inside the Event, using the provided CallDeclinedEvent
-func (t *Event) MergeCallDeclinedEvent(v CallDeclinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallEndedEvent returns the union data inside the Event as a CallEndedEvent
-func (t Event) AsCallEndedEvent() (CallEndedEvent, error) {
-	var body CallEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallEndedEvent overwrites any union data inside the Event as the provided CallEndedEvent
-func (t *Event) FromCallEndedEvent(v CallEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallEndedEvent performs a merge with any union data inside the Event, using the provided CallEndedEvent
-func (t *Event) MergeCallEndedEvent(v CallEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsStreamStartedEvent returns the union data inside the Event as a StreamStartedEvent
-func (t Event) AsStreamStartedEvent() (StreamStartedEvent, error) {
-	var body StreamStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromStreamStartedEvent overwrites any union data inside the Event as the provided StreamStartedEvent
-func (t *Event) FromStreamStartedEvent(v StreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeStreamStartedEvent performs a merge with any union data inside the Event, using the provided StreamStartedEvent
-func (t *Event) MergeStreamStartedEvent(v StreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsStreamEndedEvent returns the union data inside the Event as a StreamEndedEvent
-func (t Event) AsStreamEndedEvent() (StreamEndedEvent, error) {
-	var body StreamEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromStreamEndedEvent overwrites any union data inside the Event as the provided StreamEndedEvent
-func (t *Event) FromStreamEndedEvent(v StreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeStreamEndedEvent performs a merge with any union data inside the Event, using the provided StreamEndedEvent
-func (t *Event) MergeStreamEndedEvent(v StreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRecordingReadyEvent returns the union data inside the Event as a RecordingReadyEvent
-func (t Event) AsRecordingReadyEvent() (RecordingReadyEvent, error) {
-	var body RecordingReadyEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRecordingReadyEvent overwrites any union data inside the Event as the provided RecordingReadyEvent
-func (t *Event) FromRecordingReadyEvent(v RecordingReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
-	t.union = b
-	return err
-}
-
-// MergeRecordingReadyEvent performs a merge with any union data inside the Event, using the provided RecordingReadyEvent
-func (t *Event) MergeRecordingReadyEvent(v RecordingReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsProductUpsertedEvent returns the union data inside the Event as a ProductUpsertedEvent
-func (t Event) AsProductUpsertedEvent() (ProductUpsertedEvent, error) {
-	var body ProductUpsertedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromProductUpsertedEvent overwrites any union data inside the Event as the provided ProductUpsertedEvent
-func (t *Event) FromProductUpsertedEvent(v ProductUpsertedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
-	t.union = b
-	return err
-}
-
-// MergeProductUpsertedEvent performs a merge with any union data inside the Event, using the provided ProductUpsertedEvent
-func (t *Event) MergeProductUpsertedEvent(v ProductUpsertedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsProductArchivedEvent returns the union data inside the Event as a ProductArchivedEvent
-func (t Event) AsProductArchivedEvent() (ProductArchivedEvent, error) {
-	var body ProductArchivedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromProductArchivedEvent overwrites any union data inside the Event as the provided ProductArchivedEvent
-func (t *Event) FromProductArchivedEvent(v ProductArchivedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
-	t.union = b
-	return err
-}
-
-// MergeProductArchivedEvent performs a merge with any union data inside the Event, using the provided ProductArchivedEvent
-func (t *Event) MergeProductArchivedEvent(v ProductArchivedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsInventoryLowEvent returns the union data inside the Event as a InventoryLowEvent
-func (t Event) AsInventoryLowEvent() (InventoryLowEvent, error) {
-	var body InventoryLowEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromInventoryLowEvent overwrites any union data inside the Event as the provided InventoryLowEvent
-func (t *Event) FromInventoryLowEvent(v InventoryLowEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
-	t.union = b
-	return err
-}
-
-// MergeInventoryLowEvent performs a merge with any union data inside the Event, using the provided InventoryLowEvent
-func (t *Event) MergeInventoryLowEvent(v InventoryLowEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsInventoryDepletedEvent returns the union data inside the Event as a InventoryDepletedEvent
-func (t Event) AsInventoryDepletedEvent() (InventoryDepletedEvent, error) {
-	var body InventoryDepletedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromInventoryDepletedEvent overwrites any union data inside the Event as the provided InventoryDepletedEvent
-func (t *Event) FromInventoryDepletedEvent(v InventoryDepletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
-	t.union = b
-	return err
-}
-
-// MergeInventoryDepletedEvent performs a merge with any union data inside the Event, using the provided InventoryDepletedEvent
-func (t *Event) MergeInventoryDepletedEvent(v InventoryDepletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsDiscountCreatedEvent returns the union data inside the Event as a DiscountCreatedEvent
-func (t Event) AsDiscountCreatedEvent() (DiscountCreatedEvent, error) {
-	var body DiscountCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromDiscountCreatedEvent overwrites any union data inside the Event as the provided DiscountCreatedEvent
-func (t *Event) FromDiscountCreatedEvent(v DiscountCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeDiscountCreatedEvent performs a merge with any union data inside the Event, using the provided DiscountCreatedEvent
-func (t *Event) MergeDiscountCreatedEvent(v DiscountCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsDiscountDroppedEvent returns the union data inside the Event as a DiscountDroppedEvent
-func (t Event) AsDiscountDroppedEvent() (DiscountDroppedEvent, error) {
-	var body DiscountDroppedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromDiscountDroppedEvent overwrites any union data inside the Event as the provided DiscountDroppedEvent
-func (t *Event) FromDiscountDroppedEvent(v DiscountDroppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
-	t.union = b
-	return err
-}
-
-// MergeDiscountDroppedEvent performs a merge with any union data inside the Event, using the provided DiscountDroppedEvent
-func (t *Event) MergeDiscountDroppedEvent(v DiscountDroppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseCompletedEvent returns the union data inside the Event as a PurchaseCompletedEvent
-func (t Event) AsPurchaseCompletedEvent() (PurchaseCompletedEvent, error) {
-	var body PurchaseCompletedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseCompletedEvent overwrites any union data inside the Event as the provided PurchaseCompletedEvent
-func (t *Event) FromPurchaseCompletedEvent(v PurchaseCompletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseCompletedEvent performs a merge with any union data inside the Event, using the provided PurchaseCompletedEvent
-func (t *Event) MergePurchaseCompletedEvent(v PurchaseCompletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseMismatchedEvent returns the union data inside the Event as a PurchaseMismatchedEvent
-func (t Event) AsPurchaseMismatchedEvent() (PurchaseMismatchedEvent, error) {
-	var body PurchaseMismatchedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseMismatchedEvent overwrites any union data inside the Event as the provided PurchaseMismatchedEvent
-func (t *Event) FromPurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseMismatchedEvent performs a merge with any union data inside the Event, using the provided PurchaseMismatchedEvent
-func (t *Event) MergePurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseRefundedEvent returns the union data inside the Event as a PurchaseRefundedEvent
-func (t Event) AsPurchaseRefundedEvent() (PurchaseRefundedEvent, error) {
-	var body PurchaseRefundedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseRefundedEvent overwrites any union data inside the Event as the provided PurchaseRefundedEvent
-func (t *Event) FromPurchaseRefundedEvent(v PurchaseRefundedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseRefundedEvent performs a merge with any union data inside the Event, using the provided PurchaseRefundedEvent
-func (t *Event) MergePurchaseRefundedEvent(v PurchaseRefundedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseRefundFailedEvent returns the union data inside the Event as a PurchaseRefundFailedEvent
-func (t Event) AsPurchaseRefundFailedEvent() (PurchaseRefundFailedEvent, error) {
-	var body PurchaseRefundFailedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseRefundFailedEvent overwrites any union data inside the Event as the provided PurchaseRefundFailedEvent
-func (t *Event) FromPurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseRefundFailedEvent performs a merge with any union data inside the Event, using the provided PurchaseRefundFailedEvent
-func (t *Event) MergePurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseDisputedEvent returns the union data inside the Event as a PurchaseDisputedEvent
-func (t Event) AsPurchaseDisputedEvent() (PurchaseDisputedEvent, error) {
-	var body PurchaseDisputedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseDisputedEvent overwrites any union data inside the Event as the provided PurchaseDisputedEvent
-func (t *Event) FromPurchaseDisputedEvent(v PurchaseDisputedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseDisputedEvent performs a merge with any union data inside the Event, using the provided PurchaseDisputedEvent
-func (t *Event) MergePurchaseDisputedEvent(v PurchaseDisputedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseDisputeClosedEvent returns the union data inside the Event as a PurchaseDisputeClosedEvent
-func (t Event) AsPurchaseDisputeClosedEvent() (PurchaseDisputeClosedEvent, error) {
-	var body PurchaseDisputeClosedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseDisputeClosedEvent overwrites any union data inside the Event as the provided PurchaseDisputeClosedEvent
-func (t *Event) FromPurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseDisputeClosedEvent performs a merge with any union data inside the Event, using the provided PurchaseDisputeClosedEvent
-func (t *Event) MergePurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsAuctionBidEvent returns the union data inside the Event as a AuctionBidEvent
-func (t Event) AsAuctionBidEvent() (AuctionBidEvent, error) {
-	var body AuctionBidEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromAuctionBidEvent overwrites any union data inside the Event as the provided AuctionBidEvent
-func (t *Event) FromAuctionBidEvent(v AuctionBidEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
-	t.union = b
-	return err
-}
-
-// MergeAuctionBidEvent performs a merge with any union data inside the Event, using the provided AuctionBidEvent
-func (t *Event) MergeAuctionBidEvent(v AuctionBidEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsAuctionReserveNotMetEvent returns the union data inside the Event as a AuctionReserveNotMetEvent
-func (t Event) AsAuctionReserveNotMetEvent() (AuctionReserveNotMetEvent, error) {
-	var body AuctionReserveNotMetEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromAuctionReserveNotMetEvent overwrites any union data inside the Event as the provided AuctionReserveNotMetEvent
-func (t *Event) FromAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
-	t.union = b
-	return err
-}
-
-// MergeAuctionReserveNotMetEvent performs a merge with any union data inside the Event, using the provided AuctionReserveNotMetEvent
-func (t *Event) MergeAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsAuctionWonEvent returns the union data inside the Event as a AuctionWonEvent
-func (t Event) AsAuctionWonEvent() (AuctionWonEvent, error) {
-	var body AuctionWonEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromAuctionWonEvent overwrites any union data inside the Event as the provided AuctionWonEvent
-func (t *Event) FromAuctionWonEvent(v AuctionWonEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
-	t.union = b
-	return err
-}
-
-// MergeAuctionWonEvent performs a merge with any union data inside the Event, using the provided AuctionWonEvent
-func (t *Event) MergeAuctionWonEvent(v AuctionWonEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRestreamStartedEvent returns the union data inside the Event as a RestreamStartedEvent
-func (t Event) AsRestreamStartedEvent() (RestreamStartedEvent, error) {
-	var body RestreamStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRestreamStartedEvent overwrites any union data inside the Event as the provided RestreamStartedEvent
-func (t *Event) FromRestreamStartedEvent(v RestreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeRestreamStartedEvent performs a merge with any union data inside the Event, using the provided RestreamStartedEvent
-func (t *Event) MergeRestreamStartedEvent(v RestreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRestreamEndedEvent returns the union data inside the Event as a RestreamEndedEvent
-func (t Event) AsRestreamEndedEvent() (RestreamEndedEvent, error) {
-	var body RestreamEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRestreamEndedEvent overwrites any union data inside the Event as the provided RestreamEndedEvent
-func (t *Event) FromRestreamEndedEvent(v RestreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeRestreamEndedEvent performs a merge with any union data inside the Event, using the provided RestreamEndedEvent
-func (t *Event) MergeRestreamEndedEvent(v RestreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRestreamFailedEvent returns the union data inside the Event as a RestreamFailedEvent
-func (t Event) AsRestreamFailedEvent() (RestreamFailedEvent, error) {
-	var body RestreamFailedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRestreamFailedEvent overwrites any union data inside the Event as the provided RestreamFailedEvent
-func (t *Event) FromRestreamFailedEvent(v RestreamFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
-	t.union = b
-	return err
-}
-
-// MergeRestreamFailedEvent performs a merge with any union data inside the Event, using the provided RestreamFailedEvent
-func (t *Event) MergeRestreamFailedEvent(v RestreamFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t Event) Discriminator() (string, error) {
-	var discriminator struct {
-		Discriminator string `json:"event"`
-	}
-	err := json.Unmarshal(t.union, &discriminator)
-	return discriminator.Discriminator, err
-}
-
-func (t Event) ValueByDiscriminator() (interface{}, error) {
-	discriminator, err := t.Discriminator()
-	if err != nil {
-		return nil, err
-	}
-	switch discriminator {
-	case "auction.bid":
-		return t.AsAuctionBidEvent()
-	case "auction.reserve_not_met":
-		return t.AsAuctionReserveNotMetEvent()
-	case "auction.won":
-		return t.AsAuctionWonEvent()
-	case "call.answered":
-		return t.AsCallAnsweredEvent()
-	case "call.declined":
-		return t.AsCallDeclinedEvent()
-	case "call.ended":
-		return t.AsCallEndedEvent()
-	case "call.invited":
-		return t.AsCallInvitedEvent()
-	case "channel.member.joined":
-		return t.AsChannelMemberJoinedEvent()
-	case "channel.member.left":
-		return t.AsChannelMemberLeftEvent()
-	case "chat.message.created":
-		return t.AsChatMessageCreatedEvent()
-	case "chat.message.deleted":
-		return t.AsChatMessageDeletedEvent()
-	case "chat.message.edited":
-		return t.AsChatMessageEditedEvent()
-	case "chat.moderation.action":
-		return t.AsChatModerationActionEvent()
-	case "discount.created":
-		return t.AsDiscountCreatedEvent()
-	case "discount.dropped":
-		return t.AsDiscountDroppedEvent()
-	case "inventory.depleted":
-		return t.AsInventoryDepletedEvent()
-	case "inventory.low":
-		return t.AsInventoryLowEvent()
-	case "product.archived":
-		return t.AsProductArchivedEvent()
-	case "product.upserted":
-		return t.AsProductUpsertedEvent()
-	case "purchase.completed":
-		return t.AsPurchaseCompletedEvent()
-	case "purchase.dispute_closed":
-		return t.AsPurchaseDisputeClosedEvent()
-	case "purchase.disputed":
-		return t.AsPurchaseDisputedEvent()
-	case "purchase.mismatched":
-		return t.AsPurchaseMismatchedEvent()
-	case "purchase.refund_failed":
-		return t.AsPurchaseRefundFailedEvent()
-	case "purchase.refunded":
-		return t.AsPurchaseRefundedEvent()
-	case "recording.ready":
-		return t.AsRecordingReadyEvent()
-	case "restream.ended":
-		return t.AsRestreamEndedEvent()
-	case "restream.failed":
-		return t.AsRestreamFailedEvent()
-	case "restream.started":
-		return t.AsRestreamStartedEvent()
-	case "session.breakouts.closed":
-		return t.AsSessionBreakoutsClosedEvent()
-	case "session.breakouts.created":
-		return t.AsSessionBreakoutsCreatedEvent()
-	case "session.created":
-		return t.AsSessionCreatedEvent()
-	case "session.ended":
-		return t.AsSessionEndedEvent()
-	case "session.handraise.lowered":
-		return t.AsSessionHandraiseLoweredEvent()
-	case "session.handraise.raised":
-		return t.AsSessionHandraiseRaisedEvent()
-	case "session.muted-all":
-		return t.AsSessionMutedAllEvent()
-	case "session.participant.kicked":
-		return t.AsSessionParticipantKickedEvent()
-	case "session.participant.promoted":
-		return t.AsSessionParticipantPromotedEvent()
-	case "session.participant.updated":
-		return t.AsSessionParticipantUpdatedEvent()
-	case "session.recording.started":
-		return t.AsSessionRecordingStartedEvent()
-	case "session.recording.stopped":
-		return t.AsSessionRecordingStoppedEvent()
-	case "session.spotlight":
-		return t.AsSessionSpotlightEvent()
-	case "session.started":
-		return t.AsSessionStartedEvent()
-	case "session.summary.ready":
-		return t.AsSessionSummaryReadyEvent()
-	case "session.updated":
-		return t.AsSessionUpdatedEvent()
-	case "stream.ended":
-		return t.AsStreamEndedEvent()
-	case "stream.started":
-		return t.AsStreamStartedEvent()
-	default:
-		return nil, errors.New("unknown discriminator value: " + discriminator)
-	}
-}
-
-func (t Event) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *Event) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
-
 // AsChatMessageCreatedData returns the union data inside the RealtimeData as a ChatMessageCreatedData
 func (t RealtimeData) AsChatMessageCreatedData() (ChatMessageCreatedData, error) {
 	var body ChatMessageCreatedData
@@ -15565,6 +13844,1727 @@ func (t RealtimeData) MarshalJSON() ([]byte, error) {
 }
 
 func (t *RealtimeData) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsChatMessageCreatedEvent returns the union data inside the WebhookEvent as a ChatMessageCreatedEvent
+func (t WebhookEvent) AsChatMessageCreatedEvent() (ChatMessageCreatedEvent, error) {
+	var body ChatMessageCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageCreatedEvent overwrites any union data inside the WebhookEvent as the provided ChatMessageCreatedEvent
+func (t *WebhookEvent) FromChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatMessageCreatedEvent
+func (t *WebhookEvent) MergeChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageEditedEvent returns the union data inside the WebhookEvent as a ChatMessageEditedEvent
+func (t WebhookEvent) AsChatMessageEditedEvent() (ChatMessageEditedEvent, error) {
+	var body ChatMessageEditedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageEditedEvent overwrites any union data inside the WebhookEvent as the provided ChatMessageEditedEvent
+func (t *WebhookEvent) FromChatMessageEditedEvent(v ChatMessageEditedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageEditedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatMessageEditedEvent
+func (t *WebhookEvent) MergeChatMessageEditedEvent(v ChatMessageEditedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageDeletedEvent returns the union data inside the WebhookEvent as a ChatMessageDeletedEvent
+func (t WebhookEvent) AsChatMessageDeletedEvent() (ChatMessageDeletedEvent, error) {
+	var body ChatMessageDeletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageDeletedEvent overwrites any union data inside the WebhookEvent as the provided ChatMessageDeletedEvent
+func (t *WebhookEvent) FromChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageDeletedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatMessageDeletedEvent
+func (t *WebhookEvent) MergeChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChannelMemberJoinedEvent returns the union data inside the WebhookEvent as a ChannelMemberJoinedEvent
+func (t WebhookEvent) AsChannelMemberJoinedEvent() (ChannelMemberJoinedEvent, error) {
+	var body ChannelMemberJoinedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChannelMemberJoinedEvent overwrites any union data inside the WebhookEvent as the provided ChannelMemberJoinedEvent
+func (t *WebhookEvent) FromChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
+	t.union = b
+	return err
+}
+
+// MergeChannelMemberJoinedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChannelMemberJoinedEvent
+func (t *WebhookEvent) MergeChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChannelMemberLeftEvent returns the union data inside the WebhookEvent as a ChannelMemberLeftEvent
+func (t WebhookEvent) AsChannelMemberLeftEvent() (ChannelMemberLeftEvent, error) {
+	var body ChannelMemberLeftEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChannelMemberLeftEvent overwrites any union data inside the WebhookEvent as the provided ChannelMemberLeftEvent
+func (t *WebhookEvent) FromChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
+	t.union = b
+	return err
+}
+
+// MergeChannelMemberLeftEvent performs a merge with any union data inside the WebhookEvent, using the provided ChannelMemberLeftEvent
+func (t *WebhookEvent) MergeChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatModerationActionEvent returns the union data inside the WebhookEvent as a ChatModerationActionEvent
+func (t WebhookEvent) AsChatModerationActionEvent() (ChatModerationActionEvent, error) {
+	var body ChatModerationActionEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatModerationActionEvent overwrites any union data inside the WebhookEvent as the provided ChatModerationActionEvent
+func (t *WebhookEvent) FromChatModerationActionEvent(v ChatModerationActionEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatModerationActionEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatModerationActionEvent
+func (t *WebhookEvent) MergeChatModerationActionEvent(v ChatModerationActionEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionCreatedEvent returns the union data inside the WebhookEvent as a SessionCreatedEvent
+func (t WebhookEvent) AsSessionCreatedEvent() (SessionCreatedEvent, error) {
+	var body SessionCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionCreatedEvent overwrites any union data inside the WebhookEvent as the provided SessionCreatedEvent
+func (t *WebhookEvent) FromSessionCreatedEvent(v SessionCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionCreatedEvent
+func (t *WebhookEvent) MergeSessionCreatedEvent(v SessionCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionStartedEvent returns the union data inside the WebhookEvent as a SessionStartedEvent
+func (t WebhookEvent) AsSessionStartedEvent() (SessionStartedEvent, error) {
+	var body SessionStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionStartedEvent overwrites any union data inside the WebhookEvent as the provided SessionStartedEvent
+func (t *WebhookEvent) FromSessionStartedEvent(v SessionStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionStartedEvent
+func (t *WebhookEvent) MergeSessionStartedEvent(v SessionStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionEndedEvent returns the union data inside the WebhookEvent as a SessionEndedEvent
+func (t WebhookEvent) AsSessionEndedEvent() (SessionEndedEvent, error) {
+	var body SessionEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionEndedEvent overwrites any union data inside the WebhookEvent as the provided SessionEndedEvent
+func (t *WebhookEvent) FromSessionEndedEvent(v SessionEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionEndedEvent
+func (t *WebhookEvent) MergeSessionEndedEvent(v SessionEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionUpdatedEvent returns the union data inside the WebhookEvent as a SessionUpdatedEvent
+func (t WebhookEvent) AsSessionUpdatedEvent() (SessionUpdatedEvent, error) {
+	var body SessionUpdatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionUpdatedEvent overwrites any union data inside the WebhookEvent as the provided SessionUpdatedEvent
+func (t *WebhookEvent) FromSessionUpdatedEvent(v SessionUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionUpdatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionUpdatedEvent
+func (t *WebhookEvent) MergeSessionUpdatedEvent(v SessionUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantUpdatedEvent returns the union data inside the WebhookEvent as a SessionParticipantUpdatedEvent
+func (t WebhookEvent) AsSessionParticipantUpdatedEvent() (SessionParticipantUpdatedEvent, error) {
+	var body SessionParticipantUpdatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantUpdatedEvent overwrites any union data inside the WebhookEvent as the provided SessionParticipantUpdatedEvent
+func (t *WebhookEvent) FromSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantUpdatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionParticipantUpdatedEvent
+func (t *WebhookEvent) MergeSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantKickedEvent returns the union data inside the WebhookEvent as a SessionParticipantKickedEvent
+func (t WebhookEvent) AsSessionParticipantKickedEvent() (SessionParticipantKickedEvent, error) {
+	var body SessionParticipantKickedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantKickedEvent overwrites any union data inside the WebhookEvent as the provided SessionParticipantKickedEvent
+func (t *WebhookEvent) FromSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantKickedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionParticipantKickedEvent
+func (t *WebhookEvent) MergeSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantPromotedEvent returns the union data inside the WebhookEvent as a SessionParticipantPromotedEvent
+func (t WebhookEvent) AsSessionParticipantPromotedEvent() (SessionParticipantPromotedEvent, error) {
+	var body SessionParticipantPromotedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantPromotedEvent overwrites any union data inside the WebhookEvent as the provided SessionParticipantPromotedEvent
+func (t *WebhookEvent) FromSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantPromotedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionParticipantPromotedEvent
+func (t *WebhookEvent) MergeSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseRaisedEvent returns the union data inside the WebhookEvent as a SessionHandraiseRaisedEvent
+func (t WebhookEvent) AsSessionHandraiseRaisedEvent() (SessionHandraiseRaisedEvent, error) {
+	var body SessionHandraiseRaisedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseRaisedEvent overwrites any union data inside the WebhookEvent as the provided SessionHandraiseRaisedEvent
+func (t *WebhookEvent) FromSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseRaisedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionHandraiseRaisedEvent
+func (t *WebhookEvent) MergeSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseLoweredEvent returns the union data inside the WebhookEvent as a SessionHandraiseLoweredEvent
+func (t WebhookEvent) AsSessionHandraiseLoweredEvent() (SessionHandraiseLoweredEvent, error) {
+	var body SessionHandraiseLoweredEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseLoweredEvent overwrites any union data inside the WebhookEvent as the provided SessionHandraiseLoweredEvent
+func (t *WebhookEvent) FromSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseLoweredEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionHandraiseLoweredEvent
+func (t *WebhookEvent) MergeSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSpotlightEvent returns the union data inside the WebhookEvent as a SessionSpotlightEvent
+func (t WebhookEvent) AsSessionSpotlightEvent() (SessionSpotlightEvent, error) {
+	var body SessionSpotlightEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSpotlightEvent overwrites any union data inside the WebhookEvent as the provided SessionSpotlightEvent
+func (t *WebhookEvent) FromSessionSpotlightEvent(v SessionSpotlightEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionSpotlightEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionSpotlightEvent
+func (t *WebhookEvent) MergeSessionSpotlightEvent(v SessionSpotlightEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionMutedAllEvent returns the union data inside the WebhookEvent as a SessionMutedAllEvent
+func (t WebhookEvent) AsSessionMutedAllEvent() (SessionMutedAllEvent, error) {
+	var body SessionMutedAllEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionMutedAllEvent overwrites any union data inside the WebhookEvent as the provided SessionMutedAllEvent
+func (t *WebhookEvent) FromSessionMutedAllEvent(v SessionMutedAllEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionMutedAllEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionMutedAllEvent
+func (t *WebhookEvent) MergeSessionMutedAllEvent(v SessionMutedAllEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStartedEvent returns the union data inside the WebhookEvent as a SessionRecordingStartedEvent
+func (t WebhookEvent) AsSessionRecordingStartedEvent() (SessionRecordingStartedEvent, error) {
+	var body SessionRecordingStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStartedEvent overwrites any union data inside the WebhookEvent as the provided SessionRecordingStartedEvent
+func (t *WebhookEvent) FromSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionRecordingStartedEvent
+func (t *WebhookEvent) MergeSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStoppedEvent returns the union data inside the WebhookEvent as a SessionRecordingStoppedEvent
+func (t WebhookEvent) AsSessionRecordingStoppedEvent() (SessionRecordingStoppedEvent, error) {
+	var body SessionRecordingStoppedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStoppedEvent overwrites any union data inside the WebhookEvent as the provided SessionRecordingStoppedEvent
+func (t *WebhookEvent) FromSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStoppedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionRecordingStoppedEvent
+func (t *WebhookEvent) MergeSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsCreatedEvent returns the union data inside the WebhookEvent as a SessionBreakoutsCreatedEvent
+func (t WebhookEvent) AsSessionBreakoutsCreatedEvent() (SessionBreakoutsCreatedEvent, error) {
+	var body SessionBreakoutsCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsCreatedEvent overwrites any union data inside the WebhookEvent as the provided SessionBreakoutsCreatedEvent
+func (t *WebhookEvent) FromSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionBreakoutsCreatedEvent
+func (t *WebhookEvent) MergeSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsClosedEvent returns the union data inside the WebhookEvent as a SessionBreakoutsClosedEvent
+func (t WebhookEvent) AsSessionBreakoutsClosedEvent() (SessionBreakoutsClosedEvent, error) {
+	var body SessionBreakoutsClosedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsClosedEvent overwrites any union data inside the WebhookEvent as the provided SessionBreakoutsClosedEvent
+func (t *WebhookEvent) FromSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsClosedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionBreakoutsClosedEvent
+func (t *WebhookEvent) MergeSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSummaryReadyEvent returns the union data inside the WebhookEvent as a SessionSummaryReadyEvent
+func (t WebhookEvent) AsSessionSummaryReadyEvent() (SessionSummaryReadyEvent, error) {
+	var body SessionSummaryReadyEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSummaryReadyEvent overwrites any union data inside the WebhookEvent as the provided SessionSummaryReadyEvent
+func (t *WebhookEvent) FromSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionSummaryReadyEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionSummaryReadyEvent
+func (t *WebhookEvent) MergeSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallInvitedEvent returns the union data inside the WebhookEvent as a CallInvitedEvent
+func (t WebhookEvent) AsCallInvitedEvent() (CallInvitedEvent, error) {
+	var body CallInvitedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallInvitedEvent overwrites any union data inside the WebhookEvent as the provided CallInvitedEvent
+func (t *WebhookEvent) FromCallInvitedEvent(v CallInvitedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallInvitedEvent performs a merge with any union data inside the WebhookEvent, using the provided CallInvitedEvent
+func (t *WebhookEvent) MergeCallInvitedEvent(v CallInvitedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallAnsweredEvent returns the union data inside the WebhookEvent as a CallAnsweredEvent
+func (t WebhookEvent) AsCallAnsweredEvent() (CallAnsweredEvent, error) {
+	var body CallAnsweredEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallAnsweredEvent overwrites any union data inside the WebhookEvent as the provided CallAnsweredEvent
+func (t *WebhookEvent) FromCallAnsweredEvent(v CallAnsweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallAnsweredEvent performs a merge with any union data inside the WebhookEvent, using the provided CallAnsweredEvent
+func (t *WebhookEvent) MergeCallAnsweredEvent(v CallAnsweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallDeclinedEvent returns the union data inside the WebhookEvent as a CallDeclinedEvent
+func (t WebhookEvent) AsCallDeclinedEvent() (CallDeclinedEvent, error) {
+	var body CallDeclinedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallDeclinedEvent overwrites any union data inside the WebhookEvent as the provided CallDeclinedEvent
+func (t *WebhookEvent) FromCallDeclinedEvent(v CallDeclinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallDeclinedEvent performs a merge with any union data inside the WebhookEvent, using the provided CallDeclinedEvent
+func (t *WebhookEvent) MergeCallDeclinedEvent(v CallDeclinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallEndedEvent returns the union data inside the WebhookEvent as a CallEndedEvent
+func (t WebhookEvent) AsCallEndedEvent() (CallEndedEvent, error) {
+	var body CallEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallEndedEvent overwrites any union data inside the WebhookEvent as the provided CallEndedEvent
+func (t *WebhookEvent) FromCallEndedEvent(v CallEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided CallEndedEvent
+func (t *WebhookEvent) MergeCallEndedEvent(v CallEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsStreamStartedEvent returns the union data inside the WebhookEvent as a StreamStartedEvent
+func (t WebhookEvent) AsStreamStartedEvent() (StreamStartedEvent, error) {
+	var body StreamStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromStreamStartedEvent overwrites any union data inside the WebhookEvent as the provided StreamStartedEvent
+func (t *WebhookEvent) FromStreamStartedEvent(v StreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeStreamStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided StreamStartedEvent
+func (t *WebhookEvent) MergeStreamStartedEvent(v StreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsStreamEndedEvent returns the union data inside the WebhookEvent as a StreamEndedEvent
+func (t WebhookEvent) AsStreamEndedEvent() (StreamEndedEvent, error) {
+	var body StreamEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromStreamEndedEvent overwrites any union data inside the WebhookEvent as the provided StreamEndedEvent
+func (t *WebhookEvent) FromStreamEndedEvent(v StreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeStreamEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided StreamEndedEvent
+func (t *WebhookEvent) MergeStreamEndedEvent(v StreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRecordingReadyEvent returns the union data inside the WebhookEvent as a RecordingReadyEvent
+func (t WebhookEvent) AsRecordingReadyEvent() (RecordingReadyEvent, error) {
+	var body RecordingReadyEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRecordingReadyEvent overwrites any union data inside the WebhookEvent as the provided RecordingReadyEvent
+func (t *WebhookEvent) FromRecordingReadyEvent(v RecordingReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
+	t.union = b
+	return err
+}
+
+// MergeRecordingReadyEvent performs a merge with any union data inside the WebhookEvent, using the provided RecordingReadyEvent
+func (t *WebhookEvent) MergeRecordingReadyEvent(v RecordingReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsProductUpsertedEvent returns the union data inside the WebhookEvent as a ProductUpsertedEvent
+func (t WebhookEvent) AsProductUpsertedEvent() (ProductUpsertedEvent, error) {
+	var body ProductUpsertedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromProductUpsertedEvent overwrites any union data inside the WebhookEvent as the provided ProductUpsertedEvent
+func (t *WebhookEvent) FromProductUpsertedEvent(v ProductUpsertedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
+	t.union = b
+	return err
+}
+
+// MergeProductUpsertedEvent performs a merge with any union data inside the WebhookEvent, using the provided ProductUpsertedEvent
+func (t *WebhookEvent) MergeProductUpsertedEvent(v ProductUpsertedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsProductArchivedEvent returns the union data inside the WebhookEvent as a ProductArchivedEvent
+func (t WebhookEvent) AsProductArchivedEvent() (ProductArchivedEvent, error) {
+	var body ProductArchivedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromProductArchivedEvent overwrites any union data inside the WebhookEvent as the provided ProductArchivedEvent
+func (t *WebhookEvent) FromProductArchivedEvent(v ProductArchivedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
+	t.union = b
+	return err
+}
+
+// MergeProductArchivedEvent performs a merge with any union data inside the WebhookEvent, using the provided ProductArchivedEvent
+func (t *WebhookEvent) MergeProductArchivedEvent(v ProductArchivedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsInventoryLowEvent returns the union data inside the WebhookEvent as a InventoryLowEvent
+func (t WebhookEvent) AsInventoryLowEvent() (InventoryLowEvent, error) {
+	var body InventoryLowEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInventoryLowEvent overwrites any union data inside the WebhookEvent as the provided InventoryLowEvent
+func (t *WebhookEvent) FromInventoryLowEvent(v InventoryLowEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
+	t.union = b
+	return err
+}
+
+// MergeInventoryLowEvent performs a merge with any union data inside the WebhookEvent, using the provided InventoryLowEvent
+func (t *WebhookEvent) MergeInventoryLowEvent(v InventoryLowEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsInventoryDepletedEvent returns the union data inside the WebhookEvent as a InventoryDepletedEvent
+func (t WebhookEvent) AsInventoryDepletedEvent() (InventoryDepletedEvent, error) {
+	var body InventoryDepletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInventoryDepletedEvent overwrites any union data inside the WebhookEvent as the provided InventoryDepletedEvent
+func (t *WebhookEvent) FromInventoryDepletedEvent(v InventoryDepletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
+	t.union = b
+	return err
+}
+
+// MergeInventoryDepletedEvent performs a merge with any union data inside the WebhookEvent, using the provided InventoryDepletedEvent
+func (t *WebhookEvent) MergeInventoryDepletedEvent(v InventoryDepletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDiscountCreatedEvent returns the union data inside the WebhookEvent as a DiscountCreatedEvent
+func (t WebhookEvent) AsDiscountCreatedEvent() (DiscountCreatedEvent, error) {
+	var body DiscountCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDiscountCreatedEvent overwrites any union data inside the WebhookEvent as the provided DiscountCreatedEvent
+func (t *WebhookEvent) FromDiscountCreatedEvent(v DiscountCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeDiscountCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided DiscountCreatedEvent
+func (t *WebhookEvent) MergeDiscountCreatedEvent(v DiscountCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDiscountDroppedEvent returns the union data inside the WebhookEvent as a DiscountDroppedEvent
+func (t WebhookEvent) AsDiscountDroppedEvent() (DiscountDroppedEvent, error) {
+	var body DiscountDroppedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDiscountDroppedEvent overwrites any union data inside the WebhookEvent as the provided DiscountDroppedEvent
+func (t *WebhookEvent) FromDiscountDroppedEvent(v DiscountDroppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
+	t.union = b
+	return err
+}
+
+// MergeDiscountDroppedEvent performs a merge with any union data inside the WebhookEvent, using the provided DiscountDroppedEvent
+func (t *WebhookEvent) MergeDiscountDroppedEvent(v DiscountDroppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseCompletedEvent returns the union data inside the WebhookEvent as a PurchaseCompletedEvent
+func (t WebhookEvent) AsPurchaseCompletedEvent() (PurchaseCompletedEvent, error) {
+	var body PurchaseCompletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseCompletedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseCompletedEvent
+func (t *WebhookEvent) FromPurchaseCompletedEvent(v PurchaseCompletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseCompletedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseCompletedEvent
+func (t *WebhookEvent) MergePurchaseCompletedEvent(v PurchaseCompletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseMismatchedEvent returns the union data inside the WebhookEvent as a PurchaseMismatchedEvent
+func (t WebhookEvent) AsPurchaseMismatchedEvent() (PurchaseMismatchedEvent, error) {
+	var body PurchaseMismatchedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseMismatchedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseMismatchedEvent
+func (t *WebhookEvent) FromPurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseMismatchedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseMismatchedEvent
+func (t *WebhookEvent) MergePurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseRefundedEvent returns the union data inside the WebhookEvent as a PurchaseRefundedEvent
+func (t WebhookEvent) AsPurchaseRefundedEvent() (PurchaseRefundedEvent, error) {
+	var body PurchaseRefundedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseRefundedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseRefundedEvent
+func (t *WebhookEvent) FromPurchaseRefundedEvent(v PurchaseRefundedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseRefundedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseRefundedEvent
+func (t *WebhookEvent) MergePurchaseRefundedEvent(v PurchaseRefundedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseRefundFailedEvent returns the union data inside the WebhookEvent as a PurchaseRefundFailedEvent
+func (t WebhookEvent) AsPurchaseRefundFailedEvent() (PurchaseRefundFailedEvent, error) {
+	var body PurchaseRefundFailedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseRefundFailedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseRefundFailedEvent
+func (t *WebhookEvent) FromPurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseRefundFailedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseRefundFailedEvent
+func (t *WebhookEvent) MergePurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseDisputedEvent returns the union data inside the WebhookEvent as a PurchaseDisputedEvent
+func (t WebhookEvent) AsPurchaseDisputedEvent() (PurchaseDisputedEvent, error) {
+	var body PurchaseDisputedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseDisputedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseDisputedEvent
+func (t *WebhookEvent) FromPurchaseDisputedEvent(v PurchaseDisputedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseDisputedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseDisputedEvent
+func (t *WebhookEvent) MergePurchaseDisputedEvent(v PurchaseDisputedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseDisputeClosedEvent returns the union data inside the WebhookEvent as a PurchaseDisputeClosedEvent
+func (t WebhookEvent) AsPurchaseDisputeClosedEvent() (PurchaseDisputeClosedEvent, error) {
+	var body PurchaseDisputeClosedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseDisputeClosedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseDisputeClosedEvent
+func (t *WebhookEvent) FromPurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseDisputeClosedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseDisputeClosedEvent
+func (t *WebhookEvent) MergePurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionBidEvent returns the union data inside the WebhookEvent as a AuctionBidEvent
+func (t WebhookEvent) AsAuctionBidEvent() (AuctionBidEvent, error) {
+	var body AuctionBidEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionBidEvent overwrites any union data inside the WebhookEvent as the provided AuctionBidEvent
+func (t *WebhookEvent) FromAuctionBidEvent(v AuctionBidEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionBidEvent performs a merge with any union data inside the WebhookEvent, using the provided AuctionBidEvent
+func (t *WebhookEvent) MergeAuctionBidEvent(v AuctionBidEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionReserveNotMetEvent returns the union data inside the WebhookEvent as a AuctionReserveNotMetEvent
+func (t WebhookEvent) AsAuctionReserveNotMetEvent() (AuctionReserveNotMetEvent, error) {
+	var body AuctionReserveNotMetEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionReserveNotMetEvent overwrites any union data inside the WebhookEvent as the provided AuctionReserveNotMetEvent
+func (t *WebhookEvent) FromAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionReserveNotMetEvent performs a merge with any union data inside the WebhookEvent, using the provided AuctionReserveNotMetEvent
+func (t *WebhookEvent) MergeAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionWonEvent returns the union data inside the WebhookEvent as a AuctionWonEvent
+func (t WebhookEvent) AsAuctionWonEvent() (AuctionWonEvent, error) {
+	var body AuctionWonEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionWonEvent overwrites any union data inside the WebhookEvent as the provided AuctionWonEvent
+func (t *WebhookEvent) FromAuctionWonEvent(v AuctionWonEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionWonEvent performs a merge with any union data inside the WebhookEvent, using the provided AuctionWonEvent
+func (t *WebhookEvent) MergeAuctionWonEvent(v AuctionWonEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamStartedEvent returns the union data inside the WebhookEvent as a RestreamStartedEvent
+func (t WebhookEvent) AsRestreamStartedEvent() (RestreamStartedEvent, error) {
+	var body RestreamStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamStartedEvent overwrites any union data inside the WebhookEvent as the provided RestreamStartedEvent
+func (t *WebhookEvent) FromRestreamStartedEvent(v RestreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided RestreamStartedEvent
+func (t *WebhookEvent) MergeRestreamStartedEvent(v RestreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamEndedEvent returns the union data inside the WebhookEvent as a RestreamEndedEvent
+func (t WebhookEvent) AsRestreamEndedEvent() (RestreamEndedEvent, error) {
+	var body RestreamEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamEndedEvent overwrites any union data inside the WebhookEvent as the provided RestreamEndedEvent
+func (t *WebhookEvent) FromRestreamEndedEvent(v RestreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided RestreamEndedEvent
+func (t *WebhookEvent) MergeRestreamEndedEvent(v RestreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamFailedEvent returns the union data inside the WebhookEvent as a RestreamFailedEvent
+func (t WebhookEvent) AsRestreamFailedEvent() (RestreamFailedEvent, error) {
+	var body RestreamFailedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamFailedEvent overwrites any union data inside the WebhookEvent as the provided RestreamFailedEvent
+func (t *WebhookEvent) FromRestreamFailedEvent(v RestreamFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamFailedEvent performs a merge with any union data inside the WebhookEvent, using the provided RestreamFailedEvent
+func (t *WebhookEvent) MergeRestreamFailedEvent(v RestreamFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t WebhookEvent) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"event"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t WebhookEvent) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "auction.bid":
+		return t.AsAuctionBidEvent()
+	case "auction.reserve_not_met":
+		return t.AsAuctionReserveNotMetEvent()
+	case "auction.won":
+		return t.AsAuctionWonEvent()
+	case "call.answered":
+		return t.AsCallAnsweredEvent()
+	case "call.declined":
+		return t.AsCallDeclinedEvent()
+	case "call.ended":
+		return t.AsCallEndedEvent()
+	case "call.invited":
+		return t.AsCallInvitedEvent()
+	case "channel.member.joined":
+		return t.AsChannelMemberJoinedEvent()
+	case "channel.member.left":
+		return t.AsChannelMemberLeftEvent()
+	case "chat.message.created":
+		return t.AsChatMessageCreatedEvent()
+	case "chat.message.deleted":
+		return t.AsChatMessageDeletedEvent()
+	case "chat.message.edited":
+		return t.AsChatMessageEditedEvent()
+	case "chat.moderation.action":
+		return t.AsChatModerationActionEvent()
+	case "discount.created":
+		return t.AsDiscountCreatedEvent()
+	case "discount.dropped":
+		return t.AsDiscountDroppedEvent()
+	case "inventory.depleted":
+		return t.AsInventoryDepletedEvent()
+	case "inventory.low":
+		return t.AsInventoryLowEvent()
+	case "product.archived":
+		return t.AsProductArchivedEvent()
+	case "product.upserted":
+		return t.AsProductUpsertedEvent()
+	case "purchase.completed":
+		return t.AsPurchaseCompletedEvent()
+	case "purchase.dispute_closed":
+		return t.AsPurchaseDisputeClosedEvent()
+	case "purchase.disputed":
+		return t.AsPurchaseDisputedEvent()
+	case "purchase.mismatched":
+		return t.AsPurchaseMismatchedEvent()
+	case "purchase.refund_failed":
+		return t.AsPurchaseRefundFailedEvent()
+	case "purchase.refunded":
+		return t.AsPurchaseRefundedEvent()
+	case "recording.ready":
+		return t.AsRecordingReadyEvent()
+	case "restream.ended":
+		return t.AsRestreamEndedEvent()
+	case "restream.failed":
+		return t.AsRestreamFailedEvent()
+	case "restream.started":
+		return t.AsRestreamStartedEvent()
+	case "session.breakouts.closed":
+		return t.AsSessionBreakoutsClosedEvent()
+	case "session.breakouts.created":
+		return t.AsSessionBreakoutsCreatedEvent()
+	case "session.created":
+		return t.AsSessionCreatedEvent()
+	case "session.ended":
+		return t.AsSessionEndedEvent()
+	case "session.handraise.lowered":
+		return t.AsSessionHandraiseLoweredEvent()
+	case "session.handraise.raised":
+		return t.AsSessionHandraiseRaisedEvent()
+	case "session.muted-all":
+		return t.AsSessionMutedAllEvent()
+	case "session.participant.kicked":
+		return t.AsSessionParticipantKickedEvent()
+	case "session.participant.promoted":
+		return t.AsSessionParticipantPromotedEvent()
+	case "session.participant.updated":
+		return t.AsSessionParticipantUpdatedEvent()
+	case "session.recording.started":
+		return t.AsSessionRecordingStartedEvent()
+	case "session.recording.stopped":
+		return t.AsSessionRecordingStoppedEvent()
+	case "session.spotlight":
+		return t.AsSessionSpotlightEvent()
+	case "session.started":
+		return t.AsSessionStartedEvent()
+	case "session.summary.ready":
+		return t.AsSessionSummaryReadyEvent()
+	case "session.updated":
+		return t.AsSessionUpdatedEvent()
+	case "stream.ended":
+		return t.AsStreamEndedEvent()
+	case "stream.started":
+		return t.AsStreamStartedEvent()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t WebhookEvent) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *WebhookEvent) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -40163,1655 +40163,1656 @@ func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) erro
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Lchu5tSj6K7i8p8o7+9I0SUl+yJU6W5Y0sWZkWZHkcR7OtcBukETUBHoaoGgmNVXnH+4/nA87X3IL",
-	"C0A30I1+UbJnsidTtbNlNp4LCwvrvf45iPgq5YwwKQaH/xwsCY5JBn+eU3an/n9MRJTRVFLOBoeDmyVB",
-	"H67OEZ8juSSIkS8SpXhBhggLdPtpPR7vRf/nf/1v+IO8RhlJfv9poFp9Gty+RngmCJOIM+icYKE7jwbD",
-	"gYiWZIXVhHKbksHhQMiMssXg55+HgyssyTldURleT0ZWmDLKFigjP62JkEItj+BoiRLVC8kllginaUKJ",
-	"QJIjuaQC8ZRkWI0CS8cooUIewrpSntBo+0QghldkiG6z22JgrFYfkeEnhlmMbuUtEiTiLBZozSRNEE4S",
-	"bxXFeAhnBOF7TBM8SwjCC0zZCF2vo4gIMV8nCDOxIZlAS3xPkFo156NPzAMN+YJXaaKg82kQ4SQh2afB",
-	"6+z3k1evXsvfTwbDJthdwirCEAQwiVZA/BQABFJwUI0FXhHE1qsZyfTmEGX6EG43OZRG7dv56ffT8fj1",
-	"5vfT8HaIzLZHc0my6k4+LnlC8vOQHG0wlWhG5lxBHmWq6wid3pNsi/anr2DlB+M9tMQCUal3IviKoP3x",
-	"q5qFToaDFWV0tV4NDsf5+iiTZEGywc9qhSnO8IpIc4uO4hVlJ3grwoA38OJzFOOtQOtULVutg7IoWccK",
-	"pyWP8Rb9x4eb498N0d4YzbYoJnO8TuQQRQlepSRWnSbqf/aeH4zQ/niM6FxhEBXsiUQYbQAwei61Maqm",
-	"/2lNsu1gOFBnOzgcqPlrDmdvPBgOVvjLOWELuRwcTsahk4Gd/kC2Z3F4q0eXZ+iOKGyicb6IFMtlsYY7",
-	"6D0cKCSjGYkHhzJbk2baANM2EIcV/qKOy4E0YTKjRAzRtBmYk/F4V2DCfaqB5rQ7NC/xgoR3paimupew",
-	"iiGaZ3yFJug/1D00+/ndCB2hhG9IZrce8TVTF1egifqmhkBY3aSCGHNGEBWIrFK5rez9EyttHohTaPtq",
-	"6JrdT3pt/pr+IwCAU32AKCWZeXu8kxwhBaF7nKxhM4FjLYiWprko4kxiygT8pnvCm7HBAq0FiQEWn1gD",
-	"IjTCArbxYGy4JjiLllVwvGfJ1iK1XrbZjn7nJPkiX6MIC4AGXTCekbgOcX+qWSaOVsRf6HTctFIpKVv8",
-	"QGqeG6G/PxGKINTTgkZK8D8yMh8cDv7vZwUD80x/Fc+c+Ys1SSzXogV6FmYCGg+RSEki1Y2hzEEXfTPm",
-	"PEOYoTW7Y3zDTJc6uOqvNcD1Abs3rYXrDWGYyRCB9XYBbAecvGpetyRpBwsvShL2eTxZTV7+tJislvPp",
-	"TPxjMr97vnp5v//3L7G/5Of7oSUf41SuM1L3HkT6c2xZiqaHIcqHakIJ9xpNXzYs6YbfEda4KsXjPlE8",
-	"xB1hQ5dZzaQCL1V0NI4zIkTNiqHng1crccIXvR63NOPxOpKi+8tkqObg8GAMh6qZmwN1vXNWZxJgdYaD",
-	"43UmeIAPO2KIp/inNUERtNDPkwLirRIqbpGWMnL2OCP3lK9FLgqE1q1HGvQDYB3qZUTwdRaRJpSjfRmR",
-	"XXiQh57StMMpvSNC4EXtNVzpz02gWOUj9IPIJc4kjWiKmfwgSBZawZ/5OkOKfNLYosNaOHyVv5C1HuVh",
-	"t+oy438nkWxcjZoPCLzGT+gwNO/AbWoHuFVLFjIjeCWAo4jJPY2IeG34+Of7KFriDEdKGKjZUj5Y464K",
-	"spzgNYuWT6fj6fMuNPiKRPWXIOJZrJ/h2qPPoH+/Y78GiNRNq+HVNKew/ftNW/84qmn1a9c0rfMedp/2",
-	"Z9VYpJwJArzFZcZnCVmpPxUTRhhQBFA9RKBseJbqFv/P3wWHJ6gbR2PHhRlDZwlPqGLxkxgxrqReFOEs",
-	"oyRGfC1fo9uIx+QWCSVlbpbbEYDMjA5yaiTpPVFsxHcJXlRhODlEXPEYGNoVzwwaHyLFltJ7NRMD/QpX",
-	"ECZMkaS/AsM/HvytgpyGpXlDk4Syxft7kt1Tsmk6PPEEpXi7IiDEsBjxlDCEVyDVqBnTjKckk1SfBA7R",
-	"YroilszM6WKdaQo859lKNR/EWJKnkgKrW1luhFlE1Fqr416vZ/k/DQtOWIw2VC7VXDRTD2FGmFQiC+WA",
-	"gV1VCsNBtFxn7JJkkcGmLnOT2LKswLfsjUG/MFQ/pnokCwdR7b8hmZIwaWz7Ibzg/ppHr5xXaOK9QsUe",
-	"9HOntjDHNCHxpTm96ia+g+8IS6lET9DdRDxJSKTkLHPooQ15i9pvA+SKM7lMtldEnYY5yKZLdwyHFm2P",
-	"NI6pIRTO7djtjN1z9TpUd2+/GD1lRtD7y9OLIeL3JIvXRF8rrRAiPu68aNuyGWKXJeuefVcNNzNVR6QR",
-	"X61fXStv2dO2ZSvku1lS8U6d2A6Lz8h8rS7BQ8bwLkarxOk01pLmcT6QzChOxClTb+015yHBA1r4hIMy",
-	"9KKK43ttkNsSnD0ExX92X7+/KipahkTgHlWnDezapaClG1HFNnPTCgQu40TojCt0pkQ7i0eIzxTTlT9C",
-	"ZtqgJEP1Ny3uF2xEmmBWfXSijGBJ4iOg0x2fFXMCXU9K9YnX5EiG9N9Ek8icYgp1/14jtk6SXJMHPOlC",
-	"Udu15CssaYSTZFv7Dqq+eKZwT/NClQ3Ea3Icpurq6dbvMxKSJoki6zP9ssBLpA7FR++xswjK5PP9QQjH",
-	"l1xIEptD+5Al9SpSxBnaLGkEz3B+lBFmah2CKP4ByBX1yepgKWUqDp89S/F2ZH59ZnqLZ/vTLmChsc+4",
-	"U3Zfr08JYoZ5PpvsBmmmwBJbg5pZojlwjbFxhufS3931dyA/PB2Pu21FwacBpTv1b0cRYDgER3Oc1WDH",
-	"ZPLi5aQThmg265TFIeVxLmnOaKK4Dt14iMiXKFkLek+684S667XEWYgzk0ZbVJmrxwQZj4gQPDPYXife",
-	"2BuftwdJx05u8MLHAso+/3GymZK9bF8edDlGkWtQm+iUWahRt5be0Vqh0Gmjn0EqDMgK6iWXii+lAjHO",
-	"SnsR61nz5Wrf3HomucRJO55a1BzCM83XEkn8xVvOq1fjboRM4i8N80n8peYevOx4DaQjEvfQ7FaAo8e5",
-	"ADnZHekoWhF0Tu+DqNsbnI7JswTQ7hd/ncZ9H+B7TmPbo+Y9tQ/HjER4RdCP789ODFpyhZQbKsiu72eJ",
-	"3wKtoyH8Q1cl4RxB5UoNC/NCzk2UMdpBNu9oXOrsvOU+aXMJquU+8mfBgWDgaQ6SsKHDKLln1saghe2h",
-	"75l97Of2pMQQMbIhQqI5zYSsMmpUkpX/RxNN85jEn0HyPdP9Jo4VDGcZ3ur3bkHKXgMhGaewbxaSUZCp",
-	"h/NqcyBYYRkt1e2xMFBcAU4SgI0oqxwCimIPD2F7Q2vJdYyYei21J3XOFzQg4Ryp80BYtbBGFfByADvK",
-	"igZYafi508FQITMsOUCKfElpRkSf+y/rjUHff7zJtcBHa7nkGf0HaPEcC4beU+5MJIboHic0hn4v0ZKv",
-	"teq3+dpba1Gx/KEBQC2gLxMchLMSTPQTarRmmt3l/E4/WADzNFPkTJ2A9vwBk7l+XLm6TWoMtQFw35FU",
-	"K+RL5wOKwCDRVDSxMrsWTIzUlGOiRxNnnCcEM7VFnCR8o8TF1rup4HBUtP55+M2EMHfb7qv4ncIYsAnA",
-	"McwyjuMIC4kIeB5tCLkbdBAYFKx6Sgz6MLtA7Fy3/Nlqv92JLzMeZkVp1CTpaZxSNwKBgmC4O6fUohyy",
-	"D8qlVkLvxhMr8JpHXHvuaeFY8CTO7zw8Hkghjc9uphmP+zLP+smekQwUQ23E3N4eI9ipxQ7RxlwtnoGK",
-	"Xy7JVm3SV4K26tbUde6CIjfUtM8oTsIebN9lhGgFMRx7rhzRcPOZeu5AXTtPMI5gbP9p2ncUy6/GbZvZ",
-	"gd/TqqrL7tisOtQgsyecaLIZYfYEzC+K6JEYzbbwTQ1SQf023K/BqtpHGxhFCqwj05yiuzHvCgfg4HGP",
-	"xannZMWjykP7AFRRO3hDe7N8CgXb+T0F8q/B7MHr+uvi9OCT6+mhtv6t2Dp9GjLkfna8xGxBDAnQ99u4",
-	"ec8pSWKBYq5uRATNwPEwweyJALYCWBCLdYipB9I2rDIcD2AJHvhWO2b2g4Db2+M+vK5Nf6zOSEqSKUB/",
-	"+nT9Fd/l15omk41vEfQRbFzzXjuWQP1fG93OCBYhS8h35uXF65hKlPCF9aU4GI9LzhQF3C7IxuwyoQI0",
-	"blX3iPC5dX3bWsDS78163AcofGroose7hDDbohXPSPWwu532uPezFaYyV9YlJSTY5NxF7rgC4Qqqn0CC",
-	"EHDht6ABSrSd4egOfbg6fxRDTUwSIlsURcXSNlgg08Ozv6jfGZcPMLfoQa9qLhBo1hRMAFCqTc7NQk/K",
-	"mc+0aLAi0yYjkjDNsNEVsTtAFBbcwRSkheBrElVXpm+iQmMToTG0TOGKJgnVP3ocuQ/RJRZISJ6mJRv4",
-	"5OV0f3Qw7YSChUcC+Eh0PEtoa1a2WdLE+bb7OZIs48EYlm1p9u+Ozs5Pg/rG3jaojER9JUqywMlbnsQN",
-	"gr632tVaSOuAZLDHO605TkRQ4s+IxJR9UAff6VBofr98Q6YBlOTojpDUYO5uRyToP8ibrQw5P8DPQJ2T",
-	"BM1pAn5PCwBIAwpTga5Oj07+7EHk4OX+dDLe35s+UBgALXBWQ6GAgXS8n1znPy2tzTO8Iug/9DVE4991",
-	"t1F1swvltN2xDDmOgo4tR2Y9zRN6nKp54hx8JesNGr+QYaS3zBoU8+pMA4XzpAMWx0Lg0mgXxS1F8m+i",
-	"SwFcBCsIqPswll+n3kJfjiTtkl+OwV9D/CsYkV+9tr+Awy+i77/iSdhvxjIhKclWVAjNlV5/uDy9+nx0",
-	"8u7s4lCLWFJtAj5cvr+6OVQ8SyycTyAhbnh2p3VhNLojUozQm7Pz87OLP1Tb67jcyMikRj3g+ziqBjPt",
-	"dqrDtqyrqrO6wXBgljQYDsxk9U6sCgh/yHBIrWchgTKekNzmISKekoDTamag2Y6gqiF48KqB+iH3teoz",
-	"+LmMySWMgKXkE9Sevx4sZIfIz91RYkpF7kboqGQz0f724I0K0xn7xZJsESMk9vAG+ECcJEOLM+qHT+wW",
-	"oHyo0OEWwGx+EOs05Zm8HVqUQXUtDUrc+jhRNLYmmcNNRiXJ/2UmyP9thqlHFu0e3yjhaMrdIN4oHDKh",
-	"cz4CzRIe3ZG4ho0C/2fNmBReUXdkqxiTjMzXQjFTEBGKldQQkRg47rID2YPklx0kr1pe3fHlAa/gXH3j",
-	"MeuKLNJs9xUvCU7aPUj1sb7VbQO8dyNbE9z2isek26zvVMugSqmeBUrrw2BuiqCX/CZanJyRhKu3RvoO",
-	"4aW4lFaYqleLMRLJj5TFfBMUGN/yDVKTIezo5TZY4b5xbaPCjEJiRFjEY6L1JE6yAde1sFBcvOyioTLv",
-	"6ilTO2kQgMBIWqyQWg0FiXXgGywYeGx11TSfLTn8TFjcyRzawNl7XmY2zIBnpQvxACGoE3ev8bBg7f+1",
-	"GOzh4J6STa1p7jLBW5I5ju4by3wxvhmhj1QukVAsCE6QINm9bptzayu8VdKw1mNO8/wUPPHPfm+/BSf7",
-	"iAHG/AMkxGH+/WizEoIHb6UPmpwYDv2Xpk406Mn+ayw6UfJHEnogDQ0q3BjWs4SKpbr1Dhus3nStP3ai",
-	"LEu2BPW5JhUKlkqWmI79MYwWjdrHGYLIOrFcapRTJrOtL0tMQ6KE3U9NbLINIrLNGnwjy/e67LwRkbRN",
-	"mWlwQXFwG8WKmD7dFQO0LvI7Hxgs8q+1EpDEFJvrow31msg7q4DUKOj66tprXDLNt3mCBmw3983e9K5+",
-	"RAfYzYCZ3eZKQZNiRtGH3QktM899KF2C2qcmP4r79Q/H378apScAMrLikpyl4cnNu/rEC3h38nm8mo7G",
-	"o+loMg5qZiDMutvjcWmx+lp3CtI7M6CzaAO4oYvT+aFWKM1w8OXpgj81P5Ym9p79uoQ9WtUwHTsUpzst",
-	"aNAthOiByEWFdqFON82fzLZOOlq2AmQzYz6KS5M84AwNDW2h5cEUIDkhvyPbIVphcaepyr+cKMOZWK+a",
-	"WEPM7P2Biwv2bQvQIj7UinKtbKCdsJFcKSAoeq3JFgBCcjtrsX8wtn9TMa4iEd2RbV9ajYXcD19MnVoK",
-	"uN79Wkvx/uyPL3y7sA4adf4VnPOD6Ah0mP9rwTwj9/yu40JM28e1PZpB62yP1nZVWsPoscWMH8j2N25E",
-	"eAyLgL5LbuyAJWceofEuQIXtL1CyjB0uiWh/JNr1/cWT8TUU/sVr9atX+CsI/CKqfsMtdTypr3dKv/4j",
-	"sjlhfpFTcmwdzUrmknsurotphqjtI3lZH1PpugJ4wxIWi4LNaUiCUesWoGdvefS8OdXLo3tB9CCVoIDJ",
-	"1swxyesVwPK+KQu0S5yBgVoz+FmRjVeHd5vY7x7pTdxp8ojWHTm73kK4ugbZvb5iTYAx6WLObHO4xWvR",
-	"Fz8ujz5c5z41jyMMpCYep6tbvWp/9vCQj87en5Da04ANGZ2+9QiZcX5H2eLrR2wcr4Xkq3AqsPaQDU26",
-	"PP8awVdE24mLxAY+yx+tRc9QjXzy6w6Ry80rdhHPi8oHx9McyHaQGDSfohrb/DUCtaspS375kGEFlVMW",
-	"i8bbrGEHTwvPfOe83PszDyzZ7TJ/VRcdc/MNyXAY8JwIliI1ymEZBkJBmh14L4aBJ9x7WB0aGr6r9Xei",
-	"v4rf6d+BlXQdN74GQ+kyS79+ttJzY/klmMuPZLbk/O6EJPSeZB2kNlCAxSmnwHLGuh997Pjs0rJ+tSdZ",
-	"7N8+EBY43/gAT820jQKCXVuLH4ogUUbkY7nYG/hUF3ZSgR3o2qb7RYx1DsDnrTn1YirA6NmmysphoNhp",
-	"06eGbWz3+L6vZ9P0t8LCbCChJoNk7JptSJLOpoZTNSA8OD9XsV+nyTrZHdrFQqGogiJOPEN62H7JDVUf",
-	"yhbXlEU11i9jfsM0WWcECdWwWJDQ5TPqDKHopuYM0Zzem/AebSV4iJ94WfzZLHdQa5tCILWcD7Y4sXV2",
-	"TmIXHR+oXu7GNpYoyL+uy8c6a5U234Fp6kOW9GPw1pD3xFx31/XaJzol5PfIX+COltGkN+tVOrn2x9te",
-	"nK/BeZUfol8985UD4xdhvPIcJ/UOxkVeA/CyHaLNkjvuehBunxcEePBTTVbGR8eJLuJc/pdY8s084Tyz",
-	"efO66ItwvNqBYkKqmYfkpXuAt3XASUN7LptTyEPweEL6uQfUeGc/kkyqj21Y8u724dmLsDCcbCWNQgG0",
-	"OsEyZLHNc2j4eDfP+KrFo1G//jmP3FEf2VGbmK/e0yfCLa+hjIpTMG2HiCexRxS7HbKd87JK917sH1TP",
-	"XfJ2x+de8CnhBRwCTONrIDQYGg/9zIFzMNhT5wQA5gv+FEb4owx9uDl204QrtlI9gXgb9pz3oVbDKBqE",
-	"85WdVbRbUbaWRJwH8xe90x+N1/gQifVqRWKNxYrsG9uOrxQ9aE09rUf9qF6TkMOInXWjG1Sn1V6Y/rQH",
-	"k2mrGzPPbD2/EjbD76V83/5r9qLdRfqesPbk0le62TkVgD2C6GigwMU3X3RWCJwk7voMTeqX8Ru8UkV/",
-	"R+AaGr/iQtqT0AXwSDU7UF8/3nyNxeQVfBl6OOvAMD/g4jTCN5bxNYvIKphC/oJsjH+ryTqU12uxzMQT",
-	"qwEIuNKa5P+1gguU4IO8iUdXx2/PfsztLo/iNYnXMSWs3cfQhcCR7fPzcDDj8bau6MAXCZTqHc7uYr5h",
-	"udbj7c27c19Hf8YWxLr+G09oRUD+8z+v1yzGW4Ur473D8VhRvf/8zxE61U5hOlIAHDlNPoaVIMk9CWWM",
-	"283eqLu82TYkCgA+cZNxSYwQ/BC+zMu/V4sMfEVEjg3B8G2d1eJB4myFyWS9bWvWU69pOxtc+KHH4czL",
-	"O4rjhMXvcE00fG5uxw5eK/zDieBopcspbMwSqbPCblZ3iGagctvnVl3bPp1VCV7vQo9AZVIS/d9hRTwZ",
-	"ZhFEc+lL9fVCq2EBhjQ4sHAk+ZzqOMfk40spl2NBJN1L2Y/TDhCwsEkywUyoWy3yyimguC2jS0m1GEgo",
-	"9dfB5dX7wXBwenFzenV5dXZ9qpbWic11Td2uYF/lb92NnbF0LWuzhzoNwyEdj/8QBGn/0MbyjNG4IS3R",
-	"13gU/AKM4y75oR6BJNuyzdmjEWefuJnSZoYc7UbsTC6Z9x8vTq80BwnhwiIv12fOupYqPj4VzCmZv6MP",
-	"BnnqMaeO3pXLb7acfTnJrEvX2khMF9Ne0fqxNYQuu/rrzsLnQeFbaAO9M2pNyMdKFL8hM5+79n9a3C2j",
-	"4jsOqPjzvzD11Vv4F6K+X4fmPhpDiaD2rMPyvkb741foNuJsntBI3moL2wZnsfh101mD3LvQ2cZ7eu3s",
-	"r1RD6+K794cAO8r0oep8Gcl2hD4eXV1AihOsox9NGDEDo98IHV+d3ZwdH53n36kw33RU8k1RCtwcDiOb",
-	"T6x8vGoFfsYL9ctgODDTD4YDO1ONYq7Cw1eNyVdH393Y+oGuI8EIXX54c352/fb05NB/pAUhAhrYSxHq",
-	"bnPIF7kNNSmLXcUiTD4YDvKZBsOBHbRmR9s3QWp0xLZI0SnvBs4ow1lQFjlKaU30W5SRmDBJcVLKmwx1",
-	"pHUA+eMYaVqz4feWovvHbN3VVQHX9dPvyNaQEKceu65iDhsWeUhRXqS9rKYQd58Tek8+78sb9vLtZHs8",
-	"Tp+v/5JNf/jpT5tX4sfZ3uoUfx+/OO8RUXYmW2PJmkbsHy82ROQLjqR2xNfKvgeEEleM529wdEdYHPYg",
-	"JnP6JXxEM7KgjIF7x9ykxFUrtwXG72gpf0V+FIO28LUdn7B+6Y66ZTrSNVeMb6YGhhMdZS1krjjvRUS5",
-	"IVAtIU9AERpl3GBSnzYewiKUaTe0lTLna7nOSMH0wSugGsL1ijkRimzqXiN0VHyiwqrbdfAGZpB30p3E",
-	"RnVgndXEOJTr5AndDXUWUSugsPWXU8LThNgkwJNp/VteYLhXAroLj9Zk1tVhpbrFUG0TbAASlCtGsgRQ",
-	"8cyHc5I4FmGMTk5/PD1/f3l61dlOmONuIfwcjFswGcBZj3lggans8odgRF03OU0/cQFj9VFGMJQUDrI9",
-	"oHs2X625DmcEj9ClMTio/pDNWaANVMXE0RKaoKiu3m9GcAelVD66JdXT/bd8nQmPXLb7D6qee2ObOdqx",
-	"mU3GXbq+qPTcH7cWbmB80+itYkozM75x1dBMg02rA+FU0RJDM2RTQZbS6T6oBgEcg16rD1934x78gvi6",
-	"juri1wRO8niWNaPGsGzqUVst0JIulgqdZzSOg8VrmKTXjKYkmHjqSPXzyg3fuh1u8xQ+5IuEMAQCDvla",
-	"XlQkArOtbfNaE8qxgrca1XYp8TCT4InPaHzGogyY64YYH3NcSEiSFrY7yVOY0YAEYsNmtZU3Jx1L1s1o",
-	"XFeuTs83NPkYrOhYPAvqyKzO2ffUVP06E503NC7phKrk5xuF5pG2UBWs8VgHGqJzLInaqkWcJqfTdnPW",
-	"um8uZ7AU18UxbShjkOUFWg2dUq3q0VPP3G20JNEdX8sPWXLrJdhzd0oFOj/78dSIZv4p6zlGHWOwitI+",
-	"pcI7fbPbgETVlm7fNDPxcvaK5G961bP4bO7dMipQwjcAueCOC43jQcebBkoryhZvGoun2ruv/aQM3Qpe",
-	"786zdrHc6dN+UBaG4GlttLjxhsZ1iAokDbxC8pC6r4SFITEhdQraeIkVSmcVot1eIBexMVzeU+SYGD1I",
-	"FJfXUOBWUUMD4g2NT7DEdU+c8ctw8DhkV4uK+MeHkJ+ZpmAdSDsjm7ogwJvikJ/k76724AeJ1Gyhc3Hd",
-	"RyIyj4P+ZVYqh3wt3s207JrDqxkVICbkIbgQG1zqQBos5tm4F4CMzamrm4zU6kMaOB7BRWl0u1jiNCWs",
-	"Tza6x4lPKJ2R3psXCuCsfqgh1nAqdcoAlpMyoHXaRwwUux14WWNOHQ8fyteaCKgaxnasmIS95+NxhZPN",
-	"E62qr21izS5M7ozIDSFMM1PahSkhnbnaolaP+c9ZYtB02FjX5MR89CqbaH3FC4gwqmX8CpfBsQu05+N9",
-	"Pz/tpCamfjfi5daX2n9Ehsk5A/0uD03VGUDHoSn59xVYp6bj7F43YzdOqwHxdlhqaGk7PSzNZ1yiYQ/j",
-	"ady70UDowron83Fn/ZNRE4QUUPrTlcbSCy7fEVnDCjFXTDMqT51FoMDBr8QTtVchskszlY9MFlbKFkBP",
-	"fgle54EClR+oqVPSlcr519zzLhf5caQQydNmWpCTrsZtWSaq2Nj+ThvrzxdWz8jfVIF5DVfWuzt1vGP/",
-	"y9ODiaze3iZ20mz6M+Py84rI3zprWWeNV4LxoaEjQnMlOpeOlqZem2z/qrP1ORBLvmFQPxLcBhLOFuq5",
-	"LvJpAU8jbBIcEo/Q6cUJGO3vVUNQgfLsE6tgB7o+vbk5Vy1lroSCVKkQjoKOjy6OT8/he57Sq4gbIMVb",
-	"7LswqC2C2+oJmPvNHIPhIB8vbPnXgPvIWY+XwtlLVY+GsK5XYBL8BF6SFV83sr1GDVCv2Zk+76jZebRH",
-	"S2/x9IskGcNJSE/zZ77OwJmhyIQUYOcGa0Gyp/svJpP6Waph4G94L8G5stihB3NvnobL9JGzPhTwccif",
-	"RcQmorfh7DdM6GIqjyLJs5ttqAiRwq8hwin9fEe2hwgj9QPiGTq6PLN+DNb7ZoRSxe5GNMVMqrbOP0te",
-	"Ohnnq5H2RDoE+5oTfv2JFVWOxFZIstKUzaRwp1KQZO4TK7UohZV6meAHms9sqwqp1x1Gq6FbeYmBIHoC",
-	"pgyLsglYgWyos79BsQST2B2dmloHOCNeMeZYAS0jK34fStSNa2x11soLqjqGV2SIxDpaIizQrQG6WIuU",
-	"sPjWpwv+xxAewg7qNMQF0dEIkJ92po/qtUmgb66dWVxeJlUD+qGBUNhFy9b6EAUSq65zqStA4Dimal84",
-	"uXQArnnEUKJ+SeU2V4ZaZzgvW03h80GF9Mr+1vCgwbT5sOQfKdnAanvY2PTLvfPWnIc/tDca51t70I70",
-	"bDXuIFRHXpsVaUMEFp7jYQmPw3Kf6v7wXClVo2BfaY6uUpIJznDDhSrCBIvWJNbiaQSeL172vaKR8S1o",
-	"dzKsqT0RJVRfUEOhHL+Guptq61G86JbPvL6Isi2ebM3p6sUieWUxOgexFc5+Qe9JqQrHtUkAHPF0m9HF",
-	"UoFLpDwDjqPDsmCqdvpmGhp3Sazzzue3w19SRn5qRo3WZbmPfyhcFupIaz8T9WTbO1E6tPx93M0Ah+FN",
-	"zMll8RRUUNljKMwblV9u5wrmaAB46EI/J1iWJtcyIe3RMl5R+6H1iHicaBmvwtCvLm2OZim+ddKcnKD3",
-	"fmwsy6MRBOojkyR2UuLqhHdCy3uCAHtoA2pIqvOSMksdDQmsLPANZvGGxnJ5grdhzImxmny2laECVlHM",
-	"GitT52X7jk8uEHgwSG4zFwxNWbqVIkgkVghZEilfjKeTg1cvXjzfn057J/ulbKFodePyYAHERtwoHtRh",
-	"ekv4Mdnbn77YPzh4vt97KQm9by3grdpANacZju7K2rrpy+ne8+evpv1THuelctrmNzQRpvfrGvupLh60",
-	"Fq0abMYYrovL5wS6lGtk9+lNsoq22V0MgNyvJsfF0KQCUVhiikAoCayEsg8AT98kIfX5OzzUd9Gvgg8l",
-	"qJTPaFhc8L81EY/39yS7N1QuGAhus3cAGUGUART5Wn5jivJyMn6+/+LV3vTV9Pnzl71PKDbeslUiqZ4X",
-	"HXwGHsIx3prcQjtmZ/LIsudluPc8kJuJtJM6Azcq3OOwVSIVHIeIsihZK9wwfuXGY/P45MLPMjQev5i8",
-	"ejU92H+x3x/LO+faivG2T6atRyX2ew8hcybXQfguTMd5LoS8HkWCM4gRFeuVAsGtc5qmMrS9FLfDvHE/",
-	"fNJl1nKsai/5Fsr2dWPS9MsiyZXmRlxXjh7H1pgAzKNgxPtXTiLMjSxAHiRSofKPuQsKztWmOyjFf0XK",
-	"cO1h3lMZXrild1SG6w4XwWiZm3zAXM2GhXnLba4qE27pB8zwwdep6zaj8UPc3rSY56jwfX19BeAedNr8",
-	"It/QuDH+KuwC2REfHWcQ6wH06hV6pf+vC572dg/5KtjnxU+99OrjTb4lbvaM4yobgXpgTRhToNLMsXF6",
-	"DyHMkgvF7YCIDwysDYMPF1Jqj8YNhOwDk9hQpD1QdMT66VsOulQPRXyWRMjPeDKbRnsNiZFDtU4W5IlA",
-	"H67OC20OaFwUg5nxjSDZaxOODQWvBaRciEqKqKWUqTh89izFW5sj9ln0rG1ZpdPVKZYL8LjxmR1Os4YG",
-	"2OxJEP3A+Z32H9+ASwfcHL1JtOBElLIaOKkztKX6g4JivlkcrUi+25lejJtv83Dw7v3FzVtbFOTQJF4y",
-	"6c3bx3oWc0aqaTmcpQSMgKFd0blzrsboLsIHWLOnHLPXGS3nUth/6V7j/xdG+p+Hz549dkmonrWYXDB3",
-	"hFNhZgGEoQIQpmwBaD+yx4JX2afPlJYpNjZ0kKHhhvgpXY0ncY6cPmje8g3icwnJ6S0U3BpMxsBpO//5",
-	"9OgqaL80U1/yLKhZ9Altzr3n9ljK7jmNiBUtdCmlFZFLHgc0Z/XUDabX9G2EziAK+h4neSFyseSZLIym",
-	"6kfO7E15neviIc8GfAGJtJIeNEj/0meGlD0DIvhq/pK8iDsRwYaj1PBsInXm4SoKKGsYoIzIdRZK9qk/",
-	"9LknRSpRGPoXoCQloBVbaABdne/UjYt3CuWHfm05hRjGk9VgZRWGWvV/pj83Fhk3Q+Qx+YzbBDs7lv3/",
-	"RmGR8bq5oL69o7pEYbmciqEgfhak3XNhaNphwP2hibVBnDlXwQLfMDOCEGYIDI3bL7SlSc/2p7tkWaHs",
-	"vqccqk0vjWaZNFNPamyNE2aJ4ZSljinzu6fT8fT50/G421YUfB6S4kP1bxC1NFuvA1MFR3Oc1QU0T168",
-	"nDxiyKPBICdPKZc4aV9pUVLRUfOViip2XWswcYk+eCdy0FmYC04v/LByK+ytzQ+wUZL2vSe0kstStJ34",
-	"r6aatWCNX5s0NJmtflMprJiTQ+25tFGCZiei+Ouub2tSDDsVbSursPVt+eOXuP13vdrHr1fbt1DsLhVe",
-	"v1op1wfVFv11lPcMxnX/SkpxdqK05aqVmiO97nQyN27bGqnRG69EnYcl/rWBif4ggl4xHg+9Vm1sSGqV",
-	"fpbqdhAZrmVRNQRC0zwRlvbF53MES3qnvnW24EBrvZWQd009lXNqtOhWQ0S+RMla0PseZC716VuD9c49",
-	"JiWdmDl5lusFcUJYjDO04kwu0X98uDn+nXOn3P491teLmoXxLfUuTercDHPiQSTLCL7ja3kkBF2wlaWP",
-	"YV8fx5OqrN1uzQ7mJR8OWOzKKWtTgTB4KDwRhvM25vHbya2Stm8hg9Xt0Jp514JkkK4d3K4pu6fGuTIj",
-	"I7Q/Hps0TlppbgfkmeHYwaWdsk9Mbrjxi0Af3BHZEwmJtJREpZgjLos5OLgAgz+7dkkvlJgT0KHHGJzg",
-	"IMRgqn6JEsIHf9NQcQHsmDKrRwSRE1c8ZH8+QjPTCJYBElYDULixFJTc5crPORGi/j2fDzplTPxIyF2y",
-	"BSEfOM//87/+P2Q3hIJGulRBW167KvuuawoXKBQkO4t97HWsbIQFIzQ6ZzosrbaYr+m2ieOECxLXhnyu",
-	"E6BHUcIFRC25hxtyY2sYrXAmhM5OKSCelvxtp62ikpmocWsNmrLSWoYlPFV4CSiq/lLvT8CG6JOpRp4x",
-	"QNkUw6vIRqfllWGTmxWnLVkFykCDGUMwO8ZJUFEbYajro5MzKIoE8Bmh29xSc6sYffMaJdpsRbVrqIIW",
-	"NtHguq4wdDE5fk3YTdWo1hpBDWvSoVk8K8tSj1eISJH4EyrSBG8DtUtjjN7f4TnPug71QdhcXW4UCg4m",
-	"2KWsNbOOOrAfVDttIlLnWB49wWsWLUHZ08lJnbLFaUtiUqwEUp3Sl+iKXqDgs+A/RPsHec6RwqACVwnr",
-	"mKU1S4gQKOJMO77E2ni8oaIHDyUejSSbRPLt+KbQzG78MbFMCSitIUWGqF9DW9BUhbAp+ICUfRud50FP",
-	"bdDNQ9Iq8jtzuvhWxhoXoM0h6Qp/j+IVheUAPU2S9/PB4V/b0X7w89+GQULlkRlN0jGS/I4wnZG9nuZ0",
-	"yMerx8kz8j43dbOBETRpfDoLAB2q7RQOdZfQvmN1U6dfXuOU5DDugGPQY74O6tWP0Ecyu+bRHZFFiOH7",
-	"lDB0+2k9Hu9FuiP8TZ79T4DY7/UX+Ft/UP87fa4OwnzLcVJ/L8UOboQ4fPYsUTKWZ1US83U408MdYXUm",
-	"gSIAFJr5E5Ht98vZHyL6nn7/3V9Or27+eP39qxHZfj8mfzpSP27+/Kfvx/jjRRr94bt1fPz9q1E0TTrf",
-	"uIFdWg7evGarRog2hwe4MIYA2Wj27ncGOHYde/y3YIwEThJCcgqX071ReeqaoOnmMXYJma7sNxQ0DcPb",
-	"CX+zYdMKVCckSij7iqgRmwmqqGGnbkeNwBi7ooa331rUsBP+plHjVD3Dj4sX71nuv5wLBWi5Zgu0Th3G",
-	"T9/MwCE3pV+7Nvxj7mhgS0hwm5kk17SsaJJQzW96tPz5/ihcwNfY1myiproymqCD2Sy5kTIsturIf4gS",
-	"XXK7XVDduL8nZC61TYvO0YzLpU7PrX7WEWZwGTL1dWt9OU02gWK6nInhmfXg8tqYGqxroT00QNUiJN6S",
-	"WOdj9p+2LpyhBUh7ArAcp2ou/EORoyMFKNC69vrDnn7bdz+/xHXCvXbdh0n+LYw/gjC+IhJ3QeF3tt2v",
-	"SYD/twj+31QEd/CyjlQ0hlGEmbXArQzoMnUWYhNsqDnBJwLF5J5GOhOZeJ2rXhGF5LTGUdV/xbxr3rsm",
-	"jH/tW2Mq9CNdThqDA9EUrTM/hIJ0Y9cKWlLh1K4lz2wOK0dL6ylJIPgzbwFPAQTsKuYlGOvu0atgFIP6",
-	"XAyZrsXSKZIm8miDEjaU/NJ9+ldKgdoSxOLez26HTV6j1VpIFNP5nGQF+6kx4YkIsVQ9cSEQp5ffaOdy",
-	"A8LUX1MwnT0uP39kLp+A3VK2sPbJUWna2ozjtf13Ze/cfdYyeMaO+Jtm8X6gIWcFcOY4RIyjCK9Ihotq",
-	"kiN0T2PCD7VsorlznBGExR2J7c2kmeknXMd/7SEyHMAAQaCrBV3iTG4bbG86iRf3pIShNg1HoUJQa1Ff",
-	"5cTIUh45efyLalZQdwIzHN1dkYjQVNbZUVOegS+0AHIcsJvqHCXNnopmGJvPBLOtXFK2GKHvcCKIcbgG",
-	"Lkk1JZJKK0JCJYBC9CIledljjHJfxrLx0CyxDgqULbQvUv1JCevVZhLCVcGgGnlX69VkuoNTm84zdZpl",
-	"PCtX5eo91h3ZijYrrclI59q016IUO7TXpY4YaD17OD729T18HPJlxwmIYtGKoHN63x4V7NA6Z7DccU9j",
-	"QukkzWF4oAqjYyrXGQnLvPAptuE9VRwMV64u6puq74cICyTJF6kVNAzNsCDP99UVvFXf38A/tWk8W5co",
-	"0j8/DZYkSfinweGnwYZnSfxp8HMwSDwfqZkuqHZqqnwdw1w5RE2ciYTVov/4cPPd05e5j9jFh/PfdfNq",
-	"hqWEc0LcmBU8ESgBEgvrUG2HVj7Tq/I95F8E7605nT5XYElwHPQiVAszH4dI6EQmsy3II1rguMfJmuQ0",
-	"CeQU7Zzk+BhSJ4Rki3CW0Xv1hCpkNXX37GvJOKMRTj5B3WcnM+afnl6TTHG3T4F5utWeWZ1cFQ0ex29h",
-	"FyF3xbKnVNSaFa5zrj6hZMesyNVXTsv3cnQwGU3GY8jMV3Wyg3A9f3GX769vwn5Wctl049T3IUpJFhEm",
-	"n+rEI6WQnWf3k2cbMltyfieeGSx6tkv54J/WJKu5/vDJeUWBfmh3/exuiJSsYhKNfYlIapL4Mc6eHl0f",
-	"n52ZjD0KwRp3gn8/0RbS2e+n3VIrGFAbONotFBfDFOP36Il7o02aPOfuNdDUcNmH4xJV3bX+gyXcAUw3",
-	"nxr5LGMpgOy+ZjsQ/BngM/R6Ay9EssHbANUOs0j2AobYHR8i4BlVCtzve1fLDJndBKyi4cyuSJrgbZuL",
-	"HzCNCd72eRF1gqF99AN9k+dEhDN40APJ79pfw/Yny5ox3onmEj+OEamU4yr4RBHFioTe4y0IW1z1lTkq",
-	"mgejiGhSL02sMaE90rHpZdMTPBF1T9zo8R4Z0RA8+/bm5tIWF/AwoBziwRyDj5PlrX9B2jyko5m+Ocdv",
-	"D631ijQIrTZHBu7AQQYj0o8YWkqZqusA8aWFB42OTAfZNS5ekUN49kA/px+eXFflT587geM4rstWICRe",
-	"KEHRc6CBt7JDULajaHu5awC7gXKNV5GCramKxjMi3Ey4QnGwmaL598GsmbV0vORFa0czQ1kfVW2QBWPt",
-	"dDy2IIZ/61JfAN07ksqyKNchDHXnzEu1r4mCVO5i6yWgLb0sOO3JBGqBqpX5bk8pHHa/OkIZZjFfGb8r",
-	"9FFnrkeYbRVBjDADdrM4J2Pg/3B1PkSztQQEzwgG43gpQfQuXJ65oYHEBSn1b8mOfGXpUnXg4qx32Nqk",
-	"9sjf9tLRtCXEKq5aI6umQPtALk3d5npGzb4nQfcATbo9Rq0gaDrAKX8wIKqlnjfpIB+DnNcqIINo3E0a",
-	"rgaXHHMmFUtvclhXEA6WULI3p2lCI3ijnv1dp6tuRhMT56GHGtqdh3Egk2eSBMNzCqK4ZlTm0q+pO1UF",
-	"8FcrS/jTGtfk5f+gFjZEE3XykzEalwpSugEQk/F43C8Gwi2wlS8hDESJE7643rKohi+41EMBtdKXUuHu",
-	"OlUUsyEHeGmzkFbuYDy2RyCgnqIg9yTDSa5iQAKvCFSb1PnOhsVLBRSUr02+hE432Kxc78sLiTuoRsQF",
-	"s3e3QOwKxIp2kUNsWRRgoFJBFC/b9qyn+QHkaldDHIuDiEfoCF3/8CFPugLZ/ZHcQC4QAFs1p1k7GuVL",
-	"DAIiZsc4WpK6rDNvz24OCwPj8cnFE8X/RUsyQu/Orq8P0ZzIaEli24baBLMjdH1zdH4KVWp4EkM5AtD4",
-	"w+d4hN78+fJIDaAIGozoJW56e3YzGA7UFIPhAEYaDAe6S9iaE7NzvjiDLMA1d+CKb4Q+Sr0NDPmpLEtS",
-	"SjbEN92T4Ou5r/imGrKpL7z9ISCv8HUWysQDll+vNMzxycWhrlX6NMKCoIRICbJUTBdQWIfFaLlNl4Tl",
-	"CSD3xyW38XhBnpL1wMte9Ff89B/jp6/+Zv7/07/9czzce/Xz/2h3DtFLH2pY1eBWfiYdbxkziZwDr2dY",
-	"pXut8+eCbtlNa57ng1ar88DwYm9/PN6bjnew1cRr/Q6GFgLYBRd3iWOEE8UCbtGMEJavxb+309Zk9qZb",
-	"01xASPK9QhhJZmhFab5Xr16+7JA4HkQOv2ZD6d0K9lwzLGVGZ+v69fI5urUrvTW1OkBunJGEswU8TYzb",
-	"NOtQ9MmkLQfRZ6t3VanloZluXeDXMdZ1tWVVMnQZCDjg9869tNWhwct69FdkISRkuOVTbGpz6zIWCOFs",
-	"cjkrd+1YEKkpb7ZNsg48KSRLDdyh/rZOReY7UFP3RbLRp3Wqbr069SrpVkN0dv0e7U2eP3868cnfyWmJ",
-	"8h09/cvf/jkNkbqOKjlPi9SooJu03r16ywJcEjNVnh8Q/JPm1KggApdmmAevBi7FAKKUnkV7V9s//ePo",
-	"yzPKYvJltNpbv2zJdfds0L9mkH5tK5WDFLOT8Y2hBDTW7gCGbuYkLWc9gKnUb44VgwyZQ3iBaSlC6uV8",
-	"Gk3iV2P8Yra3Tw6e908t3FGTWNUR5gz/gV/cfdyF+hTlf7AszCS5HrGB2CwxYyQcGA0VmvT3gF7qEVU/",
-	"eg447NeF45yaXnPQOZbmPn3SqSkFWrVSi5KyaIlZT21RJ49GvW7r1KgklXdECLxoTiUIEs1KNzScLWvK",
-	"j7ibmmpFlAhx3CUAXzf1sr15hU2MJg4iMMIH0pbZoNAnBPLqUJmAn1S6FksiXtvUpeU5gCZZtb+TdhtH",
-	"d0LqMkuhCuKdvDg1U1F24cQhH5e+Lusi4ZsVj0kwEEjv3zoPY3MS2klzgyECpshLYFAGzsmGoL9GY8vD",
-	"qPbeSsMMl5YYd64cQ+PCl9tm5XActV2s8/devh+uks9dVgORanTfXmR8ndaTqyUPPzQBV9k8NEotPVPc",
-	"m9ahw+8zEvEVEcVZ5R7AGU8IZP19FI/q8H05KmS7lPA0Ia+NyDaZjiEpHY6UcFd/Q3r7lDfcoBx0nrxp",
-	"OtiFPd+vXddDfJ+dPDO15yn8GjE5lTMQG4/Hr7XLiz5TtAC9vKdgeqCPZVsippD2swH/v+eUtTidgiY5",
-	"jotkLworQ2qKneLs1939zVXTb+ul6jzGlQXqx2Ron5LDNgZjpMnJIeSaqjyUIxTTjETy0JBl/aOjhNLj",
-	"Fcn+B8MBjKdEQugZVkXpHZwTfE86HLOubdzdl/hXdEg1Zhv9cWeTjeFkQ/Ya/ekdCecbtq79DOH8AUFv",
-	"uTDasYgv4W/7HATzec1UtxbnZhtAoNt2zLVqnr6yE1x/jvbvnLJ+/HpC5rKRk4UNqVZeQmZ9IR7AuYaV",
-	"QSFIQtNDtMmoVFwrFSgjc6jhUSSVVW3Ul4TOZVeo70gf1Q7j92v5QU0evr2kyLBoU0eqXnwtS94kD2L+",
-	"H4EGtDhm5WiZT5Yn+8gRLcegMmTsGQ/ttWmgFfrSfs/dzA/B6zsjOgTAMmba8lorvj7avfrl3tJdj6gj",
-	"tJsDofqBu1NIVM2BB0OjzESG1miU++3GSLmQOydz2XhRdFWGhLMFyb79dfkl8L4TzFrj/noDrTfS50fX",
-	"AeUVaf03wgPUgtzku0KpVRvroMlGXw7TsJENfKZmFClnR1G4PMARM3W2NQYZzpJnoKMHrxkiHBYGcs4X",
-	"HXK19h1lIZtPJOl9QHmQh9AVZb4NUwTOR+qM8uKWrU7hs22n1BI70Y34kYo8NuS8c1gxXGLArCJDJy9W",
-	"IH5AMYJy8MqKx19PEV3gnVVJZwQLjX9O/ooURNOHKy5tFkwtQid8A3jcDMU2R+jhQOJsQWRL0iJg9DXC",
-	"5p7naka75tCrsUOGffcpMTpPszy4ADl8h/bOuThXVn+2+DQGj7ACBYOqWoGh14IizJ5IkIG0Fk7wldYq",
-	"j5SkWdd0qJ1NeQZUcARiUrkt4izZQrvRJ2Z3cwiZb3VQtQkDWlZl5UYNtsncbR42syctDRjZwIFek66k",
-	"AFfNI5B/NwTvgcqFCmWvfwSuCoLaSZmjW0MsiTZHOBTZF1/rqb0pfafxO0T81SDW+dyj93UEvpVHy5+u",
-	"11oTjqs5KIdFctEnArpXGbsdteQFfSvtlmdF5jFt2hZWI30wrleVG9rorMN1FnS4oRoi9c10bC4ZaiAn",
-	"1+YONaUJJ5uCeIfcp36DaGCKumV8E4OWohUfGt9Km+0vRAmtb7Jm6q1tAjNIvdtk3Ju4HgN7z9s8rco+",
-	"eN7L1IxDN5o8dyBiYMnkaznMi00u+QZkpn9RvOqexJHxTX54aEPInTo7qAckjYmXr0v+ZZ7Px/Px/st2",
-	"b7l/k7tZp+yNSyyPpMTRclUj0ieU3emzmtOEaPOuST4ZcyIUkwSBWsZ8GDKhRTocAqIhagJHE/JEoBWJ",
-	"KUZqjSWUdGIj0nheBtGLVhNoNUIDLwiL8agy2vTgoN1tif6D5NkPilwiL6eT/u56/YIDg+F8Ucz8ICVv",
-	"b/3i+XYquVob5rfE1okhHPdjHXs8a1LAL9OiZ13sa9HgNcIz8KvMnYN0PCQjbu7UfF6BYpIQ2U+v4d6X",
-	"AE+L13LJs77+E5uMy2qd/BpNgZ6iJfNlMGK6rlzXF9+pqgZCxUxvSZJwRO5JtjXRtu21Bl31xi/g2CZk",
-	"9g3UKDGV7cUewatNN7WWLPUVCls+ov5ELHrqTxRKK8Gvm6uIaU1iLeC+1qmGO96xnoWObD2jOuyxsxlX",
-	"bwq1QSFKENx3eZUuOE6DHUEWh9npWHELLTbYlutUb1s1o7dmpjajupMN0WxbcDrUFBa16QshatjzFQbX",
-	"pFgx0MCXoIswOWBcunt4oKYoJ5YeUctD+HOE9D3g8lvmwN8DVstrdKzHqrP8uP6mKRTS/VqP0ld6dr7y",
-	"A9L0DDyOVps8Ejn+hUnif0OK9zUudLfbWmtzrF7XFoayo60xRC1qjI1yZBYxMrv6LVsbLdxO9CvRhco6",
-	"D8rXsqU/nBTUP/V9s0T9gs96u3jRdsN3enENLnS6w2bTRXAVJDTULpzxg2+zi5Wtt9ks5d+3eUFO4x3y",
-	"TNcQ0UDCaRcBNHunNU1zSpK4SK1okzQ6yWvjkIupK4ftELmRd+8ElE5YbTb1UPR1jqEVe/WU/0beBWmM",
-	"hrHg6sfjfzCRES6j/wB23g1+eDydEpVE/CLWAF/ACEhH8P2JKOJhtPODqSd75C7WrC3WlSVMAQl8RwRK",
-	"MxKRmJTTdTywNESznqxI/NBgLKjKRc4q9iG6pT0c5iGSxzC3aLzWBfPd1CboVP2iO66K9KT2VNCCSKHw",
-	"ZS2WXyvC52C8q7wDy6bCcve18k9PMadPSFWJQJkTDks+LYSpzh/PRi/yJN7JASPXu4edLuznSyyjZb2t",
-	"29htjONdHZl8/Pvyfz3yhbkJaSuNeCw5uiMk1Znk0AXZJNtyW3Uhvvl9CCFZLTKVXG1qRS5rIXY8whCu",
-	"RvQMtRJdWhW8Ucw/outDJzPH4wl/j+QYGMAqu6EnAul2HfUuxpzc2Xx84/ghGbzMZ2rz5uvuA24c92bd",
-	"Ua2e9+2La1CsuR7DOvPJobtQzyrnrUfa6e03zC2T6K4uQ5lry1CcGdrw7M4L44QkzXNME7WosBciie54",
-	"mAtfaq1direK8qIU1BxW+gdn9N2KdKuBbI3ufDyd5xBn6j4lBIs+RwZrKZ8Yz/r6KXvV8oKpFiIiBM+8",
-	"lC6RAWBN2g7xWRIhP+PJbBrtNSQ5DeW+WZAnIk9pDGm+1lvQJs0yvqmIBNbvIMXb3OUgeta2gIDPwNAr",
-	"fmdh21r52sChwckqwpkcFhvRuLQBYgw/6l2hBbeahA3O4mA+YRaRJJim+GN4NKN7g2lNHcUarw3PY0Mt",
-	"uIOvRjfvjOEgWgvJVyQ7XeG62ErjUaLYnzzIQ6dDTnVlIlJOZzTj/wXbsot210tgopIjzX7TyvLMlZ34",
-	"Bj0xOlJCIEgyTwRK6IpKlCo4m0HV4yIqPhTqxXm6/2Iy6Z+fyM52zOMaOda2QBG480PWQCoQXTBb2KlY",
-	"yPnRh4vjt9Nx7wQONalCTULUMUooU7KCKd8K+T8hXDbajtC5+uYFwpgsmbrIVxwrZiLtkevXpJIt52to",
-	"ycG4SxlU7c9RRySNt4cbpGSu3Qp0A7rQYBYtsSA9HEG6pKoVa8hq2YcuaH2leeBG6Pafx29Pj394/+Hm",
-	"8/Xp9fXZ+4vPZyc/36rdaH9ayG8c6fT9TgHoQNmIID2RS8w6ZXPfyd9LY4pzQGWKE7znHtyGDm0NEvmE",
-	"r+PLtVjWUPnjUvXIIxZnnMa2cCQQfHMAYoSODJ+sdclW3KOZ0Sa/RoThGdQpNNsUCIOPI40IwhHc8CGi",
-	"7BMDRYOTmRocWnVZIx2oUXpA7DZO1QRNXiI6oRNcSiuWNu3pNQKfEdiLyOuBO8vtZIfKl2dKEh3pvq1E",
-	"oKZbRbIo777xpKtrCIVReZt8ItD31+8voLiI5pvuaWwSFTLBE2D+eAZlA2xhBV1yDxEWZdsUHLCKSm04",
-	"I+yJRAkFdtR6anxilpwHThiv5fKznfjzl4Pxq88RyeTn2pTym81mZNvn95WrYabP7ifPVGcRuqn+lRwO",
-	"QLn7niVbfbxG5/pZ3fNwKvvIJIWuTm6nV/+729S6LNtnYvkNJzH4Wiz/S9Gmp2LJ0xHFK4d/KLMLzju4",
-	"12Pasml3Mt5/efDi+dj7r42uN4y/66lmfMalOlT7+j1TIz1TINkNzGlG77Ekn+/INug0fHV9hEwbhdXq",
-	"Obk8fee/F0/Vf29O/3B2gS6vzn48ujlFP5z+GX79xN6dnZ3e//HszWg0+sTgt9OLk0A7f/kvJ6+mzUxM",
-	"y2YqJzjWUkS8Tw7mAbaty+CQWeszrRexLKkwTUsaKYuxPZnG0FrAwGIvZkMpGZ0qG1qbEtjOKhU/bHl2",
-	"pyI2OtKFdfNvXlqXBAYs/PVxkvBNlUO2SKzJQBWPbS2KHTBWGpd/tyQ8kPDPhh756WJLH6tZY0NzrBm9",
-	"J5kgn2O+wpRVChN4m2kVUqozlOMrdE0HB8P8i1mihsE3j8fkgksa1UgVSpgACWdOIE5Ivfwg7pjseiYZ",
-	"rg2/yMg9weBDnCtpyFM1ucIGm5SxpD2plwxtV6YzoYNMM1RPrIn04qsUV2QbHOP/cjnQYMl1nq3O6Twc",
-	"+PXWRD+hW0FYrAB0a+v/YKRzUBeZHP2k2+Oa+B810JHiu1sm1C31lPruCFuvGvxqamfeaw8es4Kxu/fK",
-	"2sIoskoTqnjklnhEHcIE3I0RGvSV50msRMHXluu1DI5VGvNMe56bhH7q71DgTkNWaPPRF8G03lEhChFS",
-	"MdViSeKWfNFlH+LO+aOxxFdkQeuU8xl8C63viUCqsw69FhJvNb1VWzfKfC9XY5lgkvXTiDCZ4aRsqOrg",
-	"ph+n+JouWIM2WS0FlmcUgVBAfZERAtpRyIILA7wGZ2yTs2O+luvsAWmwErLAyVueNMgo6k6otdg63fqo",
-	"V3iLZqTw2ioS4+Z5skXHOjrki7wi95RsGkEDGT4yaAcO9esH7JrxYIL2C/WzfpXjFWUCgvudKMF6S6bC",
-	"R6FkffJFqgZIkPLbeTAed8GTpgBGr9hXl+jFPxOcQXoCBbUuYYwZFXfn5F5nu24SBq/yhmDSyFbiKIpI",
-	"Klvw2yAPNm3Nb9lKPCpSw4g/kkzU0oh7/bHA6WwlioIBZpVLLPKV+nCdjqfPn44nO5CBe5LRuQlqbIPx",
-	"j05bm7K/9NB4w7nH597s5ofm/b3ivkiglMKxdh4BUghqF7nV5ggxBB8BhXJaP6ERTGiNOxSSyn02LDTF",
-	"Ext2260Eww1EStvstIt1RkR3g82SLpYKQz2msL0qSFjh+h4cTNTSARTgV6P3lGfKMAjT018jP4IrGD2g",
-	"XC3rUzk7d+m1W6morQTCgpR7hFtd03/4LafhAQlTJN5r+bw9OFuhH+m5doNcJ2vSlqXdYJrJDhJ+MIrA",
-	"3bZ5zWhdJ805LUXIjo8ujk/Pz09P/IwEk4PWSbnENRw6fPLKWebXqflY10yTiRLgp63B9MFu7bVuTH7O",
-	"kxR3PjBbH9awOPV8kJ9G/0WvlA64sJCLgbO7ApsdFPXA5u3Jv4YOsfFQdZjry1OdVzy/XPaQm8myoQlB",
-	"apRzs1HePBcIjiwxKmBqiJd6zj5c/Hh6dfbd2enJEJ2//wj0+tckA/xKmf1vy92bCEwTNcy4/G2y907S",
-	"sgeGSPdh97vx9a1Tpglu5e8uE8xuqPvIteCPuch5LPkmo1ISVqDMA+FkF1EXoARgAh9zMz2XxFlYWTe0",
-	"ara3ti9nJ2GkqC7U1OUG0LwohPU4Xll2nECIbbQi6FwnwAvLK7789KsXfL61pON4tjkwdgo4wY0bNklE",
-	"9knzXhWfdpdAWD0al6SWaJulM95l9i5V+MVnjETyuqEmVv6ecTbjGGivLbaPtck6SUK+ctESZwsiWo3Q",
-	"zslHmNkittbxTIST35m1tI2r1wYYJdazlaJXsfb41q9Ojnq591tujA/Pm7czFuNaRxFiQiONUQHZeay3",
-	"oR3ntVWIzotsRhkU1M2BnVB2VzYURfLzBE9ne1HvbAgF5IK7GZbPLYg1hSNEbZDTWsD+E76gDFiPBntA",
-	"o0q/1b0rxUJsDLfq+CbyLCORREueCYJmoN3dtpr16lTp+RxBcBjHp6B5VDGg+9PJi9w9CgwtvqVjhI4V",
-	"QdKachPWuywcqp4IJFY4SZSsv2a0HpkOQR0H3gMHo/FYTbIWJqb1QP/77+l2aJjVJbB3ZugMRjZ5Px03",
-	"trhaVPZv/9wLq8YtHI5WYWeKI4YwfKp6jOkuUMkspvM5gboL5jM1LirAXmjvsYASBwY4bkiNkc8c2ai5",
-	"QhifHLwMVo0NVLp0zrpRvWLbVfxT7Ieht+YmvDLACUtjBEShXDWUY5mOv7MQB3MSTtIlnhFJI5wUHs7d",
-	"tEX+0Xq6omlIV2Q71NGH2otRkOQydiOxTsGxBjazTlMlxWfONXqtsL1kqBYbkplIXirBm8q5dq3YfvT0",
-	"L00If4LFEqjpHzK+CVX5vCCbXMug1oW3oRiDbQ3KApu7N1bd4GZ8uDn2g7NcwUhyM3qn89QLPjF+kvlR",
-	"7gVOcp7xQBH/a4kz6dfvMvN3jEPgnZSuQ8Bj6tRl7DFL6ebBRmDmoQZ66M7lR/pDSmuOxRYofiLA38VR",
-	"D39lvfIc04TEJyShis0MyZQfyWzJ+Z0SnE0bfZ90TzSnDCfJFrnwnO5DKlNRrhDZrGRTw19r99BQ7W7z",
-	"RWecxkni6CdVT2+u553mAq/P0FT6QzH++dmPp4osXJ0ev7+4OD2+Obv4Q8+KvSvO5DLZXhFFmYyauTtx",
-	"FFrtsLmpVeC6KlujcVyn3qGYS9+zrngx6RtgJ/tObUlNzoxiXyv1qm0BPCXshkZ3JLht/aE4qfeXpxfq",
-	"pC5PL07Kh3TQblIo6p9W57p0q6NultwUTwdZh8Q6sahCq7x0KddeFz5X0KWsulZGvWkquc3n4CWvnX/n",
-	"NIFI4QUIKf6e91+9ODh4Odl7+fJl75SehV6s7o44qrPiDK5Oj07+7B/y3riHaaKrkuM4vxkQ3BrIbAAx",
-	"rxZUhSUFVnl0fHP246nvBjNptx9AAfHAXD/qD3Y2jQiWjoROZjrZHz9E1+9Qg8AttTDxKV2x/hK1LeG+",
-	"d/QVlAwQM/+aBl6V8LMo8QwLqN1e8ywK+o/8aYtN85717k2elQ3JCFoRLNa96t6b+x1+kt6nhCGnxdCe",
-	"vvabK5HaVuvcCn85bpoOwnR17mjH4OTMX8oV7qJX0Iq2oosMy1rFmmPUygtY2x76tmeY9XxOJJ4lpE4p",
-	"BN/sfOl6ltAI6Ys/RAkoEPoapG/UkBq/WuuyGiNWG9l1URFxyObha1Je7O2Px3vToOzXapwMqzkvuZCL",
-	"jFz/8fyJsPpOX3szeTE6aGVWgYLcF4rAYrs+oldQ0UWV/AyDV1rf+K1HoMPxZgU3CXLmPSgrXFyzTCTk",
-	"CSvq55cEHT1MyaB7MH7VSsk1iernThFyEZi2v6Iy21Z6Pe9sNi92NZn2ezH0EK4tuACXs64cFuETvT+K",
-	"JL2ncqsku5ooVcWNm6IGQXkUp/RYNfJh8GL8sv8l0bT1NMt46BmGWYxbMYltwqD9L1+qD33PeRnZ/EC2",
-	"op+jh3ZX77fYg9Ji+y9VKDla9EkvuotjyArHBOEqi7u3368qhV3ssMCS0imX4FjiguBUWlC33iPsLd8U",
-	"7lwxuSeJwlvwNgdSdHR5Vld+x6JDE8SOLs+csCxgQqwfe8Edt9ICPd/NIx7Si1bUda9sCG1nJOEbdKuj",
-	"gm4t8t6RLYJ6wEZVDxEX3swvJ9P98YOu/SXJomCuDvPBOOpFnUjBZDR1KnJMaspxaOhq741tN6VpjLdB",
-	"/Vpn3qVEeX2d2vODb6VUc+heT0Q3GWT90+9AZo3CqXXKjVFMERannOYoD3NnxsuhNP1BB22D5nNqZp+O",
-	"UdFE45ROBySkRrih83fPA3+fOvle1LGXVeLVI3fo4oNuReDN6XEnGl+P6djziXs8cCkyRNlCU8V2UP3C",
-	"yuHw22YPLXiSZbo/dN+d4mL6d8ZQKA+TixMKPpM0I5E0SaMaYnTkhpssYpBFLYZu9bmpWW3KREllAmDX",
-	"oeLaiU2NTmM/JPBMRyvbXCQ2UR75QqHyYJIRHG+rCRMxi9Gbah6zLpnXTCxcYzKP3L/O2PhVBxu58Hy/",
-	"NnAhwWsWLZ9Ox9PnvfNm6IrGXRIo2jPy5v6ryUs2I5AVKr9dD0jzNnXTZExLtw0iGX9aE/M5FHtodxRG",
-	"SFETOX/kmPMyEq8hmQAkyYHwVxoRhT8YpQ7Jy+Ana7PsXjjXdfnQ1nWBxIbKaElixNkInWBpchnoiEYo",
-	"4QtvPo5jWl9jUS/k/XxeY1g+NpKwyXSynoEYl5c0Nru1Bs4hmq3BeA901O3hFmQxAHk/n+uUOL7/peXA",
-	"2uu0RrX5YwBEOrZyg0X+9qM3660iGSu8BZYa7KUhO2tthplHKWbD4mB+rVNWJKXSkar3OKExldshIl+i",
-	"ZC3ovee0yRWz8XiFbWIqor5lHPCXS5Idm6wkXZWEEArK59acrzv7GwMkLnvet2PECn+5IjFZpb2Uljq/",
-	"EUM4SVpX0RBj5qlmLIbXckCBO5XxNYu18QaQgDDpXhv/qjpXx4s4aF9c1gYhHzIjdKQvi9Bu6STWy8mT",
-	"yKkvl0dnJ2WerVkVUKMgh5urg2cN/nsO29T8qGgMNwmKd8P+5jRIUHU4lAvJEl+ztCIppbs48L+DxGg9",
-	"UyR1qRmgiJ6HYRUiPnTVGIbaVO6GjweVq+zUk26uKGLfR8gfV/9wYQ25CDM001oHXbDSpg8Ew0id01Pf",
-	"58kvuqZfachepRq6D7KuXifQmt0xvmHf6B3Sddgws9NCM50LgLk1Jrq/Qr+WJ2UXutd8WIV7V+WkepM9",
-	"G/jbqOcw6HxF5muBweEdQKb6lbmncqwotOt4Q82JNd6oIFrt6azPKCGKPRZDFNMFlWKIltt0SYxHinpH",
-	"MhHxTJHvD8D+WtzSwlf3nHpVZ7Hx01efn/7tn3vD/XGN05jdgF8PrFtxi5zfrpazKPJnx2QUmKg2aa6X",
-	"TtDjCHfKhxvaXygVrp32N1+9yALsJONprTs1nE1eoBIEConuHUcG8x6HQun0Rel0ZqptW13lPIlJ5cV3",
-	"Si0X2UuKsstGO+OYoF3d1cvn+x3M4I/Dwuo8rUZ5MaxnaA9KyjXzn7/Kr8PwVmh4jZJv0mq1CVHctgrN",
-	"Lk6m9eW0ChE/RwHj2m24Q3jKkVjyTEKR7Xr07PaUdy/4bZk8hXr6OaniXvWkHsQqdCdAjyNcfl1h7mD8",
-	"zVD7McyirsTy9WUKJwtpSJpw0bRyVB3uW9e3WlsE9PWyCKnLmelxdNL7upehz2vuEoLG19zM/Jt/zRur",
-	"P2mRBo6PUJ2KtdD6KZLpMcTefbEUs5TZ2VM0TarkAR4N97JOxz83qVfhZbTXvp+2dSdN6sclT7RSp7s+",
-	"NSiQ5s/kK/Nf38d6F35pl2dDZ2e21KOJL3mQ0PnoSsiuvNOkyjr1PYpvzO1pxupXz+61L+ABmsQArH4l",
-	"ysS61WlvmZKRrl9MLFz5JmIerph14j7GIk/H1NN1JJfoq3bwsrolcJxbR3f4RFrtYUn1GmE2srqhw3Ko",
-	"PeNIrKFYW0xGiDL9Chw6JH0+HyHG5WdAKxIffmImQsTi2cjUO4kPNe+tySFY3tRqPq/TQ+TfZZ0yFkfL",
-	"UnaPNWPq/xfR35+YGeHzbPvZEqJDU43NlmBQ2zCjIZ/ejXSJv88avw49vEp4dGeCQUziTd1qiHj2id1a",
-	"rL21BeiVWOOlKXkiTASh4YEMhNXJs1w/7AAurzISa59/ta3iL3eDittw1h1kpk6oSNeSBLlEssLMr2Px",
-	"RKAZZndqtxmR64xBbUZTGaCIWEcZESkIUebJdcvCxDY2zhTFUNODpX9BxCfGDCcDaW4ynUDY5AlgkOFG",
-	"oNuMzMGIA0zAbTC1eVscr5k3bgzo3Zu8etktnDfhojHtCdiRII9xQnDGIGmgCVC1EFCYCMPk5iiaEGPx",
-	"4ClhuxPO/sHGijOnUJzyZE2O6gIQ10zSxKG05uwjzOz5O0lduPlNK0RTLgSdJeQRDasi7Sn6chAQGp83",
-	"D+d1e/fMugsXOf6b69avfJIznbPhtMjd0DkBZ3kOTx+oOw01HccC3c4zvI7XCWHyVokTt6b8ymdFjKDe",
-	"zj2Jb/1VhZqE5ewuCW4MtGqyqVAv+UQBWSefioGDHyQ/dKPnfUR3sMK51TVvurO0asj26enJ9eer0+vL",
-	"9xfXp0P04eLk9Orz1emPZ6cfD3UFuWxBZji60/xHcYuKQHX1HinhLs7wRuOjIVaKKmM0J2SEPr6/OHQu",
-	"3ye24NI43DGyRWqCETp/f31z6FSZKSpvQKsR+nh0dXF28YfP5VXb30urZ4gydQx5DogIM/WaQzZmd2/F",
-	"yMfn769PT9y+xnUTW7Ln5HpzBvBexvAyB8NBaJ3Oz3rywXBQ6Vju8P5iMBwocIXfyvvsGCeJWlj4al1f",
-	"XRs6DzUVU9BXQpCkCZuE6OmE2GTkCZEk7J/ES7ngOfsc32cdCvzgNPV7JpqB8PKfHIReiXBBild745fL",
-	"g5d7/StQRZu4A5Q2PLtTvNqcJ3G5WtuztcieJTzCyTORiXKi2lfPQ8HtNKkxE6svTwRKsVwOUUYSrDgr",
-	"xcjcRpv41lYc0O8tngmeVCju6Bmf/V08YwvKvjxbylXyTMH22ZfRKt0PLa6tNFbpoCavpqPxaDqajDsc",
-	"c4ozvPL7t1c5yN2HzSm3JLGxIlcVnz5/mX4fv5ys5nd/TM/H+C/y1cfoan/2xxddEO1+ybUYVIz5+bMR",
-	"xn5U3z5/bh+mUq7HIm++aIMLIdoNlZ4a/F5NGQFbeYwu2NN1iswraeuM9yxK0GIMDmQs6luhLphzKLj9",
-	"sFpYrXXG4622A278HBDbEboFZeYtEngrDN3XEBLExGwKrXkVUIvYBvhBdk6ysbn8TU5GyL9zaGDxiVkn",
-	"Dc6IkYZiqta2ogxLnmlkTVMTU4fXQCFHM4XGYc7hSDd5Q40SfJh3ygjcAeBQVkS2DHClW19w+Y7I8lAb",
-	"gFtT94+2yuxwAAE51gu/ycP9yLTxOsYkSihr7nhi2ngdCYube52qBl4Xyu6pbO50ppvk3YxL+IqsZiQb",
-	"/Z03LtUUK4a233Nvxf44CZnLTqOck7l0xpAjW/DbOgW0Vxv33BtKo5gEoh1GOdEtg6OQmHYb5DSmlTEq",
-	"tX57lBG2I1VcJbq5XlS6W9tMN1uP7U6Z+oNn21FM0kZ4ntmWJ6ZhdYiEb1p7n/ON7WikkhHOoiVIJHXJ",
-	"THW7I9Os3H2dCpLJ1u4fTLO8uy3laFm++gFMy2PbsDKEEQU/a565bRwjpBxD47qxuo5SHWBFxQqDdq9t",
-	"iHd5y8ogWpnz2QZnN49zBY2/g7Y1I3UdpBggT3YxgvCS2gStttmValV0NnbRRkJ7ZVqd+vOars17t339",
-	"XeedrVawpfe1bma720LMs4xgrSJtxiiTN+SNbe6jVGC0ZhJTGc4nNXa8bqPUdG48ENPVOw/bcYlZnGEq",
-	"yAiCFVoHeWvbn3Pv4a6OB//bebgraF0ebaWu4lOcJC3DvFPtjpKk3N9J+zK6o9Fd63qcLEg/QPumEdOM",
-	"r7jsM+al6dE06jqNca9BP+gO5TGLm95ya8yI+ZWvuT3ueI1vYnU8722044mUy4QulrJlnGvbrjJAp23V",
-	"7EasVyucbZupoB1Ct/VIoR2n22mVj6gDFb2u0tBuRPC6SgILt4WtTnRtfDUgKzDp4ENbxzv+POzcz2X0",
-	"enTzmMwO/cLcdq+OBYPdaZ1BBrStZ4iad+xTOtlOfRw06tjDw9iOfepoUv/uLu3t39unsh37B1+ivn29",
-	"R7Hrefr0rWMv/8Xr2ClM4vt3duh5x85h5qd3Z4cR6wrdCu1uvdRlkb9LB1+P0aWHr8Do0qPPJQ69AV26",
-	"9JgjJCK09QkKjR07+YJqW6eqZNy5hy+Jt3ULKhC6dvLUBq1wCAvMXbuVxdKu/XwJsl8vV4zr2tOXwHv2",
-	"6kMhymrTju0DWtKOPT925Q6CcmzXTr2ucFXa/vlvVmueh1mZeH+cXDpmgJCbK1gAVFdTyskNQdRzolsY",
-	"+tbxeC3p6i9qE2vYkRnWQRHWUhpUgob1kTW6zjqlblhJW6umrMryVWGlLLJXJYlmqbBRtm0RUxuk9CaF",
-	"QEhkC4noTaJnkxjZpFJpUN7UyXIlxX7ZGFG2MXimg4qMVZLVqvqzgMI0oIItq3ODGuKA0jqgiA6qWMN6",
-	"ypC6sFYZGdKV1utih55dqt7g5NuPApq8ilKxqioMeScAqXifxdY92/jeA9UYlMmS+teh72qKsPqpnLgs",
-	"j8zQo2AR1U9eV+7viGlCNUKneeIu4xykHfq0ZXGIbm2chPq7CJS4BSPirSKft7vFnxTE2406ae0BhDd3",
-	"NiuHiTEJXlJ/enqtS/8/hT5Pz8o+UeRe1rumBd23vk6EiyA/rQmL2p4S7QFvcmKp4xFreI4O0WSIpkO0",
-	"h/7P//rfw9xdZ4FTkYdW6FwVxnCuDcAjFIDUtVmKD6m9phyBwUBOs7TwjgoHOru3fCc4d9I1BHOIDIEa",
-	"6j0MkbmkiGd5uNRrHWtz+0w9drfahj20iaqktps72bE6xo/Nvlk0knaPMCBz8GG4e5ySc+/D3u3QoEAQ",
-	"k3WBxD0rx7j0JeDirrg1yhaWvIRJkPmoD9HUssBSklUqA3mGbfPyGWyWPf1M9UxHZqJAUXR/Je1lNfZa",
-	"M3mqvpBYLuzrnw9v5jTA8HEW7o0FWZ498GA87lSyEwt5vY4iIurjR3DuW6IXI1R7ErvVQx9YCrKbk6lJ",
-	"pGdx51dSTnGdtVaMfIfFHYk/ZEnV96fA3WFt0UE1g+MqW0JTF4nK5xkiBN9RksSXGZ8lZBUKJgBuxGaM",
-	"pixdS+0RVL148HOoGIdcFpkbSRI7jsrmpRnf2ssz4/F2aD22wFeOSHA3zAWl/BQYDr+WRiDyj8xcO6Sb",
-	"oQTcsRAVaNKeGhK2VYwbBmIm5CXO5PZIu3FWK5+laWIKQ+Zp800hIfVWk2Q+Qmfah9FG53ANktOLm9Or",
-	"y6uz61PVg+Xx9roe2owmSShVxw6p10yX9vqrpmGlanFr0dVqPL87i3te702yRCHXMeU5dmR8IyA8pmOY",
-	"QUM5S1omm73Jwx3ZHtckP/Qy7OridTo6JiP3/A7SO2U2aKpn5SUs5IemmBUTpqT4P1hCXq93LR6RQrMK",
-	"Ubxe8s084TxD13BmuwcPlKvjGnVBd1QOcU+GWrgAc2hofpQegN0r4Wb6cpfUSg1AlxosFaFjwXGa5nm+",
-	"dM5ngz3B1Pw/kNZooCPdqnApb2rsE65KFYo01flw1YCtOz0hMuhLq6mf5t70Lk36XoWfQ+uwqh1ODVcf",
-	"KqfWezNwrHVZ/LQAfTDOs2H7Vcb1LVUrMrcUPFwL4UlRI3PDyUqQ5F4XcuvEEhcHVCRpPQikQVaSNpP1",
-	"ZdacfUzHOeSKomudF2Sm6JDD2pb/6XwKeUGXTXOm8Pw4KpnCPZjTDAkSZUT2gLZ6tkqsYhvsg9dAb94g",
-	"lbOhykG1XpTG3BA4TYfuXWmkCKX3s1RTC/IuHYzHtYmO215Zx3H9wKnC4z2BhY7b6q3OGJUUJ2rFg2CW",
-	"MrzKn6jK/nrngb4j2+uIp3WVivQEdwSq6EK7PDjahI+bn7UW4OT0x9Pz95enV90vj+rdfpnDObaPEsG9",
-	"iGIAjk1RPZnWH13gue0JuhKSwwJbUffScNbVmgqpyVoPAH+aqvYKlwNx8T4K50DuBO0KifcKRVXBnpYl",
-	"gUm4muCCXNN/+C2nzbV+Aqyl+uQkolC7L6fEaMnVpWFglu2sy87bej41Bdr0EwyxbYKvs8hkw8amesEI",
-	"6fpPTihfSjLKY12SGu4G45vmYkFVFliXCmgrbAlVRnoXGSlXIO1Zu/QR64m21oqjbC2JOA+mLn+nPypZ",
-	"D9MsBCslLa9WigGB8teKXuk1lqqaTvdGBy3FH8xKPlrX77rFbHSDbqsxSQj9MjmT6f5B63Icu56ZuX5J",
-	"kE+wUlW2DbUOppNx6zIerXTmXocaU91L5g4R2JCA7zSsaVlWHO+3l5fK8bxH5b+8RmdXJA9UDBCDYvZy",
-	"ZUtR1LIslbb0alk6dTjcO1TB4yAmBSklzyISX8vaPJs3eTC9yVw4hx5ISJ5WiV9drP53Rn2F1zGVKOEL",
-	"+543sWKW8EQ83WZ0sZRqWih3HuDD+r3sZp0hiBR1wGtqekIEZXPBOL/WcXc6vEPpM/UGttZVNuk5SJEB",
-	"JcbbQoo4Pro4Pj0/Pz3RMYseEZ0c7FoPzSvx6q0zBPa3mMUNKKjuD9osuSBoCaoBgbRrQ16HIaTx03U6",
-	"GguPWICopq9t+kDn8ugaYNoyBn8+EdATFmQCrTFaciGhYjKHv2BB8DtmJZ3arFra5WVf7DXbCoKR4CRU",
-	"dt9JlgEKVVtz3IdXN2UUZG6vyWNhRggt7SwmTFLZUIWRZEOQgKKMQFucFPneU5KtaL0ihP5AtnWJSIwo",
-	"BQrOUvJw9VpvsNCF5szhl2u/tSr+Mp60psf7IEh2pdqpW57LZv2kqUpNKF07qpPq0L5h9berHTLMFUrL",
-	"UHmwqj2POm8MJG/NnaO20lPjrnilc76grGG5O2h/j2KM3t/hORidHo40na6m6vH4Rr9H0TY7pjubBMAo",
-	"oAEUjubZPY/OOubh4MvTBX9qflRwqBaU1TfBXIRhQTWKJeibGaReq5RkgrNaxbWxUAHZsPUaCvsQjtQz",
-	"LODHNMA4aZVqr6ef5iviWR3pKxZAtR4FJJhbHMnbh9qp+lIfAEwD4L7/eDO0OdN5pmQXw9OO0Jl6ExJM",
-	"V3rlsBGd8wf2N2pFQD330IHysMCGEhyDh88WRMijulQ52qNAy0HXV9dI8a3muKOIpMG6AeEaIGONOU6v",
-	"pgI5XXM26uU3p/vJs2Uw2MKKxBQXmW3e3txcoiXndyYznpYB78hW4ZXJC3gLRurbO7IF0/UtmKpvR+g7",
-	"nSzDSonsiUQJFZLEn5gSGm0KkVDmu6i+vLtazCHi7DNUWhfLofp7zdx/pYlicjn7rGQVtTadeMhH/GKE",
-	"b5aQKFT2xVYr11ZYk34QkuzFRJIInAxTbWJWHFFGwOWIWKl/tq1YnndPdkTTGq86pjBMoQPPkAIu/I3j",
-	"OCOiJLrtlv+nOuVPa5JtvZr6Yql5fpg/Rh+uzh3TAPhjUc7QCmd+WfsdMgq1JHvSxvL/1mmH6mlJbfpV",
-	"BSLwIRYmsahFbMVY3ir8uUVUKBow7koTFeSB/hRV9PNt74/3WutjhHxfdBZLj4oxLpFNVtohN26z88sZ",
-	"EymJJInfr2VQpn3PCOLwLU/NVJOSfkZlhiX5YZYGBPwfaMJnRjwy1UUge2uSoIzgWAmhki8gObmvYD4o",
-	"ZXEOqiOMT/oHRoO+fpl5hrFEIuGbfEYlp5EYCcoiYq1nOI6wkGhGFpg9sD78HWVxG9tRgv8PqkutxUmr",
-	"uAw2SJwtSGF1ygtC6HS4am7RTSjUwGgrmKfJqNC6A3tXSi6S++NeKhiAT8Fcm3UMPUQqnW0HFP7BQL1U",
-	"+Ob8Gt6j8/PPb8+vD+12Rujj6Zurm+P8hzxKCID8RKCM89UIXZ1e31ydHr07zPMNWwewEVgXrk7OLv5w",
-	"aJxto9zL1vrxvz2/HgwHeu7BcKDnHAwHdlj404wS9PTP93iTBRmj9+DfF/EVZQskM8gC+SONCbcZwMCP",
-	"yaIIXseUa40F/BlsdK+6B265vk319fDm+rbhLINIA5ZDTLupyyW4wZEtzCaWfMNG6COZXd0c5zWRdD5s",
-	"dSLa2zBfSo5qc5wIUovcTu2CvkRpiPA9yfDCWklyE8Vc7caURfI1+Qft9Mn4p+tqwE7LbhUNovoSfFHQ",
-	"u/Lt1E2Z7DB3qse1/mf9kJpLSTMOSTOh8C65Jwn6j6vvjtHzvZeT35UksvtoMnq+Px5P5kFP7BDkL2kk",
-	"1xlxIe+TkhJIawBVGIKWRGfwqNx7+F2hYUq/kMQ/uhfTbtPsStPhslqSDr5pjMrG3Mca1dQNMheoT6QJ",
-	"7OoKS/L2HwHxFS66blMGez8QrMOvrCE3+vZbImP/3e2JPdiHt77nM7uhcUiR/FH9XHPwk+nLnicffrr0",
-	"7fQvVvn9msP/6kXmeDrM6Wjp3BxaYSHtoU7jA1jgW/V0zk5O3x+i1Ny7ETr6cHL2/hAJvjZXzzxV0HAw",
-	"HMD3mreoFJ8erjCmxW8e3aE5SRLF7I1H6MywkArBdfZ5hBPBUZRxYMUSvrlWfY7kEN16oYq3uiwwq/VF",
-	"IV8kyRhOGs0o1z988InXuw9/ePrm/MPpoJOm9E2yJmi1XgTDx9TzVlsow759EknO77QhR52uWwZZq7Ml",
-	"TvhCp2gGAJXMMjyLm/Vf7aVMdcxVWduqfu6pWYPjDTlGbfBWaLmpkX1uuWTFQofu6eYco56+gHz4bgST",
-	"KQS0e2Y2qHzgY+1OwY/hWxIqvxWIwP2tFuByk2V0oipQsgTP+D1xSIcuM07zqEqeoRlJQi5Qj08zilV4",
-	"ED3oVNHi3wRnN4JzYzdXePgkZO6rGfe/Hv1xzrwjMcpzwfSgQ2p7Do7XI3Uv6mQvWjNhSvjmt0yTqCRH",
-	"YOnALCINvh9qDIOCDJm8D9r/Asex0GSJ6A86X0fVH6dW76NNP7m6x3GDltYt26gu/PELAP4hwxFB55pz",
-	"7e2qnWIhNsFEA5Ox9nd+WesfFfEsI5FES54JgmYw1bZF3T8O+hAFLXMKPLfw7dbqKBPKSmr171+s/vLT",
-	"OHp1/6fp7GL/7ualON9czv88WV49X5zs4Q/kzQH9I//xyw/yXV9DRI0NL4dYDVZxGtVWMjm5Ovru5v9n",
-	"702Y28itteG/gmK9XznJS9OULG9UvXUvLdFjzciSIsnj5EZzLZANiT1qAkyjWzQnNf/9K5wDoIEmeqM0",
-	"SzK+VTdjsTesB2d9nhHgtsssThItmgfk9GxyMiJ0RcFtYUigzsZHhyOypHE0IB9PDk6PjycHl0dvjycj",
-	"cw86joH7mUH1GhgMA/L9qXoyljJnEZmur/gilhm9Y31wMy/pWkl2nxAE2tbr91RTev2e+jaQejif7fV7",
-	"6sWq58UM6Bs37Qkhz3I5r9hXBzbFRsJqj08vSMTu4xkYMXoXoPvqjrGlLjS5p0nO5D5hnE4TrAqCCZLg",
-	"ccb7dXk8sJlBPEbJVFAokCItkO6OLX2b8yipZBPCXO0p3LNRqDgTiwEkisi5WJbW2YsXzQEvbMBE9SqU",
-	"BGx8cMtczhn682CA1PFRjNs+AfeZw0ijU2VsO6u8afr7NSlMRZ6ajG+BD6787t67l9+8ev/66M23pZDb",
-	"8922/T9L43tlYLOa1Ef9aSC/mRyQs6e7L16SJT6IkRROziYfXGSowfI1EJaYYl6ZiZRFhPFZut6Icvee",
-	"qv97O/nm6IScnR99P76ckO8mf4dfr/iHo28ux7eT8WAwuOLw2+TkMHCfPwKvd940jEG/t0rjjJ3yZI2z",
-	"5A4K6A3BOLRL+7pMxX2M0dGlfQSihfEMqDJyqQTDO/Cw6gMFa4JgUyFzEiCUUB5NxZeQX7Zy5VzWkElG",
-	"7J4laruRDF3v5c0z3nm7e/D8cG/youPCKWf5+LsoJJ6/FVNQ0KrksyY7HBEKXDqax1BjCQ3UwN6mTMqR",
-	"R/lvfh1YGqJoRK4xuCavYbdafiKNDoEvKD5xxTVYFcnSdcxvfcmsW4VyCz4FvqkCnKkGyOg7tgaPVEUR",
-	"iqbvAw2ITFm2YozDNtIOPjebH9NhBmQMx03x2ILeMWmd/OoIM/m+MHCBbEl0xQcJ48d4rXg7VBkE3PMN",
-	"FQSqxc0uWdvT7m5ZTQYb7MSxgCB1cycGXvi4oj6k8jMXc5Fmbb6zM3jzqvY75eLKYoK8Fni9tmMc2miQ",
-	"PldVTqkzmk1mLWrSPNKJWI+Sm/ZIyWFqe3z76dLq4+M8m4s0/gkxI+YQ2nSTxnZ2C4iZzSxGnf7alD/Z",
-	"KntMpxDqfoamoEA0qQPwcRJoyJnWbLHiBVNfUOMigF5VhPYAKOQvf/nLdZ9M2Yzm0lRLSrLMM1MPrIYs",
-	"LcWw5lm2lKNnz6BOd+Am1z6Tpnzyv+7Y+v/95S9/CQ3iBxbF9FsxrZLgf/04+Tg5HBHUpLFiBOXsgJx/",
-	"PDmBeG5Yuh+cfjg7nlxODvvk3fjoWP0XCxPU+8Q9S/eNUMtySSLBII0ENfgrTvmaLJR66YlubE6v39Pf",
-	"7vV79jO9fg+/o37UHwrK8A8so1EtWOa/msuCK7xgd2z9FOZYmRmphMwvHcNFNQmihgBHBitLIwIY5Cc1",
-	"yAgYowdH54zpwYl5xtJlyuA4WAzIOLviC4FV5fA9nTsFZfvihuwolXbPrciB7+lFKG7UwaKfHw7ImBNM",
-	"yCULlt4yyEJD3RBeTlK2TOhMZwIJzq647QxEKu7YWkkhwhbLTK90gpCd0mB19E3ehWqgzOgaU+OAqFwC",
-	"gMza2P/QH00hD245aJpeDmb9/6s3o4sljW/VJMilywjvTKdbNutsaJax9KOsrPY1sDw5YI9uWjm6Xq0q",
-	"A1+dupZIF1Bt9BPI3K6rT52MlCrC9sZYXwuWedWVZllJbxkMipautV3TmowdJB5nfZIKQK0k+TIQR+wU",
-	"ryyJbOyAblW/GPugoM4zNk6qOPRONTu3uCGLPFPmjzJ1nQKhENzalxlbZu+FwZDTKAAhSF3XhIDSIZ2J",
-	"BrCrzjFmdf6fq3twziR8pyK/SWNWYS82G71A+qSGdCWn37ocaxHPUrGcC87A2S040fVZXKyKbhTJAc1z",
-	"l2cVM3XCVuaMrHEXGrsAVBoE0iDGaRTIOcS7zxw/XHcP22aMs2jpNp69f+bx7I7cxyJhGZnTdCrytLNj",
-	"r5y1WOqo38jgcIuInYskyKdu02AzKu8GZHx2NNJp8JgsPiBHJ99MLi5HBhxV2hptcvHu4wgWO6aByQH5",
-	"dHr+3eR8RNKcS/KjmEo3dD4+O+r1e/i6Xr938e4jsNuqJ4LH9SkHRvaY3x7HPBRHhW+zCOEZjGqJnMNP",
-	"1AI2jxszyrIYP4pqXLw/qBuCU5resieSfDw/Bp/JjHIyhSKtiAg+Y30DaErJDVsVZRIIUU8orPgk5neE",
-	"0dmcqIb0TXGbunR9FLHFUmSMz9ZPv2Pr67CKuKTrQjdkWb58xp7R2SyrpOouLTi/o676HFps/qzVbG81",
-	"OOD0D9FMS8Yj6RK4gz6wommkVhkOQcpoYv23xaOCJ2sCfYcCycrCjZTdpEzOg5P3SSncLmAMuRXq/C68",
-	"5yAjc123qtRfg3gWmL0a9d1X3FmSxPz2Gb2lMXcN6DyNQ2nvRVDif+F9/zV69ixMvJ7lKe/SURv+1KN/",
-	"E/MYXKYiJQmj92qVnjMauYp8x14+Wv82KsJNZ/vuFAeX6tJhBLqvrWi1ZeLCPBM4gQxaiKP/DPe2yNjC",
-	"DH6AudyEN+j4Lqj/4R9C8BNwxdY8xRghW8RJEod8H88HOw0uFjs0lUH34gYbW4jELIcgjbdwklhmBabC",
-	"ZrDtzYsPQSSYyq6gRv7mBfn/jP/dHHJRHCkLS6l6JQ1nZ2ew19BlPD0DM/VAtdcdyr5eWKV1Ufq4M9Nm",
-	"fGqXvDxEnNu4ClwqoeASK1Eux9p8TBLjqKhBPQr5sM1bNqGTWtVQb7R/3QiUFIQhajU267B9aBCCC9wF",
-	"HWxMBA2cM7QSZNlXyS3WshTkhqbdgHi2qNPW3ah9qDF3JcpxyELb8VBfs0FnF925TtS83mtj226DhR2s",
-	"imZbgVI3Dk13RH94otyd7kD95Ur6iCUd84g4+5Jp0OVa37+6r5hRSaKceegDKUP7kbPt0VhTJpeCy8pU",
-	"AKeiLLTQyu1RahsXWvqXIIdauVQ64XcbQfKfgN8d1+F2e+DeCOJtMorMqnaAAWgB6O0vtY3p9iSM2ao+",
-	"loArx+rFeoXPr/Bt6fVjXPDWywmu0uk6YzrF2igvC8GzeQAsPBWLEN4WTW2R4IwmjEc0xVeoF368PGgf",
-	"NKs5YsONn3xzPrm4+Pz275eTi62PXBi/c7FqgU2YiUDr4gUrwNIBJ7dtj8uw5WqA4SP9Vue5bXjwPLf4",
-	"lBUOX/BByvCzjGfpGnwPYKLDrZvEI4WHtfWoO07qRujaZUJ50/vOEsov4y4irAxV/RtKriD+x6YQgnFw",
-	"xIyeuODaKCiJSumlmkipD+liUKizojH4i006WQi+2eDfv2PsgPEqZc8URT6R5IaBjTJjWoXuVAhg2Zoq",
-	"k6wMT8wNoWQVc66r/SMLD4QRvZnOK2g8hWdzNrsTeVbp6rKuOO2OobdGFdDYWsWGiCU5m5wcHp18Y127",
-	"4MFjX2KZtSvK3YYBANyms0aI8QNzHzwjM7Fg6WQRBP8GuI0c0RPYU3XPgJyYwYXEFBh5jcah56RPcp7F",
-	"ScnfNaeSwMmr04dKWGPiv+E7Dn5S8xCZtrfJ4S/S0vA73tdzydKne692doJWhKHVrF715pbwen89bLfi",
-	"7YcqsQXsd2YiqtNDi54djz+eHLzfbcUeo4nVqvu4RLBTDXGB+2BLK1eTZIawwjxHdYVa7m5C7Zc0dQ3C",
-	"1BnarWjEnMPYsJ2ifpMnN0DY8RB7smy7NFZXdFGNkpgXM2REXzsdCKoWMrYITcnCSStoONLxPkgXjx80",
-	"TnqKDVdslYddL8L4hsQZieKbG5ZKzOG1awAQ8jKaAHKBln1msaits4olg8LEGJM+WdYnyEiICbTIx3bF",
-	"r1WXjPC8xnB9PbacybK+VJ+vkR9eM/v6g7atJZjaN69bSRO3sV1OBPVcU3vpAqSQutWqgnJBk0QJgpzH",
-	"GQZgiwb4hTjtBGK5fGNzLDcaW+p1A/LaWWmFYaESHlcHWhvQ6LZVWoi9H5JVzcar0xTswQiZBtKw8ZSS",
-	"xOXnjMnsM92Z7s6et6ywwoboTh3xzHpa2jZbt3ejqZ4g1cl43qGTzQF0Qqg3+B1ZxkUIroUfBJlBmxee",
-	"uVM7Evv23N23epfZwJGA1CsgLu2uhOq3VCUqwEX/BHSJSDLMOqCRzSlxBz6icg6BRB3u2xkOlYRaCB2u",
-	"Gp8d6YRZLq74TZ4ihgbXiUKtpDpyX4dEejsLCU6FwkDCuHjVqtKwNIDiZ+Od2tiwAJ0dGBrDBYD5NGuQ",
-	"TjJfmCUNg/SELNN4hslJm9rZ8zctBWrTZ/GMMd8YEdNSAsaBZc/dSpg/CqxljXCrESBBPbtsODhLw7Xc",
-	"ytNVVqa9QS0LAMegcSzeslpQUpv7QVO1b6kZzIZ2tF3f9PNzZ7US46t+jj7UhVeq0LACRrlS3LQVpYlQ",
-	"rXdLpzTqDI/McTFZlKHNEsILTpdyLrJK+a8rTKFsEF6t/icu48jUVR/DpqpzBajrJqgMSoH7nfBm3Hnz",
-	"5k077ebRKor/mdMKrGcAnCqXEnSoGPbmwRsv56uVKyXM6wqXtg4tgksocBjAhbOwmn0AWcvSXZxF8SmW",
-	"3ekzFgsUQ87FjsbDz1VjUhUh0Yd+uSwSVJW5UE2E6gGsfpdiURiQC5bNRSRJRu8YMlDoUkrfeTET/CZO",
-	"FyzyTN8rbrw7WKgdS4vvTt59PH53dAwJ4XOKVBD3LB2Qyd/Ojs7Vr1hdGWOeAOQ9iRRUCgl1mH4D9nU3",
-	"tK41uOJn4/PLo/Hx8d8/n0/efTw5nBz2ifnXqFCQYg6JkOrdMSc3eZIMyPnk+6PJp1HhDMF2aB8WgnMZ",
-	"UwSf0wBeV9xIZPInyRi5Lgnj6z8X7cTRHpB3IDgdPTITOmPJ9yLozkOhh58YrycXENJUw4uKUzvGvX5P",
-	"jytcLI8MPKr/GUzDu2fpfcxW1ZC/T6TN1XT8+v46v2WcpcUp/WiRgU22nCbyEQcEQWPntw+zPzK/TiOP",
-	"BCwKeSmiEIsFSjv8nNpXuFAzEZXsjJ1XTZ/pGkBI2T3jObPtqley4V4Q2B1pYpyuGVpW6F0fd90awr7+",
-	"DL5pwcyxRexDVs25n8IRZC9qnOSM0YVh6Kp7O1DPuBaUgVDYIPt40fRJXWR4EgqJfa8LEHWaTwLAfmZp",
-	"hzBIG3EtLaGg4Sj0c6Wet3xaakL1AJ+7eW+x96JYQvkqpmfeM8OtbpHW4tRh+JYbMZgOyVrlsFMVNZAz",
-	"6HU8Qe6eL221wEBujo6zoPqe2A0pU2d0dhcMio/Jj2KKw7nEe4C9OaVczkTEgG6NYwmVLg+L6DJTa2WZ",
-	"0PWUzu4ehbe5ITdHtRFrvzZclq1c1pjWGtV609U3zI36KwiAAKPzAH85PNWePkRP1Tv8WEBPLfvOl3e3",
-	"HbV9XWsdFkQLyuMbJpWSiIVe6AOzZXitFW3dEY2oHOiIrc7eVGX1FdDcWDoDdI+jTPOFR0ytMMlk35Su",
-	"7AyHJmlbTWMs/ea61Va2Jtf8VSuSLJlX2cZK2axjupZktwugWA3hmAKIsaF0h2iuvr2qRPllJR1VzTK3",
-	"dZz6xsdc5u0O3FI5qloURtRsZBzMfhPWE6c5/vS77pcCVsDsbm9+ix1WpDIVc+PJoy6+E18yhLCdR4SS",
-	"RZ5k8T1NY8oRPDiJZUb+NFg8z1//eUAOxxfv4Ta9zdWVZfTnTZhmdWPQUNDNaK6/o+ZIGZCxhZuBU1ss",
-	"sSZ3n1z/6+dr7eA12NTqwwXqMFSe6rEN2BuOdK0RZVB+ksYZ2ydTkc2VZamr/HQBr5xDs7j6FMRtDj6M",
-	"33mf3U52Owk9IGpMLlVJGALG6T9zpi9rRJOyxNBliS/720iPPtmFKrbhoOeJQEcChh07VcvQYIOEdIqU",
-	"LYWyt7ldA0qP/VFMAxVZzSc/qnT7BrwIcyeKDF2vniRYy932vPM+YAFDus7+t2JanHneAnjQAbhPKDpW",
-	"dOU1OCm06I6lpWXx2Ra6nXbtZHgJFKYDo9zGAAWWjpVLNnythUhatfk7b0oZ/8TeroM5HvCzcVHYphjk",
-	"DSMPwvbRzvPh7t7w1c7L152rd/KqdKuP58c4EEUwSUMGpIzqyjnTzKqqQD16gC3AafKsXl98tqAyYykc",
-	"Fy1qtxoSOPFpkypcDHzN6qhj4LAzYo8H3b3IMVP+rddJy7UxBnAv5NMJNkNb9TdxYig/4gx5uAz+Cqr1",
-	"13maTEys53pAvmFZhlFblL1Qo6gGl63kRr6aWmOjZ88SMaPJXMhs9Hr4evgMvvls9k3G//bT+MtgMCgt",
-	"qVC6+qQh3Uk189rkOAEIxVzkqZERsXQS/bfJM/aXqdee5lVrK+xD02R4UCH0axw5mYAjGlwBfRDenMTo",
-	"/sXb9EiX6w75GTIqXcxSxprwzRxKVMBPBA0HBAg8vV9oV1SS6yVLF3KAl67bYZlFsVTq5UklVieE1WDt",
-	"aa4QF4xAMid3jxs0gtv4npXwOt8yTi4o5IA3GiFzyqNzoJn1bInKLhT317oGgMFWNQ8pbIt2Y65UJFZ8",
-	"e8PpRxHzhu/DIoIoF2FKirtNAJN4+68n7CZr/jZ40NStFjY5Tmw6B1DDbN0AWHjNotmunDO4vyUhp/Oc",
-	"5eV0c5mcHAwmZWcUZpp1acEF3K+BrTqwHIf4iOvlmXRSGvTH/O1qCTQ3ZIqZENM9b0+VNoyzdu1CahCR",
-	"4Xiuc4PcrKpAJ24B50tEWpRkCs76xU12j6TrDlp7IcADTip36TXHhl0ZVxsgJgjtpqZBmZwYm1Vz7/Am",
-	"75Pr8vwA/QMkdwAdowZPolmIjTF0XjRCm261q36un/Qzs8UDxhfQVqI3f+PI0vyBgUKMPIpFq+7IzZ5X",
-	"HgZAr9TirWXwP2iMedx+smEjhHFaQImyvInSMFTBqxFJDF6Ofs+FiMDnD4hi6Rpj4prR3H2JOef1U3QN",
-	"KD/9Ky6XIkuAF0hduItndwNym7NAExBVDOinNHCle0sRj3ecSMB42O9hc3r9HrzYRkcqHEslWbkxPlqB",
-	"GkEdBRf2OCRrlg2ILuAZGQliCnqQuwxl1cg7teBMGxmlq/hZjYW6d0XlFcc/+jpeCSAC6qtagTY6HSjK",
-	"/hDoS71+T7fESkwtL3v9Hr68YjgQ6wflSyPNvoFMKlMYlIQCXtiK6DvAMArVMEqfTcQt5DzGWCjZhRO8",
-	"nOKsc+mKloa3Evb2OOZ3JyKLZ6yyFuDuiSRJfMMgsYs4/L8GdS9l94wCFwSoqcgoD0sss30MOK4ahyXm",
-	"2mEzg0IztchAX1QilZZ9Na3I01VvjuObMBTse7FCpFmLXRNLtPX6VVGE5y+HzXFPMyHux+um5JxJllV4",
-	"h8ceulffFoYhCzecoAsM4Broen/Qv8LvPyr8/llTecnY5ojBGd2+tATCdch5oWGGKLlhNMtTBzVRow7J",
-	"VZzNgCaY6wTPK+5knWn1yuZjYVlFUVUg+0iPSKWT4pw5NXu2TQEl6Wtxyu+rOEUtyoTOWPS2itTZIH2R",
-	"aewIEJ1u/USCgGE8ChHzNlIWqo8iGuCER0Fv1KX3LQZ3WRDTWKpG7ZOc68PLLYqdxng0JzqXaQs/1TTW",
-	"MIC6dRWjx8dJIlaUV52JBl2zQEMQBg7VhS7tConqv7YfQhDtDH36CFCnFUijtRCj3iDKRgRYM2IWAbZv",
-	"gXdFBXjAgEDznEwmpc4iz77z5yLuFIDy5r4RT0DdfhirtTbNq4n7I+cOONg08EThgk8ol4VFjtDMx5PD",
-	"auQo+ti5odCEVsgNWczSPp5f784nE6UzTE4uJ+dn50cXk04DfTGnaYtBhgPDR3fbedEp7ww80/ga09Oq",
-	"NXsMOMvBYzyhHPRgdcOIzAHrVR2aepbALoQEOoqL1mZj5xLpizVuJUAloPsdq+BHBQAyODIMzDHI5isO",
-	"MI1F3OoJejngDu3IkKFzeUG/jJfxd2xdGbWFsKaTNjk+O0LY6WJHsRgU+pTdizsWEe6XPxdplJ3pbxf0",
-	"ywFdKmWmIj4UbuLURI1okpAZviAytDs2nGSg2DIms3LoaPjq+au9nde7e3Vyc2/nzd7z4V7LjhzX5TqH",
-	"+2HSRJW+Fqfuiim1dotxPbP1WQZmsU2LdB6x8OvirQ65ZKlevsjb4mLGcgz3p4zi3wWyLEayB8RUimHK",
-	"clNN5XMvzr7Tstvnms8eczla97tEg2/hK/FXH4DByQV4vcXE6NTVA7qks0oMzc0WekEf0zp81YY24Gcr",
-	"DEu5Ka1a+VFWkvhvtm0j0zpidJYBN1KEwdyqzOvdF1vMsc64bts6wxDjC2R16irxEcpBfzEcbrPlPtVl",
-	"be9u9cY0zjLGtxCOaqdCaBekuCsaLVamxry6/vIUKBfkNVIvDMhEHfA6z/smTyyfGexRqexDmpGEUZmR",
-	"HfJd/LYUld/b3Xn1arc2eeP189evXw5ftxkFmzp4zjLGVbsPaegwU79qAwJzPOyDmCqHBAsm4JcJS++2",
-	"KHlyOq7Islpstk7fPXo3DghvHQfFQnhFBWVc5SBVqTcf4i8Tpc7VI6IpNZWjRtLXcSGdXQ97ugr9C1G5",
-	"AZhqE0MXL5pEClmgrzFIG4Rj0OV+ej7EOjqvZmVndzh40cxfpL70iYJHpKElmuTPMkmhF6WpHXvD3ec7",
-	"LVoieDZP1udslqepLsdo46EYg+dB6tjuLJgheIHplh7ArG8JWSui76TA4cYXgM06ixc06Z7tVvSvazGU",
-	"bmaXkqIDPRLhQhLzwmKcAoPe9xbmxvqo2SnnkINZAQ5gxh9sItWe/1AjzUqMBjstZHLVm1po/rUVRAFP",
-	"dpe98XvcBMUnX25TRrW5+qtGGr5dbdKqxeJmr6sV0+v3Li7H55eT816/d3Z+2uv3igUUDrZpyD4DEV9d",
-	"DYs+SLxLTQusWJoyahFk9KsCW0o9xi6LMSy92YX0pHztfcaK9N095EwbEUqmqaDRjMqsX6ST6byJFAxi",
-	"ZRehyaOny1caXjd521S/2u1Zdedm7oYd1pTR1htX3Wyh+hsdLI8sp0KSwJ83MyoV69X2N7C1L88n4w8X",
-	"o2Le5IBcTC4ujk5PLkZQX8/UGcpkn6zYNOZUE3pB7i62Ago1LTXLwfj4+GJEdkY7aAIPyMH78eWILJhU",
-	"ao4cXPHzycHp+eHRyTcXIwNOg5xksF4cdXNATs8PJ+cXI5y+csXxgIw/HlxiS7UHXA7I+cR06ooXvYIM",
-	"R66z/sx2IGcfL95PLkZAy6sO+fhGQ5RIg+LMogE5nBwffT85P1J3bqLS+xF2/W213fUoAjfcMRSwqJGA",
-	"onfT/16/hz3s9XumL3BD8RpsYq/fK1pRKy501XMjDKhWQH+FU/YR1DZ4RSVdgLKedkvAxlIjG/eJSKIK",
-	"FKiC6EnjM7bEboKB+6C+UsIjDhRUrHDbVuXFTmOgJMEYPOea+/voRi3Gvo7YqtWrDmCofWzBBl2SF9iC",
-	"PsqNkDaHY1snOy4wBTssdSVe7IMVgoUgJuvcVDRtrDF94Xt1d9N464/jvWUaxKAqiQ88kYTd3LBZVoTk",
-	"NGSPST7HuF0pJm9zFijIL6JGSbrpCvvEBPaHQZLQO7Zu2aXv2HqjSrAi51X3SYfrpEna8xN/51SWh327",
-	"DFjdorcVZi2NFgAmJkwrSJw1NcTNKlnUp7U2Nu+++7Ip7Qk1R+Y9fX81+gvMnR13XFrslsp8k2J9crbC",
-	"NRniiKIytMDfaYBfmkdxRhJxu0/ypVqOL4bDyjyTA5okjLk4v4hmh8uhkXj04eONb2gxaEF0DryiuUER",
-	"giNZzumUZfEMcjyCcFtWmLc1zTxRVwaa357c5UyjElzChQ2i6ePPUCW7TOgaXKspQw7V50bekCmbxzwa",
-	"kM37QA7tDst3OuoIvr7XhwraCrUBWhdmGYZinkygI4dQx4lfQ2JXIcLUq/R9A3IitJMIqOmgEtn5jk0i",
-	"3i9cSXMBfYY7MCpilTt4x0zwLOY5U68BTlvegQo803PTsEKKeWyqkENUrvfHF7be2eXhg0mMdM1C5kA0",
-	"FgEsHQOyMc5iTPA4MyRSe8O9K+7A5cIBGN9yzGsCcNCC+2FJs3mfSAGHXyIFmYl7WEx+XZY2GbFMGyq0",
-	"Shy4FWVWSiN+Nnt+vjZVVjGP2JeKIqvS/sE6J7iniefPWbI1JH8mv1InwetngBGxavke8XJhM2Yj1iQ1",
-	"qrnWkyqWjLONxMYiwPVyz/N9PB+2rG1OxTQJghNyApXKBFOFz98dkDd7L15ZnsaZiJCbEmp66QLtNgo8",
-	"Isqiw2tMaBO8lJRbiXUuM3U260+r27DHnN6xzzOqluCZ+Z6cizyJwCkUMcROiyXWHvjnExfZ5xuR82qS",
-	"pHYWf8yxkDBWywI/VJQ8iFQXfeELW+v779RrzCwEyjEgcaBReODzkA2BOUNSVqDf2PmBvSjpWgk/Cmm6",
-	"q1RgfLhPVgjzm5E5S5bKOIeNK0gkNpBclWThQo1AxQjrqFQVfqyp/YmljV+Z9D2TQJGIW/+zKfvnFrVL",
-	"eYWJ5zAtlVyLe0FYqzhLWOObIDlcpKX8496JyMi7qpHKgmf4OFmpWbqmU5Fno2lC+d01SmJoic3bXjDK",
-	"1dGlpXGgQz3nFc1kJCgssbcOFsgMAVfNEnPn94dqAXNslnFIlC7izKcoeiIxvwbW6IwCOKJGRlQvG5G9",
-	"4XNyrW75DE9fQ+LO3u4bcp3SjH3WeWTX+pDDLzg5EVccQq4iJRFdD/BNUGm00YQBuc6XtymN2KWwd9i8",
-	"0qKRNEnECq/q8djXye9aQOiizyseCaWhnIKsUC2GHCQuyDX2ZKTxo+FcUZ3RrUerEtL3zZlLdcgP7U/1",
-	"ENTZKruSpUTkmVSCEbKLsU9F3jBuL66dlnQjNyeUocQr616hhQZWNubkukjNuh6Q6yK+esbSQ7q+hhZf",
-	"B8Km9rqp3FUvFBzrfWxcoVjPXuQ2GH/p4uu3E93lIWu9VA8Lei0ED6yucvZQ1wxkjsWNxtSEHlfsQswM",
-	"qkAwKcPDA7dZH1IU1MkK/8VyjhVFrrA+mTLYmThRVifUOh9sBLoiUxGVwOH/ddWLo6ve6AoYAHeuev0r",
-	"aC/8ZDCZByZjxoKSXPV+dvVt8BWvQ7Pud/WczVi8DPT4ALFdXZ3UZk9xxoA7Ve0QLIm5B1xZqHgK2NLA",
-	"Hx51r6SzT1ZMWZTPgia+hhsumq5TGiVLElkVhWmontev1NrmVOS382yfQO2gtg60OEtnc9XmEPW/Ohyg",
-	"0mdcR5sDej/CRBs0aIzYyLlYqQPsqve3/4+Im5ur3r4jPavpbnb3WsJH/0rsSrUuxDHJ2BfUF6Fcw6LO",
-	"1TP6XGSCsxVNWZ88fzEkiySoy7ahRLr47mOfIPoSoQul8a3VJb0ASgrDh4/fPH17/HHSho5zCxTueEFv",
-	"WSX1Flx9IgmNopRJ2Yr5yKDAzCI+8Ni5F/nt02mSs8GPy9tWOAFidZGJ2V1VTQRiP2fzlMm5SKIRuY65",
-	"khIiXQ8SsbpGThmeOZTj8MRNkbipOqCzwVIyZYlYlcFOW6zptjjbWpy4XD18g6rucYHfH4z1rqkJ1Isr",
-	"OU3Kqa8+t4l6VHOXFcwmWDQvaaIrhCHvgmpvs3qUQ/Gw7lBR4uW8Aghi1RtKxCfqkQ7cJ7AkKiDowe5V",
-	"1ze5RTBVMOeg7s9ssq5ah/vk6Y7eImulRtmUXZ3giYCSac6VfriRSPFrcVIwl1NC6zC+X9xKhhKCvkcO",
-	"oQbP26kmct0LLJ8t+Rv0vhnrY+9QbzWaJKc3vdE/Wm263s8/9Kv5GHTYmbpn6+aHK6HnzFv8F2yExNqL",
-	"CK+rLt+z8frqLw7M14KeXzGDqaqOO8WmXJJ18aQ+CldnuYxPE/o69JtO6/s4djVrozIUY6ZG3OAZK+di",
-	"OSDvsKAEWCHVBoYDmXIPPAOSXmUR80TwIu04lATOPzSSrK3I2QqqSGFqfIfqvxw1ppfL0g70Tnk8E9yD",
-	"wJX7KLy11Nob/vyImqaSkB5M5QUo3ym63FMGKc8wTHrVmRe1CFlvo5eu5iJhhl5KCfK+OwWosLbVRK2X",
-	"9o3+v64Z5l21UFyRW6iiNtjnRvuMhurMTqNu6kf9hg9TVpeble77gDFAFlDUXq20lgvKl3C/+sTV1UU3",
-	"jXTMiVIuAXddKZm+WtpmdbRWTpswCDfoB22v/hc+8V+jZ896W+i0VptFbRQq3zIXiRE02KK6IBGrffKi",
-	"al28qNsJUO4yHA6bMTofQcGtQGrbXPi7L6qj3I5IdCfkxbDFqtpKd3YkkNkDb96QN/j/bXTqBrETgkNt",
-	"oY4qDbO02sP6ZrN2Wb8anu60KMDf1COdsa45sytwubQRvCXTklX3AqXHpdWpDssI8TtpcuYcorijK8Sh",
-	"erSwbeCNZunuDIdYDaq0/Jd75Lv4rbrz24vTEx22RRhVgwEDGZbLlGVlkMt/9WYiEak6P3VKFBYp2ha6",
-	"vPhBhs0fpeCDc7r6oEMERfcv4wVLYs4qilrGZBlzXhztaJ6ttLaoFFy8HkgufzRisCyYI4IJEJZjo0gi",
-	"xarJ1B/CN88He7V56OVQi8ZY112oWbYfl5Kl2S9jhpgcAE1Kg8BzBK2jQaANrSwSw29j3/Qw28Trf51t",
-	"kusb/8i2yUIAIWN1EoOLP5cJNW8LkbEiodEA9gV83m1Q80wLDBJlAQNZRnfsqKaVkzsM4iO0qnYwwih0",
-	"zRhwBmQO0lpKSHMuQp3BmiMBqDknb8pgw2mwuGDmlKZQPTABELPlawI3DmEdNZ4xFP4YwFDNo2ka3zPD",
-	"N0s5MKfvk4hlbJaRlC1ZpslvpmvMfTsKoapt4Rb3uUP9VSD+G/n5a6DAfiXe/455fXqWosfkUNej/lDC",
-	"+F+bSv26YHXVEV5z73Xhq7jiPu30Vz71/2Q+9UejJbdBnxV9ROpxl9j6IezUWceJDtBRt1uPpck0gsJz",
-	"bbehdDaIkyGKZ4fS2aNpdjzvhla5LGGCR2/5HGuTgRA8yLbTG4PHaFBz1HcWKQd/XN1RD8UhkmUfJEJW",
-	"6R9johm1DRo0huNA9YfHRjpv4NPpSZ8cn15cqkPk0/j85Ojkm88Hx6cXyFhW8iMvCrbwKowu9dHIbK2H",
-	"bKr+w7SZX1Yd0R2tkp36MkjOATncVOL0Z1H/m64hNVsdzZjO5xMf9CK57Cj5mNKP+Ywd5qyS/xajpi6f",
-	"C+SnzSgnKZNLwSNSzsBxiRL0TRLTzYWU8TRh2xcf/ZYKmeneoTupzvAvi7Or+uHAmbrl8VdVBFQ+lG2q",
-	"N3o+1EPlsDcY3Z+5yD7bnKatKfP06JRJah96TLc5O4vdVnuOBiay+TC1CbR62PuelPPOV39XtZbQlQ4Z",
-	"I6KVVMZ0eXDIrOJsHqV0xR92tG6eErXHq27MZzwevp6x+iTrfLxiQQgyqJviEIwsx1y1bw0JmguGmS3p",
-	"LQtz1349ar8etV+P2q9H7dejtt1RW33KGvT1KeV3RlrIx7JfvWOizfn69WQ1bok61znMGThmiMYtp3zT",
-	"7wkHa8wtwkuB+W/djprU7nzy/dHkE8j9uUgiAAfOOSAQ3+TJTZyQOLvimdDgEK6nq49H+U0O6BZBfqP/",
-	"WKf7A0+Kaldw66Pab+yjONvrGaU6OU1/U//mr+x0LI+kI67b7fbquLTWnmOp85vab/QHye6SIKqV3gt7",
-	"7x9efp+DLHwH7DhV1pGWl8iNPSqVcamLEuBjYF5dhhQ4o1OW5SnXpaULwRmQuEhj6OgEVfyEQ3h1bX5x",
-	"Q11ayfeTcgtkOMMVoMuc1fMhCd9ojOmm2YxxLjLbwIrQwovh8N/dMlPTm6fsfBslWj+7T65zfsfFil/r",
-	"UOdtfM9CFUQxl/nNTTyLGc8+A/J573dq27Q+KKpfgXusW2QO15sXmAtuunLJ/iOZS3itiFBrEWCrrpGv",
-	"1WXLBLwwt+2wdRY0YhvWsN/mMeRKRGSaam6pFg2vG0+8ur1akrKbjmvFE1W1IsWKOcA/SiqESTtR0s74",
-	"PFXb4bFNz99ZMNauh3ZG7nlxe5Oa5Fu0/jxXR243LWNftrY9jyt1LGeDGUkAQgFP2ofpURsKQa0mhS35",
-	"jKrBV2VKL5CaLDLHt+ypFAg3AXrxTZ4kg621lgLmRb39t1RX/pON4X9f1aJQjbc7HGta9R+hUPyeFIG2",
-	"2/SrKvCIqkBLD8rjqAZtTpNGV0v3w6S7QtBeGfiqB+hE5cCMJTH3fRaDDgBQOiplIKAs5IV2fmjhWFlP",
-	"93vAmnik8qF/5pRnQbYwqKLzq4WbqSNsu2x5m/1Ac6VbLucHKYsYz2JaxSynweowuyAV6tknEgHrZ8Wz",
-	"BdmlZLOUhSguZ4nII/ik4IjhXoNLTqEaTc0hnc0wq0ASybIKUCHz6glXZ2XNe1W7GaLXQi19JsiYR6mI",
-	"IxKxe6BKVmf3NBUrqQs8az53huNRpcKUuqCGDR9wlID7OGImxD5lNwJBFYvOOtB8swV7Kudi2UYriIVU",
-	"DXyb8yipTFigy+UTSaZwD4mjVq2YiQVWJndsSZtJV0Nyx9aIE5okJI7MTFXMu373NrMen16YGa99ty4r",
-	"C5bHl0ALYCpxkvUjdgXEkihL18Bl3ajzLZNEUh5NxZdQA8qgKH5PQ8O6OemhTgQ2Sz+4NYPLvEqKHNZW",
-	"rP7LLd/aG755Gcqt8U8b+x6saFUDBgAZdLnch7WhofRhSuElEmOtav1c06X2uhfspwjxjDR5t0LcJmxw",
-	"rdSM69vZYgBe+SueMiiBjaxr2Eyq3IDLwJoui2/argjWDBYsuyB+AF0uAYEZeBifSL1CMW3LCKW+IQKE",
-	"3A6pF3d3ULfApsCabfXJDWA31NMW4h79Ne7oKCNMpBlDzgVg2ScUql4xN2hzb9Hl8nuWSr2pCuGyO9gb",
-	"DFthb1GZXTDG6xQyS1WQsttYZiztopsBsnQJ+4rxp9+8bdM6w3LSrKXKucF910pG3XFiDo8VRI+cwxfm",
-	"EDxpZuHiJPqSO6E5n82f7g53X4ZNIWVwVn3YyDac3brPvL7Zmb2asl36Zi96MXz5/NWUBZ0YRa1no39E",
-	"3draPVJV+mknxXTVW4Z2xt1Z8NaZRY76oXZbV0L94FghVA2ux8CWbdgXjhh9udcKos6s4g1lnvLbHNja",
-	"6S3509uDM7L36s/+GJvl7nz0+YvfZvXbNWFRObJiP9St8tKALWJuq4i7bQG97o0HyNkRSTxNabq2IDTD",
-	"3b1KhJCKveEWNw93N9rpgLf843+vruSzH/7v//lFd1S52Lp22Drst2WjHnEisro9pCGlS/IHjBMpFtit",
-	"wEk4FVElQeqXzMzc7rCGwQSJntTSAjTtKbvNeRl4Jwhi1M5boTWo8i54pGVdDUcOl5wBqOz/J0QTSzTl",
-	"ptftFvA2uCoCFuaORZMyEGhqoarblfa/T6J8mcQzmjGJoDFQjO7BrTzCEnapVixhtKFeaeBdcU8L08sC",
-	"Ex1WXtViP3MEpT8qsZAjrZTNU5HfYq62MlnA7jbSZ6B0XGW7AjfeyLsZlPfS7Q6+QCyAtQ8f7/V7Kzat",
-	"ABmQ83MmgYwi7BpX17R3IJfzEJ2b5rGrwFmybNeazM/Z09mcSb2pYcsXaetGFVJ7kaEZ4ypEvo8n5M/R",
-	"9HnNrTLNQaULxtPTfTFNk0XkT7tfvvy56cOlxVO0ou+MU2i9nAMXP5ONTpqCFgEMIEtoCwQ3mneMMxaF",
-	"HDRzNrtrj2xgm3SgngtBG7Rz7cPjxrVfGqCCUwDbVjs02I6G8QH6WYeSBscq4GXOkVr9Q4igXF8z74DG",
-	"kZiTRZwksUO+Ur8GGb+NeYVgxmsO9LhqcppzSQQHmtM8TrKnMdLpGrhIdPYbp4MvwO0DZ0Jmtym7+Otx",
-	"OLRYwQtyWZAr9G1Oj2pULCGDKua3QTa6GpcwTY0/uFT5QjM6pZJtX7VQt6S0l9SuLD0LfXfGK5ZZoqzF",
-	"MTpS3sZVooOtSCaWZIraFuWGGrQxLF4AN+wOw9Sz+KKybkDzWUcf9DSOIpaebKA7HyRMBCuLeCSrIAF1",
-	"o54A45WFiIqlGoB9QklCMwaDodYnj6QOy25DPGu7X45gOf2xja2bQ+uu4usW4FgHc5pppLIDBKvSylrr",
-	"xyZRvMVTh8zFI2gUxtAz7ek7i3nrRwDw8TIGEd7uifeMpsCL2u72w1iC7naYimXrh5xt1vTIBTJBXGQ0",
-	"bTtc+pGJExts9cBHRCjr8shZAaH1sKe/i2d3Wz+M+FbdHn+v1EMaS3au/me7R4/FSuk3XZ69MMBYXR76",
-	"kGcsGidJl2fODUTfFivHeVYsl92efZsyCnjsXaTJxrNuMXW7cc0XC5qulbq0xueCYH8egmQ+TTQh9T65",
-	"VuL02hCCKU3cquj6S5p6deCJWnfzh6uX0bCDnGxNHSfnIs0IcKnF2bqaHa44ud4djy/e7w7rD692rl9N",
-	"vn96c+N9Ynfow5E68I3Nir6mxHJe3eqcmvCZiILExz9KpQc6GKsDpZ1lYprfjHAU1bVPbHohZncsIzKf",
-	"wvWZSMi1akMa3+S37Kl56No1Dn/ExE9zLWgYFk1EZqZKjRG/adK3NCRygAJRd7WT/eEPUsACMd+v5kwr",
-	"xuIaGaSncRSnbKajT0UHlEVlx7MUE7XvaNRhbIP6To/rloA+azfa/73mJQUvwRxuCu2TvGpmCgsXH4ZF",
-	"E3MAOF7IfUt5kcRQeZgVjyDGqRoqiK44MsJPjNpE7+24ZVTb64bG0XWCXZwLmQFlkMTUBYMFX6LpjZoy",
-	"VuJos8L6IfVxcVTfrWJAK3AGtITWnGfF7ZCQR1IhFttlTXnqcUtWWvMMstKGGQIrc442VdCwiXFPY4g5",
-	"YKWszUVBlgCkAP8lEX9TtqAxD8ph1TxslGYidCgLfA9At1ye4pN14xamdP6kWmLT0ci1Gn7NTEgzP0vW",
-	"OEHogmlOG/YFyo61h10yoj4uB2qYs4H2DvTxLwZWDaE8uuLwQ4QGy4hQ6d0/0Bi/ff/X4nn/d/0aONGi",
-	"p8uYj8jmlh9ccQAbf5rFs7viBruSBijXiisoSAdW4XgapWJZXHb1lIExap9O42h0xTdtEp0PoM9Lt/Xg",
-	"q7KDY/7SXdIgzqpPhp4G2t/r96C1iHpQNK9nbX7VEvWIJr2TqLE6vzBIXiz+1ljKzi8Olm/D1TuwNCou",
-	"agxg9/LcaPsD+N/wpQQtAbcTRtF3flsoPf4pTRLnNwulHei2ew0Ucefa1OjKZv2FryHKkNMs1JMHqVKU",
-	"K3QfdeKPZ1l8H0zkw2BRxqSRTrKGHb7y0d2hJtkH7QI94jRJNJWfNO5dTZYNkYS+ebYbKv1YfQYR171Y",
-	"yO72pPPWPgqXAOmLKMkxhWYErkzLqa5zXoyrVhdhltSb7mx9xslnibY9LnyIEDkE2n2TFOM4dnWWXMH0",
-	"VfRmDlkvsAx92f96d2/wYrcVp4sBgAf7oCbj2P8y3GsKEYDVvdgYW6PzAE916PPr0tffjY+OJ4cbeL+t",
-	"sgM36ha6+jK3KYZZ+mQDrbi9N7i4NBNBlKexJmO3I2LBejG9WdzAzXoyuhBF+HQIAQMnZRmN+Ue1GFst",
-	"lFgSfRYRmmdiQbN4RpPEgDVnAnil6ny0zZgS8U/s7TpjAekGPxs5pgn/xS2ko9Vsq1iS88n48O9+ecnr",
-	"vd2d4d7z3RBrSCfqJH2oVFLeaA7/MqkDcgTepEp1+hOKBjL8c/sMs3aRDNdHtX3tSxAAqjNPX7+XB2mP",
-	"gNuXReT98YU6idZJrMQ3MuHjfF7naTL5soxTJsfZtZ1qDagTnGug3F5P6ezuaZ4m15omQhrgjSv+8fy4",
-	"lJUJ7EmjZ88g6wnQ+F8PXw+f3Yvo2Wzx/Y9/+2n8ZTAYPIt5xL4MFs/z121Ws9vyih12DQ1keBcQtQF3",
-	"uE4WilWb5cqucJMnT/G5bfdZiDQxBHCVA0Oi1wv/FHQ37KZkNKeAu02Ko8mXP1vyJ9olDvGOej4KU4kH",
-	"ukGk7w8RLjcV8zlEZm7OCznCrPdMpCwq/GjF+oTCPhSqqJwl4tb3DhyIHAqYlODfefVsM2PnRYuMmQ0a",
-	"6MqCKzt672JOkwsrVPyOgy47Mroi7FCbZa/lsMkNoAudFGxQrgcueIph1S3w1RMNsK5tIdSasWq8oprK",
-	"b3L8U42rw00v8TSacLC+nVa3T8zYwkKCFjfra5v6WVv1CIei9FX8cdAqh8xMWSUP8sfzYxQ3LrAj5ICo",
-	"zklv3ht7b0nosAcsHQATFKfJs3rtzJesTRR1j6Q3bKUUbFuFGtxsFTkrtZu1QsSdLm0lM0Vuneo1313v",
-	"/bmuRWG6M3t5W8Kzwg4MKK/24lmYfuQAjefS9t/3eFAliQRQysG9v/gwnWmlJOx5e398MSLUSs5C1mr9",
-	"EQn7HDNBChS86kaWSvAfSsY8KqD3xxf1YtS0KUxKCcIhE2SlxrhejLIGRSfToias6nCxGpBzrInXyxcs",
-	"eiwnU93sUBrbyvMcmpMqLdWISUzJcVVVTX4X33Ka5Xi+uQliS5rNYaLiDMmdZuJeTVXp6PSOVjhEBw/V",
-	"TRsSrVPL8N93Zq5W7BSx35AWD9rjE+mcXNqdDaszeuixG3KmbHPsFm6RdmtpSwdBcxZ2C2gGI+4f7OX4",
-	"hQ/HBqu4rUX7SIZpaytzQI7waMjSmEVEp9MaCjMJ3tC+FVsLuiZzes+0/IpGBsFjw7Y3pifKzjnjj72X",
-	"W9mVleK24GGEKM6W6XTu6vTxNd2U9m7mY9hItDuwWThV4kVsIZ1aRTw3JGMIJaI4M6uDAn8EjAhnuDLG",
-	"M0gxC2puY287pebufUIzkjAqM8xbviHXjgNBA2Um7JYm70USXW/Oqb1WX4xdrJFFro5jkamFYuKKbejg",
-	"qzwI73TlkTX+KxwJnrw4NOwaOrsJMPcDToHAAfI78+7W6sZVzofzycHp+eHRyTcjsmBRTBFeV7V3lcZZ",
-	"xviAnJ2fHkwuLuAeHUFBECW8D4CT1D5XTRugh3Ck/W6+FNCxiNEVNz4K7zq+9BpMd5vKtt5HxQ7F6suh",
-	"UVgcVx1EZ6esCJ9b25gcTo4nl5NDdK7A8XvFaVqsNi9SbIei1+8Vfe71e9ClXr+Hze/1e/q1FZr/Tc6j",
-	"anC9kbVAoj5ZMo6hNtfnsB08m4FQ8VBgnhQEihCz09euXYbAa/VrnEn1q4fdfL0dslv3uN+2ALFULygL",
-	"SSdzZUVJcr2JAnvdJ9dIpPLZQOwjxIDWNz6L9POM8hlLWPR5RtPouhZzlpxshNMaMGi3iLbdbIv/9mBc",
-	"2CLSU0DDzqksCqp+Z/iwNxZ8/xcCcpMiT2ctrF7VhAu8t4PjCp6yMaTOsZ9wuEHHGHTLN3HFggiiFRBm",
-	"HeIF8FB1kEBLKwpzClOtHUiAHOjjeHiiD+SPWTnlGfz5AVIT/T4IP0Xerk3OrucTktkIM/q0ax388ZJw",
-	"FoNaY0H3uEjJ2eREHSIthKdNwXzj/l99Ima73WMQWcSK69NQ9tsEVcrRE5gn8OfpK9amqdlMDZrTz5XL",
-	"5sJuMr9ndBlbcxDw3k0lbSzJ+OxoUGzzkb/7NYydvdzHjAFsumEYjqicTwVNI9evR5exuxdqTvoqxUov",
-	"g5GVmX0yzVHdhTauGSDpqb+tQhCgd4ozkrIon2m6chdBPpYkYTcZolZoTPqLjwcHk8mhUnnMorRql4X0",
-	"na79r/RdkF9z1cXa7+vYhVLX0EwiK8bu0IaHRiq9qh533xlcPTS9fs82t9CuwiN9G8sM7doa2SLjW/40",
-	"X6pJDiTZMgMbG0gSRUAf9lTdMiAfefzPnGFWOVWnIRQ5ezWp+2RGkWgrvuUiLRkuPRrR/wYgrgKP1u5+",
-	"pnEg3aDLi71u1ZkslVDVt1mfOY4oOb2jNyItF9q3gQJYUilXIg0oDjtDANDYfV1pSM1EmkLZt0glI1P4",
-	"1Lqh2n9YaVWfVHZe7RbK1+HezxaMHG/gILTpfDk7umiFBe8zM2dHKXwCcoTHCpkAygQxC+lHMQ1o+3kU",
-	"i++my4BA+S5OxFQJrCVLiUl3GxbQfqJ8gMJob54fN6GXn8WzLE+Z/3LQtQycB+oRT0oAq21y5eYM8kg3",
-	"ndAxt1ACZIkN8N7+ajcYDuQbpbGvdofL0HK+jyMmDkSELvB6HUzP2vfFI+YFrafDh4d8HaoTDtc76xHy",
-	"Gux+HCet76yO2pVXCdECyy8TZEHvGEZW9LCD60F680yoXAKIs5K6mFqhFB4lExlPlCEVjUBx0x9FB8pC",
-	"ABAJZwUZ1xXHV5JblpU+ATcGmVT8bQAKmV7QjbOgVtR4fGD0nee7Q7VNbuCsrdolVhN7vjtsika33T99",
-	"dZovhMzIyyHmc+g/3SHYV8etq3FWbjPbxJfhUp3t9ts+gBPcM64LiPpkZ28P8GZ2Xg43N6NthLrsNmNv",
-	"r99b5EkWLxN2ehMER6070NTCNPCzWtNU4rGsjhd1UbjEYFTJ9fLaMf2VLCixdWrx4GJl7frITeOn/0Of",
-	"/jR8+uaH4p+fn/7wl//za0uV8T1L6S0jd5vruk92hnAI7w2Hw6G3cCgiLmowxTw2+yz+iQVkkp3EvXLd",
-	"VwuJpRdXrfz53hsgu31773fB7CmF5Xdf7o3AAyjRxFrNWcoG5P3k+4MRoqEQOkVPXzaPU031F9GMou2P",
-	"jwoOORCpixtqg/T4XfXGCvUSAxjjLKPA3dUEhqPvI5kSg6HaPtryTejhsIYNvg6nkaas+BAXqz6J+SzJ",
-	"I7Q/hXSuYhS/I7yNbWJ4Kt0RQZDzSrXbNlvoJsG/dFBoc2zw9mrAqdfmhd0AptKs3ltWguWqQZl63QVi",
-	"quhN3ThOqsk73ol0RTFCAMOW6kf0KGD1QB/YoHPJ0DQzdRjqSAYrReto+hEkCsfpDRXzdozRpyJAwZt2",
-	"RfP/dWLW4TgdDEuzsMbvnavuXuIj9uGN7mcPKTI1I+pFdu2HbIPDIdvGdVYRpm210LaN1JaXeThQq0UC",
-	"+0Nj+ZvBaqJG9GcnZep5zXaIl8BtMxN5EvEnGfpc8DxQuu7OkCxinmdMPoIEgJDchyr0qU9zqMQxi6sI",
-	"ZDlj7Sa9ohOq6Ae5Y+tfSe5UBGn1GGPViI1xFC0s2PIAoE11I4qjB1ThfBVswVwUb501753KfJTqPWO3",
-	"jMk70HvmYXKvgdTMCr4/OJuZtxArDMFCjmg8wELZcepR1QmmLuJE10q4wFA6H9mszQSVXDUQck2L+HwS",
-	"37MHlmt2k6CBSizTrELEdo8q/4LyU+mdKEP1rvLkpia8fYjUbBdNdRZZEVT93YnKuEY06sjtw2Qk9KGi",
-	"ckBd2r5qwN3FwcqBzRnYaILeWSOyonEmrZfZLzG/8eyaJ6ZYbwCbceQuPTy0ZVk7oiQRMiMzwTmiBpFY",
-	"XnEnbwmjUygGRmHjql9nXXnc1fWq2hVvoat5cTI9Rr1+T0M7GxyJ2vqtzRVceUIal5t2o2ThwNmmv/00",
-	"T6Gmg7Ok1wAy78SHgPescV9ol7h9R90Sd7HhWujQAc0uUJ741dr97ZXCFpNew2G7xax30fZ8RMIadc8g",
-	"ovzR9b1KMcQN5Bzw6mDxuBVEUBcFaQf4FmlSC7SmFEyWbKDVcaS0fplxg25w6sSWUqeCZ6x7nmP8sG3V",
-	"f5gkDqQR6Kv6GNgn1yijrzG7kq8xwZGcX344U4eg+u+FA8rdLNv7vTRbLCtLYxdU3rHILIIRoTJjaSzv",
-	"MLKTAdyOzMhLL2Hp0uZlmcVjA5MuUXXRuL84/7d38+afu1/aKWflk6jojKWbcZdB8w6ojMsCLHWFKRMO",
-	"mo0LtpUlE8uEmVT3nd3qVHd/sXRPDumymEz4dc9tTrcVRhyPZSwLLDR4NEnsF2XFWvR4zVr0r3ap6kzA",
-	"bLGEZKlssbR4mX5kxvVqlbLrGJ+l66WBVcMlm4jb2/KChbePnj0Dk9PqZfr6M7pcPrtj66d2KTcVc7sJ",
-	"N6W4Z3r+wz+yyx/+sfjwwz+WZz/8Q1788F+jZ8/+8b/Prq7kD//32dXVRYDOpt9bpXHGTnmyRmOtSYcr",
-	"xrZ5k4QtFrz2UJPF0XM2bJZ7xvMqIhaR0aQoOY0jTK6XREP8mxT7AAjWFjTnTbTH2BqT7t/XJ5aBptMU",
-	"mVjXq1OiS/kOb960SuUvQ34WXMNOC8PzCWMZnsgAeJN5M2aQpPh0Hwmsl3M6ZVAoU9DatpxynNDquf4g",
-	"eDavSqOFO4wLaqHuDGBY6uX9jjHZdoLHkCQpC07vbZ4EvbITbLLMp7aP3b+4iaGAny+/t+8PSdHF4CqJ",
-	"5d0xu2cBefterAgg/yVrQqNFzCWRc3DaYp08aHGgjLpR/uPTT71+78Pk8Ojjh16/9/7om/dhC1kk7IBm",
-	"NBG3oQ0/ThKSioRJizATp0TOxDJI46haV7GG4B3iRvegPd6ful218ZuU8qCswq43fFUDET7RtFtkzMn4",
-	"7AgYOKGQgxxOvp8cn55Nzp9I3T10ubBVh112CV+paW056QDGy3YhtC4ulDaeJyw9z3lYfEzp7O42FTmP",
-	"yI9iiuTGBeSxpuoxR++dAUzd3YP6XOlp+AenH86glEt1/WB8cjA5nhwWJSWvSETX+okrjo9gmnIwaQ2/",
-	"3Cbnw23pPhkWOAysONncXI76jLQHQC22YdD5UUzL/DlemRACy5ObmMdyXkZXfDgEXAOUjzuUXRzjprm1",
-	"jm3VdXOjz8BcC5nR0iu/uUp+FFOlP+Na0fUJ/8xZXkpz3hu+3tkNTetdzCverK6oCdVZx8W7Vmw6F+Lu",
-	"s67P74VTY8Y4wH7Oze6LploVrrkAwvTbYJBTXQ9Rnku/lepF9cZyM/UlS2MRxbNaXnMtfIh23biJ2rYx",
-	"4CgIuQRgpnz73CS/hc5k/a3mFbiiUsmnWJIoZ51ADBsjN97umbJbysvL3JFIv2TYxhX7FdhNYJTDCneC",
-	"JDjmzuxasraev3D1YvTH3Q+yOCLBk5AFzl69tR/ow8bIXxy8nxx+hHKcKEc44XRA/vpx8lH/NCDnH09O",
-	"oHIo5mSZilvgZCDnk8vzv8PPKOT61mFmpk+vj+JQG5FIcDa44uZks/XbNp2s/I4iNi7z2Yy51UOIaF+S",
-	"tF68wvat1+9hj3r9nu4NlFFjD3r9nm2i+rduXH0JkDu29dDMSMR2U1ITuqE8qwe2tDU9/cXLK3TTa7tC",
-	"Nl8oDS3kBlqydBEDNjYSDGi9mJwuGa5fHeIBxwSoeRYSaQ3ZtQPy/dHk0+RcavgVmOXrUcpodD0otESJ",
-	"ZfjqnitubgI3wLWBpcesVK00YDuQtSNjdIEVBEDhkQAfHRkffjg6QXP19NOJbQBNEqNue4uLzsC+hYZZ",
-	"DRJbAH/SRXGJLuwF7Ts218yf5rKFZ7B3OL+Ym2Zzar8L/7YvR1Ty4u3mb/sk2hn2Yf2nvSwWC5bOmL1u",
-	"/i6ap/G3beP03+aGZS7n5iL821y4Y2vbLPi3uaDPe3vR/m1u0BNkrps/8XJwa2Kvg7EYIRbopCxA6iWi",
-	"sPEbpqxM1ieUrNg05jQFEB3AM9R0o0ojKfJ2KJnRJAkwCBu4+PBeFkvGibkHWuSggqk3AhAFUKkAChFT",
-	"DeiT6VrrYQPyCaFBnD5oymkkYaCpyRqBV4srjmELtdqRLFeSmN/HmdIhNczIXMjsicRsJP1vfCX0Exf3",
-	"E+nQpvZhY8AnBuSUJ2sokb/i17cs0xNwjYaLUBeRBDLFxlG+xr3USoAZFisIsJ0LsQjZoDO6pLNKfH1d",
-	"YeAYPe78mwoPWBwU0WaUMrFPdlGGmWl2yqcfyexphm3XWxgzAtRsKOULgSGSx7UB1LS3ZARXt+4XY9O3",
-	"S7cch6ER7XUwN3RnkUZHG8wg5oHRODLAIGai1K8X7z4acgN1aQbEKhhT8Jui3t0xvIWb5GMVHbUzMLaM",
-	"Se8r9HJsIruj9wZusiRIgdqBKdStVwAdFos+oWuRN0bW9W48xpuR6P+ONYAimWUXS4K3jwgXEBfC4mMr",
-	"mMLBSBdGjyZJC97MAlBvg2jOjvMdWz/FwqIljVMjdwBYQJtvkmFd+qLA/fSFPUo16bS60Gk2o5mfGLtL",
-	"1mSZUADkD1cop4wbiVeJcAI32UGFxEHvBHBqW1H/NSd3K9eB07+DNiRelcKPi1WZlmtTzLlPV1REgySw",
-	"MVP4k+3jQaC6qH5Qs+f1VGtbRLIlTWmmDluZqcMy3dwptWQIRfMqSN4KsMYgFg1whdsD2czZlCWC36pT",
-	"0Rcr26I8TpCIPNAKliRSn/9Yw8S5yPmMbbYpNgB3DKVlJJjkTzJ0FpTRWzc3qaXUQQlXTbxs9s5qruSu",
-	"wRmSarcRqLx1li/X5CttzPBGb0Ax+DNlMyj16zFPPGW0s5bi8wLuVQsqpdw2tnIWHRcOMgSpydIIZg4k",
-	"o+kgUtNHVbkdbRBudTstrm13woYVjbOY34KKVdkhLf5zmUGmZIHMtEbVLlqoPkb7RI25qyJAGaUjD3Si",
-	"pXXZYiqlDA1AMFMVsWxNZNdBodR6jKMTBiRkYCdWTK0/Lvb0tKfv5j4qKw5moVVl0JaPkC74RjVMr5vY",
-	"r77NsVLzgYRW1TaMVnwCOkq9PnXTRn+ZVqnrIlJSHwDB0GBxMrctjpA+8q2zVtethhTQRkmgeb0azk28",
-	"Sxs9jYz90tUJHqCHlqOd7joxdGTudMG4tl8rVXmLSsj6CwbrHVx7ZLu8xVp24s30xUoWtj9qGmMdM3S7",
-	"TY8PdPZcwCtcT8SjmvC/H2nwK+zcYqTbb1ectYr9+rZmr9ZP+lZb1iMjb7VnNaviH3zTIktFGAuHJVFp",
-	"3sCBrVkhCQZIrkucnR4Xt1VJrJLi6i41vtKSCGlnsutnYUFWcMSPi75QWSzBjQ9XI3mHHn/ACm67cL8u",
-	"V5xbFyfiF1gVVVpEHVfEe7Eiyhb3DCi1PpR52H9sDonSgLotaxq3xkX9cB2qHuDAp/v9upQrSbkZ9yXv",
-	"I0AUxA9VHh7qIXlEcIDOXpIqAGDWAUJkQ47UbKSYG9iwQMGCGxpqiOB0DMf8MtGX5uhJOSzxG0YQfmHX",
-	"vx8UMq8ekE86SExmgmcUEtP6ZJlPAZ0JvMmZ8N3cQPz1H+b2f1zeIceXGfAVP5JJ9FCphpgIWqv9nXh+",
-	"H8VfW3K+NrhAXVOymyf08dyeD3Ny1oj895RHKY0lOxbKcq0sp3b29xNJ5pRHqAbiUwHvxroabdkJblt/",
-	"g0NQ4UZB4kyy5OYXdkFEsVwmdH2yIZveMk4uaCZabW2RsA7hsnN1+6Pu9bwisBRIKVC3+iMVPMJq9kFu",
-	"vO/u2OlBaHKylJdcdTG3uilqsdg6KPHB9V6nz8/NAwP9+T+6bm9H8Bymp4XAMBNJYSoD0/co+w++0Q3a",
-	"8OuONTvWjl77ia/ctl1mfouN6yy7dvsW2/BH37a19eeVpvhDUv2wWl8XQRgWCTfJbB7fzoGSNlGiNUIc",
-	"47665cVQczy5qaI7w6H5WeeMQtaL+tn8XuSM7pM9/euiDI/rYVnvlGCQg9jVHbP1QkpImQihsSC9Yz4c",
-	"pgpkQifFmQp81T2Yh7XS78WCkVulJkmdLOAm4vKI3MdspUubizHW8GcFeEqlBdy5j156/PDRLOZteGU7",
-	"Ii3s1pAKblq0PpF8G7SF6sQpO/G2ZVmRSmWa93KvsnW+xVoCRnbRAlonVGmEb10Z9VslWFWnCtW17zdL",
-	"HQJxXGGPtmtyy+SgFjk+vlGrhV3TURLmWQeMgrUtNLnG0I7JUTdIbfuYlQjt1MEfMl2Ta5RdBzRJvEhb",
-	"IaawZEGJJY2LhlKpLtp2bGXIZmTDc1rBoKUp5bdqAd6mcTSC/LuYE/bPnCaIqE/kktE7liLoG6IXZOZH",
-	"yOCl6a26LY7YlKYjSHA3P/eREkNn9E2Zukm9Uac0jTBrUz8h52JV4k5SjYIcKPgaMPzCV9y8qNqxCKIy",
-	"XDh+sHZVTrrmI+Dj1Jc+5BmLxklSYRwkiT/0EDNf5FkXR8Kvn6mAlU7vhczq07nVBjKAl0WvAs5bdalT",
-	"+jDGqBfxLBXLuVomUBzKQxwAr36jLClnkEwPm/wBZrHUJEd5o7CZblGxdDpYF96CrTMr4FNPaZL80e0J",
-	"xzKuDRt53ry60NHvKEGR8rN8msRyfjFLGePeuFcWgD+KF+NHEfMGf707oAi4C7UhLuAuBCK3d9gvWdop",
-	"9f8M7v89eFRahRqcFthww+/IFbOx+syEFF5/u0qaRKvT1e/i2d2W6SXBrR7KNPHqF6gkd/DNQV2DWnmR",
-	"3Hc9QMiHR6NO2juNGGADvor9YtunYiGyX3tNLfVXA5BcKbuPRS7Pt5FCpWHy3tVtOCpXNHpXTJyVoiem",
-	"qAJ+rKXtTUvbxW1G9evytmPyEXM+f7XV/UQCgBcBX5PBdZA6IzWyQOTl/WDs/II1XXsTIOlhUNu3NsK3",
-	"vlmPtWjdwW67ZnVS7tclm80CUIYHOpPZtZaKQt2YJZHO09FT2dX3z9nK+P/7Fi0PMVqTeBFnklCpvfJu",
-	"hIGcCN8ksEjLOonuButVx+AieiKJaQWRGV1LsjvodfXeP3Ll9mWaM6jTlq5rsFSyPVN2DpRsk7OqAmDV",
-	"IfS7q7tTpokKYDBjTp4PTW6tp216OvsvlQr2gaW36JO7Y6qNiRS13lCyN3xOrm9EOo2jiPFrg3SxUQxe",
-	"mxTmt+Hjr+Fo/+VKhMckzaFZheMaEuhinjPZzYW9eWdt9eg7xDKPFoYK1BwIuDQ9mISY67gc+I1ngN0M",
-	"mRb8Vv1XMqo9ozcpY/v4IHovYXWTlbZK1yRL15pQI+xwrhJf52Z0wnD+ZuhcMablDS07hjQir8MmXRJo",
-	"20MlBpPjcak1JMF7aInomTB9UvtHY3I1p8o3Mm03QCUWn/UYhmA2V7Fk2xEKsVlHC72TMLZrIxzb+7cB",
-	"u1BG/pTO7oIA42Mi41vOIvL++AL4bJNYZn1yT5M40kjpAF5qFLzYMOEEOKLsHIMootHaF5jzLFuOnj1L",
-	"xIwmyuQYvR6+Hj67F9Gz2eL7H//20/jLYDB4FvOIfRksnuevf7H6vSjovIl/Ym/XGQtEu+FnkAFJAnzR",
-	"ShLfgsu98yi8eL23uzPce/5wcNKteF7a58La1W+9VFpY1LoHi97ru71kXi+Iup13sDPYQbBAwXGHGa+W",
-	"TXZ1t4svgt1FUgAzukmwxRBtUdlvR7wiWeYUsa7xMFLKnjec/mHzuxJ0l+7C8JL7H6C4tTnU3eirYQKH",
-	"pkvEm/u9xmRtG0fkRiSJWHnK/hMJpwZOsdKTYmNFydYB22IUagK2xTiGqdwsXOG2eJVlHaw6pOtKozre",
-	"rWKIXEkEj/yeYz7/Jtv1MWtx7BeOumh14aP7l6lY+eXP1JoojTs8gUPKPXTqgzDlnVPhdQMwLyMUKiwf",
-	"RGl+kNMtuI/rXG7FGfdHpzQLr6GN7toBG5W9A8g9WfgIlqmYqavqVq249DWFiyWpVMqQklwDVGVH5NpR",
-	"j641k9kVVz+6lJTqQAOXAzKd4WV8+TXoTddE0rUkq/naP7Js63GR6fbBfqDRup5/cnOAoE9djooYuARo",
-	"MsLuAiuFxfXvULjeyjb/N7G6/4Bn0+NYzIXLEvZ8oUKEpuaXN5V/nwfuVlZ3a4v6925Fb2HAbqkkuJZp",
-	"Nwu33VkEb6/RLSo0CuTt5jSJf3pgOC8o9ttqFvDEH12zuDBJvOETEwr0zS0mAmthqhNG01/NxoJwdByo",
-	"19U15baVCbv5bXHBqnO7LhvaHgBaLed8NfSiTQ5Yve1gV0TNxi4G29vYbddHhx3ur8+6rV2fjv5H2tK+",
-	"t+QRYZ1MVC+A3zDYbEBlqkftax6yVlqal1+NSgf4YqOXenZGhBL1WbTokmQA8zPaTDaAcPyICKDQtcwF",
-	"Iw0MjCFrJQ0iNktirizCjN4xDnw5SlIsYqkhas086RboehsDM4F5qvj2OlPwAquqggtPV1mZwqt6TKhb",
-	"xtVp1YRlot+luqjf/5i4QWgC12P5b5SRtcrekFXjdFm8s8y753+i3PhNbnTBj4xPOFDC+VatAjDfkMY4",
-	"j2IxaANrFLFZLA21aODFx1BwSAQnl/M8lRFdt3rtPL6dwwlS9V4sLl4IsmI8IyuGtCGN782SKK1jebYT",
-	"iMkEIiXZShCp9hefsVIGCjJPQf8W4h7so7peluvuVFO8nva9iXLHdkN09Htfnt6Kp/pHvc8u2Zds4zPG",
-	"ceNuoWLF1ckkvOVcPd/swwmvfH8ZPqLZWmyY2sOoZly8GGS30ajTxgLizJVHDztUyzNSe7LizQOc/z/4",
-	"+Xop7liQpQqZlzBR0XFIQu7sBjDhl2WcMll7BOH79J198lITz0Lyhqb8aDeMv3oVzk1e4W37xKYXYnbH",
-	"MkN6DwxznFxf5cPh8xk+CP9mz/4L+v//8Ar8Gy+o/919qYZVX7Nu8QhvuC4xk0pLgk9nC2YJ8OVNHlxz",
-	"VdO7EcjuE0q+/XQ5IEeZMopovJDkmtMFu+6TazV01+gkh+G/RqIUNa+QHiQNE5KaNEODFEuZsz4sIV3Q",
-	"gy9306VpypCNWBjQNWVWK70MM+/VSChNTBJ2c2OSQIuMWhuCLwaIrb+dT7+Zxafxt+/+Z3J++deLb98M",
-	"2PrbIfvbWP24+vvfvh3STyfL2Tfv8ujg2zeD2W7SXKeEA2lXg61KMiVIxRZo2mwVORQWBGw1FwWzkc2K",
-	"bUQHCmQiI8UhzTSun+dilowNyNu1gSHRYAlY3AFPgieDJZLZ4q6jkivYqd/zEC5a5ZdutxcfoRytIxhH",
-	"aRnoBtTNcbD+vyjVH23mZy6xrK0PiRw6e2JgcEaMMYPLgUoDRtK31EZQV600oohBKbR5HyRdFGAAIwIU",
-	"55ZWEHaS45DSn1X20Ah0O00fZvJF9A1eUKwZgUDZQxVFwXrAHlJP0grg+YnUbe9Dejo6fopSkOqSDX2h",
-	"IiSt3UhYMtA1s0RDsP8MUTWD9dJAhGqaU7P4mupXHjoiHVSytpUrX6tVMjXw37EqIxevP5Hkjq33SSRA",
-	"eGt6MnXM3qYiX5bsLyQ3Uw29jBdM5BmGUFzZ55cB/O8/6NOffvjH+On/0Kc/DZ+++eEvf/rH4IeNH//8",
-	"l//TC+5kaOP3ShUILDu+Jt9enJ6gqmCIcZVdvq/PfNND5zk4g9DmRnAUg4Pl93Tvhfr8Td5OjQWR9MfU",
-	"YtNgSQQsMDMqcel8l1na1fj8dVVl9c9fUEkux0F+U2UT8G+76Zx6V3TTN8u7hIwhxg1lcUpZF/A8TfbJ",
-	"9b9+voa0FEwsyLnasQYr7RdQV/cdRZRMrebqT8g4ouT0jt5A/vPvVCvdJ5RYnxM406p6sxVEXjD92Kh5",
-	"NYvBw8/QRbVWPdycz/yR+Boh/iY3v9akt2/4dR9Nj0fFNaQ9wRWtOQPRr06pFko7lhmZpoJGMxqqWX9M",
-	"XuYJt+vJ/6xX0iA4ofED0E7mjCbZvFHbgzF5j/eGKCc6HyIxv2UyC54jSJMxExFLn0gTgtcHyr5SBq3l",
-	"QzJhzhb7Pn286BMH2v0dWwcPkDRb+FlOO2+ev3imAz2bcI1b4CouRMTaje0HdWeQIgAjCB1xEsMEs8gn",
-	"/4j8slCy+ynmkVjVE+jQYvlqNk5U1qJY6rewyEy6S6yzT4aE8QhqDIAvfeZnIgS5NZrLWk3MitHZ3GmZ",
-	"U8KKyh40FFCG7tia3KTojYKfGa8ANqthHYCosNnUtWJle66BXLZbcBd4LzylN0l4Game2yWkp8jZgkpM",
-	"GgJ1AO3TkaSVjUriqostqxa4NOxl9Xo17iJT1/Z1LcoqlkzT+WcSx8cF9QQlxYUILBZxfM8+f9n9Nnq9",
-	"s7i5++vyeEj/J3vzaXa+N/3rq95jFHT1e6j8VPBfnyV0DWC0ashUM1c0m0EysrIcyCfwx7B7ltJEyzY8",
-	"FjXondLRpszgrJptQEQSNa37UKGZBrUEMWSXhzvjriD2GR0C2ztI6eAOhj1OqqgZrAztVJ4GrR3Psvg+",
-	"ztaHtGKd2v0jrc9MtU2n/CkFTIcly0SU5rEQ06F9JUynrT8o0qb3gpRejjBaxDzPmDxWp4or11/uDQcv",
-	"avnA7LOf1Api/pH7fGe3xQuWjN6pL+MQ+iHkl00tVw9/j25I78Gd1zvDpmdh+mW3rFbbxLLQhAs6e4Ol",
-	"rs5TtGm3qUXosgnRjeKF+ve/qn99ObZqet93l1fRx6I1/vrYmPHNGfSnpXm7nLOlSLOuO2brbaKzCPEI",
-	"WLI0Fr7c2hs2TlRE14FvnHJ1+GQp0vrDuR1RyFP4eHnQV/Jxi/q/DcHioXI/f/liM4FCqQUNBzsqDFrY",
-	"tFv8JSFRgiPBi3pZ9iHGrkxKUIuTRB+wslzO8Xwb+RL+8gpv2Py0jlJ4n36zs7v3YivRFMrSlZnpn+4/",
-	"qoEYg/S++3yno0Cr+JyBga/6zsvdZvGXicAHdNAUl8htDq5FjXZjjbwOq6Ykc2BhwpdLQudBAkZvx2o5",
-	"M+HROaNSBDxrrm4/8rRH98qgwP75jK6umptBTkVxxJ9km5BBUMns/qr0loEpLRs5kWfzG/xU6N0EpfJn",
-	"mculTiUEbzD8Clks9oofIHOb6KpOpkNF/YMV/cVHwlEzM7jV9WOF2QKvwUih0pZNTRCo3EIt2ox1rB+7",
-	"0GonGEEIQZ8J9Z1QHZmy12ZJHpnqPnf4ZWcW1H53AszfuWX+AAvbbKzmVhb7cNuiIvWWowf6dTb0IP3S",
-	"siXiGhqOTRA2GvwCIT0otRKpJjb60F3TJjRa2rvBuCjyifzB6XJdr2L4QGZRTAtsR+sgosp+vjWaiD09",
-	"b+J7ZmHjqk1tncwUNrWvuLK1ySfwrpo6Ypqm8b06r1FKof9hiOh1ImIzCS5ZPBRKqcd5FIsDdY8/5uPx",
-	"QRsRAI9/N10GFJbv4kRMY8y0IqGK3t3XIdXkJvSuMwQNq3zX85CcnjMocdl0+sHvSjVfxl9Y4h8Br3aD",
-	"ChMXWTwLVWGes5lYLGCfWHp6rUS5PmKILWsbLl4sU3GPVd9TOrvbJ2yxzNa6YAswVRjWNCE1EOJAUsw8",
-	"AyUCKhlxNjsYEifQh1DWdVqhIZk6afgeiYHw5ZvT00PwgK5EGsl9MHfOJ99ODi4nh2rT67p1Cicyjoix",
-	"uvSADB6PltTZoLaA9D6OWGhFv9+tK3l1vWcR23JJ774YBlfPKo5CEuST+rliHe7svm5lx0NFq54/t+3u",
-	"1sRNZZphN4Y3VH1XEhTrvUksnom4IsfHxG/R42aslYVYBOkFaAdV4KEyp9402lr+1OqMD1zOD1mO9d0t",
-	"+YqLHu0NO7mUaOZUWNcvQ/eTTeurovDq9N2746OTyWjzAKSSsC9LbbkpWTXSh7S+Y0AuLsfHx5ND34gD",
-	"pUpbSJhzql+ipJg1GvpXfJpnhIvyO40AHBVnPc0yJdYBVQGDEWChpewmlyyCQr5c2ixleJ9vtOk+9vo9",
-	"1Y1ev6cb3uv3zOdqTLN6QkHLFufvwl/XUHkEMjdr4fwncbiFgpYanW3Yf+wAZp8MgYnw9XAYimWSI0+X",
-	"KbYCulLjBesXH+47KAZK9UyZcY0ZaF0NceNaF5C9w0UGRVw+fPTrZvHVnfPukUKr5HIeS6JU9lhwIjOR",
-	"Mkd5J0pMGIo8tc3jrAXTG2yMaol4xKWSSbHgtQfuglGZp0yds7LqoK3IK9SGB7I24Ws6GG940r+P1WBU",
-	"xMBAMs5Fnvoe8b4FNlTqBFEm0ZrseAjbHfRcVzMpOcwDLJZ3bP1OTa6sji7D5KuzJdNwzBQRm1Ko7QWn",
-	"gMl5ibO5yDMCB2CLuk80E4MurjFeUxs4o3zGnD3rH/INmoca8tpkUpiTYo3jmdZh2vV+DeM8CYjeNndi",
-	"MHzeHAuo/MzFXKRZm+/sDN68qv1OWaspJshrgddrO8YNVaDf6ZWmdBpIbBB5tswzWQUIQyNlyWtj0mR9",
-	"ic04013MteOZySzm4ItqvWW0UGHRKTTG3zAvAvvFZFZUlOmarBF7mwfrlDKU9py1KYrGhOvaxatPI1PF",
-	"aZ5pv3rjqsIK+2LISca0T9T60FUDPxc8yKYVAEFPLs4vvJt9BWGZT7vicsf3rHYc8KTCHTwTeRIVsHKP",
-	"WWLPtbIXKhBI0dVFM0BO9yfH7796S8cBSNlCZOxo2ZSNZ/K6ve/tvNkdDAe7g51h0LMs8nTWUoU9M6v6",
-	"Ah8KoyfjNafReuD67pq2k9pUO+5/uPCFN7V4HC1irtNIf+73sngRhPG/tP4dLWnUWpAZXSyll8i5YfQ0",
-	"b2B1I02+jZUq/iEg5sZ4A/kR7iBunBHDgCO96ygnEbuPQbKp25zgTqkQY9B0HNL705sbybJQez44ryXT",
-	"tTnslQELzOhzRiHlFU53CPdiB/YJZ7c0i++ZZkkBMMl5vOF8CKYTpPFNh9b4jsUZFE6p/ZbmvGhgEUl8",
-	"IomMkQ7DiSQGEoWePg817sd8sZRNJKjFgjE5KjwDyBIwpNUrWKTbNl0D4bu6j0NFN8bn2jWxo0OimOhi",
-	"kE2P+huLs2EXXsLusSd3ltLZXcXA4DWTX6f2Sl+vmG7ZH/ZkvlQv9A/m1w1Fetobo2sfiyPbttzVe61s",
-	"KDSSsjLfxig5o7csnBezVHqsuCklSmyCYvviI96AQ2mWz0VrzsVqg8M+oMzoNhd7NJiXoVTA+Cf/zt2K",
-	"xIqMJk0bxh8HX0Y0501q8BFoutM28+02U6UGp9KEtHksOvCIwYaN6dkuMb9LkLqbsuEIRat2eAeYk15R",
-	"OEhKYYkuOkpzCMMqFps+GyfxWJ+n3duq/YTnlx/Oev3ep8nb88uDXr93cX7R66t3/dDUxlpFw2g47RPG",
-	"f+ME8aMH13w8TvTZvGeTang8WzByXFG+8TtI2u7q83fSJ5zYutN7m1ZhM7tt/rWflm1VZm4zwdOmhOvv",
-	"2Pqc3QtEL66pKMPgmLbUUvvEpkSrioIWLzHO3xe+S9pUF2QiZVGBDXLH1ihEUa9VemRGEnHrC5rvGAKi",
-	"mUMa7qequfnCdx+/aOHY3gSXqk9G+Y6tL+yeK50HB5dH309GRuRgPoINZWDx2YCcn16ObeBDZ6KlbJnQ",
-	"mepJtu85poskdfMCh3SNnE++P/1ucji64ko5VNYLTNcdvMiPjWDbev2e/jzERODpmpBImKVD5xVuS9FR",
-	"2FdlYo4i5uHxqxyffvp8PL6cnBz8fYNhxbk2IsfHT98fX+BALWmK1Pq7wyFRjd1Ry/C53clobaDRTRcs",
-	"pRDmOjkcnx+OiH2LZLfgFQb0q6nIM7J3xW0cYGeI0ZbSS/fJbM7oUh23gkRMGa2pPxl+j8x3ayZCJyIE",
-	"SvRtnEFnTOCKWQD0jkmXICuRSozLOOm9pTrH1kEpbMuBDk0tmJRBNRa8DJiBYe0rbKHa4XN1ohfZDplL",
-	"ualTP55oKIGYk9O3F/DUzc1iyUrSYJqKlUGNfJJBCRF5+xQd0Mp6+sSm55cHfSKFo0LoKmkYIQnTHXOZ",
-	"MRr1tdEIbDoZS0eqOcX7MkGGjSJkhhLZjEy1KHFGcmP4pp/xkyPtSzc5LaD61HEe2jqqfVIaGtVZ5Fuz",
-	"wzJAO+szpDxBbPiKYyxBP0sipq7pQA3YZM7DR5xMRTYnMyr1LV7xt+eINUN+yzJCyfUNTRK1Nq+JHicl",
-	"wyJs4/vji4E6C3AIPqvDNL2nycgJLUA3C8O4OKGpasGAnLAVwYbrk5xGGzm+ZohN+B1HAQ290qdrtmYr",
-	"ulq4sxtb7TaR5XCc+N2vEiD+uXKZnzX4vwtXsDNYT4rzPQBK8NXT/dXT/Yf0dG9uqosKm1kZuSMSxSmb",
-	"Zckak/xjU3zfxzRbdQ8R+N+LAUGDeITRfGqOgIFasUpbTUV+O69cwTW2dbXwbOBeK/Rgbd6Y5G6fBui3",
-	"Tsv59eoH/v3LAKpXdBOwuz0O3LwzU+WoPUMNy6J9rn8j2jvm4/zhwd5dv9JGL48OjycjAgql8dySY7CQ",
-	"zV/nk4PTk5PJweXRyTd+eqE6J9xMrGKqywVJJM25HJDJyaE2qq+4l6SkJN2+WT1gf9zSWCehSM17Kjjz",
-	"dUPV9F6/d6xtZqeZvX4PPhWWavnUDkDVqFyeH42Pob9LqrQERjFR1mTCLOla2ZwOw3aWxjSBRLMBMT4G",
-	"9eyAnI0vLj8ffpyMlFiO+b2IZ8z0OTLJY3Emr7h5ayzV61ikuc3J2fjjhRo3LkAVTW/NUJvmoFbvNHRA",
-	"DsYnBxNICMUs/iVLF1TtomQ9IEcnB6cfzo4nlxM9Gah+ON8HEFl+OyAfT87GR4cjk/gJ5tVMJInO2rfP",
-	"AGatIRb3psmMZa9fODjMmMA/Ved6/Z5pca/fK9rX6/ewBWoqHZ+jeVGL2QVvXGO4TzrPgT0LSSjo4Qvp",
-	"tlkZWWCvscQayQtKiAKNSAYxN3VR3nONOYRLKrPDvBTdaX4ol6UG7jRX3ergUMHN9arxGbVbdODePtaY",
-	"xJ5ztci7DMMG9ptqqvP5vpnJYrzsIDgT5s2CbUdQ2DrY75XwXcbi1Fjpva/ECf/pxAmwMuSScdnBqy/t",
-	"E7+8V1/7uJsd+xc293m5TtU4sIjIpUix6P0Xc+uvZcZqaxa9ZJ9lQjOlqlkgM4TacHJI4hmTFl9pTTgL",
-	"qaK1WcWzOZvdSZJiOkc7xRCfaQWzoeTEiCilbkol65MZnc1Zn1y8+9gnCB7Uh0mkt6xP/pkzpUgsaJz0",
-	"7YmsiVQFxryXuZyrn+7jSLuTWkUCzhmNYs6kPFBNb86jVHayrPMwuIgvkjHu5Uft7iHm67bIIrBKTozX",
-	"202SCDS1JgBccPs4XhHKpWp1hJAEBbt4e/rI5hgwjHIRAtaJ+OHxNFn6XmaU31R/697vDIaDYQu7UUc1",
-	"Id3GNMEvE9cL2cx39ZY9CTqc1Hov3BKlBJmS2bSFsympAzgxAmw1FzJcKVXyw5SwFJpVqMK7Hgh5u753",
-	"WPr2O9r5Xkr9a/xeKhLWPqFIzYeBVnU3SGB7MMbb7A3YuCngHbFon1Cd5IihGYyFKv2bUAmctxrmqPWm",
-	"2Yam9SH7rHm7mCi/bEhocKYW/1MqDtjpmJcQR27KAU67uz8TD07m3kLJeAuyRA+Lcxzavpd0muic/uD2",
-	"zYAffNN7w2h0LlYVRwCTWbwAMMLC8ErFypwJNM606nNPZ3m+KAENDQNUv022U8S+NBENq7UMNyLYUxTL",
-	"u9KH9168grrljl+H+glOk/VP9b5/GEo4VbDEEh+J1HnOc5okQEhO80wsaBbP1A9F9QE4braPB6gPfg9j",
-	"3aWFODu/Tgs3/bcrpPz+rKP2MeZ6bsJNrxptfnUP1NaeCZndpuzir8d2iUpd3ObkOQ/3ht0XAQxdmyUI",
-	"+0CvPxfbB+ogA+j8O8O91y9evdymScoKbmoSNAfNAdwaQRbunecvn+/sve68OUIlgnrO+oUM8UbP281e",
-	"J0rLuLzxgtINEkfv44w1IbhngsRwo+PcFCHJx5T2Xf2iJ5Kwp+qWAfnI43/mrIBzQw4aT43bh3C90kri",
-	"Wy42NLnblM7Yf7vw++7+wpb4weEXezV7K+ClYKmEyKm6Zd/BULcJBBYOBDpVRCcZ+W+/rd+otpLjmEe/",
-	"FGr8R8lS1GnKLnM9EPCSqmXwgUERRSCYAfNvYINpksAkoqH8OBjkZsU0TGxFzLt4SjW0MxC4WtOTalYO",
-	"wM1D93ZRogFPYb2KjuKYgKiW9/RGK32tgvmtjqdjcRvzmmHd4gTxluQDl1xbjVM9USicneGPQ7qgWd5W",
-	"eiZeUmp5iv3h7AIFXGyTcLIhXts22dDZhAEPoLqqRroihQcOdLaqkMkPkh41UkOJgJDEmOUyE4tCahg/",
-	"VJD+Kr1lshEq3fHNzWkBkRYRyZRAIoJPBS2wCdSuzOgd02EiGcZK30JWxQ9OH+fdEseXCW3E4DtLKL+M",
-	"CyiavMVaU0P5yPuwnA0OTe+Xp7jbhlPNNBC5FQYY3PNEiVm8zfOkPR+SiK5DkascfNayW1zIxyHugMMN",
-	"ZFk+BE/jI3OafcB8Q//JF6AydFR2HSthc5OhJUGKe3zI2Z0tbT4IKdUbVAW4Kdp88MijGU2Qcxoy3OF3",
-	"xwMLEWq3z68bQ3ddN+Yyl/PQ4J/lck64yOKbGEsXpIkxl7TdN3vdp8ECqHRdrxbcpR6WXhDKNZOSI+KL",
-	"/dTotdMMfaVtuNsC4H0LKfcbVgCVg2gVBTVaZFoR6m2jMpy7GTojXUoiw5t9uxf6heRzZ9muT09SNMvk",
-	"5rJQjTVvQ2xxaiW1VZS0GHiUUtHSmfH7qhKFS25xNQ7Or1AkisPylvKoAq7QO0un64z9/+y9i3LbSNIu",
-	"+CoVit1wdy9EUbLktqWYiGVLtFvTvuhIcvd/4axZBIpkjcAqDgoUzRl3xD7NPtg+yYnKzCoUQICkZFHy",
-	"9N8R55/TFgHULTMrr1/WFV4kyvtLClG5335x+OOr5wevDl68uLOEEqNMGLP81Vft9o/7r14dHB3+eHgP",
-	"f2fDV58ftg9eHjx/8eLVwZ0/OhVZ3Nh53u+cGUMHO9R7+8HqqLW128I+5D6kqSMBQO2iIZBXoGeIiOWE",
-	"pxWHV4ii1V6HTXjXe+rfRkiWDrlMSFFBqcW5NXPFmchrfVYdr5+4ZmzUrvhGLEzkC73tuWKWgFA5aE+s",
-	"y+MxAzxna61AJ6EcLTRh/GMnRY9VeNRyGmoAPQVpZNDRDihp0gTumzchcQFg0kG7MrFNbdGOfaur8mxR",
-	"Z4va5TeaoHbcozbrXJzTNoXw7FjvZzeMsOktlVMjApfAZ9+CNRuR3t5lzlP5i1jUA+BaAljZ6oEmftB2",
-	"p0pFXhNu7IztnB6gajD3FvMGagum9Ljej2s3HB7aeI7W2l+eYS0D7rgJ0MFX9zMiQmzmrzeZnufjxtZJ",
-	"AbByY58kTEFLRXJdNNLZPAdQiXndewdb6CPk+ipcNzX8KfKfIMwBNggtefMFwT1/va6nkO+a5lN+Er4o",
-	"mA0TTd92z4AJy3fM/tF9Ww4Fex0tH1vNDlVWs46MVrUUKgNS16pZ68mqUhuHT3CfD7uywdD+t9NeqMp6",
-	"T9VcqMx7lW/LkdqdTTfY14NvoefNpnyn9HwrXBY22VnHZqWZruijg4+cYzp+bdG2S9V3ICVe1bV62IME",
-	"gBBVMF6szVZxz1lGmq32LAU5/Mks8CghfhdVD5Rj9V/RxlabXCS0iY1dZdEiVuU4EmwtBZEgDxCSFKvu",
-	"qJ1xnk/N8d7elC98p3F62+wdHmwyyarrWqrbOwbLyKhYlU0wzSzxJniz+QXS9hNmccaHle7LV6+hqmy3",
-	"3d5sKXZ/viYUZt8/FY3VEHyiZyrHShKj2ZAjpnIslkz1/R9f7tcYkvd1WBEFBR4ry8XrZ+omFyrbOf98",
-	"r7nWevbx4APHVDCxcDsDXq7hCse1/gDDWECzcNrYx/SwmGNLavi3AS82cdhAzrGmFRiKdpzHcyRtgiTQ",
-	"lCLQnG5hT4GrBeVbVLruB36DO6ZP/N68jJSrhqV0iotOiXnDZXdX50pTucJrult9sUFD1UJ5R5Sa8RQw",
-	"duzvzMiREklN+cFqNwusofmkL3Uq3mQNgV6/RZlV3DymXKynde7DO2cUwHc2Bwm0j681al16AH67ed0r",
-	"SyIjX9sYRLHsLT4zIqytWFv12GJXH68uoEgzKlTFY0sCUnlPU65vhDKEOhIUh2bCdZygOsilQB4kk9bU",
-	"ITYUIfrJ+DrEtw3Vo+EmbVZZ6OTVPWoKX7U3qymsFhUe3ac4cG1gtuideCdnwnJ9IMiuDQoEl66O+5b6",
-	"1df5FesJ93EFZwQlomu84XquShWlTRZ4J78Ao6+r1uSAhB/Ddha+dMtjky+bj9QqoiYDhCobV9W9zzmA",
-	"EuG2nCzPYsIXgM+rVVAGjZPAOuh7mxX3sYtoF1ZvJ/lHxGdXR01m0h0quMJhwEVw/xwac2cYGQ91tGZj",
-	"fpJpKtXo3D1+n7B9JmOxQgOH353r0s0rCjRy79qu6OOvXt0jZXlDBM3lyn4nSroqMaszMnz9PvRJsmKh",
-	"0v2C4zP3Jes6+6Ia9vbnW9r/knERrqaWHGtYIaqRNiUZsErmoRlwh2Q3yKgHoENjLXvKo/+fnv5WVOc0",
-	"gKHWgyl7aNS35792AQYogLlYZ/V8o0l3/t7dNEXKv1B1Zyn9Nai8PiBxuaZRJE1Frp/J2kHvnHCIQaiN",
-	"aIaCtIUrBDOAXRcV0IB4TrHHconThu6QDRMdwwOu2edwScuMcfc8SYjprcjfdxa5x6/keWDjksG9jWx+",
-	"nvDHyOXfUpZ8J+Hsww0f6uypsuSfFLn6QVKDm1I51qTu3ztRX8Y3YrXDwsymU53lzE5V1DkLuQF/ijhv",
-	"AFZECOP5WLO5zm7ADVeplNvhyeQrQebjVJt19wOsFTpOTgQ7ffvhqntGUhkyM+fSiK8wQe4uAMD5eimm",
-	"6aJx3h4BGuOJrkz/IREelzQVGd/cQ55QNuVd1k8YsRtdVfRs5bbKRaZ4au/S5ftpTaLDiggNEooV9fBQ",
-	"hAXprot5kIrWYu+4TA11NmS51tWCy9DXUe/0zqTOKGV/pUoEc7pwT5PoECYXWfd+94h/v4lvvQSAa9Hy",
-	"L6T4lAq3clf1aLWuRICqXWbt9dfTWgr1M31/1ytHGJ3e3kksXHavPrz9tXtmNeeHFhEbKr8wn1D5RWld",
-	"Wne3QKFwnXRd8yBp2ERnCsGqlm82PmqwzzGpTmfkjLIPQhzS6CwnDIYamCZElim70g/b9e0RKaXioN2U",
-	"7/XvfHH7yF/TDe7OMVSHHTvTuZSZskr4SywfhVdvRZxWhXLltinxRnB73l136Mzysc6u4cclsuq+77y/",
-	"Pi4nQ8wAfbZz9u78/XFxv1Xr39jVf15dd98dh8AhMjciHYa4tDjATrQDn9uJdvCtej88THdFBivKAZ/B",
-	"6m6cOhzaotaoobfrUbsdXFnlHq+rLrDN4q0wUzrbKsJSHXN5JW/9V5fd4vjnqFh1My28a2ob8EEJtx1k",
-	"X8HzdcVmlpqabiS0zzIkmSBVop5GHlC7xGm9bwzHUr0+1r7nTuf1FfwOpNr1IXABHsSKN6ISwB2LdPp/",
-	"m7GeD1Ots1V3OC8x3/rTDZj192hnoJNF09X/OS8csigS3SVQhse7obYtmc7BU7AA+ZTwRYu5Slvw9/rM",
-	"NQ8E7zpC1ML6PYTHbWJG9/GWq7rMAudehAT1JVfl+vAJ0vv516ratRaj+3SJHKKClUrkS6cerHVtaglq",
-	"nutTS+C5h04tIaH0jXawK1JMcPGPnmJCZ7NBigk8ua5ZhZ/uv7yyuuM0YsI7v4Phb5nfPRNIa9f2+A4C",
-	"OlAuXxxukrZ2b6vqfjp6s1btAhCwGVi8MgTd+o769Frck1X69e/NpBNs1ApDeJaNhIoXrXK3o51o5/2H",
-	"y3eQI/Hz+Zufd6Kdj5dvuu+vV+hfoIA2QOh0FDk4EE9PeC8sZENaHQkTI0H8LkuW+uvsIuX25hGf86JP",
-	"CmuvSBZ6uFut3Gulvckplm8g6pVFt8pmNxJ2LQFVCyaroGOxVUIAXM5uZwGvb+mXJVqYBjHQeJ/dh00q",
-	"8g6Oq1moNWUVfbjovj+udIMM0FuRgFrsovv+DODYy08WGAj0nJNuxwzNoRMwSZAKXSNoeKen9FQow2Tu",
-	"QNbRPXBshagIlKVZBufizYdSSpGd/U60Q7MDEHqSrtEOfq+Bd4q2u7Wc+o8ZT2W+8BhLvj1K0ZS4Rtn+",
-	"szH1n42p/20bU1u20NMmaJ1SkTaVtNRAsJWrn+uQ7UBdynXYYy9w8L56dbS//+Lgxx9/vHtBN7KQeUs5",
-	"fFXigh99j2gzm0xCDzSF+ytQswfPW0dr+ItG/c3qjHWJFG7gOT6wPHLdRrzaPzg8Wju0w+LfJEOrM8FU",
-	"yTI+Lk2uedZSMYf2QPkdaVqe6tHBfnv9TAW/+bUJs9Uy10Sb3O0E4zloA5bNKuex335ocJSMq5vGbgv7",
-	"f0QEEFhxtDEQSIW+y2xWPtla0qrWxzc2bvDCx6wqtKyCehSUgw7ADQCYXLXhhm4QZ1NsOpdJmeHvWjzp",
-	"RfB6G33DysNNcytX1Pzh1GtPLePKxLUY4x32dz0IO61mQiUSy1nBhvYoMXWNVlXOpcKI4sr9cuOf+jfu",
-	"5+4SWaaz5gwku5TXnfO39fGrtQb0UCpowrwycmbHcA9uNSId39GPp2f5dNakKg9lKswJE5NpvqA8ZNc7",
-	"6GxzsnfH+AGGqi16yjQIkhqTlH4JgEygywb21EqEpQYjDPV5Mmy/3bZ6q9tyacoTDtSRTQBP6kCvqnI+",
-	"E/Ed5XzBK00tRjB0lQRcRelVDigWIYvt+aTQ/fsOLSfoi3XHsK5pA4esFJG5Bg0PScibXb3vRCL5X/Xg",
-	"gUEGw8MtxRyJLKNAaJXOr+AfJ2XKGPCBbLhTuHBZ8pUagr+7OFxqBP7u4vAYdCvLtJZXCupBQY2tnudj",
-	"+zPUg/HE+MTegWBTHt/wkUha7N1F982n6yv8XG7nAllN1GKw9OmopwBdwP6L8oS92XNCfSqf5aXPl4x8",
-	"XAkNWG/Pu71o8IR9mAbXTu4ebrFOmjrXLYAnwWPWvu3/6/c+3VrcM5QR4G18d3GIQu/Br611TA+jWuPJ",
-	"zoyatb90XC+HQwFlKNAQvMV+CiGjtQGtYL/9sh2xHw/aETt82YaTeP6izVKpBPp0Cpsbe7D2FPT4zkbW",
-	"CNez0Thig1luNfRUWCXLtwS8m2DBYyppOAjY59SdjTyubg//qgeN/TCxLwaYff7gLRH+XQ9qzNf1OsCQ",
-	"SyjGceIBdg3/WOOivOddWvq4T7m/+2X6Vz0o7tPSVn/V5XrCOEv1XGR4xaBzgwR8A2D64R1v0s0kvTv4",
-	"Bo8ofeRva2iHtqiGeEBKQp9fLFChd+pabc8SqX8Z1PmOfpGpHsjcgEx0DiBu2ERwM6vu0/564Mpkhlhd",
-	"VyJeHgyJD832ZW/h/suDw9bROo/hWMjRuGY/foa/Ax3Iz6LiBvixVB24shSiTpkhuVBbf/3jQXtaZq3n",
-	"uARfiV2nKsh/imUUvhdH+wft50cv7w7sN2vC1vh4+RZJJBCdmDqRCXt55sTW9agaAU25UMXeSvV8z+5G",
-	"azI9DJWoWSarsufwZW3bnEQ8BJUe/Ph8Ld5QA9jjb/bPDTS0Dz1eVhFRfdeKGSA84ICefMuMEhLESnmw",
-	"ShigmuZPc4sSYDtc/4Cc/uDc/QAMvCHTdgiugCV6rqyCa1k4sleZTMh+7c+y1MP291vsDQYhvRKAvZEz",
-	"ocR8qUsNsPbx3l6qY56OtcmPX7ZftvfgZt9L3rwfvjt7nbdarZCRlzMog/Eb7Cw7xz6BGYJpC4373G0l",
-	"fURu48JaEA6nOkEC20iN+7V45cGlywNKlLtIkdLO1wiVYJfCFUcB/99V8kiedj/nazuTCveMs2KoFLba",
-	"vL0O5u2ML4JKRp4krseeKL5Txuh2utqrtdf6gyKLdK1GiWHPHKyvVKsRGNR3gxZpRB37aPhIvBN5Xa3C",
-	"1fVlt/Pu07vz9x+vu1fH3pPr+rD/et79rXu5/Pva0A676Fxen5+eX3TeXy+/LlVPLQdZlr8WtpHDpvCX",
-	"Z+fv3yx/ED0V1ki/uv5w2XnT/fTTf8ID4KPGk0WgZaaHPVWAdZciL6z75rJ7deXeHdRG79j1Zef91emH",
-	"s27Ntg3ZRCQyMLiTFrv4ePWzfWg6M+OeakKfL5n/5WPZiXbK5wA4IkvbS/3oSzu0E+2UNmQn2gnXuBPt",
-	"LK3GfhxmXOt22LTu8c/yxj92eeNDVypuqTjRLn593ik1Q6uUZm0D4aweCvjJc09pAx4389STcoM4eQa6",
-	"00TiNdFiH3573708ZuJWZIvcTtuXgBR/YuJzLKaUiGb/DS95f24sAKNkCVem1VNn3V+7bz9c2BE8KrW7",
-	"ohw0FEE+mYjFPOepHkUs1pOJyGIRYbNrO45r9OBuz2MwiyHLrpLJZecWVJ74KXiB3yiCm1Lbzt//en7d",
-	"PTuGfCGlc98PrdpKbSHylsfVmvCF1VaYVC121oW/duAr9gf7FfoxmDsNFEJbBW/WzvtXkfmbb5XSR/UO",
-	"lGE4AUcjA+d1jfM5aUS3S0TEXrBEjmQFSHKnffjyYP/5TphL+f/8d3v31d/+9eL3/+P+99BdeyE2NA6E",
-	"NdXxS7h/Tef/8f2v3cvz1+f28JRmUuGk/In7nMaBsHwALbWtjlK8VUpxlIlQObR5MtDHXSirhf21e3rt",
-	"HnVPgNd8nmk1YjoLohv4UonsizmW0hiDP7ohasmIGih1UHOqF+ykVqFCQgBti6Ze+5vpIs7AqUvjO6Pf",
-	"6vIWa7pwOJf7BlWrZqqVEcVpN7zSmCBHZXrhV0pLcbOpozfa6DPavno+c5vrUJnELanL8A+VTLX0IBgy",
-	"9wqvgWi1NOzGSuuhzlzuStHNURr3cWsRhBGH6iHiF9dddu45Qpldj2NzD4XVT/hr1MaNKI3yXbCRF1F7",
-	"DfWtoxfLlXhGVZVwPr6jRrgmklSaaXGWa3dDuDDXKuUKQiKQzeXeqCsoubKkyQ3r/8fuFUJG7sKLu+cJ",
-	"NYyhC35XJn0Cn+MTqhhIU0/OletE3ObNWxU3GyhrJ+c4r18eLxHpXa0ZPVpZaOp5457w9xWRXKPfKvE5",
-	"p59X5gMBTJ6n5wqceD4WGG5z5T/3BaRepJonG9FUKIV/aqx1RGSNQ/aL/KnMmN4feQ9RX/FPX19fuGqL",
-	"Gt6vbtIc1L/1Eyh1h/vHTKg6XPoa0ryih/tVyIwHg+eu3D61YAbLJyF9bjxIAcCegcePGSe93qv1kdVO",
-	"klkM1UGJyCJG3drsbZNIA5AdJ3h19ffiMc/76EeMEAJzzEnBsMaGEmWPoj3aZi4dbNhst5DNThAW4q0E",
-	"B+DOLjCZ/b1Y5b4ajaBE4rUKQsE2ZfM7vPFQ0GygStR39D3zQLr3bOpbVVhq5FA9VS1NZSpUItUIdGgn",
-	"jUB/9ss99kA6SCCcHXz+7Ppd7B/5qBTLRJ4t4Ft46UW+i2NZzLV6Ch+AQV0JUPDMhCfihPXhez5Rhz7l",
-	"c1Kcjk0LCA8IjhnnYkUnjLVKwe4S8a1EdqKqdKvwYTAYqBNTi/zID+ILTKQBqLd1uHmOZ2Bb6Z37Aufh",
-	"YhrMVFyojzD41bq8UNIaNqbekg6z1C6Gy1Sq0ZWsFdDFHWSfm2UiqLaBW8LM4lgY03SVQkVi3caxobwV",
-	"Zb384XJyV2mY9UiRmbiVemauRJyJ/C595L3uD7Gg1GgXEPV57O7blnEzkT+40oGfrT86OxdrjeMzLfbB",
-	"tbBDEUNEhjxTpnGdUX0pJWHY9xll5NmzKl3ZcqR4PstEH2z1G7Eo1m9td2gHhBMmWRKclBHxp3fDX/7X",
-	"q+zlm1/+8x/Z9fzvHy/OXp6/vfivc33wlr/lV/Nr9V/Z4e1/fm7z7l927p3KWpE+X5HR6oPhyzko4MVr",
-	"hf6bPQ+WsdnVjKFTEhDBrVsRUxXObabhuzi1K1vUVAoNNcaOVGoy/zYQbtqJNV/1r7OHEG9rqjzqkxgU",
-	"s8dnZwDH6O6eFvuoUriDgjykmaIalc7Fxafu+1//kohbkerpBKqXA8j+XLNpBhClYAGmWk8HPL7pKfq6",
-	"MCHyP5uTobKAv9orOUJ5Iq0iONYGc1EZQSMZ8oRUGWpDOlyX7RQkhL1cR7V2TzcgpnrVzP36lZqZVyma",
-	"NTP3yAaAFMoT9zpMiq8gfMwuUXrOtDp5BNL/WiHZlLMHQBoeQsjdeuDeyGappXIIhWdiJE2O2n/rziS7",
-	"d3vwAFS7jkSblHbstnAccrdj0pbXaEC7rnnihPXLorvPDNYFlCArfEcH9/AqDfpSxLrZc5oJM0vzoiys",
-	"3kU90ZlYCVVuFRq7Bp056j2BbArK2CLUgslmmAw0D5GshwqHYo5gJ8u5zwdrXdPFUBEucoVwchu5ImoE",
-	"E4IsjnU7aup16C4ZLipcVJBbhp9WdBvQ3E8gOkYlmMOZ1a7KXIOd1vZ32wfX7efH7cPj9lHrxY8v/+t+",
-	"9Yk49RUb1Yicb7eo0rBm4YollzFJG9rE+FugnJ94uC4vlucPWrRZ6pq/RlCWDf1TXxDu2Ld+SWuhX0mp",
-	"q9/ng3bhKa4UyqLVXZgjYfHuwSGkM5qIHr3TBfsaJxResKvRMiFNqTbEALVkiiWlSIM2ojTrRnSOlxVq",
-	"aDCMioRcdDifrekwSW5pauTk3SIAGRu6iAN/TdD36f6u4ldHd4n3oaH26oj9nzW7lsjEaiXicywq2Z8v",
-	"qjX+azeN7PmLpi75HTdo6Cp2BIazHOkcnVYrm+Ev+ZXt/xSbXIFweNU6XFXzsmZZdbHLquCp49ySPFja",
-	"m4DU3XmWia7g5hWC9VqYfFXOgot6GqGSBo0T5GiafhjuHP/3xvri36Km0TxWpMyZEiKhgDv1AnUC6JkB",
-	"xLBKaZzzFtmDdhQiDaJk9Sl5hW74PpPDnnJPWKYCHdgaNDW6Gjo6ZpnMF1d2MXR7JBOprvWNALfdQPBM",
-	"ZK8dP/71t+ulms2O8uiXf/3tmjr8+479WO1XYGRSCzwka9oNIEzYT9BwYMjiJrG6LEJljYTJr1a5ZhzC",
-	"zvn7N92r609X3dPL7nWLnQ/BHwTtbbXCCyyJEEnLal+UTgX7RiYlQrUOeYwKm0vMoRJt1VMUjYAVav8V",
-	"noOtgRWHdlr/mFmV0mUXOsdSIeF9Z35anXP7LC+wb8b84OjFX/o+2WYsPrOf33VOd69+7hwcvXDEkfE5",
-	"G+hkEYVeo/KOuNmNBU9gq2l6n3dxGrvGz6NmqlQEm21tshed0186b7qX66frprJuwj4x+U6Ejd0FUa3s",
-	"o8fnCqNR8Jl+5P86nPm/YEuVU56mfeBQdAvCvyGNgscAG5kuSNvneZg4vREnUP709g4AM5M3OQA3ldUH",
-	"gKqq3/v6AIVLI/zrb9cAAKhY5+Lczgo93v1YJ6KP9sJhe98ZfBzEHOYyUd7KMevPFJ/lY6FyGXOQi99B",
-	"ZqIagdRUOu8pacxMAAAWWAwoO76PWB8O/RMWriR9/4dM3Oob+BTUiuM1al/n2AWVGzPXWYJe3lTYL92I",
-	"RfGdnoJ/u8+gjFh71EX93dYO2+eUb3DcxXRWH7g9yjuyWpUGWu74Tbmb50DEnHqJLthApPbgc22FMACN",
-	"r9/U30HaDmuwad7KW1Hkk2Za2//P5YyGbUSr+ILGJVRdOecK0VOrp3rqhx86BTFKrVo//MD6iMws/wl/",
-	"OWY/wVRZb9ZuP4+B4OA/RR+JHwWRxHvUMgjIjT70QkUxg74gkfVZJvJZpgz7DivG7Ez3D3oKtMnvozJr",
-	"se/65uaT1cc+/f//7//X/x6eDhJ07f7OWX/vdn9vYufSeLfX3uqsA6zQUzpDhE3X8G8sJmwkcsMO289Z",
-	"f6izgUwSoWixfDqFDV3oWQatCTDh2R56ICmp9Wu4zBeoMn/fYp2eWnoUJa99Tqvyl+jw7IF7DBafigui",
-	"eoAhHr9yWilqWTmdMpqtwtjzfdO9jtjFR/s/nevTn+GrZ9233euuA5s8aLcjdvHh6toHjg7a+/Slbpbp",
-	"DL7TBdsfovp2Vn0+naZERnvTTA9SMfm//g4OMApsm9wq3CQtI/Ct8AT/RAiV/QIQtE8oLecgnzD6ZtcO",
-	"PnJUiPr/sXuJD0Hilcs9YCgbWuxc4f5Lq2/jm2NuKKEwzxb2O32Yv+kjdVkSAtcvnrZMegocxBgcLxqk",
-	"gpaKZOK9n7R33EDP4ARPAWF0xGdL/8kxO2wfsr7S+aehnqlkmWgTHc8m4D6SuekpS2B2syy5qkXw3IQv",
-	"3HjOL2DEsT2gLwyPmn1hpzoR7AsD0/dLT33Z3d31/2cfPGy32RdQCuwufYJd6rMvlvz4ROSgeWYgk8kP",
-	"Dln+eCW5iZ7gtuaUKG3JFVgUPp7TDegeJqmO7SjhcZrHvp1H9V5cf91VrzFWusXYF49B60wJhuLXuHGf",
-	"23ELFmdfQCZETmLorMSKuAk8tWJH5qVvIGV88q3j7KfKvfd8j2Zo5uKaNJc+Mk25+pTKiYRT4Az+swz8",
-	"+sxAS3NstcJjwLrq0yuWtGWOxlwE/wUIEwHE7sRaAibHT2C+gV0M0jCx2wkzeiLY4cErNua3wn8919pN",
-	"9tBOtiBiWuqUW4M/o1xuD+QLpO/ePLJvTkQ+1skn+wEYvtitfsf+u0/8CxLM+G8/Mwzf9Kf30n6Npv0p",
-	"lxOhkX4BGtRSba71DRVBOhBRrK+zlzJgenoKfGW/ZQ2wVMb+I643sYHAuFuRI4CTQmp5D3/pczIRk6nO",
-	"hYoXn6T65GBCQBEPfkq1yUNi7Z8XP+7+IhZ+P/Db+0Ardn2fcq0/Ab5MadUOdIbWvM/eyZ8iPBmuylcF",
-	"tddBQqPPHyEvUqc1kXwCr8cnq6ZUh1E6L0t9lPb4oYOD6h5MpAEJ4o97aaFzDlcp3phO6tIJu8/C1mY8",
-	"F8gqRD1aswlXC/ewOWH9S5Fni93OEBQPUk+CuINztGlAZS593e6r/dqnWCslwJA2OGlZJCpZdgtrQotP",
-	"B2/ZrVYnLBOkFU5wnCMneRG14hPcQcD0iu7TEi7vCfvHTFNqRnAtYgx5oWcOqMct4wgFquUwaS0BlL32",
-	"+6hTDkTCxiITiEfkAw/SsFuRQZU0fQZILeE5H3AjPs0Uv+USHG/uCN1vdn+Dn0GRAyUFkkfnmcwRmmcq",
-	"eB5KG0oGKp8VHY1VEEAH8Sn/ywQTzrMiASiAH+tZCi6t4LqUiu23i2G0/2uVOfqfd91XT4A/f/jhGv9t",
-	"fvihvEnS3HwyUx6LTyDCvpRhle3PqL2gS36WpsehxoapoZ93Ta4zYY5Zns2sVLH/sucD+i7t3ETb4ywN",
-	"XnMwbvVQPhPzLFsw0m6LrQ+/5w9HrjyT8oY3sokf391JmzHJXajDzsSqo+48CoW00JKc8rp05kHDOBrq",
-	"mUGpZieMN0NSJQz3rh6ichYQR4t16IO0ACI2aWCv+sVzAfwgKHFwxw6EUHBI0ur0M3Sf2l9NLgH+L/yx",
-	"p1KeW+32SrstIz6B0ceofy6xynFlXvaOaryhCMSu8O/SlHsKZ5TNlCn0itIjHs4e93jOM2ts4cnYvbDz",
-	"Kx0omRVv7WX/ww9gT0+hTQJEmKp5Il4fgSqLeJYZKzih/DYfZ3o2GmOQmv3mVlAKa6scs4JBkr6V6qbf",
-	"UxWzwQv2j5dvnRiGYgIY5Lt+JtK/9CARurfTt+YceI5RV4HJ85FwDA0RN3vfT9G26btyVph/T/WhphXJ",
-	"QmYMHLKh+o1Jhikl09GW2zsCskesHQOp5ZhzAYkrtJuXVmGBnXJ7imbmYAatYZAOvXRy3faA5jDZBaU7",
-	"+vkNGRavnYX0hZHZZa2MTs60ikWtheF6ZDmL/gvAhzood/bFGpooUlx3DbtaKzDQrLbL9Z6WXI8wVwHv",
-	"z+Ar+1G77jsh5gNxLTpO/Kcixu1D6EUtDwtDuk+HY7WLwXwajFVXnOYRdtyHPbfvlNdceVurJeMdyim9",
-	"346qjq0h6L5Geiz8C75Wbu4FLyiRz3V2c+cBjsLvH6GgfY3xZnDqGJRaTj8DMjvGk3VAOo5Sqi3H7DD7",
-	"bWIrQ/hwlo5pri32Hv8DEyac3Y8RGlxZqkcjgGR1qHmWusVnyxIt1mFxKiGCNoYcpClkQqYLCKcZRqYu",
-	"izMB1aY8NaAuoyIJPVPZT2Jhz4n3FKrFFbF58KqqfSKrl7XNAkwK/cOWH98Ggsv/e/dCpzL2Or7pqe+S",
-	"jA/zXSny4e44z6d8KnftgDDeLj32PTNjPad420RSugneZxMuIQnYESSJhN8ymedWBCxydAN1XDL3cJb6",
-	"OwnT4YortKyY9L28GXGpTM76E/6ZPgwoPf2qudpTYGx+t3/w0tohnkK0Yq8vu93vIexAH/UZDg5eBVhS",
-	"FOk0iIbjhfg0nRl2tH9Az3uiI0doT7n8FKQ7dEI58M199ov8CcJv3C8eF4lXBX4TrcZMsFQM84g2GKOX",
-	"nCVigBuWY6KFC4s/6yncZIZ1rQN4fsqhpGjoyDYYBcS80+BaKGw/+CP4QneZ0sHjdj7+lzwYpuiYsb9P",
-	"06HX6gT0ksr5HcUOTYRlSa5zjKevVN6I79mXOkao/2NlGGpf3GffTXRCS4yYAEVciTmlnpvvMSEKm/Mn",
-	"VHARU86m04i/MHIgNA7dU52ai6DkTynfCCjaxjwdBl1ArSmAe2jVkoSAeWFLgOBCJxHoX+z5gb3e4W6p",
-	"+YyVU+E76G4+eAUkXLdXPM0ETxYFtrCei/CorQS1Z+0GAK+lZR5r3duRwN1NVA6icQi9oskve/T5c4kH",
-	"5+Qpt2uBuVBs2Q4zh1wUkrJQ2wZ6PL7ZU5D8Fbw+R+GArGCXWN1+cHFShBp0Q9TvSGhdpFyBsLqmLXTi",
-	"zko/MPjhxo6CeEwRCQmSpxyYUKFzl9Cais0ZgPR3eQpW/hexgMA/d8KMnMzSnCuhZ6a4+9HewswcKJvo",
-	"OH0qIANC5xLDoYhznEgsIC5Ak7wRYmpKp8AH2s6ZkGNhDrRDvwJQud2icw/EzP8xcwUY/ozzxRRqU4by",
-	"Mx6m0VnOBgusBpHaHlHRmsd+5/L1KXv+/PkrS/Qfr0/pgEv5WuyjugEnNaVLA7AfbaROXFasw7RlHbSx",
-	"/BkgpFnooFoyvyf88y6QtKWIv159eF99+8UhS8WtSPHkj1A7Q/R2Uped0emfD/DTCvc/KfAkyguzZr/d",
-	"7ilUg10+KCyQtv+nTM8tBdoDuIJwHaWUL5jO5Eiiqz5GthCWTCM2K6oMvOZtDzmFIAEqHCTX8BuGfXf6",
-	"4fLK9/XqqVjrGynM9y32c7dzBt3UnL+Oza3NY43vN91rJt31j1mpZAw4JLIlRmmxPjzoHWaYSeSo1x5f",
-	"i/X3rMFu9RIXcmwt+CTte++SKepmTU+hQfphKpRl0uetfR8PQMV5JBRuAuxcJmJhL20378COLUx8MHfL",
-	"8T9iKlBeEIi80ZHaAksmSGKjAI4LA9q/9BRmtBM1F5EeDK4ADLulZZ94mvkqbcqKL0bPdy/FNOULkdAt",
-	"G8HekBOCg0ZR3BQ9ReFZdiV8xBwMU/gsRldKsnwyM+jFKzsKWD6XMbn/a3wrWNW20DO7OMZVT7k2dB2v",
-	"OPuHK2pfVpiXoBCUM8Ho5KjCwp7a3u2+v7wHC3+FIpIR636eWkFob3+UIxEVHM0mrg+D9M6ciEybOdEX",
-	"3Cw91T8T00ygG5p07KuZMiJfCgvaw1N6Zk3WTEz0LU+pLV4uc8i0LuLknYvznWiHfKI7xzv7rXarDamm",
-	"SP87xzvPW+0WAQCNIUXNkiMkk+25YSauSGRUlxsGfg8GOr9VaWeDFIFyQXRl8Vjewj+CTy1XzniZeZ7Q",
-	"FzulsSHLiHwKjTmDxSN74NK4wH7emz8MMF2//62oAYdFH7TbDtzfpS5WAgaQSg9iZl1ucrgqnN7vv0cr",
-	"0NhK29bCfG/q8FA/kJ/53gXGr0uJiLB1YQrif+O/jq1ytvM3u3Tj0ubhFMoTcI31j/97B31G5V//9nu0",
-	"M9WmFodouasmEAzxMJYie9JpQexVDllfeBjeoDvolBurl1hTCrOHy9RzCklj4U4Xvf4dbsWDHya1NCgn",
-	"7lpR+fsSNe1vZQJ1lHTttnmLlAORkSrpnMHZ8jKBrKWe36Mm2bP3L5n8jmSVilzU4iWIHLt1wNBTkU24",
-	"XZeVzp2SUCo+ywYi1hNhWOfy9OfzX7tnzF4NggdpUOBwI6ELGQvmxmqysxxVY2uduXdLX640gfXECmK6",
-	"TK449SVyfQQB1EQypZVgi0tu8KpB+Ckn1R+drGCrghncmcSi+iusktRCwVs2I9tA1kiZNyL/Vs/ske+J",
-	"NyK/xznc7T4/T+BentZXwoYmKm9idmnYrTRykELuRMjYZL+eFIgYDmmRWhM77sWQk8+xwL5GXLFaGVDH",
-	"6x+hlv2RryYsH97oanpCOQNhVtz++WPLFdTzH/q+2iNCtCu4H7XX6lLn1oqZJVJY/d8IV/0R7qWv0/ba",
-	"FelRLfYbGHZGqOQdl2kf3g1wYQF+1Tuu/TA8NbqnrJUlweNi2SNCzyF6fi5wqRDkh1pbxFwlD1EjB7Eq",
-	"A0HuN+TCWWNuNTPRmKul8P6TUXTELj7+9Pb86ufu2WPTM+3MVxK0PbI1Rh+a8iR8B07Fj3zets/bw1wK",
-	"mRuRDiOW8jyIh3cU5bKCFwAzNHmaspG8FYoNZer6BNQYiXaOXYym3M9GvHaw29ZOrDNaYt86DtKLZkZk",
-	"3lcbUdEVtemCISK7D5Z5ZAJLc8VbMsE806FU1BbIfdqlXPQUfm3CE9hMOZmKzGhFvs2OQi7qxLnOrhdT",
-	"QZ+C+vbYOZ/wY4upaK6SgoddIj+vQvlOVgMRBQgGYauaoki7dhcx7SzGhVCqaeuHfnkFxWYMxEi6wB09",
-	"3G81r0Zq1bAcepmSWu89/bhA2oCV3EgF2HoI9wuOX4e0hxDBBZQQqo51E8dHV0783hOmAONyyf6xlQne",
-	"Le472WPdArPKia+9CDx6PGcJX5AXvWk91DC4bjW+8n//ut0+hv/Xarfb/1Ve32H7rsvzXUVpgXdYnVDJ",
-	"HdYGXZAbV7Z/sPt8f6O1/Lt6razcaXJXdbyzio7lkc2PS8GTcqeZ5XsOrrKl+y0f70E2CChotbrWJRX7",
-	"uEQYRz0k9n1GiusfZX9/iU75FvuAcIRF2goWWTGZU1in8hH63cXQzDNXgxPmELVYh8rxfEkcZVQ5Y5US",
-	"VqyytlTY4XMG4a/IMoft/Z7yJRRBXglGMLG8w2W7QNbAcqA6qkkhgZSrXXbt8pp98b+rEark+1QTadh3",
-	"5xe3L47Z3ovD71ulL1WRI+76wcOX9/ugxwahD5pKrg9bTvWBoJhL9+kpxpJZ5pouABDBKwf1XaQAwdQK",
-	"pclFziHfCfLkYM5B4lNePlIypWKu6rRm7BxiSW9LpudpQUFP4xS1a4NV1kmrt+4wHkRKlf3l0BiCqqc4",
-	"7XBFEEG20s7fop3PkBG1Cwy0c7yT0nyXBBR2zalVwZ1wKgSSU7edzklFQNTs3Fc5Aqe32HuND4DRLUQi",
-	"6r1cp1hCUpDMti4ZOwACbums0cCyD23jgqnxaYX1M6uPs3xuA64SaBy3JydTneW7caJ2Uz0yzfdMJ0mM",
-	"yyVos3a7zTI9h3iHb6/ttOdrV71SySI4whyECXXh5exw/zmWiM4hdAI8OZRYk93H9s59a2QnpYIMzKKE",
-	"UKm17CNmNERYY64gAzGASrMzRGPfhYEJcdXlpOHIOk1cIc9hm6SdznqqyP3hTgMrkKOiStIiL6rxsCrW",
-	"XaIukcoucYLpAwQaamYTCNUmfOEMUkxZph7lkEUQpAZh1ZcJGzC02K/Y6OwZK0MgKk2pdol3beANiPsa",
-	"7GKdCD6HiZ4mVkqZbUlh+DqO9CRiOJzAJcC7NfE0Jreg04mOENN7buR0KhIgtMf2oOC8GWenZ++fGWL0",
-	"Wt3Sc3uzGLB6w60U87WSHDP0kGYxQWNBlHtMCEq+PGOa8nyos8kzh61QdNN05Oyfh1VY/hpmWrkkjYlP",
-	"LrXbHVMPQOca9wdh5VYdDb8ReCP85Jd/L/fLGV+Y7doufoIf3Ck0kKFHXnv04EmRMEx3uJ7ld6AzCX28",
-	"9qS61TIWzXka19j1Ch6CSEljezfWxyQhCLpzxc7xLSzLbvDE2bmcuyncixY8cuc9PHf/roZ1sGubpIO4",
-	"43uKTBBZHG6FMpEAm+hyrfTrTCg1C7LJSeWKFy3Wn2iVj9PFpZ2zNZt8Th/9YO9453nD1mvAPhedq+tP",
-	"Zx+7pbZ25oRxthA8SxdsmslY9FRQecTyuUiH+bjF+vhMZcy5SG/RukIXZYu9s1PAScc8FSrhGU7LOF/S",
-	"KqmJe+NF0rZJrDreNykCvdtjyhcTXzGhp0IxjiSyKenZeaaSq1isp75TUnYruJ9FMwOr63m0A5eQ6xgy",
-	"h6o3hGkyrcbzPvUTCo78j5HRVrO0BupyR/HU5FVQh5/SEmEVz6ygrX+5nq2/3z3EW9xef4t2arEUIeM2",
-	"pvAudiRAOqPkd6z0WTb+8wBN1qUffVSARiFGPGVjnRZmU6mWgUkDSqEAKD4lJLZdmeV6wnMZ8zRdMKUz",
-	"ROVyhZEweESRZkj1td+XRb7QWGTipPCtjUReCQK3eso1OWQ8tQbvINXxjS+SOWYUvwmnaoTdzFykC4A6",
-	"FVY/59miYo5htrDdNF9qZ9l3CNXHh+3DnlqR9UPBo9rIc5WtL2GQbdlyfpg7WHLb4HBaZQN/40Y/tqVG",
-	"bOLrY56ZkMEzdy6bsnfCzXigeZbsjTI9z8eN98YHD8Hkq/ZCgFnyIFBHBPsIOD5cZa2RI7U7m1KBHdE0",
-	"juigMMbcMKuKSIHvNt8uZ27Ob3DKW6SF6lBNSacw3ycR80rM/R0+xa1bOn5/yM2nfzOVZq297kDDOdhT",
-	"Ss+jZfzwBi0W699RapIWQwCqSsR5gyu2fNq/2Ck+xlnDQN+kyhh4QW6EB3G/z3lPU652E2nyTA5muL7V",
-	"CqO9SAgpmo+WDOoG9bHFOiyXVAgDBS70uPS1U3BvtZuP/yLl6iyc5xYpYGmsJnYPnnla7c7qJvYo70MC",
-	"mbCHuQsw2zCNDeIulMlUKuuukQHXYXgayyGhhyqVgcOZU6ITEpZrO19PA5cw046b6BYpoDJSw/k/TeDf",
-	"HT2dASXp3O/kb4WaNUfaPjaK6Yj154DcZ/8KrUSwphry4soo4QiwA2gyHmWccCiwH32sJ4IwI0qOC6QI",
-	"knRsKEQAXJOJ4QwKzwcL9D5g6MG5UFa4IC5pzdsVHzBnN9S3foVkfks2pSBx68XFBp4GnqYmQnQ0QoPA",
-	"+Ba6lZwf6+K8Uhca+ShWiAuVOPukQLIZAtqjgzoA0Dt7BfUU4BBgJf4qkjgTt4FM+Sa9+cEUv21nFvVY",
-	"sxcBzZf0+iXqwj8vRZHBE7875Vm+2OXT6Wq3fkDE1nIN9nejWsvX9qcLO1THjvRHcU2VlrVRteV0+iSu",
-	"9eCsYQ7LiQb2j83llVjxCKEacoOTRVm09ATQBqt5dt9fdy8vLs+vuh5SxiqiBEIB8MxWlEAltE9zrklE",
-	"6KkgsxflGDXbDD1WgC/flPwvC1xiPp161DJs5RETJqODXqiRW7js0ilvyQNTGuNJwumlGZwS4EVjlsx0",
-	"WhxlcRCPXVWDTVp5lbybqHul+PMVoI0yMNCnHAbGURtyJiP7Hx5b3u7LQds1PjctVlv85ziIAKABfrO6",
-	"kAiQIZZrBeuv2GU6fQyxdyZyLtMVhPJExYLTaQGKSjd1RIdVOil3TCtE4t1Lq9ZT2l5RfCEeuH7LC2tH",
-	"Yr7hgEvNcylIiGBHyHacmhplwt7nCaCOOYk5FRk04KBClcAVCvVc9lnTU3HK5YT1uRW9lbZB8ITH0YGo",
-	"P8psB7QDZgyPx67WB2pU6ACDHpr2WLmvbgHGICQiilEY1i92VmfnSakDg6vHdiB3zv1JCYz4jVSbUtwj",
-	"04jW68aXxtpPhGLeQtyjZXBzZHL/B+CE+lQtRwZr+PfhRP15WPfTxLmwYU+QFeV2g5j4/rJ8zzL7A7PW",
-	"fTSStTgTqwgooLQmCqpRUn4Ri22V/UKLmKdJu6buNPXk+uRKCOmZpNF+Jdnu/etGLM5XI1JcQg8HpLwb",
-	"gel8PE0JCBZAFUQmqJN94mRpi4GXwEvUCcVL9yuNISz1uWxayJVVVMdRbUHRYjCRhsLcExenKsFJ32qk",
-	"AD93aZgPCyMWE30SK7Z5Ty11BQk4rE67sl9daktSxz64jbXss62EmZWETCfwFKSMW0GC197tq2n5PprR",
-	"hua7lTFLelRRyARbmcxSke1mM7UOOMoS2d/1wEdQKJ217LcgHSPALgM3GnnWsxG1nAHl5+96UCRpj/Vc",
-	"rchYvHIzvZypGsdHzfXipuoLQSNmZvEYVBvSXD9RYm3fNUm3JE9N2aldOusUFgNUk47kLRrw+AY0qmwo",
-	"RrTPN5QjViZQrkl8cXjvmkQA+t2us6Z8Eg3cZzf/KRw0QZhhwOObUWZlGcxmifsKNqjeJwGDzAwfbVbY",
-	"4+Ja5d7JmC3sMBBvsUjBt8Ao5yNShyZIJ4CwBBxsAJPq/EM9JVWczhKxMuH7I0z9Xi7CR6AijzlscJ5N",
-	"2rNr7v20mWhABl6YwGndj56I73fLzcDXCN2gtXsleA3y1QFq1gliPcvZlC9SzRNTyRZn1CW43G38uKdm",
-	"RrA+VloSvGEm8mwBCRE54iIw6rlWS4BeZmNM8izsc7z9bPNHpd1gbU0Rd//EE4vDSiN9Ke4iEa3UWUep",
-	"0AbBPhexgdY3rjeP0nmthlBukeT7RyrwXqxQBACm+Y8DM+mWtEnUA3b3KchoSnteJhf8ax2lrPYB3xPD",
-	"ze3UzmMcRxM72+U9hSO2PlfGncDDgrRdZFB4BJHrTPIUopQLaBRfynYIEGA8jpVWJyybKWgKUX76Rogp",
-	"ZeFDVYdrr2NcfxrAoeYqFqbPMsoVBdzqFNDgqfwD/BPYTCzEX3b9M9A5Szo8Ypv77oRggywAvLkARO8p",
-	"6Cjj+706Xy8Z1XDezLflbUZLV2KOkzjBTqkOd7jUtde7sXhPoXInsYdiggDKK+EnCZKuxAZbcEwVAukp",
-	"wOg24b/HQqAralZqMehWs2SDUNyDJIOHj1Vc0/0ZcwW3bxFLDlizxTo4OjiZFCY80GMNMHBLVEhfECvE",
-	"8f7jkkNE63h8SnB7cV9aSMT2qeFZvooeLmtFtT07qWaCXIhKzFvszM21CTmwp1ZBB9rhX192u3RiDrU3",
-	"zAEnGCuFjaRr0Hf5N0h6Srumr09FhMW+3JUMIRGpSIsbLHYJzGxdBV5d9QRp+HRPUnXydeATgTZlLsMK",
-	"2goFadT/FJleVa+MH/q6nLdvUPsvL2sTE+Bp/SH+/PQQg8we/W7DPMxlqrtv2ecxaWHG3WJQ1AGJUqSW",
-	"cuXCg0CprgdHxH6kQIpKPHzIKoMDJvwYKdzVsdblTRJuyTdCCjwTfHNCwHIvqUab+L8IB6Z4ZyUoQuD4",
-	"SvliwOMb9vHy7ZL369J9jcAS2Fn3bfe6e9ZTwTiBnMq1BowdBCIUqaC70ipckHAX16vtoTfMLfnrAVC3",
-	"4Dj7Vr0jft82kY/F2T2FnyQLj7iaPOx/amSFtc0TrnI9NUGtrFQj7NKPZE7w6KS2TfStMJS2lboOgVgI",
-	"aXK4s4nio7AElxvErpJeexQ9NVOJVqLcURibz0GbLGzVtBI5upgwm1VLnAnDzxnvl93TD5dn5+/f9JTO",
-	"2MXlh9Pu1dX5+zdWB7Vc16h/NjVsKBHRlsxm//0zkgxPUgBcWerK8l+pRp4Cnqg9REAVq/nl63MHK0y2",
-	"lwm721Q9+KAdDih8jE3qEh32Flku7qfKfWQ9mhFUmURQv1/ldNdxWKHHFNPqYq4cGED5hXUsSYcfvuCy",
-	"rDKRc6mgmmopz2q1a8pT36Xf4S1znB/o6TxWm7PcEzVMGOs52KklQSwNuxHT/E5XFVTAYA3uRH5u1N18",
-	"++5ciuwYLqGg7hP1sAj+bMbQR7Kiz2HTDyjy8unxEINdHRp4Jz9futqdrdbaFgM1Hrj99ekq5RSbyM93",
-	"LGRyp4vq9vry2p8yzZOYG3tgYQb0VPAbD463XGLbYQP3IrXOnikDooVNZKLkaOx7ANpjd1/Wig10Pl5j",
-	"r13B3J0F5YnhmyyRq53rt0hPDofzfvVxjqyQAHbXoHVcEd5GZO+1WKQpL0prMYUXs+eRvFrsLATrAPTq",
-	"DEp001myCpsBjSnExvi2qaRmpt8ijdQho9yZQvSUXJArED24ukFoXCcY5vbaxy79VbdkjQeSKETpnAz7",
-	"FTSip/T611DII+SjLE302yWQan7crRTzevW/nlJ0ugY3E54AfQKbWHJqH1FkckHKKjbvd3VNCL/dYpfw",
-	"sqWPofxs9WbXsmAC4Fiu66D94I0QUzBFeyrWUw+KjM3Km/xA8P2tokDoVJzynKd61FzGD1v0VNlIeD6E",
-	"iiAz2voNAbuNyPNNfYb0KNg6Vv0NIQTYNBNGkIYh0iHlOghe6KkOm9p9xuP5OhDfmRFYs49i5NjaV5OJ",
-	"yGLRcsO8FuIiLvpbB7XfQ2GJycHSeB8qdA7Qs9yaejrnaYvaCwRLCbo2m2dsIMb8VupZRtceznBhcjHx",
-	"r50wpV1xgCQlCkowV3orr9xWP4LD24/VQLBuJU9FsyUIZ78tZYLFTW8iWKhDuQf4YHgUUOvQhEF4Hbb5",
-	"14pyWagxhZVzUrEjRr30sRd6ynMKW0I1okoX0JVHZ4nIKNEFYN6FcCnIMrbiEnqMUjVMq+dmV8DNQ65N",
-	"Q3M5qF1Z6JndR0pthdPEl6KQc9lQpylg6+fGP4ZtHn2oubhMcNBa6MCGopagXpgUAfB+4AP4uYDnYUo9",
-	"5brFWvE0zU/wHhMGsoODSk34VSTUUXyNx4Q2cEtukgqPPYlbsjKHNWz+LTSY1Mojc34F86MdLZWZCujk",
-	"tgqhMNPzAp+QDC7nEX97/muX6Qw84+/fd0+vz9+/acypRTQZQjXLoFgFUj4sGwkV68SyxUfobtRTLp0b",
-	"ByTlbKPcbjRez3FtVPf9xwjKV1e2Udhpu50PVt5OJue5p1Z3kFoxLrNlQsWf11Hq3r/wL+crsnh97UvG",
-	"4xsTsYHMM54TOAAb2pMzUdHazVBUihr5mrDbJPVDMKhp+0A+YNQKnuYlwM6eGlt9ByiVM6h8oNtuv+0u",
-	"uBb7bSxTETovpDUKhnZTItbHOVNxg57l0xmkoWYCi7qC4aXJdbaAUnVgKeq3CkYmzAM3OgJPKjCwyzNA",
-	"3Q25kbRMaN9jF4zFbmx9IvSK8p4qme48Iks0SnB47pnvcAG1fo/MFzRLxmk2K3jgrhKLtmEpuETs4+rk",
-	"11gmUFe8uqsD5Clbcpxwc2NtC6WrTehY5jveBeXy/X/0mRE8i8fITT2FWgn40BMY1kmIApgsQKkDuj5k",
-	"8ZhnPM6p1wt0s1t/F/xil//QrV37VjfpH2NONexcoIty5W40UDR9O/EW6wPCX9N7yl7vY25arFuu+jy2",
-	"h9JT2L7Pa4NqwbD4GbPIG9u1xlqZ2UQ0lXzalZTrPI/uXeZ5BWf8b5/a4QlnkzsWTuUJ7li6QG6QvO9y",
-	"nyICAYabb/XNQ2f5Bq28vfZHdr6vNzgfhlwiPZP4l2SO0TYCyiRQmTjVhpo7Qc8bF7DpKQHXa4iFLXJD",
-	"9Q928MGCZTrHNGGZ16K8Y4pJbUg6MMyK1NqeQqy0ZtQBT0dbMqL89y895MLTdUwsFttwCwMQ3GX31w+/",
-	"PH5mh4M+CLjmbkxj9kjn2qiheWgo2StgIIQilYzxnKXC3mfYHq8aiFzZSYnhJmMG3QkQb0+dn73tekBY",
-	"D+nk7tMCKQR1PJzFBvfmz7TeP5MC78wEm1wbdD5Pd3MYR563IqTPu7JFKm/FnXmi0XmwjhsC1Iu+a57S",
-	"r2JfTGsTMjx5v5W3JJkfK+P1T2r9al9CQLGQmHMvWr0PBCS1hLA0eNAOc70L2ySnH0sg7puY0WuM6J3H",
-	"Of/VCI+4d09SW0wSw4dDnSGVRdVzwP7sD2dRN9nSpDYPdRaLXZPr6UNDOxbYhH6xz0IlOGITnt2Uyg+6",
-	"789cWzFUrzE0Ad4ugIFsF/EVVycQ6N6QTY3FBTBIuV1Ti124LG6rYbtUbnsAocEeHIdQgVKNz+Dk+kRJ",
-	"BH8HKItC3VkVr1wjLlUVrhNVuU/qtJzX9uyucj0NeGwLeL92lMQO89QK+Wq+jpB8HlsdtxuziSeszIJh",
-	"MegmofZS8ejq0hzMzLLGIWIxaiWWKnOugu+t7WR6VZrsYwDMfLNKRrATG6ka4c49iXpcOboKcZZ+XUWi",
-	"eFdguuAD3xMdj9MejogiuoBs5xI6DEmdsO/6OI9OfgF/6Kqk/30U+BC1Ek64gxtFldv6Ma166vVlt9ti",
-	"74uG6dg8RCQtdopJkUURDIW8CVzYTgEm11DOXyvqy11MvMTHXkjds1qsVJhGSHFbr8UuDdYka8N1PDFK",
-	"BOwQIBeXNunriFx8zoVKdgGW5aG9idrkU8BZyaFOLPEtJ+1gke9BwCTq6th4IB7zbCSg8ck+yzV75RIv",
-	"O4QdM+ELjCo4PX//JQGZSmUvipOemlgCBsl/2G6vK1qpI1X1LGfXl+edtw2qSBd2LSSga9jA7agk8G0Y",
-	"0jytn/CuDOP1fyXmngDsYh6fe/DEGMfxv5ptpnxmHtr7HkSYw02UhsFoSeRbt0pDbFI41EneOx+iR8Z4",
-	"ZhBEyLTYBZ+Zaq1jT60T6DOVCmNqp+U4JHJXms58A+7a3ql2Gd+0iI/YRefj1Va16gb6hL15aOGeCTOb",
-	"PDSZdmiPyuTgEF6My6OwLE/6QwHrhVcne90geOd6liaFHSqxj6fUSYSdBMICDkuA9qkk43O1RsZ7XSkc",
-	"8oRxr5GAEjWZGWizMNAA8+wyA2siRHZX/1RVmokZd+jrqBkS4PYSnvMBN2LP2nPNpmPX5HICYOqZnrta",
-	"Lyjwkf/E5H2sHQQISVd6OhukMma4zxiAdC9m2IyPWQ1mlImr//X2GaAJ5dLkMjYnmAgBX8MUIyPSW8rz",
-	"VzqHpKQCkggQXpG0B4KZlPLyUivA0Vxd1ZiNNuAK1r/Vlq/hQN9kYzV7mE6HdISxaeYkkhMmfzUjw4xF",
-	"TC46933MII55PKb/vHr9MWJSjYTJI+jEzkf0yz9mYiYiNuEyjciMW0yEytk007EwBnuiEO0ZyIq8lYnI",
-	"TNRTQJ4gq0ipPShcf/alNChDwGoBBx3ssklbrAONLww7aLeZuBWKySEzeiJQZxhymZrj0DHSU/ZvoE8M",
-	"QUZCsQAirCYCu1rC7y1mGTolzvAdltwMmU5X55XB3v+MW7/NnLJwnAYCRgJ4Ivotpx7SQd6NgO9brxIM",
-	"GNR4HDPAYWYOtJ/SK/UsNxFL5VAU7SntKk3EMp4Lr1C6KgvKZPRVTmw+FspKf0zGBBg2U2DlGxFnAnLE",
-	"ymVzKwPbsPw/S0iCwJo7zbvmkJcJ6ZuoI9kPAh2+rhICFTzLPZ1tVhCCemBPPW4hB6M6jp560EKOkOr/",
-	"LOf4Nss57suI6+qSCwz0pvyiSmpu0frN0htl6AZgFzBJsWv1E8aTJBPGiIZACBX/3jP6cbdU0iBYUtfS",
-	"q4BxB3XnIuXqWiL/tquBea1EU+cUwrGsS6Mtp9AetO+dQ/vN4kE2BW86T4wCiZeZp7Uy17i/17PNnTJC",
-	"gkwQyvE4DhuFUgW3bxl60C7ltC/lh9RpurjRlJCx9QNdnfhBLbWeIvEjbD7spY7r7plB947S3tanfxRH",
-	"//XpHyG9AMzQQ+NzlRQcH4j7CT0jcCmQl4DFlt6gTxW10iT1h4cBv7K6g+38c0Ipr3Xc1gY1yFMmkhX9",
-	"1fAqIwmxPfz3YoAngdPC4a+ITldyTOB13G5ThnU48P4ir0Vf3kAw7lFvyodGAQ9J3RMvqu5V3T5M6Ycg",
-	"xG2RDChUwr4rZxV9j+66XE8BfRK8DtC6NtUjaS1PZ4FS6zvXqQhSoUotEfAU61t3YrPb5cY1bM5lzmYq",
-	"lyn59nz4fFbuKFvDa+V20WFj2dQKSqgG8vxYx4hX+Ma1gz7eSsGBRzp6kvjhRlxY7NzWb7D63CYc3x/p",
-	"vTjP08tD816lQAYy+1y17owSbKGFSELGbovBopFTit6jllVMLtOUOk7PdXaDV0vkGRQxiHvKF8C5ByBm",
-	"zyXcTzVsBN8WKhAOiKm0EeeA+VwwW51p7H4OWOUpCbZAz3SY/cX0H5l2uwHdPjMBsNnGRCzjG5Fv4lik",
-	"J9dUnJYz8K7hnbW5d9c0ia/NuqszJGnW5BeShuZ0kUltt3tFw84aS3NKbzWam/R7g8n58/mbn8tm5/OD",
-	"e5udf4SiBjqLTfoV4Dk+iaXqqbPCUfT3eo5ab6mSm9A4lEEmVS4yxVOmdP6V9Qi4sTtbP7o1Fik88zQW",
-	"KQxdqPZus1ec4sM2P0Ot3niMWicaImbHRyvYGDlSQrRYRzkwW8hzQ8SiIoEB6gA4O3374ap75pZGDQP0",
-	"VKggbSFAVheZq6kF39/c54ji+wMR64kw7LJ79eHtr92z5R754LmmOaLfNfdo0Wtc2AH9bcG0JKnxFGbl",
-	"xlT/WO5qM5sCVGOjUelO4s7Cay8T03SxBX22Qp9AZhDEBjROLgmurkKnF933Z+fv37jMtFDRGMlboaBG",
-	"PaBv5zBxFIzBeUS/mI81DWn8962UKDjyA/beA+hHI6AHe0k8RwQBERObuxw9kRqxpoVVhZHrc42m6eJa",
-	"PwIXwUhPYxtuzkqlhFKS5I/PUphocWeWAl/oBuEe8pmuCfbYpyjUE1WiOhT6qdezPxpMOth+YOePoJfa",
-	"3VofPYETewqNFAauGGJL5Ih0V0eMa9vDIPhCieBy8im4ckKX0lQhQVJKwCGHKknhufPBc/tJB/wILWTQ",
-	"JRH1lPsqBl5SPQrwI2kisrkvIJYHYBevD7+9716i173ZFY7tQ+xhbz92A6M09/YWdi/sEp+shcoMt6Ge",
-	"iL4+IFNQ3tZalzrSglIRPYLCEEuDJ0ynicgcDQPFIZBO0tDJFD5TSTGpvcntgz1l1Ql8Oi9SPSxFSnUr",
-	"c8xbXtTf9K71Zz0R7j8iEQZLf2waDPqfFq1Mk9UU2URcW+uFulYoliq6MX6xQbvTZrqyWmpPbUBXKI2/",
-	"Qgryb4YIq8f/+NIwaIJ6L/rLhBH57pQbM9fZNqIBOk2Y+zxEzgz48qENl7s/K/QJUbJbLG8ISkaRyko+",
-	"AiziSKW6Yblm8VhrIxjvKSjroEHxXXhGGoomkGtqrGfZCWbaVa97rnzHN658CWuLHbWfs74d/NNM8Vsu",
-	"Uz5IRZ/cDw6hnFrIGaESMhBXcg1l8VEn3fpaDpGjkkfn9KRU7+ft7WFY5KNDbhlwnRHxTIut2YADKCpk",
-	"9oqwkG+Qlj20E+EdBKQdGfE8F5NpXuim9t5XRXeoAtyCTwTr/8fulchuZSx2z3Cqiz64DmSOyfKR66IW",
-	"ZEj3VFHoBOhgGGhrsvLJdyZUgrCyc26ojyI0KZSGJdJYOk8iRlK7iDyvDIVd2mnBMfyGG+7WsE0Crg7V",
-	"rMXC7ydkqn/O/dHYFc/E4xO0PUPuJ8aUni9RsyPcRoJ2p7hJjMw/u2FjWWpdgZnxKwJkdAJdP5X/2TBY",
-	"le3YJH7kT+Yp7HUXMhfB+d2XCp2W66TsGqoMovQ1OO9Tvkg1x2xh4lUTOVBtEklGULXb2oCUm+N6Qj4r",
-	"pv9HQXuvE8qbEGZxQE9Bmbw4tWchsawi0K/3BXiq9rNZ2bM9cuEBrEvyricvbMutoOwtPsuEIXDCpcbt",
-	"SO1BJ8HGKCodp0sH2SL1VEb6Jusw/TVK09hEiM3y8R5arrtgs6JRXqvUXTnd1xs3eohhl1vpzEEsitSu",
-	"jRL8SarAIAn9j2jnHLbbrC8VmCmf7DOgnkFkrqdIckUMgRZ8YbnVyjIxTXmMLeKgrt1ZLPBF+6VP4vNU",
-	"ZiLpk8XzI+CRREVCoTeSyMEHimJPlTVFp8Z6n1PgVh0ssHK+Pq2RzT10RI36eFLMANp093AP6p1Q9oTO",
-	"8YC2E23Cj+NAXMXiSUJOb/VIqpVGGGQtTcRkUNDaCFoCPgjPldjqrxoy5XKPmIg2uEjgzELmmuXjnb9F",
-	"O593M56LXSjD3Dnesby1U2K0oc5GuuJ7aLCfZGq8nW85qQ9uC2cN98nbZMigcml9aOADqCt6VOEDPoBK",
-	"BAbcSBKbOpZZyyvqKecYIFNsrrObiM3HAr0BGfq56hihxTpF+fEsHsNOGTehIv8w14iLhdGIEzYQC60S",
-	"KlTNS9PCXEg/OThtpdENYn8GpMOVzgnW4JuoxzAc6bzkbHh4Fuva0Z+Er9zC3kp1817nMm4InDlxCGdl",
-	"RV941tK4w35wVrt0jifv2UJPR+jVug/DgZO3mc06bJ5pNSouNFA8An0ZhfzI4Rxg+R4GmcucYhWfY3bY",
-	"3i+usjgTiVC55KnpQx8miggGubRB4nBTYnxP9VSXx6463Tj8rINXrG8X/wkWL5I+GQx9sKl3of9a/9i+",
-	"vcuutWUbtfAWBNgFlg8rwUEA17B/VyKH9OPvzi9uXxyzvReH37dKXxqiILz3Bw9f3u+DHs2aPmha7D39",
-	"Fw6GSR+YSIKvWOL1t0RPMZbMMlfGA2onIZlhV6DPdnicWiFAXMFAjDgU3OCcHdlAgKFECpRbFPPaNCy8",
-	"5bYjY04Lqvu2bvC327uo31Io0RSp69XIQL3ASGmygcSYiPV9sLwuQulMVkP3nvYW649Efg6HkC/6UIBe",
-	"EIcl6yLernWtaXOKxWXbDnuvc3g/kBVjP1UYMTFg+aw0Y1xtXe0Zlg4rEyNpcpE1S/hTSGIouUtIlUPQ",
-	"QleFjRiHdkSraGBYLmoyZhqcybukmvSUkxfQmaXWSUzz3o4MwM9nT9e9pFEIXMmRspbidNu6ux0Ihqkp",
-	"GdpUeYDOwclurBOxXlO3mop90qUdknFKBnMmbqWeGTRPwVGAfSb3j3xzc0eJwB/2tkfVxH7TsESDBpvz",
-	"LOiMSgo3RLanImPPPVoH1uABPR7XqAoFlCwP+0m6l3ONZXdSlbUJOyYpP4B8NJFYtFSYC2VDIcdO2nZ3",
-	"oBWzi387i+En0P2hqluO1O5sWjEa0FboKXeR5/VWCxvM8mXDgD5+tKyClD8DqhTYET31EIbEJRDNqaWZ",
-	"P5oRYRe1ynhwB6AVEPKcL2j7aqhgi7bElSD3o6Mqy0LINeulwARzXStSYBOTfck7FlFIn7BCMNJP2CTo",
-	"KgtT9ZD0i98GFH2i/OUWIyXHc6sS854qDBfLoXOeuZZdtb6241W+tgKsIyNnW6MbjStszRlaNUtFopDk",
-	"hVacn2WuNbIr2vbITpgI1pgEsGWb3H0exnpS2xwLApoUMr+HiDGrRg9UylhhnarR/UCOrztcpMCteshe",
-	"sESOpIOLzDV1jS2ESHF3nrD+rcjkcNFRiVOt+iznNx7fIREt1oGFlW4ie3/0FClu9Tc2PF/czYlo9J6x",
-	"TZxnxf3XU1Ymhooi5ThISnCASRlrmBoNM6C0NFpN4W6rvTwbPG52PT1FjLRsn0cOWIUgu+uVB7hZrfLg",
-	"r1k734M2lT3rTCS4b4VjHWydnnood93Vdu/YJ1egV1+1ToFEL6ndbjw3XnMFb0+1JskAnCeF0zcjZnIx",
-	"Zfv3uWqRiXe5Sna3bdkB4Xtxgh52p7j1S5tatv96Cg3A4BqN4RXMbyt09gh9p4n7BzoWSdQUWHqIEIqh",
-	"w2E+Dj7AJl5+2YfswORfgNHtI8W97ARaJkfjnBQeL42WbI06C7Ya5LJCAo8g7CPkbFxFMHpc5XJSm8D3",
-	"a1Ugb4lVYRwZ/2nrrmHIgzte2wSF4zIBmvnwuhZQN+ZpSjGDopG1o1IHjfvMMPIHlfKjjUhTwMSj/lki",
-	"cY+5XEHeU3+9+vCeDXSyAO7JqPyVDQTPXCHBsQN3TUTG+ld5Jqdi124Wz2eZ6DO7XqFye+zORWcVWELI",
-	"Me5B1LhEfCOSnvIJCxmfw/ARCZiiR0yxOPsJxJqKM5HDre4VeOwwj9pJdZUtdo7q88Cj+vZU4SlAWF8K",
-	"C4hbgWFl2ntS9X2Opc4SMtjHeo7tSoe5sNcD41kmb6006NpvoG2ymIoCjsRew0oIgMzJCoxMrAKSI2WF",
-	"ZEUYmmJ73aUe7iOKN3vOWtt1ROW3pWXgfslqVFqJE1e82VNUzVkkUhckZ6AdDkgp2BOqbrIqB4bhla6c",
-	"CJysVpgt0eCoi4W8FRduENip5YyoGo5wbxAZwA4cs37+l96s3X4ez5T87Bwu8BcR3e7Tb2Pxmf38rnO6",
-	"e/Vz5+DohT2X3k7estTW28GHXbTH2BPlKevf7rtkA14srqcGwq7WJUoEDc2RKwpcjCp37FRFaEOn87/s",
-	"//jix+cHz9uHR3YBRwdHP/KXL16JH0UsBiLhzw/4cMhfHMRJzJ8P+dF+zJMfxY8/8rY4ejEcHj1/kbRj",
-	"8VLst18mLwdJGXvjsP3qxTL6xt9WXSQ/7P1wB8urfKyPbfeVRgdKm+ZN6p5nc8eEkJc854UJAcb7NiKz",
-	"wAEA+zvVmZdaSyI/uF9+cjBqS1eM5WZ/xawBfQ9h0yGEhwizAdOjwWBc2QLKTYrRKe1aS2AueW2gZfvY",
-	"56tRz906wBKUt2ILoTF5K5QdYprpQQjKTxPb6Ij2gMLWofMDVP6UZ3kIwgwGnb1DSGQXiMtCjaQSHh4r",
-	"mylrtrTYlZ4I+IyvVXVo+EUyFX4XLGj0JMEEj+m1+VgbNL/hC86XHbQCcIjnVj86Yf041fFNPyqboc8M",
-	"RnITORxaMnQWQ0+5FgTPzAm24UykoddTmeepYGbKY7i9UjHM2Xd9qojv+6SZYSYEGyxyYb5vQOi/FDyR",
-	"9uS2SZ3FII3IznCA0JiOJ2hMHrWfP8EErC5Cpxy0e0dKCVoiVA7/WQ7Hvw2xSBO/J2Nho4q9iUgk30tu",
-	"V9i5nYS0miFQv6biF+oO68TxINM8iTk09LaSGku3yyIbA9D2K+UCxyXyO4fJnd1uy2Y7u81OeZoOeHzz",
-	"2JcuLq3jBq5sdXi3Lt+rhw9I+DiPSzGcGV4LrnGJoJkPFINHcrsCxdCS8u+R/5vX+OyfKzQO1AMS+ury",
-	"itkh0ZnHiQBFAvQUUD+uC8w/e7zmTnwwTflihcOHmgCxWynm1kojoFJCsqMuxjdigcfn/iC9D3vq+i5j",
-	"wgY3rA//1YdIJ6j0/SZmuLBT21birR3gT4b492IIJCeRBeZ7ri2bPBgzIMTnCn4omiIVtE/REtCDlu4F",
-	"3wDdY+L6xDa/iDA04lnIFCYk6/TUYfs5eSdBLKTaiNCTIXVtNI8YiZb1Jy/9yUsBL3nK3BY7mVxPVwTv",
-	"oUofvG8uNRRvGQoNWF7vM54AgGw9YdtP/EnVD+yKeEhBnUgTiDlrzT0gec3UWnndde5JL5Nh00hYy9yA",
-	"UgUTZHOpEj1vsXN0sjrLtBCwVLFOBVBYsk4JHE0E+tFP8U8q/Rap1IvAhybUDVOaKYiqw6RmnaFCDfDi",
-	"zqtjByYQp0S32HvNTKyn6K2HaEGtr81lRG/Tn+HHaPAm4Mwf6Mxxv1xmc1MuM4wIqGh++T4Mh+GeIqd5",
-	"Iva44ukil3Fz1TiUJgNoxRTSkXOR3fI0gnqvZfyCEZ+aY4+NecshdosZqg4Qc8yniFA75ob9U2TatNhv",
-	"9Hrfkl/fHn9P9XPdL4omfqTu7z9pa1tlgs3tCvHano91KvyI0P/94/VpkbPyfB8LLhA10k1srGcZUtrz",
-	"Fy/gt57yPyZ80aqNFVl9daIzCrHLoZsyoeFSpqude1MrTL/ja8I6V5B9S+yBQT84hxPai3AsNlgworAm",
-	"JHI7zRIK+VBnE26ZN7GcnMsJ2NXL0ONLt4qbE5wLTCli4nOczoy8hdjZfIPp5PoBJoOBG8wHpL3hdm82",
-	"GN+ddGkWK8v53bmduzd/3y58gKeTJmf+Q6JXlIXL2rIJKvimeno6rVViZip3b8SiWcqcI+K5KWCpVMIo",
-	"3YS6RmER9XNXPOXSTRZsLgI4K5251zCsTkCT5dbMArz5GVxGKxqOXpz/Yud8V3iDt3ApbgBGcTrLjM62",
-	"jEIxlb+IhV1OEx3h7pZQZnciCtjCdN5KddM0DD22B8/QAA9Mi3Z+zXgVrrgpJED3J0CmqNWNsRPEWBqX",
-	"WGn3mkvSTPA+uRGLkzCqRDmh2r4qoaOcGVMh/lBnA5kk4NpD2Xhj6RJafY8gxxU0lqDsmHQa6hYK3ela",
-	"7JdSbxYlJAQUHWWrgrSpaCPXkIHt0kDUM8P6E/4Zj9z0T+zkesoakwrTKX0ypQT/DGlgMVcEvuqb4e1H",
-	"7TZ2wbOXqcPJiKgxAcb4id+UMHVpmz1VytvswI6kgt9SOC61h1dmZulwsZY5+RTSewj1mcpX91n/Riw+",
-	"0eN9prOegr+UstTsHY4gDJANA6/NVJiKk9Te1JjuhyJgSwYMntOTJJHh0E0SQYk5quHACNu5YYCr6zur",
-	"Eikqx9v1rL18udwJxdj5LnmaBmDEcJU4IGIitxL12Zukgf7qqa2nlsmNwUQa8D9Plq84YAk8Zz/3ItU5",
-	"IphR+iQWV/CeqmAz1acb2bkHRL7VS6iJ3BzD34jFY9MabsBaWvsagKOJ8LmNkCqisTn26iRjzsbaWBpE",
-	"UCgVlJmT0B5ofWPQ2YSJjjI3Ih2i0gN/dI0IfJuPIFtSq6HMJgbzCyi1JgIDxj89yPTcwPUDJjtkAIJB",
-	"BNcJ0lX2yfDUJyPDqEWqMTgYYjbNZCzYd68vu92Idd9fdy8vLs+vut+z4h0XHSjaZ+nhUGR18Dg+52w2",
-	"8PsGuRzHrpdmkXwx1VnOU8Ls8IuvrQQIE0ntfTwQVj3k8VgkPhnQztDuOiLuquZLg9KRTt1pb+f2qIzy",
-	"JNdIdaUNDB7Q8nYYnBisnsd/0vqGKK0uZ+z3ZT5Fwrkrl/qMXN98TapbLWNhIp+9NhH5WFO9LPQWZaSJ",
-	"OmoliCuEaQbFDBpGEvRtQPTEj6W0el9m6/wFTuBEbCBiPsOwmctzRaLONTNjPQc08g04paeWWYURp6zl",
-	"iAvc163yA47xlNxAq/wmeeHD1El3aks8dUeyCV8gfu4dnLvUuTYCe6kksrlB9xFmDCGmWkkQFxnXZJkS",
-	"M9X6emnS1Phvi4pMeaCaI76A5ZaXqpKlNWzz4FdBXWD7aKpUCme5IQXMDB+t9+5j+1/QhXzRgetfDb2t",
-	"UVZ6Bz/MinreGasdc2tiGleSMJtaKVWuR1hBBR9hjtsnAhyngc1REXy6g4aDws2XhnZ9zRlDCc3eOlDG",
-	"4u4zwhhL31TGAS4Np3pZSSFcg1gyUOBIve9DALrorb0efb7UzIxJf52Zsf2d5xzKCvr/cmnVx6y3s9/b",
-	"iWBI+w/7sRZO2v6ZJnWeROxGqoQK737vHwd++lKcBEFWEmwIncs8FfRIT/lnFJ8IyPW2htpYjsa+d1/g",
-	"pgwUbbtUaP2lEopthLg9KkSECHxBQlmS6Sn4gtYT32PX4K0NNz51NMMt9O4j+hih8h0eeWiN7wpH+PeR",
-	"fxPqUHxjeIAxmkgo5bG/HmPpMY7geqb1/66lEkkn77fYFRS+9GmrW2Qu9zE3OTgPa+l2wi9DOFS7JOxg",
-	"6Vg6PeDxTURlNXbM4SwDBxjUIrRCfCy3btBvfMkzLxAbKeQKeIo4Mtwmc02dkqxkgZ2AJHKHGk9aVoGv",
-	"toDK5umUJSKWCRwxhwrnRDsbgIyi5YoiWpodl/YyxC4hXauqYSnNIL4fJEL7B4qiS60nx0Anyr6AXIT8",
-	"5epylZiHUOsEF2OPpjZRyp7WKU+3pZrZTz9NWTNP005iKdAKrxVB2qiQVV6N9+wPfLsdUU481OCdwAgg",
-	"UnAgvMEdhUF49EnTRlZFObZWAtHwwO0WvNFClG3ZCQc6QWYyBcRg4RtH4jQaIcq4e3k+1uD3vZEx9F8i",
-	"8QLUih8FtEFL7j3lpQ6ksYCIqUfHAu4O65XcpyLLzKkVZhHIHYUd1HVGkqqeM3tqc9Ysxi96ROQaGBQE",
-	"hiM6uB8AXB2RFIVK7NH2I7xJBjofk7ga81sBtR1wC/HUaHg3uHHsfTGGRhRCUQNrmNNcO7Up6imIGrgc",
-	"j+AS0lnxp1QbUwrwrk6yxKKpLcuOC57li29dgKTyVlSlh3hK6eG7U9aLj3pxQbzxCPKCRlolMMqywLHt",
-	"BixPrN5TOgt4vMXO4BPe8Q76SFL8rayrlItWattkwYT+0MS/mua9EvkU9E3bf0cCF+qhW3B1MUzr8thK",
-	"OuaYqxGbTVcTeQeKymQspxyCulAsEucUaibfPtNzbLRkn7eyBu0Td4fYizXgFQTzpSiUvzMJ4peFRkQG",
-	"czSA5+DrHeHLpFAGRoMd0lkNzs8fjoc6OvE4JOU4Swg+MJmZ3LE9k8rkgifHFV5usZ85vjKbFtExuH2b",
-	"GbGLF+f/UCZEEDT0xz4oNwZUWWQdRnfk0p+RA9awZ85TPdqbZjqZxfkmvZHdo57tYE7VZsmdLB7LW5EU",
-	"j1sbjDxNiW8cjm3h7CUF/oH9FrvgQIPUJmEIDRStIUcVaXjN77fbrN1u+49HYKkSG5VGRFgEuz95feDI",
-	"LuzCrX5NXuC+VSYhfQLkAzV2dOM15bsVa9w8482/8jrltfl3cK/7lWIprB0PczewOfp5EibXSMNy8Tk/",
-	"YTFHaHEP69H1SqsVKA2r+MdOPS7EZDYqQzkctNu1+YPrMrKQEr+pDC6ii1UpXAUFfrtpXMTkzZlc04L+",
-	"C1EB76xI5HotXZUDvc4GmJ3VL+gPPVOzaQKOS4llEDH5MWWOWqYrw6GiZZEmhu6fSkP/FuuonhKfpYHS",
-	"HTcstqW2I0tKXqTOOCJNXICbYObyFvuQ2e2GlzDGgUj/CUXLyT1OIX/McOwpcrSBDUmKMY3emk2NIHO4",
-	"Y61D0gWkuhUq19milep53y47+FMisLrW689KzJnJdXzDhoimpO0bA5HqOaygp8ATZ22acSbMWKeJ1yXw",
-	"vTlHtxzZmRiPjACZnoppDeMDfStod4LvIFqi201yAmIGXE8VupV9MOYZumK1coGFeBExowtRJBXhKAiV",
-	"u0ekMEXIcqBno7FVtkbgO6zN9e6pAj2CfiHKOAmbNrgZIA4eOd3FpE7Mf4RjIobeFsAofv1poEVpZavF",
-	"VOQzrHRGbLklA8LJnFV5Zn4OjLsJ1kmgld62svqyNg8NoHtJ6+hbNhvy1IhQiXd8zUmBIdXasYcnY6gQ",
-	"hMa8UNRlL88Z+GoMgHFhoQIC4IImY4UvOKxcPoBGQZSJIaCYgTi8nCmwh132APVHcx92Ti2nXhV5bBVJ",
-	"WSzI6u8kPCtZaZFfK2QfNaeqkSoX8s5279vGrugVnfIJKJf2YnOC3SGJbKdaj31UqyjDaQCS6kbHFlXb",
-	"P8r6OO3Tn+GjHF1TeHblqX1tqqGTRWah4uYgLkGBCQJRkrmYsFTeCNafhTdUP2IU04WgXcaV4SAEjq3K",
-	"YP8Gb0rf6SsC+DwE3kNbhzmrhjQIQvmjIKjr/43tBlB8wEW+0DPIfrLLYJylPBsBUC8szr7tgOjAs9Ni",
-	"l4BAg048eMdpewXqsjeQWJPuBOSLqFL0k/PWD3SyIH/ObZGP8E7+dAIilnD995+vLhmzW6DYUbsN22Y8",
-	"BqXTLbQShto5wEaBVgjx2T680EK4PoWQfPQvUEgIpK8WuXihYkdd2/KPwNftQI1KhxVGE/55FyCodo6P",
-	"Dg4PXr5sb9dv4md1KYxl8KZk9xn09tPDQvYVqeCOjL8B7YSoLvA33FVNAfbaoLPA5YZtBIpikKCAlzJO",
-	"wCsYIpePuQtDY0CE+Q6L0OKe9xT23VrqQwAcBTien6a+G6Ecsj6lFBUtCh3e53JRDt1LHJuSjjWTk6nI",
-	"jFZWRmDGBbpWa2qL65IaYWpbbhTwXszdCN9ea8y67gDsI8Gy+EPGqKLSc6bVFpo7VTkG878hZ8NqH3V9",
-	"/Fxp4mosYmIWJdJ1rshRpglvOZGZiPEOs++RK5z+ZdkCsW2ovQC5TPE+AfvSVdXKzKHgAMQspliB/m0v",
-	"BJ33VCpN3ly0eOomvsaLCK47Pz9KyJFmuempHjY54+yj50mDR44nvOyR2z94Ge1MpPL/vo9/7ptyzNFW",
-	"r3LMuQ3+ph1zY543e+Xigp78ZeP+1OyWK7IE6X2X4zfW5EovoPKRzgq9jN5o4d9bmHhWQM77L3htDT7T",
-	"U/Q86yANg5g3pEPlcxkL35e2oG0Vi5Piq5A5NudYMAx/ak5pp03Ylk6FX3+aiBOtbDVJb0klsrS4siqQ",
-	"RG7st3+ZKtfoQPahPRTXm6S5OgJ26TQQ3A1A4K3BUxgOXIIqiRFgSD+cZvrvUNaHjY/AceyzkiIq1wtK",
-	"0QFlnQBc7RfwgenMjNHTY0kTExYdwa/nmyCVyOVK0KpAz5k3k/kZ7NN2ib00xjdM8ksh/ifjgbKycW8m",
-	"cH7KWgXnGrUSysF3DQT4snZystwoT5VoTA8xo3jM8/r2owF1bfeqfjqZ1uwMWnWIX+0NCk96z0qEB859",
-	"gfJdjTnzI3DluJi6/SuYZCN5a82919onaNPNXLTVd7KQXnJu5Jw+ThKup5pEnAys0zk31DXeiUcwBgf2",
-	"xcRVquK/yOarJJPhE8hh2P/BjthTPVXO07GrwJT9IgMTGcTVRXhNflnv8BzhdSM0e0vtSwAFyf0GoTfT",
-	"Yn/VmKyGkOL+E3aXw3Z+dCrKcx5yMHHzWI4IlVP5XfY+Oa0nUU/BlYbavL11Jjqx0xJeADwjhq65OewU",
-	"H0U9sgM95X3xDk6zuQQI6O+R74hOkhR0lus1AmbTW2IPkDseWHjU6y2pGOYAkTDRGFoiil5GSsCoxLAs",
-	"WID/oe9MKAFCDkfarl6ikbcpGqTUYEFpPAGf1BrhdqcehfxhpG+X/oc6mxRa6iOzAZCPKE4PPFGb80IR",
-	"MGtiCLJaG9Un7FRqiQh6MugMHcp085Azh5Evp5ICGlBY05Uil26T4q5yFrAPWPAlAU/94dCOgL35O90r",
-	"geJ2UgD1mLGek1WMV4dWYo0H6h1t0L81elZpLascPUQOkdtkbIMlVZjFg+rKv5PzxzPMM+NW+Ah6Khm/",
-	"63yv7rESEuUx1dIYqWLRD6AQ+gSA5d9ymFOUmz2XhfdaFM9HlMTUU338j6CBMWm2Z9RxtPhyJoixA81O",
-	"yAwyH2s0SfSV20Mwjv1ypyLqucKbxhf+lJ/zoRn70DPDBpngN3ZE+29srQ4ECALC+XapPJNBlb2DsYCk",
-	"OG3/C0sfeBwLY1qsoxbkbwh8BtxevatU62B9LQRwX4rHLGnTRREY9pqCyleNaS4Tma93er9zhLPG992B",
-	"8k6T88mUkVcR/e/cHWIJ0JK7iip0VJdy2SCdr8E/DjTYlLBqRp/a+5P9l/8Y7U/Gw4OB+ef+8ObF5OXt",
-	"4d8/i7Ln/MXhBlCYj7QmZILtLWqzy2HLIj8nQlot8JHWykC4j5t53yi8LwVPKsLbc0YgvfP7Su4mjb6T",
-	"pg5VYkCN2vtYrQy5Cl6AuIQFllG3t7zY0RZ7J5T9HhnohhAUpzMzPkGXallzLzyiLgbgvPgQWbaaSuAi",
-	"zVtuHFe3ThX6vEYmg2Nrlo81ObZ4Hj7kIUp6Ch8iqACHMRA8+sxA165pyhfv+cRfIpTE2mLnNcvyQJNQ",
-	"xIm3L+h0oPDiOz2F7nAIelJhqn+Ewt4L9HPYe+cLQ+QS9oWd6kSwL+y3sVDsS0992d3d9f9nH7Qi+4sX",
-	"7hHrT2Y5/oeVM8knPcv77EtlhzJheRlwxEEPkoWPI/xocBOUvhBcAL4elVTfZ4bU4fqL4YTAPC3XY7Vt",
-	"kLzQOHQfxz1PPHyzd6D4roMVkogI+z50MbmHK+dHwx7agYrMOfuvKc+Eyv2w3tvvkyfKX3hl3ykcVF/C",
-	"fYEIhD11fPYAni33T/8S6vTPDDOpnoM/54T1L0WeLXY7Q2hg75rFOfAIqzxwmdtP1zdEL92627N1nTh+",
-	"KlPXjb/mKngC2V+PGiCwNTsRVbMPKL+D/8ddIHv/ov86X53iHOwL5h47w2gs7XgLyGrLRMJjlCpOUQbW",
-	"tmpyrcgmxMuGmskJX/QUPlKqmAzuvxNSdp+ZQt11NdpUlQyvQ/J0GIMzpIWDsl9F7uypVUXC9oNLrLJS",
-	"P/1Pl8Lis0IKlxRO0IQ3ZlTAD0CXtJOwunM9Ero7hZ8WD5jK8Uga2hqWjJhb3LfCnGdEX26GD6OQrVec",
-	"nQgl7Y3n8XiVQ7ZgOZHINUqSdsX9xGuWcL0tTC1V8SuoMMHzvtaYrFKvtITmuL2zuQHqNlSixQs1sR4E",
-	"wHOtx8c98fhSxdR7isqsrUXt27CWbtTaQuNE5o99613AWW106z0Fi9kDkoTeOv9WuMye0woe2/zWo6jX",
-	"3oBvI3Lq/DHLDXjKGhuE5FiqjZf7YAyM5TQifCnXrTYizV9n4G08LnloWj3V8ZDSAw6UnsohMKa/Yywj",
-	"2lddO/vzBoMrCKHSBV/EWzrw9UIZxwxbdGupdHFceLSfmZJAKWkKlrVFJlQsqPUDkhkaCAU8pFMoguQE",
-	"ik0CYgH2a0Ys4kbfGyATWHMiUA54oR44vRzPAWDOBou+f6uMzlAXTu4p9KvZCzxATXXGUkXZQaKTWrWw",
-	"2qIPnhsxJXBmmcOpGXS20XzqgmgAW+QPdswT54GukWw/cVUO6mw1cnVJS7ejP2X8yu90B+bSWPKF8Eff",
-	"iHD7yfIWnOlDhLGchLPm/bZEHFTy+L7pWJBIzbJBWiF7g2Sb5aIQSyS+/jd777rcRo6li74KQnFOqLqC",
-	"oilfaqalmNjBklVldbtsjSR39cRmHxNkgiRKSYCTyBTNqaqIeYfzDvP/vMJ5lH6SHVgXJJLMJClbFO0K",
-	"/5gel5iJxGVhYWFdvg89Dw02/+rO7ZmH3Lpim52LqSn32rp+UHUb8aciui183Ymf9U70a7WDrehSO/f/",
-	"8cDbsZum5FAlkfSS7QjXBP8N2wJ8PgOVz5Uy5HtEYx7QPNmr4M9XzGrKrRVKZukC/a3Pn/65Z5ZcUAEV",
-	"bdm1pE3VB7X1Jq85nntmq01+z6NWMb5EcJvVVtmFLMZrXrydblv+ytc9e3/vWDWsHZb1IXdwrqeKeT72",
-	"ep5SR0CK6TQt3fcMusEPEb0rw6moO20L1zMQoHh8q9kf4w9rNcPTkodbt41v8KdHPH/pi1/38X33sZ84",
-	"TtVDkpUH2r0ap3BN4glh1+DKtfASBoYrlPaxPgnI93F+YR7mkcKJaOgiYIxoSLn3l9ilnPtNiRDlUP4Q",
-	"6VdhOOsi8jSvX26pXSVgH4bM49pN4pWdTlU2VE8Y3WUL6L0ABLMEvQcxCOsU40UgW0i7nlqzCIPaXKUa",
-	"Psgx5bLl2rQbZgHZEuUOWw+UHl9YESp1f+3GKOp2Rgsr1ojkzpvkMzHQn1t6Isnnmk1TrG4PemlNfWo0",
-	"LUyIT7AGkGjnVJpiZV9hdOBgZlQQYIKwaUJ4hvBI8FAiLncgQZtrY1TWArdEaZbhXyF6OJOawTsPczED",
-	"IHUEboLvoM2SAzi46+Z9QRSAmOtx6MQwtcNbQp4MgQzIA5lLJxI7Nz3D1R/+yCKIavVBDvN0AWPMAB/j",
-	"pGd65gjOIBIF4nWi+hYFzSJAHW32QCVV/fWEcjpwerUT529enr+kxEw/dG3G3+vkIum3GB5KiD49355b",
-	"RopniD5pKJ2Ww5w0fVFJMWQcIsUWMCv5qdNOXJ/f3Lw+fwkLS+cp5uU6cdm9eNn2H76prgfyR+fWt9cW",
-	"7C8nuorw9vnfLy+uzl8isREIgHZilCnFwNLhsC+FbEETAee8/zJADSIbehC/VUI6OfRGLMwyD1E64aag",
-	"ih2RORHZ8YwiX4yv5h+0wLYEUzycyGys3LmRg1Rh9om3Mdu07mE1BzrhFQ6yoF1AAlRbL3d1D0RwYNF6",
-	"U1vAKDhVeT/m1HDFaKSHWpn8PQAM9luiD+HDN35P/l1kaiohbb3fIvaMeC22Q61C3liysCIMsob4Ijeg",
-	"XUACW0Mfi2PcFX9ssT+/HY9s/ZHTEq8v/na+o9oPPhrWUWcY7knt8bAuDrhsGK0vlo2pz3gnLJ+sUBvg",
-	"lXuTYfSjymOB2a3BsGHldrxmjeWw6xfswc1dvPkNdLIDVw3WHXjdGRwluUiVdDmaHHgKnvl2yRZjwiN/",
-	"KIdnYyU8Swvn/3FhhpnyR8EZFoV+rxMoOwjsjEjMHTEIQ1IFQKvlcyucnhZpLo2y2B7maTDheK4VkI27",
-	"Wz0j8FP6HIR2dcIR2lS6vGf60uT62uiZulbDfnDxqg85umfYcgGGP6hB9XsAnwo+HBa7gU6YJyaUHPkv",
-	"UkbnnVZzlUVktAOdvM+tfZ/aOSSpasOn1Rsx9JPTJwQp+sB7RsbnP8Chz3+E2Dv2V1g6xUnv0+M9gzC+",
-	"oNdq9P5lKofqe53sjORyP2BQMKzEj6tBbQwQ/G8exNUatQ+9Dx0V0venXoNsVAaIov/A+uAMGnWRfsO9",
-	"QPWsMHvI4u03vXLBrmwLfDVtYAtvMFMIk7BnBni7WLLQmvKb8FuNh9Djmw9n3Tdn569fn7/chyzhbGw8",
-	"k2ok6j5E35fnb15evPmR7hYMjVS9zdyEuwfeO1k6XLhnAJYvloxBNlFhcjG0SSV1pmf4spnzXYGpC+GG",
-	"if/uAuwnwPBNZApsxBNbZCKVOZ8gXnIjW9vZlBCWAupZhveQqUyU8EoTr6XEp2bnxt9qfB8DXXk+stn0",
-	"0ImRghcvX3dvfnh79dP7H87P31+e3YiZn1cTruK5zWXaEpk31UtYnGHgCYTJ6hkGXvCXvU086CLQoGuT",
-	"qJk/EgzckEclUSlzoicWo6HQDf9EB9ACMRc4tBMSIwfFAu/q+Dl069FFHhYYcUYJNhFxlx2VFERreejo",
-	"Bo+XFUhuVdMZwz0nAuKtfqrEsHC5nTZWfVBqX1P9R1kD0hG/iT4uHFzQrBlYmSVYVtC/VkQgg/UQzI7h",
-	"bQ94zF/MoHZh9d6JiNfxV2pue/7P9dc98Zv4O++ALODIclrYG6L5IFR6IOC1uZioFHiGiYsn/vhUf1DJ",
-	"+xIoHqtD0pSQWsGAcxPfaow5z7UVATgUMef9lwMofPwVXs33hPjq33dy4cR8suAyDb9AIdhVeEMuboEV",
-	"y/tMjfyPvoWpXPhWokZKAcfHXJA0TBVnXA9McEEhxsu9n9CpNnpaTE9rPR7BT7GmumX1iv1bCXpMNAgV",
-	"jujmtlau5Vz9wlXwTW2t1MyUUP7ckWqnSlxvaOEFlgs1cKHTspEiRLBz7VDAlpcgUSNtdK7SRXDLgCtn",
-	"eTEYkd3YiHIPnHhei0ar0aqc8daoVs36nIg8W5DBQJqb3GVGzUX/wisOm3sJPfqr8oK8zaDLOUSxWBrq",
-	"oQtEtNKJFGK3zpaHjRdUgD/zX+uZlxazVmcqIoOlK4vvZj632a1QWWYzjCz77uGUQz/YLVght1/6UlsQ",
-	"O5eDohjTM6tDr1D2tcXbDKLqxFqNavTQsescvnjCTLtSjNQ88FJTQV/ohTaQF4Y79l2W9rl4jNcqXkeS",
-	"iXWAg2RT7Coejc3vKRJNY2uEm42soX1Yggy8xqu5xvfc6GkKSSHfdWptRtz0T8qz8yil4MtmJm6kGkab",
-	"SjCrOneqpNQncK5SYXIFKvMG+y9SbhcWbtiZMnCgD71o4oGPsCaALFIe+aAVQtfhdcTxIuwD4PJGHmsk",
-	"WG3QMsv+b+Cc49QPOZyo5JR0RkAr8WoDIX+G0ZQMrR8Rm5n1zlyeMa+vhqkFt0nWM5V8fJ5N7tAJlzvA",
-	"FylnJimV0Ey6nOfe0aVuVJgE/ee+z8iy8fzpn5cqNXtGj5bXBtoERz64TYZMzFM9Y4I6QlWENRmO2P7T",
-	"1M7RY4LRVCPe/vzm/Mrrou7Lny7eMNJRasdjLNwN7Ng6r1GuJRe2Hk7EQJrbMI8a41mQadQzy4gPiCKR",
-	"2VSV2PfdywtxqxauWe+9DUIFccbdaL/qR/aiA5fG2aAJ/QZ9FA3YOhho8Dps0IigMTgwV17xwmA+VR1S",
-	"NH8dSmVs7s5sBkx0zAhPqtFLdC5v+W7q2uJnKEBrvJq0YvYbuGGAvQ2BxaG3I/Bqycw9YGethO5IUh2R",
-	"RBh/x8XLX1Te7vt3QnZZpEBhXlPEeqErt3+9jYQUJdqmzMXUulwcd4Ln1V/Hsb6ORieIdUPhKEnZ04sv",
-	"gv3i3wvFdxxCLf28yOmC6xFxhUa36SVFjd8J1+6P1Go9s16t1SKKovBccybI7hKUKh9q2LM4ZacRy5Mp",
-	"0pSAhSKIoqXV31MIpmEfi5BWs50LjO+622QU+UvvSjpRyS6RZHY2U8SqB04q5EqpTy16GT78Rae+8TDW",
-	"osv7efus8902pu9UHFz3TOKJMLptUqFP41YjjJcmYh6AxrZZCH7ZEfsa345GqCinvqm3oxGG6oBUnAhF",
-	"lKlwO5bhNgjw1eUfbJ1nEGlL9gv1DCHlrrKnrsHvxpnYGXQ3Nr8XiymMbc322OttsSLcH52BEDQphhWe",
-	"/OpbW5eKsGwDlZdWW6QJJRSV3kZj523Rjfgs/R8Z4sagAwZrDPqwe07wICNIgJA7c5H0Q5uHLsKphM+D",
-	"k96SE6rPfpXziKMVsSZXHNiiiw1wzlFgFzzhqmIaHHnNsWy5lrRHDW+j7bA27/Qm8jFGGI5hbhB9CCzC",
-	"xixUnJQGTA2XZw+L/1aDGRLmsKGLq6vQ0NnCqezo+b8cH9fAgDwm8AevHixl3a7/mWQ+9qTzQrVCbO1O",
-	"poXag3UF3d5KLfy+hXgOAcFp+SDgpZ7JfBKtdFmQFnOy1a316+67N2evnnYOapZ2rXLyVtqTX1nsf79/",
-	"AP2ad8yaMHr1xKejVzB9XrqIUsQxRBYYqPyJ3U8KVAhxokqcbaLzpUSTnvkmGBNHfoT9P4WUlWBkkH1K",
-	"HK18wiuV0HXIGiF1tr010DNbmQMlbj4k/3pVXRrHtVBEmZ09kj3gP/XVJohxfzI7W976CGaIMvDR1gES",
-	"+G5xySKm38otixOycjreANFWjHSaA7tJ3fUKmcu3qtugL+6kagO6EddsNH8fkhCqeuFzObTjbgbwv32c",
-	"2l9Y0Qus/rqbMc7pl301trzTtnO44OPbpylTvpED7x55TlWCWZqRF642TRnm/2DXC7x2cfeXoGxp8A+V",
-	"ntwIx3ZpndMDBO4v88ZZg+MsiP5U5TKRuQTf9VRlY1zEW7WIUJ7B5A3Ygd4IvlWL1aV9B1Sz5eruINDi",
-	"294LpNlmkdoFlNn9HAcYMF0rYxtrmmv0wZNRkY70Q+e0djGtDqeOM+1+ePf6h4vXr89fngopLrtXNxfd",
-	"16//4/3V+Q/voCrIGiVulZqhEJJJIL63+QRgnjFW3Mf+pirp5v22OJOY/qrznqlNge2akm/h6vxvF+c/",
-	"r/ZH5NaeEEowVVTFQXJe+pZI7Zw5nUL6WM+QY3FWZMOJdKodAt/9etgg7lHkHeTky7l0FBLGaOuoSGP2",
-	"mXIsPUODQT7qpddmMqvFMPgB5q5BQx//cTR0PSKPzG7LKZROTCTMl71rUtkbdg7O+APvnCtKCEBISkhu",
-	"StMScprSR/NJZovxZLkc0CQVjpFDF3INWxHOjpwqTlgcIcxmNckW76o4OqSEqDTZp5yFfqikfHd2dn7+",
-	"8vwl5DBxzvI2UUDwl08kbIEyXUTnp3GtKnAGernUpkD87jxbYA2iJf+fzltRTWGup+QubGMOa14OZyJd",
-	"z0QdLq2dMh94WTHBt4KWglrCkNaXqhFhvZf7n3cinLpAmADd6BlKAvuhe/Hat7r8xvuR1GnltZugaBKr",
-	"cJbgGDgRmdROebUUQqhja7HQRwzk8BZyOq7VncpkivAsMg3JJv6hGRkQ6LLw+2Il+61M6JaUVqMSyv3A",
-	"kAZn0mC76PO1RQ6wMK2alzhSvgTzSiHOUuBIhO4PSw95sDSZUPkjs7EKQPJTzkOZYmxVGszepmU8DaLL",
-	"80QpU5FuXYe6zumwrM9bYmhdmQPaoN0bm5Q8IbT3YduWY6C+tiIHNONvQQoklxlz4jgdi5hn05DjuXZg",
-	"voHjTidMjs1gHlsCpRairhSYVcmpmMpbFRetBTUSp4Qm0k0giByKohdCzmZKZlWupHW9W0loPq1MBudQ",
-	"l2XXpZzhRtwuvzVSSDSVKzl0p2Gt/UKDIZbUAuSjjt+lKY1fCF623/d62JdHD049yyxh2fBu34NJgNO0",
-	"2agO+UjP4nwkpN3c4F6rJKDjG7yj4XL9rCMSuVjB3+AInc2Ye2IhsMSAYsszq6HJFDKZb/yr2HrP2FF4",
-	"wC2zyUE1iRUjm3K9Pr5VzTf3Bys4/ooZJ10bYYscEtMLp0Qf5uvfpBv2CSQQj+cQw8uczfonEdUQ2Bkw",
-	"YvggnisLW2BCtTYRBEPAF3h39Zrnqv9am9u+QOdLeXRkCgYICn2GOIQXI7CdsMgIbritnpHuNk54b4s3",
-	"lvqhEbMJClpnKmmLGyvGhcykyZUC/dmCGYeHUTeVbksUbzrNlIF7h8xSrTJ8ARJUCY5toACBLVfGn+va",
-	"Qc6ZC2niaaop6ABXczvzx3omjZNRSSAIsSv7k6iUGelJtGC1elAceB6EDRB3isEvaphz9UupW3GC/c3K",
-	"eUVkhqoCs1BJimCCcFheludgm2D+PnOgiNSascrErZrlTZBU2MVNDmP/XydVd52Q/k8xu1LLC+2KWDc5",
-	"Snm7b6fioJus5+odtflEOf7oaVy4EEZGUPVgkfluqQ+zFIA8Md5W10tortJLKDnaqrtvfBO/g3f3Al86",
-	"7nSCc1dmmVz4n12+AIewt/4PGsbGojUIPMQkTI2ucvz5Yzzlg3uzSdzHPb1EaUDgPiEzB8WZTit/8UlO",
-	"SkVdo7aAIY82U0VBNfvnwf9dPy/qLm+el+Gew+sgU1dAIbLOt86HCdOJcu0d3/o/Jy/7XA0m1t66Zi+7",
-	"YvXEVsHP9ErFN2DvVHan1XyjZ73k0bMjyqwBQCHNyELaiHc3Z/Vedf7ILr2g/I2GxQ1mzEiPi0y53Vhs",
-	"VC+wNgc13BugMxmcAdClaK262E5lqWZyeItMRdtGQn6xg9o4iM6dmNvs1tsS53I4wUuW02N6byqNHimX",
-	"u0NvxXDqUd3KXmKfdrmw/ImGdf3FDnazlEg5pM3YNcdMxCyMn1fuxps9QwsVAp8M61JZ8t0COAR5AZfI",
-	"1DLr/kinigpCyQNEhqBwVoxkVpfmibGGs7c/Xb4+vzl/6a0qvK22e2YD6kMjdkOjpB0/oqQxbsOuYBsi",
-	"mVsL3LBR7iIRKtzkSaLu9BAnrEkKoCjK39AQBBbyfPn+ImczUPfQCmEk6+AkgKrpmbdCYDAnIlNjf1/L",
-	"MLRBy1xABI4QHpzKWgDpg1a9ScSdyhxCOfr/msLtwr87zPWdas59vKJPXRZu8hK6tyOfRPmB/cDUlONr",
-	"kE5cnBbN2G7E08tSky8C18HbArwMLJm+740i+eRXEKe1lHvXKneijwPrw00J6k3m/gZNPvZqGpl2zGkZ",
-	"+wXgkkvAyqkdO2GLvC2u6oQV5A9c3jSdUaiuCaymkgIXEAiQbFXGtfyhwBI/XJ/k/lLBl2WulkR7V6fs",
-	"1gKmzX5E7Dq3M+DK1Vhq2ixpW+SY4quHQU6oMuJImaFNGrNN4eG16aZrMktB6o3N9WjRrIevAytDxHKJ",
-	"GplUISlh1MxOEfFF6Z72GpXq4KCUzpHcp6n/9U5DShaUOOPvIH43yCdL4RJ+LlQdgkNYpkp88/y4U5b4",
-	"6bfX4dkW7IDwE3jq/0RhqSAyp5hz74JLbZipRJlcy5TLjqFnsIN5Z91MMpvnqeIaGCxazDONdXY0bO4w",
-	"1iW2xTuYFg6rkbJBJLmytKTeTzSi4AAGWV50Oh2c5BZvavWBrtIBCBFqwNWHIUDlxD1yh5T6b0feTvpO",
-	"DBa5cq2eCVFxcavg7tTHVBfO/KWiAH6I26tTFW9ApmDAOzz8/Ff2ePhdAZRvk24yBdMVyzxX05m/59Ca",
-	"EzXjiCC8gy4uNwNmTTwYk+bWCs0Pq0pnW7hqXlz9yUmb3D35lf514e8G5U7aeDXkuCFVzZIPHAPYZSja",
-	"qWGm/Fb6gSUQjDX+Od66kFcu0wJ32FI5aP29sXCTs6jLOz7Z4k+trWXdoQysuUTi1B46ON7imd3ibNtw",
-	"97tkETlYOYs2ydGTYWqL5Mg/e/87Z/zdpqvnNWR7heCkP9bIf9ISygyzxQyAr7AGX7sggtaki1OYKwV3",
-	"CW+UhXIIa5pLIqW/c4BRBVo3LnA04uq6y7r48vynAJGpK1ulzNNY6nETd5Kfwjph3wHODX9qbzp6610G",
-	"ijpNY5Pl0MVy/+i25dI+nCt0hHRNklmdbLEv77u3tHWPtLP02HiL+VYtdrWrwmZiDFlpxPmZuDx6+uI7",
-	"EW+49VsLwqJSjLRKIcFhqp3TZtywsy6se5x9RR/6uqs+eVfBfeEeO6n0hm2RplA+zPOANS+uFd0CGMSx",
-	"CWLhqvziF42xEMaxLtxVztjnXE6ywQ0Poa4sXjYWp2gt64UqxFEesrThU6oW6mlaX56jEz10vKm6IQx4",
-	"Z2lZ1P5eqhzK0W0S50eodtjop6d6h7JTh14YUDIaZHRNTeSSzD6ZpXIxkMPboyJLN972JJgAKhGvXl+L",
-	"d1evW2JgC0PQwuBpCPNmEqo4pnz9iS1W4zsR1F75qnbi6rz78j9qL3ul4FC/3129PngMUQnfy9ImqXl3",
-	"9XqP4cN3V6+RMTYfTmJpaVJjnxhOXJajnGJGD03I+++FAl+A+MUOTpclJXcqHS2lhN9TyJpM0Z7J51Zk",
-	"yiQasaOrZQNGTtfAkN6EydiN+gztP0piazmaddHMf393/m5fscyf5K2K18pbbbU7oCmyCYSpSk6fkKG3",
-	"hNGwyV60CA0XkgIzZXIxyKxMhtLl7DXkjMh1NiN+9goa/NLtxmgsa21HGOznbTfiUNaxUuITh07wwzSu",
-	"ivolGIP7K997wX7M/EYwY+wABH3kcCJymWHxYOmoynMoPhILlUO6cAU0nBA54HY/L+HtIhbAVs8EJMRS",
-	"PRr1IZL9tnjVfvrdc3GnE2XRD9I9E7JItEX/LjauElEY1N8JcAZgZyXEbVxJusPhoJ7BJxxw8JT9jvn5",
-	"qImojpGeKfcsVLzoO0L27fPStWGccQHSUqOZAo9M1Gg9TDnooXlm0Wey9GEqF+HJpIxxiGoR9UC/1TNi",
-	"qWvLpVHcswgOXSOuePw5ZNYrhxoVcXg1Ca9yAuizlviuJY6fIuSL9XJQzLwYfdcRjkrifKO+b9Ew4N3j",
-	"TgDKDL7/YjhUzoWOlmoR+bYrcwIcQ8uroZZqyLogtxgFp0WGMDoDrC5JYIjN5da+n0qzeE+yE9K4SeYR",
-	"+QuihmXM7l/DdkLyiDtWWFtB1UBdXxgJdzeGsrkwiK43BEYbY/kZQC3F/VlnZ+AcsEa5wQHt7LKGX8Fv",
-	"TtWekOyq3VDJVgE8VHC04LsyTkiv1JomP6CCCycE3JXCctUcDVsZJU9+xTbIPmnKdilVlj+YYJNxdecW",
-	"O438qsBTAIkrEXITw4RhGR0NqGe4/KUmySWLkknhO9ih1XQXBnPCfeC/juH8cjVtBaamNuNldXccPJat",
-	"s9bOaeHY9yGJkPQSHeaxREqa7oe2VlprJVI3JseQcH9sfkzYObzTtihNI3sixvWPJa7iARZT6W79oZck",
-	"mXJukzlfquc/gD2Pg1ln0NNUftkW/dKZ3WzHbwqakYzAeYT2ckzlpc3YTxHaYlFQjZQtmmjBQANWhKjM",
-	"Tpbmes8EU3pdeA1WU7Ha9gZOlk9nmKmdT2eugrHBXQcINg6+MecMulWYtQz6iXDjQNzwCiq+kYImUwHe",
-	"FI+CUKpfNVqnMlnjU6nR5rszdfAjezVzaJxr9xhSa/MyoVLax9HSTRJwuFS2zNbmDe2wEENpsmbOOZ8x",
-	"HCANprkXWE49x8uZfyAOkdCUxSZNoAnUWaNVU2tq+FYf39RYLx5YdcGG7z5E4gp6sK1UfKIz2ikHGf+N",
-	"5/wFwjE4YlHwKz3IlARM5MzaqUOD1XHOqBeCfG4RMGSoZ5JKaFfP+Gv+9DZgj9zPgGPobZimGkmwb7at",
-	"zKVu3Ph3vjikQur8OpuCZ+5zNiq4j81GhSuFhTdBkJ9mYyIaPzusSq8RQh3d6VwllL89BFwEKO6/yCPP",
-	"T8xyytc/AMXFbBn6+3SWL0At9gxNkOincmGh6t2JccYhPSDqVJmCXriZkrdU2i3FXA20kZn/s81TPZ7k",
-	"9IPvBt3aGCCYBlaSEDQaADRTOzr5qfW9HPk8svWy38Jb+MFORXc9Vr8LS7Aqvmtiztz6+mrTbqxtqdwl",
-	"A24fBK3OkRSXdwKe1rak9K0qdIiFAroKV4khghfuFJuFH3tmahMvbcq1RZ8bcX0ACnFUGYFNBrQNgiCZ",
-	"KdPArRPL6m6V5gaheSBxiVaGZeYf/vC4jwbEMPU6EXpgaNA6gQKS2gGibU2syw9dE7cIy1mgvscwHliG",
-	"kFfo8P6EBTaYjoEu5B5FMpDJcuRVpUzTQ6+ZZ3Ko8wVCYOkcgzSWPc8cvwZTYWGLjO9VQDWHaSD8JWCP",
-	"EzF53Bx4JuTqmJEdAt62I4G6vCVSO7xd6Yer6mSss0z6LSFTZxn1PbaJqFioZ/zrdXsB04keRXXvJZVo",
-	"u124izSi+27J9clF22r2OjTVinp/EjToAyeCvJ0p4/w+LUzeX7HeAXpAu3IkfCrYuWmBIyIR/V7R6Twb",
-	"zmSmTA7/VuKf//3/iu+5Lfzd4E/9VgSAUllH1zN9bISNhiRAQMZm0er7h64sq+Od3FrKmsJEGhq3cCrP",
-	"Ma1SwknlcvGiI5yS4F+z1e2LHN6wtdviCk9BKMPLAg8C4il5oxD+VUYDjZqTvyZAWME1qGcwnqLN2CsS",
-	"ngivkrDyL1DrdbBtXBAka1dCOsoYQ9sUQZfwDEYqO53BG9gRMFsh5sDR5GrVK36TQ6X+vX/DNdMJLRpC",
-	"SvVMOeFey1NZkv+nE3zcgzKD3p6E7/lrH9Yv8g2NB8zhTOgis6pizy2CqFqXYy0ef0gbcIV105SOjYrm",
-	"xBwVv2x+LmfFINVuwpFxk2DEHOZx23OswaLGyLTfH9hdgBENT4XtGp4nVLqeAaU/tgg1Wq/5K6IdZBAt",
-	"p/DJQ7S/XENSqj8cW1xTU9nXraX6yaqMochE2V1Ld6R1blC0Bw3c8aGxuIqSA4hF7nSixLEfPumd5tvJ",
-	"90Ht7eaQC+3v84ay7obuFQity2BBc/g5HXX+/Fg6NqLTrly+rS8y5Un3BGiRH/i8A28nQB6vdpyv/3BR",
-	"10uKxd//MdhaRkppsy+rCIr3soJAM26NhgD25z5w60uzINtVOrwJiS31VN0W8g1Xd9COBDl8BD65RQ4B",
-	"MV7jqfY5WW6pJb7p+8r0ZhNOPTiY98tAFu5WTpIWzrGrGQymIOV25uJ8zgYxRtjlqv3UM9a0ygdp+tpg",
-	"CvUJJdGVuUu5Fc8CRfDWAi3OKQoRgXn0TMDdR+cbwGIh6IDjVC+TnMk07QfCP5mmNJZTP15txsgSj5jR",
-	"CNmU1ucDnZuk0efw4McAjnfDnecQmQtURHCs8wfNfniQfXQOlP5rvRJN24QNyScTaZIjoER4cPaIVQEk",
-	"6gV2h3lL5hAh/L3QoEh6kxStUIYl4dekWVijgrXYM2Fv+BYATL0Nj8KGopzQiUSY6MR/MBCqMcYz+hYc",
-	"3T4CIDzm6j3vPGeHCvvggDKzZ6KRrUvZXzbq6gBUfX9fSZPsyPTyTe+nZLOcoqbNFsvH5+pkgPXxsolL",
-	"xDvsJ9w+fiz3PJ+qGw+E9hE2HnynYeMtO+MwgQJvff7BlSOr3G3wv7jZMJmCdxv+8ED7Tazbbpq+XHrJ",
-	"oYGKb4FQ+2/18JbzBu+3S6/8cL7u0s92l8L6bL9L196MwgadFrk6kulDA03+BFke3i6a6mFmZxPgVQiJ",
-	"7ZbYIoDbJRFumCllXIsCoHl1QZwozBQKJSZq6lR6p1xbvPN/Yi9P+Y2ewWcd5GwHiPVycfFHVhHli61q",
-	"x4DWKe4chWn9Fe0y7tp8YtHj1DOA1x5Q7P2HkhWtAn/1893f1ngVFMqtj4X48Ta7V8C/B8BfjOgLgbqa",
-	"+ADdFCe2wdfl7Y1yWD0zUCOb1WoRv/LdNI0naUf6hL70KBV29K1tgalglpZyUz4fReIHs3LJe9hzf5bZ",
-	"qc0f+tBf0tSBNIp3z1CaILv+xobMtHBZJJQ8PrP5CCdLetXYjk9jGkxwvGKwTRpjCzOkazE1BA0Hszze",
-	"38x5nNk04jy2hMjfM0s94ivnOuP/UmUAm2IZzQ926RgIIYCoQiZYb0mefGHTBL/vlVlbdCs2fq1RgYQQ",
-	"/k8OTaaEvrj93XvV4OmZbSyecrZ4VspwLpp2rUq7m42fnllj/VziIodQZWky7AhmD763r4SWP4hJRItW",
-	"laWH1WQhQ+qBddmbIk3FMAWSFpBR/s4pTTUoGXhAJWVCdrwqqZJgCy3ZGKElhuem+8jKht/e5PioK0tl",
-	"a/bMx19MrkO6znVYjB0lKnD7n3GW2ee7GYslmeATxUWr9uk7s2K0rC8bwhRzFMGJhRMiyi/DvKE8Om1j",
-	"cABwjdafcpjztpTu1kKG1YdIeAsBcId+C07/dA33/+bknij/eckg/4LrnKKRrAt3ViMYFSIpqHAhLsIF",
-	"Wk3RMiBNB0nGnhOYHyKtj/EPygyXerP/U9P8ttmwT371IryhKDaORYUzJARUz2FTL4GtwyN+Q3OJOStL",
-	"jE3NbXbrbVr0L0gIhcOKg/y1QpJcnLoKySGuLrgLISO87EPyzBRvIEJWn4ND3ETfQTNc0q/e9F9/78AT",
-	"s081wPXHe8X8Xda3G430ntnGyRAm1f/cAlUa6HHjU70pL3PrO8Bf9fD2Hlwh/vEGe333qqdJ7eCEVMb1",
-	"GZ3Rfso+wVr+GL2w+dCIZvUdaId1OcM3wBaCQiFspUqxOu2rHoAqQBSRAUAAu2pAx2vHGbbtnrkYLXv4",
-	"W6vu/W5pbnAhP2+s1grhIPgdOVrAm9f3bY4UW7FOOqxVRa0SWnUpsXiiMvVIl/SVDR/XqIbEaICXRSrs",
-	"cLPHaWEwFlkqYN+UNfjAxqzlR7isl1/YSxLzH+S6HpKZq048EAWbiVnpz3rwm0IwPJ7IxNuyH3WZ/2hV",
-	"1uzNjFx4NnJ5eVFZxIjMtdqL4frpzIGdi3SQbsXIYdXUM143EZM9GblioXIxt/4vWF6Jacvbq4/rzQoU",
-	"yt85sRNvY+HeEzx3bdH1q5M3GQHbuyJKk+r9qEjTyKGIhpn/4/aFJai4qxk/taA/vvfbmCRfPXkrBepT",
-	"vew+CAQzsUv6QTRDyFR7AkBiD+zaQxTP1Tw6kQMQlzZwtM30MC/8Gb20ecosOgY529qMv0eazhIu+0DB",
-	"/MKny5SGWmec7xSJ+K5BiJc/8yihvpWxbYIg/py2EaxOXK/SnDgXA2n/Y4ud8mumhv789DfqXR2fV/4T",
-	"G47MCkTsLLNDBcwBZfE0YQPNUrkgmBZDUo4FNpXbdLzb7GxWhbHbzl3eFtf+1XtcXP3ztVvocxHpVjyx",
-	"NkN8GXR5oF/0sxJ5O9uJxG/yLkN1UgSrrwHCwveBEBcBRraWc5cxvdcy7kbO2z8KVcHycL58xoL7eV5r",
-	"uQtqpfNBPbChRw3y3Kd0ewALTZ2K8rBq7vbejl9OxQ/U9JL4CP3FRvpepgswqys1k1CRMhqtL82/pk7v",
-	"Xhz5S01xN/wZ3Dc8UzBNO0Z62Fiif+i4b4/gxUc6zAemoyZE5LKOFC65lGSDNzy4olZMWCpkxPQ2fA1i",
-	"5XamzPKDy94ywI3HSld/B61Uu05UpoLjio/3uDC1La7QyMVzhj5dQbaFuznfTGfWOT1I1Sna6LNM3Wlb",
-	"cL4/JhRC6WPFbViW2kTga0jUHaIi5NqM9h/XBDumyfQ9qebw90zPfPvtlU1V+9tvYfL6flgXaPLwgNvi",
-	"bUiKLtGW0CsRrc5K5KwlSqjpvn+6H/0Fs5fzxUwdOkE75kSM/VyibRHVZNuMCk7vtJorsj0IsMb/GEPU",
-	"dEWdw/CEHADVAAZ2Chd1Jfsb5+bn6J7p5+hi1R8QUkVxEcnUi904bIeW0VrwOEE26CsoO45EqmcScLug",
-	"u+VdEEya2dJlYTP8G7clMANTlK8LhOCmoVwrmTs/hh+qXhemYvBvtECVID3kRKUo+N9VyqvCe7QN0Qak",
-	"PCyJLm38qWdwJ+BBkCp5B3YkQHbSZxAlZgTr5I+aTDEXxGZXDY7qtR3e+kF1oYQeWGIpYOenxYV0OnIs",
-	"0yS3xPKOr8xr6iUCS8ujHUcXZ2l6Jj7mxpYyWLjFaakqvDD84q8HvEgntWUHIHaOUK+38j+1V9ppSnyz",
-	"wSXmJ5k8ivmc2EahpL1nmrxXFRSnm4j+eEf3evjEPjNtcIxNAI5lfChGCUXmVoZA2CvY0+rllCBEPwUq",
-	"BKEWt7j6MCgjCxkMoUWkBF4Qjc391RigBW/VArElGAKz9rJD3/6yrzgwiLVIeQxU/BnfarCLa3DywlIF",
-	"EaO/NKPkdY1AxvWskqgdEjveovKGrAmoWcCtJ3NE4rhVC5FZyqTwSyU5C2qCKc0saFT1gSq7Z/ib9D0V",
-	"EQUBTabORaZmqeRMbkz/sUadRP+pnUhCVgohTaF9EsOxELnTGt2KcJo70qoI6r0XfYrjWgM8wTivYe5X",
-	"Vu1gl4K8ATWPl2VFmNcVVDHm/zrIvKsIU59JLJhHnjMNJ0qm+SQWqQqQP3CpukbF6S/MpVTtVKmtV2i7",
-	"XcA1l+HGxXtwtLqsMECvWzKkhGtXW3wKGWRTfsPu1cV+MNnWihOxDLFYrdkLj68xAhrbp2qMJ8OJfOi4",
-	"Y9dbZcXA/2lA1j5AcJ0gBBcj0TMSl8jUUGm630+R0Ajt3akyvskACjZGbt/CTUK00ne/TS/F0LCA8FFn",
-	"moINXeQTvKHAsR49FNnZ8MyhA6wzdkxU80X6iXazVC7eyKmiGoeeocs5XKt+E9dIkvybOLOJEr+JnyfK",
-	"iN965rejo6Pwf/5Bf7H6TfQH0hhItexD6Z7/R66nKnkPsLq/LfUeELP1kKqswGTx8yHiFqPLWuX18rZW",
-	"xrfL+m2NHAKD8qJ/SiaR32wl0BdhoDV+sI9fI9+Ovw+G66JdrU3DFaLGnvvXI7aX3wRh6YXGWFgCBFs0",
-	"+Kd/9i9kMlfvU2+Wq4TH77e1UemhEy61c8hxPxX9K5Vni6PuKFdZP9TI8W2b8lB80zVFISbBTUdcXLti",
-	"2p/InL6wF9Mq+n6TwuRt+KhBOb/mTUzgUGnJQgKJ0YF8D9ReqTb96LbXmctUuA+as7EdgW7ErgRcH06o",
-	"DzOdLQBekiLPpA7ZRZdXONWQoa8t+vlipvo94+TCiYmdi5HMMGZNKIwDNdEmOUF0u2dhT3zz+vX7V6+v",
-	"/wS+HgzDPC39U9/4nxCT0CwC6wdcp3BrwZAAVJxcSHw90i5Ko/VrRu5Rr1PFz4yrzE2C/g7bFecEcsJ7",
-	"ZqBEpoCVp8VfDD2Y0+mAsnfCXPYvOs9awnfDK55EvS8MtCAHqepjuD5SEyfiuN8WlzRTbgLIvHm2IAdk",
-	"8+VrmZB4B2miJQXxo6Sq7JPyeJ1hHi5WS5THa0z1hh2/dTC+Qh4cXfFnmU2KYR4XSM+0P+tFUgBKqBe0",
-	"tkCSkCRugoEcUu3y9R6rP0p0/g8Ult9AyL1KCVsTl39IMu4God5J+mE1SWqgxjomxwbuTX+PGvnW2BqM",
-	"6GAvcpFKl7sKGwUlRwkKc1YpQqn0sQxB5pPMFmMmOYdDRcy1Sey8MeWWWbLMYR65kO+fmbjrlMTHzUW8",
-	"T8bW1fnZ26uXF29+3A/Dd03m4bK2v2pIv2rYG59LwmGtt2clE/Hy6u3Z+fX1xZsfowjwSKfErwZSe0rA",
-	"rWXSYZl4gymHnEnI0dStUgkfJYfwPqIYzcVq8mDh9iWgy3mCHyWfNpe5OrpViwcHtFvjXTwtVTeHTYxS",
-	"RLZm1LzeiXgFfUUb5a9qcbC3AMCy5xt9/6Hfj+7Gu8J4T3zy3KrFJm/emnAppdmNiqNdpEl1I0PF2ml5",
-	"7/IH+FQlWuLUhpQFMZFpGQLzZ3yiUkD8wUSFMhSGSU/BETXI7BzTYX4mNH3KmikzXqAOBuMUhy4gHS0B",
-	"EyDQPIMchfwhMja8LnDsdWLHlu9Dz2CxU5zapSlHCpNTxMQWmXvgfCmiyPSzWc2XaorijYqdZkdQ849T",
-	"7cBj+QyzILaK3TUmQcRbZsOVM/e6ayMzYaLkMAeK1UCWEScCYa4cVKMNh2pGKYU6iwEAFiqvv0je4En0",
-	"BV8eb8ATOx2obN3tcQpPfNZXx3wt6zCmulTMhpv1TMOc5Cpp8KiryfN18eZvFzfnLzHqInXqgIPP3KK7",
-	"oo+SdAEZln2SK0e8gqTT/kUkcuHIsszDFAPWGYYZk7aAFhgtExSdOvKfo+xV/rI/kf3XW2IKVfboQKGs",
-	"VcjaQ6oOSoGDGCUFakDh2lS1e6ZbwbzghMNMgesQfY7w8RNmcYX5d4A8icmkQlNAiDB2iGHL6bERxYzt",
-	"CDwlQIJ6BudGUgKpf/KomAkiDOcv1t0+ZYkdUj4YrpmYlCKNePvzm/OruIuSqmmlw98w945+MyGrGN+D",
-	"aT6lzD8Ipy0l9HHuJzCYzVQ8gw6xO0Vu5zJDk69nZqk0h070p/IDvNgnhGP/dwy89MVALSzMYVu88L/5",
-	"gb0vjLyTOkXXasg3RBJrwPRwikSRmG1wdXD+wbEf0QnFnfRWhy0yXLcXQnqx9MeEF5tA5ttN07DcuR0r",
-	"WP+Vpp92eqb+/e9xSFRmANGmpVgTMiSBleH/FGHb51bk2YKKbSAtNjwl7KhnZNm31lJcCtDY5nLhxNPn",
-	"ZIHUGAe4TUs9uCPz4AaSfPyn9hKPisbXoONZ9FER7cY2yBtpjS/i7clgE7Uae03UyT+/ke36JgBRcjgW",
-	"IEbN8gYmIBBWnlVm2EjnUPSocEzD3hbdywtMnQQ+MHj9BKzVhRio1HqFbqPsy8Y84aFM06hantUZd4AO",
-	"Jo0R9Ab0n55J/Z0UbCCFDdSiiAOt9NIu2LnNsYlmez+yGCi2/SPUh1rD4VNcy0FWn/jz9+Ovnk1JT0gb",
-	"lfq5vLNsFeBYIslHmT4tDQx4hbFtCCZna/nsmaqA2jS4nkN3NB28TS7lFWklEk9IZqHgJlksq/c86Hcp",
-	"Xld+Znenzn3ze0nE2ryBYps1nv7H3koh8ypIXoZr0qzT6/w1+L2t0jXxUUpEaglvWRHbkbfcg2EBckRV",
-	"57m8BZnPxliHJYVTXrBrszZvsCs7XV2zBhWEjoydrKMcwtw3Zm2We96rEJ4IXsouvk2qsVYt/RD4fYk8",
-	"c+CUyakaiml6g/GKli3hUDFuJyyoLX3S9SmY0SrtYu+bfSFKbSMbuwCLWdnw/j/XbvlyL9aJyMYND4XH",
-	"NlH3SNT+xQ780OEAydTMZjlm8oLr2ma3Kquv6odoz+Hamn6/77lHO9364SMNK/yLHew8DNOcs51HcxAU",
-	"OP1Nm/EDGEXVZX+C1GwPXb4MjUYyA05nb/JF8oA6SmO21FQmSjgrRjKrM1tws529/eny9fnN+UuvnX7o",
-	"Xrw+f9kW+K30PqFBfGWNuB0/qri1xFn3zdm5H81e4n84HVsJX7MczeTwVo4fmtfi3wsFkQjYlWswnEJv",
-	"KmISQTk5LowCY9ofej9dPm835cPRWHYFmQitP04eHI1knfD9+7vzd/sSPepfLHvEpiFncD/hxNYtJHKu",
-	"BhNrb49y5XKkM9xQp1mpzzx0YihneZFBZiCQlrPPbdUnvxqmOMN332Wp2+XpVX5mXSwhHshu1pXmek0O",
-	"WdyHaPF+xhcFLVJzcIAAJRz7cSBZNlMCTJrEHxVwfCxsQazBEi7E0xNAVp2qfGKZ2sYsxMAmC7/excy3",
-	"dyx+0t+jk9w3qz7okNXVM3jUhADBks4h1/HTTmWAWIfJrqZ+WgqE6wsc10BhMvO0QLZ/GgcIO8gieK+m",
-	"wfnbHGRlGaBk3V1l1wdJW5NA2yLgMCzMgHtLsmOBWx/zjBZljdCt8W9WlciTX8GL460kXM0tcm3BOH7a",
-	"6YiMJdhGbhcMSlG1J8XsQEq9hKJIwvULvO8kMSDAC4aDycqNga75SPYOHYrjVAK5QxCmlvjuuZd5YY34",
-	"4er8vBIvYD+SAqOeGvdbjfYA7aLUWeJbIPBlCI2QreVmcqhKynueLuibWYSd0RUzr+2hUIpodZ0fuVYO",
-	"U+MFdrPst7NA+yAXEETumREgnyiTZ1pRSkcfozo4ef3X2tz2aWaFm9i5C74ITOnQDvrYRArB+/bLjjnT",
-	"KLY4JJKw5p9z6HnzeVPZ+5C4jKPacPbca4lpVikt5B9ba40nv9K/LiCP09s097eTqx9vbfv8WvMaSxbz",
-	"WBr45FzWTeDF5sN4rO+UwQMAnH1QnXf8IuQQMegTVrfAznQqNEln3XJWkh2JWWY/aFVWGDhl8hPRf2Vd",
-	"3m+J/hlujaPXyozzCf2FmugHlzh/hq+XEPhs9Uz/r0rNjrqpvlP+1Ztz+N9M6lRl9E/jRio7OjdoXfo/",
-	"vpuNM5nAC+cfZmoI/Xh1c3P59OhaARyz83+5zOyHxdE///t//H/8YLO5zBKV9P1X/34U/psf+PvRlZLp",
-	"0cUl1fD8Tcs+hoApDg6GjjK5KAzV/MYgiv0ulDDq/5LlwPtn1t5q1W+LK5XoTA1z1zM8jUgWjxWTagGt",
-	"x6tDmWreFArsFZVCJUrJAKtFp6l42jkm6g2VZTbrCyjVmk8WbXFheoYqS/y6Pu90RJ/Ce++1v/EQwbCY",
-	"ZZAw5G/ylACRlNHsmjibLEX07O2bN+dnN23x/Omfe2YpzI1H1HEHoSsWSygsmHGM6aT1MTr/Em2dXdVN",
-	"Yuv4qf1UTsY9WGPeHTLgyD5sOiqWXD6msGryfvad/+9cT5Ut8oOTZ53N5l4c2G5g4iGcgrKOD3NyVk7V",
-	"8prBpX7PO89j/Hrm7UHFGyqHZzKfQIoQA78kPcMtPO10EOENkljB11rJedrsAcPur7tJdB7xJkGGZnyC",
-	"70PicFK2vkX83qq/ClxD1pcT/aQyyVnaR4RQDO/Q+eTvroDNBnk+P57ftDeu1feLH1X+dcEaFkwMFn4a",
-	"16+bNxEedOFenXdfVlilaQfCrW6LFX3lO/R1SZuX1E/w+jW1MBr3oMv69vLm4u2b621W8C19/usiNi8i",
-	"TecOr2SNYfFPEILL7s3Zq21EAMPVXwWgWQBgKj/GG/wpy/f2eqtD9dJ/+OvirVm8t9cbjlV/lXnQpXu3",
-	"3coVXxdu7cK927BueSaH6kFX7uaqe3a+zdrdwKe/rl7z6sFUrlu/ldvsNhi1yiQzq02+glJbupkS7eQg",
-	"sHXUOst/5g9+0c5yGsU5Tck6p3mYtqqzHOM5tmC0bKeGmcrdl+ZDpyfKUa6K3ToYW8j8UnfK5Fy2j6me",
-	"/uAo82T/cv32DXqU++f+2eC4LT3EJwhV9wqDOL+JvwE0ZAxS53/u//3oWmV3eqiOqCGEU4MeMExe7ZNH",
-	"F8nyw5pdnf4lDsqWm2S5mWv1n4UyQ7XyzSIkBRNLsisGv6hhfiKOW+JpSzwT//zv/1lp7qVK9Z3KFtxc",
-	"Qv+93DFriLld5rmazvLVfumxkV57ADqdm8inL777t9g1/kG8+ql7dnT9qvv0xXeBWFHOYUVa4lYtVBIR",
-	"KoIc+1XMIAtQJQJiaPhZdp5pQAUMrjQ9VS6X01n8Rxf3C/mYr3NpEpklgiXLt9ozXfH0wweewCikABmM",
-	"kDtMk6OSU5GxrxvzW4mhAZgWiLQiUxTz/1eeM3cS1ZkAJP8L4Vo980JMtWmJZx38/0/FpCVe+P857gjE",
-	"oPX/aAEskvj//7+nHfF/t0VXPD/usKakOjkSGiLQtSKxYqTvFHrmWE9I4YrhUDl3SgwQHL+FhHwGlsTS",
-	"vFDMF4YAEgoyB/rbGsVyRlDiiaryutNC4yunPZMpDKBC+Q0gULTrxZur/2qaWfpyW3QN7f6pXAiZZX7Q",
-	"U8R5A+NgiBiU52FXrZTviah6b0kru36reiLRSRXi03E9HhQccwLPiw6UAPZMXQ2gt12q+dAEUleW87U6",
-	"nU6kCrQJtW6tYDtUOnRaG5iIP4gMBw2hESMKc2vsnGbzNEYhBcwtnCp8BM7mxlQRmsMdBTKWVmgvoYyl",
-	"PqwD2i43ZoDb8GrJmzqo5/Zh9V2psXZAmL9y+tYevptTV9wTUpBaBeSgPHtoUJafoAyaq4X4OAqKVRvI",
-	"++CKkCpDb93BB1FInQNBnCNgDN9t4Rc6KVIVo2hJRwiSTRVOPIWAKcuVboiaxTqkPvqXZwuaa+7Zwe6F",
-	"N3yq+YICv5+CzALWDU+4H1Ch9iO4UDMcOieMnX+0xG4qKL2Kcsd5bQGakOS8LHfBAHVSqJBD4A/Dppto",
-	"rB8f53KxqRwzjG4vS0pFmVtpoqbwV1wvUrWFOA+r1E+lteJPPp3XloV8PotUPUG8GQeHyGMcHs0VI9su",
-	"1kPWvr5lNilMBBphzVlZXeaPWwh5V7G5S/M1pm8vPQ75xDrAQrJpUpETarNnvPnjHyALNGqf/lIJrPdZ",
-	"2ffxXMG7VaEqEgiFi3bmoNNITNrH4tg+QRL3TPw8cnmZRAxTJTMn+r5pbcbX2hvMAFeBOHZ3Kuv7ntHL",
-	"S5YzGP0ait/FQOVzpWoBerHW7lHtuL1U3d1zB1YK8PawHdeU5YVrCjLAwb8+wrirK9mrnJeRmbdFVjJ/",
-	"99AtbatwfgN98xTxiNM07Ow0V1n1Qe2EH36uTOA25Xp2zrlzdBHEGkGgmStkmi6E8/fNqU5TvUqPGjJ8",
-	"vNGGYfQmdOGq4aTrsnVrFFa0iznLBrrpv6H9U/9ZoMFn5FQdnBzAjwetLSUYPEtv/Ju//97a9H0mRyhL",
-	"bOs6gL9u3YMlcxKZHrbpTYkAzQDtkBWuHWoom5GLoKmbXvNVejmy2VTmBycHXnmBR8jL+2KGg8oQK/Mj",
-	"uhVw46lrTT2CUo6P6tEX6Lfm9V7nty5n9QvP8jb1muwBjZ4mdUtH+oOzK6CNQX5d4kcPuha3gHRhB8Be",
-	"i0wv2AXiIsf6jGFAVAstgKewdMzD++ByNKSsnbBm+YhINfH7YhqTURjwUx/kdJYqMVBDWTi1etUOl2tR",
-	"FTqi19zoowwnh1vhQ6t6A9rircGCIzGRJkmVIzfvU3DWURNQqEKVLSDup0KPRH9qM4XMvlmhWtgKwQqd",
-	"SagkFvlcDxWZf8LYaEH8D5CyaahK5lbNkDb3WYdqeyBXM7ZHI7qLJc8EOn+8wqXbanBub3RtbPRlgLg+",
-	"iuVI31rs0wPIfWj0AGJkxo5wVctN5u2g/YR74VZAOx5gDrVzKiHpfQADkRCZ0SB+YL21QklJ5dUl8DLZ",
-	"4YAnxw7z8gYIvhrkk4GNPrD5hMOmrVDdSTxcmRNDaXpUCyH8Op80RL20KzF7y160ap8+uiQEx375DuAp",
-	"GUWbuC5+5VWi721LOOVniyAwJNbAtQVgSwOONtwUKZKFhXbemioBJEkzUZCtBEHrGYqVNOBWkzxc47ru",
-	"37le41iPBGAvjqwIxbri4n+AXZUrl++I7T86tplVKah7a1KkUtKOjrxEpPpWgZ/dxn61xQntrJZI7XjM",
-	"ATIM+SXMCgcOEd+gE/3AzSiFwxM+DvR5Q0vmkla378d/AkdnX8gkoaoioRO41WiGGoKi6ppDDMOd255i",
-	"N8rlj3KE+Q89CiLDR/n8K9HfPTr9qSYHQMr5dry9x58gQrInv9gBbSZs5GMpLKrT9mnpDpfds792fzy/",
-	"en99fnaFZRhws8RrT3m1/HDEwygPhYNleye+eS5fMteA5qQpnyX8jba4QhcKhLWhLm9GN3QAow1xdgq4",
-	"gSV9ImaZHQMauTdDvWLwFwOnHIfKf7EDtv57xsIjBEbMPtznneMAgsvDhNJp7ZxXpzYT88w2FtHZLH8U",
-	"EJW/2AGY4o9fQZemAzn0VqfSszVRHT8TJdxDSxDPJaEoYxD/wegJUWaCfQP8hMsHo++PNUHE/Fr+Ygfx",
-	"PgYcL7gV+RFGePCZkqk3YfyB6OzwVjXDBXbFz2pwDc+goLmZkrdo9pxB9f6oGAMHWW6HNkUtZ0cjPdQy",
-	"FcNU4+XJZuIv8k5eQ8stcT3Xo7wl/mrzVJuWeCkzvKX+aAF9rGdCuSxeQIeZSpTJfZNEl9qHAr8+awKm",
-	"YBra6VSapBVutkT34GLoZ8moAhOVKT6KZc+s4Oy3ymQUQsH9y883sPTSMHAtHabAFelFoQ85Id9+exa6",
-	"7Nrffiu6YiCTeByA2y2NgMLbwFhK03iCVIHHnT+Lb4B8USV/8p999qLTEd+QgfmntuhGpdc9M4eoS/SN",
-	"1C87Nqwy2PDWrPC8Q/+fvej8SwuSgACEwhVupkyiEh4+PPT8RedpW0QD88a/N+YVcL2imUzuDzQbLeJD",
-	"6FSVzIvLSQSZckWaO8SUKBcgZP8cd6JBgo9DMmhFK8bLQObXDNYEUn1OYTyQt1QOuGKwf/P8RefZn2jB",
-	"rqydwlJdM7+wt91iduFAKxwNQSc0Y0T+7hTOss2YDXZ5YMjgYGfKOAZq7Bn/FRAsWgKA08iUvLVFDvQO",
-	"3iZzuZJJKwDKVkX+MJh/iA+u8xPR/1X0DvzbvYMT0TvwfXv/z//+n96B+B1QNrSDc2NmndODFGO3JdmD",
-	"v9kx0DXBBVS6hGeQf2diIRvZJGJo4d8t9GKV7pKFUAZy07phwXqQ9hRJK05JHZ4TTADRHjexHfvfVuX6",
-	"+YtOh63mEcBO8wXReEn6bYUnOOIubm7y+N5NIvkyNok7/vnTFy3hzUCbyWxR+9oqU3LcwDFwIpeXBu13",
-	"FgXmbQY+KJ0zJBK8V5hAnU1jeXrc6dCnWXD9rRi2/mncG8xj7NNDbXigz+sL6Z5g68pcQlBXDifIwINn",
-	"Mt5IrujUuSx/oK13mSmn/E3522/FGR0Zfv+HSnEkaYBncLsB+04OODbDSQmGUI6vLX7mLTpK5Vj0f7Ha",
-	"vE+VvEOqn0XPMDe4/wWlF352bcH9gcmozIK/vPH9ye+UC8iYrZB1A5wCUgpJx0pAaDOybdHtmSDUIP2R",
-	"YgtQGRNvSQhQR/ilMvXSq//4nVlm73SisF6jMksul7ljzUYeNTyH8EwObplm/iCaHzpAykUrATnQzwVJ",
-	"YmCvMgKFUwhZUXb8KeReVhrxIix+0t+3fEvhWwbIEGAKsdcKKblHMnWqLV4pcOTyXLER3Q7j8rdSdIbn",
-	"1iIN99KB1wrMSeCPIs81HEVzuWCJRPoobcaVSfNCyexkoFz9nQCV68T3rHfQEr0Dvw38H/0D4IXw/3Es",
-	"fgetSyPwUpymxDJF6TMqGyt0OGcL8fRFR0zdqXjRKVmuMM0W1I2fplIS0EoC4iu+GvkNAtcKr4ipzz2z",
-	"1OlZZpOjmTar/dZJ+QSfGdD/AG5SXU0kAAR9eCo4pBBuE2Wctnt50TN0lNWmu+KYWFcsO8WO0fSvAUEq",
-	"IWgwl0DI0nIFu/xhaWSxe5scaq6YEbYuW3YtwkApVRtIq7dNow6LAtFqHuRCsXRxQKU3R3brGZohJtgY",
-	"wt8NBIdVA2sgrQZ4BDKZqyPIhj44OfD79aC8VwCFaVahuNTJ709G2shU/5f6LBwEyCK6jYOAx7NLBwF/",
-	"oy36OmHfHRN7Ic0XHroxhy/ud0LzwQto6Y0uCSD9oYRpKybxNrPX6qvMnDYrD/byR6LD7Vc+RTEOaEjn",
-	"RB2Uh6oGWGa+K08g+aNnELvklOgxIb+e3P8RZcLH+yh+INF6NFZc+iC08dVb8esBC/BmbwX5i8mCi9Zr",
-	"s8eiQkLp79qNDos3tmRVNEol3jjA7CmqvHAiDiSfhJSzPkTU+xxw8k8QIGF4ky2/6Eni5uInMQkKiLss",
-	"mMwlqakcq5aYScI51kkFTZKrQqTj1kvC9tBvf8YiVTt3GnzwOhO5+pA34SAiG+BP1Mim/KquCGVfTEfC",
-	"V1zqR0uoD8O0cPpOnYIDYzrLFwKVXlTchXQF22caUUrCwcnB1I3fd46nx//6n+Pj6WT0dOD+63h0+930",
-	"X++e//LBvzSVHxA47uDku+dbpCMByYf8oKfFNIoel4t6TPkGp8yxYDMalT+rX3SaBoFnYP0gXnRgpvNc",
-	"Zf7N/+eb/3189Od//O/O0Z//8b9+O4b/D//z29NO50//6/+qyWHaKarkROYkEeupDHmK4i2zC6NEJvGx",
-	"Bxu8VAu+t5+YBBRAqT/PmMXNVffN9dnbrYyScii7NEvKr3zBkYsqMcAOyE24/a/RiygOGSRny/hFXsLA",
-	"bx3BCJF8wlhgwL91tUcBBYPeuUQwUq/jX56/Pr+pgbkgzAk8iR8B3GLjOuKlMSzkw6ti6oiQNCf8zQ0g",
-	"jdIsjvjJgNRYuSjSpB9sBNtbXZ1aMD3q6OMg6H1O6/Lj+c0uFmUDkt7qqtwPKY/6/0jweJ/Tevl52sWC",
-	"bYbJW12zRhg86u7jYd99RitkeFp2sUo7BsFbXeIGkDtquUS2a7KGvn3y7faL2TULaKI21eoPvathmnci",
-	"MPWweZCFFdNGVOlRytJL/AvFaF7d3FwGuzpRI40JsQtByyL83aDVRKzSM988P34m+v6n97m171OZjRUD",
-	"YPyJvCE2i7BQAOy4LCYDo6wtupyGcejE2durazHL1CjV4wlmXlCFGFwMjM17hpYPwTWei76x+fuRLUwS",
-	"kuffXb3GOgWG7cjongHxTky6fyb6GGx7H9IZGFUcIquY2eClhX+uByL3n7QW2TsiWg1/52nX8XNDzVLp",
-	"+JlqU+SKO16l94AEB4p9JT0TPgMkIScRe/dMZaEhcK9EXCII7LJAkvEcwBSADD3R7vY95DK/T+28X3J+",
-	"EBv6IcTFbuECJlOASBkVaVrPsxbUzFfl8QDK4+31Tmy49bCNNWfFu2bDmrEYvy71py31u52s9Cagx9W1",
-	"bgByZIvjkdAbP6elgRl5+MXZkJiNjhBQwHX+95ugnindEoiPIHSe2GExxVTtIksPTg6egIlI3V6tGL9T",
-	"RjlH2Q4y0fBfZaLhUDmoVybH4isl03xS49m81mNzVMygBoEAE1J/Vsykc3ObJdhmmSUZN9otapu8CdzI",
-	"regobgXXaTgkR3pcZKrSIrHi1jeKyWsRjxY3qZEIPW4J2LRXm3ltzfgo9edxlJvmlri57NzQKlX6hhmh",
-	"rq5VfafIv43ljBoSFXF1mBoxagqDNnUthTikwxI4arIcZ01r5Ts1Df7FDshanMpbZnS1I0rycPq/CFsD",
-	"C6+pKiuK38VTGhE61i8QMcowzg+vklNpGs/kmcxlausaeWsGVmJ02w8fuMddS0AOqi1y18Jcn8LkkELr",
-	"Z6bgBCuToHO68iU7napsqBr6W1nxWSoNCmyBgTCW15lc+I3Ju8oCdzs6zaNPfa+hJLXmSxyc42Sk4UTm",
-	"1eWl+DwlWWJOGabMFm4ixlYFesWQvzktQ3bC945fR0yvnkHARW6sxe/jsiMFPVYV5TpPFedd0+OBM554",
-	"3wBMoo9pss7b0hmmyp4I/Bt1hPJnxbDIKeYGtYCZHOawjEy+AomEvsVfYZvpoW/o4Lh30OIOXCQtP92/",
-	"qGF+kVA6qxIS+JQq4UpMtDYWZgptW176iazTI2cAgkxTzHsV5yNQ4lswtqGyhniycaXgZ8h+jNMpZcgC",
-	"pMxeSPD7eaIyuLJI0zPhUAaC/eiVCDi0DBnTx2wWPoM5v3nU9eWhwnDqh2tI9CAHqIV4r3EmENRpQsZZ",
-	"lFEVKRdKDlptm/iyeLOiMPuFpwSyVOZeq7hKa/hYTWuXXtSNzfWoTES0Qs5mxG1Gmf4tMViwaEQN+7fr",
-	"1CnkPQEItjUjlSkzhDi/GmgjfWP+KOCeSyLpcaeQkYtTj/tmGqtgZZJYl9Perf16Stq1TNCHpahk/Vg7",
-	"jROnKb/BS2BiMd+e8mgqiebLD86JIbJS5wDNp0rINPV2BkHd4vEG3z8REvMKy++0vHRCnreYFrlqCTez",
-	"Od7m/Uhu9fCW8FvL6/JY5f4u/0z0RzYb6CRRpl+R0J9sQjugzgSh+lzKUgMxH6jUmjGSSHH2UqRrKVF9",
-	"ixOUVmd1wcojrq6Vv1k9xEzVO50oi3LBAFAin9sVY+jMP9FgYHG1eAU1xcYmx6q5Eer0VpvsIv8aqwSw",
-	"pZc4RydqwZ6HtviPJfLdiEoSYLUUijakXDNUJKCrL3eGjeYaPcNBPDQgrq+uxVQlWvLAKnXiQVcg/6Dm",
-	"4UcfvPBaK49igxs/yYlKXqmHGCXtPqq4Yqgam90uf1pYw2ejHE60qdiSK4HKOrvSW89sfpPmO3SgSExp",
-	"wKGZehjrg9jC9A8LCXjDTRZW2fSwcLmd4oDZNCQTAl1e9c2jyLmNJnaa8qMrTcBDDQ2kdsyvY6Sf06rw",
-	"WE1AUKergy4SXXdcI+dauU0iVU3HpLezT8Rc5sOJt33cTA3zFkDFtUSm7uytWvmYazS/lz4X0aIDxS/q",
-	"JC5HuFWzPD4XwFtZVVT4vbWahqmESThpzmG/Dqy9pdmbZXpIZwlSDq98BNpYa+e6Q2iRVSO8wM3Lwik+",
-	"Ac1QpSkewatThyUYFEja8DUynMk2nykjtLmzMBBiHmWpXfnOoNGajneBgFvGOPVdXmkikW4Ct4k60wVv",
-	"nmj6ePPmRIwzO88nLcjZh2OQ5sdf+wqnahYVbgA1jX8Pflu6TNsiB5MlkQu0YwLL8sqQpUnmOmm8Ursc",
-	"eDhHkY83KHBkOC0txLGKvPYZYhetruXC5Wq6aREpyb0kSlxRKNqbjHUT8UbNaaUbFIk0xhZmqEBKahq4",
-	"gAt6vmhBRMPfIxxsau0bxpKesUzFxKaxn2L1O0M7naXaS8nmPb9CrgAfikFolhqfNx/U7/AiuQRj6c+Q",
-	"cWYLk4hf7MChAw+vCDaDEkh/0qx8pyy32Hw2eBMv8ua5k6BX8GYOp5KYSiPHq5Ltbe6D3//x+/8JAAD/",
-	"/w==",
+	"7L2Ncts4ti76Kri6pyp778sokmwnjlNTZyu2u+Nux/bYTmdmT+bGEAlJGFMAmwCtaKa66rzDfYfzYOdJ",
+	"bmEBIEEK/JOddM/u6ao9OxZ/AC4sLKzfb/1jEPJVwhlhUgyO/jFYEhyRFP55Ttm9+v8REWFKE0k5GxwN",
+	"bpcEfbg+R3yO5JIgRr5IlOAFCRAW6O5TNhrthf/nf/1v+Ad5g1IS/+HTQN31aXD3BuGZIEwizuDhGAv9",
+	"8HAQDES4JCusBpSbhAyOBkKmlC0Gv/wSDK6xJOd0RaV/PilZYcooW6CU/JwRIYWaHsHhEsXqKSSXWCKc",
+	"JDElAkmO5JIKxBOSYvUWmDpGMRXyCOaV8JiGm2cCMbwiAbpL74oXYzX7kASfGGYRupN3SJCQs0igjEka",
+	"IxzHpVkU70M4JQg/YBrjWUwQXmDKhugmC0MixDyLEWZiTVKBlviBIDVrzoefWIk05AteJbGizqdBiOOY",
+	"pJ8Gb9I/jF+/fiP/MB4ETbS7gln4KQhkEq2E+NlDCKTooG4WeEUQy1YzkuqPQ5TpRbhb51Qatn/Oz3+Y",
+	"jEZv1n+Y+D+HyHQznUuSbn/JxyWPSb4ekqM1phLNyJwryqNUPTpEpw8k3aD9yWuY+cFoDy2xQFTqLxF8",
+	"RdD+6HXNRMfBYEUZXWWrwdEonx9lkixIOvhFzTDBKV4RaXbRNFpRdoI3wk94Qy8+RxHeCJQlatpqHpSF",
+	"cRYpnpY8whv0bx9uj/89QHsjNNugiMxxFssAhTFeJSRSD43V/+y9PBii/dEI0bniICrYM4kwWgNh9Fjq",
+	"w6ga/ueMpJtBMFBrOzgaqPFrFmdvNAgGK/zlnLCFXA6OxiPfysCX/kg2Z5H/U6dXZ+ieKG6iUT6JBMtl",
+	"MYd7eDoYKCajKYkGRzLNSLNsgGEbhMMKf1HL5VCaMJlSIgI0aSbmeDTalZiwn2qoOelOzSu8IP6vUlJT",
+	"7UuYRYDmKV+hMfo3tQ/N9/z7EE1RzNcktZ8e8oypjSvQWF1Tr0BY7aRCGHNGEBWIrBK52fr2T6zy8SCc",
+	"fJ+vXl3z9eNeH39D/+4hwKleQJSQ1Jw9pZUcIkWhBxxn8DGeZS2Elpa5KORMYsoE/KafhDNjjQXKBImA",
+	"Fp9YAyM00gI+49HccENwGi63yXHJ4o1laj1t8zn6nJPki3yDQiyAGnTBeEqiOsb9uWaaOFyR8kQno6aZ",
+	"SknZ4kdSc9wIff2ZUAKhXhY0SoL/kZL54Gjwf78oFJgX+qp44YxfzElimYkW6lmaCbg5QCIhsVQ7hjKH",
+	"XfTOmPMUYYYyds/4mplH6uiqr9YQt0zYvUktXW8Jw0z6BGzpK0DtgJVXt9dNSdqX+SclCfs8Gq/Ghz8v",
+	"xqvlfDITfx/P71+uDh/2//YlKk/55b5vysc4kVlK6s6DUF+OrErRdDCE+auaWMLdRpPDhind8nvCGmel",
+	"dNxnSoe4JyxwldVUKvJSJUejKCVC1MwYnnz0bCWO+aLX4ZakPMpCKbqfTEZqDo4ORrCoWrk5UNs7V3XG",
+	"HlUnGBxnqeAePWzKEE/wzxlBIdyhjydFxDtlVNwhbWXk6nFKHijPRG4K+Oat3zToR8A61kuJ4FkakiaW",
+	"o30VkV10kMeu0qTDKr0nQuBF7TZc6ctNpFjlb+hHkSucShrSBDP5QZDUN4M/8yxFSnzSyLJDJhy9qjyR",
+	"TL/lcbvqKuV/I6FsnI0aDwS85k94IDDnwF1iX3CnpixkSvBKgEYRkQcaEvHG6PEv91G4xCkOlTFQ80n5",
+	"yxq/qhDLMc5YuHw+GU1edpHB1ySs3wQhTyN9DNcufQrP91v2G6BI3bCaXk1jCvt8v2HrD0c1rD7tmoZ1",
+	"zsPuw/6ibhYJZ4KAbnGV8llMVuqfSgkjDCQCuB5CcDa8SPQd/8/fBIcjqJtGY98LI/rWEo5QpeLHEWJc",
+	"Wb0oxGlKSYR4Jt+gu5BH5A4JZWWul5shkMy8HezUUNIHotSI72K82Kbh+AhxpWNguK84ZtDoCCm1lD6o",
+	"kRj4V7iiMGFKJP0FFP7R4K9bzGlUmrc0jilbXD6Q9IGSddPiiWcowZsVASOGRYgnhCG8AqtGjZikPCGp",
+	"pHolsE8W0xWxYmZOF1mqJfCcpyt1+yDCkjyXFFTdremGmIVEzXX7vTfZLP/TqOCERWhN5VKNRVN1EKaE",
+	"SWWyUA4c2NWlEAzCZZayK5KGhpu6jE0iq7KC3rI3Av9CoH5M9JssHcT282uSKguTRvY5hBe8POfha+cU",
+	"GpdOoeIb9HGnPmGOaUyiK7N62x/xHVxHWEpleoLvJuRxTEJlZ5lF931QaVL7bYRccSaX8eaaqNUwC9m0",
+	"6Y5h0cLNVPOYeoXiuR0fO2MPXJ0O219vrxg/ZUrQ5dXpRYD4A0mjjOhtpR1CpMw7r9o+2bxilynrJ/vO",
+	"GnZmopZIM76av9pWpWlP2qatmO92ScV7tWI7TD4l80xtgse8o7QxWi1O52ZtaR7nL5IpxbE4ZeqsveHc",
+	"Z3jAHWXBQRl6tc3je22U2xCcPobFf3FPv78oKVqlhGcfbQ/r+WpXglZ2xDa3mZ1WMHCVJ3xrvCVnKrKz",
+	"OIT4TCld+SFkhvVaMlRf0+Z+oUYkMWbbh06YEixJNAU53fFYMSvQdaXUM1FGptLn/yZaROYSU6j99wax",
+	"LI5zTx7opAslbTPJV1jSEMfxpvYcVM/imeI9rQttfUCUkWO/VFdHtz6fkZA0jpVYn+mTBU4itShl9h45",
+	"k6BMvtwf+Hh8yYUkkVm0D2lc7yJFnKH1koZwDOdLGWKm5iGI0h9AXNGyWB0spUzE0YsXCd4Mza8vzNPi",
+	"xf6kC1loVFbcKXuo96d4OcMcn01xgyRVZIlsQM1M0Sy45tgoxXNZ/rqb78B+eD4adfsURZ8Glu70fDuL",
+	"gMIhOJrjtIY7xuNXh+NOHKLVrFMW+ZzHuaU5o7HSOvTNASJfwjgT9IF01wn1ozcSpz7NTBpv0dZYPQZI",
+	"eUiE4Knh9jrzxu74/H6wdOzghi/KXEDZ5z+O1xOyl+7Lgy7LKHIPapOcMhM17tbKOVprFDr36GOQCkOy",
+	"QnrJpdJLqUCMs8q3iGzWvLnaPy6bSS5x3M6nljUDOKZ5JpHEX0rTef161E2QSfylYTyJv9Tsg8OO20A6",
+	"JnEPz+4WcfR7LsBOdt80DVcEndMHL+v2JqcT8qwQtPvGz5Ko7wH8wGlkn6g5T+3BMSMhXhH00+XZiWFL",
+	"rphyTQXZ9fys6FvgdTSCP3BdEs4SbG2poAgv5NpElaMdZistjSudnbO8LNpcgWq1j/xYcCjoOZq9Iixw",
+	"FCV3zdoUNH889JLZw35uV0oEiJE1ERLNaSrktqJGJVmV/9Ek00pK4i9g+Z7p58ZOFAynKd7o825BqlkD",
+	"PhuniG8WlpFXqYf1aksgWGEZLtXusTRQWgGOY6CNqLocPI7iEh/C5wU2kusEMfVcalfqnC+ox8KZqvVA",
+	"WN1hgyqQ5QBxlBX1qNLwc6eFoUKmWHKgFPmS0JSIPvtf1geDfvh4m3uBp5lc8pT+Hbx4TgRDf1OeTCQC",
+	"9IBjGsFzh2jJM+36bd72NlpUTD8wBKgl9FWMvXRWhok+Qo3XTKu7nN/rAwtonqRKnKkV0Jk/EDLXhytX",
+	"u0m9Q30ApO9Iqh3ylfUBR6BXaCqZuDW6NkyM1ZRzYkkmzjiPCWbqE3Ec87UyF1v3pqLDtLj7l+CbGWHu",
+	"Z7un4neKYyAmAMswSzmOQiwkIpB5tCbkftDBYFC06mkx6MXsQrFzfecv1vvtDnyVcr8qSsMmS0/zlNoR",
+	"CBwEwe6aUotzyB4oV9oJvZtOrMhrDnGduaeNY8HjKN/zcHggxTRldTNJedRXedZH9oyk4BhqE+Z29xjD",
+	"Tk02QGuztXgKLn65JBv1kWUnaKtvTW3nLixyS839KcWxP4Ptu5QQ7SCGZc+dI5puZaWeO1TXyROMI3h3",
+	"+WjadxzLr0dtH7ODvqddVVfduVk9UMPMJeNEi80Qs2cQflFCj0RotoFr6iVbrN/G+zVcVXtog6JIQXVk",
+	"WlN0P6y0hT10KGmPxarnYqUklQN7AGyztneH9lb5FAu263uK5F9D2YPT9bel6cElN9NDffq3Uuv0akhf",
+	"+tnxErMFMSJA72+T5j2nJI4EirjaESHcBomHMWbPBKgVoIJYrkNMHZD2xm2F4xEqwSPPaifMfuBJe3va",
+	"g9eN6Y/UGklJUkXoT59uvuK5/EbLZLIuRwTLDDaqOa+dSKD+r01upwQLXyTkO3Py4iyiEsV8YXMpDkaj",
+	"SjJFQbcLsjZfGVMBHrft9Aj/unU921rI0u/MetoDyL9q6KLHuYQw26AVT8n2Yndb7VHvY8svZa5tSorP",
+	"sMm1izxxBcoV1HMCCUIghd+SBiTRZobDe/Th+vxJAjURiYlscRQVU1tjgcwTpfiL+p1x+Yhwi37pdc0G",
+	"As+aogkQSt2Ta7PwJOWsrLRosiJzT0okYVphoytivwBRmHCHUJA2gm9IuD0zvRMVG5sKjcAqhSsax1T/",
+	"WNLIyxRdYoGE5ElSiYGPDyf7w4NJJxYsMhIgR6LjWsK9ZmbrJY2da7uvI0lT7q1h2VRG/256dn7q9Tf2",
+	"jkGlJOxrUZIFjt/xOGow9EuzXWVC2gQkwz2l1ZrjWHgt/pRITNkHtfCdFoXm+6scyDSEkhzdE5IYzt1t",
+	"iQT9O3m7kb7kB/gZpHMcozmNIe9pAQRpYGEq0PXp9OTPJYocHO5PxqP9vckjjQHwAqc1EgoUSCf7yU3+",
+	"09baPMUrgv5Nb0M0+vfuMapucaFctjuRISdR0InlyLRneEK/Zzs8cQ65kvUBjV8pMNLbZvWaeXWhgSJ5",
+	"0iGLEyFwZbTL4lYilXeiKwFcBisEqHswVk+n3kZfziTtll/OwV/D/CsUkd+8t7+gw6/i77/msT9vxioh",
+	"CUlXVAitld58uDq9/jw9eX92caRNLKk+Ai5cXV7fHimdJRLOJbAQ1zy9174wGt4TKYbo7dn5+dnF99v3",
+	"67rc0Nikxj1QznFUN8x02qku27Kpqs7sBsHATGkQDMxg9Umsigjfp9jn1rOUQCmPSR7zECFPiCdpNTXU",
+	"bGdQdSNk8KoX9WPuG/XM4JcqJ1c4AqaSD1C7/vplvjhEvu6OE1MqcTdE00rMROfbQzYqDGfiF0uyQYyQ",
+	"qMQ3oAfiOA4sz6gfPrE7oPKRYoc7ILP5QWRJwlN5F1iWQXV3Gpa4K/NEcbMNyRytUypJ/pcZIP/bvKae",
+	"WXR6fKOFoyV3g3mjeMiUzpUZaBbz8J5ENWoU5D9rxaTIironG6WYpGSeCaVMQUUoVlZDSCLQuKsJZI+y",
+	"X3awvGp1dSeXB7KCc/dNSVlXYpGmu894SXDcnkGql/WdvtejezeqNd7PXvGIdBv1vbrT61KqV4GS+jKY",
+	"26LoJd+JlidnJObqrJHlhPBKXUorTdWpxRgJ5UfKIr72Gozv+BqpwRB2/HJrrHjfpLZRYd5CIkRYyCOi",
+	"/SQO2ICbWlg4Lg67eKjMuXrK1Jc0GEAQJC1mSK2HgkS68A0mDDq22mpaz5YcfiYs6hQObdDsS1lmtsyA",
+	"p5UN8QgjqJN2r/mwUO3/uRTsYPBAybo2NHcV4w1JnUT3tVW+GF8P0Ucql0goFQTHSJD0Qd+ba2srvFHW",
+	"sPZjTnJ8Ch6X135vv4Un+5gBJvwDIsRR/svVZhUG9+7KMmlyYRiUT5o606Cn+q+56ETZH7HvgDQyqEhj",
+	"yGYxFUu16x01WJ3p2n/sVFlWYgnqcg0UCpbKlpiMyu8wXjRqD2coIuukcqm3nDKZbsq2xMRnStjvqalN",
+	"tkVE9raG3Mjqvq4mb4QkaXNmGl5QGtxaqSLmme6OAVpX+Z2/GCLyb7QTkEQUm+2jA/VayDuzAGgUdHN9",
+	"U7q5EppvywT1xG4emrPpXf+ILrCbgTK7yZ2CBmJGyYfdBS0zx70PLkF9pxY/SvstL075+9VbehIgJSsu",
+	"yVniH9ycq89KBe8OnsfryXA0nAzHI69nBsqsux0eV5arb/RDXnlnXuhM2hAucHk6X9QtSRMMvjxf8Ofm",
+	"x8rApWO/DrBHuxomI0fidJcFDb4FnzwQuanQbtTpW/Mjs+0hXS27RWQzYv4WVyaViBMYGdoiy70QILkg",
+	"vyebAK2wuNdS5Z/OlOFMZKsm1RAzu39g40J82xK0qA+1plyrGmgHbBRXighKXmuxBYSQ3I5afD8E27+p",
+	"GbdlEd2TTV9ZjYXc929MDS0FWu9+baR4f/bHV+W4sC4adf7yjvlBdCQ6jP+1aJ6SB37fcSLm3qeNPZqX",
+	"1sUebeyqMofhU5sZP5LN7zyI8BQRAb2X3NoBK85Kgqa0AbbU/oIlq9zhioj2Q6Ld318cGV/D4V+cVr95",
+	"h7+iwK/i6jfaUseV+nqr9NtfIosJ86uskhPraHYyV9JzcV1NM1RtT+VVfU2lmwpQei1hkSjUnAYQjNq0",
+	"AD16y6FXGlOdPPopqB6kEhwwacackLyeAUzvm6pAu9QZGKo1k58VaLy6vNvUfveAN3GHyStad9Tsehvh",
+	"ahukD3qLNRHGwMWc2dthF2eiL39cTT/c5Dk1T2MMJKYep2tavbr/7PElH52zPwHa05ANGZ++zQiZcX5P",
+	"2eLrV2wcZ0LylR8KrL1kQ4uuUn6N4Cui48QFsEFZ5Q8z0bNUIx/8pkPlcvOMXcYrVeVD4mlOZPuSCDyf",
+	"Yru2+WsUam9Dlvz6JcOKKqcsEo27WdMOjhaelpPz8uzPvLBkt838VVN0zM43IsNRwHMhWKnUqJZlGAp5",
+	"ZbbnvAg8R3jpYHVkqH+v1u+J/i5+5/kOqqSbuPE1FEpXWfrtq5WlNJZfQ7n8SGZLzu9PSEwfSNrBagMH",
+	"WJRwCipnpJ+jT12fXZnWb3Yli++3B4QlzjdewFMzbKOBYOfWkociSJgS+VQp9oY+2xM72aId+Nom+0WN",
+	"dU7Al62YehEVEPRsc2XlNFDqtHmmRm1sz/h+qFfT9LUiwmwooQYDMHatNsRx51DDqXohHDi/bHO/hsk6",
+	"2Z3axUShqYISTjxF+rX9wA3VM5QtbigLa6JfJvyGaZylBAl1YzEhodtn1AVC0W3NGqI5fTDlPTpK8Jg8",
+	"8ar5s17u4NY2jUBqNR9seWLjfDmJXHZ8pHu5m9pYkSD/vCkfWdpqbb6H0NSHNO6n4GWAe2K2u5t6XRY6",
+	"FeYviT/PHq2ySW/Vq7Jy7Ye33ThfQ/OqHkS/eeUrJ8avonjlGCf1CcYFrgFk2QZoveROuh6U2+cNAR59",
+	"VJOVydFxqos4l/8plnw9jzlPLW5eF38RjlY7SEyAmnkMLt0jsq09SRo6c9msQl6Cx2PSLz2gJjv7iWxS",
+	"vWxBJbu7TM9egoXheCNp6Cug1QDLgGKbY2iU+W6e8lVLRqM+/XMduaM/sqM3MZ99yZ8Iu7xGMipNwdwb",
+	"IB5HJaHYbZHtmFfbcu/V/sH2ukvenvjciz4VvoBFgGHKHghNhsZFP3Po7C321JgAoHzBP4Ux/ihDH26P",
+	"XZhwpVaqIxBv/JnzZarVKIqG4crOzm22W1GWSSLOvfhF7/VFkzUeIJGtViTSXKzEvontlJ2iB63Q0/qt",
+	"H9Vp4ksYsaOu9Q3bw+oszPKwB+NJaxozT20/vwo3w+8VvO/yafaqPUX6gbB2cOlrfds5FcA9guhqIM/G",
+	"N1c0KgSOY3d+Rib1Q/yGrFTRPxG4RsavuJB2JXQDPLKNDtQ3jzefYzH4Fr8EJZ51aJgvcLEa/h3LeMZC",
+	"svJCyF+QtclvNahDeb8Wq0w8sx4ATyqtAf+vNVygBR/gJk6vj9+d/ZTHXZ4kaxJnESWsPcfQpcDUPvNL",
+	"MJjxaFPXdOCLBEn1Hqf3EV+z3Ovx7vb9edlHf8YWxKb+m0xoJUD+4z9uMhbhjeKV0d7RaKSk3n/8xxCd",
+	"6qQwXSkAiZwGj2ElSPxAfIhxu8Ub9SNvNw1AAaAnrlMuiTGCH6OXlfD3apmBr4jIucFbvq1RLR5lzm4p",
+	"max3bM1m6jV9zhoXeeiRH3l5R3OcsOg9rqmGz8Pt2OFrxX84FhytdDuFtZkidWbYLeoO1QxUbvrsqhv7",
+	"TGdXQunpwo9AZVwx/d9jJTwZZiFUc+lN9fVKq2ECRjQ4tHAs+VzqOMtU5pcKlmMhJN1N2U/T9ggwf0gy",
+	"xkyoXS3yzinguK2yS8W16AGU+svg6vpyEAxOL25Pr6+uz25O1dQ6qbluqNs17Lf1W/fDzliSyVr0UOdG",
+	"f0nH0x8EXtkf2FqeERo1wBJ9jUOh3IBx1AUf6glEsm3bnD6ZcC4LN9PazIij3YSdwZK5/Hhxeq01SCgX",
+	"Fnm7PrPWtVLx6aVgLsnKX/TBME8959TJu2r7zZa1r4LMunKtTcR0Ce0Vdz+1h9BVV3/bKHwlKnwLb2Bp",
+	"jVoB+VhF4jcg87lz/4fl3SorvufAir/8E0tf/Qn/RNL368jcJ1MoEfSedVTeN2h/9BrdhZzNYxrKOx1h",
+	"W+M0Er9tOWuYexc527hPb5zvq/TQuvju8ghoR5leVI2XEW+G6OP0+gIgTrCufjRlxAyCfkN0fH12e3Y8",
+	"Pc+vU2Gu6ark26IVuFkcRtafWHV51QzKiBfql0EwMMMPgoEdqcYxt6XDbweTr6ff3dr+gW4iwRBdfXh7",
+	"fnbz7vTkqHxIC0IE3GA3he9xiyFfYBtqURa5jkUYfBAM8pEGwcC+tOaLNm+90mjKNkjJqdIOnFGGU68t",
+	"Mk1oTfVbmJKIMElxXMFNhj7SuoD8aYI0rWj4va3o/jVb93VdwHX/9HuyMSLE6ceuu5jDB4u8pChv0l51",
+	"U4j7zzF9IJ/35S07fDfeHI+Sl9l/pZMff/7T+rX4aba3OsU/RK/Oe1SUncnWWrKmN/avFwsQ+YJDqRPx",
+	"tbPvEaXEW8Hztzi8JyzyZxCTOf3iX6IZWVDGIL1jbiBx1cxtg/F7WsGvyJdi0Fa+tuMR1g/uqBvSke65",
+	"YnIzNTGc6igbIXPN+VJFlFsC1VLyBBKh0cb1gvq06RCWocx9ge2UOc9klpJC6YNTQN0I2yviRCixqZ8a",
+	"omlxiQrrbtfFG5gB7qQ7iK3qwBrVxCSUa/CE7oE6y6hbpLD9lxPCk5hYEODxpP4sLzi81AK6i47WFNbV",
+	"ZaX6jkB9JsQAJDhXjGUJpOJpmc5x7ESEMTo5/en0/PLq9LpznDDn3cL4ORi1cDKQs57zIAKz9ZU/eivq",
+	"utlp+ojzBKunKcHQUtir9oDv2Vy14TqcEjxEVybgoJ4HNGeB1tAVE4dLuAWFdf1+U4I7OKXyt1tRPdl/",
+	"x7NUlMRle/6genJvZJGjnZjZeNTl0VdbT+6PWhs3ML5uzFYxrZkZX7tuaKbJpt2BsKpoieE2ZKEgK3C6",
+	"j+pBAMug51qmr/vhJfp5+TUL6+rXBI7zepaMURNYNv2orRdoSRdLxc4zGkXe5jVM0htGE+IFnpqq50rt",
+	"hu/cB+5yCB/yRUIZAoGEfG0vKhGB2cbe80YLypGit3qrfaSiw4y9Kz6j0RkLU1CuG2p8zHIhIUlSxO4k",
+	"T2BEQxKoDZvVdt4cd2xZN6NRXbs6PV5g8Bis6VgcC2rJrM+5nKmpnussdN7SqOIT2hY/36g0j7SVqmDN",
+	"x7rQEJ1jSdSnWsZpSjptD2dlfbGcIVJcV8e0powBygvcFTitWtWhp465u3BJwnueyQ9pfFcC2HO/lAp0",
+	"fvbTqTHNyqusxxh2rMEqWvtUGu/0RbcBi6oNbt/cZurl7BbJz/TtzOKzeWmXUYFivgbKeb+48DgedNxp",
+	"4LSibPG2sXmq3fs6T8rILe/27jxql8idXu1HoTB4V2utzY23NKpjVBBpkBWSl9R9JS70mQmJ09CmBKxQ",
+	"WSuf7C4VchFbw1U6ipwQY4kSxeY1ErjV1NCEeEujEyxx3RFn8jIcPvbF1cKi/vEx4memJVgH0c7Iuq4I",
+	"8LZY5Gf5uasz+MEiNZ/QubnuEwmZp2H/qiqVU76W72bads3p1cwKUBPyGF6IDC91EA2W82zdC1DGYurq",
+	"W4Zq9j4PHA9hozSmXSxxkhDWB43uaeoTKmukv61UCuDMPtAUa1iVOmcAy0UZyDqdIwaO3Q66rAmnjoLH",
+	"6rWmAqpGsR0pJWHv5Wi0pcnmQKvqaptZs4uSOyNyTQjTypROYYpJZ6226NVj/nOm6A0dNvY1OTEXS51N",
+	"tL/iFVQY1Sp+RcrgyCXay9F+GZ92XFNTv5vwcvtL7T+hwuSsgT6XA9N1BtgxMC3/voLq1LSc3ftm7KZp",
+	"NTDeDlP1TW2ng6V5jSsy7HE6jbs3GgSd3/dkLu7sfzJuAp8DSl+61lx6weV7ImtUIeaaacblqVEECh78",
+	"SjpRexciOzXT+cigsFK2AHnya+g6jzSoyoWaGpKu0s6/Zp932chPY4VInjTLglx0NX6WVaKKD9vf6cP6",
+	"64Xba1T+qILzGrZsae/U6Y79N08PJXJ79zapk+ajPzMuP6+I/L2rlnXReGUYHxk5IrRWorF0tDX1xqD9",
+	"q4dtzoFY8jWD/pGQNhBztlDHdYGnBTqNsCA4JBqi04sTCNo/qBvBBcrTT2yLO9DN6e3tubpT5k4ogEqF",
+	"chR0PL04Pj2H6zmkV1E3QIqzuJzCoD4R0lZPINxvxhgEg/x9/si/JtxHznqcFM63bPvRENb9CgzAj+ck",
+	"WfGsUe01boB6z87kZUfPzpMdWvoTT79IkjIc+/w0f+ZZCskMBRKSR50bZIKkz/dfjcf1o2yXgb/lvQzn",
+	"rckGJZqXxmnYTB856yMBn0b8WUZsEnprzn7Hgi6ichpKnt5ufE2IFH8FCCf08z3ZHCGM1A+Ip2h6dWbz",
+	"GGz2zRAlSt0NaYKZVPc6f1aydFLOV0OdiXQE8TWn/PoTK7ociY2QZKUlm4Fwp1KQeF4WVmpSiiv1NCEP",
+	"NB/ZdhVSpzu8rUZu5S0GvOwJnBIUbROwIlmg0d+gWYIBdkenptcBTkmpGXOkiJaSFX/wAXXjmlidjfKC",
+	"q47hFQmQyMIlwgLdGaKLTCSERXdluVC+6OND+II6D3EhdDQD5Kud6qV6YwD0zbYzk8vbpGpCP7YQCrts",
+	"2dofomBi9ehc6g4QOIqo+i4cXzkE1zqiD6hfUrnJnaE2Ga6EVlPkfFAhS21/a3RQL2w+TPknStYw2x4x",
+	"Nn1y7/xpzsHv+zYa5Z/2qC/So9Wkg1BdeW1mpAMRWJQSDyt87Lf71OOPx0rZDgr2teboKiGp4Aw3bKii",
+	"TLC4m0TaPA0h86WEvlfcZHIL2pMMa3pPhDHVG9RIKCevoW6n2n4Ur7rhmdc3UbbNk204XZ1YJO8sRudg",
+	"tsLaL+gDqXThuDEAwCFPNildLBW5RMJT0Dg6TAuGapdv5kaTLok17ny+O8pTSsnPzazROi338PeVy0If",
+	"aZ1noo5suycqi5afj7sF4DCcibm4LI6CLVYuKRTmjMo3t7MFczYAPnSpnwssK5NrlZD2aplSU/vAZkQ8",
+	"TbVMqcPQbw42R6sU3xo0JxfovQ8bq/JoBoH+yCSOHEhcDXgntL0nCKiHtqCGJBqXlFnpaETg1gTfYhat",
+	"aSSXJ3jj55wIq8FnG+lrYBVGrLEzdd627/jkAkEGg+QWuSAwbelWSiCRSDFkxaR8NZqMD16/evVyfzLp",
+	"DfZL2ULJ6sbpwQSIrbhROqij9Fb4Y7y3P3m1f3Dwcr/3VGL60NrAW90D3ZxmOLyveusmh5O9ly9fT/pD",
+	"HuetctrGNzIRhi/3NS5DXTxqLto12MwxXDeXzwV0BWtk9+ENWEXb6C4HAParwbgIDBSI4hLTBEJZYBWW",
+	"fQR5+oKE1ON3lFjfZb8tfqhQpbpGQbHB/9okPC4fSPpgpJy3ENyid4AYQZQBFXkmv7FEORyPXu6/er03",
+	"eT15+fKw9wpFJlt2W0iq40UXn0GGcIQ3BltoR3SmklguZRnuvfRgM5F2UWfoRoW7HLZLpKJjgCgL40zx",
+	"hskrNxmbxycXZZSh0ejV+PXrycH+q/3+XN4ZayvCmz5IW08q7PceI+YM1oF/L0xGORZC3o8ixinUiIps",
+	"pUhw56ym6QxtN8VdkN/cj590m7Wcq9pbvvnQvm4NTL8sQK60NuKmcvRYtkYAsJIEI6W/chFhdmRBcq+Q",
+	"8rV/zFNQcO423cEp/htyhusM857O8CItvaMzXD9w4a2Wuc1fmLvZsDBnucWqMuWW5YIZPvg6fd1mNHpM",
+	"2ps28xwXftlfv0XwEnXa8iLf0qix/sqfAtmRH51kEJsB9Po1eq3/rwuf9k4P+SrcV6qfOiz1xxt/S97s",
+	"WcdVDQL14Bo/p0CnmWOT9O5jmCUXStsBEx8UWFsG72+k1F6N6ynZByWxoUm7p+mIzdO3GnSlH4r4LImQ",
+	"n/F4Ngn3GoCRfb1OFuSZQB+uzwtvDnhclIKZ8rUg6RtTjg0NrwVALoQVR9RSykQcvXiR4I3FiH0Rvmib",
+	"VmV1NcRyQR63PrPDatbIAIueBNUPnN/r/PE1pHTAztEfiRaciAqqgQOdoSPVHxQV84/F4YrkXzvTk3Hx",
+	"No8G7y8vbt/ZpiBHBnjJwJu3v+tFxBnZhuVwpuIJAvq+is6ddTVBd+FfwJpvyjk7S2kVS2H/0N3G/y+8",
+	"6X8evXjx1C2hevZicsnckU5FmAUYhgpgmGoEoH3Jnope1Zw+01qm+LDAYYaGHVKGdDWZxDlzlknzjq8R",
+	"n0sAp7dUcHswmQCnffjPp9Nrb/zSDH3FU69nsSxoc+09j8dS9sBpSKxpoVsprYhc8sjjOauXbjC8lm9D",
+	"dAZV0A84zhuRiyVPZRE0VT9yZnfKm9wXDzgbcAUs0i14UK/8S14YUfYChODr+SF5FXUSgg1LqenZJOrM",
+	"wVU0UNY0QCmRWeoD+9QX+uyTAkoUXv0rSJIK0YpPaCBdXe7Urct3iuWDcm85xRgmk9Vw5TYNtev/TF9u",
+	"bDJuXpHX5DNuAXZ2bPv/jcoio6y5ob7do7pFYbWdipEgZRSk3bEwtOww5P7QpNogzpytYIlvlBlBCDMC",
+	"hkbtG9rKpBf7k11QVih76GmH6tBLY1gmSdWRGtnghJmiH7LUCWV+93wymrx8Php1+xRFn8dAfKjnG0wt",
+	"rdbrwlTB0RyndQXN41eH4ycseTQc5OCUconj9pkWLRUdN1+lqWLXuXqBS/TCO5WDzsRccpbKD7d2hd21",
+	"+QI2WtLl7Ant5LISbSf9q6lnLUTjMwNDk9ruN1uNFXNxqDOX1srQ7CQUf9v9bQ3EsNPRdmsWtr8tf/oW",
+	"t//qV/v0/Wr7NordpcPrV2vl+qjeor+N9p7euu7fSCvOTpK22rVSa6Q3nVbm1r23xmosva8inYOK/tqg",
+	"RH8Q3qyYkg6dqXtsSeq2/Kz07SDS38tiOxAIt+ZAWDoXn88RTOm9utY5ggN360/xZdfUSzmnR4u+K0Dk",
+	"Sxhngj70EHNJWb41RO/cZVLWiRmTp7lfEMeERThFK87kEv3bh9vjf3f2lPt8j/n1kmZ+fktKmyZxdoZZ",
+	"cS+TpQTf80xOhaALtrLy0Z/r42RSVb3brehgJfBhT8SuClmbCIQhQ+GZMJq3CY/fje+UtX0HCFZ3gQ3z",
+	"ZoKkANcOadeUPVCTXJmSIdofjQyMk3aa2xfy1GjskNJO2Scm19zkRaAP7hvZMwlAWsqiUsoRl8UYHFKA",
+	"IZ9dp6QXTswx+NAjDElwUGIwUb+EMeGDv2qquAR2QpnbSwSVE9fcF3+eopm5CaYBFlYDUbiJFFTS5arH",
+	"ORGi/jyfDzohJn4k5D7egJEPmuf/+V//H7IfhLxBukRRW964Lvuuc/I3KBQkPYvK3OtE2QjzVmh0Rjqs",
+	"zLYYr2m3ieOYCxLVlnxmMcijMOYCqpbcxfWlsTW8rUgmhIedVkA8qeTbTlpNJTNQ46c1eMoqcwkqfKr4",
+	"ElhU/UudP54YYllMNeqMHsmmFF4lNjpNr0qbPKw4aUEVqBINRvTR7BjHXkdtiKGvjwZnUBIJ6DNEd3mk",
+	"5k4p+uY0inXYiurUUEUtbKrBdV9heMRg/Jqym+2gWmsFNcxJl2bxtGpLPV0jIiXiT6hIYrzx9C6NMLq8",
+	"x3Oedn3VB2GxutwqFOwF2KWsFVlHLdiP6j4dIlLrWH17jDMWLsHZ0ylJnbLFaQswKVYGqYb0JbqjFzj4",
+	"LPmP0P5BjjlSBFRgK2Fds5SxmAiBQs504kukg8drKnroUOLJRLIBkm/nN8Vm9sOfksuUgdJaUmSE+g3c",
+	"C54qHzd5D5BqbqNzPOihDbuVmHSb+Z0xXX6rco1L0OaSdMW/02hFYTogT+P4cj44+ks72w9++WvgFVQl",
+	"MaNFOkaS3xOmEdnrZU4HPF79nhyR96Xpmw2KoIHx6WwAdOi2UyTUXcH9HbubOs/lPU5JTuMOPAZPzDOv",
+	"X32KPpLZDQ/viSxKDC8TwtDdp2w02gv1g/Bv8uJ/AsX+oK/Av/UF9b+Tl2ohzLWcJ/X1Su3gWoijFy9i",
+	"ZWOVokpinvmRHu4JqwsJFAWgcFt5ILL5YTn7PqSX9Ifv/uv0+vaPNz+8HpLNDyPyp6n6cf3nP/0wwh8v",
+	"kvD777Lo+IfXw3ASd95xAzu1nLx5z1bNEG0JD7BhjACy1ezd9wxo7Lr2+K/eGgkcx4TkEi6Xe8Pq0DVF",
+	"083v2KVkeut7fUXT8Ho74O+2bFqR6oSEMWVfkTUiM8A2a9ih21nD845dWaP0vbWsYQf8XbPGqTqGn5Yv",
+	"Llmev5wbBWiZsQXKEkfx0zvTs8hN8Gs3Rn/MEw1sCwlukUlyT8uKxjHV+mZJlr/cH/ob+JrYmgVqqmuj",
+	"CT6Y9ZIbK8Nyq678hyrRJbefC64b9/eYzKWOadE5mnG51PDc6mddYQabIVVXNzaX06AJFMPlSgxPbQZX",
+	"6R7TgzUTOkMDXC1C4g2JNB5z+WjrohlagrQDgOU8VbPhH8scHSVAwda12x++6fe99/NNXGfc69R9GORf",
+	"xvgTGOMrInEXFn5v7/stGfD/MsH/m5rgDl/WiYrGMgq/subZlR5fpkYhNsWGWhN8JlBEHmiokcjEm9z1",
+	"iiiA05pE1fIpVtrmvXvClLd9a02FPqSroDHYU03ROvJjJEg3da2QJVua2o3kqcWwcry0JScJFH/md8BR",
+	"AAW7Snnx1rqX5JW3ikFdLl6ZZGLpNEkTebVBhRsqeell+VeBQG0pYnH3Z7fFJm/QKhMSRXQ+J2mhfmpO",
+	"eCZ8KlVPXvDU6eU72tncwDD12xRCZ0+rz0/N5hPwtZQtbHxyWBm2FnG89vld1Tv3O2sVPBNH/F2reD9S",
+	"X7ICJHMcIcZRiFckxUU3ySF6oBHhR9o20do5TgnC4p5EdmfS1Dwn3MR/nSESDOAFXqKrCV3hVG4aYm8a",
+	"xIuXrIRAh4ZDXyOoTNR3OTG2VEmcPP1GNTOoW4EZDu+vSUhoIuviqAlPIRdagDj2xE01RklzpqJ5jcUz",
+	"wWwjl5Qthug7HAtiEq5BS1K3EkmlNSGhE0BhepGKvVxSjPJcxmrw0EyxjgqULXQuUv1KCZvVZgDhtsmg",
+	"biptrdfjyQ5JbRpn6jRNeVrtytX7XfdkI9qitAaRzo1pZ6JSO7TXpY8YeD17JD72zT18GvFl3+MxxcIV",
+	"Qef0ob0q2JF1zsvyxD3NCZWVNItRIpWfHROZpcRv88KlyJb3bPOgv3N10d9UXT9CWCBJvkjtoGFohgV5",
+	"ua+24J26/hb+1KHxNKtIpH98GixJHPNPg6NPgzVP4+jT4BdvkXj+pma5oO5TQ+XzCHLnEDV1JhJmi/7t",
+	"w+13zw/zHLGLD+f/3i2rGabix4S4NTN4JlAMIhbmoe4NrH2mZ1XOkH/l3bdmdfpsgSXBkTeLUE3MXAyQ",
+	"0EAmsw3YI9rgeMBxRnKZBHaKTk5ycgypU0KyQThN6YM6QhWzmr579rRknNEQx5+g77ODjPmn5zckVdrt",
+	"c1Ce7nRmVqdURcPH0Tv4Cl+6YjVTKmxFheuM1SeU7ZgWWH1VWL7D4cF4OB6NAJlvO8kOyvXKk7u6vLn1",
+	"51nJZdOOU9cDlJA0JEw+18AjlZKdFw/jF2syW3J+L14YLnqxS/vgnzOS1mx/uOScoiA/dLp+eh8gZasY",
+	"oLEvIUkMiB/j7Pn05vjszCD2KAZr/BL8h7GOkM7+MOkGrWBIbehoP6HYGKYZf0meuDvawOQ5e69Bpvrb",
+	"PhxXpOqu/R+s4PZwurnUqGeZSAGg+5rPgeJPj56h5+s5IeI13niktl9FshvQp+6UKQKZUZXC/b57taqQ",
+	"2Y+AWTSs2TVJYrxpS/EDpTHGmz4nogYY2kc/0rc5JiKswaMOSH7ffhq2H1k2jPFeNLf4cYJIFYwr7xFF",
+	"lCriO483YGxx9azMWdEcGEVFkzppIs0J7ZWOTSebHuCZqDvihk93yIiG4tl3t7dXtrlAiQOqJR7MCfg4",
+	"KG/9G9LmJR3N8s1ZfrtorVukwWi1GBm4gwbprUifMrSUMlHbAepLiwwaXZkOtmtUnCJHcOyBf04fPLmv",
+	"qjx8ngSOo6gOrUBIvFCGYimBBs7KDkXZjqPtcNcCdkPlmqwiRVvTFY2nRLhIuEJpsKmS+Q9e1MxaOV7J",
+	"orVvM6+yOao6IAvB2sloZEkMf+tWX0Dde5LIqinXoQx1Z+Sl2tNEUSpPsS0B0FZOFpz0VAK1QdWqfLdD",
+	"CvvTr6YoxSziK5N3hT5q5HqE2UYJxBAzUDeLdTIB/g/X5wGaZRIYPCUYguMVgOhdtDyzQz3ABQkt75Id",
+	"9crKpuqgxdnssMxAe+Rne2Vp2gCxiq3WqKop0j5SS1O7uV5Rs+eJNz1Ai+6SolYINF3glB8YUNVSr5t0",
+	"sI/Bzms1kME07mYNbxeXHHMmlUpvMKy3GA6mUIk3J0lMQzijXvxNw1U3s4mp89CvCuyX+3kglWeSeMtz",
+	"CqGYMSpz69f0ndom8FdrS/hzhmtw+T+oiQVorFZ+PEKjSkNKtwBiPBqN+tVAuA228in4iShxzBc3GxbW",
+	"6AVX+lUgrfSmVLybJUpiNmCAVz4WYOUORiO7BAL6KQryQFIc5y4GJPCKQLdJjXcWFCcVSFCeGbyETjvY",
+	"zFx/V6kk7mC7Is6L3t1CsWswK9pNDrFhoUeBSgRRumzbsZ7kC5C7XY1wLBYiGqIpuvnxQw66Auj+SK4B",
+	"CwTIto1p1s5G+RS9hIjYMQ6XpA515t3Z7VERYDw+uXim9L9wSYbo/dnNzRGaExkuSWTvoRZgdohubqfn",
+	"p9ClhscRtCMAjz9cjobo7Z+vpuoFSqDBG0vATe/ObgfBQA0xCAbwpkEw0I/4ozkRO+eLM0ABrtkD13wt",
+	"9FLqz8CAT2VVkgrYEF93B8HXY1/z9XbJpt7w9gePvcKz1IfEA5HfUmuY45OLI92r9HmIBUExkRJsqYgu",
+	"oLEOi9BykywJywEg90eVtPFoQZ6TbFBCL/oLfv730fPXfzX///lf/zEK9l7/8j/ak0P01ANNqxreytek",
+	"4y5jBsjZc3r6Xbo3Gj8XfMsurHmOB61mVyLDq7390WhvMtohVhNl+hz0TQS4CzbuEkcIx0oF3KAZISyf",
+	"S3nfTlrB7M1jTWOBIMm/FcpIUiMrKuO9fn142AE4HkyOcs+GyrnlfTJjWMqUzrL6+fI5urMzvTO9OsBu",
+	"nJGYswUcTYxbmHVo+mRgy8H02eiv2urloZVu3eDXCdZ1jWVtIXQZCjjkL6175VMDw5f17K/Egs/IcNun",
+	"WGhzmzLmKeFsSjmrPtqxIVITbrYFWQedFMBSPXuof6xTifkO0tQ9kWz1aZ2rW89OnUr6rgCd3VyivfHL",
+	"l8/HZfF3clqRfNPn//XXf0x8oq6jS67kRWp00I1b9159ZAE2iRkqxweE/KQ5NS4Iz6YJ8uJVz6YYQJXS",
+	"i3DvevOnv0+/vKAsIl+Gq73ssAXr7sWgf88gfdpudQ5Syk7K10YS0EinAxi5mYu0XPUApVKfOdYMMmIO",
+	"4QWmlQqpw/kkHEevR/jVbG+fHLzsDy3c0ZO47SPMFf6DcnP3URfpU7T/wbIIk+R+xAZhs8SMEX9hNHRo",
+	"0tc9fqkndP3oMWCx3xSJc2p4rUHnXJrn9EmnpxR41Sp3VJxFS8x6eos6ZTTqedukRmWpvCdC4EUzlCBY",
+	"NCt9o9FsWRM+4m5uqhVRJsRxlwJ8fWsJ7a3U2MR44qACw78gbcgGhT/Bg6tDZQx5UkkmlkS8sdCl1TFA",
+	"Jlm3vwO7jcN7IXWbJV8H8U5ZnFqpqKZwYl+OS9+UdRHz9YpHxFsIpL/fJg9jsxI6SXONoQKmwCUwLAPr",
+	"ZEvQ36CR1WHU/aWZ+hUubTHu3DmGRkUut0XlcBK1Xa4rf3t1f7hOPndaDUKqMX17kfIsqRdXS+4/aDyp",
+	"snlplJp6qrQ37UOH32ck5CsiirXKM4BTHhNA/X2SjGr/fpkWtl1CeBKTN8ZkG09GAEqHQ2Xc1e+Q3jnl",
+	"DTsoJ13J3jQP2Im93K+d12Nynx2cmdr1FOUeMbmUMxQbjUZvdMqLXlO0AL98ycH0yBzLNiAmn/ezgf9/",
+	"4JS1JJ2CJzmKCrAXxZU+N8VOdfZZ93xzdeu3zVJ1DuOtCerDJLBHyVGbgjHU4uQIsKa2DsohimhKQnlk",
+	"xLL+0XFC6fcVYP+DYADvUyYhPOl3RekvOCf4gXRYZt3buHsu8W9okWrCNvriziEbo8n64jX60nvixxu2",
+	"qf0M4fwAQe+4MN6xkC/h3/Y48OJ5zdRjLcnNtoBA39sRa9UcfdUkuP4a7d84Zf309ZjMZaMmCx+k7ioB",
+	"MusN8QjN1e8M8lESbj1C65RKpbVSgVIyhx4eBaisukddielcdqX6jvJRfWF0mckPanD/7iUFwqKFjlRP",
+	"8UxWskkepfw/gQxoSczK2TIfLAf7yBkt56AqZewaB3bbNMgKvWl/4C7yg3f7zoguAbCKmY681pqvT7av",
+	"fr2zdNcl6kjt5kKofuTuVBJVs+De0igzkJE1muV+vzVSLuXOyVw2bhTdlSHmbEHSb79dfg2+70Sz1rq/",
+	"3kTrzfT50nVgeSVa/8XwQDWvNvm+cGrV1jposdFXwzRqZIOeqRVFytk09LcHmDLTZ1tzkNEseQo+esia",
+	"IcJRYQBzvnggd2vfU+aL+YSSPnicB3kJXdHm2yhFkHyk1ihvbtmaFD7bdIKW2EluRE/U5LEB885RxXBF",
+	"AbOODA1erEj8iGYE1eKVFY++niO64Dvrkk4JFpr/HPyKBEzTxzsuLQqmNqFjvgY+bqZiWyJ0MJA4XRDZ",
+	"AloEir5m2DzzXI1o5+w7NXZA2HePEuPzNNODDZDTN7B7zuW5qvuzJafRu4RbVDCsqh0Yei4oxOyZBBtI",
+	"e+EEX2mv8lBZmnW3BjrZlKcgBYdgJlXvRZzFG7hv+InZrzkC5FtdVG3KgJbbtnKjB9sgd5uDzXyTtgaM",
+	"beBQr8lXUpCr5hDIrxuB90jnwpZkrz8ErguB2smZo++GWhIdjnAkctl8rZf2pvWd5m+f8FcvscnnJXlf",
+	"J+BbdbT86HqjPeF4G4MyKMBFnwl4fFux29FLXsi3ytfytEAe06FtYT3SB6N6V7mRjc483GRBRxuqEVLf",
+	"zMfmiqEGcXJj9lATTDhZF8Lblz71O2QD09Qt5esIvBSt/NB4Vlq0P58ktLnJWqm3sQnMAHq3Kbg3djMG",
+	"9l62ZVpVc/BKJ1MzD91q8dxBiEEkk2cyyJtNLvkabKZ/Ur7qDuLI+DpfPLQm5F6tHfQDkibEy7NKflkp",
+	"5+PlaP+wPVvuX+Ju1gm9cYnlVEocLlc1Jn1M2b1eqzmNiQ7vGvDJiBOhlCQo1DLhQ18ILdTlEFANUVM4",
+	"GpNnAq1IRDFSc6ywpFMbkUTzKoletYZAtys08IKwCA+33jY5OGhPW6J/Jzn6QYElcjgZ90/X61cc6C3n",
+	"CyNWLlIqfVu/er6dWq7WlvktsU1i8Nf92MSeUjTJk5dp2bOu9rW44Q3CM8irzJODdD0kIy52aj6uQBGJ",
+	"iezn13D3i0enxZlc8rRv/sQ65XK7T36Np0AP0YJ86a2YrmvX9aWcVFVDoWKkdySOOSIPJN2Yatv2XoOu",
+	"e+NXSGwTMv0GbpSIyvZmj5DVpm+1kSx1FRpbPqH/RCx6+k8USyvDr1uqiLmbRNrAfaOhhjvusZ6Njmw/",
+	"ozrusaOZVG8KvUGhShDSd/m2XHCSBjuSLPKr05HSFlpisC3bqT62at7eikxt3uoOFqDZptB0qGksauEL",
+	"oWq4lCsMqUmRUqBBL0EXfnHAuHS/4ZGeolxYloRaXsKfM2Q5Ay7fZQ79S8RqOY2O9bvqIj9uvmkCjXS/",
+	"1qH0lY6dr3yANB0DT+PVJk8kjn9lkfjfUOJ9jQ3dbbfWxhy3t2uLQtkx1uiTFjXBRjk0kxiar/o9Rxst",
+	"3U70KdFFyjoHyteKpT9eFNQf9X1Ron7FY73dvGjb4TuduIYXOu1h89FFcRUAGuoUzujRu9nlytbdbKby",
+	"r928IKfRDjjTNULUAzjtMoBW77SnaU5JHBXQihak0QGvjXwppq4dtkPlRv54J6J04mrzUY9lX2cZWrlX",
+	"D/kv5l2QxmoYS65+Ov4HUxnhKvqPUOfd4oen8ylRScSvEg0oGxge6wiuPxNFPYxOfjD9ZKfuZM3cIt1Z",
+	"wjSQwPdEoCQlIYlIFa7jka0hmv1kBfBDQ7Bg2y5yZrEP1S3t5TCPsTyCPKLxRjfMd6FN0Kn6RT+4KuBJ",
+	"7aqgBZFC8Usmll+rwudgtKu9A9Omwmr3tfZPTzOnT0lVRUCZFfZbPi2CqS4fz1Yv8jjaKQEj97v7ky7s",
+	"5Sssw2V9rNvEbUziXZ2YfPr98n898Ya59XkrjXksObonJNFIcuiCrONN9V61Ib75fvAxWS0zVVJtak0u",
+	"GyF2MsIQ3q7oCbQTXVoXvHHMP2HqQ6cwx9MZf0+UGOjhKvtBzwTS93X0u5hwcufw8a2Th2T4Mh+pLZuv",
+	"ew64SdybdWe1et23L69Bs+Z6DuusJ/v2Qr2qnN891Elvv2NtmYT3dQhlbixDaWZozdP7UhkngDTPMY3V",
+	"pPxZiCS8534tfKm9dgneKMmLEnBzWOsfktF3a9KtXmR7dOfv0ziHOFX7KSZY9FkymEt1xXjaN0+51C3P",
+	"C7UQEiF4WoJ0CQ0Ba2A7xGdJhPyMx7NJuNcAcurDvlmQZyKHNAaYr2wD3qRZytdbJoHNO0jwJk85CF+0",
+	"TcCTMxCUmt9Z2rZ2vjZ0aEiyCnEqg+JDNC+tQRjDj/qr0IJbT8Iap5EXT5iFJPbCFH/0v8343mBY00ex",
+	"JmujlLGhJtwhV6NbdkYwCDMh+YqkpytcV1tpMkqU+pMXeWg45ER3JiJVOKMZ/0/4LDtpd74EBqok0uw3",
+	"zSxHruykN+iB0VQZgWDJPBMopisqUaLobF6qDhexlUOhTpzn+6/G4/74RHa0Yx7V2LH2DhRCOj+gBlKB",
+	"6ILZxk7FRM6nHy6O301GvQEcaqBCDSDqCMWUKVvBtG8F/E8olw03Q3SurpUKYQxKpm7yFUVKmUh6YP0a",
+	"KNkqXkMLBuMubVB1PkedkDTZHm6Rktl2K/AN6EaDabjEgvRIBOkCVSsyQLXsIxe0v9IccEN094/jd6fH",
+	"P15+uP18c3pzc3Z58fns5Jc79TU6nxbwjUMN3+80gPa0jfDKE7nErBOa+075XppTnAWqShzvPi/RLXBk",
+	"q1fIxzyLrjKxrJHyx5XukVMWpZxGtnEkCHyzAGKIpkZP1r5ka+7R1HiT3yDC8Az6FJrPFAhDjiMNCcIh",
+	"7PAAUfaJgaPBQaaGhFbd1kgXalQOEPsZp2qApiwRDegEm9KapU3f9AZBzgh8i8j7gTvT7RSHyqdnWhJN",
+	"9bOtQqDmsS3Lovr1jSu9PQdfGVXpI58J9MPN5QU0F9F60wONDFAhEzwG5Y+n0DbANlbQLfcQYWG6SSAB",
+	"q+jUhlPCnkkUU1BHbabGJ2bFuWeFcSaXn+3An78cjF5/DkkqP9dCyq/X66G9P9+vXL1m8uJh/EI9LHw7",
+	"tbwlgwE4dy9ZvNHLa3yun9U+90PZhwYUentwO7z6392G1m3ZPhOrbzjA4JlY/qeSTc/FkidDileO/lBV",
+	"F5xzcK/HsNXQ7ni0f3jw6uWo9F+bXG94/66rmvIZl2pR7en3Qr3phSLJbmROUvqAJfl8TzbepOHrmyky",
+	"9yiuVsfJ1en78nnxXP339vT7swt0dX320/T2FP14+mf49RN7f3Z2+vDHs7fD4fATg99OL04895Wnfzh+",
+	"PWlWYlo+ZmsFR9qKiPbJwdyjtnV5OSBrfab1JpYVFebWikfKcmxPpdE3Fwiw2I3Z0EpGQ2XD3aYFtjNL",
+	"pQ9bnd3piI2murFufq0E6xLDC4t8fRzHfL2tIVsm1mJgm49tL4odOFaalH+3JTyI8M9GHpXhYisXt1Fj",
+	"fWNkjD6QVJDPEV9hyrYaE5Q+ptVI2R6hWl+hezo4HFbemBVp6D3zeEQuuKRhjVWhjAmwcOYE6oTUyQ/m",
+	"jkHXM2C4tvwiJQ8EQw5x7qQhz9XgihssKGPFe1JvGdpHmUZCB5smUEesqfTiqwRv2TY4wv/paqDelus8",
+	"XZ3Tub/w652pfkJ3grBIEejO9v/BSGNQF0iOZdDtUU39j3rRVOndLQPqO/WQeu8I268a8mpqR95rLx6z",
+	"hrH77Vtz87PIKomp0pFb6hF1CRNoN8Zo0Fuex5EyBd9YrdcqONZpzFOdeW4A/dS/fYU7DajQ5mLZBNN+",
+	"R8UoREilVIsliVrwoqs5xJ3xo7HE12RB65zzKVzzze+ZQOphXXotJN5oeas+3TjzS1iNVYFJsuchYTLF",
+	"cTVQ1SFNP0rwDV2wBm+ymgpMzzgCoYH6IiUEvKOAggsveAPJ2AazY57JLH0EDFZMFjh+x+MGG0XtCTUX",
+	"26dbL/UKb9CMFFlbBTBujpMtOvbRIV/kNXmgZN1IGkD4SOE+SKjPHvHVjHsB2i/Uz/pUjlaUCSjud6oE",
+	"6yOZih+FsvXJF6luQIJUz86D0agLnzQVMJaafXWpXvwzwSnAEyiqdSljTKm4PycPGu26yRi8zm+EkEa6",
+	"EtMwJIls4W/DPNjca35LV+JJmRre+BNJRa2MeNAXC55OV6JoGGBmucQin2mZrpPR5OXz0XgHMfBAUjo3",
+	"RY1tNP7JuddC9lcOmtLr3OVzd3bzQXP5oLQv4mmlcKyTR0AUgttFbnQ4QgSQI6BYTvsnNIMJ7XGHRlJ5",
+	"zoalpnhmy267tWC4hUppi067yFIiugdslnSxVBxaUgrbu4L4Ha6XkGCipg6kgLwa/U05UoZhmJ75GvkS",
+	"XMPbPc7Vqj+Vs3NXXruditpaICxI9Qn/XTf07+U7J/4XEqZEfOnOl+3F2Yr9SM+5G+Y6yUgbSrvhNIMO",
+	"4j8wisLdtnHN27oOmmtaSpAdTy+OT8/PT0/KiATjg9ZBucQ1GjpcKrWzzLdT87JmTIuJCuEnrcX03sfa",
+	"e90YfM6TBHdeMNsf1qg49XpQGUb/VS9IB1xEyMXA+bqCmx0WLZGt9E3lbegImxKrBrm/PNG44vnmsovc",
+	"LJaNTPBKo1ybDfPbc4NgaoVRQVMjvNRx9uHip9Prs+/OTk8CdH75EeT1b8kG+I0q+99WuzcVmKZqmHH5",
+	"+1TvHdCyR5ZI91H3u+n1rUMmMW7V765izG6pe8i18I/ZyHkt+TqlUhJWsMwj6WQnUVegBGSCHHMzPJfE",
+	"mVjVN7Rqjre2T2cnY6ToLtT0yC2wedEI62mysux7PCW24Yqgcw2A57dXyvbTb97w+daWjpPZ5tDYaeAE",
+	"Oy5osojskVY6Vcqyu0LC7aVxRWpFtlk5U9rMpU3lP/EZI6G8aeiJlZ9nnM04Btlrm+1jHbKOY1+uXLjE",
+	"6YKI1iC0s/IhZraJrU08E37wOzOXtvfquQFHiWy2UvIq0hnf+tTJWS/PfsuD8f5x8/tMxLg2UYSY0kgT",
+	"VEB2HJttaN/zxjpE5wWaUQoNdXNix5TdVwNFofw8xpPZXtgbDaGgnPdrguq6ebmmSISoLXLKBHx/zBeU",
+	"gerREA9odOm3pnclWIi10Vad3ESepiSUaMlTQdAMvLub1rBenSs9H8NLDpP45A2PKgV0fzJ+ladHQaCl",
+	"HOkYomMlkLSn3JT1LouEqmcCiRWOY2XrZ4zWM9MRuOMge+BgOBqpQTJhaloP9N9/SzaBUVaXoN6ZV6fw",
+	"ZoP76aSxRdtNZf/6jz2/a9zSYbryJ1NMGcJwaTtjTD8CncwiOp8T6LtgLlOTogLqhc4e8zhx4AXHDdAY",
+	"+cihrZorjPHxwaG3a6yn06Wz1o3uFXvfVn6KvRCU5tzEV4Y4fmuMgCmUu4ZyLtP1d5biEE7CcbLEMyJp",
+	"iOMiw7mbt6i8tCVf0cTnK7IP1MmH2o1RiOQqdyORJZBYAx+TJYmy4lNnG71R3F4JVIs1SU0lL5WQTeVs",
+	"u1Zunz7/ryaGP8FiCdL0+5SvfV0+L8g69zKoeeGNr8ZgU8OyoObujdRjsDM+3B6Xi7Ncw0hy8/ZO66kn",
+	"fGLyJPOl3POs5Dzlnib+NxKnsty/y4zfsQ6Bd3K6BsDH1OnL2GOUys6DD4GRA010357Ll/THhNYsi21Q",
+	"/ExAvovjHv7KfuU5pjGJTkhMlZrpsyk/ktmS83tlOJt79H7ST6I5ZTiON8il52QfoExFtUNks5NNvf5G",
+	"p4f6enebKxpxGsex459UT5bGetlpLMj69A2lLxTvPz/76VSJhevT48uLi9Pj27OL73t27F1xJpfx5poo",
+	"yWTczN2Fo9Buh/VtrQPXddkaj2OWlBbFbPqefcWLQd+COtl3aCtqcmUUl71Sr9smwBPCbml4T7yfrS8U",
+	"K3V5dXqhVurq9OKkukgH7SGFov/p9lhXbnfU9ZKb5ulg65BIA4sqtspbl3KddVHWCrq0VdfOqLdNLbf5",
+	"HLLkdfLvnMZQKbwAI6X8zfuvXx0cHI73Dg8Pe0N6Fn6xuj3iuM6KNbg+nZ78ubzIe6MeoYmuTo7jfGdA",
+	"casH2QBqXi2pikgKzHJ6fHv202k5DWbcHj+ABuKesX7SF+xomhGsHPGtzGS8P3qMr9+RBp5damlSlnTF",
+	"/CvStsL7paXfYkmPMCtvU8+p4j8WJZ5hAb3ba45FQf+eH22Rub1nv3uDs7ImKUErgkXWq++92d/+I+ky",
+	"IQw5dwR29XXeXEXUtkbnVvjLcdNwUKarsaOdgJMzfgUr3GUvbxRtRRcplrWONSeolTewtk/o3Z5i1vM4",
+	"kXgWkzqnEFyz4yXZLKYh0hs/QDE4EPoGpG/VKzV/tfZlNUGsNrHrsiLigOZR9qS82tsfjfYmXtuvNTjp",
+	"d3NecSEXKbn54/kzYf2dZe/N+NXwoFVZBQnyUDgCi88tM/oWK7qskq+hd0vrHb8pCWh/vVmhTYKd+QDO",
+	"CpfXrBIJOGFF//yKoaNfUwnoHoxet0pyLaL6pVP4UgQm7aeoTDdbT73sHDYvvmo86Xdi6Fe4seCCXM68",
+	"clr4V/RhGkr6QOVGWXY1VapKGzdNDbz2KE7osbqpTINXo8P+m0TL1tM05b5jGEYxacUksoBB+1++bB/0",
+	"PcdlZP0j2Yh+iR46Xb3fZA8qk+0/VaHsaNEHXnSXxJAVjgjC2yru3n6/rhR2skHBJZVVrtCxogXBqrSw",
+	"bn1G2Du+LtK5IvJAYsW3kG0Oomh6dVbXfseyQxPFpldnTlkWKCE2j73QjltlgR7v9gkX6VUr67pb1se2",
+	"MxLzNbrTVUF3lnnvyQZBP2DjqoeKi9LIh+PJ/uhR2/6KpKEXq8NcMIl6YSdRMB5OnI4c45p2HJq6Ontj",
+	"081pGuGN17/WWXepSN6yT+3lwbdyqjlyryejGwTZ8up3ELPG4dQ65No4pgiLEk5zloexU5PlUBn+oIO3",
+	"Qes5NaNPRqi4RfOUhgMSUjNc4Py754JfJg7ei1r2qkt8e8kdufioXeE5c3rsicbTYzIq5cQ9HbmUGKJs",
+	"oaViO6l+Zeew/2yzi+ZdyarcD9xzp9iY5T1jJFSJk4sV8h6TNCWhNKBRDTU6cs0NihigqEXwWD02NauF",
+	"TJRUxkB2XSquk9jU22lULgk809XKFovEAuWRLxQ6D8YpwdFmGzARswi93cYx64K8ZmrhGsE88vw6E+NX",
+	"D9jKhZf7tYULMc5YuHw+GU1e9sbN0B2NuwAo2jUqjf0Xg0s2I4AKle+uR8C8TVyYjEllt0El488ZMZd9",
+	"tYf2i/wMKWoq56dOOC8lUQZgAgCSA+WvNCSKfzBKHJGXwk82Ztm9ca6b8qGj6wKJNZXhkkSIsyE6wdJg",
+	"GeiKRmjhC2c+jiJa32NRT+RyPq8JLB8bS9ggnWQzMOPylsbma22AM0CzDIL3IEfdJ9yGLIYgl/O5hsQp",
+	"519aDay9T2tYix8DJNK1lWss8rMfvc02SmSs8AZUaoiX+uKstQgzT9LMhkVefK1TVoBS6UrVBxzTiMpN",
+	"gMiXMM4EfSglbXKlbDxdY5uIirBvGwf85YqkxwaVpKuTEEpB+dyG8/XD5Q8DJq5m3rdzxAp/uSYRWSW9",
+	"nJYa34ghHMets2ioMSu5ZiyH12pAnj2V8oxFOngDTECYdLdNeas6W6dUcdA+ubSNQmXKDNFUbxah09JJ",
+	"pKeTg8ipK1fTs5OqztbsCqhxkMPO1cWzhv9LCdvU/KhkDDcAxbtxfzMMEnQd9mEhWeFrplaAUrqTg/w7",
+	"AEbrCZHUpWeAEnolDtsS4oHrxjDSZmtvlPlgays7/aSbO4rY8xHw4+oPLqwpF2KGZtrroBtWWvhACIzU",
+	"JT31PZ7KTdf0KQ3oVepG90DW3esEytg942v2jc4h3YcNMzss3KaxAJjbY6L7KfRbOVJ2kXvNi1Wkd22t",
+	"VG+xZwt/G/0chp2vyTwTGBLegWTquar2VK0Vhfs67lCzYo07ystWexr1GcVEqcciQBFdUCkCtNwkS2Iy",
+	"UtQ5koqQp0p8fwD11/KWNr66Y+ptJ4uNnr/+/Pyv/9gL9kc1SWP2A8r9wLo1t8j17e12FgV+dkSGnoFq",
+	"QXNLcIIljXAnPFzf9/mgcO2wv/vuRZZgJylPatOpYW3yBpVgUEj04CQymPPYV0qnN0qnNVP3tvVVzkFM",
+	"tk58p9VygV5StF023hknBO36rg5f7ncIgz+NCqtxWo3zIqhXaA8qzjXzX3mWX0fh3ZLhNU6+cWvUxidx",
+	"2zo0uzyZ1LfTKkz8nAVMarfRDuEoR2LJUwlNtuvZs9tR3r3ht1XyFOvp42Sb97ZX6lGqQncB9DTG5dc1",
+	"5g5G34y1nyIs6losX9+mcFBIfdaEy6ZbS9Vhv3U9q3VEQG8vy5C6nZl+jwa9rzsZ+pzmriBoPM3NyL/7",
+	"07yx+5M2aWD5CNVQrIXXT4nMkkJc2i9WYlaQnUuOpvG2eIBDw92sk9EvTe5VOBnttu/nbd3Jk/pxyWPt",
+	"1OnuT/UapPkx+dr81/ew3kVf2uXY0OjMVno06SWPMjqf3AnZVXcab6tOfZfiG2t7WrH6zat77RN4hCfR",
+	"Q6vfiDOxbnY6W6YSpOtXEwtbvkmY+ztmnbiHscjhmHqmjuQW/XYcvOpu8SznxvEdPpPWe1hxvYaYDa1v",
+	"6Khaas84Ehk0a4vIEFGmT4EjR6TP50PEuPwMbEWio0/MVIhYPhuafifRkda9tTiEyJuazecsOULlvawh",
+	"Y3G4rKB7ZIyp/19Uf39i5g2fZ5vPVhAdmW5stgWD+gzzNlSWd0Pd4u+z5q+jEl/FPLw3xSAGeFPfFSCe",
+	"fmJ3lmvvbAN6ZdaUYEqeCVNBaHQgQ2G18iz3DzuEy7uMRDrnX31W8S/3A5W24czbq0ydUJFkkni1RLLC",
+	"rNzH4plAM8zu1demRGYpg96MpjNAUbGOUiISMKLMkeu2hYlsbZxpiqGGh0j/gohPjBlNBmBuUg0gbHAC",
+	"GCDcCHSXkjkEcUAJuPNCm7fV8Zpxo8aC3r3x68Nu5bwxF42wJxBHAhzjmOCUAWigKVC1FFCcCK/Jw1E0",
+	"JibiwRPCdhec/YuNlWZOoTnlSUamdQWIGZM0diStWfsQM7v+DqgLN79ph2jChaCzmDxhYFUkPU1fDgZC",
+	"4/FW4nl9v7tm3Y2LnP/NduvXPskZzvngpMBu6AzAWR2j5A/UDwVajmOB7uYpzqIsJkzeKXPizrRf+ayE",
+	"EfTbeSDRXXlWvlv8dnYXgBtDrRo0FVoCnygo6+CpGDqUi+QDt3q+zOgOVzi7uuZMd6a2XbJ9enpy8/n6",
+	"9Obq8uLmNEAfLk5Orz9fn/50dvrxSHeQSxdkhsN7rX8Uu6goVFfnkTLuohSvNT8aYaWkMkZzQobo4+XF",
+	"kbP5PrEFlybhjpENUgMM0fnlze2R02Wm6LwBdw3Rx+n1xdnF95+rs7a/V2bPEGVqGXIMiBAzdZoDGrP7",
+	"bcWbj88vb05P3GdN6ia2Ys/BenNeUDoZ/dMcBAPfPJ2f9eCDYLD1YPWBy4tBMFDk8p+VD+kxjmM1Mf/W",
+	"urm+MXIeeiom4K+EIklTNgnV0zGxYOQxkcSfn8QrWPCcfY4e0g4NfnCSlJ+MtQJRwj858J0S/oYUr/dG",
+	"h8uDw73+HajCddSBSmue3itdbc7jqNqt7UUm0hcxD3H8QqSiClT7+qWvuJ3GNWFideWZQAmWywClJMZK",
+	"s1KKzF24ju5sxwF93uKZ4PGWxB2+4LO/iRdsQdmXF0u5il8o2r74Mlwl+77JtbXGqizU+PVkOBpOhuNR",
+	"h2VOcIpX5efbuxzk6cNmlVtAbKzJtc1Pn79MfogOx6v5/R+T8xH+L/n6Y3i9P/vjqy6M9rDk2gwq3vn5",
+	"szHGflLXPn9uf81Wux7LvPmkDS/4ZDd0emrIezVtBGznMbpgz7MEmVPS9hnv2ZSgJRjsQSzq26HOiznk",
+	"/fwHwmQeMDaZizi+cj7I57CDb1GPGlBKN5lCH9joDl595/juKqPWd1W3b2ZYh3fKrU5N/2Yb4w3KP5OI",
+	"en41sI+DvBnvcEVWM5IO/8Yp8/0ek7nMX7LVXDXv+OjMwv5SWGb2F8Ki0t9ZElWeccqvW67eU2Vh1lxM",
+	"Ur7i5WeXmEUppoIM4X/9lyAPs/wRCZcxXSyl89tK2UjPcew0vBzmteGez3avaQd+cW2WEqyt8W0COtdA",
+	"GXCnla1WON0MIfUbmq/F8ZCyB7vk6k9b3GD/jkgY2zVWf+eroUMYzrz1D/Z6MX07mtFnh1kiiHnG/oTT",
+	"cGnUW8oU9/J0o8ha+jsiieXCrUyFYDvcEQzyvn9WPyj9uKJihcGf4v5q7eHt3z6bOk/ngrV8Pb99zomP",
+	"M2D64Yy6f6UEjg9Q7ldEOlfWGqeQbBE4/6kgsflhqwK1OCFAVFwq478URQCpMaiKJfXXUdlphrD6qVqC",
+	"lceY9FuwCOsHrwMunjItqIboNC9BMmaOdk3A1bsA3dmIj/p3EfK5A939TonPu90iaYXwduNnrU+A4M3N",
+	"5mrAW9kUAt396blpZPccnnl+VrXuyIOsN7K9hujXidUJ8nOmjLaWo0T78k11D/TozuA4OkLjAE0CtIf+",
+	"z//630FueCxwIvIgkc66NSqArlUfIg+lbsxUypTaa6p29KakmKn5v6hwBdhvy78E5+5GIzAD2yU10N8Q",
+	"ILNJlQJjBc4bHTW8e6EOuzuNhhfYkhupM4GcOp+OkfDZN4urakXPkMzhh2D3iKuz7/1+erihYBCTP0qi",
+	"nhh4rnzxOOu/033IrXjxiyBzUS+iQeXCUpJVIj2ICfb26hqslz09ZnqkqRnI096lPJN2gLC91ppk9SyU",
+	"yPmjFvnrzZiGGGWehX1jSZbXQR5AX8V28HEs5I1u/lorw7DFttjoyUCzWBK5OOiPBLXu5i4zJYGWd34j",
+	"wNCm8WRj62Qs7kn0IY23rZiCd4Na+GTTkN06/Sps6jJRdT19guA7SuLoKuWzmKx8YRHQRiz2BVVWpO5T",
+	"tr3x4GcfrJhcFjWoJI4cl6s5aUZ3dvPMeLQJrO0JVj+R4DjJDaV8FRj2n5bGICovmdl2SN+GYjAslXk6",
+	"bi9yhc8q3usnYirkFU7lZqodUtsYrkkSG4jrHADIQCKqs5rEc9v2Fts4I9ckOb24Pb2+uj67OVVPsDxz",
+	"UCO7zmgc+5KOdygiM4+0I8mbG7f6L7TCx29nJrqjuOt1aco+hcwiynPu0D2VuwdMGoC5q925+4uHe7I5",
+	"rinjLGEFaBheHedLyQO/h0KV1IZ/e2JIYiE/NEXfTMBV6X8whbzzQCaeUEKzLaF4s+Trecx5im5gzXYP",
+	"g1Rx/o27oDsr+7QnIy1cgjkyNF/KEoHdLeHWLLlTapUGkNHvBb3SWW04SfKKJY1eYbjHCzL0I2mNa071",
+	"XYVzvOnmsuDawtNKEl3Zr17Y+qUnRHq9glr6ae1Nf6UBIlD8GViUC11lYrR6HzBs74+BZRW1/TiVtXww",
+	"ynE9yv1S9C5VMzK7VO0rURhPShqZHU5WgsQPGpK2k0pcLFBRbn7gAXRQljaT9YCxzndMRjnlCvjYzhMy",
+	"Q3RA47BAhp1XIYemWzdjnuTLsYV5UqI5TZEgYUpkD2qrY6uiKrbR3rsN9McbpnI+aGuhWjdKY5YrTpLA",
+	"3SuNEqFyflbQQVt7Tbadsq29J+/JpvBxW7/VGaOS4hjpFsuexcar/Ija+r7eiBb3ZHMT8qQOc1EPcE+g",
+	"HwDcl6d5mUQ487P2Apyc/nR6fnl1et1986in2zezHy1kGgte7n+l7rNgG+NJ/dJ5jtuepKswOUywlXWv",
+	"jGa9jQ5l20cCwZ8n6n7Fy54MvzIL50TuRO0tEd/SffHJmyj2aPanvr6t019VVdmh/5xH3tYcwRClFzxL",
+	"Q4PrgQ0O0xCZvqFFUkJCUsoj3VwD9gbj62bYw20VWIMetUF0A15ab7i0KpZ6TxT2J0RGb0W9pSyTRJx7",
+	"QVje64vK1sM09dFKWcurlVJAoJGHkld6jhV89sne8KAFxsrM5KMJqdROZq1v6DYbU05ZBvwbT/YPWqfj",
+	"xPXMyPVTgsrILXz8NtY6mIxHrdN4MhDwvQ5omd3B/wMEMSTQO41qWrUVR/vtQJk5n/fAMM7RxrsyuQf7",
+	"SAyK0asY3aJA5a6AdJdQuR1EMXcPbfGxl5O8kpKnIYluZG3F8G2eFmhqMOfwBBKSJ9vC70nbflvBE/Jk",
+	"k9LFUqphoXGLRw/rd7KbefooUnQ0qUEnh1yQZujbcteG7nJ4BxBXdQa2dogwicakyOWO8KawIvI2v7Cz",
+	"+vX6rUd2LYHVl+bpI/s7zKIGFlT7xzREXoJrQCCd2pAjSvk8fhpxrBFCzRJE3frGFkI6m0ejmerIGPzT",
+	"dFyFCZmUMYyWXEjo/cDhXzAh+B2zik9ttg1Sd9iXe81neclIcOxrIOSk/YJD1XZPKdOrmzMKMGhqMnLN",
+	"G3xTOzPN1+vxpEkagAUU5m3hCuSahKQrWu8IoT+STV1KtTGlwMFZgUFRp/UaCw2Zaxa/imLb3uCTx62F",
+	"fh8ESa/VfWqX57ZZP2tqC91So2B2ch3aM6x+d7VThrlGaZUqj3a1d2vi11oFoD6lp8dd6UrnfEHZY3qW",
+	"bnt/pxFGl/d4DkGnxzNNp62pnnj6oN+TeJud0J1NZzQOaCCF43l216OzjzkYfHm+4M/Nj4oONb1XTZuU",
+	"3IkLM7JT0DvTK71WCUkFZ7WOaxOhArFhkaeK+BAOpW5zClanJ0IPLtVeRz/NZ8TTOtFXTIBqPwpYMHc4",
+	"lHePjVP1lT5AmAbC/fDxNrDoLzxVtovRaYfoTJ0JMaYrPXP4EF29AN83bGVAPXbgUDkouKFCR+/iswUR",
+	"clqX9K8zCrQddHN9g5TeapbbaT/shyspv22kOcfXtHjUDZ+lfvrNhQszHm3AQ8PgE1YkorjI0X93e3uF",
+	"lpzfmxo/bQPek43iK1PheAdB6rt7soHQ9R2Equ+GCKLphZXInkkUUyFJ9Ikpo9EmQ/tq+ML6RjVqMkeI",
+	"s8/QM0YsA/XvjLl/JbFScjn7rGwVNTddQlFm/OIN36y0wgdgZ/uu6CisKaSEcsGISBJCkmGiQ8xKI0oJ",
+	"pBwRa/XPNluR593LNmhSk1XHFIcpduApUsTVjYmjKCWiYrrtVsmwPeTPGUk3pe5AYql1fhg/Qh+uz53Q",
+	"AORjUc7QCqeVVsf9ayNaylZ0sPy/dQFFvSypLSRXJIIcYtN5OGdspVjeKf65Q1QoGTDqKhMV5UH+FP2A",
+	"itZ6o71WpC9f7ouuxy1JMcYlsmXXHar8m5NfzphIoEXgZSa9Nu0lI4jDtbzIpAZcZ0ZliiX5cZZ4DPwf",
+	"acxnxjwyOGlQhx7HKCU4UkaotxHd4UEFj8LrjjA56R8Y9eb6peYYxhKJmK/zEZWdRiIkKAuJjZ7hKMRC",
+	"ohlZVNqH9Xdz31MWtakdFfr/qB6pjThpF5fhBonTBSmiTjm0lS7sV2OLbkahJkYb9K8Wo0L7DvxN3fZ6",
+	"9gwE+hTKtZlHUGKkytp2YOEfDdUrEH7nN3AenZ9/fnd+c2Q/Z4g+nr69vj3Of8irhIDIzwRKOV8N0fXp",
+	"ze316fT9UY6cYBPAhhBduD45u/j+yCTbhnmWrc3jf3d+MwgGeuxBMNBjDoKBfS3807zFm+mff+Nt6lWM",
+	"LiG/L+QraIycQj3rTzQiXGftmXbilkVwFlGuPRbwT+9ND+pxzy7Xu6ke2XeudxtOU6g0YDnFdJq6XEIa",
+	"HNnAaGLJ12yIPpLZ9e1xju6okT3Uiuhsw3wqOavNcSxILXM7KEx9hVKA8ANJ8cJGSfIQxVw3TwW8vbIn",
+	"/6BdPpn8dN3XwLmzGzZTWA8mHHqzK99NXPAHt19kRMIbaTv81rxSaylJyqH8F1oIkAcSo3+7/u4Yvdw7",
+	"HP97xSJ7CMfDl/uj0XjuzcT2Uf6KhjJLiUv5siipkLSGUEUgaEmgHGx738Pvig0T+oXE5aV7Nek2zK4y",
+	"HTarFemQm8aobERx0KymdpDZQH0qTeCrrrEk7/7uMV9ho+t7qmTvR4LMf8oacaN3vxUy9u9uR+zB/miH",
+	"5ltrGvkcyR/VzzULP54c9lx5/9Gld2d5Y1XPrzn8r55kzqdBLkcr6+bICkvpEus0HoAFv22vztnJ6eUR",
+	"Ssy+G6Lph5OzyyMkeGa2njmq4MZBMIDrNWeRqRg8MQWDfqxUbX7z8B7NSRwrZW80RGdGhVQMrnF0EI4F",
+	"R2HKQRWL+fpGPTOVAborlSre6QYHrDYXhXyRJGU4bgyj3Pz4oSy83n/4/vnb8w+ng06e0rdxRtAqW3jL",
+	"x9TxVgv5Zc8+iSTn9zqQo1bXbeig3dkSx3yhwSaAQJWwDE+jZv9XOyi7rrmqelvVzz09a7C8vsSoNd4I",
+	"bTc1qs8tm6yYaOCubq4x6uELyvv3RoVZa4FGzWiA4VTm2p2KH/27xAck6qnA/b1CieZEO+frTlIFwNfw",
+	"jD8QR3Tohik0r6rkqe4H+S1kRjGLcnfcTthc/xI4uwmcW/txRYZPTOZlN+P+15M/zpp3FEbnfN1bDqnP",
+	"c3i8nql7SSe70ZoFU8zXv2eZRCWZQqQDs5A05H6odxgWZMjgPuj8CxxFwvZxggvYtmDr2pdQh35yd4+T",
+	"Bi1tWrZxXZTfXxDw+xSHBJ1rzbV/80EsxNoLNDAe6Xznw9r8qJCn0I5xyVNB0AyG2rS4+0feHCJvZE6R",
+	"5w6u3eU92imruNV/eLX6r59H4euHP01mF/v3t4fifH01//N4ef1ycbKHP5C3B/SP/KcvP8r3fQMRNTG8",
+	"nGI1XMVpWIvJdnI9/e72CBrTCUnj2IjmIbq8Or04QniNwW1h4SyvpmcnRyjBNBqiDxfHl+fnp8e3Z2/P",
+	"T4/sPdpxDF0sCFSvgcEwRD9dqiepEBmJ0Gzzia2okPieBOBmTvBGSfYytBnMbRAM1FQGwUCNDfBkzrCD",
+	"YKBerL68WAFz47Y9wcVVJpY1++o4T7HRvfjp5Q2KyAMNwYgxu0C7r+4JSUyhCbSPEm8QYXgW66ogWCAB",
+	"Hmd9vymPB1xWiMcomQoKhQZ79aS765m+zVgU1+Ii6lztGdyzVagY8tUQEkXEkicVPjs4aA946Qmcqq/y",
+	"JQFbH5zuXao9bARi/S7d3iBwnznYeiZVJp9nnTfNjN+QwlTkqQm6AGTb6rsH3738/tW7w7PXP1RCbnuT",
+	"rt9/ldIHZWCThtRHMzTA+J0eo6vnk4OXKNEP6kgKQ1en711kqGFyCNBrtphXSGjwSliYbrai3IPn6r+3",
+	"p9+fXaCr67Ofpren6MfTP8Ovn9j7s+9vp4vT6XA4/MTgt9OLE899ZQocjl+30CAYrFMqySWLN6Z1qUMU",
+	"0Bu8cWgXwD5J+QPV0dEkfwSihTQE0C9oAY++Aw+rOVB0TRBsKo0BCQglmEUz/sXnl63lnNsGWOy8vz2S",
+	"2vVe3TzT8dvJ8d7J/ulBT8apZvmUd5FPPP/AZ6Cg1clnA9t8hDCgAhpEZoMlNFSEXaREiKNS8yL76zAH",
+	"VIyO0J0Orok72K050qJBh9AvKIb4xAxYFZLphrJFWTKbWWm5BUOBb6oAZ2oAMvqRbMAjVVOEYoCIQQNC",
+	"MyLXhDDYRsbB52bz63SYIZrqpkn5Yyto42ad/OoIs/m+QDhPtqR2xXtb30z1teLtRf+lDkXZheNYzbjd",
+	"JZt/aX+3rIG1937EOYcgdftHDEvh45r6kNphbpY8lV3GGQ9f///svQtzG7mVNvxXUKz3Kyd5aZqS5RtV",
+	"b+3KkjzWjCwrkjxONpq1QDYk9qgJMI1u0ZzU/PevcA6ABrrRN0qecTLeqs1Y7BuuB+f6PC8av1Muriwm",
+	"yGuB12s7xqGNBulzdeWUOqPZZNaiJs0jnYj1ILlpD5QcprbH9x8vrD6+l2dzkca/IGbEHEKbbtLY1nYB",
+	"MRMk1O6SP9kpe0ynEOp+hqagQDRpAvBxEmjIqdZsseIFU19Q4yKAXlWE9gAo5C9/+cvVkEzZjOaSWb79",
+	"ZZ6ZemA1ZGVu1HmWLeXkyROo0x25ybVPpCmf/K9btv5/f/nLX0KD+I5FMf1eTOsk+F8/HH44PJgQ1KSx",
+	"YgTl7IicfTg5gXhuWLrvv393enx4cXgwJG/2jo7Vf7EwQb1P3LF01wi1LJckEgzSSFCDv+SUr8lCqZee",
+	"6MbmDIYD/e3BcGA/MxgO8DvqR/2hoAx/xzIaNYJl/qu9LLjGC3bL1o9hjpWZkUrI/NIxXFSTIGoIcGSw",
+	"sjQigEF+UoOMgDF6cHTOmB6cmGcsXaYMjoPFiOxllxw4w5+N8Xs6dwrK9sU12dKsl4XFCd/Ti1BcW87x",
+	"Z+PxiOxxggm5ZMHSGwZZaKgbwstJypYJnelMIMHZJbedgUjFLVsrKUTYYpnplU4QslMarI6hybtQDZQZ",
+	"XWNqnEe+ru1/6I8mwwG3HDRNLweH9IguljS+UZMgly63jTOdbtmss6FZxtIPsrba18Dy5IA9WrVydL1a",
+	"XQa+OnUtJQCg2ugnkINGV592YM5ujfV14MtRXWmXlfSGwaBo6drYNa3J2EHicVZQcefLQByxV7yyJLKx",
+	"A7pVw2Lsg4I6z9heUocG/F7zjIhrssgzZf4oU9cpEArBrX2esWX2VhgMuY4cWFA6pDPRAHY1xID1a30P",
+	"zpiE79TkN2nMKuxFtdHwxdZ0JaffuhxrEc9SsZwLjpSvghNdn8XFquhGkRzQPnd5VjNTJ2xlzsgGd6Gx",
+	"C0Cl0Vy2xmkUyDnEu08dP1x/D1s1xlm0dBPP3j/zeHZL7mKRsIzMaToVedrbsVfOWix11G9kcLhFxM5E",
+	"EmSGsWmwGZW3I7J3ejTRafCYLD4iRyffHZ5fTAw4qrQ12uT8zYcJLHZMA5Mj8vH92Q+HZxOS5lySn8VU",
+	"uqHzvdOjwXCArxsMB+dvPgBOv3oieFy/58AtE/Ob45iH4qjwbRYhPINRLZE94ZFawOZxY0ZZPoYHUY2L",
+	"9wd1Q3BK0xv2SJIPZ8fgM3HZ3AWfacI/OBSu2aook0CiZEJhxScxv0XWNdWQoSluU5eujiK2WIqM8dn6",
+	"8Q9sfRVWEZd0XeiGLMuXT9gTOptltaQjpQXnd9RVn0OLzZ+1hu2tBgec/iHCDMl4JF0qGtAHVjSN1CrD",
+	"IUgZTaz/tngU6MOg71AgWVu4kbLrlMl5cPI+KoXbBYwhN0Kd34X3HGRkrutWlfprEM8Cs9egvvuKO0uS",
+	"mN88oTc05q4BnadxKO3d4RqH9/3X5MmTMIVMlqe8T0dt+FOP/nXMY3CZCqA9ulOr9IzRyFXke/bywfpX",
+	"qQg3nR26UxxcqksNDL+nsULqK1ptmbgwzwROIIMW4nIK72yQsYUZ/ABzWYU36PkuqP/h70LwE3DF1jzF",
+	"GCFbxEkSh3wfT0dbLS4WOzS1QffiBhtbiMQshyCNt3CSWGYFpkI12Pbq2bsgEkxtV1Ajf/WM/H/G/24O",
+	"uSiOlIWlVL2ShrO1Ndpp6TKenoGZuqfa6w7lUC+s0roofdyZaTM+jUteHiDObVwHLpVQcIkZzLLI3g7m",
+	"Y5IYR0UD6lHIh23esiE5YqX961agpCAMUaexWYftQ4MQXOAu6GBjImjgnKG1IMu+Sm6xlqUg1zTtB8Sz",
+	"QZ227kbjQ625K4bXOrQdD/Q1G3R20Z2bRM3LnS627SZY2MGqaLYRKHXr0PRH9Icnyt3pD9Rf4dNjSc88",
+	"Is4+Zxp0udH3r+4rZlSSKGce+kDK0H7k92AHNFyDdY5Kp6IstNDK7VkhwSlK/xLk0LgjlW53/G4jSP4T",
+	"8LvjJtxuD9wbQbxNRpFZ1Q4wAC0Avf2lVpluT8KYrepjCbhyrFms1/j8Ct+WR+YqC5ctuEqn64zpFGuj",
+	"vCwEz+YBsPBULEJ4WzS1RYIzmjAe0RRfoV744WK/e9Cs4YgNN/7wu7PD8/NPr/9+cXi+8ZEL43cmVh2w",
+	"CTNRwzRqwdIBJ7drj8uw5WqA4SPDTue5bXjwPLf4lDUOX/BByvCzjGfpGnwPYKLDrVXikcLD2nnUHSd1",
+	"K3TtMqG87X2nCeUXcR8RVoaq/h0lVxD/oyqEYBwcMaMnLrg2CkqiUnqpJlIaQroYFOqsaAz+YpNOFoJv",
+	"Nvj3bxhroCo2RZGPJLlmLMxUPO6UCq2JYGqTrAxPzDWhZBVzrqv9IwsPhBG9mc4raCce1vzbta4u64rT",
+	"7hh6Y1QBja1VbIhYktPDk4Ojk++saxc8eOxzLLNuRbmbMABsQJ1s2LcP6ykBDa8wUgOOyIkZXEhMgZHX",
+	"aBx6ToaabLlKEAsnr04fKmGNif+G7zj4SR2oonXbu+Twxz43uP/1XLL08c6Lra2gFaFpiJoJumf1zNwv",
+	"x91WvP1QLbZA5LLvN+ihRc+O9z6c7L/d7sQeo4nVmknIrQqq98GGVq5hcg9ghXmO6hq13N2E2i9p6hqE",
+	"qTO0W9GIOYexYTNF/TpProGw4z72ZNl2aa2u6KMaJTEvZsiIvm46EFQtZGwRmpKFk1bQcqTjfZAuHt9r",
+	"nPQUv9MkgnUedr0I42sSZySKr69ZKjGH1yXlR3BnkRIjI81iUVtnFUsGhYnIpytZNiTISIgJtMjHdsmv",
+	"VJeM8NRM/s3YcibL+kJ9vkF+eM0c6g/atm5G8+82ts+JoJ5ra6+m9la3WlVQLmiSKEGQ8zjDAGzRAL8Q",
+	"p5tALJdvVMey0thSr1uQ105LK8ylvt/X2oBGt+1Hgd+kKdiDETINpGHjKSWJy08Zk9knujXdnj3tWGGF",
+	"DdGdOuKZ9bR0bbZub6WpniDVyXjeoZPNAXRCqDeUGPbjIgTXwQ+CzKDtC8/cqR2JQ3vu7lq9y2zgSEDq",
+	"FRCX9ldC9VvqEhXgon8CukQkGWYd0MjmlLgDH1E5h0CiDvdtjcdKQi2EDlftnR7phFkuLvl1niKGBteJ",
+	"Qp2k+hk0MSTSu1lIcCoUBhLGxetWlYalARQ/G+/UxoYF6OzB0BguAMynWYt0kvnCLGkYpEdkmcYzTE6q",
+	"amdPX3UUqG2fxTPGfGNCTEsJGAeWPXcjYf4gsJYNwq1BgAT17LLh4CwN13IrT1dZmfYGtSwAHIPGsXjL",
+	"akFJbR4GTdWhpWYwG9rRdn3Tz8+d1UqMr/o5+lAfXqlCwwoY5Upx01aUJkK13i2d0qgzPDLHxWRRhqol",
+	"hOecLuVcZLXyX1eYQtkgvFr9T1zGkWmqPoZN1eQKUNdNUBmUAvc74c249erVq27azYNVFP8zpzVYzwA4",
+	"VS4l6FEx7M2DN17OV2tXSpjXFS5tHFoEl1DgMIALp2E1ex+ylqW7OIviUyy702csFiiGnIs9jYdf68ak",
+	"LkKiD/1yWSSoKnOhmgjVA1j9LsWiMCAXLJuLSJKM3jJkoNCllL7zYib4dZwuWOSZvpfceHewUDuWFt+d",
+	"vPlw/OboGBLC5xSpIO5YOiKHfzs9OlO/YnVljHkCkPckUlApJNRh+g3Y1d3Qutbokp/unV0c7R0f//3T",
+	"2eGbDycHhwdDYv41KRSkmEMipHp3zMl1niQjcnb449Hhx0nhDMF2aB8WgnMZUwSf0wBel9xIZPInyRi5",
+	"Kgnjqz8X7cTRHpE3IDgdPTITOmPJ9yLozkOhh58YrycXENJUw4uKUzvGg+FAjytcLI8MPKr/GUzDu2Pp",
+	"XcxW9ZC/j6TN1XT8+v46v2GcpcUp/WCRgSpbThv5iAOCoLHzu4fZH5hfp5VHAhaFvBBRiMUCpR1+Tu0r",
+	"XKiZiEp2xtaLts/0DSCk7I7xnNl2NSvZcC8I7J40MU7XDC0r9G6Iu24NYV9/Bl91YObYIPYh6+bcT+EI",
+	"she1TnLG6MIwdDW9HahnXAvKQChUyD6etX1SFxmehEJiP+oCRJ3mkwCwn1naIQzSVlxLSyhoOAr9XKmn",
+	"HZ+WmlA9wOdu3lvsvSiWUL6K6Zl3zHCrW6S1OHUYvmUlBtMjWascdqqjBnIGvYknyN3zpa0WGMjq6DgL",
+	"auiJ3ZAydUpnt8Gg+B75WUxxOJd4D7A3p5TLmYgY0K1xLKHS5WERXWZqrSwTup7S2e2D8Da35OaoNmLt",
+	"V8Vl2clljWmtUaM3XX3D3Ki/ggAIMDr38JfDU93pQ/RUvcGPBfTUsu98eXvTU9vXtdZhQbSgPL5mUimJ",
+	"WOiFPjBbhtdZ0dYd0YjKgY7Y6uyqKquvgObG0hmgexxlmi88YmqFSSaHpnRlazw2SdtqGmPpN9ettrI1",
+	"ueavRpFkybzKNlbKZj3TtSS7WQDFagjHFECMDaU7RHP17XUlys9r6agalrmt49Q3PuQy73bglspR1aIw",
+	"oqaScTD7XVhPnOb40++6XwpYAbO7vfktdliRylTMjSeP+vhOfMkQwnaeEEoWeZLFdzSNKUfw4CSWGfnT",
+	"aPE0f/nnETnYO38Lt+ltrq4soz9XYZrVjUFDQTejvf6OmiNlRPYs3Ayc2mKJNbm75Opfv15pB6/BplYf",
+	"LlCHofJUj23A3nCka4Mog/KTNM7YLpmKbK4sS13lpwt45RyaxdWnIG6z/27vjffZzWS3k9ADosbkUpWE",
+	"IWCc/jNn+rJGNClLDF2W+Hy4ifQYkm2oYhuPBp4IdCRg2LFTtwwNNkhIp0jZUih7m9s1oPTYn8U0UJHV",
+	"fvKjSrdrwIswd6LI0PXqSYK13F3PO+8DFjCk7+x/L6bFmectgHsdgLuEomNFV16Dk0KL7lhaWhafbaHf",
+	"addNhpdAYXowylUGKLB0rFyy4WstRNK6zd97U8r4F/Z6HczxgJ+Ni8I2xSBvGHkQto+2no63d8Yvtp6/",
+	"7F29k9elW304O8aBKIJJGjIgZVRXzplm1lUF6tEDbAFOkyfN+uKTBZUZS+G46FC71ZLAiU+bVOFi4BtW",
+	"RxMDh50Rezzo7kWOmfJvvU46ro09APdCPp1gM7RVfx0nhvIjzpCHy+CvoFp/lafJoYn1XI3IdyzLMGqL",
+	"shdqFNXgspWs5KupNTZ58iQRM5rMhcwmL8cvx0/gm09m32X8b7/sfR6NRqUlFUpXP2xJd1LNvDI5TgBC",
+	"MRd5amRELJ1E/03yjP1l6rWnfdXaCvvQNBkeVAj9GkdOJuCIBlfAEIQ3JzG6f/E2PdLlukN+ioxK57OU",
+	"sTZ8M4cSFfATQcMBAQJP7xbaFZXkasnShRzhpatuWGZRLJV6eVKL1QlhNVh7mivEBSOQzMnd4waN4Ca+",
+	"YyW8zteMk3MKOeCtRsic8ugMaGY9W6K2C8X9ja4BYLBVzUMK26LdmCsViRXf3HD6WcS85fuwiCDKRZiS",
+	"4m4TwCTe/OsJu87avw0eNHWrhU2OE5vOAdQwGzcAFl67aLYr5xTu70jI6TxneTndXCYnB4NJ2RuFmWZ9",
+	"WnAO92tgqx4sxyE+4mZ5Jp2UBv0xf7taAs2KTDETYrrn7anShnHWrl1ILSIyHM91bpDVqgp04hZwvkSk",
+	"RUmm4GxY3GT3SLruobUXAjzgpHKXXnts2JVxjQFigtBuahqUyYmxWTX3Dm/yLrkqzw/QP0ByB9AxavAk",
+	"moXYGEPnRSu06Ua76tfmST81WzxgfAFtJXrzK0eW5g8MFGLkUSw6dUdWe157GAC9Uoe3lsH/oDHmcfvJ",
+	"lo0QxmkBJcryJkrDUAWvRiQxeDn6PRciAp8/IIqla4yJa0Zz9yXmnNdP0TWg/AwvuVyKLAFeIHXhNp7d",
+	"jshNzgJNQFQxoJ/SwJXuLUU83nEiAePhcIDNGQwH8GIbHalxLJVkZWV8tAI1gToKLuxxSNYsGxFdwDMx",
+	"EsQU9CB3GcqqiXdqwZk2MUpX8bMaC3XvispLjn8MdbwSQATUV7UCbXQ6UJT9IdCXBsOBbomVmFpeDoYD",
+	"fHnNcCDWD8qXVpp9A5lUpjAoCQW8sBHRd4BhFKphlD6biBvIeYyxULIPJ3g5xVnn0hUtDW8l7O1xzG9P",
+	"RBbPWG0twO0jSZL4mkFiF3H4fw3qXsruGAUuCFBTkVEellhm+xhwXLUOS8y1w2YGhWZqkYG+qEQqLftq",
+	"OpGnq94cx9dhKNi3YoVIsxa7JpZo6w3roghPn4/b455mQtyPN03JGZMsq/EO73noXkNbGIYs3HCCLjCA",
+	"a6Dr/UH/Br//oPD7p23lJXs2RwzO6O6lJRCuQ84LDTNEyTWjWZ46qIkadUiu4mwGNMFcJ3hecifrTKtX",
+	"Nh8LyyqKqgI5RHpEKp0U58yp2bNtCihJ34pTvq7iFLUoEzpj0es6UmeD9EWmsSNAdLr1IwkChvEoRMzb",
+	"SlmoPopogIc8CnqjLrxvMbjLgpjGUjVql+RcH15uUew0xqM50blMG/ipprGGAdStqxk9vpckYkV53Zlo",
+	"0DULNARh4FBd6NK+kKj+a4chBNHe0KcPAHVagzTaCDHqDaJsRYA1I2YRYIcWeFfUgAeMCDTPyWRS6izy",
+	"7Dt/LuJeAShv7lvxBNTtB7Faa9O8nrg/cu6Ag00DTxQu+IRyWVjkCM18fHhQjxxFHzo3FJrQCbkhi1k6",
+	"xPPrzdnhodIZDk8uDs9Oz47OD3sN9Pmcph0GGQ4MH91t61mvvDPwTONrTE/r1uwx4CwHj/GEctCD1Q0T",
+	"MgesV3Vo6lkCuxAS6CguWpuNnUukL9a4lQCVgO53rIKfFADI4MgwMMcgmy85wDQWcatH6OWAO7QjQ4bO",
+	"5QX9vLeMf2Dr2qgthDWdtMm90yOEnS52FItBoU/ZnbhlEeF++XORRtmb/nZBP+/TpVJmauJD4SZOTdSI",
+	"JgmZ4QsiQ7tjw0kGii1jMiuHjsYvnr7Y2Xq5vdMkN3e2Xu08He907MhxU65zuB8mTVTpa3HqrphSazcY",
+	"11Nbn2VgFru0SOcRC78u3uqQS5bq5Yu8LS5mLMdwf8oo/l0gy2Ike0RMpRimLLfVVD714uxbHbt9pvns",
+	"MZejc79LNPgWvhJ/9QEYnFyAlxtMjE5d3adLOqvF0Ky20Av6mNbhqyragJ+tMC7lpnRq5QdZS+JfbVsl",
+	"0zpidJYBN1KEwdy6zOvtZxvMsc647to6wxDjC2R16irxEcpBfzYeb7LlPjZlbW9v9MY0zjLGNxCOaqdC",
+	"aBekuCsaLVamxry6+vwYKBfkFVIvjMihOuB1nvd1nlg+M9ijUtmHNCMJozIjW+SH+HUpKr+zvfXixXZj",
+	"8sbLpy9fPh+/7DIKNnXwjGWMq3Yf0NBhpn7VBgTmeNgHMVUOCRZMwC8Tlt5tUfLk9FyRZbXYbJ2he/RW",
+	"DghvHQfFQnhFBWVc7SDVqTfv4s+HSp1rRkRTaipHjWSo40I6ux72dB36F6JyAzBVFUMXL5pEClmgrzFI",
+	"G4Rj0OV+ejrGOjqvZmVrezx61s5fpL70kYJHpKUlmuTPMkmhF6WtHTvj7adbHVoieDZP1mdslqepLsfo",
+	"4qHYA8+D1LHdWTBD8BzTLT2AWd8SslbE0EmBw40vAJt1Fi9o0j/brehf32Io3cw+JUX7eiTChSTmhcU4",
+	"BQZ96C3Myvpo2ClnkINZAw5gxh9sItWe/1AjzUqMFjstZHI1m1po/nUVRAFPdp+98TVuguKTzzcpo6qu",
+	"/rqRhm/Xm7RqsbjZ62rFDIaD84u9s4vDs8FwcHr2fjAcFAsoHGzTkH0GIr6+GhZ9kHiXmhZYsTRl1CLI",
+	"6FcFtpR6jF0UY1h6swvpSfna+4wV6ds7yJk2IZRMU0GjGZXZsEgn03kTKRjEyi5Ck0dPl680vGzztql+",
+	"dduz6s5q7oYd1pTRzhtX3Wyh+lsdLA8sp0KSwJ83Myo169X2N7C1L84O996dT4p5kyNyfnh+fvT+5HwC",
+	"9fVMnaFMDsmKTWNONaEX5O5iK6BQ01Kz7O8dH59PyNZkC03gEdl/u3cxIQsmlZojR5f87HD//dnB0cl3",
+	"5xMDToOcZLBeHHVzRN6fHRyenU9w+soVxyOy92H/AluqPeByRM4OTacuedEryHDkOuvPbAdy+uH87eH5",
+	"BGh51SEfX2uIEmlQnFk0IgeHx0c/Hp4dqTurqPR+hF1/W213PYrADXcMBSxqJKDo3fR/MBxgDwfDgekL",
+	"3FC8Bps4GA6KVjSKC1313AoDqhXQ3+CUfQC1DV5RSxegrKftErCx1MjGQyKSqAYFqiB60viMHbGbYODe",
+	"qa+U8IgDBRUr3LZ1ebHTGChJMAbPueb+PrpWi3GoI7Zq9aoDGGofO7BBl+QFtmCIciOkzeHYNsmOc0zB",
+	"DktdiReHYIVgIYjJOjcVTZU1pi/8qO5uG2/9cby3TIMYVCXxgUeSsOtrNsuKkJyG7DHJ5xi3K8Xkbc4C",
+	"BflF1ChJN11hl5jA/jhIEnrL1h279ANbV6oEa3JedZ90uE6apD0/8XdOZXnYN8uA1S16XWPW0mgBYGLC",
+	"tILEWVtD3KySRXNaa2vz7vovm9KeUHNk3jP0V6O/wNzZccelw26pzTcp1idnK1yTIY4oKkML/I0G+KV5",
+	"FGckETe7JF+q5fhsPK7NM9mnScKYi/OLaHa4HFqJR+8/3viGDoMWROfAK5obFCE4kuWcTlkWzyDHIwi3",
+	"ZYV5V9PME3VloPnNyV1ONSrBBVyoEE0ff4Iq2WVC1+BaTRlyqD418oZM2Tzm0YhU7wM5tD0u3+moI/j6",
+	"wRAqaGvUBmhdmGUYinkygY4cQh0nfgOJXY0IU6/S943IidBOIqCmg0pk5zs2iXi3cCXNBfQZ7sCoiFXu",
+	"4B0zwbOY50y9BjhteQ8q8EzPTcsKKeaxrUIOUbneHp/bemeXhw8mMdI1C5kD0VgEsHQMyMY4izHB48yQ",
+	"SO2Mdy65A5cLB2B8wzGvCcBBC+6HJc3mQyIFHH6JFGQm7mAx+XVZ2mTEMm2o0Cpx4NaUWSmN+Mns6dna",
+	"VFnFPGKfa4qsSvsH65zgnjaeP2fJNpD8mfxKnQSvnwFGxLrle8TLhc2YjdiQ1KjmWk+qWDLOKomNRYDr",
+	"+Y7n+3g67ljbnIppEgQn5AQqlQmmCp+92Sevdp69sDyNMxEhNyXU9NIF2m0UeESURYfXmNAmeCkptxbr",
+	"XGbqbNafVrdhjzm9ZZ9mVC3BU/M9ORd5EoFTKGKInRZLrD3wzycusk/XIuf1JEndLP6YYyFhrJYFfqgo",
+	"eRCpLvrCF3bW99+o15hZCJRjQOJAq/DA5yEbAnOGpKxBv7HzA3tR0rUSfhTSdFepwPjwkKwQ5jcjc5Ys",
+	"lXEOG1eQSFSQXJVk4UKNQM0I66hUHX6sqf2JpY1fmfQ9k0CRiBv/syn75wa1S3mNiecwLZVciztBWKs4",
+	"S1jrmyA5XKSl/OPBicjIm7qRyoJn+F6yUrN0RacizybThPLbK5TE0BKbt71glKujS0vjQIcGzivayUhQ",
+	"WGJvHSyQGQKumiXmzu9P9QLm2CzjkChdxJlPUfRIYn4NrNEZBXBEjYyoXjYhO+On5Erd8gmevoLEnZ3t",
+	"V+QqpRn7pPPIrvQhh19wciIuOYRcRUoiuh7hm6DSqNKEEbnKlzcpjdiFsHfYvNKikTRJxAqv6vHY1cnv",
+	"WkDoos9LHgmlobwHWaFaDDlIXJAr7MlE40fDuaI6o1uPViWk75szl+qQH9qf6iGos1V2JUuJyDOpBCNk",
+	"F2Ofirxh3F5cOy1pJTcnlKHEa+teoYUGVjbm5KpIzboakasivnrK0gO6voIWXwXCpva6qdxVLxQc631s",
+	"XKFYz17kNhh/6ePrtxPd5yFrvdQPC3otBA+srnL2UN8MZI7FjcbUhB7X7ELMDKpBMCnDwwO32RBSFNTJ",
+	"Cv/Fco4VRa6wIZky2Jk4UVYn1DofbAS6IlMRlcDh/3U5iKPLweQSGAC3LgfDS2gv/GQwmUcmY8aCklwO",
+	"fnX1bfAVr0Oz7nf1jM1YvAz0eB+xXV2d1GZPccaAO1XtECyJuQNcWah4CtjSwB8e9a+ks0/WTFmUz4Im",
+	"voYbLpquUxolSxJZF4VpqZ7Xr9Ta5lTkN/Nsl0DtoLYOtDhLZ3PV5hD1vzocoNJnr4k2B/R+hIk2aNAY",
+	"sZFzsVIH2OXgb/8fEdfXl4NdR3rW091s73SEj/6N2JUaXYh7JGOfUV+Ecg2LOtfM6HOeCc5WNGVD8vTZ",
+	"mCySoC7bhRLp/IcPQ4LoS4QulMa3Vpf0AigpDO8+fPf49fGHwy50nBugcMcLesNqqbfg6iNJaBSlTMpO",
+	"zEcGBWYW8ZHHzr3Ibx5Pk5yNfl7edMIJEKvzTMxu62oiEPs5m6dMzkUSTchVzJWUEOl6lIjVFXLK8Myh",
+	"HIcnrovETdUBnQ2WkilLxKoMdtphTXfF2dbixOXq4RWquocFfr831rumJlAvruU0Kae++twm6lHNXVYw",
+	"m2DRvKSJrhCGvAuqvc3qUQ7Fw7pDRYmX8wogiFVvKBGfqEd6cJ/AkqiBoAe7V12vcotgqmDOQd2f2WRd",
+	"tQ53yeMtvUXWSo2yKbs6wRMBJdOcK/2wkkjxW3FSMJdTQuswvl/cSoYSgr5HDqEGz9upJnI9CCyfDfkb",
+	"9L7Z08fegd5qNEneXw8m/+i06Qa//jSs52PQYWfqnq3VD9dCz5m3+C+ohMS6iwivqy7fs/H66i+OzNeC",
+	"nl8xg6mqjzvFplyS9fGkPghXZ7mMTxP6OvSbTuuHOHYNa6M2FGOmRlzjGSvnYjkib7CgBFgh1QaGA5ly",
+	"DzwDkl5lEfNE8CLtOJQEzj80kqytyNkKqkhhanyH6r8cNWaQy9IO9E55PBPcg8CV+yi8tdTaGf/6gJqm",
+	"kpAeTOU5KN8putxTBinPMEx61ZkXdQhZb6KXruYiYYZeSgnyoTsFqLB21UStl/aV/r++GeZ9tVBckRuo",
+	"ojbY50b7jIbqzE6rbupH/cb3U1aX1Ur3XcAYIAsoaq9XWssF5Uu4X33i8vK8n0a6x4lSLgF3XSmZvlra",
+	"ZXV0Vk7bMAgr9IO2V/8Ln/ivyZMngw10WqvNojYKlW+Zi8QIGmxRXZCI1S55VrcunjXtBCh3GY/H7Rid",
+	"D6Dg1iC1VRf+9rP6KLcjEt0JeTbusKo20p0dCWT2wKtX5BX+fxedukXshOBQO6ijSsMsrfawvtmuXTav",
+	"hsdbHQrwq3qkM9YNZ3YNLpc2gjdkWrLqXqD0uLQ61WEZIX4nTU6dQxR3dI04VI8Wtg280SzdrfEYq0GV",
+	"lv98h/wQv1Z3fn/+/kSHbRFG1WDAQIblMmVZGeTyX4OZSESqzk+dEoVFiraFLi9+kGHzZyn46Iyu3ukQ",
+	"QdH9i3jBkpizmqKWPbKMOS+OdjTPVlpbVAouXg8klz8YMVgWzBHBBAjLsVEkkWLVZOoP4auno53GPPRy",
+	"qEVjrOsuNCzbD0vJ0uzLmCEmB0CT0iDwHEHraBRoQyeLxPDb2Dfdzzbx+t9km+T6xj+ybbIQQMhYn8Tg",
+	"4s9lQs3bQmSsSGg0gH0Bn3cX1DzTAoNEWcBAltEde6pp5eQOg/gIrWocjDAKXTsGnAGZg7SWEtKci1Bn",
+	"sOZIAGrOyZsy2HAaLC6YOaUpVPdNAMRs+YbAjUNYR41nDIU/BjBU82iaxnfM8M1SDszpuyRiGZtlJGVL",
+	"lmnym+kac9+OQqhqG7jFfe5QfxWI/0Z+/gYosN+I979nXp+epeghOdT1qN+XMP63plK/KlhddYTX3HtV",
+	"+CouuU87/Y1P/T+ZT/3BaMlt0GdFH5B63CW2vg87ddZzogN01N3WY2kyjaDwXNtdKJ0N4mSI4tmhdPZo",
+	"mh3Pu6FVLkuY4NFbPse6ZCAED7LN9MbgMRrUHPWdRcrBH1d31ENxgGTZ+4mQdfrHHtGM2gYNGsNxoPrD",
+	"YxOdN/Dx/cmQHL8/v1CHyMe9s5Ojk+8+7R+/P0fGspIfeVGwhddhdKmPRmZr3WdTDe+nzXxZdUR3tE52",
+	"6ssgOUfkoKrE6c+i/jddQ2q2Opoxnc8nPhhEctlT8jGlH/MZO8hZLf8tRk1dPhfIT5tRTlIml4JHpJyB",
+	"4xIl6JskppsLKeNpwjYvPvo9FTLTvQN3Up3hXxZnV/3DgTN1w+OvrgiofCjbVG/0fKiHymFvMLo/cZF9",
+	"sjlNG1Pm6dEpk9Te95jucnYWu63xHA1MZPthahNo9bAPPSnnna/+ruosoWsdMkZEK6mM6fLgkFnF2TxK",
+	"6Yrf72itnhKNx6tuzCc8Hr6dsfok6328YkEIMqib4hCMLMdctW8NCZoLhpkt6Q0Lc9d+O2q/HbXfjtpv",
+	"R+23o7bbUVt/yhr09Snlt0ZayIeyX71josv5+u1kNW6JJtc5zBk4ZojGLae86veEgzXmFuGlwPy3bkdN",
+	"and2+OPR4UeQ+3ORRAAOnHNAIL7Ok+s4IXF2yTOhwSFcT9cQj/LrHNAtgvxG/7FO93ueFPWu4M5Htd/Y",
+	"B3G2NzNK9XKa/q7+zd/Y6VgeSUdcd9vt9XFprT3HUuc3dd/o95LdJUHUKL0X9t4/vPw+A1n4Bthx6qwj",
+	"LS+RG3tSKuNSFyXAx8C8ugwpcEanLMtTrktLF4IzIHGRxtDRCar4CYfw6sr84oa6tJLvJ+UWyHCGK0CX",
+	"OavnQxK+1RjTTbMZ41xktoE1oYVn4/G/u2WmpjdP2dkmSrR+dpdc5fyWixW/0qHOm/iOhSqIYi7z6+t4",
+	"FjOefQLk88FXatt0PijqX4F7rF9kDtebF5gLbrpyyf4DmUt4rYhQaxFgq66Rr9VlywS8MLftsHUWNGIV",
+	"a9hv8x7kSkRkmmpuqQ4NbxpPvLq5WpKy655rxRNVjSLFijnAP0pqhEk3UdLN+HyvtsNDm55fWTDWrodu",
+	"Ru5ZcXubmuRbtP4810duq5axL1u7nse1OpazwYwkAKGAJ+399KiKQtCoSWFLPqFq8E2Z0gukIYvM8S17",
+	"KgXCTYBefJ0nyWhjraWAeVFv/z3Vlf9kY/jfV7UoVOPNDseGVv1HKBRfkyLQdZt+UwUeUBXo6EF5GNWg",
+	"y2nS6mrpf5j0Vwi6KwPf9ACdqByYsSTmvs9i1AMASkelDASUhbzQzg8tHGvr6b4GrIkHKh/6Z055FmQL",
+	"gyo6v1q4nTrCtsuWt9kPtFe65XK+n7KI8SymdcxyGqwOswtSoZ59JBGwflY8W5BdSjZLWYjicpaIPIJP",
+	"Co4Y7g245BSq0dQc0tkMswokkSyrARUyrz7k6qxseK9qN0P0WqilzwTZ41Eq4ohE7A6oktXZPU3FSuoC",
+	"z4bPneJ41KkwpS6oYcMHHCXgLo6YCbFP2bVAUMWisw4032zBHsu5WHbRCmIhVQNf5zxKahMW6HL5SJIp",
+	"3EPiqFMrZmKBlck9W9Jl0tWQ3LI14oQmCYkjM1M1867fvcmsx+/PzYw3vluXlQXL40ugBTCVOMn6EbsC",
+	"YkmUpWvgsq7V+ZZJIimPpuJzqAFlUBS/p6FhrU56qBOBzTIMbs3gMq+TIgeNFav/csu3dsavnodya/zT",
+	"xr4HK1rVgAFABl0ud2FtaCh9mFJ4icRYq1o/V3Spve4F+ylCPCNN3o0QNwkbXSk14+pmthiBV/6SpwxK",
+	"YCPrGjaTKitwGVjTZfFNuxXBmsGCZRfED6DLJSAwAw/jI6lXKKZtGaE0NESAkNsh9eLuD+oW2BRYs60+",
+	"WQF2Qz1tIe7QX+OOjjLCRJox5FwAln1CoeoVc4Oqe4sulz+yVOpNVQiX7dHOaNwJe4vK7Jwx3qSQWaqC",
+	"lN3EMmNpH90MkKVL2FeMP/7udZfWGZaTdi1Vzg3uu1Yymo4Tc3isIHrkHL4wh+BJMwsXJ9GX3AnN+Wz+",
+	"eHu8/TxsCimDs+7DRrbh7DZ95uX11uzFlG3TVzvRs/Hzpy+mLOjEKGo9W/0j6tbO7pG60k87Kaar3jK0",
+	"M+7OgrfOLHLUT43buhbqB8cKoWpwPQa2bMu+cMTo851OEHVmFVeUecpvcmBrpzfkT6/3T8nOiz/7Y2yW",
+	"u/PRp89+n9Vv14RF5ciK/dC0yksDtoi5rSLutwX0ujceIGdHJPE0penagtCMt3dqEUJq9oZb3DzerrTT",
+	"AW/5x/9eXsonP/3f//NFd1S52Lpx2Hrst2WrHnEisqY9pCGlS/IHjBMpFtitwEk4FVEtQernzMzc9riB",
+	"wQSJntTSAjTtKbvJeRl4Jwhi1M1boTWo8i54oGVdD0cOl5wBqO3/R0QTSzTlptftDvA2uCoCFuaWRZMy",
+	"EGhqoarblfa/S6J8mcQzmjGJoDFQjO7BrTzAEnapVixhtKFeaeFdcU8L08sCEx1WXt1iP3UEpT8qsZAT",
+	"rZTNU5HfYK62MlnA7jbSZ6R0XGW7AjfexLsZlPfS7Q6+QCyAtQ8fHwwHKzatARmQ8zMmgYwi7BpX17R3",
+	"IJfzEJ2b5rGrwVmybNeazM/Z09mcSb2pYcsXaetGFVJ7kaEZ4ypEvo8n5M/R9HntrTLNQaULxtPTfTFN",
+	"k0XkT9ufP/+57cOlxVO0YuiMU2i9nAEXP5OtTpqCFgEMIEtoCwQ3mneMMxaFHDRzNrvtjmxgm7SvngtB",
+	"G3Rz7cPjxrVfGqCCUwDb1jg02I6W8QH6WYeSBscq4GXOkVr9XYigXF8z74DGkZiTRZwksUO+0rwGGb+J",
+	"eY1gxmsO9LhqcppzSQQHmtM8TrLHMdLpGrhIdPYbp4MvwO0Dp0JmNyk7/+txOLRYwwtyUZArDG1Oj2pU",
+	"LCGDKuY3QTa6BpcwTY0/uFT5QjM6pZJtXrXQtKS0l9SuLD0LQ3fGa5ZZoqzFPXSkvI7rRAdbkUwsyRS1",
+	"LcoNNWhrWLwAbtgeh6ln8UVl3YDms54+6GkcRSw9qaA77ydMBCuLeCTrIAF1ox4B45WFiIqlGoBdQklC",
+	"MwaDodYnj6QOy25CPGu7X45gOf2xjW2aQ+uu4usO4Fj7c5pppLJ9BKvSylrnxw6jeIOnDpiLR9AqjKFn",
+	"2tN3GvPOjwDg40UMIrzbE28ZTYEXtdvtB7EE3e0gFcvODznbrO2Rc2SCOM9o2nW49COHTmyw0wMfEKGs",
+	"zyOnBYTW/Z7+IZ7dbvww4lv1e/ytUg9pLNmZ+p/NHj0WK6Xf9Hn23ABj9XnoXZ6xaC9J+jxzZiD6Nlg5",
+	"zrNiuez37OuUUcBj7yNNKs+6xdTdxjVfLGi6VurSGp8Lgv15CJL5NNGE1LvkSonTK0MIpjRxq6LrL2nq",
+	"1ZEnat3NH65eRsMOcrI1dZycizQjwKUWZ+t6drji5HpzvHf+dnvcfHh1c/1q8v3319feJ7bHPhypA9/Y",
+	"ruhrSizn1Z3OqUM+E1GQ+PhnqfRAB2N1pLSzTEzz6wmOorr2kU3PxeyWZUTmU7g+Ewm5Um1I4+v8hj02",
+	"D125xuHPmPhprgUNw6KJyMxUqzHiN036loZEDlAg6q72sj/8QQpYIOb79ZxpxVhcIYP0NI7ilM109Kno",
+	"gLKo7HiWYqL2Ha06jG3Q0Olx0xLQZ22l/T9qXlLwEszhptA+yetmprBw8WFYNDEHgOOF3LWUF0kMlYdZ",
+	"8QhinKqhguiKIyP8xKgqem/PLaPa3jQ0jq4T7OJcyAwogySmLhgs+BJNb9SWsRJH1Qrr+9THxVFzt4oB",
+	"rcEZ0BJac54Vt0NCHkmFWGyWNeWpxx1Zac0zyEobZgiszTmqqqBhE+OOxhBzwEpZm4uCLAFIAf4lEX9T",
+	"tqAxD8ph1TxslGYidCgLfA9Av1ye4pNN4xamdP6oWmLT0ciVGn7NTEgzP0vWOEHogmlOG/YZyo61h10y",
+	"oj4uR2qYs5H2DgzxLwZWDaE8uuTwQ4QGy4RQ6d0/0hi/Q//X4nn/d/0aONGix8uYT0h1y48uOYCNP87i",
+	"2W1xg11JI5RrxRUUpCOrcDyOUrEsLrt6ysgYtY+ncTS55FWbROcD6PPSbT34quzgmL90lzSIs+qToaeB",
+	"9g+GA2gtoh4UzRtYm1+1RD2iSe8kaqzOLwySF4u/NZay84uD5dty9RYsjZqLGgPYvTw32v4I/jd8KUFL",
+	"wO2EUfSd3xZKj39Mk8T5zUJpB7rtXgNF3Lk2NbqyWX/ha4gy5DQL9eRRqhTlGt1Hnfh7syy+CybyYbAo",
+	"Y9JIJ9nADl/76PZYk+yDdoEecZokmspPGveuJsuGSMLQPNsPlX5PfQYR171YyPbmpPPWPgqXAOmLKMkx",
+	"hWYCrkzLqa5zXoyrVhdhltSb/mx9xslnibY9LnyIEDkE2kOTFOM4dnWWXMH0VfRmDlkvsAx92f9ye2f0",
+	"bLsTp4sBgAf7oCHj2P8y3GsKEYDVvdgYG6PzAE916PPr0tff7B0dHx5U8H47ZQdW6hb6+jI3KYZZ+mQD",
+	"nbi9K1xcmokgytNYk7HbEbFgvZjeLK7hZj0ZfYgifDqEgIGTsozG/INajJ0WSiyJPosIzTOxoFk8o0li",
+	"wJozAbxSTT7adkyJ+Bf2ep2xgHSDn40c04T/4gbS0Rq2VSzJ2eHewd/98pKXO9tb452n2yHWkF7USfpQ",
+	"qaW80Rz+ZVIH5Ai8TpXq9CcUDWT85+4ZZt0iGa6PavPalyAAVG+evuEgD9IeAbcvi8jb43N1Eq2TWIlv",
+	"ZMLH+bzK0+Tw8zJOmdzLruxUa0Cd4FwD5fZ6Sme3j/M0udI0EdIAb1zyD2fHpaxMYE+aPHkCWU+Axv9y",
+	"/HL85E5ET2aLH3/+2y97n0ej0ZOYR+zzaPE0f9llNbstr9lhV9BAhncBURtwh+tkoVi1Wa7sCjd58hSf",
+	"23SfhUgTQwBXOTAker3wT0F3w1YlozkF3G1SHE2+/NmQP9EucYh3NPNRmEo80A0ifX+IcLmtmM8hMnNz",
+	"XsgRZr1nImVR4Ucr1icU9qFQReUsETe+d2Bf5FDApAT/1osn1YydZx0yZio00LUFV3b03sScJudWqPgd",
+	"B112YnRF2KE2y17LYZMbQBc6KdigXI9c8BTDqlvgqycaYF3bQqg1Y9V4TTWV3+T4lwZXh5te4mk04WB9",
+	"N61ul5ixhYUELW7X16r6WVf1CIei9FX8cdQph8xMWS0P8oezYxQ3LrAj5ICozklv3lt7b0nosAcsHQET",
+	"FKfJk2btzJesbRR1D6Q3bKQUbFqFGtxsNTkrjZu1RsS9X9pKZorcOvVrvr/e+2tTi8J0Z/bypoRnhR0Y",
+	"UF7txdMw/cg+Gs+l7b/r8aBKEgmglIN7v/gwnWqlJOx5e3t8PiHUSs5C1mr9EQn7HDNBChS86kaWSvAf",
+	"SsY8KqC3x+fNYtS0KUxKCcIhE2SlxrhZjLIWRSfToias6nCxGpEzrInXyxcseiwnU93sURrbyfMcmpM6",
+	"LdWISUzJcVVVTX4X33Ca5Xi+uQliS5rNYaLiDMmdZuJOTVXp6PSOVjhER/fVTVsSrVPL8D90Zq5R7BSx",
+	"35AWD9rjI+mcXNqdDaszuu+xG3KmbHLsFm6RbmtpQwdBexZ2B2gGI+7v7eX4wodji1Xc1aJ9IMO0s5U5",
+	"Ikd4NGRpzCKi02kNhZkEb+jQiq0FXZM5vWNafkUTg+BRse2N6Ymyc874Q+/lTnZlrbgteBghirNhOp27",
+	"On18TTelvZ/5GDYS7Q5sF061eBEbSKdOEc+KZAyhRBRnZn1Q4I+AEeEMV8Z4BilmQc1tz9tOqbl7l9CM",
+	"JIzKDPOWr8mV40DQQJkJu6HJW5FEV9U5tdeai7GLNbLI1XEsMrVQTFyxCx18nQfhja48ssZ/jSPBkxcH",
+	"hl1DZzcB5n7AKRA4QL4y726jblznfDg73H9/dnB08t2ELFgUU4TXVe1dpXGWMT4ip2fv9w/Pz+EeHUFB",
+	"ECW8D4CT1D5XTRuhh3Ci/W6+FNCxiMklNz4K7zq+9ApMd5vKtt5FxQ7F6vOxUVgcVx1EZ6esCJ9b25gc",
+	"HB4fXhweoHMFjt9LTtNitXmRYjsUg+Gg6PNgOIAuDYYDbP5gONCvrdH8r3Me1YPrTawFEg3JknEMtbk+",
+	"h83g2QyEiocC86ggUISYnb525TIEXqlf40yqXz3s5qvNkN36x/02BYilekFZSDqZKytKkqsqCuzVkFwh",
+	"kconA7GPEANa3/gk0k8zymcsYdGnGU2jq0bMWXJSCae1YNBuEG273hT/7d64sEWkp4CGnVNZFFR9Zfiw",
+	"1xZ8/wsBuUmRp7MOVq9qwjne28NxBU/ZGFLv2E843KBjDLrlVVyxIIJoDYRZj3gBPFQfJNDSisKcwlRr",
+	"BxIgB/o4Hp7oA/ljVk55Bn+9h9REvw/CT5HXa5Oz6/mEZDbBjD7tWgd/vCScxaDWWNA9LlJyeniiDpEO",
+	"wtOmYL5y/685EbPb7jGILGLF9Wkoh12CKuXoCcwT+PP0FWvTNGymFs3p19plc243md8zuoytOQh476aS",
+	"NpZk7/RoVGzzib/7NYydvTzEjAFsumEYjqicTwVNI9evR5exuxcaTvo6xUovg4mVmUMyzVHdhTauGSDp",
+	"qb+tQhCgd4ozkrIon2m6chdBPpYkYdcZolZoTPrzD/v7h4cHSuUxi9KqXRbSd7r2vzJ0QX7NVRdrf6hj",
+	"F0pdQzOJrBi7RRseGqn0qmbcfWdw9dAMhgPb3EK7Co/0TSwztGsbZIuMb/jjfKkmOZBkywxsbCBJFAF9",
+	"2GN1y4h84PE/c4ZZ5VSdhlDk7NWk7pIZRaKt+IaLtGS4DGhE/xuAuAo8Wrv7mcaBdIMuz3b6VWeyVEJV",
+	"X7U+cy+i5P0tvRZpudC+CxTAkkq5EmlAcdgaA4DG9staQ2om0hTKvkUqGZnCp9Yt1f7jWqv6pLbzardQ",
+	"vg73frZg5LiCg9Cl8+Xs6KIVFrzPzJwdpfAJyBEeK2QCKBPELKSfxTSg7edRLH6YLgMC5Yc4EVMlsJYs",
+	"JSbdbVxA+4nyAQqjXT0/rkMvP41nWZ4y/+Wgaxk4D9QjHpUAVrvkys0Z5JFWndAxt1ACZIkN8N7+YjsY",
+	"DuSV0tgX2+NlaDnfxRET+yJCF3izDqZn7cfiEfOCztPhw0O+DNUJh+ud9Qh5DXY/jpM2dFZH48qrhWiB",
+	"5ZcJsqC3DCMretjB9SC9eSZULgHEWUldTK1QCo+SiYwnypCKJqC46Y+iA2UhAIiEs4KM65LjK8kNy0qf",
+	"gBuDTCr+NgCFTC/o1llQK2pvb9/oO0+3x2qbXMNZW7dLrCb2dHvcFo3uun+G6jRfCJmR52PM59B/ukOw",
+	"q45bV+Os3Wa2ic/DpTqb7bddACe4Y1wXEA3J1s4O4M1sPR9XN6NthLrsNmNnZzhY5EkWLxP2/joIjtp0",
+	"oKmFaeBntaapxGNZHS/qonCJwaiSq+WVY/orWVBi69TiwcXK2vaRm/Ye/w99/Mv48aufin9+evzTX/7P",
+	"by1V9u5YSm8Yua2u6yHZGsMhvDMej8fewqGIuKjBFPPY7LP4FxaQSXYSd8p1Xx0kll5cjfLnR2+A7PYd",
+	"vN0Gs6cUlt9+vjMBD6BEE2s1ZykbkbeHP+5PEA2F0Cl6+rJ5nGqqv4hmFG1/fFRwyIFIXdxQG6TH76o3",
+	"1qiXGMDYyzIK3F1tYDj6PpIpMRiq7aMd34QeDmvY4OtwGmnKig9xsRqSmM+SPEL7U0jnKkbxe8Lb2CaG",
+	"p9IdEQQ5r1W7bbOFbhL8SweFqmODt9cDTr00L+wHMJVmzd6yEixXA8rUyz4QU0VvmsbxsJ68441IVxQj",
+	"BDBsqX5EjwJWDwyBDTqXDE0zU4ehjmSwUrSOph9BonCc3lAxb88YfSoCFLxpXzT/3yZmHY7TwbC0C2v8",
+	"3pnq7gU+Yh+udD+7T5GpGVEvsms/ZBscDtm2rrOaMG2nhbZppLa8zMOBWi0S2B8ay98MVhs1oj87KVPP",
+	"a7ZDvARum5nIk4g/ytDngueB0nW3xmQR8zxj8gEkAITk3tWhT32cQyWOWVxFIMsZazfpFZ1QRT/ILVv/",
+	"RnKnJkirxxirRmyMo2hhwZYHAG2qG1Ec3aMK55tgC+aieOusfe/U5qPU7xm7ZUzegd4z95N7LaRmVvD9",
+	"wdnMvIVYYwgWckTjARbKjlOPqk4wdREnulHCBYbS+Ui1NhNUctVAyDUt4vNJfMfuWa7ZT4IGKrFMswoR",
+	"2z+q/AXlp9I7UYbqXeXJTU14ex+p2S2a6iyyIqj61YnKuEE06sjt/WQk9KGmckBd2rxqwN3FwcqB6gxU",
+	"mqB31oSsaJxJ62X2S8yvPbvmkSnWG8FmnLhLDw9tWdaOKEmEzMhMcI6oQSSWl9zJW8LoFIqBSdi4GjZZ",
+	"Vx53dbOqdsk76GpenEyP0WA40NDOBkeisX6ruoJrT0jjctNulCwcOKv629/nKdR0cJYMWkDmnfgQ8J61",
+	"7gvtErfvaFriLjZcBx06oNkFyhO/Wbu/v1LYYdIbOGw3mPU+2p6PSNig7hlElD+6vlcrhriBnANeHSwe",
+	"t4II6qIg7QDfIk1qgdaUgsmSLbQ6jpTWLzNu0AqnTmwpdWp4xvrnOcb321bD+0niQBqBvqqPgV1yhTL6",
+	"CrMr+RoTHMnZxbtTdQiq/547oNztsn04SLPFsrY0dkHlLYvMIpgQKjOWxvIWIzsZwO3IjDz3EpYubF6W",
+	"WTw2MOkSVReN+4vzfzvXr/65/bmbclY+iYrOWLoZdxm074DauCzAUteYMuGg2V7BtrJkYpkwk+q+tV2f",
+	"6u4vlv7JIX0Wkwm/7rjN6bfCiOOxjGWBhQaPJon9oqxZix6vWYf+NS5VnQmYLZaQLJUtlhYv04/MuF6t",
+	"UnYd47N0vTSwarhkE3FzU16w8PbJkydgclq9TF9/QpfLJ7ds/dgu5bZibjfhphT3TM9++kd28dM/Fu9+",
+	"+sfy9Kd/yPOf/mvy5Mk//vfJ5aX86f8+ubw8D9DZDAerNM7Ye56s0Vhr0+GKsW3fJGGLBa/d12Rx9JyK",
+	"zXLHeF5HxCIymhQlp3GEyfWSaIh/k2IfAMHagOa8jfYYW2PS/Yf6xDLQdJoiE+t6dUp0Kd/h1atOqfxl",
+	"yM+Ca9hpYXg+YSzDExkAbzJvxgySFJ8eIoH1ck6nDAplClrbjlOOE1o/1+8Ez+Z1abRwh3FBLdSdAQxL",
+	"vbzfMCa7TvAeJEnKgtN7kydBr+wFmyzzqe1j/y9WMRTw8+X3Dv0hKboYXCWxvD1mdywgb9+KFQHkv2RN",
+	"aLSIuSRyDk5brJMHLQ6UUTfKf/z+42A4eHd4cPTh3WA4eHv03duwhSwStk8zmoib0IbfSxKSioRJizAT",
+	"p0TOxDJI46haV7OG4B3iWvegO96ful218buU8qCswq63fFUDET7StFtkj5O90yNg4IRCDnJw+OPh8fvT",
+	"w7NHUncPXS5s1WOXXcBXGlpbTjqA8bJdCK2Lc6WN5wlLz3IeFh9TOru9SUXOI/KzmCK5cQF5rKl6zNF7",
+	"awBTt3egPld6Gv7++3enUMqlur6/d7J/eHx4UJSUvCARXesnLjk+gmnKwaQ1/HKXnA+3pbtkXOAwsOJk",
+	"c3M5mjPS7gG12IVB52cxLfPneGVCCCxPrmMey3kZXfH+EHAtUD7uUPZxjJvmNjq2VdfNjT4DcyNkRkev",
+	"fHWV/CymSn/GtaLrE/6Zs7yU5rwzfrm1HZrW25jXvFldUROqs46Ld63YdC7E7Sddnz8Ip8bs4QD7OTfb",
+	"z9pqVbjmAgjTb4NBTnU9RHku/VaqFzUby+3UlyyNRRTPGnnNtfAh2nXjJmrbxoCjIOQSgJny7XOT/BY6",
+	"k/W32lfgikoln2JJopz1AjFsjdx4u2fKbigvL3NHIn3JsI0r9muwm8AohxXuBElwzJ3ZtWRtA3/h6sXo",
+	"j7sfZHFEgichC5y9Zms/0IfKyJ/vvz08+ADlOFGOcMLpiPz1w+EH/dOInH04OYHKoZiTZSpugJOBnB1e",
+	"nP0dfkYhN7QOMzN9en0Uh9qERIKz0SU3J5ut37bpZOV3FLFxmc9mzK0eQkT7kqT14hW2b4PhAHs0GA50",
+	"b6CMGnswGA5sE9W/deOaS4DcsW2GZkYituuSmtAP5Vk9sKGt6ekvXl6hm17bF7L5XGloITfQkqWLGLCx",
+	"kWBA68Xk/ZLh+tUhHnBMgJpnIZHWkF07Ij8eHX48PJMafgVm+WqSMhpdjQotUWIZvrrnkpubwA1wZWDp",
+	"MStVKw3YDmTtyBhdYAUBUHgkwEdH9g7eHZ2gufr+44ltAE0So257i4vOwL6FhlkNElsAf9JFcYku7AXt",
+	"OzbXzJ/msoVnsHc4v5ibZnNqvwv/ti9HVPLi7eZv+yTaGfZh/ae9LBYLls6YvW7+Lpqn8bdt4/Tf5oZl",
+	"LufmIvzbXLhla9ss+Le5oM97e9H+bW7QE2Sumz/xcnBrYq+DsRghFuikLEDqJaKw8WumrEw2JJSs2DTm",
+	"NAUQHcAz1HSjSiMp8nYomdEkCTAIG7j48F4WS8aJuQda5KCCqTcCEAVQqQAKEVMNGJLpWuthI/IRoUGc",
+	"PmjKaSRhoKnJGoFXi0uOYQu12pEsV5KY38WZ0iE1zMhcyOyRxGwk/W98JfQTF/cj6dCmDmFjwCdG5D1P",
+	"1lAif8mvblimJ+AKDRehLiIJZIqNo3yNe6mTADMsVhBgOxNiEbJBZ3RJZ7X4+rrCwDF63Pk3FR6wOCii",
+	"zShlYpdsowwz0+yUTz+Q2dMO2663MGYEqNlQyhcCQyQPawOoae/ICK5u3S3GZmiXbjkOQyM66GFu6M4i",
+	"jY42mEHMA6NxZIBBzESpX8/ffDDkBurSDIhVMKbgN0W9u2d4CzfJhzo6amdgbBmT3lfo5agiu6P3Bm6y",
+	"JEiB2oEp1K3XAB0Wiz6ha5G3Rtb1bjzGm5Ho/5a1gCKZZRdLgrdPCBcQF8LiYyuYwsFIF0aPJkkH3swC",
+	"UK9CNGfH+ZatH2Nh0ZLGqZE7ACygzTfJsC59UeB++sIepZp0Wl3oNNVo5kfGbpM1WSYUAPnDFcop40bi",
+	"1SKcwE12UCFx0DsBnNpW1H/Nyd3JdeD0b78LiVet8ONiVablqoo59+maimiQBDZmCn+yXTwIVBfVD2r2",
+	"vJ5qbYtItqQpzdRhKzN1WKbVndJIhlA0r4bkrQBrDGLRAFe4PZDNnE1ZIviNOhV9sbIpyuMhEpEHWsGS",
+	"ROrzH2uYOBc5n7Fqm2IDcMdQWkaCSf4oQ2dBGb21ukktpQ5KuHriZbN3VnMldw3OkFS7jUDlrbN8uSZf",
+	"6WKGt3oDisGfKZtBqV8PeeIpo511FJ/ncK9aUCnltrG1s+i4cJAhSE2WRjBzIBlNB5GaPqrL7eiCcKvb",
+	"aXFt+xM2rGicxfwGVKzaDmnxn8sMMiULZKY1qnbRQvUx2iVqzF0VAcooHXmgEy2tyxZTKWVoAIKZqohl",
+	"ayK7Dgql1mMcnTAgIQM7sWZq/XGxp6c9fav7qKw4mIVWl0FbPkL64Bs1ML1WsV99m2Ol5gMJreptGK34",
+	"BHSUZn3quov+Mq1T10WkpD4AgqHB4mRuWxwhfeRbZ62uWw0poK2SQPN6tZybeJc2elqqW63xXUmg7KuH",
+	"lqOd7joxdGTudMG4dl8rdXmLSsj6CwbrHVx7ZLO8xUZ24mr6Yi0L2x81jbGJGbrbpscHensu4BWuJ+JB",
+	"TfivRxr8Bju3GOnu2xVnrWa/vm7Yq82TvtGW9cjIO+1Zzar4B9+0yFIRxsJhSVSaN3Bga1ZIggGSqxJn",
+	"p8fFbVUSq6S4ukuDr7QkQrqZ7PpZWJA1HPF7RV+oLJZg5cP1SN6hx++xgrsu3G/LFefWxYn4AquiToto",
+	"4op4K1ZE2eKeAaXWhzIPhw/NIVEaULdlbePWuqjvr0M1Axz4dL/flnItKTfjvuR9AIiC+L7Kw309JA8I",
+	"DtDbS1IHAMx6QIhU5EjDRoq5gQ0LFCy4oaGWCE7PcMyXib60R0/KYYnfMYLwhV3/flDIvHpEPuogMZkJ",
+	"nlFITBuSZT4FdCbwJmfCd3MD8dd/mNv/YXmHHF9mwFf8QCbRfaUaYiJorfYr8fw+iL+25HxtcYG6pmQ/",
+	"T+jDuT3v5+RsEPlvKY9SGkt2LJTlWltO7ezvR5LMKY9QDcSnAt6NdT3ashPctv4Gh6DCjYLEmWTJ9Rd2",
+	"QUSxXCZ0fVKRTa8ZJ+c0E522tkhYj3DZmbr9Qfd6XhNYCqQUqFv9kQoeYQ37IDfed3fs9CC0OVnKS66+",
+	"mFvdFHVYbD2U+OB6b9Ln5+aBkf78H123tyN4BtPTQWCYiaQwlYHpe5D9B9/oB234bceaHWtHr/vE127b",
+	"PjO/wcZ1ll23fYtt+KNv28b681pT/D6pflitr4sgDIuEm2Q2j2/mQEmbKNEaIY7xUN3ybKw5ntxU0a3x",
+	"2Pysc0Yh60X9bH4vckZ3yY7+dVGGx/WwrLdKMMhB7Oqe2XohJaRMhNBakN4zHw5TBTKhk+JMBb7qHszD",
+	"Wun3YsHIjVKTpE4WcBNxeUTuYrbSpc3FGGv4swI8pdYC7t1HLz1+/GAW8ya8sj2RFrYbSAWrFq1PJN8F",
+	"baE+ccpOvG1ZVqRSmeY936ltnW+xloCRXbSAzglVGuFbV0b9XglW9alCTe373VKHQBzX2KPdmtwxOahD",
+	"jo9v1Gph13aUhHnWAaNgbQtNrjC0Y3LUDVLbLmYlQjt18IdM1+QKZdc+TRIv0laIKSxZUGJJ46KhVGqK",
+	"th1bGVKNbHhOKxi0NKX8Ri3AmzSOJpB/F3PC/pnTBBH1iVwyestSBH1D9ILM/AgZvDS9UbfFEZvSdAIJ",
+	"7ubnIVJi6Iy+KVM3qTfqlKYJZm3qJ+RcrErcSapRkAMFXwOGX/iKmxfVOBZBVIZzxw/WrcpJ13wEfJz6",
+	"0rs8Y9FektQYB0niDz3EzBd51seR8NtnKmCl01shs+Z0brWBDOBl0auA81Zd6pU+jDHqRTxLxXKulgkU",
+	"h/IQB8CL3ylLyhkk08M2f4BZLA3JUd4oVNMtapZOD+vCW7BNZgV86jFNkj+6PeFYxo1hI8+b1xQ6+ooS",
+	"FCk/zadJLOfns5Qx7o17bQH4g3gxfhYxb/HXuwOKgLtQG+IC7kIgcnOH/ZKlvVL/T+H+r8Gj0inU4LTA",
+	"hhu+IldMZfWZCSm8/naVtIlWp6s/xLPbDdNLgls9lGni1S9QSW7hm6OmBnXyIrnvuoeQD49Gk7R3GjHC",
+	"BnwT+8W2T8VCZL/1mlrqrwYguVJ2F4tcnm0ihUrD5L2r33DUrmj0rpg4K0VPTFEF/FBL25uWrovbjOq3",
+	"5W3H5APmfP5mq/uRBAAvAr4mg+sgdUZqZIHIy/vB2PkFa7r2JkDSw6ixb12Eb3OzHmrRuoPddc3qpNxv",
+	"SzabBaAM93Ums2stFYW6MUsinaejp7Kv75+zlfH/Dy1aHmK0JvEiziShUnvl3QgDORG+SWCRlnUS3TXW",
+	"q+6Bi+iRJKYVRGZ0Lcn2aNDXe//AldsXac6gTlu6rsFSyfZM2TlQsk1O6wqAVYfQ767uTpkmKoDBjDl5",
+	"Oja5tZ626ensXyoV7B1Lb9And8tUGxMpGr2hZGf8lFxdi3QaRxHjVwbpolIM3pgU5rfhw2/haP9yJcJ7",
+	"JM2hWYXjGhLoYp4z2c+FXb2zsXr0DWKZRwtDBWoOBFyaHkxCzHVcDvzGM8BuhkwLfqP+KxnVntHrlLFd",
+	"fBC9l7C6yUpbpWuSpWtNqBF2ONeJrzMzOmE4fzN0rhjT8oaWHUMakddhky4JtM2hEoPJ8bjUWpLgPbRE",
+	"9EyYPqn9ozG52lPlW5m2W6ASi896DEMwm6tYss0Ihdisp4XeSxjbtRGO7f3bgF0oI39KZ7dBgPE9IuMb",
+	"ziLy9vgc+GyTWGZDckeTONJI6QBeahS82DDhBDii7ByDKKLR2heY8yxbTp48ScSMJsrkmLwcvxw/uRPR",
+	"k9nix5//9sve59Fo9CTmEfs8WjzNX36x+r0o6LyJf2Gv1xkLRLvhZ5ABSQJ80UoS34DLvfcoPHu5s701",
+	"3nl6f3DSjXheuufC2tVvvVRaWDS6B4ve67u9ZF4viLqZd7A32EGwQMFxhxmvlk12dbeLL4LdRVIAM7pJ",
+	"sMUQbVDZb0e8JlnmPWJd42GklD1vOP3D5qsSdBfuwvCS+++huHU51N3oq2ECh6ZLxJv7WmOyto0Tci2S",
+	"RKw8Zf+RhFMDp1jpSbGxomTngG0xCg0B22Icw1RuFq5wU7zKsg5WH9J1pVET71YxRK4kgke+5pjPv8l2",
+	"fchaHPuFoz5aXfjo/jIVK1/+TG2I0rjDEzik3EOnOQhT3jk1XjcA8zJCocbyQZTmezndgvu4yeVWnHF/",
+	"dEqz8BqqdNcO2KTsHUDuycJHsEzFTF1Vt2rFZagpXCxJpVKGlOQaoSo7IVeOenSlmcwuufrRpaRUBxq4",
+	"HJDpDC/jy69Ab7oikq4lWc3X/pFlW4+LTLcP9gON1s38k9UBgj71OSpi4BKgyQS7C6wUFte/R+F6J9v8",
+	"38Tq/gOeTQ9jMRcuS9jzhQoRmpovbyp/nQfuRlZ3Z4v6a7eiNzBgN1QSXMu0n4Xb7SyCtzfoFjUaBfJ2",
+	"c5rEv9wznBcU+101C3jij65ZnJsk3vCJCQX65hYTgbUw1Qmj6W9mY0E4Og7U6+qactvKhF3/vrhg9bld",
+	"Fy1tDwCtlnO+WnrRJQes2XawK6JhYxeD7W3sruujxw7312fT1m5OR/8jbWnfW/KAsE4mqhfAbxhVG1Cb",
+	"6tH4mvuslY7m5Tej0gG+qPRSz86EUKI+ixZdkoxgfibVZAMIx0+IAApdy1ww0cDAGLJW0iBisyTmyiLM",
+	"6C3jwJejJMUilhqi1syTboGutzEwE5inim9vMgXPsaoquPB0lZUpvGrGhLphXJ1WbVgm+l2qi/r9D4kb",
+	"hCZwM5Z/pYysU/aGrBuni+KdZd49/xPlxle50QU/Mj7hQAnna7UKwHxDGuM8isWoC6xRxGaxNNSigRcf",
+	"Q8EhEZxczPNURnTd6bXz+GYOJ0jde7G4eCHIivGMrBjShrS+N0uitInl2U4gJhOIlGQrQaTaX3zGShko",
+	"yDwF/VuIO7CPmnpZrrtTTfF6OvQmyh3biugYDj4/vhGP9Y96n12wz1nlM8Zx426hYsU1ySS85Uw93+7D",
+	"Ca98fxk+oNlabJjGw6hhXLwYZL/RaNLGAuLMlUf3O1TLM9J4suLNI5z/P/j5eiFuWZClCpmXMFHRcUhC",
+	"7mwFmPDzMk6ZbDyC8H36ziF5rolnIXlDU350G8bfvArnOq/xtn1k03Mxu2WZIb0HhjlOri7z8fjpDB+E",
+	"f7Mn/wX9/394Bf6NF9T/bj9Xw6qvWbd4hDdclZhJpSXBp7MFswT48joPrrm66a0EsoeEku8/XozIUaaM",
+	"IhovJLnidMGuhuRKDd0VOslh+K+QKEXNK6QHScOEpCbN0CDFUuZsCEtIF/Tgy910aZoyZCMWBnRNmdVK",
+	"L8PMezUSShOThF1fmyTQIqPWhuCLAWLr7+fT72bx+/j7N/9zeHbx1/PvX43Y+vsx+9ue+nH19799P6Yf",
+	"T5az797k0f73r0az7aS9TgkH0q4GW5VkSpCKLdC22WpyKCwI2GouCmYjmxXbig4UyERGikOaaVw/z8Us",
+	"GRuR12sDQ6LBErC4A54ETwZLJLPFXUclV7BTv+chXHTKL91sLz5AOVpPMI7SMtANaJrjYP1/Uao/qeZn",
+	"LrGsbQiJHDp7YmRwRowxg8uBSgNGMrTURlBXrTSiiEEptHkfJF0UYAATAhTnllYQdpLjkNKfVfbQBHQ7",
+	"TR9m8kX0DV5QrB2BQNlDNUXBesDuU0/SCeD5kdRtH0J6Ojp+ilKQ+pINfaEmJK3dSFgy0DezREOw/wpR",
+	"NYP10kKEaprTsPja6lfuOyI9VLKulSvfqlUyNfA/sDojF68/kuSWrXdJJEB4a3oydczepCJfluwvJDdT",
+	"Db2IF0zkGYZQXNnnlwH87z/o419++sfe4/+hj38ZP37101/+9I/RT5Uf//yX/zMI7mRo449KFQgsO74m",
+	"35+/P0FVwRDjKrt8V5/5pofOc3AGoc2N4CgGB8vv6c4z9fnrvJsaCyLpj6nFpsGSCFhgZlTi0vkus7Sv",
+	"8fnbqsrqn19QSS7HQX5XZRPwb/vpnHpX9NM3y7uE7EGMG8rilLIu4Hma7JKrf/16BWkpmFiQc7VjDVba",
+	"F1BXdx1FlEyt5upPyF5Eyftbeg35z1+pVrpLKLE+J3Cm1fVmI4i8YPqxUfMaFoOHn6GLaq16WJ3P/IH4",
+	"GiH+Jqtfa9PbK37dB9PjUXENaU9wRWvOQPSrU6qF0o5lRqapoNGMhmrWH5KX+ZDb9eR/1itpEJzQ+B5o",
+	"J3NGk2zequ3BmLzFe0OUE70PkZjfMJkFzxGkyZiJiKWPpAnB6wNlVymD1vIhmTBni32fPl70iQPt/oGt",
+	"gwdImi38LKetV0+fPdGBnipc4wa4igsRsW5j+07dGaQIwAhCT5zEMMEs8sk/IL8slOx+jHkkVs0EOrRY",
+	"vpqNE5W1KJb6LSwyk+4S6+ySMWE8ghoD4Euf+ZkIQW6N9rJWE7NidDZ3WuaUsKKyBw0FlKFbtibXKXqj",
+	"4GfGa4DNGlgHICpsNnWjWNmcayCX3RbcOd4LT+lNEl5Gqud2CekpcragEpOGQB1A+3QkaWWjkrjqYsuq",
+	"BS4Ne1m9Xo27yNS1XV2Lsool03T+mcTxcUE9QUlxIQKLRRzfsU+ft7+PXm4trm//ujwe0//JXn2cne1M",
+	"//pi8BAFXcMBKj81/NenCV0DGK0aMtXMFc1mkIysLAfyEfwx7I6lNNGyDY9FDXqndLQpMzirZhsQkURt",
+	"6z5UaKZBLUEM2eXhzrgriH1Gh8D2DlI6uINhj5M6agYrQ3uVp0Fr92ZZfBdn6wNas07t/pHWZ6baplP+",
+	"lAKmw5JlIkrzWIjp0L4SptPWHxRp0ztBSi9HGC1inmdMHqtTxZXrz3fGo2eNfGD22Y9qBTH/yH26td3h",
+	"BUtGb9WXcQj9EPLztparh39EN6T34NbLrXHbszD9sl9Wq21iWWjCBZ29wVJX5ynatN3WInTZhOhG8ULz",
+	"+180v74cWzW9H7rLq+hj0Rp/fVRmvDqD/rS0b5czthRp1nfHbLxNdBYhHgFLlsbCl1s749aJiug68I33",
+	"XB0+WYq0/nBuRxTyFD5c7A+VfNyg/q8iWDxU7qfPn1UTKJRa0HKwo8KghU23xV8SEiU4Eryol+UQYuzK",
+	"pAS1OEn0ASvL5RxPN5Ev4S+v8Ibqp3WUwvv0q63tnWcbiaZQlq7MTP90/1ENxBik992nWz0FWs3nDAx8",
+	"3Xeeb7eLv0wEPqCDprhEbnJwLWq0G2vk9Vg1JZkDCxO+XBI69xIwejvWy5lDHp0xKkXAs+bq9hNPe3Sv",
+	"jArsn0/o6mq4GeRUFEf8UVaFDIJKZvdXpbeMTGnZxIk8m9/gp0LvJiiVP8lcLnUqIXiD4VfIYrFX/ACZ",
+	"20RXdTIdKuofrOgvPhKOmpnBra8fK8wWeA1GCpW2bGqCQOUWatFmrGf92LlWO8EIQgj6TKjvhOrIlL02",
+	"S/LIVPe5wy97s6AO+xNgfuWW+T0sbLOx2ltZ7MNNi4rUW47u6dep6EH6pWVLxDU0HJsgbDT4BUJ6UBol",
+	"UkNs9L67pktotLR3g3FR5BP5g9Plul7F8IHMopgW2I7WQUSV/XxjNBF7el7Hd8zCxtWb2jqZKWxqX3Jl",
+	"a5OP4F01dcQ0TeM7dV6jlEL/wxjR60TEZhJcsngolFKP8ygW++oef8z39va7iAB4/IfpMqCw/BAnYhpj",
+	"phUJVfRuvwypJtehd50iaFjtu56G5PScQYlL1ekHvyvVfBl/Zol/BLzYDipMXGTxLFSFecZmYrGAfWLp",
+	"6bUS5fqIIbasbbh4sUzFHVZ9T+nsdpewxTJb64ItwFRhWNOE1ECIA0kx8wyUCKhkxNnsYUicQB9CWddp",
+	"jYZk6qTheyQGwpfv3r8/AA/oSqSR3AVz5+zw+8P9i8MDtel13TqFExlHxFhdekBGD0dL6mxQW0B6F0cs",
+	"tKLfbjeVvLres4htuKS3n42Dq2cVRyEJ8lH9XLMOt7ZfdrLjoaJVz5/bdndr4qYyzbAbwxuqoSsJivXe",
+	"JhZPRVyT42Pit+hxM9bKQiyC9AK0hypwX5nTbBptLH8adcZ7Luf7LMfm7pZ8xUWPdsa9XEo0cyqsm5eh",
+	"+8m29VVTePX+zZvjo5PDSfUApJKwz0ttuSlZNdGHtL5jRM4v9o6PDw98Iw6UKm0hYc6pfomSYtZoGF7y",
+	"aZ4RLsrvNAJwUpz1NMuUWAdUBQxGgIWWsutcsggK+XJps5Thfb7Rpvs4GA5UNwbDgW74YDgwn2swzZoJ",
+	"BS1bnL8Lf1tD5QHI3KyF85/E4RYKWmp0tvHwoQOYQzIGJsKX43EolkmOPF2m2AroSo0XbFh8eOigGCjV",
+	"M2XGNWagdTXEjWtdQPYOFxkUcfnw0S/bxVd/zrsHCq2Si3ksiVLZY8GJzETKHOWdKDFhKPLUNo+zDkxv",
+	"sDHqJeIRl0omxYI3HrgLRmWeMnXOyrqDtiavUBseyNqEr+lhvOFJ/zZWg1ETAwPJOBd56nvEhxbYUKkT",
+	"RJlEa7LlIWz30HNdzaTkMA+wWN6y9Rs1ubI+ugyTr86WTMMxU0RsSqG2F5wCJuclzuYizwgcgB3qPtFM",
+	"DLq49vCa2sAZ5TPm7Fn/kG/RPNSQNyaTwpwUaxzPtB7TrvdrGOdJQPS2vROj8dP2WEDtZ87nIs26fGdr",
+	"9OpF43fKWk0xQV4LvF7bMW6pAv1BrzSl00Big8izZZ7JOkAYGilLXhuTJutLVONMtzHXjmcms5iDL6rz",
+	"ltFChUXvoTH+hnkW2C8ms6KmTNdkjdjbPFinlKG056xLUTQmXDcuXn0amSpO80z31RvXFVbYF0NOMqZ9",
+	"otaHrhr4ueBBNq0ACHpyfnbu3ewrCMt82heXO75jjeOAJxXu4JnIk6iAlXvIEnuulb1QgUCKri6aAXK6",
+	"Pzl+/9Vbeg5AyhYiY0fLtmw8k9ftfW/r1fZoPNoebY2DnmWRp7OOKuypWdXn+FAYPRmvOY3WAzd017Sd",
+	"1Lbacf/DhS+8rcV70SLmOo301+EgixdBGP8L69/RkkatBZnRxVJ6iZwVo6d9A6sbafJ9rFTxdwExt4c3",
+	"kJ/hDuLGGTEMONG7jnISsbsYJJu6zQnulAoxRm3HIb17f30tWRZqzzvntWS6Noe9MmCBGX3OKKS8wukO",
+	"4V7swC7h7IZm8R3TLCkAJjmPK86HYDpBGl/3aI3vWJxB4ZTab2nOiwYWkcRHksgY6TCcSGIgUejx01Dj",
+	"fs4XS9lGglosGJOjwjOALAFDWr2CRbpt0zUQvqv7OFR0Y3yuWxN7OiSKiS4G2fRoWFmcLbvwAnaPPbmz",
+	"lM5uawYGr5n8OrVXhnrF9Mv+sCfzhXqhfzC/bCnS094YXftYHNm25a7ea2VDoZGUlfkuRskpvWHhvJil",
+	"0mPFdSlRogqK7YuPuAKH0i6fi9aciVWFwz6gzOg2F3s0mJehVMD4F//O7ZrEiowmbRvGHwdfRrTnTWrw",
+	"EWi60zbz7S5TpQan1oS0eSw68IjBhsr0bJaY3ydI3U/ZcISiVTu8A8xJrygcJKWwRB8dpT2EYRWLqs/G",
+	"STzW52n/tmo/4dnFu9PBcPDx8PXZxf5gODg/Ox8M1bt+amtjo6JhNJzuCeO/c4L40b1rPh4m+mzeU6Ua",
+	"3pstGDmuKd/4CpK2+/r8nfQJJ7bu9N6mVdjMbpt/7adlW5WZ20zwtC3h+ge2PmN3AtGLGyrKMDimLbXU",
+	"PlGVaHVR0OIlxvn7zHdJm+qCTKQsKrBBbtkahSjqtUqPzEgibnxB8wNDQDRzSMP9VDU3X/ju42cdHNtV",
+	"cKnmZJQf2Prc7rnSebB/cfTj4cSIHMxHsKEMLD4bkbP3F3s28KEz0VK2TOhM9STb9RzTRZK6eYFDukbO",
+	"Dn98/8PhweSSK+VQWS8wXbfwIj82gm0bDAf68xATgacbQiJhlg6dV7gpRUdhX5WJOYqYh8evcvz+46fj",
+	"vYvDk/2/VxhWnGsTcnz8+O3xOQ7UkqZIrb89HhPV2C21DJ/anYzWBhrddMFSCmGuk4O9s4MJsW+R7Aa8",
+	"woB+NRV5RnYuuY0DbI0x2lJ66S6ZzRldquNWkIgpozX1J8Pvkfluw0ToRIRAib6NM+iMCVwxC4DeMekS",
+	"ZCVSiXEZJ723VOfYOSiFbdnXoakFkzKoxoKXATMwrH2FLVQ7fK5O9CLbIXMpN3XqxyMNJRBz8v71OTx1",
+	"fb1YspI0mKZiZVAjH2VQQkReP0YHtLKePrLp2cX+kEjhqBC6ShpGSMJ0x1xmjEZDbTQCm07G0olqTvG+",
+	"TJBxqwiZoUQ2I1MvSpyRrAzf9BN+cqJ96SanBVSfJs5DW0e1S0pDozqLfGt2WEZoZ32ClCeIDV9yjCXo",
+	"Z0nE1DUdqAGbzHn4iJOpyOZkRqW+xSv+9hyxZshvWEYoubqmSaLW5hXR46RkWIRtfHt8PlJnAQ7BJ3WY",
+	"pnc0mTihBehmYRgXJzRVLRiRE7Yi2HB9ktOokuNrhtiE33EU0NArfbpha3aiq4U7+7HVbhJZDseJ3/wm",
+	"AeJfa5f5aYv/u3AFO4P1qDjfA6AE3zzd3zzdf0hPd3VTndfYzMrInZAoTtksS9aY5B+b4vshptmqe4jA",
+	"/56PCBrEE4zmU3MEjNSKVdpqKvKbee0KbrCt64VnC/daoQdr88Ykd/s0QL93Ws5vVz/w718GUL+i24Dd",
+	"7XHg5p2ZKkftGWpZFt1z/VvR3jEf5w8P9u76lSq9PDo4PpwQUCiN55Ycg4Vs/jo73H9/cnK4f3F08p2f",
+	"XqjOCTcTq5jqckESSXMuR+Tw5EAb1ZfcS1JSkm7XrB6wP25orJNQpOY9FZz5uqFq+mA4ONY2s9PMwXAA",
+	"nwpLtXxqB6BuVC7OjvaOob9LqrQERjFR1mTCLOla2ZwOw3aWxjSBRLMRMT4G9eyInO6dX3w6+HA4UWI5",
+	"5ncinjHT58gkj8WZvOTmrbFUr2OR5jYnp3sfztW4cQGqaHpjhto0B7V6p6Ejsr93sn8ICaGYxb9k6YKq",
+	"XZSsR+ToZP/9u9Pjw4tDPRmofjjfBxBZfjMiH05O944OJibxE8yrmUgSnbVvnwHMWkMs7k2TGcvBsHBw",
+	"mDGBf6rODYYD0+LBcFC0bzAcYAvUVDo+R/OiDrML3rjWcJ90ngN7FpJQ0MMX0m2zMrLATmuJNZIXlBAF",
+	"WpEMYm7qorznWnMIl1RmB3kputP+UC5LDdxqr7rVwaGCm+tF6zNqt+jAvX2sNYk952qR9xmGCvabaqrz",
+	"+aGZyWK87CA4E+bNgm1HUNg62O+18F3G4tRY6YNvxAn/6cQJsDLkknHZw6sv7RNf3quvfdztjv1zm/u8",
+	"XKdqHFhE5FKkWPT+xdz6a5mxxppFL9lnmdBMqWoWyAyhNpwcknjGpMVXWhPOQqpoY1bxbM5mt5KkmM7R",
+	"TTHEZzrBbCg5MSFKqZtSyYZkRmdzNiTnbz4MCYIHDWES6Q0bkn/mTCkSCxonQ3siayJVgTHvZS7n6qe7",
+	"ONLupE6RgDNGo5gzKfdV09vzKJWdLJs8DC7ii2SMe/lR2zuI+bopsgiskhPj9XaTJAJNbQgAF9w+jleE",
+	"cqlaHSEkQcEu3p0+sj0GDKNchIB1In54PE2WvpcZ5TfV37p3W6PxaNzBbtRRTUi3MU3wy8T1QjbzXb9l",
+	"T4IOJ7XeC7dEKUGmZDZt4GxKmgBOjABbzYUMV0qV/DAlLIV2FarwrgdC3q7vHZa+/Y52vpdS/1q/l4qE",
+	"dU8oUvNhoFXdDRLYHozxLnsDNm4KeEcs2iVUJzliaAZjoUr/JlQC562GOeq8aTahab3PPmvfLibKL1sS",
+	"Gpypxf+UigO2euYlxJGbcoDT7u7PxIOTubNQMt6CLNHD4hyHtu8FnSY6pz+4fTPgB696bxiNzsSq5ghg",
+	"MosXAEZYGF6pWJkzgcaZVn3u6CzPFyWgoXGA6rfNdorY5zaiYbWW4UYEe4pieVv68M6zF1C33PPrUD/B",
+	"abL+pdn3D0MJpwqWWOIjkTrPeU6TBAjJaZ6JBc3imfqhqD4Ax83m8QD1wR9hrPu0EGfnt2lh1X+7Qsrv",
+	"TzpqH2OuZxVuetVq86t7oLb2VMjsJmXnfz22S1Tq4jYnz3m8M+6/CGDouixB2Ad6/bnYPlAHGUDn3xrv",
+	"vHz24vkmTVJWcFuToDloDuDWCLJwbz19/nRr52XvzREqEdRzNixkiDd63m72OlFaxuWNF5RukDh6F2es",
+	"DcE9EySGGx3npghJPqa07/oXPZKEPVa3jMgHHv8zZwWcG3LQeGrcLoTrlVYS33BR0eRuUjpj/+3C77v7",
+	"C1viB4ef7TTsrYCXgqUSIqfqll0HQ90mEFg4EOhUEZ1k5L/9tn6n2kqOYx59KdT4D5KlqNOUXeZ6IOAl",
+	"dcvgHYMiikAwA+bfwAbTJIFJREP5YTDIzYppmdiamHfxlGpobyBwtaYP61k5ADcP3dtFiQY8hfUqOopj",
+	"AqJa3tNrrfR1CuZ3Op6OxU3MG4Z1gxPEW5L3XHJdNU71RKFw9oY/DumCZnlb6Zl4SanlKfaHsw8UcLFN",
+	"wsmGeG3TZENnEwY8gOqqGumaFB440NmqRibfS3o0SA0lAkISY5bLTCwKqWH8UEH6q/SGyVaodMc3N6cF",
+	"RFpEJFMCiQg+FbTAJlC7MqO3TIeJZBgrfQNZFd87fZz3SxxfJrQVg+80ofwiLqBo8g5rTQ3lA+/DcjY4",
+	"NH1YnuJ+G04100Dk1hhgcM8jJWbxNs+T9nRMIroORa5y8FnLfnEhH4e4Bw43kGX5EDytj8xp9g7zDf0n",
+	"n4HK0FPZdayE6iZDS4IU9/iQs1sb2nwQUmo2qApwU7T54JEHM5og5zRkuMPvjgcWItRun1+2hu76bsxl",
+	"LuehwT/N5ZxwkcXXMZYuSBNjLmm7r3b6T4MFUOm7Xi24SzMsvSCUayYlR8QX+6nVa6cZ+krbcLsDwPsG",
+	"Uu53rAAqB9FqCmq0yLQi1NtGZTh3M3RGupREhjf7di8MC8nnzrJdn56kaJfJ7WWhGmvehtji1Epqqyhp",
+	"MfAgpaKlM+PrqhKFS25xNQ7Ob1AkisPymvKoBq7QO0un64yFCi8ibv0lhajcGj/fefHq6far7efPe0so",
+	"dpMyKatvfTUev9h69Wr72c6LnQ38nTVvfboz3n65/fT581fbvV+6ZOmslnnejpycA4Md6r1XTu80tbUZ",
+	"wivIfUgSswQAtUt/AvcKcIawWbygScnh5aJojduwCfueU/82QtKbZH8hDYuVWsxb/a44YFnQZ7Vn9RND",
+	"xqbpim/ZWg5tobeaV8wSYDwD7Ykc0tmcAJ6zslaASShDC41Je9tuwbEKt6qdhhrAJYc0MmC0g5W0qAP3",
+	"zeqQuAAwaXtcalhXW3RPPXXIs3QdskVV92tNUPXdZ2Oyd3qkh8mFZ8d6PzVgGpterXJNRGAS+NRT0GfJ",
+	"krs+bV7GP7B1GABXLYBGqgfd8O2xmVVd5LWgUrVYtekBqgYzazF3UFswpcdwP7YOONzUuY3K2q+2MLgB",
+	"B6YBeuLL4znUC7F+f32XilU2r6VOcoCVa3mSMAUtYdFFQaTTPQeQs1Xoue0vwCNkeBUu6gh/ivwnCHOA",
+	"DaK73L1DcM5ftHEKWdY0m/IT0XWx2TDR9PjwADahf8ZsPduUcsgZ62F12gIjVOpN2zJqohTyAamDalb7",
+	"sirVxuEd1ObDNhIMbX099ELlrfd7kQv5e6/07viGP86XHcZ1+2vgvOm677hYfZFd5pLstG0zr6UNPDp4",
+	"yxGm4weLtk2qvgEpsaqu0sMeJACEqIKzdWu2irlPbaS82bPk5PBHueNRQvwuXT3gx+rvQWMrZMYiPYi1",
+	"rLJoEXM/jgRDq4NIkAcISYpld9RgnmVLOXnyZEnXlmlcPy2f7Gx3aWTZdR3zu57BMm1UNGUTLFO1eCM8",
+	"2WwH9fBrzOKUXpfYl8/fQFXZ4/G4W1fU+NwnFKae32e11RB0IXKeYSWJFOSaIqbyjFVM9a0XL7cChuSm",
+	"Diu9ghyPldrF7S01jXOV7Yx+3qitQc8+TrzjmHIa5g6ns5cDu8LsWjuBbiygXjh19jE9LOZYRQ3/OuDF",
+	"FgYbyDjWBAdDUX3nt3MkdUESqEsRqE+3ULNA+VrnW5RY9x2/Qc/0iV/ru5FQXtOVveKg42xVc9j1da7U",
+	"lSu80WerLTaoqVrwR4TznCaAsaOuExnfcBYFyg+a3SzQh/qZPhMJ+y6tCfTaIUqV4mYx5WZiGXIf9s4o",
+	"gPd0BwlUt7catSY9AN9d3+/GksihrW10oljqFM8lc2srWqseR+T8w/kpFGkOC1VxopZAzK2nKRO3jEuN",
+	"OuIUh6bMME7oOshKIA+SSQN1iDVFiLYxtg7xuKZ61B2kbpWFRl5tUFP4atytprBcVPhsk+LA1sBswZ3Y",
+	"y5lQrQ8E2dWhQLBydGxa6heu8yv6445jw85wSkRbvOFixb2K0joLfC87BaPvkLfkgLgvQzoLW7plscmr",
+	"5qOmighkgOjKxqa69xUFUKL/n713UW7kRtoFXwWh2I22vSWKUqvbbSkmYmmJbsvui46ktv8LZ5tgFUhi",
+	"VAQ4haLYnGlH7NPsg+2TnEBmAoUqVvGiFqWe+R1x/jluqgpAAZmJvH6J23K6vIoJXwA+r1ZBGTQuAuug",
+	"721W3Mcuol1YvZ3kHxGfXB01mUlbVHCF04CL4P45NGZrGBkPdbRmY36UaSrV6MI9fp+wfSZjsUIDh787",
+	"16VbVxRo5N61XdHHf/jhHinLGyJoLlf2O1HSVYlZnZHh6/ehT5IVC5XuFxyfuS9Z19kX1bC3P9/S/peM",
+	"i/BrasmxhhWiGmlTkgGrZB6aAVsku0FGPQAdGmvZUx79//T0t6I6pwEMtR5M2UOjvrn4rQswQAHMxTqr",
+	"5ytNuvP37qYpUv6FqjtL6S9B5fUBias1jSJpKXL9StZOunXCIQahNqIZCtIWrhDMAHZdVEAD4jnFHssl",
+	"Thu6QzZMdAwPuGafw09aZozt8yQhprcif99Z5B6/kueBjUsG9y6y+XnCHyOXf0dZ8p2Es/e3fKizp8qS",
+	"f1Lk6gdJDW5K5ViTun/vRH0Z34rVDgszm051ljO7VFHnLOQG/CniogFYESGM52PN5jq7BTdcpVJujyeT",
+	"LwSZj1Nt1t0P8K3QcXIi2Nmb99fdc5LKkJk5l0Z8gQmyvQAA5+uVmKaLxnV7BGiMJ7oy/YdEeFzSVGR8",
+	"ew95QtmU23w/YcRudFXRs5XbKheZ4qm9S5fvpzWJDisiNEgoVtTDQxEWpLsu5kEqWou95TI11NmQ5VpX",
+	"Cy5DX0e90zuTOqOU/ZUqEazp0j1NokOYXGTd+90j/v0mvvUSAK5Fy7+Q4lMq3Mpd1aPVuhIBqnaZtddf",
+	"T2sp1K/03bZXjjA6vdtKLFx1r9+/+a17bjXnhxYRGyq/sJ5Q+UVpXfruboFC4TrpuuZB0rCJzhSCVS3f",
+	"bHzUYJ9jUp3OyBllH4Q4pNFZThgMNTBNiCxTdqUft+vbI1JKxVG7Kd/rX/ni9pG/phvcnWOoDjt2pnMp",
+	"M2WV8JdYPgqv3oo4rQrlym1T4o3g9txed+jM8rHObuCPS2TVfdd5d3NSToaYAfps5/ztxbuT4n6r1r+x",
+	"6/+8vum+PQmBQ2RuRDoMcWlxgr1oD4bbi/bwrXo/PCx3RQYrygGfwepunDoc2qLWqKG364t2O7iyyj1e",
+	"V11gm8VbYaV0tlWEpTrm8kre+lGX3eL4c1R8dTMtvG1qG/BeCbcdZF/B83XFZpaamm4ktM8yJJkgVaKe",
+	"Rh5Qu8RlvWsMx1K9Pta+507n9RX8DqTa9SFwAR7EijeiEsAdi3T6f5uxng9TrbNVdzgvMd/60w2Y9Y9o",
+	"b6CTRdPV/ykvHLIoEt0lUIbHu6W2LZnOwVOwAPmU8EWLuUpb8Pf6zDUPBO86QtTC+j2Ex21iRvfxlqu6",
+	"zALnXoQE9SVX5frwCdL7xZeq2rUWoxu6RA5RwUol8qVTD751bWoJap7rU0vguYdOLSGh9JV2sCtSTPDj",
+	"Hz3FhM5mgxQTeHJdswq/3H96ZXXPacSEd76F4W+Z3z0TSGvX9ngLAR0oly+PN0lbu7dVdT8dvVmrdgEI",
+	"2AwsXhmCbr2lPr0W92SVfv1HM+kEG7XCEJ5lI6HiRavc7Wgv2nv3/uot5Ej8fPH6571o78PV6+67mxX6",
+	"FyigDRA6HUUODsTTE94LC9mQVkfCxEgQv8uSpf46u0y5vXnEp7zok8LaK5KFHu5WK/daaW9yiuUbiHpl",
+	"0a2y2Y2EXUtA1YLFKuhYbJUQAJez21nA61v6ZYkWpkEMNN5n92GTiryD42oWak1ZRe8vu+9OKt0gA/RW",
+	"JKAWu+y+Owc49vKTBQYCPeek2wlDc+gUTBKkQtcIGt7pKT0VyjCZO5B1dA+cWCEqAmVplsG5ePOhlFJk",
+	"V78X7dHqAISepGu0h+M18E7RdreWU/8+46nMFx5jybdHKZoS1yjbfzam/rMx9b9sY2rLFnraBK1TKtKm",
+	"kpYaCLZy9XMdsh2oS7kOe+wFDt4ffnhxePjy6Pvvv9++oBtZyLyhHL4qccEffY9oM5tMQg80hfsrULNH",
+	"z1sv1vAXzfq71RnrEincxHN8YHnmuo344fDo+MXaqR0W/yYZWp0JpkqW8XFpcc2rloo5tAfK70jT8lJf",
+	"HB22169U8NvfmjBbLXNNtMndTjCegzZg2axyHofthwZHybi6bey2cPjviAACXxxtDARSoe8ym5VPtpa0",
+	"qvXxjY0bvPAxqwotq6AeBeWgA3ADACZXbbihG8TZFJuuZVJm+G2LJ70IXm+jb1h5uGlu5YqaP1x67all",
+	"XJm4FmO8w/6mB2Gn1UyoRGI5K9jQHiWmrtGqyrlUGFFcuV9u/jP/xv3cXSLLdNacgWQ/5afOxZv6+NVa",
+	"A3ooFTRhXhk5s3O4B3cakY639OPpWT6dNanKQ5kKc8rEZJovKA/Z9Q4635zs3TG+h6lqi54yDYKkxiSl",
+	"vwRAJtBlA3tqJcJSgxGG+jwZdthuW73Vbbk05QUH6sgmgCd1oFdVOZ+JeEs5X/BKU4sRDF0lAVdRepUD",
+	"ikXIYns+KXT/3qLlBI1YdwzrmjZwyEoRmWvQ8JCEvNnV+1Ykkv+iBw8MMhgebinmSGQZBUKrdH4F/zgp",
+	"U8aAD2TDVuHCZclXagj+9vJ4qRH428vjE9CtLNNaXimoBwU1tnqej+2foR6MJ8Yn9g4Em/L4lo9E0mJv",
+	"L7uvP95c43C5XQtkNVGLwdLQUU8BuoD9F+UJe7PnlPpUPstLw5eMfPwSmrDennd70eAJez8Nrp3cPdxi",
+	"nTR1rlsAT4LHrH3b/+cffbq1uGcoI8Db+PbyGIXeg19b65geZrXGk10ZNWt/5bheDocCylCgIXiL/RhC",
+	"RmsDWsFh+1U7Yt8ftSN2/KoNJ/H8ZZulUgn06RQ2N/Zg7Sno8Z2NrBGuZ6NxxAaz3GroqbBKlm8JuJ1g",
+	"wWMqaTgI2OfUnY08rm4Pf9GDxn6Y2BcDzD5/8JYI/6YHNebreh1gyCUU4zjxALuGP9a4KO95l5YG9yn3",
+	"21+mv+hBcZ+WtvqLLtdTxlmq5yLDKwadGyTgGwDTj7e8STeT9O7gGzyiNMhf19AObVEN8YCUhD6/WKBC",
+	"79S12p4lUv86qPMd/SpTPZC5AZnoHEDcsIngZlbdp8P1wJXJDLG6rkW8PBkSH5rty97Cw1dHx60X6zyG",
+	"YyFH45r9+Bl+BzqQn0TFDfB9qTpwZSlEnTJDcqG2/vr7o/a0zFrP8RN8JXadqiD/IZZR+F6+ODxqP3/x",
+	"antgv1kTtsaHqzdIIoHoxNSJTNjLMye2rkfVCGjKhSoOVqrnB3Y3WpPpcahEzTJZlT3Hr2rb5iTiIaj0",
+	"6Pvna/GGGsAef7c/N9DQIfR4WUVE9V0rZoDwgBN68i0zSkgQK+XBKmGAapo/zR1KgN1w/QNy+oNz9wMw",
+	"8IZM2yG4ApboubIKrmXhyF5lMiH7tT/LUg/b32+x1xiE9EoA9kbOhBLzpS41wNonBwepjnk61iY/edV+",
+	"1T6Am/0gef1u+Pb8p7zVaoWMvJxBGczfYGfZNfYJzBBMW2jc524r6SNyGxfWgnA40wkS2EZq3G/FKw8u",
+	"XR5QomwjRUo7XyNUgl0KvzgK+H9bySN52v2Ur+1MKtwzzoqhUthq8/Y6mLdzvggqGXmSuB57ohinjNHt",
+	"dLUf1l7rD4os0rUaJYY9c7C+Uq1GYFBvBy3SiDr2wfCReCvyulqF65urbuftx7cX7z7cdK9PvCfX9WH/",
+	"7aL7e/dq+e9rQzvssnN1c3F2cdl5d7P8ulQ9tRxkWR4tbCOHTeGvzi/evV4eED0V1ki/vnl/1Xnd/fjj",
+	"f8ID4KPGk0WgZaaHPVWAdZciL6z7+qp7fe3eHdRG79jNVefd9dn7827Ntg3ZRCQyMLiTFrv8cP2zfWg6",
+	"M+OeakKfL5n/5WPZi/bK5wA4IkvbS/3oSzu0F+2VNmQv2gu/cS/aW/oaOzisuNbtsGnd45/ljf/e5Y0P",
+	"Xam4o+JE+/Hr806pGVqlNGsXCGf1UMBPnntKG/C4maeelBvEyTPQnSYSr4kWe//7u+7VCRN3Ilvkdtm+",
+	"BKT4iYlPsZhSIpr9N7zk/bmxAIySJVyZVk+dd3/rvnl/aWfwqNTuinLQUAT5ZCIW85ynehSxWE8mIotF",
+	"hM2u7Tyu0YO7PU/ALIYsu0oml11bUHnil+AFfqMIbkptu3j328VN9/wE8oWUzn0/tGortYXIWx5Xa8IX",
+	"VlthUrXYeRd+7cAo9g92FPpjsHaaKIS2Ct6sXfdvIvM33yqlj+odKMNwAo5GBs7rGudz0ohul4iIvWSJ",
+	"HMkKkORe+/jV0eHzvTCX8v/57/b+D3/958s//o/730Pb9kJsaBwI31THL+H+NZ3/h3e/da8ufrqwh6c0",
+	"kwoX5U/c5zQOhOUDaKltdZTirVKKo0yEyqHNk4E+7kJZLeyX7tmNe9Q9AV7zeabViOksiG7gSyWyL9ZY",
+	"SmMMfnRT1JIRNVDqoOZUL9hJrUKFhADaFk299jfTRZyBU5fGd05/q8tbrOnC4VzuG1StmqlWRhSn3fBK",
+	"Y4IclemFo5Q+xa2mjt5oo89p++r5zG2uQ2USd6Quwz9UMtXSg2DI3Cu8BqLV0rBbK62HOnO5K0U3R2nc",
+	"4NYiCCMO1UPEEddddu45Qpldj2NzD4XVL/hL1MaNKI3yXbCRF1F7DfWtoxfLlXhGVZVwPt5SI1wTSSqt",
+	"tDjLtbshXJhrlXIFIRHI5nJv1BWUXFvS5Ib1/2P/GiEj9+HF/YuEGsbQBb8vkz6Bz/EJVQykqSfnynUi",
+	"7vLmrYqbDZS1i3Oc1y/Pl4h0W2tGj1YWmnreuCf8fUUk1+i3SnzK6c8r84EAJs/TcwVOPB8LDLe58p/7",
+	"AlIvUs2TDT8Kw6yBMP6xseQRATaO2a/yxzJ/erfkPSR+xU19c3Ppii5qREB1r+agBa5fQKlJ3N9nQtXB",
+	"09dQ6DU93K8iZzwYSnflEqrFNFg+CelT5EEYAAQNPH7COKn3XruPrJKSzGIoEkpEFjFq2mYvnUQaQO44",
+	"xRusfxCPed5Hd2KESJhjTnqGtTmUKDsW7dE2M+tgw567hYh28rCQciVUAHd2geXsr8cqE9YoBiUSr9UT",
+	"Cu4pW+HhxYfyZgONor6x77nH071nb9+q3lIjjuqpamkpU6ESqUagSjuhBGq0/9wTj6eDBMLZ0adPru3F",
+	"4QsfnGKZyLMFjIV3X+SbOZalXaun8AGY1FUCBc9MeCJOWR/G8/k6NJRPTXGqNn1AeEBwzLgWK0FhrlV6",
+	"dpeIbyXAExWnW70PY8JAnZhh5Gd+EJdgIg0gvq2Dz3M8A9tK79wXPw8/psFaxQ/1gQb/tS49lJSHjam3",
+	"pMosdY3hMpVqdC1rBXRxB9nnZpkIim7gljCzOBbGNN2oUJhYt3FsKO9EWT1/uNTcVYpmPWBkJu6knplr",
+	"EWci36advDcBICSUGu3ioj6d3Y1tGTcT+YPrHjhs/dHZtVijHJ9psfeukx2KGCIy5JkyjeuMykwpF8O+",
+	"zygxz55V6cqWI8XzWSb6YLLfikXx/daEh65AuGCSJcFJGRF/fDv89X/9kL16/et//j27mf/tw+X5q4s3",
+	"l/91oY/e8Df8en6j/is7vvvPT23e/cvevTNaK9LnCxJbfUx8ORUFnHmt0I1z4DEzNruaMYJKAiK4dSti",
+	"qsK5zTS8jW+7skVNFdFQauxIpSYBcAPhpp1Y88X/OnsI8bam2KM+l0Exe3x2BXCM7u5psQ8qhTsoSEea",
+	"KSpV6Vxefuy+++0vibgTqZ5OoIg5QO7PNZtmgFQKhmCq9XTA49ueotGFCRsAsDnZKwv41V7JEcoTaRXB",
+	"sTaYksoIIcmQQ6TKUBvS4bqkpyAv7NU6qrV7ugEx1atm7q9fqJl5laJZM3OPbIBLoTxxr4Om+ALCxyQT",
+	"pedMq9NHIP0vFZJNqXuAp+GRhNytB16ObJZaKoeIeCZG0uSo/be2JtmDu6MHoNp1JNqktGPThZOQux2T",
+	"trxGA9p1zROnrF8W3X1msDyghFzhGzu4h1dq0HeNnYwHOlmg8VjpJrJosT4QoZ/f6i9o0xrBiACsHjvm",
+	"psXeWRFPKrdK4JSJByZ8wQaU/3JCeco9NVO3Ss8VgjKDULKGbiYnUvEcvXgTPp3a74A8P7CHWwOrujX1",
+	"sIVHfpRJl+xT91ImQBh/VDr/OLGqz8oBrvDpdzp/K/LqUHPYt1Wv/66Veym2rOmMs8ZSYZ6mHXqm9GIi",
+	"4lSq1S+e0zOlF6lXSfNbXftA6RVCzF710gU+4l8jT8NETAYia/1Nr1wqPvwWnv1Fl1ZcHicVw3yjUd6I",
+	"YR6MkbccWggpLysGcQBvZ/hk7SgEArrBKOf4ZO0oIpGbDdJN5NIYOqH20C0eE782D+Mf7sCzbiTnO1q3",
+	"K+f0XGVL/OtJpqfT9a+f42Pudansf+hs0UrEdOV+Xrgnz+nB5SFSPV/79hs9dy+SQ63Fs3gs75pnvsTn",
+	"OvRY9fXZ1IgsX/v6B3rMvz7L4jE3ouXLSBoHoCfP3INLQyTSTGe5+IjoluvGOcenz+DhprE2HWV5gIk0",
+	"E4e5sHqIt/7JpUGsCquSj+T4WTPOFTz8EzzbMNKmgxQDFDXQmeDJojnllh67sk8VL1NyxUpBe0VPdcvz",
+	"0qurv929W/5q/zKVMa57+xofc6+Tr7k1yAS/1bPctFZT1DU+/6N7vExSNaOtFjFLw5VFjRtvs1EaXl55",
+	"IPRq6Tzci2OukoxLI1pQYbV2kJ/d82906eJeHg/+d+PhruDp6mgTy4r7PE3XDPPWPtdJ0+r7QQpr61bG",
+	"t2vXc1m88Cs8v2rEaaYnOt9mzEt6Y9Wo5HfYfNAP+EJ1zILT13ANjehZvoF7wvFW3onL45XuRjeemeo8",
+	"xXqQleNcu+eWBtjosxq+xmCbo9VS0A2Bz5ZEoRtns9OqHtEGUvR6WYZuJgSvl0Vggfy4QCQXCmT9Ee1p",
+	"Jd4P907+ew2qT4Pu+Ee08XuhorfFayUlc4P36rXtrV4sFOyN1lmrgK57s06ab/hO5WQ3eicgow3fKFHs",
+	"hu80yaTtXw9l7/Zvl6Xshu/X3kTbvlu6FDc9z7J82/Ct8o234Uv1In77lwN5vuHL9crP1i8Hitimu7sk",
+	"u9cyddXk3+SFsh9jkzfKDoxN3tiGievugE1e2WKOOhNh3Tu1RuOGL5UN1XUvLVvGG79RtsTXvVbrQNj0",
+	"pZLbYO0+1BvMm75WNUs3fa9sQW73VmjGbfpm2QLf8q1tJETVbbrh8zVe0g3f/H1T7aDWjt30pa1YeNna",
+	"/uOvhfPcsnhz9nEmzCzNC2i1+jTvic7EynafmcAAgM5c6OcUKhKp6pmQfyeb4RrTOkSyvt0mbG0Qhijj",
+	"hxytTe8uporwI1dE9txGrqi8gAVBJeS6HTX1CSjdIgQRxFaK+mwcWlEoldZ+ChUmBGM4nOWzrFIuf9Q+",
+	"ernfPtxvH920n5+0j0/aL1ovv3/1X/fD+MOlr9ioxu6zdouqYRoHOLjc16uh1boPoZZr/I/XYUvw/EGB",
+	"D31CGC1u5U1RypI786CqLvZV/0lr26dRRkT9Ph+1i2zrCtgkeu+KXJ4QAPPoGCABTESPbhWd/gkXFEan",
+	"V3ecglLf2jR9wGNTLCll62sjSqtuRLh+VaGGhqyiAtQCk7bPZ2JlbjWldltKTWZFjQy0XQvTrINkR2nc",
+	"41+Qbv3Di21qZjDL6YcX7P+s2bVEJupZDkV+FQSFl1Wc3LWbRslwlwjwVJNo4iYN86wdgeEqRzrHjM8o",
+	"gIpCctVKsETEcgLQ4eWkbPs/xSZXYJB/aB2vwo1a81l19T9VwVPHuSV5sLQ3Aam78ywTXcHNKwTrjTD5",
+	"qro/VzlkhEoa0jVAjqbpBu6iINnir1HTbL7fksyZEiKhojWtSul1zwx03ajAy7lUS3vQjkKkwU4T/bKb",
+	"rM/ksKfcE5apIIGk1VN1iQ6YJTjLZL64th9Dt0cykepG3wrIeR0InonsJ8ePv/x+s4R72FG+g9Qvv9+0",
+	"WJfHY2rQZ7kOEPOKPlPMxHoqiKxpN4AwYT9Bw4Epi5tknOdTbDcxEia/XpXX6FDqL9697l7ffLzunl11",
+	"b1rsYgjJlHY/Yq3wAksi7EZhtS8qSYZ9o3wsbHc25DEqbK64lWBOVU9R6BC+UPtReA6JOojaZ5f195lV",
+	"KV2FvsvKLCT8VP4qFsHXuZzJ5Q/smzE/evHyL31fsDoWn9jPbztn+9c/d45evHTEkfE5pHtEYcpleUfc",
+	"6saCJ7DVtLxP+7iMfePXUbNUApLMdrbYy87Zr53X3av1y3VLWbdg7y7birBZbp9GtbKPISvytMAw/cj/",
+	"Opz5XzDJ4oynaR84FDND4N9QishjaL2ULkjb53kIPrIRJxAGye4OANE9NjkAt5TVB4Cqqt/7+ux+V4r/",
+	"y+830ERHsc7lhV0Vpov3Y52IPtoLx+1Dl63EQcxhPTDVfp6w/kzxWT4WKpcxB7n4DVT3qxFITaXznpLG",
+	"zAQ0kQCLAWXHtxHrw6F/RPCnpO9/yMSdvoWhAG8Vr1H7OocsqCk3Zq6zBFOkU2FHuhWLYpyegn+7YVBG",
+	"rD3qAsNuZ4ftcVk2OO5iOasP3B7llqxWpYGWO/5SQmwEvW9nRmBS7ECk9uBzbYUwNOtcv6l/gLQd1uC7",
+	"v5F3osBkyLS2/5/DXYC9dbgMlR49xhUlX7vMRKKnVk/11HffdQpilFq1vvuO9bG7ofwH/HLCfoSlst6s",
+	"3X4eA8HBf4o+Ej8KIon3qGUQkBv9VI+kQjGDiZQi67NM5LNMGfYNoq7ZlR4e9RRok99GZdZi3/TN7Uer",
+	"j338///f/6//LTwdgFzY/Z2z/sHd4cHErqXxbq+91VkHWKGndIZdqqjtUD4WEzYSuWHH7eesP9TZQCaJ",
+	"UPSxfDqFDV3oWQbtfRE0xB56IClxT0qf+RJV5m9brNNTS4+i5LXPaVUeiQ7PHrjHMfdwFiCqB1gf4b+c",
+	"vhS1rJxOGc1WYez5vu7eROzyg/2fzs3ZzzDqefdN96brGjYdtdsRu3x/feOrLo7ahzRSN8t0BuN0wfaH",
+	"kji7qj6fTlMio4NppgepmPxff4PsUaoKM7lVuElaRuBb4Qn+RPlq/aKpVp+Qzi9APmHqp/12SDBHhaj/",
+	"H/tX+BAUL7vCPYayocUuFO6/tPo2vjnmhory82xhx+nD+k0fqcuSEOSM4mnLpKcguxory3ylF2qpSCY+",
+	"dZj2jhtLwzLBU0AoevHJ0n9ywo7bx6yvdP5xqGcqWSbaRMezCbiPZG56kJ1qN8uSq1oEz034ws3n/AJG",
+	"nNgD+szwqNlndqYTwT4zMH0/99Tn/f19/3/2weN2m30GpcDu0kfYpT77bMmPT0QOmmeG2bmYRA5ua7yS",
+	"3EJPcVtzAhux5AosCoPndAO6h0mqWzbj+Dit49Cuo3ovrr/uqtcYK91i7LPv4+ZMCUwZFsbN+9zOW7A4",
+	"+wwyIXISQ2clVsRN4KkVOzIvjYGU8dHMzBSSCexQhQi2e3D94fqy++6cGqJ33p1137zpnpcGmaZcfUzl",
+	"RMIpcAb/WW6e9sww+xS2K+cx9Ivo0ytjSIVGYy6C/wKU5qBN3cRaAibHIbBYz34M0jCx2ykzeiLY8dEP",
+	"bMzvhB8919ot9tgutiBi+tQptwZ/RngovhkekL5784V9cyLysU4gFRqmL3ar37H/7hP/ggQzfuxnhuGb",
+	"/vRe2dFo2R9zOREa6Td3OeW51rcEJOgacSFGnb2UoS+Wp8Af7FjWAEtl7AeJoYdSDqXmwn+RI4DTQmr5",
+	"9PjScDIRk6nOhYoXH6X66KC2QREP/pRqk4fE2r8o/rj/q1j4/cCxD4FW7Pd9zLX+CBjtpa92wO30zYfs",
+	"rfwxwpPhqnxVUIt6JDQa/gXyoplNp9ra7R/B6/HRqinVaZTOy1IfpT0OdHRU3QOXuemPe+lD5xyuUrwx",
+	"ndSlE3bDwtZmPBfIKkQ9WrMJVwv3sDll/SuRZ4v9zhAUD1JPgriDc7Rp6GxYGt3uqx3tY6yVEmBIG1y0",
+	"LKp8LbuFuIrF0MFbdqvVKcsEaYUTnOeFk7yI/PwR7iBgekX3aam33Sn7+0xTXWNwLWIB1kLPHNi9+4wX",
+	"KFAth0lrCaDsteOjTjkQCRuLTCCmvw88SMPuRAZIozQMkFrCcz7gRnycKX7HJTje3BG6v9n9Df4Mihwo",
+	"KYC8MM9kjvD2U8HzUNpQJW35rOhorIIAOoiHzVkmmHCdFQlA1W+xnqXg0gquS6nYYbuYRvtfq8zR/7Tv",
+	"Rj0F/vzuuxv8t/nuu/ImSXP70Ux5LD6CCPtcbk1o/4zaC7rkZ2l6EmpsiKvwad/kOhPmhOXZzEoV+y97",
+	"PqDv0s5NtD3O0uQ1B+O+HiCoYp5lC0babbH14Xj+cOTKMylveCOb+PndnbQZk2xDHXYlVh1151EopIWW",
+	"5JTXpTOngYOpnhmUanbBeDMkVcJw7+ohKmcBcbRYhwakDyBikwb2ql88F7TwASUO7tiBEAoOSVqdfobu",
+	"U/tXk0tooRP+sadSnlvt9lq7LSM+gdnHqH8uscpJZV32jmq8oagRTOHfpSX3FK4omylT6BWlR3xLWNzj",
+	"Oc+ssYUnY/fCrq90oGRWvLGX/XffgT09hVbDEGGqFll6fQSQiuJZZqzgBAjLfJzp2WiMQWr2u/uCUlhb",
+	"5QipAZL0jVS3/Z6qmA1esH+4euPEMADywCTf9DOR/qUHKCK9vb4158BzjLoKLJ6PhGNoiLjZ+36Ktk3f",
+	"QULC+nuqD7iQSBYyY+CQDdVvrNBPqRKdttzeEVB6ae0YyF7BgkWo+qTdvLIKC+yU21M0MwczaK+OdOil",
+	"E3IM0RxWiqJ0Rz+/IcPiJ2chfWZkdlkro5MzrWJRa2EgHm7mLfrP0ILLtUNln62hiSLFdai2X2sFBprV",
+	"9nO9pyXXI8xVwPszGOUwateNE+ImE9ei48QPFTFuH0IvanlamNINHc7VLibzNaRWXXGaR2Di4J7bd8rf",
+	"XHlbqyXjHSAJvd+OkDutIehGIz0W/gWjOcBI0k6wADKf6+x26wlehOO/QEGLmSkMnDoGpZbTz4DMTvBk",
+	"HRi9o5TyqpB+D9tFCSdsvKVjWmuLvcP/wIQJZ/djhAa/LNWjEbQ1c51nLHWLT5YlWqzD4lRCBG0MBbxT",
+	"yAVLFxBOM4xMXRZnAhAbeWpAXUZF0mqRLfajWNhz4j2FanFFbB79UNU+kdXL2mbRkAH9w5Yf3wSCy/97",
+	"/1KnMvY6vumpb5KMD/N9KfLh/jjPp3wq9+2EMN8+PfYtM2M9p3jbRFK6Cd5nEy4BQcMRJImE3zOZ51YE",
+	"LHJ0A3UcEspwlvo7CWvJiyu0rJj0vbwZcalMzvoT/okGBqT7ftVc7SkwNr85PHpl7RBPIVqxn6663W8h",
+	"7ECD+gwHB1EOLBlU9CKivBfi03Rm2IvDI3reEx05QnvK5acg3aETyjWwOmS/yh8h/Mb9x+NH4lWBY6LV",
+	"mAmWimEe0QZj9JKzRAxww3JMtHBh8Wc9hZvMEBtyAM9POeBxDR3ZBrOAmHcaXAuF7Xt/BJ/pLlM6eNyu",
+	"x/8lD6Ypuk4fHtJy6LU6Ab2kcn5DsUMTIaaX677u6SuVt+Jb9rmOEep/rEwDZ41RD5+wHzEBirgSc8Jt",
+	"Md9iQlQ8tpZsQmhFMQEeOI34MyMHQuPUPdWpuQhK/pTyjYCibczToXvQ0q/VDhfUFpkn1NwOtgQILnQS",
+	"gf7Fnh/Z6x3ulpphrJwK30F389EPQMJ1e8VTKI8p+vPpuQiP2kpQe9ZuAvBaWuax1r2dCdzdROUgGodc",
+	"psb5ZV98+lTiwTl5yu23wFootmynmUMuCklZqM4FPR7f7ClI/gpen6NwQFawn1jdfnBxUoQadEPU70ho",
+	"XaZcgbC6oS104s5KPzD44caOgnhMEQkJkqccIH+hc5c6HhSbMwDp7/IUrPwvYgGBf+6UGTmZpTlXQs9M",
+	"cfejvYWZOYA51HH6VEAG1OFCDIciznEhsYC4AC3yVoipKZ0CH2i7Zuq+BmugHfoNmn3aLbrwzQz532cO",
+	"vcifcb6YArDTUH7CwzQ6y9lggVBKUtsjKtrb23Gufjpjz58//8ES/YebMzrgUr4W+0AQCoSzAM1xaCN1",
+	"4iAlXF841kEby58BtgUJHVRL5veEf9oHkrYU8cv1+3fVt18es1TciRRP/gVqZ9gBldRlZ3T654MeJIX7",
+	"nxR4EuWFWXPYbvcUqsEuHxQ+kLb/x0zPLQXaA7iGcB3hsSyYzuRIoqs+RrYQlkwjNisgerzmbQ85hSAB",
+	"Khwk13AMw745e391HTnVsqdirW+lMN+22M/dzrmV+95fx+bW5rHG9+vuDZPu+sesVDIGXDePJUZpsX4X",
+	"ATeki52NxYQ76rXH12L9A2uwW73EhRxbCz5J+967ZArQSdNTaJC+nwplmfR569DHA1BxHgmFmwA7l4lY",
+	"2EvbrTuwYwsTH8zdcvyPmAqUF2zm2ehIbYElEySxUQDHhQHtLz2FcDBEzUWkB4Mr0MqUYEsKWkE1kSBl",
+	"itnz/SsxTflCJHTLRrA35ITgoFEUN0VPUXiWXQsfMQfDFIbF6EpJlk9mBr14ZUcBy+cyJvd/jW8FIeEW",
+	"emY/jnHVUwSQCtIQFWf/cEXtywrzEhSCciYYnRzBE9lTO7g79Jf3YOGvUOwGwLqfplYQFngtEaF1zSau",
+	"l7H0zpzIY7sgfcHN0lP9czHNBLqhSce+nikj8qWwoD08pWfWZM3ERN/xlMBfcplDpnURJ+9cXuxFe+QT",
+	"3TvZO2y1W21INUX63zvZe95qtwhEfwwpapYcIZnswE0zcQhLo7rcMPB7MND5rUo7G6TYbA5EF1XasNJQ",
+	"y7BTXmZeJDRipzQ3ZBmRT6ExZ7B45ABcGtAwpKlwoe5haHXxx18LAFX46KN22zXIdamLlYABpNKDmFmX",
+	"mxx+FS7vjz+iFR1NStvWwnxv6pJcP5Ff+cElxq9LiYiwdWEK4n/jv06scrb3V/vpxqXNwymUF2BJjI/s",
+	"Aeyhz6j817/+Ee1NtanF8k8XmKBofJAICIZ4GHE8Pem0IPYqh6wvfCs7aM+qKJZmrF4ygzLgZerB8qlw",
+	"p/cwm1aY3IE+P/hhUlvgcuKuFZV/LFHT4U4WUEdJN26bd0g5EBmpks45nC0vE8ha6vkjapI9B/+UyR9I",
+	"VqnIRS3YsMix4zVMPRXZhNvvstK5UxJKxbBsIGI9EYZ1rs5+vvite87s1SB4kAYFDjcSupCxYG6tJjvL",
+	"UTW21pl7tzSyi7QSaJ0nVhDTZXLFpS+R6yMIoCaSKX0J3M9zbvCqwRYOTqo/OlnBVgUr2JrEovorrJLU",
+	"QsFb5uDVZI2UeS3yr/XMHvmeeC3ye5zDdvf5RQL38rQeRjI0UXkTs0vD7qSRgxRyJ0LGJvv1tICTdt2K",
+	"QFssuBdDTj7HoqeITmplQB2vI5bBI19NiL250dX0hHIGURBh++ePLVdQz3/o++qACNF+wf2ovVaXurBW",
+	"zCyRwur/Rrjqj3AvPcip165Ij2qx38GwM0Ilb7lM+/Bu0FsNWph5x7WfhqdG95S1siR4XCx7ROg5RM/P",
+	"JX4qBPmh1hb7lpGHqJGDWJWBIPcbcuGsMbeamWjO1VL48MkoOmKXH358c3H9c/f8semZduYLCdoe2Rqj",
+	"D015Er4Dp+JHPm/b5+1hLoXMjUiHEUt5HsTDO4pyWcELgBmaPE3ZSN4JxYYydb12a4xEu8YuRlPuZyPe",
+	"uNaV1k6sM1pcgscQ04tmRmTeVxtR0ZXOmJ8isvtgmUcm8GmueEsmmGc6lIpa67uhXcpFT+FoE57AZsrJ",
+	"VGRGK/JtdhRyUSfOdXazmAoaCurbY+d8wsEWU9FcJQUPu0R+Xm2HN1mN4h/A/4bt3osi7dpdxLQzRH91",
+	"qaat7/rlLyg2YyBG0gXu6OF+q/lrpFYNn0MvU1LrvZcfFzDV8CW3UkFjGmyZB45f16YG2+wVOPyoOtYt",
+	"HB9dufB7L5gCjMsl+ydWJni3eO7c5Vi3wKxy4msvAo8ez1nCF+RFb/oeO1fD1/jK/8ObdvsE/l+r3W7/",
+	"V/n7jtvbfh7FIf0HbvF1QiVbfFuuV33Z4dH+88ONvuVf1Wtl5U6Tu6rjnVV0LI9sflwJnpS7tS/fc3CV",
+	"Ld1v+fgAskFAQavVta6o2MclwjjqIbHvM1IiVpTJvEKnfIu9x14+RdoKFlkxmVNYpzII/d3F0MwzV4MT",
+	"5hC1WIfK8XxJHGVUOWOVElassrZU2OFzBuFXZJnj9mFP+RKKIK8EI5hY3uGyXSBrYDlQHdWkkEDK1T67",
+	"cXnNvvjf1QhV8n2qiTTsm4vLu5cn7ODl8bet0khV5IhtBzx+db8BPTYIDWgquT5sOdUHgmIu3aenGEtm",
+	"mWtcDEAEP7h2mUUKECytUJpc5BzynSBPDtYcJD7l5SMlUyrmqk5rxu7blvR2ZHqeFRT0NE5R+23wlXXS",
+	"6o07jAeRUmV/OTRXpuopTjtcEUSQrbT312jvE2RE7QMD7Z3spbTeJQGFnedrVXAnnAqB5NRtp3NSEZCk",
+	"hAVX5Qic3mLvND4ARrcQiaj3cp1hCUlBMru6ZOwE2K1CZ40Gln1oFxdMjU8rrJ9ZfZzlcxtwlcxlko8P",
+	"5GSqs3w/TtR+qkem+Z7pJIlxuQRt1m63WabnEO+ADI+MK+O0Z99uopJF8AJzECCjBqX04XMsEZ1D6AR4",
+	"ciixJrtv9CyLRd8a2UmpIAOzKCFUai37iBkNEdaYK8hADPqM2BWise/CwNSuzOWk4cw6TVwhz3GbpJ3O",
+	"eqrI/eFOAyuQo6JK0iIvqvGwKtZdoi6Ryn7iBNMHqOOWmU0gVJvwhTNIMWUZS5AxiyBIDcKqLxM2MW6x",
+	"36SYi8w8Y+X+QUpTql3iXRt4A+K+BrtYJ4IvYKFniZVSZldSGEbHmZ5EDIcLuAJ4tyaexuQWdDrREWJ6",
+	"z62cTkUChPbYHhRcN+Ps7PzdM0OMXqtbem5vFgNWb7iTYr5WkmOGHtIsJmgsiHJPCEHJl2dMU54PdTZ5",
+	"5rAVDJsIbmYBOfvn4Sssfw0zrVySxsQnl9rtjgmA07nG/UFYuVVHw68F3gg/+s+/l/vlnC/Mbm0Xv8D3",
+	"7hQayNAjrz168KRIGKY7XM/yLehMpqlUowOp7rSMRXOeBpSD00MQKSlQ7pZKVDBJCILuXLELfAvLshs8",
+	"cXYtF24J96IF3/bqHp67f1XDOti1TdJB3PE9RSaILA63QplIgE10uVb6dSaUmgXZ5KRyxYsW60+0ysfp",
+	"4squ2ZpNPqeP/mDveOd565zdXPzWBfa57FzffDz/0GVmNvATmVPG2ULwLF2waSZj0VNB5RHL5yId5uMW",
+	"6+MzlTnnIr1D6wpdlC321i4BFx3zVKiEZ7gs43xJq6Qm7o0XSbsmsep8X6UI9G6PKV9MfMWEngrFOJLI",
+	"pqQHDYMkV7FYT31npOxWcD+LTsBW1/NoBy4h1zFkDlVvCNNkWo3nfeYXFBz5v0dGW82nNVCXO4qnJq+C",
+	"OvySlgireGYFbf0zpyvoj+1DvMXt9ddorxZLETJuYwrvYjtfpDNKfsdKn2XjPw/QZF360QcFaBRixFM2",
+	"1mlhNpVqGZg0oBQKgOJTQmLP8lmuJzyXMU/TBVM6Q1QuVxgJk0cUaYZUXzu+LPKFxiITp4VvbSTyShC4",
+	"1VNX3V+6Zzfdc8ZTa/AOUh3f+iKZE0bxm3CpRtjNzEW6AKhTYfVzni0q5hhmC9tN86V2ln2HUH183D7u",
+	"qRVZPxQ8qo08V9kaEex3Zcv5abaw5HbB4fSVDfyNG/3Ylhqxia+PeWZCBs/cuWzK3gk344HmWXIwyvQ8",
+	"HzfeG+89BJOv2gsBZsmDQO2E7SPg+HCVtUaO1P5sSgV2RNM4o4PCGHPDrCoiBb7bfLucuzW/xiXvkBaq",
+	"UzUlncJ6n0TMKzH3d/gUt27p+P0hN5/+7VSatfa6Aw3nYE8pPY+W8cMbtFisf0epSVoMAagqEecNrtjy",
+	"af9ql/gYZw0TfZUqY+AFuRUexP0+5z1NudpPpMkzOZjh961WGO1FQkjRfLRkUDeojy3WYbmkQhgocKHH",
+	"pa+dgnur3Xz8lylX5+E6d0gBS3M1sXvwzNNqd1Y3sUd5HxLIhD3MfYDZhmVsEHehTKZSWXeNDLgJw9NY",
+	"DpmmRRk4nDklOiFhWZJqpoErWGnHLXSHFFCZqeH8nybw746ezoCSdO538ndCzZojbR8axXTE+nNA7rO/",
+	"QisRrKmGvLgySjgC7ACajEcZJxwKCD2oWE8EYUaUHBdIESTp2FCIALgGe7caSDqDewZDD86FssIFcUXf",
+	"vFvxAWt2U33tV0jmt2RTChJ3Xlxs4GngaWoiREcjNAiMb6FbyfmxLi8qdaGRj2KFuFCJs08KJJshoD06",
+	"qAMAvbNXUE8BDgFW4q8iiXNxF8iUr9KbHyzx63ZmJeJOpHabmSMQ0uuXqAt/Xooigyd+f8qzfLHPp9PV",
+	"bv2AiK3lGuzvRrWWP9k/XdqpOnamfxfXVOmzNqq2nE6fxLUenDWsYTnRwP7YXF6JFY8QqiE3OFmU3gmC",
+	"oA1W8+y+u+leXV5dXHc9pIxVRAmEAuCZrSiBSmif5lyTiNBTQWYvyjF7aFyq0GMF+PJNyf+ywCXm06lH",
+	"LcNWHjFhMjrohRq5hZ9dOuUdeWBKczxJOL20gjMCvGjMkplOi6MsDuKxq2rgeBivkncTda8Uf74CtFEG",
+	"BvqUw8B40Yacycj+h8eWt/ty1GbUddm0WG3xn+MgAoAG+M3qh0SADLFcK1h/xS7T6WOIvXORc5muIJQn",
+	"KhacTgtQVLqpIzqs0km5Y1ohErcvrVpPaQdF8YV44PotL6wdifmGAy41z6UgIYIdIdtxamqUCXufJ4A6",
+	"5iTmVGTQgIMKVQJXKNRz2WdNT8UplxPW51b0VtoGwRMeRwei/iizHdAOmDE8HrtaH6hRoQOMimvGHiv3",
+	"1S3AGIRERDEKw/rFzursIil1YHD12A7kzrk/KYERx0i1KcU9Mo1ovW5+aaz9RCjmLcQ9WgY3Ryb3PwAn",
+	"1KdqOTJYw78PJ+ovwrqfJs6FDXuCrCi3G8TE95flB5bZH5i17qORrMWZWEVAAaU1UVCNkvKrWOyq7Bda",
+	"xDxN2jV1p6kn1ydXQkjPJI32C8n24J+3YnGxGpHiCno4IOXdCkzn42lKQLAAqiAygTLXuX1l3mLgJfAS",
+	"dULx0sNKYwhLfS6bFnJlFdVxVFtQtBgspKEw99TFqUpw0ncaKcCvXRrmw8KIxURDYsU276mlriABh9Vp",
+	"V3bUpbYkdeyD21jLPrtKmFlJyHQCT0HKuBUkeO3dvpqW76MZbWi+WxmzpEcVhUywlcksFdl+NlPrgKMs",
+	"kf1ND3wEhdJZy34L0jEC7DJwo5FnPRtRyxlQfv6mB0WS9ljP1YqMxWu30quZqnF81Fwvbqm+EDRiZhaP",
+	"QbUhzfUjJdb2Tx3MdUbY1kj9aQrVvM5igGrSkbxDAx7fgEaVDcWI9vmGcsTKAso1iS+P712TCEC/u3XW",
+	"lE+igfvs5j+FgyYIMwx4fDvKrCyD1SxxX8EG1fskYJCZ4aPNCntcXKvcOxmzhR0G4h0WKfgWGOV8ROrQ",
+	"BOkEEJaAgw1gUp1/qKekitNZIlYmfH+Apd/LRfgIVOQxhw2us0l7ds29nzYTDcjACxM4rfvRE/H9frkZ",
+	"+BqhG7R2rwSvQb46QM06QaxnOZvyRap5YirZ4oy6BJe7jZ/01MwI1sdKS4I3zESeLSAhIkdcBEY912oJ",
+	"0MtsjEmeh32Od59t/qi0G3xbU8TdP/HE4rDSSF+KbSSilTrrKBXaINjnIjbQ+tb15lE6r9UQyi2SfP9I",
+	"Bd6LFYoAwDT/+8BMuk/aJOoBu/sUZDSlPS+TC/5aRymrfcD3xHBzO7X3GMfRxM72857CEVufK+NO4GFB",
+	"2i4zKDyCyHUmeQpRygU0ii9lOwQIMB7HSqtTls0UNIUoP30rxJSy8KGqw7XXMa4/DeBQcxUL02cZ5YoC",
+	"bnUKaPBU/gH+CWwmFuIvu/4Z6JwlHR6xzX13QrBBFgDeXACi9xR0lPH9Xp2vl4xqOG/m2/I2o6UrMcdF",
+	"nGKnVIc7XOra691YvKdQuZPYQzFBAOWV8JMESVdigx04pgqB9BRgdJvw32Mh0BU1K7UYdKtZskEoHkCS",
+	"wcPHKm7o/oy5gtu3iCUHrNliHZwdnEwKEx7osQYYuCUqpBHECnF8+LjkENF3PD4luL24Ly0kYvfU8Cxf",
+	"RQ9XtaLanp1UM0EuRCXmLXbu1tqEHNhTq6AD7fQ/XXW7dGIOtTfMAScYK4WNpGvQd/lXSHpKu6avT0WE",
+	"xb5sS4aQiFSkxQ0W+wRmtq4Cr656gjR8uiepOvkm8IlAmzKXYQVthYI06n+ITK+qV8aBvizn7SvU/suf",
+	"tYkJ8LT+EH9+eohBZo9+t2Ee5jLV3bfs84S0MONuMSjqgEQpUku5cuFBoFTXgyNi31MgRSUePmSVwQEL",
+	"fowU7upc6/ImCbfkKyEFngm+OSFguZdUo038X4QDU7yzEhQhcHylfDHg8S37cPVmyft15UYjsAR23n3T",
+	"veme91QwTyCncq0BYweBCEUq6K60Chck3MX1anvoDXOf/OUAqDtwnH2t3hG/b5vIx+LsnsJPkoVHXE0e",
+	"9n9qZIW1zROucz01Qa2sVCPs0o9kTvDopLZN9J0wlLaVug6BWAhpcrizieKjsASXG8Sukl57FD01U4lW",
+	"otxRGJvPQZssbNW0Ejm6WDCbVUucCcPPGe9X3bP3V+cX7173lM7Y5dX7s+719cW711YHtVzXqH82NWwo",
+	"EdGOzGY//jlJhicpAK586sryX6lGngKeqD1EQBWr+eXLcwcrTHaQCbvbVD34oB0OKHyMTeoSHfYWWS7u",
+	"p8p9ZD1aEVSZRFC/X+V013FYoccU0+pirhwYQPmFdSxJhx++4LKsMpFzqaCaainParVrylPfld/hHXOc",
+	"n+jpPFabs9wTNUwY6znYqSVBLA27FdN8q6sKKmCwBnciPzXqbr59dy5FdgKXUFD3iXpYBD+bMfSRrOhz",
+	"2PQDirx8ejzEYFeHBt7KT1eudmentbbFRI0Hbv/6dJVyik3kpy0Lmdzporq9vrz2x0zzJObGHliYAT0V",
+	"/NaD4y2X2HbYwL1IrbNnyoBoYROZKDka+x6A9tjdyFqxgc7Ha+y1a1i7s6A8MXyVJXK1a/0a6cnhcN6v",
+	"Ps6RFRLA/hq0jmvC24jsvRaLNOVFaS2m8GL2PJJXi52HYB2AXp1BiW46S1ZhM6AxhdgYXzeV1Kz0a6SR",
+	"OmSUrSlET8kFuQLRg6tbhMZ1gmFur33s0l91S9Z4IIlClM7JsF9BI3pKr38JhTxCPsrSQr9eAqnmx91J",
+	"Ma9X/+spRadrcDPhCdAnsIklp/YRRSYXpKxi835X14Tw2y12BS9b+hjKT1Zvdi0LJgCO5boO2gFvhZiC",
+	"KdpTsZ56UGRsVt7kB4Lxd4oCoVNxxnOe6lFzGT9s0VNlI+H5ECqCzGjrNwTsNiLPN/UZ0qNg61j1N4QQ",
+	"YNNMGEEahkiHlOsgeKGnOmxqN4zH83UgvjMjsGYfxciJta8mE5HFouWm+UmIy7jobx3Ufg+FJSYHS+N9",
+	"qNA5QM9ya+rpnKctai8QfErQtdk8YwMx5ndSzzK69nCFC5OLiX/tlCntigMkKVFQgrnSW3nttvoRHN5+",
+	"rgaCdV/yVDRbgnD221ImWNz0JoKFOpR7gA+GRwG1Dk0YhDdhm3+tKJeFGlNYOScVe8Golz72Qk95TmFL",
+	"qEZU6QK68ugsERklugDMuxAuBVnGVlxCj1Gqhmn13OoKuHnItWloLge1Kws9s/tIqa1wmvhSFHIuG+o0",
+	"BWz93PjHsM2jDzUXlwlOWgsd2FDUEtQLkyIA3g98AIcLeB6W1FOuW6wVT9P8FO8xYSA7OKjUhL+KhDqK",
+	"r/GY0AbuyE1S4bEncUtW1rCGzb+GBpNaeWTOL2B+tKOlMlMBndxWIRRmel7gE5LB5Tziby5+6zKdgWf8",
+	"3bvu2c3Fu9eNObWIJkOoZhkUq0DKh2UjoWKdWLb4AN2Nesqlc+OEpJxtlNuNxusFfhvVff97BOWrX7ZR",
+	"2Gm3nQ9W3k4m57mnVneQWjEus2VCxT+vo9SDf+IvFyuyeH3tS8bjWxOxgcwznhM4ABvakzNR0drNUFSK",
+	"GvmasNsk9UMwqGn7QD5g1Aqe5iXAzp4aW30HKJUzqHyg2+6w7S64Fvt9LFMROi+kNQqGdlMi1sc1U3GD",
+	"nuXTGaShZgKLuoLppcl1toBSdWAp6rcKRiasAzc6Ak8qMLDLM0DdDbmRtExo32M/GIvd2PpE6BXlPVUy",
+	"3XtElmiU4PDcM9/hAmr9HpkvaJWM02pW8MC2Eou2YSm4ROzj6uTXWCZQV7y6qwPkKVtynHBza20LpatN",
+	"6FjmO94F5fL9v/eZETyLx8hNPYVaCfjQE5jWSYgCmCxAqQO6PmbxmGc8zqnXC3SzW38X/Go//6Fbu/at",
+	"btI/wZxq2LlAF+XK3WigaPp24i3WB4S/pveUvd7H3LRYt1z1eWIPpaewfZ/XBtWCYfEzZpE3tmuNtTKz",
+	"iWgq+bRfUq7zfHHvMs9rOON/+dQOTzib3LFwKk9wx9IFcovkvc19iggEGG6+07cPneUbtPL22h/Z+b7e",
+	"4GIYcon0TOJfkjlG2wgok0Bl4lQbau4EPW9cwKanBFyvIRa2yA3VP9jJBwuW6RzThGVei/KOKSa1IenA",
+	"MCtSa3sKsdKaUQc8He3IiPLjX3nIhafrmFh8bMMtDEBwV93f3v/6+JkdDvog4JrtmMYckM61UUPz0FCy",
+	"V8BACEUqGeM5S4W9z7A9XjUQubKTEsNNxgy6UyDenro4f9P1gLAe0sndpwVSCOp4uIoN7s2f6Xv/TArc",
+	"mgk2uTbofJ7u5jCOPO9ESJ/bskUq78TWPNHoPFjHDQHqRd81T+lXsS+mtQkZnrzfyDuSzI+V8fontX6x",
+	"LyGgWEjMuRet3gcCklpCWBo8aoe53oVtktMfSyDum5jRa4zovcc5/9UIj7h3T1JbTBLDh0OdIZVF1XPA",
+	"/uwPZ1E32dKkNg91Fot9k+vpQ0M7FtiE/mOfhUpwxCY8uy2VH3Tfnbu2YqheY2gCvF0AA9ku4iuuTiDQ",
+	"vSGbGosLYJJyu6YWu3RZ3FbDdqnc9gBCgz04DqECpRqfwcX1iZII/g5QFoXaWhWvXCMuVRWuE1W5T+q0",
+	"nJ/s2V3nehrw2A7wfu0siZ3mqRXy1XwdIfk8tjpuN2YTT1iZBcNi0E1C7aXi0dWlOZiZZY1DxGLUSixV",
+	"5lwH463tZHpdWuxjAMx8tUpGsBMbqRrhzj2Jelw5ugpxlv66ikTxrsB0wQe+Jzoepz2cEUV0AdnOJXQY",
+	"kjph3/RxHZ38En7oqqT/bRT4ELUSTriDG0WV2/oxrXrqp6tut8XeFQ3TsXmISFrsDJMiiyIYCnkTuLBd",
+	"AiyuoZy/VtSXu5h4iY+9kLrntVipsIyQ4nZei12arEnWht/xxCgRsEOAXFzapC8jcvEpFyrZB1iWh/Ym",
+	"apNPAWclhzqxxLectJNFvgcBk6irY+OBeMyzkYDGJ4cs1+wHl3jZIeyYCV9gVMHp+YevCMhUKntRnPbU",
+	"xBIwSP7jdntd0UodqapnObu5uui8aVBFurBrIQHdwAbuRiWBsWFK87R+wm0Zxuv/Ssw9AdiPeXzuwRNj",
+	"HOf/YraZ8pl5aO97EGEON1EaBrMlkW/dKg2xSeFQJ3nvfIgeGeOZQRAh02KXfGaqtY49tU6gz1QqjKld",
+	"luOQyF1pOvMNuGt7p9rP+KpFfMQuOx+ud6pVN9An7M1DC/dMmNnkocm0Q3tUJgeH8GJcHoVledIfClgv",
+	"vDrZTw2Cd65naVLYoRL7eEqdRNhJICzgsARon0oyPldrZLzXlcIpTxn3GgkoUZOZgTYLAw0wzy4zsCZC",
+	"ZHf1T1WlmZhxh76MmiEB7iDhOR9wIw6sPddsOnZNLicApp7puav1ggIf+Q9M3sfaQYCQdKWns0EqY4b7",
+	"jAFI92KGzfiY1WBGmbj+X2+eAZpQLk0uY3OKiRAwGqYYGZHeUZ6/0jkkJRWQRIDwiqQ9EMyklJeXWgGO",
+	"5uqqxmy0Adfw/Ttt+RpO9FU2VrOH6XRIRxibZk4iOWHyVzMyzFjE5KJz42MGcczjMf3n9U8fIibVSJg8",
+	"gk7sfER/+ftMzETEJlymEZlxi4lQOZtmOhbGYE8Uoj0DWZF3MhGZiXoKyBNkFSm1R4Xrz76UBmUIWC3g",
+	"oINdNmmLdaDxhWFH7TYTd0IxOWRGTwTqDEMuU3MSOkZ6yv4G+sQQZCQUCyDCaiKwqyX8vcUsQ6fEGb7D",
+	"klsh0+nqvDLY+59x63eZUxbO00DASABPRL/l1EM6yO0I+L71KsGEQY3HCQMcZuZA+ym9Us9yE7FUDkXR",
+	"ntJ+pYlYxnPhFUpXZUGZjL7Kic3HQlnpj8mYAMNmCqx8I+JMQI5YuWxuZWAbPv/PEpIgsOZOc9sc8jIh",
+	"fRV1JIdBoMPXVUKggme5p7PNCkJQD+ypxy3kYFTH0VMPWsgRUv2f5RxfZznHfRlxXV1ygYHelF9USc0t",
+	"Wr9ZeqMM3QDsAhYp9q1+wniSZMIY0RAIoeLfe0Y/tkslDYIldS29Chh3UHcuU65uJPJvuxqY10o0dU4h",
+	"HMu6NNpyCu1R+945tF8tHmRT8KbzxCiQeJl5Witzjfu9nm22yggJMkEox+MkbBRKFdy+ZehRu5TTvpQf",
+	"Uqfp4kZTQsbOD3R14ge11HqKxI+w+bCXOq67ZwbdO0p7W5/+URz9l6d/hPQCMEMPjc9VUnB8IO5H9IzA",
+	"pUBeAhZbeoM+VdRKk9QfHgb8yuoOtvPPCaW81nFbG9QgT5lIVvRXw6uMJMTu8N+LCZ4ETgunvyY6Xckx",
+	"gddxt00Z1uHA+4u8Fn15A8F4QL0pHxoFPCR1T7yould1+zClH4IQd0UyoFAJ+6acVfQtuutyPQX0SfA6",
+	"QOvaVI+ktTydBUqt71ynIkiFKrVEwFOsb92JzW6XG9ewOZc5m6lcpuTb8+HzWbmjbA2vldtFh41lUyso",
+	"oRrI82MdI17jGzcO+ngnBQce6ehJ4ocbcWGxczu/wepzm3B+f6T34jxPLw/Ne5UCGcjsc9W6M0qwhRYi",
+	"CRm7LQYfjZxS9B61rGJymabUcXqus1u8WiLPoIhB3FO+AM49ADF7LuF+qmEjGFuoQDggptJGnAPmc8Fs",
+	"daax+3PAKk9JsAV6psPsL5b/yLTbDej2mQmAzTYmYhnfinwTxyI9uabitJyBdwPvrM29u6FFfGnWXZ0h",
+	"Sasmv5A0tKbLTGq73SsadtZYmlN6q9HcpL83mJw/X7z+uWx2Pj+6t9n571DUQGexSb8CPMcnsVQ9dVY4",
+	"in6v56j1liq5CY1DGWRS5SJTPGVK519Yj4Abu7fzo1tjkcIzT2ORwtSFau82e8UpPmzzM9TqjceodaIh",
+	"YnZ+tIKNkSMlRIt1lAOzhTw3RCwqEhigDoCzszfvr7vn7tOoYYCeChWkLQTI6iJzNbXg+5v7HFF8fyBi",
+	"PRGGXXWv37/5rXu+3CMfPNe0RvS75h4teo0LO6C/HZiWJDWewqzcmOofy11tZlOAamw0Kt1JbC28DjIx",
+	"TRc70Gcr9AlkBkFsQOPkkuDqKnR62X13fvHutctMCxWNkbwTCmrUA/p2DhNHwRicR/SL+VjTlMaPb6VE",
+	"wZHvsfceQD8aAT3YS+I5IgiImNjc5eiJ1Ig1LawqjFyfazRNFzf6EbgIZnoa23BzViollJIkf3yWwkSL",
+	"rVkKfKEbhHvIZ7om2GOfolBPVInqUOinXs/+YDDpYPeBnX8HvdTu1vroCZzYU2ikMHHFEFsiR6S7OmJc",
+	"2x4GwRdKBJeTT8GVE7qUpgoJklICDjlUSQrPnQ+e2yEd8CO0kEGXRNRTblQMvKR6FOBH0kJkc19ALA/A",
+	"Ll7vf3/XvUKve7MrHNuH2MPefewGZmnu7S3sXthPfLIWKjPchnoi+vKATEF5O2td6kgLSkX0CApDLA2e",
+	"Mp0mInM0DBSHQDpJQydTGKaSYlJ7k9sHe8qqE/h0XqR6WIqU6k7mmLe8qL/pXevPeiI8fEQiDD79sWkw",
+	"6H9atDJNVlNkE3HtrBfqWqFYqujG+MUG7U6b6cpqqT21AV2hNP4CKci/GiKsHv/jS8OgCeq96C8TRuT7",
+	"U27MXGe7iAboNGFueIicGfDlQxsud39W6BOiZHdY3hCUjCKVlXwEWMSRSnXLcs3isdZGMN5TUNZBk+K7",
+	"8Iw0FE0g19RYz7JTzLSrXvdc+Y5vXPkS1hZ70X7O+nbyjzPF77hM+SAVfXI/OIRyaiFnhErIQFzJNZTF",
+	"R51062s5RI5KHp3Tk1K9X7e3h+EjHx1yy4DrjIhnWmzNBhxAUSFzUISFfIO07KGdCG8hIO3IiOe5mEzz",
+	"Qje1974qukMV4BZ8Ilj/P/avRXYnY7F/jktd9MF1IHNMlo9cF7UgQ7qnikInQAfDQFuTlU++M6EShJWd",
+	"c0N9FKFJoTQskcbSeRIxktpF5HllKOzKLguO4XfccPcNuyTg6lTNWiz8/ZRM9U+5Pxr7xTPx+ARtz5D7",
+	"hTGl50vU7Ai3kaDdKW4SI/PPbthYllpXYGb8igAZnUDXL+V/NgxWZTs2iR/5k3kKe92FzEVwfvelQqfl",
+	"Oim7hiqDKH0NzvuUL1LNMVuYeNVEDlSbRJIRVO22NiDl1riekM+L5f+7oL3XCeVNCLM4oKegTF6c2rOQ",
+	"WFYR6Jf7AjxV+9Ws7NkeufAA1iV515MXtuVWUPYWn2XCEDjhUuN2pPagk2BjFJWO06WD7JB6KjN9lXWY",
+	"/hqlZWwixGb5+AAt132wWdEor1Xqrp3u640bPcSwy5105iAWRWrXRgl+kiowSEL/I9o5x+0260sFZspH",
+	"+wyoZxCZ6ymSXBFDoAVfWG61skxMUx5jizioa3cWC4xoR/ooPk1lJpI+WTzfAx5JVCQUeiOJHHygKPZU",
+	"WVN0aqz3OQVu1cECK+fr0xrZ3ENH1KiPp8UKoE13D/eg3gllT+gCD2g30SYcHCfiKhZPEnJ6o0dSrTTC",
+	"IGtpIiaDgtZG0BLwQXiuxFa/aMiUyz1iItrgIoEzC5lrlo/3/hrtfdrPeC72oQxz72TP8tZeidGGOhvp",
+	"iu+hwX6SqfF2vuWkPrgtnDXcJ2+TIYPKpfWhgQ+gruhRhQF8AJUIDLiRJDZ1LLOWV9RTzjFApthcZ7cR",
+	"m48FegMy9HPVMUKLdYry41k8hp0ybkFF/mGuERcLoxGnbCAWWiVUqJqXloW5kH5xcNpKoxvE/hmQDlc6",
+	"J1iDb6Iew3Ck85Kz4eFZrGtnfxK+ch/2RqrbdzqXcUPgzIlDOCsr+sKzlsYd9oOz2pVzPHnPFno6Qq/W",
+	"fRgOnLzNbNZh80yrUXGhgeIR6Mso5EcO5wDL9zDIXOYUq/icsOP2YXGVxZlIhMolT00f+jBRRDDIpQ0S",
+	"h5sS43uqp7o8dtXpxuFnHf3A+vbjP8LHi6RPBkMfbOp96L/WP7Fv77MbbdlGLbwFAXaB5cNKcBDANezv",
+	"SuSQfvzNxeXdyxN28PL421ZppCEKwnsPePzqfgN6NGsa0LTYO/ovnAyTPjCRBF+xxOtviZ5iLJllrowH",
+	"1E5CMsOuQJ/s9Li0QoC4goEYcSi4wTU7soEAQ4kUKLco5rVpWHjL7UbGnBVU93Xd4G92d1G/oVCiKVLX",
+	"q5GBeoGR0mIDiTER6/tgeV2E0pmshu497S3WH4n8Ag4hX/ShAL0gDkvWRbxd61rT5gyLy3Yd9l7n8H4g",
+	"K8YOVRgxMWD5rDRjXG1d7RmWDisTI2lykTVL+DNIYii5S0iVQ9BCV4WNGId2RqtoYFguajJmGpzJ+6Sa",
+	"9JSTF9CZpdZJTOvejQzA4bOn617SKASu5UhZS3G6a93dTgTT1JQMbao8QOfgZD/WiVivqVtNxT7p0g7J",
+	"OCWDORN3Us8MmqfgKMA+k4cvfHNzR4nAH/a2R9XEjmlYokGDzXkWdEYlhRsi21ORsecerQNr8IAeT2pU",
+	"hQJKlof9JN3LucayO6nK2oSdk5QfQD6aSCxaKsyFsqGQYydtuzvQitnFv53F8CPo/lDVLUdqfzatGA1o",
+	"K/SUu8jzequFDWb5smFAg79YVkHKw4AqBXZETz2EIXEFRHNmaebfzYiwH7XKeHAHoBUQ8pwvaPtqqGCH",
+	"tsS1IPejoyrLQsg166XABHNdK1JgE5N9yTsWUUifsEIw0k/YJOgqC1P1kPSLvw0o+kT5yy1GSo7nViXm",
+	"PVUYLpZD5zxzLbtqfW0nq3xtBVhHRs62RjcaV9iaM7RqlopEIckLrTi/ylxrZFe07ZGdMBGsMQlgxza5",
+	"Gx7melLbHAsCmhQyv4eIMatGD1TKWGGdqtH9QI6vLS5S4FY9ZC9ZIkfSwUXmmrrGFkKkuDtPWf9OZHK4",
+	"6KjEqVZ9lvNbj++QiBbrwIeVbiJ7f/QUKW71NzY8X9zNiWj0nrFNnGfF/ddTViaGiiLlOEhKcIBFGWuY",
+	"Gg0roLQ0+prC3VZ7eTZ43Oz39BQx0rJ9HjlgFYLsrlce4Ga1yoO/Zu16j9pU9qwzkeC+FY51sHV66qHc",
+	"dde7vWOfXIFefdU6BRK9pHa78dx4zRW8O9WaJANwnhRO34yYycWUHd7nqkUm3ucq2d+1ZQeE78UJetid",
+	"4tYvbWrZ/uspNACDazSGVzC/rdDZI/SdJu4f6FgkUVNg6SFCKIYOh/k4GIBNvPyyD9mJyb8As9tHinvZ",
+	"CbRMjsY5KTxeGi3ZGnUWbDXIZYUEHkHYR8jZuIpg9LjK5aQ2ge+3qkDeEavCPDL+09Zdw5BHW17bBIXj",
+	"MgGa+fCmFlA35mlKMYOikbWjUgeN+8ww8geV8qONSFPAxKP+WSJxj7lcQd5Tv1y/f8cGOlkA92RU/soG",
+	"gmeukODEgbsmImP96zyTU7FvN4vns0z0mf1eoXJ77M5FZxVYQsgx7kHUuER8K5Ke8gkLGZ/D9BEJmKJH",
+	"TPFxdgjEmoozkcOt7hV47DCP2kn1K1vsAtXngUf17anCU4CwvhQWEHcCw8q096Tq+xxLnSVksI/1HNuV",
+	"DnNhrwfGs0zeWWnQtWOgbbKYigKOxF7DSgiAzMkKjEysApIjZYVkRRiaYnvdpR7uI4o3e85a2++Iym9L",
+	"y8D9ktWotBKnrnizp6ias0ikLkjOQDsckFKwJ1TdZFUODMMrXTkROFmtMFuiwVEXC3knLt0ksFPLGVE1",
+	"HOHeIDKAHThh/fwvvVm7/TyeKfnJOVzgFxHdHdLfxuIT+/lt52z/+ufO0YuX9lx6e3nLUltvDx920R5j",
+	"T5SnrH936JINePFxPTUQ9mtdokTQ0By5osDFqHLHXlWENnQ6/8vh9y+/f370vH38wn7Ai6MX3/NXL38Q",
+	"34tYDETCnx/x4ZC/PIqTmD8f8heHMU++F99/z9vixcvh8MXzl0k7Fq/EYftV8mqQlLE3jts/vFxG3/jr",
+	"qovku4PvtrC8ysf62HZfaXagtGnepO55NndMCHnJc16YEGC87yIyCxwAsL9TnXmptSTyg/vlRwejtnTF",
+	"WG72V8wa0PcQNh1CeIgwGzA9GgzGlS2g3KQYndKutQTmktcGWnaPfb4a9dx9B1iC8k7sIDQm74SyU0wz",
+	"PQhB+WlhGx3RAVDYOnR+gMqf8iwPQZjBoLN3CInsAnFZqJFUwsNjZTNlzZYWu9YTAcP4WlWHhl8kU+G4",
+	"YEGjJwkWeEKvzcfaoPkNIzhfdtAKwCGeW/3olPXjVMe3/ahshj4zGMlN5HBoydBZDD3lWhA8M6fYhjOR",
+	"hl5PZZ6ngpkpj+H2SsUwZ9/0qSK+75NmhpkQbLDIhfm2AaH/SvBE2pPbJXUWkzQiO8MBQmM6nqAx+aL9",
+	"/AkWYHUROuWg3TtSStASoXL4z3I4/l2IRVr4PRkLG1UcTEQi+UFyt8LO7SSk1QyB+jUVv1B3WCeOB5nm",
+	"ScyhobeV1Fi6XRbZGIC2o5QLHJfI7wIWd363K5vt/C4742k64PHtY1+6+GkdN3Flq8O7dflePX5Awsd1",
+	"XInhzPBacI0rBM18oBg8kts1KIaWlP+I/G9e47M/V2gcqAck9PXVNbNTojOPEwGKBOgpoH78LjD/7PGa",
+	"rfhgmvLFCocPNQFid1LMrZVGQKWEZEddjG/FAo/P/SC9D3vq+i5jwgY3rA//1YdIJ6j0/SZmuLRL21Xi",
+	"rZ3gT4b412IIJCeRBeZ7ri2bPBgzIMTnCn4omiIVtE/REtCDlu4F3wDdY+L6xDb/EWFoxLOQKUxI1ump",
+	"4/Zz8k6CWEi1EaEnQ+raaB4xEn3Wn7z0Jy8FvOQpc1fsZHI9XRG8hyp98L651FC8ZSg0YHm9z3gCALL1",
+	"hG2H+JOqH9gV8ZCCOpEmEHPWmntA8pqptfK669yTXibDppGwlrkBpQoWyOZSJXreYhfoZHWWaSFgqWKd",
+	"CqCwZJ0SOJoI9INf4p9U+jVSqReBD02oG6Y0UxBVh0nNOkOFGuDFnVfHTkwgTolusXeamVhP0VsP0YJa",
+	"X5vLiN6lP8PP0eBNwJU/0JnjfrnM5qZcZpgRUNH85/swHIZ7ipzmiTjgiqeLXMbNVeNQmgygFVNIR85F",
+	"dsfTCOq9lvELRnxqTjw25h2H2C1mqDpAzDGfIkLtmBv2D5Fp02K/0+t9S359e/w91c91vyia+J66v/+o",
+	"rW2VCTa3X4jX9nysU+FnhP7vH27OipyV54dYcIGokW5hYz3LkNKev3wJf+sp/8eEL1q1sSKrr050RiF2",
+	"OXRLJjRcynS1a29qhel3fE1Y5xqyb4k9MOgH53BKexHOxQYLRhTWhERul1lCIR/qbMIt8yaWk3M5Abt6",
+	"GXp86VZxa4JzgSVFTHyK05mRdxA7m2+wnFw/wGIwcIP5gLQ33O7NBvO7ky6tYmU5vzu3C/fmH7uFD/B0",
+	"0uTMf0j0irJwWVs2QQXfVE9Pp7VKzEzl/q1YNEuZC0Q8NwUslUoYpZtQ1ygson7uiqdcusmCzUUAZ6Uz",
+	"9xqG1QlostyaWYA3P4PLaEXD0cuLX+2at4U3eAOX4gZgFGezzOhsxygUU/mrWNjPaaIj3N0SyuxeRAFb",
+	"WM4bqW6bpqHHDuAZmuCBadGurxmvwhU3hQTofgJkilrdGDtBjKVxiZV2r7kkzQTvk1uxOA2jSpQTqu2r",
+	"EjrKmTEV4g91NpBJAq49lI23li6h1fcIclxBYwnKjkmnoW6h0J2uxX4t9WZRQkJA0VG2KkibijZyDRnY",
+	"Lg1EPTOsP+Gf8MhN/9QurqesMakwndInU0rwz5AGFnNF4Ku+Gd5h1G5jFzx7mTqcjIgaE2CMn/hNCVOX",
+	"ttlTpbzNDuxIKvgdheNSe3hlZpYOF2uZk88gvYdQn6l89ZD1b8XiIz3eZzrrKfillKVm73AEYYBsGHht",
+	"psJUnKT2psZ0PxQBOzJg8JyeJIkMp26SCErMUQ0HRtjNDQNcXd9ZlUhROd6uZ+3ly2UrFGPnu+RpGoAR",
+	"w1XigIiJ3ErUZ2+SBvqrp7aeWiY3BgtpwP88Xb7igCXwnP3ai1TniGBGaUgsruA9VcFmqk83smsPiHyn",
+	"l1ATuTmGvxWLx6Y13IC1tPYlAEcT4XMbIVVEY3Ps1UnGnI21sTSIoFAqKDMnoT3Q+tagswkTHWVuRDpE",
+	"pQd+dI0IfJuPIFtSq6HMJgbzCyi1JgIDxj89yPTcwPUDJjtkAIJBBNcJ0lX20fDUJyPDrEWqMTgYYjbN",
+	"ZCzYNz9ddbsR67676V5dXl1cd79lxTsuOlC0z9LDocjq4HF8ztls4PcNcjlOXC/NIvliqrOcp4TZ4T++",
+	"thIgTCS19/FAWPWQx2OR+GRAu0K764i4q5ovDUpHOnOnvZvbozLLk1wj1S9tYPCAlnfD4MRg9Tz+o9a3",
+	"RGl1OWN/LPMpEs62XOozcn3zNanutIyFiXz22kTkY031stBblJEm6qiVIK4QphkUM2gYSdC3AdETP5bS",
+	"6n2ZrfMXOIETsYGI+QzDZi7PFYk618yM9RzQyDfglJ5aZhVGnLKWIy5xX3fKDzjHU3IDfeVXyQvvp066",
+	"U1viqTuSTfgC8XO3cO5S59oI7KWSyOYG3UeYMYSYaiVBXGRck2VKzFTr66VFU+O/HSoy5YlqjvgSPrf8",
+	"qSpZ+oZdHvwqqAtsH02VSuEqN6SAmeGj9d59bP8LupAvOnD9q6G3NcpK7+CHVVHPO2O1Y25NTONKEmZT",
+	"K6XK9QgrqOADrHH3RIDzNLA5KoJPd9BwULj50tCurzljKKE5WAfKWNx9Rhhj6ZvKOMCl4VQvKymEaxBL",
+	"Bgocqfd9CEAXvbPXo8+Xmpkx6a8zM7Z/5zmHsoL+P11a9Qnr7R329iKY0v7DDtbCRdufaVEXScRupUqo",
+	"8O6P/kngpy/FSRBkJcGG0LnMU0GP9JR/RvGJgFxva6iN5Wjse/cFbspA0bafCq2/VEKxjRC3R4WIEIEv",
+	"SChLMj0FI2g98T12Dd7acONTRzPcQu8+osEIle/4hYfW+KZwhH8b+TehDsU3hgcYo4mEUh771xMsPcYZ",
+	"XM+0/t+0VCLp5P0Wu4bClz5tdYvM5T7mJgfnYS3dTjgyhEO1S8IOPh1Lpwc8vo2orMbOOZxl4ACDWoRW",
+	"iI/lvhv0G1/yzAvERgq5Ap4izgy3yVxTpyQrWWAnIIncocaTllXgqy2gsnk6ZYmIZQJHzKHCOdHOBiCj",
+	"aLmiiD7Nzkt7GWKXkK5V1bCUZhDfDxKh/QNF0aXWkxOgE2VfQC5C/nJ1uUrMQ6h1gouxR1ObKGVP64yn",
+	"u1LN7NBPU9bM07STWAq0wmtFkDYqZJVX4z37A9/uRpQTDzV4JzACiBQcCG9wR2EQHn3StJFVUY6tlUA0",
+	"PHC7BW+0EGVbdsKJTpGZTAExWPjGkTiNRogy7l6ejzX4fW9lDP2XSLwAteKggDZoyb2nvNSBNBYQMfXo",
+	"WMDdYb2SGyqyzJxaYRaB3FHYQV1nJKnqObOnNmfNYv6iR0SugUFBYDiig/sBwNURSVGoxB5tP8KbZKDz",
+	"MYmrMb8TUNsBtxBPjYZ3gxvH3hdjaEQhFDWwhjXNtVObop6CqIHL8QguIZ0VP6XamFKAd3WSJRZN7Vh2",
+	"XPIsX3ztAiSVd6IqPcRTSg/fnbJefNSLC+KNR5AXNNMqgVGWBY5tN2B5YvWe0lnA4y12DkN4xzvoI0nx",
+	"W1lXKRet1LbJggX9WxP/apr3SuRT0Ddt/5YELtRDt+DqYpjW5bGVdMwxVyM2m64m8g4UlclYTjkEdaFY",
+	"JM4p1Ey+fabn2GjJPm9lDdon7g6xF2vAKwjmS1Eof2cSxC8LjYgM1mgAz8HXO8LIpFAGRoOd0lkNzs8f",
+	"zoc6OvE4JOU4SwgGmMxM7tieSWVywZOTCi+32M8cX5lNi+gY3L7NjNjFi/N/KBMiCBr6Yx+UGwOqLLIO",
+	"oy259GfkgDXsmfNUjw6mmU5mcb5Jb2T3qGc7WFO1WXIni8fyTiTF49YGI09T4huHY1s4e0mBf+CwxS45",
+	"0CC1SRhCA0VryFFFGl7zh+02a7fbfvAILFVio9KMCItg9yevDxzZD7t0X78mL/DQKpOQPgHygRo7uvma",
+	"8t2Kb9w8482/8lPKa/Pv4F73X4qlsHY+zN3A5ugXSZhcIw3Lxaf8lMUcocU9rEfXK61WoDR8xd/36nEh",
+	"JrNRGcrhqN2uzR9cl5GFlPhVZXARXaxK4Soo8OtN4yImb87kmhb0X4gKeGdFItdP0lU50OtsgNlZ/YL+",
+	"0DM1mybguJRYBhGTH1PmqGW6MhwqWhZpYuj+qTT0b7GO6inxSRoo3XHTYltqO7Ok5EXqjCPSxAW4CWYu",
+	"b7H3md1ueAljHIj0n1C0nNzjFPLHDMeeIkcb2JCkGNPsrdnUCDKHO9Y6JF1Aqjuhcp0tWqme9+1nBz8l",
+	"Aqtrvf6sxJyZXMe3bIhoStq+MRCpnsMX9BR44qxNM86EGes08boEvjfn6JYjOxPjkREg01MxrWF8oO8E",
+	"7U4wDqIlut0kJyBmwPVUoVvZB2OeoStWKxdYiBcRM7oQRVIRjoJQuXtEClOELAd6NhpbZWsEvsPaXO+e",
+	"KtAj6C9EGadh0wa3AsTBI6e7mNSJ+Q9wTMTQuwIYxdGfBlqUvmy1mIp8hpXOiC13ZEA4mbMqz8yvgXG3",
+	"wDoJtNLbVlZf1uahAXQvaR19y2ZDnhoRKvGOrzkpMKRaO/bwZAwVgtCYF4q67OU5A1+NATAuLFRAAFzQ",
+	"ZKzwBYeVywfQKIgyMQQUMxCHVzMF9rDLHqD+aG5g59Ry6lWRx1aRlMUHWf2dhGclKy3y3wrZR82paqTK",
+	"hbyz2/u2sSt6Rad8AsqlvdicYPdIItul1mMf1SrKcBqApLrRsUXV9o+yPk779Gf4KEfXFJ5deWpfmmro",
+	"ZJFZqLg5iEtQYIJAlGQuJiyVt4L1Z+EN1Y8YxXQhaJdxZTgIgROrMtjf4E3pO31FAJ+HwHto6zBn1ZAG",
+	"QSh/FAR1/b+x3QCKD7jIF3oG2U/2MxhnKc9GANQLH2ffdkB04NlpsStAoEEnHrzjtL0CddkbSKxJdwLy",
+	"RVQp+pPz1g90siB/zl2Rj/BW/ngKIpZw/Q+fry4Zs1ug2It2G7bNeAxKp1toJQy1c4CNAq0Q4rN9eKGF",
+	"cH0KIfnoX6CQEEhfLXLxQsWOunblH4HR7USNSocVRhP+aR8gqPZOXhwdH7161d6t38Sv6koYy+BNye4z",
+	"6O2nh4XsK1LBHRl/BdoJUV3gb9hWTQH22qCzwNWGbQSKYpCggJcyTsArGCKXj7kLQ2NAhPkOi9DinvcU",
+	"9t1a6kMAHAU4nh+nvhuhHLI+pRQVLQod3udyUQ7dSxybko41k5OpyIxWVkZgxgW6Vmtqi+uSGmFpO24U",
+	"8E7M3QxfX2vMuu4A7APBsvhDxqii0nOm1Q6aO1U5BvO/IWfDah91ffxcaeJqLGJiFiXSda7IUaYJbzmR",
+	"mYjxDrPvkSuc/mXZArFtqL0AuUzxPgH70lXVysyh4ADELKZYgf5tLwSd91QqTd5ctHjmFr7GiwiuO78+",
+	"SsiRZrnpqR42OePsoxdJg0eOJ7zskTs8ehXtTaTy/76Pf+6rcszRVq9yzLkN/qodc2OeN3vl4oKe/GXj",
+	"fmp2yxVZgvS+y/Eba3KlF1D5SGeFXkZvtPD3FiaeFZDzfgSvrcEwPUXPsw7SMIh5QzpUPpex8H1pC9pW",
+	"sTgtRoXMsTnHgmH4qTmlnTZhVzoVjv40ESf6stUkvSOVyNLiyqpAErmx3/5lqlyjA9mHDlBcb5Lm6gjY",
+	"pdNAcDcAgbcGT2E4cAmqJEaAIf1wmum/QVkfNj4Cx7HPSoqoXC8oRQeUdQJwtSPgA9OZGaOnx5ImJiw6",
+	"gl/PN0EqkcuVoK8CPWfeTObnsE+7JfbSHF8xyS+F+J+MB8rKxr2ZwPkpaxWcG9RKKAffNRDgy9rJ6XKj",
+	"PFWiMT3EjOIxz+vbjwbUtdur+ulkWrMzaNUhfrE3KDzpAysRHjj3Bcp3NebMj8CV42Lq9lcwyUbyzpp7",
+	"P2mfoE03c9FW38lCesm5kXManCRcTzWJOBlYp3NuqGu8E49gDA7si4mrVMV/kc1XSSbDJ5DDsP+DnbGn",
+	"eqqcp2O/AlP2iwxMZBBXF+E1+WW9w3OE143Q7C21LwEUJPc3CL2ZFvtFY7IaQor7Iewuh+386FSU5zzk",
+	"YOLmsRwRKqfyu+x9clpPop6CKw21eXvrTHRilyW8AHhGDF1zc9glPop6ZCd6yvviLZxmcwkQ0N8j3xGd",
+	"JCnoLNdrBMymt8QBIHc8sPCo11tSMcwBImGiMbREFL2MlIBRiWFZsAD/Q9+ZUAKEHI60Xb1EI29TNEip",
+	"wYLSeAI+qTXC7U49CvnDTF8v/Q91Nim01EdmAyAfUZweeKI254UiYNbEEGS1NqpP2KnUEhH0ZNAZOpTp",
+	"5iFnDiNfTiUFNKCwpitFLt0mxV3lLGAfsOBLAp76w6EdAXvzN7pXAsXttADqMWM9J6sYrw6txBoP1Fva",
+	"oH9p9KzSt6xy9BA5RG6TsQ2WVGEWD6or/0rOH88wz4z7wkfQU8n4Xed7dY+VkChPqJbGSBWLfgCF0CcA",
+	"LP+Ww5yi3Oy5LLzXong+oiSmnurjfwQNjEmzPaeOo8XImSDGDjQ7ITPIfKzRJNFXbg/BOPbLnYqo5wpv",
+	"Gl/4U37Oh2bsQ88MG2SC39oZ7b+xtToQIAgI59ul8kwGVfYOxgKS4rT9Lyx94HEsjGmxjlqQvyHwGXB7",
+	"9a5SrYPvayGA+1I8ZkmbLorAsNcUVL5qTHOZyHy90/utI5w1vu8OlHeanE+mjLyK6H/n7hBLgJbcVVSh",
+	"o7qUywbpfA3+caDBpoRVM/rYPpwcvvr76HAyHh4NzD8Oh7cvJ6/ujv/2SZQ95y+PN4DCfKRvQibY3Udt",
+	"djnsWOTnREirBT7SWhkI93Ez7xuF95XgSUV4e84IpHd+X8ndpNF30tShSgyoUXsfq5UhV8ELEJewwDLq",
+	"9pYXO9pib4Wy45GBbghBcToz41N0qZY198Ij6mIAzosPkWWrqQQu0rzl5nF161Shz2tkMji2ZvlYk2OL",
+	"5+FDHqKkp/AhggpwGAPBo88MdO2apnzxjk/8JUJJrC12UfNZHmgSijjx9gWdDhRefKen0B0OQU8qTPWP",
+	"UNh7gX4Oe+98Zohcwj6zM50I9pn9PhaKfe6pz/v7+/7/7INWZH/2wj1i/cksx/+wcib5qGd5n32u7FAm",
+	"LC8DjjjoQbLwcYSDBjdBaYTgAvD1qKT6PjOkDtdfDKcE5mm5Hqttg+SFxqn7OO9F4uGbvQPFdx2skERE",
+	"2Pehi8k9XDk/mvbYTlRkztl/TXkmVO6n9d5+nzxRHuEH+07hoPoc7gtEIOyp47NH8Gy5f/rnUKd/ZphJ",
+	"9Rz8OaesfyXybLHfGUIDe9cszoFHWOWBy9wOXd8QvXTr7s7WdeL4qUxdN/+aq+AJZH89aoDA1uxEVM0+",
+	"oHwL/4+7QA7+Sf91sTrFOdgXzD12htFY2vkWkNWWiYTHKFWcogysbdXkWpFNiJcNNZMTvugpfKRUMRnc",
+	"f6ek7D4zhbrrarSpKhleh+TpMAZnSAsHZb+K3NlTq4qE7YBLrLJSP/1Pl8Lis0IKlxQu0IQ3ZlTAD0CX",
+	"tNOwunM9Ero7hR8XD5jK8Uga2hqWjJj7uK+FOc+JvtwKH0YhW684OxFK2hvP4/Eqh2zBciKRa5Qk7Yr7",
+	"idcs4XpbmFqq4iioMMHzvtaYrFKvtITmuL2zuQHqNlSixQs1sR4EwHOtx8c99fhSxdJ7isqsrUXt27CW",
+	"btTaQuNE5o99613CWW106z0Fi9kDkoTeOv9auMye0woe2/zWo6jXwYDvInLq/DHLDXjKGhuE5FiqjZf7",
+	"YAyM5TQifCnXrTYizV9n4G08KXloWj3V8ZDSAw6UnsohMKa/Yywj2lddO/uLBoMrCKHSBV/EWzoweqGM",
+	"Y4YturVUujgpPNrPTEmglDQFy9oiEyoW1PoByQwNhAIe0ikU/5u9d11uI8fSRV8FoTgnVF1B0ZIvNdNS",
+	"TOxgyaqyul22RpK7emKzjwkyQRKlJMBJZIrmVFXEvMN5h/l/XuE8Sj/JDqwLEklmkpRNinaFf0yPS8xE",
+	"4rKwsLAu3xclJ1BsEhALkK8ZsYgbfW+ATOCvE5FxIEvzgO1yXAeAOevPe+GtKjpDXTi5a9Cv5g/wCDWV",
+	"L0sLxg4KnbamjdUWPfDcqCmBM+scVs2hs436UxdEA9iisLBjmbAHukazfS9NNaiz08jVNQ3df32f8asw",
+	"0x3oS2PJF8IffSbK7Xu/t2BNtxHGYg3nr/e7UnFQyRN407EgkciyQVvh9gbNVuSqVEukvtDz0GDzL+/c",
+	"rtnm1hWb7FxMTXnQ1vWDqtuIPxXRbeHrTvysd6Jfqx1sRZfamf+PLW/HTpqSQ5VE0ku2I1wT/DdsC/D5",
+	"9FU+U8qQ7xGNeUDzZK+CP18xqym3ViiZpXP0tz5/+ueuWXBBBVS0RdeSNlUf1MabvOZ47pqNNvkDj1rF",
+	"+BLBbVZbZReyGG948Xa6bfkrX/fsw71j1bB2WNZt7uBcTxTzfOz1PKWOgBTTaVq67xl0gx8ieleGU1H3",
+	"2hauayBA8fhWsz/Gt2s1w9OSh1u3jW/xp0c8f+mLX/fxQ/exnzhO1UOSlS3tXo1TuCLxhLBrcOVaeAkD",
+	"wxVK+1ifBOT7OL8wD/NI4UQ0dBEwRjSk3PtL7ELO/bpEiHIof4j0qzCcVRF5mtcvt9SuErAPQ+Zx7Sbx",
+	"yk4mKhuoJ4zusgH0XgCCWYDegxiEdYrxIpAtpF1PrVmEQa2vUg0f5Jhy2XJt2g2zgGyIcoetB0qPL6wI",
+	"lbq/cmMUdTujhRVrRHLnTfKp6OvPLT2R5HPFpimWtwe9tKI+NZoWJsQnWANItHMqTbGyrzA6cDAzKggw",
+	"Qdg0ITxDeCR4KBGXO5CgzbQxKmuBW6I0y/CvED2cSs3gnYe5mAKQOgI3wXfQZskBHNx18p4gCkDM9Th0",
+	"YpDawR0hT4ZABuSBzKQTiZ2ZruHqD39kEUS1+iAHeTqHMWaAj3HaNV1zBGcQiQLxOlF9i4JmEaCONnug",
+	"kqr+eko5HTi92omLNy8vXlJiph+6NqPvdXKZ9FoMDyVEj55vzywjxTNEnzSUTsthTpq+qKQYMg6RYguY",
+	"lfzUaSduLm5vX1+8hIWl8xTzcp246ly+bPsP31bXA/mjc+vbawv2lxNdRXj74u9Xl9cXL5HYCARAOzHM",
+	"lGJg6XDYl0I2p4mAc95/GaAGkQ09iN8yIZ0ceCMWZpmHKJ1wE1DFjsiciOx4SpEvxlfzD1pgW4IpHoxl",
+	"NlLuwsh+qjD7xNuYbVr3sJp9nfAKB1nQLiABqo2Xu7oHIjiwaL2pLWAUnKi8F3NquGI41AOtTP4eAAZ7",
+	"LdGD8OEbvyf/LjI1kZC23msRe0a8FpuhViFvLFlYEQZZQ3yRG9AuIIGtoI/FMe6KP7bYn9+OR7b6yGmJ",
+	"15d/u9hR7QcfDauoMwz3pPZ4WBUHXDSMVhfLxtRnvBMWT1aoDfDKvckw+lHlscDs1mBYs3I7XrPGctjV",
+	"C7Z1cxdvfn2d7MBVg3UHXncGR0kuUiVdjiYHnoLnvl2yxZjwyB/K4dlYCU/Twvl/XJpBpvxRcI5Fod/r",
+	"BMoOAjsjEnNHDMKQVAHQavnMCqcnRZpLoyy2h3kaTDieawVk4+5OTwn8lD4HoV2dcIQ2lS7vmp40ub4x",
+	"eqpu1KAXXLzqQ47uGbZcgOEPalD9HsCngg+Hxa6vE+aJCSVH/ouU0Xmv1UxlERltXyfvc2vfp3YGSara",
+	"8Gn1Rgz85PQIQYo+8J6R8fkPcOjzHyH2jv0Vlk5x0vv0eNcgjC/otRq9f5XKgfpeJzsjudwPGBQMK/Hj",
+	"alAbfQT/mwVxtUbtQ+9DR4X0/anXIGuVAaLob1kfnEOjLtJvuBeonhVmD1m8/aZXLtiVbYGvpg1s4Q1m",
+	"CmESdk0fbxcLFlpTfhN+q/EQenzz4bzz5vzi9euLl/uQJZyNtWdSjUQ9hOj76uLNy8s3P9LdgqGRqreZ",
+	"23D3wHsnS4cL9wzA8sWSMcgmKkwuBjappM50DV82c74rMHUh3DDx3x2A/QQYvrFMgY14bItMpDLnE8RL",
+	"bmRrO5sSwlJAPcvwHjKRiRJeaeK1lPjU7Mz4W43vY6Arz4c2mxw6MVTw4tXrzu0Pb69/ev/DxcX7q/Nb",
+	"MfXzasJVPLe5TFsi86Z6CYszCDyBMFldw8AL/rK3jgddBBp0bRI19UeCgRvysCQqZU70xGI0FLrhnzgG",
+	"tEDMBQ7thMTIfjHHuzp+Dt16dJGHBUacUYJNRNxlRyUF0VoeOrrB42UFklvVZMpwz4mAeKufKjEoXG4n",
+	"jVUflNrXVP9R1oAci99EDxcOLmjW9K3MEiwr6N0oIpDBeghmx/C2BzzmL2ZQu7B870TE6/grNbc9/+f6",
+	"6574Tfydd0AWcGQ5LewN0XwQKj0Q8NpcjFUKPMPExRN/fKI/qOR9CRSP1SFpSkitYMC5sW81xpzn2ooA",
+	"HIqY8/7LARQ+/gqv5ntCfPXvOzl3Yjaec5mGX6AQ7Cq8IRe3wIrlfaaG/kffwkTOfStRI6WA42MuSBqm",
+	"ijOuBya4oBDj5d5P6EQbPSkmZ7Uej+CnWFHdsnzF/q0EPSYahApHdHNbS9dyrn7hKvimtpZqZkoof+5I",
+	"tVMlrje08ALLhRq40GnZSBEi2Ll2KGCLS5CooTY6V+k8uGXAlbO4GIzIbmxEuQdOPK9Fo9VoVc54a1Sr",
+	"Zn1ORZ7NyWAgzU3uMqNmonfpFYfNvYQe/VV5Qd5k0OUcolgsDPXQBSJa6UQKsVtny8PGCyrAn/mvdc1L",
+	"i1mrUxWRwdKVxXczn9nsTqgssxlGln33cMqhH+wWrJDbL3ypLYidy0FRjOma5aFXKPva4m0GUXVirUY1",
+	"eujYdQ5fPGWmXSmGahZ4qamgL/RCG8gLwx37Lkt7XDzGaxWvI8nEKsBBsil2FY/G5vcUiaaxNcLNRtbQ",
+	"PixBBl7j1Vzhe270NIWkkO+Oa21G3PRPyrPzKKXgy3ombqQaRptKMKs6d6qk1CdwrlJhcgUq8wb7L1Ju",
+	"FxZu2KkycKAPvGjigY+wJoAsUh75oBVC1+F1xPEi7APg8kYeayRYbdAyi/5v4Jzj1A85GKvkjHRGQCvx",
+	"agMhfwbRlAysHxGbmfXOXJ4xr68GqQW3SdY1lXx8nk3u0CmXO8AXKWcmKZXQVLqc597RpW5YmAT9577P",
+	"yLLx/OmfFyo1u0YPF9cG2gRHPrhNBkzMUz1jgjpCVYQ1GY7Y/tPUztBjgtFUI97+/Obi2uuizsufLt8w",
+	"0lFqRyMs3A3s2DqvUa4lF7YejEVfmrswjxrjWZBp1DWLiA+IIpHZVJXY952rS3Gn5q5Z770NQgVxxt1o",
+	"v+pH9qIDF8bZoAn9Bn0UDdg66GvwOqzRiKAxODBXXvHCYD5VHVI0fxVKZWzuTm0GTHTMCE+q0Ut0Lu/4",
+	"bura4mcoQGu8mrRi9hu4YYC9DYHFgbcj8GrJzD1gZy2F7khSHZFEGH/HxctfVN7u+3dKdlmkQGFeU8R6",
+	"oSu3f72NhBQl2qbMxcS6XJwcB8+rv45jfR2NThDrhsJRkrKnF18E+8W/F4rvOIRa+nmR0wXXI+IKjW7T",
+	"C4oavxOu3R+p1bpmtVqrRRRF4bnhTJDdJShVPtSwZ3HKziKWJ1OkKQELRRBFC6u/pxBMwz4WIa1mMxcY",
+	"33U3ySjyl96ldKKSXSLJ7HSqiFUPnFTIlVKfWvQyfPiLTn3jYaxEl/fz9lnnu61N36k4uB6YxBNhdNuk",
+	"Qp/GrUYYL03EPACNbbMQ/LJD9jW+HQ5RUU58U2+HQwzVAak4EYooU+F2LMNtEOCryz/YOM8g0pbsF+oa",
+	"QspdZk9dgd+NM7Ez6G5sfi8WUxjbiu2x19tiRbg/OgMhaFIMKzz51be2KhVh0QYqL622SBNKKCq9jcbO",
+	"2qIT8Vn6PzLEjUEHDNYY9GD3nOJBRpAAIXfmMumFNg9dhFMJnwcnvSUnVI/9KhcRRytiTS45sEUHG+Cc",
+	"o8AueMpVxTQ48ppj2XItaY8a3EXbYWXe6W3kY4wwHMPcIPoQWISNWag4KQ2YGi7Ptov/VoMZEuawoYvL",
+	"q9DQ2cKp7Oj5v5yc1MCAPCbwB68eLGXdrv+ZZD72pPNCtUJs7V6mhdqDdQXd3kgt/L6BeA4AwWnxIOCl",
+	"nsp8HK10WZAWc7LVrfXrzrs356+eHh/ULO1K5eSttCe/stj//vAA+g3vmBVh9OqJT0evYPq8dB6liGOI",
+	"LDBQ+RO7lxSoEOJElTjbROcLiSZd800wJo78CHt/Cikrwcgg+5Q4WvmEVyqh65A1Qupsc2ugazYyB0rc",
+	"fEj+9aq6NI5roYgyO30ke8B/6qtNEOP+ZHa6uPURzBBl4KOtAyTw3eCSRUy/lVsWJ2TldLwBoq0Y6jQH",
+	"dpO66xUyl29Ut0Ff3EnVBnQjrtlo/j4kIVT1wudyaMfdDOB/+zi1v7CiF1j9VTdjnNMv+2pseadt5nDB",
+	"xzdPU6Z8IwfePfKcqgSzNCMvXG2aMsz/wa4XeOXi7i9B2dLgt5We3AjHdmWd030E7i/zxlmD4yyI3kTl",
+	"MpG5BN/1RGUjXMQ7NY9QnsHkDdiB3gi+U/PlpX0HVLPl6u4g0OLb3guk2XqR2gWU2cMcBxgwXSlja2ua",
+	"a/TBk2GRDvW2c1o7mFaHU8eZdj+8e/3D5evXFy/PhBRXnevby87r1//x/vrih3dQFWSNEndKTVEIySQQ",
+	"39t8DDDPGCvuYX9TlXTyXlucS0x/1XnX1KbAdkzJt3B98bfLi5+X+yNya08JJZgqquIgOS99S6R2xpxO",
+	"IX2sa8ixOC2ywVg61Q6B7149bBD3KPIOcvLlTDoKCWO0dVikMftMOZauocEgH/XCa1OZ1WIY/ABz16Ch",
+	"T/44GroekUdmd+UUSifGEubL3jep7DU7B2d8yzvnmhICEJISkpvStIScpvTRfJzZYjReLAc0SYVj5NCF",
+	"XMNWhLMjJ4oTFocIs1lNssW7Ko4OKSEqTfYoZ6EXKinfnZ9fXLy8eAk5TJyzvEkUEPzlYwlboEwX0flZ",
+	"XKsKnIFeLrUpEL87z+ZYg2jJ/6fzVlRTmOsJuQvbmMOal8MZS9c1UYdLa6fMB15UTPCtoKWgljCk9aVq",
+	"SFjv5f7nnQinLhAmQDe6hpLAfuhcvvatLr7xfih1WnntNiiaxCqcJTgGTkUmtVNeLYUQ6shaLPQRfTm4",
+	"g5yOG3WvMpkiPItMQ7KJf2hKBgS6LPy+WMp+KxO6JaXVqIRyPzCkwZk02C76fG2RAyxMq+YljpQvwLxS",
+	"iLMUOBKhh8PSQx4sTSZU/shspAKQ/ITzUCYYW5UGs7dpGc+C6PI8UcpUpFtXoa5zOizr85YYWFfmgDZo",
+	"98YmJU8I7X3YtuUYqK+tyAHN+FuQAsllxpw4Tsci5tk05HiuHJhv4OT4OEyOzWAeWwKlFqKuFJhVyZmY",
+	"yDsVF60FNRKnhCbSjSGIHIqi50JOp0pmVa6kVb1bSmg+q0wG51CXZdelnOFG3Cy/NVJINJVLOXRnYa39",
+	"QoMhltQC5KOO36UpjV8IXrbf93rYl0cPTj3LLGHZ8G7fg0mA07TeqA75SM/ifCSk3VzjXqskoOMbvKPh",
+	"cv3sWCRyvoS/wRE6mzH3xFxgiQHFlqdWQ5MpZDLf+lex9a6xw/CAW2STg2oSK4Y25Xp9fKuab+4PVnD8",
+	"FVNOujbCFjkkphdOiR7M179JN+gRSCAezyGGlzmb9U4jqiGwM2DE8EE8V+a2wIRqbSIIhoAv8O76Nc9V",
+	"77U2dz2Bzpfy6MgUDBAU+hRxCC+HYDthkRHccFtdI91dnPDeFm8s9UMjZhMUtE5V0ha3VowKmUmTKwX6",
+	"swUzDg+jbirdlijedJopA/cOmaVaZfgCJKgSHFtfAQJbrow/17WDnDMX0sTTVFPQAa7mduqP9UwaJ6OS",
+	"QBBiV/YnUSkz0pNowWp1oTjwIggbIO4U/V/UIOfql1K34gT7m5XzisgMVAVmoZIUwQThsLwsz8E2wfx9",
+	"5kARqTUjlYk7Nc2bIKmwi+scxv6/TqvuOiH9n2J2pZYX2iWxbnKU8nbfTMVBN1nP1Ttq87Fy/NGzuHAh",
+	"jIyg6sEi891SH6YpAHlivK2ul9BcpZdQcrRRd9/4Jn4H7+4lvnRyfBycuzLL5Nz/7PI5OIS99X/QMDYW",
+	"rX7gISZhanSV488f4ynvP5hN4iHu6QVKAwL3CZk5KM50WvmLT3JaKuoatQUMebSZKgqq2T8P/u/6eVH3",
+	"efO8DPYcXgeZugYKkVW+dT5MmE6Ua+/41v85edlnqj+29s41e9kVqye2Cn6mVyq+AXuvsnutZms96yWP",
+	"nh1SZg0ACmlGFtJGvLs9r/eq80d26QXlbzQsbjBjhnpUZMrtxmKjeoGVOajh3gCdyeAMgC5Fa9XBdipL",
+	"NZWDO2Qq2jQS8ovt18ZBdO7EzGZ33pa4kIMxXrKcHtF7E2n0ULncHXorhlOP6lb2Cvu0y4XlTzSs6y+2",
+	"v5ulRMohbUauOWYipmH8vHK33uwZWKgQ+GRYl8qS7xbAIcgLuEQmlln3hzpVVBBKHiAyBIWzYiizujRP",
+	"jDWcv/3p6vXF7cVLb1XhbbXdNWtQHxqxGxol7eQRJY1xG3YF2xDJ3ErghrVyF4lQ4cZPEnWvBzhhTVIA",
+	"RVH+hoYgsJDny/cXOZ2CuodWCCNZBycBVE1PvRUCgzkVmRr5+1qGoQ1a5gIicITw4FTWAkgftOpNIu5V",
+	"5hDK0f/XBG4X/t1Bru9Vc+7jNX3qqnDjl9C9Hfkkyg/sB6amHF+DdOLitGjGdiOeXpaafBG4Dt4W4GVg",
+	"yfR9bxTJJ7+COK2k3LtRuRM9HFgPbkpQbzLzN2jysVfTyLRjTsvYLwCXXAJWTu3ICVvkbXFdJ6wgf+Dy",
+	"pumMQnVNYDWVFLiAQIBkqzKu5Q8Flvjh+iT3lwq+LHO1INq7OmU3FjBt9iNiN7mdAleuxlLTZknbIMcU",
+	"Xz0MckKVEUfKDGzSmG0KD69MN12RWQpSb2yuh/NmPXwTWBkilkvUyKQKSQmjZnaKiC9K97TXqFQHB6V0",
+	"juQ+Tf2v9xpSsqDEGX8H8btFPlkKl/BzoeoQHMIyVeKb5yfHZYmffnsTnm3BDgg/gaf+TxSWCiJzhjn3",
+	"LrjUBplKlMm1TLnsGHoGO5h31u04s3meKq6BwaLFPNNYZ0fD5g5jXWJbvINp4bAaKRtEkitLS+r9REMK",
+	"DmCQ5cXx8TFOcos3tfpAV+kAhAg14OrDAKBy4h65Q0r9t0NvJ30n+vNcuVbXhKi4uFNwd+phqgtn/lJR",
+	"AD/E7dWpijcgUzDgHR5+/it7PPyuAcq3STeZgumKZZ6rydTfc2jNiZpxSBDeQReXmwGzJrbGpLmxQvPD",
+	"qtLZFq6aF1d/ctImd09+pX9d+rtBuZPWXg05bkhVs+QDxwB2GYp2apApv5V+YAkEY41/jrcu5JXLtMAd",
+	"tlAOWn9vLNz4POryjk+2+FMra1l3KAMrLpE4tYcOjrd4Zjc429bc/a5YRA6WzqJ1cvRkkNoiOfLPPvzO",
+	"GX+36ep5A9leITjpjzXyn7SEMoNsPgXgK6zB1y6IoDXp/AzmSsFdwhtloRzCmuaSSOnvHGBUgdaNCxyN",
+	"uL7psC6+uvgpQGTqylYp8zQWetzEneSnsE7Yd4Bzw5/am47eeJeBok7T2GQ5dLHcP7ptubAPZwodIR2T",
+	"ZFYnG+zLh+4tbd0j7Sw9Mt5ivlPzXe2qsJkYQ1YacXEuro6evvhOxBtu9daCsKgUQ61SSHCYaOe0GTXs",
+	"rEvrHmdf0Ye+7qpP3lVwX3jATiq9YRukKZQP8zxgzYtrRbcABnFsgli4Lr/4RWMshHGsCneVM/Y5l5Os",
+	"ccNDqCuLl43FKVrLeqEKcZRtljZ8StVCPU3rywt0ooeON1U3hAHvLC2L2t9LlUM5unXi/AjVDmv99FTv",
+	"UHbq0AsDSkaDjK6oiVyQ2SfTVM77cnB3VGTp2tueBBNAJeLV6xvx7vp1S/RtYQhaGDwNYd5MQhXHlK8/",
+	"tsVyfCeC2itf1U5cX3Re/kftZa8UHOr3u+vXB48hKuF7WdokNe+uX+8xfPju+jUyxuaDcSwtTWrsE8OJ",
+	"i3KUU8xo24S8/14o8AWIX2z/bFFScqfS4UJK+AOFrMkU7Zp8ZkWmTKIRO7paNmDkZAUM6W2YjN2oz9D+",
+	"oyS2lqNZFc3893cX7/YVy/xJ3ql4rbzVVrsDmiKbQJiq5OQJGXoLGA3r7EWL0HAhKTBTJhf9zMpkIF3O",
+	"XkPOiFxlM+Jnr6HBL91ujMay0naEwX7ediMOZRUrJT5x6AQ/TOOqqF+CMXi48n0Q7MfUbwQzwg5A0EcO",
+	"xiKXGRYPlo6qPIfiIzFXOaQLV0DDCZEDbvezEt4uYgFsdU1AQizVo1EfItlvi1ftp989F/c6URb9IJ1z",
+	"IYtEW/TvYuMqEYVB/Z0AZwB2VkLcxpWkOxwO6hp8wgEHT9nvmJ+PmojqGOmZcs9CxYu+J2TfHi9dG8YZ",
+	"FyAtNJop8MhEjdbDlIMemmUWfSYLH6ZyEZ5MyhiHqBZRD/RaXSMWurZYGsU9i+DQNeKKx59DZr1yqFER",
+	"h1eT8CongD5rie9a4uQpQr5YLwfF1IvRd8fCUUmcb9T3LRoGvHtyHIAyg++/GAyUc6GjpVpEvu3KnADH",
+	"0OJqqIUasg7ILUbBaZEhjM4AqwsSGGJzubXvJ9LM35PshDRuknlE/oKoYRmz+9ewnZA84p4V1kZQNVDX",
+	"F0bC3Y2hbC4NousNgNHGWH4GUEtxf9bZGTgHrFFucUA7u6zhV/CbE7UnJLtqN1SyUQAPFRwt+K6ME9Ir",
+	"tabJD6jgwgkBd6WwXDVHw0ZGyZNfsQ2yT5qyXUqV5Q8m2GRc3bnBTiO/KvAUQOJKhNzEMGFYRkcD6hou",
+	"f6lJcsmiZFL4DnZoOd2FwZxwH/ivYzi/XE1bgampzXhZ3h0Hj2XrrLRzWjj2fUgiJL1Eh3kskZKme9vW",
+	"SmulROrG5BgS7o/Njwk7h3faBqVpZE/EuP6xxFU8wGIi3Z0/9JIkU86tM+dL9fwHsOdxMKsMeprKL9ui",
+	"Xzizm+34dUEzkhE4j9Bejqm8tBn5KUJbLAqqkbJFEy0YaMCKEJXZydJc75pgSq8Kr8FqKlbb3sDJ8skU",
+	"M7XzydRVMDa46wDBxsE35pxBtwqzlkE/EW4ciBteQcU3UtBkKsCb4lEQSvWrRutEJit8KjXafHemDn5k",
+	"r2YOjXPlHkNqbV4mVEr7OFo6SQIOl8qW2di8oR0WYihN1swF5zOGA6TBNPcCy6nneDnzD8QhEpqy2KQJ",
+	"NIE6a7Rqak0N3+rjmxqrxQOrLtjw3YdIXEMPNpWKT3RGO+Ug47/xnL9EOAZHLAp+pfuZkoCJnFk7cWiw",
+	"Os4Z9UKQzywChgz0VFIJ7fIZf8Of3gTskfsZcAy9DdNUIwn2zaaVudSNW//OF4dUSJ1fZVPwzH3ORgX3",
+	"sdmocKWw8CYI8tNsTETjZ4dV6TVCqKN7nauE8rcHgIsAxf2XeeT5iVlO+foHoLiYLUN/n0zzOajFrqEJ",
+	"Er1Uzi1UvTsxyjikB0SdKlPQCzdV8o5Ku6WYqb42MvN/tnmqR+OcfvDdoFsbAwTTwEoSgkYDgGZqRyc/",
+	"tb6XI59Htlr2W3gLP9ip6K7G6ndhCZbFd0XMmVtfXW3aibUtlbtkwO2DoNU5kuLyTsDT2paUvlWFDrFQ",
+	"QFfhKjFE8MKdYrPwY9dMbOKlTbm26HEjrgdAIY4qI7DJgLZBECRTZRq4dWJZ3a3SXCM0WxKXaGVYZv7h",
+	"D4+HaEAMU68SoS1Dg9YJFJDU9hFta2xdfuiauEVYzgL1PYbxwDKEvEKH9ycssMF0DHQhdymSgUyWQ68q",
+	"ZZoees08lQOdzxECS+cYpLHseeb4NZgKc1tkfK8CqjlMA+EvAXuciMnjZsAzIZfHjOwQ8LYdCtTlLZHa",
+	"wd1SP1xVJ2OdZdJrCZk6y6jvsU1ExUJd41+v2wuYTvQoqnsvqUSb7cJdpBE9dEuuTi7aVLPXoalW1PuT",
+	"oEG3nAjydqqM8/u0MHlvyXoH6AHtypHwqWBnpgWOiET0usXx8bPBVGbK5PBvJf753/+v+J7bwt8N/tRr",
+	"RQAolXV0XdPDRthoSAIEZGwWLb9/6MqyOt7JrYWsKUykoXELp/Ic0yolnFQuFy+OhVMS/Gu2un2Rwxu2",
+	"dltc4ykIZXhZ4EFAPCVvFMK/ymigUTPy1wQIK7gGdQ3GU7QZeUXCE+FVElb+BWq9Y2wbFwTJ2pWQjjLG",
+	"0DZF0CU8g5HKTmfwBnYEzFaIOXA0uVr1it/kUKl/799wzXRCi4aQUl1TTrjX8lSW5P/pBB/3oMygt6fh",
+	"e/7ah/WLfEPjAXM4E7rIrKrYc4sgqtblWIvHH9IGXGGdNKVjo6I5MUfFL5ufy2nRT7Ubc2TcJBgxh3nc",
+	"9BxrsKgxMu33B3YXYETDU2G7hucJla5rQOmPLEKN1mv+imgHGUTLKXzyEO0v15CU6g/HFtfUVPZ1a6F+",
+	"sipjKDJRdtfCHWmVGxTtQQN3fGgsrqLkAGKRO50oceKHT3qn+XbyfVB7uznkQvv7vKGsuqF7BULr0p/T",
+	"HH5OR50/PxaOjei0K5dv44tMedI9AVrkLZ934O0EyOPljvP1Hy7qekGx+Ps/BlvLSClt9kUVQfFeVhBo",
+	"xq3QEMD+3ANufWnmZLtKhzchsaGeqttCvuHqDtqRIIePwCc3yCEgxms81T4nyy21xDf9UJleb8KprYN5",
+	"vwxk4W7pJGnhHLuawWAKUm6nLs7nbBBjhF2u2k9dY02rfJCmrw2mUI9QEl2Zu5Rb8SxQBG8s0OKCohAR",
+	"mEfXBNx9dL4BLBaCDjhO9TLJuUzTXiD8k2lKYznz49VmhCzxiBmNkE1pfT7QhUkafQ5bPwZwvGvuPIfI",
+	"XKAigmOdbzX7YSv76AIo/Vd6JZq2CRuST8bSJEdAibB19ohlASTqBXaHeUvmECH8vdCgSHqTFK1QhiXh",
+	"16SZW6OCtdg1YW/4FgBMvQ2PwoainNCxRJjoxH8wEKoxxjP6FhzdPgIgPObqPT9+zg4V9sEBZWbXRCNb",
+	"lbK/aNTVAaj6/r6SJtmR6eWb3k/JZjlFTZstlo/P1ckA6+NlE5eId9hPuH38WB54PlU3HgjtI2w8+E7D",
+	"xlt0xmECBd76/INLR1a52+B/cbNhMgXvNvxhS/tNrNpumr5cesmhgYpvgVD77/TgjvMGH7ZLr/1wvu7S",
+	"z3aXwvpsvktX3ozCBp0UuTqS6baBJn+CLA9vF030ILPTMfAqhMR2S2wRwO2SCDfIlDKuRQHQvLogThRm",
+	"AoUSYzVxKr1Xri3e+T+xl6f8Rtfgsw5ytgPEerm4+COriPLFVrVjQOsUd47CtP6KdhV3bTa26HHqGsBr",
+	"Dyj2/kPJklaBv/r57m1qvAoK5dbHQvx4m90r4N8D4C9G9IVAXU18gG6KY9vg6/L2Rjmsrumroc1qtYhf",
+	"+U6axpO0I31CX3qUCjv61qbAVDBLC7kpn48i8YNZuuRt99yfZnZi820f+guaOpBG8e4ZSBNk19/YkJkW",
+	"LouEksdnNh/hZEkvG9vxaUyDCY5XDLZJY2xhBnQtpoag4WCWx/ubOY8zm0acx5YQ+btmoUd85Vxl/F+p",
+	"DGBTLKP5wS4dASEEEFXIBOstyZMvbJrg970ya4tOxcavNSqQEML/yaHJlNAXN797Lxs8XbOJxVPOFs9K",
+	"Gc5F065VaXe98dM1K6yfK1zkEKosTYYdwezB9/aV0PIHMYlo0aqytF1NFjKktqzL3hRpKgYpkLSAjPJ3",
+	"zmiqQcnAAyopE7LjVUmVBFtowcYILTE8N91Hljb85ibHR11ZKluzaz7+YnIT0nVuwmLsKFGB2/+Ms8w+",
+	"381YLMgEnyguWrVP35kVo2V12RCmmKMIji2cEFF+GeYN5dFpG4MDgGu0/pTDnLeFdLcWMqxuI+EtBMAd",
+	"+i04/dM13P+bk3ui/OcFg/wLrnOKRrIq3FmNYFSIpKDChbgI52g1RcuANB0kGXtOYN5GWh/jH5QZLvVm",
+	"/6em+W2yYZ/86kV4TVFsHIsKZ0gIqF7Apl4AW4dH/IbmEnNWlhibmtnsztu06F+QEAqHFQf5a4UkuTh1",
+	"FZJDXF1wF0JGeNmH5JkJ3kCErD4Hh7iJvoNmuKRfvem/+t6BJ2aPaoDrj/eK+buob9ca6V2ziZMhTKr/",
+	"uQWqNNDjxqd6U17mxneAv+rB3QO4QvzjDfb67lVPk9rBCamM6zM6o/2UfYK1/DF6Yf2hEc3qO9AOq3KG",
+	"b4EtBIVC2EqVYnXalz0AVYAoIgOAAHbVgI7XjjNs211zOVz08LeW3fud0tzgQn7eWK0lwkHwO3K0gDev",
+	"79sMKbZinXRYq4paJbTqQmLxWGXqkS7pSxs+rlENidEAL4tU2OFmj9PCYCyyVMC+KWvwgbVZy49wWS+/",
+	"sJck5j/IdT0kM1edeCAKNhPT0p+19ZtCMDyeyMTbsh91mf9oVdbszYxceDZyeXlRmceIzLXai+H66cyB",
+	"nYt0kG7JyGHV1DVeNxGTPRm5Yq5yMbP+L1heiWnLm6uPm/UKFMrfObETb2Ph3hM8d23R8auTNxkBm7si",
+	"SpPq/bBI08ihiIaZ/+PmhSWouKsZP7WgP773m5gkXz15SwXqE73oPggEM7FLeiuaIWSqPQEgsS279hDF",
+	"czmPTuQAxKUNHG1TPcgLf0YvbJ4yi45BzjY24x+QprOAy95XML/w6TKlodYZ5ztFIr5rEOLFzzxKqG9p",
+	"bOsgiD+nbQSrE9erNCfOxUDa/9hgp/yaqYE/P/2NelfH57X/xJojswIRO83sQAFzQFk8TdhA01TOCabF",
+	"kJRjgU3lNh3vNjudVmHsNnOXt8WNf/UBF1f/fO0W+lxEuhVPrM0QXwZdHugX/axE3k53IvHrvMtQnRTB",
+	"6muAsPB9IMRFgJGt5dxlTO+VjLuR8/aPQlWwOJwvn7HgYZ7XWu6CWuncqgc29KhBnnuUbg9goalTUR5W",
+	"zd3e2/GLqfiBml4SH6G/2Ejfy3QOZnWlZhIqUobD1aX5N9Tp3Ysjf6kp7oY/g/uGZwqmacdID2tL9A8d",
+	"9+0RvPhIh7llOmpCRC7rSOGSS0k2eMODK2rFhKVCRkxvw9cgVm6nyiw+uOgtA9x4rHT1d9BKtetYZSo4",
+	"rvh4jwtT2+IajVw8Z+jTFWRbuJvzzXRqndP9VJ2hjT7N1L22Bef7Y0IhlD5W3IZlqU0EvoZE3SEqQq7N",
+	"aP9xTbBjmkzfk2oOf9d0zbffXttUtb/9Fiav54d1iSYPD7gt3oak6BJtCb0S0eosRc5aooSa7vmne9Ff",
+	"MHs5n0/VoRO0Y07FyM8l2hZRTbbNqOD0XquZItuDAGv8jzFETUfUOQxPyQFQDWBgp3BRl7K/cW5+ju6Z",
+	"fo4ul/0BIVUUF5FMvdiNw3ZoGa0FjxNkg76CsuNIpLomAbcLulveBcGkmS1dFjbDv3FbAjMwRfm6QAhu",
+	"GsqNkrnzY/ih6nVhKgb/RgtUCdJDjlWKgv9dpbwqvEfbEG1AysOS6NLGn7oGdwIeBKmS92BHAmQnfQZR",
+	"YoawTv6oyRRzQax31eCoXtvBnR9UB0rogSWWAnZ+WlxIpyPHMk1ySyzu+Mq8pl4isLQ82nF0cZama+Jj",
+	"bmQpg4VbnJSqwgvDL/56wIt0Wlt2AGLnCPV6I/9Te6mdpsQ3G1xifpLJo5jPiG0UStq7psl7VUFxuo3o",
+	"j3d0r4dP7DPTBsfYBOBYxodilFBkbmUIhL2CPS1fTglC9FOgQhBqcYOrD4MyspDBEFpESuAF0djcX40B",
+	"WvBOzRFbgiEway879O0v+4oDg1iJlMdAxZ/xrQa7uAInLyxVEDH6SzNKXscIZFzPKonaIbHjLSpvyJqA",
+	"mgXcejJHJI47NReZpUwKv1SSs6DGmNLMgkZVH6iyu4a/Sd9TEVEQ0GTqXGRqmkrO5Mb0H2vUafSf2okk",
+	"ZKUQ0hTaJzEcC5E7rdCtCKe5I62KoN570ac4rhXAE4zzGuZ+adUOdinIa1DzeFmWhHlVQRVj/q+CzLuO",
+	"MPWZxIJ55DnTcKxkmo9jkaoA+QOXqmtUnP7CXErVTpXaaoW22wVccRluXLyto9VlhQF63ZIhJVy72uJT",
+	"yCCb8ht2ry72g8m2UpyIZYjFasVeeHyNEdDYPlVjPBmM5bbjjh1vlRV9/6c+WfsAwXWKEFyMRM9IXCJT",
+	"A6Xpfj9BQiO0dyfK+CYDKNgIuX0LNw7RSt/9Nr0UQ8MCwkedaQo2dJGP8YYCx3r0UGRnwzOHDrDO2DFR",
+	"zRfpJdpNUzl/IyeKahy6hi7ncK36TdwgSfJv4twmSvwmfh4rI37rmt+Ojo7C//kH/cXqN9HrS2Mg1bIH",
+	"pXv+H7meqOQ9wOr+ttB7QMzWA6qyApPFz4eIW4wua5XXy9taGd8u67c1cgj0y4v+GZlEfrOVQF+Egdb4",
+	"wR5+jXw7/j4Yrot2uTYNV4gae+5fj9hefhOEpRcaY2EJEGzR4J/+2b+QyVy9T71ZrhIev9/WRqWHTrjU",
+	"ziDH/Uz0rlWezY86w1xlvVAjx7dtykPxTdcUhZgENx1xce2KaX8sc/rCXkyr6PtNCpO34aMG5fyaNzGB",
+	"Q6UlCwkkRgfyPVB7pdr0o9tcZy5S4W41Z2MzAt2IXQm4PpxQH6Y6mwO8JEWeSR2yiy6vcKohQ19b9PL5",
+	"VPW6xsm5E2M7E0OZYcyaUBj7aqxNcorods/Cnvjm9ev3r17f/Al8PRiGeVr6p77xPyEmoZkH1g+4TuHW",
+	"giEBqDi5kPh6pF2URuvXjNyjXqeKnxlXmZsE/R22K84J5IR3TV+JTAErT4u/GHowo9MBZe+UuexfHD9r",
+	"Cd8Nr3gS9b4w0ILsp6qH4fpITZyKk15bXNFMuTEg8+bZnByQzZevRULiHaSJlhTEj5Kqsk/K41WGebhY",
+	"LVAerzDVG3b8xsH4CnlwdMWfZjYpBnlcID3V/qwXSQEooV7Q2gJJQpK4CQZySLXLV3us/ijR+T9QWH4N",
+	"IfcyJWxNXH6bZNwNQr2T9MNqklRfjXRMjg3cm/4eNfStsTUY0cFe5iKVLncVNgpKjhIU5qxShFLpYxmC",
+	"zMeZLUZMcg6Hiphpk9hZY8ots2SZwzxyIT88M3HXKYmPm4v4kIyt64vzt9cvL9/8uB+G75rMw0Vtf92Q",
+	"ftWwNz6XhMNab89SJuLV9dvzi5ubyzc/RhHgoU6JXw2k9oyAW8ukwzLxBlMOOZOQo6kbpRI+Sg7hQ0Qx",
+	"movl5MHC7UtAF/MEP0o+bS5zdXSn5lsHtFvhXTwrVTeHTYxSRLZm1KzeiXgNfUUb5a9qfrC3AMCi5xt9",
+	"/6Hfj+7Gu8Z4T3zy3Kn5Om/einAppdkNi6NdpEl1IkPF2kl57/IH+EQlWuLUhpQFMZZpGQLzZ3yiUkD8",
+	"wUSFMhSGSU/BEdXP7AzTYX4mNH3KmikzXqAOBuMUhy4gHS0AEyDQPIMchfwhMja8LnDsdWLHlu9D12Cx",
+	"U5zapSlHCpNTxNgWmdtyvhRRZPrZrOZLNUXxhsVOsyOo+cepduCxfIZZEBvF7hqTIOIts+bKmXvdtZaZ",
+	"MFFykAPFaiDLiBOBMFcOqtEGAzWllEKdxQAAc5XXXyRv8ST6gi+Pt+CJnfRVtur2OIEnPuurY76SdRhT",
+	"XSpmw+1qpmFOcpU0eNTV5Pm6fPO3y9uLlxh1kTp1wMFn7tBd0UNJuoQMyx7JlSNeQdJp/yISOXdkWeZh",
+	"igHrDMOMSVtAC4yWCYpOHfnPUfYqf9mfyP7rLTGBKnt0oFDWKmTtIVUHpcBBjJICNaBwbaraXdOpYF5w",
+	"wmGmwHWIPkf4+CmzuML8O0CexGRSoSkgRBg7xLDl9MiIYsp2BJ4SIEFdg3MjKYHUP3lUTAURhvMX626f",
+	"ssQOKR8M10xMSpFGvP35zcV13EVJ1bTS4W+Ye0e/mZBVjO/BNJ9R5h+E0xYS+jj3ExjMpiqeQYfYnSK3",
+	"M5mhydc101SaQyd6E/kBXuwRwrH/OwZeeqKv5hbmsC1e+N/8wN4XRt5LnaJrNeQbIok1YHo4RaJIzDa4",
+	"Ojj/4NiP6ITiTnqrwxYZrtsLIb1Y+mPCi00g8+2kaVju3I4UrP9S00+Pu6b+/e9xSFRmANGmhVgTMiSB",
+	"leH/FGHb51bk2ZyKbSAtNjwl7LBrZNm31kJcCtDYZnLuxNPnZIHUGAe4TUs9uCPz4BaSfPyn9hKPisbX",
+	"oONZ9FER7cY2yBtpjS/j7clgE7Uae0XUyT+/lu36NgBRcjgWIEbN4gYmIBBWnlVm2EjnUPSocEzD3had",
+	"q0tMnQQ+MHj9FKzVueir1HqFbqPsy8Y84YFM06hantUZd4AOJo0R9Ab0n65J/Z0UbCCFDdSiiAOt9MIu",
+	"2LnNsY5mez+yGCi2/SPUh1rD4VNcy0FWn/jz9+Ovnk1JT0gblfq5vLdsFeBYIslHmT4rDQx4hbFtCCZn",
+	"Y/nsmqqA2jS4nkN3NB28TS7lJWklEk9IZqHgJlksy/c86HcpXtd+Znenzn3ze0nEWr+BYps1nv7H3koh",
+	"8ypIXoZr0qzT6/w1+L2N0jXxUUpEaglvWRHbkbfcg2EBckRV57m8A5nPRliHJYVTXrBrszZvsSs7XV2z",
+	"AhWEjoydrKMcwNw3Zm2We96rEJ4IXsoOvk2qsVYt/RD4fYk8s++Uyakaiml6g/GKli3hUDFuJyyoLX3S",
+	"9SmY0SrtYu+bfSFKbSIbuwCLWdrw/j9XbvlyL9aJyNoND4XHNlEPSNT+xfb90OEAydTUZjlm8oLr2mZ3",
+	"Kquv6odoz+HKmn6/77lHO9364SMNK/yL7e88DNOcs51HcxAUOP1Nm9EWjKLqsj9BarZtly9Do5HMgNPZ",
+	"m3yRPKCO0pgtNZGJEs6KoczqzBbcbOdvf7p6fXF78dJrpx86l68vXrYFfit9SGgQX1khbiePKm4tcd55",
+	"c37hR7OX+B9Ox0bC1yxHUzm4k6Nt81r8e6EgEgG7cgWGU+hNRUwiKCfHhVFgTPtD76er5+2mfDgay64g",
+	"E6H1x8mDo5GsEr5/f3fxbl+iR/2LZY/YNOQU7iec2LqBRM5Uf2zt3VGuXI50hmvqNCv1mYdODOQ0LzLI",
+	"DATScva5Lfvkl8MU5/juuyx1uzy9ys+siiXEA9nNutJcr8ghi/sQLd7P+KKgRWoODhCghGM/DiTLZkqA",
+	"SZP4owKOj7ktiDVYwoV4cgrIqhOVjy1T25i56Ntk7te7mPr2TsRP+nt0kvtm1Qcdsrq6Bo+aECBY0Dnk",
+	"On56XBkg1mGyq6mXlgLhegLH1VeYzDwpkO2fxgHCDrII3qtJcP42B1lZBihZd1fZ9UHSViTQtgg4DAsz",
+	"4N6S7FjgVsc8o0VZIXQr/JtVJfLkV/DieCsJV3ODXFswjp8eH4uMJdhGbhcMSlG1J8XsQEq9hKJIwvUL",
+	"vO8kMSDAc4aDycqNga75SPYOHYrjRAK5QxCmlvjuuZd5YY344friohIvYD+SAqOeGvdbjfYA7aLUWeJb",
+	"IPBlCI2QreWmcqBKynueLuibmYed0RFTr+2hUIpodZ0fuVYOU+MFdrPst7NA+yDnEETumiEgnyiTZ1pR",
+	"SkcPozo4eb3X2tz1aGaFG9uZC74ITOnQDvrYRArB+/bLjjnTKDY4JJKw5p9z6Hn9eVPZ+5C4jKNac/Y8",
+	"aIlpVikt5B8ba40nv9K/LiGP09s0D7eTqx9vbfr8SvMaSxbzWBr45FzUTeDF5sN4pO+VwQMAnH1QnXfy",
+	"IuQQMegTVrfAznQqNEln3WJWkh2KaWY/aFVWGDhl8lPRe2Vd3muJ3jlujaPXyozyMf2FmugFlzh/hq+X",
+	"EPhsdU3vr0pNjzqpvlf+1dsL+N9M6lRl9E/jhio7ujBoXfo/vpuOMpnACxcfpmoA/Xh1e3v19OhGARyz",
+	"83+5yuyH+dE///t//H/8YLOZzBKV9PxX/34U/psf+PvRtZLp0eUV1fD8TcsehoApDg6GjjK5KAzV/MYg",
+	"ir0OlDDq/5LlwHvn1t5p1WuLa5XoTA1y1zU8jUgWjxWTag6tx6tDmWreFArsFZVCJUrJAKtFp6l4enxC",
+	"1Bsqy2zWE1CqNRvP2+LSdA1Vlvh1fX58LHoU3nuv/Y2HCIbFNIOEIX+TpwSIpIxm18TZZCmi52/fvLk4",
+	"v22L50//3DULYW48ok6OEbpivoDCghnHmE5aH6PzL9HW2VXdJLaOn9pP5WTcgxXm3SEDjuzDpqNiycVj",
+	"CqsmH2bf+f/O9UTZIj84fXa83tyLA9sNTDyEU1DW8WFOztKpWl4zuNTv+fHzGL+eeXtQ8YbK4anMx5Ai",
+	"xMAvSddwC0+PjxHhDZJYwddayXla7wHD7q+6SRw/4k2CDM34BN+HxOGkbHyL+L1VfxW4gawvJ3pJZZKz",
+	"tIcIoRjeofPJ310Bmw3yfH68uG2vXavv5z+q/OuCNSyY6M/9NK5eN28ibHXhXl10XlZYpWkHwq1ugxV9",
+	"5Tv0dUmbl9RP8Oo1tTAat9VlfXt1e/n2zc0mK/iWPv91EZsXkaZzh1eyxrD4JwjBVef2/NUmIoDh6q8C",
+	"0CwAMJUf4w3+lOV7e7PRoXrlP/x18VYs3tubNceqv8psdenebbZyxdeFW7lw79asW57Jgdrqyt1ed84v",
+	"Nlm7W/j019VrXj2YylXrt3Sb3QSjVplkarXJl1BqSzdTop3sB7aOWmf5z/zBL9pZTqO4oClZ5TQP01Z1",
+	"lmM8xxaMlu3UIFO5+9J86PREOcplsVsFYwuZX+pemZzL9jHV0x8cZZ7sX27evkGPcu/CPxsct6WH+BSh",
+	"6l5hEOc38TeAhoxB6vzPvb8f3ajsXg/UETWEcGrQA4bJq33y6DJZfFizq9O/xEHZcpMsNnOj/rNQZqCW",
+	"vlmEpGBiSXZF/xc1yE/FSUs8bYln4p///T9Lzb1Uqb5X2ZybS+i/FztmDTG3yzxXk2m+3C89MtJrD0Cn",
+	"c2P59MV3/xa7xj+IVz91zo9uXnWevvguECvKGaxIS9ypuUoiQkWQY7+KGWQBqkRADA0/y84zDaiAwZWm",
+	"J8rlcjKN/+jifiEf800uTSKzRLBk+Va7piOefvjAExiFFCCDEXKHaXJUciYy9nVjfisxNADTApFWZIpi",
+	"/v/Kc+ZOozoTgOR/IVyra16IiTYt8ewY//9TMW6JF/5/To4FYtD6f7QAFkn8///f02Pxf7dFRzw/OWZN",
+	"SXVyJDREoGtFYsVQ3yv0zLGekMIVg4Fy7owYIDh+Cwn5DCyJpXmhmC8MASQUZA70tzWK5YygxBNV5XWn",
+	"hcZXzromUxhAhfIbQKBo14s3V//VNLPw5bboGNr9EzkXMsv8oCeI8wbGwQAxKC/Crloq3xNR9d6CVna9",
+	"VvVEopMqxKfjejwoOOYEnhfHUALYNXU1gN52qeZDE0hdWc7XOj4+jlSBNqHWrRVsh0qHzmoDE/EHkeGg",
+	"ITRiRGHujJ3RbJ7FKKSAuYVThY/A2dyYKkJzuKNAxsIK7SWUsdCHVUDb5cYMcBteLXlTB/XcPqy+azXS",
+	"Dgjzl07f2sN3feqKe0IKUquAHJRn2wZl+QnKoLlaiI+joFi1gbwPrgipMvTWHXwQhdQ5EMQ5Asbw3RZ+",
+	"oZMiVTGKlnSEINlU4cRTCJiyXOmGqFmsQ+qjf3k2p7nmnh3sXnjDp5ovKPD7GcgsYN3whPsBFWo/ggs1",
+	"w6FzwtjZR0vsuoLS6yh3nNcWoAlJzstyFwxQJ4UKOQT+MGy6icb68XEuF+vKMcPo9rKkVJS5kSZqCn/F",
+	"9SJVW4jzsEr9VFor/uTTeW1ZyOezSNUTxJtxcIg8xuHRXDGy6WJts/b1LbNJYSLQEGvOyuoyf9xCyLuK",
+	"zV2arzF9e+lxyMfWARaSTZOKnFCbXePNH/8AWaBR+/SXSmC9x8q+h+cK3q0KVZFAKFy0UwedRmLSHhbH",
+	"9giSuGvi55HLyyRikCqZOdHzTWszutHeYAa4CsSxu1dZz/eMXl6wnMHo11D8LvoqnylVC9CLtXaPasft",
+	"perugTuwUoC3h+24oiwvXFOQAQ7+9RHGXV3JXuW8jMy8DbKS+buHbmFbhfMb6JsniEecpmFnp7nKqg9q",
+	"J/zwc2UCtynXs3POnaOLINYIAs1cIdN0Lpy/b050mupletSQ4eONNgyjN6ELVw0nXZetW6Owol3MWTbQ",
+	"Tf8N7Z/6zwINPiMn6uD0AH48aG0oweBZeuPf/P331rrvMzlCWWJb1wH8deMeLJiTyPSwSW9KBGgGaIes",
+	"cO1QQ9mMXARN3fSar9LLoc0mMj84PfDKCzxCXt7nUxxUhliZH9GtgBtPXWvqEZRyfFSPvkC/Na/3Kr91",
+	"OatfeJa3qddkWzR6mtQtHelbZ1dAG4P8usSPHnQtbgHpwg6AvRaZXrALxGWO9RmDgKgWWgBPYemYh/fB",
+	"5WhIWTthzeIRkWri98U0JqMw4Kc+yMk0VaKvBrJwavmqHS7Xoip0RK+51kcZTg63xIdW9Qa0xVuDBUdi",
+	"LE2SKkdu3qfgrKMmoFCFKltA3M+EHorexGYKmX2zQrWwFYIVOpdQSSzymR4oMv+EsdGC+B8gZdNQlcyd",
+	"miJt7rNjqu2BXM3YHo3oLhY8E+j88QqXbqvBub3WtbHWlwHi+iiWI31rvk8PIPeh0QOIkRk7xFUtN5m3",
+	"g/YT7oVbAe14gDnUzqmEpHcLBiIhMqNBvGW9tURJSeXVJfAy2eGAJ8cO8/IGCL4a5JOBjd63+ZjDpq1Q",
+	"3Uk8XJkTA2m6VAsh/DqfNkS9tCsxe8tetGqfProiBMde+Q7gKRlFm7gufuVVou9tSzjlZ4sgMCTWwLUF",
+	"YEsDjjbcFCmShYV23poqASRJM1GQrQRB6xqKlTTgVpM83OC67t+5XuNYjwRgL46sCMW64uLfwq7Klct3",
+	"xPYfHdvMqhTUvTUpUilpR0deIlJ9p8DPbmO/2vyUdlZLpHY04gAZhvwSZoUDh4hv0Ile4GaUwuEJHwf6",
+	"vKElc0mr2/PjP4WjsydkklBVkdAJ3Go0Qw1BUXXNIYbhzk1PsVvl8kc5wvyHHgWR4aN8/pXo7x6d/lST",
+	"AyDlfDve3ONPECHZk19snzYTNvKxFBbVafu0dIerzvlfOz9eXL+/uTi/xjIMuFnitae8Wn444mGUh8LB",
+	"or0T3zwXL5krQHPSlM8S/kZbXKMLBcLaUJc3pRs6gNGGODsF3MCSPhXTzI4AjdyboV4x+IuBU45D5b/Y",
+	"Plv/XWPhEQIjZh/u8+OTAILLw4TSae2cV6c2E7PMNhbR2Sx/FBCVv9g+mOKPX0GXpn058Fan0tMVUR0/",
+	"EyXcQ0sQzyWhKGMQf2v0hCgzwb4BfsLFg9H3x5ogYn4tf7H9eB8DjhfcivwIIzz4TMnUmzD+QHR2cKea",
+	"4QI74mfVv4FnUNDcVMk7NHvOoXp/WIyAgyy3A5uilrPDoR5omYpBqvHyZDPxF3kvb6DllriZ6WHeEn+1",
+	"eapNS7yUGd5Sf7SAPtY1oVwWL6CDTCXK5L5JokvtQYFfjzUBUzAN7GQiTdIKN1uie3Ax9LNkVIGxyhQf",
+	"xbJrlnD2W2UyCqHg/uXnW1h6aRi4lg5T4Ir0otCDnJBvvz0PXXbtb78VHdGXSTwOwO2WRkDhbWAspWk8",
+	"RarAk+M/i2+AfFElf/Kfffbi+Fh8Qwbmn9qiE5Ved80Moi7RN1K/7NiwymDDW7PE8w79f/bi+F9akAQE",
+	"IBSucFNlEpXw8OGh5y+On7ZFNDBv/HtjXgHXK5rJ5P5As9EiPoROVcm8uJhEkClXpLlDTIlyAUL2z8lx",
+	"NEjwcUgGrWjFeBnI/JrBmkCqzxmMB/KWygFXDPZvnr84fvYnWrBrayewVDfML+xtt5hdONAKR0PQCc0Y",
+	"kb87hbNsM2aDXRwYMjjYqTKOgRq7xn8FBIuWAOA0MiXvbJEDvYO3yVyuZNIKgLJVkT8M5h/ig+v8VPR+",
+	"Fd0D/3b34FR0D3zf3v/zv/+neyB+B5QN7eDcmFrndD/F2G1J9uBvdgx0TXABlS7hGeTfGVvIRjaJGFj4",
+	"dwu9WKW7ZC6Ugdy0TliwLqQ9RdKKU1KH5wQTQLTHTWzH/rdluX7+4viYreYhwE7zBdF4SfptiSc44i5u",
+	"bvLkwU0i+TI2iTv++dMXLeHNQJvJbF772jJTctzACXAil5cG7XcWBeZtBj4onTMkErxXmECdTWN5enJ8",
+	"TJ9mwfW3Ytj6Z3FvMI+xRw+14YEery+ke4KtK3MJQV05GCMDD57JeCO5plPnqvyBtt5VppzyN+VvvxXn",
+	"dGT4/R8qxZGkAZ7B7QbsOzng2AzGJRhCOb62+Jm36DCVI9H7xWrzPlXyHql+5l3D3OD+F5Re+Nm1BfcH",
+	"JqMyC/7yxvcnv1MuIWO2QtYNcApIKSQdKwGhzdC2RadrglCD9EeKLUBljL0lIUAd4ZfK1Euv/uN3ppm9",
+	"14nCeo3KLLlc5o41G3nU8BzCMzm4ZZr5g2h+6AApF60E5EA/FySJgb3KCBROIWRF2fGnkHtZacSLsPhJ",
+	"f9/yLYVvGSBDgCnEXiuk5B7K1Km2eKXAkctzxUZ0O4zL30rRGZ5bizTcCwdeKzAngT+KPNdwFM3knCUS",
+	"6aO0GVUmzQsls5OBcvV3AlSuY9+z7kFLdA/8NvB/9A+AF8L/x4n4HbQujcBLcZoSyxSlz6hspNDhnM3F",
+	"0xfHYuLOxIvjkuUK02xB3fhpKiUBrSQgvuKrkd8gcK3wipj63DULnZ5mNjmaarPcb52UT/CZAf0P4CbV",
+	"1UQCQNCHZ4JDCuE2UcZpO1eXXUNHWW26K46JdcWiU+wETf8aEKQSggZzCYQsLVewy7dLI4vdW+dQc8WU",
+	"sHXZsmsRBkqp2kBavW0adVgUiFazlQvFwsUBld4M2a2naIaYYGMIfzcQHFYNrIG0GuARyGSujiAb+uD0",
+	"wO/Xg/JeARSmWYXiUie/PxlqI1P9X+qzcBAgi+gmDgIezy4dBPyNtujphH13TOyFNF946MYcvrjfCc0H",
+	"L6ClN7okgPSHEqatmMTbzF6rLzNz2qw82MsfiQ63V/kUxTigIZ0TdVAeqhpgmfmuPIbkj65B7JIzoseE",
+	"/Hpy/0eUCR/vo/iBROvRWHHpg9DGV2/FrwcswOu9FeQvJgsuWq/1HosKCaW/azc6LN7YklXRKJV44wCz",
+	"p6jywok4kHwaUs56EFHvccDJP0GAhOFNtvyiJ4mbi5/EJCgg7rJgMpekpnKkWmIqCedYJxU0Sa4KkY5b",
+	"LwnbQ7/9GYtU7dxp8MHrTOTqQ96Eg4hsgD9RI+vyqzoilH0xHQlfcakfLaE+DNLC6Xt1Bg6MyTSfC1R6",
+	"UXEX0hVsnmlEKQkHpwcTN3p/fDI5+df/HJ1MxsOnffdfJ8O77yb/ev/8lw/+pYn8gMBxB6ffPd8gHQlI",
+	"PuQHPSkmUfS4XNQTyjc4Y44Fm9Go/Fn94rhpEHgG1g/ixTHMdJ6rzL/5/3zzv0+O/vyP/3189Od//K/f",
+	"TuD/w//89vT4+E//6/+qyWHaKarkWOYkEaupDHmK4i2zC6NEJvGxBxu8VAu+t5+YBBRAqT/PmMXtdefN",
+	"zfnbjYyScii7NEvKr3zBkYsqMcAOyE24/a/RiygOGSRnw/hFXsLAbxzBCJF8wlhgwL9VtUcBBYPeuUIw",
+	"Uq/jX168vritgbkgzAk8iR8B3GLtOuKlMSzk9lUxdURImhP+5hqQRmnmR/xkQGqsXBRp0g/Wgu0tr04t",
+	"mB519HEQ9D6ndfnx4nYXi7IGSW95VR6GlEf9fyR4vM9pvfw87WLB1sPkLa9ZIwwedffxsO8+oxUyPC27",
+	"WKUdg+AtL3EDyB21XCLbNVlD3z75dvPF7Jg5NFGbavWH3tUwzTsRmHrYPMjCimkjqvQoZekl/oViNK9u",
+	"b6+CXZ2oocaE2LmgZRH+btBqIlbpmm+enzwTPf/T+9za96nMRooBMP5E3hCbRVgoAHZcFpOBUdYWHU7D",
+	"OHTi/O31jZhmapjq0RgzL6hCDC4GxuZdQ8uH4BrPRc/Y/P3QFiYJyfPvrl9jnQLDdmR0z4B4JybdPxM9",
+	"DLa9D+kMjCoOkVXMbPDSwj/XA5H7T1qL7B0RrYa/87Tr+LmhZql0/Ey0KXLFHa/Se0CCA8W+kq4JnwGS",
+	"kNOIvXuqstAQuFciLhEEdpkjyXgOYApAhp5od/cecpnfp3bWKzk/iA39EOJid3ABkylApAyLNK3nWQtq",
+	"5qvy2ILyeHuzExtuNWxjzVnxrtmwZizGr0v9aUv9bicrvQ7ocXmtG4Ac2eJ4JPTGz2lpYEa2vzhrErPR",
+	"EQIKuM7/fhvUM6VbAvERhM4TOygmmKpdZOnB6cETMBGp28sV4/fKKOco20EmGv6rTDQcKAf1yuRYfKVk",
+	"mo9rPJs3emSOiinUIBBgQurPiql0bmazBNsssyTjRjtFbZO3gRu5FR3FreA6DYfkUI+KTFVaJFbc+kYx",
+	"eS3i0eImNRKhxy0Bm/ZyM6+tGR2l/jyOctPcAjeXnRlapUrfMCPU1bWq7xX5t7GcUUOiIq4OUyNGTWHQ",
+	"pq6lEId0WAJHTZbjrGmtfKemwb/YPlmLE3nHjK52SEkeTv8XYWtg4TVVZUXxu3hKI0LH+gUiRhnG+eFV",
+	"cipN45k8l7lMbV0jb03fSoxu++ED97hrCchBtUXuWpjrU5gcUmj9zBScYGUSdE5XvmQnE5UNVEN/Kys+",
+	"TaVBgS0wEMbyOpVzvzF5V1ngbkenefSp7zWUpNZ8iYNznIw0GMu8urwUn6ckS8wpw5TZwo3FyKpArxjy",
+	"NydlyE743vHriOnVNQi4yI21+H1cdqSgx6qiXOep4rxrejxwxhPvG4BJ9DBN1nlbOsNU2VOBf6OOUP6s",
+	"GBQ5xdygFjCTgxyWkclXIJHQt/grbDM98A0dnHQPWtyBy6Tlp/sXNcgvE0pnVUICn1IlXImJ1sbCTKFt",
+	"y0s/lnV65BxAkGmKea/ifARKfAvGNlTWEE82rhT8DNmPcTqlDFmAlNkLCX4/j1UGVxZpuiYcykCwH70S",
+	"AYeWIWP6mM3CZzDnN4+6vjhUGE79cA2JHuQAtRDvNc4EgjpNyDiLMqoi5ULJQcttE18Wb1YUZr/wlECW",
+	"ytxrFVdpDR+rae3Ki7qxuR6WiYhWyOmUuM0o078l+nMWjahh/3adOoW8JwDBtmaoMmUGEOdXfW2kb8wf",
+	"BdxzSSQ97gwycnHqcd9MYhWsTBLrctq7tV9PSbuWCfqwFJWsH2snceI05Td4CUws5ttTHk0l0XzxwRkx",
+	"RFbqHKD5VAmZpt7OIKhbPN7g+6dCYl5h+Z2Wl07I8xaTIlct4aY2x9u8H8mdHtwRfmt5XR6p3N/ln4ne",
+	"0GZ9nSTK9CoS+pNNaAfUmSBUn0tZaiDmfZVaM0ISKc5einQtJapvcILS6iwvWHnE1bXyN6sHmKl6rxNl",
+	"US4YAErkM7tkDJ37JxoMLK4Wr6Cm2NjkWDY3Qp3ecpMd5F9jlQC29ALn6FjN2fPQFv+xQL4bUUkCrJZC",
+	"0YaUa4aKBHT1xc6w0VyjZziIhwbEzfWNmKhESx5YpU486ArkH9Q8/OiDl15r5VFscO0nOVHJK/UQo6Td",
+	"RxVXDFVjs7vFTwtr+GyUg7E2FVtyKVBZZ1d665nNb9J8hw4UiSkNODRTD2N9EFuY/mEhAW+4ycIqmx4U",
+	"LrcTHDCbhmRCoMurvnkUObfWxE5TfnSpCXiooYHUjvh1jPRzWhUeqwkI6mR50EWi645r5Fwrt0mkqumY",
+	"9Hb2qZjJfDD2to+bqkHeAqi4lsjUvb1TSx9zjeb3wuciWnSg+EWdxOUId2qax+cCeCurigq/t1LTMJUw",
+	"CSfNOezXvrV3NHvTTA/oLEHK4aWPQBsr7Vx3CC2yaoQXuHlZOMUnoBmoNMUjeHnqsASDAklrvkaGM9nm",
+	"U2WENvcWBkLMoyy1S9/pN1rT8S4QcMsYpb7LS00k0o3hNlFnuuDNE00fb96cilFmZ/m4BTn7cAzS/Phr",
+	"X+FUzaLCDaCm8e/Bb0uXaVvkYLIkco52TGBZXhqyNMlMJ41XapcDD+cw8vEGBY4Mp6WFOFKR1z5D7KLl",
+	"tZy7XE3WLSIluZdEiUsKRXuTsW4i3qgZrXSDIpHG2MIMFEhJTQOXcEHP5y2IaPh7hINNrX3DWNIzkqkY",
+	"2zT2Uyx/Z2An01R7KVm/55fIFeBDMQjNQuOz5oP6HV4kF2As/RkyymxhEvGL7Tt04OEVwWZQAulPmqXv",
+	"lOUW688Gb+JF3jx3GvQK3szhVBITaeRoWbK9zX3w+z9+/z8BAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -8438,11 +8438,6 @@ export interface components {
              */
             email: string;
         };
-        /**
-         * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
-         *     unknown ones.
-         */
-        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description The event's data, as in the schema `Event`. */
         EventData: {
             [key: string]: unknown;
@@ -13722,7 +13717,7 @@ export interface components {
              * @description When the next attempt is due; null if there is none.
              */
             nextAttemptAt: string | null;
-            payload: components["schemas"]["Event"];
+            payload: components["schemas"]["WebhookEvent"];
             /** @description The first 4 KiB of the last answer. */
             responseBody: string | null;
             /** @description HTTP status of the last attempt; null if there was no answer. */
@@ -13811,6 +13806,11 @@ export interface components {
          * @enum {string}
          */
         WebhookEndpointStatus: "active" | "disabled";
+        /**
+         * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
+         *     unknown ones.
+         */
+        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
@@ -14139,7 +14139,6 @@ export type Dispute = components['schemas']['Dispute'];
 export type DisputeStatus = components['schemas']['DisputeStatus'];
 export type DvrCallback = components['schemas']['DvrCallback'];
 export type EmailInput = components['schemas']['EmailInput'];
-export type Event = components['schemas']['Event'];
 export type EventData = components['schemas']['EventData'];
 export type EventName = components['schemas']['EventName'];
 export type EventOrder = components['schemas']['EventOrder'];
@@ -14469,6 +14468,7 @@ export type WebhookEndpointInput = components['schemas']['WebhookEndpointInput']
 export type WebhookEndpointList = components['schemas']['WebhookEndpointList'];
 export type WebhookEndpointPatch = components['schemas']['WebhookEndpointPatch'];
 export type WebhookEndpointStatus = components['schemas']['WebhookEndpointStatus'];
+export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type WebhookRecovery = components['schemas']['WebhookRecovery'];
 export type WebhookRecoveryInput = components['schemas']['WebhookRecoveryInput'];
 export type WebhookSummary = components['schemas']['WebhookSummary'];
