@@ -38,6 +38,9 @@ func webhooksOf(bundle map[string]any) ([]byte, error) {
 	info["title"], info[description] = fmt.Sprint(info["title"], ": webhooks"), companionText
 	return encode(map[string]any{
 		"openapi": "3.1.0", "info": info, "webhooks": hooks,
+		"servers": []any{map[string]any{
+			"url": "https://receiver.example", description: "Your own server. The whole URL is the one of the webhook endpoint that you registered.",
+		}},
 		"tags": []any{map[string]any{"name": hookTag, description: "One operation per event, sent to the endpoints that subscribed to it."}},
 		"components": map[string]any{
 			"schemas":    modern(needed),

@@ -42,6 +42,7 @@ func TestWebhooksAreADocumentOfTheirOwn(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(webhooks, &doc))
 	require.Equal(t, "3.1.0", doc["openapi"])
 	require.Len(t, doc["webhooks"], 2)
+	require.Len(t, doc["servers"], 1, "linters ask for a server")
 	made := at(doc, "webhooks", "thing.made", "post")
 	require.Equal(t, "onThingMade", made["operationId"])
 	require.Equal(t, "A thing was made", made["summary"])

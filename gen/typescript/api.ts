@@ -4724,7 +4724,7 @@ export interface paths {
         /**
          * Delete a capture URL
          * @description Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-         *     answers 200. A second call within 7 days has no effect.
+         *     answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
          */
         delete: operations["deleteCaptureUrl"];
         /**
@@ -4742,11 +4742,7 @@ export interface paths {
          * @description Same as `deleteCaptureUrl`, for callers that can only send PATCH.
          */
         patch: operations["deleteCaptureUrlByPatch"];
-        /**
-         * Delete a capture URL by TRACE
-         * @description Same as `deleteCaptureUrl`, for callers that can only send TRACE.
-         */
-        trace: operations["deleteCaptureUrlByTrace"];
+        trace?: never;
     };
     "/v1/me/webhooks": {
         parameters: {
@@ -5164,11 +5160,7 @@ export interface paths {
          * @description Same as `capturePost`, for PATCH.
          */
         patch: operations["capturePatch"];
-        /**
-         * Capture a TRACE request
-         * @description Same as `capturePost`, for TRACE.
-         */
-        trace: operations["captureTrace"];
+        trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -21408,30 +21400,6 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    deleteCaptureUrlByTrace: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The capture URL's token, the last part of its address. */
-                token: components["parameters"]["CaptureToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The deleted capture URL. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CaptureUrl"];
-                };
-            };
-            default: components["responses"]["Problem"];
-        };
-    };
     listWebhooks: {
         parameters: {
             query?: {
@@ -22099,30 +22067,6 @@ export interface operations {
                 "*/*": components["schemas"]["AnyBody"];
             };
         };
-        responses: {
-            /** @description The request is stored. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CaptureReceipt"];
-                };
-            };
-            default: components["responses"]["Problem"];
-        };
-    };
-    captureTrace: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The capture URL's token, the last part of its address. */
-                token: components["parameters"]["CaptureToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The request is stored. */
             200: {
