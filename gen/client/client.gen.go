@@ -1257,7 +1257,8 @@ type ClientInterface interface {
 
 	// IngestPlayWithBody Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1266,7 +1267,8 @@ type ClientInterface interface {
 
 	// IngestPlay Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6177,7 +6179,8 @@ func (c *Client) IngestDvr(ctx context.Context, body IngestDvrJSONRequestBody, r
 
 // IngestPlayWithBody Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6196,7 +6199,8 @@ func (c *Client) IngestPlayWithBody(ctx context.Context, contentType string, bod
 
 // IngestPlay Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23678,7 +23682,8 @@ type ClientWithResponsesInterface interface {
 
 	// IngestPlayWithBodyWithResponse Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23687,7 +23692,8 @@ type ClientWithResponsesInterface interface {
 
 	// IngestPlayWithResponse Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -40329,7 +40335,8 @@ func (c *ClientWithResponses) IngestDvrWithResponse(ctx context.Context, body In
 
 // IngestPlayWithBodyWithResponse Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40344,7 +40351,8 @@ func (c *ClientWithResponses) IngestPlayWithBodyWithResponse(ctx context.Context
 
 // IngestPlayWithResponse Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

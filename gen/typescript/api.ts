@@ -2042,7 +2042,8 @@ export interface paths {
         put?: never;
         /**
          * Report that a player connected to SRS
-         * @description Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+         * @description Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+         *     the format of playback tokens is ignored.
          */
         post: operations["ingestPlay"];
         delete?: never;
