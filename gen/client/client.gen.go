@@ -37289,13 +37289,13 @@ type CreateWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *WebhookEndpoint
+	JSON201 *WebhookEndpointSecret
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateWebhookResponse) GetJSON201() *WebhookEndpoint {
+func (r CreateWebhookResponse) GetJSON201() *WebhookEndpointSecret {
 	return r.JSON201
 }
 
@@ -37632,13 +37632,13 @@ type RotateWebhookSecretResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *WebhookEndpoint
+	JSON201 *WebhookEndpointSecret
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r RotateWebhookSecretResponse) GetJSON201() *WebhookEndpoint {
+func (r RotateWebhookSecretResponse) GetJSON201() *WebhookEndpointSecret {
 	return r.JSON201
 }
 
@@ -52026,7 +52026,7 @@ func ParseCreateWebhookResponse(rsp *http.Response) (*CreateWebhookResponse, err
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest WebhookEndpoint
+		var dest WebhookEndpointSecret
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -52270,7 +52270,7 @@ func ParseRotateWebhookSecretResponse(rsp *http.Response) (*RotateWebhookSecretR
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest WebhookEndpoint
+		var dest WebhookEndpointSecret
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

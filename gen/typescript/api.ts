@@ -13794,6 +13794,38 @@ export interface components {
              */
             url?: string;
         };
+        /** @description An endpoint with its signing secret. */
+        WebhookEndpointSecret: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Why the endpoint is disabled; null if it is not. */
+            disabledReason: string | null;
+            /** @description The events that are delivered; empty for all. */
+            events: components["schemas"]["EventName"][];
+            /**
+             * Format: date-time
+             * @description The first failure since the last success; null if there is none. The endpoint is disabled five days after it.
+             */
+            failingSince: string | null;
+            /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Time until which attempts are also signed with the previous secret; null if there is none.
+             */
+            previousSecretExpiresAt: string | null;
+            /**
+             * @description The signing secret. Only the answers that create the endpoint or rotate the secret contain it. `X-Service-Signature`
+             *     is keyed with this whole string.
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTnZr4vYx0aE=
+             */
+            secret: string;
+            status: components["schemas"]["WebhookEndpointStatus"];
+            /** Format: date-time */
+            updatedAt: string;
+            /** @example https://hooks.acme.example/showfloor */
+            url: string;
+        };
         /**
          * @description active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
          * @enum {string}
@@ -14460,6 +14492,7 @@ export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
 export type WebhookEndpointInput = components['schemas']['WebhookEndpointInput'];
 export type WebhookEndpointList = components['schemas']['WebhookEndpointList'];
 export type WebhookEndpointPatch = components['schemas']['WebhookEndpointPatch'];
+export type WebhookEndpointSecret = components['schemas']['WebhookEndpointSecret'];
 export type WebhookEndpointStatus = components['schemas']['WebhookEndpointStatus'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type WebhookRecovery = components['schemas']['WebhookRecovery'];
@@ -21463,7 +21496,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpoint"];
+                    "application/json": components["schemas"]["WebhookEndpointSecret"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -21701,7 +21734,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpoint"];
+                    "application/json": components["schemas"]["WebhookEndpointSecret"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -12,6 +12,7 @@ import createClient, { type Client } from 'openapi-fetch';
 import type { WebhookEvent, paths } from './gen/api.js';
 
 export type * from './gen/api.js';
+export { InvalidDelivery, verifyWebhook, type Delivery } from './webhooks.js';
 
 /** All operations, by method and path. */
 export type Showfloor = Client<paths>;
