@@ -52,14 +52,18 @@ setup: ## install the system packages that `make run` needs (as root; else list 
 ##@ Change it
 
 .PHONY: test
-test: setup-test build sample sdk .cache/bin/gotestsum ## set up and run all tests
+test: setup-test build sample sdk generators .cache/bin/gotestsum ## set up and run all tests
 	@$(GO) build -o .cache/bin/ ./cmd/testdb ./cmd/testrun
 	@SHOWFLOOR_BIN=$(CURDIR)/bin/showfloor SHOWFLOOR_SAMPLE=$(CURDIR)/sample.mp4 SHOWFLOOR_SDK=$(CURDIR)/sdk/typescript/dist \
 		.cache/bin/testdb -- .cache/bin/gotestsum --format pkgname-and-test-fails $(TESTSUM_FLAGS) \
 		--raw-command -- .cache/bin/testrun
 
+# Generators of other projects, with which tests check the API document.
+.PHONY: generators
+generators: .cache/bin/ogen tools/node_modules/.package-lock.json
+
 .PHONY: soak
-soak: setup-test build sample sdk .cache/bin/gotestsum ## run all tests N times (N=10) and list the tests that failed in some rounds
+soak: setup-test build sample sdk generators .cache/bin/gotestsum ## run all tests N times (N=10) and list the tests that failed in some rounds
 	@scripts/soak $(N)
 
 .PHONY: setup-test
@@ -166,7 +170,7 @@ sdk/typescript/node_modules/.package-lock.json: sdk/typescript/package-lock.json
 	@touch $@
 
 tools/node_modules/.package-lock.json: tools/package-lock.json
-	@echo "fetching the linter of the API document"
+	@echo "fetching the linter of the API document and the generators that tests use"
 	@cd tools && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
@@ -197,4 +201,8 @@ TOOL_sqlc := github.com/sqlc-dev/sqlc/cmd/sqlc
 # Our own tool, a separate module: it needs another version of kin-openapi than oapi-codegen.
 .cache/bin/specdiff: tools/specdiff/go.mod $(wildcard tools/specdiff/*.go)
 	@CGO_ENABLED=0 $(GO) -C tools/specdiff build -o ../../$@ .
+	@touch $@
+
+.cache/bin/ogen: tools/ogen/go.mod tools/ogen/go.sum
+	@CGO_ENABLED=0 $(GO) -C tools/ogen build -o ../../$@ github.com/ogen-go/ogen/cmd/ogen
 	@touch $@

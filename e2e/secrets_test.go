@@ -60,7 +60,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	for name, secret := range map[string]string{
 		"password": a.password, "token": a.token, "API key": a.apiKey, "stream key": stream.StreamKey, "new stream key": rotated.StreamKey,
 		"admin token": root, "admin's password": helper,
-		"webhook secret": *hooks.endpoint.Secret, "playback token": token, "INGEST_SECRET": ingest, "ADMIN_PASSWORD": admin, "MASTER_KEY": master, "SMTP password": smtp,
+		"webhook secret": hooks.endpoint.Secret, "playback token": token, "INGEST_SECRET": ingest, "ADMIN_PASSWORD": admin, "MASTER_KEY": master, "SMTP password": smtp,
 		// A code is short, so its digits may occur in the log by chance.
 		"sign-up code": `"` + mailed.code + `"`, "sign-up mail": "enter this code",
 		"invitation": mailed.invite, "reset link": mailed.reset, "new password": mailed.password,

@@ -35,7 +35,7 @@ type arrival struct {
 // delivery and stores it.
 type sink struct {
 	t        testing.TB
-	endpoint api.WebhookEndpoint
+	endpoint api.WebhookEndpointSecret
 	// hold is called before the answer if it isn't nil.
 	hold func(a arrival)
 
@@ -55,7 +55,7 @@ func newSink(t testing.TB, a *tenant, hold func(arrival), events ...api.EventNam
 	}))
 	t.Cleanup(receiver.Close)
 	s.endpoint = created(a.CreateWebhookWithResponse(t.Context(), api.WebhookEndpointInput{URL: receiver.URL + "/hooks", Events: events}))(t)
-	require.NotNil(t, s.endpoint.Secret)
+	require.NotEmpty(t, s.endpoint.Secret)
 	registered.Done()
 	return s
 }
@@ -90,12 +90,12 @@ func isEvent(body []byte) error {
 	if err := json.Unmarshal(body, &value); err != nil {
 		return err
 	}
-	return c.spec.Components.Schemas["Event"].Value.VisitJSON(value)
+	return c.spec.Components.Schemas["WebhookEvent"].Value.VisitJSON(value)
 }
 
 // verify checks our signature and the one of Standard Webhooks.
 func (s *sink) verify(h http.Header, body []byte) {
-	key := *s.endpoint.Secret
+	key := s.endpoint.Secret
 	assert.Equal(s.t, "sha256="+hex.EncodeToString(mac([]byte(key), body)), h.Get("X-Service-Signature"))
 	decoded, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(key, "whsec_"))
 	assert.NoError(s.t, err)

@@ -17,8 +17,8 @@ import (
 // capturePath is the path of capture URLs; the token follows it.
 const capturePath = "/v1/webhooks/capture/"
 
-// addCaptures adds the capture routes that the document can't express:
-// non-standard methods, and paths behind the token.
+// addCaptures adds the routes that the document leaves out: TRACE, which some client generators refuse, and for capture
+// URLs, which the document can't express, all other methods and the paths behind the token.
 func (s *Server) addCaptures(e *echo.Echo) {
 	capture := func(c echo.Context) error {
 		receipt, err := s.capture(c.Request().Context())
@@ -31,6 +31,13 @@ func (s *Server) addCaptures(e *echo.Echo) {
 	// ends up at RouteNotFound.
 	e.RouteNotFound(capturePath+":token", capture)
 	e.RouteNotFound(capturePath+":token/*", capture)
+	e.TRACE("/v1/me/webhook-tester/:token/delete", func(c echo.Context) error {
+		out, err := s.deleteCaptureURL(c.Request().Context(), c.Param("token"))
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, out)
+	})
 }
 
 // captureToken returns the token in the path of a capture URL. The router's
@@ -110,10 +117,4 @@ func (s *Server) CaptureHead(ctx context.Context, _ api.CaptureHeadRequestObject
 func (s *Server) CapturePatch(ctx context.Context, _ api.CapturePatchRequestObject) (api.CapturePatchResponseObject, error) {
 	receipt, err := s.capture(ctx)
 	return api.CapturePatch200JSONResponse(receipt), err
-}
-
-// CaptureTrace stores a request.
-func (s *Server) CaptureTrace(ctx context.Context, _ api.CaptureTraceRequestObject) (api.CaptureTraceResponseObject, error) {
-	receipt, err := s.capture(ctx)
-	return api.CaptureTrace200JSONResponse(receipt), err
 }

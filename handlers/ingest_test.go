@@ -273,6 +273,19 @@ func TestViewersByPlaybackToken(t *testing.T) {
 	require.Zero(t, s.view(t).ViewerCount)
 }
 
+func TestATokenOfAnotherServiceIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := newSRS(t, nil)
+	for _, token := range []string{"5f4dcc3b", "eyJhbGciOiJub25lIn0.eyJzdWIiOiI1In0.", "AQ", strings.Repeat("A", 100)} {
+		watch := map[string]any{"stream": s.stream.StreamKey, "param": "?token=" + token}
+		s.report(t, "play", token, watch)
+		require.Equal(t, 1, s.view(t).ViewerCount, token)
+		s.report(t, "stop", token, watch)
+		require.Zero(t, s.view(t).ViewerCount, token)
+		s.refused(t, "play", "by id "+token, map[string]any{"stream": s.stream.ID, "param": "?token=" + token})
+	}
+}
+
 func TestDvrFileIsNotedOnce(t *testing.T) {
 	t.Parallel()
 	s := newSRS(t, nil)

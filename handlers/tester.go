@@ -141,14 +141,6 @@ func (s *Server) DeleteCaptureURLByPatch(
 	return api.DeleteCaptureURLByPatch200JSONResponse(out), err
 }
 
-// DeleteCaptureURLByTrace deletes a capture URL.
-func (s *Server) DeleteCaptureURLByTrace(
-	ctx context.Context, r api.DeleteCaptureURLByTraceRequestObject,
-) (api.DeleteCaptureURLByTraceResponseObject, error) {
-	out, err := s.deleteCaptureURL(ctx, r.Token)
-	return api.DeleteCaptureURLByTrace200JSONResponse(out), err
-}
-
 // DeleteCaptureURLByHead deletes a capture URL.
 func (s *Server) DeleteCaptureURLByHead(
 	ctx context.Context, r api.DeleteCaptureURLByHeadRequestObject,

@@ -107,6 +107,7 @@ func TestEveryMethodDeletesACaptureURL(t *testing.T) {
 		u := owner.CaptureURL(t)
 		s.Send(t, u, "POST", "", []byte("x"))
 		path := "/v1/me/webhook-tester/" + u.Token
+		s.With(t, "").Call(t, method, path+"/delete", nil).Is(t, 401)
 		owner.Call(t, method, path+"/delete", nil).Is(t, 200)
 		s.With(t, "").Call(t, "POST", apitest.CapturePath(t, u), nil).Problem(t, 404, "not_found")
 		owner.Call(t, "GET", path+"/captures", nil).Problem(t, 404, "not_found")

@@ -163,11 +163,13 @@ func toWebhookEndpoint(w db.WebhookEndpoint) api.WebhookEndpoint {
 	return out
 }
 
-// withSecret converts an endpoint for the one answer that contains its secret.
-func withSecret(w db.WebhookEndpoint, secret string) api.WebhookEndpoint {
-	out := toWebhookEndpoint(w)
-	out.Secret = &secret
-	return out
+// withSecret converts an endpoint for an answer that contains its secret.
+func withSecret(w db.WebhookEndpoint, secret string) api.WebhookEndpointSecret {
+	e := toWebhookEndpoint(w)
+	return api.WebhookEndpointSecret{
+		ID: e.ID, URL: e.URL, Secret: secret, Events: e.Events, Status: e.Status, DisabledReason: e.DisabledReason,
+		FailingSince: e.FailingSince, PreviousSecretExpiresAt: e.PreviousSecretExpiresAt, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt,
+	}
 }
 
 // names converts event names to the area's type.

@@ -253,6 +253,8 @@ func TestMalformedSettings(t *testing.T) {
 		{"PROCESSOR_URL", "https://h/?key=hunter2", "PROCESSOR_URL: must have no user, query or fragment"},
 		{"PROCESSOR_WEBHOOK_SECRET", "whsec_a hunter2", "PROCESSOR_WEBHOOK_SECRET: must be a signing secret without spaces, such as whsec_…"},
 		{"PROCESSOR_CONNECT_SECRET", "\n", "PROCESSOR_CONNECT_SECRET: must be a signing secret without spaces, such as whsec_…"},
+		{"PROCESSOR_WEBHOOK_SECRET", "whsec_hunter2", "PROCESSOR_WEBHOOK_SECRET: has no effect without PROCESSOR_KEY, which is not set; set both or neither"},
+		{"PROCESSOR_CONNECT_SECRET", "whsec_hunter2", "PROCESSOR_CONNECT_SECRET: has no effect without PROCESSOR_KEY, which is not set; set both or neither"},
 		{"HTTP_MAX_CONNECTIONS", "0", `HTTP_MAX_CONNECTIONS: "0" is not a number of at least 1`},
 		{"HTTP_MAX_PER_ADDRESS", "-1", `HTTP_MAX_PER_ADDRESS: "-1" is not a number of at least 1`},
 		{"HLS_MAX_PER_ADDRESS", "0", `HLS_MAX_PER_ADDRESS: "0" is not a number of at least 1`},

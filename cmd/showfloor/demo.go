@@ -151,11 +151,8 @@ func (d *demo) signUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register a webhook endpoint: %w", err)
 	}
-	if endpoint.Secret == nil {
-		return errors.New("register a webhook endpoint: the answer holds no secret")
-	}
 	d.endpoint = endpoint.ID
-	d.receiver.secret(*endpoint.Secret)
+	d.receiver.secret(endpoint.Secret)
 	d.line("webhook", endpoint.ID+" to "+d.receiver.url)
 	return nil
 }

@@ -43,6 +43,9 @@ func (s *ProcessorSettings) readProcessor(env string) error {
 		if secret != "" && !signingSecret.MatchString(secret) {
 			return errors.New(name + ": must be a signing secret without spaces, such as whsec_…")
 		}
+		if secret != "" && s.ProcessorKey == "" {
+			return errors.New(name + ": has no effect without PROCESSOR_KEY, which is not set; set both or neither")
+		}
 	}
 	if err := link("PROCESSOR_URL", s.ProcessorURL, "http", "https"); err != nil {
 		return err

@@ -44,22 +44,22 @@ func bundle(ctx context.Context, root string) (document, webhooks []byte, err er
 		return nil, nil, err
 	}
 
+	webhooks, err = webhooksOf(whole)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	// 3.1, the version of the webhooks' document, can refer to a schema or null.
+	if err := inlineNullable(whole); err != nil {
+		return nil, nil, err
+	}
+
 	document, err = encode(whole)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	if err := checkStandsAlone(ctx, document); err != nil {
-		return nil, nil, err
-	}
-
-	hooks, err := webhooksOf(whole)
-	if err != nil || hooks == nil {
-		return document, nil, err
-	}
-
-	webhooks, err = encode(hooks)
-	return document, webhooks, err
+	return document, webhooks, checkStandsAlone(ctx, document)
 }
 
 // checkStandsAlone reads the bundle like an SDK generator: it must need no other

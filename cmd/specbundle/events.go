@@ -10,7 +10,7 @@ import (
 
 // eventSchemas makes an OpenAPI 3.0 document of the data of all events in a
 // bundle, with the schemas that the data refers to and no operation. Instead of
-// the union of the events' schemas it has one schema Event, whose data is any
+// the union of the events' schemas it has one schema WebhookEvent, whose data is any
 // object: the envelope that all events share.
 func eventSchemas(bundled []byte) ([]byte, error) {
 	var whole map[string]any

@@ -15,7 +15,7 @@ func TestEventSchemasAreTheDataAndOneEnvelope(t *testing.T) {
 	t.Parallel()
 	files := withEvents()
 	files["events.yaml"] = `
-Event:
+WebhookEvent:
   discriminator: {propertyName: event, mapping: {thing.made: "#/ThingMadeEvent"}}
   oneOf: [{$ref: "#/ThingMadeEvent"}]
 ThingMadeEvent:
@@ -38,12 +38,12 @@ ThingMadeData:
 	require.NoError(t, yaml.Unmarshal(out, &doc))
 	require.Empty(t, doc["paths"])
 	schemas := at(doc, "components", "schemas")
-	require.Subset(t, slices.Collect(maps.Keys(schemas)), []string{"Event", "ThingMadeData", "Thing"})
+	require.Subset(t, slices.Collect(maps.Keys(schemas)), []string{"WebhookEvent", "ThingMadeData", "Thing"})
 	require.NotContains(t, schemas, "ThingMadeEvent")
 	require.NotContains(t, schemas, "Problem")
-	require.Equal(t, []any{"event", "tenantId", "data"}, at(schemas, "Event")["required"])
-	require.Equal(t, map[string]any{}, at(schemas, "Event", "properties")["data"], "any")
+	require.Equal(t, []any{"event", "tenantId", "data"}, at(schemas, "WebhookEvent")["required"])
+	require.Equal(t, map[string]any{}, at(schemas, "WebhookEvent", "properties")["data"], "any")
 
-	_, err = eventSchemas([]byte("components: {schemas: {Event: {discriminator: {mapping: {a.b: '#/components/schemas/None'}}}}}"))
+	_, err = eventSchemas([]byte("components: {schemas: {WebhookEvent: {discriminator: {mapping: {a.b: '#/components/schemas/None'}}}}}"))
 	require.ErrorContains(t, err, "the event a.b")
 }

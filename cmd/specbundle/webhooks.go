@@ -9,20 +9,20 @@ import (
 )
 
 // unionName is the schema whose discriminator names every event.
-const unionName = "Event"
+const unionName = "WebhookEvent"
 
-// webhooksOf makes the companion of a bundle: an OpenAPI 3.1 document whose
+// webhooksOf encodes the companion of a bundle: an OpenAPI 3.1 document whose
 // webhooks are the events, because 3.0 can't describe requests that the server
 // sends. It contains only the schemas that the events need. It is nil for a
 // bundle without events.
-func webhooksOf(bundle map[string]any) (map[string]any, error) {
+func webhooksOf(bundle map[string]any) ([]byte, error) {
 	schemas := at(bundle, "components", "schemas")
 	if at(schemas, unionName) == nil {
 		return nil, nil
 	}
 	mapping := at(schemas, unionName, "discriminator", "mapping")
 	if len(mapping) == 0 {
-		return nil, errors.New("the schema Event has no discriminator mapping")
+		return nil, errors.New("the schema WebhookEvent has no discriminator mapping")
 	}
 	hooks, needed := map[string]any{}, map[string]any{}
 	for event, ref := range mapping {
@@ -36,14 +36,17 @@ func webhooksOf(bundle map[string]any) (map[string]any, error) {
 	}
 	info := maps.Clone(at(bundle, "info"))
 	info["title"], info[description] = fmt.Sprint(info["title"], ": webhooks"), companionText
-	return map[string]any{
+	return encode(map[string]any{
 		"openapi": "3.1.0", "info": info, "webhooks": hooks,
+		"servers": []any{map[string]any{
+			"url": "https://receiver.example", description: "Your own server. The whole URL is the one of the webhook endpoint that you registered.",
+		}},
 		"tags": []any{map[string]any{"name": hookTag, description: "One operation per event, sent to the endpoints that subscribed to it."}},
 		"components": map[string]any{
 			"schemas":    modern(needed),
 			"parameters": hookHeaders(),
 		},
-	}, nil
+	})
 }
 
 const (
@@ -190,7 +193,8 @@ func orNull(schema map[string]any) map[string]any {
 	if values, isEnum := schema["enum"].([]any); isEnum {
 		schema["enum"] = append(slices.Clone(values), nil)
 	}
-	if schema["allOf"] == nil {
+	parts, _ := schema["allOf"].([]any)
+	if len(parts) == 0 {
 		schema["type"] = []any{schema["type"], "null"}
 		return schema
 	}
@@ -199,10 +203,9 @@ func orNull(schema map[string]any) map[string]any {
 	for _, key := range []string{description, "examples"} {
 		if schema[key] != nil {
 			out[key] = schema[key]
-			delete(schema, key)
 		}
 	}
-	out["anyOf"] = []any{schema, map[string]any{"type": "null"}}
+	out["anyOf"] = append(slices.Clone(parts), map[string]any{"type": "null"})
 	return out
 }
 

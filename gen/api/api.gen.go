@@ -6168,12 +6168,6 @@ type EmailInput struct {
 	Email string `json:"email"`
 }
 
-// Event The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
-// unknown ones.
-type Event struct {
-	union json.RawMessage
-}
-
 // EventData The event's data, as in the schema `Event`.
 type EventData map[string]interface{}
 
@@ -12129,7 +12123,7 @@ type WebhookDelivery struct {
 
 	// Payload The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
 	// unknown ones.
-	Payload Event `json:"payload"`
+	Payload WebhookEvent `json:"payload"`
 
 	// ResponseBody The first 4 KiB of the last answer.
 	ResponseBody nullable.Nullable[string] `json:"responseBody"`
@@ -12223,8 +12217,48 @@ type WebhookEndpointPatch struct {
 	URL *string `json:"url,omitempty"`
 }
 
+// WebhookEndpointSecret An endpoint with its signing secret.
+type WebhookEndpointSecret struct {
+	CreatedAt timestamp.Time `json:"createdAt"`
+
+	// DisabledReason Why the endpoint is disabled; null if it is not.
+	DisabledReason nullable.Nullable[string] `json:"disabledReason"`
+
+	// Events The events that are delivered; empty for all.
+	Events []EventName `json:"events"`
+
+	// FailingSince The first failure since the last success; null if there is none. The endpoint is disabled five days after it.
+	FailingSince nullable.Nullable[timestamp.Time] `json:"failingSince"`
+
+	// ID Example: wh_01m18qg1mhf2bsz1fk6m8v4jxe
+	ID string `json:"id"`
+
+	// PreviousSecretExpiresAt Time until which attempts are also signed with the previous secret; null if there is none.
+	PreviousSecretExpiresAt nullable.Nullable[timestamp.Time] `json:"previousSecretExpiresAt"`
+
+	// Secret The signing secret. Only the answers that create the endpoint or rotate the secret contain it. `X-Service-Signature`
+	// is keyed with this whole string.
+	//
+	//
+	// Example: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTnZr4vYx0aE=
+	Secret string `json:"secret"`
+
+	// Status active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
+	Status    WebhookEndpointStatus `json:"status"`
+	UpdatedAt timestamp.Time        `json:"updatedAt"`
+
+	// URL Example: https://hooks.acme.example/showfloor
+	URL string `json:"url"`
+}
+
 // WebhookEndpointStatus active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
 type WebhookEndpointStatus string
+
+// WebhookEvent The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
+// unknown ones.
+type WebhookEvent struct {
+	union json.RawMessage
+}
 
 // WebhookRecovery The result of a recovery.
 type WebhookRecovery struct {
@@ -13291,1763 +13325,6 @@ type FinalizeRecordingJSONRequestBody = RecordingFinalization
 // ReportTranscodeJSONRequestBody defines body for ReportTranscode for application/json ContentType.
 type ReportTranscodeJSONRequestBody = TranscodeJobEvent
 
-// AsChatMessageCreatedEvent returns the union data inside the Event as a ChatMessageCreatedEvent
-func (t Event) AsChatMessageCreatedEvent() (ChatMessageCreatedEvent, error) {
-	var body ChatMessageCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatMessageCreatedEvent overwrites any union data inside the Event as the provided ChatMessageCreatedEvent
-func (t *Event) FromChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatMessageCreatedEvent performs a merge with any union data inside the Event, using the provided ChatMessageCreatedEvent
-func (t *Event) MergeChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChatMessageEditedEvent returns the union data inside the Event as a ChatMessageEditedEvent
-func (t Event) AsChatMessageEditedEvent() (ChatMessageEditedEvent, error) {
-	var body ChatMessageEditedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatMessageEditedEvent overwrites any union data inside the Event as the provided ChatMessageEditedEvent
-func (t *Event) FromChatMessageEditedEvent(v ChatMessageEditedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatMessageEditedEvent performs a merge with any union data inside the Event, using the provided ChatMessageEditedEvent
-func (t *Event) MergeChatMessageEditedEvent(v ChatMessageEditedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChatMessageDeletedEvent returns the union data inside the Event as a ChatMessageDeletedEvent
-func (t Event) AsChatMessageDeletedEvent() (ChatMessageDeletedEvent, error) {
-	var body ChatMessageDeletedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatMessageDeletedEvent overwrites any union data inside the Event as the provided ChatMessageDeletedEvent
-func (t *Event) FromChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatMessageDeletedEvent performs a merge with any union data inside the Event, using the provided ChatMessageDeletedEvent
-func (t *Event) MergeChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChannelMemberJoinedEvent returns the union data inside the Event as a ChannelMemberJoinedEvent
-func (t Event) AsChannelMemberJoinedEvent() (ChannelMemberJoinedEvent, error) {
-	var body ChannelMemberJoinedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChannelMemberJoinedEvent overwrites any union data inside the Event as the provided ChannelMemberJoinedEvent
-func (t *Event) FromChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
-	t.union = b
-	return err
-}
-
-// MergeChannelMemberJoinedEvent performs a merge with any union data inside the Event, using the provided ChannelMemberJoinedEvent
-func (t *Event) MergeChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChannelMemberLeftEvent returns the union data inside the Event as a ChannelMemberLeftEvent
-func (t Event) AsChannelMemberLeftEvent() (ChannelMemberLeftEvent, error) {
-	var body ChannelMemberLeftEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChannelMemberLeftEvent overwrites any union data inside the Event as the provided ChannelMemberLeftEvent
-func (t *Event) FromChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
-	t.union = b
-	return err
-}
-
-// MergeChannelMemberLeftEvent performs a merge with any union data inside the Event, using the provided ChannelMemberLeftEvent
-func (t *Event) MergeChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsChatModerationActionEvent returns the union data inside the Event as a ChatModerationActionEvent
-func (t Event) AsChatModerationActionEvent() (ChatModerationActionEvent, error) {
-	var body ChatModerationActionEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromChatModerationActionEvent overwrites any union data inside the Event as the provided ChatModerationActionEvent
-func (t *Event) FromChatModerationActionEvent(v ChatModerationActionEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
-	t.union = b
-	return err
-}
-
-// MergeChatModerationActionEvent performs a merge with any union data inside the Event, using the provided ChatModerationActionEvent
-func (t *Event) MergeChatModerationActionEvent(v ChatModerationActionEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionCreatedEvent returns the union data inside the Event as a SessionCreatedEvent
-func (t Event) AsSessionCreatedEvent() (SessionCreatedEvent, error) {
-	var body SessionCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionCreatedEvent overwrites any union data inside the Event as the provided SessionCreatedEvent
-func (t *Event) FromSessionCreatedEvent(v SessionCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionCreatedEvent performs a merge with any union data inside the Event, using the provided SessionCreatedEvent
-func (t *Event) MergeSessionCreatedEvent(v SessionCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionStartedEvent returns the union data inside the Event as a SessionStartedEvent
-func (t Event) AsSessionStartedEvent() (SessionStartedEvent, error) {
-	var body SessionStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionStartedEvent overwrites any union data inside the Event as the provided SessionStartedEvent
-func (t *Event) FromSessionStartedEvent(v SessionStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionStartedEvent performs a merge with any union data inside the Event, using the provided SessionStartedEvent
-func (t *Event) MergeSessionStartedEvent(v SessionStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionEndedEvent returns the union data inside the Event as a SessionEndedEvent
-func (t Event) AsSessionEndedEvent() (SessionEndedEvent, error) {
-	var body SessionEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionEndedEvent overwrites any union data inside the Event as the provided SessionEndedEvent
-func (t *Event) FromSessionEndedEvent(v SessionEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionEndedEvent performs a merge with any union data inside the Event, using the provided SessionEndedEvent
-func (t *Event) MergeSessionEndedEvent(v SessionEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionUpdatedEvent returns the union data inside the Event as a SessionUpdatedEvent
-func (t Event) AsSessionUpdatedEvent() (SessionUpdatedEvent, error) {
-	var body SessionUpdatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionUpdatedEvent overwrites any union data inside the Event as the provided SessionUpdatedEvent
-func (t *Event) FromSessionUpdatedEvent(v SessionUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionUpdatedEvent performs a merge with any union data inside the Event, using the provided SessionUpdatedEvent
-func (t *Event) MergeSessionUpdatedEvent(v SessionUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionParticipantUpdatedEvent returns the union data inside the Event as a SessionParticipantUpdatedEvent
-func (t Event) AsSessionParticipantUpdatedEvent() (SessionParticipantUpdatedEvent, error) {
-	var body SessionParticipantUpdatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionParticipantUpdatedEvent overwrites any union data inside the Event as the provided SessionParticipantUpdatedEvent
-func (t *Event) FromSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionParticipantUpdatedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantUpdatedEvent
-func (t *Event) MergeSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionParticipantKickedEvent returns the union data inside the Event as a SessionParticipantKickedEvent
-func (t Event) AsSessionParticipantKickedEvent() (SessionParticipantKickedEvent, error) {
-	var body SessionParticipantKickedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionParticipantKickedEvent overwrites any union data inside the Event as the provided SessionParticipantKickedEvent
-func (t *Event) FromSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionParticipantKickedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantKickedEvent
-func (t *Event) MergeSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionParticipantMutedEvent returns the union data inside the Event as a SessionParticipantMutedEvent
-func (t Event) AsSessionParticipantMutedEvent() (SessionParticipantMutedEvent, error) {
-	var body SessionParticipantMutedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionParticipantMutedEvent overwrites any union data inside the Event as the provided SessionParticipantMutedEvent
-func (t *Event) FromSessionParticipantMutedEvent(v SessionParticipantMutedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.muted"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionParticipantMutedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantMutedEvent
-func (t *Event) MergeSessionParticipantMutedEvent(v SessionParticipantMutedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.muted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionParticipantPromotedEvent returns the union data inside the Event as a SessionParticipantPromotedEvent
-func (t Event) AsSessionParticipantPromotedEvent() (SessionParticipantPromotedEvent, error) {
-	var body SessionParticipantPromotedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionParticipantPromotedEvent overwrites any union data inside the Event as the provided SessionParticipantPromotedEvent
-func (t *Event) FromSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionParticipantPromotedEvent performs a merge with any union data inside the Event, using the provided SessionParticipantPromotedEvent
-func (t *Event) MergeSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionHandraiseRaisedEvent returns the union data inside the Event as a SessionHandraiseRaisedEvent
-func (t Event) AsSessionHandraiseRaisedEvent() (SessionHandraiseRaisedEvent, error) {
-	var body SessionHandraiseRaisedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionHandraiseRaisedEvent overwrites any union data inside the Event as the provided SessionHandraiseRaisedEvent
-func (t *Event) FromSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionHandraiseRaisedEvent performs a merge with any union data inside the Event, using the provided SessionHandraiseRaisedEvent
-func (t *Event) MergeSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionHandraiseLoweredEvent returns the union data inside the Event as a SessionHandraiseLoweredEvent
-func (t Event) AsSessionHandraiseLoweredEvent() (SessionHandraiseLoweredEvent, error) {
-	var body SessionHandraiseLoweredEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionHandraiseLoweredEvent overwrites any union data inside the Event as the provided SessionHandraiseLoweredEvent
-func (t *Event) FromSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionHandraiseLoweredEvent performs a merge with any union data inside the Event, using the provided SessionHandraiseLoweredEvent
-func (t *Event) MergeSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionSpotlightEvent returns the union data inside the Event as a SessionSpotlightEvent
-func (t Event) AsSessionSpotlightEvent() (SessionSpotlightEvent, error) {
-	var body SessionSpotlightEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionSpotlightEvent overwrites any union data inside the Event as the provided SessionSpotlightEvent
-func (t *Event) FromSessionSpotlightEvent(v SessionSpotlightEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionSpotlightEvent performs a merge with any union data inside the Event, using the provided SessionSpotlightEvent
-func (t *Event) MergeSessionSpotlightEvent(v SessionSpotlightEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionMutedAllEvent returns the union data inside the Event as a SessionMutedAllEvent
-func (t Event) AsSessionMutedAllEvent() (SessionMutedAllEvent, error) {
-	var body SessionMutedAllEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionMutedAllEvent overwrites any union data inside the Event as the provided SessionMutedAllEvent
-func (t *Event) FromSessionMutedAllEvent(v SessionMutedAllEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionMutedAllEvent performs a merge with any union data inside the Event, using the provided SessionMutedAllEvent
-func (t *Event) MergeSessionMutedAllEvent(v SessionMutedAllEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionRecordingStartedEvent returns the union data inside the Event as a SessionRecordingStartedEvent
-func (t Event) AsSessionRecordingStartedEvent() (SessionRecordingStartedEvent, error) {
-	var body SessionRecordingStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionRecordingStartedEvent overwrites any union data inside the Event as the provided SessionRecordingStartedEvent
-func (t *Event) FromSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionRecordingStartedEvent performs a merge with any union data inside the Event, using the provided SessionRecordingStartedEvent
-func (t *Event) MergeSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionRecordingStoppedEvent returns the union data inside the Event as a SessionRecordingStoppedEvent
-func (t Event) AsSessionRecordingStoppedEvent() (SessionRecordingStoppedEvent, error) {
-	var body SessionRecordingStoppedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionRecordingStoppedEvent overwrites any union data inside the Event as the provided SessionRecordingStoppedEvent
-func (t *Event) FromSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionRecordingStoppedEvent performs a merge with any union data inside the Event, using the provided SessionRecordingStoppedEvent
-func (t *Event) MergeSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionBreakoutsCreatedEvent returns the union data inside the Event as a SessionBreakoutsCreatedEvent
-func (t Event) AsSessionBreakoutsCreatedEvent() (SessionBreakoutsCreatedEvent, error) {
-	var body SessionBreakoutsCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionBreakoutsCreatedEvent overwrites any union data inside the Event as the provided SessionBreakoutsCreatedEvent
-func (t *Event) FromSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionBreakoutsCreatedEvent performs a merge with any union data inside the Event, using the provided SessionBreakoutsCreatedEvent
-func (t *Event) MergeSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionBreakoutsClosedEvent returns the union data inside the Event as a SessionBreakoutsClosedEvent
-func (t Event) AsSessionBreakoutsClosedEvent() (SessionBreakoutsClosedEvent, error) {
-	var body SessionBreakoutsClosedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionBreakoutsClosedEvent overwrites any union data inside the Event as the provided SessionBreakoutsClosedEvent
-func (t *Event) FromSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionBreakoutsClosedEvent performs a merge with any union data inside the Event, using the provided SessionBreakoutsClosedEvent
-func (t *Event) MergeSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsSessionSummaryReadyEvent returns the union data inside the Event as a SessionSummaryReadyEvent
-func (t Event) AsSessionSummaryReadyEvent() (SessionSummaryReadyEvent, error) {
-	var body SessionSummaryReadyEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromSessionSummaryReadyEvent overwrites any union data inside the Event as the provided SessionSummaryReadyEvent
-func (t *Event) FromSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
-	t.union = b
-	return err
-}
-
-// MergeSessionSummaryReadyEvent performs a merge with any union data inside the Event, using the provided SessionSummaryReadyEvent
-func (t *Event) MergeSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallInvitedEvent returns the union data inside the Event as a CallInvitedEvent
-func (t Event) AsCallInvitedEvent() (CallInvitedEvent, error) {
-	var body CallInvitedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallInvitedEvent overwrites any union data inside the Event as the provided CallInvitedEvent
-func (t *Event) FromCallInvitedEvent(v CallInvitedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallInvitedEvent performs a merge with any union data inside the Event, using the provided CallInvitedEvent
-func (t *Event) MergeCallInvitedEvent(v CallInvitedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallAnsweredEvent returns the union data inside the Event as a CallAnsweredEvent
-func (t Event) AsCallAnsweredEvent() (CallAnsweredEvent, error) {
-	var body CallAnsweredEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallAnsweredEvent overwrites any union data inside the Event as the provided CallAnsweredEvent
-func (t *Event) FromCallAnsweredEvent(v CallAnsweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallAnsweredEvent performs a merge with any union data inside the Event, using the provided CallAnsweredEvent
-func (t *Event) MergeCallAnsweredEvent(v CallAnsweredEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallDeclinedEvent returns the union data inside the Event as a CallDeclinedEvent
-func (t Event) AsCallDeclinedEvent() (CallDeclinedEvent, error) {
-	var body CallDeclinedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallDeclinedEvent overwrites any union data inside the Event as the provided CallDeclinedEvent
-func (t *Event) FromCallDeclinedEvent(v CallDeclinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallDeclinedEvent performs a merge with any union data inside the Event, using the provided CallDeclinedEvent
-func (t *Event) MergeCallDeclinedEvent(v CallDeclinedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsCallEndedEvent returns the union data inside the Event as a CallEndedEvent
-func (t Event) AsCallEndedEvent() (CallEndedEvent, error) {
-	var body CallEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromCallEndedEvent overwrites any union data inside the Event as the provided CallEndedEvent
-func (t *Event) FromCallEndedEvent(v CallEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeCallEndedEvent performs a merge with any union data inside the Event, using the provided CallEndedEvent
-func (t *Event) MergeCallEndedEvent(v CallEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsStreamStartedEvent returns the union data inside the Event as a StreamStartedEvent
-func (t Event) AsStreamStartedEvent() (StreamStartedEvent, error) {
-	var body StreamStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromStreamStartedEvent overwrites any union data inside the Event as the provided StreamStartedEvent
-func (t *Event) FromStreamStartedEvent(v StreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeStreamStartedEvent performs a merge with any union data inside the Event, using the provided StreamStartedEvent
-func (t *Event) MergeStreamStartedEvent(v StreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsStreamEndedEvent returns the union data inside the Event as a StreamEndedEvent
-func (t Event) AsStreamEndedEvent() (StreamEndedEvent, error) {
-	var body StreamEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromStreamEndedEvent overwrites any union data inside the Event as the provided StreamEndedEvent
-func (t *Event) FromStreamEndedEvent(v StreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeStreamEndedEvent performs a merge with any union data inside the Event, using the provided StreamEndedEvent
-func (t *Event) MergeStreamEndedEvent(v StreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRecordingReadyEvent returns the union data inside the Event as a RecordingReadyEvent
-func (t Event) AsRecordingReadyEvent() (RecordingReadyEvent, error) {
-	var body RecordingReadyEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRecordingReadyEvent overwrites any union data inside the Event as the provided RecordingReadyEvent
-func (t *Event) FromRecordingReadyEvent(v RecordingReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
-	t.union = b
-	return err
-}
-
-// MergeRecordingReadyEvent performs a merge with any union data inside the Event, using the provided RecordingReadyEvent
-func (t *Event) MergeRecordingReadyEvent(v RecordingReadyEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsProductUpsertedEvent returns the union data inside the Event as a ProductUpsertedEvent
-func (t Event) AsProductUpsertedEvent() (ProductUpsertedEvent, error) {
-	var body ProductUpsertedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromProductUpsertedEvent overwrites any union data inside the Event as the provided ProductUpsertedEvent
-func (t *Event) FromProductUpsertedEvent(v ProductUpsertedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
-	t.union = b
-	return err
-}
-
-// MergeProductUpsertedEvent performs a merge with any union data inside the Event, using the provided ProductUpsertedEvent
-func (t *Event) MergeProductUpsertedEvent(v ProductUpsertedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsProductArchivedEvent returns the union data inside the Event as a ProductArchivedEvent
-func (t Event) AsProductArchivedEvent() (ProductArchivedEvent, error) {
-	var body ProductArchivedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromProductArchivedEvent overwrites any union data inside the Event as the provided ProductArchivedEvent
-func (t *Event) FromProductArchivedEvent(v ProductArchivedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
-	t.union = b
-	return err
-}
-
-// MergeProductArchivedEvent performs a merge with any union data inside the Event, using the provided ProductArchivedEvent
-func (t *Event) MergeProductArchivedEvent(v ProductArchivedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsInventoryLowEvent returns the union data inside the Event as a InventoryLowEvent
-func (t Event) AsInventoryLowEvent() (InventoryLowEvent, error) {
-	var body InventoryLowEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromInventoryLowEvent overwrites any union data inside the Event as the provided InventoryLowEvent
-func (t *Event) FromInventoryLowEvent(v InventoryLowEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
-	t.union = b
-	return err
-}
-
-// MergeInventoryLowEvent performs a merge with any union data inside the Event, using the provided InventoryLowEvent
-func (t *Event) MergeInventoryLowEvent(v InventoryLowEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsInventoryDepletedEvent returns the union data inside the Event as a InventoryDepletedEvent
-func (t Event) AsInventoryDepletedEvent() (InventoryDepletedEvent, error) {
-	var body InventoryDepletedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromInventoryDepletedEvent overwrites any union data inside the Event as the provided InventoryDepletedEvent
-func (t *Event) FromInventoryDepletedEvent(v InventoryDepletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
-	t.union = b
-	return err
-}
-
-// MergeInventoryDepletedEvent performs a merge with any union data inside the Event, using the provided InventoryDepletedEvent
-func (t *Event) MergeInventoryDepletedEvent(v InventoryDepletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsDiscountCreatedEvent returns the union data inside the Event as a DiscountCreatedEvent
-func (t Event) AsDiscountCreatedEvent() (DiscountCreatedEvent, error) {
-	var body DiscountCreatedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromDiscountCreatedEvent overwrites any union data inside the Event as the provided DiscountCreatedEvent
-func (t *Event) FromDiscountCreatedEvent(v DiscountCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
-	t.union = b
-	return err
-}
-
-// MergeDiscountCreatedEvent performs a merge with any union data inside the Event, using the provided DiscountCreatedEvent
-func (t *Event) MergeDiscountCreatedEvent(v DiscountCreatedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsDiscountDroppedEvent returns the union data inside the Event as a DiscountDroppedEvent
-func (t Event) AsDiscountDroppedEvent() (DiscountDroppedEvent, error) {
-	var body DiscountDroppedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromDiscountDroppedEvent overwrites any union data inside the Event as the provided DiscountDroppedEvent
-func (t *Event) FromDiscountDroppedEvent(v DiscountDroppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
-	t.union = b
-	return err
-}
-
-// MergeDiscountDroppedEvent performs a merge with any union data inside the Event, using the provided DiscountDroppedEvent
-func (t *Event) MergeDiscountDroppedEvent(v DiscountDroppedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseCompletedEvent returns the union data inside the Event as a PurchaseCompletedEvent
-func (t Event) AsPurchaseCompletedEvent() (PurchaseCompletedEvent, error) {
-	var body PurchaseCompletedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseCompletedEvent overwrites any union data inside the Event as the provided PurchaseCompletedEvent
-func (t *Event) FromPurchaseCompletedEvent(v PurchaseCompletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseCompletedEvent performs a merge with any union data inside the Event, using the provided PurchaseCompletedEvent
-func (t *Event) MergePurchaseCompletedEvent(v PurchaseCompletedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseMismatchedEvent returns the union data inside the Event as a PurchaseMismatchedEvent
-func (t Event) AsPurchaseMismatchedEvent() (PurchaseMismatchedEvent, error) {
-	var body PurchaseMismatchedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseMismatchedEvent overwrites any union data inside the Event as the provided PurchaseMismatchedEvent
-func (t *Event) FromPurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseMismatchedEvent performs a merge with any union data inside the Event, using the provided PurchaseMismatchedEvent
-func (t *Event) MergePurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseRefundedEvent returns the union data inside the Event as a PurchaseRefundedEvent
-func (t Event) AsPurchaseRefundedEvent() (PurchaseRefundedEvent, error) {
-	var body PurchaseRefundedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseRefundedEvent overwrites any union data inside the Event as the provided PurchaseRefundedEvent
-func (t *Event) FromPurchaseRefundedEvent(v PurchaseRefundedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseRefundedEvent performs a merge with any union data inside the Event, using the provided PurchaseRefundedEvent
-func (t *Event) MergePurchaseRefundedEvent(v PurchaseRefundedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseRefundFailedEvent returns the union data inside the Event as a PurchaseRefundFailedEvent
-func (t Event) AsPurchaseRefundFailedEvent() (PurchaseRefundFailedEvent, error) {
-	var body PurchaseRefundFailedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseRefundFailedEvent overwrites any union data inside the Event as the provided PurchaseRefundFailedEvent
-func (t *Event) FromPurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseRefundFailedEvent performs a merge with any union data inside the Event, using the provided PurchaseRefundFailedEvent
-func (t *Event) MergePurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseDisputedEvent returns the union data inside the Event as a PurchaseDisputedEvent
-func (t Event) AsPurchaseDisputedEvent() (PurchaseDisputedEvent, error) {
-	var body PurchaseDisputedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseDisputedEvent overwrites any union data inside the Event as the provided PurchaseDisputedEvent
-func (t *Event) FromPurchaseDisputedEvent(v PurchaseDisputedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseDisputedEvent performs a merge with any union data inside the Event, using the provided PurchaseDisputedEvent
-func (t *Event) MergePurchaseDisputedEvent(v PurchaseDisputedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsPurchaseDisputeClosedEvent returns the union data inside the Event as a PurchaseDisputeClosedEvent
-func (t Event) AsPurchaseDisputeClosedEvent() (PurchaseDisputeClosedEvent, error) {
-	var body PurchaseDisputeClosedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromPurchaseDisputeClosedEvent overwrites any union data inside the Event as the provided PurchaseDisputeClosedEvent
-func (t *Event) FromPurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
-	t.union = b
-	return err
-}
-
-// MergePurchaseDisputeClosedEvent performs a merge with any union data inside the Event, using the provided PurchaseDisputeClosedEvent
-func (t *Event) MergePurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsAuctionBidEvent returns the union data inside the Event as a AuctionBidEvent
-func (t Event) AsAuctionBidEvent() (AuctionBidEvent, error) {
-	var body AuctionBidEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromAuctionBidEvent overwrites any union data inside the Event as the provided AuctionBidEvent
-func (t *Event) FromAuctionBidEvent(v AuctionBidEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
-	t.union = b
-	return err
-}
-
-// MergeAuctionBidEvent performs a merge with any union data inside the Event, using the provided AuctionBidEvent
-func (t *Event) MergeAuctionBidEvent(v AuctionBidEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsAuctionReserveNotMetEvent returns the union data inside the Event as a AuctionReserveNotMetEvent
-func (t Event) AsAuctionReserveNotMetEvent() (AuctionReserveNotMetEvent, error) {
-	var body AuctionReserveNotMetEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromAuctionReserveNotMetEvent overwrites any union data inside the Event as the provided AuctionReserveNotMetEvent
-func (t *Event) FromAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
-	t.union = b
-	return err
-}
-
-// MergeAuctionReserveNotMetEvent performs a merge with any union data inside the Event, using the provided AuctionReserveNotMetEvent
-func (t *Event) MergeAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsAuctionWonEvent returns the union data inside the Event as a AuctionWonEvent
-func (t Event) AsAuctionWonEvent() (AuctionWonEvent, error) {
-	var body AuctionWonEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromAuctionWonEvent overwrites any union data inside the Event as the provided AuctionWonEvent
-func (t *Event) FromAuctionWonEvent(v AuctionWonEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
-	t.union = b
-	return err
-}
-
-// MergeAuctionWonEvent performs a merge with any union data inside the Event, using the provided AuctionWonEvent
-func (t *Event) MergeAuctionWonEvent(v AuctionWonEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRestreamStartedEvent returns the union data inside the Event as a RestreamStartedEvent
-func (t Event) AsRestreamStartedEvent() (RestreamStartedEvent, error) {
-	var body RestreamStartedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRestreamStartedEvent overwrites any union data inside the Event as the provided RestreamStartedEvent
-func (t *Event) FromRestreamStartedEvent(v RestreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
-	t.union = b
-	return err
-}
-
-// MergeRestreamStartedEvent performs a merge with any union data inside the Event, using the provided RestreamStartedEvent
-func (t *Event) MergeRestreamStartedEvent(v RestreamStartedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRestreamEndedEvent returns the union data inside the Event as a RestreamEndedEvent
-func (t Event) AsRestreamEndedEvent() (RestreamEndedEvent, error) {
-	var body RestreamEndedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRestreamEndedEvent overwrites any union data inside the Event as the provided RestreamEndedEvent
-func (t *Event) FromRestreamEndedEvent(v RestreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
-	t.union = b
-	return err
-}
-
-// MergeRestreamEndedEvent performs a merge with any union data inside the Event, using the provided RestreamEndedEvent
-func (t *Event) MergeRestreamEndedEvent(v RestreamEndedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRestreamFailedEvent returns the union data inside the Event as a RestreamFailedEvent
-func (t Event) AsRestreamFailedEvent() (RestreamFailedEvent, error) {
-	var body RestreamFailedEvent
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRestreamFailedEvent overwrites any union data inside the Event as the provided RestreamFailedEvent
-func (t *Event) FromRestreamFailedEvent(v RestreamFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
-	t.union = b
-	return err
-}
-
-// MergeRestreamFailedEvent performs a merge with any union data inside the Event, using the provided RestreamFailedEvent
-func (t *Event) MergeRestreamFailedEvent(v RestreamFailedEvent) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t Event) Discriminator() (string, error) {
-	var discriminator struct {
-		Discriminator string `json:"event"`
-	}
-	err := json.Unmarshal(t.union, &discriminator)
-	return discriminator.Discriminator, err
-}
-
-func (t Event) ValueByDiscriminator() (interface{}, error) {
-	discriminator, err := t.Discriminator()
-	if err != nil {
-		return nil, err
-	}
-	switch discriminator {
-	case "auction.bid":
-		return t.AsAuctionBidEvent()
-	case "auction.reserve_not_met":
-		return t.AsAuctionReserveNotMetEvent()
-	case "auction.won":
-		return t.AsAuctionWonEvent()
-	case "call.answered":
-		return t.AsCallAnsweredEvent()
-	case "call.declined":
-		return t.AsCallDeclinedEvent()
-	case "call.ended":
-		return t.AsCallEndedEvent()
-	case "call.invited":
-		return t.AsCallInvitedEvent()
-	case "channel.member.joined":
-		return t.AsChannelMemberJoinedEvent()
-	case "channel.member.left":
-		return t.AsChannelMemberLeftEvent()
-	case "chat.message.created":
-		return t.AsChatMessageCreatedEvent()
-	case "chat.message.deleted":
-		return t.AsChatMessageDeletedEvent()
-	case "chat.message.edited":
-		return t.AsChatMessageEditedEvent()
-	case "chat.moderation.action":
-		return t.AsChatModerationActionEvent()
-	case "discount.created":
-		return t.AsDiscountCreatedEvent()
-	case "discount.dropped":
-		return t.AsDiscountDroppedEvent()
-	case "inventory.depleted":
-		return t.AsInventoryDepletedEvent()
-	case "inventory.low":
-		return t.AsInventoryLowEvent()
-	case "product.archived":
-		return t.AsProductArchivedEvent()
-	case "product.upserted":
-		return t.AsProductUpsertedEvent()
-	case "purchase.completed":
-		return t.AsPurchaseCompletedEvent()
-	case "purchase.dispute_closed":
-		return t.AsPurchaseDisputeClosedEvent()
-	case "purchase.disputed":
-		return t.AsPurchaseDisputedEvent()
-	case "purchase.mismatched":
-		return t.AsPurchaseMismatchedEvent()
-	case "purchase.refund_failed":
-		return t.AsPurchaseRefundFailedEvent()
-	case "purchase.refunded":
-		return t.AsPurchaseRefundedEvent()
-	case "recording.ready":
-		return t.AsRecordingReadyEvent()
-	case "restream.ended":
-		return t.AsRestreamEndedEvent()
-	case "restream.failed":
-		return t.AsRestreamFailedEvent()
-	case "restream.started":
-		return t.AsRestreamStartedEvent()
-	case "session.breakouts.closed":
-		return t.AsSessionBreakoutsClosedEvent()
-	case "session.breakouts.created":
-		return t.AsSessionBreakoutsCreatedEvent()
-	case "session.created":
-		return t.AsSessionCreatedEvent()
-	case "session.ended":
-		return t.AsSessionEndedEvent()
-	case "session.handraise.lowered":
-		return t.AsSessionHandraiseLoweredEvent()
-	case "session.handraise.raised":
-		return t.AsSessionHandraiseRaisedEvent()
-	case "session.muted-all":
-		return t.AsSessionMutedAllEvent()
-	case "session.participant.kicked":
-		return t.AsSessionParticipantKickedEvent()
-	case "session.participant.muted":
-		return t.AsSessionParticipantMutedEvent()
-	case "session.participant.promoted":
-		return t.AsSessionParticipantPromotedEvent()
-	case "session.participant.updated":
-		return t.AsSessionParticipantUpdatedEvent()
-	case "session.recording.started":
-		return t.AsSessionRecordingStartedEvent()
-	case "session.recording.stopped":
-		return t.AsSessionRecordingStoppedEvent()
-	case "session.spotlight":
-		return t.AsSessionSpotlightEvent()
-	case "session.started":
-		return t.AsSessionStartedEvent()
-	case "session.summary.ready":
-		return t.AsSessionSummaryReadyEvent()
-	case "session.updated":
-		return t.AsSessionUpdatedEvent()
-	case "stream.ended":
-		return t.AsStreamEndedEvent()
-	case "stream.started":
-		return t.AsStreamStartedEvent()
-	default:
-		return nil, errors.New("unknown discriminator value: " + discriminator)
-	}
-}
-
-func (t Event) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *Event) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
-}
-
 // AsChatMessageCreatedData returns the union data inside the RealtimeData as a ChatMessageCreatedData
 func (t RealtimeData) AsChatMessageCreatedData() (ChatMessageCreatedData, error) {
 	var body ChatMessageCreatedData
@@ -15678,6 +13955,1763 @@ func (t RealtimeData) MarshalJSON() ([]byte, error) {
 }
 
 func (t *RealtimeData) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsChatMessageCreatedEvent returns the union data inside the WebhookEvent as a ChatMessageCreatedEvent
+func (t WebhookEvent) AsChatMessageCreatedEvent() (ChatMessageCreatedEvent, error) {
+	var body ChatMessageCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageCreatedEvent overwrites any union data inside the WebhookEvent as the provided ChatMessageCreatedEvent
+func (t *WebhookEvent) FromChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatMessageCreatedEvent
+func (t *WebhookEvent) MergeChatMessageCreatedEvent(v ChatMessageCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageEditedEvent returns the union data inside the WebhookEvent as a ChatMessageEditedEvent
+func (t WebhookEvent) AsChatMessageEditedEvent() (ChatMessageEditedEvent, error) {
+	var body ChatMessageEditedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageEditedEvent overwrites any union data inside the WebhookEvent as the provided ChatMessageEditedEvent
+func (t *WebhookEvent) FromChatMessageEditedEvent(v ChatMessageEditedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageEditedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatMessageEditedEvent
+func (t *WebhookEvent) MergeChatMessageEditedEvent(v ChatMessageEditedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.edited"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatMessageDeletedEvent returns the union data inside the WebhookEvent as a ChatMessageDeletedEvent
+func (t WebhookEvent) AsChatMessageDeletedEvent() (ChatMessageDeletedEvent, error) {
+	var body ChatMessageDeletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatMessageDeletedEvent overwrites any union data inside the WebhookEvent as the provided ChatMessageDeletedEvent
+func (t *WebhookEvent) FromChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatMessageDeletedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatMessageDeletedEvent
+func (t *WebhookEvent) MergeChatMessageDeletedEvent(v ChatMessageDeletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.message.deleted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChannelMemberJoinedEvent returns the union data inside the WebhookEvent as a ChannelMemberJoinedEvent
+func (t WebhookEvent) AsChannelMemberJoinedEvent() (ChannelMemberJoinedEvent, error) {
+	var body ChannelMemberJoinedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChannelMemberJoinedEvent overwrites any union data inside the WebhookEvent as the provided ChannelMemberJoinedEvent
+func (t *WebhookEvent) FromChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
+	t.union = b
+	return err
+}
+
+// MergeChannelMemberJoinedEvent performs a merge with any union data inside the WebhookEvent, using the provided ChannelMemberJoinedEvent
+func (t *WebhookEvent) MergeChannelMemberJoinedEvent(v ChannelMemberJoinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.joined"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChannelMemberLeftEvent returns the union data inside the WebhookEvent as a ChannelMemberLeftEvent
+func (t WebhookEvent) AsChannelMemberLeftEvent() (ChannelMemberLeftEvent, error) {
+	var body ChannelMemberLeftEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChannelMemberLeftEvent overwrites any union data inside the WebhookEvent as the provided ChannelMemberLeftEvent
+func (t *WebhookEvent) FromChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
+	t.union = b
+	return err
+}
+
+// MergeChannelMemberLeftEvent performs a merge with any union data inside the WebhookEvent, using the provided ChannelMemberLeftEvent
+func (t *WebhookEvent) MergeChannelMemberLeftEvent(v ChannelMemberLeftEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"channel.member.left"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatModerationActionEvent returns the union data inside the WebhookEvent as a ChatModerationActionEvent
+func (t WebhookEvent) AsChatModerationActionEvent() (ChatModerationActionEvent, error) {
+	var body ChatModerationActionEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatModerationActionEvent overwrites any union data inside the WebhookEvent as the provided ChatModerationActionEvent
+func (t *WebhookEvent) FromChatModerationActionEvent(v ChatModerationActionEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
+	t.union = b
+	return err
+}
+
+// MergeChatModerationActionEvent performs a merge with any union data inside the WebhookEvent, using the provided ChatModerationActionEvent
+func (t *WebhookEvent) MergeChatModerationActionEvent(v ChatModerationActionEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"chat.moderation.action"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionCreatedEvent returns the union data inside the WebhookEvent as a SessionCreatedEvent
+func (t WebhookEvent) AsSessionCreatedEvent() (SessionCreatedEvent, error) {
+	var body SessionCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionCreatedEvent overwrites any union data inside the WebhookEvent as the provided SessionCreatedEvent
+func (t *WebhookEvent) FromSessionCreatedEvent(v SessionCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionCreatedEvent
+func (t *WebhookEvent) MergeSessionCreatedEvent(v SessionCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionStartedEvent returns the union data inside the WebhookEvent as a SessionStartedEvent
+func (t WebhookEvent) AsSessionStartedEvent() (SessionStartedEvent, error) {
+	var body SessionStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionStartedEvent overwrites any union data inside the WebhookEvent as the provided SessionStartedEvent
+func (t *WebhookEvent) FromSessionStartedEvent(v SessionStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionStartedEvent
+func (t *WebhookEvent) MergeSessionStartedEvent(v SessionStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionEndedEvent returns the union data inside the WebhookEvent as a SessionEndedEvent
+func (t WebhookEvent) AsSessionEndedEvent() (SessionEndedEvent, error) {
+	var body SessionEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionEndedEvent overwrites any union data inside the WebhookEvent as the provided SessionEndedEvent
+func (t *WebhookEvent) FromSessionEndedEvent(v SessionEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionEndedEvent
+func (t *WebhookEvent) MergeSessionEndedEvent(v SessionEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionUpdatedEvent returns the union data inside the WebhookEvent as a SessionUpdatedEvent
+func (t WebhookEvent) AsSessionUpdatedEvent() (SessionUpdatedEvent, error) {
+	var body SessionUpdatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionUpdatedEvent overwrites any union data inside the WebhookEvent as the provided SessionUpdatedEvent
+func (t *WebhookEvent) FromSessionUpdatedEvent(v SessionUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionUpdatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionUpdatedEvent
+func (t *WebhookEvent) MergeSessionUpdatedEvent(v SessionUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.updated"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantUpdatedEvent returns the union data inside the WebhookEvent as a SessionParticipantUpdatedEvent
+func (t WebhookEvent) AsSessionParticipantUpdatedEvent() (SessionParticipantUpdatedEvent, error) {
+	var body SessionParticipantUpdatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantUpdatedEvent overwrites any union data inside the WebhookEvent as the provided SessionParticipantUpdatedEvent
+func (t *WebhookEvent) FromSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantUpdatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionParticipantUpdatedEvent
+func (t *WebhookEvent) MergeSessionParticipantUpdatedEvent(v SessionParticipantUpdatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.updated"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantKickedEvent returns the union data inside the WebhookEvent as a SessionParticipantKickedEvent
+func (t WebhookEvent) AsSessionParticipantKickedEvent() (SessionParticipantKickedEvent, error) {
+	var body SessionParticipantKickedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantKickedEvent overwrites any union data inside the WebhookEvent as the provided SessionParticipantKickedEvent
+func (t *WebhookEvent) FromSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantKickedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionParticipantKickedEvent
+func (t *WebhookEvent) MergeSessionParticipantKickedEvent(v SessionParticipantKickedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.kicked"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantMutedEvent returns the union data inside the WebhookEvent as a SessionParticipantMutedEvent
+func (t WebhookEvent) AsSessionParticipantMutedEvent() (SessionParticipantMutedEvent, error) {
+	var body SessionParticipantMutedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantMutedEvent overwrites any union data inside the WebhookEvent as the provided SessionParticipantMutedEvent
+func (t *WebhookEvent) FromSessionParticipantMutedEvent(v SessionParticipantMutedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.muted"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantMutedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionParticipantMutedEvent
+func (t *WebhookEvent) MergeSessionParticipantMutedEvent(v SessionParticipantMutedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.muted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionParticipantPromotedEvent returns the union data inside the WebhookEvent as a SessionParticipantPromotedEvent
+func (t WebhookEvent) AsSessionParticipantPromotedEvent() (SessionParticipantPromotedEvent, error) {
+	var body SessionParticipantPromotedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionParticipantPromotedEvent overwrites any union data inside the WebhookEvent as the provided SessionParticipantPromotedEvent
+func (t *WebhookEvent) FromSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionParticipantPromotedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionParticipantPromotedEvent
+func (t *WebhookEvent) MergeSessionParticipantPromotedEvent(v SessionParticipantPromotedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.participant.promoted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseRaisedEvent returns the union data inside the WebhookEvent as a SessionHandraiseRaisedEvent
+func (t WebhookEvent) AsSessionHandraiseRaisedEvent() (SessionHandraiseRaisedEvent, error) {
+	var body SessionHandraiseRaisedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseRaisedEvent overwrites any union data inside the WebhookEvent as the provided SessionHandraiseRaisedEvent
+func (t *WebhookEvent) FromSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseRaisedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionHandraiseRaisedEvent
+func (t *WebhookEvent) MergeSessionHandraiseRaisedEvent(v SessionHandraiseRaisedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.raised"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionHandraiseLoweredEvent returns the union data inside the WebhookEvent as a SessionHandraiseLoweredEvent
+func (t WebhookEvent) AsSessionHandraiseLoweredEvent() (SessionHandraiseLoweredEvent, error) {
+	var body SessionHandraiseLoweredEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionHandraiseLoweredEvent overwrites any union data inside the WebhookEvent as the provided SessionHandraiseLoweredEvent
+func (t *WebhookEvent) FromSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionHandraiseLoweredEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionHandraiseLoweredEvent
+func (t *WebhookEvent) MergeSessionHandraiseLoweredEvent(v SessionHandraiseLoweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.handraise.lowered"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSpotlightEvent returns the union data inside the WebhookEvent as a SessionSpotlightEvent
+func (t WebhookEvent) AsSessionSpotlightEvent() (SessionSpotlightEvent, error) {
+	var body SessionSpotlightEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSpotlightEvent overwrites any union data inside the WebhookEvent as the provided SessionSpotlightEvent
+func (t *WebhookEvent) FromSessionSpotlightEvent(v SessionSpotlightEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionSpotlightEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionSpotlightEvent
+func (t *WebhookEvent) MergeSessionSpotlightEvent(v SessionSpotlightEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.spotlight"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionMutedAllEvent returns the union data inside the WebhookEvent as a SessionMutedAllEvent
+func (t WebhookEvent) AsSessionMutedAllEvent() (SessionMutedAllEvent, error) {
+	var body SessionMutedAllEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionMutedAllEvent overwrites any union data inside the WebhookEvent as the provided SessionMutedAllEvent
+func (t *WebhookEvent) FromSessionMutedAllEvent(v SessionMutedAllEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionMutedAllEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionMutedAllEvent
+func (t *WebhookEvent) MergeSessionMutedAllEvent(v SessionMutedAllEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.muted-all"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStartedEvent returns the union data inside the WebhookEvent as a SessionRecordingStartedEvent
+func (t WebhookEvent) AsSessionRecordingStartedEvent() (SessionRecordingStartedEvent, error) {
+	var body SessionRecordingStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStartedEvent overwrites any union data inside the WebhookEvent as the provided SessionRecordingStartedEvent
+func (t *WebhookEvent) FromSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionRecordingStartedEvent
+func (t *WebhookEvent) MergeSessionRecordingStartedEvent(v SessionRecordingStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionRecordingStoppedEvent returns the union data inside the WebhookEvent as a SessionRecordingStoppedEvent
+func (t WebhookEvent) AsSessionRecordingStoppedEvent() (SessionRecordingStoppedEvent, error) {
+	var body SessionRecordingStoppedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionRecordingStoppedEvent overwrites any union data inside the WebhookEvent as the provided SessionRecordingStoppedEvent
+func (t *WebhookEvent) FromSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionRecordingStoppedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionRecordingStoppedEvent
+func (t *WebhookEvent) MergeSessionRecordingStoppedEvent(v SessionRecordingStoppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.recording.stopped"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsCreatedEvent returns the union data inside the WebhookEvent as a SessionBreakoutsCreatedEvent
+func (t WebhookEvent) AsSessionBreakoutsCreatedEvent() (SessionBreakoutsCreatedEvent, error) {
+	var body SessionBreakoutsCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsCreatedEvent overwrites any union data inside the WebhookEvent as the provided SessionBreakoutsCreatedEvent
+func (t *WebhookEvent) FromSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionBreakoutsCreatedEvent
+func (t *WebhookEvent) MergeSessionBreakoutsCreatedEvent(v SessionBreakoutsCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionBreakoutsClosedEvent returns the union data inside the WebhookEvent as a SessionBreakoutsClosedEvent
+func (t WebhookEvent) AsSessionBreakoutsClosedEvent() (SessionBreakoutsClosedEvent, error) {
+	var body SessionBreakoutsClosedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionBreakoutsClosedEvent overwrites any union data inside the WebhookEvent as the provided SessionBreakoutsClosedEvent
+func (t *WebhookEvent) FromSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionBreakoutsClosedEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionBreakoutsClosedEvent
+func (t *WebhookEvent) MergeSessionBreakoutsClosedEvent(v SessionBreakoutsClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.breakouts.closed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsSessionSummaryReadyEvent returns the union data inside the WebhookEvent as a SessionSummaryReadyEvent
+func (t WebhookEvent) AsSessionSummaryReadyEvent() (SessionSummaryReadyEvent, error) {
+	var body SessionSummaryReadyEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromSessionSummaryReadyEvent overwrites any union data inside the WebhookEvent as the provided SessionSummaryReadyEvent
+func (t *WebhookEvent) FromSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
+	t.union = b
+	return err
+}
+
+// MergeSessionSummaryReadyEvent performs a merge with any union data inside the WebhookEvent, using the provided SessionSummaryReadyEvent
+func (t *WebhookEvent) MergeSessionSummaryReadyEvent(v SessionSummaryReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"session.summary.ready"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallInvitedEvent returns the union data inside the WebhookEvent as a CallInvitedEvent
+func (t WebhookEvent) AsCallInvitedEvent() (CallInvitedEvent, error) {
+	var body CallInvitedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallInvitedEvent overwrites any union data inside the WebhookEvent as the provided CallInvitedEvent
+func (t *WebhookEvent) FromCallInvitedEvent(v CallInvitedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallInvitedEvent performs a merge with any union data inside the WebhookEvent, using the provided CallInvitedEvent
+func (t *WebhookEvent) MergeCallInvitedEvent(v CallInvitedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.invited"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallAnsweredEvent returns the union data inside the WebhookEvent as a CallAnsweredEvent
+func (t WebhookEvent) AsCallAnsweredEvent() (CallAnsweredEvent, error) {
+	var body CallAnsweredEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallAnsweredEvent overwrites any union data inside the WebhookEvent as the provided CallAnsweredEvent
+func (t *WebhookEvent) FromCallAnsweredEvent(v CallAnsweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallAnsweredEvent performs a merge with any union data inside the WebhookEvent, using the provided CallAnsweredEvent
+func (t *WebhookEvent) MergeCallAnsweredEvent(v CallAnsweredEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.answered"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallDeclinedEvent returns the union data inside the WebhookEvent as a CallDeclinedEvent
+func (t WebhookEvent) AsCallDeclinedEvent() (CallDeclinedEvent, error) {
+	var body CallDeclinedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallDeclinedEvent overwrites any union data inside the WebhookEvent as the provided CallDeclinedEvent
+func (t *WebhookEvent) FromCallDeclinedEvent(v CallDeclinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallDeclinedEvent performs a merge with any union data inside the WebhookEvent, using the provided CallDeclinedEvent
+func (t *WebhookEvent) MergeCallDeclinedEvent(v CallDeclinedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.declined"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsCallEndedEvent returns the union data inside the WebhookEvent as a CallEndedEvent
+func (t WebhookEvent) AsCallEndedEvent() (CallEndedEvent, error) {
+	var body CallEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCallEndedEvent overwrites any union data inside the WebhookEvent as the provided CallEndedEvent
+func (t *WebhookEvent) FromCallEndedEvent(v CallEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeCallEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided CallEndedEvent
+func (t *WebhookEvent) MergeCallEndedEvent(v CallEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"call.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsStreamStartedEvent returns the union data inside the WebhookEvent as a StreamStartedEvent
+func (t WebhookEvent) AsStreamStartedEvent() (StreamStartedEvent, error) {
+	var body StreamStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromStreamStartedEvent overwrites any union data inside the WebhookEvent as the provided StreamStartedEvent
+func (t *WebhookEvent) FromStreamStartedEvent(v StreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeStreamStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided StreamStartedEvent
+func (t *WebhookEvent) MergeStreamStartedEvent(v StreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsStreamEndedEvent returns the union data inside the WebhookEvent as a StreamEndedEvent
+func (t WebhookEvent) AsStreamEndedEvent() (StreamEndedEvent, error) {
+	var body StreamEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromStreamEndedEvent overwrites any union data inside the WebhookEvent as the provided StreamEndedEvent
+func (t *WebhookEvent) FromStreamEndedEvent(v StreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeStreamEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided StreamEndedEvent
+func (t *WebhookEvent) MergeStreamEndedEvent(v StreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"stream.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRecordingReadyEvent returns the union data inside the WebhookEvent as a RecordingReadyEvent
+func (t WebhookEvent) AsRecordingReadyEvent() (RecordingReadyEvent, error) {
+	var body RecordingReadyEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRecordingReadyEvent overwrites any union data inside the WebhookEvent as the provided RecordingReadyEvent
+func (t *WebhookEvent) FromRecordingReadyEvent(v RecordingReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
+	t.union = b
+	return err
+}
+
+// MergeRecordingReadyEvent performs a merge with any union data inside the WebhookEvent, using the provided RecordingReadyEvent
+func (t *WebhookEvent) MergeRecordingReadyEvent(v RecordingReadyEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"recording.ready"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsProductUpsertedEvent returns the union data inside the WebhookEvent as a ProductUpsertedEvent
+func (t WebhookEvent) AsProductUpsertedEvent() (ProductUpsertedEvent, error) {
+	var body ProductUpsertedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromProductUpsertedEvent overwrites any union data inside the WebhookEvent as the provided ProductUpsertedEvent
+func (t *WebhookEvent) FromProductUpsertedEvent(v ProductUpsertedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
+	t.union = b
+	return err
+}
+
+// MergeProductUpsertedEvent performs a merge with any union data inside the WebhookEvent, using the provided ProductUpsertedEvent
+func (t *WebhookEvent) MergeProductUpsertedEvent(v ProductUpsertedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.upserted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsProductArchivedEvent returns the union data inside the WebhookEvent as a ProductArchivedEvent
+func (t WebhookEvent) AsProductArchivedEvent() (ProductArchivedEvent, error) {
+	var body ProductArchivedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromProductArchivedEvent overwrites any union data inside the WebhookEvent as the provided ProductArchivedEvent
+func (t *WebhookEvent) FromProductArchivedEvent(v ProductArchivedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
+	t.union = b
+	return err
+}
+
+// MergeProductArchivedEvent performs a merge with any union data inside the WebhookEvent, using the provided ProductArchivedEvent
+func (t *WebhookEvent) MergeProductArchivedEvent(v ProductArchivedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"product.archived"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsInventoryLowEvent returns the union data inside the WebhookEvent as a InventoryLowEvent
+func (t WebhookEvent) AsInventoryLowEvent() (InventoryLowEvent, error) {
+	var body InventoryLowEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInventoryLowEvent overwrites any union data inside the WebhookEvent as the provided InventoryLowEvent
+func (t *WebhookEvent) FromInventoryLowEvent(v InventoryLowEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
+	t.union = b
+	return err
+}
+
+// MergeInventoryLowEvent performs a merge with any union data inside the WebhookEvent, using the provided InventoryLowEvent
+func (t *WebhookEvent) MergeInventoryLowEvent(v InventoryLowEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.low"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsInventoryDepletedEvent returns the union data inside the WebhookEvent as a InventoryDepletedEvent
+func (t WebhookEvent) AsInventoryDepletedEvent() (InventoryDepletedEvent, error) {
+	var body InventoryDepletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromInventoryDepletedEvent overwrites any union data inside the WebhookEvent as the provided InventoryDepletedEvent
+func (t *WebhookEvent) FromInventoryDepletedEvent(v InventoryDepletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
+	t.union = b
+	return err
+}
+
+// MergeInventoryDepletedEvent performs a merge with any union data inside the WebhookEvent, using the provided InventoryDepletedEvent
+func (t *WebhookEvent) MergeInventoryDepletedEvent(v InventoryDepletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"inventory.depleted"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDiscountCreatedEvent returns the union data inside the WebhookEvent as a DiscountCreatedEvent
+func (t WebhookEvent) AsDiscountCreatedEvent() (DiscountCreatedEvent, error) {
+	var body DiscountCreatedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDiscountCreatedEvent overwrites any union data inside the WebhookEvent as the provided DiscountCreatedEvent
+func (t *WebhookEvent) FromDiscountCreatedEvent(v DiscountCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
+	t.union = b
+	return err
+}
+
+// MergeDiscountCreatedEvent performs a merge with any union data inside the WebhookEvent, using the provided DiscountCreatedEvent
+func (t *WebhookEvent) MergeDiscountCreatedEvent(v DiscountCreatedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.created"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDiscountDroppedEvent returns the union data inside the WebhookEvent as a DiscountDroppedEvent
+func (t WebhookEvent) AsDiscountDroppedEvent() (DiscountDroppedEvent, error) {
+	var body DiscountDroppedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDiscountDroppedEvent overwrites any union data inside the WebhookEvent as the provided DiscountDroppedEvent
+func (t *WebhookEvent) FromDiscountDroppedEvent(v DiscountDroppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
+	t.union = b
+	return err
+}
+
+// MergeDiscountDroppedEvent performs a merge with any union data inside the WebhookEvent, using the provided DiscountDroppedEvent
+func (t *WebhookEvent) MergeDiscountDroppedEvent(v DiscountDroppedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"discount.dropped"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseCompletedEvent returns the union data inside the WebhookEvent as a PurchaseCompletedEvent
+func (t WebhookEvent) AsPurchaseCompletedEvent() (PurchaseCompletedEvent, error) {
+	var body PurchaseCompletedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseCompletedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseCompletedEvent
+func (t *WebhookEvent) FromPurchaseCompletedEvent(v PurchaseCompletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseCompletedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseCompletedEvent
+func (t *WebhookEvent) MergePurchaseCompletedEvent(v PurchaseCompletedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.completed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseMismatchedEvent returns the union data inside the WebhookEvent as a PurchaseMismatchedEvent
+func (t WebhookEvent) AsPurchaseMismatchedEvent() (PurchaseMismatchedEvent, error) {
+	var body PurchaseMismatchedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseMismatchedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseMismatchedEvent
+func (t *WebhookEvent) FromPurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseMismatchedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseMismatchedEvent
+func (t *WebhookEvent) MergePurchaseMismatchedEvent(v PurchaseMismatchedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.mismatched"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseRefundedEvent returns the union data inside the WebhookEvent as a PurchaseRefundedEvent
+func (t WebhookEvent) AsPurchaseRefundedEvent() (PurchaseRefundedEvent, error) {
+	var body PurchaseRefundedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseRefundedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseRefundedEvent
+func (t *WebhookEvent) FromPurchaseRefundedEvent(v PurchaseRefundedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseRefundedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseRefundedEvent
+func (t *WebhookEvent) MergePurchaseRefundedEvent(v PurchaseRefundedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refunded"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseRefundFailedEvent returns the union data inside the WebhookEvent as a PurchaseRefundFailedEvent
+func (t WebhookEvent) AsPurchaseRefundFailedEvent() (PurchaseRefundFailedEvent, error) {
+	var body PurchaseRefundFailedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseRefundFailedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseRefundFailedEvent
+func (t *WebhookEvent) FromPurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseRefundFailedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseRefundFailedEvent
+func (t *WebhookEvent) MergePurchaseRefundFailedEvent(v PurchaseRefundFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.refund_failed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseDisputedEvent returns the union data inside the WebhookEvent as a PurchaseDisputedEvent
+func (t WebhookEvent) AsPurchaseDisputedEvent() (PurchaseDisputedEvent, error) {
+	var body PurchaseDisputedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseDisputedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseDisputedEvent
+func (t *WebhookEvent) FromPurchaseDisputedEvent(v PurchaseDisputedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseDisputedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseDisputedEvent
+func (t *WebhookEvent) MergePurchaseDisputedEvent(v PurchaseDisputedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.disputed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPurchaseDisputeClosedEvent returns the union data inside the WebhookEvent as a PurchaseDisputeClosedEvent
+func (t WebhookEvent) AsPurchaseDisputeClosedEvent() (PurchaseDisputeClosedEvent, error) {
+	var body PurchaseDisputeClosedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPurchaseDisputeClosedEvent overwrites any union data inside the WebhookEvent as the provided PurchaseDisputeClosedEvent
+func (t *WebhookEvent) FromPurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
+	t.union = b
+	return err
+}
+
+// MergePurchaseDisputeClosedEvent performs a merge with any union data inside the WebhookEvent, using the provided PurchaseDisputeClosedEvent
+func (t *WebhookEvent) MergePurchaseDisputeClosedEvent(v PurchaseDisputeClosedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"purchase.dispute_closed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionBidEvent returns the union data inside the WebhookEvent as a AuctionBidEvent
+func (t WebhookEvent) AsAuctionBidEvent() (AuctionBidEvent, error) {
+	var body AuctionBidEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionBidEvent overwrites any union data inside the WebhookEvent as the provided AuctionBidEvent
+func (t *WebhookEvent) FromAuctionBidEvent(v AuctionBidEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionBidEvent performs a merge with any union data inside the WebhookEvent, using the provided AuctionBidEvent
+func (t *WebhookEvent) MergeAuctionBidEvent(v AuctionBidEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.bid"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionReserveNotMetEvent returns the union data inside the WebhookEvent as a AuctionReserveNotMetEvent
+func (t WebhookEvent) AsAuctionReserveNotMetEvent() (AuctionReserveNotMetEvent, error) {
+	var body AuctionReserveNotMetEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionReserveNotMetEvent overwrites any union data inside the WebhookEvent as the provided AuctionReserveNotMetEvent
+func (t *WebhookEvent) FromAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionReserveNotMetEvent performs a merge with any union data inside the WebhookEvent, using the provided AuctionReserveNotMetEvent
+func (t *WebhookEvent) MergeAuctionReserveNotMetEvent(v AuctionReserveNotMetEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.reserve_not_met"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAuctionWonEvent returns the union data inside the WebhookEvent as a AuctionWonEvent
+func (t WebhookEvent) AsAuctionWonEvent() (AuctionWonEvent, error) {
+	var body AuctionWonEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAuctionWonEvent overwrites any union data inside the WebhookEvent as the provided AuctionWonEvent
+func (t *WebhookEvent) FromAuctionWonEvent(v AuctionWonEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
+	t.union = b
+	return err
+}
+
+// MergeAuctionWonEvent performs a merge with any union data inside the WebhookEvent, using the provided AuctionWonEvent
+func (t *WebhookEvent) MergeAuctionWonEvent(v AuctionWonEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"auction.won"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamStartedEvent returns the union data inside the WebhookEvent as a RestreamStartedEvent
+func (t WebhookEvent) AsRestreamStartedEvent() (RestreamStartedEvent, error) {
+	var body RestreamStartedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamStartedEvent overwrites any union data inside the WebhookEvent as the provided RestreamStartedEvent
+func (t *WebhookEvent) FromRestreamStartedEvent(v RestreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamStartedEvent performs a merge with any union data inside the WebhookEvent, using the provided RestreamStartedEvent
+func (t *WebhookEvent) MergeRestreamStartedEvent(v RestreamStartedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.started"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamEndedEvent returns the union data inside the WebhookEvent as a RestreamEndedEvent
+func (t WebhookEvent) AsRestreamEndedEvent() (RestreamEndedEvent, error) {
+	var body RestreamEndedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamEndedEvent overwrites any union data inside the WebhookEvent as the provided RestreamEndedEvent
+func (t *WebhookEvent) FromRestreamEndedEvent(v RestreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamEndedEvent performs a merge with any union data inside the WebhookEvent, using the provided RestreamEndedEvent
+func (t *WebhookEvent) MergeRestreamEndedEvent(v RestreamEndedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.ended"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsRestreamFailedEvent returns the union data inside the WebhookEvent as a RestreamFailedEvent
+func (t WebhookEvent) AsRestreamFailedEvent() (RestreamFailedEvent, error) {
+	var body RestreamFailedEvent
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRestreamFailedEvent overwrites any union data inside the WebhookEvent as the provided RestreamFailedEvent
+func (t *WebhookEvent) FromRestreamFailedEvent(v RestreamFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
+	t.union = b
+	return err
+}
+
+// MergeRestreamFailedEvent performs a merge with any union data inside the WebhookEvent, using the provided RestreamFailedEvent
+func (t *WebhookEvent) MergeRestreamFailedEvent(v RestreamFailedEvent) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"event":"restream.failed"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t WebhookEvent) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"event"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t WebhookEvent) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "auction.bid":
+		return t.AsAuctionBidEvent()
+	case "auction.reserve_not_met":
+		return t.AsAuctionReserveNotMetEvent()
+	case "auction.won":
+		return t.AsAuctionWonEvent()
+	case "call.answered":
+		return t.AsCallAnsweredEvent()
+	case "call.declined":
+		return t.AsCallDeclinedEvent()
+	case "call.ended":
+		return t.AsCallEndedEvent()
+	case "call.invited":
+		return t.AsCallInvitedEvent()
+	case "channel.member.joined":
+		return t.AsChannelMemberJoinedEvent()
+	case "channel.member.left":
+		return t.AsChannelMemberLeftEvent()
+	case "chat.message.created":
+		return t.AsChatMessageCreatedEvent()
+	case "chat.message.deleted":
+		return t.AsChatMessageDeletedEvent()
+	case "chat.message.edited":
+		return t.AsChatMessageEditedEvent()
+	case "chat.moderation.action":
+		return t.AsChatModerationActionEvent()
+	case "discount.created":
+		return t.AsDiscountCreatedEvent()
+	case "discount.dropped":
+		return t.AsDiscountDroppedEvent()
+	case "inventory.depleted":
+		return t.AsInventoryDepletedEvent()
+	case "inventory.low":
+		return t.AsInventoryLowEvent()
+	case "product.archived":
+		return t.AsProductArchivedEvent()
+	case "product.upserted":
+		return t.AsProductUpsertedEvent()
+	case "purchase.completed":
+		return t.AsPurchaseCompletedEvent()
+	case "purchase.dispute_closed":
+		return t.AsPurchaseDisputeClosedEvent()
+	case "purchase.disputed":
+		return t.AsPurchaseDisputedEvent()
+	case "purchase.mismatched":
+		return t.AsPurchaseMismatchedEvent()
+	case "purchase.refund_failed":
+		return t.AsPurchaseRefundFailedEvent()
+	case "purchase.refunded":
+		return t.AsPurchaseRefundedEvent()
+	case "recording.ready":
+		return t.AsRecordingReadyEvent()
+	case "restream.ended":
+		return t.AsRestreamEndedEvent()
+	case "restream.failed":
+		return t.AsRestreamFailedEvent()
+	case "restream.started":
+		return t.AsRestreamStartedEvent()
+	case "session.breakouts.closed":
+		return t.AsSessionBreakoutsClosedEvent()
+	case "session.breakouts.created":
+		return t.AsSessionBreakoutsCreatedEvent()
+	case "session.created":
+		return t.AsSessionCreatedEvent()
+	case "session.ended":
+		return t.AsSessionEndedEvent()
+	case "session.handraise.lowered":
+		return t.AsSessionHandraiseLoweredEvent()
+	case "session.handraise.raised":
+		return t.AsSessionHandraiseRaisedEvent()
+	case "session.muted-all":
+		return t.AsSessionMutedAllEvent()
+	case "session.participant.kicked":
+		return t.AsSessionParticipantKickedEvent()
+	case "session.participant.muted":
+		return t.AsSessionParticipantMutedEvent()
+	case "session.participant.promoted":
+		return t.AsSessionParticipantPromotedEvent()
+	case "session.participant.updated":
+		return t.AsSessionParticipantUpdatedEvent()
+	case "session.recording.started":
+		return t.AsSessionRecordingStartedEvent()
+	case "session.recording.stopped":
+		return t.AsSessionRecordingStoppedEvent()
+	case "session.spotlight":
+		return t.AsSessionSpotlightEvent()
+	case "session.started":
+		return t.AsSessionStartedEvent()
+	case "session.summary.ready":
+		return t.AsSessionSummaryReadyEvent()
+	case "session.updated":
+		return t.AsSessionUpdatedEvent()
+	case "stream.ended":
+		return t.AsStreamEndedEvent()
+	case "stream.started":
+		return t.AsStreamStartedEvent()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t WebhookEvent) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *WebhookEvent) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -16356,9 +16390,6 @@ type ServerInterface interface {
 	// DeleteCaptureURLByPut Delete a capture URL by PUT
 	// (PUT /v1/me/webhook-tester/{token}/delete)
 	DeleteCaptureURLByPut(ctx echo.Context, token CaptureToken) error
-	// DeleteCaptureURLByTrace Delete a capture URL by TRACE
-	// (TRACE /v1/me/webhook-tester/{token}/delete)
-	DeleteCaptureURLByTrace(ctx echo.Context, token CaptureToken) error
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx echo.Context, params ListWebhooksParams) error
@@ -16425,9 +16456,6 @@ type ServerInterface interface {
 	// CapturePut Capture a PUT request
 	// (PUT /v1/webhooks/capture/{token})
 	CapturePut(ctx echo.Context, token CaptureToken) error
-	// CaptureTrace Capture a TRACE request
-	// (TRACE /v1/webhooks/capture/{token})
-	CaptureTrace(ctx echo.Context, token CaptureToken) error
 }
 
 // ServerInterfaceWrapper converts echo contexts to parameters.
@@ -20415,22 +20443,6 @@ func (w *ServerInterfaceWrapper) DeleteCaptureURLByPut(ctx echo.Context) error {
 	return err
 }
 
-// DeleteCaptureURLByTrace converts echo context to params.
-func (w *ServerInterfaceWrapper) DeleteCaptureURLByTrace(ctx echo.Context) error {
-	var err error
-	// ------------- Path parameter "token" -------------
-	var token CaptureToken
-
-	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
-	}
-
-	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.DeleteCaptureURLByTrace(ctx, token)
-	return err
-}
-
 // ListWebhooks converts echo context to params.
 func (w *ServerInterfaceWrapper) ListWebhooks(ctx echo.Context) error {
 	var err error
@@ -20904,22 +20916,6 @@ func (w *ServerInterfaceWrapper) CapturePut(ctx echo.Context) error {
 	return err
 }
 
-// CaptureTrace converts echo context to params.
-func (w *ServerInterfaceWrapper) CaptureTrace(ctx echo.Context) error {
-	var err error
-	// ------------- Path parameter "token" -------------
-	var token CaptureToken
-
-	err = runtime.BindStyledParameterWithOptions("simple", "token", ctx.Param("token"), &token, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
-	if err != nil {
-		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter token: %s", err))
-	}
-
-	// Invoke the callback with all the unmarshaled arguments
-	err = w.Handler.CaptureTrace(ctx, token)
-	return err
-}
-
 // This is a simple interface which specifies echo.Route addition functions which
 // are present on both echo.Echo and echo.Group, since we want to allow using
 // either of them for path registration
@@ -21191,7 +21187,6 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PATCH(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByPatch, options.OperationMiddlewares["deleteCaptureUrlByPatch"]...)
 	router.POST(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByPost, options.OperationMiddlewares["deleteCaptureUrlByPost"]...)
 	router.PUT(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByPut, options.OperationMiddlewares["deleteCaptureUrlByPut"]...)
-	router.TRACE(options.BaseURL+"/v1/me/webhook-tester/:token/delete", wrapper.DeleteCaptureURLByTrace, options.OperationMiddlewares["deleteCaptureUrlByTrace"]...)
 	router.GET(options.BaseURL+"/v1/me/webhooks", wrapper.ListWebhooks, options.OperationMiddlewares["listWebhooks"]...)
 	router.POST(options.BaseURL+"/v1/me/webhooks", wrapper.CreateWebhook, options.OperationMiddlewares["createWebhook"]...)
 	router.DELETE(options.BaseURL+"/v1/me/webhooks/:id", wrapper.DeleteWebhook, options.OperationMiddlewares["deleteWebhook"]...)
@@ -21214,7 +21209,6 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PATCH(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CapturePatch, options.OperationMiddlewares["capturePatch"]...)
 	router.POST(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CapturePost, options.OperationMiddlewares["capturePost"]...)
 	router.PUT(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CapturePut, options.OperationMiddlewares["capturePut"]...)
-	router.TRACE(options.BaseURL+"/v1/webhooks/capture/:token", wrapper.CaptureTrace, options.OperationMiddlewares["captureTrace"]...)
 
 }
 
@@ -30253,45 +30247,6 @@ func (response DeleteCaptureURLByPutdefaultApplicationProblemPlusJSONResponse) V
 	return err
 }
 
-type DeleteCaptureURLByTraceRequestObject struct {
-	Token CaptureToken `json:"token"`
-}
-
-type DeleteCaptureURLByTraceResponseObject interface {
-	VisitDeleteCaptureURLByTraceResponse(w http.ResponseWriter) error
-}
-
-type DeleteCaptureURLByTrace200JSONResponse CaptureURL
-
-func (response DeleteCaptureURLByTrace200JSONResponse) VisitDeleteCaptureURLByTraceResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type DeleteCaptureURLByTracedefaultApplicationProblemPlusJSONResponse struct {
-	Body       Problem
-	StatusCode int
-}
-
-func (response DeleteCaptureURLByTracedefaultApplicationProblemPlusJSONResponse) VisitDeleteCaptureURLByTraceResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(response.StatusCode)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 type ListWebhooksRequestObject struct {
 	Params ListWebhooksParams
 }
@@ -30349,7 +30304,7 @@ type CreateWebhookResponseObject interface {
 	VisitCreateWebhookResponse(w http.ResponseWriter) error
 }
 
-type CreateWebhook201JSONResponse WebhookEndpoint
+type CreateWebhook201JSONResponse WebhookEndpointSecret
 
 func (response CreateWebhook201JSONResponse) VisitCreateWebhookResponse(w http.ResponseWriter) error {
 
@@ -30635,7 +30590,7 @@ type RotateWebhookSecretResponseObject interface {
 	VisitRotateWebhookSecretResponse(w http.ResponseWriter) error
 }
 
-type RotateWebhookSecret201JSONResponse WebhookEndpoint
+type RotateWebhookSecret201JSONResponse WebhookEndpointSecret
 
 func (response RotateWebhookSecret201JSONResponse) VisitRotateWebhookSecretResponse(w http.ResponseWriter) error {
 
@@ -31183,45 +31138,6 @@ type CapturePutdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CapturePutdefaultApplicationProblemPlusJSONResponse) VisitCapturePutResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(response.StatusCode)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type CaptureTraceRequestObject struct {
-	Token CaptureToken `json:"token"`
-}
-
-type CaptureTraceResponseObject interface {
-	VisitCaptureTraceResponse(w http.ResponseWriter) error
-}
-
-type CaptureTrace200JSONResponse CaptureReceipt
-
-func (response CaptureTrace200JSONResponse) VisitCaptureTraceResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type CaptureTracedefaultApplicationProblemPlusJSONResponse struct {
-	Body       Problem
-	StatusCode int
-}
-
-func (response CaptureTracedefaultApplicationProblemPlusJSONResponse) VisitCaptureTraceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -31907,9 +31823,6 @@ type StrictServerInterface interface {
 	// DeleteCaptureURLByPut Delete a capture URL by PUT
 	// (PUT /v1/me/webhook-tester/{token}/delete)
 	DeleteCaptureURLByPut(ctx context.Context, request DeleteCaptureURLByPutRequestObject) (DeleteCaptureURLByPutResponseObject, error)
-	// DeleteCaptureURLByTrace Delete a capture URL by TRACE
-	// (TRACE /v1/me/webhook-tester/{token}/delete)
-	DeleteCaptureURLByTrace(ctx context.Context, request DeleteCaptureURLByTraceRequestObject) (DeleteCaptureURLByTraceResponseObject, error)
 	// ListWebhooks List webhook endpoints
 	// (GET /v1/me/webhooks)
 	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
@@ -31976,9 +31889,6 @@ type StrictServerInterface interface {
 	// CapturePut Capture a PUT request
 	// (PUT /v1/webhooks/capture/{token})
 	CapturePut(ctx context.Context, request CapturePutRequestObject) (CapturePutResponseObject, error)
-	// CaptureTrace Capture a TRACE request
-	// (TRACE /v1/webhooks/capture/{token})
-	CaptureTrace(ctx context.Context, request CaptureTraceRequestObject) (CaptureTraceResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx echo.Context, request any) (any, error)
@@ -39608,31 +39518,6 @@ func (sh *strictHandler) DeleteCaptureURLByPut(ctx echo.Context, token CaptureTo
 	return nil
 }
 
-// DeleteCaptureURLByTrace operation middleware
-func (sh *strictHandler) DeleteCaptureURLByTrace(ctx echo.Context, token CaptureToken) error {
-	var request DeleteCaptureURLByTraceRequestObject
-
-	request.Token = token
-
-	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.DeleteCaptureURLByTrace(ctx.Request().Context(), request.(DeleteCaptureURLByTraceRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "DeleteCaptureURLByTrace")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		return err
-	} else if validResponse, ok := response.(DeleteCaptureURLByTraceResponseObject); ok {
-		return validResponse.VisitDeleteCaptureURLByTraceResponse(ctx.Response())
-	} else if response != nil {
-		return fmt.Errorf("unexpected response type: %T", response)
-	}
-	return nil
-}
-
 // ListWebhooks operation middleware
 func (sh *strictHandler) ListWebhooks(ctx echo.Context, params ListWebhooksParams) error {
 	var request ListWebhooksRequestObject
@@ -40357,1690 +40242,1682 @@ func (sh *strictHandler) CapturePut(ctx echo.Context, token CaptureToken) error 
 	return nil
 }
 
-// CaptureTrace operation middleware
-func (sh *strictHandler) CaptureTrace(ctx echo.Context, token CaptureToken) error {
-	var request CaptureTraceRequestObject
-
-	request.Token = token
-
-	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CaptureTrace(ctx.Request().Context(), request.(CaptureTraceRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CaptureTrace")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		return err
-	} else if validResponse, ok := response.(CaptureTraceResponseObject); ok {
-		return validResponse.VisitCaptureTraceResponse(ctx.Response())
-	} else if response != nil {
-		return fmt.Errorf("unexpected response type: %T", response)
-	}
-	return nil
-}
-
 // Base64 encoded, compressed with deflate, json marshaled OpenAPI spec.
 // Stored as a slice of fixed-width chunks rather than one concatenated
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L2Lchs5lij4K1jujfDMLE1TlOSHHB13ZEnVVpUsqSW53D3jXgvMBEm0kkBWAima3VER9x/2H+6H3S/Z",
-	"wAGQCWQiX5JcVTPVFTE9MhPPg4Pzwnn8YxTxdcoZYVKMDv4xWhEckwz+PKPsTv3/mIgoo6mknI0ORjcr",
-	"gj5enSG+QHJFECNfJUrxkowRFuj2cz6d7kb/53/9b/iDvEUZSf7weaRafR7dvkV4LgiTiDPonGChO09G",
-	"45GIVmSN1YRym5LRwUjIjLLl6Oefx6MrLMkZXVMZXk9G1pgyypYoIz/lREihlkdwtEKJ6oXkCkuE0zSh",
-	"RCDJkVxRgXhKMqxGgaVjlFAhD2BdKU9otH0mEMNrMka32W05MFarj8j4M8MsRrfyFgkScRYLlDNJE4ST",
-	"xFtFOR7CGUH4HtMEzxOC8BJTNkHXeRQRIRZ5gjATG5IJtML3BKlVcz75zDzQkK94nSYKOp9HEU4Skn0e",
-	"vc3+sPPmzVv5h53RuA12l7CKMAQBTKITED8FAIEUHFRjgdcEsXw9J5neHKJMH8LtpoDSpHs7P/1hNp2+",
-	"3fxhFt4Okdn2cCFJVt/JpxVPSHEekqMNphLNyYIryKNMdZ2gk3uSbdHe7A2sfH+6i1ZYICr1TgRfE7Q3",
-	"fdOw0J3xaE0ZXefr0cG0WB9lkixJNvpZrTDFGV4TaW7RYbym7BhvRRjwBl58gWK8FShP1bLVOiiLkjxW",
-	"OC15jLfoXz7eHP3rGO1O0XyLYrLAeSLHKErwOiWx6rSj/mf35f4E7U2niC4UBlHBnkmE0QYAo+dSG6Nq",
-	"+p9ykm1H45E629HBSM3fcDi709F4tMZfzwhbytXoYGcaOhnY6Q9kexqHt3p4eYruiMImGheLSLFclWu4",
-	"g97jkUIympF4dCCznLTTBpi2hTis8Vd1XA6kCZMZJWKMZu3A3JlOHwpMuE8N0Jz1h+YlXpLwrhTVVPcS",
-	"VjFGi4yv0Q76F3UPzX7+dYIOUcI3JLNbj3jO1MUVaEd9U0MgrG5SSYw5I4gKRNap3Nb2/plVNg/EKbR9",
-	"NXTD7ncGbf6a/j0AgBN9gCglmeE93klOkILQPU5y2EzgWEuipWkuijiTmDIBv+mewDM2WKBckBhg8Zm1",
-	"IEIrLGAbj8aGa4KzaFUHxwVLthap9bLNdjSfk+SrfIsiLAAadMl4RuImxP2pYZk4WhN/obNp20qlpGz5",
-	"A2lgN0J/fyYUQWimBa2U4H9kZDE6GP3fL0oB5oX+Kl4485drkljmogN6FmYCGo+RSEki1Y2hzEEXfTMW",
-	"PEOYoZzdMb5hpksTXPXXBuD6gN2dNcL1hjDMZIjAersAsQNOXjVvWpK0g4UXJQn7Mt1Z77z+abmzXi1m",
-	"c/H3ncXdy/Xr+72/fY39Jb/cCy35CKcyz0gTP4j059iKFG2MISqGakMJ9xrNXrcs6YbfEda6KiXjPlMy",
-	"xB1hY1dYzaQCL1V0NI4zIkTDiqHno1crccKXg5hbmvE4j6Toz5kM1Rwd7E/hULVws6+udyHq7AREnfHo",
-	"KM8ED8hhhwzxFP+UExRBC82eFBBvlVJxi7SWUYjHGbmnPBeFKhBatx5pNAyATaiXEcHzLCJtKEeHCiIP",
-	"kUEee0qzHqf0gQiBl43XcK0/t4FiXYwwDCKXOJM0oilm8qMgWWgFf+F5hhT5pLFFh1w4cpW/kFyP8rhb",
-	"dZnxv5FItq5GzQcEXuMndBgbPnCb2gFu1ZKFzAheC5AoYnJPIyLeGjn+5R6KVjjDkVIGGrZUDNa6q5Is",
-	"Jzhn0er5bDp72YcGX5Go+RJEPIs1G248+gz6Dzv2a4BI07QaXm1zCtt/2LTNzFFNq7ld27QOP+w/7c+q",
-	"sUg5EwRki8uMzxOyVn8qIYwwoAhgeojA2PAi1S3+n78JDiyon0Rjx4UZQ2cJLFSJ+EmMGFdaL4pwllES",
-	"I57Lt+g24jG5RUJpmZvVdgIgM6ODnhpJek+UGPFdgpd1GO4cIK5kDAztSjaDpgdIiaX0Xs3EwL7CFYQJ",
-	"UyTpP0Hgn47+WkNOI9K8o0lC2fLinmT3lGzaDk88QynergkoMSxGPCUM4TVoNWrGNOMpySTVJ4FDtJiu",
-	"iSUzC7rMM02BFzxbq+ajGEvyXFIQdWvLjTCLiFprfdzrfF7804jghMVoQ+VKzUUzxQgzwqRSWSgHDOxr",
-	"UhiPolWesUuSRQab+sxNYiuygtyyOwX7wlj9mOqRLBxEvf+GZErDpLHth/CS+2uevHG40I7Hhco9aHan",
-	"trDANCHxpTm9+ia+g+8IS6lUT7DdRDxJSKT0LHPooQ15i9rrAuSaM7lKtldEnYY5yLZLdwSHFm0PNY6p",
-	"IRTOPbDbKbvnijvUd2+/GDtlRtDF5cn5GPF7ksU50ddKG4SIjzuvurZshnjIknXPoauGm5mqI9KIr9av",
-	"rpW37FnXshXy3ayo+KBO7AGLz8giV5fgMWN4F6NT43Qaa03zqBhIZhQn4oQpXnvNeUjxgBY+4aAMvarj",
-	"+G4X5LYEZ49B8Z9d7vefiopWIRG4R/VpA7t2KWjlRtSxzdy0EoGrOBE64xqdqdDOkgnxuRK6CiZkpg1q",
-	"MlR/0+p+KUakCWZ1phNlBEsSHwKd7slWzAn0PSnVJ87JoQzZv4kmkQXFFOr+vUUsT5LCkgcy6VJR21zy",
-	"NZY0wkmybeSDqi+eK9zTslBtA3FOjsJUXbFuzZ+RkDRJFFmfa84CnEgdio/eU2cRlMmXe6MQjq+4kCQ2",
-	"h/YxS5pNpIgztFnRCNhwcZQRZmodgij5AcgV9cnqaCVlKg5evEjxdmJ+fWF6ixd7sz5gobEvuFN232xP",
-	"CWKGYZ9t7wZppsAS2wc1s0Rz4Bpj4wwvpL+76+9Af3g+nfbbioJPC0r36t+NIiBwCI4WOGvAjp2dV693",
-	"emGIFrNOWBwyHhea5pwmSurQjceIfI2SXNB70l8m1F2vJc5Ckpk01qLaXAMmyHhEhOCZwfYm9cbe+KI9",
-	"aDp2coMXPhZQ9uVPO5sZ2c325H6fYxSFBbWNTpmFGnNrhY82KoVOG80GqTAgK6mXXCm5lArEOKvsReTz",
-	"9svVvbl8LrnESTeeWtQcA5vmuUQSf/WW8+bNtB8hk/hry3wSf224B697XgPpqMQDLLs14OhxzkFPdkc6",
-	"jNYEndH7IOoOBqfz5FkBaP+Ln6fxUAZ8z2lsezTwU8s45iTCa4J+vDg9NmjJFVJuqCAP5Z8VeQusjobw",
-	"j12ThHMEtSs1Lp8XCmmiitEOsnlH41Jnh5f7pM0lqFb6KNiCA8EAaw6SsLEjKLln1iWghd9DL5hl9gt7",
-	"UmKMGNkQIdGCZkLWBTUqydr/o42meULiz6D5nup+O84rGM4yvNX8bkmqXgMhHad83yw1o6BQD+fV5UCw",
-	"xjJaqdtjYaCkApwkABtRNTkEDMUeHsL2xvYl13nE1GtpPKkzvqQBDedQnQfCqoV9VAEvB3hHWdOAKA0/",
-	"9zoYKmSGJQdIka8pzYgYcv9l82PQ959uCivwYS5XPKN/Byue84Kh91Q4E4kxuscJjaHfa7TiuTb9tl97",
-	"+1pULn9sANAI6MsEB+GsFBPNQo3VTIu7nN9phgUwTzNFztQJaM8feDLXzJWr26TGUBsA9x1JtUG+cj5g",
-	"CAwSTUUTa7NrxcRoTQUmejRxznlCMFNbxEnCN0pd7LybCg6HZeufx7+YEuZu2+WK3ymMgTcBOIZ5xnEc",
-	"YSERAc+jDSF3ox4Kg4LVQI1BH2YfiJ3plj9b67c78WXGw6Iojdo0PY1T6kYgMBCMHy4pdRiHLEO51Ebo",
-	"h8nECryGiWvPPa0cC57ExZ0H5oEU0vjiZprxeKjwrFn2nGRgGOoi5vb2GMVOLXaMNuZq8QxM/HJFtmqT",
-	"vhG007amrnMfFLmhpn1GcRL2YPsuI0QbiOHYC+OIhpsv1HMH6tp5gnEEY/usac8xLL+Zdm3mAfKeNlVd",
-	"9sdm1aEBmT3lRJPNCLNn8PyiiB6J0XwL39QgNdTvwv0GrGpk2iAoUhAdmZYU3Y15VzgAB096LE+9ICse",
-	"VR5bBlBH7eANHSzyKRTslvcUyL+FsAfc9bcl6cEn19NDbf2XEuv0aciQ+9nRCrMlMSRA32/j5r2gJIkF",
-	"irm6ERE0A8fDBLNnAsQKEEEs1iGmGKRtWBc4HiESPJJXO8/s+wG3t6dlvO6b/lSdkZQkU4D+/Pn6G/Ll",
-	"t5omk43/Iugj2LSBXzsvgfq/LrqdESxCLyHfGc6L85hKlPCl9aXYn04rzhQl3M7JxuwyoQIsbnX3iPC5",
-	"9eVtHWAZxrOelgGFTw2dD+BLCLMtWvOM1A+732lPB7OtMJW5si4pIcWmkC4KxxUIV1D9BBKEgAu/BQ1Q",
-	"ou0cR3fo49XZkzzUxCQhssNQVC5tgwUyPbz3F/U74/IRzy160KuGCwSWNQUTAJRqU0iz0JNy5gstGqzI",
-	"tMmIJEwLbHRN7A4QhQX3eArSSvA1ieor0zdRobGJ0BhboXBNk4TqHz2J3IfoCgskJE/Tyhv4zuvZ3mR/",
-	"1gsFS48E8JHoeZbQ1qxss6KJ8+3h50iyjAdjWLaV2b87PD07CdobB79BZSQaqlGSJU7e8yRuUfS91a5z",
-	"Ia0DksEe77QWOBFBjT8jElP2UR18r0Ohxf3yHzINoCRHd4SkBnMfdkSC/p2828qQ8wP8DNQ5SdCCJuD3",
-	"tASAtKAwFejq5PD4Lx5E9l/vzXame7uzRyoDYAXOGigUCJCO95Pr/Ke1tUWG1wT9i76GaPqv/d+o+r0L",
-	"FbTdeRlyHAWdtxyZDXye0OPUnyfOwFey+UHjV3oYGayzBtW8pqeB0nnSAYvzQuDSaBfFLUXyb6JLAVwE",
-	"Kwmoyxir3Gmw0lcgSbfmV2Dwt1D/SkHkN2/tL+Hwq9j7r3gS9puxQkhKsjUVQkul1x8vT66+HB5/OD0/",
-	"0CqWVJuAD5cXVzcHSmaJhfMJNMQNz+60LYxGd0SKCXp3enZ2ev7HensdlxsZndSYB3wfR9Vgrt1OddiW",
-	"dVV1Vjcaj8ySRuORmazZiVUB4Y8ZDpn1LCRQxhNSvHmIiKck4LSaGWh2I6hqCB68aqBhyH2t+ox+rmJy",
-	"BSNgKcUEjeevBwu9QxTn7hgxpSJ3E3RYeTPR/vbgjQrTmfeLFdkiRkjs4Q3IgThJxhZn1A+f2S1A+UCh",
-	"wy2A2fwg8jTlmbwdW5RBTS0NStz6OFE2tk8yB5uMSlL8y0xQ/NsM04ws2j2+VcPRlLtFvVE4ZELnfASa",
-	"Jzy6I3GDGAX+z1owKb2i7shWCSYZWeRCCVMQEYqV1hCRGCTuqgPZo/SXB2hejbK648sDXsGF+cYT1hVZ",
-	"pNnDV7wiOOn2INXH+l63DcjerWJNcNtrHpN+s35QLYMmpWYRKG0Og7kpg16Km2hxck4SrniN9B3CK3Ep",
-	"nTBVXIsxEslPlMV8E1QY3/MNUpMh7NjlNljhvnFto8KMQmJEWMRjou0kTrIB17WwNFy87mOhMnz1hKmd",
-	"tChA8EharpBaCwWJdeAbLBhkbHXVtJwtOfxMWNzrObRFsve8zGyYAc8qF+IRSlAv6V7jYSna/9cSsMej",
-	"e0o2jU9zlwneksxxdN9Y4YvxzQR9onKFhBJBcIIEye5120JaW+Ot0oa1HXNW5KfgiX/2u3sdODlEDTDP",
-	"P0BCHOHfjzarIHjwVvqgKYjh2Oc0TarBQPFfY9Gx0j+SEIM0NKh0Y8jnCRUrdesdMVjxdG0/dqIsK28J",
-	"6nNDKhQslS4xm/pjGCsatcwZgsh6iVxqlBMms62vS8xCqoTdj3nvuFiMDv6zz8W7LDr+/NdQfFgRfmTb",
-	"tXhVNlCE8qhKUDcoKVobm02dQ+kPrhb1KwQyUUhT3XKvblpQla5OOqCwdu/MjMUo7rF5wBkbNOtA92CW",
-	"hALX78h2jNZY3Gk72n85aY8zka/buCdmlnWDZA9PgBagZQidlXY7OaWdsNW0q4CwwZYrAyAkt7OW+4f3",
-	"yF9U0q0JjXdkO9Rii4XcC19MnX0HBIO9xse0vfmfXvlPZzquzvlXcM6PoifQYf5vBfOM3PO7ngsxbZ/2",
-	"ecYM2vQ8Y837lTVMnloS+4Fsf+d21qcwmuq75LpXW3LmERrvAtQkoxIlq9jhkohuJtFtEi1ZxrewiZbc",
-	"6jdvE1UQ+FWsoUYa63lS3+6UfvtHZNNm/Cqn5JiD2+1wFQ9G3BT2CYGth/KyOezMfS31hiVKFyzEnJY8",
-	"AY0vp3r2Dqbnzak4j+4FAVZUgo6a5cx5tdQrgOX9oiLQQ1yxDdTawc/KhKU6AtaExw7IAOFOUwT9PVCy",
-	"64pYq4/AJMnu9RVrA4zJqHFqm8MtzsVQ/Lg8/HhduB08jTKQmpCFvp7Hqv3p473iezvIQfZDAzZkzJ72",
-	"0XzO+R1ly2/v1H6UC8nX4WxJ3V7tmnR5LgiCr4l+Sitjv32RP8rFQG/2YvLrHsGd7St2Ec8LXAbfvALI",
-	"dpAYjEOiHv75LWJZ61kdfv2oSgWVExaL1tusYQeshWe+/1LhIFf43j/sMn9TLwZz8w3JcATwgghWnNmr",
-	"nusGQkGaHeAX4wAL9xirQ0PDd7X5Tgy3gjr9e4iS7tv2txAoXWHpty9Wei/9v4Zw+YnMV5zfHZOE3pOs",
-	"h9YGBrA45RREzlj3o08dwlpZ1m/2JMv9WwZhgfMLH+CJmbZVQbBr63iqFyTKiHwqL2QDn/rCjmuwA1vb",
-	"bK8MQy0A+LIz7VhMBbwLdZmyChgocdr0aRAbu51i75vFNP2tfIQzkFCTQb5qLTYkSe+nhhM1IDCcn+vY",
-	"rzMJHT8c2uVCIe+8Ik48Q3rYYfnfVB/KlteURQ3ZwI0HJ6ZJnhEkVMNyQUJXGGh68YFk2aEzRAt6byIg",
-	"9CvBY1xpq+rPZvUAs7apldAo+WCLE1tn5yR20fGR5uV+YmOFgvzXfRXPs05t8wM8TX3MkmECXg6pIcx1",
-	"d71TfaJTQX6P/AXuaBVNBotelZPrZt724nwLyavKiH7zwlcBjF9F8CrSQDT7YJah3+CIOEabFXc8miAi",
-	"uciZ/mhWTdbGjcEJwOBc/rtY8c0i4TyzqcX62ItwvH4AxYRsHI9J3fUIh9RAlift3GlOoYhS4gkZ5h7Q",
-	"4MD6RDqpPrZxxQHWh+cgwsJwspU0CsUY6hy0kOizSDPg490i4+sOpy/N/QsZuac9sqc1sVi9Z0+EW95A",
-	"GZWkYNqOEU9ijyj2O2Q752Wd7r3a26+fu+TdvqGD4FPBCzgEmMa3QGgwtB76qQPnYDycDpsG4Qv+FEb5",
-	"owx9vDlyMykrsVKxQLwNOxf7UGsQFA3C+cbOOtqtKcslEWfBFC8f9EfjWDtGIl+vSayxWJF987bjG0X3",
-	"O7Pz6lE/KW4Schixs250g/q02lHNn3Z/Z9bp6ckzW/Ksgs3weyUlss/NXnV7kd4T1p1/90o3O6MCsEcQ",
-	"HTARuPjmiw6cx0nirs/QpGFJkcFxTwz3lWyg8WsupD0JXSOM1BOoDHV1LNZYTl7Dl7GHsw4MiwMuTyN8",
-	"YxnPWUTWwSzb52RjXABNYpaipIUVJp5ZC0DA29DkR29UXKBKGaSWO7w6en/6Y/HuYmqXqSN+uNKC85gS",
-	"ozu2k90SAoe2z8/j0ZzH26a87F8lUKoPOLuL+YYVVo/3Nx/OfBv9KVsS6x1tnEUVAfm3f7vOWYy3Clem",
-	"uwfTqaJ6//ZvE3SincK0MzU4pZqQ9bUgyT0JJdV62Huj7vJu2xJLDXLiJuOSGCX4MXKZl6KsERn4mogC",
-	"G4IRrjrw/1HqbE3IZIPf1qynXtt2Nrh01Y3DyWkfqI4TFn/ADQHDxXM7dvBa4R9OBEdrnXF+Y5ZInRX2",
-	"e3UHh28qt0Nu1bXt09uU4PUu7QhUJhXV/wNWxJNhFkHAi75U3y76FBZgSIMDC0eTL6iOc0w+vlTS3ZVE",
-	"0r2UwyTtAAELP0kmmAl1q0VRXAIMt1V0qZgWAzl3/nN0eXUxGo9Ozm9Ori6vTq9P1NJ6ibnuU7er2Nfl",
-	"W3djpyzNZWOCRadh2Ov96RlBkPaPbbjDFE1bMrd8C6bg16ib9kmh8wQk2Va2zZ6MOPvEzVR/MuToYcTO",
-	"pNu4+HR+cqUlSIioFEVFM3PWjVTx6algQcn8HX00yNOMOU30rlqhsOPsq3k4XbrWRWL6PO2VrZ/aQuiK",
-	"q7/tRGUeFH4Ja6B3Rp05y1iF4rckL3PX/g+Lu1VU/MABFX/+L0x99Rb+C1Hfb0Nzn0ygRFCe0xF536K9",
-	"6Rt0G3G2SGgkb/UL2wZnsfht01mD3A+hs6339NrZX6XM0Pl3FwcAO8r0oeqUAsl2gj4dXp1DFggcwa8m",
-	"0pLBo98EHV2d3pweHZ4V36kw33Tg5k1ZLdkcDiObz6x6vGoFflIA9ctoPDLTj8YjO1ODYa4mw9cfk68O",
-	"v7uxJdZcR4IJuvz47uz0+v3J8YHPpAUhAhrYSxHqbtNsl+nfNCmLXcMiTD4aj4qZRuORHbRhR9t3QWp0",
-	"yLZI0SnvBs4pw1lQFzlMaUP0W5SRmDBJcVJJLQuldnWM7dM80nQmDB+sRQ+P2bprKpSsS0zfka0hIU7J",
-	"al3oGTYsipCioo511Uwh7r4k9J582ZM37PX7ne3RNH2Z/0c2++GnP2/eiB/nu+sT/H386mxARNmp7Iwl",
-	"axtxeLzYGJGvOJLaEV8b+x5O6eupEt7h6I6wOOxBTBb0a/iI5mRJGQP3joXJGqpWbmsw39FKiH9xFKOu",
-	"8LUHsrBhGWH6JYPRZSmMb6YGhhMdZV/IXHXei4hyQ6A6Qp6AIrTquMG8J10yhEUo025siwkucplnpBT6",
-	"gAuohnC9Yk6g1rvuNUGH5ScqrLldB29gBqn53ElsVAfWiR+MQ7mOL+//UGcRtQYKW6I2JTxNiM2TujNr",
-	"5uUlhntVcvvIaG3PujqsVLcYq23CG4AE44rRLAFUPPPhnCTOizBGxyc/npxdXJ5c9X4nLHC3VH72px2Y",
-	"DOBsxjx4gant8odgRF0/PU2zuMBj9WFGMFRdDYo9YHs2X+1zHc4InqBL8+Cg+kPCW4E2UDgQRytogqKm",
-	"kqgZwT2MUsXollTP9t7zPBMeuez2H1Q9d6c2ua7zZrYz7dP1Va3n3rQztz3jm1ZvFVO9lvGNa4ZmGmza",
-	"HAinilYYmiGbLa+ScfRRadrhGPRaffi6G/fgF8TXPGqKXxM4KeJZckbNw7Ip2WutQCu6XCl0ntM4Dtb3",
-	"YJJeM5qSYG6eQ9XPq8h663a4LbKckK8SwhAIOORrfVGRCMy2ts1bTSinCt5qVNulIsPsBE98TuNTFmUg",
-	"XLfE+JjjQkKStHy7kzyFGQ1IIDZs3liccKdnVa85jZsqeun5xiYfg1UdS7agjszanH1PTdWvN9F5R+OK",
-	"TahOfn6h0DzSFaqCNR7rQEN0hiVRW7WI0+Z02v2clQ9NdwsvxU1xTBvKGMmUDpJBoqmymqVieorN3UYr",
-	"Et3xXH7MklsvB5m7UyrQ2emPJ0Y1809ZzzHpGYNVVj+p1CYZtuuMgEbVlZHcNDPxcvaKFDy97ll8uvBu",
-	"GRUo4RuAXHDHpcVxv+dNA6MVZct3rfUl7d3XflKGbgWvd+9Z+7zc6dN+VBaG4GlttLrxjsZNiAokDbxC",
-	"ipC6b4SFITUhdWp+eIkVKmcVot1eIBexMVweK3KeGD1IlJfXUOBOVUMD4h2Nj7HETSzO+GU4eBx6V4vK",
-	"+MfHkJ+5pmA9SDsjm6YgwJvykJ8VfFd78INGarbQu/7oExGZp0H/qihVQL4R7+Zady3g1Y4KEBPyGFyI",
-	"DS71IA0W82zcC0DGph3VTSZq9SELHI/gorS6XaxwmhJGBpz208QnVM5I780LBXBWP9YQazmVJmMAK0gZ",
-	"0DrtIwaG3R6yrHlOnY4fK9eaCKgGwXaqhITdl9NpTZItclGqr11qzUOE3DmRG0KYFqa0C1NCeku1ZTkT",
-	"85+zxODTYWvph2Pz0Sv+oO0VpsZ9k+BXugxOXaC9nO75KTx3GmLqH0a83BI8e08oMDlnoPny2BTmAHQc",
-	"m6po30B0ajvO/qUFHiZptSDeA5YaWtqDGEv7GVdo2ONkGvdutBC6sO3JfHyw/cmYCUIGKP3pSmPpOZcf",
-	"iGwQhZirphmTp84iUOLgN5KJugu12KWZ4jAIRxFJ1bEAPfk1ZJ1HKlR+oKZOSVepeN5wz/tc5KfRQiRP",
-	"22lBQbpat2WFqHJjew/a2HC5sH5G/qZKzGu5st7daZIdh1+eAUJk/fa2iZNm018Yl1/WRP7eRcum13il",
-	"GB8YOiK0VKJz6Wht6q1JiK46W58DseIbBiX2wG0g4Wyp2HWZTwtkGmGT4JB4gk7Oj+HR/l41BBMozz6z",
-	"Gnag65ObmzPVUhZGKEiVCuEo6Ojw/OjkDL4XKb3KuAFS8mLfhUFtEdxWj+G538wxGo+K8cIv/xpwnzgb",
-	"wCmcvdTtaAjrlO4mwU+Ak6x53ir2GjNAs2Vn9rKnZefJmJbe4slXSTKGk5Cd5i88z8CZocyEFBDnRrkg",
-	"2fO9Vzs7zbPUw8Df8UGKc22xYw/m3jwtl+kTZ0Mo4NOQP4uIbURvw9nvmNDFVB5Gkmc321CdFoVfY4RT",
-	"+uWObA8QRuoHxDN0eHlq/Ris980EpUrcjWiKmVRtnX9WvHQyztcT7Yl0AO9rTvj1Z1YWghFbIclaUzbt",
-	"1YOoFCRZ+MRKLUphpV4m+IEWMxeV8scjPVoD3SqysAfREzDFKZCPFcjGOvsb5JOP44wIMUEnJh08zohX",
-	"rzZWQMvImt+HEnXjhrc6+8oLpjqG12SMRB6tEBbo1gBd5CIlLL716YL/MYSHsIMmC3FJdDQCFKed6aPS",
-	"HK64dmZxRSVJDejHBkJhFy07U+iXSKy6LuSQJPkwwI+UbBrS4xMmqdwWRlLrJOdlsSl9QaiQXsXUzoT5",
-	"eMAbm+bcT741RyAI7Y3GxdZ67UiP2uAOQnXktZlZP0Rg4TkeVvA4rPep7o/PlVJ/FByqzdF1SjLBGW65",
-	"UGWYYNmaxFo9jcDzxcu+VzYyvgXdToZpeOIoofqCGgrl+DU03dSdN7PJdDKbvOqXz7y5zqytL2uf0xXH",
-	"IkXxJboAtRXOfknvie9DMbo2CYAjnm4zulwpcImUZyBx9FgWTNVN30xD4y6Jdd754hb4S8rIT+2o0bks",
-	"l/mHwmWh1K72M1Es296JyqEV/PFhD3BYjlziWrKCGip7AoXhUcXldq5ggQaAhy70C4JlaXKjENIdLePV",
-	"/R5bj4iniZbxirD85tLmaJHil06aU3AOxWzimKpV4uTSAbNGuQDRMSKPRhAoIUuS2EmJqxPeCa3vCQLi",
-	"oQ2oIanOS8osdTQksLbAd5jFGxrL1THehjEnxmry+VaGavxEMWst3ltUNjs6PkfgwSC5zVwwNpW71oog",
-	"kVghZEWlfDWd7ey/efXq5d5sNjjZL2VLRatblwcLIDbiRsmgjtBbwY+d3b3Zq739/Zd7g5eS0PvOGseq",
-	"TVFPvWqtm72e7b58+WY2POVxUSqna35DE3U5d6/0q5/q4lFr0abBdozhuv52QaAruUYePr1JVtE1u4sB",
-	"kPvV5LgYm1QgCktMEQilgVVQ9hHgGZokpDl/h4f6LvrV8KECleoZjcsL/tc24nFxT7J7Q+WCgeA2eweQ",
-	"EUQZQJHn8hemKK93pi/3Xr3Znb2ZvXz5evAJxcZbtk4kFXvRwWfgIRzjrckt9MDsTB5Z9rwMd18GcjOR",
-	"blJn4EaFexy2kJ6C4xhRFiU51FDXfuXGY/Po+NzPMjSdvtp582a2v/dqbziW9861FePtkExbT0rsdx9D",
-	"5kyug/BdmE2LXAhFPYoEZxAjKvK1AsGtc5qmeK69FLfjovEwfNJl1gqs6i75Fsr2dePUtjdJrrQ04rpy",
-	"DDi21gRgHgUj3r8KEmFuZAnyIJGicYtrNS7Mpg8wiv+GjOHaw3ygMbx0S+9pDNcdzoPRMjfFgIWZDQvD",
-	"y22uKhNu6QfM8NG3qes2p/Fj3N60mueY8H17fQ3gHnS6/CLf0bg1/irsAtkTHx1nEOsB9OYNeqP/rw+e",
-	"DnYP+SbY58VPvfbq4+38krg5MI6r+gg0AGvCmAKVZo6M03sIYVZcKGkHVHwQYG0YfLiQUnc0biBkH4TE",
-	"ljrWgaIj1k/fStCVeijiiyRCfsE781m025IYOVTrZEmeCfTx6qy05oDFRQmYGd8Ikr014dhQE1hAyoWo",
-	"YohaSZmKgxcvUry1OWJfRC+6llU5XZ1iuQSPG5/Z4zQbaIDNngTRD5zfaf/xDbh0wM3Rm0RLTkQlq4GT",
-	"OkO/VH9UUCw2i6M1KXZrq+i7iUpHHy7Ob97boiAHJvGSSW/ePdaLmDNST8vhLCXwCBjaFV0452oe3UX4",
-	"ABv2VGB2ntFqLoW91+41/n9hpP958OLFU5eEGliLyQVzTziVzymAMFQAwlRfALqP7KngVfXpM6Vlyo2N",
-	"HWRouSF+SlfjSVwgZ72GPV9ISE5voeDWYDIPnLbzX04Or4Lvl2bqS54FLYs+oS2k9+I9lrJ7TiNiVQtd",
-	"SmlN5IrHActZM3WD6TV9m6BTiIK+xwmNDVEXK57J8tFU/ciZvSlvC1s85NmAL6CR1tKDBulf+sKQshdA",
-	"BN8sXpNXcS8i2HKUGp5tpM4wrrKAsoYByojMs1CyT/1hyD0pU4nC0L8CJakArdxCC+iafKduXLxTKD/2",
-	"a8spxDCerAYr6zDUpv9T/bn/W6jWJG238HuoP3URy8+4Tczz8Lrow0mqX4ZyyCb9qkzBnWa5SUuR2WoY",
-	"tUJrxTa1J8NGCZ49N6uP+LpXKNyN27aBDHvjVWAzriBEC1Z+FMFnJg8pc9XGxnjUC25WEmETGU4OXbes",
-	"QdMis4R2buMLBEv6oL71NolAa72V0HNVc5lLJ+m5bjVG5GuU5ILeD6hzmfoFLlvMYe4xqetu5uRZIWjj",
-	"hLAYZ2jNmVyhf/l4c/SvjgOs23/A+gZdtDC+pV5BuNSp+mZOPIhkGcFKNj4Ugi7Z2mq74ccz52myqi52",
-	"ptvwsvkFTGDVHHCpQBhM/kqHhBdGY2++3blV7OsWUkLcjq3dVOmykP8U/Jgou6fGWyEjE7Q3nZq8CFoL",
-	"tQPyzLB58BGj7DOTG24eGtBHd0T2TEJmChJrPykuyzk4+M6Ag5j28Sq1gh1QSmMMr8rgszdTv0QJ4aO/",
-	"aqi4AHZsg/UjAlfEKx4y6B6iuWkEywCO1AIUblTvyvtz1YOeCNFs0lmMeqUg+kTIXbIFrgmk+//8r/8P",
-	"2Q2hoNUrVdCW164O3HdN4Yo/gmSnsY+9jtmKsKDLY+/UQZXVlvO13TZxlHBB4sYYijwBehQlXIAbsHu4",
-	"oXfhltHK13no7OTW52nFgWXW+ShvJmrdWovoWVnLuIKnCi8BRdVfiv8EjHI+mWrVEAOU7efxCMhGr+VV",
-	"YVPY6WYdYXpVoMGMIZgd4SSo+UQYEuXraEdFkQA+E3RbmD5ulRhnuFGi7UBU+1ooaGETXqUL9UEXkzTP",
-	"+LHWrVSdIUmwJu3rzLNque2ny+yvSPwxFWmCt4FiYDFGF3d4wbO+Q30UNvmF69aJgxnrKOsMVVcH9oNq",
-	"p20u6hyroyc4Z9Hq+Ww6e9nL64uy5UlHpi/MUM50jjyiS2SAzm3Bf4D29osg3tJCAVcJayfgnCVECBRx",
-	"pl+SYm2N3VAxQIYST0aSTWbWbnxTaGY3/pRYJiSWnT66hqhfQ1t4pAthU5CBVJ0FHPagpzbo5iFpHfmd",
-	"OV18q2KNC9D2GC+Fv4fxmsJy+itoQKfqKpkmVB6Z0SQdI8nvCNMpTptpTo8Ed3qcIsXdS1OIEgRBExff",
-	"WwHokb6+fKG+hPY9y4U5/YqiYaSAcQ8cgx6LPGhiOUSfyPyaR3dElj77Fylh6PZzPp3uRroj/E1e/E+A",
-	"2B/0F/hbf1D/O3upDsJ8K3BSf68442+EOHjxIlE6lmemEYs8HDp5R1iTuamMqIBm/kRk+/1q/seIXtDv",
-	"v/uPk6ubP11//2ZCtt9PyZ8P1Y+bv/z5+yn+dJ5Gf/wuj4++fzOJZknvGzeySyvAWxRB0wjR9YIAF8YQ",
-	"IBse1v/OgMSug3mC9gx1fQgpKFxB9ybVqRuikNrHeEgMUm2/oSgkGN5O+LuNQ1KgOiZRQtk3RI3YTFBH",
-	"DTt1N2oExngoanj7bUQNO+HvGjVOFBt+Wry4YIVDUKEUoFXOlihPHcFP38zAIbflM7k28mNhubc5mbkN",
-	"9S0sLWuaJFTLm3797b1JuCKe1quKzAdNdanABrNZcaNlWGzVoXQQdrHidrtgunF/T8hCaqMwXaA5lyud",
-	"71L9rF224TJk6uvWOkeY8LxyukKI4Zl9EvXamKJmudBPHmBqERJvSawTHPqsrY9kaAHSnVGjwKmGC/9Y",
-	"5OhJAUq0brz+sKff990vLnGTcq994WCSfyrjT6CMr4nEfVD4g233W1Lg/6mC/zdVwR28bCIVrX6JYWEt",
-	"cCsDtkyd1s9472tJ8JlAMbmnkU7tId4WpldEIdub8fzwuZh3zQcnWfevfaeTombS1ShsHHBP7Jz5MRSk",
-	"n7hW0pKapHYteWaTQjhWWs9IAtEURQtgBRABo4SXYPCYR6+CboHqczlkmouVU3VEFO57FWyoOHr59K+S",
-	"U6zDK9S9n/0Om7xF61xIFNPFgmSl+Kkx4ZkIiVQDcSHg+F7caOdyA8I0X1N4Ontaef7QXD4Bu6Vsad8n",
-	"J5VpG1N4NvZ/qHjn7rNRwDPviL9rEe8HGnJWAGeOA8Q4ivCaZLgszzRB9zQm/EDrJlo6xxlBWNyR2N5M",
-	"mpl+wvWk0x4i4xEMEAS6WtAlzuS25e1NZ8XgnpYw1k/DUaiyQi6a04YbXcojJ09/Uc0Kmk5gjqO7KxIR",
-	"msqmd9SUZ+AKJYAcB95NddBve2k0M4wNEMZsK1eULSfoO5wIYtJNgJSkmhJJpVUhIbVuqXqRir7sCUZF",
-	"YbTq46FZYhMUKFtqX6Tmkypq45sMK3UwqEbe1XqzM5sOD8XSiRtOsoxn1TIXg8e6I1vR9UprUry4b9q5",
-	"qDjj7vYpzAFWzwEO+kPd4p6GfNlxAqpYtCbIFInvqAZa0jpnsLF1IdKYUDlJcxgeqMLomMo8I2GdFz7F",
-	"1l+2joPNFdl1fI36foCwMAXaoXYemmNBXu6pK3irvr+Df+qn8SyvUKR/fB6tSJLwz6ODz6MNz5L48+jn",
-	"YNRVMVI7XVDt1FTFOsaFcYgaB0wJq0X/8vHmu+evCx+x849n/9qvIDcsJRxkeWNW8EygBEgsrEO1HVv9",
-	"TK/KD6t/Fby35nSGXIEVwXHQi1AtzHwcI6Ejg+db0Ee0wnGPk5wUNAn0FO2c5PgYQliVcU/eIpxl9F6x",
-	"UIWsppCN5ZaMMxrh5DMUUnRSTf35+TXJlHT7HISnW+2Z1ctV0eBx/B52EXJXrHpKRZ1pVnonvxFKd8zK",
-	"5DfVPDevJ/s7k53pFFLd1J3swP/dX9zlxfVN2M9KrtpunPo+RinJIsLkcx3JWwl0eHG/82JD5ivO78QL",
-	"g0UvHlKP76ecZA3XHz45XBToh66Mmd2NkdJVTOaOrxFJTVYcxtnzw+uj01MTAq8QrHUn+A87+oV0/odZ",
-	"v1hFA2oDR7uF8mIUleQdeuLeaJN3xrl7LTQ1nEf5qEJVH5pQ2RLuAKabT61ylnkpgHR5ZjsQTRGQM/R6",
-	"Axwi2eBtgGqHRSR7AUPijg8R8IyqRMINvatVgcxuAlbRcmZXJE3wtsvFD4TGBG+HcEQdsb+HfqDviiRD",
-	"cAaPYpD8rpsbdrMs+4zxQbTnzHcekSpJI4IsiihRJMSPt6BscdVXFqhoGEYZEqA4TawxodMw2crZ9ATP",
-	"RBOLmzwdkxEt0Sjvb24ubbZeDwMqSdmgErh98HHSpgyv8FZUqGmnb87x20PrvCItSqsNOsU9JMhgiNch",
-	"QyspU3UdIFio9KDRoV6gu8YlFzkAtgf2Oc14CluVP33hBI7juCn8T0i8VIqi50ADvLJHlJNjaHv90Igw",
-	"A+UGryIFW1NmhGem4K5lJEqCzRTNvw+moWqk4xUvWjuaGcr6qOoHWXisnU2nFsTwb107A6B7R1JZVeV6",
-	"5Hh4cCqDRm6iIFW42HoZ3SqcBacDhUCtUHUK3905+sLuV4cowyzma+N3hT7pVLAIs60iiBFmIG6W52Qe",
-	"+D9enY3RPJeA4BnB8Dheybj4ECnP3NBAJGBK/VvyQLmycql6SHHWOyw3sbIFb68cTVeGifKqtYpqCrSP",
-	"lNLUbW4W1Cw/CboHaNLtCWolQdMBTgXD0CWpG2WTHvox6HmdCjKoxv204XpwyRFnUon0JilkDeFgCZX3",
-	"5jRNaAQ86sXfdP7HdjQxcR56qLHdeRgHMnkqSTA8pySKOaOy0H5NIYc6gL9ZnZ+fctyQ6PajWtgY7UDJ",
-	"5SmaVio8uQEQO9PpdFgMhFuxolhCGIgSJ3x5vWVRg1xwqYcCaqUvpcLdPFUUsyWpZmWzkKdlfzq1RyCg",
-	"QJEg9yTDSWFiQAKvCZRv0glExiWnAgpaVCXudYPNyvW+KjWeu4o86wk6IHYFakW3yiG2LAoIUKkgSpbt",
-	"YutpcQCF2dXWDS8OIp6gQ3T9w8ciGhnS5SK5oZEFWz1JSDcaFUsMAiJmRzhakaYw7venNwflA+PR8fkz",
-	"Jf9FKzJBH06vrw/QgshoRWLbhtqMbRN0fXN4dgJp33kSQ35fsPjD53iC3v3l8lANoAgajOhlQnh/ejMa",
-	"j9QUo/EIRhqNR7pL+DUnZmd8eQpp9RruwBXfmBLjehsYEj5YkaQSvc83/bPK6rmv+KYesqkvfHP1XcHz",
-	"LCINL79ervWj4/MDXfzreYQFQQmREnSpmC4hUz2L0WqbrggrMirtTStu4/GSPCf5yEsH8J/4+d+nz9/8",
-	"1fz/53/9x3S8++bn/9HtHKKXPtawasCt4kx63jJmMiMGuGfYpHutE9KBbdnNE1okWFSr88DwandvOt2d",
-	"TR/wVhPnmg+GFgLYBRd3hWOEEyUCbtGcEFasxb+3nUXMbbe2uYCQFHuFMJLM0IrKfG/evH7dIxMrqBx+",
-	"EuQK3wr2zBmWMqPzvHm9fIFu7UpvTfJr0BvnJOFsCayJcZu3FKoomDygoPps9a5qybG10K0r5jmPdX3f",
-	"smopLwwEHPB7517Z6tjgZTP6X4VK0R/6+chtrlDrMhYI4WxzOat27VlhoC0Rpc1aCjIpZB8L3KHhb52K",
-	"zPegpi5HstGnTaZuvTrFlXSrMTq9vkC7Oy9fPt/xyd/xSYXyHT7/j7/+YxYidT1Ncp4VqdVAt9N595pf",
-	"FuCSmKmKhDvgn7SgxgQRuDTjIng1cClGEKX0Itq92v7574dfX1AWk6+T9W7+uiN5zIvR8CT8mtvWUvEr",
-	"YSfjG0MJaKzdAQzdLEhaIXqAUKl5jlWDDJlDeIlpJULq9WIW7cRvpvjVfHeP7L8cnquvpyWxbiMsBP59",
-	"v1rqtA/1KfPpQ/Z+80xS2BFbiM0KM0bCgdFQ8kB/D9ilntD0o+eAw35bOs6p6bUEXWBp4dMnnSINYFWr",
-	"tKgYi1aYDbQW9fJo1Ou2To1KU/lAhMBL0urpCxrNWjc0ki1rSxz0MDPVmigV4qhPAL5uKtwsyV6mcGOJ",
-	"gwiM8IF0ZTYo7QmBvDpUJuAnleZiRcRbmwusOgfQJGv2d/JY4uhOSF23IFSSs5cXpxYqqi6cOOTjMtRl",
-	"XSR8s+YxCQYC6f1b52FsTkI7aW4wRMCUeQkMysA5uSWijQyj2nsrDQtcWmN8cCp2Gpe+3DYrh+Oo7WKd",
-	"v/fq/XCNfO6yWohUq/v2MuN52kyuVjzMaAKuskVolFp6pqQ3bUOH3+ck4msiyrMqPIAznhBIo/ckHtXh",
-	"+3JY6nYp4WlC3hqVbWc2hbyAOFLKXfMNGexT3nKDCtB5+qbpYBf2cq9xXY/xfXbyzDSep/CTrhdUzkBs",
-	"Op2+1S4v+kzREuzynoHpkT6WXYmYQtbPFvz/nlPW4XQKluQ4LpO9KKwMmSkeFGef9/c3V01/WS9VhxnX",
-	"FqiZydiykoMuAWOiyckB5JqqMcoJimlGInlgyLL+0TFC6fHK7Lmj8QjGUyoh9AybovQOzgi+Jz2OWRcL",
-	"7O9L/Bs6pIZnG/3xwU82RpINvdfoTx/gpJpd+xnCBQNB77kw1rGIr+Bvyw6C+bzmqluHc7MNINBt+73D",
-	"mPVU3yYeINH+jVM2TF5PyEK2SrKwIdXKKUBmGeMjJNewMSgESWh6gDYZhXrtVKCMLCApdlk4WbVRXxK6",
-	"kH2h/kD6qHYYX+Tyo5o8fHtJmWHRpo5UvXguK94kjxL+n4AGdDhmFWhZTFYk+ygQrcCgKmTsGY/ttWmh",
-	"FfrSfs/dzA/B6zsnOgTACmb65bVRfX2ye/Xr8dKHHlFPaLcHQg0Dd6+QqIYDD4ZGmYkMrdEo9/uNkXIh",
-	"d0YWsvWi6HTFusL8L39dfg287wWzzri/wUAbjPTF0fVAeUVa/4nwALWgNPmhNGo1xjposjFUwjRiZIuc",
-	"qQVFytlhQ93uomS4xiAjWfIMbPTgNUOEI8Iw8lU6HQqz9h1lDcXC7wPGgyKErqybaYQicD5SZ1RUi+p0",
-	"Cp9ve6WWeBDdiJ+oalJLzjtHFMMVAcwaMnTyYgVi8XBBrBq8subxtzNEl3hnTdJl9WUnf0UKqunjDZc2",
-	"C6ZWoRO+ATxuh2KXI/R4JHG2JLIjaREI+hphverHds0hrvGASsguKzE2T7M8uABOWWNz51ycq5o/O3wa",
-	"g0dYg4JBVW3A0GtBEWbPJOhA2gon+FpblSdK02xqOtbOpjwDKjgBNanaFnGWbKHd5DOzuzmAzLc6qNqE",
-	"Aa3qunKrBdtk7jaMzexJawNGN3Cg12YrKcHVwASK74bgPdK4UKPszUzgqiSovYw5ujXEkujnCIci++pr",
-	"M7U3tWRCZZc18VeDWOdzj943EfhOGa1gXW+1JRzXc1COy+SizwR0rwt2D7SSN1WX/45nZeYx/bQtrEV6",
-	"f9psKje00VmH6yzoSEMNROoXs7G5ZKiFnFybO9SWJpxsSuIdcp/6HaKB9piOMr6JwUrRiQ+tvNJm+wtR",
-	"QuubrIV6+zaBGaTebXvc23E9BnZfdnlaVX3wPM7UjkM3mjz3IGLwkslzOS6qN634BnSm/6J41T+JI+Ob",
-	"4vDQhpA7dXZQp16aJ15TEbr0L/N8Pl5O9153e8v9k9zNe2VvXGF5KCWOVusGlT6h7E6f1YImRD/vmuST",
-	"MSdCCUkQqGWeD0NPaJEOh4BoiIbA0YQ8E2hNYoqRWmMFJZ3YiDReVEH0qvMJtB6hgZeExXhSG222v9/t",
-	"tkT/XtbxL3OJvJ7tDHfXGxYcGAzni2LmByl5exsWz/egGmaNYX4rbJ0YwnE/1rHHe00K+GVa9GyKfS0b",
-	"vEV4Dn6VhXOQjodkxM2dWswrUEwSIofZNdz7EpBpcS5XPBvqP7HJuKwXnm2wFOgpOjJfBiOmm8p1ffWd",
-	"qhogVM70niQJR+SeZFsTbdupI3vmjV/BsU3I7Bcwo8RUtpsTN1horzbd1L5kqa9QGe4J7SdiOdB+olBa",
-	"KX79XEVMaxJrBfetTjXc844NLHRk6xk1YY+dzbh6UyiuB1GC4L7L63TBcRrsCbI4LE7HSlroeIPtuE7N",
-	"b6tm9M7M1GZUd7Ixmm9LSUddKjd9IUQNe77C4JoUKwEa5BJ0HiYHjEt3D4+0FBXE0iNqRQh/gZC+B1xx",
-	"yxz4e8Dq4EZHeqymlx/X3zSFWq/fiil9I7bzjRlIGxt4Gqs2eSJy/CuTxP+GFO9bXOh+t7XxzbF+XTsE",
-	"yp5vjSFq0fDYKCdmEROzq9/za6OF27HmEn2orMNQvtVb+uNJQTOrH5ol6ldk693qRdcNfxDHNbjQ6w6b",
-	"TZfBVZDQULtwxo++zS5Wdt5ms5R/3uYlOYkfkGe6gYgGEk67CKDFO21pWlCSxGVqRZuk0UleG4dcTF09",
-	"7AGRG0X3XkDphdVmU49FX+cYOrFXT/lP5F2S1mgYC65hMv5HExnhCvqPEOfd4IensylRScSv8hrgKxgB",
-	"7Qi+PxNlPIx2fjD1ZA/dxZq1xbqyhCkgge+IQGlGIhKTarqOR5aGaLeTlYkfWh4L6nqRs4o9iG7pDod5",
-	"jOYxLl403uqC+W5qE3SiftEd12V6UnsqaEmkUPiSi9W3ivDZnz5U34FlU2Gl+0b9Z6CaMySkqkKgzAmH",
-	"NZ8OwtTkj2ejF3kSP8gBo7C7h50u7OdLLKNV81u3ebcxjndNZPLp78v/9cQX5iZkrTTqseTojpBUZ5JD",
-	"52STbKtt1YX4xe9DCMkakaniatOoctkXYscjDOF6RM9YG9GlNcEbw/wTuj70euZ4OuXviRwDA1hlN/RM",
-	"IN2up93FPCf3fj6+cfyQDF4WM3V58/X3ATeOe/P+qNYs+w7FNSjW3IxhveXk0F1oFpWL1hPt9PY7lpZJ",
-	"dNeUocx9y1CSGdrw7M4L44QkzQtME7WosBciie54WApfaatdireK8qIUzBxW+wdn9IcV6VYD2RrdxXg6",
-	"zyHO1H1KCBZDjgzWUj0xng31U/aq5QVTLURECJ55KV0iA8CGtB3iiyRCfsE781m025LkNJT7ZkmeiSKl",
-	"MaT5yrdgTZpnfFNTCazfQYq3hctB9KJrAQGfgbFX/M7CtrPytYFDi5NVhDM5LjeicWkDxBh+1LtCS24t",
-	"CRucxcF8wiwiSTBN8afwaMb2BtOaOooNXhuex4ZacA9fjX7eGeNRlAvJ1yQ7WeOm2ErjUaLEnyLIQ6dD",
-	"TnVlIlJNZzTn/w7bsot210tgooojzV7byorMlb3kBj0xOlRKIGgyzwRK6JpKlCo4m0EVcxE1HwrFcZ7v",
-	"vdrZGZ6fyM52xOMGPda2QBG480PWQCoQXTJb2KlcyNnhx/Oj97Pp4AQODalCTULUKUooU7qCKd8K+T8h",
-	"XDbaTtCZ+uYFwpgsmbrIVxwrYSIdkOvXpJKt5mvoyMH4kDKo2p+jiUgabw83SMlcuzXYBnShwSxaYUEG",
-	"OIL0SVUrcshqOYQuaHulYXATdPuPo/cnRz9cfLz5cn1yfX16cf7l9PjnW7Ub7U8L+Y0jnb7fKQAdKBsR",
-	"pCdyhVmvbO4P8vfSmOIcUJXiBO+5B7exQ1uDRD7heXyZi1UDlT+qVI88ZHHGaWwLRwLBNwcgJujQyMna",
-	"lmzVPZoZa/JbRBieQ51Cs02BMPg40oggHMENHyPKPjMwNDiZqcGhVZc10oEaFQZit3GiJmjzEtEJneBS",
-	"WrW0bU9vEfiMwF5EUQ/cWW6vd6hieaYk0aHu20kEGrrVNIvq7ltPur6GUBiVt8lnAn1/fXEOxUW03HRP",
-	"Y5OokAmegPDHMygbYAsr6JJ7iLAo26bggFVWasMZYc8kSiiIo9ZT4zOz5DxwwjiXqy924i9f96dvvkQk",
-	"k18aU8pvNpuJbV/cV66Gmb2433mhOovQTfWv5HgExt0Llmz18Rqb6xd1z8Op7COTFLo+uZ1e/e/DptZl",
-	"2b4QK284icFzsfp3RZueixVPJxSvHfmhKi44fHB3wLTVp92d6d7r/Vcvp95/XXS9ZfyHnmrG51yqQ7Xc",
-	"74Ua6YUCycPAnGb0Hkvy5Y5sg07DV9eHyLRRWK3YyeXJB59fPFf/vTv54+k5urw6/fHw5gT9cPIX+PUz",
-	"+3B6enL/p9N3k8nkM4PfTs6PA+385b/eeTNrF2I6NlM7wanWIuI9sr8IiG19BofMWl9os4plSYVpWrFI",
-	"WYwdKDSG1gIPLPZitpSS0amyobUpge2sUsnDVmZ3KmKjQ11Yt/jmpXVJYMDSXx8nCd/UJWSLxJoM1PHY",
-	"1qJ4AMZK4/LvloQHEv7F0CM/XWzlYz1rbGiOnNF7kgnyJeZrTFmtMIG3mU4lpT5DNb5C13RwMMy/mBVq",
-	"GOR5PCbnXNKoQatQygRoOAsCcUKK84O6Y7LrmWS4NvwiI/cEgw9xYaQhz9XkChtsUsaK9aRZM7Rdmc6E",
-	"DjrNWLFYE+nF1ymu6TY4xv/uSqDBkus8W5/RRTjw672JfkK3grBYAejW1v/BSOegLjM5+km3pw3xP2qg",
-	"QyV3d0yoW+op9d0Rtl41+NU0zrzbHTxmFWN377W1hVFknSZUycgd8Yg6hAmkG6M06CvPk1ipgm+t1GsF",
-	"HGs05pn2PDcJ/dTfocCdlqzQ5qOvgmm7o0IUIqQSqsWKxB35oqs+xL3zR2OJr8iSNhnnM/gWWt8zgVRn",
-	"HXotJN5qequ2boz5Xq7GKsEk+fOIMJnhpPpQ1cNNP07xNV2yFmuyWgoszxgCoYD6MiMErKOQBRcGeAvO",
-	"2CZnxyKXefaINFgJWeLkPU9adBR1J9RabJ1ufdRrvEVzUnptlYlxizzZomcdHfJVXpF7SjatoIEMHxm0",
-	"A4f6/BG7ZjyYoP1c/ay5crymTEBwvxMl2PySqfBRKF2ffJWqARKkyjv3p9M+eNIWwOgV++oTvfgXgjNI",
-	"T6Cg1ieMMaPi7ozc62zXbcrgVdEQnjSytTiMIpLKDvw2yINNW/NbthZPitQw4o8kE4004l5/LHE6W4uy",
-	"YIBZ5QqLYqU+XGfT2cvn050HkIF7ktGFCWrsgvGPTlubsr/CaLzh3ONzb3Y7o7m4V9IXCZRSONLOI0AK",
-	"wewit/o5QozBR0ChnLZPaAQT2uIOhaQKnw0LTfHMht32K8FwA5HSNjvtMs+I6P9gs6LLlcJQTyjsrgoS",
-	"NrhegIOJWjqAAvxq9J6KTBkGYQb6axRHcAWjB4yrVXsqZ2cuvXYrFXWVQFiSao9wq2v6d7/lLDwgYYrE",
-	"ey1fdgdnK/QjA9dukOs4J11Z2g2mmewgYYZRBu52zWtG6ztpIWkpQnZ0eH50cnZ2cuxnJNjZ75yUS9wg",
-	"ocMnr5xlcZ3ajzVnmkxUAD/rDKYPduuudWPycx6nuPeB2fqwRsRploP8NPqvBqV0wOULuRg5uyux2UFR",
-	"D2zenvxr6BAbD1XHhb081XnFi8tlD7mdLBuaEKRGhTQbFc0LheDQEqMSpoZ4KXb28fzHk6vT705Pjsfo",
-	"7OIT0Ovfkg7wGxX2f1np3kRgmqhhxuXvU7x3kpY9MkR6iLjfT67vnDJNcKd8d5lgdkNdJteBP+YiF7Hk",
-	"m4xKSViJMo+Ek11EU4ASgAl8zM30XBJnYVXb0Lr9vbV7OQ9SRsrqQm1dbgDNy0JYT+OVZccJhNhGa4LO",
-	"dAK8sL7i60+/ecXnl9Z0HM82B8ZOASe4ceM2jciyNI+r+LS7AsL60bgktULbLJ3xLrN3qcIcnzESyeuW",
-	"mlgFP+NszjHQXltsH+sn6yQJ+cpFK5wtieh8hHZOPsLMFrG1jmcinPzOrKVrXL02wCiRz9eKXsXa41tz",
-	"nQL1Cu+34jE+PG/RzrwYNzqKEBMaaR4VkJ3Hehvacd5ag+iizGaUQUHdAtgJZXfVh6JIftnBs/luNDgb",
-	"Qgm54G7G1XMLYk3pCNEY5JQL2H/Cl5SB6NHyHtBq0u9070qxEBsjrTq+iTzLSCTRimeCoDlYd7edz3pN",
-	"pvRijiA4jONT8HlUCaB7s51XhXsUPLT4Lx0TdKQIkraUm7DeVelQ9UwgscZJonT9nNFmZDoAcxx4D+xP",
-	"plM1SS5MTOu+/vff0u3YCKsrEO/M0BmMbPJ+Om5scb2o7F//sRs2jVs4HK7DzhSHDGH4VPcY012gkllM",
-	"FwsCdRfMZ2pcVEC80N5jASMODHDUkhqjmDmyUXOlMr6z/zpYNTZQ6dI561bzim1X80+xH8bemtvwygAn",
-	"rI0RUIUK01CBZTr+zkIcnpNwkq7wnEga4aT0cO5nLfKP1rMVzUK2ItuhiT40XoySJFexG4k8Bcca2Eye",
-	"pkqLz5xr9FZhe+WhWmxIZiJ5qQRvKufadWL74fP/aEP4YyxWQE3/mPFNqMrnOdkUVga1LrwNxRhsG1AW",
-	"xNzdqeoGN+PjzZEfnOUqRpKb0Xudp17wsfGTLI5yN3CSi4wHivhfS5xJv36Xmb9nHALvZXQdAx5Tpy7j",
-	"gFkqNw82AjOPNdBDd6440h9S2nAstkDxMwH+Lo55+BvblReYJiQ+JglVYmZIp/xE5ivO75TibNro+6R7",
-	"ogVlOEm2yIXnbA9SmYpqhch2I5sa/lq7h4Zqd5svOuM0ThLHPql6enO97DUXeH2GptIfyvHPTn88UWTh",
-	"6uTo4vz85Ojm9PyPAyv2rjmTq2R7RRRlMmbm/sRRaLPD5qbRgOuabI3FMU+9QzGXfmBd8XLSdyBODp3a",
-	"kppCGMW+VepN1wJ4StgNje5IcNv6Q3lSF5cn5+qkLk/Oj6uHtN/9pFDWP63PdelWR92suCmeDroOiXVi",
-	"UYVWRelSrr0ufKmgT1l1bYx611Zymy/AS147/y5oApHCS1BS/D3vvXm1v/96Z/f169eDU3qWdrGmO+KY",
-	"zsozuDo5PP6Lf8i70wFPE32NHEfFzYDg1kBmA4h5taAqX1JglYdHN6c/nvhuMDvd7wdQQDww14/6g51N",
-	"I4KlI6GTme3sTR9j63eoQeCWWpj4lK5cf4XaVnDfO/oaSgaImX9NA1wlzBYlnmMBtdsb2KKgfy9YW2ya",
-	"D6x3b/KsbEhG0JpgkQ+qe2/ud5glXaSEIafF2J6+9purkNrO17k1/nrUNh2E6erc0c6DkzN/JVe4i17B",
-	"V7Q1XWZYNhrWnEetooC17aFve4bZQHYi8TwhTUYh+GbnS/N5QiOkL/4YJWBAGPogfaOG1PjVWZfVPGJ1",
-	"kV0XFRGHbB6+JeXV7t50ujsL6n6dj5NhM+clF3KZkes/nT0T1t7pW292Xk32O4VVoCD3pSGw3K6P6DVU",
-	"dFGlOMPgldY3fusR6HC8WSlNgp55D8YKF9esEAl5wsr6+RVFRw9TedDdn77ppOSaRA1zpwi5CMy6uajM",
-	"trVeL3s/m5e72pkN4xh6CPctuASXs64CFuETvT+MJL2ncqs0u4YoVSWNm6IGQX0Up/RINfJh8Gr6evgl",
-	"0bT1JMt4iA3DLMatmMQ2YdDe1691Rj9wXkY2P5CtGObood3Vhy12v7LY4UsVSo8WQ9KLPsQxZI1jgnBd",
-	"xN3dG1aVwi52XGJJ5ZQrcKxIQXAqHajb7BH2nm9Kd66Y3JNE4S14mwMpOrw8bSq/Y9GhDWKHl6dOWBYI",
-	"IdaPvZSOO2mBnu/mCQ/pVSfqulc2hLZzkvANutVRQbcWee/IFkE9YGOqh4gLb+bXO7O96aOu/SXJomCu",
-	"DvPBOOpFvUjBzmTmVOTYaSjHoaGrvTe2/YymMd4G7Wu9ZZcK5fVtai/3fymjmkP3BiK6ySDrn34PMmsM",
-	"Tp1TboxhirA45bRAeZg7M14Olen3e1gbtJzTMPtsisomGqd0OiAhNcKNnb8HHvhF6uR7UcdeNYnXj9yh",
-	"i4+6FQGeM+BOtHKP2dTziXs6cCkyRNlSU8VuUP3KxuEwb7OHFjzJKt0fu3ynvJj+nTEUysPk8oSCbJJm",
-	"JJImaVRLjI7ccJNFDLKoxdCtOTc1a0yZKKlMAOw6VFw7sanRaeyHBJ7qaGWbi8QmyiNfKVQeTDKC4209",
-	"YSJmMXpXz2PWJ/OaiYVrTeZR+NeZN37VwUYuvNxrDFxIcM6i1fPZdPZycN4MXdG4TwJFe0be3P9p8pLN",
-	"CWSFKm7XI9K8zdw0GbPKbYNIxp9yYj6HYg/tjsIIKRoi5w+d57yMxDkkE4AkORD+SiOi8Aej1CF5Gfxk",
-	"3yz7F851XT7067pAYkNltCIx4myCjrE0uQx0RCOU8AWej+OYNtdY1Au5WCwaHpaPjCZsMp3kc1DjipLG",
-	"Zrf2gXOM5jk83gMddXu4BVkMQC4WC50Sx/e/tBJYd53WqDF/DIBIx1ZusCh4P3qXbxXJWOMtiNTwXhp6",
-	"Z23MMPMkxWxYHMyvdcLKpFQ6UvUeJzSmcjtG5GuU5ILee06bXAkbT1fYJqYiGlrGAX+9JNmRyUrS10gI",
-	"oaB8YZ/zdWd/Y4DEVc/7boxY469XJCbrdJDRUuc3YggnSecqWmLMPNOMxfBGCShwpzKes1g/3gASECbd",
-	"a+NfVefqeBEH3YvLuiDkQ2aCDvVlEdotncR6OUUSOfXl8vD0uCqztZsCGgzkcHN18KzBf89hm5ofFY3h",
-	"JkHxw7C/PQ0SVB0O5UKyxNcsrUxK6S4O/O8gMdrAFEl9agYooudhWI2Ij10zhqE2tbvh40HtKjv1pNsr",
-	"ilj+CPnjmhkX1pCLMENzbXXQBStt+kB4GGlyehrKnvyia5pLQ/Yq1dBlyLp6nUA5u2N8w34hPqTrsGFm",
-	"p4VmOhcAc2tM9OdCvxWW8hC6135YpXtX7aQGkz0b+Ntq5zDofEUWucDg8A4gU/2q0lM1VhTa9byh5sRa",
-	"b1QQrXZ11meUECUeizGK6ZJKMUarbboixiNF8ZFMRDxT5PsjiL8Wt7Ty1T+nXt1ZbPr8zZfnf/3H7nhv",
-	"2uA0Zjfg1wPrV9yikLfr5SzK/NkxmQQmakya66UT9CTCB+XDDe0vlArXTvu7r15kAXac8bTRnRrOpihQ",
-	"CQqFRPeOI4Phx6FQOn1Rep2ZattVV7lIYlLj+E6p5TJ7SVl22VhnnCdo13b1+uVej2fwpxFhdZ5WY7wY",
-	"Nwu0+xXjmvnPX+W3EXhrNLzByLfT+WoTorhdFZpdnEyby2mVKn6BAsa120iHwMqRWPFMQpHtZvTsx8r7",
-	"F/y2Qp5CPc1O6rhXP6lHiQr9CdDTKJffVpnbn/5iqP0Uz6KuxvLtdQonC2lIm3DRtHZUPe5bX16tXwT0",
-	"9bIIqcuZ6XF00vsmzjCEm7uEoJWbm5l/99y8tfqTVmng+AjVqVhLq58imZ5A7N0XSzErmZ09Q9NOnTwA",
-	"03Av62z6c5t5FTijvfbDrK0PsqR+WvFEG3X621ODCmnBJt+Y/4Yy64fISw9hGzo7s6UebXLJo5TOJzdC",
-	"9pWdduqi09Cj+IWlPS1Y/ebFve4FPMKSGIDVb8SY2LQ67S1TeaQbFhMLV76NmIcrZh27zFgU6ZgGuo4U",
-	"Gn39Hbxqbgkc59axHT6T1npYMb1GmE2sbeigGmrPOBI5FGuLyQRRprnAgUPSF4sJYlx+AbQi8cFnZiJE",
-	"LJ5NTL2T+EDL3pocwsubWs2XPD1A/l3WKWNxtKpk98gZU/+/jP7+zMwIX+bbL5YQHZhqbLYEg9qGGQ35",
-	"9G6iS/x90fh14OFVwqM7EwxiEm/qVmPEs8/s1mLtrS1Ar9QaL03JM2EiCI0MZCCsTp4V9mEHcEWVkVj7",
-	"/KttlX+5G1TShrPuoDB1TEWaSxKUEskaM7+OxTOB5pjdqd1mROYZg9qMpjJAGbGOMiJSUKIMy3XLwsQ2",
-	"Ns4UxVDTw0v/kojPjBlJBtLcZDqBsMkTwCDDjUC3GVnAIw4IAbfB1OZdcbxm3rg1oHd3583rfuG8CRet",
-	"aU/gHQnyGCcEZwySBpoAVQsBhYkwTPEcRRNiXjx4StjDCefwYGMlmVMoTnmck8OmAMScSZo4lNacfYSZ",
-	"PX8nqQs3v2mDaMqFoPOEPOHDqkgHqr4cFIRW9ubhvG7vnll/5aLAf3PdhpVPcqZzNpyWuRt6J+CszuHZ",
-	"A3WnsabjWKDbRYbzOE8Ik7dKnbg15Ve+KGIE9XbuSXzrryrUJKxn90lwY6DVkE2FesknSsg6+VQMHPwg",
-	"+bEbPe8juoMVzq1u4OnO0uoh2ycnx9dfrk6uLy/Or0/G6OP58cnVl6uTH09PPh3oCnLZksxxdKflj/IW",
-	"lYHqih8p5S7O8EbjoyFWiipjtCBkgj5dnB84l+8zW3JpHO4Y2SI1wQSdXVzfHDhVZsrKG9Bqgj4dXp2f",
-	"nv/xS3XV9vfK6hmiTB1DkQMiwkxxc8jG7O6tHPno7OL65Njta1w3sSV7Tq43ZwCPM4aXORqPQut0ftaT",
-	"j8ajWsdqh4vz0XikwBXmlffZEU4StbDw1bq+ujZ0HmoqpmCvhCBJEzYJ0dMJscnIEyJJ2D+JV3LBc/Yl",
-	"vs96FPjBaer3TLQA4eU/2Q9xiXBBije709er/de7wytQRZu4B5Q2PLtTstqCJ3G1WtuLXGQvEh7h5IXI",
-	"RDVR7ZuXoeB2mjQ8E6svzwRKsVyNUUYSrCQrJcjcRpv41lYc0PwWzwVPahR38oLP/yZesCVlX1+s5Dp5",
-	"oWD74utkne6FFtdVGqtyUDtvZpPpZDbZmfY45hRneO33765yULgPm1PuSGJjVa46Pn35Ovs+fr2zXtz9",
-	"KT2b4v+Qbz5FV3vzP73qg2j3K67VoHLML1+MMvaj+vblS/cwtXI9FnmLRRtcCNFuqPTU4vdqygjYymN0",
-	"yZ7nKTJc0tYZH1iUoOMxOJCxaGiFumDOoeD2w2ZhtdY5j7f6HXDj54DYTtAtGDNvkcBbYei+hpAgJmZT",
-	"aMurgFrENsAPsnOSjc3lb3IyQv6dAwOLz8w6aXBGjDYUU7W2NWVY8kwja5qamDqcA4WczBUahyWHQ93k",
-	"HTVG8HHRKSNwB0BCWRPZMcCVbn3O5Qciq0NtAG5t3T/ZKrPjEQTkWC/8Ng/3Q9PG6xiTKKGsveOxaeN1",
-	"JCxu73WiGnhdKLunsr3TqW5SdDMu4WuynpNs8jfeulRTrBjafs+9FfvjJGQhe41yRhbSGUNObMFv6xTQ",
-	"XW3cc2+ojGISiPYY5Vi3DI5CYtpvkJOY1sao1fodUEbYjlRzlejnelHrbt9m+r312O6UqT94tp3EJG2F",
-	"56lteWwa1odI+Kaz9xnf2I5GK5ngLFqBRtKUzFS3OzTNqt3zVJBMdnb/aJoV3W0pRyvyNQ9gWh7ZhrUh",
-	"jCr4RcvMXeMYJeUIGjeN1XeU+gBrKtYYrHtdQ3woWtYG0cacLzY4u32cK2j8HbRtGKnvIOUARbKLCYSX",
-	"NCZotc2uVKuys3kXbSW0V6bViT+v6dq+d9vX33XR2VoFO3pf62a2uy3EPM8I1ibSdowyeUPe2eY+SgVG",
-	"aycxteF8UmPH6zdKQ+fWAzFdvfOwHVeYxRmmgkwgWKFzkPe2/Rn3GHd9PPjf3sNdQevqaGt1FZ/jJOkY",
-	"5oNqd5gk1f5O2pfJHY3uOtfjZEH6Adq3jbjO5ZABP+Syfbw042s+aMhL06Nt1DyN8aBBP+oO1TFLytFx",
-	"C82IBQlpuI3ueK08tj6ex2vteCLlMqHLlewY59q2qw3Qa1sNuxH5eo2zbTtVtUPoth5pteP0O63qEfWg",
-	"ytd1mtyPqF7XSWrpBrHVibON7wdkGSY9fHKbZNGfx737uYLjgG6e0NqjX1h6H9SxFNh7rTMo0Hb1DHGH",
-	"nn0qJ9urj4NGPXt4GNuzTxNNGt7dpeXDezuEe3hnn0T37B9ki0P7ehy6LzL4xLFnL5/99uwU5g/DOzvM",
-	"oGfnsCQ2uLMjFfaFbo3wd1KEqv2hTwffqNKnh29N6dNjCAUIMZA+XQbMEdJXuvoENdienXytuatTXU3v",
-	"3cM3C3R1C1oz+nbybBidcAhr7327VXXkvv18dXZYL1en7NvTNwcM7DWEQlRtuD3bB0y2PXt+6itaBJXq",
-	"vp0GXeG66v/zX60Jv4j5MskHcHLpvEmEfG7hOUJ1NXWl3HhIPSe6haFvHffbysPBeWOWDzsywzpCwz7b",
-	"Bi2yYeNog+G1ycIcthg32kzrhoW6plO1H9TVkHaVslXRbtOZO/TfFnNCm+UipAuGbAltOm2bftpm+2mx",
-	"MjUpiZUXiOqrSfUxxHvjqClvFSWwbugLWHYDtuKq3Tloyg5Y1wMW86AtOGxQDdk1G62mIaNus9F47D2g",
-	"Nb+M+Q9dAZNjzfpZt2mG3CiAjFxksfUjN0ECQFFGVZKl/nXg+8QirH6qZlgrQkj0KFhEzZM31SU8ZJqI",
-	"TdBJkWHMeDFpz0P9BDpGtzagQ/1dRnTcwmvnrSKttw8LlCkJuxse09kDiHLhFVeNZ2MS3Ln+/PyaZPc0",
-	"Is+hz/PTqvMWuZfNPnRBP7NvE4ojyE85YVEXm9Gu+iZ5lzoekQOrOkA7YzQbo130f/7X/x4XfkVLnIoi",
-	"BkQn1TAv/PqleoICkLo2S/EhtduWzDAYcWqWFt5R6eln91bsBBfexIZgjpEhUGO9hzEylxTxrIjrequD",
-	"gm5fKEZ4qx/bxzajltQP/E4ar56BbvNfLGxK+3EYkDn4MH54QJVz78Nu+NCgRBCTHoLEA0vcuPQl4Iuv",
-	"JDnKlpa8hEmQ+agP0RTdwFKSdSoDCZFt8+oZbFYDHWL1TIdmokD1dn8l3fU/djtTjqq+kAEvHJRQDG/m",
-	"NMDwcRbujQVZkeZwfzrtVVsUC3mdRxERzYEuuHCC0YsRqj2J3TKnj6xZ2c8b1mT8s7jzG6n7mGedpS0/",
-	"YHFH4o9ZUndSKnF33FgdUc3g+PRW0NRFoup5hgjBd5Qk8WXG5wlZh6IeQBqxqa0pS3OpXZfqFw9+DlUN",
-	"kasyxSRJYsej2nCa6a29PHMeb8fWtQyc+ogEv8hCiSpOgeEwtzTKkn9k5toh3Qwl4DeGqEA73TksYVvl",
-	"uGEgZkJe4kxuD7W/ab1EW5ompoJlkd/fVDxSvJokiwk61c6WNoyIa5CcnN+cXF1enV6fqB6sSAygC7fN",
-	"aZKEcoo8IEec6dJdKNY0rJVX7qwOW0884M7inteFyeooZB5TXmBHxjcC4nh6xkO01N2kVbI5mDzcke1R",
-	"Q5ZGLxWwrrKnw3gycs/vIA9VZqO7BpaIwkJ+bAuuMfFUSv6DJRSFhXPxhBSa1Yji9YpvFgnnGbqGM3t4",
-	"lEO1jK8xJfRH5ZD0ZKiFCzCHhhZH6QHYvRJuSjJ3SZ3UAOyswZoWOmgdp2mRkEwnpzbYE6wh8APpDFs6",
-	"1K1K3/e2xj7hqpXLSFOduFcN2LnTYyKDTr+a+mnpTe/S5BlW+Dm2nrXaM9ZI9aG6b4M3A8falG5QK9D7",
-	"0yJtt18OXd9StSJzS8EVt1SeFDUyN5ysBUnudcW5XiJxeUBlNtn9QL5mpWkz2VwPztnHbFpArqwO13tB",
-	"ZooeybZtnaLep1BUntm0pzQvjqOW0tyDOc2QIFFG5ABoK7ZVERW7YB+8BnrzBqmcDdUOqvOitCaxwGk6",
-	"du9KK0Wo8M9K8S9IELU/nTZmZO7iso6H/b5TLshjgaX929qtThmVFCdqxaNgOjW8LlhUbX+DE1bfke11",
-	"xNOmkkp6gjsC5X6hXRHFbeLczc/aCnB88uPJ2cXlyVX/y6N6d1/mcDLww0RwL/QZgGNzae/Mmo8uwG4H",
-	"gq6C5LDATtS9NJJ1vfhDatLrA8Cfp6q9wuVAAL+PwgWQe0G7RuK9ilZ1sKdVTWAnXPZwSa7p3/2Ws/ai",
-	"RAHRUn1yMmao3Vdzd3QkFdMwMMt21mXn7TyfhkpymgVDEJ7geRaZtN3YlFmYIF2oyok5TElGeaxrZ8Pd",
-	"YHzTXtWoLgLrmgZdFTihHMrgaijVUqkDi6w+YeHTzqJ2lOWSiLNgjvUP+qPS9TDNQrBS2vJ6rQQQqNOt",
-	"6JVeY6X86mx3st9RpcKs5JP1UW9azEY36Lcaky3Rr+ezM9vb71yO865nZm5eEiQ+rJW/7UKt/dnOtHMZ",
-	"T1bjc7dHMaz+tX3HCN6QQO40omlVV5zuddfBKvB8QInCophoXyQPlDYQo3L2aglOURbdrNTg9IpuOgVD",
-	"3DtUw+MgJgUpJc8iEl/LxoSgN0XUv0mxuIAeSEie1olfU1KB74z5CucxlSjhS8vP20QxS3ginm4zulxJ",
-	"NS3UZQ/IYcM4u1lnCCJlwfKG4qMQ6tle2c4vytyfDj+gRpvigZ0FoE0eEVKmaonxttQijg7Pj07Ozk6O",
-	"dXClR0R39h9auM2rReutMwT295jFLSio7g/arLggaAWmAYG0a0NRMCJk8dMFRVorpFiAqKZvbZ5D5/Lo",
-	"YmX6ZQz+fCagJyzIRIRjtOJCQmlnDn/BguB3zCo2tXm9Bs3rodhrthUEI8GJGrUlqwcYVG1xdB9e/YxR",
-	"kGK+IeGGGSG0tNOYMEllS7lIko1BA4oyAm1xUiamT0m2ps2GEPoD2TZlTDGqFBg4K1nOFbfeYKEr4pnD",
-	"rxap6zT8ZTzpzOP3UZDsSrVTt7zQzYZpU7XiVbrIVS/ToeVh/ROAqxU3JP/Wd6ULkMzVYRuAaLGjWqNU",
-	"r9kseVyerwF2AcMgnq1TkgnOGk2M5i0BDtiWACgt+ThSBFPAj2mAxWnj1yAiTYsV8awJScsFUK3xgqx5",
-	"iyN5+9gXhaF4AoBpAdz3n27GNg03z5SUaaSPCTpVtzfBdK1XDhvRaWRgf5NO0qbnHjtQHpfYUIFj8PDZ",
-	"kgh52JR9Rb/9aon1+uoaKQnDHHcUkTSYij5cVmKqMcfp1VZzpW8aQL389gwyRQIGBltYk5jiMlnK+5ub",
-	"S7Ti/M4kW9PS+h3ZKrwyqeZu4Tnx9o5s4ZHxFh4VbyfoO51/wcrz7JlECRWSxJ+ZEu9tVopQMrWouWK4",
-	"WswB4uwLFO8Wq7H6O2fuv9JEiSOcfVFSpVqbzmXjI345wi+W4yZUScQWwNbvZSajHeRti4kkEbiDpfox",
-	"UPGujIBzCLH62XxbeyN8eP4cmjb4PzGFYQodeIYUcOFvHMcZERUh+2EpZepT/pSTbOuVaRcrLZ3B/DH6",
-	"eHXmGHHBc4ZyhtY48yulPyBJTUf+IP2s+d86k00zLWnM6KlABN6ewuSqtIitePqtwp9bRIWiAdO+NFFB",
-	"HuhPWZi92PbedLez5ELIS0EnRvSoGOMS2fyXPdKttrspnDKRkkiS+CKXQe3jghHE4VuR7achy/mcygxL",
-	"8sM8DahiP9CEz40gawpWQELQJFHqdazUBcmXkO/aNwXuVxIDBxVH4z38kdGgV1Zm2DCWSCR8U8yoJGql",
-	"VFMWEfvOgeMIC4nmZInZI0uO31EWd4kdFfj/oLo0vg1oY4TBBomzJSnfB4oaAzrDqppb9BPfNTC6arBp",
-	"Miq0lmfvSsWZbW9YKX6AT/EOb9cx9hCpcrY9UPgHA/VKLZWza+BHZ2df3p9dH9jtTNCnk3dXN0fFD0Ws",
-	"BwD5mUAZ5+sJujq5vrk6OfxwUKSwta46E7ADXx2fnv/xwLhFRoU/pPW4fn+mtFo992g80nOOxiM7LPxp",
-	"Rgn6ZBd7vMmCgtEFeGJFfE3ZEskMEgv+SGPCbVIp8DixKILzmHKtW8KfwUb3qnvgluvb1FxibaFvG84y",
-	"8AlnBcS0Q7FcgcMS2cJsYsU3bII+kfnVzVFRZkenWFYnov3CiqUUqLbAiSCNyO2kwx9KlMYI35MML609",
-	"uzAmL9RuTKUd3+a6302fjCexLjDrtOyXJD9qruoWBf3g3s/cLLyOcKd6XOt/Ng+ppZQ045CHEWq5knuS",
-	"oH+5+u4Ivdx9vfOvFY3sPtqZvNybTncWQZ/ZEOQvaSTzjLiQ90lJBaQNgCpN9iuikzjU7j38rtAwpV9J",
-	"4h/dq1m/aR5K0+GyWpIOXkSMytZ0uhrV1A0yF2hITADs6gpL8v7vAfUVLrpuUwX7MBDkYS5ryI2+/ZbI",
-	"2H/3Y7H7e8DrB7LZDY1DJr9P6ueGg9+ZvR548mHWpW+nf7Gq/GsB/6sXWeDpuKCjlXNzaIWFtIc6rQyw",
-	"xLf66Zwen1wcoNTcuwk6/Hh8enGABM/N1TOsChqOxiP43sCLKlHG4aJVWv3m0R1akCRRwt50gk6NCKkQ",
-	"XCc0RzgRHEUZB1Es4Ztr1edQjtGtF1R2qyvNskavAfJVkozhpNXgff3DR594ffj4x+fvzj6ejHp5NL5L",
-	"coLW+TIY6KPYW2PtBcv7JJKc32mTuzpdt7KutiRKnPClzvoLAKoY0HkWt9u/uqtj6uiYqjO8+nmgZQ2O",
-	"N+TCssFbofWmVvG545KVCx27p1tIjHr6EvLhuxEMiQ9Y98xskEzfx9oHhamFb0moolMgVvL3WtPJTXnQ",
-	"i6pAFQw85/fEIR26cjUt4t94huYkCTmrPD3NKFfhQXS/V5GEfxKchxGcG7u50hcjIQvfzLj37eiPc+Y9",
-	"iVGR0WMAHVLbc3C8GakHUSd70doJU8I3v2eaRCU5hJcOzCLS8kqvxjAoyJCJ0Ncv5TiOhS2oDx901oW6",
-	"50Sj3Uc//RTmHsdhVVoHWmO68McvAfjHDEcEnWnJdbBTbYqF2ARDwnem2jP1daMnS8SzjEQSrXgmCJrD",
-	"VNsOc/806O0RfJlT4LmFb7fWRplQVjGrf/9q/R8/TaM393+ezc/37m5ei7PN5eIvO6url8vjXfyRvNun",
-	"f+I/fv1Bfhj6ENHwhldArAGrOI0ai2McXx1+d3MAqcCFpEliSPMEXVyenB8gvMFgtrB1hS4PT48PUIpp",
-	"PEEfz48uzs5Ojm5O352dHNg22nAM5YQJxBmBwjBBP16onlSInMRovv3M1lRIfEfGYGZO8VZRdr/GBKxt",
-	"NB6ppYzGIzU31Ilwph2NR2pgtfPyBEzDuj7BxWUuVg336qhwhhCA7fTiGsXknkagxJhboM1Xd4SkJiQA",
-	"6viLt4gwPE90/AYckACLs25vApmhQBa8xyiaCgKFrroVcEzWK32XszhpLFCjvWrn0KYWUhbx9QSS2IsV",
-	"Tyt4tr/f/eClF3CidhVy17Q2uDQXK6LteQAgxT5KuL1FYD5zipwYL4VinU3WNDN/i7NJ6VEk6BJKjFXH",
-	"Hn338o+v3r8+ffN95cltd9Z3/5cZvVcKNmlxUjNTQz2VkyN0+Xy2/xKluqN+SWHo8uSDm99nkr6GGhg2",
-	"7FLI/5+9d2FuI7fShv8KivV+5SQvTVOyfKPqrV1aoscay7IiyeNko1kLZENij5oA0+gWzUnNf/8K5wBo",
-	"oIm+UfKMk5mt2ozFvuFycHBwLs8jUhYRxmfpeiPK3Xus/u/15LujE3J6dvTD+GJC3k3+Dr9e8vdH312M",
-	"bybjwWBwyeG3yclh4D5/BF7uvGoYg35vlcYZ+8CTNc6SOyhgNwTj0C6T6DIVdzFGR5f2EYgWxjNgX8il",
-	"UgxvwMOqNxSs3oBFhWQ8gCVBeTQVX0J+2UrJuajhJ4zYHUvUciMZut7Li2e883r34Onh3uRZR8Epp9T7",
-	"qyiknr8XUzDQqvSz5s8bEQr0LJoaT6O+DNTA3qRMypHHIm9+HVhmm2hErjC4Jq9gtVrKG13Hjy8oPnHJ",
-	"NawQydJ1zG98zaxbhXoLPgW+qQJGpwZy5h1bg0eqolxAM8KBBUSmLFsxxmEZaQefm3eN6TADMkb2evvY",
-	"gt4yaZ38agszmZkwcIG8NnTFBznIx3iteHtBhN+ifLZwHKsWN7tkbU+7u2U1v2iwE8cCgtTNnRh44eOK",
-	"TP7Kz5zPRZq1+c7O4NWL2u+Uy+CKCfJa4PXajnFooR2Lm7iyEFbnnpocSLSkeaQTsR4kN+2BksPU8vj+",
-	"04W1x8d5Nhdp/DNW988htOkmje3sFmAgm3gROlGxOT2xRfaYTiHU/QxNQYE9UQe14iTQkFNt2WJtAqa+",
-	"oMVFAGeoCO0BpMNf/vKXqz6ZshnNpalrk2SZZ6ZyUw1ZWophzbNsKUdPnkBF5cAl/nkiTaHbf92y9f/7",
-	"y1/+EhrE9yyK6fdiWqXB//px8nFyOCJoSWNuP+rZATn7eHIC8dywdj/48P70eHIxOeyTN+OjY/VfTCFX",
-	"7xN3LN03Si3LJYkEgzQStOAvOeVrslDmpae6sTm9fk9/u9fv2c/0+j38jvpRfyiow9+zjEa1kIf/ai7g",
-	"rPCC3bL1Y5hjdcxIJWR+6RgumkkQNQTgKJAsXbttMHrUICO0hx4cnTOmByfmGUuXKYPtYDEg4+ySLwTW",
-	"/8L3dO4UFFiLa7KjTNo9t3YCvqeFUFyrjUU/PxyQMSdYnk8WLL1hkIWGtiG8nKRsmdCZzgQSnF1y2xmI",
-	"VNyytdJChC2WmZZ0gsCL0qAq9E3ehWqgzOgaU+OA+1oC1MfanP+hP5qVHNxy0DQtDg77PF0saXyjJkEu",
-	"XZJxZzrdAkdnQbOMpR9lZV2mAVDJAUFy85SjK4uqKhHUrmu5WQF/RD+BZOC6TtDJSKniAG+M9bUgLldd",
-	"adaV9IbBoGjtWts1bcnYQeJx1iepAHxBki8DccRO8cqSysYO6Fb1i7EPKuo8Y+OkipbtgyZ8FtdkkWfq",
-	"+KOOuk4pRwgY68uMLbO3wqB96XrtEDCqe4SAIg+diQYAmc42Zm3+X6p7cMYkfKciv0mjC2EvNhutCTQa",
-	"0pWcfuvCmUU8S8VyLjgDZ7fgRFfScLEqulEkBzTPXZ7VzFSNn9Cvr4Fv37t451ctszlhK2MD1HTTnHvA",
-	"ZENIB2KcYoGcSrz71PEzdvcgbsZwi5Zu47n8Zx7PbsldLBKWkTlNpyJPOzsuy1mZpY76jQwOt4jYmUiC",
-	"FOQ2zTej8nZAxqdHI53mj8nwA3J08t3k/GJkYDqlrRYm528+jmAxY5qbHJBPH87eTc5GJM25JD+JqXRT",
-	"A8anR71+D1/X6/fO33wEQlj1RNAc+cCBxDzmN8cxD8WJ4dssQqAAYzojTe8jtUDN4+aYaIl/H8T0L94f",
-	"tH1xod6wR5J8PDsGn9CMckP8TwSfsb6B1qTkmq2KMhAEUicUJD6J+S1hdDYnqiF9U2alLl0dRWyxFBnj",
-	"s/Xjd2x9FTaBl3Rd2L4sy5dP2BM6m2WV7NYlgfM76h4PQsLmz1qtFlOmVCaCzMyS8Ui6nOdg76xoGikp",
-	"wyFIGU2sf7p4VPBkTaDvUKpXWZiSsuuUyXlw8j6pA4ULXUJuhLJPiugA7AG5rqBU5r3B3grMXs3xxD+Y",
-	"sCSJ+c0TekNj7joI8jQOpfUX+vh/4X3/NXryJMxVnuUp79JRG97Vo38d8xhcwgL49e+UlJ4xGrkHlY69",
-	"fLD+bdQmm8723SkOiurSIb25q62ttAXLwjwT2IEMboVj3w33tshIwwoFAFzcLLTv+C6ob+LvQ0AIcMXW",
-	"dMUYAVzESRKHfDtPBzsNLiQ7NJVJBcUNNnYSiVkOQShPcJJYZkV1/2Yw8dWz90FMksqu4Inj1TPy/xmj",
-	"x2xyURypE6QyZUsW3M7OYK+hy7h7Bmbqnma9O5R9LVgluSh93JlpMz61Ii8PEXE1roI5Sii4/EosxbE+",
-	"HieJccTU4O+EfPTmLZsgPq2qeTfav26E7AkC4rQam3X4/GuwagsEAB1MTQQN7DO0Eu7XP3JY1F8pyDVN",
-	"u0HCbAHOqbtR+1Bjbk6U45CFluOhvmaD6i7OcJ2qebnX5uy+DSpzEHWTbQWP3Dg03bHl4Ylyd7pDxsel",
-	"N0Qs6ZgnxdmXTMP/1sY21H3FjEoS5cwrbE8Zno852x4XNGVyKbisTHVwKuZCglZujzLbuNDavwR+08pl",
-	"1AlJ2iiS/wQk6bgOQdqDmUY4aZMxZaTaAUelBbS0L2ob0+1pGLNUfeRUV4/Vq/UKn2bhu9PyY0IM1osL",
-	"ruDpOmM6hdwYLwvBs3kAtjoVixDyE01tEeSMJoxHNMVXqBd+vDhoHxSs2WLDjZ98dzY5P//8+u8Xk/Ot",
-	"t1wYvzOxaoGSl4lA6+IFK2C7AbG1bY/LANpqgOEj/Vb7uW14cD+3SIkVDm3wscrws4xn6Rp8D3BEh1s3",
-	"KTAKD3LrUXec8I0gqsuE8qb3nSaUX8RdVFgZNPk31FxBfJNNJQTj4KgZPXFB2SjIcUrps5rSpw/pcFCI",
-	"tKIx+MNNulwISNggsb9h7IDxKmPPFH0+kuSawRllxrQJ3anQwfIGVSaRGcaSa0LJKuZcoxlEFnkGI5Yz",
-	"nTfRuAvP5mx2K/Ks0tVlXXHaHUNvjCmgUZ6KBRFLcjo5OTw6+c66dsGDx77EMmtXdLwNFj24TWeNYNcH",
-	"5j54RmZiwdLJIghDDXAiOaJDsMfqngE5MYMLiTcw8hptRM9Jn+Q8i5OSv2tOJYGdV6dHldzx4r/hO8aH",
-	"0mqITNvb1CgUsQD8jvf1XLL08d6LnZ3gKcKQP1ZLvbklLO8vh+0k3n6oEjvBfmcmojo7tOjZ8fjjycHb",
-	"3VY8Jpriq7qPS4Td1BAeuA62POVqKscQapXnqK4wy91FqP2Spm5DmDpKuxSNmnO4A7Yz1K/z5BqoI+5z",
-	"niyfXRqrR7qYRknMixkyqq+dDQRVGRlbhKZk4aRNNGzpeB+kw8f3Gic9xYbRtD0u2WnpwTBEmRXf+JrE",
-	"GYni62uWSsxuttIDKG8ZTQDTQWtNI2Zq0a1iyaBkM8Z0WJb1CbLqYWoxcopd8is1GEbtXmEiQwPgGezA",
-	"qDoP9M6kMT+rdkR7PySGGiGo27WskoaovjQcJaWEbPk5YzL7THemu7OnLauZsCF6Jo54Zk/9bZut27vR",
-	"VG9R68Q3TwFmcwB4EOoNfkeWcREOanEmR77EGqVPF6CKzZ3aqdW3e8C+tQGMSEQC0pyAzrG7QaTfUpUU",
-	"ABd9bezSM2QY4aeRzd9wBz6icg5BLR162hkOlcwvhA6djE+PdHIqF5f8Ok8Rr4LrpJxWGgbZgkPqpZ21",
-	"DhqqMNYxRlslVRoCBhDzbOxNG74Wh7ADb1242C6fgnqoERKZL4xIwyA9Iss0nmEi0Kal8PTVq5etZKHp",
-	"s6i1zDdGxLSUgKFqOUV9JOaW334Qapka5VajQII2X9mIdUTDPUWUp6ts2HmDWlYAjnHtnL7KW1TJhOsH",
-	"j019C1hvFrRjefnHED9PVW+ovhni7M1d2HaK3T5wQFRGhLboNT2k9bTo9EGdbZA57g6L6LNZrnfO6VLO",
-	"RVap/3U1J5TowavV/8RlzJa6Sl9YVHXHUnXdBDhzbvLq9XfCi3Hn1atXrRbEw1Xv/jOnFQi4AO5UTtvv",
-	"UJ3rzYM3Xs5XKyUlzHYJl7YOc4F7IrAZwIVTY/KVSt0gQ1i6wlkUemKJm95jsRgw5OjqaMj+UjUmVd56",
-	"vemXSxDBVJkL1UTI1MdKcykWxWFmwbK5iCTJ6C1DXH5dtugfpGeCX8fpgkXeMeySG08DFkXH0qJekzcf",
-	"j98cHUPy9ZwiQP4dSwdk8rfTozP1K1YyxhizhhwckYJJIaHm0W/Avu6GtrUGl/x0fHZxND4+/vvns8mb",
-	"jyeHk8M+Mf8aFQZSzCGvT7075uQ6T5IBOZv8cDT5NCoO5tgO7U9BICzczfr6OQ2WdcmNRiZ/koyRq5Iy",
-	"vvpz0U4c7QF5A4rTsSMzobNn/BOt7jwUVfhJ6HpyAY1MNbyo7rRj3Ov39LjCxfLIwKP6n8GUsDuW3sVs",
-	"VQ2v+0javEHHx+zL+Q3jLC126QfzUm9yiDRRMjiAAxpRvH3I94FZRxrR9UEo5IWIQtj+qO3wc2pdoaBm",
-	"IiqdM3ZeNH2mqzM7ZXeM58y2q97IhntBYXckz3C6ZsgqoXd9XHVrCEH6M/iqBV/BFn54WTXnfjpBkNOl",
-	"cZIzRheGt6ju7UDI4Z6gDFzBBgXCs6ZP6oK+k1B45gdd7KdTThIA0TOiHcL7bMSQtDRrln/es0uetnxa",
-	"aprpAMu15bW3ay+KJZSKYqrgHTOM0xbVLE4d3mO5EQ/okDhUDoFUEaY4g17HnuKu+dJSCwzk5ug4AtX3",
-	"1G7ImDqls9tggHZMfhJTHM4l3gOctinlciYiBiRUHMuVdClWRJeZkpVlQtdTOrt9EDbbhjwR1Uass9pw",
-	"grVyn2KKZVTr2VXfMDfqryDYAIzOPXy38FR7UgU9VW/wYwE7tezHXd7edLT2dV1zWBEtKI+vmVRGIhZV",
-	"oQ/Mlry1NrR1RzR6caAjthJ605TVV8ByY+kMkDSOMs2iHDElYZLJvikT2RkOTQKxmsZY+s11K5ts/av5",
-	"q1YlWYqj8hkrZbOOqUOS3SyAeDKEGQqAwYboGiKL+vaqcuDnlSQ9NWJuayb1jQ8p5u023FLppxIKo2o2",
-	"ot+zjsHvB3EPuc3xp991vxQl/GZ1e/NbrLAiraaYG08fdfGd+JohhKM8IpQs8iSL72gaU45AvUksM/Kn",
-	"weJp/vLPA3I4Pn8Lt+llrq4soz9vQiKrG4MHBd2M5lo3araUARlbaBfYtcUS61/3ydW/frnSDl6DA60+",
-	"XCD8QpWnHtvAecPRrjWqDEoh0jhj+2Qqsrk6WeqKOl0sK+fQLK4+BYlEB+/Hb7zPbqe7neQSUDUmr6ek",
-	"DAFP9J8505c1ekhZY+gSwOf9bbRHn+xCRdVw0PNUoKMBw46dKjE0OBwhmyJlS5ECJ76RAWXH/iSmgeqg",
-	"5p0fTbp9AxSEcfwiW9SrbQjWTbfd77wPWHCOrrP/vZgWe54nAPfaAPcJRceKrnIGJ4VW3bG0FCg+s0G3",
-	"3a6dDi8BsHTg2doYoIDoWL1kA6JaiaRVi7/zopTxz+z1OphvAD8bF4VtikG5MPogfD7aeTrc3Ru+2Hn+",
-	"snMlSV6V+vPx7BgHoggm6fL8lFFdxWWaWVWhpkcP6vg5TZ7U24tPFlRmLIXtokUdUUMyIT5t0laLga+R",
-	"jjq2CzsjdnvQ3YucY8q/tZy0lI0xAGkhd02wGfpUfx0nhl4jzpDzymCdoFl/lafJxMR6rgbkO5ZlGLVF",
-	"3Qv1cmpw2Upu5E4pGRs9eZKIGU3mQmajl8OXwyfwzSez7zL+t5/HXwaDQUmkQqnTk4bUG9XMK5NvA4AP",
-	"c5GnRkfE0kk63ybn1RdTrz3NUmsLxkPTZNghIfRrHDmZgC0aXAF9UN6cxOj+xdv0SJdr4Pgpshedz1LG",
-	"mrDEnEJ2wCoECwcUCDy9X1hXVJKrJUsXcoCXrtrhhkWxVOblSSUuJoTVQPY0L4db+C+Zk0fGTeX/TXzH",
-	"StiYrxkn5xTykRsPIXPKozMg3/TOEpVdKO6vdQ0Ar6dqHhJ7Fu3G7JtIrPj2B6efRMwbvg9ChNz4TGlx",
-	"twlwJN7+6wm7zpq/DR40dauFKI4Tm84BNCxbNwAEr1k1W8k5hftbcls6z1mKSzeXycnBYFJ2RjymWZcW",
-	"nMP9GkTqnvAR9fpMOikN+mP+crVklRs6xUyI6Z63pkoLxpFdK0gNKjIcz3VukJsZ/ujELaBziUiL8kDB",
-	"Wb+4ya6RdN3Bai8UeMBJ5Ypec2zY1XG1AWKCMGpqGtSRE2Ozau4dNtl9clWeH6BagOQOoD7UQEU0CzEf",
-	"hvaLRhjRrVbVL/WTfmqWeODwBRSR6M3f2LI0V1+gKCCPYtGqO3Kz55WbAVAZtXhrGWgPGmMet59sWAhh",
-	"zBAwoixHoTRsUPBqRO2Cl6PfcyEi8PkDele6xpi45nl2X2L2ef0UXQOqTf+Sy6XIEuDgURdu49ntgNzk",
-	"LNAERPACqicNEuneUsTjHScSsAv2e9icXr8HL7bRkQrHUklXboyPNqBGkNPPhd0OyZplA6KLSUZGg5ji",
-	"EuQJQ1018nYt2NNGxugqflZjoe5dUXnJ8Y++jldCQbv6qjagjU0HhrI/BPpSr9/TLbEaU+vLXr+HL68Y",
-	"DsSdQf3SSD5u4HvKdAElpYAXOsVmqis0sDJD2bOJuIGcxxiL9lxSYPrfLkZFMxq8zqUrWhpeStjb45jf",
-	"nogsnrHKvPTbR5Ik8TWDxC7icO0ahLuU3TEKvAtgpiLPNohYZvsYcFw1DkvMtcNmBkVPSsjAXlQqlZZ9",
-	"NS0Gqt9TvTmOr8Owq2/FClFdLY5KLPGs16+KIjx9PmyOe5oJcT9eNyVnTLKswjs89pCm+rZICRmvYQdd",
-	"YADXwMT7g/4H1P2DQt2fbpY6bBTt6Rwx2KPbFytAuA75JTTkDSXXjGZ56iAUagQcuYqzGVDycp3gecmd",
-	"rDNtXtl8LMSQK6oKZB+pCKl0Upwzp37MtilgJBm4/YuGvGavo31dX1G8eat8Zrc2o0vpnHquqb26RgCL",
-	"FQxx5oImCZMZ5qHCKBYN8B3H7SrHyopicyw3GlvqdVAoEzpj0esqAmWDOkWmsaNAdLr1IwkKhvEoRILb",
-	"SA+oPorIdBMeBb1RF963GNxlAUNjqRq1T3KuNy+3QHMa49ac6FymLfxU01hD0unWVYweHyeJWFFetSca",
-	"JMuiMl8Y6FEXJrQr/Kj/2n4IrbMzzOgDwIpWoHrWwnl6gygb0VbNiFm01b4FuRUVhewDAs1zMpmUOYuc",
-	"9s6fi7hTAMqb+8badnX7YaxkbZpXk+RHzh2wsWkQhMIFn1AuixM5wiAfTw6rUYzoQ+eGQhNaoQhkMUv7",
-	"uH+9OZtMlM0wObmYnJ2eHZ1POg30+ZymLQYZNgwfaWznWae8M/BM42tMT6tk9hgwjYPbeEI52MHqhhGZ",
-	"A66q2jT1LMG5EBLoKAqtzcbOJVIFawxFKNtH9ztWZI8KsGFwZBhIYdDNlxwgA4u41SP0csAd2pEhQ/vy",
-	"gn4ZL+N3bF0ZtYWwppM2OT49QojnYkWxGAz6lN2JWxYR7pfiFmmUnalmF/TLAV0qY6YiPhRu4tREjWiS",
-	"kBm+IDIUNzacZGDBMiazcuho+OLpi72dl7t7dXpzb+fV3tPhXsuOHNflOof7YdJElb0Wp67ElFq7xbie",
-	"2vosA/nXpkU6j1j4NdrWhlyyVIsvcqS4+KUcw/0po/h3gXKKkewBMZVimLLcVFP51Iuz77Ts9pnmjsdc",
-	"jtb9LlHOWyhF/NUHA3ByAV5uMTE6dfWALumsEs9xs4Ve0Me0Dl+1YQ342QrDUm5Kq1Z+lJWE+Ztt28i0",
-	"jhidZcBDFGEwtyrzevfZFnOsM67bts6wsfgKWe26Sn2EctCfDYfbLLlPdVnbu1u9MY2zjPEtlKNaqRDa",
-	"BS3uqkaL26jxl66+PAZ6A3mFNAcDMlEbvM7zvs4Tyx0Ga1Sq8yHNSMKozMgOeRe/LkXl93Z3XrzYrU3e",
-	"ePn05cvnw5dtRsGmDp6xjHHV7kMa2szUr/oAgTke9kFMlUMyAxPwy4SlUluUPDkdJbJsFpul03e33o0N",
-	"wpPjoFoIS1RQx1UOUpV58z7+MlHmXD06lzJTOVokfR0X0tn1sKarkKgQIRpAkjbxXPGiSaSQBRIYg7RB",
-	"2AZdnqWnQ6yj82pWdnaHg2fNXEHqS58oeEQaWqIJ9SxrE3pRmtqxN9x9utOiJYJn82R9xmZ5mupyjDYe",
-	"ijF4HqSO7c6CGYLnmG7pgZ36JyF7iug7KXC48AXghM7iBU26Z7sV/etaDKWb2aWk6ECPRLiQxLywGKfA",
-	"oPc9wdyQj5qVcgY5mBXgAGb84Uyk2vMfekizGqPhnBY6ctUftfD411YRBTzZXdbGt7gIik8+36aMalP6",
-	"q0Yavl19pFXC4mavK4np9XvnF+Ozi8lZr987PfvQ6/cKAQoH2zR8nIErr66GRR8k3qWmBSSWpoxaBBn9",
-	"qsCSUo+xi2IMS2924SUpX3ufsSp9dw/5yUaEkmkqaDSjMusX6WQ6byKFA7E6F+GRR0+XbzS8bPK2qX61",
-	"W7Pqzs3cDTusKaOtF6662cLGNzpYHlhPhTSBP29mVCrk1fY3sLQvzibj9+ejYt7kgJxPzs+PPpycj6C+",
-	"nqk9lMk+WbFpzKkmz4LcXWwFFGpampCD8fHx+YjsjHbwCDwgB2/HFyOyYFKZOXJwyc8mBx/ODo9Ovjsf",
-	"GXAa5P8CeXHMzQH5cHY4OTsf4fSVK44HZPzx4AJbqj3gckDOJqZTl7zoFWQ4cp31Z5YDOf14/nZyPgIK",
-	"XLXJx9caokQaRGEWDcjh5Pjoh8nZkbpzEyHdj7Drb6vlrkcReNiOoYBFjQQUvZv+9/o97GGv3zN9gRuK",
-	"12ATe/1e0YpadaGrnhshKbUB+ivssg9gtsErKqHr1elptwSyKzXKbp+IJKpAgSpIhzRWYEvsJhi49+or",
-	"JWzcQEHFCpdtVV7sNAZ6DIzBc655to+ulTD2dcRWSa/agKH2sQXzcklfYAv6qDdC1hyObZ3uOMcU7LDW",
-	"lXixD6cQLAQxWeemomlDxvSFH9TdTeOtP473likHg6YkPvBIEnZ9zWZZEZLTkD0m+RzjdqWYvM1ZoKC/",
-	"iBol6aYr7BMT2B8GCTlv2bpll96x9UaVYEXOq+6TDtdJk7TnJ/7OqSwP+3YZsLpFryuOtTRaAJiYMK0g",
-	"cdbUEDerZFGf1trYvLvuYlNaE2qOzHv6vjT6AubOjjsuLVZLZb5JIZ+crVAmQ3xFVIYE/I0Gm6V5FGck",
-	"ETf7JF8qcXw2HFbmmRzQJGHMxZxFNDsUh0aSz/uPN76hxaAF0TnwiubhRAiOZDmnU5bFM8jxCMJtWWXe",
-	"9mjmqboy6Pn2RCOnGpXgAi5skDoff4Yq2WVC1+BaTRnylT41+oZM2Tzm0YBs3gd6aHdYvtMxR/D1vT5U",
-	"0FaYDdC6MKMvFPNkAh05hDpO/BpCtQoVpl6l7xuQE6GdRECTBpXIzndsEvF+4UqaC+gz3IFREWvcwTtm",
-	"gmcxz5l6DfDH8g6025memwYJKeaxqUIOUbneHp/bemeXEw4mMdI1C5kD0VgEsHQMyMY4izHB7cwQGu0N",
-	"9y65A8AKG2B8wzGvCcBBCx6CJc3mfSIFbH6JFGQm7kCY/LosfWTEMm2o0CrxzVaUWSmL+Mns6dnaVFnF",
-	"PGJfKoqsyvyRUOcE9zRxzjkiW0M4Z/IrdRK8fgbY+arE94iXC5sxG7EmqVHNtZ5UsWScbSQ2FgGu53ue",
-	"7+PpsGVtcyqmSRCckBOoVCaYKnz25oC82nv2wnIGzkSEPIlQ00sXeG6jwGmhTnR4jQl9BC8l5VbibstM",
-	"7c360+o27DGnt+zzjCoRPDXfk3ORJxE4hSKG2GmxxNoDf3/iIvt8LXJeTdjT7sQfcywkjJVY4IeKkgeR",
-	"6qIvfGFre/+Neo2ZhUA5BiQONCoPfB6yITBnSMoK9Bs7P7AWJV0r5UchTXeVCowP98kKYX4zMmfJUh3O",
-	"YeEKEokNJFelWbhQI1AxwjoqVYUfa2p/YmnjVyZ9zyRQJOLG/2zK/rlF7VJeccRzWH9KrsW9IKxVnCWs",
-	"8U2QHC7SUv5x70Rk5E3VSGXBPXycrNQsXdGpyLPRNKH89go1MbTE5m0vGOVq69LaONChnvOKZmIMVJbY",
-	"WwcLZIaAq0bE3Pn9sVrBHBsxDqnSRZz5dDmPJObXgIwCVX9kkBHVy0Zkb/iUXKlbPsPTV5C4s7f7ilyl",
-	"NGOfdR7Zld7k8AtOTsQlh5CrSElE1wN8E1QabTRhQK7y5U1KI3Yh7B02r7RoJE0SscKrejz2dfK7VhC6",
-	"6POSR0JZKB9AV6gWQw4SF+QKezLS+NGwr6jO6NbjqRLS982eS3XID8+f6iGos1XnSpYSkWdSKUbILsY+",
-	"FXnDuLy4dlrSjdycUIYSr6x7hRYaWNmYk6siNetqQK6K+OopSw/p+gpafBUIm9rrpnJXvVBwrPexcYVC",
-	"nr3IbTD+0sXXbye6y0P29FI9LOi1EDwgXeXsoa4ZyByLG81RE3pcsQoxM6gCwaQMDw88W31IUVA7K/wX",
-	"yzlWFHmr+mTKYGXiRFmbUNt8sBDoikxFVAKH/9dlL44ue6NLYKPbuez1L6G98JPBZB6YjBkLSnLZ+8W1",
-	"t8FXvA7Nut/VMzZj8TLQ4wPEdnVtUps9xRkDHk+1QrAk5g5wZaHiKXCWBi7rqHslnX2yYsqifBY84mu4",
-	"4aLpOqVRsiSRVVGYhup5/UptbU5FfjPP9gnUDurTgVZn6Wyu2hyi2VebA1T6jOsoXMDuR5hogwaNERs5",
-	"Fyu1gV32/vb/EXF9fdnbd7RnNfXK7l5L+Ohfiemn1oU4Jhn7gvYilGtY1Ll6dpnzTHC2oinrk6fPhmSR",
-	"BG3ZNvQ85+8+9gmiLxG6UBbfWl3SAlAyGN5//O7x6+OPkzbUkFugcMcLesMqaaDg6iNJaBSlTMpWLDwG",
-	"BWYW8YHHFL3Ibx5Pk5wNflretMIJEKvzTMxuq2oiEPs5m6dMzkUSjchVzJWWEOl6kIjVFbKU8Myhv4Yn",
-	"rovETdUBnQ2WkilLxKoMdtpCptvibGt14vLG8A3atIcFfr831rumJlAvruQ0Kae++twm6lHNo1Uwm2DR",
-	"vKSJrhCGvAuqvc3qUQ7Fw7pDRYmX8wogK1VvKBGfqEc6cJ+ASFRA0MO5V13f5BbBVMGcg7k/s8m6Sg73",
-	"yeMdvUTWyoyyKbs6wRMBJdOcK/twI5Hi1+KkYC6nhLZhfL+41QwlBH2PHEINnrdSTeS6FxCfLfkb9LoZ",
-	"623vUC+1lgRJeg+vIEZyt3FlVxV76+aHK6HnzFv8F2yExNqrCK+rLvew8frqLw7M14KeXzGDqaqOO8Wm",
-	"XJJ18aQ+CG9kuYxPk8s6VJBO6/s4djWyURmKMVMjrnGPlXOxHJA3WFACDIVqAcOGTLkHngFJr7KIeSJ4",
-	"kXYcSgL7Hx6S7FmRsxVUkcLU+A7VfzlmTC+XpRXo7fK4J7gbgav3UXlrrbU3/OUBLU2lIT2YynMwvlN0",
-	"uacMUp5hmLTUmRe1CFlvY5eu5iJhhl5KKfK+OwVosLa1RK2X9pX+v64Z5l2tUJTILUxRG+xzo33GQnVm",
-	"p9E29aN+w/sZq8vNSvd9wBggCyhqrzZaywXlS7hffeLy8rybRTrmRBmXgLuujEzfLG0jHa2N0yYMwrLA",
-	"FL36X/jEf42ePOltYdNaaxatUah8y1wkRrBgi+qCRKz2ybMquXhWtxKg3GU4HDZjdD6AgVuB1LYp+LvP",
-	"qqPcjkp0J+TZsIVUbWU7OxrIrIFXr8gr/P82NnWD2gnBobYwR5WFWZL2sL3ZbF3WS8PjnRYF+Jt2pDPW",
-	"NXt2BS6XPgRvybRkzb1A6XFJOtVmGSF+J01OnU0UV3SFOlSPFmcbeKMR3Z3hEKtBlZX/fI+8i1+rO78/",
-	"/3Ciw7YIo2owYCDDcpmyrAxy+a/eTCQiVfunTonCIkXbQpejXY9rv/fl8Y14rH/8SQo+OKOr9zpEUHT/",
-	"Il6wJOasoqhlTJYx58XWjsezlbYWlYGL1wPJ5Q9GDJYFc0QwAcJybBRJpFg1mfpD+OrpYK82D70catEY",
-	"67oLNWL7cSlZmn2dY4jJAdCkNAg8R/B0NAi0odWJxPDb2Dfd72zi9b/ubJLrG3/PZ5OFAELG6iQGF38u",
-	"E2reFiJjRUKjAewL+LzboOaZFhgkygIGsozu2NFMKyd3GMRHaFXtYIRR6Jox4AzIHKS1lJDmXIQ6gzVH",
-	"AlBzTt6UwYbTYHHBzClNoXpgAiBmydcEbhzCOmo8Y6j8MYChmkfTNL5jhm+WcmDx3icRy9gsIylbskyT",
-	"30zXmPt2FEJVewgC/FpO+t+Kg75jXp+epegh+bz1qN+XvPzfh9b7quCD1bFhc+9V4eW45D5hdVdu7wej",
-	"yLYBiBV9QBpsl2T5PkzJWUecrAA1cjs4r5ISNkLruVnb0Asb9MMQ3bBDL+xRBjteYEPxW5b24DZQ1qlt",
-	"ouFBpbqdDRNU6UErRt9ZhL9/v3aMHopDJG4+SISs2gvHRLM7G2RiDA2BGQqPjXQM+9OHkz45/nB+odTS",
-	"p/HZydHJd58Pjj+cI3tWyae5KJirq/Ci1Ecjs7Tus6j699tZv+7WqDtapTv1ZdCcA3K4aVDoz6ItMl1D",
-	"mrBS9pha5oPw9yK57Kj5mLLV+Iwd5qySixUjeC63CORKzSgnKZNLwSNSzgZxQfv1TRJTn4WU8TRh2xfC",
-	"/JbGgeneoTupzvAvi72r+uHAnrrl9ldVkFLelG3aMZ7C1UPlECwcAD9zkX22+TVb07fp0SkTpt53m26z",
-	"dxarrXYfDUxk82Zqkzn1sPc9Leftr/6qaq2hK50DRkUrrYyp2+AcWMXZPErpit9va93cJWq3V92Yz7g9",
-	"/LHH6p2s8/aKxQnI5m0KFTDKGXPVvjUkCy4YZlmkNyzMo/rHVvvHVvvHVvvHVvvHVttuq63eZQ0S+JTy",
-	"W6Mt5EOdX71tos3++sfOatwSdW5cmDNwzBCNoU35picNNtaYW7SRAn/eorZrgrWzyQ9Hk0+g9+ciiQCo",
-	"NueAhnudJ9dxQuLskmdCAxW4nq4+buXXOSAtBLl2/mMdwPfcKaqR9Ftv1X5jH8Tx28nd+1V2nV9Pmz+g",
-	"07E8ko66brfaq2Ok2nqOpc61ab/Q76W7S4qoVnsv7L2/e/19BrrwDTC1VJ2OtL5EnuZRqaRIXZQAZQLz",
-	"6rJ1wB6dsixPuS5zXAjOgFBEmoOOTpbETzjkS1fmFzd4oo18P0G0QCkzuPW65FY9H9LwjYcx3TSbvcxF",
-	"ZhtYEVp4Nhz+u5/M1PTmKTvbxojWz+6Tq5zfcrHiVzp4dhPfsVA1S8xlfn0dz2LGs8+Awt37Rs82rTeK",
-	"6lfgGusWmUN58wJzwUVXLh9/oOMSXitinloF2Apg5A51mRsBu8ptOyydBY3YxmnYb/MY4vYRmaaa56hF",
-	"w+vGE69ub5ak7LqjrHiqqlalWDUHWDxJhTJpp0raHT4/qOXw0EfPbywYa+Wh3SH3rLi9yUzyT7T+PFdH",
-	"bjdPxr5ubbsfV9pYzgIzmgCUAu6097OjNgyCWksKW/IZTYM/jCktIDUZTY5v2TMpEPoA7OLrPEkGW1st",
-	"BeSIevtvaa78Jx+G/31Ni8I03m5zrGnVf4RB8S0ZAm2X6R+mwAOaAi09KA9jGrTZTRpdLd03k+4GQXtj",
-	"4A87QCfNBmYsibnvsxh0ACPSUSkDR2ThF7TzQyvHytqubwH34IFKWf6ZU54FmaugosuvXG2mMbDtsqVW",
-	"9gPNVVe5nB+kLGI8i2kVy5kGTsPsglSoZx9JBE+fFc8WxIuSzVIWolucJSKP4JOCI554DUY2hcooNYd0",
-	"NsOsAkkkyyoAbsyrJ1ztlTXvVe1miKQKdd2ZIGMepSKOSMTugLZX7d3TVKykLjas+dwpjkeVCVPqgho2",
-	"fMAxAu7iiJkQ+5RdCwT4KzrrwMTNFuyxnItlG6sgFlI18HXOo6QyYYEul48kmcI9JI5atWImFlgl27El",
-	"bSZdDcktWyNmZZKQODIzVTHv+t3bzHr84dzMeO27dYlTsFS7VEAPU4mTrB+xEhBLok66BrrpWu1vmSSS",
-	"8mgqvoQaUAbo8HsaGtbNSQ91IrBY+sGlGRTzKi1yWFs9+S+3lGhv+Op5KLfG323se7C6Ug0YgDXQ5XIf",
-	"ZEPDusOUwkskxlqV/FzRpfa6F0ycCDeMlG03QtwkbHClzIyrm9liAF75S54yKMeMrGvYTKrcgG7A+iKL",
-	"tdmuINMMFohdsJadLpeABgycgI+kllBM2zJKqW9I6SC3Q2rh7g4wFlgUWD+sPrkBMoZ22kLcob/GHR11",
-	"CBNpxhD/Hzn0KVRgYm7Q5tqiy+UPLJV6URXKZXewNxi2woGiMjtnjNcZZBY2P2U3scxY2sU2A5TjEg4T",
-	"44+/e92mdYZxo9lKlXODQa6NjLrtxGweK4geOZsvzCF40ozg4iT6mjuhOZ/NH+8Od5+Hj0LqwFn1YaPb",
-	"cHbrPvPyemf2Ysp26au96Nnw+dMXUxZ0YhR1h43+EXVra/dIVRminRTTVU8M7Yy7s+DJmUUx+rF2WVfC",
-	"zuBYIWwKymNgyTasC0eNPt9rBZdmpHjDmKf8JgfmcHpD/vT64JTsvfizP8ZG3J2PPn3220i/lQmLEJEV",
-	"66FOyksDtoi5rWjttgS03BsPkLMiknia0nRtAVGGu3uVaBUVa8MttB3ubrTTARL5x/9eXsonP/7f//NV",
-	"V1S58Ld22Dqst2WjHXEisro1pOGNS/oHDidSLLBbgZ1wKqJKss4vmZm53WENmwaSDinRAmTnKbvJeRkE",
-	"Jgio085boS2o8ip4ILGuhsaGS84AVPb/EyJbJZr+0et2C6gVlIrACXPHIhsZOC4lqOp2Zf3vkyhfJvGM",
-	"ZkwigAkURnvQHw8gwi7thyUvNjQgDRwg7m5helngc4PkVQn7qaMo/VGJhRxpo2yeivwGc7XVkQXO3Ub7",
-	"DJSNq86uwNM28m4G4710u1PrHgtgkMPHe/3eik0rCt7l/IxJIEYIu8bVNe0dyOU8RC2mOdUqMH8s87Im",
-	"lnPWdDZnUi9qWPJF2roxhdRaZHiMcQ0i38cT8udoKrfmVpnmoNEF4+nZvpimySLyp90vX/7c9OGS8BSt",
-	"6DvjFJKXM+CFZ7LRSVNA9MMByJKrAtmK5sDijEUhB82czW7bV9nbJgExfajMvp1rHx43rv3SABX49ti2",
-	"2qHBdjSMD1ChOvQoOFYBL3OONN/vQ2TZ+pp5BzSOxJws4iSJHSKQehlk/CbmFYoZrzkw2KrJac4lERwo",
-	"N/M4yR7HSO1qoAvR2W+cDr4Ctw+cCpndpOz8r8fh0GIFR8VFAfTftzk9qlGxhAyqmN8EmdFqXMI0Nf7g",
-	"UuULzeiUSrZ91UKdSGkvqZUsPQt9d8YrxCxRp8UxOlJex1Wqg61IJpZkitYW5YamsjEsXsBy7Q7DNKj4",
-	"orJtQPNZRx/0NI4ilp5sIA0fJEwEK4t4JKvg6XSjHgH7koUriqUagH1CSUIzBoOh5JNHUodltyFBtd0v",
-	"R7Cc/tjG1s2hdVfxdQvkjYM5zTRq1gECJ2ljrfVjkyje4qlD5uIRNCpj6Jn29J3GvPUjAD54EYMKb/fE",
-	"W0ZT4Ohsd/thLMF2O0zFsvVDzjJrekRz/59nNG07XPqRiRMbbPXAR0TL6vLIaQHndL+n38Wz260ffp9v",
-	"/2HEaer2+FtlWtJYsjP1P9s9eixWyjbq8uy5AXjq8hCMzThJujxzZqDmtpA651mxXHZ79nXKKOCKd9FE",
-	"G8+6hdjtxjVfLGi6VqbWGp8Log95SIj5NNHEyvvkSqniK0Nspax4a97rL2kK0YGnpl3FEa58xkMh5HNr",
-	"CjQ5F2lGgBMsztbVLGfFrvfmeHz+dndYv/G1cxtrEvkP19feJ3ar6fCbDwma2sl5das9bsJnIgoS+P4k",
-	"lQ3pYIUOlGWXiWl+PcJRVNc+sem5mN2yjMh8CtdnIiFXqg1pfJ3fsMfmoSv3YPkTJo2aa8FDZdFEZBiq",
-	"tDbxmyb1S0P7Bqj8dFc7nV38QQqcXsz3q7m/irG4QibkaRzFKZvpyFXRAXUas+NZiqfadzTaP7ZBfafH",
-	"dSKg9+mN9v+g+TXBwzCHm0LrJK+ameJ0jA+D0MQcgHoXct9SNyQxVC1mxSOI1amGCiIzjo7wk6o2UWg7",
-	"LhnV9rqhceykYBfnQmZAfSMx7cFgmpfoZqOmbJc42qzOvk9tXRzVd6sY0AqMAq2hNXdXcTsk85FUiMV2",
-	"GVeead2SXdU8g+yqYaa7ynylTfM1fDy5ozHEK7DK1uaxINo9Ull/TeTalC1ozIN6WDUPG6UZ9Rzofd97",
-	"0C0PqPhk3biFqYk/qZbYVDZypYZfM+zRzM+wNQ4UumCam4V9gZJl7Z2XjKiPy4Ea5mygPQt9/IvBiYhQ",
-	"Hl1y+CHCw86IUOndP9BYtX3/1+J5/3f9GtjRosfLmI/I5pIfXHIAzX6cxbPb4gYrSQPUa8UVVKQDa3A8",
-	"jlKxLC67dsrAHIgfT+NodMk3zzM6l0Dvl27rwc9lB8f8pbukwYhVnwzNCrS/1+9BaxExoWhez/oLVEvU",
-	"I5q8TaLF6vzCIPGx+FtjAju/OJi0DVdv4ZRScXGRVz+ocW7dy3NzEhjA/4YvJXhKcDtoDgHOb/DlxzRJ",
-	"nN8sXHRgSNxrYKQ716bGjjayGb6G6EVOs9CGHqTKiK6wi5Q1MJ5l8V0wQRCDUBmTRnPJGgb0ykd3h5pI",
-	"HiwP9LTTJNF0ddK4jTUhNEQo+ubZbsjrY/UZRBX3Yiy72xOr27NTuLRIX0Qtj6k5I3CRWt5wnUtjXMC6",
-	"uLNk+nRnpDPOQ0sm7fG9Q+TJIYnum2Qbx2Gss+8KNquiN3PIpgEx9PeFl7t7g2e7rXhLDMg5nB1qMpn9",
-	"L8O9psABmMuLhbE16g9wMYc+vy59/c346HhyuIFM2yrrcKMeoquPdJsim6UPqN+Kv3qDb0qj7Ud5GmvC",
-	"cTsifUPCjGnT4hpu1pPRhQzBh/wPHH5SltGYf1TC2EpQYkn0PkVonokFzeIZTRIDK5wJ4E6q8/02Y1XE",
-	"P7PX64wFtBv8bPSYJrUXN5DmVrOsYknOJuPDv/tlKy/3dneGe093Q8wYneiB9KZSSeuieerLxAXIg3ed",
-	"KrPqT6gayPDP7TPX2kVIXP/V9jU1QWCpzlx0/V4epPYB/loWkbfH58Dln8RKfSPbO87nVZ4mE+TxH2dX",
-	"dqo1UE9wroFWej2ls9vHeZpcaSoEaQA9LvnHs+NSticwBI2ePIFsKkCcfzl8OXxyJ6Ins8UPP/3t5/GX",
-	"wWDwJOYR+zJYPM1ftpFmt+UVK+wKGsjwLiAjA35snYQUqzbLlZVwk39P8blt11mIGDAEnJUDC6DXC38X",
-	"dBfspmY0u4C7TIqtydc/W3IEWhGHOEo954Kp8APbINL3h0iFm4oEHbIuN5eGHGE2fSZSFhU+tkI+oWAQ",
-	"lSoaZxvs+gcih8Iopfh3XjzZzAR61iITZ4PquLKQy47em5jT5LyCqB9s2ZGxFWGF2ux9rYdNzgFd6GRj",
-	"g549cEFZDHNsgdueaOB2fU5Cqxmr0SuqtPwmxz/XuEHctBXPogknAbSz6vaJGVsQJGhxs722aZ+1NY9w",
-	"KEpfxR8HrXLTzJRVcv1+PDtGdeMCRkJuieqc9Oa9sfeWaA17wNIBsB1xmjypt858zdpEw/ZAdsNWRsG2",
-	"1a3BxVaRC1O7WCtU3IelrZCmyB9TLfPd7d5f6loUpvSyl7cl9SrOgQHj1V48NUhrJZZ5PDyXlv++x/Up",
-	"SSSANg3u/erDdKqNkrBX7u3x+YhQqzkLXavtRySlc44JUqDiVTeyVIJvUTLm0d28PT6vV6OmTWHiRVAO",
-	"mSArNcb1apQ1GDqZVjVhU4eL1YCcYa29Fl840WOZmupmh5LbVl7p0JxUWalGTWKqj2uqaoK3+IbTLMf9",
-	"zU08W9JsDhMVZ0hgNBN3aqpKW6e3tcImOrivbdqQwJ1aFvu+M3O1aqeIC4eseLAeH0ln59KubpDO6L7b",
-	"bsiZss22W7hF2snSlg6C5uzuFpAPRt3f28vxlTfHhlNx2xPtAx1MW58yB+QIt4YsjVlEdJquoemS4A3t",
-	"W7W1oGsyp3dM669oZJBBNs725uiJunPO+EOv5Vbnykp1W3ANQoRnyzQ9Vzp93E43Vb7b8TF8SLQrsFk5",
-	"VeJQbKGdWkVDNzRjCH2i2DOrgwK/B+wJZ7gyxjNIPwtabmNvOaXm7n1CM5IwKjPMh74mV44DQQNwJuyG",
-	"Jm9FEl1tzqm9Vl/kXcjIIlfbsciUoJiYYxvK8yoPwhtd0WQP/xWOBE9fHBrWDp35BFj+AadAYAP5xry7",
-	"tbZxlfPhbHLw4ezw6OS7EVmwKKYI26vau0rjLGN8QE7PPhxMzs/hHh1BQXAmvA8AmdQ6V00boIdwpP1u",
-	"vhbQsYjRJTc+Cu86vvQKju42zW29j4YdqtXnQ2OwOK46iNxOWRFat2djcjg5nlxMDtG5AtvvJadpIW1e",
-	"FNkORa/fK/rc6/egS71+D5vf6/f0ayss/+ucR9WgfSN7Aon6ZMk4htpcn8N2sG8GmsVDl3kkLbgyxOz0",
-	"tasljaMDS0QoriGb6KqECX21HWJc97jftsCzVAuUhbqTuTpFSXK1iS571SdXSNDy2UD3I3SBtjc+i/Tz",
-	"jPIZS1j0eUbT6KoWy5acbITTGrBtt4i2XW+LK3dvvNki0lNAzs6pLAq1vjHc2WsL6v+VAOKkyNNZi1Ov",
-	"asI53tvBcQVP2RhS59hPONygYwy65Zt4ZUFk0gpotA7xAnioOkigtRWFOYWp1g4kQCT08UE81Qf6x0hO",
-	"eQZ/uYfWRL8PwlqR12uTz+v5hGQ2wmw/7VoHf7wknMVg1lgwPy5Scjo5UZtIC+Vp0zNfuf9Xn6TZbvUY",
-	"pBex4no3lP02QZVy9ATmCfx5+oo909QspgbL6ZdKsTm3i8zvGV3G9jgIOPKmQjeWZHx6NCiW+chf/Roe",
-	"z17uY8YANl11SW17EZXzqaBp5Pr16DJ210LNTl9lWGkxGFmd2SfTHM1daOOaAUKf+tsaBAHaqDgjKYvy",
-	"mabkdpHpY0kSdp0hGobGuj//eHAwmRwqk8cIpTW7LFTwdO1/pe+CB5urLoZ/X8culLmGxySyYuwWz/DQ",
-	"SGVX1eP5O4Orh6bX79nmFtZVeKRvYpnhubZGt8j4hj/Ol2qSAwm4zMDRBhJIESiIPVa3DMhHHv8zZ5hx",
-	"TtVuCMXTXq3rPplRJPCKb7hISweXHo3ofwPAV4Fza1c/0/iSbtDl2V63qk+WSqgW3Kz7HEeUfLil1yIt",
-	"F/C3gRhYUilXIg0YDjtDAObYfVl5kJqJNIVycpFKRqbwqXUDisCw8lR9Utl5tVooX4d7P1swcryBr9Cm",
-	"8+XM6aIVFhTQzJwdpfAOyBF2K3QEUEcQI0g/iWnA2s+jWLybLgMK5V2ciKlSWEuWEpPuNiwgA0V5A4XR",
-	"3tw/rkMvP41nWZ4y/+VgaxmYELQjHpWAW9vkys0Z5JFuOqFjbiEKyBIb4L39xW4wHMg3Sm5f7A6XIXG+",
-	"iyMmDkSELvB6G0zP2g/FI+YFrafDh518Gao/DtdR6xHyGux+HCet70hHreRVQr+A+GWCLOgtw8iKHnZw",
-	"PUhvngmVSwCHVloXUyuUwaN0IuOJOkhFIzDc9EfRgbIQAHDCWUHydcnxleSGZaVPwI1BhhZ/GYBBpgW6",
-	"cRaURI3HB8beebo7VMvkGvbaqlViLbGnu8OmaHTb9dNXu/lCyIw8H2I+h/7THYJ9td26FmflMrNNfB4u",
-	"49luve0D6MEd47q4qE929vYAx2bn+XBzMdpGqMtuM/b2+r1FnmTxMmEfroOgq3UbmhJMA2urLU2lHsvm",
-	"eFEzhSIGo0qullfO0V/pghILqFYPLgbXro8INX78P/Txz8PHr34s/vn58Y9/+T+/tlYZ37GU3jByuynX",
-	"fbIzhE14bzgcDj3BoYjkqEEa89iss/hnFtBJdhL3yjVhLTSWFq5a/fODN0B2+fbe7sKxpxSW332+NwIP",
-	"oMQj1mrOUjYgbyc/HIwQZYXQKXr6snmcagrBiGYUz/74qOCQA5G6eKQ2SI/fVW+sMC8xgDHOMgqcYE0g",
-	"O/o+kik1GKr7oy3fhB4Oe7DB1+E00pQVH+Ji1ScxnyV5hOdPIZ2rGMXvCJtjmxieSndEEDy90uy2zRa6",
-	"SfAvHRTaHBu8vRrI6qV5YTfgqjSr95aV4L5q0KtedoGuKnpTN46TalKQNyJdUYwQwLCl+hE9Clg90AeW",
-	"6VwyPJqZOgy1JcMpRdto+hEkIMfpDRX6dozRpyJA7Zt2ZQn4dWLW4TgdDEuzssbvnanuXuAj9uGN7mf3",
-	"KUA1I+pFdu2HbIPDIdtGOasI07YStG0jtWUxDwdqtUpgv2uOADNYTZSL/uykTD2vWRTxErhtZiJPIv4o",
-	"Q58L7gfK1t0ZkkXM84zJB9AAEJJ7X4Vq9WkOlThGuIpAljPWbtIrOqGKfpBbtv6V9E5FkFaPMVaN2BhH",
-	"0cKChQ+A31Q3oji6RxXOH4otmIviyVnz2qnMR6leM3bJmLwDvWbup/cayNKs4vuds6R5glhxECz0iMYZ",
-	"LIwdpx5V7WDqIk50rYYLDKXzkc3aTDDJVQMh17SIzyfxHbtnuWY3DRqoxDLNKlRs96jyV9Sfyu5EHapX",
-	"lac3NZHufbRmu2iqI2RFUPWbU5VxjWrUkdv76UjoQ0XlgLq0fdWAu4qDlQObM7DRBL2yRmRF40xaL7Nf",
-	"Yn7tnWsemWK9ASzGkSt6uGnLsnVESSJkRmaCc0QUIrG85E7eEkanUA2Mwoerft3pyuPErjfVLnkLW82L",
-	"k+kx6vV7GjLaYEzU1m9tSnDlDmlcbtqNkoUDZ5v+9g95CjUdnCW9BvB6Jz4EfGqN60K7xO076kTcxY1r",
-	"YUMHLLtAeeIfp93f3ihsMek13LhbzHoXa89HK6wx9wwiyu/d3qtUQ9zA0QFfDxaPW0UEdVGQdoBvkSa1",
-	"QFtKwWTJBroeR0vrlxk36AZXT2ypeir4y7rnOcb3W1b9+2niQBqBvqq3gX1yhTr6CrMr+RoTHMnZxftT",
-	"tQmq/547YN/Nur3fS7PFsrI0dkHlLYuMEIwIlRlLY3mLkZ0M4HZkRp57CUsXNi/LCI8NTLoE2EXj/uL8",
-	"3971q3/ufmlnnJV3oqIzlsbGFYPmFVAZlwW464qjTDhoNi5YXJZMLBNmUt13dqtT3X1h6Z4c0kWYTPh1",
-	"z21ONwkjjscylgVOGjyaJPaLskIWPb60Fv2rFVWdCZgtlpAslS2WFkvTj8y4Xq1Sdh3js3S9NJBrKLKJ",
-	"uLkpCyy8ffTkCRw5rV2mrz+hy+WTW7Z+bEW5qZjbTbgpxT3Tsx//kV38+I/F+x//sTz98R/y/Mf/Gj15",
-	"8o//fXJ5KX/8v08uL88DNDn93iqNM/aBJ2s8rDXZcMXYNi+S8IkFr933yOLYORtnljvG8yqCF5HRpCg5",
-	"jSNMrpdEUweYFPsACNYW9OlNdMrYGpPu39c7loGt09SbWNerU6JL+Q6vXrVK5S/DgRYcxk4Lw/MJYxme",
-	"yAB4k3kzZpCk+HQfibGXczplUChT0OW2nHKc0Oq5fi94Nq9Ko4U7jAtqoe4M4Ftq8X7DmGw7wWNIkpQF",
-	"V/g2T4Jd2QlSWeZT28fuX9zEUMDPl9/b94ek6GJQSmJ5e8zuWEDfvhUrAsh/yZrQaBFzSeQcnLZYJw9W",
-	"HBijbpT/+MOnXr/3fnJ49PF9r997e/Td2/AJWSTsgGY0ETehBT9OEpKKhEmLMBOnRM7EMkgPqVpXIUPw",
-	"DnGte9Ae70/drtr4XUp5UFdh1xu+qoEIH2k6LzLmZHx6BMyeUMhBDic/TI4/nE7OHkndPXS5sFWHVXYB",
-	"X6lpbTnpAMbLdiEkF+fKGs8Tlp7lPKw+pnR2e5OKnEfkJzFF0uQCDllTAJmt99aAqe7uQX2u9Cz8gw/v",
-	"T6GUS3X9YHxyMDmeHBYlJS9IRNf6iUuOj2CacjBpDb/cJufDbek+GRY4DKzY2dxcjvqMtHtALbZh5vlJ",
-	"TMu8PF6ZEILOk+uYx3JeRle8PwRcA5SPO5RdHOOmubWObdV1c6PP7FwLmdHSK78pJT+JqbKfUVZ0fcI/",
-	"c5aX0pz3hi93dkPTehvzijerK2pCddZx8a4Vm86FuP2s6/N74dSYMQ6wn3Oz+6ypVoVrnoAwrTccyKmu",
-	"hyjPpd9K9aL6w3IzpSZLYxHFs1q+dK18iHbduInatjHgKAi5BGCm/PO5SX4L7cn6W80SuKJS6adYkihn",
-	"nUAMGyM33uqZshvKy2LuaKSvGbZx1X4FdhMcykHCnSAJjrkzu5YErucLrhZGf9z9IIujEjwNWeDs1Z/2",
-	"A33YGPnzg7eTw49QjhPlCCecDshfP04+6p8G5OzjyQlUDsWcLFNxA3wN5GxycfZ3+BmVXN86zMz0afko",
-	"NrURiQRng0tudjZbv23TycrvKGLjMp/NmFs9hGj3JU3rxSts33r9Hvao1+/p3kAZNfag1+/ZJqp/68bV",
-	"lwC5Y1sPzYwEb9clM6EbyrN6YMuzpme/eHmFbnptV8jmc2WhhdxAS5YuYsDGRvIBbReTD0uG8qtDPOCY",
-	"ADPPQiKtIbt2QH44mnyanEkNvwKzfDVKGY2uBoWVKLEMX91zyc1N4Aa4MpD1mJWqjQZsBzJ6ZIwusIIA",
-	"6D0S4Lkj48P3Ryd4XP3w6cQ2gCaJMbc94aIzON9Cw6wFiS2AP+miuEQX9oL2HZtr5k9z2cIz2DucX8xN",
-	"szm134V/25cjKnnxdvO3fRLPGfZh/ae9LBYLls6YvW7+Lpqn8bdt4/Tf5oZlLufmIvzbXLhla9ss+Le5",
-	"oPd7e9H+bW7QE2Sumz/xcnBpYq+DsRghFuikLEDqJaKw8WumTpmsTyhZsWnMaQogOoBnqGlMlUVS5O1Q",
-	"MqNJEmAmNnDx4bUslowTcw+0yEEFU28EIAqgWQEUIqYa0CfTtbbDBuQTQoM4fdBU1kjQQFOTNQKvFpcc",
-	"wxZK2pGEV5KY38WZsiE1zMhcyOyRxGwk/W98JfQThfuRdOhY+7Aw4BMD8oEnayiRv+RXNyzTE3CFBxeh",
-	"LiK5ZIqNo3yNa6mVAjMMVxBgOxNiETqDzuiSzirx9XWFgXPoceffVHiAcFBEm1HGxD7ZRR1mptkpn36g",
-	"Y08zbLtewpgRoGZDGV8IDJE87BlATXtLpnF1634xNn0ruuU4DI1or8NxQ3cWKXb0gRnUPDAlRwYYxEyU",
-	"+vX8zUdDbqAuzYB0BWMKflPUuzuGt3CRfKyiuXYGxpYx6XWFXo5NZHf03sBNliApUDswhbr1CqDDQugT",
-	"uhZ5Y2Rdr8ZjvFk9JoDNozYoacQulgRvHxEuIC6ExcdWMYWDkS6MHk2SFnycBaDeBgmdHedbtn6MhUVL",
-	"GqdG7wCwgD6+SYZ16YsC99NX9qjVpNPqwqbZjGZ+Yuw2WZNlQgGQP1yhnDJuNF4lwgncZAcVEge9HcCp",
-	"bUX71+zcrVwHTv8O2hB8VSo/LlZlyq5NNec+XVERDZrAxkzhT7aPG4HqovpBzZ7XU21tEcmWNKWZ2mxl",
-	"pjbLdHOl1JIhFM2rIIArwBqDWDTAQW43ZDNnU5YIfqN2RV+tbIvyOEGC80ArWJJIvf9jDRPnIuczttmm",
-	"2ADcMdSWkWCSP8rQWVBGb91cpJZSBzVcNaGzWTurudK7BmdIqtVGoPLWEV+uyVfaHMMbvQHF4M/UmUGZ",
-	"Xw+546lDO2upPs/hXiVQKeW2sZWz6LhwkCFITZZGMHMgGU0HkfI+qsrtaINwq9tpcW27EzasaJzF/AZM",
-	"rMoOafWfywwyJQtkpjWadtFC9THaJ2rMXRMByigdfaATLa3LFlMpZWgAgpmqiGVrIrsOCqW2YxybMKAh",
-	"AyuxYmr9cbG7p919N9dR2XAwglaVQVveQrrgG9WwwG5iv/pnjpWaDyS0qj7DaMMnYKPU21PXbeyXaZW5",
-	"LiKl9QEQDA8sTua2xRHSW7511uq61ZAB2qgJNK9Xw76Jd+lDT0N1qz18byRQdrVDy9FOV04MHZk7XTCu",
-	"7WWlKm9RKVlfYLDewT2PbJe3WMtcvJm+WMnC9ntNY6xjjW636PGBzp4LeIXriXjQI/y3ow1+hZVbjHT7",
-	"5YqzVrFeX9es1fpJ32rJekTlrdasZlX8nS9aZKkIY+GwJCrNGziwNSskwQDJVYnP0+PptiaJNVJc26XG",
-	"V1pSIe2O7PpZEMgK/vhx0RcqCxHc+HA1knfo8XtIcFvB/UNccW5dnIivIBVVVkQdV8RbsSLqLO4doJR8",
-	"qONh/6E5JEoD6rasadwahfr+NlQ9wIFPBfyHKFcSdjPua94HgCiI72s83NdD8oDgAJ29JFUAwKwDhMiG",
-	"HqlZSDE3sGGBggU3NNQQwekYjvk60Zfm6Ek5LPEbRhC+suvfDwqZVw/IJx0kJjPBMwqJaX2yzKeAzgTe",
-	"5Ez4bm4g/voPc/s/LO+Q48sM+Iof6Eh0X62GmAjaqv1GPL8P4q8tOV8bXKDuUbKbJ/Th3J73c3LWqPy3",
-	"lEcpjSU7FurkWllO7azvR5LMKY/QDMSnAt6NdTXashPctv4Gh6DCjYLEmWTJ9Vd2QUSxXCZ0fbKhm14z",
-	"Ts5pJlotbZGwDuGyM3X7g671vCKwFEgpULf6IxXcwmrWQW687+7Y6UFocrKURa66mFvdFLUQtg5GfFDe",
-	"6+z5uXlgoD//e7ft7QiewfS0UBhmIilMZWD6HmT9wTe6QRv+sWLNirWj137iK5dtl5nfYuE6Ytdu3WIb",
-	"fu/Ltrb+vPIofp9UP6zW10UQhkXCTTKbxzdzoKRNlGqNEMe4r255NtQcT26q6M5waH7WOaOQ9aJ+Nr8X",
-	"OaP7ZE//uijD43pY1jslGOQgdnXHbL2QEVImQmgsSO+YD4epApnQSXGmAl91D+Zhrex7sWDkRplJUicL",
-	"uIm4PCJ3MVvp0uZijDX8WQGeUnkC7txHLz1++GAn5m14ZTsiLezWkApunmh9Ivk2aAvViVN24m3LsiKV",
-	"yjTv+V5l6/wTawkY2UULaJ1QpRG+dWXUb5VgVZ0qVNe+3yx1CNRxxXm0XZNbJge1yPHxD7Va2TVtJWGe",
-	"dcAoWNtCkysM7ZgcdYPUto9ZidBOHfwh0zW5Qt11QJPEi7QVagpLFpRa0rhoqJXqom3HVodsRjY8pxUM",
-	"WppSfqME8CaNoxHk38WcsH/mNEFEfSKXjN6yFEHfEL0gMz9CBi9Nb9RtccSmNB1Bgrv5uY+UGDqjb8rU",
-	"TeqNOqVphFmb+gk5F6sSd5JqFORAwdeA4Re+4uZF1Y5FEJXh3PGDtaty0jUfAR+nvvQ+z1g0TpKKw0GS",
-	"+EMPMfNFnnVxJPz6mQpY6fRWyKw+nVstIAN4WfQq4LxVlzqlD2OMehHPUrGcKzGB4lAe4gB48RtlSTmD",
-	"ZHrY5A8wwlKTHOWNwma6RYXodDhdeAJbd6yATz2mSfJ7P084J+PasJHnzasLHX1DCYqUn+bTJJbz81nK",
-	"GPfGvbIA/EG8GD+JmDf4690BRcBdqA1xAXchELm9w37J0k6p/6dw/7fgUWkVanBaYMMN35ArZkP6zIQU",
-	"Xn8rJU2q1enqu3h2u2V6SXCphzJNvPoFKsktfHNQ16BWXiT3XfdQ8uHRqNP2TiMG2IA/1L4dEdgzv65A",
-	"FeEh2HfBNHbnhJSrZmaUk5wvACodQkfG7yQZj5RFZnaf6h5VSmRTYx5INIthbSuZaGb9IZh2P0rFQmS/",
-	"trJb6q8GsOJSdheLXJ5tsz2Whsl7V7fhqBRsdPuZBACKLsKiPP2hBNublraybUb1D/G2Y/IRk5F/Nel+",
-	"JAFZjoAT1ACOSJ0qHVmE/PJ6MA6ogs5fu7kgG2dQ27c2VkF9sx5KaN3BbiuzOlv8D5HNZgGMzQOdYu8e",
-	"44sK8pglkU4g01PZNSjF2coEpvoWxhHBg5N4EWeSUKnDRW7oi5wI/6xqIcB1duc1FlKPwXf5SBLTCiIz",
-	"upZkd9DrGlZ6YEiBizRnACAgXZ91CUtAGUiIJUBOqyrTVYcwIKTuTplm0IDBjDl5OjRJ394xyDtMfq0c",
-	"xfcsvUFn8S1TbUykqHXTk73hU3J1LdJpHEWMXxkIlg2UgtpsRb8NH3+NCNDXq10fkzSHZhURFcjsjHnO",
-	"ZLfYyuadtWXNbxBkP1oYjlqzIaBoevgdMdeGOwQ0ZgAqDilA/Eb9VzKqXfbXKWP7+CC61UG6yUq7S9Yk",
-	"S9ea6SUcCalSX2dmdMI8E2boXDWm9Q0teyw1VLRDc15SaNtjeAarNlDUGqozPBhPdJmZPqn1o8Himms4",
-	"GingGzA8i8961Fcwm6tYsu2Yrtiso+uokzK2shEOOv/boLAsE7qe0tltEPl+TGR8w1lE3h6fA9FyEsus",
-	"T+5oEkcawh9QdY2BFxuKpgB5mZ1jUEU0WvsKc55ly9GTJ4mY0UQdOUYvhy+HT+5E9GS2+OGnv/08/jIY",
-	"DJ7EPGJfBoun+cuvVlgaBb2K8c/s9TpjgTQM+Bl0QJIAkbnSxDcQC+o8Cs9e7u3uDPee3h81dysCovZJ",
-	"2lb6rftUK4tav3XRe323l2XuRfe3c1t3RuEIVs44flrjbrVZ2O5y8VWwKyQFYqibnV0M0RaQE3bEK7K4",
-	"PiAIO25GytjzhtPfbL4pRXfhCoZXdXIPw63Npu6mBRiKemi6RCDEbzVZwLZxRK5FkoiVZ+w/krBr4BQr",
-	"Oyk2pyjZOpOgGIWaTIJiHMMcgxZHc1sg1bINVp1r4GqjOkK4YohcTQSPfMvByH+T5fqQRWL2C0ddrLrw",
-	"1v11Sqm+/p5aEz50hyewSbmbTn10sLxyKrxugDJnlELFyQfhw+/ldAuu4zqXW7HH/d659sIytNFdO2Cj",
-	"sncASVELH8EyFTN1Vd2qDZe+5hay7KnKGFKaa4Cm7IhcOebRlabYu+TqR5crVW1o4HJACj68jC+/Arvp",
-	"iki6lmQ1X/tblm09CpluH6wHGq3riVE3Bwj61GWriIHkgiYj7C7QpVjCiQ6ICq3O5v8mp+7f4d70MCfm",
-	"wmUJa74wIUJT8/WPyt/mhrvVqbv1ifpbP0VvcYDd0khwT6bdTrjt9iJ4e41tUWFRIKE8p0n88z3DeUG1",
-	"39aygCd+75bFuckuD++YgBxhbjERWIufnjCa/mpnLAhHx4FCcg12YFuZsOvfFrCuOunwoqHtAQTgcjJi",
-	"Qy/aJCfWnx2sRNQs7GKwvYXdVj46rHBfPuuWdn2dxO9pSfvekgfEGzNRvQCwyGCzAZWpHrWvuY+stDxe",
-	"/nGodBBZNnqpZ2dEKFGfxRNdkgxgfkabyQYQjh8RAdzOllJjpBGrMWSttEHEZknM1Ykwo7eMA5GT0hSL",
-	"WGrsZDNPugW6EMzgn2ACNb697ih4juV+QcHT5X+mIrAerOyGcbVbNYHs6HepLur3PySgFR6B60kmNuob",
-	"W2VvyGKcWqoIfOCCfcmqMKbwjjKNpN+wii47Ln5XyI0LwJ2Mou110o23nKnnm70B4TH05eEBD0DF0Lce",
-	"8JqNveNo1O3rgYXhSvb91HN5Rmp1NN48wPn/nWvqC3HLgkRcSC6FKW+OawuyMDewF78s45TJWmWG79N3",
-	"9slzza0LaQCa1aTdMP7qhUbXeYXf5hObnovZLcsMrz+Q6HFydZkPh09n+CD8mz35L+j//8Mr8G+8oP53",
-	"97kaVn3NOlgjvOGqRL4qLc8/nS2Y5fiX13lQ5qqmdyMk2ieUfP/pYkCOMmVe03ghyRWnC3bVJ1dq6K7Q",
-	"3QrDf4VcMGpeIdFEGrInNWmG6SmWMmd9ECFds4QvdxNvacqQcFkYXDl1QFM7POZwq5FQe7ok7PrapBMW",
-	"uZk2mFsMEFt/P59+N4s/xN+/+Z/J2cVfz79/NWDr74fsb2P14+rvf/t+SD+dLGffvcmjg+9fDWa7SXMp",
-	"Fg6klQZbeGWqrIol0LTYKqLxFudsNRcFeZPNr2wEQArktCKLI800dKHnrJSMDcjrtUFa0XgQWCYAT8KZ",
-	"mCWS2fq1o5JT0SlR9EA8WmUqbrcWH6DiriPeSEkMdAPq5jgIcVCgEYw2M/2WWLnXh5QAHYcfGCgVYxaj",
-	"OFBp8Fb6lr0JSscjNosjBtXe5n0Qvi/wDkYEWNwtcyKsJMe1oT+rLOsRyVbCMKSZzAN9gxdeaQZZUJZ1",
-	"Rd2zHrD7VCa0wrB+JHXb+5DojC6EoqigOvlfX6gIbmqHBCafd81R0Cjzv0B8xsDZNHC9mubUCF9TJcR9",
-	"R6SDSda2BuKPuodMDfw7tq5iXITrjyS5Zet9EglQ3pqBTW2zN6nIl6VccuRvUw29iBdM5Bk6413d5yeU",
-	"/+8/6OOff/zH+PH/0Mc/Dx+/+vEvf/rH4MeNH//8l//TC65kaOMPyhQIiB1fk+/PP5ygqWC4f9VZbV/v",
-	"+aaHznOwB2GaEuK/GKgvv6d7z9Tnr/N2ZiyopN+nFZsGk+tBwMyoxKX9XWZp18Pnr2sqq39+RSO57FH/",
-	"TY1NgPjtZnPqVdHN3iyvEjKGaCkUWCljXcDzNNknV//65QoSHDBEnXO1Yg0c3FcwV/cdQ5RMreXqT8g4",
-	"ouTDLb2GTNpv1CrdJ5RYnxNkb1b1ZisUwGAiqzHzaoTBgwjR5ZnWPNycz/yBKCkhkiM3v9Zkt5d9fQ9n",
-	"x6PhGrKe4Iq2nIHLWCfnCmUdy4xMU0GjGQ1VPz8k9fSEW3nyP+slxwtOaHwPQJc5o0k2b7T2YEze4r0h",
-	"Vo3Om0jMb5jMgvsIMoHMRMTSR9IEc/WGsq+MQXvyIZkwe4t9n95e9I4D7X7H1sENJM0Wfr7Mzqunz57o",
-	"kMEmIuUW0JELEbF2Y/te3RlkQTgGVMaOUJBhDl2kzH9ACl0o/vwU80is6jmCaCG+mnAUjbUolvotLDKT",
-	"7nIH7ZMhAXiOOENK+Jkf0w7ShzQXSJroB6OzudMypxgSjT1oKAAp3bI1uU7RGwU/M16B3VZDrADxRbOo",
-	"a9XK9nQKuWwncOd4LzylF0lYjFTPrQjpKXKWoFKThiMecAnVXpAwW2VppC62xGHg0rCX1evVuItMXdvX",
-	"VQ2rWDKEPFRjDePj4paCkeKiIBZCHN+xz192v49e7iyub/+6PB7S/8lefZqd7U3/+qL3EKVB/R4aPxUU",
-	"36cJXQPerhoy1cwVzWaQ1qpODuQT+GPYHUtponUbbosa10/ZaFNmoGTNMiAiiZrkPlSypHE7QQ1Z8XBn",
-	"3FXEPmlFYHkHWSvcwbDbSRX7hNWhnQqdoLXjWRbfxdn6kFbIqV0/0vrMVNt08pgywCK6DnFtmsdCZI72",
-	"lTCdNpO9SMDdC7KWOcpoEfM8Y/JY7SquXn++Nxw8q6U8s89+UhLE/C336c5uixcsGb1VX8Yh9JGZnze1",
-	"XD38A7ohvQd3Xu4Mm56F6Zfd8iNtE8tKEy7oPACWujZP0abdphahyybEqIoX6t//ov715diq6X3fFa+i",
-	"j0VrfPnYmPHNGfSnpXm5nLGlSLOuK2brZaLz0XALWLI0Fr7e2hs2TlRE14FvfOBq88nSNRgOsG9HdK2+",
-	"9/HioK/04xaVZBuKxQMef/r82WZlmTILGjZ2NBi0smkn/CUlUQK2wItaLPsQY1dHSjCLk0RvsLJcGPB0",
-	"G/0S/vIKb9j8tI5SeJ9+tbO792wr1RTK95SZ6Z/uP5qBGIP0vvt0p6NCq/icQbqv+s7z3Wb1l4nAB3TQ",
-	"FEXkJgfXosZNsYe8DlJT0jkgmPDlktK5l4LRy7Faz0x4dMaoFAHPmmvbjzzr0b0yKFBkPqOrq+Zm0FNR",
-	"HPFH2Sb4DNTEur8qu2VgipRGTuTZ/AY/FXY3Qa38WeZyqZPSwBsMv0IWi73iB8jcJrqmk+lQkUlvVX/x",
-	"kXDUzAxudSVScWyB12CkUFnLproETG6hhDZjHSuRzrXZCYcgRNnPhPpOqCJJnddmSR6ZOjF3+GVnotd+",
-	"d47Pb/xkfo8TtllYza0s1uG25SnqLUf39Ots2EH6peWTiHvQcM4E4UODX2qiB6VWI9XERu+7atqERktr",
-	"NxgXRcqU3zkjsOtVDG/ILIppgRJoHURUnZ9vjCVid8/r+I5ZALLqo7ZOZgoftS+5OmuTT+BdNRWpNE3j",
-	"O7Vfo5ZC/8MQcdBExGYSXLK4KfgCQ/MoFgfqHn/Mx+ODNioAHn83XQYMlndxIqYxZlqRUG3o7suQaXId",
-	"etcpwk9VvutpSE/PGRRLbDr94Hdlmi/jLyzxt4AXu0GDiYssnoXq+c7YTCwWsE4sA782olwfMcSW9Rku",
-	"XixTcYf1w1M6u90nbLHM1rr0B9A5GFbHIPsRIgpSzDwDIwJq4nA2OxwkTqAPITiKtMJCMhW38D0SA6fN",
-	"dx8+HIIHdCXSSO7Dceds8v3k4GJyqBa9roCmsCPjiJhTlx6QwcMxrzoL1JYi3sURC0n029264knXexax",
-	"LUV699kwKD2rOAppkE/q5wo53Nl92eocD7WRev7ctrtLExeVaYZdGN5Q9V1NUMh7k1o8FXFFjo+J36LH",
-	"zZxWFmIRZFCgHUyB++qc+qPR1vqn1ma8pzjfRxzru1vyFRc92ht2cinRzKnVrRdD95NN8lVRwvPhzZvj",
-	"o5PJaHMDpJKwL0t9clO6aqQ3aX3HgJxfjI+PJ4f+IQ6MKn1CwpxT/RKlxeyhoX/Jp3lGuCi/0yjAUbHX",
-	"0yxTah3q8zEYASe0lF3nkkVQEpZLm6UM7/MPbbqPvX5PdaPX7+mG9/o987mao1k9Z6IlxPNX4a97UHkA",
-	"vjp7wvlPoqkLBS01ztew/9ABzD4ZAtniy+EwFMskR54tUywFdKXGC9YvPtx36uGV6Zky4xozIK0aLMU9",
-	"XUD2DhcZkXpjKICIXzarr+60fg8UWiUX81gSZbLHghOZiZQ5xjtRasKwAKplHmctyOxgYVRrxCMulU6K",
-	"Ba/dcBeMyjxlap+VVRttRV6hPnggMRW+psPhDXf6t7EajIoYGGjGuchT3yPetxB5ypwg6ki0JjseVnMH",
-	"O9e1TEoO8wBR5y1bv1GTK9unfb/Tj6jNSVZUClqhUXtSpgGBKWIGpVBdCs4EkysTZ3ORZwQ2zhY1hP2e",
-	"yLNlnskqWAoaqVOgPoiYjCGxGaO4jbl2WjKZxRz8GK2HWwskiz5AY/zBfhYYaxOVTzuk2EPbT+2D4dE2",
-	"uQr2Ax4sTcpQx3DWamilTb2qa9g4WsRcZ2mpI1W80HjL7fp1AffXSRAeuvQUqjUnM7pYSi+7asMSadO/",
-	"LKWz2wrJwWsmOUC9s49C2TF0ZUXjQr3Ql4yXDRUG2pTUhRuFzNiWu4vWjnyxJMqaqI1GPaU3LBzUW9Ib",
-	"mAU/yrOJDemrWTtIHfRW0ZozsdrgGA6sJt3m4nQTDCrRG3Ye/+zfuVsRFcpo0sTq6I+Df7pqTvqA7uim",
-	"O20z324zVWpwKvc/G4TTXlP0lGxMz3ZZhV087FybxaFSihSdgjQDtHLfVaTNKyCWcBa6ExsqrLuST6Vo",
-	"lvp4vV+82f8i8nTGttbT5/j4pmZTBquTdaX1Vue+tvEftcpy+42z2o7unaj6MC5z855NCsjxbMHIcUXO",
-	"6TeQadbVUeHEfJyAgNN7Gwuy6Wg2aczPJdNLRK91V+Sq1dg7tj5jdwLB+2rS4NGjp89wqX1iU5NVuW6L",
-	"l5gT6zP/HG1SItXJJSoKmpXdCsoTTwQ0j+KMJOLGVzDvGOKBmM05Qt79a5HmC//M+6zFaXwTEaM+gvaO",
-	"rc/tmivtAwcXRz9MRkZVYBDF+l8wY35Azj5cjK23RofPU7ZM6Ez1JNv3TtNFZp15gcM5Qs4mP3x4Nzkc",
-	"XXLKgR+Ew3Tdwot8hw62rdfv6c+DIweervHjVPBe4ya8LUJ1YbWWcakLR40HL3784dPn4/HF5OTg7xsA",
-	"4861ETk+fvz2+BwHaklTpDzeHQ6JauyOEsOndiVP2TzWaV0zumApBd/cyeH47HBE7Fsku4GjLEB2TNUh",
-	"ae+SW+fFzhBdRKWX7pPZnNGl2mYFiVgS37HUnwy/R+a7NROhoyeBukLrHNFhHpSYBeAFmBgPWYlUojPJ",
-	"yUkqFWe09qRhWw60P23BpAyar1CogGEjcxLULVQrfK524iJEk7mMUzpe9UjXP8acfHh9Dk9dXy+WrKQN",
-	"pqlYGdCkRxnkPZPXj/H0S6Zr8olNzy4O+kQKZ+vXpV0wQhKmO+YyYzQytJcAJp+xdKSaU7wvE2TYqEJm",
-	"qJHNyFSrEmckN4Zv+hk/OdIHeROIA5OljvLHJn/vk9LQqM4i3YgdlgGerz5DnBYc2pccHSD6WRIxdU17",
-	"l+As5jx8xMlUZHMyo1LfUiYc3xzyG5YRSq6uaZIo2bwiepyUDouwjW+PzwdqL8Ah+Kw20/SOJiPHrwHd",
-	"XGgAKO7s0FS1YEBO2Ipgw/VOTqONxCQzxCZmgKOAB7zSp2uWZiu2NrizG1nbNu7wsHP7za/i1f6lUsxP",
-	"XcdLCCLdHDrcwXpU7O+BSkpTD11bqOy8GHgV9TPtfYpx1NRiKBnGqkx0haApCT9r+8lpBXCNkfOzc+9m",
-	"f/iX+bQrAVN8x2rHAR3J6ESeiTyJCvzwh8RS63boLIal6+kxELZYiIwdLZuK5UzZtfe9nVe7g+Fgd7Az",
-	"7NUeRLc4fgZpcozZbhttLXhHpu2k/ti8qM5tE0u5IRfvT0ckilM2y5I1ZibGpmKwj7lB6h4i8L/nA/Jp",
-	"8vrs4mCEIQhqtoCBklhlraYiv5lXSrBWqupVvX4PX6WMm7PzGuXZQD1S2MH6eGMy0nwU/N86lvjrJT3+",
-	"++cuVkt0E66p3Q7cYLkpzdAenQaxaJ+g2Ah2ikHE3z3WqetX2ujl0eHxZETAoDQeW3IMJ2Tz19nk4MPJ",
-	"yeTg4ujkOz8nQu0Tbvi4mOpyFjVJcy4HZHJyqA/Vl9yLrCpNt2+kB84fNzTWETCpab8EZ75tqJre6/eO",
-	"9ZnZaWav34NPhbVaPrUDUDUqF2dH42Po75IqK4FRzO4xYbglXaszp0MwmaUxTSA6PiDGx6CeHZDT8fnF",
-	"58OPk5FSyzG/E/GMmT5HJuIdZ/KSm7fGUr2ORZrak5yOP56rceMCTNH0xgy1aQ5a9U5DB+RgfHIwgSwW",
-	"TD1csnRB1SpK1gNydHLw4f3p8eRioicDzQ/n+4B8x28G5OPJ6fjocGSyVeB4NRNJolMN7TMAtGd4Nb1p",
-	"MmPZ6xcODjMm8E/VuV6/Z1rc6/eK9vX6PWyBmkrH52he1GJ2wRsnG6MWznNwnoXoJ3r4QrZtVi6H3Gus",
-	"C0Ps3lIZZGP5ZcxNMrf3XGPiw5LK7DAvRXWaH8plqYE7zaVCOihUUFO8aHxGrRYdDrWPNWbe5VwJeZdh",
-	"2ACsUU11Pt83M1mMlx0EZ8K8WbDtCCpbB7C2EnPEnDg1wGtQuoSBW3MihD6m4RRoX3BjzaNYDIJbUcl/",
-	"F7FZDJCWFS9G40jp/ot5nkpdzdX42nl8MwdIlKr3qq5HbCHISimLFUuSVu/NkqjiRIoFmha0GEmIRQqI",
-	"gOoAz/ishMGl80ugfwtxh56iml6WZUc1xetp35sod2zDkiGXjMsOXn1pn/j6Xn3t42527J/bhK3lOlXj",
-	"wCIilyLFSr2v5tZfy4zVFlp4yRDLhGbKVLPoK1gfbH2c6V08Y9KCQqwJZyFTtDYVajZns1tJUqynb2cY",
-	"4jOtaoOVnhgRZdRNqWR9MqOzOeuT8zcf+wQRD/owifSG9ck/c6YMiQWNk77dkTWPmMBY9zKXc/XTXRxp",
-	"d1KrSMAZo1HMmZQHqunNCTzqnCzrPAxumbpkysJ2ikd39xCobttyaJCSE+P1dpMjAk2tCQAX0PaOVwT5",
-	"n9WiAQZxS67Znj2pOQYMo1yEgHX2YHg8TWqhI9XlpvpL925nMBwMW5wbdVQT0mxME/zaNi3IZr6rl+xJ",
-	"0OGk5L1wS5QSY0rHpi2cTUldVbZRYKu5kOH07pIfplQA2mxCFd71QMi7RJ3vfEc730vAkY3fS0XC2icS",
-	"qfkweHDuAgksD8Z4m7UBCzcFkAYW7RNKsEAbQzMYC82BVVgC5VsdC/ZD8ZLeZ501LxcT5ZcNCQ3O1OJ/",
-	"/Jnd3emYlxBHbsoBTru7PhOvBv7O1r97AlliR8M5Di3fCzpNdP5qcPlmQI+56b1hNDoTq4otgMksXgCC",
-	"UnHwSpHmmWJWujZ97ugszxcldIRhA3d86OwUsS9NPHtKluFGRKiIYnlb+vDesxdQbNXx62pljDlN1j/X",
-	"+/5hKGFXwboQfCRS+znPaZIAHyfNM7GgWTxTPxTJq+C42T4eoD74A4x1lxbi7Pw6Ldz0366Q8fKzjtrH",
-	"mOO5iZG5ajzzq3ugIOhUyOwmZed/PbYiKnVGvlMZNtwbdhcCGLo2IgjrQMufC0gAxRsBSOGd4d7LZy+e",
-	"b9MkdQpuahI0B48DuDSCJJQ7T58/3dl72XlxhOoa9Jz1Cx3ijZ63mr1OlMS4vPCC2g0SRu/ijDXBzmaC",
-	"xHCj49wUIc3HlPVd/aJHkrDH6pYB+cjjf+aswKBB4HzPjNuHcL2ySuIbLjYsuZuUzth/u5jB7vrClvjB",
-	"4Wd7NWsr4KVgqYTIqbpl3wF+tQkEtoYZOlVEJxn5b7+t36m2kuOYR18L6vajZCnaNGWXuR4IeEmVGLxn",
-	"UIIZCGbA/BusQ5okMIl4UH4Y4FQjMQ0TWxHzLp5SDe2MXqpkelINJQ5gP+jetokruBIgz9BEcUxAVOt7",
-	"5P6Ns3bB/Fbb07G4iXnNsG6xg3gieU+Ra2txqicKg7MzZmPIFjTibbVn4iWllqfYH84u+IXFMgknG+K1",
-	"bZMNnUUY8ACqq2qkK1J4YENnqwqdfC/tUaM1lAoIaYxZLjOxKLSG8UMFOTvSGyYb8V0d39ycFrguEZFM",
-	"KSQi+FTQoqBSrcqM3jIdJpJhgNctdFV87/Rx3i1xfJnQRuCg04Tyi7ion89byJoaygdeh+VscGh6vzzF",
-	"3RacaqbB9as4gME9j5Saxds8T9rTIYnoOhS5ysFnLbvFhXzwxA7gocDw4eMGND4yp9l7zDf0n3wGJkNH",
-	"Y9c5JWwuMjxJkOIeHydvZ8szH4SU6g9UBSIbnvngkQc7NEHOaejgDr87HliIULt9ftkYuuu6MJe5nIcG",
-	"/zSXc8JFFl/HWLogTYy5ZO2+2us+Dbbqu6u82or0eixdQSjX9A+Oii/WU6PXTtMKlZbhbgtU2i203G9Y",
-	"AVQOolUU1GiVaVWot4zKGLRm6Ix2KakMb/btWugXms+dZSufnqZo1snN5aAaINeG2OLUamprKGk18CAl",
-	"oqU949uqDoVLjudFD86vUByKw/Ka8qgCY8nbS6frjIUKLyJu/SWFqtwZPt978erp7qvd5887ayh2kzIp",
-	"N9/6ajh8sfPq1e6zvRd7W/g7K976dG+4+3L36fPnr3Y7v3TJ0lklXa4dOTkH2h20e6+c3mk+TjOEV5D7",
-	"kCRGBABqRH8C1woAnbNZvKBJyeHlQn8MmwCVuu5T/zZK0ptkX5D6haQW81a9Kg5ZFvRZja19YhhkNMfi",
-	"LVvLvi3wVvOKWQKMZ2A9kQmdzQmAUKrTCtAfZHhCY9Letl8Qw8GtaqWhBXDJIY0MaHhAkhZViIRZFXxI",
-	"pj60Oyw1rO1ZdKyemvAsXYfOoqr7lUdQ9d1nQzI+PdLD5GLKYr2fGjANqKukXKMnmwQ+9RT0WbLkrkub",
-	"l/E7tg6j9ikBqMWn1g3fHZpZ1UVeCypVi1WbHqBqMLMn5hZmi6by1oRVjQMON7Vuozrtb7YwuAB7pgF6",
-	"4svj2deCWL2+vkvFKptX8j04aJCV5A6W7/+iQP9vnwPI2Sr03O5XID8wYNAXVSwFRf6TRBZlasHC23cI",
-	"9vmLJiIES/ViU34iui4WGyaaHk8OYRH6e8zOs215Epyx7m9OW2CESr1pEqM6HgQfRTNoZjWLVak2Du+g",
-	"Nh+2lhVh59vhRCgvvd+KEcFfe6V3xzf8cb5sMa673wJQf9t1x8Xqq6wylxmgaZl5La0B/8dbjjAdP1i0",
-	"bVL1DbiINXWVHfYgASAEpZqtG7NVzH1qIeX1niUnhz/KHY9SjLjgWD3gx+rvwb0nZMYiPYiVVHh4IuZ+",
-	"HAmGVgeRIA8QkhTL7qjePMuWcvTkyZKuLT2qflo+2dtt08iy6zrmdx2DZfpQUZdNsEyV8Ea4s9kO6uHX",
-	"QIspvS5RRp6/gaqyx8Nhu66o8blPKEw9f8AqqyHoQuQ8w0oSKcg1RSDIGds4qu+8eLkTOEhu67DSEuR4",
-	"rNQqbm6paZxrbGf0/2fvb5jbNpL9UfirTKmep5zkQhQly44t1VZdRmIcJX7RX5KT/57DveYQGJITgTNc",
-	"DCiKu07V/TT3g91Pcmu6ewYDECApWZS8Oak6ZyumAMxbd0+//vr2XnOt9ezjwQeOqWBi4XYGvFzDFY5r",
-	"/QGGsYBm4bSxj+lhscaW1PCvA1Zs4rCBnGNNKzAU7TiP50jaBEmgKUWgOd3CngJXC8q3qLQKDvwGd0yf",
-	"+KN5GSlXDUvpFBedEvOGy+6uzpWmcoUf6W71xQYNVQvlHVFqxlPA2LF/Z0aOlEhqyg9Wu1lgDc0nfaFT",
-	"8SZrCPT6Lcqs4uax5GI9rXMf3jmjAL6zOTigfXytUevSA/DbzeteWRIZ+drGIIplb/GZEWFtxdqqxxa7",
-	"/Hh5DkWaUaEqHlkSkMp7mqDBuCHUkaA4NBMOJpvqIJcCeZBMWlOH2FCE6Cfj6xDfNlSPhpu0WWWhk1f3",
-	"qCl83d6sprBaVPjiPsWBawOzRcOnOzkTlusDQXZtUCC4dHXct9Svvs6vWE+4jys4IygRXeMN13NVqiht",
-	"ssA7+TkYfV21Jgck/BhicPvSLQ9tu2w+Er51TQYIVTauqnufcwAlwm05Xp7FhC9YNlP2Hi7KoHESWAd9",
-	"b7PiPnYR7cLq7ST/iLh1ddRkJt2hgiscBlwE98+hMXeGkfFQR2s25geZplKNztzj9wnbZzIWKzRw+Ltz",
-	"Xbp5RYFG7l3bFX389et7pCxviKC5XNnvRElXJWZ1Roav34fmDlYsVKC3OT5zX7Kusy+qYW9/vqX9LxkX",
-	"4WpqybGGFaIaaVOSAatkHpoBd0h2g4x6ADo01rKnPPr/6elvRXVOAxhqPYiyh0Z9e/ZrF2CAApiLdVbP",
-	"V5p05+/dTVOk/AtVd5bSX4LK6wMSF2u6W9FU5PqZrB30Hs3aZ6YRQLdMMxSkLVwhmAHs4PtBA+I5xR7L",
-	"JU53asa+NtExPOCafQ6XtMwYd8+ThJjeivx9Z5F7/EqeBzYuGdzbyObnCX+MXP4tZcl3Es4+XPOhzp4q",
-	"S/5JkasfJDW4KZVjTer+vRP1ZXwtVjsszGw61VnO7FRFnbOQG/CniLMGYEWEMJ6PNZvr7BrccJVKuR2e",
-	"TL4QXD5OtVl3P8BaoU3WRLCTtx8uu6cklSEzcy6N+AIT5O4CAJyvF2KaLhrn7RGgMZ7oyvQfEuFxSVOR",
-	"8fU95AllU96tiTG8stFVRc9WbqtcZIqn9i5dvp/WJDqsiNAgoVhRDw9FWJAeNoF3YXL2jsvUUDsmlmtd",
-	"LbgMfR31Tu9M6oxS9lc3d7FzOndPk+gQJhdZ9373iH+/iW+9BIBr0fIvpPiUCrdyV/Vota5EgKpdZu31",
-	"19MGTaFppu/veuUIo9ObO4mFi+7lh7e/dk+t5vzQImJD5RfmEyq/KK1L6+4WKBSu/Z+RKhaIITDRmUKw",
-	"quWbjY8a7HNMqtMZOaPsgxCHNDrLCYOhBqYJkWXKrvTDdh2z+5SKg3ZTvtd/8sXtI39NN7g7x1AdduxM",
-	"51JmyirhL7F8FF69FXFaFcqV26bEG8HteXfdoTPLxzq7gj8ukVX3fef91VE5GWIG6LOd03dn74+K+61a",
-	"/8Yu/3551X13FAKHyNyIdBji0uIAO9EOfG4n2sG36v3wMN0VGawoB3wGq7tx6nBoi1qjhoZ0L9rt4Moq",
-	"N6ZbdYFtFm+FmdLZVhGW6pjLK3nrv7rsFsefo2LVzbTwrqltwAcl3HaQfQXP1xWbWWpqupHQPsuQZIJU",
-	"iXoaeUDtEqf1vjEcS/X6WPueO53XV/A7kGrXh8AFeBAr3ohKAHcs0un/acZ6Pky1zlbd4bzEfOtPN2DW",
-	"P6KdgU4WTVf/bV44ZFEkukugDI93TW1bMp2Dp2AB8inhC+g07mBYAZdAlfsGuI4QtbB+D+Fxm5jRfbzl",
-	"qi6zwLkXIUF9yVW5PnyC9H72pap2rcXoPl0ih6hgpRL50qkHa12bWoKa5/rUEnjuoVNLSCh9pZ3rihQT",
-	"XPyjp5jQ2WyQYgJPrmtW4af7b6+s7jiNmPDO72D4W+Z3zwTS2nXNvIOArnQ8Xp+2dm+r6n46erNW7QIQ",
-	"sBlYvDIE3fqO+vRa3JNV+vUfzaQTbNQKQ3iWjYSKF61yt6OdaOf9h4t3kCPx09mbn3ainY8Xb7rvr1bo",
-	"X6CANnUSV+TgQDw94b2wkA1pdSRMjATxuyxZ6q+z85Tbm0fc5kWfFNZekSz0cLdaudfKRj3EyzfQJk2n",
-	"qzcSdi0BVQsmq6Cjq1VCAFzObmcBr2/p1zeVrhEDjffZfdikIu/guJqFWlNW0Yfz7vujShfHAL0VCajF",
-	"zrvvTwGOvfxkgYFAzznpdsTQHDoGkwSp0DXKhXd6Sk+Fwk7mCLKO7oEjK0RFoCzNMjgXbz6UO/Cfd62Z",
-	"QrMDEHqSrtEOfq+Bd4rWvrWc+s8ZT2W+8BhLvj1K0eW3RtnOMnnD05+lJcp3da3v8AH2OzxRgotAzMYj",
-	"IjeuWCJuJAL9SMUmMk1l0Gq7QKdsHaypwuQ3H4ZDI/K6+bwLPssGC9cCe5ZIbambjwWHAh5saWXvYlzA",
-	"MVNixHPoseXib9jVbal2oqYQJZPDO8ym0ns11fE1RKKzmSomWBgsVmSQ4yboHIrNAUuT231eN7nfZ5Pp",
-	"+nwyTwMOyEHlbMDja5Cs9hMiobkNFkH/LU79t6INp3i3fKvgoItNdiuKloizVlLoaRO0TqlIm0paaiDY",
-	"ytXPdch2oC7lOuyxFzh4X79+sb//8uD777+/e0E3spB5Szl8VeKCP/re0GY2mYQeaAr3V6BmD563Xqzh",
-	"Lxr1N6sz1iVSuIHn+MDyyHUb8Xr/4PDF2qEdFv8mGVqdCaZKlvFxaXLNs5aKObQHyu9I0/JUXxzst9fP",
-	"VPDrX5swWy1zTbTJ3U4wnoM2YNmsch777YcGR8m4um7strD/Z0QAgRVHGwOBVOi7zGblk60lrWp9fGPj",
-	"Bi98zKpCyyqoR0E56ADcAIDJVRtu6AZxNsWmc5mUGf6uxZNeBK+30TesPNw0t3JFzR9OvfbUMq5MXIsx",
-	"3mG/60HYaTUTKpFYzgo2tEeJqWu0qnIuFUYUV+6XG//Ev3E/d5fIMp01ZyDZpfzYOXtbH79aa0APpYIm",
-	"zCsjZ3YM9+BWI9LxHf14epZPZ02q8lCmwhwzMZnmC8pDdr2DTjcne3eMH2Co2qKnTIMgqTFJ6S8BkAl0",
-	"2cCeWomw1GCEoT5Phu2321ZvdVsuTXnCgTqyCeBJHehVVc5nIr6jnC94panFCIaukoCrKL3KAcUiZLE9",
-	"nxS6f9+h5QR9se4Y1jVt4JCVIjLXoOEhCXmzq/edSCT/WQ8eGGQwPNxSzJHIMgqEVun8Cv5xUqaMAR/I",
-	"hjuFC5clX6kh+Lvzw6VG4O/OD49At7JMa3mloB4U1NjqeT62f4Z6MJ4Yn9g7EGzK42s+EkmLvTvvvvl0",
-	"dYmfy+1cIKuJWgyWPh31FKAL2H9RnrA3e46pT+WzvPT5kpGPK6EB6+15txcNnrAP0+Dayd3DLdZJU+e6",
-	"BfAkeMzat/1//9GnW4t7hjICvI3vzg9R6D34tbWO6WFUazzZmVGz9leO6+VwKKAMBRqCt9gPIWS0NqAV",
-	"7LdftSP2/UE7Yoev2nASz1+2WSqVQJ9OYXNjD9aegh7f2cga4Xo2GkdsMMuthp4Kq2T5loB3Eyx4TCUN",
-	"BwH7nLqzkcfV7eHPetDYDxP7YoDZ5w/eEuHvelBjvq7XAYZcQjGOEw+wa/hjjYvynndp6eM+5f7ul+nP",
-	"elDcp6Wt/qLL9Zhxluq5yPCKQecGCfgGwPTDO96km0l6d/ANHlH6yD/W0A5tUQ3xgJSEPr9YoELv1LXa",
-	"niVS/zKo8x39IlM9kLkBmegcQNywieBmVt2n/fXAlckMsbouRbw8GBIfmu3L3sL9VweHrRfrPIZjIUfj",
-	"mv34CX4HOpC3ouIG+L5UHbiyFKJOmSG5UFt//f1Be1pmree4BF+JXacqyH+JZRS+ly/2D9rPX7y6O7Df",
-	"rAlb4+PFWySRQHRi6kQm7OWZE1vXo2oENOVCFXsr1fM9uxutyfQwVKJmmazKnsNXtW1zEvEQVHrw/fO1",
-	"eEMNYI+/2Z8baGgferysIqL6rhUzQHjAAT35lhklJIiV8mCVMEA1zZ/mFiXAdrj+ATn9wbn7ARh4Q6bt",
-	"EFwBS/RcWQXXsnBkrzKZkP3an2Wph+3vt9gbDEJ6JQB7I2dCiflSlxpg7aO9vVTHPB1rkx+9ar9q78HN",
-	"vpe8eT98d/pj3mq1QkZezqAMxm+ws+wc+wRmCKYtNO5zt5X0EbmNC2tBOJzoBAlsIzXu1+KVB5cuDyhR",
-	"7iJFSjtfI1SCXQpXHAX8f1fJI3navc3XdiYV7hlnxVApbLV5ex3M2ylfBJWMPElcjz1RfKeM0e10tddr",
-	"r/UHRRbpWo0Sw545WF+pViMwqO8GLdKIOvbR8JF4J/K6WoXLq4tu592nd2fvP151L4+8J9f1Yf/1rPtb",
-	"92L572tDO+y8c3F1dnJ23nl/tfy6VD21HGRZ/lrYRg6bwl+cnr1/s/xB9FRYI/3y6sNF50330w9/hwfA",
-	"R40ni0DLTA97qgDrLkVeWPfNRffy0r07qI3esauLzvvLkw+n3ZptG7KJSGRgcCctdv7x8if70HRmxj3V",
-	"hD5fMv/Lx7IT7ZTPAXBElraX+tGXdmgn2iltyE60E65xJ9pZWo39OMy41u2wad3jX+WNf+7yxoeuVNxS",
-	"caJd/Pq8U2qGVinN2gbCWT0U8JPnntIGPG7mqSflBnHyDHSnicRrosU+/Pa+e3HExI3IFrmdti8BKX5i",
-	"4jYWU0pEs/+Gl7w/NxaAUbKEK9PqqdPur923H87tCB6V2l1RDhqKIJ9MxGKe81SPIhbryURksYiw2bUd",
-	"xzV6cLfnEZjFkGVXyeSycwsqT/wUvMBvFMFNqW1n7389u+qeHkG+kNK574dWbaW2EHnL42pN+MJqK0yq",
-	"Fjvtwq8d+Ir9g/0K/TGYOw0UQlsFb9bO+1eR+ZtvldJH9Q6UYTgBRyMD53WN8zlpRLdLRMReskSOZAVI",
-	"cqd9+Opg//lOmEv5f/13e/f1P/798o//3/3vobv2QmxoHAhrquOXcP+azv/j+1+7F2c/ntnDU5pJhZPy",
-	"J+5zGgfC8gG01LY6SvFWKcVRJkLl0ObJQB93oawW9nP35Mo96p4Ar/k802rEdBZEN/ClEtkXcyylMQY/",
-	"uiFqyYgaKHVQc6oX7KRWoUJCAG2Lpl77m+kizsCpS+M7pb/V5S3WdOFwLvcNqlbNVCsjitNueKUxQY7K",
-	"9MKvlJbiZlNHb7TRp7R99XzmNtehMokbUpfhHyqZaulBMGTuFV4D0Wpp2LWV1kOdudyVopujNO7j1iII",
-	"Iw7VQ8Qvrrvs3HOEMrsex+YeCquf8JeojRtRGuW7YCMvovYa6ltHL5Yr8YyqKuF8fEeNcE0kqTTT4izX",
-	"7oZwYa5VyhWERCCby71RV1ByaUmTG9b/37uXCBm5Cy/uniXUMIYu+F2Z9Al8jk+oYiBNPTlXrhNxkzdv",
-	"VdxsoKydnOO8fnm8RKR3tWb0aGWhqeeNe8LfV0RyjX6rxG1Of16ZDwQweZ6eK3Di+VhguM2V/9wXkHqR",
-	"ap5sRFOhFP6hsdYRkTUO2S/yhzJjen/kPUR9xT99dXXuqi1qeL+6SXNQ/9ZPoNQd7p8zoepw6WtI85Ie",
-	"7lchMx4Mnrty+9SCGSyfhPS58SAFAHsGHj9inPR6r9ZHVjtJZjFUByUiixh1a7O3TSINQHYc49XV34vH",
-	"PO+jHzFCCMwxJwXDGhtKlD2K9mibuXSwYbPdQjY7QViItxIcgDu7wGT292KV+2o0ghKJ1yoIBduUze/w",
-	"xkNBs4EqUd/R99QD6d6zqW9VYamRQ/VUtTSVqVCJVCPQoZ00Av3ZL/fIA+kggXB2cHvr+l3sv/BRKZaJ",
-	"PFvAt/DSi3wXx7KYa/UUPgCDuhKg4JkJT8Qx68P3fKIOfcrnpDgdmxYQHhAcM87Fik4Ya5WC3SXiW4ns",
-	"RFXpVuHDYDBQJ6YW+ZEfxBeYSANQb+tw8xzPwLbSO/cFzsPFNJipuFAfYfCrdXmhpDVsTL0lHWapXQyX",
-	"qVSjS1kroIs7yD43y0RQbQO3hJnFsTCm6SqFisS6jWNDeSPKevnD5eSu0jDrkSIzcSP1zFyKOBP5XfrI",
-	"e90fYkGp0S4g6vPY3bct42Yif3ClAz9bf3R2LtYax2da7INrYYcihogMeaZM4zqj+lJKwrDvM8rIs2dV",
-	"urLlSPF8lok+2OrXYlGs39ru0A4IJ0yyJDgpI+JP74a//K/X2as3v/z9n9nV/PeP56evzt6e/9eZPnjL",
-	"3/LL+ZX6r+zw5u+3bd792869U1kr0ucLMlp9MHw5BwW8eK3Qf7PnwTI2u5oxdEoCIrh1K2KqwrnNNHwX",
-	"p3Zli5pKoaHG2JFKTebfBsJNO7Hmq/519hDibU2VR30Sg2L2+OwM4Bjd3dNiH1UKd1CQhzRTVKPSOT//",
-	"1H3/698ScSNSPZ1A9XIA2Z9rNs0AohQswFTr6YDH1z1FXxcmRP5nczJUFvCrvZIjlCfSKoJjbTAXlRE0",
-	"kiFPSJWhNqTDddlOQULYq3VUa/d0A2KqV83cX79QM/MqRbNm5h7ZAJBCeeJeh0nxBYSP2SVKz5lWx49A",
-	"+l8qJJty9gBIw0MIuVsP3BvZLLVUDqHwTIykyVH7b92ZZPduDh6AateRaJPSjt0WjkLudkza8hoNaNc1",
-	"Txyzfll095nBuoASZIXv6OAeXqVBX4hYN3tOM2FmaV6UhdW7qCc6Eyuhyq1CY9egM0e9x5BNQRlbhFow",
-	"2QyTgeYhkvVQ4VDMEexkOff5YK1ruhgqwkWuEE5uI1dEjWBCkMWxbkdNvQ7dJcNFhYsKcsvw04puA5r7",
-	"MUTHqARzOLPaVZlrsNPa/m774Kr9/Kh9eNR+0Xr5/av/ul99Ik59xUY1IufbLao0rFm4YsllTNKGNjH+",
-	"FijnJx6uy4vl+YMWbZa65q8RlGVD/8QXhDv2rV/SWuhXUurq9/mgXXiKK4WyaHUX5khYvHtwCOmMJqJH",
-	"73TB/ogTCi/Y1WiZkKZUG2KAWjLFklKkQRtRmnUjOserCjU0GEZFQi46nE/XdJgktzQ1cvJuEYCMDV3E",
-	"gb8m6Pt0f1fx6xd3ifehofb6Bfv/1+xaIhOrlYjbWFSyP19Wa/zXbhrZ8+dNXfI7btDQVewIDGc50jk6",
-	"rVY2w1/yK9v/KTa5AuHwunW4quZlzbLqYpdVwVPHuSV5sLQ3Aam78ywTXcHNKwTrlTD5qpwFF/U0QiUN",
-	"GifI0TT9MNw5+u+N9cV/RE2jeaxImTMlREIBd+oF6gTQMwOIYZXSOOctsgftKEQaRMnqU/IK3fB9Joc9",
-	"5Z6wTAU6sDVoanQ1dHTMMpkvLu1i6PZIJlJd6WsBbruB4JnIfnT8+PNvV0s1mx3l0S9//u2KOvz7jv1Y",
-	"7VdgZFILPCRr2g0gTNhP0HBgyOImsbrsTrRzuzu2hJC57kIBBBSCYY35jWAyj1AN6EOfuI79E4Q9bnch",
-	"bLBzdGj/O5c5pfjhxKGNHOJxjYTJL1f5fxyMz9n7N93Lq0+X3ZOL7lWLnQ3B6QQ9dLXCWzKJEK7LqniU",
-	"swWHQ3Yr4sEOeYxaocv+oTpw1VMU8oBt1P4rPAeDBssa7bT+ObN6q0thdN6r4hrB9v+lLby8uKTkV1xP",
-	"sH0oPhbAHaGniq4/b8iHGNLMiLy6I+Gmvwg3/Qz2mD4bbLpzeS3ve9+M+cGLl3/r+0SjsbhlP73rnOxe",
-	"/tQ5ePHSMUbG52ygk0UUesyWpgWbNhY8ATKjXbvdxWnsGj+Pu+0gwdZNM327KMrJxQTSzqazHAqWfRdz",
-	"O8uG6flde1m3a352EByFcuRsa1t33jn5pfOme7F+89xUNt2+CgK5e92s2ayaCfnteh1u1zl9EPC2Slvm",
-	"k9TvJORQRJBsQe/fJUYm4TP9yP86nPlfsL3OCU/TPkhrdBHDvyGlhscAIZouyPLjeZhEfx+pGKTgk2ml",
-	"9cTxdov9Xc8y53bD6Rq30UiqGD99iPWFJ/O8fDJ+jqHkpaKA7dEypttvQstuKvekZff6OlqumZDfse/D",
-	"HbugD1ZpGS1AT8b1cT+Xnfvzb1cgoBTrnJ/ZfUEJ3o91IvpIK4ftfedH4aA9YIogpYMdsf5M8Vk+FiqX",
-	"MQd14xtI+FUjkH1K5z0ljZkJwJUDQxxp7duI9eGgP2E9WNL3P2TiRl/Dp2CHUDu1r3NsLsyNmessweBJ",
-	"KuyXrsWi+E5Pwb/dZ/BWvAPXBBxBd2CxQ1GJ3Ttw8n1iohK8vXsTqdm9hu45kSFvgD5SZov9kirixtSZ",
-	"OzLPG0UV7ta4w1eWbMAfxXTuySHFB9bxSO20/Aa+CjfQl8gu8YndzjsK+yrrtBxNmHJv4YGIOXU2tpd+",
-	"avkl11Zbg7YH96DFOsIqtNpammIdT7JBg5BicjKnqZnK3PxGHoQb+bFEfX+AgjasgfJ6K29EkX5vLxpT",
-	"pNiHXZercKzG5Z9eOl80cWCrp3rqu+86hZCRWrW++471Eche/gt+OWI/wF6y3qzdfh7DROE/RR+FGt7V",
-	"Es0OK/jgaqXtgp0r9jET+SxThn2DBbZ2pvsHPQXG97dRWWSyb/rm+pM1Xz/9v//3/9P/Fim2qGewuzxn",
-	"/b2b/b2JnUujKVRrBLEOiLie0hkCErv+qGMxYSOrYB+2n7P+UGcDmSRC0WL5dAoburDUo+eKCMcefKAO",
-	"UKfscJkv0cPwbYt1emrpUVRO7HNalb9Eh2cP3ENW+coF0GYGGBH3K6eVolGa0ymjl08Ye75vulcRO/9o",
-	"/6dzdfITfPW0+7Z71XXYvAftdsTOP1xe+Tj7QXufvtTNMp3Bd7rgKoUkKDurPp9OUyKjvWmmB6mY/B+/",
-	"Q7yA8oBMzgepuwUjcEXzBH8iQN9+gZ/cJ1CrM7h3MFnBrh1Cimgd9f/37gU+BHmqLlWLoRBtsTOF+y/V",
-	"dJbjm2NuKP86zxb2O32Yv+kX8hAiZXjaMukpiKdhLlHRTxqMeiQTHyyiveMGWqwneAqIOiZuLf0nR+yw",
-	"fcj6SuefhnqmkmWiTXQ8m4C3XeampyyB2c2y5KoWwXMTvnDjOTeqEUf2gD4zPGr2mZ3oRLDPDDyFn3vq",
-	"8+7urv9/++Bhu80+g15pd+kT7FKffbbkxyciBxs6w+sBw4ZQFIWqhpvoMW5rTnUlllyBReHjOWk27mG6",
-	"/rB7LzxO89i386jqO+vVmKp6wkraCfvsIbud54Xh/WDcuM/tuAWLs88gEyInMXRWYkXcBJ5asSPz0jeQ",
-	"Mj75Tpv2U+VWpb6lPfS+cj3tSx+Zplx9SuVEwilwBv9Zxsm2xlvKFV48PAZowD69Yklb5uj7iuC/AJAn",
-	"QCSf8DS1Zi18AtOz7GKQhondjpnRE8EOD17jbei+nmvtJntoJ1sQMS11yvMxo5tHJh73HEjfvfnCvjkR",
-	"+Vgnn+wHYPhit/od++8+8S9IMOO//cwwfNOf3iv7NZr2p1xOhEb6BSRlS7W51tdUM+4wl7Ec2d7MAIHs",
-	"KfC1/Vas1TCVsf+Ia+VuII/IrcgRwHEhtXxAtPQ5mYjJVOdCxYtPUn1yqEpgywV/SrXJHbF+991Z8Zfv",
-	"vqPP7QN52CV9yrX+BAhcpYU6WC5a5j57J3+I8DC4Kt8O1IAMaYs+/wLZj3pRiuQTuFo+WdWpOozSeVnQ",
-	"o4DHDx0cVJc9kQaEhj/hYHm7VsGHOAXkj0DqAAlaOlT3WdjNjOcCuYMIRms24WrhHjbHrH8h8myx2xmC",
-	"rkEaSRCZdaEIDbj1pa/bfbVf+xRrpQR4AQ1OWhapnJbDwqr54tPBW3ar1THLBGmqExznhRO2iOvzCa4d",
-	"4HNFV2gJufyY/XOmKXktuAkxy2ahZw7KzC3jBcpQy1TSGnUobu33UY0ciISNRSYQsc2HZqVh1hazVwp9",
-	"Bkgt4TkfcCM+zRS/4RJCE+4I3d/s/gZ/Bt0N9BJIr59nMkfwsqngeShgKF2yfFZ0NFYnALXDF0UtE0w4",
-	"zwrTO1+LnqXg9A9uSKnYfrsYRvtfq8zRv911Xz0mlrzCfxvHj26TpLn+ZKY8Fp9Aan0uA8/bP6PCgkHL",
-	"WZoehUoaOn9ud02uM2GOWJ7NrCCx/7LnAyou7dxE2+MsDV5zMG71UGAY8yxbMFJoi60Pv+cPR648k/KG",
-	"N7KJH99dQ5sxyV2ow87EaqDuPAodtFCMnL66dOZBS00a6plBqWYnjJdBUiUM964eoj4WEEeLdeiDtAAi",
-	"Nmlgr/rFcwFAK+htcK0OhFBwSNKq8TMMMNm/mlwCQGr4x55KeW4V2kvttoz4BEYfo8q5xCpHlXnZa6nx",
-	"UiKYzyICRlPuKZxRNlOmUCVKj/iGH7jHc55Z+wpPxu6FnV/pQMmSeGvv9+++Axt/Co1kIAZfzaTzKgjU",
-	"ocWzzFjBCQAF+TjTs9EY03jYb24FpcQflWPdBEjSt1Jd93uqYil4wf7x4q0Tw1BuBYN8089E+rcelIr0",
-	"dvrWgoPYGqonMHk+Eo6hISfBXvFTNGf6ruAf5t9Tfaj6R7KQGYNoUqhxYxp2SunGtOX2joD8Omu6QPEN",
-	"ZqVBah/t5oXVUWCn3J6iZTmYQfMspEMvnXwsydIcpgOidMdIqCFb4kdnFH1mZGlZw6KTM61iUWtUuC6C",
-	"zoj/DADLrtkF+2xtSxQprv+QXa0VGGhJ2+V670+uR5jNhfdn8JX9qF33napL3n4XfCX+UxHj9iH08JSH",
-	"hSHdp8Ox2sVgPlHQqitO8wisGtxz+055zZW3tVqy16Hg3LtgCZfB2n7ua6S6wr/ga+X2h/CCEvlcZ9d3",
-	"HuBF+P0XKGh/xIwc8ON4by3qZ0BmR3iyDmrMUUq1KaMdZr9NbGUIQdPSMc21xd7jf2BKmTP1g+inncII",
-	"QKtdpM9St7i1LNFiHRanEnIMxpClOYVc8RRDqoaRdcviTEA9Pk8NqMuoSEJXafaDWNhz4j2FanFFbB68",
-	"rmqfyOplbbOA20NXv+XHt4Hg8v/ePdepjBfOzDE99U2S8WG+K0U+3B3n+ZRP5a4dEMbbpce+ZWas55SR",
-	"MJGUkIf32YRLKJNwBEki4bdM5rkVAYscPT8dV+4ynKX+TsKE4eIKLSsmfS9vRlwqk7P+hN/ShwHHrF+1",
-	"UHsK7Mtv9g9eWTvEU4hW7MeLbvdbCMbRR30OmAOgApYURcIh4oV5IT5NZ4a92D+g5z3Rke+zp1wGH9Id",
-	"+p0cPPE++0X+ALkD3C8eF4lXBX4TDcVMsFQM84g2GPM7OEvEADcsx1Q0lzj0rKdwkxlW/g/g+SmHosuh",
-	"I9tgFBDzToNrobD94I/gM91lSgeP2/n4v+TBMEVPof19mg69Viegl1TObyjxwURYuOl6a3n6SuW1+JZ9",
-	"rmOE+h8rw1CD9z77ZqITWmLEBCjiSswpN8F8iymj8dhasgmVpMWU1e404s+MfAaNQ/dUp+YiKLlQyjcC",
-	"irYxT4dBn2RrCuAeWrUkIehy2BIguNAvBPoXe35gr3e4W2o+Y+VU+A56mA9eAwnX7RVPM8GTRYG+ruci",
-	"PGorQe1ZuwHAUWmZx1r3diTwcBOVg2gcQjd9csW+uL0t8eCcnON2LTAXSoyxw8whW4+kLFT/gh6Pb/YU",
-	"pMcGr89ROCAr2CVWtx+8mpReA7oh6ncktM5TrkBYUeKRcuLOSj8w+OHGjoIYURH8CNJLHdxaoXOX8OyK",
-	"zRmA9HeZXFb+F+7/wCV3zIyczNKcK6Fnprj70d7C3EUI+3ecPhWQAeEXiuFQxDlOJBYQCqBJXgsxNaVT",
-	"4AMNUU7E1oY50A79Cq0c7Badeah6/s+ZK1HzZ5wvplC9N5S3eJhGZzkbLDAZQWp7REXzMvudix9P2PPn",
-	"z19bov94dUIHXMpoZR/VNfilqaAEoE9pI3Xi6gYc6jfroI3lzwBBH0MH1ZL5PeG3u0DSliJ+vvzwvvr2",
-	"y0OWihuR4sm/QO0M+1uQuuyMTv98gDBZePxJgSdRXpg1++12T6Ea7DLmYYG0/T9kem4p0B7AJUToqOhm",
-	"wXQmRxK98zGyhbBkGrFZUYflNW97yCnEBVDhILmG3zDsm5MPF5e+82FPxVpfS2G+bbGfup1T6Dfp/HVs",
-	"bm0ea3y/6V4x6a5/zNsnY8BhNS4xSov14UHvMMNcS0e99vharL9nDXarl7goY2vBJ2nfe5dMgSxgegoN",
-	"0g9ToSyTPm/t+xAAKs4joXATYOcyEQt7abt5B3ZsYeKDuVsO+RFTgfKCrRpq3EUuFmQtmSDNl2I2LvJn",
-	"f+kprPkhai6COxhPgUYVlpZ9an7mcSxcKo8fPd+9ENOUL0RCt2wEe0NOCA4aRXFT9BRFZNml8NkEYJjC",
-	"ZzGgUpLlk5lBL17ZUcDyuYzJ41/jW8G634We2cUxrnrKNerseMXZP1xR+7LCvASFoJwra79AAfEi5Gmf",
-	"wNpZAr5ENYcMSSel7GvYONF5gklb+sw6qIOHWoz9AByTFxoRRh7c8UQFRD885+xR+DUILpcLvSjg8/lh",
-	"DpuMvbIzm6Lb+Btefwx95k0ec/uRBq8MlnF+XuPSwWkQybkMZ6sOO3lXtGLlZfoa84RusQTiQU75WhoP",
-	"ghdHZFvOi9ordwfaQ51wjPT1VCfwzrHD9n5kb9kIlAQQ5be3IKssYaMS0mIXYjgz1mgrkjwDW8UVW5Xf",
-	"YkLaeRA7mVk8trad9zBC9Vf5/K/FgoQPlVFawbN3s+/1z8HCa4EIV8i6t1N7l1sFFq/CiKqKZxPXbEl6",
-	"f2RE1vmcRCQoRz3VPxXTTGAkhczEy5kyIl8KZluSVHqmYjD39A1PqfetyyMpsjs652c70Q659XeOdvZb",
-	"7VYb6klQhO8c7TxvtVuE8jeGPHQrUSGze88NM3GVoKO63Gxw3TEwW61VNhukiIYPt28Wj+UN/CP41HJ5",
-	"rD/Fs4S+2CmNDemj5BZrLAwoHtkDrxwgmv4Rbf4wYHH+8Y8C6AUWfdBuuw4+rj6hEvOCejm4KdcVIIWr",
-	"wun98Ue0AnK1tG0tLOqiNk71A/mZ751j1kWp2gC2Lqwz+G/815G1L3b+YZduXG0cnEJ5Ajuu//p/Y/5+",
-	"5a//+CPamWpTCza43DobCIauIcQb8aTTgowBOWR94bH2gxbgU26saj1LJPW+KVPPCSYNBlPbwZIZYXIH",
-	"TvXgh0l9i8rVOfYC+GOJmva3MoE6Srpy27xFyoHgXpV0TuFseZlA1lLPH1GT7Nn7t0z+QLJKRS5qQZFE",
-	"ji25YOipyCbcrstK505JKBWfZQMR64kwrHNx8tPZr91TZrUbwUsJfJBcAUIX8mzMtTXGZjlad/Yac++W",
-	"vlzp9O6JFcR0mVxx6kvk+ggCqIlkSivx6hhcNYgx6aT6o5MVbFUwgzuTWFR/hVVSsSj/gM3IvJU1UuaN",
-	"yL/WM3vke+KNyO9xDne7z88SuJen9XAXoZeFNzG7NUekkYMUMn5CxiYXzHEBe+XglEE9LLgXVV6fGYTN",
-	"C60dUScD6nj9IwDWPPLVhBghG11NTyhnIFMAt3/+2HIF9fyHvq/2iBDtCu5H7bW61Jk1xGeJFFb/N8KV",
-	"eIZ76cFYvHZFelSL/QbmqhEqecdl2od3A/B3wFj3sRc/DE+N7qmRAIfkYAHsEaHzG52X57hUyFMBkwqB",
-	"1cnJ2chBrMpAUIkCGZw9tY6ZaMzVUnj/ySg6Yucff3h7dvlT9/Sx6Zl25gsJ2h7ZGqMPvVEkfAdOxY98",
-	"tYHPNsV0IJkbkQ4jlvI8SOnoKMrABkcW5hXzNGUjeSMUG8rUNQOqMRLtHLsYELyfjXjlemtYO7HOaIl9",
-	"f1jIkJsZkUVFmRJWVlMvThgisvtgmUcmsDRXoS0TzI4eSkW9/9ynXdZQT+HXwEViPzKZisxoRe75jkIu",
-	"6sS5zq4WU0GfAhCb2PlP8WOLqWiuUoaHXX0Mr+L1T1ajDQYwRWE/ugKJpXYXMXMyxoVQgnTru355BcVm",
-	"DMTIeWXcw/1W82qkVg3LoZcpFfve048LOC1YybVUAKCLmP7gzHNwutgHoMALRNWxbuL46MqJ33vCFCNf",
-	"xuU5sjLBR3ZyF/GhCmqrnHhvbeCU5jlL+IICQU3rsWM1rMbD++xftdtH8H+tdrv9X+X1HbbvujzvBqQF",
-	"3mF1QiV3WFuuV61s/2D3+f5Ga/lP9VpZudPkrup4ZxUdyyObHxeCJ+V2csv3HFxlS/dbPt6DhCZQ0Gp1",
-	"rQsqUXO5XI56SOz7pKooiHS8wrhSi31AzOEi8wrLA6GmEHyjlY/Q310Y2DxzlWNhGlyLdag42BfoUlKg",
-	"M1Yp58oqa0vlSD7tFX5Fljls7/eUL/wJUqMwCI9FSS5hCxJflnMtoposKMga3GVXLjXfI/y4yrZKylo1",
-	"F4x9c3Z+8/KI7b08/LZV+lIVHuquHzx8db8PegAw+qCppKux5Ww1iOu6jLWeYiyZZa6zEqANvXb9PIos",
-	"NphaoTS55A8Iq0CqJ8w5yN3Ly0dKplTMVZ3W/Najs2zJ9DwpKOhpnKJ2bbDKOmn11h3Gg0ipsr8cuj9R",
-	"zR+nHa4IIki42/lHtHMLSX27wEA7RzspzXdJQGFrvFoV3AmnQiA5ddvpnBTJlJRz42pzgdNb7L3GB8Do",
-	"FiIR9V6uEyx8KkhmW5eMHQBRNXXWaGDZh7ZxwdT4tMKqr9XHWT63AVcJdIfdk5OpzvLdOFG7qR6Z5num",
-	"kyTGpcO0WbvdZpmeQ7wDkpQyrozTnq9cAVYlEeYFptFMqNU+Z4f7z7GweQ6hE+DJoUSEiL7RsywWfWtk",
-	"J6WaIkwEhmi/tewjZjQkCcRcBbhEkBthZ4jGfhFWBlh1l1aJI0ONPeapHbZJ2umsp4r0Ne40sAIeMqrk",
-	"3fKihhRrud0l6nIB7RInmAFDyOBmNoFQbcIXziDFrHssnMdEmCC7DWsVTdhlqcV+xW6mz1gZ5zgMSpNr",
-	"A29A3NdgF+tE8BlM9CSxUspsSwrD13GkJxHD4QQuAMO1iacxPwudTnSEmKF2LadTkQChPbYHBefNODs5",
-	"ff/MEKPX6pae25vFgNUbbqSYr5XkmGSKNItpJwui3COCSfQVRgEKm8NQcS2zHTn752EVlr+GmVYuz2ji",
-	"86PtdsfU6Ne5xv1BWLlVR8NvBN4IP/jl38v9csoXZru2i5/gB3cKDWTo4VUfPXhS5LzTHa5n+R3oTEKz",
-	"zj2pbrSMRXOexhW2toSHIFLS2MOV9TH1CYLuXLEzfAvBBBo8cXYuZ24K96IFD899D8/df6phHezaJukg",
-	"7vieIhNEFodboUwkwCa6XCv9OhPKLoSCCFK54kWL9Sda5eN0cWHnbM0mn5ZKf7B3vPO8YX9VYJ/zzuXV",
-	"p9OP3VLvWnPMOFsInqULNs1kLHoqKJ5j+Vykw3zcYn18pjLmXKQ3aF2hi7LF3tkp4KRjngqV8AynZZwv",
-	"aZXUxL3xImnbJFYd76sUgd7tMeWLiS/60VOhGEcS2ZT07DxTyVUs1lPfCSm7FXDvomOR1fU8RofLKXcM",
-	"mUPhJuLOmVbjeZ/4CQVH/ufIaKtZWgN1uaN4avIqqMNPaYmwimdW0Na/XWP2P+4e4i1ur39EO7WAyZBH",
-	"HFN4F1Onkc6ofgOL1ZaN/zyAjHfpRx8VYKiIEU/ZWKeF2VQqx2HSgFIoAApXYeIs47NcT3guY56mC6Z0",
-	"hhiBLpcaBo8o0gzZ6vb7ssgXGotMHBe+tZHIK0HgVk+5TsaMp9bgHaQ6vvZ1XkeM4jfhVI2wm5mLdAF4",
-	"5sLq5zxbVMwxTHi3m+arRS37DqGA/rB92FMrsn58onpN5LnK1ggUuS1bzg9zB0tuGxxOq2zgb9zox7bU",
-	"iE18idczEzJ45s5lU/ZOuBkPNM+SvVGm5/m48d744IHDfOFpiCJPHgRqe2QfAceHKw43cqR2Z1OqESWa",
-	"xhEdmsuYG2ZVESnw3ebb5dTN+Q1OeYu0UB2qKekU5vskYl6Jub/Dp7h1S8fvD7n59K+n0qy1111nEA72",
-	"lNLzaLlJSIMWixAOKDVJiyEAcyXivMEVWz7tX+wUH+OsYaCvUmUMvCDXwndquc95T1OudhNp8kwOZri+",
-	"1QqjvUioHQQfLRnUDepji3VYLqmWC2q06HHpy//g3mo3H/95ytVpOM8tUsDSWE3sHjzztNqd1U3sUd6H",
-	"BDJhD3MXemnANDaIu1AmUwmZoEYGXIXhaazohUbphGQAZ06JTkhYlqSaaeACZtpxE90iBVRGajj/pwn8",
-	"u6OnM6Aknfud/I1Qs+ZI28dGMR2x/hzwJu2v0C8MYQEgL67cCgQxogAQybcSISgVCD2oWE8EwZ6UHBdI",
-	"ESTp2FCIAHspE8MZYCcMFuh9wNCDc6GscEFc0Jq3Kz5gzm6or/0KyfyWbEpB4saLiw08DTxNTYQAfwRo",
-	"gvEtdCs5P9b5WaW0OfJRrBDaLHH2SQHGNASMUofWgS0yeCZ6CqA0EExiFUmciptApnyV3vxgil+3M4sa",
-	"qdqLgOZLev0SdeHPS1Fk8MTvTnmWL3b5dLrarR8QsbVcg/3dqNbyR/uncztUx470Z3FNlZa1UbXldPok",
-	"rvXgrGEOy4kG9sfm8soTaijClXODk0VZ9O0G3BGreXbfX3Uvzi/OLrseFckqooSjAqDiVpRAgblPc65J",
-	"ROipILMX5Rh11A49VtDtoin5XxZo2nw69cB72K8rJlhRhx5SI7dw2aVT3pIHpjTGk4TTSzM4IcyWxiyZ",
-	"6bQ4yuIgHruqBjux8yp5N1H3SvHnK0AbZWCgTzkYlxdtyJmM7H/4jgh2Xw7azGCPHdNitcV/joMIthwQ",
-	"ZKsLiQDcZLlWsP6KXabTxxB7pyLnMl1BKE9ULDidFri+dFNHdFilk3LHtEIk3r20aj2l7RXFF+KB67e8",
-	"sHYk5ttklABTnrcJhJHAGTl1LsyEvc8TAM5zEnMqMmgHRIUqgSsU6rnss6an4pTLCetzK3orvQHhCQ8F",
-	"BVF/lNkOKwrMGB6PXa0P1KjQAQaNsu2xcl/dAoxBYFoUozCsX+yszs6SUt8QV4/tcBqd+5MSGPEbqTal",
-	"uEemEXDajS+NtZ8Ie7+F0F3LkPzI5P4H4IT6VC1HBmv49+FE/VlY99PEubBhT5AV5XaDmPj+snzPMvsD",
-	"s9Z9NJK1OBOrCCigtCYKqlFSsEnTVsp+oQPU06RdY/OpBnJ9ciWE9EzSaL+QbPf+fS0WZ6sRKS6g8whS",
-	"3rXAdD6epoRlDKAKIhPUCzBxsrTFwEvgJeqE4qX7lXYmlvpcNi3kyiqq46g2TmkxmEhDYe6xi1OVENFv",
-	"NFKAn7s0zIeFEU6MPokV27ynlnrZBBxWp13Zry4106ljH9zGWvbZVsLMSkKmE3gKUsatIMFr7/bVtHwf",
-	"zWhD893KmCU9qihkgq1MZqnIdrOZWgccZYnsdz3wERTf1DX0W5COESCygRuNPOvZiBolgfLzux4USdpj",
-	"PVcrMhYv3UwvZqrG8VFzvbip+kLQiEDFDOuT5vqJEmv7xw6pPSN4dqT+NIVqXmcxQDXpSN6gAY9vQDfq",
-	"hmJE+3xDOWJlAuWaxJeH965JBKzq7TpryifRwH1285/CQROEGQY8vh5lVpbBbJa4r2CD6n0SMMjM8NFm",
-	"hT0uruVVbDBsMVvYwXjeYJGC7+JSzkekvmKQTgBhCTjYAOnX+Yd6Sqo4nSViZcL3R5j6vVyEj0BFHjbb",
-	"4DybtGcKzD1xJhqQgRcmcFr3oyfi+92gw/96oVs8XA1eg3x1mLB1gljPcjbli1TzxFSyxdlvOJdTAl/H",
-	"rO6jnpoZwfpYaUnwhpnIswUkROSIi8CoU2AtAXqZjTHJ02Kpj5Ft/qi0G6ytKeLun3hicegghJPwODal",
-	"YCt11lEqdPKwz0VsoPW1ay+ldF6rIZS7fPmupwq8FysUAUAa//PATLolbRL1gN19CjKa0p6XyQV/raOU",
-	"1T7ge2K4uZ3aeYzjaGJnu7yncMTW58q4E3hYkLbzDAqPIHKdSZ5ClHJhRX852yFAgPE4Vlods2ymoK9J",
-	"+elrIaaUhQ9VHa5DlHEtlgBKnatYmD7LKFcUcINTaGhA5R/gn8B+eCGEuGsBg85Z0uERnt/31AQbZAH4",
-	"4wWmf09BUyTfpdj5esmohvNmvtt1M+C/EnOcxDH293W4w6Vm2N6NxXsKlTuJnT8TxABfCT9JkHQlNtiC",
-	"Y6oQSE8BRrcJ/z0WAl1Rs1KLQbeaJRuE4h4kGTx8rOKK7s+YK7h9i1hywJot1sHRwcmkMOGBHmuAgVui",
-	"QvqCWCGO9x+XHCJax+NTgtuL+9JCIrZPDc/yVfRwUSuq7dlJNRPkQlRi3mKnbq5NyIE9tQo60A7/40W3",
-	"SyfmUHvDHHCCsVLY/rwGfZd/haSntGtV/FREWOzLXckQEpGKtLjBYpfAzNZV4NVVT5CGT/ckVSdfBT4R",
-	"6LTnMqygM1aQRv0vkelV9cr4oS/LefsKtf/ysjYxAZ7WH+LPTw8xyOzR7zbMw1ymuvuWfR6RFmbcLQZF",
-	"HZAoRWopVy48CJTq2shE7HsKpKjEw4esMjhgwo+Rwl0da13eJOGWfCWkwDPBNycELPeSarSJ/4twYIp3",
-	"VoIiBI6vlC8GPL5mHy/eLnm/LtzXCCyBnXbfdq+6pz0VjBPIqVxrwNhBIEKRCrorrcIFCXdxvdoeesPc",
-	"kr8cAHULjrOv1Tvi920T+Vic3VP4SbLwiKvJw/5PjaywtnnCZa6nJqiVlWr0zBRkTvDopLZN9I0wlLaV",
-	"uiaXWAhpcrizieKjsASXG8Sukl57FD01Uwm0iwqbYmP/ROj0ht3GViJHFxNms2qJM2H4OeP9onvy4eL0",
-	"7P2bntIZO7/4cNK9vDx7/8bqoJbrGvXPpoYNJSLaktnsv39KkuFJCoArS11Z/ivVyFPAE7WHCKhiNb98",
-	"ee5ghcn2MmF3m6oHH7TDAYWPsc9iosPeIsvF/VS5j6xHM4Iqkwjq96uc7ppmK/SYYlpdzJUDAyi/sI4l",
-	"6fDDF1yWVSZyLhVUUy3lWa12TXnqu/A7vGWO8wM9ncdqc5Z7ooYJYz0HO7UkiKVh12Ka3+mqggoYrMGd",
-	"yNtG3c13oM+lyI7gEgrqPlEPi+BnM4ZWqBV9Dpt+QJGXT4+HGOzq0MA7eXvhane2WmtbDNR44PavT1cp",
-	"p9hE3t6xkMmdLqrb68trf8g0T2Ju7IGFGdBTwa89ON5yiW2HDdyL1P19pgyIFjaRiZKjsW9jaY/dfVkr",
-	"NtD5eI29dglzdxaUJ4avskSudq5fIz05HM771cc5skIC2F2D1nFJeBuRvddikaa8KK3FFF7MnkfyarHT",
-	"EKwD0KszKNFNZ8kqbAY0phAb4+umkpqZfo00UoeMcmcK0VNyQa5A9ODqGqFxnWCY22sfkKKX3JI1Hkii",
-	"EKVzMuxX0Iie0utfQiGPkI+yNNGvl0Cq+XE3Uszr1f96StHpGtxMeAL0CWxiyal9RJHJBSmroJz4uiaE",
-	"326xC3jZ0sdQ3mIfW2xZMAFwLNd10H7wWogpmKI9FeupB0XGfvtNfiD4/lZRIHQqTnjOUz1qLuOHLXqq",
-	"bCQ8H0JFkBlt/YaA3Ubk+aY+Q3oUbB2r/oYQAmyaCSNIwxDpkHIdBC/0VIdN7T7j8XwdiO/MCKzZRzFy",
-	"ZO2ryURksWi5YX4U4jwuWrQHtd9DYYnJwdJ4Hyp0DtCz3Jp6Oudpi9oLBEsJGo+bZ2wgxvxG6llG1x7O",
-	"cGFyMfGvHTOlXXGAJCUKSjBXeisv3VY/gsPbj9VAsG4lT0WzJQhnvy1lgsVNbyJYqEO5B/hgeBRQ69CE",
-	"QXgFTfUpq0UrymWhxhRWzknFXjAjYg0gJJaSUp5T2BKqEVW6gK48OktERokuAPMuhEtBlrEVl9BjlKph",
-	"Wj03uwJuHnJtGprLQe3KQs/sPlJqK3Y4h5eikHPZUKcpYOvnxj+GbR59qLm4THDQWujAhqKWoF6YFAHw",
-	"fuAD+LmA52FKPeW6xVrxNM2P8R4TBrKDg0pN+KtIqKP4Go8JbeCW3CQVHnsSt2RlDmvY/GtoMKmVR+b8",
-	"AuZHO1oqMxXQyW0VQmGm5wU+IRlcziP+9uzXLtMZeMbfv++eXJ29f9OYU4toMoRqlkGxCqR8WDYSKtaJ",
-	"ZYuP0N2op1w6Nw5IytlGud1ovJ7h2qju+88RlK+ubKOw03Y7H6y8nUzOc0+t7iC1Ylxmy4SKf15HqXv/",
-	"xl/OVmTx+tqXjMfXJmIDmWc8J3AANrQnZ6KitZuhqBQ18jVht0nqh2BQ0/aBfMCoFTzNS4CdPTW2+g5Q",
-	"KmdQ+UC33X7bXXAt9ttYpiJ0XkhrFAztpkSsj3Om4gY9y6czSEPNBBZ1BcNLk+tsAaXqwFLUbxWMTJgH",
-	"bnQEnlRgYJdngLobciNpmdC+xy4Yi93Y+kToFeU9VTLdeUSWaJTg8Nwz3+ECav0emS9olozTbFbwwF0l",
-	"Fm3DUnCJ2MfVya+xTKCueHVXB8hTtuQ44eba2hZKV5vQscx3vAvK5fv/7DMjeBaPkZt6CrUS8KEnMKyT",
-	"EAUwWYBSB3R9yOIxz3icU68X6Ga3/i74xS7/oVu79q1u0j/CnGrYuUAX5crdaKBo+nbiLdYHhL+m95S9",
-	"3sfctFi3XPV5ZA+lp7B9n9cG1YJh8TNmkTe2a421MrOJaCr5tCsp13m+uHeZ5yWc8X98aocnnE3uWDiV",
-	"J7hj6QK5RvK+y32KCAQYbr7R1w+d5Ru08vbaH9n5vt7gbBhyifRM4l+SOUbbCCiTQGXiVBtq7gQ9b1zA",
-	"pqcEXK8hFrbIDdU/2MEHC5bpHNOEZV6L8o4pJrUh6cAwK1Jrewqx0ppRBzwdbcmI8t+/8JALT9cxsVhs",
-	"wy0MQHAX3V8//PL4mR0O+iDgmrsxjdkjnWujhuahoWSvgIEQilQyxnOWCnufYXu8aiByZSclhpuMGXTH",
-	"QLw9dXb6tusBYT2kk7tPC6QQ1PFwFhvcmz/Rev9KCrwzE2xybdD5PN3NYRx53oiQPu/KFqm8EXfmiUbn",
-	"wTpuCFAv+q55Sr+KfTGtTcjw5P1W3pBkfqyM17+o9Yt9CQHFQmLOvWj1PhCQ1BLC0uBBO8z1LmyTnP5Y",
-	"AnHfxIxeY0TvPM75r0Z4xL17ktpikhg+HOoMqSyqngP2Z384i7rJlia1eaizWOyaXE8fGtqxwCb0i30W",
-	"KsERm/DsulR+0H1/6tqKoXqNoQnwdgEMZLuIr7g6gUD3hmxqLC6AQcrtmlrs3GVxWw3bpXLbAwgN9uA4",
-	"hAqUanwGJ9cnSiL4O0BZFOrOqnjlGnGpqnCdqMp9Uqfl/GjP7jLX04DHtoD3a0dJ7DBPrZCv5usIyeex",
-	"1XG7MZt4wsosGBaDbhJqLxWPri7NwcwsaxwiFqNWYqky5zL43tpOppelyT4GwMxXq2QEO7GRqhHu3JOo",
-	"x5WjqxBn6a+rSBTvCkwXfOB7ouNx2sMRUUQXkO1cQochqRP2TR/n0cnP4YeuSvrfRoEPUSvhhDu4UVS5",
-	"rR/Tqqd+vOh2W+x90TAdm4eIpMVOMCmyKIKhkDeBC9spwOQayvlrRX25i4mX+NgLqXtai5UK0wgpbuu1",
-	"2KXBmmRtuI4nRomAHQLk4tImfRmRi9tcqGQXYFke2puoTT4FnJUc6sQS33LSDhb5HgRMoq6OjQfiMc9G",
-	"Ahqf7LNcs9cu8bJD2DETvsCogtPz918RkKlU9qI47qmJJWCQ/Ift9rqilTpSVc9ydnVx1nnboIp0YddC",
-	"ArqCDdyOSgLfhiHN0/oJ78owXv9XYu4JwC7m8bkHT4xxHP+L2WbKZ+ahve9BhDncRGkYjJZEvnWrNMQm",
-	"hUOd5L3zIXpkjGcGQYRMi53zmanWOvbUOoE+U6kwpnZajkMid6XpzDfgru2dapfxVYv4iJ13Pl5uVatu",
-	"oE/Ym4cW7pkws8lDk2mH9qhMDg7hxbg8CsvypD8UsF54dbIfGwTvXM/SpLBDJfbxlDqJsJNAWMBhCdA+",
-	"lWR8rtbIeK8rhUMeM+41ElCiJjMDbRYGGmCeXWZgTYTI7upfqkozMeMOfRk1QwLcXsJzPuBG7Fl7rtl0",
-	"7JpcTgBMPdNzV+sFBT7yX5i8j7WDACHpSk9ng1TGDPcZA5DuxQyb8TGrwYwycfm/3j4DNKFcmlzG5hgT",
-	"IeBrmGJkRHpDef5K55CUVEASAcIrkvZAMJNSXl5qBTiaq6sas9EGXML6t9ryNRzoq2ysZg/T6ZCOMDbN",
-	"nERywuSvZmSYsYjJRee+jxnEMY/H9J+XP36MmFQjYfIIOrHzEf3lnzMxExGbcJlGZMYtJkLlbJrpWBiD",
-	"PVGI9gxkRd7IRGQm6ikgT5BVpNQeFK4/+1IalCFgtYCDDnbZpC3WgcYXhh2020zcCMXkkBk9EagzDLlM",
-	"zVHoGOkp+xvoE0OQkVAsgAiricCulvD3FrMMnRJn+A5LboZMp6vzymDvf8Kt32ZOWThOAwEjATwR/ZZT",
-	"D+kg70bA961XCQYMajyOGOAwMwfaT+mVepabiKVyKIr2lHaVJmIZz4VXKF2VBWUy+ionNh8LZaU/JmMC",
-	"DJspsPKNiDMBOWLlsrmVgW1Y/l8lJEFgzZ3mXXPIy4T0VdSR7AeBDl9XCYEKnuWezjYrCEE9sKcet5CD",
-	"UR1HTz1oIUdI9X+Vc3yd5Rz3ZcR1dckFBnpTflElNbdo/WbpjTJ0A7ALmKTYtfoJ40mSCWNEQyCEin/v",
-	"Gf24WyppECypa+lVwLiDunOecnUlkX/b1cC8VqKpcwrhWNal0ZZTaA/a986h/WrxIJuCN50nRoHEy8zT",
-	"Wplr3O/1bHOnjJAgE4RyPI7CRqFUwe1bhh60SzntS/khdZoubjQlZGz9QFcnflBLradI/AibD3up47p7",
-	"ZtC9o7S39ekfxdF/efpHSC8AM/TQ+FwlBccH4n5AzwhcCuQlYLGlN+hTRa00Sf3hYcCvrO5gO/+cUMpr",
-	"Hbe1QQ3ylIlkRX81vMpIQmwP/70Y4EngtHD4S6LTlRwTeB2325RhHQ68v8hr0Zc3EIx71JvyoVHAQ1L3",
-	"xIuqe1W3D1P6IQhxUyQDCpWwb8pZRd+iuy7XU0CfBK8DtK5N9Uhay9NZoNT6znUqglSoUksEPMX61p3Y",
-	"7Ha5cQ2bc5mzmcplSr49Hz6flTvK1vBauV102Fg2tYISqoE8P9Yx4iW+ceWgj7dScOCRjp4kfrgRFxY7",
-	"t/UbrD63Ccf3R3ovzvP08tC8VymQgcw+V607owRbaCGSkLHbYrBo5JSi96hlFZPLNKWO03OdXePVEnkG",
-	"RQzinvIFcO4BiNlzCfdTDRvBt4UKhANiKm3EOWA+F8xWZxq7Pwes8pQEW6BnOsz+YvqPTLvdgG6fmQDY",
-	"bGMilvG1yDdxLNKTaypOyxl4V/DO2ty7K5rEl2bd1RmSNGvyC0lDczrPpLbbvaJhZ42lOaW3Gs1N+nuD",
-	"yfnT2Zufymbn84N7m51/hqIGOotN+hXgOT6Jpeqps8JR9Hs9R623VMlNaBzKIJMqF5niKVM6/8J6BNzY",
-	"na0f3RqLFJ55GosUhi5Ue7fZK07xYZufoVZvPEatEw0Rs+OjFWyMHCkhWqyjHJgt5LkhYlGRwAB1AJyd",
-	"vP1w2T11S6OGAXoqVJC2ECCri8zV1ILvb+5zRPH9gYj1RBh20b388PbX7ulyj3zwXNMc0e+ae7ToNS7s",
-	"gP62YFqS1HgKs3Jjqn8sd7WZTQGqsdGodCdxZ+G1l4lputiCPluhTyAzCGIDGieXBFdXodPz7vvTs/dv",
-	"XGZaqGiM5I1QUKMe0LdzmDgKxuA8ol/Mx5qGNP77VkoUHPkBe+8B9KMR0IO9JJ4jgoCIic1djp5IjVjT",
-	"wqrCyPW5RtN0caUfgYtgpKexDTdnpVJCKUnyx2cpTLS4M0uBL3SDcA/5TNcEe+xTFOqJKlEdCv3U69kf",
-	"DSYdbD+w82fQS+1urY+ewIk9hUYKA1cMsSVyRLqrI8a17WEQfKFEcDn5FFw5oUtpqpAgKSXgkEOVpPDc",
-	"+eC5/aQDfoQWMuiSiHrKfRUDL6keBfiRNBHZ3BcQywOwi9eH3953L9Dr3uwKx/Yh9rC3H7uBUZp7ewu7",
-	"F3aJT9ZCZYbbUE9EXx6QKShva61LHWlBqYgeQWGIpcFjptNEZI6GgeIQSCdp6GQKn6mkmNTe5PbBnrLq",
-	"BD6dF6keliKlupE55i0v6m961/qzngj3H5EIg6U/Ng0G/U+LVqbJaopsIq6t9UJdKxRLFd0Yv9ig3Wkz",
-	"XVkttac2oCuUxl8gBflXQ4TV4398aRg0Qb0X/WXCiHx3yo2Z62wb0QCdJsx9HiJnBnz50IbL3Z8V+oQo",
-	"2Q2WNwQlo0hlJR8BFnGkUl2zXLN4rLURjPcUlHXQoPguPCMNRRPINTXWs+wYM+2q1z1XvuMbV76EtcVe",
-	"tJ+zvh3800zxGy5TPkhFn9wPDqGcWsgZoRIyEFdyDWXxUSfd+loOkaOSR+f0pFTv5+3tYVjko0NuGXCd",
-	"EfFMi63ZgAMoKmT2irCQb5CWPbQT4R0EpB0Z8TwXk2le6Kb23ldFd6gC3IJPBOv/791Lkd3IWOye4lQX",
-	"fXAdyByT5SPXRS3IkO6potAJ0MEw0NZk5ZPvTKgEYWXn3FAfRWhSKA1LpLF0nkSMpHYReV4ZCruw04Jj",
-	"+A033K1hmwRcHapZi4W/H5Opfpv7o7ErnonHJ2h7htxPjCk9X6JmR7iNBO1OcZMYmX92w8ay1LoCM+NX",
-	"BMjoBLp+Kv+zYbAq27FJ/MifzFPY6y5kLoLzuy8VOi3XSdk1VBlE6Wtw3qd8kWqO2cLEqyZyoNokkoyg",
-	"are1ASk3x/WEfFpM/8+C9l4nlDchzOKAnoIyeXFqz0JiWUWgX+4L8FTtZ7OyZ3vkwgNYl+RdT17YlltB",
-	"2Vt8lglD4IRLjduR2oNOgo1RVDpOlw6yReqpjPRV1mH6a5SmsYkQm+XjPbRcd8FmRaO8Vqm7dLqvN270",
-	"EMMuN9KZg1gUqV0bJfhJqsAgCf2PaOccttusLxWYKZ/sM6CeQWSup0hyRQyBFnxhudXKMjFNeYwt4qCu",
-	"3Vks8EX7pU/idiozkfTJ4vke8EiiIqHQG0nk4ANFsafKmqJTY73PKXCrDhZYOV+f1sjmHjqiRn08LmYA",
-	"bbp7uAf1Tih7Qmd4QNuJNuHHcSCuYvEkIae3eiTVSiMMspYmYjIoaG0ELQEfhOdKbPWzhky53CMmog0u",
-	"EjizkLlm+XjnH9HO7W7Gc7ELZZg7RzuWt3ZKjDbU2UhXfA8N9pNMjbfzLSf1wW3hrOE+eZsMGVQurQ8N",
-	"fAB1RY8qfMAHUInAgBtJYlPHMmt5RT3lHANkis11dh2x+VigNyBDP1cdI7RYpyg/nsVj2CnjJlTkH+Ya",
-	"cbEwGnHMBmKhVUKFqnlpWpgL6ScHp600ukHsnwHpcKVzgjX4JuoxDEc6LzkbHp7Funb0J+Ert7C3Ul2/",
-	"17mMGwJnThzCWVnRF561NO6wH5zVLpzjyXu20NMRerXuw3Dg5G1msw6bZ1qNigsNFI9AX0YhP3I4B1i+",
-	"h0HmMqdYxeeIHbb3i6sszkQiVC55avrQh4kigkEubZA43JQY31M91eWxq043Dj/r4DXr28V/gsWLpE8G",
-	"Qx9s6l3ov9Y/sm/vsitt2UYtvAUBdoHlw0pwEMA17O9K5JB+/M3Z+c3LI7b38vDbVulLQxSE9/7g4av7",
-	"fdCjWdMHTYu9p//CwTDpAxNJ8BVLvP6W6CnGklnmynhA7SQkM+wKdGuHx6kVAsQVDMSIQ8ENztmRDQQY",
-	"SqRAuUUxr03DwltuOzLmpKC6r+sGf7u9i/othRJNkbpejQzUC4yUJhtIjIlY3wfL6yKUzmQ1dO9pb7H+",
-	"SORncAj5og8F6AVxWLIu4u1a15o2J1hctu2w9zqH9wNZMfZThRETA5bPSjPG1dbVnmHpsDIxkiYXWbOE",
-	"P4EkhpK7hFQ5BC10VdiIcWhHtIoGhuWiJmOmwZm8S6pJTzl5AZ1Zap3ENO/tyAD8fPZ03UsahcClHClr",
-	"KU63rbvbgWCYmpKhTZUH6Byc7MY6Ees1daup2Cdd2iEZp2QwZ+JG6plB8xQcBdhncv+Fb27uKBH4w972",
-	"qJrYbxqWaNBgc54FnVFJ4YbI9lRk7LlH68AaPKDHoxpVoYCS5WE/SfdyrrHsTqqyNmHHJOUHkI8mEouW",
-	"CnOhbCjk2Enb7g60Ynbxb2cx/AC6P1R1y5HanU0rRgPaCj3lLvK83mphg1m+bBjQx18sqyDlz4AqBXZE",
-	"Tz2EIXEBRHNiaebPZkTYRa0yHtwBaAWEPOcL2r4aKtiiLXEpyP3oqMqyEHLNeikwwVzXihTYxGRf8o5F",
-	"FNInrBCM9BM2CbrKwlQ9JP3ibwOKPlH+couRkuO5VYl5TxWGi+XQOc9cy65aX9vRKl9bAdaRkbOt0Y3G",
-	"FbbmDK2apSJRSPJCK87PMtca2RVte2QnTARrTALYsk3uPg9jPaltjgUBTQqZ30PEmFWjByplrLBO1eh+",
-	"IMfXHS5S4FY9ZC9ZIkfSwUXmmrrGFkKkuDuPWf9GZHK46KjEqVZ9lvNrj++QiBbrwMJKN5G9P3qKFLf6",
-	"GxueL+7mRDR6z9gmzrPi/uspKxNDRZFyHCQlOMCkjDVMjYYZUFoaraZwt9Veng0eN7ueniJGWrbPIwes",
-	"QpDd9coD3KxWefDXrJ3vQZvKnnUmEty3wrEOtk5PPZS77nK7d+yTK9Crr1qnQKKX1G43nhuvuYK3p1qT",
-	"ZADOk8LpmxEzuZiy/ftctcjEu1wlu9u27IDwvThBD7tT3PqlTS3bfz2FBmBwjcbwCua3FTp7hL7TxP0D",
-	"HYskagosPUQIxdDhMB8HH2ATL7/sQ3Zg8i/A6PaR4l52Ai2To3FOCo+XRku2Rp0FWw1yWSGBRxD2EXI2",
-	"riIYPa5yOalN4Pu1KpC3xKowjoz/snXXMOTBHa9tgsJxmQDNfHhVC6gb8zSlmEHRyNpRqYPGfWYY+YNK",
-	"+dFGpClg4lH/LJG4x1yuIO+pny8/vGcDnSyAezIqf2UDwTNXSHDkwF0TkbH+ZZ7Jqdi1m8XzWSb6zK5X",
-	"qNweu3PRWQWWEHKMexA1LhFfi6SnfMJCxucwfEQCpugRUyzOfgKxpuJM5HCrewUeO8yjdlJdZYudofo8",
-	"8Ki+PVV4ChDWl8IC4kZgWJn2nlR9n2Ops4QM9rGeY7vSYS7s9cB4lskbKw269htomyymooAjsdewEgIg",
-	"c7ICIxOrgORIWSFZEYam2F53qYf7iOLNnrPWdh1R+W1pGbhfshqVVuLYFW/2FFVzFonUBckZaIcDUgr2",
-	"hKqbrMqBYXilKycCJ6sVZks0OOpiIW/EuRsEdmo5I6qGI9wbRAawA0esn/+tN2u3n8czJW+dwwV+EdHN",
-	"Pv1tLG7ZT+86J7uXP3UOXry059LbyVuW2no7+LCL9hh7ojxl/Zt9l2zAi8X11EDY1bpEiaChOXJFgYtR",
-	"5Y6dqght6HT+t/3vX37//OB5+/CFXcCLgxff81cvX4vvRSwGIuHPD/hwyF8exEnMnw/5i/2YJ9+L77/n",
-	"bfHi5XD44vnLpB2LV2K//Sp5NUjK2BuH7dcvl9E3/rHqIvlu77s7WF7lY31su680OlDaNG9S9zybOyaE",
-	"vOQ5L0wIMN63EZkFDgDY36nOvNRaEvnB/fKDg1FbumIsN/srZg3oewibDiE8RJgNmB4NBuPKFlBuUoxO",
-	"addaAnPJawMt28c+X4167tYBlqC8EVsIjckboewQ00wPQlB+mthGR7QHFLYOnR+g8qc8y0MQZjDo7B1C",
-	"IrtAXBZqJJXw8FjZTFmzpcUu9UTAZ3ytqkPDL5Kp8LtgQaMnCSZ4RK/Nx9qg+Q1fcL7soBWAQzy3+tEx",
-	"68epjq/7UdkMfWYwkpvI4dCSobMYesq1IHhmjrENZyINvZ7KPE8FM1Mew+2VimHOvulTRXzfJ80MMyHY",
-	"YJEL820DQv+F4Im0J7dN6iwGaUR2hgOExnQ8QWPyRfv5E0zA6iJ0ykG7d6SUoCVC5fCf5XD82xCLNPF7",
-	"MhY2qtibiETyveRmhZ3bSUirGQL1ayp+oe6wThwPMs2TmENDbyupsXS7LLIxAG2/Ui5wXCK/M5jc6c22",
-	"bLbTm+yEp+mAx9ePfeni0jpu4MpWh3fr8r16+ICEj/O4EMOZ4bXgGhcImvlAMXgkt0tQDC0p/xH537zG",
-	"Z3+u0DhQD0joy4tLZodEZx4nAhQJ0FNA/bguMP/s8Zo78cE05YsVDh9qAsRupJhbK42ASgnJjroYX4sF",
-	"Hp/7QXof9tT1XcaEDW5YH/6rD5FOUOn7Tcxwbqe2rcRbO8BfDPGfxRBITiILzPdcWzZ5MGZAiM8V/FA0",
-	"RSpon6IloAct3Qu+AbrHxPWJbX4RYWjEs5ApTEjW6anD9nPyToJYSLURoSdD6tpoHjESLesvXvqLlwJe",
-	"8pS5LXYyuZ6uCN5DlT5431xqKN4yFBqwvN5nPAEA2XrCtp/4i6of2BXxkII6kSYQc9aae0Dymqm18rrr",
-	"3JNeJsOmkbCWuQGlCibI5lIlet5iZ+hkdZZpIWCpYp0KoLBknRI4mgj0o5/iX1T6NVKpF4EPTagbpjRT",
-	"EFWHSc06Q4Ua4MWdV8cOTCBOiW6x95qZWE/RWw/Rglpfm8uI3qY/w4/R4E3AmT/QmeN+uczmplxmGBFQ",
-	"0fzyfRgOwz1FTvNE7HHF00Uu4+aqcShNBtCKKaQj5yK74WkE9V7L+AUjPjVHHhvzhkPsFjNUHSDmmE8R",
-	"oXbMDfuXyLRpsd/o9b4lv749/p7q57pfFE18T93ff9DWtsoEm9sV4rU9H+tU+BGh//vHq5MiZ+X5PhZc",
-	"IGqkm9hYzzKktOcvX8Lfesr/MeGLVm2syOqrE51RiF0O3ZQJDZcyXe3cm1ph+h1fE9a5hOxbYg8M+sE5",
-	"HNNehGOxwYIRhTUhkdtpllDIhzqbcMu8ieXkXE7Arl6GHl+6Vdyc4FxgShETt3E6M/IGYmfzDaaT6weY",
-	"DAZuMB+Q9obbvdlgfHfSpVmsLOd353bm3vxju/ABnk6anPkPiV5RFi5ryyao4Jvq6em0VomZqdy9Fotm",
-	"KXOGiOemgKVSCaN0E+oahUXUz13xlEs3WbC5COCsdOZew7A6AU2WWzML8OZncBmtaDh6fvaLnfNd4Q3e",
-	"wqW4ARjFySwzOtsyCsVU/iIWdjlNdIS7W0KZ3YkoYAvTeSvVddMw9NgePEMDPDAt2vk141W44qaQAN1P",
-	"gExRqxtjJ4ixNC6x0u41l6SZ4H1yLRbHYVSJckK1fVVCRzkzpkL8oc4GMknAtYey8drSJbT6HkGOK2gs",
-	"Qdkx6TTULRS607XYL6XeLEpICCg6ylYFaVPRRq4hA9ulgahnhvUn/BaP3PSP7eR6yhqTCtMpfTKlBP8M",
-	"aWAxVwS+6pvh7UftNnbBs5epw8mIqDEBxviJ35QwdWmbPVXK2+zAjqSC31A4LrWHV2Zm6XCxljn5BNJ7",
-	"CPWZylf3Wf9aLD7R432ms56CX0pZavYORxAGyIaB12YqTMVJam9qTPdDEbAlAwbP6UmSyHDoJomgxBzV",
-	"cGCE7dwwwNX1nVWJFJXj7XrWXr5c7oRi7HyXPE0DMGK4ShwQMZFbifrsTdJAf/XU1lPL5MZgIg34n8fL",
-	"VxywBJ6zn3uR6hwRzCh9EosreE9VsJnq043s3AMi3+ol1ERujuGvxeKxaQ03YC2tfQnA0UT43EZIFdHY",
-	"HHt1kjFnY20sDSIolArKzEloD7S+NuhswkRHmRuRDlHpgR9dIwLf5iPIltRqKLOJwfwCSq2JwIDxTw8y",
-	"PTdw/YDJDhmAYBDBdYJ0lX0yPPXJyDBqkWoMDoaYTTMZC/bNjxfdbsS676+6F+cXZ5fdb1nxjosOFO2z",
-	"9HAosjp4HJ9zNhv4fYNcjiPXS7NIvpjqLOcpYXb4xddWAoSJpPY+HgirHvJ4LBKfDGhnaHcdEXdV86VB",
-	"6Ugn7rS3c3tURnmSa6S60gYGD2h5OwxODFbP4z9ofU2UVpcz9scynyLh3JVLfUaub74m1Y2WsTCRz16b",
-	"iHysqV4Weosy0kQdtRLEFcI0g2IGDSMJ+jYgeuLHUlq9L7N1/gIncCI2EDGfYdjM5bkiUeeambGeAxr5",
-	"BpzSU8uswohT1nLEOe7rVvkBx3hKbqBVfpW88GHqpDu1JZ66I9mELxA/9w7OXepcG4G9VBLZ3KD7CDOG",
-	"EFOtJIiLjGuyTImZan29NGlq/LdFRaY8UM0Rn8Nyy0tVydIatnnwq6AusH00VSqFs9yQAmaGj9Z797H9",
-	"L+hCvujA9a+G3tYoK72DH2ZFPe+M1Y65NTGNK0mYTa2UKtcjrKCCjzDH7RMBjtPA5qgIPt1Bw0Hh5ktD",
-	"u77mjKGEZm8dKGNx9xlhjKVvKuMAl4ZTvaykEK5BLBkocKTe9yEAXfTGXo8+X2pmxqS/zszY/p3nHMoK",
-	"+v92adVHrLez39uJYEj7D/uxFk7a/kyTOksidi1VQoV3f/SPAj99KU6CICsJNoTOZZ4KeqSn/DOKTwTk",
-	"eltDbSxHY9+7L3BTBoq2XSq0/lIJxTZC3B4VIkIEviChLMn0FHxB64nvsWvw1oYbnzqa4RZ69xF9jFD5",
-	"Dl94aI1vCkf4t5F/E+pQfGN4gDGaSCjlsX89wtJjHMH1TOv/rqUSSSfvt9glFL70aatbZC73MTc5OA9r",
-	"6XbCL0M4VLsk7GDpWDo94PF1RGU1dszhLAMHGNQitEJ8LLdu0G98yTMvEBsp5Ap4ijgy3CZzTZ2SrGSB",
-	"nYAkcocaT1pWga+2gMrm6ZQlIpYJHDGHCudEOxuAjKLliiJamh2X9jLELiFdq6phKc0gvh8kQvsHiqJL",
-	"rSdHQCfKvoBchPzl6nKVmIdQ6wQXY4+mNlHKntYJT7elmtlPP01ZM0/TTmIp0AqvFUHaqJBVXo337A98",
-	"ux1RTjzU4J3ACCBScCC8wR2FQXj0SdNGVkU5tlYC0fDA7Ra80UKUbdkJBzpGZjIFxGDhG0fiNBohyrh7",
-	"eT7W4Pe9ljH0XyLxAtSKHwW0QUvuPeWlDqSxgIipR8cC7g7rldynIsvMqRVmEcgdhR3UdUaSqp4ze2pz",
-	"1izGL3pE5BoYFASGIzq4HwBcHZEUhUrs0fYjvEkGOh+TuBrzGwG1HXAL8dRoeDe4cex9MYZGFEJRA2uY",
-	"01w7tSnqKYgauByP4BLSWfFTqo0pBXhXJ1li0dSWZcc5z/LF1y5AUnkjqtJDPKX08N0p68VHvbgg3ngE",
-	"eUEjrRIYZVng2HYDlidW7ymdBTzeYqfwCe94B30kKX4r6yrlopXaNlkwoT818a+mea9EPgV90/bfkcCF",
-	"eugWXF0M07o8tpKOOeZqxGbT1UTegaIyGcsph6AuFIvEOYWaybfP9BwbLdnnraxB+8TdIfZiDXgFwXwp",
-	"CuXvTIL4ZaERkcEcDeA5+HpH+DIplIHRYId0VoPz84fjoY5OPA5JOc4Sgg9MZiZ3bM+kMrngyVGFl1vs",
-	"J46vzKZFdAxu32ZG7OLF+T+UCREEDf2xD8qNAVUWWYfRHbn0J+SANeyZ81SP9qaZTmZxvklvZPeoZzuY",
-	"U7VZcieLx/JGJMXj1gYjT1PiG4djWzh7SYF/YL/FzjnQILVJGEIDRWvIUUUaXvP77TZrt9v+4xFYqsRG",
-	"pRERFsHuT14fOLILO3erX5MXuG+VSUifAPlAjR3deE35bsUaN89486/8mPLa/Du41/1KsRTWjoe5G9gc",
-	"/SwJk2ukYbm4zY9ZzBFa3MN6dL3SagVKwyr+uVOPCzGZjcpQDgftdm3+4LqMLKTEryqDi+hiVQpXQYFf",
-	"bxoXMXlzJte0oP9CVMA7KxK5fpSuyoFeZwPMzuoX9Ieeqdk0AcelxDKImPyYMkct05XhUNGySBND90+l",
-	"oX+LdVRPiVtpoHTHDYttqe3IkpIXqTOOSBMX4CaYubzFPmR2u+EljHEg0n9C0XJyj1PIHzMce4ocbWBD",
-	"kmJMo7dmUyPIHO5Y65B0AaluhMp1tmilet63yw5+SgRW13r9WYk5M7mOr9kQ0ZS0fWMgUj2HFfQUeOKs",
-	"TTPOhBnrNPG6BL435+iWIzsT45ERINNTMa1hfKBvBO1O8B1ES3S7SU5AzIDrqUK3sg/GPENXrFYusBAv",
-	"ImZ0IYqkIhwFoXL3iBSmCFkO9Gw0tsrWCHyHtbnePVWgR9BfiDKOw6YNbgaIg0dOdzGpE/Mf4ZiIobcF",
-	"MIpffxpoUVrZajEV+QwrnRFbbsmAcDJnVZ6ZnwPjboJ1Emilt62svqzNQwPoXtI6+pbNhjw1IlTiHV9z",
-	"UmBItXbs4ckYKgShMS8UddnLcwa+GgNgXFiogAC4oMlY4QsOK5cPoFEQZWIIKGYgDi9mCuxhlz1A/dHc",
-	"h51Ty6lXRR5bRVIWC7L6OwnPSlZa5NcK2UfNqWqkyoW8s937trErekWnfALKpb3YnGB3SCLbqdZjH9Uq",
-	"ynAagKS60bFF1faPsj5O+/Rn+ChH1xSeXXlqX5pq6GSRWai4OYhLUGCCQJRkLiYsldeC9WfhDdWPGMV0",
-	"IWiXcWU4CIEjqzLY3+BN6Tt9RQCfh8B7aOswZ9WQBkEofxQEdf2/sd0Aig+4yBd6BtlPdhmMs5RnIwDq",
-	"hcXZtx0QHXh2WuwCEGjQiQfvOG2vQF32BhJr0p2AfBFViv7kvPUDnSzIn3NT5CO8kz8cg4glXP/956tL",
-	"xuwWKPai3YZtMx6D0ukWWglD7Rxgo0ArhPhsH15oIVyfQkg++hcoJATSV4tcvFCxo65t+Ufg63agRqXD",
-	"CqMJv90FCKqdoxcHhwevXrW36zfxs7oQxjJ4U7L7DHr76WEh+4pUcEfGX4F2QlQX+BvuqqYAe23QWeBi",
-	"wzYCRTFIUMBLGSfgFQyRy8fchaExIMJ8h0Vocc97CvtuLfUhAI4CHM9PU9+NUA5Zn1KKihaFDu9zuSiH",
-	"7iWOTUnHmsnJVGRGKysjMOMCXas1tcV1SY0wtS03Cngv5m6Er681Zl13APaRYFn8IWNUUek502oLzZ2q",
-	"HIP535CzYbWPuj5+rjRxNRYxMYsS6TpX5CjThLecyEzEeIfZ98gVTv+ybIHYNtRegFymeJ+AfemqamXm",
-	"UHAAYhZTrED/theCznsqlSZvLlo8cRNf40UE152fHyXkSLPc9FQPm5xx9tGzpMEjxxNe9sjtH7yKdiZS",
-	"+X/fxz/3VTnmaKtXOebcBn/Vjrkxz5u9cnFBT/6ycT81u+WKLEF63+X4jTW50guofKSzQi+jN1r4ewsT",
-	"zwrIef8Fr63BZ3qKnmcdpGEQ84Z0qHwuY+H70ha0rWJxXHwVMsfmHAuG4afmlHbahG3pVPj1p4k40cpW",
-	"k/SWVCJLiyurAknkxn77l6lyjQ5kH9pDcb1JmqsjYJdOA8HdAATeGjyF4cAlqJIYAYb0w2mmf4eyPmx8",
-	"BI5jn5UUUbleUIoOKOsE4Gq/gA9MZ2aMnh5Lmpiw6Ah+Pd8EqUQuV4JWBXrOvJnMT2GftkvspTG+YpJf",
-	"CvE/GQ+UlY17M4HzU9YqOFeolVAOvmsgwJe1k+PlRnmqRGN6iBnFY57Xtx8NqGu7V/XTybRmZ9CqQ/xi",
-	"b1B40ntWIjxw7guU72rMmR+BK8fF1O2vYJKN5I01937UPkGbbuairb6ThfSScyPn9HGScD3VJOJkYJ3O",
-	"uaGu8U48gjE4sC8mrlIV/0U2XyWZDJ9ADsP+D3bEnuqpcp6OXQWm7BcZmMggri7Ca/LLeofnCK8bodlb",
-	"al8CKEjubxB6My32s8ZkNYQU95+wuxy286NTUZ7zkIOJm8dyRKicyu+y98lpPYl6Cq401ObtrTPRiZ2W",
-	"8ALgGTF0zc1hp/go6pEd6Cnvi3dwms0lQEB/j3xHdJKkoLNcrxEwm94Se4Dc8cDCo15vScUwB4iEicbQ",
-	"ElH0MlICRiWGZcEC/A99Z0IJEHI40nb1Eo28TdEgpQYLSuMJ+KTWCLc79SjkDyN9vfQ/1Nmk0FIfmQ2A",
-	"fERxeuCJ2pwXioBZE0OQ1dqoPmGnUktE0JNBZ+hQppuHnDmMfDmVFNCAwpquFLl0mxR3lbOAfcCCLwl4",
-	"6g+HdgTsze90rwSK23EB1GPGek5WMV4dWok1Hqh3tEH/0ehZpbWscvQQOURuk7ENllRhFg+qK/9Jzh/P",
-	"MM+MW+Ej6Klk/K7zvbrHSkiUR1RLY6SKRT+AQugTAJZ/y2FOUW72XBbea1E8H1ESU0/18T+CBsak2Z5S",
-	"x9Hiy5kgxg40OyEzyHys0STRV24PwTj2y52KqOcKbxpf+FN+zodm7EPPDBtkgl/bEe2/sbU6ECAICOfb",
-	"pfJMBlX2DsYCkuK0/S8sfeBxLIxpsY5akL8h8Blwe/WuUq2D9bUQwH0pHrOkTRdFYNhrCipfNaa5TGS+",
-	"3un9zhHOGt93B8o7Tc4nU0ZeRfS/c3eIJUBL7iqq0FFdymWDdL4G/zjQYFPCqhl9au9P9l/9c7Q/GQ8P",
-	"BuZf+8Prl5NXN4e/34qy5/zl4QZQmI+0JmSC7S1qs8thyyI/J0JaLfCR1spAuI+bed8ovC8ETyrC23NG",
-	"IL3z+0ruJo2+k6YOVWJAjdr7WK0MuQpegLiEBZZRt7e82NEWeyeU/R4Z6IYQFKczMz5Gl2pZcy88oi4G",
-	"4Lz4EFm2mkrgIs1bbhxXt04V+rxGJoNja5aPNTm2eB4+5CFKegofIqgAhzEQPPrMQNeuacoX7/nEXyKU",
-	"xNpiZzXL8kCTUMSJty/odKDw4js9he5wCHpSYap/hMLeC/Rz2HvnM0PkEvaZnehEsM/st7FQ7HNPfd7d",
-	"3fX/bx+0IvuzF+4R609mOf6HlTPJJz3L++xzZYcyYXkZcMRBD5KFjyP8aHATlL4QXAC+HpVU32eG1OH6",
-	"i+GYwDwt12O1bZC80Dh0H8c9Szx8s3eg+K6DFZKICPs+dDG5hyvnR8Me2oGKzDn7rynPhMr9sN7b75Mn",
-	"yl94bd8pHFSfw32BCIQ9dXz2AJ4t90//HOr0zwwzqZ6DP+eY9S9Eni12O0NoYO+axTnwCKs8cJnbT9c3",
-	"RC/dutuzdZ04fipT142/5ip4AtlfjxogsDU7EVWzDyi/g//HXSB7/6b/Olud4hzsC+YeO8NoLO14C8hq",
-	"y0TCY5QqTlEG1rZqcq3IJsTLhprJCV/0FD5SqpgM7r9jUnafmULddTXaVJUMr0PydBiDM6SFg7JfRe7s",
-	"qVVFwvaDS6yyUj/9u0th8VkhhUsKJ2jCGzMq4AegS9pxWN25HgndncIPiwdM5XgkDW0NS0bMLe5rYc5T",
-	"oi83w4dRyNYrzk6EkvbG83i8yiFbsJxI5BolSbvifuI1S7jeFqaWqvgVVJjgeV9rTFapV1pCc9ze2dwA",
-	"dRsq0eKFmlgPAuC51uPjHnt8qWLqPUVl1tai9m1YSzdqbaFxIvPHvvXO4aw2uvWegsXsAUlCb51/LVxm",
-	"z2kFj21+61HUa2/AtxE5df6Y5QY8ZY0NQnIs1cbLfTAGxnIaEb6U61YbkeavM/A2HpU8NK2e6nhI6QEH",
-	"Sk/lEBjT3zGWEe2rrp39WYPBFYRQ6YIv4i0d+HqhjGOGLbq1VLo4Kjzaz0xJoJQ0BcvaIhMqFtT6AckM",
-	"DYQCHtIpFEFyAsUmAbEA+zUjFnGj7w2QCaw5ESgHvFAPnF6O5wAwZ4NF379VRmeoCyf3FPrV7AUeoKY6",
-	"Y6mi7CDRSa1aWG3RB8+NmBI4s8zh1Aw622g+dUE0gC3yBzvmifNA10i2H7gqB3W2Grm6oKXb0Z8yfuV3",
-	"ugNzaSz5Qvijr0S4/WB5C870IcJYTsJZ835bIg4qeXzfdCxIpGbZIK2QvUGyzXJRiCUSX+h5aND5lzm3",
-	"px6SddkmnIupKXdiXbuoOkZ8N/v/2HvX5TZyLF30VRCKc0LVFSla8qVmWoqJHSxZVVa3y9ZIcldPbPYx",
-	"QSZIZikJcBKZojlVFTHvcN5h/p9XOI/ST7ID6wIgyUySskXJrvCP6XGJmUhcFhYW1uX7otvC1534We9E",
-	"t1Y72Io2N3P3H/e8Hbt5Tg5VEkkn2ZZwTfDfsC3A5zNQ5VwpTb5HNOYBzZO9Cu58xaym0hihZJEv0N/6",
-	"/Omfe3rJBeVR0ZZdS5mu+6C23uQNx3NPb7XJ73jUKsaX8G6zxio7n8V4xYu3023LX/m6Z+/uHauHtf2y",
-	"3ucOLrOpYp6PRz1PqSMgxXSaBvc9g27wQ0TvynAq6jYzle1pCFA8vNXsjvH7tZrhacnDbdrG1/jTA56/",
-	"9MWv+/iu+9hNHKfqIcnKPe3eDKdwTeIJYdfgyiV4CQPDFUr7WJ945Ps4v7D080jhRDR0ETBGtKTcu0vs",
-	"Us79pkSIMJQ/RPqVH866iDzN65dbalcL2Psh87h2k3hlplNVDNUTRnfZAnrPA8EsQe9BDMJYxXgRyBbS",
-	"aabWrPygNlep+g9yTDm03Jh2wywgW6LcYeue0uMLK0Kl7q/dGFXTzkiwYo1I7pxJPhOD7HNLTyT5XLNp",
-	"qtXtQS+tqU+NpoUJ8QnWABLtrMpzrOyrdOY5mBkVBJggTJ4SniE84j2UiMvtSdDmmdaqSMAtEcwy/CtE",
-	"D2cyY/DO/VLMAEgdgZvgO2izlAAObrtlXxAFIOZ67FsxzM3whpAnfSAD8kDm0orUzHVPc/WHO7IIolp9",
-	"kMMyX8AYC8DHOO7pnj6AM4hEgXidqL5FQbMIUEeb3VNJ1X89ppwOnN7MirM3L89eUmKmG3qmx99n6Xna",
-	"TxgeSog+Pd+ZG0aKZ4g+qSmdlsOcNH1RSTFkHCLFFjAruanLrLg6u75+ffYSFpbOU8zLteKie/6y4z58",
-	"XV8P5I8ujWuvI9hfTnQV/u2zv1+cX569RGIjEIDMilGhFANL+8M+CNmCJgLOefdlgBpENnQvfquEdHLo",
-	"jFiYZR6itMJOQRVbInMisuMZRb4YX809aIBtCaZ4OJHFWNkzLQe5wuwTZ2N2aN39ag6ylFfYy0JmPRKg",
-	"2nq563sgggOL1pvaAkbBqSr7MaeGrUajbJgpXb4HgMF+IvoQPnzj9uTfRaGmEtLW+wmxZ8RrsR1qFfLG",
-	"koUVYZC1xBe5gcx6JLA19LE4xl3xx1aP57fjka0/chLx+vxvZzuq/eCjYR11huaeNB4P6+KAy4bR+mLZ",
-	"mPqMd8LyyQq1AU65txlGP6oyFpjdGgwbVm7Ha9ZaDrt+we7d3MWb3yBLd+CqwboDpzu9o6QUuZK2RJMD",
-	"T8FT1y7ZYkx45A5l/2yshGd5Zd0/zvWwUO4oOMWi0O+zFMoOPDsjEnNHDMKQVAHQauXcCJtNq7yUWhls",
-	"D/M0mHC8zBSQjdubbEbgp/Q5CO1mKUdoc2nLnu5LXWZXOpupKzXsexev+lCie4YtF2D4gxpUtwfwKe/D",
-	"YbEbZCnzxPiSI/dFyui8zdRcFREZ7SBL35fGvM/NHJJUM82n1RsxdJPTJwQp+sB7RsbnP8Chz3+E2Dv2",
-	"Vxg6xUnv0+M9jTC+oNca9P5FLofq+yzdGcnl44BBwbBSN64WtTFA8L+5F1ej1WPofeiokK4/zRpkozJA",
-	"FP171gen0KiN9BvuBapnhdlDFm+36ZX1dmVH4Kt5C1t4i5lCmIQ9PcDbxZKF1pbfhN9qPYQe3nw47b45",
-	"PXv9+uzlY8gSzsbGM6lBou5C9H1x9ubl+Zsf6W7B0Ej128y1v3vgvZOlw/p7BmD5YskYZBNVuhRDk9ZS",
-	"Z3qaL5sl3xWYuhBumPjvLsB+AgzfRObARjwxVSFyWfIJ4iQ3srWtyQlhyaOeFXgPmcpUCac08VpKfGpm",
-	"rt2txvXR05WXI1NM960YKXjx4nX3+oe3lz+9/+Hs7P3F6bWYuXnV/ipemlLmiSicqR5gcYaeJxAmq6cZ",
-	"eMFd9jbxoAtPg57pVM3ckaDhhjwKRKXMiZ4ajIZCN9wTh4AWiLnAvh2fGDmoFnhXx8+hW48u8rDAiDNK",
-	"sImIu2yppCBay31LN3i8rEByq5rOGO45FRBvdVMlhpUtzbS16oNS+9rqP0INyKH4TfRx4eCCZvTAyCLF",
-	"soL+lSICGayHYHYMZ3vAY+5iBrULq/dORLyOv9Jw23N/br7uid/E33kHFB5HltPC3hDNB6HSAwGvKcVE",
-	"5cAzTFw88cen2QeVvg9A8VgdkueE1AoGnJ24VmPMea6t8MChiDnvvuxB4eOv8Gq+J8RX976VCyvmkwWX",
-	"abgF8sGuyhlycQusWN4XauR+dC1M5cK1EjUSBBwfs17SMFWccT0wwQWFGC/3bkKnmc6m1fSk0ePh/RRr",
-	"qltWr9i/BdBjokGocUS3t7VyLefqF66Cb2trpWYmQPlzR+qdCrje0MILLBdq4UKnZSNFiGDnmUUBW16C",
-	"VI0ynZUqX3i3DLhylheDEdm1iSj3wInntGi0GkntjDdaJQ3rcyzKYkEGA2lucpdpNRf9c6c4TOkk9OCv",
-	"ygnyNoMOc4hisTTUfeuJaKUVOcRurQmHjRNUgD9zX+vplwazVmcqIoOlK4vrZjk3xY1QRWEKjCy77uGU",
-	"Qz/YLVgjt1/6UkcQO5eFohjd06tDr1H2dcTbAqLqxFqNanTfsuscvnjMTLtSjNTc81JTQZ/vRaYhLwx3",
-	"7Lsi73PxGK9VvI4kE+sAB8mm2FU8Gpt/pEg0ja0Vbjayhh7DEmTgNV7NNb7nVk+TTwr57rDRZsRN/ySc",
-	"nQc5BV82M3Ej1TDaVIJZ1blTgVKfwLmCwuQKVOYNdl+k3C4s3DAzpeFAHzrRxAMfYU0AWSQc+aAVfNfh",
-	"dcTxIuwD4PJGHmskWG3RMsv+b+Cc49QPOZyo9IR0hkcrcWoDIX+G0ZQMjRsRm5nNzlyeMaevhrkBt0nR",
-	"07V8fJ5N7tAxlzvAFylnJg1KaCZtyXNv6VI3qnSK/nPXZ2TZeP70z0uVmj2djZbXBtoERz64TYZMzFM/",
-	"Y7w6QlWENRmW2P7z3MzRY4LRVC3e/vzm7NLpou7Ln87fMNJRbsZjLNz17NhZ2aBcAxd2NpyIgdQ3fh4z",
-	"jGdBplFPLyM+IIpEYXIVsO+7F+fiRi1su95764UK4oy70X71jzyKDlwaZ4smdBv0QTRgsjfIwOuwQSOC",
-	"xuDAXLji+cF8qjqkaP46lMrY3J2ZApjomBGeVKOT6FLe8N3UdsTPUIDWejVJYvYbuGGAvQ2BxaGzI/Bq",
-	"ycw9YGethO5IUi2RRGh3x8XLX1Te7vp3THZZpEBhXnPEeqErt3u9g4QUAW1TlmJqbCmODr3n1V3Hsb6O",
-	"RieIdUPhKEnZ04svvP3i3vPFdxxCDX5e5HTB9Yi4QqPb9JKixu/4a/dHarWeXq/WGhFFUXiuOBNkdwlK",
-	"tQ+17FmcspOI5UlXeU7AQhFE0dLqP1IIpmUfC59Ws50LjO+622QUuUvvSjpRYJdICzObKWLVAycVcqU0",
-	"pxa99B/+olPfeBhr0eXdvH3W+W4b03dqDq47JvFEGN0mrdGncasRxksbMQ9AY5vCB7/MiH2Nb0cjVJRT",
-	"19Tb0QhDdUAqToQiSte4HUO4DQJ8TfkHW+cZRNqS/UI9TUi5q+ypa/C7cSZ2Bt2NzT+KxeTHtmZ7POpt",
-	"sSbcH52B4DUphhWe/OpaW5eKsGwDhUurqfKUEoqCt1GbeUd0Iz5L90eGuNHogMEagz7snmM8yAgSwOfO",
-	"nKd93+a+jXAq4fPgpDfkhOqzX+Us4mhFrMkVB7boYgOcc+TZBY+5qpgGR15zLFtuJO1Rw5toO6zNO72O",
-	"fIwRhqOfG0QfAouwNQsVJ6UFU8OWxf3ivzVghvg5bOni6iq0dLayqjh4/i9HRw0wIA8J/MGrB0vZtOt/",
-	"JpmPPem8UImPrd3KvFKPYF1Bt7dSC79vIZ5DQHBaPgh4qWeynEQrHQrSYk62prV+3X335vTV08O9hqVd",
-	"q5yclfbkVxb73+8eQL/iHbMmjF4/8enoFUyfly+iFHEMkXkGKndi99MKFUKcqBJnm2TlUqJJT3/jjYkD",
-	"N8L+n3zKijcyyD4ljlY+4ZVK6TpktJBZsb010NNbmQMBNx+Sf52qDsZxIxRRYWYPZA+4T321CWLcn8LM",
-	"lrc+ghmiDHy0dYAEvltcsojpt3bL4oSsko43QLQVoywvgd2k6XqFzOVb1W3QF3dStQHdiGs22r8PSQh1",
-	"vfC5HNpxNz3432Oc2l9Y0Qus/rqbMc7pl301NrzTtnO44OPbpylTvpEF7x55TlWKWZqRF64xTRnmf2/X",
-	"C7x2cR8vQdnQ4O8rPbkVju3CWJsNELg/5I2zBsdZEP2pKmUqSwm+66kqxriIN2oRoTyDyeuxA50RfKMW",
-	"q0v7Dqhmw+ruINDi2n4USLPNIrULKLO7OQ4wYLpWxjbWNDfogyejKh9l953T2sW0Opw6zrT74d3rH85f",
-	"vz57eSKkuOheXp93X7/+j/eXZz+8g6ogo5W4UWqGQkgmgfjelBOAecZYcR/7m6u0W/Y74lRi+mtW9nRj",
-	"CmxXB76Fy7O/nZ/9vNofURpzTCjBVFEVB8l56RORmzlzOvn0sZ4mx+KsKoYTaVXHB777zbBB3KPIO8jJ",
-	"l3NpKSSM0dZRlcfsM2EsPU2DQT7qpddmsmjEMPgB5q5FQx/9cTR0MyKPLG7CFEorJhLmy9y2qewNOwdn",
-	"/J53ziUlBCAkJSQ35XmAnKb00XJSmGo8WS4H1GmNY2Tf+lzDJMLZkVPFCYsjhNmsJ9niXRVHh5QQtSb7",
-	"lLPQ95WU705Pz85enr2EHCbOWd4mCgj+8omELRDSRbLyJK5VBc5AJ5eZrhC/uywWWINoyP+XlUlUU1hm",
-	"U3IXdjCHtQzDmUjb01GHg7UT8oGXFRN8y2spqCX0aX25GhHWe9j/vBPh1AXCBOhGT1MS2A/d89eu1eU3",
-	"3o9kltdeu/aKJjUKZwmOgWNRyMwqp5Z8CHVsDBb6iIEc3kBOx5W6VYXMEZ5F5j7ZxD00IwMCXRZuX6xk",
-	"v4WEbklpNSql3A8MaXAmDbaLPl9TlQALkzS8xJHyJZhXCnEGgSMRujssPeTB0mRC5Y8sxsoDyU85D2WK",
-	"sVWpMXublvHEiy7PE6VMRbp1Heo6p8OyPk/E0NiQA9qi3VublDwhtPdh24YxUF+TyAHN+FuQAsllxpw4",
-	"Tsci5tm05HiuHZhr4Ojw0E+OKWAeE4FSC1FXCsyq9ERM5Y2Ki9a8GolTQlNpJxBE9kXRCyFnMyWLOlfS",
-	"ut6tJDSf1CaDc6hD2XWQM9yI2+W3RgqJpnIlh+7Er7VbaDDE0kaAfNTxuzSl8Qvey/b7ox724ejBqWeZ",
-	"JSwb3u2PYBLgNG02qn0+0rM4HwlpNze412oJ6PgG72i4XD87FKlcrOBvcITOFMw9sRBYYkCx5ZnJoMkc",
-	"Mpmv3avYek+bkX/ALrPJQTWJESOTc70+vlXPN3cHKzj+qhknXWthqhIS0yurRB/m69+kHfYJJBCPZx/D",
-	"K6wp+scR1RDYGTBi+CCeKwtTYUJ1piMIBo8v8O7yNc9V/3Wmb/oCnS/h6CgUDBAU+gxxCM9HYDthkRHc",
-	"cJOelvYmTnjviDeG+pEhZhMUtM5U2hHXRowrWUhdKgX6M4EZh4dRNwW3JYo3nWZKw71DFnmmCnwBElQJ",
-	"jm2gAIGtVNqd65mFnDPr08TzPKOgA1zNzcwd64XUVkYlgSDENvQnVTkz0pNowWr1oDjwzAsbIO5Ug1/U",
-	"sOTql6BbcYLdzco6RaSHqgazUEuKYIJwWF6WZ2+bYP4+c6CI3OixKsSNmpVtkFTYxU0OY/dfx3V3nZDu",
-	"TzG7UuKEdkWs2xylvN23U3HQTdZzzY7acqIsf/QkLlzwIyOoerDIXLfUh1kOQJ4Yb2vqJTRX6yWUHG3V",
-	"3Teuid/Bu3uOLx0dHnrnriwKuXA/23IBDmFn/e+1jI1Fa+B5iEmYWl3l+PPHeMoHd2aTuIt7eonSgMB9",
-	"fGYOijOdVu7ikx4HRd2gtoAhjzZTTUG1++fB/908L+q2bJ+X4SOH10GmLoFCZJ1vnQ8TphPl2ju+9X9O",
-	"Xva5GkyMubHtXnbF6omtgp/plZpvwNyq4jZT842e9cCjZ0aUWQOAQhkjC2VavLs+bfaq80d26QXlb7Qs",
-	"rjdjRtm4KpTdjcVG9QJrc1D9vQE6U8AZAF2K1qqL7dSWaiaHN8hUtG0k5BczaIyDZKUVc1PcOFviTA4n",
-	"eMmy2Zjem0qdjZQt7b6zYjj1qGllL7BPu1xY/kTLuv5iBrtZSqQcyvTYtsdMxMyPn1fu2pk9QwMVAp8M",
-	"61Jb8t0COHh5AZfI1DDr/ijLFRWEkgeIDEFhjRjJoinNE2MNp29/unh9dn320llVeFvt9PQG1IdW7IZW",
-	"STt6QElj3IZdwTZEMrcWuGGj3EUiVNnJk1TdZkOcsDYpgKIod0NDEFjI8+X7i5zNQN1DK4SRnHknAVRN",
-	"z5wVAoM5FoUau/tagaENWuYKInCE8GBVkQCkD1r1OhW3qrAI5ej+awq3C/fusMxuVXvu4yV96qKyk5fQ",
-	"vR35JMIHHgemJoyvRTpxcRKasd2Ip5OlNl8EroOzBXgZWDJd31tF8smvIE5rKfeuVGlFHwfWh5sS1JvM",
-	"3Q2afOz1NLLMMqdl7BeASy4BK+dmbIWpyo64bBJWkD9wedN0RqG6NrCaWgqcRyBAslUZ1/L7Akv8cHOS",
-	"+0sFX5alWhLtXZ2yWwtYph9HxK5KMwOu3AxLTdslbYscU3x138sJVUYcKD00aWu2KTy8Nt10TWYpSL02",
-	"ZTZatOvhK8/KELFcokYmVUhKGDWzVUR8EdzTTqNSHRyU0lmS+zx3v95mkJIFJc74O4jfNfLJUriEn/NV",
-	"h+AQlrkS3zw/OgwlftnbK/9sAjvA/wSe+j9RWMqLzAnm3FvvUhsWKlW6zGTOZcfQM9jBvLOuJ4Upy1xx",
-	"DQwWLZZFhnV2NGzuMNYldsQ7mBYOq5GyQSS5UFrS7CcaUXAAgywvDg8PcZIT3tTqA12lPRAi1ICrD0OA",
-	"yol7ZPcp9d+MnJ30nRgsSmWTnvZRcXGj4O7Ux1QXzvylogB+iNtrUhVvQKZgwDs8/NxXHvHwuwQo3zbd",
-	"pCumK5ZlqaYzd8+hNSdqxhFBeHtdHDYDZk3cG5Pm1grNDatOZ1vZel5c88lJm9w++ZX+de7uBmEnbbwa",
-	"ctyQqmbJB44B7BCKtmpYKLeVfmAJBGONf463LuSVy7zCHbZUDtp8b6zs5DTq8o5PtvhTa2tZdygDay6R",
-	"OLX7Fo63eGa3ONs23P0uWET2Vs6iTXL0ZJibKj1wz979zhl/t+3qeQXZXj446Y418p8kQulhsZgB8BXW",
-	"4GfWi6DR+eIE5krBXcIZZb4cwuj2kkjp7hxgVIHWjQsctbi86rIuvjj7yUNkZrWtEvI0lnrcxp3kprBJ",
-	"2HeAc8OfejQdvfUuA0Wd57HJsm9juX9w23JpH84VOkK6Oi1Mlm6xL++6tzJjH2hnZWPtLOYbtdjVrvKb",
-	"iTFkpRZnp+Li4OmL70S84dZvLQiLSjHKVA4JDtPM2kyPW3bWubEPs6/oQ1931SfvKrgv3GEnBW/YFmkK",
-	"4WGeB6x5sUl0C2AQxzaIhcvwxS8aY8GPY124K8zY51xOssEND6GuIl42FqdoLZuFysdR7rO04VOqFppp",
-	"Wl+eoRPdd7ytusEPeGdpWdT+o1Q5hNFtEucHqHbY6KeneofQqX0nDCgZLTK6piZySWafzHK5GMjhzUFV",
-	"5BtvexJMAJWKV6+vxLvL14kYmEoTtDB4Gvy86ZQqjilff2Kq1fhOBLUXXs2suDzrvvyPxsteEBzq97vL",
-	"13sPISr+e0XeJjXvLl8/Yvjw3eVrZIwth5NYWtrU2CeGE5flqKSY0X0T8v57pcAXIH4xg5NlSSmtykdL",
-	"KeF3FLI2U7Sny7kRhdJphtjR9bIBLadrYEiv/WTsRn369h8ksTWMZl0089/fnb17rFjmT/JGxWvlrLbG",
-	"HdAW2QTCVCWnT8jQW8Jo2GQvGoSG80mBhdKlGBRGpkNpS/YackbkOpsRP3sJDX7pdmM0lrW2Iwz287Yb",
-	"cSjrWCnxiX0r+GEaV039EozB3ZXvnWA/Zm4j6DF2AII+cjgRpSyweDA4qsoSio/EQpWQLlwDDSdEDrjd",
-	"zwO8XcQCmPS0R0IM6lGrD5Hsd8SrztPvnovbLFUG/SDdUyGrNDPo38XGVSoqjfo7Bc4A7KyEuI0NpDsc",
-	"DuppfMICB0/od8zPR01EdYz0TNizUPGS3RKyb5+XrgPjjAuQlhotFHhkokabYcpBD80Lgz6TpQ9TuQhP",
-	"JmWMQ1SLqAf6SU+Lpa4tl0ZxzyI49AxxxePPIbNeGGpUxOHUJLzKCaDPEvFdIo6eIuSLcXJQzZwYfXco",
-	"LJXEuUZd36JhwLtHhx4o0/v+q+FQWes7GtQi8m3X5gQ4hpZXQy3VkHVBbjEKTosMYXQGWF2SQB+bK415",
-	"P5V68Z5kx6dxk8wj8hdEDUPM7l/9dkLyiFtWWFtB1UBdnx8JdzeGsjnXiK43BEYbbfgZQC3F/dlkZ+Ac",
-	"sEa5xgHt7LKGX8FvTtUjIdnVu6HSrQJ4qOBowXdlnJBeaTRNfkAF508IuCv55Wo4GrYySp78im2QfdKW",
-	"7RJUljuYYJNxdecWO438qsBTAIkrEXITw4RhGR0NqKe5/KUhyaWIkknhO9ih1XQXBnPCfeC+juH8sJqm",
-	"BlPTmPGyujv2HsrWWWvnJDj2x5BESHqJDvNYIiVN931bK8laicxak2NIuD82P8bvHN5pW5SmkT0R4/rH",
-	"ElfzAIuptDfu0EvTQlm7yZwP6vkPYM/jYNYZ9DSVX7ZFv3Rmt9vxm4JmJCNwHqG9HFN5ZXrspghtsSio",
-	"RsoWTTRvoAErQlRmJ4O53tPelF4XXoPVVKy2nYFTlNMZZmqX05mtYWxw1wGCjYNvzDmDbhVmLYN+Itw4",
-	"EDe8gopvpKAplIc3xaPAl+rXjdapTNf4VBq0+e5MHfzIo5o5NM61ewyptXmZUCk9xtHSTVNwuNS2zNbm",
-	"De0wH0Nps2bOOJ/RHyAtprkTWE49x8uZeyAOkdCUxSaNpwnMilarptHUcK0+vKmxXjyw6oIN38cQiUvo",
-	"wbZS8YnOaKssZPy3nvPnCMdgiUXBrfSgUBIwkQtjphYNVss5o04IyrlBwJBhNpNUQrt6xl/xp7cBe+R+",
-	"ehxDZ8O01UiCfbNtZS5149q988UhFVLn19kUPHOfs1HBfWw3KmwQFt4EXn7ajYlo/OywCl4jhDq6zUqV",
-	"Uv72EHARoLj/vIw8PzHLKV//ABQXs2Xo79NZuQC12NM0QaKfy4WBqncrxgWH9ICoUxUKemFnSt5QabcU",
-	"czXItCzcn02ZZ+NJST+4btCtjQGCaWCBhKDVAKCZ2tHJT60/ypHPI1sv+wnewvd2KrrrsfqtX4JV8V0T",
-	"c+bW11ebdmNtS+UuBXD7IGh1iaS4vBPwtDaB0reu0CEWCugqXCWGCF64U0zhf+zpqUmdtCnbEX1uxPYB",
-	"KMRSZQQ26dE2CIJkpnQLt04sq7tVmhuE5p7EJVoZlpl/uMPjLhoQw9TrROieoUGbBApIageItjUxtty3",
-	"bdwiLGee+h7DeGAZQl6hxfsTFthgOga6kHsUyUAmy5FTlTLP951mnslhVi4QAisrMUhj2PPM8WswFRam",
-	"KvheBVRzmAbCXwL2OBGTx82BZ0KujhnZIeBtMxKoyxORm+HNSj9sXSdjnWXaT4TMrWHU99gmomKhnnav",
-	"N+0FTCd6ENX9KKlE2+3CXaQR3XVLrk8u2lazN6Gp1tT7E69B7zkR5O1Maev2aaXL/or1DtADmQ0j4VPB",
-	"zHUCjohU9HvV4eGz4UwWSpfwbyX++d//r/ie28LfNf7UTyIAlNo62p7uYyNsNKQeAjI2i1bf37ehrI53",
-	"crKUNYWJNDRuYVVZYlqlhJPKluLFobBKgn/N1LcvcnjD1u6ISzwFoQyv8DwIiKfkjEL4V4gGajUnf42H",
-	"sIJrUE9jPCXTY6dIeCKcSsLKP0+td4ht44IgWbsS0lLGGNqmCLqEZzBS2WUFvIEdAbMVYg4cTa5XveI3",
-	"OVTq3vs3XLMspUVDSKmeDhPutDyVJbl/WsHHPSgz6O2x/5679mH9It/QeMAczoQuMqsq9twgiKqxJdbi",
-	"8YcyDa6wbp7TsVHTnJij4pbNzeWsGuSZnXBkXKcYMYd53PYca7GoMTLt9gd2F2BE/VN+u/rnCZWup0Hp",
-	"jw1CjTZr/ppoexlEy8l/ch/tL9uSlOoOx4Rramr7Olmqn6zLGIpMlN21dEda5wZFe1DDHR8ai6soOYBY",
-	"lTZLlThywye90347+d6rvd0ccr79x7yhrLuhOwVC6zJY0Bx+TkedOz+Wjo3otAvLt/VFJpx0T4AW+Z7P",
-	"O/B2AuTxasf5+g8X9WxJsbj7PwZbQ6SUNvuyiqB4LysINOPWaAhgf+4Dt77UC7JdpcWbkNhSTzVtIddw",
-	"fQftSJD9R+CTW+QQEOM1nmqfk+WWG+KbvqtMbzbh1L2Deb/0ZOF25SRJcI5tw2AwBak0Mxvnc7aIMcIu",
-	"1+2nnjY6CQ/S9HXAFOoTSqINuUulEc88RfDWAi3OKAoRgXn0tMfdR+cbwGIh6IDlVC+dnso873vCP5nn",
-	"NJYTN95Mj5ElHjGjEbIpb84HOtNpq8/h3o8BHO+GO88+MheoiOA4K+81++Fe9tEZUPqv9Uq0bRM2JJ9M",
-	"pE4PgBLh3tkjVgWQqBfYHeYsmX2E8HdCgyLpTFK0QhmWhF+TemG08tZiT/u94VoAMPUOPAobinJCJxJh",
-	"olP3QU+oxhjP6FuwdPvwgPCYq/f88Dk7VNgHB5SZPR2NbF3K/rJR1wSg6vr7Sup0R6aXa/pxSjbDFLVt",
-	"tlg+PlcnA6yPk01cIt5hP+H2cWO54/lU33ggtA+w8eA7LRtv2RmHCRR463MPrhxZYbfB/+Jmw2QK3m34",
-	"wz3tN7Fuu2X05eAlhwZqvgVC7b/JhjecN3i3XXrphvN1l362uxTWZ/tduvZm5DfotCrve2v+BBkeZX1W",
-	"962YZsPCzCZGq5Dhbog2AmiUJrJQqbDDQimdUDB0qRlR6alvPjS4eljGu8m9QYelZOcSsrkI+GnlI35H",
-	"U756/Bu4EJFXdWXHo49iZcu/itHjeO8GI2zZU7qdUSsoxBtiJM97ukGxML6xMdNPPMXdunpPfthRu1EW",
-	"7mNflcXHKws3f4CmP6st1T0e7W7rHMg834n2cDeqsL3tqsKoKQvboi0sqQv396lV+a2yHfHO/Yn9w+Eb",
-	"Pc2qZWDKiSdnCCuNP7JxEV5MNmgySvAwuiMu4q7NJwZ91T0NTA+e/wJ00oo9An91893/eA0Rb3433nbH",
-	"LEQGADKQscAhxN8QWSQf08S0eMndTSUMq6cHamSKVv3SzfN4knaoXLp5/iC1ufStbSHt8ECqZ7V9Zlpl",
-	"2T10v2plVpipuXeb5HrFGuEiYNw9Q6m97M4zd357zjDC12Rrn41/uoOvtzxoMD5kg2F6qbWp9JCsGGoI",
-	"GvYX+nh/M1t6YfKILd0Ql0dPL/WInVXr3AYXqgDAJcM4oLBLx0AlAxQ3MsVKbYoBCpOn+H2nzDqiW/MO",
-	"NF5HkErG/cniZSulL27vtVu9KvX0NnelMFs8KyERBC+FSa3dzdemnl5jF13gIj+YaYTfe6xUuD+IfUSL",
-	"Vpel+9VkPrfynnXZmyrPxTAHeieQUf7OCU01KBl4QKWhlCNelVxJsIWWbAzfEgP7071mZcPf4VLyMc6O",
-	"2tbs6Y93aVz5RL8rvxg7SnHi9j/j/NTPdzNWSzLhL8nRqn36zqwZLesLDrE4BUVwYuCEiDJTMeOwjE7b",
-	"GFYEgirNpxxmyy4lyibIzXwfqbI+dcaix5MTx22L57A9LTCqnFgyyL/gCsloJOsSJeqxzxoFHdTGEYvp",
-	"Aq2maBmQ4Ick45FLH+4jIZiRU0JuXLPZ/6kJwtts2Ce/OhHeUE4fR7H9GeJTMc5gUy/RNMAjbkMzOAUr",
-	"S4xqz01x42xa9C9ISKKBFQf5S3x6bZz0DmlltiktBILNeNmHtLsp3kCErD8Hh7iOvoNmuKRfnem//t6B",
-	"J2af0AOaj/ea+busbzca6T29jZPBT6r7OQFV6om141O9LaN76zvAX7PhzR1YhtzjLfb67lVPm9rBCamN",
-	"6zM6o92UfYK1/DF6YfOhEc3qO9AO66oNroFniLzwplbfXJ/2VQ9AHVqOaEQg9aVuQMdrx7n5nZ4+Hy1H",
-	"CpLVKEE3mBsMAcIbK1mhKgW/I8cZefO6vs2RnC/WSfuNqigJoMxLJQkTVagHuqSvbPi4ut2XVAAwNZLo",
-	"+5s9TgvDOMmggF1TRuMDG+sdHuCyHr7wKOUPf5Drui+DqDvxQBRMIWbBn3XvNwVveDyRqbNlP+oy/9Gq",
-	"rN2bGbnwTOTycqKyiLHcG7UXE33QmQM7F4lk7YqRw6qpp51umkhkUEYjVyxUKebG/QULs7HgYXv1cbVZ",
-	"gQJwBqeE423M33u8564jum51yjYjYHtXRDCp3o+qPI8cimiYuT9uX5KGirueK9gIF+Z6v41J8tWTtwJt",
-	"Mc2W3Qeemip2Sd+LZvA5rk8AgvCeXXuI/7uagStKgPDLNIZ0s2FZFWpl84T8W4ZH3NqMv0NqwBKjw0DB",
-	"/MKnQzJUozPOdYpEfNfw5cufeZBQ38rYNoGXf07bCFYnrnRrT7mNIfj/scVO+bVQQ3d+uhv1ro7PS/eJ",
-	"DUdmDVx6VpihAs6RALtAqGKzXC4I4EmTlGNpXu02He82M5vVATC3c5d3xJV79Q4XV/d84xb6XEQ6iSfW",
-	"FIhMhS4P9It+ViJvZjuR+E3eZahrjAg5MgC/cX0grFYAoG5k62Y2gLVc3ZHz9o9CcrI8nC+f6+RuntdG",
-	"1pNG6bxXD6zvUYs896lQB2CGc6uiPKyGu72z45eLeKi2p5xIYjJ1FxvpepkvwKyuVVtDLdtotB7U44o6",
-	"vXtx5C+1xd3wZ3Df8EzBNO0YI2YjuMe+5b49gBcfiXTvmciesNRDBTpccinJBm94cEW1S8m2mAd77V+D",
-	"WLmZKW3XZuUmyDiBNfLuDlqrk5+oQnnHFR/vcUl7R1yikYvnDH26hokNd3O+mc6MtdkgVydoo88KdZuZ",
-	"iiuFMKEQiqZrbsNQpBfBNiLFv4+KkGsz2n+MJmCZYNf1pF7909M9/e23lyZXnW+/hcnru2Gdo8nDA+6I",
-	"t76cIuC0oVciWp2VyFkiAkh93z3dj/6CdQ/lYqb2raAdcyzGbi7RtojQHExBpeqYno2/E9SV+zEGt+qK",
-	"JofhMTkA6gEM7BQu6krdCM7Nz9E9083R+ao/wKeK4iKSqRe7cdgODdFa8DhBNugrACyIRKqnU3C7oLvl",
-	"nRdMmtngsjAF/o3bEpiBKcLrAsH7aShXSpbWjeGHuteFSVzcGwmoEiSWnagcBf+7WmGmf4+2IdqAlIcl",
-	"0aWNP/U07gQ8CHIlb8GOBLBf+gziS41gndxRUyhmkdnsqsFRvTbDGzeoLoBvAL80BezctFifTkeOZZrk",
-	"RCzv+Nq85k4iEJQi2nF0cZa6p+Njbmwog4VbnAZV4YThF3c94EU6bixYArGzhJe/lf+ps9JOW+Kb8S4x",
-	"N8nkUSznxFMMYBg93ea9quG/XUfE6Tu618MnHjPTBsfYBv0a4kMxvjByPjN4yqPCxK1eTgl8+FNAhhCk",
-	"dYurD8O5spDBEBKiM3GCqE3prsYASnqjFohKw+C5jZcd+vaXfcWBQazF2GSI88/4VoNdXIOw6ZfKixj9",
-	"pR1fs6uF0kOTqqKWqO0TO96i8oasCahZwK0nS8TwuVELURjKpHBLJTkLaoIpzSxoVPWBKrun+Zv0PRVR",
-	"jAHBblaKQs1yyZncmP5jtDqO/jOzIvVZKYRRh/ZJDOREtHBrdCsC8e5IqyIdwKPoUxzXGsgaRoj2c7+y",
-	"anu7FOQNeJu8LCvCvK4Uk9lC1oFtXkZsHEx/42bAGSucaThRMi8nsUjVKECAhdm2Kk53YQ5StVOltl6h",
-	"7XYB11yGWxfv3nEui0oDMXfgVvLXro74FBrZtvyG3auLx0FzXCtOxE/GYrVmLzy8xvA4jp+qMZ4MJ/K+",
-	"445dZ5VVA/enAVn7AN53jOB9zGHBGH6iUEOV0f1+ilRoaO9OlXZNejjBMbKCV3bio5Wu+x16KQaVBmyg",
-	"JtMUbOiqnOANBY716KHIzoZn9i2gJLJjop4v0k8zO8vl4o2cKqpx6Gm6nMO16jdxhfTqv4lTkyrxm/h5",
-	"orT4rad/Ozg48P/nHnQXq99EfyC1hlTLPpaZJ6JfZlOVvgdA7t+Weg9Y+9mQqqzAZHHzIeIWo8ta7fVw",
-	"Wwvx7YD8kCH7yCBc9E/IJHKbLUAEEnpi6wf7+DXy7bj7oL8umtXaNFwhauy5ez3iifpNEAqnb4yFxYM3",
-	"RoN/+mf3QiFL9T53ZrlKefxuW2uV71thczOHHPcT0b9UZbE46I5KVfR9jRzftikPxTXdUBSiU9x0xOK3",
-	"IzV5OpElfeFRTKvo+20Kk7fhgwbl3Jq3BOQUVFqykEBitKftBLUX1KYb3fY6c5lE+15zNraj3o542YAl",
-	"yAr1YZYVCwCmpcgzqUN20ZU1Nkbk9uyIfrmYqX5PW7mwYmLmYiQLjFkTfutATTKdHiMu5jO/J755/fr9",
-	"q9dXfwJfD4Zhngb/1DfuJ0Qz1QvPFwTXKdxaMCSgIyAXEl+PMhul0bo1I/co4HL8zIjs3CTob79dcU4g",
-	"J7ynB0oUCvi8Ev6i78GcTgeUvWMIJldWvDh8lgjXDad4UvW+0tCCHOSqj+H6SE0ci6N+R1zQTNkJYHqX",
-	"xYIckO2Xr2Uq8x2kiQby8gdJVXlMsvR1hrm/WC2Rpa8x1Vt2/NbB+BrteHTFnxUmrYZlXCA9y9xZL9IK",
-	"8IWdoHUE0gulcRMM5JBntlzvsfqjROf/QGH5DVT+q2TSDXH5+6TxbxHqnaQf1pOkBmqcxbT6wNrr7lEj",
-	"1xpbgxGR9HkpcmlLW+OxoeQohlKqkwtT6WMIQZaTwlTjCYGJwqEi5plOzbw15Zb59fR+GbmQ756ZuOuU",
-	"xIfNRbxLxtbl2enby5fnb37cFQ2Z31HbZh4ua/vLlvSrlr3xuSQcNnp7VjIRLy7fnp5dXZ2/+TGKAI+y",
-	"nJgZQWpPCPI5JB2GxBtMOeRMQo6mbpVK+CA5hHcRxWguVpMHK/tYArqcJ/hR8mlKWaqDG7W4dyjMNd7F",
-	"k6C6OWyilSKaRq3mzU7ES+gr2ih/VYu9RwsALHu+0ffv+/3gbrxLjPfEJ8+NWmzy5q0Jl1Ka3ag62EWa",
-	"VDcyVIyZhnuXO8CnKs0kTq1PWRATmYcQmDvjU5UD4g8mKoRQGCY9eUfUoDBzTIf5mXg4KGsmZLxEyIn7",
-	"1iMdLQETIEUFgxz5/CEyNpwusOx1YseW60NPY7FTnNqVUY4UJqeIiakKe8/5UkSu62azni/VFsUbVTvN",
-	"jqDmH6bagcfyGWZBbBW7a02CiLfMhitn6XTXRk7TVMlhCeTMnmYnTgTCXDmoRhsO1YxSCrMiBgBYqLL5",
-	"InmNJ9EXfHm8Bk/sdKCKdbfHKTzxWV8dy7V85ZjqUjMbrtdzlHOSq6TBo64mz9f5m7+dX5+9xKiLzHIL",
-	"7J36Bt0VfZSkc8iw7JNcWWIkJZ32LyKVC0uWZemnGLDOMMyYdgS0wGiZoOjUgfscZa/yl92J7L6eiClU",
-	"2aMDhbJWIWsPSX4oBQ5ilBSoAYVrctXp6W4N84ITDgsFrkP0OcLHj5n/GebfAvIkJpOKjAJChLFD3Hw2",
-	"G2tRzdiOwFMCJKincW4kJZC6Jw+qGWYfhi823T5lwA4JD/prJialSC3e/vzm7DLuoqRqWmnxN8y9o9+0",
-	"zyrG92CaTyjzD8JpSwl9nPsJ3IczFc+gRexOUZq5LNDk6+lZLvW+Ff2p/AAv9gkb3f0dAy99MVALA3PY",
-	"ES/cb25g7ystb2WWo2vV5xsi/T1gelhFokicWLg6OP/g2I+IyOJOOqvDVAWu2wshnVi6YwKAopkGvJvn",
-	"frlLM1aw/itNPz3s6eb3v8chUZkBRJuWYk3IrQZWhvtTxIpRGlEWCyq2gbRY/5Qwo56WoW/JUlwK0Njm",
-	"cmHF0+dkgTQYB7hNgx7ckXlwDUk+7lOPEo+Kxtei41n0URHtxjYoWwnRz+PtyWATjRp7TdTJPb+RJ//a",
-	"A1FyOBYgRvXyBiYgEFaedU7pSOdQ9KgCNgKU0u7FOaZOApMgvH4M1upCDFRunEI3UfZla57wUOZ5VC3P",
-	"6ow7QAdThhH0FvSfns7dnRRsIIUNNPIPACH90i7Yuc2xiaD/cWTRk/O7R6gPjYbDp7iWvaw+cefvx189",
-	"25KekHAud3N5a9gqwLFEko8yfRIMDHiFsW0IJmdr+ezpuoCa3LuefXcyOnjbXMor0kr0v5DMQsFNslhW",
-	"73nQ7yBel25md6fOXfOPkoi1eQPFNms8/Q+9lXzmlZe8AtekXac3+Wvwe1ula+KjlIiUCGdZEU+as9y9",
-	"YQFyRFXnpbwBmS/GWIclhVVOsBuzNq+xKztdXb0GFYSOjJ2soxzC3LdmbYY971QITwQvZRffJtXYqJZ+",
-	"8MzgRLs7sEqXVA3FBN/eeEXLlnCoGLcTFtQEn3RzCma0SrvY+/qxEKW2kY1dgMWsbHj3n2u3fNiLTSKy",
-	"ccND4bFJ1R0StX8xAzd0OEAKNTNFiZm84Lo2xY0qmqv6Idqzv7am3+177tFOt77/SMsK/2IGOw/DtOds",
-	"l9EceAVOf8v0+B6MovqyP0FSx/suX4ZGI5kBp7Mz+SJ5QB2VYbbUVKZKWCNGsmgyW3Cznb796eL12fXZ",
-	"S6edfuievz572RH4rfwuoUF8ZY24HT2ouCXitPvm9MyN5lHifzgdWwlfuxzN5PBGju+b1+LfKwWRCNiV",
-	"azCcfG9qYhJBOVkujAJj2h16P10877Tlw9FYdgWZCK0/TB4cjWSd8P37u7N3jyV61L9Y9ohNQ87gfsKJ",
-	"rVtI5FwNJsbcHJTKlkiEuqFOs1afuW/FUM7KqoDMQGfFep/bqk9+NUxxiu++K3K7y9MrfGZdLCEeyG7W",
-	"leZ6TQ5Z3Ido8X7GFwUtUntwgAAlLPtxIFm2UAJMmtQdFXB8LExFfOMSLsTTY0BWnapyYpjaRi/EwKQL",
-	"t97VzLV3JH7KvkcnuWtWfch8VldP41HjAwRLOodcx08PawPEOkx2NfXzIBC2L3BcA4XJzNNqOKG8MTcO",
-	"EHaQRfBeTb3ztz3IyjJAybq7yq73krYmgTYh4DAszIB7S7pjgVsf84wWZY3QrfFv1pXIk1/Bi+OsJFzN",
-	"LXJtwTh+engoCpZgE7ldMChF1Z4UswMpdRKKIgnXL/C+k8SAAC8YDqYIGwNd85Hs7VsUx6kEcgcvTIn4",
-	"7rmTeWG0+OHy7KwWL2A/kgKjnhp3W432AO2i3BriWyDwZQiNkK1lZ3KImntqCq+AcF/ohd8ZXTFz2h4K",
-	"pYiQ27qRZ8piarzAboZ+WwO0D3IBQeSeHgHyidJlkSlK6ehjVAcnr/860zd9mllhJ2ZuvS8CUzoyC31s",
-	"I4Xgfftlx5xpFFscEqlf88859Lz5vKntfUhcxlFtOHvutMQ0q5QW8o+ttcaTX+lf55DH6Wyau9vJ9Y8n",
-	"2z6/1rzGksUylgY+OZd1E3ix+TAeZ7dK4wEAzj6ozjt64XOIGPQJq1tgZ1rlm6SzbjkryYzErDAfMhUq",
-	"DKzS5bHovzK27Ceif4pb4+C10uNyQn+hJvreJc6f4eslBD6Tnu7/VanZQTfPbpV79foM/reQWa4K+qe2",
-	"I1UcnGm0Lt0f383GhUzhhbMPMzWEfry6vr54enClAI7Zur9cFObD4uCf//0/7j9+MMVcFqlK++6rfz/w",
-	"/80P/P3gUsn84PyCanj+lsk+hoApDg6GjgI6YKr5jUEU+10oYcz+S4aB90+NuclUvyMuVZoValjanuZp",
-	"HJk8N3OsmFQLaD1eHcpUc6aQZ6+oFSpRSgZYLVmei6eHR0S9oYrCFH0BpVrzyaIjznVPU2WJW9fnh4ei",
-	"T+G995m78RA1uZgVkDDkbvKUAJGGaHZDnE0GET19++bN2el1Rzx/+ueeXgpz4xF1dIjQFYslFBbMOMZ0",
-	"0uYYnXuJts6u6iaxdfzU41ROxj1YY97tM+DIY9h0VCy5fExh1eTd7Dv332U2VaYq946fHW429+LAdgsT",
-	"D+EUhDo+zMlZOVXDNYNL/Z4fPo/x65m3BxWvrxyeyXICKUIM/JL2NLfw9PAQEd4giRV8rbWcp80eMOz+",
-	"upvE4QPeJMjQjE/wx5A4nJStbxG/J81XgSvI+rKin9Ymucj7iBCK4R06n9zdFbDZIM/nx7Przsa1+n7x",
-	"oyq/LljLgonBwk3j+nVzJsK9Ltyrs+7LGqs07UC41W2xoq9ch74uafuSuglev6YGRmPvdVnfXlyfv31z",
-	"tc0KvqXPf13E9kWk6dzhlaw1LP4JQnDRvT59tY0IYLj6qwC0CwBM5cd4gz9l+d5ebXWoXrgPf128NYv3",
-	"9mrDsequMve6dO+2W7nq68KtXbh3G9atLORQ3evKXV92T8+2Wbtr+PTX1WtfPZjKdeu3cpvdBqNW6XRm",
-	"Ml2uoNQGN1OaWTnwbB2NzvKf+YNftLOcRnFGU7LOae6nre4sx3iOqRgt26phoUr7pfnQ6YkwylWxWwdj",
-	"C5lf6lbpksv2MdXTHRwhT/YvV2/foEe5f+ae9Y7b4CE+Rqi6VxjE+U38DaAhY5A693P/7wdXqrjNhuqA",
-	"GkI4NegBw+Q1Pnlwni4/nLGr073EQdmwSZabuVL/WSk9VCvfrHxSMLEk22rwixqWx+IoEU8T8Uz887//",
-	"Z6W5lyrPblWx4OZS+u/ljhlNzO2yLNV0Vq72Kxtr6bQHoNPZiXz64rt/i13jH8Srn7qnB1evuk9ffOeJ",
-	"FeUcViQRN2qh0ohQEeTYrWIBWYAqFRBDw8+y8ywDVEDvSsumypZyOov/aON+IR/zVSl1KotUsGS5Vnu6",
-	"K55++MATGIUUIIMRcodpclR6Igr2dWN+KzE0ANMCkVYUimL+/8pzZo+jOhOA5H8hbNLTL8Q004l4doj/",
-	"/6mYJOKF+5+jQ4EYtO4fCcAiif///3t6KP7vjuiK50eHrCmpTo6Ehgh0jUiNGGW3Cj1zrCeksNVwqKw9",
-	"IQYIjt9CQj4DS2Jpni/m80MACQWZA/1ttGI5IyjxVNV53Wmh8ZWTni4UBlCh/AYQKDrN4s3Vfw3NLH25",
-	"I7qadv9ULoQsCjfoKeK8gXEwRAzKM7+rVsr3RFS9t6SVbT+pn0h0Uvn4dFyPBwXHnMDz4hBKAHu6qQbQ",
-	"2S71fGgCqQvlfMnh4WGkCjLta90SbzvUOnTSGJiIP4gMBy2hES0qfaPNnGbzJEYhBcwtnCp8BM7m1lQR",
-	"msMdBTKWVuhRQhlLfVgHtB02pofbcGrJmTqo5x7D6rtU48wCYf7K6dt4+G5OXbFPSEFmyiMHlcV9g7L8",
-	"BGXQXC3Ex5FXrJmGvA+uCKkz9DYdfBCFzEogiLMEjOG6LdxCp1WuYhQtaQlBsq3CiacQMGW50g1Rs1iH",
-	"NEf/ymJBc80929u98PpPtV9Q4PcTkFnAuuEJdwOq1OMILtQM+84JbeYfLbGbCkovo9xxXluAJiQ5D+Uu",
-	"GKBOK+VzCNxh2HYTjfXjw1wuNpVj+tE9ypJSUeZWmqgt/BXXi9RtIc7DCvopWCvu5MvKxrKQz2eR6ieI",
-	"M+PgEHmIw6O9YmTbxbrP2te3zCaFiUAjrDkL1WXuuIWQdx2bO5ivMX178DiUE2MBC8nkaU1OqM2eduaP",
-	"e4As0Kh9+kstsN5nZd/HcwXvVpWqSSAULpqZhU4jMWkfi2P7BEnc0/HzyOWlUzHMlSys6LumMz2+ypzB",
-	"DHAViGN3q4q+6xm9vGQ5g9GfQfG7GKhyrlQjQC/W2j2oHfcoVXd33IG1ArxH2I5ryvL8NQUZ4OBfH2Hc",
-	"NZXs1c7LyMzbIiuZv7tvl7aVP7+BvnmKeMR57nd2Xqqi/mBmhRt+qbTnNuV6ds65s3QRxBpBoJmrZJ4v",
-	"hHX3zWmW59kqParP8HFGG4bR29CF64ZT1pSt26Cwol3MWTbQTfeNzD31nxUafFpO1d7xHvy4l2wpweBZ",
-	"euPe/P33ZNP3mRwhlNg2dQB/3boHS+YkMj1s05uAAM0A7ZAVnlnUUKYgF0FbN53mq/VyZIqpLPeO95zy",
-	"Ao+Qk/fFDAdVIFbmR3TL48ZT19p6BKUcH9WjL9Bvzeu9zm8dZvULz/LWzZrsHo2eNnVLR/q9syugjUF+",
-	"XeJH97oWt4C0fgfAXotML9gF4rzE+oyhR1TzLYCnMDjm4X1wOWpS1lYYvXxE5Bnx+2Iak1YY8FMf5HSW",
-	"KzFQQ1lZtXrV9pdrURc6otfc6KP0J4dd4UOrewM64q3GgiMxkTrNlSU371Nw1lETUKhClS0g7iciG4n+",
-	"1BQKmX2LSiXYCsEKnUqoJBblPBsqMv+ENtGCuB8gZVNTlcyNmiFt7rNDqu2BXM3YHo3oLpY8E+j8cQqX",
-	"bqveub3RtbHRlwHi+iCWI31r8ZgeQO5DqwcQIzNmhKsaNpmzgx4n3Au3AtrxAHOYWatSkt57MBAJkRkN",
-	"4nvWWyuUlFReHYCXyQ4HPDl2mIcbIPhqkE8GNvrAlBMOmya+upN4uAorhlL3qBZCuHU+bol6ZTZg9oZe",
-	"JI1PH1wQgmM/vAN4SlrRJm6KXzmV6HqbCKvcbBEEhsQauI4AbGnA0YabIkWysNDOWVMBQJI0EwXZAgha",
-	"T1OspAW3muThCtf18Z3rDY71SAAexZEVoVjXXPz3sKtKZcsdsf1HxzazKnl1b3SOVEqZpSMvFXl2o8DP",
-	"bmK/2uKYdlYicjMec4AMQ34ps8KBQ8Q1aEXfczNKYfGEjwN9ztCSpaTV7bvxH8PR2RcyTamqSGQp3Goy",
-	"hhqCouqGQwzDndueYtfKlg9yhLkPPQgiw0f5/GvR30d0+lNNDoCU8+14e48/QYQUT34xA9pM2MjHUljU",
-	"p+3T0h0uuqd/7f54dvn+6uz0Essw4GaJ155wtfxwwMMIh8Lesr0T3zyXL5lrQHPynM8S/kZHXKILBcLa",
-	"UJc3oxs6gNH6ODsF3MCSPhazwowBjdyZoU4xuIuBVZZD5b+YAVv/PW3gEQIjZh/u88MjD4LLw4TS6cxa",
-	"p05NIeaFaS2iM0X5ICAqfzEDMMUfvoIuzwdy6KxOlc3WRHXcTAS4h0QQzyWhKGMQ/97oCVFmvH0D/ITL",
-	"B6Prj9FexNxa/mIG8T4GHC+4FbkRRnjwhZK5M2HcgWjN8Ea1wwV2xc9qcAXPoKDZmZI3aPacQvX+qBoD",
-	"B1lphiZHLWdGo2yYyVwM8wwvT6YQf5G38gpaTsTVPBuVifirKfNMJ+KlLPCW+qMB9LGe9uWyeAEdFipV",
-	"unRNEl1qHwr8+qwJmIJpaKZTqdPE32yJ7sHG0M+SUQUmqlB8FMueXsHZT0IyCqHg/uXna1h6qRm4lg5T",
-	"4Ip0otCHnJBvvz31Xbadb78VXTGQaTwOwO2WWkDhrWcspWk8RqrAo8M/i2+AfFGlf3Kfffbi8FB8Qwbm",
-	"nzqiG5Ve9/Qcoi7RN3K37NiwKmDDG73C8w79f/bi8F8SSAICEApb2ZnSqUp5+PDQ8xeHTzsiGpgz/p0x",
-	"r4DrFc1kcn+g2WgQHyLLVWBeXE4iKJSt8tIipkRYAJ/9c3QYDRJ8HJJBK5IYLwOZXwtYE0j1OYHxQN5S",
-	"GHDNYP/m+YvDZ3+iBbs0ZgpLdcX8ws52i9mFPa1wNIQspRkj8nercJZNwWywywNDBgczU9oyUGNPu6+A",
-	"YNESAJxGoeSNqUqgd3A2mS2VTBMPKFsX+X1v/iE+eFYei/6vorfn3u7tHYvenuvb+3/+9//09sTvgLKR",
-	"WTg3ZsbabJBj7DaQPbibHQNdE1xArUt4Brl3JgaykXUqhgb+naAXK7hLFkJpyE3r+gXrQdpTJK04JU14",
-	"TjABRHvcxnbsfluV6+cvDg/Zah4B7DRfELWTpN9WeIIj7uL2Jo/u3CSSL2OTuOOfP32RCGcGmkIWi8bX",
-	"VpmS4waOgBM5XBoyt7MoMG8K8EFlJUMiwXuV9tTZNJanR4eH9GkWXHcrhq1/EvcG8xj79FAHHujz+kK6",
-	"J9i6spQQ1JXDCTLw4JmMN5JLOnUuwg+09S4KZZW7KX/7rTilI8Ptf18pjiQN8AxuN2DfKQHHZjgJYAhh",
-	"fB3xM2/RUS7Hov+LyfT7XMlbpPpZ9DRzg7tfUHrhZ9sR3B+YjNosuMsb35/cTjmHjNkaWTfAKSClkLSs",
-	"BESmR6Yjuj3thRqkP1JsHipj4iwJAeoIvxRSL536j9+ZFeY2SxXWa9RmyZaytKzZyKOG5xCeyd4t084f",
-	"RPNDB0hYtADIgX4uSBIDe5URKKxCyIrQ8aeQe1lrxImw+Cn7PnEt+W9pIEOAKcReK6TkHsncqo54pcCR",
-	"y3PFRnTHj8vdStEZXhqDNNxLB17imZPAH0WeaziK5nLBEon0UZke1ybNCSWzk4FydXcCVK4T17PeXiJ6",
-	"e24buD+6B8AL4f7jSPwOWpdG4KQ4z4llitJnVDFW6HAuFuLpi0MxtSfixWFgucI0W1A3bpqCJKCVBMRX",
-	"fDVyGwSuFU4RU597eqnTs8KkB7NMr/Y7S8MTfGZA/z24SX01kQAQ9OGJ4JCCv02EOG334ryn6ShrTHfF",
-	"MbGuWHaKHaHp3wCCFCBoMJdAyGC5gl1+vzSy2L1NDjVbzQhbly27hDBQgmoDaXW2adRhUSFazb1cKJYu",
-	"Dqj05shuPUMzRHsbQ7i7geCwqmcNpNUAj0AhS3UA2dB7x3tuv+6FewVQmBY1isss/f3JKNMyz/5LfRYO",
-	"AmQR3cZBwOPZpYOAv9ER/Sxl3x0TeyHNFx66MYcv7ndC88ELaPBGBwJIdyhh2opOnc3stPoqM6cpwsEe",
-	"fiQ63H7tUxTjgIaykqiDSl/VAMvMd+UJJH/0NGKXnBA9JuTXk/s/okz4eB/FDyRaD8aKSx+ENr56K37d",
-	"YwHe7K0gfzFZcNF6bfZY1Ego3V271WHxxgRWRa1U6owDzJ6iygsr4kDysU8560NEvc8BJ/cEARL6N9ny",
-	"i54kbi5+EpOggLjLgMkcSE3lWCViJgnnOEtraJJcFSIttx4I232/3RmLVO3cafDBZ4Uo1YeyDQcR2QB/",
-	"okY25Vd1hS/7YjoSvuJSPxKhPgzzyma36gQcGNNZuRCo9KLiLqQr2D7TiFIS9o73pnb8/vBoevSv/zk+",
-	"mk5GTwf2v45GN99N//X2+S8f3EtT+QGB4/aOv3u+RToSkHzID9m0mkbR47CoR5RvcMIcC6agUbmz+sVh",
-	"2yDwDGwexItDmOmyVIV78//55n8fHfz5H//78ODP//hfvx3B/4f/+e3p4eGf/tf/1ZDDtFNUyYksSSLW",
-	"UxnyFMVbZhdGiUzjYw82eFALrrefmATkQak/z5jF9WX3zdXp262MkjCUXZol4StfcOSiTgywA3ITbv9r",
-	"9CKKQ3rJ2TJ+UQYY+K0jGD6STxgLDPi3rvbIo2DQOxcIRup0/Muz12fXDTAXhDmBJ/EDgFtsXEe8NPqF",
-	"vH9VTB0RkuaEv7kBpFHqxQE/6ZEaaxdFmvS9jWB7q6vTCKZHHX0YBL3PaV1+PLvexaJsQNJbXZW7IeVR",
-	"/x8IHu9zWi83T7tYsM0weatr1gqDR919OOy7z2iFNE/LLlZpxyB4q0vcAnJHLQdkuzZr6Nsn326/mF29",
-	"gCYaU63+0LsapnknAtMMmwdZWDFtRJ0eJZRe4l8oRvPq+vrC29WpGmWYELsQtCzC3Q2SNmKVnv7m+dEz",
-	"0Xc/vS+NeZ/LYqwYAONP5A0xRYSFAmDHoZgMjLKO6HIaxr4Vp28vr8SsUKM8G08w84IqxOBioE3Z07R8",
-	"CK7xXPS1Kd+PTKVTnzz/7vI11ikwbEdB9wyId2LS/TPRx2Dbe5/OwKjiEFnFzAYnLfxzMxC5+6QxyN4R",
-	"0Wq4O0+niZ8bapaC42ea6apU3PE6vQckOFDsK+1p/xkgCTmO2LtnqvANgXsl4hJBYJcFkoyXAKYAZOhp",
-	"Zm/eQy7z+9zM+4Hzg9jQ9yEudgMXMJkDRMqoyvNmnjWvZr4qj3tQHm+vdmLDrYdtbDgr3rUb1ozF+HWp",
-	"P22p3+1kpTcBPa6udQuQI1scD4Te+DktDczI/S/OhsRsdISAAm7yv1979UzplkB8BKHz1AyrKaZqV0W+",
-	"d7z3BExE6vZqxfit0spaynaQaQb/FRINh8pCvTI5Fl8pmZeTBs/mVTbWB9UMahAIMCF3Z8VMWjs3RYpt",
-	"hizJuNFu1djktedGTqKjOPGuU39IjrJxVahai8SK29woJq9FPFrcZIZE6HFLwKa92sxro8cHuTuPo9w0",
-	"u8TNZeaaVqnWN8wItU2tZreK/NtYzphBoiKuDlMjRk1h0KapJR+HtFgCR02GcTa0Ft5paPAvZkDW4lTe",
-	"MKOrGVGSh83+i7A1sPCaqrKi+F08pRGhY/MCEaMM4/zwKlmV5/FMnspS5qapkbd6YCRGt93wgXvcJgJy",
-	"UE1V2gRzfSpdQgqtm5mKE6x0is7p2pfMdKqKoWrpb23FZ7nUKLAVBsJYXmdy4TYm7yoD3O3oNI8+9X0G",
-	"JakNX+LgHCcjDSeyrC8vxecpyRJzyjBltrITMTbK0yv6/M1pCNkJ1zt+HTG9ehoBF7mxhN/HZUcKeqwq",
-	"KrMyV5x3TY97znjifQMwiT6myVpnSxeYKnss8G/UEcqfFcOqpJgb1AIWcljCMjL5CiQSuhZ/hW2WDV1D",
-	"e0e9vYQ7cJ4mbrp/UcPyPKV0ViUk8CnVwpWYaK0NzBTatrz0E9mkR04BBJmmmPcqzoenxDdgbENlDfFk",
-	"40rBz5D9GKdTSp8FSJm9kOD380QVcGWRuqf9oQwE+9ErEXBoCBnTx0zhP4M5v2XU9eWhwnCah6tJ9CAH",
-	"KEG81zgTCOo0IeMsyqiKlAslB622TXxZvFlRmN3CUwJZLkunVWytNXysobULJ+ralNkoJCIaIWcz4jaj",
-	"TP9EDBYsGlHD7u0mdQp5TwCCbfRIFUoPIc6vBpmWrjF3FHDPJZH02BPIyMWpx30zjVWw0mmsy2nvNn49",
-	"J+0aEvRhKWpZP8ZM48Rpym9wEpgazLenPJpaovnyg3NiiKzVOUDzuRIyz52dQVC3eLzB94+FxLzC8J3E",
-	"SSfkeYtpVapE2Jkp8TbvRnKTDW8IvzVcl8eqdHf5Z6I/MsUgS1Ol+zUJ/cmktAOaTBCqz6UsNRDzgcqN",
-	"HiOJFGcvRbqWEtW3OEFpdVYXLBxxTa38zWRDzFS9zVJlUC4YAEqUc7NiDJ26J1oMLK4Wr6GmmNjkWDU3",
-	"fJ3eapNd5F9jlQC29BLn6EQt2PPQEf+xRL4bUUkCrJZC0YaUa4aKBHT15c6w0dygZziIhwbE1eWVmKo0",
-	"kzywWp241xXIP5jx8KMPnjutVUaxwY2f5EQlp9R9jJJ2H1VcMVSNKW6WPy2M5rNRDieZrtmSK4HKJrvS",
-	"Wc9sfpPm27egSHQw4NBM3Y/1QWxhuoeFBLzhNgsrND2sbGmmOGA2DcmEQJdXc/MocnajiZ3n/OhKE/BQ",
-	"SwO5GfPrGOnntCo8VlMQ1OnqoKs0azqukXMtbJNIVdMx6ezsYzGX5XDibB87U8MyAai4RBTq1tyolY/Z",
-	"VvN76XMRLTpQ/KJO4nKEGzUr43MBvJV1RYXfW6tpmEqYhJPmHPbrwJgbmr1ZkQ3pLEHK4ZWPQBtr7Vy7",
-	"Dy2yaoQXuHlZWcUnoB6qPMcjeHXqsASDAkkbvkaGM9nmM6VFpm8NDISYR1lqV74zaLWm410g4JYxzl2X",
-	"V5pIpZ3AbaLJdMGbJ5o+zrw5FuPCzMtJAjn7cAzS/LhrX2VVw6LCDaCh8e/Bb0uXaVOVYLKkcoF2jGdZ",
-	"Xhmy1Ok8S1uv1LYEHs5R5OP1ChwZToOFOFaR175A7KLVtVzYUk03LSIluQeixBWFkjmTsWki3qg5rXSL",
-	"IpFam0oPFUhJQwPncEEvFwlENNw9wsKmzlzDWNIzlrmYmDz2U6x+Z2imszxzUrJ5z6+QK8CHYhCapcbn",
-	"7Qf1O7xILsFYujNkXJhKp+IXM7DowMMrgimgBNKdNCvfCeUWm88GZ+JF3jx77PUK3szhVBJTqeV4VbKd",
-	"zQ2+pw8HpRz/WJhqhi6oJSdN8KmBIyiJfgDvSxJcJom/HifsivqHG8SSPyS0GP4SeTeSmgsiCbeJuC0w",
-	"+eOW2D5PYis0iWzIhGy3pMk0TPAimYRLVrIXla/AvaM2FMXj9PmN5O1IgjcifuGsFUYoaeAA+jU2N9H6",
-	"Cc4ccjuGplasqKQp6So0+gPlBK8YMPFax0ZKsmRUJDULIakd7snS6Zusno5J7SxLGs+cZOmESFbUfbKk",
-	"oZMVBZvUNWCypMmSRvWUrCqTZFkFJKt7NYl31T9+/8fv/ycAAP//",
+	"7P0Nc9s4li+MfxX89b9V2d2HUSTZThynpu46trrjbsf22E5nZidzY4iEJIwpgE2AVjRTXXW/w/Md7ge7",
+	"n+QpHAAkSIFvspPu2Z6u2tlYfAF4cHBwXn/nH4OQrxLOCJNicPSPwZLgiKTwz3PK7tX/j4gIU5pIytng",
+	"aHC7JOjD9TnicySXBDHyRaIEL0iAsEB3n7LRaC/8v//7/8A/yBuUkvgPnwbqrk+DuzcIzwRhEnEGD8dY",
+	"6IeHg2AgwiVZYTWg3CRkcDQQMqVsMfjll2BwjSU5pysq/fNJyQpTRtkCpeTnjAgp1PQIDpcoVk8hucQS",
+	"4SSJKRFIciSXVCCekBSrt8DUMYqpkEcwr4THNNw8E4jhFQnQXXpXvBir2Yck+MQwi9CdvEOChJxFAmVM",
+	"0hjhOC7NongfwilB+AHTGM9igvACUzZEN1kYEiHmWYwwE2uSCrTEDwSpWXM+/MRKpCFf8CqJFXU+DUIc",
+	"xyT9NHiT/mH8+vUb+YfxIGii3RXMwk9BIJNoJcTPHkIgRQd1s8Argli2mpFUfxyiTC/C3Tqn0rD9c37+",
+	"w2Q0erP+w8T/OUSmm+O5JOn2l3xc8pjk6yE5WmMq0YzMuaI8StWjQzR9IOkG7U9ew8wPRntoiQWiUn+J",
+	"4CuC9kevayY6DgYryugqWw2ORvn8KJNkQdLBL2qGCU7xikizi46jFWWneCP8hDf04nMU4Y1AWaKmreZB",
+	"WRhnkeJpySO8Qf/24fbk3wO0N0KzDYrIHGexDFAY41VCIvXQWP3P3suDIdofjRCdKw6igj2TCKM1EEaP",
+	"pT6MquF/zki6GQQDtbaDo4Eav2Zx9kaDYLDCX84JW8jl4Gg88q0MfOmPZHMW+T/1+OoM3RPFTTTKJ5Fg",
+	"uSzmcA9PBwPFZDQl0eBIphlxJ1WaxWS/dh4N0mKFv6j1c0hPmEwpEQGaNFN3PBrtSl3YYDXknXQn7xVe",
+	"EP9XKTGqNirMIkDzlK/QGP2b2pjme/59iI5RzNcktZ8e8oypnSzQWF1Tr0BYba1COnNGEBWIrBK52fr2",
+	"T6zy8SCtfJ+vXl3z9eNeH39D/+4hwFQvIEpIag6j0koOkaLQA44z+BjPshZSTAthFHImMWUCftNPwiGy",
+	"xgJlgkRAi0+sgREaaQGf8WhuuCE4DZfb5Lhk8cYytZ62+Rx98EnyRb5BIRZADbpgPCVRHeP+XDNNHK5I",
+	"eaKTUdNMpaRs8SOpOX+Evv5MKAlRLxwaRcP/SMl8cDT4/78oNJoX+qp44YxfzElimYkW6lmaCbg5QCIh",
+	"sVQ7hjKHXfTOmPMUYYYyds/4mplH6uiqr9YQt0zYvUktXW8Jw0z6JG7pK0APgZVXt9dNSdqX+SclCfs8",
+	"Gq/Ghz8vxqvlfDITfx/P71+uDh/2//YlKk/5pVcyn+BEZimpOyBCfTmyOkbTSRHmr+p6WkwOG6Z0y+8J",
+	"a5yVUnqfKaXinrDA1V5TqchLlRyNopQIUTNjePLRs5U45oteh1uS8igLpeh+MhmpOTg6GMGiam3nQG3v",
+	"XPcZe3SfYHCSpYJ7FLNjhniCf84ICuEOfTwpIt4pK+MOabMj15dT8kB5JnLbwDdv/aZBPwLWsV5KBM/S",
+	"kDSxHH20ZrKLUvLYZZt0WLb3RAi8qN2XK325iTar/A2PJNEVTiUNaYKZ/CBI6pvSn3mWIiVgaWQZJhOO",
+	"5lWeWabf8rh9d5Xyv5FQNs5GjQdHgOZgeCAwJ8VdYl9wp6YsZErwSoDOEZEHGhLxxqj+L/dRuMQpDpX9",
+	"UPNJ+csav6oQ3DHOWLh8PhlNXnaR0tckrN8mIU8jfVDX8kIKzz+SD26ARHXz0ARsmoSwzz9yHvUHrJqH",
+	"PjGb5uGcqY+Yxy/qaZFwJggoLFcpn8Vkpf6pNDvCQKqAgyMEl8aLRN/x//xNcDjXuqlJ9r0wom/54VxW",
+	"dkMcIcaVbY1CnKaURIhn8g26C3lE7pBQtux6uRkCDc3bwRoOJX0gSjf5LsaLbaKOjxBXiguG+4qzC42O",
+	"kNJ16YMaiYEXhyuSE6bE2l/AihgN/rpFOqMnvaVxTNni8oGkD5Ssm1ZTPEMJ3qwIWEYsQjwhDOEVmEpq",
+	"xCTlCUkl1SuBffKcroiVTHO6yFItxec8XanbBxGW5LmkoD9vTTfELCRqrtvvvclm+Z9GrycsQmsql2os",
+	"mqrTNSVMKjuIcmDJro6LYBAus5RdkTQ03NRlbBJZPRiUob0ReDEC9WOi32TpILafX5NUma00ss8hvODl",
+	"OQ9fOyfZuHSSFd+gj0z1CXNMYxJdmdXb/ojv4DrCUip7FjxEIY9jEirjzSy674NKk9pvI+SKM7mMN9dE",
+	"rYZZyKZNdwKLFm6ONY+pVyie2/GxM/bA1YGy/fX2ivGGpgRdXk0vAsQfSBplRG8r7XYiZd551fbJ5hW7",
+	"TFk/2XfWsDMTtUSa8dX81bYqTXvSNm3FfLdLKt6rFdth8imZZ2oTPOYdpY3RasY6N2vz9SR/kUwpjsWU",
+	"qeP5hnOfNQN3lAUHZejVNo/vtVFuQ3D6GBb/xT0O/6KkaJUSnn20Paznq10JWtkR29xmdlrBwFWe8K3x",
+	"lpypyM7iEOIzpaflh5AZ1mseUX1N+xAKvSKJMds+dMKUYEmiY5DTHY8VswJdV0o9E2XkWPq87ESLyFxi",
+	"CrX/3iCWxXHuHgQ1dqGkbSb5Cksa4jje1J6D6lk8U7ynlaOtD4gycuKX6uro1uczEpLGsRLrM32ywEmk",
+	"FqXM3iNnEpTJl/sDH48vuZAkMov2IY3r/a6IM7Re0hCO4XwpQ8zUPARR+gOIK1oWq4OllIk4evEiwZuh",
+	"+fWFeVq82J90IQuNyro+ZQ/1ThovZ5jjsyk6kaSKLJEN25kpmgXXHBuleC7LX3fzHZgcz0ejbp+i6NPA",
+	"0p2eb2cRUDgER3Oc1nDHePzqcNyJQ7SaNWWRzyOdG6czGiutQ98cIPIljDNBH0h3nVA/eiNx6tPMpHFB",
+	"bY3VY4CUh0QInhpur7N37I7P7wfTxw5u+KLMBZR9/uN4PSF76b486LKMInfLNskpM1Hjw62co7Vmo3OP",
+	"PgapMCQrpJdcKr2UCsQ4q3yLyGbNm6v947KZ5BLH7XxqWTOAY5pnEkn8pTSd169H3QSZxF8axpP4S80+",
+	"OOy4DaRjI/dwF28RR7/nAgxn903H4Yqgc/rgZd3e5HQCqxWCdt/4WRL1PYAfOI3sEzXnqT04ZiTEK4J+",
+	"ujw7NWzJFVOuqSC7np8VfQtcmUbwB66PwlmCrS0VFDGLXJuocrTDbKWlcaWzc5aXRZsrUK32kR8LDgU9",
+	"R7NXhAWOouSuWZuC5g+yXjJ72M/tSokAMbImQqI5TYXcVtSoJKvyP5pkWklJ/AUs3zP93NgJreE0xRt9",
+	"3i1INTfBZ+MUQdPCMvIq9bBebWkKKyzDpdo9lgZKK8BxDLQRVZeDx9lc4kP4vMCGh53IqJ5L7Uqd8wX1",
+	"WDjHaj0QVnfYSA3kUkBwZkU9qjT83GlhqJAplhwoRb4kNCWiz/6X9RGmHz7e5o7j40wueUr/Dl48Jyyi",
+	"vylPWRIBesAxjeC5Q7TkmfYWN297G4Iqph8YAtQS+irGXjorw0QfocZrptVdzu/1gQU0T1IlztQK6Pwi",
+	"iMPrw5Wr3aTeoT4AkoQk1T78yvqAI9ArNJVM3BpdGybGaso5sSQTZ5zHBDP1iTiO+VqZi617U9HhuLj7",
+	"l+CbGWHuZ7un4neKYyCMAMswSzmOQiwkIpDftCbkftDBYFC06mkx6MXsQrFzfecv1h3uDnyVcr8qSsMm",
+	"S0/zlNoRCBwEwe6aUotzyB4oV9oJvZtOrMhrDnGdH6iNY8HjKN/zcHggxTRldTNJedRXedZH9oyk4Bhq",
+	"E+Z29xjDTk02QGuztXgKLn65JBv1kWUnaKtvTW3nLixyS839KcWxP0/uu5QQ7SCGZc+dI5puZaWeO1TX",
+	"GRmMI3h3+WjadxzLr0dtH7ODvqddVVfduVk9UMPMJeNEi80Qs2cQflFCj0RotoFr6iVbrN/G+zVcVXto",
+	"g6JIQXVkWlN0P6y0hT10KGmPxarnYqUklQN7AGyztneH9lb5FAu263uK5F9D2YPT9bel6cElN31Effq3",
+	"Uuv0akhfTtvJErMFMSJA72+TTD6nJI4EirjaESHcBtmMMWbPBKgVoIJYrkNMHZD2xm2F4xEqwSPPaicM",
+	"fODJpXvag9dNAxipNZKSpIrQnz7dfMVz+Y2WyWRdjgiWGWxUc147kUD9X5vcTgkWvkjId+bkxVlEJYr5",
+	"wqZfHIxGlfyLgm4XZG2+MqYCPG7bGRX+det6trWQpd+Z9bQHkH/V0EWPcwlhtkErnpLtxe622qPex5Zf",
+	"ylzbLBafYZNrF3muCxRFqOcEEoRAoYAlDUiizQyH9+jD9fmTBGoiEhPZ4igqprbGApknSvEX9Tvj8hHh",
+	"Fv3S65oNBJ41RRMglLon12bhScpZWWnRZEXmnpRIwrTCRlfEfgGiMOEOoSBtBN+QcHtmeicqNjZ1IIFV",
+	"Clc0jqn+saSRlym6xAIJyZOkEgMfH072hweTTixYZCRAjkTHtYR7zczWSxo713ZfR5Km3Fsps6mM/t3x",
+	"2fnU62/sHYNKSdjXoiQLHL/jcdRg6Jdmu8qEtAlIhntKqzXHsfBa/CmRmLIPauE7LQrN91c5kGkIJTm6",
+	"JyQxnLvbEgn6d/J2I33JD/AzSOc4RnMaQ97TAgjSwMJUoOvp8emfSxQ5ONyfjEf7e5NHGgPgBU5rJBQo",
+	"kE72k5svqK21eYpXBP2b3oZo9O/dY1Td4kK5bHciQ04qoRPLkWnP8IR+z3Z44hzSK+sDGr9SYKS3zeo1",
+	"8+pCA0V6pUMWJ0LgymiXxa1EKu9EVwK4DFYIUPdgrJ5OvY2+nEnaLb+cg7+G+VcoIr95b39Bh1/F33/N",
+	"Y3/ejFVCEpKuqBBaK735cDW9/nx8+v7s4kibWFJ9BFy4ury+PVI6SyScS2Ahrnl6r31hNLwnUgzR27Pz",
+	"87OL77fv19W/obFJjXugnOOobpjptFNdC2ZTVZ3ZDYKBmdIgGJjB6pNYFRG+T7HPrWcpgVIekzzmIUKe",
+	"EE/Samqo2c6g6kbI4FUv6sfcN+qZwS9VTq5wBEwlH6B2/fXLfHGIfN0dJ6ZU4m6IjisxE52iD9moMJyJ",
+	"XyzJBjFCohLfgB6I4ziwPKN++MTugMpHih3ugMzmB5ElCU/lXWBZBtXdaVjirswTxc02JHO0Tqkk+V9m",
+	"gPxv85p6ZtEJ9I0WjpbcDeaN4iFTj1dmoFnMw3sS1ahRkP+sFZMiK+qebJRikpJ5JpQyBWWmWFkNIYlA",
+	"464mkD3KftnB8qrV1Z1cHsgKzt03JWVdiUWa7j7jJcFxewapXtZ3+l6P7t2o1ng/e8Uj0m3U9+pOr0up",
+	"XgVK6itnbos6mXwnWp6ckZirs0aWE8IrpSytNFWnFmMklB8pi/jaazC+42ukBkPY8cutseJ9k9pGhXkL",
+	"iRBhIY+I9pM4kAZuamHhuDjs4qEy5+qUqS9pMIAgSFrMkFoPBYl0NR1MGHRstdW0ni05/ExY1Ckc2qDZ",
+	"l7LMbJkBTysb4hFGUCftXvNhodr/cynYweCBknVtaO4qxhuSOonua6t8Mb4eoo9ULpFQKgiOkSDpg743",
+	"19ZWeKOsYe3HnOQoGDwur/3efgtP9jEDTPgHRIij/JcL1CoM7t2VZdLkwjAonzR1pkFP9V9z0amyP2Lf",
+	"AWlkUJHGkM1iKpZq1ztqsDrTtf/YqdSsxBLU5RrAFSyVLTEZld9hvGjUHs5QVdZJ5VJvmTKZbsq2xMRn",
+	"StjvqSl4tkVE9raG3Mjqvq4mb4QkaXNmGl5QGtxaqSLmme6OAVpXTp6/GCLyb7QTkEQUm+2jA/VayDuz",
+	"AAAWdHN9U7q5EppvywT1xG4emrPpXf+ILrCbgTK7yZ2CBshGyYfdBS0zx70Pg0F9pxY/SvstL075+9Vb",
+	"ehIgJSsuyVniH9ycq89KVfQOSMjryXA0nAzHI69nBmq3ux0eV5arb/RDXnlnXuhM2hAucHk6X9QtSRMM",
+	"vjxf8Ofmx8rApWO/DhZIuxomI0fidJcFDb4FnzwQuanQbtTpW/Mjs+0hXT67RWQzYv4WVyaViBMYGdoi",
+	"y724IrkgvyebAK2wuNdS5Z/OlOFMZKsm1RAzu39g40J82xK0qA+1plyrGmgHbBRXighKXmuxBYSQ3I5a",
+	"fD8E27+pGbdlEd2TTV9ZjYXc929MDWAFWu9+baR4f/bHV+W4sC4adf7yjvlBdCQ6jP+1aJ6SB37fcSLm",
+	"3qeNPZqX1sUebeyqMofhU5sZP5LN7zyI8BQRAb2X3NoBK85Kgqa0AbbU/oIlq9zhioj2Q6Ld318cGV/D",
+	"4V+cVr95h7+iwK/i6jfaUseV+nqr9NtfIgsj86uskhPraHYyV9JzcV1NM1RtH8ur+ppKNxWg9FrCIlGo",
+	"OQ0gGLVpAXr0lkOvNKY6efRTUD1IJThg0ow5IXk9A5jeN1WBdqkzMFRrJj8rMH91ebep/e4Bb+IOk1e0",
+	"7qjZ9TbC1TZIH/QWayKMgYs5s7fDLs5EX/64Ov5wk+fUPI0xkJh6nK5p9er+s8eXfHTO/gS8UEM2ZHz6",
+	"NiNkxvk9ZYuvX7FxkgnJV370sPaSDS26Svk1gq+IjhMXwAZllT/MRM9SjXzwmw6Vy80zdhmvVJUPiac5",
+	"ke1LIvB8iu3a5q9RqL0NWfLrlwwrqkxZJBp3s6YdHC08LSfn5dmfeWHJbpv5q6bomJ1vRIajgOdCsFKp",
+	"US3LMBTyymzPeRF4jvDSwerIUP9erd8T/V38zvMdVEk3ceNrKJSusvTbVytLaSy/hnL5kcyWnN+fkpg+",
+	"kLSD1QYOsCjhFFTOSD9Hn7o+uzKt3+xKFt9vDwhLnG+8gFMzbKOBYOfWkociSJgS+VQp9oY+2xM73aId",
+	"+Nom+0WNdU7Al62YehEVEPRsc2XlNFDqtHmmRm1sz/h+qFfT9LUiwmwooQYDhHetNsRx51DDVL0QDpxf",
+	"trlfw2Sd7k7tYqLQukEJJ54i/dp+4IbqGcoWN5SFNdEvE37DNM5SgoS6sZiQ0E066gKh6LZmDdGcPpjy",
+	"Hh0leEyeeNX8WS93cGubdiO1mg+2PLFxvpxELjs+0r3cTW2sSJB/3pSPLG21Nt9DaOpDGvdT8DLAPTHb",
+	"3U29LgudCvOXxJ9nj1bZpLfqVVm59sPbbpyvoXlVD6LfvPKVE+NXUbxyjJP6BOMC1wCybAO0XnInXQ/K",
+	"7fMuA48+qsnK5Og41UWcy/8US76ex5ynFjevi78IR6sdJCZAzTwGl+4R2daeJA2duWxWIS/B4zHplx5Q",
+	"k539RDapXragkt1dpmcvwcJwvJE09BXQaoBlQLHNMTTKfDdP+aolo1Gf/rmO3NEf2dGbmM++5E+EXV4j",
+	"GZWmYO4NEI+jklDstsh2zKttufdq/2B73SVvT3zuRZ8KX8AiwDBlD4QmQ+Oinzl09hZ7akwAUL7gn8IY",
+	"f5ShD7cnLky4UivVEYg3/sz5MtVqFEXDcGVn5zbbrSjLJBHnXvyi9/qiyRoPkMhWKxJpLlZi38R2yk7R",
+	"g1boaf3Wj+o08SWM2FHX+obtYXUWZnnYg/GkNY2Zp7ZrYIWb4fcK3nf5NHvVniL9QFg7uPS1vu2cCuAe",
+	"QXQ1kGfjmysaFQLHsTs/I5P6IX5DVqronwhcI+NXXEi7ErrNHtlGB+qbx5vPsRh8i1+CEs86NMwXuFgN",
+	"/45lPGMhWXkh5C/I2uS3GtShvAmMVSaeWQ+AJ5XWgP/XGi7Q6A9wE4+vT96d/ZTHXZ4kaxJnESWsPcfQ",
+	"pcCxfeaXYDDj0aau6cAXCZLqPU7vI75mudfj3e3787KP/owtiE39N5nQSoD8x3/cZCzCG8Uro72j0UhJ",
+	"vf/4jyGa6qQwXSkAiZwGj2ElSPxAfIhxu8Ub9SNvNw1AAaAnrlMuiTGCH6OXlfD3apmBr4jIucFbvq1R",
+	"LR5lzm4pmax3bM1m6jV9zhoXeeiRH3l5R3OcsOg9rqmGz8Pt2OFrxX84FhytdDuFtZkidWbYLeoO1QxU",
+	"bvrsqhv7TGdXQunpwo9AZVwx/d9jJTwZZiFUc+lN9fVKq2ECRjQ4tHAs+VzqOMtU5pcKlmMhJN1N2U/T",
+	"9ggwf0gyxkyoXS3yzinguK2yS8W16AGU+svg6vpyEAymF7fT66vrs5upmlonNdcNdbuG/bZ+637YGUsy",
+	"WYse6tzoL+l4+oPAK/sDW8szQqMGWKKvcSiUuzqOuuBDPYFIts2h067CudLKqqesM93SjHTaTfYZaJnL",
+	"jxfTa61QQvWwyFsCmqWvFZJPLxRzwVb+og+Gl+oZqU78VVt8trBCFXPWFXNtEqdLpK+4+6kdhq72+tsG",
+	"5StR4Vs4B0tr1IrPxyoHQANQnzv3f1jerbLiew6s+Ms/sTDWn/BPJIy/iQh+MnUTQbtbRyF+g/ZHr9Fd",
+	"yNk8pqG80/G3NU4j8dsWu4bXdxG7jdv2xvm+Soeti+8uj4B2lOk11mga8WaIPh5fXwAACta1kabImEFI",
+	"cIhOrs9uz06Oz/PrVJhrumb5tug+bhaHkfUnVl1eNYMyHob6ZRAMzPCDYGBHqnHbbWn426Hm6+Pvbm13",
+	"QTfNYIiuPrw9P7t5Nz09Kp/ZghABN9g94nvcIswXyIdaskWu2xEGHwSDfKRBMLAvrfmizVuvcDpmG6TE",
+	"VmlDzijD6abaNnz/8ODVS9+7E1pTLxemJCJMUhxXkJahnbUuOX+asE4rfn5vu7t/ldd9XTNy3cb9nmyM",
+	"WHHawutm6vDBIi9CynvFVx0b4v5zTB/I5315yw7fjTcno+Rl9l/p5Mef/7R+LX6a7a2m+Ifo1XmPGrQz",
+	"2Vp91vTG/hVmASJfcCh16r52Dz6i+Hgr3P4Wh/eERf6cYzKnX/xLNCMLyhgkhMwNiK6aue1zfk8riBf5",
+	"UgzaCt529KL0A0jqho2ku7SYbE5NDKeeysbUXAdAqYbKLZpqKZICidBoFXthgNrUDMtQ5r7A9tacZzJL",
+	"SaEXwsmgboTtFXEilCjVTw3RcXGJCuug1+UemAFSpTuIrQPBGgfFpKBruIWuWkwt325RxvZ8TghPYmJR",
+	"hMeT+uO+YPhS2+kuWl1TXFjXpeo7AvXVEESQ4J0xtihQjqdlssexE1LG6HT60/T88mp63TnQmLNyYS4d",
+	"jFoYG8hZz4gQwtn6yh+9JXndLDt94nmi3ccpwdCT2KsZgfPaXLXxPpwSPERXJmKhngc4aIHW0FYTh0u4",
+	"BYV1DYNTgjt4tfK3W8k92X/Hs1SUpGd7AqJ6cm9koaedoNt41OXRV1tP7o9aOz8wvm5MdzG9nRlfu35s",
+	"psmm/YmwqmiJ4TZksSQreLyPamIAy6DnWqav++El+nn5NQvrCuAEjvOCmIxRE5k2Da2t32hJF0vFzjMa",
+	"Rd7uN0zSG0YT4kWuOlbPlfoV37kP3OUYQOSLhDoGAhn92sJUIgKzjb3njZabI0Vv9Vb7SEWlGXtXfEaj",
+	"MxamoH83FAmZ5UJCkqQI/kmewIiGJFBcNqtt3Tnu2PNuRqO6fnd6vMAAOljrsjgl1JJZp3U51VM911no",
+	"vKVRxYu0LX6+UW0faat1wZqPdaUiOseSqE+1jNOUtdoeD8v6gkFDqLmuEGpNGQOYGLgrcHq9qkNPHXN3",
+	"4ZKE9zyTH9L4roTQ534pFej87Kepsd7Kq6zHGHYs4ip6A1U69/SFxwEDqw2v39xmCu7sFsnP9O3U5LN5",
+	"aZdRgWK+Bsp5v7jwUR503Gng5qJs8bax+6rd+zrRysgt7/buPGqX0J9e7UfBOHhXa62tj7c0qmNUEGmQ",
+	"VpLX5H0lLvRZDYnTEaeEzFBZK5/sLlWCEVsEVjqKnBhliRLF5jUSuNXy0IR4S6NTLHHdEWcSOxw+9gXm",
+	"wqKA8jHiZ6YlWAfRzsi6rorwtljkZ/m5q0sAwEA1n9C5O+8TCZmnYf+qKpVTvpbvZtqUzenVzApQVPIY",
+	"XogML3UQDZbzbOEMUMaC8upbhmr2PicdD2GjNOZtLHGSENYHzu5pChwqa6S/rVRL4Mw+0BRrWJU63wDL",
+	"RRnIOp1kBr7fDrqsCcCOgsfqtaaEqkaxHSklYe/laLSlyeZIrepqm1mzi5I7I3JNCNPKlM6BiklnrbZo",
+	"9mP+c6boDTY2NkY5NRdLrVG0v+IVlCjVKn5FzuHIJdrL0X4Z4HZcU5S/m/Bq88nsqjA5a6DP5cC0rQF2",
+	"DEzPwK+gOjUtZ/fGG7tpWg2Mt8NUfVPb6WBpXuOKDHucTuPujQZB5/c9mYs7+5+Mm8DngNKXrjWXXnD5",
+	"nsgaVYi5ZprxgGoYgoIHv5JO1N7GyE7NtE4yMK6ULUCe/Bq6ziMNqnKlp8a0Y6TLPu+ykZ/GCpE8aZYF",
+	"uehq/CyrRBUftr/Th/XXC7fXqPxRBec1bNnS3qnTHftvnh5K5PbubVInzUd/Zlx+XhH5e1ct6wL2yjA+",
+	"MnJEaK1Eg/Foa+qNaRegHrZpCWLJ1wwaUEJmQczZQh3XBSAX6DTCouiQaIimF6cQ139QN4ILlKef2BZ3",
+	"oJvp7e25ulPmTijAWoV6FnRyfHEyPYfrOSZYUXhAirO4nOWgPhHyXk8hI8CMMQgG+fv8yQGacB8563FS",
+	"ON+y7UdDWDc8MAhBnpNkxbNGtde4Aeo9O5OXHT07T3Zo6U+cfpEkZTj2+Wn+zLMUchsKKCWPOjfIBEmf",
+	"778aj+tH2a4jf8t7Gc5bkw1KNC+N07CZPnLWRwI+jfizjNgk9Nac/Y4FXUTlcSh5ervxdTFS/BUgnNDP",
+	"92RzhDBSPyCeouOrM5vWYJNxhihR6m5IE8ykutf5s5K0k3K+GupkpSOIrzn1259Y0SZJbIQkKy3ZDAY8",
+	"lYLE87KwUpNSXKmnCZmj+ci2LZE63eFtNXIr71HgZU/glKDou4AVyQINHwfdFgwyPJqaZgk4JaVuzpEi",
+	"WkpW/MGH9I1rYnU2yguuOoZXJEAiC5cIC3RniC4ykRAW3ZXlQvmijw/hC+o8xIXQ0QyQr3aql+qNQeA3",
+	"285MLu+zqgn92Eoq7LJla4OJgonVo3OpW0jgKKLqu3B85RBc64g+pH9J5SZ3htp8uRLcTZECQoUs9Q2u",
+	"0UG9uPsw5Z8oWcNse8TY9Mm986c5B7/v22iUf9qjvkiPVpMOQnXptpmRDkRgUcpNrPCx3+5Tjz8ebGU7",
+	"KNjXmqOrhKSCM9ywoYo6w+JuEmnzNITMlxJ8X3GTyS1ozzmsaV4RxlRvUCOhnLyGup1qG1q86gaIXt+F",
+	"2XZftuF0dWKRvDUZnYPZCmu/oA+k0sbjxiAIhzzZpHSxVOQSCU9B4+gwLRiqXb6ZG032JNbA9fnuKE8p",
+	"JT83s0brtNzD31dvC42odZ6JOrLtnqgsWn4+7haAw3Am5uKyOAq2WLmkUJgzKt/czhbM2QD40KV+LrCs",
+	"TK5VQtrra0pd8QObEfE09TWlFkW/OdwdrVJ8a9SdXKD3PmysyqMZBBoskzhyMHU1Yp7Q9p4goB7aEhyS",
+	"aGBTZqWjEYFbE3yLWbSmkVye4o2fcyKsBp9tpK8DVhixxtbWed+/k9MLBBkMklvog8D0tVspgUQixZAV",
+	"k/LVaDI+eP3q1cv9yaQ3WjBlCyWrG6cHEyC2RkfpoI7SW+GP8d7+5NX+wcHL/d5TielDawdwdQ+0g5rh",
+	"8L7qrZscTvZevnw96Y+ZnPfaaRvfyEQYvtwYuYyV8ai5aNdgM8dw3Z0+F9AVsJLdhzdoF22juxwA4LEG",
+	"JCMwWCKKS0wXCWWBVVj2EeTpizJSDwBSYn2X/bb4oUKV6hoFxQb/a5PwuHwg6YORct5Kcgv/AWIEUQZU",
+	"5Jn8xhLlcDx6uf/q9d7k9eTly8PeKxSZbNltIamOF12fBhnCEd4YcKId4Z1KYrmUZbj30gPuRNpFnaEb",
+	"Fe5y2DaTio4BoiyMM8UbJq/cZGyenF6UYYpGo1fj168nB/uv9vtzeWewrghv+kB1Pamw33uMmDNgCf69",
+	"MBnlYAp5Q4sYp1BVKrKVIsGds5qmtbTdFHdBfnM/ftJ92nKuau8Z54MLuzU4/7JAydLaiJvK0WPZGhHE",
+	"ShKMlP7KRYTZkQXJvULK1z8yT0HBudt0B6f4b8gZrjPMezrDi7T0js5w/cCFt1rmNn9h7mbDwpzlFuzK",
+	"VGSWC2b44Os0hpvR6DFpb9rMc1z4ZX/9FsFL1GnLi3xLo8ZyLH8KZEd+dJJBbAbQ69fotf6/LnzaOz3k",
+	"q3BfqX7qsNRgb/wtebNnHVc1CNSDa/ycAq1qTkzSu49hllwobQdMfFBgbaW8vxNTe3Gup6oflMSGLu+e",
+	"riU2T99q0JWGKuKzJEJ+xuPZJNxrQFb2NUtZkGcCfbg+L7w54HFRCmbK14Kkb0zFNnTMFgDSEFYcUUsp",
+	"E3H04kWCNxZk9kX4om1aldXVGM0FedxyzQ6rWSMDLPwSVD9wfq/zx9eQ0gE7R38kWnAiKsAHDtiGjlR/",
+	"UFTMPxaHK5J/7UxPxgXsPBq8v7y4fWe7ihwZ5CaDj97+rhcRZ2QbyMOZiicI6PsqOnfW1QTdhX8Ba74p",
+	"5+wspVW4hf1Ddxv/L3jT/zx68eKpe0r1bObkkrkjnYowCzAMFcAw1QhA+5I9Fb2qOX2mN03xYYHDDA07",
+	"pIwJazKJc+Ysk+YdXyM+l4Bub6ngNnEyAU778J+nx9fe+KUZ+oqnXs9iWdDm2nsej6XsgdOQWNNC92Ja",
+	"EbnkkcdzVi/dYHgt34boDIqiH3CcdzIXS57KImiqfuTM7pQ3uS8eoDjgClikW/iiXvmXvDCi7AUIwdfz",
+	"Q/Iq6iQEG5ZS07NJ1JmDq+jArGmAUiKz1IcWqi/02ScFFim8+leQJBWiFZ/QQLq63Klbl+8Uywfl5nSK",
+	"MUwmq+HKbRpq1/+ZvtzYpdy8Ii/RZ9xi8PjbZXgiKo9GFNmlLDLKmjvy2z2qexxW+7EYCVLGTdodGkPL",
+	"DkPuD02qDeLM2QqW+EaZEYQwI2Bo1L6hrUx6sT/ZBXSFsoeedqgOvTSGZZJUHamRDU6YKfoxT51Q5nfP",
+	"J6PJy+ejUbdPUfR5DOKHer7B1NJqvS5MFRzNcVpX0Dx+dTh+wpJHw0EO0CmXOG6fadGT0XHzVboydp2r",
+	"F8dEL7xTOehMzCVnqfxwa1fYXZsvYKMlXc6e0E4uK9F20r+amt5CND4zqDSpbZ+z1ZkxF4c6c2mtDM1O",
+	"QvG33SDXYBQ7LXG3ZmEb5PKn75H7r4a3T9/wtm+n2V1axH61XrCPak762+gP6q3r/o308uwkaattL7VG",
+	"etNpZW7de2usxtL7KtI5qOivDUr0B+HNiinp0Jm6x5akbsvPSuMPIv3NMLYDgXBrjoulc/H5HMGU3qtr",
+	"nSM4cLf+FF92Tb2Uc5q86LsCRL6EcSboQw8xl5TlW0P0zl0mZZ2YMXma+wVxTFiEU7TiTC7Rv324Pfl3",
+	"Z0+5z/eYXy9p5ue3pLRpEmdnmBX3MllK8D3P5LEQdMFWVj76c32cTKqqd7sVHawEV+yJ2FVBbhOBMGQo",
+	"PBNG8zbh8bvxnbK27wDB6i6wYd5MkBTw3iHtmrIHapIrUzJE+6ORgXHSTnP7Qp4ajR1S2in7xOSam7wI",
+	"9MF9I3smAUhLWVRKOeKyGINDCjDks+uU9MKJOQYfeoQhCQ5KDCbqlzAmfPBXTRWXwE4oc3uJoHLimvvi",
+	"z8doZm6CaYCF1UAUbiIFlXS56nFOhKg/z+eDTgCKHwm5jzdg5IPm+X//9/+L7Achb5AuUdSWN67Lvuuc",
+	"/B0OBUnPojL3OlE2wrwVGp2BDyuzLcZr2m3iJOaCRLUln1kM8iiMuYCqJXdxfWlsDW8rkgnhYaeXEE8q",
+	"+baTVlPJDNT4aQ2esspcggqfKr4EFlX/UuePJ4ZYFlONOqNHsimFV4mNTtOr0iYPK05aUAWqRIMRfTQ7",
+	"wbHXURtiaAykwRmURAL6DNFdHqm5U4q+OY1iHbaiOjVUUQubanDdmBgeMTDApuxmO6jWWkENc9KlWTyt",
+	"2lJP18lIifhTKpIYbzzNTyOMLu/xnKddX/VBWKwutwoFe/F2KWtF1lEL9qO6T4eI1DpW3x7jjIVLcPZ0",
+	"SlKnbDFtwSnFyiDVCL9EtwQDB58l/xHaP8gxR4qACmwlrGuWMhYTIVDImU58iXTweE1FDx1KPJlINtDz",
+	"7fym2Mx++FNymTJQWkuKjFC/gXvBU+XjJu8BUs1tdI4HPbRhtxKTbjO/M6bLb1WucQnaXJKu+Pc4WlGY",
+	"DsjTOL6cD47+0s72g1/+GngFVUnMaJGOkeT3hGnQ9nqZ0wGeV78nB+h9aRpvgyJoYHw6GwAd2vUUCXVX",
+	"cH/H9qjOc3mTVJLTuAOPwRPzzOtXP0YfyeyGh/dEFiWGlwlh6O5TNhrthfpB+Dd58T+BYn/QV+Df+oL6",
+	"38lLtRDmWs6T+nqldnAtxNGLF7GysUpRJTHP/EgP94TVhQSKAlC4rTwQ2fywnH0f0kv6w3f/Nb2+/ePN",
+	"D6+HZPPDiPzpWP24/vOffhjhjxdJ+P13WXTyw+thOIk777iBnVpO3rzpq2aItoQH2DBGANlq9u57BjR2",
+	"XXv8V2+NBI5jQnIJl8u9YXXomqLp5nfsUjK99b2+oml4vR3wd1s2rUh1SsKYsq/IGpEZYJs17NDtrOF5",
+	"x66sUfreWtawA/6uWWOqjuGn5YtLlucv50YBWmZsgbLEUfz0zvQschP82o3RH/NEA9tRgltkktzTsqJx",
+	"TLW+WZLlL/eH/g7AJrZmgZrq+nCCD2a95MbKsNyqK/+hSnTJ7eeC68b9PSZzqWNadI5mXC41PLf6WVeY",
+	"wWZI1dWNzeU0aALFcLkSw1ObwVW6xzRxzYTO0ABXi5B4QyKNx1w+2rpohpYg7QBgOU/VbPjHMkdHCVCw",
+	"de32h2/6fe/9fBPXGfc6dR8G+Zcx/gTG+IpI3IWF39v7fksG/L9M8P+mJrjDl3WiorGMwq+seXalx5ep",
+	"UYhNsaHWBJ8JFJEHGmokMvEmd70iCuC0JlG1fIqVtnnvnjDlbd9aU6EP6SpoDPZUU7SO/BgJ0k1dK2TJ",
+	"lqZ2I3lqMawcL23JSQLFn/kdcBRAwa5SXry17iV55a1iUJeLVyaZWDo900RebVDhhkpeeln+VSBQW4pY",
+	"3P3ZbbHJG7TKhEQRnc9JWqifmhOeCZ9K1ZMXPHV6+Y52NjcwTP02hdDZ0+rzx2bzCfhayhY2PjmsDFuL",
+	"OF77/K7qnfudtQqeiSP+rlW8H6kvWQGSOY4Q4yjEK5LiouHkED3QiPAjbZto7RynBGFxTyK7M2lqnhNu",
+	"4r/OEAkG8AIv0dWErnAqNw2xNw3ixUtWQqBDw6GvEVQm6rucGFuqJE6efqOaGdStwAyH99ckJDSRdXHU",
+	"hKeQCy1AHHviphqjpDlT0bzG4plgtpFLyhZD9B2OBTEJ16AlqVuJpNKakNAJoDC9SMVeLilGeS5jNXho",
+	"plhHBcoWOhepfqWEzWozgHDbZFA3lbbW6/Fkh6Q2jTM1TVOeVrty9X7XPdmItiitQaRzY9qZqNQO7XXp",
+	"IwZezx6Jj31zD59GfNn3eEyxcEXQOX1orwp2ZJ3zsjxxT3NCZSXNYpRI5WfHRGYp8du8cCmy5T3bPOjv",
+	"dV20O1XXjxAWSJIvUjtoGJphQV7uqy14p66/hT91aDzNKhLpH58GSxLH/NPg6NNgzdM4+jT4xVsknr+p",
+	"WS6o+9RQ+TyC3DlETZ2JhNmif/tw+93zwzxH7OLD+b93y2qGqfgxIW7NDJ4JFIOIhXmoewNrn+lZlTPk",
+	"X3n3rVmdPltgSXDkzSJUEzMXAyQ0kMlsA/aINjgecJyRXCaBnaKTk5wcQ+qUkGwQTlP6oI5Qxaym7549",
+	"LRlnNMTxJ2gN7SBj/un5DUmVdvsclKc7nZnVKVXR8HH0Dr7Cl65YzZQKW1HhOmP1CWU7pgVWXxWW73B4",
+	"MB6ORyNA5ttOsoNyvfLkri5vbv15VnLZtOPU9QAlJA0Jk8818EilZOfFw/jFmsyWnN+LF4aLXuzSTfjn",
+	"jKQ12x8uOacoyA+drp/eB0jZKgZo7EtIEgPixzh7fnxzcnZmEHsUgzV+Cf7DWEdIZ3+YdINWMKQ2dLSf",
+	"UGwM076/JE/cHW1g8py91yBT/W0fTipSddf+D1ZwezjdXGrUs0ykANB9zedA8adHz9Dz9ZwQ8RpvPFLb",
+	"ryLZDehTd8oUgcyoSuF+371aVcjsR8AsGtbsmiQx3rSl+IHSGONNnxNRAwztox/p2xwTEdbgUQckv28/",
+	"DduPLBvGeC+aW/w4QaQKxpX3iCJKFfGdxxswtrh6VuasaA6MoqJJnTSR5oT2Ssemk00P8EzUHXHDpztk",
+	"REPx7Lvb2yvbXKDEAdUSD+YEfByUt/4NafOSjmb55iy/XbTWLdJgtFqMDNxBg/RWpB8ztJQyUdsB6kuL",
+	"DBpdmQ62a1ScIkdw7IF/Th88ua+qPHyeBI6jqA6tQEi8UIZiKYEGzsoORdmOo+1w1wJ2Q+WarCJFW9MV",
+	"jadEuEi4QmmwqZL5D17UzFo5XsmitW8zr7I5qjogC8HayWhkSQx/61ZfQN17ksiqKdehDHVn5KXa00RR",
+	"Kk+xLQHQVk4WnPRUArVB1ap8t0MK+9OvjlGKWcRXJu8KfdTI9QizjRKIIWagbhbrZAL8H67PAzTLJDB4",
+	"SjAExysA0btoeWaHeoALElreJTvqlZVN1UGLs9lhmYH2yM/2ytK0AWIVW61RVVOkfaSWpnZzvaJmzxNv",
+	"eoAW3SVFrRBousApPzCgqqVeN+lgH4Od12ogg2nczRreLi454Uwqld5gWG8xHEyhEm9OkpiGcEa9+JuG",
+	"q25mE1PnoV8V2C/380AqzyTxlucUQjFjVObWr+k7tU3gr9aW8OcM1+Dyf1ATC9BYrfx4hEaVhpRuAcR4",
+	"NBr1q4FwG2zlU/ATUeKYL242LKzRC670q0Ba6U2peDdLlMRswACvfCzAyh2MRnYJBPRTFOSBpDjOXQxI",
+	"4BWBbpMa7ywoTiqQoDwzeAmddrCZuf6uUkncwXZFnBe9u4Vi12BWtJscYsNCjwKVCKJ02bZjPckXIHe7",
+	"GuFYLEQ0RMfo5scPOegKoPsjuQYsECDbNqZZOxvlU/QSImInOFySOtSZd2e3R0WA8eT04pnS/8IlGaL3",
+	"Zzc3R2hOZLgkkb2HWoDZIbq5PT6fQpcaHkfQjgA8/nA5GqK3f746Vi9QAg3eWAJuend2OwgGaohBMIA3",
+	"DYKBfsQfzYnYOV+cAQpwzR645muhl1J/BgZ8KquSVMCG+Lo7CL4e+5qvt0s29Ya3P3jsFZ6lPiQeiPyW",
+	"WsOcnF4c6V6lz0MsCIqJlGBLRXQBjXVYhJabZElYDgC5P6qkjUcL8pxkZYG3X8pI+F9/wc//Pnr++q/m",
+	"/z//6z9Gwd7rX/5He66I/pJAk66G1fIl6rjpmMF19hymfg/vjYbTBVezi3Kew0Or2ZWo8mpvfzTam4x2",
+	"CN1EmT4WfRMBZoN9vMQRwrHSCDdoRgjL51LexpNWbHvzWNNYIFfyb4WqktSIjsp4r18fHnbAkQcLpNzC",
+	"oXKMeZ/MGJYypbOsfr58ju7sTO9M6w4wI2ck5mwBJxXjFnUdekAZFHOwhDb6q7Zae2gdXPf7dWJ3XUNb",
+	"W4BdhgIO+UvrXvnUwPBlPfsrKeGzOdxuKhbp3GaQeSo6mzLQqo96zaM2lWfWhKptIdhBYwUoVc+W6h8J",
+	"VYdAB1nrnle2NrXOEa5np84sfVeAzm4u0d745cvn47JwPJ1WPAplsXj8/L/++o+JTw52dN+VPE6Nzrxx",
+	"68asj0LADjJD5ViCkMs0p8Zd4dlRQV7o6tkxA6hoehHuXW/+9PfjLy8oi8iX4WovO2zBxXsx6N9fSJ/M",
+	"W12GlGKU8rUREzTSqQNGqObyLldTQAHVB5I1mYwMRHiBaaWa6nA+CcfR6xF+NdvbJwcv+8MQd/Q6bvsT",
+	"c+PgoNwIftRFNBWtgrAsQiq5z7FBEi0xY8RfRA3dnPR1jw/rCd1EegxY7DdFkp0aXmvbOZfm+X/S6T8F",
+	"HrjKHRXH0hKznp6lTtmPet42AVJZNe+JEHjRDDsI1s9K32i0YNaEpbibS2tFlLlx0qVYX99aQoYrNUEx",
+	"Xjuo1vAvSBsKQuF78GDwUBlDTlWSiSURbyzMaXUMkEk2ROBAdOPwXkjdksnXbbxTxqfWOKrpntiXD9M3",
+	"vV3EfL3iEfEWDenvt4nG2KyETuhcY6iWKTAMDMvAOtly9TdoZBUcdX9ppn5tTFuXO3eZoVGR920RPJyk",
+	"bpfryt9e3R+uQ9CdVoOQakz1XqQ8S+rF1ZL7DxpPWm1eRqWmnirVTvvb4fcZCfmKiGKt8mzhlMcEEIKf",
+	"JPvav1+OCzswITyJyRtj3o0nIwCww6EyBOt3SO/884YdlJOuZJuaB+zEXu7XzusxedIOJk3teopyP5lc",
+	"yhmKjUajNzo9Rq8pWoAPv+SMemQ+Zhtok89T2sD/P3DKWhJUwescRQUwjOJKn0tjp5r8rHtuurr122a0",
+	"Oofx1gT1YRLYo+SoTcEYanFyBLhUWwflEEU0JaE8MmJZ/+g4rPT7isYAg2AA71P2Ijzpd1vpLzgn+IF0",
+	"WGbdB7l73vFvaJFqQjz64s7hHaPJ+mI7+tJ74scmtmUADOH8AEHvuDCetJAv4d/2OPBif83UYy2J0LbY",
+	"QN/bEZfVHH3VhLn+Gu3fOGX99PWYzGWjJgsfpO4qgTfrDfEIzdXvKfJREm49QuuUSqW1UoFSMod+HwUA",
+	"rbpHXYnpXHal+o7yUX1hdJnJD2pw/+4lBRqjhZlUT/FMVjJPHqX8P4EMaEniytkyHywHBskZLeegKmXs",
+	"Ggd22zTICr1pf+AuSoR3+86ILhewipmO0taar0+2r369s3TXJepI7eaiqX7k7lQ+VbPg3jIqM5CRNZrl",
+	"fr/1VC7lzslcNm4U3cEh5mxB0m+/XX4Nvu9Es9Yawd5E6830+dJ1YHklWv/F8EA1rzb5vnBq1dZFaLHR",
+	"V8M0amSDnqkVRcrZcehvJXDMTE9uzUFGs+Qp+Oghw4YIR4UBfPrigdytfU+ZLyAUSvrgcR7k5XZFS3Cj",
+	"FEGiklqjvBFmawL5bNMJhmInuRE9UUPIBnw8RxXDFQXMOjI00LEi8SMaF1QLXVY8+nqO6ILvrEs6JVho",
+	"/nOwLhIwTR/vuLSImdqEjvka+LiZim1J08FA4nRBZAvAESj6mmHzLHU1op2z79TYAY3fPUqMz9NMDzZA",
+	"Tt/A7jmX56ruz5b8R+8SblHBsKp2YOi5oBCzZxJsIO2FE3ylvcpDZWnW3RroxFSeghQcgplUvRdxFm/g",
+	"vuEnZr/mCFBydQG2KRlabtvKjR5sg/JtDjbzTdoaMLaBQ70mX0lBrppDIL9uBN4jnQtbkr3+ELguBGon",
+	"Z46+G+pOdDjCkchl87Ve2ps2eZq/fcJfvcQmqpfkfZ2Ab9XR8qPrjfaE4228yqAAIn0m4PFtxW5HL3kh",
+	"3ypfy9MCpUyHtoX1SB+M6l3lRjY683ATCx1tqEZIfTMfmyuGGsTJjdlDTZDiZF0Ib19u1e+QDUwDuJSv",
+	"I/BStPJD41lpkQF9ktDmMWul3sYmMAOY3qbg3tjNGNh72ZaGVU3QK51MzTx0q8VzByEGkUyeySBvTLnk",
+	"a7CZ/kn5qjvgI+PrfPHQmpB7tXbQO0iaEC/PKslnpZyPl6P9w/ZUun+Ju1knpMcllsdS4nC5qjHpY8ru",
+	"9VrNaUx0eNcAVUacCKUkQVGXCR/6QmihLp2AyomaItOYPBNoRSKKkZpjhSWdOookmldJ9Ko1BLpdzYEX",
+	"hEV4uPW2ycFBe9oS/TvJkRIK3JHDybh/8l6/QkJv6V8YsXJBU+nb+tX+7dSetbYkcIltEoO/Rsgm9pSi",
+	"SZ6kTcuedXWyxQ1vEJ5BlmWeHKRrJxlxcVbzcQWKSExkP7+Gu188Oi3O5JKnffMn1imX2z31azwFeogW",
+	"lExvdXVda68v5aSqGgoVI70jccwReSDpxlTmtvcldN0bv0Jim5DpN3CjRFS2N4aErDZ9q41kqavQBPMJ",
+	"/Sdi0dN/olhaGX7dUkXM3STSBu4bDUvccY/1bIpkex/VcY8dzeSBU+gjChWFkL7Lt+WCkzTYkWSRX52O",
+	"lLbQEoNt2U71sVXz9lYUa/NWd7AAzTaFpkNNE1ILdQgVxqVcYUhNipQCDXoJuvCLA8al+w2P9BTlwrIk",
+	"1PJy/5whyxlw+S5z6F8iVstpdKLfVRf5cfNNE2i6+7UOpa907HzlA6TpGHgarzZ5InH8K4vE/4YS72ts",
+	"6G67tTbmuL1dWxTKjrFGn7SoCTbKoZnE0HzV7znaaOl2qk+JLlLWOVC+Viz98aKg/qjviyj1Kx7r7eZF",
+	"2w7f6cQ1vNBpD5uPLoqrAPxQp3BGj97NLle27mYzlX/t5gWZRjtgUtcIUQ84tcsAWr3TnqY5JXFUwDBa",
+	"QEcH6DbypZi6dtgOlRv5452I0omrzUc9ln2dZWjlXj3kv5h3QRqrYSy5+un4H0xlhKvoP0Kdd4sfns6n",
+	"RCURv0o0oGxgeKwjuP5MFPUwOvnB9J49didr5hbpLhSm2QS+JwIlKQlJRKrQHo9sI9HsJytAIhqCBdt2",
+	"UQk5YtRlGo+yPII8ovFGN9d3YVDQVP2iH1wVUKZ2VdCCSKH4JRPLr1XhczDa1d6BaVNhtfta+6enmdOn",
+	"pKoioMwK+y2fFsFUl49nqxd5HO2UgJH73f1JF/byFZbhsj7WbeI2JvGuTkw+/X75/z3xhrn1eSuNeSw5",
+	"uick0ahz6IKs4031XrUhvvl+8DFZLTNVUm1qTS4bIXYywhDerugJtBNdWhe8ccw/YepDpzDH0xl/T5QY",
+	"6OEq+0HPBNL3dfS7mHBy5/DxrZOHZPgyH6ktm697DrhJ3Jt1Z7V63bcvr0Fj53oO66wn+/ZCvaqc3z3U",
+	"SW+/Y22ZhPd1aGZuLENpZmjN0/tSGScAOs8xjdWk/FmIJLznfi18qb12Cd4oyYsScHNY6x+S0Xdr6K1e",
+	"ZPt55+/TmIg4VfspJlj0WTKYS3XFeNo3T7nUWc8LtRASIXhagnQJDQFrYDvEZ0mE/IzHs0m41wCI6sO+",
+	"WZBnIoc/BgywbAPepFnK11smgc07SPAmTzkIX7RNwJMzEJQa5VnatnbJNnRoSLIKcSqD4kM0L61BGMOP",
+	"+qvQgltPwhqnkRd7mIUk9kIaf/S/zfjeYFjTc7Ema6OUsaEm3CFXo1t2RjAIMyH5iqTTFa6rrTQZJUr9",
+	"yYs8NHRyorsYkSqc0Yz/J3yWnbQ7XwIDVRJp9ptmlqNcdtIb9MDoWBmBYMk8EyimKypRouhsXqoOF7GV",
+	"Q6FOnOf7r8bj/vhEdrQTHtXYsfYOFEI6PyAMUoHogtkmUMVEzo8/XJy8m4x6AzjUwIoa8NQRiilTtoJp",
+	"9QpYoVAuG26G6FxdKxXCGERN3RAsipQykfTABTaws1W8hha8xl1apup8jjohabI93CIls+1W4BvQTQnT",
+	"cIkF6ZEI0gXjTWSAgNlHLmh/pTnghujuHyfvpic/Xn64/Xwzvbk5u7z4fHb6y536Gp1PC1jIoYb6d5pF",
+	"e1pMeOWJXGLWCfl9p3wvzSnOAlUljnefl+gWOLLVK+RjnkVXmVjWSPmTSqfJYxalnEa2ySQIfLMAYoiO",
+	"jZ6sfcnW3KOp8Sa/QYThGfQ0NJ8pEIYcRxoShEPY4QGi7BMDR4ODYg0JrboFki7UqBwg9jOmaoCmLBEN",
+	"6ASb0pqlTd/0BkHOCHyLyHuHO9PtFIfKp2faFx3rZ1uFQM1jW5ZF9esbV3p7Dr4yqtJHPhPoh5vLC2hE",
+	"ovWmBxoZ2EImeAzKH0+hxYBtwqDb8yHCwnSTQAJW0dUNp4Q9kyimoI7aTI1PzIpzzwrjTC4/24E/fzkY",
+	"vf4cklR+roWfX6/XQ3t/vl+5es3kxcP4hXpY+HZqeUsGA3DuXrJ4o5fX+Fw/q33uh70PDYD09uB2ePW/",
+	"uw2tW7h9JlbfcEDEM7H8TyWbnoslT4YUrxz9oaouOOfgXo9hq6Hd8Wj/8ODVy1Hpvza53vD+XVc15TMu",
+	"1aLa0++FetMLRZLdyJyk9AFL8vmebLxJw9c3x8jco7haHSdX0/fl8+K5+u/t9PuzC3R1ffbT8e0U/Tj9",
+	"M/z6ib0/O5s+/PHs7XA4/MTgt+nFqee+8vQPx68nzUpMy8dsreBIWxHRPjmYe9S2Li8HZK3PtN7EsqLC",
+	"3FrxSFmO7ak0+uYCARa7MRvazmhYbbjbtMt2Zqn0YauzO92z0bFuwptfK8G6xPDCIl8fxzFfb2vIlom1",
+	"GNjmY9u3YgeOlSbl320fDyL8s5FHFfoelFSSyr3bILK+ITNGH0gqyOeIrzBlWz0NSt/WarNsj1Att9Dt",
+	"IByGK+/TinD0HoE8Ihdc0rDGyFC2BRg8cwJlQ0oRAOvHgO0ZbFxbjZGSB4IhpTj32ZDnanDFHBajseJM",
+	"qTcU7aNMg6iDiROoE9cUfvFVgrdMHRzh/3QVUm+3dp6uzuncXwf2zhRDoTtBWKQIdGdbB2Gk8aoLYMcy",
+	"QPeophxIvehYqeEtA+o79ZB6Kwnb6hrSbGpH3muvJbN2svvtW3Pzs8gqialSmVvKE3VFEyg7xobQEoDH",
+	"kbIM31gl2Oo71ofMU52IbvD91L99dTwNkNHmYtki025IxShESKVjiyWJeoFJVxOMO4NLY4mvyYLWee5T",
+	"uOab7TOB1MO6LltIvNHCWBHCePpLQI5VaUqy5yFhMsXxdsOA1hz+KME3dMEaXM1qKjA94yWETuyLlBBw",
+	"nQJELrzgDWRqG0CPeSazlHQFNW+dZUwWOH7H4wZ7Rm0YNTXb/1vzwQpv0IwUGV4FiG6OqS069uchX+Q1",
+	"eaBk3UgpQANJ4T5Ivs+ejgiMe5HeL9TP+kCPVpQJwAVwCgzrg6CKW4UkKSJfpLoBCVI9dg9Goy5c1FT7",
+	"WOop1qXw8c8Ep4BsoIjYpQIypeL+nDxooOwmO/I6vxGiIelKHIchSWQL9xtewuZe81u6El+T5WGAn0gq",
+	"agXKg75YcHy6EkVfAjPpJRb5xMtknowmL5+PxjvIjAeS0rkpj2wj+U/OvbYVQOWMKr3OXU133zefUZcP",
+	"SnEjno4NJzoNBeQmOHDkRgc2RADZBooDtadD85vQvntoX5Vnf1hqime2gLdbp4dbqLm2OLeLLCWie+hn",
+	"SRdLxbAlfbK9+YjfdXsJqSpq6kAKyNDR35RjbhiG6Zn5kS/BNbzd46atemY5O3eludsfqa2ZwoJUn/Df",
+	"dUP/Xr5z4n8hYeoAKN35sr3MW7Ef6Tl3w1ynGWnDezecZnBG/MdJUQLcNq55W9dBcyVNybWT44uT6fn5",
+	"9LSMbTA+aB2US1yj3MOlUhPNfDs1L2vGtJioEH7SWpbvfay9pY5B+jxNcOcFs11pjT5UrzSVAflf9QKH",
+	"wEWsXQycryu42WHREtlK31Teho6wKbFqkHveE41Qnm8uu8jNYtnIBK80ylXfML89tyWOrTAqaGqElzrO",
+	"Plz8NL0+++5sehqg88uPIK9/TfOhXcf+TVgG39YUMLWcpv6Ycbl7mfE/s/LvwJ89sti6j/bfTc1vHTKJ",
+	"cat+dxVjdkvdQ66Ff8xGzqvS1ymVkrCCZR5JJzuJulInIBNkq5vhuSTOxKpupVVz5LZ9OjvZJkWfoqZH",
+	"boHNiwZbT5PfZd/jKdYNVwSdayg9v71SNqd2bPf87Qyfb23pODlyDo2dVlCw44Imi8geaaVTpSy7KyTc",
+	"XhpXpFZkm5Uzpc1c2lT+E58xEsqbhu5a+XnG2YxjkL22xT/Wwe849mXdhUucLohoDWc7Kx9iZlvn2hQ2",
+	"4YfRM3Npe6+eG3CUyGYrJa8inTuuT52c9fI8ujys7x83v8/EnmtTTogpsjTxCGTHsXmL9j1vrC91XuAi",
+	"pdDGNyd2TNl9NeQUys9jPJnthb1xFQrKeb8mqK6bl2uKlIracqlMwPfHfEEZqB4NoYTGaEBroliChVgb",
+	"bdXJcuRpSkKJljwVBM3AFbxpDRDWeeHzMbzkMClU3kCrUkD3J+NXeaIVxGjKQZIhOlECSTvZTYHwskjN",
+	"eiaQWOE4VrZ+xmg9Mx2Bdw7yEA6Go5EaJBOmOvZA//23ZBMYZXUJ6p15dQpvNgiiTkJcNNjqXfvXf+z5",
+	"/eiWDscrf1rGMUMYLm3nnulHoCdaROdzAh0czGVqkl1AvdB5aB4nDrzgpAFkIx85tPV3hTE+Pjj0Nqf1",
+	"dNB01rrRvWLv28p0sReC0pyb+MoQx2+NETCFctdQzmW6ks9SHCJROE6WeEYkDXFc5Ep38xaVl7bkK5r4",
+	"fEX2gTr5ULsxCpFc5W4ksgRSdOBjsiRRVnzqbKM3itsrIW+xJqmpCaYS8rKcbefldkdA7G3FkJrY/xSL",
+	"JcjW71O+9nUPvSDr3OegZok3vtqFTQ0Dg9K7N1KPwT75cHtSLvpyzSTJzds7ra6e8KnJv8wXds+zrvOU",
+	"rzygjRKnstwXzIzfsb6Bd3LBBsDV1On32GOUyj6ED4GRA0103w7Ml/THhNYsi+2K/ExAHo3jLP7KXuY5",
+	"pjGJTklMldLpszA/ktmS83tlRpt79O7ST6I5ZTiON8il52QfIFJFtfNks8tNvf5Gp536GoabKxrJGsex",
+	"461UT5bGetlpLMgm9Q2lLxTvPz/7aaqExPX05PLiYnpye3bxfc9OwCvO5DLeXBMlp4zTubuoFNoJsb6t",
+	"dee6Dlzjf8yS0qKYTd+zmXkx6FtQLvsObUVNrpriso/qddsEeELYLQ3vifez9YVipS6vphdqpa6mF6fV",
+	"RTpoDzAUfVW3x7pyu66ul9x0bAfLh0QasFSxVd4Slev0jbKO0KWXu3ZNvW1q7M3nkH2vk4rnNIYK5AWY",
+	"LOVv3n/96uDgcLx3eHjYGyq08JLV7RHHkVaswfX0+PTP5UXeG/UIVHR1eZzkOwOKZj2ICVBLa0lVxFVg",
+	"lscnt2c/Tcv5NOP2aAK0KfeM9ZO+YEfTjGDliG9lJuP90WM8/4408OxSS5OypCvmX5G2Fd4vLf0WS3qE",
+	"WXmbek4V/7Eo8QwL6BBfcywK+vf8aIvM7T2b7Bv8ljVJCVoRLLK0T/2d2d/+I+kyIQw5dwR29XUCXkXU",
+	"tsbqVvjLSdNwUP6rMamd8JMzfgWD3GUvb0xtRRcplrVuNifElTfGtk/o3Z5i1vM4kXgWkzoXEVyz4yXZ",
+	"LKYh0hs/QDG4E/qGp2/VKzV/tfZ7NSGtNrHrsiLigBJS9qu82tsfjfYmXkuwNVTpd3pecSEXKbn54/kz",
+	"Yb2fZV/O+NXwoFVZBQnyULgFi88tM/oWK7qskq+hd0vrHb8pCWh/HVuhTYLV+QCuC5fXrBIJ+GNFX/6K",
+	"oaNfUwnvHoxet0pyLaL6JVf4EgYm7aeoTDdbT73sHEQvvmo86Xdi6Fe4keGCXM68clr4V/ThOJT0gcqN",
+	"suxqql+VNm6aJXjtUZzQE3VTmQavRof9N4mWrdM05b5jGEYx+ckkskBE+1++bB/0PcdlZP0j2Yh+aR86",
+	"Db7fZA8qk+0/VaHsaNEHtnSXNJEVjgjC2yru3n6/bhd2skHBJZVVrtCxogXBqrSwbn1+2Du+LpK7IvJA",
+	"YsW3kLYOouj46qyurY9lhyaKHV+dOeVeoITYhPhCO26VBXq82ydcpFetrOtuWR/bzkjM1+hOVxvdWea9",
+	"JxsEfYaN4x4qOUojH44n+6NHbfsrkoZeDBBzwaTthZ1EwXg4cTp9jGvafGjq6lyOTTcXaoQ3Xv9aZ92l",
+	"InnLPrWXB9/KqebIvZ6MbpBpy6vfQcwah1PrkGvjmCIsSjjNWR7GTk3OQ2X4gw7eBq3n1Iw+GaHiFs1T",
+	"GmZISM1wgfPvngt+mTg4MmrZqw7y7SV35OKjdoXnzOmxJxpPj8molCH3dORSYoiyhZaK7aT6lZ3D/rPN",
+	"Lpp3JatyP3DPnWJjlveMkVAlTi5WyHtM0pSE0oBRNRT7yDU36GSAzhbBY/WY16wWilFSGQPZdQm6TmlT",
+	"b6dRudTwTFdBW4wTC8BHvlDoaBinBEebbSBGzCL0dhsfrQuimymqawQJybPtTMRfPWDLGl7u11Y1xDhj",
+	"4fL5ZDR52RuPQ3dK7gLMaNeoNPZfDN7ZjADaVL67HgEfN3HhNyaV3QYlkT9nxFz2FTHaL/IzpKipyD92",
+	"gnspiTIAKQDwHSirpSFR/INR4oi8FH6yEczuDXndBBAdaxdIrKkMlyRCnA3RKZYGI0GXRkJrYDjzcRTR",
+	"+t6NeiKX83lNmPnEWMIGQSWbgRmXt0o2X2vDnQGaZRDKBznqPuE2ejEEuZzPNdROORvTamDt/V/DWlwa",
+	"IJEu0lxjkZ/96G22USJjhTegUkP01Bd1rUWueZImOSzy4nZNWQF2pUteH3BMIyo3ASJfwjgT9KGUwsmV",
+	"svF0DXMiKsK+7SHwlyuSnhi0k65OQqgp5XMb3NcPlz8MmLiah9/OESv85ZpEZJX0clpq3CSGcBy3zqKh",
+	"AK3kmrEcXqsBefZUyjMW6eANMAFh0t025a3qbJ1S/UH75NI2CpUpM0THerMInaROIj2dHJxOXbk6Pjut",
+	"6mzNroAaBznsXF2Fa/i/lL5NzY9KxnADfLwb9zfDK0E3Yx/GkhW+ZmoF2KU7OcjGA8C1ntBLXXoRKKFX",
+	"4rAtIR64bgwjbbb2RpkPtray06e6uVOJPR8Bl67+4MKaciFmaKa9DroRpoUlhMBIXQpU3+Op3MxNn9KA",
+	"iqVudA9k3RVPoIzdM75m3+gc0v3dMLPDwm0aVIC5vSu6n0K/lSNlF7nXvFhFstfWSvUWe7YquNHPYdj5",
+	"mswzgSH9HUimnqtqT9XKUbiv4w41K9a4o7xstafRpFFMlHosAhTRBZUiQMtNsiQmI0WdI6kIearE9wdQ",
+	"fy1vaeNrJ6y+/ZEvd2z0/PXn53/9x16wP6rJIbPfU2471q2HRq5+b3fNKGC6IzL0DFSLzVtCLSwpiDvB",
+	"7vq+z4e4a4f93TdJsgQ7TXlSm2sNa5P3wQT7QqIHJ6/BHM++Oju9bzqtmbq3rX1zDo6ypQA4HZ0LVJSi",
+	"u7Nx1jgRadeVdfhyv0NU/Gk0Wg0Ha3wZQb1+e1DxtZn/yrP8Ovrvlkiv8fmNW4M4PgHc1gja5cmkvmtX",
+	"YfHnLGDyvo2yCCc7EkueSujlXc+e3U727n3Frc6nWE+fLtu8t71Sj9Icugugp7E1v65tdzD6Zqz9FFFS",
+	"14D5+iaGA3bqMy5cNt1aqg77retZrQMEentZhtRd0/R7NLZ+3cnQ5zR3BUHjaW5G/t2f5o1NprSFA8tH",
+	"qEZ8LZyASmSW9OPSfrESs6KUlvxO423xAIeGu1kno1+avK1wMtpt38/5upNj9eOSx9rH09296rVP82Py",
+	"tfmv72G9i760y7GhQaCt9GjSS5ps0L7IRU/uouyqSo23Nam+K/ONlT+tZ/3mtb/2CTzCz+ihVZursS9H",
+	"Po3nsW6yOrWm35x8+nOTqPe37Tp1j2qRIzn1zDPJ7f3toHnVN+NZ3Y3jaHwmraux4qcNMRtaR9JRtUqf",
+	"cSQy6BgXkSGiTJ8RR47An8+HiHH5GbiMREefmCknsWw3NE1XoiOtmWthCWE6NZvPWXKEyltb49bicFkB",
+	"BskYU/+/KBz/xMwbPs82n61cOjIt4WwfCPUZ5m2oLP6Gus/gZ81fRyW+inl4bypHDNynvitAPP3E7izX",
+	"3tku+MroKSGcPBOm+NBoSIbCauVZ7kx2CJe3Ool0gYD6rOJf7gcqXcSZt1fVOqUiySTx6pBkhVm5mcYz",
+	"gWaY3auvTYnMUgYNIk17gqLYHaVEJGBimQPZ7U0T2UI605lDDQ9pAQsiPjFm9BxAyEk1irGBGGAAjiPQ",
+	"XUrmEPEBFeHOi6/eVgJsxo0aa4H3xq8Pu1UCx1w0IqZA0AnAlGOCUwbwg6a21VJAcSK8Jo9d0ZiY8AhP",
+	"CNvdu9y/Tlnp7RQ6ZJ5m5LiuWjFjksaOpDVrH2Jm19/Bg+HmN+09TbgQdBaTJ4zCiqSnYczBfGg87Uo8",
+	"r+9316y76ZHzv9lu/Xo4OcM5H5wUsA+doTyrY5S8hfqhQMtxLNDdPMVZlMWEyTtlbNyZHjCflTCCpj8P",
+	"JLorz8p3i98K74KNY6hVA8RCS7gVBWUdKBZDh3J9feAW3pcZ3eEKZ1fXnOnO1Lbru6fT05vP19Obq8uL",
+	"m2mAPlycTq8/X09/Opt+PNJt7NIFmeHwXusfxS4qatzVeaRMvyjFa82PRlgpqYzRnJAh+nh5ceRsvk9s",
+	"waXJzmNkg9QAQ3R+eXN75LS6Kdp/wF1D9PH4+uLs4vvP1Vnb3yuzZ4gytQw5fESImTrNAQPa/bbizSfn",
+	"lzfTU/dZk+eJrdhzYOKcF5RORv80B8HAN0/nZz34IBhsPVh94PJiEAwUufxn5UN6guNYTcy/tW6ub4yc",
+	"h8aOCXgzoaLS1FhCqXVMLAR6TCTxJzPxCgI9Z5+jh7RDlyGcJOUnY61AlKBTDnynhL8rxuu90eHy4HCv",
+	"fxuscB11oNKap/dKV5vzOKq2jHuRifRFzEMcvxCpqAbVXr/0VcLTuCamrK48EyjBchmglMRYaVZKkbkL",
+	"19GdbXugz1s8EzzekrjDF3z2N/GCLSj78mIpV/ELRdsXX4arZN83ubb+XJWFGr+eDEfDyXA86rDMCU7x",
+	"qvx8e6uFPNfYrHIL/o01ubb56fOXyQ/R4Xg1v/9jcj7C/yVffwyv92d/fNWF0R6WXJtBxTs/fzbG2E/q",
+	"2ufP7a/Z6hlkmTeftOEFn+yGdlMNSbKmeYFtf0YX7HmWIHNK2mbnPVshtESOPWBHfdvkeeGKvJ//QJjM",
+	"w8kmzRHHV84H+dx58C3qUYNn6WZe6AMb3cGr7xzPXmXU+tbu9s0M6+BPud+qaSJtI8BB+WcSUc+vBjFy",
+	"kHcEHq7IakbS4d84Zb7fYzKX+Uu2OrzmbSedWdhfCsvM/kJYVPo7S6LKM06tdsvVe6oszJqLq6z+wSTl",
+	"K16+vMQsSjEVZAj/678ECZ3lD0y4jOliKZ3fYOTnOHY6cg7zInMPSdxr2vVfXJulBGtLfZu4zjVQFNxp",
+	"ZasVTjdDyCGH7nBxPKTswbKD+tNWSdi/IxLGdv3V3/lK6eCHM2/9g71eTN+OZnTdYZYIYp6xP+E0XBrV",
+	"lzLF2TzdKLKW/o5IYjl0K8ch2A6UBIO8MaHVHUo/rqhYYfC1uL9aW3n7t8+mYNS5YK1iz2+fc+LjDDbE",
+	"cEbdv1ICRwso/isinStrDX9Itgic/1SQ2PywVcpanB4gRi7TyPqkTfwBJMqgKrLUX0dlhxrC6qdqLVce",
+	"ndJvwSKsH7wOD/mYaSE2RNO8lsmYQNptAVfvAnRnY0Xq30Ww6A70+jslWu92i8EVgt2NvLU+AUI5N6mr",
+	"oXJlbwh096fnptPec3jm+VnV8iMPst4A9xqpXyfKJ8jPmTLoWo4Z7fY3ZULQRDyDo+oIjQM0CdAe+r//",
+	"+/8EuVGywInIw0s6fdeoB7rofYg8lLoxUylTaq+pbNKbzGKm5v+iwk1gvy3/Epy7Io3ADGwb10B/Q4DM",
+	"JlXKjRU4b3S88e6FOgjvNMheYGt3pM4hcgqGOsbQZ98sIquVQEMyhx+C3WO1zr73+/DhhoJBTCIqiXpC",
+	"67nyxePI/043SrfixS+CzEW9iAbeC0tJVon0QC/Y26trsF729KbpkY7NQJ4mMuWZtCON7bUWN6tnodbO",
+	"H9HIX2/GNMQo8yzsG0uyvKDyABo/tmOaYyFvdHfaWhmGLUjGRk8GutmSyIVXfyRWdjdXmqkttLzzG8Gb",
+	"Np0xG3s7Y3FPog9pvG3hFLwb1KIym47x1iFYYVOXiarr6RME31ESR1cpn8Vk5QuZgDZiQTSosjB157Tt",
+	"jQc/+/DJ5LIoZiVx5LhjzUkzurObZ8ajTWDtUvAIEAlOldyIyleBYf9paYyl8pKZbYf0bSgGo1OZruP2",
+	"aln4rOK9fiKmQl7hVG6OtbNqGxo2SWKDnJ0jCRlsRXVWk3hu+/JiG4PkmiTTi9vp9dX12c1UPcHynEMN",
+	"GDujcexLV96hGs080g5Qb27cauvQikq/ndPojuKu16WpHxUyiyjPuUM3fe4eTGnA+662D+8vHu7J5qSm",
+	"HrQEOqDRfXUMMCUP/B4qXlIbGu4JRomF/NAUmTPBWKX/wRTyhgaZeEIJzbaE4s2Sr+cx5ym6gTXbPURS",
+	"bR9gXAndWdmnPRlp4RLMkaH5UpYI7G4Jt/jJnVKrNIBaAC96ls6Hw0mSlz5pGAzDPV60oh9Ja8zzWN9V",
+	"OM6bbi4Lri1griTREAHqha1fekqk12OopZ/W3vRXGkQDxZ+BhcvQ5SpGq/chzPb+GFhWUdshVFnLB6Mc",
+	"IKTchkXvUjUjs0vVvhKF8aSkkdnhZCVI/KCxbTupxMUCFXXrBx5kCGVpM1mPPOt8x2SUU67Aoe08ITNE",
+	"B1gPi4jYeRVyjLt1M3hKvhxb4CklmtMUCRKmRPagtjq2KqpiG+2920B/vGEq54O2Fqp1ozTmx+IkCdy9",
+	"0igRKudnBWa0taNl2ynb2uHynmwK/7f1W50xKimOkW767FlsvMqPqK3v6w2NcU82NyFP6sAb9QD3BNoM",
+	"wH15CphJkjM/ay/A6fSn6fnl1fS6++ZRT7dvZj/syHEseLmtlrrPonaMJ/VL5zlue5KuwuQwwVbWvTKa",
+	"9TbMlO1KCQR/nqj7FS97sv/KLJwTuRO1t0R8S1PHJ+/N2KOHoPr6tgaCVVVlh7Z2HnlbcwRDBF/wLA0N",
+	"QAg2gE5DZNqRFgkLCUkpj3TPDtgbjK+b8RO3VWCNntSG9Q3Aa71x16qg7D3h3J8QYr0VPpeyTBJx7kVz",
+	"ea8vKlsP09RHK2Utr1ZKAYH+IEpe6TlWgN4ne8ODFjwsM5OPJqRSO5m1vqHbbEwhZhk5cDzZP2idjhPX",
+	"MyPXTwlqKreA9ttY62AyHrVO48nQxPc6wG527yIQIIghgd5pVNOqrTjab0fczPm8BxhyDlvelck9IEpi",
+	"UIxeBfsWBbx3Be27BO/tQJO5e2iLj72c5JWUPA1JdCNra41v85RBU705hyeQkDzZFn5P2lzcCp6QJ5uU",
+	"LpZSDQv9YDx6WL+T3czTR5GiNUoNzDnkiTRj6JbbP3SXwzugwaozsLXVhElCJkWed4Q3hRWRdw+GndWv",
+	"hXA9RGwJ9b40Tx/Z32EWNbCg2j+mz/ISXAMC6dSGHJrK5/HT0GWNWGyWIOrWN7aE0tk8GhZVR8bgn6aR",
+	"K0zIpJNhtORCQhMJDv+CCcHvmFV8arNttLvDvtxrPstLRoJjXyciJyUYHKq2DUuZXt2cUQBmU5Ota97g",
+	"m9qZ6eleD0xN0gAsoDDvNldA4CQkXdF6Rwj9kWzq0q2NKQUOzgqeijqt11ho7F2z+FU43Pa+oTxuLRH8",
+	"IEh6re5Tuzy3zfpZU1swmRpOs5Pr0J5h9burnTLMNUqrVHm0q71bb8DWCgH1KT097kpXOucLyh7TCnXb",
+	"+3scYXR5j+cQdHo803TamuqJpw/6PYm32Qnd2VRH44AGUjieZ3c9OvuYg8GX5wv+3Pyo6FDT0tX0W8md",
+	"uDAjOwW9M73Sa5WQVHBW67g2ESoQGxbCqogP4VDq7qlgdXoi9OBS7XX003xGPK0TfcUEqPajgAVzh0N5",
+	"99g4VV/pA4RpINwPH28DixvDU2W7GJ12iM7UmRBjutIzhw/RlQ3wfcNWBtRjBw6Vg4IbKnT0Lj5bECGP",
+	"6woCdEaBtoNurm+Q0lvNcjtdjf1AJ+W3jTTn+Hohj7ohu9RPv7moYcajDXhoGHzCikQUF/n7725vr9CS",
+	"83tT/6dtwHuyUXxlqh/vIEh9d082ELq+g1D13RBBNL2wEtkziWIqJIk+MWU02kRpX31fWN/xRk3mCHH2",
+	"GZrPiGWg/p0x968kVkouZ5+VraLmpssryoxfvOGblV34kPBsAxcdhTVFllBKGBFJQkgyTHSIWWlEKYGU",
+	"I2Kt/tlmK/K8e0kHTWqy6pjiMMUOPEWKuLrfcRSlRFRMt92qHLaH/Dkj6abUZkgstc4P40fow/W5ExqA",
+	"fCzKGVrhtNJBuX/dREtJiw6W/7curqiXJbVF5opEkENsGhrnjK0UyzvFP3eICiUDRl1loqI8yJ+isVDR",
+	"o2+014oR5st90bW6JSnGuES2JLsDAkBz8ssZEwn0GrzMpNemvWQEcbiWF6DUwPLMqEyxJD/OEo+B/yON",
+	"+cyYRwZhDWrU4xilBEfKCPV2tDs8qEBXeN0RJif9A6PeXL/UHMNYIhHzdT6istNIhARlIbHRMxyFWEg0",
+	"I4tKH7L+bu57yqI2taNC/x/VI7URJ+3iMtwgcbogRdQpB8XSRf9qbNHNKNTEaMMQ1mJUaN+BvzvcXs/m",
+	"g0CfQrk28whKjFRZ2w4s/KOhegX87/wGzqPz88/vzm+O7OcM0cfp2+vbk/yHvIIIiPxMoJTz1RBdT29u",
+	"r6fH749yVAWbADaE6ML16dnF90cm2TbMs2xtHv+785tBMNBjD4KBHnMQDOxr4Z/mLd5M//wbb1OvYnQJ",
+	"+X0hX0GH5RRqXX+iEeE6a890KbcsgrOIcu2xgH96b3pQj3t2ud5N9RDBc73bcJpCpQHLKabT1OUS0uDI",
+	"BkYTS75mQ/SRzK5vT3JcSI36oVZEZxvmU8lZbY5jQWqZ28Fv6iuUAoQfSIoXNkqShyjmugsrIPWVPfkH",
+	"7fLJ5KfrBgnOnd1QncJ6VOLQm135buICQ7iNJyMS3kjbKrjmlVpLSVIOpcHQi4A8kBj92/V3J+jl3uH4",
+	"3ysW2UM4Hr7cH43Gc28mto/yVzSUWUpcypdFSYWkNYQqAkFLAuVg2/sefldsmNAvJC4v3atJt2F2lemw",
+	"Wa1Ih9w0RmUjwoNmNbWDzAbqU2kCX3WNJXn3d4/5Chtd31Mlez8SZP5T1ogbvfutkLF/dztiD/ZHO3Tx",
+	"WtPI50j+qH6uWfjx5LDnyvuPLr07yxuren7N4X/1JHM+DXI5Wlk3R1ZYSpdYp/EALPhte3XOTqeXRygx",
+	"+26Ijj+cnl0eIcEzs/XMUQU3DoIBXK85i0zF4KkpGPSjrGrzm4f3aE7iWCl7oyE6MyqkYnCNsYNwLDgK",
+	"Uw6qWMzXN+qZYxmgu1Kp4p3ulMBqc1HIF0lShuPGMMrNjx/Kwuv9h++fvz3/MB108pS+jTOCVtnCWz6m",
+	"jrdaODB79kkkOb/XgRy1um5nCO3OljjmCw1EAQSqhGV4GjX7v9rR3XXNVdXbqn7u6VmD5fUlRq3xRmi7",
+	"qVF9btlkxUQDd3VzjVEPX1DevzcqzFoLUWpGA3ynMtfuVPzo3yU+CFJPBe7vFYQ0J9o5X3eSKgDMhmf8",
+	"gTiiQ3deoXlVJU91Y8lvITOKWZTb7HbC7fqXwNlN4NzajysyfGIyL7sZ97+e/HHWvKMwOufr3nJIfZ7D",
+	"4/VM3Us62Y3WLJhivv49yyQqyTFEOjALSUPuh3qHYUGGDO6Dzr/AUSRsQyi4gG0vt64NDnXoJ3f3OGnQ",
+	"0qZlG9dF+f0FAb9PcUjQudZc+3cxxEKsvUAD45HOdz6szY8KeQp9HZc8FQTNYKhNi7t/5M0h8kbmFHnu",
+	"4Npd3uydsopb/YdXq//6eRS+fvjTZHaxf397KM7XV/M/j5fXLxene/gDeXtA/8h/+vKjfN83EFETw8sp",
+	"VsNVnIa1eG2n18ff3R5BhzshaRwb0TxEl1fTiyOE1xjcFhbq8ur47PQIJZhGQ/Th4uTy/Hx6cnv29nx6",
+	"ZO/RjmPof0Ggeg0MhiH66VI9SYXISIRmm09sRYXE9yQAN3OCN0qyl2HPYG6DYKCmMggGamyALnOGHQQD",
+	"9WL15cUKmBu37QkurjKxrNlXJ3mKjW7qTy9vUEQeaAhGjNkF2n11T0hiCk2gD5V4gwjDs1hXBcECCfA4",
+	"6/tNeTxgtkI8RslUUCg0EKwn3V3P9G3GorgWM1Hnas/gnq1CxZCvhpAoIpY8qfDZwUF7wEtPYKq+ypcE",
+	"bH1wugmq9rARiPW7dHuDwH3m4O6ZVJl8nnXeNDN+QwpTkacm6AJQb6vvHnz38vtX7w7PXv9QCbntTbp+",
+	"/1VKH5SBTRpSH83QAPE3PUFXzycHL1GiH9SRFIaupu9d1KhhcgiwbLaYV0joFEtYmG62otyD5+q/t9Pv",
+	"zy7Q1fXZT8e3U/Tj9M/w6yf2/uz72+PF9Hg4HH5i8Nv04tRzX5kCh+PXLTQIBuuUSnLJ4o3pgeoQBfQG",
+	"bxzahb5PUv5AdXQ0yR+BaCENARAMesmj78DDag4UXRMEm0rjQwJCCWbRjH/x+WVrOee2ATI7b5SPpHa9",
+	"VzfP8fjt5GTvdH960JNxqlk+5V3kE88/8BkoaHXy2UA6HyEMiIEGrdlgCQ0VYRcpEeKo1PbI/jrMwRaj",
+	"I3Sng2viDnZrjsJo0CH0C4ohPjEDVoVkuqFsUZbMZlZabsFQ4JsqwJkagIx+JBvwSNUUoRiQYtCA0IzI",
+	"NSEMtpFx8LnZ/DodZoiOdbul/LEV9IOzTn51hP1/7L0Lcxu5lTb8V1Cs9ysneWmakuUbVW/tciR5rBlZ",
+	"ViR5nGw0a4FsUOxRE2Aa3aI5qfnvX+EcAA000TdK9jgZb9VmLPYN14NzfR6T7wsDF8iWRFd8kDRnjNeK",
+	"txfMTS2KsgvHsWpxs0vW9rS7W1Yj4Ac7cSIgSN3ciYEXPq6oD6n8zMVcpFmb7+wMXr2o/U65uLKYIK8F",
+	"Xq/tGIc2GqTPVZVT6oxmk1mLmjSPdCLWg+SmPVBymNoeP3y4tPr4OM/mIo1/RcyIOYQ23aSxnd0CYibI",
+	"zN0mf7JV9phOIdT9DE1BgWhSB+DjJNCQM63ZYsULpr6gxkUAvaoI7QFQyF/+8pfrPpmwKc0ls8T9yzwz",
+	"9cBqyMokq/MsW8rRkydQpztwk2ufSFM++V+3bP3//vKXv4QG8S2LYvqDmFRJ8L++P3p/dDgiqEljxQjK",
+	"2QE5f396CvHcsHQ/ePf27OTo8uiwT16Pj0/Uf7EwQb1P3LF03wi1LJckEgzSSFCDv+KUr8lCqZee6Mbm",
+	"9Po9/e1ev2c/0+v38DvqR/2hoAx/yzIa1QJp/qu5LLjCC3bL1o9hjpWZkUrI/NIxXFSTIGoIcGSwsjQi",
+	"gEF+UoOMgDF6cHTOmB6cmGcsXaYMjoPFgIyzKw7k48+G+D2dOwVl+2JGdjR9ZmFxwvf0IhQzS17+bDgc",
+	"kDEnmJBLFiy9YZCFhrohvJykbJnQqc4EEpxdcdsZiFTcsrWSQoQtlple6QThPKXB6uibvAvVQJnRNabG",
+	"eSzu2v6H/mgaHXDLQdP0cnDokuhiSeMbNQly6dLgONPpls06G5plLH0vK6t9DSxPDrikm1aOrlerysBX",
+	"p66lCwBUG/0E0tXo6tMWFNyNsb4W1DqqK82ykt4wGBQtXWu7pjUZO0g8zgpO73wZiCN2ileWRDZ2QLeq",
+	"X4x9UFDnGRsnVUjB7zQHiZiRRZ4p80eZuk6BUAhu7dOULbM3wmDItWTPgtIhnYkGsKsh7qzfqntwziR8",
+	"pyK/SWNWYS82G40Qs03pSk6/dTnWIp6mYjkXHMliBSe6PouLVdGNIjmgee7yrGamavyEftUWfPveJWFf",
+	"tHjrlK2MDlDTTWP3gMqmWX6NUyyQU4l3nzl+xu4exM0YbtHSbTyX/8zj6S25i0XCMjKn6UTkaWfHZTkr",
+	"s9RRv5HB4RYROxdJkBXHpvlmVN4OyPjseKTT/DEZfkCOT78/urgcGfBXaWvQycXr9yPYzJjmJgfkw7vz",
+	"H4/ORyTNuSS/iIl0UwPGZ8e9fg9f1+v3Ll6/B44C9URQHXnHgVcn5jcnMQ/FieHbLEL4CaM6I3PEI7VB",
+	"zePGTLRcFA+i+hfvD+q+uFFv2CNJ3p+fgE/Ipb0XfKqpEOHQm7FVUQaCFNKEwopPYn6LBHSqIX1TvKcu",
+	"XR9HbLEUGePT9eMf2fo6rAIv6brQfVmWL5+wJ3Q6zSoJV0oLzu+oax6EFps/a7VSTKlSmQiShUjGI+nS",
+	"8IC+s6JppFYZDkHKaGL908WjQJ0GfYcC0MrClJTNUibnwcn7oAwKFxCH3AilnxTRATgDcl2Xq9R7g+gW",
+	"mL0a88Q3TFiSxPzmCb2hMXcdBHkah9L6HRZ2eN9/jZ48CdPnZHnKu3TUhnf16M9iHoNLWADl051apeeM",
+	"Rq6h0rGXD9a/jYp309m+O8XBpbrUoPhjjYVSXbFry+CFeSZwAhk0FJdteW+LjDSsUAAYz034ho7vgvom",
+	"/jYErwFXbE1XjBHARZwkcci383Sw0+BCskNTmVRQ3GBjJ5GY5hCE8hZOEsuswIzYDCa+evY2iHRT2RW0",
+	"OF49I/+fUXrMIRfFkbIglSpb0uB2dgZ7DV3G0zMwU/dU692h7OuFVVoXpY87M23Gp3bJy0PE8Y2rwLMS",
+	"Ci4/g8kW2dvBPE4S44ipQXUK+ejNW7Ykhtxo/7oRCCoIs9RqbNZh+9cgIBe4EjqYmggaOGdoJYi0b3JY",
+	"LGkpyIym3YCGtqhD192ofagxN8cwfoe246G+ZoPqLnp1nah5udfGdt8G6ztY9c22At1uHJrujAXwRLk7",
+	"3YkINrgEWdIxT4qzT5kGla6Nbaj7ihmVJMqZh66QMrSP+T2YEQ3PYpUj1qmYCy20cntWSO6K0r8EqTRs",
+	"ySrcHp/cCJL/BHzyuA6X3AMvR5BykzFlVrUDfEALwHJ/qW1MtydhzFb1sRJcOVYv1it8moXvziOylYVL",
+	"GlzBk3XGdAq5UV4WgmfzABh6KhYhPDGa2iLIKU0Yj2iKr1AvfH950D4oWHPEhht/9P350cXFx+/+fnl0",
+	"sfWRC+N3LlYtsBczUcGyasHgAQe4bY/LsOxqgOEj/VbnuW148Dy3+JsVDm3wscrws4xn6Rp8D2Ciw62b",
+	"xCqFB7n1qDtO+EZo3mVCedP7zhLKL+MuIqwMxf07Sq4gvsmmEIJxcMSMnrjg2igol0rps5ooqg/pcFCI",
+	"tKIx+MNNulwIntrg+79mrIam2RR9PpJkxliYpXnYKtVbE91UJpEZHpwZoWQVc67RDCILf4QRy6nOm2gm",
+	"Xdbc45WuLuuK0+4YemNUAY0dVmyIWJKzo9PD49PvrWsXPHjsUyyzdkXH2zAcbEEbbZjHj6rpEA2nMtIi",
+	"DsipGVxIvIGR12gjek76mmh6kxwXTl6dHlVyx4v/hu84+FAtaLJ129vUKMQ+L7r/9Vyy9PHei52doBWh",
+	"aZbqycmn1azkL4ftVrz9UCV2gv3OVER1emjRs5Px+9ODN7ut2HE0cVw9AbtVQfU+2NLKNSz2ASw0z1Fd",
+	"oZa7m1D7JU3dhjB1lHYrGjHnMFJsp6jP8mQGhCT3sSfLtktj9UgX1SiJeTFDRvS104GgKiNji9CULJy0",
+	"iYYjHe+DdPj4XuOkp/itJkms8rDrRRjPSJyRKJ7NWCoxR9muAUAAzGgCyAxa9pnForbOKpYMCi+RS1iy",
+	"rE+QcREThJFv7opfqy4Z4XmN6Qj12Hkmi/xSfb5GfnjN7OsP2raWYHhfvWwlTdzGdjkR1HNN7dW05upW",
+	"qwrKBU0SJQhyHmcYYC4a4BcatROI5fKUzbHcaGyp1w3IcmelFebS/h9obUCj93aj/6/TFOzBCJkU0rAN",
+	"lZLg5ceMyewj3ZnsTp+2rCDDhuhOHfPMelraNlu3d6OpniDVyYbeoZPNAVRDqDf4HVnGRQiuhR8EmU+b",
+	"F565UzsS+/bc3bd6l9nAkYDUMiBm7a6E6rdUJWLARf8EdIlWMsyqoJHNmXEHPqJyDoFEHe7bGQ6VhFoI",
+	"Ha4anx3rhGAurvgsTxEjhOtEqFZS/RyaGBLp7SwkOBUKAwnj4lWrSsPuAEqhjXdqY8MCkHZgoAwXOOaT",
+	"rEE6yXxhljQM0iOyTOMpJl9tamdPX7UUqE2fxTPGfGNETEsJGAeWHXgrYf4gsJ01wq1GgAT17LLh4CwN",
+	"13IrT1dZmfYGtSwAHIPGsXjLakFJbe4HTdW+pZ4wG9rRdn3Tz88N1kqMr/o5+lAX3qxCwwoY5Upx01aU",
+	"Jnq13i2dsqkzPDLHxWRRlDZLJC84Xcq5yCrlv66ghbJIeLX6n7iMk1NXXQ2bqs4VoK6boDIoBe53wptx",
+	"59WrV+20mwermP5nTiuwrAFQq1wq0aEi2psHb7ycr1aulDBvLVzaOrQILqHAYQAXzsJq9gFkZUt3cRbF",
+	"tVhWqM9YLMAMORc7Gg+/VY1JVYREH/rlsk9QVeZCNRGqI7C6X4pFYUAuWDYXkSQZvWXIsKFLRX3nxVTw",
+	"WZwuWOSZvlfceHewED2WFr+evH5/8vr4BBLe5xSpLu5YOiBHfzs7Ple/YvVojHkCkPckUlApJNSZ+g3Y",
+	"193Qutbgip+Nzy+Pxycnf/94fvT6/enh0WGfmH+NCgUp5pBLqd4dczLLk2RAzo9+Oj76MCqcIdgO7cNC",
+	"8DFjiuBzGqDsihuJTP4kGSPXJWF8/eeinTjaA/IaBKejR2ZCZyz5XgTdeShk8RP/9eQCApxqeFFRa8e4",
+	"1+/pcYWL5ZGBR/U/g2l4dyy9i9mqGtL4kbS5mo5f31/nN4yztDilHywysMkG1ESu4oA8aG6A9mH2B+YP",
+	"auTJgEUhL0UUYulAaYefU/sKF2omopKdsfOi6TNdAwgpu2M8Z7Zd9Uo23AsCuyMNjtM1QzsLvevjrltD",
+	"2NefwVctmEe2iH3Iqjn3UziC7EyNk5wxujAMZHVvB2od14IyEBEbZCbPmj6piyhPQyGxn3SBpU7zSQC4",
+	"0CztEMZqI26nJUw0HIx+rtTTlk9LTRgf4Ks37y32XhRLKM/F9Mw7ZrjjLZJcnDoM5nIjBtMhWascdqqi",
+	"PnIGvY4Hyd3zpa0WGMjN0XEWVN8TuyFl6oxOb4NB8TH5RUxwOJd4D7BTp5TLqYgY0MlxLBHT5W8RXWZq",
+	"rSwTup7Q6e2D8FI35OaoNmJt24bLspXLGtNao1pvuvqGuVF/BQEeYHTu4S+Hp9rTo+ipeo0fC+ipZd/5",
+	"8vamo7ava8nDgmhBeTxjUimJWMiGPjBbZtha0dYd0YjRgY7Y6vNNVVZfAc2NpVNALznONB96xNQKk0z2",
+	"TWnOznBokrbVNMbSb65bTWZrjs1ftSLJkpWVbayUTTuma0l2swAK2RBOK4A0G8p6iObq26tKsJ9X0m3V",
+	"LHNbp6pvfMhl3u7ALZXbqkVhRM1GxsH0d2F1cZrjT7/rfilgE8zu9ua32GFFKlMxN5486uI78SVDCLt6",
+	"RChZ5EkW39E0phzBkZNYZuRPg8XT/OWfB+RwfPEGbtPbXF1ZRn/ehKFWNwYNBd2M5vpCao6UARlbOB04",
+	"tcUSa473yfW/frvWDl6Dva0+XKAqQ2WtHtuAveFI1xpRBuUnaZyxfTIR2VxZlrqKURcoyzk0i6tPQdzm",
+	"4O34tffZ7WS3k9ADosbkUpWEIWC4/jNn+rJGbClLDF12+by/jfTok12oYhsOep4IdCRg2LFTtQwN9klI",
+	"p0jZUih7m9s1oPTYX8QkUJHVfPKjSrdvwJkwd6LI0PXqSYK16m3PO+8DFhCl6+z/ICbFmectgHsdgPuE",
+	"omNFV5aDk0KL7lha2hmfTaLbaddOhpdAbzow5m0MUGDpWLlkw9daiKRVm7/zppTxr+y7dTDHA342Lgrb",
+	"FIMsYuRB2D7aeTrc3Ru+2Hn+snP1Tl6VbvX+/AQHoggmaUiElFFdOWeaWVUVqEcPsBM4TZ7U64tPFlRm",
+	"LIXjokXtVkMCJz5tUoWLga9ZHXUMI3ZG7PGguxc5Zsq/9TppuTbGAF6GfEHBZmirfhYnhtIkzpBnzODL",
+	"oFp/nafJkYn1XA/I9yzLMGqLshdqFNXgspXcyFdTa2z05EkipjSZC5mNXg5fDp/AN59Mv8/4334dfxoM",
+	"BqUlFUpXP2pId1LNvDY5TgCyMRd5amRELJ1E/23yjP1l6rWnedXaIv3QNBmeVwj9GkdOJuCIBldAH4Q3",
+	"JzG6f/E2PdLlukN+hoxRF9OUsSb8Ngc8APAhQcMBAQJP7xfaFZXkesnShRzgpet2WG1RLJV6eVqJRQph",
+	"NVh7mgvFBVuQzMnd4wZt4Sa+YyU80u8YJxcUcsAbjZA55dE50Oh6tkRlF4r7a10DwNCrmocUvUW7MVcq",
+	"Eiu+veH0i4h5w/dhEUGUizAlxd0mgEm8/dcTNsuavw0eNHWrhYWOE5vOAdQ3WzcAFl6zaLYr5wzub0k4",
+	"6jxneUfdXCYnB4NJ2RllmmZdWnAB92vgrntCdtTLM+mkNOiP+dvVEoRuyBQzIaZ73p4qbRhn7dqF1CAi",
+	"w/Fc5wa5WVWBTtwCrpiItCjJFJz1i5vsHknXHbT2QoAHnFTu0muODbsyrjZATBC6Tk2DMjkxNqvm3uGF",
+	"3ifX5fkBegtI7gC6SQ0ORbMQ22TovGiEbt1qV/1WP+lnZosHjC+g5URv/saRpfkRA4UYeRSLVt2Rmz2v",
+	"PAyAPqrFW8vghtAY87j9ZMNGCOO0gBJleSGlYeCCVyNSGrwc/Z4LEYHPHxDT0jXGxDVju/sSc87rp+ga",
+	"kIT6V1wuRZYA75G6cBtPbwfkJmeBJiBqGtBraWBO95YiHu84kYDRsd/D5vT6PXixjY5UOJZKsnJjfLQC",
+	"NYI6Ci7scUjWLBsQXcAzMhLEFPQgNxvKqpF3asGZNjJKV/GzGgt174rKK45/9HW8EkAE1Fe1Am10OlCU",
+	"/SHQl3r9nm6JlZhaXvb6PXx5xXAg1g/Kl2qic41bZSCTyhQNJaGAF7YiMg8wqEI1jNJnE3EDOY8xFkp2",
+	"4TwvpzjrXLqipeGthL09ifntqcjiKausBbh9JEkSzxgkdhGH39igCqbsjlHgugA1FRnzYYllto8Bx1Xj",
+	"sMRcO2ymUGimFhnoi0qk0rKvphU5vOrNSTwLQ92+EStE0rXYNbFEW69fFUV4+nzYHPc0E+J+vG5Kzplk",
+	"WYV3eOyhe/VtYRiyjMMJusAAroHm9wf9G73Ag9ILnDWVl4xtjhic0e1LSyBch5weGmaIkhmjWZ46qJAa",
+	"dUiu4mwKNMhcJ3hecSfrTKtXNh8LyyqKqgLZR/pHKp0U58yp2bNtCihJ34pTvq7iFLUoEzpl0XdVpNUG",
+	"6YtMYkeA6HTrRxIEDONRiHi4kZJRfRTRAI94FPRGXXrfYnCXBWmNpWrUPsm5PrzcothJjEdzonOZtvBT",
+	"TWINA6hbVzF6fJwkYkV51Zlo0EMLNARh4F5daNaukK/+a/shhNTO0K4PAOVagaRaC6HqDaJsRLg1I2YR",
+	"bvsWWFhUgAcMCDTPyWRS6mwSQ81U8eci7hSA8ua+EU9A3X4Yq7U2ycOEEAbO39wBB5sGnihc8AnlsrDI",
+	"EXr65OiwGjmKPnRuKDShFXJDFrO0j+fX6/OjI6UzHJ1eHp2fnR9fHHUa6Is5TVsMMhwYPrrbzrNOeWfg",
+	"mcbXmJ5WrdkTwJEOHuMJ5aAHqxtGZA5YturQ1LMEdiEk0FFctDYbO5dIz6xxKwEqAd3vWAU/KgCewZFh",
+	"YJxBNl9xgGks4laP0MsBd2hHhgydywv6abyMf2TryqgthDWdtMnx2THCahc7isWg0KfsTtyyiHC//LlI",
+	"o+xM77ugnw7oUikzFfGhcBMnJmpEk4RM8QWRoRWy4SQDxZYxmZVDR8MXT1/s7bzc3auTm3s7r/aeDvda",
+	"duSkLtc53A+TJqr0tTh1V0yptVuM65mtzzIwi21apPOIhV8Xb3XIJUv18kVeGhczlmO4P2UU/y6QZTGS",
+	"PSCmUgxTlptqKp96cfadlt0+13z9mMvRut8lmn8LX4m/+gAMTi7Ayy0mRqeuHtAlnVZiaG620Av6mNbh",
+	"qza0AT9bYVjKTWnVyvcyiOETbttGpnXE6DQD7qcIg7lVmde7z7aYY51x3bZ1hgHHF8jq1FXiI5SD/mw4",
+	"3GbLfajL2t7d6o1pnGWMbyEc1U6F0C5IcVc0WqxMjXl1/ekxUErIa6SWGJAjdcDrPO9Znli+NtijUtmH",
+	"NCMJozIjO+TH+LtSVH5vd+fFi93a5I2XT1++fD582WYUbOrgOcsYV+0+pKHDTP2qDQjM8bAPYqocEkiY",
+	"gF8mLH3douTJ6bgiy2qx2Tp99+jdOCC8dRwUC+EVFZRxlYNUpd68jT8dKXWuHhFNqakcNZK+jgvp7HrY",
+	"01XoX4jKDcBUmxi6eNEkUsgCfY1B2iAcgy631dMh1tF5NSs7u8PBs2Z+JvWlDxQ8Ig0t0SSGlikLvShN",
+	"7dgb7j7dadESwbN5sj5n0zxNdTlGGw/FGDwPUsd2p8EMwQtMt/QAZn1LyFoRfScFDje+AGzWabygSfds",
+	"t6J/XYuhdDO7lBQd6JEIF5KYFxbjFBj0vrcwN9ZHzU45hxzMCnAAM/5gE6n2/IcaaVZiNNhpIZOr3tRC",
+	"86+tIAp4srvsja9xExSffL5NGdXm6q8aafh2tUmrFoubva5WTK/fu7gcn18enff6vbPzd71+r1hA4WCb",
+	"huwzEPHV1bDog8S71LTAiqUpoxZBRr8qsKXUY+yyGMPSm11IT8rX3mesSN/dQ064EaFkkgoaTanM+kU6",
+	"mc6bSMEgVnYRmjx6unyl4WWTt031q92eVXdu5m7YYU0Zbb1x1c0Wqr/RwfLAciokCfx5M6NSsV5tfwNb",
+	"+/L8aPz2YlTMmxyQi6OLi+N3pxcjqK9n6gxlsk9WbBJzqgnLIHcXWwGFmpaa5WB8cnIxIjujHTSBB+Tg",
+	"zfhyRBZMKjVHDq74+dHBu/PD49PvL0YGnAY512C9OOrmgLw7Pzw6vxjh9JUrjgdk/P7gEluqPeByQM6P",
+	"TKeueNEryHDkOuvPbAdy9v7izdHFCGiH1SEfzzREiTQoziwakMOjk+Ofjs6P1Z2bqPR+hF1/W213PYrA",
+	"fXcCBSxqJKDo3fS/1+9hD3v9nukL3FC8BpvY6/eKVtSKC1313AgDqhXQL3DKPoDaBq+opAtQ1tNuCdhY",
+	"amTjPhFJVIECVRA9aXzGlthNMHBv1VdKeMSBgooVbtuqvNhJDJQkGIPnXHObH8/UYuzriK1aveoAhtrH",
+	"FmzXJXmBLeij3Ahpczi2dbLjAlOww1JX4sU+WCFYCGKyzk1F08Ya0xd+Unc3jbf+ON5bpnkMqpL4wCNJ",
+	"2GzGplkRktOQPSb5HON2pZi8zVmgIL+IGiXppivsExPYHwZJUG/ZumWXfmTrjSrBipxX3ScdrpMmac9P",
+	"/J1TWR727TJgdYu+qzBrabQAMDFhWkHirKkhblbJoj6ttbF5d92XTWlPqDky7+n7q9FfYO7suOPSYrdU",
+	"5psU65OzFa7JEEcUlaEF/loD/NI8ijOSiJt9ki/Vcnw2HFbmmRzQJGHMxflFNDtcDo3Eqvcfb3xDi0EL",
+	"onPgFc19ihAcyXJOJyyLp5DjEYTbssK8rWnmiboy0Pz25C5nGpXgEi5sEGmffIQq2WVC1+BaTRlyxD41",
+	"8oZM2Dzm0YBs3gdyaHdYvtNRR/D1vT5U0FaoDdC6MIsyFPNkAh05hDpO/BoSuwoRpl6l7xuQU6GdREBN",
+	"B5XIzndsEvF+4UqaC+gz3IFREavcwTumgmcxz5l6DXD28g5U55mem4YVUsxjU4UconK9Obmw9c4uDx9M",
+	"YqRrFjIHorEIYOkYkI1xFmOCx5khkdob7l1xBy4XDsD4hmNeE4CDFtwPS5rN+0QKOPwSKchU3MFi8uuy",
+	"tMmIZdpQoVXi+K0os1Ia8ZPp0/O1qbKKecQ+VRRZlTk7oc4J7mni+XOWbA3Jn8mv1Enw+hlgRKxavse8",
+	"XNiM2Yg1SY1qrvWkiiXjbCOxsQhwPd/zfB9Phy1rm1MxSYLghJxApTLBVOHz1wfk1d6zF5ancSoi5KaE",
+	"ml66QLuNAo+IsujwGhPaBC8l5VZinctMnc360+o27DGnt+zjlKoleGa+J+ciTyJwCkUMsdNiibUH/vnE",
+	"RfZxJnJeTZLUzuKPORYSxmpZ4IeKkgeR6qIvfGFrff+1eo2ZhUA5BiQONAoPfB6yITBnSMoK9Bs7P7AX",
+	"JV0r4UchTXeVCowP98kKYX4zMmfJUhnnsHEFicQGkquSLFyoEagYYR2VqsKPNbU/sbTxK5O+ZxIoEnHj",
+	"fzZl/9yidimvMPEcpqWSa3EvCGsVZwlrfBMkh4u0lH/cOxUZeV01UlnwDB8nKzVL13Qi8mw0SSi/vUZJ",
+	"DC2xedsLRrk6urQ0DnSo57yimYwEhSX21sECmSLgqlli7vz+XC1gTswyDonSRZz5FEWPJObXwBqdUgBH",
+	"1MiI6mUjsjd8Sq7VLR/h6WtI3NnbfUWuU5qxjzqP7FofcvgFJyfiikPIVaQkousBvgkqjTaaMCDX+fIm",
+	"pRG7FPYOm1daNJImiVjhVT0e+zr5XQsIXfR5xSOhNJR3ICtUiyEHiQtyjT0ZafxoOFdUZ3Tr0aqE9H1z",
+	"5lId8kP7Uz0EdbbKrmQpEXkmlWCE7GLsU5E3jNuLa6cl3cjNCWUo8cq6V2ihgZWNObkuUrOuB+S6iK+e",
+	"sfSQrq+hxdeBsKm9bip31QsFx3ofG1co1rMXuQ3GX7r4+u1Ed3nIWi/Vw4JeC8EDq6ucPdQ1A5ljcaMx",
+	"NaHHFbsQM4MqEEzK8PDAbdaHFAV1ssJ/sZxjRZErrE8mDHYmTpTVCbXOBxuBrshERCVw+H9d9eLoqje6",
+	"AgbAnate/wraCz8ZTOaByZixoCRXvd9cfRt8xeVihuHey2cvnofMEK/752zK4mVgFA4Q79XVU21GFWcM",
+	"+FTVrsEymTvAmoUqqIB9DZziUffqOvtkxTRG+TRo9msI4qLpOs1RsiSRVZGZhop6/UqtgU5EfjPP9gnU",
+	"E2qLQYu4dDpXbXYcVk6Zoa7+GddR6YAtgNDRBiEaozhyLlbqULvq/e3/I2I2u+rtOxK1mgJnd68lpPQX",
+	"YlyqdSuOScY+oQ4JJRwWia6e5eciE5ytaMr65OmzIVkkQf22DU3SxY/v+wQRmQhdKC1wrS7pBVBSIt6+",
+	"//7xdyfvj9pQdG6BzB0v6A2rpOOCq48koVGUMilbsSEZZJhpxAceY/civ3k8SXI2+GV50wo7QKwuMjG9",
+	"raqTQDzobJ4yORdJNCLXMVdSQqTrQSJW18gzwzOHhhyemBXJnKoDOkMsJROWiFUZALXFmm6Lva3Ficvf",
+	"wzfo6x4WDP7e+O+arkC9uJLnpJwO6/OdqEc1n1nBdoKF9JImumoYcjGo9kCrRzkUFOsOFWVfziuANFa9",
+	"oUSGoh7pwIcCS6IClh5sYXV9k28E0wdzDibA1CbwqnW4Tx7v6C2yVqqVTePVSZ8IMpnmXOmMG8kVX4qn",
+	"grk8E1qv8X3lVjKUUPU9wgg1eN5ONdHsXmD5bMnpoPfNWB97h3qr0SR5N+uN/tFq0/V++7lfzdGgQ9HU",
+	"PVs3P1wJR2fe4r9gI0zWXkR4XXU5oI0nWH9xYL4W9AaLKUxVdSwqNiWUrIt39UH4O8ulfZrk16HkdFrf",
+	"x7GrWRuV4RkzNWKGZ6yci+WAvMYiE2CKVBsYDmTKPUANSISVRRwUAY20M1ESOP/QcLL2I2crqCyFqfGd",
+	"rP9y1JheLks70Dvl8UxwDwJX7qPw1lJrb/jbA2qaSkJ60JUXoHyn6IZPGaRBwzDpVWde1CKMvY1eupqL",
+	"hBnKKSXI++4UoMLaVhO1nttX+v+6Zp131UJxRW6hitoAoBsBNBqqMzuNuqkfCRzeT1ldbla/7wPuAFlA",
+	"oXu10louMl/C/eoTV1cX3TTSMSdKuQQsdqVk+mppm9XRWjltwiXcoCS0vfpf+MR/jZ486W2h01ptFrVR",
+	"qIbLXHRG0GCLioNErPbJs6p18axuJ0AJzHA4bMbtfAAFtwK9bXPh7z6rjnw7ItGdkGfDFqtqK93ZkUBm",
+	"D7x6RV7h/7fRqRvETggitYU6qjTM0moP65vN2mX9ani806Iof1OPdMa65syuwOrSRvCW7EtW3QuUI5dW",
+	"pzosI8T0pMmZc4jijq4Qh+rRwraBN5qluzMcYoWo0vKf75Ef4+/UnT9cvDvVoVyEVjW4MJB1uUxZVga+",
+	"/FdvKhKRqvNTp0lh4aJtocuVH2Td/EUKPjinq7c6bFB0/zJesCTmrKLQZUyWMefF0Y7m2Upri0rBxeuB",
+	"hPMHIwvLgnkjmBRheTeKxFKspEz9IXz1dLBXm5teDr9o3HXdhZpl+34pWZp9HjPE5AVoohoEoyNoHQ0C",
+	"bWhlkRjOG/um+9kmXv/rbJNc3/hHtk0WAkgaqxMbXEy6TKh5W4iMFUmOBsQv4PNug6RnWmDQKQtoyDLi",
+	"Y0c1rZzwYVAgoVW1gxFGpmvGhTPAc5DqUkKfc1HrDP4cCcDPOblUBi9OA8gFs6k0reqBCYqYLV8TzHFI",
+	"7KjxjKHwxwCGah5N0/iOGQ5ayoFNfZ9ELGPTjKRsyTJNiDNZYz7ccQhpbQu3uM8n6q8C8d/I2V8DDxbg",
+	"KG0DMorv9TQ5tV4e773Y2amlXm934utZih6SV12P+n1J5L80vfp1wfSqo77m3uvCV3HFfSrqbxzr/8kc",
+	"6w9GVW6DPiv6gHTkLtn1fRirs44THaCobrceS5NpBIXn2m5D82xQKEO0zw7Ns0fd7HjeDdVyWcIEj97y",
+	"OdYmKyF4kG2nNwaP0aDmqO8s0hD+uLqjHopDJNA+SISs0j/GRLNsG4RoDMeB6g+PjXTewId3p31y8u7i",
+	"Uh0iH8bnp8en3388OHl3gSxmJT/yomAQr8LtUh+NzNa6z6bq30+b+bzqiO5olezUl0FyDsjhphKnP4v6",
+	"32QN6drqaMYUP58MoRfJZUfJx5R+zKfsMGeVnLgYNXU5XiBnbUo5SZlcCh6RcgaOS56gb5KYgi6kjCcJ",
+	"274g6fdUyEz3Dt1JdYZ/WZxd1Q8HztQtj7+qwqDyoWzTv9HzoR4qh73B6P7IRfbR5jRtTaOnR6dMXHvf",
+	"Y7rN2VnsttpzNDCRzYepTarVw973pJx3vvq7qrWErnTIGBGtpDKm0INDZhVn8yilK36/o3XzlKg9XnVj",
+	"PuLx8O2M1SdZ5+MVi0SQVd0UjGBkOeaqfWtI2lwwzGxJb1iYz/bbUfvtqP121H47ar8dte2O2upT1iCy",
+	"Tyi/NdJCPpT96h0Tbc7XbyercUvUuc5hzsAxQzSWOeWbfk84WGNuUV8KHgDrdtREd+dHPx0ffQC5PxdJ",
+	"BIDBOQdU4lmezOKExNkVz4QGjHA9XX08ymc5IF4EOY/+Y53u9zwpql3BrY9qv7EP4myvZ5nq5DT9Xf2b",
+	"X9jpWB5JR1y32+3VcWmtPcdS5ze13+j3kt0lQVQrvRf23j+8/D4HWfgaGHOqrCMtL5Eve1Qq41IXJUDK",
+	"wLy6rClwRqcsy1Ouy00XgjMgdpHG0NEJqvgJhwTr2vzihrq0ku8n5RZocYY/QJc+q+dDEr7RGNNNsxnj",
+	"XGS2gRWhhWfD4b+7ZaamN0/Z+TZKtH52n1zn/JaLFb/Woc6b+I6FKohiLvPZLJ7GjGcfAQ2995XaNq0P",
+	"iupX4B7rFpnD9eYF5oKbrlzG/0DmEl4rItRaBNhKbORwdRk0AUPMbTtsnQWN2IY17Ld5DLkSEZmkmm+q",
+	"RcPrxhOvbq+WpGzWca14oqpWpFgxB5hISYUwaSdK2hmf79R2eGjT8ysLxtr10M7IPS9ub1KTfIvWn+fq",
+	"yO2mZezL1rbncaWO5WwwIwlAKOBJez89akMhqNWksCUfUTX4pkzpBVKTReb4lj2VAiEoQC+e5Uky2Fpr",
+	"KaBf1Nt/T3XlP9kY/vdVLQrVeLvDsaZV/xEKxdekCLTdpt9UgQdUBVp6UB5GNWhzmjS6WrofJt0VgvbK",
+	"wDc9QCcqB2Ysibnvsxh0AIXSUSkDC2UhL7TzQwvHynq6rwFr4oHKh/6ZU54FGcSgis6vFm6mk7DtsuVt",
+	"9gPNlW65nB+kLGI8i2kV25wGsMPsglSoZx9JBLGfFs8WBJiSTVMWor2cJiKP4JOCI657DVY5hWo0NYd0",
+	"OsWsAkkkyypAhcyrj7g6K2veq9rNENEWaukzQcY8SkUckYjdAX2yOrsnqVhJXeBZ87kzHI8qFabUBTVs",
+	"+ICjBNzFETMh9gmbCQRaLDrrwPVNF+yxnItlG60gFlI18LucR0llwgJdLh9JMoF7SBy1asVULLAyuWNL",
+	"2ky6GpJbtkbs0CQhcWRmqmLe9bu3mfX43YWZ8dp367KyYHl8CbQAphInWT9iV0AsibJ0DVzWTJ1vmSSS",
+	"8mgiPoUaUAZF8XsaGtbNSQ91IrBZ+sGtGVzmVVLksLZi9V9u+dbe8FUIlK102tj3YEWrGjAAyKDL5T6s",
+	"DQ2vD1MKL5EYa1Xr55outde9YERF2GekzrsR4iZhg2ulZlzfTBcD8Mpf8ZRBCWxkXcNmUuUGXAbWdFnM",
+	"03ZFsGawYNkF8QPocgmozMDN+EjqFYppW0Yo9Q05IOR2SL24u4O6BTYF1myrT24Au6GethB36K9xR0cZ",
+	"YSLNGPIwAPM+oVD1irlBm3uLLpc/sVTqTVUIl93B3mDYCnuLyuyCMV6nkFn6gpTdxDJjaRfdDNCmS9hX",
+	"jD/+/rs2rTPMJ81aqpwbLHitZNQdJ+bwWEH0yDl8YQ7Bk2YWLk6iL7kTmvPp/PHucPd52BRSBmfVh41s",
+	"w9mt+8zL2c70xYTt0ld70bPh86cvJizoxChqPRv9I+rW1u6RqtJPOymmq94ytDPuzoK3zixy1M+127oS",
+	"6gfHCqFqcD0GtmzDvnDE6PO9VhB1ZhVvKPOU3+TA4E5vyJ++Ozgjey/+7I+xWe7OR58++31Wv10TFpUj",
+	"K/ZD3SovDdgi5raKuNsW0OveeICcHZHEk5SmawtCM9zdq0QIqdgbHmrp7kY7HfCWf/zv1ZV88vP//T+f",
+	"dUeVi61rh63Dfls26hGnIqvbQxpmuiR/wDiRYoHdCpyEExFVkqZ+yszM7Q5rWE2Q/EktLUDYnrCbnJeB",
+	"d4IgRu28FVqDKu+CB1rW1RDlcMkZgMr+f0A0sUTTcHrdbgFvg6siYGHuWDQpA4GmFqq6XWn/+yTKl0k8",
+	"pRmTCBoDxege3MoDLGGXfsWSSBs6lgYuFve0ML0scNJh5VUt9jNHUPqjEgs50krZPBX5DeZqK5MF7G4j",
+	"fQZKx1W2K/DljbybQXkv3e7gC8QCmPzw8V6/t2KTCpABOT9nEggqwq5xdU17B3I5D1G8aW67Cpwly4Ct",
+	"Cf6cPZ3NmdSbGrZ8kbZuVCG1FxmaMa5C5Pt4Qv4cTanX3CrTHFS6YDw93RfTNFlE/rT76dOfmz5cWjxF",
+	"K/rOOIXWyznw8zPZ6KQpqBLAALIkt0B6o7nIOGNRyEEzZ9Pb9sgGtkkH6rkQtEE71z48blz7pQEqeAaw",
+	"bbVDg+1oGB+gpHVoanCsAl7mHOnW34ZIy/U18w5oHIk5WcRJEjuELPVrkPGbmFcIZrzmQI+rJqc5l0Rw",
+	"oD7N4yR7HCPFroGLRGe/cTr4Atw+cCZkdpOyi7+ehEOLFVwhlwXhQt/m9KhGxRIyqGJ+E2Soq3EJ09T4",
+	"g0uVLzSjEyrZ9lULdUtKe0ntytKz0HdnvGKZJcpaHKMj5bu4SnSwFcnEkkxQ26Lc0IU2hsUL4IbdYZiO",
+	"Fl9U1g1oPu3og57EUcTS0w1054OEiWBlEY9kFSSgbtQjYMGyEFGxVAOwTyhJaMZgMNT65JHUYdltyGht",
+	"98sRLKc/trF1c2jdVXzdAhzrYE4zjVR2gGBVWllr/dhRFG/x1CFz8QgahTH0THv6zmLe+hEAfLyMQYS3",
+	"e+INoylwpba7/TCWoLsdpmLZ+iFnmzU9coHsEBcZTdsOl37kyIkNtnrgPSKUdXnkrIDQut/TP8bT260f",
+	"fptv/2HExur2+BulWtJYsnP1P9s9eiJWSjfq8uyFAdXq8hCMzThJujxzbuD9tlh1zrNiuez27Hcpo4Dl",
+	"3kUSbTzrFmK3G9d8saDpWqlaa3wuCBTooU/mk0QTXO+TayWKrw3BmNLirXqvv6SpXAeemHYFR7jyGY1C",
+	"yOfWVHRyLtKMADdbnK2r2eaKU+/1yfjize6w/uBr5zbWZP7vZjPvE7tDH8rUgX5sNhI0xZbz6lZn3BGf",
+	"iihIpPyLVDqkg886UJpdJib5bISjqK59YJMLMb1lGZH5BK5PRUKuVRvSeJbfsMfmoWvXsPwFk0bNtaBR",
+	"WTQRmZ4qtU38pkn90nDKAUpF3dVOtos/SAHrxXy/moOtGItrZKSexFGcsqmOXBUdUNaYHc9SPNW+o1H/",
+	"sQ3qOz2uWwL6nN5o/0+a5xQ8DHO4KbRP8qqZKaxjfBgWTcwBHHkh9y1dRhJD1WJWPIL4qGqoIDLjyAg/",
+	"qWoT+bfjllFtrxsaR08KdnEuZAZ0QxLTHgyOfIn2N2rKdomjzers+9TWxVF9t4oBrcAo0BJac6gVt0My",
+	"H0mFWGyXceWp1i1Zbs0zyHIbZhyszFfaVF/D5skdjSFegVW2No8FGQaQUvxzogWnbEFjHpTDqnnYKM1s",
+	"6NAd+N6DbnlAxSfrxi1MEf1BtcSmspFrNfya6ZBmfoatcaDQBdN8OOwTlCxr77xkRH1cDtQwZwPtWejj",
+	"XwwsIkJ5dMXhhwiNnRGh0rt/oPGB+/6vxfP+7/o1cKJFj5cxH5HNLT+44gBU/jiLp7fFDXYlDVCuFVdQ",
+	"kA6swvE4SsWyuOzqKQNjED+exNHoim/aMzqXQJ+XbuvBz2UHx/ylu6QBoFWfDLUNtL/X70FrETGhaF7P",
+	"+gtUS9QjmkRPosbq/MIg8bH4W+MwO784OMANV2/BSqm4uMirH9TYwu7lubEEBvC/4UsJWgluB40R4PwG",
+	"X35Mk8T5zUJ0B4bEvQZKunNtYvRoszbD1xC9yGkW6tCDVCnRFXqR0gbG0yy+CyYIYhAqY9JILlnDRF/5",
+	"6O5QE/qD5oGedpokmiJQGrexJuaGCEXfPNsN7X6sPoNI7l6MZXd7gntrO4VLi/RFlPKYmjMCF6nlb9e5",
+	"NMYFrIs7S6pPdxZA4zy0pN4e7z5Enhyy7r5JtnEcxjr7rmAQK3ozh2waWIb+ufByd2/wbLcVV4wBlgfb",
+	"oSaT2f8y3GsKHIBBvtgYW6P+ACd26PPr0tdfj49Pjg43cIRbZR1u1EN09ZFuU2Sz9EkMWvGIb3B8aYaD",
+	"KE9jTfxuR8SCAGPatJjBzXoyuhBQ+DQLAeMnZRmN+Xu1GFstlFgSfU4RmmdiQbN4SpPEgEBnAviq6ny/",
+	"zVgV8a/su3XGAtINfjZybBYnTJJM3ECaW822iiU5Pxof/t0vW3m5t7sz3Hu6G2Ij6UTJpA+VSiqdeMGK",
+	"gumCLAK5B2epUqv+hKKBDP/cPnOtXYTE9V9tX1MTBJbqzP/X7+VBOiXgEWYReXNyoU6idRIr8Y2s+zif",
+	"13maHH1aximT4+zaTrUG6gnONdB7ryd0evs4T5NrTT8hDaDHFX9/flLK9gRWptGTJ5BNBSj/L4cvh0/u",
+	"RPRkuvjpl7/9Ov40GAyexDxinwaLp/nLNqvZbXnFDruGBjK8CwjggKdcJyHFqs1yZVe4yb+n+Ny2+yxE",
+	"xhgCzsqBedHrhX8Kuht2UzKaU8DdJsXR5MufLXkZ7RKHOEo9z4Wp8APdINL3h4icm4oEHYI0N5eGHGM2",
+	"fSZSFhU+tmJ9QsEgClVUzhJx43sODkQOhVFK8O+8eLKZCfSsRSbOBr10ZSGXHb3XMafJhRUqfsdBlx0Z",
+	"XRF2qM3e13LY5BzQhU42NujZAxeUxbD1FrjtiQZu13YSas1YjV5RpeU3Of61xg3ipq14Gk04CaCdVrdP",
+	"zNjCQoIWN+trm/pZW/UIh6L0Vfxx0Co3zUxZJb/y+/MTFDcuYCTklqjOSW/eG3tvye2wBywdAMMUp8mT",
+	"eu3Ml6xN1HcPpDdspRRsW90a3GwVuTC1m7VCxL1b2gppipw91Wu+u977W12LwjRq9vK2RGqFHRhQXu3F",
+	"szCtyQEaz6Xtv+/xq0oSCaCqg3s/+zCdaaUk7JV7c3IxItRKzkLWav0RiQAdM0EKFLzqRpZK8C1KxjyK",
+	"oTcnF/Vi1LQpTHYJwiETZKXGuF6MsgZFJ9OiJqzqcLEakHOstdfLFyx6LFNT3exQctvKKx2akyot1YhJ",
+	"TPVxVVVNqhffcJrleL65iWdLms1houIMSaOm4k5NVeno9I5WOEQH99VNGxK4QbHT3vdi5mrFThEXDmnx",
+	"oD0+ks7JpV3dsDqj+x67IWfKNsdu4RZpt5a2dBA0Z3e3gHww4v7eXo7PfDg2WMVtLdoHMkxbW5kDcoxH",
+	"Q5bGLCI6TddQo0nwhvat2FrQNZnTO6blVzQyyCAbtr0xPVF2zhl/6L3cyq6sFLcFvyNEeLZM03NXp4/b",
+	"6abKdzMfw0ai3YHNwqkSh2IL6dQqGrohGUPoE8WZWR0U+CNgTzjDlTGeQfpZUHMbe9spNXfvE5qRhFGZ",
+	"YT70jFw7DgQNwJmwG5q8EUl0vTmn9lp9kXexRha5Oo5FphaKiTm2oZmv8iC81hVN1vivcCR48uLQsHbo",
+	"zCfA8g84BQIHyJf27narXKxVlat8EedHB+/OD49Pvx+RBYtiiii+qvmrNM4yxgfk7PzdwdHFBdyjAyqI",
+	"1YT3AT6T2vaqaQN0GI60G84XCjo0MbrixmXhXceXXoMlb7Pe1vuo56GUfT40+ovjuYNA7oQVkXZrKpPD",
+	"o5Ojy6ND9LXAaXzFaVosPi+obIei1+8Vfe71e9ClXr+Hze/1e/q1FYbALOdRNYbfyBokUZ8sGcfIm+uC",
+	"2A4FziC1eGAzjwqeRgjh6WvXLhHhtfo1zqT61YOIvt4OQK57GHBbHFqqF5RFvpO5Mqokud4Em73uk2vk",
+	"a/lokPwRyUCrHx9F+nFK+ZQlLPo4pWl0XQttS043omsNULdbBN9m28LM3Rt+tgj8FAi0cyqLuq2vDIZ2",
+	"ZjH+PxNenBR5Om1hBKsmXOC9HfxY8JQNKXUOBYWjDzrkoFu+CV8WBCqtQErrED6Ah6pjBlpaUZhTmGrt",
+	"TwKAQh8uxBN9IH/MyinP4G/3kJroBkKUK/Ld2qT3ei4imY0w+U972sE9LwlnMWg5FtuPi5ScHZ2qQ6SF",
+	"8LTZmq/c/6vP2Wy3ewzwi1hxfRrKfpsYSzmYAvME7j19xZo4NZupQZH6rXLZXNhN5veMLmNrHQKsvCnY",
+	"jSUZnx0Pim0+8ne/Rsuzl/uYQIBNN0TGEZXziaBp5Lr56DJ290LNSV+lWOllMLIys08mOWq/0MY1A8A+",
+	"9bdVCAIsUnFGUhblU82K7gLVx5IkbJYhOIaGvr94f3BwdHSoVB6zKK3aZZGDJ2v/K30XS9hcdSH9+zqU",
+	"odQ1tJrIirFbNOmhkUqvqof3dwZXD02v37PNLbSr8EjfxDJDM7dGtsj4hj/Ol2qSA/m4zKDTBvJJETeI",
+	"PVa3DMh7Hv8zZ5iATtVpCLXUXunrPplS5POKb7hIS3ZMj0b0vwHvq4C9tbufabhJNwbzbK9bEShLJRQP",
+	"bpaBjiNK3t3SmUjL9fxtEAeWVMqVSAOKw84QcDp2X1baVVORplBdLlLJyAQ+tW4AFRhWGtmnlZ1Xu4Xy",
+	"dbj30wUjJxtwC206X06kLlphMQLNzNlRCp+AHFG4QiaAMkHMQvpFTALafh7F4sfJMiBQfowTMVECa8lS",
+	"YrLfhgWCoCgfoDDam+fHLPTys3ia5SnzXw66lkENQT3iUQnHtU3q3JxBWummTzrmFrGALLEB3ttf7Aaj",
+	"g3yjAvfF7nAZWs53ccTEgYjQI16vg+lZ+6l4xLyg9XT4KJQvQ+XI4bJqPUJeg92P46T1ndVRu/IqkWBg",
+	"+WWCLOgtw0CLHnbwREhvngmVS8CKVlIXMy2UwqNkIuOJMqSiEShu+qPoT1kIwDvhrOD8uuL4SnLDstIn",
+	"4MYgYYu/DUAh0wu6cRbUihqPD4y+83R3qLbJDM7aql1iNbGnu8Om4HTb/dNXp/lCyIw8H2J6h/7THYJ9",
+	"ddy6GmflNrNNfB6u6tluv+0DBsId47rWqE929vYA1mbn+XBzM9pGqMtuM/b2+r1FnmTxMmHvZkEM1roD",
+	"TS1Mg3KrNU0lHsvqeFFChUsMRpVcL68d01/JghIpqBYPLiTXrg8QNX78P/Txr8PHr34u/vnx8c9/+T9f",
+	"WqqM71hKbxi53VzXfbIzhEN4bzgcDr2FQxHYUWM25rHZZ/GvLCCT7CTulUvEWkgsvbhq5c9P3gDZ7dt7",
+	"swtmTylKv/t8bwQeQIkm1mrOUjYgb45+Ohgh6AqhE/T0ZfM41YyCEc0o2v74qOCQEpG68KQ2Zo/fVW+s",
+	"UC8xnjHOMgoUYU2YO/o+kikxGCoDpC3fhB4Oa9jg63AaacqKD3Gx6pOYT5M8QvtTSOcqBvU7oujYJoan",
+	"0h0RxFKvVLtts4VuEvxLx4g2xwZvr8a1emle2A3HKs3qvWUlX3oNmNXLLkhWRW/qxvGomiPktUhXFAMG",
+	"MGypfkSPAhYT9IF0OpcMTTNTlqGOZLBStI6mH0E+cpzeUN1vx5B9KgJMv2lX0oAvE8IOh+1gWJqFNX7v",
+	"XHX3Eh+xD290P7tPPaoZUS/Qaz9kGxyO4Daus4qobauFtm3gtrzMw3FbLRLYH5oywAxWEwOjPzspU89r",
+	"UkW8BG6bqciTiD/K0OeC54HSdXeGZBHzPGPyASQAhOTeVoFcfZhDYY5ZXEUgyxlrNwcWnVBFP8gtW38h",
+	"uVMRs9VjjEUkNsZRtLAg5QMcONWNKI7uUZTzTbAFU1O8dda8dyrTU6r3jN0yJg1B75n7yb0G7jQr+P7g",
+	"pGneQqwwBAs5omEHC2XHKU9VJ5i6iBNdK+ECQ+l8ZLNUE1Ry1UBIPS3i80l8x+5ZvdlNggYKs0yzChHb",
+	"Par8GeWn0jtRhupd5clNzat7H6nZLprqLLIiqPrVicq4RjTqyO39ZCT0oaKQQF3avojA3cXBQoLNGdho",
+	"gt5ZI7KicSatl9mvOJ95ds0jU7s3gM04cpceHtqyrB1RkgiZkangHAGGSCyvuJO3hNEpFAOjsHHVr7Ou",
+	"PIrselXtirfQ1bw4mR6jXr+nEaQN5ERtOdfmCq48IY3LTbtRsnDgbNPf/i5PocSDs6TXgGXvxIeAXq1x",
+	"X2iXuH1H3RJ3YeRa6NABzS5QrfjN2v39lcIWk15DlbvFrHfR9nzwwhp1zwCk/NH1vUoxxA06HdD3YC25",
+	"FURQJgVpB/gWaVILtKYUTJZsYO9xpLR+mXGDblD3xJa5p4LOrHueY3y/bdW/nyQOpBHoq/oY2CfXKKOv",
+	"MbuSrzHBkZxfvj1Th6D674WD/d0s2/u9NFssKytlF1TessgsghGhMmNpLG8xspMB+o7MyHMvYenS5mWZ",
+	"xWMDky4fdtG4vzj/tzd79c/dT+2Us/JJVHTGstq4y6B5B1TGZQH9usKUCQfNxgWpy5KJZcJM5vvObnXm",
+	"u79YuieHdFlMJvy65zan2wojjscylgVsGjyaJPaLsmItevRpLfpXu1R1JmC2WEKyVLZYWmhNPzLjerVK",
+	"2XWMT9P10iCw4ZJNxM1NecHC20dPnoDJafUyff0JXS6f3LL1Y7uUm2q73YSbUtwzPf/5H9nlz/9YvP35",
+	"H8uzn/8hL37+r9GTJ//43ydXV/Ln//vk6uoiwJrT763SOGPveLJGY61JhyvGtnmThC0WvHZfk8XRczZs",
+	"ljvG8yq+F5HRpKhAjSNMrpdEMwmYFPsAJtYWbOpN7MrYGpPu39cnlkGx00ycWOarU6JL+Q6vXrVK5S+j",
+	"gxaUxk4Lw/MJYxmeyACWk3kzZpCk+HQfebKXczphUDdTsOe2nHKc0Oq5fit4Nq9Ko4U7jAtqoe4MwF3q",
+	"5f2aMdl2gseQJCkL6vBtngS9shPCsswnto/dv7gJqYCfL7+37w9J0cXgKonl7Qm7YwF5+0asCAABJmtC",
+	"o0XMJZFzcNpi2TxocaCMulH+k3cfev3e26PD4/dve/3em+Pv34QtZJGwA5rRRNyENvw4SUgqEiYt4Eyc",
+	"EjkVyyBbpGpdxRqCd4iZ7kF7+D91u2rj9ynlQVmFXW/4qsYlfKTZvciYk/HZMRB9QiEHOTz66ejk3dnR",
+	"+SOpu4cuF7bqsMsu4Ss1rS0nHcB42S6E1sWF0sbzhKXnOQ+Ljwmd3t6kIucR+UVMkEO5QEfWjEDm6L01",
+	"2Kq7e1CuKz0N/+Dd2zMo5VJdPxifHhydHB0WJSUvSETX+okrjo9gmnIwaQ2/3Cbnw23pPhkWsAysONnc",
+	"XI76jLR7IC+2Ier5RUzKND1emRBi0JNZzGM5L4Mt3h8RrgHZxx3KLo5x09xax7bqurnRJ3quRdBo6ZXf",
+	"XCW/iInSn3Gt6PqEf+YsL6U57w1f7uyGpvU25hVvVlfUhOqs4+JdKzaZC3H7UZfr98KpMWMcYD/nZvdZ",
+	"U60K17QBYZZvMMiprocoz6XfSvWiemO5mWGTpbGI4mktfboWPkS7btxEbdsYcBSEXAIwU759bpLfQmey",
+	"/lbzClxRqeRTLEmUs06Yho2RG2/3TNgN5eVl7kikzxm2ccV+BZQTGOWwwp0gCY65M7uWE67nL1y9GP1x",
+	"94MsjkjwJGQBu1dv7Qf6sDHyFwdvjg7fQzlOlCO6cDogf31/9F7/NCDn709PoXIo5mSZihugbyDnR5fn",
+	"f4efUcj1rcPMTJ9eH8WhNiKR4Gxwxc3JZuu3bTpZ+R1FbFzm0ylzq4cQ/L4kab14he1br9/DHvX6Pd0b",
+	"KKPGHvT6PdtE9W/duPoSIHds65Gake9tVlITuoE+qwe2tDU9/cXLK3TTa7siOF8oDS3kBlqydBEDVDZy",
+	"EWi9mLxbMly/OsQDjglQ8yxC0hqyawfkp+OjD0fnUqOxwCxfj1JGo+tBoSVKLMNX91xxcxO4Aa4Ngj1m",
+	"pWqlAduBBB8ZowusIAC2jwRo78j48O3xKZqr7z6c2gbQJDHqtre46BTsW2iY1SCxBfAnXRSX6MJe0L5j",
+	"c838aS5btAZ7h/OLuWk6p/a78G/7cgQpL95u/rZPop1hH9Z/2stisWDplNnr5u+ieRqO2zZO/21uWOZy",
+	"bi7Cv82FW7a2zYJ/mwv6vLcX7d/mBj1B5rr5Ey8Htyb2OhiLEWKBTsoCs14iKBufMWVlsj6hZMUmMacp",
+	"YOoAvKFmNVUaSZG3Q8mUJkmAqNigx4f3slgyTsw90CIHJEy9EYAogHUFQImYakCfTNZaDxuQD4gU4vRB",
+	"M1sjXwNNTdYIvFpccQxbqNWOnLySxPwuzpQOqVFH5kJmjyRmI+l/4yuhn7i4H0mHnbUPGwM+MSDveLKG",
+	"Evkrfn3DMj0B12i4CHURuSZTbBzla9xLrQSYIbyCANu5EIuQDTqlSzqthNvXFQaO0ePOv6nwgMVBEXxG",
+	"KRP7ZBdlmJlmp3z6gcyeZhR3vYUxI0DNhlK+EBgieVgbQE17S+Jxdet+MTZ9u3TLcRga0V4Hc0N3Fhl3",
+	"tMEMYh6IkyMDDGImSv168fq94TpQl6bAwYIxBb8p6t0dw1u4Sd5XsV47A2PLmPS+Qi/HJtA7em/gJsuX",
+	"FKgdmEDdegXuYbHoE7oWeWNkXe/GE7xZPSaA3KM2KGmWXSwJ3j4iXEBcCIuPrWAKByNdVD2aJC3oOQt8",
+	"vQ1OOjvOt2z9GAuLljROjdwBYAFtvkmGdemLAgbUF/Yo1aTT6kKn2YxmfmDsNlmTZUIBnz9coZwybiRe",
+	"JcIJ3GQHFRIHvRPAqW1F/dec3K1cB07/DtrwfVUKPy5WZQavTTHnPl1REQ2SwMZM4U+2jweB6qL6Qc2e",
+	"11OtbRHJljSlmTpsZaYOy3Rzp9RyIxTNq+CDK7Abg1g0QEluD2QzZxOWCH6jTkVfrGwL+niEfOeBVrAk",
+	"kfr8xxomzkXOp2yzTbHBu2MoLSPBJH+UobOgDOa6uUktww5KuGp+Z7N3VnMldw3OkFS7jUDlrbN8ueZi",
+	"aWOGN3oDisGfKptBqV8PeeIpo521FJ8XcK9aUCnltrGVs+i4cJAwSE2WRjBzEBpNB5EBP6rK7WgDeKvb",
+	"aWFuu/M3rGicxfwGVKzKDmnxn8sMMiULZKY1qnbRQvUx2idqzF0VAcooHXmgEy2tyxZTKWVoAIKZqght",
+	"ayK7Diil1mMcnTAgIQM7sWJq/XGxp6c9fTf3UVlxMAutKoO2fIR0wTeqIYXdhIL1bY6Vmg/kt6q2YbTi",
+	"E9BR6vWpWRv9ZVKlrotISX0ABEODxcnctjhC+si3zlpdtxpSQBslgab5ajg38S5t9DRUt1rjeyOBsqse",
+	"Wo52uuvEsJO50wXj2n6tVOUtKiHrLxisd3Dtke3yFmuJjDfTFytJ2f6oaYx1JNLtNj0+0NlzAa9wPREP",
+	"asJ/PdLgC+zcYqTbb1ectYr9+l3NXq2f9K22rMdb3mrPapLFP/imRdKKMBYOS6LSvIEDW5NEEgyQXJfo",
+	"PT3abquSWCXF1V1qfKUlEdLOZNfPwoKsoJMfF32hsliCGx+uBvYOPX6PFdx24X5brji3Lk7EZ1gVVVpE",
+	"HXXEG7Eiyhb3DCi1PpR52H9oSonSgLotaxq3xkV9fx2qHuDAZwb+tpQr+bsZ9yXvA0AUxPdVHu7rIXlA",
+	"cIDOXpIqAGDWAUJkQ47UbKSYG9iwQMGCGxpqiOB0DMd8nuhLc/SkHJb4HSMIn9n17weFzKsH5IMOEpOp",
+	"4BmFxLQ+WeYTQGcCb3ImfDc38ID9h7n9H5aGyPFlBnzFD2QS3VeqISaC1mq/Es/vg/hrS87XBheoa0p2",
+	"84Q+nNvzfk7OGpH/hvIopbFkJ0JZrpXl1M7+fiTJnPII1UB8KuDdWFejLTvBbetvcAgq3ChInEmWzD6z",
+	"CyKK5TKh69MN2fQd4+SCZqLV1hYJ6xAuO1e3P+hezysCS4GUAnWrP1LBI6xmH+TG++6OnR6EJidLeclV",
+	"F3Orm6IWi62DEh9c73X6/Nw8MNCf/6Pr9nYEz2F6WggMM5EUpjIwfQ+y/+Ab3aANv+1Ys2Pt6LWf+Mpt",
+	"22Xmt9i4zrJrt2+xDX/0bVtbf15pit8n1Q+r9XURhGGRcJPM5vHNHBhqEyVaI8Qx7qtbng01x5ObKroz",
+	"HJqfdc4oZL2on83vRc7oPtnTvy7K8LgelvVOCQY5iF3dMVsvpISUiRAaC9I75sNhqkAmdFKcqcBX3YN5",
+	"WCv9XiwYuVFqktTJAm4iLo/IXcxWurS5GGMNf1aAp1RawJ376KXHDx/MYt6GZrYj0sJuDcfgpkXr88q3",
+	"QVuoTpyyE29blhWpVKZ5z/cqW+dbrCVgZBctoHVClUb41pVRv1eCVXWqUF37frfUIRDHFfZouya3TA5q",
+	"kePjG7Va2DUdJWHadcAoWNtCk2sM7ZgcdYPUto9ZidBOHfwhkzW5Rtl1QJPEi7QVYgpLFpRY0rhoKJXq",
+	"om0nVoZsRjY8pxUMWppSfqMW4E0aRyPIv4s5Yf/MaYKI+kQuGb1lKYK+IXpBZn6EDF6a3qjb4ohNaDqC",
+	"BHfzcx8pMXRG34Spm9QbdUrTCLM29RNyLlYl7iTVKMiBgq8B4S98xc2Lqh2LICrDheMHa1flpGs+Aj5O",
+	"feltnrFonCQVxkGS+EMPMfNFnnVxJHz5TAWsdHojZFafzq02kAG8LHoVcN6qS53ShzFGvYinqVjO1TKB",
+	"4lAe4gB48TtlSTmDZHrY5A8wi6UmOcobhc10i4ql08G68BZsnVkBn3pMk+SPbk84lnFt2Mjz5tWFjr6i",
+	"BEXKz/JJEsv5xTRljHvjXlkA/iBejF9EzBv89e6AIuAu1Ia4gLsQiNzeYb9kaafU/zO4/2vwqLQKNTgt",
+	"sOGGr8gVs7H6zIQUXn+7SppEq9PVH+Pp7ZbpJcGtHso08eoXqCS38M1BXYNaeZHcd91DyIdHo07aO40Y",
+	"YAO+iX07InBmft4FVYSH4NwF1didE1KumplSTnK+AKh0CB0Zv5NkPFIamTl9qntUuSKbGvNAS7MY1rYr",
+	"E9WsbwvTnkepWIjsSwu7pf5qACsuZXexyOX5NsdjaZi8d3UbjsqFjW4/kwBA0UVYlKc/1ML2pqXt2jaj",
+	"+m152zF5j8nIX2x1P5KALEfACWoAR6ROlY4sQn55PxgHVEHnr91ckI0zqO1bG62gvlkPtWjdwW67ZnW2",
+	"+Lclm00DGJsHOsXeNeOLCvKYJZFOINNT2TUoxdnKBKb6FsYRwYOTeBFnklCpw0Vu6IucCt9WtRDgOrtz",
+	"hoXUY/BdPpLEtILIjK4l2R30uoaVHhhS4DLNGQAISNdnXcISUAoSYgmQs6rKdNUhDAipu1OmGTRgMGNO",
+	"ng5N0rdnBnnG5OfKUXzL0ht0Ft8y1cZEilo3PdkbPiXXM5FO4ihi/NpAsGygFNRmK/pteP8lIkCfr3Z9",
+	"TNIcmlVEVCCzM+Y5k91iK5t31pY1v0aQ/WhhOGrNgYBL08PviLlW3CGgMQVQcUgB4jfqv5JR7bKfpYzt",
+	"44PoVofVTVbaXbImWbrWTC/hSEiV+Do3oxPmmTBD54oxLW9o2WOpoaIdmvOSQNsewzNYtYFLraE6w4Px",
+	"RJeZ6ZPaPxosrrmGo5ECvgHDs/isR30Fs7mKJduO6YpNO7qOOgljuzbCQed/GxSWZULXEzq9DSLfj4mM",
+	"bziLyJuTCyBaTmKZ9ckdTeJIQ/gDqq5R8GJD0RQgL7NzDKKIRmtfYM6zbDl68iQRU5ook2P0cvhy+ORO",
+	"RE+mi59++duv40+DweBJzCP2abB4mr/8bIWlUdCrGP/KvltnLJCGAT+DDEgSIDJXkvgGYkGdR+HZy73d",
+	"neHe0/uj5m5FQNQ+Sduufus+1cKi1m9d9F7f7WWZe9H97dzWnVE4gpUzjp/WuFttFra7XXwR7C6SAjHU",
+	"zc4uhmgLyAk74hVZXO8QhB0PI6XsecPpHzZflaC7dBeGV3VyD8WtzaHupgUYinpoukQgxK81WcC2cURm",
+	"IknEylP2H0k4NXCKlZ4UGytKts4kKEahJpOgGMcwx6DF0dwWSLWsg1XnGrjSqI4QrhgiVxLBI19zMPLf",
+	"ZLs+ZJGY/cJxF60ufHR/nlKqz3+m1oQP3eEJHFLuoVMfHSzvnAqvG6DMGaFQYfkgfPi9nG7BfVzncivO",
+	"uD861154DW101w7YqOwdQFLUwkewTMVUXVW3asWlr7mFLHuqUoaU5BqgKjsi1456dK0p9q64+tHlSlUH",
+	"GrgckIIPL+PLr0FvuiaSriVZzdf+kWVbj4tMtw/2A43W9cSomwMEfepyVMRAckGTEXYX6FIs4UQHRIVW",
+	"tvm/idX9BzybHsZiLlyWsOcLFSI0NZ/fVP46D9ytrO7WFvXXbkVvYcBuqSS4lmk3C7fdWQRvr9EtKjQK",
+	"JJTnNIl/vWc4Lyj222oW8MQfXbO4MNnl4RMTkCPMLSYCa/HTE0bTL2ZjQTg6DhSSa7AD28qEzX5fwLrq",
+	"pMPLhrYHEIDLyYgNvWiTnFhvO9gVUbOxi8H2Nnbb9dFhh/vrs25r19dJ/JG2tO8teUC8MRPVCwCLDDYb",
+	"UJnqUfua+6yVlublN6PSQWTZ6KWenRGhRH0WLbokGcD8jDaTDSAcPyICuJ0tpcZII1ZjyFpJg4hNk5gr",
+	"izCjt4wDkZOSFItYauxkM0+6BboQzOCfYAI1vr3OFLzAcr/gwtPlf6YisB6s7IZxdVo1gezod6ku6vc/",
+	"JKAVmsD1JBMb9Y2tsjdk1ThdFu8sE0L6nyg3fpO0X/Bj4xMO1BZ/p1YBmG/Ir51HsRi0wduK2DSWhvM2",
+	"8OITqIQlgpPLeZ7KiK5bvXYe38zhBKl6L1a9LwRZMZ6RFUM+m8b3ZkmU1tGP2wnEZAKRkmwliFT7i09Z",
+	"KQMFKdGgfwtxB/ZRXS/LBaGqKV5P+95EuWO7ITr6vU+Pb8Rj/aPeZ5fsU7bxGeO4cbdQseLqZBLecq6e",
+	"b/bhhFe+vwwf0GwtNkztYVQzLl4Mstto1GljAXHmyqP7HarlGak9WfHmAc7/H/x8vRS3LEifhpRgmKjo",
+	"OCQhd3YDMfPTMk6ZrD2C8H36zj55rhmRIXlDc9G0G8YvXh42yyu8bR/Y5EJMb1lGaBQhU+a7JePk+iof",
+	"Dp9O8UH4N3vyX9D//4dX4N94Qf3v7nM1rPqadYtHeMN1iTJXytGTJ6CF0umCDfSVJ3KWB9dc1fRuBLL7",
+	"hJIfPlwOyHGmjCIaLyS55nTBrvvkWg3dNTrJYfivkcFHzSukB0lD0aUmzfBzxVLmrA9LSFea4cvddGma",
+	"MqTJFgYNUJnVSi/DzHs1EkoTk4TNZiYJtMiotSH4YoDY+of55Ptp/C7+4fX/HJ1f/vXih1cDtv5hyP42",
+	"Vj+u/v63H4b0w+ly+v3rPDr44dVgups0F9DhQNrVYMvlTG1csQWaNltFDoVFp1vNRUG5ZbNiG2GrApnI",
+	"yL1JMw046bmYJWMD8t3a4ONoFA8s7oAnwZPBEsls1eFxyRXsFJZ60Cut8ku324sPUCfZESWmtAx0A+rm",
+	"OAhMUWBIjDbzM5dYb9mHRA6dPTEwADjGmMHlQKVByelbzi0o+FcaUcSgRt+8D5IuCpSKEQHufct3CTvJ",
+	"cUjpzyp7aAS6nea1M/ki+gYvKNYMjaHsoYpqdT1g96knaYU8/kjqtvchPR0dP0UpSHXJhr5QEZLWbiQs",
+	"GeiaWaK5AX6DqJoBIWpg6DXNqVl8TfUr9x2RDipZ28qVb9UqmRr4H1mVkYvXH0lyy9b7JBIgvDVvnjpm",
+	"b1KRL0v2F7LuqYZexgsm8gxDKK7s88sA/vcf9PGvP/9j/Ph/6ONfh49f/fyXP/1j8PPGj3/+y//pBXcy",
+	"tPEnpQoElh1fkx8u3p2iqmAYm5Vdvq/PfNND5zk4g9DmRtQeA9Dm93Tvmfr8LG+nxoJI+mNqsWmwJAIW",
+	"mBmVuHS+yyztanx+WVVZ/fMzKsnlOMjvqmwCMHM3nVPvim76ZnmXkDHEuKEsTinrAp6nyT65/tdv15CW",
+	"gokFOVc71oD4fQZ1dd9RRMnEaq7+hIwjSt7d0hnkP3+lWuk+ocT6nMCZVtWbrbAbg+nHRs2rWQwesIsu",
+	"qrXq4eZ85g9EJArxN7n5tSa9fcOv+2B6PCquIe0JrmjNGRiodUq1UNqxzMgkFTSa0lDN+kMShh9xu578",
+	"z3olDYITGt8DhmfOaJLNG7U9GJM3eG+IC6XzIRLzGyaz4DmC/C1TEbH0kTQheH2g7Ctl0Fo+JBPmbLHv",
+	"08eLPnGg3T+ydfAASbOFn+W08+rpsyc60LOJI7oF4OdCRKzd2L5Vdwa5KzCC0BHAM8x8DF96SOJjKNn9",
+	"EPNIrOqZnWixfDVNLCprUSz1W1hkJt1lfNonQwKgKnGGRP5TPxMhSPrSXNZqYlaMTudOy5wSVlT2oKEA",
+	"f3XL1mSWojcKfma8AnGvhg4DosJmU9eKle1JMHLZbsFd4L3wlN4k4WWkem6XkJ4iZwsqMWmY/QFNUkeS",
+	"VjYqiasutnRv4NKwl9Xr1biLTF3b17Uoq1gyBKpUYw3j46LNgpLiYlcWizi+Yx8/7f4QvdxZzG7/ujwZ",
+	"0v/JXn2Ynu9N/vqi9xAFXf0eKj8VxOxnCV0DSrIaMtXMFc2mkIysLAfyAfwx7I6lNNGyDY9FjcaodLQJ",
+	"MwDAZhsQkURN6z5UaKbRVkEM2eXhzrgriH2qkcD2DnKNuINhj5MqzhArQzuVp0Frx9Msvouz9SGtWKd2",
+	"/0jrM1Nt0yl/SgHTYckyQ6p5LETBaV8J02nrD4q06b0g15wjjBYxzzMmT9Sp4sr153vDwbNaojr77Ae1",
+	"gph/5D7d2W3xgiWjt+rLOIR+CPl5U8vVwz+hG9J7cOflzrDpWZh+2S2r1TaxLDThgs7eYKmr8xRt2m1q",
+	"EbpsQjy4eKH+/S/qX1+OrZre993lVfSxaI2/PjZmfHMG/Wlp3i7nbCnSrOuO2Xqb6CxCPAKWLI2FL7f2",
+	"ho0TFdF14BvvuDp8snQNigOc2xGFPIX3lwd9JR+3qP/bECweXPzT5882EyiUWtBwsKPCoIVNu8VfEhIl",
+	"OBK8qJdlH2LsyqQEtThJ9AEry+UcT7eRL+Evr/CGzU/rKIX36Vc7u3vPthJNoSxdmZn+6f6jGogxSO+7",
+	"T3c6CrSKzxl+gqrvPN9tFn+ZCHxAB01xidzk4FrUaDfWyOuwakoyBxYmfLkkdO4lYPR2rJYzRzw6Z1SK",
+	"gGfN1e1HnvboXhkU2D8f0dVVczPIqSiO+KNsEzIIKpndX5XeMjClZSMn8mx+g58KvZugVP4oc7nUqYTg",
+	"DYZfIYvFXvEDZG4TXdXJdKiof7Civ/hIOGpmBre6fqwwW+A1GClU2rKpCQKVW6hFm7GO9WMXWu0EIwi5",
+	"ETKhvhOqI1P22jTJI1Pd5w6/7EzP2+/OzPqVW+b3sLDNxmpuZbEPty0qUm85vqdfZ0MP0i8tWyKuoeHY",
+	"BGGjwS8Q0oNSK5FqYqP33TVtQqOlvRuMiyLRzR+cx9n1KoYPZBbFtMB2tA4iquznG6OJ2NNzFt8xCxtX",
+	"bWrrZKawqX3Fla1NPoB31dQR0zSN79R5jVIK/Q9DRK8TEZtKcMnioVBKPc6jWByoe/wxH48P2ogAePzH",
+	"yTKgsPwYJ2ISY6YVCVX07r4MqSaz0LvOEDSs8l1PQ3J6zqDEZdPpB78r1XwZf2KJfwS82A0qTFxk8TRU",
+	"hXnOpmKxgH1iQEaMEuX6iCG2rG24eLFMxR1WfU/o9HafsMUyW+uCLcBUYVjThJxViANJMfMMlAioZMTZ",
+	"7GBInEIfQlnXaYWGZOqk4XskBiai79+9OwQP6EqkkdwHc+f86Iejg8ujQ7Xpdd06hRMZR8RYXXpABg/H",
+	"l+tsUFtAehdHLLSi3+zWlby63rOIbbmkd58Ng6tnFUchCfJB/VyxDnd2X7ay46GiVc+f23Z3a+KmMs2w",
+	"G8Mbqr4rCYr13iQWz0RckeNj4rfocTPWykIsgrwXtIMqcF+ZU28abS1/anXGey7n+yzH+u6WfMVFj/aG",
+	"nVxKNHMqrOuXofvJpvVVUXj17vXrk+PTo9HmAUglYZ+W2nJTsmqkD2l9x4BcXI5PTo4OfSMOlCptIWHO",
+	"qX6JkmLWaOhf8UmeES7K7zQCcFSc9TTLlFgHVAUMRoCFlrJZLlkEhXy5tFnK8D7faNN97PV7qhu9fk83",
+	"vNfvmc/VmGb1TJeWxtDfhV/WUHkAlkFr4fwnkQuGgpYanW3Yf+gAZp8MgSLz5XAYimWSY0+XKbYCulLj",
+	"BesXH+47KAZK9UyZcY0ZaF0NceNaF5C9w0UGRVw+fPTLZvHVnYzxgUKr5HIeS6JU9lhwIjORMkd5J0pM",
+	"GO5Gtc3jrAUFIWyMaol4zKWSSbHgtQfuglGZp0yds7LqoK3IK9SGB9KJ4Ws6GG940r+J1WBUxMBAMs5F",
+	"nvoe8b4FNlTqBFEm0ZrseAjbHfRcVzMpOcwD9Kq3bP1aTa6sji7D5KuzJdNwzBQRm1Ko7QWngMl5ibO5",
+	"yDMCB2CLuk80E4MurjFeUxs4o3zKnD3rH/INmoca8tpkUpiTYo3jmdZh2vV+DeM8CYjeNndiMHzaHAuo",
+	"/MzFXKRZm+/sDF69qP1OWaspJshrgddrO8YNVaA/6pWmdBpIbBB5tswzWQUIQyNlyWtj0mR9ic04023M",
+	"teOZySzm4ItqvWW0UGHRO2iMv2GeBfaLyayoKNM1WSP2Ng/WKWUo7TlrUxSNCde1i1efRqaK0zzTfvXG",
+	"VYUV9sWQk4xpn6j1oasGfi4Iuk0rAIKeXJxfeDf7CsIyn3TF5Y7vWO044EmFO3gq8iQqYOUessSea2Uv",
+	"VCCQoquLZoCc7k+O33/1lo4DkLKFyNjxsikbz+R1e9/bebU7GA52BzvDoGdZ5Om0pQp7Zlb1BT4URk/G",
+	"a06j9cD13TVtJ7Wpdtz/cOELb2rxOFrEXKeR/tbvZfEiCON/af07WtKotSAzulhKL5Fzw+hp3sDqRpr8",
+	"ECtV/G1AzI3xBvIL3EHcOCOGAUd611FOInYXg2RTtznBnVIhxqDpOKR372YzybJQe946ryWTtTnslQEL",
+	"lP1zRiHlFU53CPdiB/YJZzc0i++YZkkBMMl5vOF8CKYTpPGsQ2t8x+IUCqfUfktzXjSwiCQ+kkTGSIfh",
+	"RBIDiUKPn4Ya90u+WMomdt5iwZgcFZ4BZAkY0uoVLNJtm6zJQkshDhXdGJ9r18SODoliootBNj3qbyzO",
+	"hl14CbvHntxZSqe3FQOD10x+ndorfb1iumV/2JP5Ur3QP5hfNhTpaW+Mrn0sjmzbclfvtbKh0EjKynwb",
+	"o+SM3rBwXsxS6bFiVkqU2ATF9sVHvAGH0iyfi9aci5U/ZDvDkDKj21zs0WBehlIB41/9O3crEisymjRt",
+	"GH8cfBnRnDepwUeg6U7bzLfbTJUanEoT0uax6MAjBhs2pme7xPwuQepuyoYjFK3a4R1gTnpF4SAphSW6",
+	"6CjNIQyrWGz6bJzEY32edm+r9hOeX7496/V7H46+O7886PV7F+cXvb56189NbaxVNIyG0z5h/HdOED++",
+	"d83Hw0SfzXs2ObDH0wUjJxXlG19B0nZXn7+TPuHE1p3e27QKm9lt86/9tGyrMnObCZ42JVz/yNbn7E4g",
+	"enFNRRkGx7SlltonNiVaVRS0eIlx/j7zXdKmuiATKYsKbJBbtkYhinqt0iMzkogbX9D8yBAQzRzScD9V",
+	"zc0Xvvv4WQvH9ia4VH0yyo9sfWH3XOk8OLg8/uloZEQO5iPYUAYWnw3I+bvLsQ186Ey0lC0TOlU9yfY9",
+	"x3SRpG5e4JCukfOjn979eHQ4uuJKOVTWC0zXLbzIj41g23r9nv48xETg6ZqQSJilQ+cVbkvRUdhXZWKO",
+	"Iubh8aucvPvw8WR8eXR68PcNhhXn2oicnDx+c3KBA7WkaQauoN3hkKjG7qhl+NTuZLQ20OimC5ZSCHOd",
+	"Ho7PD0fEvkWyG/AKA/rVROQZ2bviNg6wM8RoS+ml+2Q6Z3SpjltBIqaM1tSfDL9H5rs1E6ETEQIl+jbO",
+	"oDMmcMUsAHrHpEuQlUglxmWc9N5SnWProBS25UCHphZMyqAaC14GzMCw9hW2UO3wuTrRi2yHzKXc1Kkf",
+	"jzSUQMzJu+8u4KnZbLFkJWkwScXKoEY+yqCEiHz3GB3Qynr6wCbnlwd9IoWjQugqaRghCdMdc5kxGhne",
+	"b2DTyVg6Us0p3pcJMmwUIVOUyGZkqkWJM5Ibwzf5iJ8caV+6yWkB1aeO89DWUe2T0tCoziLfmh2WAdpZ",
+	"HyHlCWLDVxxjCfpZEjF1TQdqwCZzHj7mZCKyOZlSqW/xir89R6wZ8huWEUquZzRJ1Nq8JnqclAyLsI1v",
+	"Ti4G6izAIfioDtP0jiYjJ7QA3SwM4+KEpqoFA3LKVgQbrk9yGm3k+JohNuF3HAU09Eqfrtmarehq4c5u",
+	"bLXbRJbDceLXXyRA/FvlMj9r8H8XrmBnsB4V53sAlOCbp/ubp/sP6ene3FQXFTazMnJHJIpTNs2SNSb5",
+	"x6b4vo9ptuoeIvC/FwOCBvEIo/nUHAEDtWKVtpqK/GZeuYJrbOtq4dnAvVbowdq8McndPg3Q752W8+Xq",
+	"B/79ywCqV3QTsLs9Dty8M1PlqD1DDcuifa5/I9o75uP84cHeXb/SRi+PD0+ORgQUSuO5JSdgIZu/zo8O",
+	"3p2eHh1cHp9+76cXqnPCzcQqprpckETSnMsBOTo91Eb1FfeSlJSk2zerB+yPGxrrJBSpeU8FZ75uqJre",
+	"6/dOtM3sNLPX78GnwlItn9gBqBqVy/Pj8Qn0d0mVlsAoJsqaTJglXSub02HYztKYJpBoNiDGx6CeHZCz",
+	"8cXlx8P3RyMllmN+J+IpM32OTPJYnMkrbt4aS/U6Fmluc3I2fn+hxo0LUEXTGzPUpjmo1TsNHZCD8enB",
+	"ESSEYhb/kqULqnZRsh6Q49ODd2/PTo4uj/RkoPrhfB9AZPnNgLw/PRsfH45M4ieYV1ORJDpr3z4DmLWG",
+	"WNybJjOWvX7h4DBjAv9Unev1e6bFvX6vaF+v38MWqKl0fI7mRS1mF7xxjeE+6TwH9iwkoaCHL6TbZmVk",
+	"gb3GEmskLyghCjQiGcTc1EV5zzXmEC6pzA7zUnSn+aFclhq401x1q4NDBTfXi8Zn1G7RgXv7WGMSe87V",
+	"Iu8yDBvYb6qpzuf7ZiaL8bKD4EyYNwu2HUFh62C/V8J3GYtTY6X3vhEn/KcTJ8DKkEvGZQevvrRPfH6v",
+	"vvZxNzv2L2zu83KdqnFgEZFLkWLR+2dz669lxmprFr1kn2VCM6WqWSAzhNpwckjiKZMWX2lNOAuporVZ",
+	"xdM5m95KkmI6RzvFEJ9pBbOh5MSIKKVuQiXrkymdzlmfXLx+3ycIHtSHSaQ3rE/+mTOlSCxonPTtiayJ",
+	"VAXGvJe5nKuf7uJIu5NaRQLOGY1izqQ8UE1vzqNUdrKs8zC4iC+SMe7lR+3uIebrtsgisEpOjdfbTZII",
+	"NLUmAFxw+zheEcqlanWEkAQFu3h7+sjmGDCMchEC1on44fE0WfpeZpTfVH/r3u0MhoNhC7tRRzUh3cY0",
+	"wS8T1wvZzHf1lj0NOpzUei/cEqUEmZLZtIWzKakDODECbDUXMlwpVfLDlLAUmlWowrseCHm7vndY+vY7",
+	"2vleSv1r/F4qEtY+oUjNh4FWdTdIYHswxtvsDdi4KeAdsWifUJ3kiKEZjIUq/ZtQCZy3Guao9abZhqb1",
+	"PvusebuYKL9sSGhwphb/UyoO2OmYlxBHbsoBTru7PxMPTubOQsl4C7JED4tzHNq+l3SS6Jz+4PbNgB98",
+	"03vDaHQuVhVHAJNZvAAwwsLwSsXKnAk0zrTqc0eneb4oAQ0NA1S/TbZTxD41EQ2rtQw3IthTFMvb0of3",
+	"nr2AuuWOX4f6CU6T9a/1vn8YSjhVsMQSH4nUec5zmiRASE7zTCxoFk/VD0X1AThuto8HqA/+BGPdpYU4",
+	"O1+mhZv+2xVSfn/UUfsYcz034aZXjTa/ugdqa8+EzG5SdvHXE7tEpS5uc/Kch3vD7osAhq7NEoR9oNef",
+	"i+0DdZABdP6d4d7LZy+eb9MkZQU3NQmag+YAbo0gC/fO0+dPd/Zedt4coRJBPWf9QoZ4o+ftZq8TpWVc",
+	"3nhB6QaJo3dxxpoQ3DNBYrjRcW6KkORjSvuuftEjSdhjdcuAvOfxP3NWwLkhB42nxu1DuF5pJfENFxua",
+	"3E1Kp+y/Xfh9d39hS/zg8LO9mr0V8FKwVELkVN2y72Co2wQCCwcCnSqik4z8t9/W71VbyUnMo8+FGv9e",
+	"shR1mrLLXA8EvKRqGbxlUEQRCGbA/BvYYJokMIloKD8MBrlZMQ0TWxHzLp5SDe0MBK7W9FE1Kwfg5qF7",
+	"uyjRgKewXkVHcUxAVMt7OtNKX6tgfqvj6UTcxLxmWLc4Qbwlec8l11bjVE8UCmdn+OOQLmiWt5WeiZeU",
+	"Wp5ifzi7QAEX2yScbIjXtk02dDZhwAOorqqRrkjhgQOdrSpk8r2kR43UUCIgJDGmuczEopAaxg8VpL9K",
+	"b5hshEp3fHNzWkCkRUQyJZCI4BNBC2wCtSszest0mEiGsdK3kFXxvdPHebfE8WVCGzH4zhLKL+MCiiZv",
+	"sdbUUD7wPixng0PT++Up7rbhVDMNRG6FAQb3PFJiFm/zPGlPhySi61DkKgeftewWF/JxiDvgcANZlg/B",
+	"0/jInGZvMd/Qf/IZqAwdlV3HStjcZGhJkOIeH3J2Z0ubD0JK9QZVAW6KNh888mBGE+Schgx3+N3xwEKE",
+	"2u3zy8bQXdeNuczlPDT4Z7mcEy6yeBZj6YI0MeaStvtqr/s0WACVruvVgrvUw9ILQrlmUnJEfLGfGr12",
+	"mqGvtA13WwC8byHlfscKoHIQraKgRotMK0K9bVSGczdDZ6RLSWR4s2/3Qr+QfO4s2/XpSYpmmdxcFqqx",
+	"5m2ILU6tpLaKkhYDD1IqWjozvq4qUbjkFlfj4HyBIlEclu8ojyrgCr2zdLLOWKjwIuLWX1KIyp3h870X",
+	"r57uvtp9/ryzhGI3KZNy862vhsMXO69e7T7be7G3hb+z4q1P94a7L3efPn/+arfzS5csnVYyz9uRk3Ng",
+	"sEO999rpnaa2NkN4DbkPSWKWAKB26U/gXgHOEDaNFzQpObxcFK1hEzZh13Pq30ZIepPsL6R+sVKLeave",
+	"FYcsC/qsxlY/MWRsmq74lq1l3xZ6q3nFLAHGM9CeyBGdzgngOStrBZiEMrTQmLS37Rccq3Cr2mmoAVxx",
+	"SCMDRjtYSYsqcN+sCokLAJN2h6WGtbVFx+qpI56l65AtqrpfaYKq7z4bkvHZsR4mF54d6/3UgGlserXK",
+	"NRGBSeBTT0GfJUvuurR5Gf/I1mEAXLUAaqkedMN3h2ZWdZHXgkrVYtWmB6gazKzF3EJtwZQew/3YOOBw",
+	"U+s2Kmt/s4XBDdgzDdATXx7Pvl6I1fvr+1SssnkldZIDrFzJk4QpaAmLLgsinfY5gJytQs/tfgYeIcOr",
+	"cFlF+FPkP0GYA2wQ3eX2HYJz/rKJU8iyptmUn4iui82GiaYnR4ewCf0zZufZtpRDzlj3N6ctMEKl3jQt",
+	"ozpKIR+QOqhmNS+rUm0c3kFtPmwtwdDO10MvVN56vxe5kL/3Su+Ob/jjfNliXHe/Bs6btvuOi9Vn2WUu",
+	"yU7TNvNaWsOjg7ccYzp+sGjbpOobkBKr6io97EECQIgqOF03ZquY+9RGyus9S04Of5Q7HiXE79LVA36s",
+	"/h40tkJmLNKDWMkqixYx9+NIMLQ6iAR5gJCkWHZH9eZZtpSjJ0+WdG2ZxvXT8snebptGll3XMb/rGCzT",
+	"RkVdNsEyVYs3wpPNdlAPv8YsTumsxL588Rqqyh4Ph+26osbnPqEw9fwBq6yGoAuR8wwrSaQgM4qYylO2",
+	"YarvvHi5EzAkt3VY6RXkeKzULm5uqWmcq2xn9NNWbQ169nHiHceU0zB3OJ29HNgVZtfaCXRjAdXCqbWP",
+	"6WExxzbU8K8DXmxhsIGMY01wMBTVd76cI6kNkkBVikB1uoWaBcrXOt+ixLrv+A06pk/8Vt2NhPKKroyL",
+	"g46zVcVh19W5UlWu8FqfrbbYoKJqwR8RznOaAMaOuk5kfPP/s/cvym0by/4o/CpTqu8rJzkQRcmyY0u1",
+	"qg4jMY4SX/SX5OS/9+Y65hAYkrMEznBhQNHcK6k6T3Me7DzJqenuGQxAgBdZlLyyU7X3qpgCBnPp7unr",
+	"r5VIasoPVrtZYA3NJ32lU/Emawj0+i3KrOLmMeViPa1zH26dUQDjbA4SaB9fa9S69AAcu3ndK0siI1/b",
+	"GESx7C0+MyKsrVhb9dhi1x+vL6FIMypUxRNLAlJ5T1Oub4UyhDoSFIdmwnWcoDrIpUAeJJPW1CE2FCH6",
+	"yfg6xLcN1aPhJm1WWejk1T1qCl+3N6sprBYVvrhPceDawGzRO3ErZ8JyfSDIrg0KBJeujvuW+tXX+RXr",
+	"CfdxBWcEJaJrvOF6rkoVpU0WeCe/BKOvq9bkgISDYTsLX7rlscmXzUdqFVGTAUKVjavq3uccQIlwW06X",
+	"ZzHhC8Dn1Soog8ZJYB30vc2K+9hFtAurt5P8I+Kzq6MmM2mLCq7wM+AiuH8OjdkaRsZDHa3ZmB9kmko1",
+	"unCP3ydsn8lYrNDA4e/OdenmFQUauXdtV/Tx16/vkbK8IYLmcmW/EyVdlZjVGRm+fh/6JFmxUOl+wfGZ",
+	"+5J1nX1RDXv78y3tf8m4CFdTS441rBDVSJuSDFgl89AM2CLZDTLqAejQWMue8uj/p6e/FdU5DWCo9WDK",
+	"Hhr17cWvXYABCmAu1lk9X2nSnb93N02R8i9U3VlKfwkqrw9IXK1pFElTketnsvajWyccYhBqI5qhIG3h",
+	"CsEMYNdFBTQgnlPssVzitKE7ZMNEx/CAa/Y5XNIyY2yfJwkxvRX5+84i9/iVPA9sXDK4d5HNzxP+GLn8",
+	"O8qS7yScfbjlQ509VZb8kyJXP0hqcFMqx5rU/Xsn6sv4Vqx2WJjZdKqznNmpijpnITfgTxEXDcCKCGE8",
+	"H2s219ktuOEqlXJ7PJl8Ich8nGqz7n6AtULHyYlgZ28/XHfPSSpDZuZcGvEFJsj2AgCcr1dimi4a5+0R",
+	"oDGe6Mr0HxLhcUlTkfHtPeQJZVNus37CiN3oqqJnK7dVLjLFU3uXLt9PaxIdVkRokFCsqIeHIixId13M",
+	"g1S0FnvHZWqosyHLta4WXIa+jnqndyZ1Rin7K1UimNOle5pEhzC5yLr3u0f8+0186yUAXIuWfyHFp1S4",
+	"lbuqR6t1JQJU7TJrr7+e1lKon+n7ba8cYXR6t5VYuOpef3j7a/fcas4PLSI2VH5hPqHyi9K6tO5ugULh",
+	"Oum65kHSsInOFIJVLd9sfNRgn2NSnc7IGWUfhDik0VlOGAw1ME2ILFN2pR+369sjUkrFUbsp3+vf+eL2",
+	"kb+mG9ydY6gOO3amcykzZZXwl1g+Cq/eijitCuXKbVPijeD23F536Mzysc5u4I9LZNV933l/c1JOhpgB",
+	"+mzn/N3F+5PifqvWv7Hr/7i+6b47CYFDZG5EOgxxafEDe9EeDLcX7eFb9X54mO6KDFaUAz6D1d04dTi0",
+	"Ra1RQ2/XF+12cGWVe7yuusA2i7fCTOlsqwhLdczllbz1oy67xfHnqFh1My28a2ob8EEJtx1kX8HzdcVm",
+	"lpqabiS0zzIkmSBVop5GHlC7xGm9bwzHUr0+1r7nTuf1FfwOpNr1IXABHsSKN6ISwB2LdPp/mrGeD1Ot",
+	"s1V3OC8x3/rTDZj1j2hvoJNF09X/OS8csigS3SVQhse7pbYtmc7BU7AA+ZTwRYu5Slvw9/rMNQ8E7zpC",
+	"1ML6PYTHbWJG9/GWq7rMAudehAT1JVfl+vAJ0vvFl6ratRajG7pEDlHBSiXypVMP1ro2tQQ1z/WpJfDc",
+	"Q6eWkFD6SjvYFSkmuPhHTzGhs9kgxQSeXNeswk/3X15Z3XMaMeGdb2H4W+Z3zwTS2rU93kJAB8rly+NN",
+	"0tbubVXdT0dv1qpdAAI2A4tXhqBbb6lPr8U9WaVf/9FMOsFGrTCEZ9lIqHjRKnc72ov23n+4egc5Ej9d",
+	"vPlpL9r7ePWm+/5mhf4FCmgDhE5HkYMD8fSE98JCNqTVkTAxEsTvsmSpv84uU25vHvE5L/qksPaKZKGH",
+	"u9XKvVbam5xi+QaiXll0q2x2I2HXElC1YLIKOhZbJQTA5ex2FvD6ln5ZooVpEAON99l92KQi7+C4moVa",
+	"U1bRh8vu+5NKN8gAvRUJqMUuu+/PAY69/GSBgUDPOel2wtAcOgWTBKnQNYKGd3pKT4UyTOYOZB3dAydW",
+	"iIpAWZplcC7efCilFNnZ70V7NDsAoSfpGu3heA28U7TdreXUf854KvOFx1jy7VGKpsQ1yvZfjan/akz9",
+	"b9uY2rKFnjZB65SKtKmkpQaCrVz9XIdsB+pSrsMee4GD9/XrF4eHL4++//777Qu6kYXMW8rhqxIX/NH3",
+	"iDazyST0QFO4vwI1e/S89WINf9FXf7M6Y10ihfvwHB9Y/nLdRrw+PDp+sfbTDot/kwytzgRTJcv4uDS5",
+	"5llLxRzaA+V3pGl5qi+ODtvrZyr47a9NmK2WuSba5G4nGM9BG7BsVjmPw/ZDg6NkXN02dls4/DMigMCK",
+	"o42BQCr0XWaz8snWkla1Pr6xcYMXPmZVoWUV1KOgHHQAbgDA5KoNN3SDOJti07lMygy/bfGkF8HrbfQN",
+	"Kw83za1cUfOHU689tYwrE9dijHfYP/Qg7LSaCZVILGcFG9qjxNQ1WlU5lwojiiv3y33/zL9xP3eXyDKd",
+	"NWcg2aX82Ll4Wx+/WmtAD6WCJswrI2f2G+7BnUak4y39eHqWT2dNqvJQpsKcMjGZ5gvKQ3a9g843J3t3",
+	"jB/gU7VFT5kGQVJjktJfAiAT6LKBPbUSYanBCEN9ngw7bLet3uq2XJryhAN1ZBPAkzrQq6qcz0S8pZwv",
+	"eKWpxQiGrpKAqyi9ygHFImSxPZ8Uun9v0XKCRqw7hnVNGzhkpYjMNWh4SELe7Op9JxLJf9aDBwYZDA+3",
+	"FHMksowCoVU6v4J/nJQpY8AHsmGrcOGy5Cs1BH93ebzUCPzd5fEJ6FaWaS2vFNSDghpbPc/H9s9QD8YT",
+	"4xN7B4JNeXzLRyJpsXeX3Tefbq5xuNzOBbKaqMVgaeiopwBdwP6L8oS92XNKfSqf5aXhS0Y+roQ+WG/P",
+	"u71o8IR9mAbXTu4ebrFOmjrXLYAnwWPWvu3/648+3VrcM5QR4G18d3mMQu/Br611TA9ftcaTnRk1a3/l",
+	"uF4OhwLKUKAheIv9EEJGawNawWH7VTti3x+1I3b8qg0n8fxlm6VSCfTpFDY39mDtKejxnY2sEa5no3HE",
+	"BrPcauipsEqWbwm4nWDBYyppOAjY59SdjTyubg9/1oPGfpjYFwPMPn/wlgj/oQc15ut6HWDIJRTjOPEA",
+	"u4Y/1rgo73mXlgb3KffbX6Y/60Fxn5a2+osu11PGWarnIsMrBp0bJOAbANOPt7xJN5P07uAbPKI0yN/X",
+	"0A5tUQ3xgJSEPr9YoELv1LXaniVS/zKo8x39IlM9kLkBmegcQNywieBmVt2nw/XAlckMsbquRbz8MSQ+",
+	"NNuXvYWHr46OWy/WeQzHQo7GNfvxE/wOdCA/i4ob4PtSdeDKUog6ZYbkQm399fdH7WmZtZ7jEnwldp2q",
+	"IP9bLKPwvXxxeNR+/uLV9sB+syZsjY9Xb5FEAtGJqROZsJdnTmxdj6oR0JQLVRysVM8P7G60JtPjUIma",
+	"ZbIqe45f1bbNScRDUOnR98/X4g01gD3+Zn9uoKFD6PGyiojqu1bMAOEBP+jJt8woIUGslAerhAGqaf40",
+	"dygBdsP1D8jpD87dD8DAGzJth+AKWKLnyiq4loUje5XJhOzX/ixLPWx/v8XeYBDSKwHYGzkTSsyXutQA",
+	"a58cHKQ65ulYm/zkVftV+wBu9oPkzfvhu/Mf81arFTLycgZl8P0GO8vOsU9ghmDaQuM+d1tJH5HbuLAW",
+	"hMOZTpDANlLjfi1eeXDp8oASZRspUtr5GqES7FK44ijg/20lj+Rp93O+tjOpcM84K4ZKYavN2+tg3s75",
+	"Iqhk5EnieuyJYpwyRrfT1V6vvdYfFFmkazVKDHvmYH2lWo3AoN4OWqQRdeyj4SPxTuR1tQrXN1fdzrtP",
+	"7y7ef7zpXp94T67rw/7rRfe37tXy39eGdthl5+rm4uzisvP+Zvl1qXpqOciyPFrYRg6bwl+dX7x/szwg",
+	"eiqskX598+Gq86b76Yf/gAfAR40ni0DLTA97qgDrLkVeWPfNVff62r07qI3esZurzvvrsw/n3ZptG7KJ",
+	"SGRgcCctdvnx+if70HRmxj3VhD5fMv/Lx7IX7ZXPAXBElraX+tGXdmgv2ittyF60F65xL9pbWo0dHGZc",
+	"63bYtO7xr/LGP3d540NXKu6oONEufn3eKTVDq5Rm7QLhrB4K+MlzT2kDHjfz1JNygzh5BrrTROI10WIf",
+	"fnvfvTph4k5ki9xO25eAFD8x8TkWU0pEs/+Gl7w/NxaAUbKEK9PqqfPur923Hy7tFzwqtbuiHDQUQT6Z",
+	"iMU856keRSzWk4nIYhFhs2v7Hdfowd2eJ2AWQ5ZdJZPLzi2oPPFT8AK/UQQ3pbZdvP/14qZ7fgL5Qkrn",
+	"vh9atZXaQuQtj6s14QurrTCpWuy8C792YBT7BzsK/TGYO30ohLYK3qyd968i8zffKqWP6h0ow3ACjkYG",
+	"zusa53PSiG6XiIi9ZIkcyQqQ5F77+NXR4fNKTnCYWfl//Vd7//Xf//Xyj//f/W+lbTsjNrQRhBXWcU+4",
+	"m03U8PH9r92rix8v7FEqzaTCSfnz9xmOA2G5AhpsW42leKuU8CgToXJo+mSgq7tQVif7uXt24x51T4AP",
+	"fZ5pNWI6C2Id+FKJCYo5lpIagx/dJ2qJitopdVCPqhfzpGShekJwbYumzvubaSbO3KlL6junv9VlMdb0",
+	"5HAO+A1qWM1UKyOK0254pTFdjor2wlFKS3GzqaM32uhz2r56rnOb6zCaxB0pz/APlUy19JAYMvfqr4HY",
+	"tTTs1sruoc5cJkvR21EaN7i1D8L4Q/UQccR1V597jjBn16Pa3EN99RP+EiVyI0qj7Bds60XUXkN96+jF",
+	"ciWeUVVBnI+31A/XxJVKMy3Ocu1uCBf0WqVqQYAEcrvcG3XlJdeWNLlh/f+9f40Akvvw4v5FQu1j6Lrf",
+	"l0mfoOj4hOoH0tSTc+VyEXd581bFzebK2sk5zuuXv5eIdFvbRo9Wlp163rgnGH5FJNdou0p8zunPK7OD",
+	"ADTP03MFXDwfCwy+uWKg+8JTL1LNkw0XhUHXQBj/0FgAiXAbx+wX+UOZP72T8h4Sv+K0vrm5dCUYNSKg",
+	"uldz0AnXT6DUMu6fM6HqwOprKPSaHu5XcTQeDLO7cgnVIhwsn4T0CfMgDACQBh4/YZyUfa/rR1ZJSWYx",
+	"lAwlIosYtXCzl04iDeB4nOIN1j+Ixzzvo3MxQlzMMSc9w1ogSpTdjPZom5l1sGEH3kJEO3lYSLkSRoA7",
+	"u8CO9tdjlQlrFIMSidfqCQX3lG3y8OJDebOBRlHf5vfco+ves9NvVW+pEUf1VLU0lalQiVQjUKWdUAI1",
+	"2i/3xKPrIIFwdvT5s2uCcfjCh6pYJvJsAWPh3Rf51o5ladfqKXwAPurqgoJnJjwRp6wP4/nsHRrKJ6o4",
+	"VZsWEB4QHDPOxUpQ+NYqPbtLxLcS7olK1a3ehxFioE7MN/JffhAHYSIN4L+tA9NzPAPbSu/cF00PF9Ng",
+	"u+JCfdjBr9Yli5LysDH1llSZpR4yXKZSja5lrYAu7iD73CwTQQkO3BJmFsfCmKYbFcoU6zaODeWdKKvn",
+	"D5eou0rRrIePzMSd1DNzLeJM5Ns0l/cmAASIUqNdlNQnt7uxLeNmIn9w3QOHrT86OxdrlOMzLfbB9bVD",
+	"EUNEhjxTpnGdUdEpZWbY9xml6dmzKl3ZcqR4PstEH0z2W7Eo1m9NeOgRhBMmWRKclBHxp3fDX/7X6+zV",
+	"m1/+45/ZzfwfHy/PX128vfzPC330lr/l1/Mb9Z/Z8d1/fG7z7t/27p3fWpE+X5Dm6iPky4kp4NprhW6c",
+	"A4+gsdnVjPFUEhDBrVsRUxXObabhbTzdlS1qqo+GwmNHKjXpgBsIN+3EmocC0NlDiLc1pR/1mQ2K2eOz",
+	"M4BjdHdPi31UKdxBQXLSTFHhSufy8lP3/a9/S8SdSPV0AiXNAY5/rtk0A9xSMARTracDHt/2FI0uTNgO",
+	"gM3JXlnAr/ZKjlCeSKsIjrXBBFVGeEmGHCJVhtqQDtelQAVZYq/WUa3d0w2IqV41c3/9Qs3MqxTNmpl7",
+	"ZAOUCuWJex1QxRcQPqacKD1nWp0+Aul/qZBsSuQDdA2PK+RuPfByZLPUUjnExzMxkiZH7b+1Ncke3B09",
+	"ANWuI9Hrhqu0UxBE4Xas3K1/aaJ/aaJ/aaJ/aaJ/Ok2UTvUrUUmb/CrYJeckVMCcHtXyrA4OkJonTlm/",
+	"vJQ+M1jPVYIa8p143MMrnRx3ja3nBzpZoH+v0v5p0WJ92GX/fcvY6HY0ghH5WAE/5qbF3lstnLwiKoGL",
+	"mNSUCV+wASUsnlBhSU/N1K3Sc4Uo+kD+ibRzm0jFcwy0TPh0atcBidngsmwNrExrajoOj/wgky65EN1L",
+	"mQB9+ZPS+aeJlQkrB7jCp9/r/J3Iq0PNYd9Wvf6bVu6l2N5Gzn/WiO3A07RDz5ReTEScSrX6xXN6pvQi",
+	"NZdqfqtrHyi9Qi0OVr10gY/418gZPBGTgcha/9Arp4oPv4Nnf9alGZfHScUw32iUt2KYB2PkLQfvRMy8",
+	"YhCHyHmGT9aOQqjNG4xyjk/WjiISudkg3UQujaET6uff4jHxa/Mw/uEOPOtGcu79dbtyTs9VtsS/nmR6",
+	"Ol3/+jk+5l6Xyv6HzhatRExX7ueFe/KcHlweItXztW+/1XP3IsU8WjyLx/Ku+cuX+FyHHqu+PpsakeVr",
+	"X/9Ij/nXZ1k85ka0fN1f4wD05Jl7cGmIRJrpLBefEI543Tjn+PQZPNw01qajLA8wkWbiQHJWD/HOP7k0",
+	"SCaGM5V8It/8mnGu4OEf4dmGkTYdpBigAK3IBE8WzTUS9NiVfap4mbLhVgraK3qqW/4uvbp67e7d8qr9",
+	"y1R3vu7ta3zMvU7hwNYgE/xWz3LTWk1R1/j8D+7xMknVjLZaxCwNVxY1brzNRml4eeWB0Kul83AvjrlK",
+	"Mi6NaEFJ7NpBfnLPv9Wli3t5PPjfjYe7gqero00sK+7zNF0zzDv7XCdNq+8HNQetWxnfrp3PZfHCL/D8",
+	"qhEns3ybAd/N8tXjTTM90VsNeUlvrBqV9PrNB/2IL1THLCTHGi6kEb0IaeDGcLyVd+zyeKW71o1npjpP",
+	"sSBw5TjX7rmlATZaVsNqDPa5Wy1V3RD4bEm0unE2O63qEW0gla+XZfJmQvV6WaQW0L8LhPKi3IU/oj2t",
+	"xIfh3sl/rYF1a9BF/4g2fi9UHLd4raS0bvBevfa+1YuFwr7RPGsV2nVv1t0OG75TOdmN3gnIaMM3ShS7",
+	"4TtNMmn710NZvv3bgeDe/uWyiN7w/dprcdt3Szf0psRQFo4bvlW+fjd8qf5+2P7l4DLY8OV6TWzrlwOt",
+	"cNPdXRL8ayVC1f+wyQtlp8omb5S9KZu8sY0EqLtANnlli2/U2Svr3qm1YDd8qWw1r3tp2Uzf+I2yW2Dd",
+	"a7XejE1fKvkw1u5DvfW+6WtVG3nT98rm7HZvhTblpm+W3QFbvrWNhKj6cDd8vsZlu+Gbv22qWtQa1Zu+",
+	"tBULL5v+f/y98ORbFm+uVsmEmaV5AcxZXxY00ZlY2Sw6ExiN0JkLu55CPTthZhBu/GQzVHyah0jWN2uG",
+	"rQ1iImX0qaO15UDFpyJc5IoYjtvIFXV7MCGoo1+3o6Y+TNwt4iFBoKdA98ChFaXe0NxPoT6RQHCHs3yW",
+	"VcBWjtpHL/fbh/vto5v285P28Un7Revl96/+sylUWukTsjrWhitZsW+NrcztjlVDSA69drlJ5HKZE8Sz",
+	"fAZOGTDmeB1QEc8fFEXX5xPT5FZeHKUk6zOP0O3icvVLWtuLk6KX9ft81C6KdSrIxehZLALwIZry0THg",
+	"y5iIHt0quelHnFCY3LS6fSHgRtRWeQG4p2JJqdhLG1GadWO7hFcVamhIBSgQkrDm53wmVpbmUGWQpdRk",
+	"VpRYQg/PsEonyJWXxj3+BdU6r19sU3KJqQmvX7D/f82uJTJRz3KoGK/A8bysgq6v3TTKYLlEtMCaNCT3",
+	"0bBMxxEYznKkcywYiALcQSRXrQRLRCwn0IeiXNNj/6fY5Aqm/uvW8SoQwjXLqisfrQqeOs4tyYOlvQlI",
+	"3Z1nmegKbl4hWG+EyVcVkbvCUyNU0pDtB3I0TTdwPQW5T3+Pmr7mm/fJnCkhEqp51qqUE/PMQAunClap",
+	"y4+yB+0oRBpsW9Qvu9z6TA57yj1hmQryuVo9VZcnh6k9s0zmi2u7GLo9kolUN/pWQKLaQPBMZD86fvz5",
+	"t5slEN2O8u0If/7tpsW6PB5Tt1fLdQC/WjQtZCbWU0FkTbsBhAn7CQoPfLK4ScZ5Pt2L9j7vjy0hZLSt",
+	"YU8e7E405neCyTxCraCfAiKI/ROUnH3eh5KtvZNj+9+5zAlzBSeew3qhQdJImMaEwZuwr8rF+zfd65tP",
+	"192zq+5Ni10MIc3KbnqsFd6SSYT9k6zGRyAacDiUM4wNOoc8RiXRwTEQMLfqKYqdwjZqPwrPITkPcWbt",
+	"tP45s2qsw5QpMnvcNTKVv4hFeQuvr64JjQjXE2wfio8FcEeYm0XXn0+iDpv6MiPy6o6Em/4i3PQL2GMa",
+	"Nth0l+S1vO99M+ZHL17+re+RH8biM/vpXeds//qnztGLl44xMj6HNJwozBFbmhZs2ljwBMiMdu3zPk5j",
+	"3/h5bLeD1EdsmunPiwLfW0wAB8Sab5bcAfjZMggkC9VPz+/ay7pd87OD+lTAh852tnWXnbNfOm+6V+s3",
+	"z01l0+2rtIR2r5s1m1UzIb9dr8PtuqQBn5nqlnlP6lZCDkUEyRYMrZITDobpR/7X4cz/gslAZzxN+yCt",
+	"MYMJ/g2oBjyGno7pggxBnoeoZveRigEmGllaWk8cb7fYf+hZ5koecLrGbTSSKtauPsT6wpN5Xj4ZP8dQ",
+	"8hJK2+5oGfHPNqFlN5V70rJ7fR0t10zI79j34Y5d0YBVWkYL0JNxfc2lg0v6+bcbEFCKdS4v7L6gBO/H",
+	"OhF9pJXj9qFLUOSgPSBKC6XGn7D+TPFZPhYqlzEHdeMbQGBSI5B9Suc9JY2ZCWj0BXY50tq3EevDQX9C",
+	"gM6k73/IxJ2+haFgh1A7ta9zSHyccmPmOkswXTgVdqRbsSjG6Sn4txsGb8UtuCbgCLoDix2KSuzegZPv",
+	"ExOV+o27N5Ga3WtYGiEy5A3QR8pscVhSRdw3deaOzPNGAYu8M+7wUH8b8EcxnXtySDHAOh6pnZbfwFfh",
+	"BnrM4iU+sdu5pbCvsk7L0USpuitiAxHzmRGoMQ1Eavkl11Zbgz7096DFOsIqtNpammIdT7KWa5cmJ3Oa",
+	"mqnMzW/kUbiRH0vU9wcoaEPt+zkgkgIRQ0kJBPryTI++nxIus7wTBYCavZlMAZIGVOtA1CoNNY3DDLp2",
+	"me70jVZP9dR333UKqSS1an33HetjK3L53/DLCfsBNp/1Zu328xhWBv8p+igF8XKXaKdYSQl3Me0vbHWx",
+	"8ZnIZ5ky7BuESLYzPTzqKbDWv43KMpZ90ze3n6y9++n//b//n/63SOIFIp09ljnrH9wdHkzsXBptp1qr",
+	"iXVAJvaUzrClLPUItVc5G1mN/Lj9nPWHOhvIJBGKFsunU9jQhSU3PVdEaZZSAv0B96S0zJfokvi2xTo9",
+	"tfQoajP2Oa3KI9Hh2QP3TYc89hyoPwMsGvErp5WiFZvTKaNbUBh7vm+6NxG7/Gj/p3Nz9hOMet59273p",
+	"uu6qR+12xC4/XN/4UpSj9iGN1M0yncE4XfCtAmKFnVWfT6cpkdHBNNODVEz+j39A5QCBNpicD1J3bUbg",
+	"yuYJ/kS5yv2iA26f2hJdwEWFaf927VD/ieZU/3/vX+FDgC3kcDUYSt0Wu1C4/1JNZzm+OeaGMLPybGHH",
+	"6cP8Tb8QoFAvgKctk56C4kcEfvDiBb0ASCa+so/2jhtLwzLBU8C+UeKzpf/khB23j1lf6fzTUM9Usky0",
+	"iY5nE/DWy9z0oDLBbhZZjAhLgxqozI1IhySvDOwl7IQncwSHszuMe2pm8dgfp5XDU9992dcZ2wm27U70",
+	"FGcTng51NoG2UDh0KpWAimDY34iGtB8fZEDF5FzbFybmU+GOacrz8Sk7Pvwea+MU63c/T0Wc92kgRrs7",
+	"5qqn+oft9r6VlVLNRP+UHT8/hNfw0aDwLtcaEJ2tBF8EWzjhC3cUziVtxIml3d8ZcgH7nZ3pRLDfGXhd",
+	"f++p3/f39/3/2wftNvwOOroloE9AQH32u+VMPhE5+CMyvGqx/BUCqCjB3RmeIsXlBJpoORmkFwyek5bo",
+	"HiZVwkogjo/TPA7tPKq643qVsKrqsZKmx373/aidFwsraYRx331uv1tIP/Y7iMvICVOdlaQUbgJPrUSW",
+	"eWkMZJpPZmamkBNnhypuJ7sH1x+vL7vvz7vndtSzzvuz7tu33fPSINOUq0+pnEg4Bc7gP8tNoK0hnHKF",
+	"lziPoe9dn14ZQ4UQ+hEj+C/oNhO0257wNLUkDkMgjdnFIHsT/Z8yoyeCHR+9Rs3CjW4pkSZ7bCdb8Dct",
+	"1TIAo0tZJr6pN0gF9+YL++ZE5GOdQIUQfL7YrX7H/ttzjBXuxo/9zDB805/eKzsaTftTLidCI/3mrtQq",
+	"1/qWANFdQ2HE2rZaDvT39RT42o4VazVMZewHiaEXbA4gWcKvyBHAaSHQfdVYaTiZiMlU50LFi09SfXIt",
+	"g8AuDv6UapM7Yv3uu4viL999R8MdAnnYJX3Ktf4E7aVKC3U9p2iZh+yd/CHCw+CqfHFawT5XRFs0/Atk",
+	"PzObTnWWi+QTuK0+WTW0+hml8/IdiHcfDnR0VF22q2HwJxwsb98aSxDzARwEFJsoJZ0spmFhNzOeC+QO",
+	"Ihit2YSrhXvYnLL+lcizxX5nCGoYKWtB0NuFdTQ0ZS+NbvfVjvYp1koJ8KganLQsIIksh4WQ8MXQwVt2",
+	"q9UpywRp/RP8zgsnbLFpzSe4kYHPFWkXpbbcp+yfM02lr4GSgGgRCz1zfbrcMl6gDLVMJa2BjOLWjo8a",
+	"9kAkbCwyge3IfNRbGmbtWnul0DBAagnP+YAb8Wmm+B2XEOZxR+j+Zvc3+DOotaCyAUzcPJM5duaaCp6H",
+	"AoaKrctnRUdj1SXQyHyx/TLBhPOsML3zW+lZCgGU4IaUih22i89o/2uVOfqf992op8SSN/hv4/jRbZI0",
+	"t5/MlMfiE0it38td1e2fUZfDAPAsTU9C/RUdaZ/3Ta4zYU5Yns2sILH/sucD2j/t3ETb4yx9vOZg3OpB",
+	"JYp5li0Y6frF1ofj+cORK8+kvOGNbOK/766hzZhkG+qwM7HKuTuPQj0vFCOn+y2dOQ0cfOqZQalmJ4yX",
+	"QVIlDPeuHqKqGhBHi3VoQFoAEZs0sFf94rmg+yjobXCtDoRQcEjSWjgzDNbZv5pcQvfP8I89lfLc6vrX",
+	"2m0Z8Ql8fYza+BKrnFTmZa+lxkuJelgW0USack/hjLKZMoUqUXrkmfFmgd2SOc+s6YknY/fCzq90oGRk",
+	"vbX3+3ffBXo65DNUEWG8CgKwqvEsM1ZwAvp+Ps70bDTGDCn2m1tBKadK5Yj/B5L0rVS3/Z6qGFFesH+8",
+	"euvEMKCHwke+6Wci/VsPIA97e31r3EKcEtUTmDwfCcfQkN9hr/gpWnp9h2YP8++pPkDaI1nIjEFkLtS4",
+	"EcQhJbAC2nJ7RwDuhrXqIHUS0VUAooZ288rqKLBTbk/R6B7M4luRk3HlpZN3yViaQ1gblO4YVTZkS/zo",
+	"7MXfGRmh1rDo5EyrWNQaFdjKI/P+jd+hezAnVmK/W7MbRQpqtBGs1goMdDLY5XpPWq5HmCiH92cwymHU",
+	"rhunGt6w44IbyQ8VMW4fQm9Z+bPwSTd0+K128TEPeGPVFad5BFYN7rl9p7zmyttaLbkyAD/du7Op6YA1",
+	"i91opLrCv2A0h3VP2glCAeRznd1u/YEX4fgvUNBiWiQDF5f3fKN+BmR2gifr+mg5SinPCun3sF2AGcDG",
+	"WzqmubbYe/wPzNZzXpAgkmynMIKOzC5qaqlbfLYs0WIdFqcS8jXGgDY0hUTkFMPThpF1y+JMALw8Tw2o",
+	"y6hIWi2yxX4QC3tOvKdQLa6IzaPXVe0TWb2sbRa95DBsYvnxbSC4/L/3L3Uq44Uzc0xPfZNkfJjvS5EP",
+	"98d5PuVTuW8/CN/bp8e+ZWas55TdMZGU64j32YRLAFlxBEki4bdM5rkVAYscnWIdB5YznKX+TkLgq+IK",
+	"LSsmfS9vRlwqk7P+hH+mgaFJV79qofYU2JffHB69snaIpxCt2I9X3e63ENikQX0+neuuBCwZYFtgMywv",
+	"xKfpzLAXh0f0vCc6cgv3lMuGRLpDl5zrvXvIfpE/QB5G4UjCReJVgWOioZgJlophHtEGY64MZ4kY4Ibl",
+	"mNbnkrCe9RRuMkMg+wE8P+UAHjx0ZBt8BcS80+BaKGw/+CP4ne4ypYPH7Xz8X/LgMxNqFK7Y4SFNh16r",
+	"E9BLKuc3lERiIgQgJqO2oK9U3opv2e91jFD/Y+UzcNYYDPSlZhEToIgrMac8D/MtZuPGY2vJJgRoFRM6",
+	"m9OIf2fkM2j8dE91ai6CkgulfCOgaBvzdOgetPRrtcMFdhuzcgj7csOWAMGFfiHQv9jzI3u9w91SM4yV",
+	"U+E76Hw/eg0kXLdXPIXCzqK1uJ6L8KitBLVn7T4APlzLPNa6t18C53/oLh1ymRrnpX7x+XOJB+fkULVr",
+	"gbmQQ9V+Zg6ZjyRlAacC9Hh8s6cg1Th4fY7CAVnBLrG6/eDwpVQl0A1RvyOhdZlyBcKKkriUE3dW+oHB",
+	"Dzd2FMTbirhQkKrreokVOnepWVuxOQOQ/i4rzsr/IjISuOROmZGTWZpzJfTMFHc/2luYBwopFB2nTwVk",
+	"QM35xHAo4hwnEguIktAkb4WYmtIp8IGGiDE2joY50A79ytMZyvML34ed/3PmAK78GeeLKWB/DeVn8o7r",
+	"LGeDBSZ2SG2PSE6EyflkiuNc/XjGnj9//toS/cebMzrgUnYw+0hgQoQ4BH09aSN14sCVXEtr1kEby58B",
+	"djQMHVRL5veEf94HkrYU8fP1h/fVt18es1TciRRP/gVqZ+DrdOqyMzr980H7xCIYQgo8ifLCrDlst3sK",
+	"1WBXjAALpO3/IdNzS4H2AK4heEngkQumMzmS6J2PkS2EJdOIzQo8Ua9520NOIWSCCgfJNRzDsG/OPlxd",
+	"R0617KlY61spzLct9lO3c27lvvfXsbm1eazx/aZ7w6S7/rEkgowB14hwiVFarB8iV3m/GaavOiK2p9hi",
+	"/QNrt1v1xMVhWws+SfveyWQKoHzTU2iXfpgKZXn1eevQRwJQfx4JhXsBG5iJWNi7200/MGcLSx+s3nJQ",
+	"lHgLdBhLRTyt8Rq5aJk1aILMaYpqudio/aWnEMKSiLoIf2FYxdKXw/EqSAa1RZcd5b+e71+JacoXIqHL",
+	"NoK9IV8EB8WiuDB6imLW7Fr4BA2wT2FYjKuURPpkZtCZV/YXsHwuY3L817hYEDxwoWd2cYyrnqKmDiAU",
+	"UX/2D1e0v6ywMkEvKKcf2xEox6AICtsnEICPmjuitkP2pBNW9jVYk3cIk9L0O8Pq0pIyYweAY/KyI8IA",
+	"hDueqGhDD885sxR+DcLvZdxSivv8/jCHTTZf2adN8X/8DW9Bhq7zJse5HaTBOYOoxL+v8ezgNIjkXNK4",
+	"1Yqd2CNbJ5R1zrOU0GWWQFjI6WBL34MYxgmZmPOius1dhfZQJxwDfj3VCZx07Lh9GNnLNgJdAST6588g",
+	"sixhoy7SYldiODPWdivyZgOTxZWzld9iQtp5EDthHLenvKMR6uvK538rFiR8CBXYCp6Du0Ovhg4WXhnE",
+	"lnwMo7wBBl9EINmzCd1JoEHiiiOP14ciEnSknuqfi2kmMKBC1uL1TBmRL4X7LUkqPVMxWH36jqcE6JfK",
+	"WCgjgsSby0xPMylyTm0rKHenSJDpXF7sRXvk/t872TtstVttqOFBGb93sve81W49h0Yd+Rhy/63IhWz6",
+	"AzePiUORHdXlw4OLj4F5a6232SDFlvBwS1NFMysNtQwH7Y/5IqERO6VvQ8ouuc8aizGKRw7AewdtPZsK",
+	"ROsehoaUf/y9aGwCiz5qt13ak6sJqcTGoGQRrtJ1RV/hqnB6fywlSIV9R0vb1sJkKuDupg/5mR9cYuJK",
+	"qcIDti6s7fgv/NeJtUP2/m6Xblw9IpxCeQJ70V7OR/YAsGai8te//xHtTbWp7bGXLlyFhovXA8HQPYWo",
+	"xp50WpBZIIesL3zDefuAT8MwVgWfAVbLMvVgmXq403tYpiRM7poxPfhhYqXRH+WKKHtD/LFETYc7mUAd",
+	"Jd24bd4h5UAQsEo653C2vEwga6nnj6hJ9hz8SyZ/IFmlIhe1TYAE+FCIrKYim3C7Liu+OyWhVAzLBiLW",
+	"E2FY5+rsp4tfu+fMqj+QZ1QkTUISBkhlyMcxt9Zom+VoBdp7zr1bGtnlERCYvCdWkONlcsWpL5HrIwig",
+	"JpIprcTra3AXYWtFJ9Ufnaxgq4IZbE1iUf0VVslmc+ldDlNX1kiZNyL/Ws/ske+JNyK/xzlsd59fJHAv",
+	"T+vbO4TeGN7E7NZekUYOUsgMChmbXDWnBbi+6ykM+mPBvagT+wyiniI6qZUBdbyOgFOPfDVhT4yNrqYn",
+	"lDMIfQ3bP39suYKGwEPfVwdEiHYF96P2Wl3qwlrqs0QKayAY4cpqw730zUe8dkV6VIv9BvasESp5x2Xa",
+	"h3eDDujQaNzHaPxneGp0T40EOC4HC2CPCJ3k6OS8xKVCPgvYXNhdnJyhjRzEqgwE1T+Q6dlT65iJvrla",
+	"Ch8+GUVH7PLjD28vrn/qnj82PdPOfCFB2yNbY/Shu4qE78Cp+JEv2PBZqWGqd8RSngepH9CAJc8W6OnC",
+	"/GOepmwk74RiQ5mCS7feSLRz7GLg8H424g3M1DJcVG+0uFwmqmqZGZFFRWkYVrPrjPlPRHYfLPPIBJbm",
+	"quJlglnUQ4moE8IP7bKLegpHAx+KHWQyFZnRitz4HYVc1Ilznd0spoKGAhyh2DlYcbDFVDRXhsPDriaJ",
+	"V9vUT1b3NAnAbw6P6vrw1O4iZlgi5L9LpG591y+voNiMgRg5t417uN9qXo3UqmE59DKlbN97+nHRPgpW",
+	"cisVNIzFVvbg7XPtY7H9fdGVBFXHuonjoysnfu8JUyx9GRrpxMoEHwHKXWSIqtatcuLduYHXmucs4QsK",
+	"GDWtx36rYTUeYenwpt0+gf9rtdvt/yyv77i97fK8n5AWuMXqhEq2WFuuV63s8Gj/+eFGa/l39VpZudPk",
+	"rup4ZxUdyyObH1eCU3AN0khSPVq+5+AqW7rf8vEBJD6Bglara11RlZ/L+XLUQ2LfJ19FQSjkFQaeWuwD",
+	"9tgtMrSwxAnqOME3WhmE/u7CxeaZK74L0+VarEMF2b4ompIHnbFKuVlWWVuq6PLpsfArssxx+7CnfIFQ",
+	"kEKFwXqs63KJXZAgs5yTEdVkS0F24T67cSn8HlXJFQdWUtuqOWPsm4vLu5cn7ODl8bet0khVSK5tBzx+",
+	"db8BPegaDWgqaW1sOasN4r8us62nGEtmVhoUCE+v29SdrMh2g6kVSpNLEoG4C6SEwpyDHL+8fKRkSsVc",
+	"1WnNbz0izo5Mz7OCgp7GKWrXBqusk1Zv3WE8iJQq+8v1CMJAEKbmtMMVQQSJeXt/j/Y+Q/LfPjDQ3sle",
+	"SvNdElAT0aiCO+FUCCSnbjudk0KdknJzXHkzcHqLvdf4ABjdQiSi3st1hgVSBcns6pKxH8AukjprNLDs",
+	"Q7u4YGp8WmF12OrjLJ/bgKtkLpN8fCAnU53l+3Gi9lM9Ms33TCdJjEubabN2u80yPYd4ByQzZVwZpz37",
+	"HmOVhJkXmG4DyWMopQ+fY234HEInwJNDiagcfaNnWSz61shOSrVHmDAM6QDWso+Y0ZBFEHMVYEFB8oSd",
+	"IRr7RdwZmje69Ev8MuAaYD7bcZuknc56qkhz404DKxA6o0p+Li9qTbEc3l2iLmfQLnGCmTLUf9DMJhDL",
+	"TfjCGaSYnY/YA5gwE2TBYU0jCv/nOM8W+1WKucjMM1bu6xtGrcm1gTcg7muwi3Ui+AImepZYKWV2JYVh",
+	"dPzSk4jhcAJXAKPbxNOYx4VOJzpCzGS7ldOpSIDQHtuDgvNmnJ2dv39miNFrdUvP7c1iwOoNd1LM10py",
+	"TEZFmsW8lAVR7glBU/pKpAD5zuHWTAQ3s4Cc/fOwCstfw0wrl4g08XnUdrtjAjp3rnF/EFZu1dHwG4E3",
+	"wg9++fdyv5zzhdmt7eIn+MGdQgMZekjbRw+eFLnxdIfrWb4Fnck0lWp0INWdlrFoztMAHAh6CCIlBXzw",
+	"UjUW5kZB0J0rdoFvIehAgyfOzuXCTeFetOA7pd7Dc/fvalgHu7ZJOog7vqfIBJHF4VYoEwmwiS7XSr/O",
+	"hNIPoXCCVK540WL9iVb5OF1c2Tlbs8nnrdIf7B3vPG+ds5uLX7vAPped65tP5x+7zMwG/kPmlHG2EDxL",
+	"F2yayVj0VFBkx/K5SIf5uMX6+Ezlm3OR3qF1hS7KFntnp4CTjnkqVMIznJZxvqRVUhP3xoukXZNY9Xtf",
+	"pQj0bo8pX0x8cZCeCsU4ksimpAddIiVXsVhPfWek7FYA1Qt4FqvreSwPl3vuGDKHAk/E+jOtxvM+8xMK",
+	"jvzPkdFWs7QG6nJH8dTkVVCHn9ISYRXPrKCtf+V0Bf2xfYi3uL3+Hu3VglRDonFM4V3MrUY6ozoPLGpb",
+	"Nv7zAKbfpR99VIC1IkY8ZWOdFmZTqWyHSQNKoQD4YYWZtYzPcj3huYx5mi6Y0hniMrpka/h4RJFmSGe3",
+	"48siX2gsMnFa+NZGIq8EgVs9ddX9uXt20z1nPLUG7yDV8a2vBzthFL8Jp2qE3cxcpAvAkBdWP+fZomKO",
+	"YUa83TRfVWrZdwiF9sft455akfXjM9lrIs9VtkZwzl3Zcv4zW1hyu+BwWmUDf+NGP7alRmziS8GemZDB",
+	"M3cum7J3ws14oHmWHIwyPc/HjffGB4+95gtUQ+R+8iBEFPTVGTo+XBG5kSO1P5tSLSnRNH7Rob6MuWFW",
+	"FZEC322+Xc7dnN/glHdIC9VPNSWdwnyfRMwrMfd3+BS3bun4/SE3n/7tVJq19rrrxsLBnlJ6Hi03ZmnQ",
+	"YhHqAaUmaTEEGq9EnDe4Ysun/Yud4mOcNXzoq1QZAy/IrfDdce5z3tOUq/1EmjyTgxmub7XCaC8SQgnk",
+	"oyWDukF9bLEOyyUVe0ERFz0ufZkg3Fvt5uO/TLk6D+e5QwpY+lYTuwfPPK12Z3UTe5T3IYFMAOQj9C+B",
+	"aWwQd6FMphKCQY0MuAnD01j5m6YF4gGcOSU6IWFZkmqmgSuYacdNdIcUUPlSw/k/TeDfHT2dASXp3O/k",
+	"74SaNUfaPjaK6Yj154BLaX+Flm0IHwB5ceX2K4glBcBJvn0LQa5A6EHFeiIIHqXkuECKIEnHhkIEGE3Y",
+	"sN9A0hncMxh6cC6UFS6IK1rzbsUHzNl96mu/QjK/JZtSkLjz4mIDTwNPUxMhECABn2B8C91Kzo91eVGp",
+	"fY58FCuEQEucfVKANg0By9ShemBbEp6JngLIDQSdWEUS5+IukClfpTc/mOLX7cxKxJ1I7TYzRyCk1y9R",
+	"F/68FEUGT/z+lGf5Yp9Pp6vd+gERW8s12N+Nai1/tH+6tJ/q2C/9WVxTpWVtVG05nT6Jaz04a5jDcqKB",
+	"/bG5vPKMmrhw5dzgZFF6Jwjik1jNs/v+pnt1eXVx3fXoSVYRJbwVwGW3ogQq0H2ac00iQk8Fmb0ox6Ax",
+	"gFShxwo6jDQl/8sCkJxPpx6gD3ukxQQ/6lBGauQWLrt0yjvywJS+8STh9NIMzgjbpTFLZjotjrI4iMeu",
+	"qoHjYbxK3k3UvVL8+QrQRhkY6FMO7uVFG3ImI/sfvqmE3ZejNjPY18i0WG3xn+MggjcHpNnqQiJAP1mu",
+	"Fay/Ypfp9DHE3rnIuUxXEMoTFQtOpwX+L93UER1W6aTcMa0QiduXVq2ntIOi+EI8cP2WF9aOxHynkRKi",
+	"yvM2gTUSiCOnbpGZsPd5AgB7TmJORQYtmKhQJXCFQj2Xfdb0VJxyOWF9bkVvpR8jPOEhoyDqjzLbYUqB",
+	"GcPjsav1gRoVOsCouGbssXJf3QKMQaBbFKMwrF/srM4uklLrFVeP7fAcnfuTEhhxjFSbUtwj0whM7b4v",
+	"jbWfCKO/hRBfy9D9yOT+B+CE+lQtRwZr+PfhRP1FWPfTxLmwYU+QFeV2g5j4/rL8wDL7A7PWfTSStTgT",
+	"qwgooLQmCqpRUrAx1k7KfqHr1tOkXWPDrwZyfXIlhPRM0mi/kGwP/nUrFherESmuoEMJUt6twHQ+nqaE",
+	"eQygCiIT1H8xcbK0xcBL4CXqhOKlh5W2J5b6XDYt5MoqquOoNlhpMZhIQ2HuqYtTlZDT7zRSgJ+7NMyH",
+	"hRFvjIbEim3eU0vtgAIOq9Ou7KhL/Yjq2Ae3sZZ9dpUws5KQ6QSegpRxK0jw2rt9NS3fRzPa0Hy3MmZJ",
+	"jyoKmWArk1kqsv1sptYBR1ki+4ce+AiKb6Qb+i1Ixwgg28CNRp71bES9pkD5+YceFEnaYz1XKzIWr91M",
+	"r2aqxvFRc724qfpC0KJ7VJ8010+UWNs/dYjuGcG4I/WnKVTzOosBqklH8g4NeHwDOoA3FCPa5xvKESsT",
+	"KNckvjy+d00iYFrv1llTPokG7rOb/xQOmiDMMODx7Sizsgxms8R9BRtU75OAQWaGjzYr7HFxLa9ig2GL",
+	"2cIO7vMOixR8t5dyPiK1ZoN0AghLwMEGiMDOP9RTUsXpLBErE74/wtTv5SJ8BCry8NoG59mkPVNg7okz",
+	"0YAMvDCB07ofPRHf7xPfS7GJ0C0ergavQb467Ng6QaxnOZvyRap5YirZ4oyAZs8JpB2zuk96amYE62Ol",
+	"JeEfZiLPFpAQkSMuAqNmi7UE6GU2xiTPi6U+Rrb5o9JusLamiLt/4onFoYMaTsLj2JSCrdRZR6nQ8cM+",
+	"F7GB1reuDZXSea2GUO4G5hvHKvBerFAEAJH8zwMz6Za0SdQDdvcpyGhKe14mF/y1jlJW+4DvieHmdmrv",
+	"MY6jiZ3t8p7CEVufK+NO4GFB2i4zKDyCyHUmeQpRyoUV/eVshwABxuNYaXXKspmC/iflp2+FmFIWPlR1",
+	"uE5SxrViAsh1rmJh+iyjXFEAFk6h8QGVf4B/AvvmhRjjrlUMOmdJh0cYf997E2yQBQCUF9j/PQXNk3yj",
+	"Z+frJaMazpv5DuPNjQGUmOMkTrFFsgMmLjUg924s3lOo3EnsEJogSPhK+EmCpCuxwQ4cU4VAegowuk34",
+	"77EQ6IqalVoMutUs2SAUDyDJ4OFjFTd0f8Zcwe1bxJID1myxDn4dnEwKEx7osQYYuCUqpBHECnF8+Ljk",
+	"ENE6Hp8S3F7clxYSsXtqeJavooerWlHtemGTC1GJeYudu7k2IQf21CroQPv5H6+6XToxh9ob5oATjJXC",
+	"DvI16Lv8KyQ9pV1L46ciwmJftiVDSEQq0uIGi30CM1tXgVdXPUEaPt2TVJ18E/hEoCOfy7CCDlpBGvV/",
+	"i0yvqlfGgb4s5+0r1P7Ly9rEBHhaf4g/Pz3EILNHv9swD3OZ6u5b9nlCWphxtxgUdUCiFKmlXLnwIFCq",
+	"6zMTse8pkKISDx+yyuCACT9GCnf1W+vyJgm35CshBZ4JvjkhYLmXVKNN/F+EA1O8sxIUIXB8pXwx4PEt",
+	"+3j1dsn7deVGI7AEdt59273pnvdU8J1ATuVaA8YOAhGKVNBdaRUuSLiL69X20BvmlvzlAKg7cJx9rd4R",
+	"v2+byMfi7J7CT5KFR1xNHvZ/amSFtc0TrnM9NUGtrFSjZ6Ygc4JHJ7Vtou+EobSt1DXDxEJIk8OdTRQf",
+	"hSW43CB2lfTao+ipmUqgn1TYPBv7LEJHOGxHthI5upgwm1VLnAnDzxnvV92zD1fnF+/f9JTO2OXVh7Pu",
+	"9fXF+zdWB7Vc16h/NjVsKBHRjsxmP/45SYYnKQCuLHVl+a9UI08BT9QeIqCK1fzy5bmDFSY7yITdbaoe",
+	"fNAOBxQ+xn6MiQ57iywX91PlPrIezQiqTCKo369yumuurdBjiml1MVcODKD8wjqWpMMPX3BZVpnIuVRQ",
+	"TbWUZ7XaNeWp78rv8I45zn/o6TxWm7PcEzVMGOs52KklQSwNuxXTfKurCipgsAZ3Ij836m6+U30uRXYC",
+	"l1BQ94l6WAQ/mzG0TK3oc9j0A4q8fHo8xGBXhwbeyc9XrnZnp7W2xYcaD9z+9ekq5RSbyM9bFjK500V1",
+	"e3157Q+Z5knMjT2wMAN6KvitB8dbLrHtsIF7kbrEz5QB0cImMlFyNPZ9Lu2xu5G1YgOdj9fYa9cwd2dB",
+	"eWL4Kkvkauf6NdKTw+G8X32cIyskgP01aB3XhLcR2XstFmnKi9JaTOHF7HkkrxY7D8E6AL06gxLddJas",
+	"wmZAYwqxMb5uKqmZ6ddII3XIKFtTiJ6SC3IFogdXtwiN6wTD3F77gBS95Jas8UAShSidk2G/gkb0lF7/",
+	"Egp5hHyUpYl+vQRSzY+7k2Jer/7XU4pO1+BmwhOgT2ATS07tI4pMLkhZBeXE1zUh/HaLXcHLlj6G8jM2",
+	"usWWBRMAx3JdB+2At0JMwRTtqVhPPSgy9uVv8gPB+DtFgdCpOOM5T/WouYwftuipspHwfAgVQWa09RsC",
+	"dhuR55v6DOlRsHWs+htCCLBpJowgDUOkQ8p1ELzQUx02tRvG4/k6EN+ZEVizj2LkxNpXk4nIYtFyn/lR",
+	"iMu46OEe1H4PhSUmB0vjfajQOUDPcmvq6ZynLWovECwl6ExunrGBGPM7qWcZXXs4w4XJxcS/dsqUdsUB",
+	"kpQoKMFc6a28dlv9CA5v/60GgnUreSqaLUE4+20pEyxuehPBQh3KPcAHw6OAWocmDMIb6LpPWS1aUS4L",
+	"Naawck4q9oIZEWsAIbGUlPKcwpZQjajSBXTl0VkiMkp0AZh3IVwKsoytuIQeo1QN0+q52RVw85Br09Bc",
+	"DmpXFnpm95FSW7EFOrwUhZzLhjpNAVs/N/4xbPPoQ83FZYIfrYUObChqCeqFSREA7wc+gMMFPA9T6inX",
+	"LdaKp2l+iveYMJAdHFRqwl9FQi3H13hMaAN35Cap8NiTuCUrc1jD5l9Dg0mtPDLnFzA/2tFSmamATm6r",
+	"EAozPS/wCcngch7xtxe/dpnOwDP+/n337Obi/ZvGnFpEkyFUswyKVSDlw7KRULFOLFt8hO5GPeXSufGD",
+	"pJxtlNuNxusFro3qvv8cQfnqyjYKO+2288HK28nkPPfU6g5SK8Zltkyo+Od1lHrwL/zlYkUWr699yXh8",
+	"ayI2kHnGcwIHYEN7ciYqWrsZikpRI18TdpukfggGNW0fyAeMWsHTvATY2VNjq+8ApXIGlQ902x223QXX",
+	"Yr+NZSpC54W0RsHQbkrE+jhnKm7Qs3w6gzTUTGBRV/B5aXKdLaBUHViK+q2CkQnzwI2OwJMKDOzyDFB3",
+	"Q24kLRPa99gFY7EbW58IvaK8p0qme4/IEo0SHJ575jtcQK3fI/MFzZJxms0KHthWYtE2LAWXiH1cnfwa",
+	"ywTqild3dYA8ZUuOE25urW2hdLUJHct8x7ugXL7/zz4zgmfxGLmpp1ArAR96Ap91EqIAJgtQ6oCuj1k8",
+	"5hmPc+r1At3s1t8Fv9jlP3Rr177VTfonmFMNOxfooly5Gw0UTd9OvMX6gPDX9J6y1/uYmxbrlqs+T+yh",
+	"9BS27/PaoFowLH7GLPLGdq2xVmY2EU0ln3Yl5TrPF/cu87yGM/63T+3whLPJHQun8gR3LF0gt0je29yn",
+	"iECA4eY7ffvQWb5BK2+v/ZGd7+sNLoYhl0jPJP4lmWO0jYAyCVQmTrWh5k7Q88YFbHpKwPUaYmGL3FD9",
+	"g/34YMEynWOasMxrUd4xxaQ2JB0YZkVqbU8hVloz6oCnox0ZUX78Kw+58HQdE4vFNtzCAAR31f31wy+P",
+	"n9nhoA8CrtmOacwB6VwbNTQPDSV7BQyEUKSSMZ6zVNj7DNvjVQORKzspMdxkzKA7BeLtqYvzt10PCOsh",
+	"ndx9WiCFoI6Hs9jg3vyJ1vtXUuDWTLDJtUHn83Q3h3HkeSdC+tyWLVJ5J7bmiUbnwTpuCFAv+q55Sr+K",
+	"fTGtTcjw5P1W3pFkfqyM17+o9Yt9CQHFQmLOvWj1PhCQ1BLC0uBRO8z1LmyTnP5YAnHfxIxeY0TvPc75",
+	"r0Z4xL17ktpikhg+HOoMqSyqngP2Z384i7rJlia1eaizWOybXE8fGtqxwCb0i30WKsERm/DstlR+0H1/",
+	"7tqKoXqNoQnwdgEMZLuIr7g6gUD3hmxqLC6Aj5TbNbXYpcvithq2S+W2BxAa7MFxCBUo1fgMTq5PlETw",
+	"d4CyKNTWqnjlGnGpqnCdqMp9Uqfl/GjP7jrX04DHdoD3a7+S2M88tUK+mq8jJJ/HVsftxmziCSuzYFgM",
+	"ukmovVQ8uro0BzOzrHGIWIxaiaXKnOtgvLWdTK9Lk30MgJmvVskIdmIjVSPcuSdRjytHVyHO0l9XkSje",
+	"FZgu+MD3RMfjtIdfRBFdQLZzCR2GpE7YN32cRye/hB+6Kul/GwU+RK2EE+7gRlHltn5Mq5768arbbbH3",
+	"RcN0bB4ikhY7w6TIogiGQt4ELmynAJNrKOevFfXlLiZe4mMvpO55LVYqTCOkuJ3XYpc+1iRrw3U8MUoE",
+	"7BAgF5c26cuIXHzOhUr2AZblob2J2uRTwFnJoU4s8S0n7cci34OASdTVsfFAPObZSEDjk0OWa/baJV52",
+	"CDtmwhcYVXB6/uErAjKVyl4Upz01sQQMkv+43V5XtFJHqupZzm6uLjpvG1SRLuxaSEA3sIG7UUlgbPik",
+	"eVo/4bYM4/V/JeaeAOxiHp978MQYx+9/MdtM+cw8tPc9iDCHmygNg68lkW/dKg2xSeFQJ3nvfIgeGeOZ",
+	"QRAh02KXfGaqtY49tU6gz1QqjKmdluOQyF1pOvMNuGt7p9plfNUiPmKXnY/XO9WqG+gT9uahhXsmzGzy",
+	"0GTaoT0qk4NDeDEuj8KyPOkPBawXXp3sxwbBO9ezNCnsUIl9PKVOIuwkEBZwWAK0TyUZn6s1Mt7rSuEn",
+	"Txn3GgkoUZOZgTYLAw0wzy4zsCZCZHf1L1WlmZhxh76MmiEB7iDhOR9wIw6sPddsOnZNLicApp7puav1",
+	"ggIf+d+YvI+1gwAh6UpPZ4NUxgz3GQOQ7sUMm/Exq8GMMnH9v94+AzShXJpcxuYUEyFgNEwxMiK9ozx/",
+	"pXNISiogiQDhFUl7IJhJKS8vtQIczdVVjdloA65h/Ttt+Rp+6KtsrGYP0+mQjjA2zZxEcsLkr2ZkmLGI",
+	"yUXnxscM4pjHY/rP6x8/RkyqkTB5BJ3Y+Yj+8s+ZmImITbhMIzLjFhOhcjbNdCyMwZ4oRHsGsiLvZCIy",
+	"E/UUkCfIKlJqjwrXn30pDcoQsFrAQQe7bNIW60DjC8OO2m0m7oRicsiMngjUGYZcpuYkdIz0lP0N9Ikh",
+	"yEgoFkCE1URgV0v4e4tZhk6JM3yHJTdDptPVeWWw9z/h1u8ypyz8TgMBIwE8Ef2WUw/pILcj4PvWqwQf",
+	"DGo8ThjgMDMH2k/plXqWm4ilciiK9pR2lSZiGc+FVyhdlQVlMvoqJzYfC2WlPyZjAgybKbDyjYgzATli",
+	"5bK5lYFtWP5fJSRBYM2d5rY55GVC+irqSA6DQIevq4RABc9yT2ebFYSgHthTj1vIwaiOo6cetJAjpPq/",
+	"yjm+znKO+zLiurrkAgO9Kb+okppbtH6z9EYZugHYBUxS7Fv9hPEkyYQxoiEQQsW/94x+bJdKGgRL6lp6",
+	"FTDuoO5cplzdSOTfdjUwr5Vo6pxCOJZ1abTlFNqj9r1zaL9aPMim4E3niVEg8TLztFbmGvd7PdtslRES",
+	"ZIJQjsdJ2CiUKrh9y9CjdimnfSk/pE7TxY2mhIydH+jqxA9qqfUUiR9h82EvdVx3zwy6d5T2tj79ozj6",
+	"L0//COkFYIYeGp+rpOD4QNwP6BmBS4G8BCy29AZ9qqiVJqk/PAz4ldUdbOefE0p5reO2NqhBnjKRrOiv",
+	"hlcZSYjd4b8XH3gSOC38/DXR6UqOCbyOu23KsA4H3l/ktejLGwjGA+pN+dAo4CGpe+JF1b2q24cp/RCE",
+	"uCuSAYVK2DflrKJv0V2X6ymgT4LXAVrXpnokreXpLFBqfec6FUEqVKklAp5ifetObHa73LiGzbnM2Uzl",
+	"MiXfng+fz8odZWt4rdwuOmwsm1pBCdVAnh/rGPEa37hx0Mc7KTjwSEdPEj/ciAuLndv5DVaf24Tf90d6",
+	"L87z9PLQvFcpkIHMPletO6MEW2ghkpCx22KwaOSUoveoZRWTyzSljtNznd3i1RJ5BkUM4p7yBXDuAYjZ",
+	"cwn3Uw0bwdhCBcIBMZU24hwwnwtmqzON3Z8DVnlKgi3QMx1mfzH9R6bdbkC3z0wAbLYxEcv4VuSbOBbp",
+	"yTUVp+UMvBt4Z23u3Q1N4kuz7uoMSZo1+YWkoTldZlLb7V7RsLPG0pzSW43mJv29weT86eLNT2Wz8/nR",
+	"vc3OP0NRA53FJv0K8ByfxFL11FnhKPq9nqPWW6rkJjQOZZBJlYtM8ZQpnX9hPQJu7N7Oj26NRQrPPI1F",
+	"Cp8uVHu32StO8WGbn6FWbzxGrRMNEbPfRyvYGDlSQrRYRzkwW8hzQ8SiIoEB6gA4O3v74bp77pZGDQP0",
+	"VKggbSFAVheZq6kF39/c54ji+wMR64kw7Kp7/eHtr93z5R754LmmOaLfNfdo0Wtc2AH97cC0JKnxFGbl",
+	"xlT/WO5qM5sCVGOjUelOYmvhdZCJabrYgT5boU8gMwhiAxonlwRXV6HTy+7784v3b1xmWqhojOSdUFCj",
+	"HtC3c5g4CsbgPKJfzMeaPmn8+FZKFBz5AXvvAfSjEdCDvSSeI4KAiInNXY6eSI1Y08Kqwsj1uUbTdHGj",
+	"H4GL4EtPYxtuzkqlhFKS5I/PUphosTVLgS90g3AP+UzXBHvsUxTqiSpRHQr91OvZHw0mHew+sPNn0Evt",
+	"bq2PnsCJPYVGCh+uGGJL5Ih0V0eMa9vDIPhCieBy8im4ckKX0lQhQVJKwCGHKknhufPBczukA36EFjLo",
+	"koh6yo2KgZdUjwL8SJqIbO4LiOUB2MXrw2/vu1fodW92hWP7EHvYu4/dwFeae3sLuxd2iU/WQmWG21BP",
+	"RF8ekCkob2etSx1pQamIHkFhiKXBU6bTRGSOhoHiEEgnaehkCsNUUkxqb3L7YE9ZdQKfzotUD0uRUt3J",
+	"HPOWF/U3vWv9WU+Eh49IhMHSH5sGg/6nRSvTZDVFNhHXznqhrhWKpYpujF9s0O60ma6sltpTG9AVSuMv",
+	"kIL8qyHC6vE/vjQMmqDei/4yYUS+P+XGzHW2i2iAThPmhofImQFfPrThcvdnhT4hSnaH5Q1ByShSWclH",
+	"gEUcqVS3LNcsHmttBOM9BWUd9FF8F56RhqIJ5Joa61l2ipl21eueK9/xjStfwtpiL9rPWd9+/NNM8Tsu",
+	"Uz5IRZ/cDw6hnFrIGaESMhBXcg1l8VEn3fpaDpGjkkfn9KRU7+ft7WFY5KNDbhlwnRHxTIut2YADKCpk",
+	"DoqwkG+Qlj20E+EdBKQdGfE8F5NpXuim9t5XRXeoAtyCTwTr/+/9a5HdyVjsn+NUF31wHcgck+Uj10Ut",
+	"yJDuqaLQCdDBMNDWZOWT70yoBGFl59xQH0VoUigNS6SxdJ5EjKR2EXleGQq7stOCY/gNN9ytYZcEXP1U",
+	"sxYLfz8lU/1z7o/GrngmHp+g7RlyPzGm9HyJmh3hNhK0O8VNYmT+2Q0by1LrCsyMXxEgoxPo+qn8z4bB",
+	"qmzHJvEjfzJPYa+7kLkIzu++VOi0XCdl11BlEKWvwXmf8kWqOWYLE6+ayIFqk0gygqrd1gak3BzXE/J5",
+	"Mf0/C9p7nVDehDCLA3oKyuTFqT0LiWUVgX65L8BTtZ/Nyp7tkQsPYF2Sdz15YVtuBWVv8VkmDIETLjVu",
+	"R2oPOgk2RlHpOF06yA6pp/Klr7IO01+jNI1NhNgsHx+g5boPNisa5bVK3bXTfb1xo4cYdrmTzhzEokjt",
+	"2ijBT1IFBknof0Q757jdZn2pwEz5ZJ8B9Qwicz1FkitiCLTgC8utVpaJacpjbBEHde3OYoER7UifxOep",
+	"zETSJ4vne8AjiYqEQm8kkYMPFMWeKmuKTo31PqfArTpYYOV8fVojm3voiBr18bSYAbTp7uEe1Duh7Ald",
+	"4AHtJtqEg+OHuIrFk4Sc3uqRVCuNMMhamojJoKC1EbQEfBCeK7HVzxoy5XKPmIg2uEjgzELmmuXjvb9H",
+	"e5/3M56LfSjD3DvZs7y1V2K0oc5GuuJ7aLCfZGq8nW85qQ9uC2cN98nbZMigcml9aOADqCt6VGEAH0Al",
+	"AgNuJIlNHcus5RX1lHMMkCk219ltxOZjgd6ADP1cdYzQYp2i/HgWj2GnjJtQkX+Ya8TFwmjEKRuIhVYJ",
+	"FarmpWlhLqSfHJy20ugGsX8GpMOVzgnW4JuoxzAc6bzkbHh4Fuvarz8JX7mFvZXq9r3OZdwQOHPiEM7K",
+	"ir7wrKVxh/3grHblHE/es4WejtCrdR+GAydvM5t12DzTalRcaKB4BPoyCvmRwznA8j0MMpc5xSo+J+y4",
+	"fVhcZXEmEqFyyVPThz5MFBEMcmmDxOGmxPie6qkuj111unH4WUevWd8u/hMsXiR9Mhj6YFPvQ/+1/ol9",
+	"e5/daMs2auEtCLALLB9WgoMArmF/VyKH9ONvLi7vXp6wg5fH37ZKIw1REN57wONX9xvQo1nTgKbF3tN/",
+	"4ccw6QMTSfAVS7z+lugpxpJZ5sp4QO0kJDPsCvTZfh6nVggQVzAQIw4FNzhnRzYQYCiRAuUWxbw2DQtv",
+	"ud3ImLOC6r6uG/zt7i7qtxRKNEXqejUyUC8wUppsIDEmYn0fLK+LUDqT1dC9p73F+iORX8Ah5Is+FKAX",
+	"xGHJuoi3a11r2pxhcdmuw97rHN4PZMXYoQojJgYsn5VmjKutqz3D0mFlYiRNLrJmCX8GSQwldwmpcgha",
+	"6KqwEePQftEqGhiWi5qMmQZn8j6pJj3l5AV0Zql1EtO8dyMDcPjs6bqXNAqBazlS1lKc7lp3tx+Cz9SU",
+	"DG2qPEDn4GQ/1olYr6lbTcU+6dIOyTglgzkTd1LPDJqn4CjAPpOHL3xzc0eJwB/2tkfVxI5pWKJBg815",
+	"FnRGJYUbIttTkbHnHq0Da/CAHk9qVIUCSpaH/STdy7nGsjupytqE/SYpP4B8NJFYtFSYC2VDIcdO2nZ3",
+	"oBWzi387i+EH0P2hqluO1P5sWjEa0FboKXeR5/VWCxvM8mXDgAZ/sayClIcBVQrsiJ56CEPiCojmzNLM",
+	"n82IsItaZTy4A9AKCHnOF7R9NVSwQ1viWpD70VGVZSHkmvVSYIK5rhUpsInJvuQdiyikT1ghGOknbBJ0",
+	"lYWpekj6xd8GFH2i/OUWIyXHc6sS854qDBfLoXOeuZZdtb62k1W+tgKsIyNnW6MbjStszRlaNUtFopDk",
+	"hVacn2WuNbIr2vbITpgI1pgEsGOb3A0P33pS2xwLApoUMr+HiDGrRg9UylhhnarR/UCOry0uUuBWPWQv",
+	"WSJH0sFF5pq6xhZCpLg7T1n/TmRyuOioxKlWfZbzW4/vkIgW68DCSjeRvT96ihS3+hsbni/u5kQ0es/Y",
+	"Js6z4v7rKSsTQ0WRchwkJTjApIw1TI2GGVBaGq2mcLfVXp4NHje7np4iRlq2zyMHrEKQ3fXKA9ysVnnw",
+	"16yd71Gbyp51JhLct8KxDrZOTz2Uu+56t3fskyvQq69ap0Cil9RuN54br7mCd6dak2QAzpPC6ZsRM7mY",
+	"ssP7XLXIxPtcJfu7tuyA8L04QQ+7U9z6pU0t2389hQZgcI3G8ArmtxU6e4S+08T9Ax2LJGoKLD1ECMXQ",
+	"4TAfBwOwiZdf9iH7YfIvwNftI8W97ARaJkfjnBQeL42WbI06C7Ya5LJCAo8g7CPkbFxFMHpc5XJSm8D3",
+	"a1Ug74hV4Tsy/svWXcOQR1te2wSF4zIBmvnwphZQN+ZpSjGDopG1o1IHjfvMMPIHlfKjjUhTwMSj/lki",
+	"cY+5XEHeUz9ff3jPBjpZAPdkVP7KBoJnrpDgxIG7JiJj/es8k1OxbzeL57NM9Jldr1C5PXbnorMKLCHk",
+	"GPcgalwivhVJT/mEhYzP4fMRCZiiR0yxODsEYk3FmcjhVvcKPHaYR+2kusoWu0D1eeBRfXuq8BQgrC+F",
+	"BcSdwLAy7T2p+j7HUmcJGexjPcd2pcNc2OuB8SyTd1YadO0YaJsspqKAI7HXsBICIHOyAiMTq4DkSFkh",
+	"WRGGpthed6mH+4jizZ6z1nYdUfltaRm4X7IalVbi1BVv9hRVcxaJ1AXJGWiHA1IK9oSqm6zKgWF4pSsn",
+	"AierFWZLNDjqYiHvxKX7COzUckZUDUe4N4gMYAdOWD//W2/Wbj+PZ0p+dg4X+EVEd4f0t7H4zH561znb",
+	"v/6pc/TipT2X3l7estTW28OHXbTH2BPlKevfHbpkA14srqcGwq7WJUoEDc2RKwpcjCp37FVFaEOn878d",
+	"fv/y++dHz9vHL+wCXhy9+J6/evlafC9iMRAJf37Eh0P+8ihOYv58yF8cxjz5Xnz/PW+LFy+HwxfPXybt",
+	"WLwSh+1XyatBUsbeOG6/frmMvvH3VRfJdwffbWF5lY/1se2+0teB0qZ5k7rn2dwxIeQlz3lhQoDxvovI",
+	"LHAAwP5Odeal1pLID+6XHxyM2tIVY7nZXzFrQN9D2HQI4SHCbMD0aDAYV7aAcpNidEq71hKYS14baNk9",
+	"9vlq1HO3DrAE5Z3YQWhM3gllPzHN9CAE5aeJbXREB0Bh69D5ASp/yrM8BGEGg87eISSyC8RloUZSCQ+P",
+	"lc2UNVta7FpPBAzja1UdGn6RTIXjggWNniSY4Am9Nh9rg+Y3jOB82UErAId4bvWjU9aPUx3f9qOyGfrM",
+	"YCQ3kcOhJUNnMfSUa0HwzJxiG85EGno9lXmeCmamPIbbKxXDnH3Tp4r4vk+aGWZCsMEiF+bbBoT+K8ET",
+	"aU9ul9RZfKQR2RkOEBrT8QSNyRft508wAauL0CkH7d6RUoKWCJXDf5bD8e9CLNLE78lY2KjiYCISyQ+S",
+	"uxV2bichrWYI1K+p+IW6wzpxPMg0T2IODb2tpMbS7bLIxgC0HaVc4LhEfhcwufO7Xdls53fZGU/TAY9v",
+	"H/vSxaV13IcrWx3ercv36vEDEj7O40oMZ4bXgmtcIWjmA8XgkdyuQTG0pPxH5H/zGp/9uULjQD0goa+v",
+	"rpn9JDrzOBGgSICeAurHdYH5Z4/XbMUH05QvVjh8qAkQu5Nibq00AiolJDvqYnwrFnh87gfpfdhT13cZ",
+	"Eza4YX34rz5EOkGl71v2cb8G7QakwkZX1rBDy608GFzhziKqEei4LZd2fbvK3rUf+Iur/r24CmlSZIEP",
+	"INeW1x6MoxAndAVTFZ2VCgaikAsoU0uXi++i7oF1fXacX0QYX/F8aAo7lHV66rj9nFycIFtSbUToDpFa",
+	"rWAkWtZfvPQXLwW85ClzV+xkcj1dkQEApf7gwnP5pXhVUXzB8nqf8QRQaOsJ2w7xF1U/sD/jIQV1Ik0g",
+	"5qxJ+IDkNVNr5XXX+Ti9TIZNI2EtcwOaGUyQzaVK9LzFLlAvceZtIWCp7J2qqLDunbJAmgj0o5/iX1T6",
+	"NVKpF4EPTagb5kVTJFaHmdE6Q60cMMqda8h+mJCgEt1i7zUzsZ6iyx9CDrUOO5dWvUuniP9Gg0sCZ/5A",
+	"Z4775dKjmxKi4YsAreaX72N5GDMqEqMn4oArni5yGTeXnkN9MyBfTCGnORfZHU8jKBpbBkEY8ak58QCb",
+	"dxwCwJjm6lA1x3yKMLdjbth/i0ybFvuNXu9b8uvb4++pfq77ReXF99RC/gdtDbRMsLldIV7b87FOhf8i",
+	"NJH/eHNWJL48P8SqDYSedBMb61mGlPb85Uv4W0/5PyZ80aoNOFl9daIzitPLoZsyQepSuqyde1M/Tb/j",
+	"a2JD15DCS+yBkUM4h1Pai/BbbLBgRGFNcOZ2miUoczRQ9072EsvJuZyIckjl5XEtnPnSJeOmCMcEM4yY",
+	"+BynMyPvIB4332B2uX74ueHDmHJIO8ftzm0wHUcHpUmtRAxwp3rh3vxjtwgFnoqa4gUPCZBRFj1rKzOo",
+	"ppxK9vHwVgqhqdy/FYtmGXSBoOqmQL5SCaOMFmpMhXXaz119lstoWbC5CBCzdOZew8g9YVmWuz8LCBhk",
+	"cFWt6Gl6efGLnfO2CApv4crcAO/ibJYZne0Y6GIqfxELu5wmOsLdLQHZ7kUUE4bpvJXqtukz9NgBPEMf",
+	"eGBatPNrhsRw9VMhAbqfAPyiVnPGZhNjaVzupt1rLklvwdvmVixOw8AVpZ1q+6qEpnVmTLX+Q50NZJKA",
+	"9xBF5a2lS+gmPoI0WtBngspm0nioISk0wGuxX0rtX5SQELN0lK0K0qa6kFxDkrfLNFHPDOtP+Gc8ctM/",
+	"tZPrKWtqKszY9PmaErw3pJ/FXBG+q++3dxi129hoz161Doojot4HmEZA/KaEqcsM7alSamgHdiQV/I4i",
+	"fqk9vDIzSwe9tczJZ5BBRMDSVCF7yPq3YvGJHu8znfUU/FJKhLM3POI8QMINvDZTYbZPUnuPY0YhioAd",
+	"mTd4Tk+Sp4afbpIISsxRSQdG2M0NA1xd37yVSFE53q5n7eXLZSugZOfZ5Gka4B3DVeKwjoncStRnb5IG",
+	"+quntp5aJjcGE2mAGD1dvuKAJfCc/dyLbOqIkExpSKzf4D1VgX+qz2iycw+IfKeXUBO5OYa/FYvHpjXc",
+	"gLW09iUYShPh0ychG0Vj/+3VecycjbWxNIi4UyqoZCehPdD61qArCnMpZW5EOkSlB350vQ58J5EgIVOr",
+	"ocwmBlMYKHsnAvPGPz3I9NzA9QMGPSQZgrkE1wnSVfbJ8NTnO8NXi2xmcD/EbJrJWLBvfrzqdiPWfX/T",
+	"vbq8urjufsuKd1zsoOjQpYdDkdUh8Pi0ttnA7xuki5y4dp1FfsdUZzlPCRbEL7622CDMVbX38UBY9ZDH",
+	"Y5H4fEM7Q7vrCOqrmi8Nyng6c6e9m9uj8pUnuUaqK21g8ICWd8PgxGD1PP6D1rdEaXVpaX8s8ykSzrZc",
+	"6pN+fX83qe60jIWJfILcRORjTSW50L6UkSbqqJVQtBAJGhQz6ElJ6LoB0RM/ljL3fSWv8yY4gROxgYj5",
+	"DINqLpUWiTrXzIz1HADPN+CUnlpmFUacspYjLnFfd8oP+I2n5AZa5VfJCx+mTrpT5+OpO5JN+AIherdw",
+	"/VJz3AjspZLI5ga9SZiUhLBtJUFcJHWTZUrMVOsJpklTb8EdKjLlD9Uc8SUst7xUlSytYZcHvwpNAztU",
+	"UzFUOMsNKWBm+Gi97x87DIMu5OsaXItsaJ+NstK7/2FW1FbPWO2YWxPTuKqH2dRKqXLJwwoq+Ahz3D0R",
+	"4Hca2BwVwac7aDgo3HxpaNfXnDFU6Rysw30s7j4jjLH0TZUi4NJwqpeVFML1oCUDBY7U+z4EAJje2evR",
+	"p2TNzJj015kZ27/znEPlQv9fLnP7hPX2Dnt7EXzS/sMO1sJJ259pUhdJxG6lSqi274/+SeDFL0VREMcl",
+	"wZ7TucxTQY/0lH9G8YmAdHJrqI3laOzbAwZuykDRtkuF7mIqochHCA2kQtCJwBcklCUZTC3LtJ74Nr4G",
+	"b2248alpGm6hdx/RYAT8d/zCo3d8UzjCv438m1Dq4nvPA1LSREK1kP3rCVY34xdcW7b+P7RUIunk/Ra7",
+	"htqaPm11i8zlPqY/B+eRQAJdMDIES7XL8w6WjtXZAx7fRlS5Y785nGXgAINyh1YIweXWDfqNr6rmBSgk",
+	"BWQBshG/DLfJXFMzJitZYCcgT90B05OWVUC4LaB4ejpliYhlAkfMoYg60c4GIKNouWiJlma/S3sZwqOQ",
+	"rlXVsJRmEP0Pcq39A0Vdp9aTE6ATZV9ALkL+cqW/SsxDNHdCpLFHU5tGZU/rjKe7Us3s0E9TOc3TtJNY",
+	"CrTCa0UINypklVfjPfsD3+5GlBMPNXgnMD6IFBwIb3BHYYgefdK0kVVRjt2bQDQ8cEcHb7QQZVt2wg+d",
+	"IjOZAsWw8I0jcRqNKGjcvTwfa/D73soYWjyReAFqxUEB0NCSe095qQNJLiBi6gG4gLvDkig3VGSZObXC",
+	"LAK5o7BJu85IUtVzZk9tzprF94s2FLkGBgWB4YgO7gfAb0ewRqESe7T9CG+Sgc7HJK7G/E5A+QjcQjw1",
+	"Gt4Nbhx7X4yh14VQ1CMb5jTXTm2KegqiBi4DJLiEdFb8lGpjSvHe1SmYWJe1Y9lxybN88bULkFTeiar0",
+	"EE8pPXwDzHrxUS8uiDceQV7Ql1YJjLIscGy7AcsTq/eUzgIeb7FzGMI73kEfSYrfyrpKuS6mthMXTOhP",
+	"Tfyrad4rkU9B37T9WxK4UA/d5auLYVqX5VbSMcdcjdhsuprIO1C3JmM55RDUhXqUOKdQM/n2mZ5jLyf7",
+	"vJU1aJ+4O8RerAGvIF4wRaH8nUkowiw0IjKYowHICF9SCSOTQhkYDfaTzmpwfv7we6ijE49DUo6zhGCA",
+	"yczkju2ZVCYXPDmp8HKL/cTxldm0iI7B7dvMiF28OP+HMiHirKE/9kG5MaDKIicx2pJLf0IOWMOeOU/1",
+	"6GCa6WQW55u0X3aPeraDOVX7MXeyeCzvRFI8bm0w8jQlvjc5dp6zlxT4Bw5b7JIDDVInhiH0aLSGHBW9",
+	"4TV/2G6zdrvtB4/AUiU2Kn0RkRfs/uT1gSO7sEu3+jVZg4dWmYT0CZAP1DvSfa8p361Y4+YZb/6VH1Ne",
+	"m38H97pfKVbb2u9h7gb2X79IwuQaaVguPuenLOaIXu6RQ7peabUCpWEV/9yrh56YzEbl9MGjdrs2f3Bd",
+	"RhZS4leVwUV0sSqFq6DArzeNi5i8OZNrWtB/ISrgnRWJXD9KVwNBr7MBZmf1C/pDz9RsmoDjUmKRREx+",
+	"TJmjlumKdKguWqSJofvHxdEpYtZiHdVT4rM0UNjjPoudr+2XJSUvUvMdkSZh8SgC0n7I7HbDSxjjwGYC",
+	"CUXLyT1OIX/McOwpcrSBDUmKMX29NZsaQeZwx1qHpAtIdSdUrrNFK9Xzvl128FMisIDX689KzJnJdXzL",
+	"hgjYpO0bA5HqOaygp8ATZ22acSbMWKeJ1yXwvTlHtxzZmRiPjAD8nup1DeMDfSdod4JxEJDR7SY5ATED",
+	"rqcK3co+GPMMXbFaucBCvIiY0YUokoqgGoTK3SNSmCJkOdCz0dgqWyPwHdZmgvdUAVBBfyHKOA37QrgZ",
+	"INQeOd3FpE7Mf4RjIobeFYYpjv406KW0stViKvIZVjojttyRAeFkzqo8Mz8Hxt0E6yTQSm9bWX1Zm4cG",
+	"6MCkdfQtmw15akSoxDu+5qTAkGrt2MOTMdQPQu9fKPmyl+cMfDUG8L6wjAExdkGTscIXHFYuH0CjIMrE",
+	"EIDSQBxezRTYwy57gFqwuYGdU8upV0UeW0VSFguy+jsJz0pWWuTXCtlHzalqpMqFvLPb+7ax8XpFp3wC",
+	"yqW92Jxg90gi26nWwyvVKspwGgDWutGxRdUOk7I+Tvv0Z/goR9cUnl15al+aauhkkVmouDmIS2hjgnCa",
+	"ZC4mLJW3gvVn4Q3VjxjFdCFol3FlOAiBE6sy2N/gTembiUWA0IfYfmjrMGfVkAZBQIIUBHUtxrGjAYoP",
+	"uMgXegbZT3YZjLOUZyPAAobF2bcd1h14dlrsCkBu0IkH7zhtrwB29gYSa9KdgHwRuIr+5Lz1A50syJ9z",
+	"V+QjvJM/nIKIpdYBh89XF5TZLVDsRbsN22Y8zKXTLbQShjpGwEaBVgjx2T680EJEQIWof/QvUEgIB7AW",
+	"HHmhYkddu/KPwOj2Q41KhxVGE/55H1Cu9k5eHB0fvXrV3q3fxM/qShjL4E3J7jNoH6iHhewrUsEdGX8F",
+	"2glRXeBv2FZNAfbaoHnB1YadCopikKC8lzJOwCsYgqOPuQtDY0CE+SaO0EWf9xS29lpqdQAcBVChn6a+",
+	"4aEcsj6lFBVdEB2k6HJRDt1LHPuejjWTk6nIjFZWRmDGBbpWayqP65IaYWo77kXwXszdF76+7pt1DQjY",
+	"RwJt8YeMUUWl50yrHfSPqnIM5n9DzobVPupaBbrSxNVwx8QsSqTrXJGjTBOkcyIzEeMdZt8jVzj9y7IF",
+	"It9QBwNymeJ9AvalK7KVmcPIARRbTLEC/dteCDrvqVSavLlo8cxNfI0XEVx3fn6UkCPNcl9VPWxyxtlH",
+	"L5IGjxxPeNkjd3j0KtqbSOX/fR//3FflmKOtXuWYcxv8VTvmxjxv9srFBT35y8b91OyWK7IE6X2X4zfW",
+	"5Eov0PiRzgq9jN5o4e8tTDwrUO39CF5bg2F6ip5nHaRhEPOGdKh8LmPhW98WtK1icVqMCpljc44Fw/BT",
+	"c0o7bcKudCoc/WkiTrSy1SS9I5XI0uLKqkASubHf/mWqXKMD2YcOUFxvkubqCNil00BwN8CZtwZPYThw",
+	"CaokRoAh/XCa6X9AWR/2VgLHsc9KiqhcLyhFByB3woi1I+AD05kZo6fHkiYmLDqCX883QSqRy5WgVYGe",
+	"M28m83PYp90Se+kbXzHJL4X4n4wHysrGvZnA+SlrFZwb1EooB9/1KODL2snpci8+VaIxPcSM4jHP6zuc",
+	"BtS126v66WRaszNo1SF+sTcoPOkDKxEeOPcFync15syPwJXjYur2VzDJRvLOmns/ap+gTTdz0bnfyUJ6",
+	"ybmRcxqcJFxPNYk4GVinc26oMb0Tj2AMDuyLiatUxX+RzVdJJsMnkMOwxYT9Yk/1VDlPx64CU/aLDExk",
+	"EFcX4TX5Zb3Dc4TXjdDsLXVIAYwk9zcIvZkW+1ljshqilvsh7C6HHQPpVJTnPORg4uaxHBFmp/K77H1y",
+	"Wk+inoIrDbV5e+tMdGKnJbwAeEYMXXNz2Ck+inpkP/SU98U7OM3mEiCgv0e+IzpJUtBZrtcImE1viQNA",
+	"7nhg4VGvt6RimANEwkRjaIkoehkpAaMSw7JgAf6H1jahBAg5HGm7eolG3qZokFKDBaXxBHxSa4TbnXoU",
+	"8ocvfb30P9TZpNBSH5kNgHxEcXrgidqcF4qAWRNDkNXaqD5hM1RLRND2QWfoUKabh5w5jHw5lRTQgMKa",
+	"rhS5dJsUd5WzgH3Agi8JeGpBh3YE7M0/6F4JFLfTAqjHjPWcrGK8OrQSazxQ72iD/q3Rs0prWeXoIXKI",
+	"3CZjpy2pwiweVFf+nZw/nmGeGbfCR9BTyfhd53t1j5VwKk+olsZIFYt+AIXQJwAs/5bDnKLc7LksvNei",
+	"eD6iJKae6uN/BD2SSbM9p6amxciZIMYONDshM8h8rNEk0VduD8E49sudiqjnCm8aX/hTfs6HZuxDzwwb",
+	"ZILf2i/af2P3diBAEBDOt0vlmQyq7B2MBSTFaftfWPrA41gY02IdtSB/Q+Az4PbqXaVaB+trIbz7/8fe",
+	"uye3jWR5o1vJUNwb6q6AaMmPmm4pJr5gyaqypl22RpK7euJjXzNJJEmUwEwOEhDNLlfE7OHuYf6/W7hL",
+	"mZV8keeRmSABkrJFye7wH9PjEoFEPs45eZ6/sxKPWdGmQxEYtrOCyleDaS7TrNzs9P6ZCWeD77sL5Z22",
+	"lNOZIK8i+t8lH2IN31JyRRU6qmu5bJDO1+IfBxpsS1i14/eHR9OjP/3n+Gg6GT0d2H8cjW6+n/7p9vmv",
+	"Hz4FCvOB1oRMsLtFbXc57Fjkl0RI6wU+0lodJvdhM+9bhfelkumS8PacEUnv8lMld5tG381zRpUYUC/4",
+	"PlYrQ66CFyCcsCAKaihXhh3tiJ+VduORgW4JQXFW2ckJulTrmnvwiHIMgL34EFl2mkrkIi07/B2uW6cK",
+	"fdkgk8GxVZUTQ44tWcYPeYiSnsaHCCqAMQaiR/ctNAab5XLxRk79JUJJrB1x3rAsDzQJRZx4+4JOBwov",
+	"vtPT6A6HoCcVpvpHKOy9QD+Hu3c+CkQuER/FqUmV+Ch+mSgtPvb0x4ODA/9/7kEnsj964Z6I/rQq8R9O",
+	"zqTvTVX2xcelHSqU42VAGQc9KAs+jnjQ6CaojRBdAL4elVTffUvqcPPFcEJgno7rsdo2Sl5o/XQfv3ue",
+	"enBn70DxjQ2XSCIhZPzYxcQPL50fffa5+1DInHP/NZOF0qX/rPf2++SJ+gh/du8EB9XHeF8gAuFOHZ99",
+	"Cs/WW7R/jHX6fStsbubgzzkR/UtVFouD7gh65HM/OgaPcMqDzEo3dHPP9dqtuztbl8XxY5m6/P0NV8Ej",
+	"yP5m1ACF3d+JqNp9QOUd/D98gTz5jf51vj7FOdoXzD1mw2iSue8tIKutUKkcolRhRRlY26nJjSKbEC9b",
+	"aianctHT+EitYjK6/05I2d23Qd3lGm2qSobXIXk6jsFZ0sJB2V9G7uzpdUXCbsAVVlmrn/4Hp7D4rJDg",
+	"ksIJ2vjGTAL8ADRiO4mrOzcjofMp/LC4x1SOB9LQNrBkInhxXwpzviT64hnej0K2WXFmEUramyyHk3UO",
+	"2cByKs02KEmGi/uJ1xzheluYurbiKKgwwfO+1pisUq+0xOa4u7OlBeq2VKIlg5rYDALgudbj4554fKkw",
+	"9Z6mMmtnUftOr7UbtbHQOM3Kh771LuCstrr1HoPF3AFlhN46/1K4zJ3TGh7b/tajqNeTgdxF5JT9Mavt",
+	"eeoaG4TkRG6sl/tgDEyyWUL4UtwQNyHN3xTgbTyueWg6Pd31kNIDCZSeZyNgTH/HOEZ0r3LH/PMWgysK",
+	"odIFH+ItXRg9KOOYYYtuLZ0vjoNHe9/WBEpNU3CsrQqlh4paPyCZoYEQ4CFZoYiSEyg2CYgF2BIasYhb",
+	"fW+ATODMiUg5kEE9YL0czwFgzgaLvn+rjs7QFE7uafSruQs8Qk1lY2lJ2UGiy4zuYLVFHzw3akbgzFkJ",
+	"p2bR2UbzaQqiAWyRP9iJTNkD3SDZfpC6HtTZaeTqkpbuvv6Y8Su/012YS2vJF8IffSHC7QfHW3Cm9xHG",
+	"YgnnzPtdiTio5PGt2bEgkfpxg7RC9gbJVpUqiCUSX+h5aNH5Vzm3p++TdcU2nIupKXdiXbeoJkb8uYqs",
+	"hW+c+EVzojurHbCizc3c/cc9s2M3z8mhSiTpKNsSrgn+G9gCfD4DVc6V0uR7RGUe0DzZq+DuV8xqKo0R",
+	"Shb5Av2tz5/+uaeXXFAeFW3ZtZTpug9qayZvuJ57eismv+NVqxhfwrvNGqvsfBbjFR/eTtmWv/KNZ+/u",
+	"HauHtf2x3icHl9lUcZ+PR71PaSJAxXSbBvc9g27wQ9T8leFU1G1mKtvTEKB4eK3ZXeP3qzXD05KX28TG",
+	"1/jTA96/9MVvfHxXPnYbx6l62GTlnrg3wy1ck3hC2DV4cgkaYaC4QmkfyxOPfB/nF5Z+HymciIouAsaI",
+	"lpR7Z8Qu5dxvSoQIS/mnSL/yy1kXkad9/XpL7WoBe79kXtduEq/MdKqKoXrC6C5bQO95IJgl6D2IQRir",
+	"GC8Cu4V0mltrVn5Rm6tU/Qc5phxGbky74S4gW6Lc4ei+pcdXVoRK01/LGFUTZyRYsUZN7pxKPhOD7EtL",
+	"TyT6XMM01Sp70Etr6lOjbeF2+QRrAIl2VuU5VvZVOvMdmhkVBDpBmDwlPEN4xHsoEZfbN0GbZ1qrIgG3",
+	"RFDL8K8QPZzJjME790sxAyB1BG6C76DOUgI4uO2WfUEtADHXY9+KYW6GN4Q86QMZkAcyl1akZq57mqs/",
+	"3JVFENXqgxyW+QLWWAA+xnFP9/QB3EFECtTXiepbFAyLAHXE7L6VVP3XY8rpwO3NrDh78/LsJSVmuqVn",
+	"evxDlp6n/YThoYTo0/OduWGkeIbok5rSaTnMSdsXlRRDxiG22ILOSm7rMiuuzq6vX5+9hIOl+xTzcq24",
+	"6J6/7LgPX9fPA/tHl8aN1xHsL6d2Ff7ts79dnF+evcTGRkAAmRWjQikGlvaXfSCyBW0E3PPuywA1iL3S",
+	"PfmtNqSTQ6fEwi7zEqUVdgqi2FIzJ2p2PKPIF+OruQcNdFuCLR5OZDFW9kzLQa4w+8TpmB06d3+agyzl",
+	"E/a0kFmPBKi2Pu46D0RwYNF501jQUXCqyn7cU8NWo1E2zJQu3wPAYD8RfQgfvnE8+TdRqKmEtPV+Qt0z",
+	"4rPYDrUK+8aShhVhkLXEF3mAzHoksDXtY3GNu+ofWz2e345Xtv7KScTr87+e7aj2g6+Gda0zNM+k8XpY",
+	"FwdcVozWF8vGrc+YE5ZvVqgNcMK9TTH6SZUxwexWYdhwcjs+s9Zy2PUHdu/qLlp+gyzdgasG6w6c7PSO",
+	"klLkStoSVQ68BU/duKSLccMjdyn7Z2MhPMsr6/5xroeFclfBKRaF/pClUHbguzNiY+6ogzAkVQC0Wjk3",
+	"wmbTKi+lVgbHwzwNbjheZgqajdubbEbgp/Q5CO1mKUdoc2nLnu5LXWZXOpupKzXsexev+lCie4Y1F+jw",
+	"BzWojgfwKe/DYbIbZCn3ifElR+6LlNF5m6m5KqJmtIMsfV8a8z43c0hSzTTfVm/E0G1OnxCk6APvGRmf",
+	"/wCXPv8RYu84X2HoFie5T4/3NML4glxrkPsXuRyqH7J0Z00uHwcMCpaVunW1iI0Bgv/NPbkarR5D7sNE",
+	"hXTzaZYgG4UBoujfszw4hUFtJN+QF6ieFXYPu3g7plfW65Udga/mLd3CW9QUwiTs6QFaF0saWlt+E36r",
+	"9RJ6ePXhtPvm9Oz167OXj0FLuBsb76QGirpLo++Lszcvz9/8RLYFQyPVrZlrb3ug3cnUYb2dAVi+WDIG",
+	"2USVLsXQpLXUmZ5mY7NkW4FbF4KFif/uAuwnwPBNZA7diCemKkQuS75BHOVGurY1OSEsedSzAu2QqUyV",
+	"cEITzVLqp2bm2lk1bo6+XXk5MsV034qRghcvXnevf3x7+fP7H8/O3l+cXouZ21ftTfHSlDJPROFU9QCL",
+	"M/R9AmGzepqBF5yxt6kPuvBt0DOdqpm7EjRYyKPQqJR7oqcGo6EwDffEIaAFYi6wH8cnRg6qBdrq+Dl0",
+	"65EhDweMOKMEm4i4y5ZKCqKz3LdkwaOxAsmtajpjuOdUQLzVbZUYVrY009aqD0rta6v/CDUgh+Kj6OPB",
+	"gYFm9MDIIsWygv6VogYyWA/B3TGc7gGPOcMMahdW7U5EvI6/0mDtuT83m3vio/gbc0DhcWQ5LewNtfkg",
+	"VHpowGtKMVE59BmmXjzxx6fZB5W+D0DxWB2S54TUCgqcnbhRY8x5rq3wwKGIOe++7EHh46/wab4nxFf3",
+	"vpULK+aTBZdpuAPywa7KKXLxCCxY3hdq5H50I0zlwo0SDRIIHB+zntIwVZxxPTDBBYkYjXu3odNMZ9Nq",
+	"etLo8fB+ijXVLasm9scAekxtEGo9otvHWjHLufqFq+DbxlqpmQlQ/jyR+qQCrjeM8ALLhVp6odOxkSBE",
+	"sPPMIoEtH0GqRpnOSpUvvFsGXDnLh8GI7NpELffAieekaHQaSe2ON1olDedzLMpiQQoDSW5yl2k1F/1z",
+	"JzhM6Sj04C/KEfI2iw57iGSxtNR96xvRSityiN1aEy4bR6gAf+a+1tMvDWatzlTUDJZMFjfNcm6KG6GK",
+	"whQYWXbTwy2HebBbsNbcfulLHUHduSwUxeieXl16rWVfR7wtIKpOXatRjO5bdp3DF4+5064UIzX3famp",
+	"oM/PItOQF4Yc+67I+1w8xmcVnyPRxDrAQdIpdhWPxuEfKRJNa2uFm420ocfQBBl4jU9zje+51dPkk0K+",
+	"P2zUGZHpn4S78yCn4MvmTtzYahh1KsFd1XlSoaU+gXMFgckVqNw32H2RcruwcMPMlIYLfehIEy98hDUB",
+	"ZJFw5YNU8FOH1xHHi7APoJc39rHGBqstUmbZ/w095zj1Qw4nKj0hmeHRSpzYQMifYbQlQ+NWxGpmszOX",
+	"d8zJq2FuwG1S9HQtH593kyd0zOUO8EXKmUmDEJpJW/LeWzLqRpVO0X/u5oxdNp4//fNSpWZPZ6Pls4Ex",
+	"wZEPbpMhN+ap3zFeHKEowpoMS93+89zM0WOC0VQt3v7y5uzSyaLuy5/P3zDSUW7GYyzc9d2xs7JBuIZe",
+	"2NlwIgZS3/h9zDCeBZlGPb2M+IAoEoXJVcC+716cixu1sO1y760nKogz7kb61T/yKDJwaZ0tktAx6INI",
+	"wGRvkIHXYYNEBInBgblg4vnFfK44pGj+OpTKWN2dmQI60XFHeBKNjqJLecO2qe2IX6AArdU0SeLuN2Bh",
+	"gL4NgcWh0yPQtOTOPaBnrYTuiFItNYnQzsZF4y8qb3fzOya9LBKgsK85Yr2Qye1e72BDioC2KUsxNbYU",
+	"R4fe8+rMcayvo9UJ6rqhcJUk7OnFF15/ce/54jsOoQY/L/Z0wfOIeoVG1vSSoMbveLP7E6VaT68Xa42I",
+	"okg8V5wJsrsEpdqHWngWt+wk6vKkqzwnYKEIomjp9B8pBNPCx8Kn1WznAmNbd5uMImf0rqQThe4SaWFm",
+	"M0Vd9cBJhb1SmlOLXvoPf9Wpb7yMtejybt++6Hy3jek7NQfXHZN4Ioxuk9bap/GoEcZLW2MegMY2hQ9+",
+	"mRH7Gt+ORigop26ot6MRhuqgqTg1FFG61tsxhNsgwNeUf7B1nkEkLdkv1NOElLvaPXUNfjfuxM6gu3H4",
+	"R9GY/NrWsMejWos14v7kDAQvSTGs8OQ3N9q6VIRlHSgYrabKU0ooCt5GbeYd0Y36Wbo/MsSNRgcM1hj0",
+	"gXuO8SIjSACfO3Oe9v2Y+zbCqYTPg5PekBOqz36Vs6hHK2JNrjiwRRcH4Jwj313wmKuKaXHkNcey5cam",
+	"PWp4E7HD2rzT68jHGGE4+r1B9CHQCFuzUHFTWjA1bFncL/5bA2aI38OWKa6eQstkK6uKg+f/cnTUAAPy",
+	"kMAffHpwlE1c/wvRfOxJ54NKfGztVuaVegTtCqa9lVj4fQvyHAKC0/JFwEc9k+UkOulQkBb3ZGs669fd",
+	"d29OXz09XCLBFy+efd9w2GvFldPbnvzGjPD73UPqV8xDawLrdR2ALmPBDfXyRZQ0jkEz35PK3eH9tEIR",
+	"EaeuxPknWbmUetLTf/DqxYFbYf+PPonFqx2ksVLXVr7zlUrJQDJayKzYXj/o6a0UhICkD+nATngHdbkR",
+	"nKgwswfSENynvmkJMRJQYWbLwgDhDZEGPllfwJa+W5hd1Pu3ZndxilZJFx5g3IpRlpfQ76TJ4MJe5ltV",
+	"ctAXd1LHAdOIqzjavw9pCXW58KVc4/E0PRzgY9zjX1kZDJz+OlsZ9/TrNpYNc9p2Lhh8fPvEZcpAsuDv",
+	"I1+qSjFvM/LLNSYuw/7v7fqA1x7u46UsG1r8fSUstwK0XRhrswFC+YdMcpbguAuiP1WlTGUpwZs9VcUY",
+	"D/FGLSLcZ1CCPZqgU4tv1GL1aN9B89lwujsIvbixHwXkbDNJ7QLc7G6uBAyhrqWxjVXODfLgyajKR9l9",
+	"Z7l2MdEOt45z73589/rH89evz16eCCkuupfX593Xr//j/eXZj++gTshoJW6UmiERkkogfjDlBICfMXrc",
+	"x/nmKu2W/Y44lZgQm5U93ZgU29WhA8Pl2V/Pz35ZnY8ojTkm3GCqsYrD5nz0icjNnLs8+YSyniZX46wq",
+	"hhNpVceHwvvNQEI8o8hfyOmYc2kpSIzx11GVx/1owlp6mhaDHaqXXpvJohHV4EfYuxYJffTPI6GbMXpk",
+	"cRO2UFoxkbBf5rZNZG/gHNzxe+acS0oRQJBKSHfK8wBCTQml5aQw1XiyXCCo01rXkX3rsw+TCHlHThWn",
+	"MI4QeLOedou2Kq4Om0TUhuxTFkPf11a+Oz09O3t59hKymjiLeZu4IHjQJxJYICSQZOVJXL0KXQQdXWa6",
+	"QkTvslhgVaIhj2BWJlGVYZlNyYHYwazWMixnIm1PRxMO2k7IEF4WTPAtL6WgutAn+uVqROjvgf+ZE+HW",
+	"hRYKMI2eprSwH7vnr92oy2+8H8ksr7127QVNahTuElwDx6KQmVVOLPmg6tgYLP0RAzm8gSyPK3WrCpkj",
+	"YIvMffqJe2hGCgS6LBxfrOTDhRRvSYk2KqVsEAxycG4NjoteYFOVABSTNLzEsfMl4FcKegaCIxK6O1A9",
+	"ZMbSZkItkCzGykPLTzkzZYrRVqkxn5uO8cSTLu8TJVFFsnUdDjsnyLI8T8TQ2JAV2iLdW4eUvCHE+8C2",
+	"YQ001yRySTMiFyRFcuExp5LTtYiZNy1Zn2sX5gY4Ojz0m2MK2MdEINVCHJZCtSo9EVN5o+IyNi9G4iTR",
+	"VNoJhJV9mfRCyNlMyaLePWnd7FZSnE9qm8FZ1aEQO9AZMuJ2Ga+RQKKtXMmqO/Fn7Q4aFLG0ETIfZfwu",
+	"VWn8gvey/f6ol324enDrmWYJ3Ya5/RFUAtymzUq1z1B6FmcoYSPODe61Wko6vsEcDcb1s0ORysUKIgfH",
+	"7EzB3SgWAosOKNo8MxkMmUNu87V7FUfvaTPyD9jl/nJQX2LEyORcwY9v1TPQ3cUKjr9qxmnYWpiqhFT1",
+	"yirRh/36V2mHfYINxOvZR/UKa4r+cdR8CPQMWDF8EO+VhakwxTrTESiDRxx4d/ma96r/OtM3fYHOl3B1",
+	"FAoWCAJ9hsiE5yPQnbDsCCzcpKelvYlT4DvijaF5ZIjiBCWuM5V2xLUR40oWUpdKgfxMYMfhYZRNwW2J",
+	"5E23mdJgd8giz1SBL0DKKgG0DRRgspVKu3s9s5CFZn3ieJ5nFHQA09zM3LVeSG1lVCQIRGzDfFKVc496",
+	"Ii04rR6UC555YgMMnmrwqxqWXA8TZCtusLOsrBNEeqhqwAu1NAluGQ7Hy/TsdRPM6OeuKCI3eqwKcaNm",
+	"ZRtIFU5xk8PY/ddx3V0npPtT3G8pcUS7QtZtjlJm9+1EHEyT5Vyzo7acKMsfPYlLGfzKCLweNDI3LfVh",
+	"lgO0J0bgmmYJw9VmCUVIW033jRvid/DunuNLR4eH3rkri0Iu3M+2XIBD2Gn/ey1rY9Ia+M7EREytrnL8",
+	"+VM85YM795e4i3t6qckBwf34XB0kZ7qtnOGTHgdB3SC2oGceMVNNQLX758H/3bwv6rZs35fhIwfcgaYu",
+	"oanIOt86XybcYJSr8djq/5K87HM1mBhzY9u97IrFE2sFv9ArNd+AuVXFbabmGz3robOeGVGuDUAMZYw1",
+	"lGnx7vq02avOH9mlF5S/0XK4Xo0ZZeOqUHY3GhtVEKzNSvV2A0ymgDsAphSdVRfHqR3VTA5vsHfRtpGQ",
+	"X82gMQ6SlVbMTXHjdIkzOZygkWWzMb03lTobKVvafafFcDJS08le4Jx2ebD8iZZz/dUMdnOU2IQo02Pb",
+	"HjMRM79+Prlrp/YMDdQMfDbQS+3Idwvp4OkFXCJTw334R1muqESUPECkCAprxEgWTYmfGGs4ffvzxeuz",
+	"67OXTqtCa7XT0xtwIFrRHFop7egBKY2RHHYF5BDR3Fooh410F5FQZSdPUnWbDXHD2qgAyqSchYawsJD5",
+	"y/aLnM1A3MMohJqceScB1FHPnBYCizkWhRo7e63A0AYdcwUROMJ8sKpIAOQHtXqdiltVWAR3dP81BevC",
+	"vTsss1vVng15SZ+6qOzkJUxvRz6J8IHHAa4J62uhTjychHZsN+TpaKnNF4Hn4HQBPgamTDf3VpJ88huQ",
+	"09omfFeqtKKPC+uDpQQVKHNnQZOPvZ5Gllnuchn7BcDIJajl3IytMFXZEZdNxAr0By5v2s4oVNcGX1NL",
+	"gfOYBNh+VcbV/b7kEj/cnPb+UsGXZamWSHtXt+zWBJbpxyGxq9LMoHtuhsWn7ZS2RdYpvrrv6YRqJQ6U",
+	"Hpq0Nf8UHl6bgBpbOYdPn69NNQU20KbMRot2wXzlGzdEjTBRRJNsJKmMotoq6o0R/NVOxFKpHFTbWWKE",
+	"PHe/3maQowVV0Pg70OM1tpyl+Ak/5wsTwUMscyX+8PzoMFQBZm+v/LMJsIT/CVz3f6Q4laehE0zLt97H",
+	"NixUqnSZyZwrk2FmwNLMateTwpRlrrhMBusayyLDUjxaNk8YSxc74h1sC8fZSPog2FyoPml2HI0oWoBR",
+	"lxeHh4e4yQlzufpAtrXHSoQycfVhCGg68YzsPlUHmJFTnL4Xg0WpbNLTPkwubhQYU33MfeFUYKob4Id4",
+	"vCbZ8QZoCha8w9vQfeURb8NLQPttE1a64o7GsizVdOYMHzpz6t44IpRvL5wDM2Aaxb0129xawrll1Tve",
+	"VraeKNd8lRKT2ye/0b/OnbEQOGmjrciBRCqsJac4RrRDbNqqYaEcK/3IFAjaG/8csy4kmsu8Qg5bqhht",
+	"NiQrOzmNprzjqy7+1Npy1x3SwBqrErd238J9F+/sFpfdBmPwgklkb+Uu2kRHT4a5qdID9+zdjdD4u222",
+	"6BWkf/lopbvWyKGSCKWHxWIG2FhYpp9ZT4JG54sT2CsFxoXT0nx9hNHtVZPSGSGgZYHUjWsgtbi86rIs",
+	"vjj72aNoZjVWCYkbSzNua6/ktrCJ2HcAhcOfejQZvTWXgaDO81hl2bcx3T+4srnEh3OFnpGuTguTpVvw",
+	"5V15KzP2gTgrG2unQt+oxa64yjMTw8xKLc5OxcXB0xffi5jh1rMWxEmlGGUqh4yHaWZtpsctnHVu7MPw",
+	"FX3oG1d9NleBvXAHTgrusS3yFsLDvA9YBGOTyApgnMc2FIbL8MWvGobBr2Nd/Cvs2JdcX7LBLw+xryI+",
+	"Nian6CybicoHVu6z1uFzyhiaO7m+PEOvup94W7mDX/DO8rRo/Ecpewir20TOD1D+sNFxTwUQYVL7jhiQ",
+	"MlpodE2R5BLNPpnlcjGQw5uDqsg3WnsSVACVilevr8S7y9eJGJhKE/oweBr8vumUSpApgX9iqtWAT4TG",
+	"F17NrLg86778j0ZjLxAOzfvd5eu9hyAV/70ib6Oad5evHzGe+O7yNTaVLYeTmFraxNhnxheX6aikINJ9",
+	"9+z990qBL0D8agYny5RSWpWPlnLE70hkbapoT5dzIwql0wzhpet1BFpO1yCVXvvN2I349OM/SKZrWM26",
+	"8Oa/vzt791jBzZ/ljYrPymltjRzQFuqEnqpKTp+QorcE2rBJXzSIHuezBAulSzEojEyH0pbsNeQUyXU6",
+	"I372Egb82vXGaC1rdUdY7JetN+JS1jWuxCf2reCHaV018Uu4BncXvnfCAZk5RtBjnAAEfeRwIkpZYDVh",
+	"cFSVJVQjiYUqIX+4hitOEB1g3c8DAl7UKDDpaQ+WGMSjVh8i2u+IV52n3z8Xt1mqDPpBuqdCVmlm0L+L",
+	"g6tUVBrldwptBXCyEuI2NvTl4XBQT+MTFtr0hHnHLfxoiKiwkZ4JPAslMNktgf/2+eg6sM64Imlp0EKB",
+	"RyYatBnJHOTQvDDoM1n6MNWP8GZSCjlEtag7QT/pabE0teVaKZ5ZhJieIfR4/DlsvheWGlV1ODEJr3JG",
+	"6LNEfJ+Io6eIAWMcHVQzR0bfHwpLNXJuUDe3aBnw7tGhx9L0vv9qOFTW+okGsYgtuWt7Am2Ilk9DLRWV",
+	"dYFuMSxOhwxxdcZgXaJAH5srjXk/lXrxnmjH53UTzSM4GEQNQ8zuT56dsL/ELQusrbBroNDPr4SnG2Pb",
+	"nGsE4BtC0xtt+BkANkX+bNIzcA9YolzjgnZmrOFX8JtT9Uhgd/VpqHSrAB4KODrwXSknJFcaVZMfUcD5",
+	"GwJsJX9cDVfDVkrJk99wDNJP2tJfgshyFxMwGZd7bsFp5FeFVgaQyRJBOTGSGNbV0YJ6muthGrJeiii7",
+	"FL6DE1rNf2F0J+QD93UM54fTNDXcmsYUmFXu2HsoXWetnpPg2h+DEiELJrrMY4qUtN33ra0kaykya82W",
+	"IeK+t4QZz0rMelsUr5GCEfcCiEmw5hIWU2lv3C2YpoWydpN+H+T1P4GCj4tZp+HTVn7dKv7SJd6u2G+K",
+	"ohGNwAWFCnTc/ivTY7dFqJxFUTaSvqizeY0NOilEhXgy6O897XXrdfE2OE3FctxpPEU5nWEudzmd2RoK",
+	"B08dQNo4Gsd9atDPwp3OYJ4IUQ7NHl5BTTi2rSmUh0TFu8EX89e12KlM1zhZGsT77nQf/Mij6j20zrU8",
+	"hu24+ZhQKD3GXdNNU/DA1Fhma32HOMwHVdrUmzNOcPQ3Souu7giWk9PRWnMPxDET2rJYx/GtBbOiVc1p",
+	"1D3cqA+ve6wnD6zLYE34MUjiEmawLVV8pnfaKgs1Aa33/DkCNljqvOBOelAoCTjKhTFTixqs5SRSRwTl",
+	"3CCkyDCbSSqyXb3jr/jT28BB8jw90qHTYdqqKEG/2bZ2l6Zx7d756rAMafLrdAreuS9ZqeA5tisVNhAL",
+	"M4Gnn3ZlIlo/e7CCGwnBkG6zUqWU0D0E5AQo/z8vI1dQ3BmV7UGAzcX0Gfr7dFYuQCz2NG2Q6OdyYaAu",
+	"3opxwTE+aO6pCgWzsDMlb6j4W4q5GmRaFu7Ppsyz8aSkH9w0yIxjCGFaWGhc0KoA0E7t6Oan0R/lyueV",
+	"raf9BM3yvZ2S7np8f+uPYJV81wShefT19ajdWNpSQUwB/YAQ1rrERrrMCXhbm9AGuC7QITgK+CtcR4YY",
+	"X8gppvA/9vTUpI7alO2IPg9i+wAlYqlUAof0eBwEUjJTuqUfT0yruxWaG4jmnsglOhmmmb+7y+MuEhDj",
+	"1utI6J7BQ5sIChrbDhCPa2JsuW/b+pEwnfl2+RjXA80QEg0t2k9YcYP5GehT7lFoA7tfjpyolHm+7yTz",
+	"TA6zcoEgWVmJURvDrmgOaIOqsDBVwXYVtKfDvBD+EnScE3HDuTn0ppCra8aOEvC2GQmU5YnIzfBmZR62",
+	"LpOxEjPtJ0Lm1jAufKwTUfVQT7vXm3gB84seRHQ/Sm7Rdly4i7yiu7Lk+myjbSV7E95qTbw/8RL0njND",
+	"3s6Uto5PK132V7R3ACfIbFgJ3wpmrhNwRKSi36sOD58NZ7JQuoR/K/E///X/ih94LPxd40/9JIJIqZ2j",
+	"7ek+DsJKQ+pBImO1aPX9fRvq7JiTk6U0KsysoXULq8oS8ywl3FS2FC8OhVUS/Gumzr7Y9xtYuyMu8RaE",
+	"urzCd0pAxCWnFMK/QnhQqzn5azzIFZhBPY0BlkyPnSDhjXAiCUsBfTu+QxwbDwQbvCshLaWQoW6KsEx4",
+	"B2P7u6yAN3AioLZCEILDy/W6WPwmx07de/+KZ5aldGgIOtXTYcOdlKc6JfdPK/i6B2EGsz3233NmHxY0",
+	"soXGC+b4JkyRO7HizA3CrBpbYnEefyjT4Arr5jldGzXJiUkr7tjcXs6qQZ7ZCYfKdYohdNjHbe+xFo0a",
+	"Q9WOP3C6ADTqn/Ls6p8n3LqeBqE/NghG2iz5a6TtaRA1J//JfdS/bEuWqrscEy6yqfF1slRQWacxJJko",
+	"3WvJRlrnBkV9UIOND4PFZZUcUaxKm6VKHLnlk9xpt05+8GJvN5ecH/8xLZR1FroTIHQugwXt4Zd01bn7",
+	"Y+naiG67cHxbGzLhpnsCrZTv+b4DbyeAIq9OnM1/MNSzJcHi7H+MvobQKTH7soigADALCFTj1kgI6Bjd",
+	"h378Ui9Id5UWLSGxpZxqYiE3cJ2DdkTI/iPwyS2SCqhLNt5qX5LmlhvqUX1Xmt6swql7h/t+6RuM25Wb",
+	"JME9tg2LwZyk0sxsnODZQsYIzFzXn3ra6CQ8SNvXAVWoTziKNiQzlUY8822FtyZocUZRiAjuo6c9Mj86",
+	"3wA4C1EILOd+6fRU5nnfNwmUeU5rOXHrzfQYO8sjqjSCOuXNCUJnOm31Odz7NYDr3WDz7GNvAxU1Rc7K",
+	"e02HuBc+OtPpJq9EG5uwIvlkInV6AE0T7r2/xCoBUnMGdoc5TWYfQf4d0SBJOpUUtVAGLuHXpF4Yrby2",
+	"2NOeN9wIALfegUeBoShJdCIRSDp1H/Qt1xgFGn0LlqwPDxmPyXvPD5+zQ4V9cNBms6ejla3L4V9W6pog",
+	"Vt18X0md7kj1ckM/Tg1n2KI2Zovp40t1MsD5ONrEI2IO+xnZx63ljvdTnfGAaB+A8eA7LYy37IzDBAq0",
+	"+tyDK1dW4Db4X2Q2TKZgbsMf7onfxDp2y+jLwUsOA9R8C4Trf5MNbziR8G5ceumW841Lv1guhfPZnkvX",
+	"WkaeQadVed+s+TNkeJT1Xd23YpoNCzObGK1CyruhxhLQaGkiC5UKOyyU0gkFQ5eGEZWe+uHDgKuXZcxN",
+	"7g26LCU7l7Dfi4CfVj7iOZoS2OPfwIWInVdXOB59FCss/yrGl2PeDUrYsqd0O6VWUIg3xEie93SDYGEE",
+	"ZGOmn3mLu3P1nvzAUbsRFu5j34TFpwsLt3+Atz+rHdU9Xu2OdQ5knu9EejiLKrC3XRUYNWFhW6SFJXHh",
+	"/j61Kr9VtiPeuT+xfzh8o6dZtAxMOfHtG8JJ44+sXIQXkw2SjBI8jO6Ii3hq84lBX3VPQy8I3yEDZNKK",
+	"PgJ/dfvd/3QJETO/W2+7YxYiA4AhyGjhEOJviCySj2liWrzkzlIJy+rpgRqZolW+dPM83qQdCpdunj9I",
+	"sS59a1uMO7yQ6lltX5hUWXYP3a9YmRVmau5dJ7le0Ua4Khi5Zyi1p9155u5v31WMADdZ22fln2zw9ZoH",
+	"LcaHbDBML7U2lR6SFkMDwcDeoI/5m/upFyaP+qkb6vbR00szYmfVOrfBhSoAgckwMChw6RiazUATHJli",
+	"6TbFAIXJU/y+E2Yd0a15BxrNEWw24/5k0dhK6Yvbe+1WTaWe3sZWCrvFuxISQdAoTGrjbjabenqNXnSB",
+	"h/xgqhF+77FS4f5J9CM6tDot3a8k87mV9yzL3lR5LoY5NIACGuXvnNBWg5CBB1QaSjniU8mVBF1oScfw",
+	"IzH0P9k1Kwx/B6PkU5wdNdbs6U93aVz5RL8rfxg7SnHi8b/g/NQvlxmrJZrwRnJ0ap/PmTWlZX3BIRan",
+	"IAlODNwQUWYqZhyW0W0b44xAUKX5lsNs2aVE2QS7N99HqqxPnbHo8eTEcdviOWxPC4wqJ5YU8q+4QjJa",
+	"ybpEiXrss9akDmrjqM/pArWm6BiwBRBRxiOXPtxHQjBDqYTcuGa1/3MThLdh2Ce/ORLeUF8fR7H9HeJT",
+	"Mc6AqZcaOcAjjqEZrYKFJUa156a4cTot+hckJNHAiQP9JT69Nk56h7Qy25QWAsFmNPYh7W6KFoiQ9efg",
+	"EtfRd1ANl/SrU/3X2x14Y/YJTqD5eq+pv8vydqOS3tPbOBn8prqfExClvvV2fKu3ZXRvbQP8JRve3KEP",
+	"kXu8RV/fvehpEzu4IbV1fUF3tNuyz9CWP0UubL40ol19B9JhXbXBNXQiIi+8qdU317d91QNQx5qjRiOQ",
+	"+lJXoOOz49z8Tk+fj5YjBclqlKAb1A3GBGHGSlaamYLfkeOMzLxubnNs3xfLpP1GUZQElOalkoSJKtQD",
+	"GekrDB9Xt/uSCkCqxjb73rLHbWFcJxkEsBvKaHxgY73DAxjr4QuPUv7wT2Ku+zKIuhMPSMEUYhb8Wfdu",
+	"KXjF44lMnS77Scb8J4uydm9m5MIzkcvLkcoiBndvlF7c+YPuHOBcbDVrV5QcFk097WTTRGKPZVRyxUKV",
+	"Ym7cX7AwGwsethcfV5sFKABncEo4WmPe7vGeu47outMp25SA7V0RQaV6P6ryPHIoomLm/rh9SRoK7nqu",
+	"YCN+mJv9NirJN0/eCrTFNFt2H/heVbFL+l4kg89xfQKYhPfs2kNA4NUMXFECpl+mMaSbDcuqUCvME/Jv",
+	"GS9xazX+DqkBSy0eBgr2Fz4dkqEanXFuUkTiu8YzX/7Mg4T6Vta2Cc38S2IjOJ240q095TbG5P/7Fpzy",
+	"W6GG7v50FvWurs9L94kNV2YNbXpWmKGCJiQBdoFQxWa5XBDAkyYqx9K8mjUdc5uZzeqImNu5yzviyr16",
+	"B8PVPd/IQl8KSSfxxpoCkanQ5YF+0S+K5M1sJxS/ybsMdY1Rh44MwG/cHAi8FRCpG/t5c3uAtd28I+ft",
+	"P0vXk+XlfP3NT+7meW1sg9JInffqgfUzaqHnPhXqAO5wblWUh9Vg2zs9frmIh2p7yomk1qbOsJFulvkC",
+	"1OpatTXUso1G60E9rmjSuydH/lJb3A1/BvcN7xRs044xYjaCe+xbntsDePGx1e49t7oncPVQgQ5GLiXZ",
+	"oIUHJqpdSrbFPNhr/xrEys1Mabs2KzfBFhRYI+9s0Fqd/EQVyjuu+HqPS9o74hKVXLxn6NM1kGywzdky",
+	"nRlrs0GuTlBHnxXqNjMVVwphQiEUTdfchqFIL4JtBODIAClOrs2I/xhNwHLHXTeTevVPT/f0d99dmlx1",
+	"vvsONq/vlnWOKg8vuCPe+nKKgNOGXonodFYiZ4kIqPV993Q/+gvWPZSLmdq3gjjmWIzdXqJuEaE5mIJK",
+	"1TE9G38nqCv3Ywxu1RVNDsNjcgDUAxg4KTzUlboR3JtfIjvT7dH5qj/Ap4riIZKqF7txWA8N0VrwOEE2",
+	"6CsALIhIqqdTcLugu+WdJ0za2eCyMAX+jccSmIEpwusC0fxpKVdKltat4ce614W7urg3EhAl2Gl2onIk",
+	"/O9rhZn+PWJD1AEpD0uiSxt/6mnkBLwIciVvQY8EsF/6DOJLjeCc3FVTKG4rs9lVg6t6bYY3blFdAN+A",
+	"htMUsHPbYn06HTmWaZMTsczxtX3NHUUgKEXEcWQ4S93T8TU3NpTBwiNOg6hwxPCrMw/4kI4bC5aA7CwB",
+	"6G/lf+qsjNOW+Ga8S8xtMnkUyzk1LgYwjJ5u817V8N+uo9bqO7Lr4ROPmWmDa2yDfg3xoRhfGJtAM3jK",
+	"o8LErRqnBD78OSBDCNK6henDcK5MZLCEhPqbOELUpnSmMYCS3qgFotIweG6jsUPf/rpNHFjEWoxNhjj/",
+	"gq0anOIahE1/VJ7E6C/t+JpdLZQemlQVtURtn9jxFoU3ZE1AzQKyniwRw+dGLURhKJPCHZXkLKgJpjQz",
+	"oVHVB4rsnuZv0vdU1HMMOu5mpSjULJecyY3pP0ar4+g/MytSn5VCGHWon8RATtQnbo1sRSDeHUlV7A/w",
+	"KPIU17UGsoYRov3er5za3i4JeQPeJh/LCjGvK8Xk9iHrwDYvo/Yc3A/H7YBTVjjTcKJkXk5ikqr1BIG2",
+	"zLZVcDqDOVDVToXaeoG22wNcYwy3Ht6941wWlYZO3aHZkje7OuJz+sq25TfsXlw8DprjWnKihmVMVmt4",
+	"4eElhsdx/FyJ8WQ4kfcdd+w6rawauD8NSNsH8L5jBO/jHhaM4ScKNVQZ2fdT7I2G+u5UaTekhxMcY5vw",
+	"yk58tNJNv0MvxaDSgA3UpJqCDl2VE7RQ4FqPHor0bHhm3wJKIjsm6vki/TSzs1wu3sipohqHnibjHMyq",
+	"j+IK+61/FKcmVeKj+GWitPjY0x8PDg78/7kHnWH1UfQHUmtItexjmXki+mU2Vel7AOT+uDR7wNrPhlRl",
+	"BSqL2w8RjxgZa7XXg7UW4tsB+SHD7iODYOifkErkmC1ABBJ6YusH+/g18u04e9Cbi2a1Ng1PiAZ77l6P",
+	"Gkd9FITC6QdjYvHgjdHin/7ZvVDIUr3PnVquUl6/Y2ut8n0rbG7mkON+IvqXqiwWB91RqYq+r5Fja5vy",
+	"UNzQDUUhOkWmo7Z+OxKTpxNZ0hceRbWKvt8mMJkNHzQo5868JSCnoNKSiQQSo30fTxB7QWy61W0vM5e7",
+	"at9rzsZ2vbijRm3QJcgK9WGWFQsApqXIM4lDdtGVtfaM2OyzI/rlYqb6PW3lwoqJmYuRLDBmTfitAzXJ",
+	"dHqMuJjPPE/84fXr969eX/0RfD0Yhnka/FN/cD8hmqle+H5BYE4ha8GSoB0BuZDYPMpslEbrzozco4DL",
+	"8QsjsvOQIL89u+KeQE54Tw+UKBT080r4i34Gc7odkPaOIZhcWfHi8Fki3DSc4EnV+0rDCHKQqz6G6yMx",
+	"cSyO+h1xQTtlJ4DpXRYLckC2G1/Lvc13kCYaupk/SKrKY3ZPX6eYe8NqqXv6GlW9heO3DsbX+pBHJv6s",
+	"MGk1LOMC6Vnm7nqRVoAv7AitI7C9UBoPwUAOeWbL9R6rf5bo/D9RWH5Db//V7tINcfn77OvfQtQ7ST+s",
+	"J0kN1DiL++xDG19nR43caKwNRp2lz0uRS1vaWh8bSo5iKKV6t2EqfQwhyHJSmGo8ITBRuFTEPNOpmbem",
+	"3HJ/Pb1fRi7ku2cm7jol8WFzEe+SsXV5dvr28uX5m5921YbMc9S2mYfL0v6yJf2qhTe+lITDRm/PSibi",
+	"xeXb07Orq/M3P0UR4FGWU2dGoNoTgnwOSYch8QZTDjmTkKOpW6USPkgO4V1IMdqL1eTByj4WgS7nCX4S",
+	"fZpSlurgRi3uHQpzjXfxJIhuDptopahNo1bzZifiJcwVdZS/qMXeowUAlj3f6Pv3835wN94lxnvim+dG",
+	"LTZ589aESynNblQd7CJNqhspKsZMg93lLvCpSjOJW+tTFsRE5iEE5u74VOWA+IOJCiEUhklP3hE1KMwc",
+	"02F+oT4clDUTMl4i5MR965GOloAJsEUFgxz5/CFSNpwssOx1YseWm0NPY7FTnNqVUY4UJqeIiakKe8/5",
+	"UtRc1+1mPV+qLYo3qnaaHUHDP0y1A6/lC8yC2Cp215oEEbPMBpOzdLJrY0/TVMlhCc2ZfZudOBEIc+Wg",
+	"Gm04VDNKKcyKGABgocpmQ/Iab6Kv2Hi8Bk/sdKCKddbjFJ74ok3Hcm2/ckx1qakN1+t7lHOSq6TFo6wm",
+	"z9f5m7+eX5+9xKiLzHIL3Tv1Dbor+khJ55Bh2Se6stSRlGTav4hULixplqXfYsA6wzBj2hEwAqNlgqBT",
+	"B+5zlL3KX3Y3svt6IqZQZY8OFMpahaw9bPJDKXAQo6RADQhck6tOT3drmBeccFgocB2izxE+fsz9n2H/",
+	"LSBPYjKpyCggRBg71JvPZmMtqhnrEXhLAAX1NO6NpARS9+RBNcPsw/DFJutTBuyQ8KA3MzEpRWrx9pc3",
+	"Z5fxFCVV00qLv2HuHf2mfVYxvgfbfEKZfxBOW0ro49xP6H04U/EOWsTuFKWZywJVvp6e5VLvW9Gfyg/w",
+	"Yp+w0d3fMfDSFwO1MLCHHfHC/eYW9r7S8lZmObpWfb4htr8HTA+riBSpJxaeDu4/OPajRmTxJJ3WYaoC",
+	"z+2FkI4s3TUBQNHcBryb5/64SzNWcP4rQz897Onm93/AJVGZAUSblmJN2FsNtAz3p6grRmlEWSyo2AbS",
+	"Yv1Twox6Woa5JUtxKUBjm8uFFU+fkwbSoBwgmwY5uCP14BqSfNynHiUeFa2vRcYz6aMg2o1uULY2RD+P",
+	"2ZPBJhol9pqok3t+Y5/8aw9EyeFYgBjVywxMQCAsPOs9pSOZQ9GjCroRIJV2L84xdRI6CcLrx6CtLsRA",
+	"5cYJdBNlX7bmCQ9lnkfV8izOeAJ0MWUYQW9B/+np3NmkoAMpHKCx/wA0pF/igp3rHJsa9D8OLfrm/O4R",
+	"mkOj4vA5rmVPq0/c/fvppmdb0hM2nMvdXt4a1gpwLRHlI02fBAUDXmFsG4LJ2Zo+e7pOoCb3rmc/nYwu",
+	"3jaX8gq1UvtfSGah4CZpLKt2Hsw7kNel29ndiXM3/KMkYm1moFhnjbf/oVnJZ155yivwTNplepO/Br+3",
+	"VbomPkqJSIlwmhX1SXOau1csgI6o6ryUN0DzxRjrsKSwyhF2Y9bmNU5lp6er16CC0JWxk3OUQ9j71qzN",
+	"wPNOhPBG8FF28W0SjY1i6UffGZza7g6s0iVVQ3GDb6+8omZLOFSM2wkHaoJPujkFMzqlXfC+fixEqW1o",
+	"YxdgMSsM7/5zLcsHXmwikY0MD4XHJlV3SNT+1Qzc0uECKdTMFCVm8oLr2hQ3qmiu6odoz/7amn7H9zyj",
+	"nbK+/0jLCf9qBjsPw7TnbJfRHngBTn/L9PgelKL6sT/Bpo73Xb4Mg0Y0A05np/JF9IAyKsNsqalMlbBG",
+	"jGTRpLYgs52+/fni9dn12UsnnX7snr8+e9kR+K38LqFBfGUNuR09KLkl4rT75vTMreZR4n+4HVsRXzsd",
+	"zeTwRo7vu6/Fv1cKIhHAlWswnPxsamQSQTlZLowCZdpdej9fPO+05cPRWnYFmQijP0weHK1kHfH9+7uz",
+	"d49FejS/mPaom4acgX3Cia1bUORcDSbG3ByUypbYCHVDnWatPnPfiqGclVUBmYFOi/U+t1Wf/GqY4hTf",
+	"fVfkdpe3V/jMulhCvJDdnCvt9ZocsngO0eH9gi8KOqT24AABSlj240CybKEEqDSpuyrg+liYivqNSzCI",
+	"p8eArDpV5cRwaxu9EAOTLtx5VzM33pH4OfsBneRuWPUh81ldPY1XjQ8QLMkcch0/PawtEOsw2dXUzwNB",
+	"2L7AdQ0UJjNPq+GE8sbcOoDYgRbBezX1zt/2ICvTACXr7iq73lPamgTahIDDsDAD7JZ0xwS3PuYZHcoa",
+	"olvj36wLkSe/gRfHaUl4mlvk2oJy/PTwUBRMwSZyu2BQiqo9KWYHVOooFEkSzC/wvhPFAAEvGA6mCIyB",
+	"rvmI9vYtkuNUQnMHT0yJ+P65o3lhtPjx8uysFi9gP5ICpZ4Gd6xGPEBclFtD/RYIfBlCI6Rr2ZkcouSe",
+	"msILIOQLvfCc0RUzJ+2hUIoaclu38kxZTI0XOM0wb2ug7YNcQBC5p0eAfKJ0WWSKUjr6GNXBzeu/zvRN",
+	"n3ZW2ImZW++LwJSOzMIc25pCMN9+3TFnWsUWl0Tqz/xLDj1vvm9qvA+Jy7iqDXfPnY6YdpXSQv6+tdR4",
+	"8hv96xzyOJ1Oc3c9uf7xZNvn16rXWLJYxtTAN+eybAIvNl/G4+xWabwAwNkH1XlHL3wOEYM+YXULcKZV",
+	"fki665azksxIzArzIVOhwsAqXR6L/itjy34i+qfIGgevlR6XE/oLDdH3LnH+DJuXEPhMerr/F6VmB908",
+	"u1Xu1esz+N9CZrkq6J/ajlRxcKZRu3R/fDcbFzKFF84+zNQQ5vHq+vri6cGVAjhm6/5yUZgPi4P/+a//",
+	"dv/xoynmskhV2ndf/duB/29+4G8Hl0rmB+cXVMPz10z2MQRMcXBQdBS0A6aa3xhEsd+FEsbsHzIsvH9q",
+	"zE2m+h1xqdKsUMPS9jRv48jkuZljxaRawOjx6VCmmlOFfPeKWqESpWSA1pLluXh6eEStN1RRmKIvoFRr",
+	"Pll0xLnuaaoscef6/PBQ9Cm89z5zFg+1JhezAhKGnCVPCRBpiGY3xNlkINHTt2/enJ1ed8Tzp3/u6aUw",
+	"N15RR4cIXbFYQmHBjGNMJ22O0bmXiHV2VTeJo+OnHqdyMp7BGvVunwFHHkOno2LJ5WsKqybvpt+5/y6z",
+	"qTJVuXf87HCzuhcHtls68RBOQajjw5yclVs1mBlc6vf88HmMX899e1Dw+srhmSwnkCLEwC9pT/MITw8P",
+	"qVTx+rJ7esbNNylIiGVZvneENVMlxkpjV3B3MY4wQRFB4iAPFty1tbSpzU403IF1xsjhAxojpKvGSsBj",
+	"EC1uyp0MkbKQQ+V5vtG4uII8Miv6aW3Pi7yPmKMYMKIbz1nDgPYGmUM/nV13Nh7dD4ufVPnt/FrOTwwW",
+	"bhvXK5JO6bjXg3t11n1Z61NNDAl24hYn+spN6NuRth+p2+D1Z2pgNfZej/XtxfX52zdX25zgW/r8t0Ns",
+	"P0Tazh0aea2B9s8ggovu9emrbUgAA+DfCKCdAGArP8W//DnH9/Zqq0v1wn342+GtOby3VxuuVWcc3evR",
+	"vdvu5KpvB7f24N6tPbcV+2ob1FSl05nJdLmCmxocH2lm5cD3j2h03/7CH/yq3be0ijPaknVuXL9tdfct",
+	"RhhMxfjNVg0LVdqvzatLT4RVrpLdOmBVyEVyhnLJheSYfOgET8jc/Lert2/Qx9k/c896V2LwWR4jeNor",
+	"DCt8FH8FsMIYNs393P/bwZUqbrOhOqCBEOALZsDAbY1PHpynyw9n7HxzL3GYMDDJ8jBX6j8rpYdq5ZuV",
+	"T1Olvr22GvyqhuWxOErE00Q8E//zX/+9MtxLlWe3qljwcCn99/LEjKZe4rIs1XRWrs4rG2vpZAfgpdmJ",
+	"fPri+3+NnbUfxKufu6cHV6+6T19871v9yTmcSCJu1EKlUYs/oGN3igXkpalUQFQHP8vunAxw6rxzJ5sq",
+	"W8rpLP6jjeeFHYKvSqlTWaSCKcuN2tNd8fTDB97AyMkNOXWQzUqbo9ITUbD3FTMuqWcAYP9TG4VCURT6",
+	"T7xn9jiqfACQ+BfCJj39QkwznYhnh/j/n4pJIl64/zk6FIiK6v6RAFCP+P//v6eH4v/uiK54fnTIkpIq",
+	"t4hoqKWrEakRo+xWoaOH5YQUthoOlbUn1JOAI4qQIs5Qh1gs5svL/BKAQoHmQH4brZjOCNw6VfVO43TQ",
+	"+MpJTxcKQ3pQEAKYCJ1m8uZ6tIZhlr7cEV1N3D+VCyGLwi16ishjoBYMERXxzHPVSkGZiOrJlqSy7Sf1",
+	"G4luKh8xjSvEoASWU0peHEJRWk83VaU5raWeoUuwaaHALDk8PIxEQaZ99VXiNYfahE4aXeXxBxFzv8VZ",
+	"r0Wlb7SZ026exLiY4G7ErcJH4G5uTV6gPdyRa33phB7Fub40hysQWOsAoAN7ehgIJ5ycwoPS7jE0v0s1",
+	"ziw0cl+5gxuv4M0pFfYJiclMeUSbsrhvsJCfoTyXq1j4UvLiNdOQj8CVCvXOsU3XH0THshIal1kCbHDT",
+	"Fu640ypXMbqTtIRs2FZ5w1sIWKdcgYVoTixJmqNSZbGgveaZ7e2ehP2n2o0U+P0EaBYwWHjD3YIq9TiE",
+	"C7WsfnJCm/knU+ymQsfLKKeZzxYg84jOQxkGBk7TSvnYtrsS22zRWEo+jImxqUzQr+5RjpSKBbeSRG1B",
+	"lLiOoa4RcX5QkE9BZ3H3X1Y2lit8OYdUv0GcMgeXyENcHu2VDNse1n3WZL7lLkeYoDLCWqhQ9eSuWwjF",
+	"1jGjgxIbtxUPfodyYixg9Jg8rdEJjdnTTglyD5AeGo1Pf6kFfPss7Pt4r6CFVakaBUJBnZlZmDQ2zOxj",
+	"0WafoHJ7On4ee0zpVAxzJQsr+m7oTI+vMqc2A4wC4qvdqqLvZkYvL+nPoPpnUJQtBqqcK9UIHIs1YA+q",
+	"zT1KNdgdObBWGPYI7LimXMwbK9iZDP71CcpdUylZ7b6M1LwtsmX5u/t2ia38/Q1thaeIk5vnnrPzUhX1",
+	"BzMr3PJLpX3PTa6z5lwwS+Yg1q5B+7NK5vkCkySmWZ5nq207feaJU9owGNuGeltXnLKmLNIGgRVxMWd/",
+	"wDTdNzL31H9WqPBpOVV7x3vw416yJQWDf+mNe/P335NN32fQ/lD62TQB/HXrGSypk9iBYJvZBGRiBg6H",
+	"bOXMooQyBTkK2qbpJF9tliNTTGW5d7znhBf4hfaSvan8gAmFe8ffP0/2ysUM11ggpOMnzNLDm9NM2yYI",
+	"FQf3McGv0LfN1LDOtx02+SvPTdbNcu4eVaI2YUwX/r33BEANhHy/1NXbS2LkCGk9QwAnRooZMIU4L7Gq",
+	"YOhxwPwI4E0Mznt4H9ySmkS5FUYvXyB5Rl1pMVVGKwwHqg9yOsuVT4hbMcS96S3qREdNITf6Mf29Yle6",
+	"eNV9BR3xVmOZjJhInebKkiv4KTj0aAgor6B6DCD3E5GNRH9qCoX9aItKJTgKgeGcSqh/FeU8GypSDoU2",
+	"0YG4HyDRUFNtx42aYbPXZ4dUkQIZhrG2GjVpWPJboGvIiWOyZb0DfKPjY6OnA8j1QfRK+tbiMb2EPIdW",
+	"/yBGb8wITzUwmdOSHicgDDYDcTyA82XWqpSo9x7UR8IRRnX5nuXWSiNFKgoOcMGkpQMKGjvVg30Inhzs",
+	"ggKMPjDlhEOria9JpO5RhRVDqXuUwS/cOR+3RMYyG5BmwyySxqcPLgh3sB/eARQgrYiJm2JcTiS62SbC",
+	"KrdbBNwgsXKrIwARGdCfwY6kaBeWhzldK8AekmSiQFyA7uppiqe0oC0TPZA//EtxwDc43yMyeBRnV4TA",
+	"XAsD3ANvlcqWO+pUH13e3BHIC32jc2wDlFm6+FKRZzcKfPEm9r0tjom/EpGb8ZhDaRgcTLmjGThN3IBW",
+	"9H1fQSks3vNxSNCpW7KUdLp9t/5juED7QqYpVcSILAXLJ2OYHCgIbrjKMDC67V12rWz5IBeZ+9CDoAl8",
+	"UlygFid+xMAA1ZMAwDZb0NtHBQjeonjyqxkQM+Egn9p+ob5tn5cYcdE9/Uv3p7PL91dnp5eY8A/mJho/",
+	"wd78cMDLCFfD3rLWE5ujkeV5dPi0wfZcgwCT53zF8Ec74hL9LhARhyKzGZn1gKzqQ/QUpQMF+1jMCjMG",
+	"aG2nnTpJ4ewFqyxH2X81AzYKetrAI4Ssy47f54dHHtGV1w11wJm1Tr6aQswL01oRZoryQRBB/s0MQEN/",
+	"+HKwPB/IoVNGVTZbEwpyOxGwCxJBTRsJEhjj//fWaw9pxqs90Gxv+aZ08zHak5g7y1/NIGZsAKUCY8mt",
+	"MAI3L5TMnWbjbkhrhjeqHfuuK35Rgyt4BgnNzpS8QW3oFErRR9UYGmqVZmhyFHtmNMqGmczFMM/QpjKF",
+	"+Dd5K69g5ERczbNRmYi/mDLPdCJeygKN158MQGn1tK/9RLt0WKhU6dINSb0/+1Ct1mfRwP2EhmY6lTpN",
+	"vMFLvQtsjGMsuUR+ogrFd7Ps6RXQ+CTksRCk67/9cg1HLzWjsNLtCo0PHSn0IZ3ku+9O/ZRt57vvRFcM",
+	"ZBqvA0CopRZQRerbb9I2HmPfu6PDP4s/QCdBlf7RffbZi8ND8QfSO//YEd2ojrin5xCqib6Ru2PHgVUB",
+	"DG/0StNymP+zF4f/kkD+ECAq2MrOlE5VysuHh56/OHzaEdHCnE3gdHwFjUtReyavCOqRBsEOslyFNoLL",
+	"mQeFslVeWgRICAfgE4eODqNFgutDMgJDEoM/YBvTAs4EsoROYD2Q8hQWXNPj//D8xeGzP9KBXRozhaO6",
+	"4ma5TpmLW+X6HrnRErKUdow6mVuFu2wKbm26vDBsR2BmSltGHexp9xUgLDoCwIYolLwxVQm9CpySZksl",
+	"08Sjo9ZJft/rgwh2nZXHov+b6O25t3t7x6K35+b2/n/+6797e+J3gIzILNwbM2NtNsgx4Bs6FziDj1Gb",
+	"qfa9NiW8g9w7EwOJzDoVQwP/TtC5FbwoC6E0pLV1/YH1IGMqolbckiZwItgA6uHb1rrX/bZK189fHB6y",
+	"Gj0CDGW2G7WjpI8rTW+jRrztQx7deUjsJIxDIsc/f/oiEU4vNIUsFo2vrbb9jQc4gga/wYrIHGdRNN8U",
+	"4JrKSsb3gfcq7ftA01qeHh0e0qeZcJ2xDKx/Es8GUyD79FAHHujz+UKmKCi/spQQCZbDCbaTwTsZTZRL",
+	"unUuwg/EeheFssoZ0N99J07pynD878ueseMAPIPsBq1kSkPFv76yP6yvI35hFh3lciz6v5pMv8+VvMW+",
+	"NYue5kbX7hekXvjZdgTPBzajtgvOmmODynHKOSTb1jpPAzYA9seRloWAyPTIdES3pz1RA/VHgs3jPkyc",
+	"JiFAHOGXQtamE//xO7PC3GapwiKP2i7ZUpaWJRs52vAewjvZe2vam+HQ/tAFEg4toEug+wsyy0BfZTgF",
+	"qxB/IUz8KaRt1gZxJCx+zn5I3Ej+WxqQ/WELcdYK+0uPZG5VR7xS4N/lvWIluuPX5cxU9JGXxmBP6aUL",
+	"L/FtgMBNRQ5tuIrmcsEUib2QMj2ubZojSm61BcLV2QQoXCduZr29RPT2HBu4P7oHwC3h/uNI/A5Sl1bg",
+	"qDjPqWUS5dyoYqzQD10sxNMXh2JqT8SLw9CyCTN0Qdy4bQqUgFoSdHFiW8kxCJgVThDTnHt6adKzwqQH",
+	"s0yvzjtLwxN8Z8D8PVJH/TSxmx3IwxPBkQZvTYTgbvfivKfpKmvMlMU1saxY9pUdoerfgOgT8FQwAUHI",
+	"oLmCXn6/PVFxeptSI2w1I6BY1uwSAvQIog2o1emm0YRFhdAr92JQLBkOKPTm2Kp5hmqI9jqGcLaBoK0P",
+	"LfDoNMBFUMhSHUAi9d7xnuPXvWBXQD/OotavMUt/fzLKtMyzf6gvwmOALTG38Rjweh7UY8Af7Yh+lrJ3",
+	"j9tWYRMrvIXjDrUoAAirBi3S4LUO7Q3dLYXJLzp1SrQT86t9J00RbvrwIzV77dc+RbEQGCgrqTFO6Ssk",
+	"4NzZeJ5ACklPI6zGCTV/hFx9ChNEDQE+3WnxI9Hag/V8pQ/CGN/cF7/tMQFvdl+QR5lUuui8Nrswai0W",
+	"nfHd6sF4Y0LPQK1U6rQFzMGiKg4r4oDzsU9c60Pkvc+BKfcEwe35N1kVjJ6kzlP8JKZSQVsqAzp0aNkp",
+	"xyoRM0kovllaw0rkChNpefTQjtzP2126hHhDkwYvfVaIUn0o21D+sNfdzzTIpiytrvAlZNxsg21emkci",
+	"1IdhXtnsVp2AR2M6KxcChV5UKIZg/NvnK1Hqwt7x3tSO3x8eTY/+9J/jo+lk9HRg/3E0uvl++qfb579+",
+	"+JQsJmhhIT9k02oaRZnDoR5RXsIJdxAwBa3KXd4vDtsWgZdi8yJeHNYn+gwSeUtVuHH+nz/876ODP//9",
+	"fx8e/Pnv/+vjEfx/+J+PTw8P//i//q+9xrtkdzXaE1kSfaxv28cbFjPQLnQWmcaXILB7EBJutp+ZOuQB",
+	"mL/MGMf1ZffN1enbrXSWsJQH1VrCZ7/iSEcdFX8HnT14/G/RjiiQ6Slny3hHGTDQt454+FQAAnNgtLt1",
+	"BU4eaoPeuUAkTncFvDx7fXZ91gChj0/iRf0AKBobzxGNTH+Q9y+baSJC0p7wNzcAv0m9OOAnPUxhzbCk",
+	"Td/biAu3ejqNuG800YcBe/uSzuWns+tdHMoG0LfVU7kbqBvN/4GQ3L6k83L7tIsD24zotnpmrYhtNN2H",
+	"g2n7gk5I87bs4pR2jNe2esQteGw0cgBha9OGvnvy3faH2dULGKIxV+ufmqthm3dCMM0Ib5DGFfdMqPcG",
+	"CfWd+BeK6by6vr7wenWqRhnm1S4EHYtwtkHS1lWkp//w/OiZ6Luf3pfGvM9lMVaMtfFHcpaYIoJdAaTf",
+	"ULEGSllHdDltY9+K07eXV2JWqFGejSeYqUFlaGAYaFP2NB0f4ng8F31tyvcjU+nU5+C/u3yN5Q6MEFKQ",
+	"nQHxUczdfyb6GJx779MfGFIbIrGYCeGohX9uRuF2nzQGW1dEPSWczdNpak4NlVDBLzTNdFUqnni9twUk",
+	"RFCsLO1p/xnokHEcta6eqcIPBN6XqJEGYsgssMN2CYgN0Ak8zezNe0iJfp+beT80vKBW4PsQR7sBA0zm",
+	"gMYyqvK8ucmYFzPfhMc9CI+3VzvR4dYjDDbcFe/aFWuGDfx21J931O92cNIbkofR1gYeb/IAX3sJQBmA",
+	"0FgGormpGVZTTCeuinzveO8JaCE07dXK51ullbUUgJdpBv8Vct+GykLdLTmzXimZl5MGb9pVNtYH1Qzy",
+	"5KnwP3fiaCatnZsixTFD4l48aLdqHPLa955NImkfurF7OTzKxlWhaiNS19HmQTGfKupTxENm2Gg6Hgm6",
+	"Fa8O89ro8UHuRH6ULmWXeh+ZuaZTqs2NWsU3jZrdKvKpYuFdVmBXeTc/bj0XDYVhg6aRfCTMYrEWDRnW",
+	"2TBaeKdhwH8zA1JIpvKGO2aaEeUd2OwfhBGBFcNUPxRFkOItjRrmNR8QdexgvBo+JavyPN7JU1nK3DQN",
+	"8lYPjMT4qls+9Ha2iYC0SFOVNsH0k0qXkNXpdqbinB+dov+z9iUznapiqFrmWzvxWS41EmyFoRim15lc",
+	"OMZkrjLQGxv9stGnfsigeLLhSxwe4vyY4USW9eOlCDHl/WGaE2ZxVnYixkb59nU+pXAagkbCzY5fR2yq",
+	"nkb4QB4s4ffx2KlZP1S+lFmJvd4Z5kCr3Pfkpr5aAIrQx8xN69S1ArM3jwX+jSZCKZ1iWJUU9YGqtUIO",
+	"SzhGbm4BuW1uxN+AzbKhG2jvqLeX8ATO08Rt969qWJ6nlGGphIR+NbWAGeb+agM7heoTH/1ENsmRUwDz",
+	"pS1mXsX98C3HDehzUP1BfYjxpOBnSMiLM/ykT0yjZFPIOftlogrQiqXuaX/LQwPz6JUIBjMELeljpvCf",
+	"wTTUMpr68lJhOc3L1UR6kJaSIHppnJwCFYWQBBUl+UTChfJVVsemfkTMrEjM7uAppymXpZMqtjYaPtYw",
+	"2oUjdW3KbBRy44yQsxn1jqLk80QMFkwa0cDu7SZxCqk4AOZs9EgVSg8h0qwGmZZuMHcV8MwldTCxJ5Ak",
+	"iluPfDONRbDSaSzLiXcbv56TdA0543AUtbwTY6ZxLi9F2B0FpgZTwCmTo5b7vPzgnDrw1VLvqYm/kHnu",
+	"9AwCbsXrDb5/LCSmuoXvJI46IfVYTKtSJcLOTIkGo1vJTTa8ITTSYJGNVenMxWeiPzLFIEtTpfs1Cv3Z",
+	"pMQBTSoIVZJS4hSQ+UDlRo+xSQ/nz0SylnKnt7hB6XRWDyxccU2j/NVkQ0yevM1SZZAuGMhIlHOzogyd",
+	"uidaFCyua67BfZhY5VhVN3wt2eqQXexvxSIBNOmlno7OKCXjtiP+Y6m5adSqD+ChFJI2ZAEz5CEghS9P",
+	"hpXmBjnDcSJUIK4ur8RUpZnkhdUqmr2swP5uGS8/+uC5k1plFH7a+ElOlXFC3YfBiPuoCIgxVkxxs/xp",
+	"YTTfjXI4yXRNl1yJhTXplU57ZvWbJN++BUGigwKHaup+LA9iDdM9LCSg57ZpWGHoYWVLM8UFs2pIKgR6",
+	"VZqHR5KzG1XsPOdHV4aAh1oGyM2YX8dgMif24LWaAqFOVxddpVnTdY09rQKbRKKarkmnZx+LuSyHE6f7",
+	"2JkalglAniWiULfmRq18zLaq30ufi9pOQwtVlEmcIX+jZmV8L4BDrC6o8HtrJQ23aiXipD0Hfh0Yc0O7",
+	"NyuyId0l2NJ15SMwxlo91+7DiCwa4QUeXlZW8Q0IffDxCl7dOqwKoFjFhq+R4ky6+UxpkelbAwuhzo5M",
+	"tSvfGbRq0zEXCLAyxrmb8soQqbQTsCaaVBe0PFH1cerNsRgXZl5OEkgjh2uQ9seZfZVVDYcKFkDD4D+A",
+	"a5CMaVOVoLKkcoF6jO9iu7JkqdN5lraa1LaEPoejyI3oBTh2kAwa4lhFjuECUXZWz3JhSzXddIiUdx0a",
+	"0a0IlMypjE0b8UbN6aRbBInU2lR6qIBKGgY4BwO9XCTgNHd2hAWmztzAWGUylrmYmDz2U6x+Z2imszxz",
+	"VLKZ51daBcCHYriUpcHn7Rf1OzQkl+AY3R0yLkylU/GrGVj0B6KJYAqoynM3zcp3QgXA5rvBqXiRL88e",
+	"e7mCljncSmIqtRyvUrbTucH39OGglOOfClPN0AW15KQJPjVwBCXRD+B9SYLLJPHmccKuqL+7RSz5Q8KI",
+	"4S+RdyOpuSCSYE3EY4HKH4/E+nkSa6FJpEMmpLslTaphgoZkEoysZC+qqAC7o7YUxev0OXXk7UiCNyJ+",
+	"4awV8CZp6GTzW6xuovYTnDnkdgxDrWhRSVNeTxj0R8pKXVFg4rOOlZRkSalIahpCUrvck6XbN1m9HZPa",
+	"XZY03jnJ0g2RrIj7ZElCJysCNqlLwGRJkiWN4ilZFSbJsghIVnk1ibnq77///ff/EwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -1257,7 +1257,8 @@ type ClientInterface interface {
 
 	// IngestPlayWithBody Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1266,7 +1267,8 @@ type ClientInterface interface {
 
 	// IngestPlay Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3409,7 +3411,7 @@ type ClientInterface interface {
 	// DeleteCaptureURL Delete a capture URL
 	//
 	// Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-	// answers 200. A second call within 7 days has no effect.
+	// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
 	//
 	// Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
 	DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3455,13 +3457,6 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPut` operationId).
 	DeleteCaptureURLByPut(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// DeleteCaptureURLByTrace Delete a capture URL by TRACE
-	//
-	// Same as `deleteCaptureUrl`, for callers that can only send TRACE.
-	//
-	// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
-	DeleteCaptureURLByTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListWebhooks List webhook endpoints
 	//
@@ -3811,13 +3806,6 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /v1/webhooks/capture/{token} (the `CapturePut` operationId).
 	CapturePutWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
-
-	// CaptureTrace Capture a TRACE request
-	//
-	// Same as `capturePost`, for TRACE.
-	//
-	// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
-	CaptureTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListAnnouncements List announcements
@@ -6215,7 +6203,8 @@ func (c *Client) IngestDvr(ctx context.Context, body IngestDvrJSONRequestBody, r
 
 // IngestPlayWithBody Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6234,7 +6223,8 @@ func (c *Client) IngestPlayWithBody(ctx context.Context, contentType string, bod
 
 // IngestPlay Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -10217,7 +10207,7 @@ func (c *Client) ReplayCapture(ctx context.Context, token CaptureToken, captureI
 // DeleteCaptureURL Delete a capture URL
 //
 // Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-// answers 200. A second call within 7 days has no effect.
+// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
 //
 // Corresponds with DELETE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURL` operationId).
 func (c *Client) DeleteCaptureURL(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10324,23 +10314,6 @@ func (c *Client) DeleteCaptureURLByPost(ctx context.Context, token CaptureToken,
 // Corresponds with PUT /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPut` operationId).
 func (c *Client) DeleteCaptureURLByPut(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteCaptureURLByPutRequest(c.Server, token)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// DeleteCaptureURLByTrace Delete a capture URL by TRACE
-//
-// Same as `deleteCaptureUrl`, for callers that can only send TRACE.
-//
-// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
-func (c *Client) DeleteCaptureURLByTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteCaptureURLByTraceRequest(c.Server, token)
 	if err != nil {
 		return nil, err
 	}
@@ -10980,23 +10953,6 @@ func (c *Client) CapturePostWithBody(ctx context.Context, token CaptureToken, co
 // Corresponds with PUT /v1/webhooks/capture/{token} (the `CapturePut` operationId).
 func (c *Client) CapturePutWithBody(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCapturePutRequestWithBody(c.Server, token, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// CaptureTrace Capture a TRACE request
-//
-// Same as `capturePost`, for TRACE.
-//
-// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
-func (c *Client) CaptureTrace(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCaptureTraceRequest(c.Server, token)
 	if err != nil {
 		return nil, err
 	}
@@ -21472,40 +21428,6 @@ func NewDeleteCaptureURLByPutRequest(server string, token CaptureToken) (*http.R
 	return req, nil
 }
 
-// NewDeleteCaptureURLByTraceRequest constructs an http.Request for the DeleteCaptureURLByTrace method
-func NewDeleteCaptureURLByTraceRequest(server string, token CaptureToken) (*http.Request, error) {
-	var err error
-
-	var pathParam0 string
-
-	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
-	if err != nil {
-		return nil, err
-	}
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/me/webhook-tester/%s/delete", pathParam0)
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodTrace, queryURL.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-
-	return req, nil
-}
-
 // NewListWebhooksRequest constructs an http.Request for the ListWebhooks method
 func NewListWebhooksRequest(server string, params *ListWebhooksParams) (*http.Request, error) {
 	var err error
@@ -22530,40 +22452,6 @@ func NewCapturePutRequestWithBody(server string, token CaptureToken, contentType
 	}
 
 	req.Header.Add("Content-Type", contentType)
-
-	return req, nil
-}
-
-// NewCaptureTraceRequest constructs an http.Request for the CaptureTrace method
-func NewCaptureTraceRequest(server string, token CaptureToken) (*http.Request, error) {
-	var err error
-
-	var pathParam0 string
-
-	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "token", token, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
-	if err != nil {
-		return nil, err
-	}
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/webhooks/capture/%s", pathParam0)
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodTrace, queryURL.String(), nil)
-	if err != nil {
-		return nil, err
-	}
 
 	return req, nil
 }
@@ -23909,7 +23797,8 @@ type ClientWithResponsesInterface interface {
 
 	// IngestPlayWithBodyWithResponse Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23918,7 +23807,8 @@ type ClientWithResponsesInterface interface {
 
 	// IngestPlayWithResponse Report that a player connected to SRS
 	//
-	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+	// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+	// the format of playback tokens is ignored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26179,7 +26069,7 @@ type ClientWithResponsesInterface interface {
 	// DeleteCaptureURLWithResponse Delete a capture URL
 	//
 	// Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-	// answers 200. A second call within 7 days has no effect.
+	// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26239,15 +26129,6 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByPut` operationId).
 	DeleteCaptureURLByPutWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByPutResponse, error)
-
-	// DeleteCaptureURLByTraceWithResponse Delete a capture URL by TRACE
-	//
-	// Same as `deleteCaptureUrl`, for callers that can only send TRACE.
-	//
-	// Returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
-	DeleteCaptureURLByTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByTraceResponse, error)
 
 	// ListWebhooksWithResponse List webhook endpoints
 	//
@@ -26621,15 +26502,6 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /v1/webhooks/capture/{token} (the `CapturePut` operationId).
 	CapturePutWithBodyWithResponse(ctx context.Context, token CaptureToken, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CapturePutResponse, error)
-
-	// CaptureTraceWithResponse Capture a TRACE request
-	//
-	// Same as `capturePost`, for TRACE.
-	//
-	// Returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
-	CaptureTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureTraceResponse, error)
 }
 
 type ListAnnouncementsResponse struct {
@@ -37545,54 +37417,6 @@ func (r DeleteCaptureURLByPutResponse) ContentType() string {
 	return ""
 }
 
-type DeleteCaptureURLByTraceResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *CaptureURL
-	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
-	ApplicationProblemJSONDefault *ProblemResponse
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r DeleteCaptureURLByTraceResponse) GetJSON200() *CaptureURL {
-	return r.JSON200
-}
-
-// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
-func (r DeleteCaptureURLByTraceResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
-	return r.ApplicationProblemJSONDefault
-}
-
-// GetBody returns the raw response body bytes
-func (r DeleteCaptureURLByTraceResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r DeleteCaptureURLByTraceResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r DeleteCaptureURLByTraceResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DeleteCaptureURLByTraceResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
 // ListWebhooksResponse200Headers the declared response headers of an HTTP 200 response for ListWebhooks
 type ListWebhooksResponse200Headers struct {
 	Link *string
@@ -37652,13 +37476,13 @@ type CreateWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *WebhookEndpoint
+	JSON201 *WebhookEndpointSecret
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateWebhookResponse) GetJSON201() *WebhookEndpoint {
+func (r CreateWebhookResponse) GetJSON201() *WebhookEndpointSecret {
 	return r.JSON201
 }
 
@@ -37995,13 +37819,13 @@ type RotateWebhookSecretResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *WebhookEndpoint
+	JSON201 *WebhookEndpointSecret
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *ProblemResponse
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r RotateWebhookSecretResponse) GetJSON201() *WebhookEndpoint {
+func (r RotateWebhookSecretResponse) GetJSON201() *WebhookEndpointSecret {
 	return r.JSON201
 }
 
@@ -38657,54 +38481,6 @@ func (r CapturePutResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CapturePutResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type CaptureTraceResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *CaptureReceipt
-	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
-	ApplicationProblemJSONDefault *ProblemResponse
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r CaptureTraceResponse) GetJSON200() *CaptureReceipt {
-	return r.JSON200
-}
-
-// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
-func (r CaptureTraceResponse) GetApplicationProblemJSONDefault() *ProblemResponse {
-	return r.ApplicationProblemJSONDefault
-}
-
-// GetBody returns the raw response body bytes
-func (r CaptureTraceResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r CaptureTraceResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r CaptureTraceResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CaptureTraceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -40746,7 +40522,8 @@ func (c *ClientWithResponses) IngestDvrWithResponse(ctx context.Context, body In
 
 // IngestPlayWithBodyWithResponse Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40761,7 +40538,8 @@ func (c *ClientWithResponses) IngestPlayWithBodyWithResponse(ctx context.Context
 
 // IngestPlayWithResponse Report that a player connected to SRS
 //
-// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+// Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+// the format of playback tokens is ignored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44126,7 +43904,7 @@ func (c *ClientWithResponses) ReplayCaptureWithResponse(ctx context.Context, tok
 // DeleteCaptureURLWithResponse Delete a capture URL
 //
 // Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-// answers 200. A second call within 7 days has no effect.
+// answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44227,21 +44005,6 @@ func (c *ClientWithResponses) DeleteCaptureURLByPutWithResponse(ctx context.Cont
 		return nil, err
 	}
 	return ParseDeleteCaptureURLByPutResponse(rsp)
-}
-
-// DeleteCaptureURLByTraceWithResponse Delete a capture URL by TRACE
-//
-// Same as `deleteCaptureUrl`, for callers that can only send TRACE.
-//
-// Returns a wrapper object for the known response body format(s).
-//
-// Corresponds with TRACE /v1/me/webhook-tester/{token}/delete (the `DeleteCaptureURLByTrace` operationId).
-func (c *ClientWithResponses) DeleteCaptureURLByTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*DeleteCaptureURLByTraceResponse, error) {
-	rsp, err := c.DeleteCaptureURLByTrace(ctx, token, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseDeleteCaptureURLByTraceResponse(rsp)
 }
 
 // ListWebhooksWithResponse List webhook endpoints
@@ -44789,21 +44552,6 @@ func (c *ClientWithResponses) CapturePutWithBodyWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseCapturePutResponse(rsp)
-}
-
-// CaptureTraceWithResponse Capture a TRACE request
-//
-// Same as `capturePost`, for TRACE.
-//
-// Returns a wrapper object for the known response body format(s).
-//
-// Corresponds with TRACE /v1/webhooks/capture/{token} (the `CaptureTrace` operationId).
-func (c *ClientWithResponses) CaptureTraceWithResponse(ctx context.Context, token CaptureToken, reqEditors ...RequestEditorFn) (*CaptureTraceResponse, error) {
-	rsp, err := c.CaptureTrace(ctx, token, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseCaptureTraceResponse(rsp)
 }
 
 // ParseListAnnouncementsResponse parses an HTTP response from a ListAnnouncementsWithResponse call
@@ -52473,39 +52221,6 @@ func ParseDeleteCaptureURLByPutResponse(rsp *http.Response) (*DeleteCaptureURLBy
 	return response, nil
 }
 
-// ParseDeleteCaptureURLByTraceResponse parses an HTTP response from a DeleteCaptureURLByTraceWithResponse call
-func ParseDeleteCaptureURLByTraceResponse(rsp *http.Response) (*DeleteCaptureURLByTraceResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &DeleteCaptureURLByTraceResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest CaptureURL
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
-		var dest ProblemResponse
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSONDefault = &dest
-
-	}
-
-	return response, nil
-}
-
 // ParseListWebhooksResponse parses an HTTP response from a ListWebhooksWithResponse call
 func ParseListWebhooksResponse(rsp *http.Response) (*ListWebhooksResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -52567,7 +52282,7 @@ func ParseCreateWebhookResponse(rsp *http.Response) (*CreateWebhookResponse, err
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest WebhookEndpoint
+		var dest WebhookEndpointSecret
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -52811,7 +52526,7 @@ func ParseRotateWebhookSecretResponse(rsp *http.Response) (*RotateWebhookSecretR
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest WebhookEndpoint
+		var dest WebhookEndpointSecret
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -53237,39 +52952,6 @@ func ParseCapturePutResponse(rsp *http.Response) (*CapturePutResponse, error) {
 	}
 
 	response := &CapturePutResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest CaptureReceipt
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
-		var dest ProblemResponse
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.ApplicationProblemJSONDefault = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseCaptureTraceResponse parses an HTTP response from a CaptureTraceWithResponse call
-func ParseCaptureTraceResponse(rsp *http.Response) (*CaptureTraceResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &CaptureTraceResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -730,20 +730,6 @@ type DiscountDroppedData struct {
 // become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
 type DisputeStatus string
 
-// Event The body of a webhook delivery.
-type Event struct {
-	Data interface{} `json:"data"`
-
-	// Event The event's name.
-	Event string `json:"event"`
-
-	// OccurredAt When it happened.
-	OccurredAt timestamp.Time `json:"occurredAt"`
-
-	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
-	TenantID string `json:"tenantId"`
-}
-
 // InventoryDepletedData The stock fell to 0. If the same change also crossed lowStockAt, `inventory.low` is sent first.
 type InventoryDepletedData struct {
 	// ExternalID Your own SKU.
@@ -1778,4 +1764,18 @@ type SummaryText struct {
 	//
 	// Example: The launch moves to Thursday.
 	Tldr string `json:"tldr"`
+}
+
+// WebhookEvent The body of a webhook delivery.
+type WebhookEvent struct {
+	Data interface{} `json:"data"`
+
+	// Event The event's name.
+	Event string `json:"event"`
+
+	// OccurredAt When it happened.
+	OccurredAt timestamp.Time `json:"occurredAt"`
+
+	// TenantID Example: ten_01m18qg1mhf2bsz1fk6m8v4jxd
+	TenantID string `json:"tenantId"`
 }

@@ -2042,7 +2042,8 @@ export interface paths {
         put?: never;
         /**
          * Report that a player connected to SRS
-         * @description Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`.
+         * @description Counts a viewer. `stream` is a stream key, or a stream id with a playback token as `token` in `param`. A `token` that isn't in
+         *     the format of playback tokens is ignored.
          */
         post: operations["ingestPlay"];
         delete?: never;
@@ -4750,7 +4751,7 @@ export interface paths {
         /**
          * Delete a capture URL
          * @description Deletes the URL and its captured requests. The URL answers 404 from now on. Every method of this path does this and
-         *     answers 200. A second call within 7 days has no effect.
+         *     answers 200, even TRACE, which is not listed because some generators refuse it. A second call within 7 days has no effect.
          */
         delete: operations["deleteCaptureUrl"];
         /**
@@ -4768,11 +4769,7 @@ export interface paths {
          * @description Same as `deleteCaptureUrl`, for callers that can only send PATCH.
          */
         patch: operations["deleteCaptureUrlByPatch"];
-        /**
-         * Delete a capture URL by TRACE
-         * @description Same as `deleteCaptureUrl`, for callers that can only send TRACE.
-         */
-        trace: operations["deleteCaptureUrlByTrace"];
+        trace?: never;
     };
     "/v1/me/webhooks": {
         parameters: {
@@ -5190,11 +5187,7 @@ export interface paths {
          * @description Same as `capturePost`, for PATCH.
          */
         patch: operations["capturePatch"];
-        /**
-         * Capture a TRACE request
-         * @description Same as `capturePost`, for TRACE.
-         */
-        trace: operations["captureTrace"];
+        trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -8464,11 +8457,6 @@ export interface components {
              */
             email: string;
         };
-        /**
-         * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
-         *     unknown ones.
-         */
-        Event: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description The event's data, as in the schema `Event`. */
         EventData: {
             [key: string]: unknown;
@@ -12578,8 +12566,11 @@ export interface components {
              * @example node_01m18qg1mhf2bsz1fk6m8v4jxe
              */
             node: string | null;
-            /** @description How the stream arrives; null while the server waits for the encoder. */
-            source: (string & components["schemas"]["StreamPublisherSource"]) | null;
+            /**
+             * @description How the stream arrives; null while the server waits for the encoder.
+             * @enum {string|null}
+             */
+            source: components["schemas"]["StreamPublisherSource"] | null;
             /**
              * Format: date-time
              * @description Start of the broadcast.
@@ -13771,7 +13762,7 @@ export interface components {
              * @description When the next attempt is due; null if there is none.
              */
             nextAttemptAt: string | null;
-            payload: components["schemas"]["Event"];
+            payload: components["schemas"]["WebhookEvent"];
             /** @description The first 4 KiB of the last answer. */
             responseBody: string | null;
             /** @description HTTP status of the last attempt; null if there was no answer. */
@@ -13855,11 +13846,48 @@ export interface components {
              */
             url?: string;
         };
+        /** @description An endpoint with its signing secret. */
+        WebhookEndpointSecret: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Why the endpoint is disabled; null if it is not. */
+            disabledReason: string | null;
+            /** @description The events that are delivered; empty for all. */
+            events: components["schemas"]["EventName"][];
+            /**
+             * Format: date-time
+             * @description The first failure since the last success; null if there is none. The endpoint is disabled five days after it.
+             */
+            failingSince: string | null;
+            /** @example wh_01m18qg1mhf2bsz1fk6m8v4jxe */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Time until which attempts are also signed with the previous secret; null if there is none.
+             */
+            previousSecretExpiresAt: string | null;
+            /**
+             * @description The signing secret. Only the answers that create the endpoint or rotate the secret contain it. `X-Service-Signature`
+             *     is keyed with this whole string.
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTnZr4vYx0aE=
+             */
+            secret: string;
+            status: components["schemas"]["WebhookEndpointStatus"];
+            /** Format: date-time */
+            updatedAt: string;
+            /** @example https://hooks.acme.example/showfloor */
+            url: string;
+        };
         /**
          * @description active: deliveries are made. disabled: no deliveries are made; `disabledReason` says why.
          * @enum {string}
          */
         WebhookEndpointStatus: "active" | "disabled";
+        /**
+         * @description The body of a webhook delivery. `event` says which of these schemas it has. New events and new fields may be added: ignore
+         *     unknown ones.
+         */
+        WebhookEvent: components["schemas"]["ChatMessageCreatedEvent"] | components["schemas"]["ChatMessageEditedEvent"] | components["schemas"]["ChatMessageDeletedEvent"] | components["schemas"]["ChannelMemberJoinedEvent"] | components["schemas"]["ChannelMemberLeftEvent"] | components["schemas"]["ChatModerationActionEvent"] | components["schemas"]["SessionCreatedEvent"] | components["schemas"]["SessionStartedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["SessionUpdatedEvent"] | components["schemas"]["SessionParticipantUpdatedEvent"] | components["schemas"]["SessionParticipantKickedEvent"] | components["schemas"]["SessionParticipantMutedEvent"] | components["schemas"]["SessionParticipantPromotedEvent"] | components["schemas"]["SessionHandraiseRaisedEvent"] | components["schemas"]["SessionHandraiseLoweredEvent"] | components["schemas"]["SessionSpotlightEvent"] | components["schemas"]["SessionMutedAllEvent"] | components["schemas"]["SessionRecordingStartedEvent"] | components["schemas"]["SessionRecordingStoppedEvent"] | components["schemas"]["SessionBreakoutsCreatedEvent"] | components["schemas"]["SessionBreakoutsClosedEvent"] | components["schemas"]["SessionSummaryReadyEvent"] | components["schemas"]["CallInvitedEvent"] | components["schemas"]["CallAnsweredEvent"] | components["schemas"]["CallDeclinedEvent"] | components["schemas"]["CallEndedEvent"] | components["schemas"]["StreamStartedEvent"] | components["schemas"]["StreamEndedEvent"] | components["schemas"]["RecordingReadyEvent"] | components["schemas"]["ProductUpsertedEvent"] | components["schemas"]["ProductArchivedEvent"] | components["schemas"]["InventoryLowEvent"] | components["schemas"]["InventoryDepletedEvent"] | components["schemas"]["DiscountCreatedEvent"] | components["schemas"]["DiscountDroppedEvent"] | components["schemas"]["PurchaseCompletedEvent"] | components["schemas"]["PurchaseMismatchedEvent"] | components["schemas"]["PurchaseRefundedEvent"] | components["schemas"]["PurchaseRefundFailedEvent"] | components["schemas"]["PurchaseDisputedEvent"] | components["schemas"]["PurchaseDisputeClosedEvent"] | components["schemas"]["AuctionBidEvent"] | components["schemas"]["AuctionReserveNotMetEvent"] | components["schemas"]["AuctionWonEvent"] | components["schemas"]["RestreamStartedEvent"] | components["schemas"]["RestreamEndedEvent"] | components["schemas"]["RestreamFailedEvent"];
         /** @description The result of a recovery. */
         WebhookRecovery: {
             /**
@@ -14179,7 +14207,6 @@ export type Dispute = components['schemas']['Dispute'];
 export type DisputeStatus = components['schemas']['DisputeStatus'];
 export type DvrCallback = components['schemas']['DvrCallback'];
 export type EmailInput = components['schemas']['EmailInput'];
-export type Event = components['schemas']['Event'];
 export type EventData = components['schemas']['EventData'];
 export type EventName = components['schemas']['EventName'];
 export type EventOrder = components['schemas']['EventOrder'];
@@ -14511,7 +14538,9 @@ export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
 export type WebhookEndpointInput = components['schemas']['WebhookEndpointInput'];
 export type WebhookEndpointList = components['schemas']['WebhookEndpointList'];
 export type WebhookEndpointPatch = components['schemas']['WebhookEndpointPatch'];
+export type WebhookEndpointSecret = components['schemas']['WebhookEndpointSecret'];
 export type WebhookEndpointStatus = components['schemas']['WebhookEndpointStatus'];
+export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type WebhookRecovery = components['schemas']['WebhookRecovery'];
 export type WebhookRecoveryInput = components['schemas']['WebhookRecoveryInput'];
 export type WebhookSummary = components['schemas']['WebhookSummary'];
@@ -20928,30 +20957,6 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    deleteCaptureUrlByTrace: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The capture URL's token, the last part of its address. */
-                token: components["parameters"]["CaptureToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The deleted capture URL. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CaptureUrl"];
-                };
-            };
-            default: components["responses"]["Problem"];
-        };
-    };
     listWebhooks: {
         parameters: {
             query?: {
@@ -21005,7 +21010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpoint"];
+                    "application/json": components["schemas"]["WebhookEndpointSecret"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -21216,7 +21221,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpoint"];
+                    "application/json": components["schemas"]["WebhookEndpointSecret"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -21574,30 +21579,6 @@ export interface operations {
                 "*/*": components["schemas"]["AnyBody"];
             };
         };
-        responses: {
-            /** @description The request is stored. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CaptureReceipt"];
-                };
-            };
-            default: components["responses"]["Problem"];
-        };
-    };
-    captureTrace: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The capture URL's token, the last part of its address. */
-                token: components["parameters"]["CaptureToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
             /** @description The request is stored. */
             200: {

@@ -80,9 +80,13 @@ func newContract() (*contract, error) {
 			if c.operations[method+" "+echoRoute(path)], err = newOperation(doc, path, method, op); err != nil {
 				return nil, fmt.Errorf("the embedded API document: %w", err)
 			}
-			if o := c.operations[method+" "+echoRoute(path)]; o.anything {
+			o := c.operations[method+" "+echoRoute(path)]
+			if o.anything {
 				c.operations[anyMethod+" "+echoRoute(path)] = o
 				c.operations[anyMethod+" "+echoRoute(path)+anyPath] = o
+			}
+			if op.Extensions["x-trace"] == true { // TRACE is answered like this method
+				c.operations[http.MethodTrace+" "+echoRoute(path)] = o
 			}
 		}
 	}

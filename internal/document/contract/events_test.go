@@ -53,7 +53,7 @@ func TestEveryEventIsInTheDocument(t *testing.T) {
 	}
 	require.ElementsMatch(t, want, names, "EventName")
 
-	union := schemas["Event"].Value
+	union := schemas["WebhookEvent"].Value
 	require.Equal(t, "event", union.Discriminator.PropertyName)
 	require.ElementsMatch(t, want, slices.Collect(maps.Keys(union.Discriminator.Mapping)), "the union's mapping")
 	require.Len(t, union.OneOf, len(want))
@@ -71,7 +71,7 @@ func TestEveryEventHasItsEnvelope(t *testing.T) {
 	t.Parallel()
 	schemas := document(t).Components.Schemas
 	for name, data := range allEvents(t) {
-		mapped := schemas["Event"].Value.Discriminator.Mapping[name]
+		mapped := schemas["WebhookEvent"].Value.Discriminator.Mapping[name]
 		envelope := schemas[strings.TrimPrefix(mapped.Ref, schemaPath)].Value
 		require.ElementsMatch(t, []string{"event", "tenantId", "occurredAt", "data"}, envelope.Required, name)
 		require.Equal(t, []any{name}, envelope.Properties["event"].Value.Enum)

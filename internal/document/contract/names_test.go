@@ -3,6 +3,7 @@ package contract_test
 import (
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,8 +34,8 @@ func distinct(t *testing.T, what string, names []string) {
 // operationsOf lists all operations.
 func operationsOf(doc *openapi3.T) []*openapi3.Operation {
 	var list []*openapi3.Operation
-	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
-		for _, op := range doc.Paths.Value(path).Operations() {
+	for _, url := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
+		for _, op := range doc.Paths.Value(url).Operations() {
 			list = append(list, op)
 		}
 	}
@@ -90,7 +91,7 @@ func taken() []string {
 		Pair RequestEditorFn RequiredError Rest RestClient Server ServerConfiguration ServerInterface StrictServerInterface
 		Any Array Boolean Byte Character Class Data Date DateTime Decimal Dictionary Double Enum Error Exception Float Function
 		Integer List Long Map Number Object Optional Promise Record Result Set String Symbol Task Thread Tuple Type Unit Url Uuid Void
-		Blob Document Element File FormData Headers Location MediaStream Node Notification Request Response Storage Text Window Worker
+		Blob Document Element Event File FormData Headers Location MediaStream Node Notification Request Response Storage Text Window Worker
 		components operations paths webhooks`)
 }
 
@@ -131,7 +132,12 @@ func constants(t *testing.T, doc *openapi3.T, made map[string]string) {
 	t.Helper()
 	enums := map[string][]any{}
 	for name, s := range doc.Components.Schemas {
-		enums[name] = s.Value.Enum
+		enums[name] = append(enums[name], s.Value.Enum...)
+		if s.Value.Discriminator != nil { // ogen makes a constant for each part of a union
+			for _, part := range s.Value.OneOf {
+				enums[path.Base(part.Ref)] = append(enums[path.Base(part.Ref)], name)
+			}
+		}
 		for property, p := range s.Value.Properties {
 			if p.Ref == "" && len(p.Value.Enum) > 0 { // the name of its type depends on its place
 				enums[name+property] = p.Value.Enum

@@ -118,12 +118,8 @@ func (t *Tokens) sign(v token) string {
 }
 
 func (t *Tokens) read(ctx context.Context, kind byte, text string) (token, error) {
-	if len(text) > maxToken || strings.ContainsAny(text, "\r\n") { // which the decoder leaves out
-		return token{}, ErrInvalid
-	}
-	// Strict, so that a token has only one valid text: unused bits must be 0.
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) <= header+macSize || b[0] != version || b[1] != kind {
+	b := decode(text)
+	if b == nil || b[1] != kind {
 		return token{}, ErrInvalid
 	}
 	key, ok := t.keys.FindCodeKey(ctx, binary.BigEndian.Uint32(b[2:]))
@@ -136,6 +132,26 @@ func (t *Tokens) read(ctx context.Context, kind byte, text string) (token, error
 		kind: kind, streamID: string(signed[header:]),
 		viewer: binary.BigEndian.Uint64(b[11:]), time: time.Unix(seconds, 0).UTC(),
 	}, nil
+}
+
+// HasFormat reports whether a text has the format of a token, valid or not. URLs may have a parameter of the same name
+// with another service's token.
+func HasFormat(text string) bool {
+	b := decode(text)
+	return b != nil && b[1] >= kindPlayback && b[1] <= kindRoom
+}
+
+// decode returns the bytes of a token, which are nil if the text has another format.
+func decode(text string) []byte {
+	if len(text) > maxToken || strings.ContainsAny(text, "\r\n") { // which the decoder leaves out
+		return nil
+	}
+	// Strict, so that a token has only one valid text: unused bits must be 0.
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) <= header+macSize || b[0] != version {
+		return nil
+	}
+	return b
 }
 
 func mac(key signing.CodeKey, signed []byte) []byte {

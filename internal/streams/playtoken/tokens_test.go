@@ -72,6 +72,20 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+func TestTheFormatOfTokens(t *testing.T) {
+	t.Parallel()
+	tokens := playtoken.New(ring{newKey})
+	for _, ours := range []string{
+		tokens.SignPlayback("str_1", noon), tokens.SignRoomPlayback("str_1", noon), tokens.SignSession("str_1", 1, noon),
+		playtoken.New(ring{otherKey}).SignPlayback("str_1", noon),
+	} {
+		require.True(t, playtoken.HasFormat(ours), ours)
+	}
+	for _, foreign := range []string{"", "AQ", "5f4dcc3b5aa765d61d8327deb882cf99", "AQQ" + strings.Repeat("A", 60), "eyJhbGciOiJub25lIn0.eyJzdWIiOiI1In0."} {
+		require.False(t, playtoken.HasFormat(foreign), foreign)
+	}
+}
+
 // TestEveryBitCounts: a token's text can't be changed in any bit and still open the stream.
 func TestEveryBitCounts(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/streams/playtoken"
 )
 
 // Callback is a report of an SRS server. Such servers repeat, lose and reorder
@@ -121,10 +122,10 @@ func (s *Service) IngestStop(ctx context.Context, c Callback) error {
 	return nil
 }
 
-// played returns the stream that a player requests: by its key, or by its id with
-// a playback token.
+// played returns the stream that a player requests: by its id with a playback token, or by its key. A parameter token
+// that is no playback token is the customer's own, and is ignored.
 func (s *Service) played(ctx context.Context, q *db.Queries, c Callback) (db.Stream, error) {
-	if token := c.param("token"); token != "" {
+	if token := c.param("token"); playtoken.HasFormat(token) {
 		streamID, expires, err := s.config.Playback.CheckPlayback(ctx, token)
 		if err != nil || streamID != c.Stream || !expires.After(s.config.Now()) {
 			return db.Stream{}, problem.New(problem.Forbidden, "playback_refused", "this playback token is not valid for the stream")

@@ -17,7 +17,7 @@ func EventData(t testing.TB, name string, fields map[string]any) map[string]any 
 	t.Helper()
 	d, err := document()
 	must(t, err)
-	ref := d.spec.Components.Schemas["Event"].Value.Discriminator.Mapping[name].Ref
+	ref := d.spec.Components.Schemas["WebhookEvent"].Value.Discriminator.Mapping[name].Ref
 	envelope := d.spec.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
 	if envelope == nil {
 		t.Fatalf("the document has no event %s", name)
@@ -41,7 +41,7 @@ func eventCheck(t testing.TB) func(payload []byte) error {
 		if err := json.Unmarshal(payload, &value); err != nil {
 			return fmt.Errorf("not JSON: %w", err)
 		}
-		err := errors.Join(d.spec.Components.Schemas["Event"].Value.VisitJSON(value), walkTimes(value))
+		err := errors.Join(d.spec.Components.Schemas["WebhookEvent"].Value.VisitJSON(value), walkTimes(value))
 		if err != nil {
 			t.Errorf("an event is not as the document says: %s\n%v", payload, err)
 			return errors.New("not as the document says")

@@ -9,9 +9,10 @@
  */
 import createClient, { type Client } from 'openapi-fetch';
 
-import type { Event, paths } from './gen/api.js';
+import type { WebhookEvent, paths } from './gen/api.js';
 
 export type * from './gen/api.js';
+export { InvalidDelivery, verifyWebhook, type Delivery } from './webhooks.js';
 
 /** All operations, by method and path. */
 export type Showfloor = Client<paths>;
@@ -44,4 +45,4 @@ export function createShowfloor(options: ShowfloorOptions): Showfloor {
 }
 
 /** The body of a webhook delivery of this event: `EventOf<'stream.started'>`. */
-export type EventOf<Name extends Event['event']> = Extract<Event, { event: Name }>;
+export type EventOf<Name extends WebhookEvent['event']> = Extract<WebhookEvent, { event: Name }>;
