@@ -57,12 +57,18 @@ type services struct {
 // which may be filled in later.
 func newServices(b *testing.B, h *hub.Hub) *services {
 	b.Helper()
+	return newServicesAt(b, h, time.Now)
+}
+
+// newServicesAt is newServices with a clock.
+func newServicesAt(b *testing.B, h *hub.Hub, now func() time.Time) *services {
+	b.Helper()
 	a := &services{pool: durable(b)}
 	box, err := secret.NewBox(make([]byte, secret.KeySize))
 	require.NoError(b, err)
 	a.Areas, err = areas.Open(b.Context(), areas.Config{
 		Settings: areas.Settings{PublicURL: "http://localhost", IngestURL: "rtmp://localhost/live", AllowPrivate: true},
-		Pool:     a.pool, Box: box, Log: quiet(), Node: "node_bench", Engine: mediagate.Engine{Hub: h},
+		Pool:     a.pool, Box: box, Log: quiet(), Node: "node_bench", Engine: mediagate.Engine{Hub: h}, Now: now,
 	})
 	require.NoError(b, err)
 	a.owner, err = a.Accounts.Register(b.Context(), account.Registration{

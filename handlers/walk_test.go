@@ -25,7 +25,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	hook := victim.Webhook(t, "http://127.0.0.1:1/")
 	emit(t, s, victim.TenantID, "str_subject")
 	deliveries, err := db.New(s.Pool).ListWebhookDeliveries(t.Context(),
-		db.ListWebhookDeliveriesParams{TenantID: victim.TenantID, EndpointID: hook.ID, MaxRows: 1})
+		db.ListWebhookDeliveriesParams{TenantID: victim.TenantID, EndpointID: hook.ID, Statuses: []string{"pending"}, BeforeID: "del_z", MaxRows: 1})
 	require.NoError(t, err)
 	st, member := victim.Stream(t, nil), victim.Colleague(t, tenancy.Viewer)
 	var key api.APIKey

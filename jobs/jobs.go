@@ -28,15 +28,16 @@ import (
 const defaultWorkers = 16
 
 // Intervals of the periodic jobs: old rows, streams and rooms of dead nodes, late deliveries, old signing keys, orders
-// to be checked, auctions that are not settled, and calls that ring for too long.
+// to be checked, auctions that are not settled, calls that ring for too long, and sums of closed hours.
 const (
-	retentionEvery = time.Hour
+	retentionEvery = 5 * time.Minute
 	strandedEvery  = 30 * time.Second
 	overdueEvery   = 5 * time.Minute
 	rotationEvery  = time.Hour
 	reconcileEvery = 15 * time.Second
 	unsettledEvery = 30 * time.Second
 	ringingEvery   = 30 * time.Second
+	sumsEvery      = 5 * time.Minute
 )
 
 // Config of the workers.
@@ -128,10 +129,14 @@ func (c Config) River() *river.Config {
 		every(unsettledEvery, SettleOverdueArgs{}),
 		every(ringingEvery, MissOverdueArgs{}),
 		every(rescueEvery, RescueArgs{}),
+		every(sumsEvery, WriteSumsArgs{}),
 	}
 	config.PeriodicJobs = append(config.PeriodicJobs, retentionJobs(c.Areas.Keepers())...)
 	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, pollEvery
 	config.RescueStuckJobsAfter = never
+	config.ReindexerIndexNames = slices.DeleteFunc(river.ReindexerIndexNamesDefault(), func(index string) bool {
+		return index == "river_job_args_index" || index == "river_job_metadata_index" // postgres.Migrate drops them
+	})
 	config.JobTimeout, config.SoftStopTimeout = time.Minute, 2*time.Second
 	return config
 }
@@ -162,6 +167,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 	river.AddWorker(workers, &rescue{pool: c.Pool})
+	river.AddWorker(workers, &writeSums{analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers
 }
 

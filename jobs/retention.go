@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -9,15 +10,17 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/areas"
+	"showfloor/internal/base/queue"
 )
 
 const (
 	// retentionQueue has one worker per process, so that the areas delete old rows
 	// one after the other, separately from all other jobs.
 	retentionQueue = "retention"
-	// retentionTime is the time limit of the deletion in one area. The next run
-	// deletes the rest.
-	retentionTime = time.Minute
+	// retentionTime is the time limit of the deletion in one area. If it is reached, the
+	// job continues after retentionPause, when the other areas have had their turn.
+	retentionTime  = time.Minute
+	retentionPause = time.Second
 )
 
 // RetentionArgs is the periodic job that deletes an area's expired rows. Each area
@@ -30,8 +33,10 @@ type RetentionArgs struct {
 // Kind names the job.
 func (RetentionArgs) Kind() string { return "retention" }
 
-// InsertOpts selects the job's queue.
-func (RetentionArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: retentionQueue} }
+// InsertOpts selects the job's queue. An area has at most one unfinished job.
+func (RetentionArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: retentionQueue, UniqueOpts: queue.Unfinished()}
+}
 
 type retention struct {
 	river.WorkerDefaults[RetentionArgs]
@@ -44,10 +49,15 @@ func (*retention) Timeout(*river.Job[RetentionArgs]) time.Duration { return rete
 // Work deletes the rows. It ignores unknown areas, because another version of the
 // server may have added the job.
 func (w *retention) Work(ctx context.Context, job *river.Job[RetentionArgs]) error {
-	if area, known := w.keepers[job.Args.Area]; known {
-		return area.DeleteOld(ctx)
+	area, known := w.keepers[job.Args.Area]
+	if !known {
+		return nil
 	}
-	return nil
+	err := area.DeleteOld(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return river.JobSnooze(retentionPause) // there is more to delete; what is deleted is committed
+	}
+	return err
 }
 
 // retentionJobs returns the periodic jobs of all areas.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -64,6 +65,21 @@ func TestSlowRetentionDoesNotDelayOtherJobs(t *testing.T) {
 	for _, want := range []string{"B", "C", "D"} {
 		require.Equal(t, want, <-ended)
 	}
+}
+
+// TestUnfinishedRetentionContinues: an area whose deletion reaches its time limit is called again, after the others.
+func TestUnfinishedRetentionContinues(t *testing.T) {
+	t.Parallel()
+	worker := &retention{keepers: map[string]areas.Keeper{
+		"A": keeper(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }),
+		"B": keeper(func(context.Context) error { return errors.New("no disk") }),
+	}}
+	ended, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	var snooze *river.JobSnoozeError
+	require.ErrorAs(t, worker.Work(ended, &river.Job[RetentionArgs]{Args: RetentionArgs{Area: "A"}}), &snooze)
+	require.Equal(t, retentionPause, snooze.Duration)
+	require.EqualError(t, worker.Work(t.Context(), &river.Job[RetentionArgs]{Args: RetentionArgs{Area: "B"}}), "no disk")
 }
 
 // quick is a retention worker with a shorter time limit.

@@ -22,20 +22,6 @@ WHERE s.status = 'LIVE' AND (
 ON CONFLICT (tenant_id, hour, stream_id, node) DO UPDATE
 SET viewers[@minute::integer] = greatest(audience_hours.viewers[@minute::integer], excluded.viewers[@minute::integer]);
 
--- name: SumAudience :many
--- For each hour or day with samples: the highest number of simultaneous viewers over all streams,
--- the minutes on air and the minutes watched.
-WITH minutes AS (
-    SELECT a.hour, m.minute, sum(a.viewers[m.minute]) AS viewers, count(DISTINCT a.stream_id) AS live
-    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
-    WHERE a.tenant_id = @tenant_id AND a.hour >= @since::timestamptz AND a.hour < @until::timestamptz
-      AND a.viewers[m.minute] IS NOT NULL
-    GROUP BY a.hour, m.minute
-)
-SELECT date_trunc(@unit::text, hour, 'UTC')::timestamptz AS at, max(viewers)::bigint AS peak_viewers,
-    sum(viewers)::bigint AS watched_minutes, sum(live)::bigint AS live_minutes
-FROM minutes GROUP BY 1 ORDER BY 1;
-
 -- name: CountViewers :one
 -- The current number of viewers: the greater of this minute's and the last minute's samples.
 SELECT coalesce(sum(greatest(n.now, n.before)), 0)::bigint FROM (

@@ -32,12 +32,20 @@ SELECT 'session', NULL FROM sessions s WHERE s.tenant_id = @tenant_id AND s.id =
 SELECT c.*, (SELECT count(*) FROM channel_members m
     WHERE m.channel_id = c.id AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned)::integer AS member_count
 FROM channels c
-WHERE c.tenant_id = @tenant_id AND c.kind IN ('group', 'direct')
-  AND (sqlc.narg('user_id')::text IS NULL OR EXISTS (SELECT 1 FROM channel_members m
-      WHERE m.tenant_id = @tenant_id AND m.user_id = sqlc.narg('user_id')::text AND m.channel_id = c.id
-        AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned))
-  AND (sqlc.narg('cursor')::text IS NULL OR c.id < sqlc.narg('cursor')::text)
+WHERE c.tenant_id = @tenant_id AND c.kind IN ('group', 'direct') AND (sqlc.narg('cursor')::text IS NULL OR c.id < sqlc.narg('cursor')::text)
 ORDER BY c.id DESC LIMIT @max_rows;
+
+-- name: ListChannelsOf :many
+-- As ListChannels, for a member. Begins with the member's rows, of which those in channels of streams and sessions come after all others.
+WITH page AS MATERIALIZED (
+    SELECT k.id FROM channel_members m JOIN channels k ON k.id = m.channel_id
+    WHERE m.tenant_id = @tenant_id AND m.user_id = @user_id AND m.channel_id < @before AND m.joined_at IS NOT NULL AND m.left_at IS NULL
+      AND NOT m.banned AND k.kind IN ('group', 'direct')
+    ORDER BY m.channel_id DESC LIMIT @max_rows
+)
+SELECT c.*, (SELECT count(*) FROM channel_members m
+    WHERE m.channel_id = c.id AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned)::integer AS member_count
+FROM page JOIN channels c ON c.id = page.id WHERE c.tenant_id = @tenant_id ORDER BY c.id DESC;
 
 -- name: CreateChannel :one
 INSERT INTO channels (id, tenant_id, kind, name, project_id, created_at, updated_at)
@@ -91,21 +99,29 @@ LEFT JOIN participants v ON v.tenant_id = @tenant_id AND v.room_id = s.parent_se
 -- name: ListChannelMembers :many
 -- In the order of joining; participants of the room are members without a row. tie orders members who joined at the
 -- same time.
-WITH member AS (
-    SELECT m.user_id, m.role, m.joined_at, true AS invited FROM channel_members m
-    WHERE m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.joined_at IS NOT NULL AND m.left_at IS NULL
-    UNION ALL
-    SELECT p.user_id, p.role, p.joined_at, false FROM participants p
+-- Each part reads its page in this order, without the users who come earlier by the other part.
+WITH invited AS (
+    SELECT m.user_id, m.role AS member_role, p.role AS room_role, m.joined_at, md5(m.user_id) AS tie
+    FROM channel_members m LEFT JOIN participants p ON p.tenant_id = m.tenant_id AND p.room_id = m.channel_id AND p.user_id = m.user_id AND p.state = 'joined'
+    WHERE m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned
+      AND (m.joined_at, md5(m.user_id)) > (@after::timestamptz, @after_tie::text) AND (p.joined_at IS NULL OR p.joined_at >= m.joined_at)
+    ORDER BY m.joined_at, md5(m.user_id) LIMIT @max_rows
+), present AS (
+    SELECT p.user_id, m.role AS member_role, p.role AS room_role, p.joined_at, md5(p.user_id) AS tie
+    FROM participants p LEFT JOIN channel_members m ON m.tenant_id = p.tenant_id AND m.channel_id = p.room_id AND m.user_id = p.user_id
+        AND m.joined_at IS NOT NULL AND m.left_at IS NULL
     WHERE p.tenant_id = @tenant_id AND p.room_id = @channel_id AND p.state = 'joined' AND p.joined_at IS NOT NULL
-), merged AS (
-    SELECT member.user_id, (array_agg(member.role ORDER BY array_position(ARRAY['host', 'cohost', 'guest', 'viewer'], member.role)))[1]::text AS role,
-        min(member.joined_at)::timestamptz AS joined_at, md5(member.user_id) AS tie
-    FROM member GROUP BY member.user_id
+      AND (p.joined_at, md5(p.user_id)) > (@after::timestamptz, @after_tie::text) AND (m.joined_at IS NULL OR m.joined_at > p.joined_at)
+      AND NOT EXISTS (SELECT 1 FROM channel_members b WHERE b.tenant_id = p.tenant_id AND b.channel_id = p.room_id AND b.user_id = p.user_id AND b.banned)
+    ORDER BY p.joined_at, md5(p.user_id) LIMIT @max_rows
+), page AS (
+    SELECT * FROM invited UNION ALL SELECT * FROM present
 )
-SELECT g.user_id, g.role, g.joined_at, g.tie, m.timed_out_until, coalesce(m.muted, false)::boolean AS muted,
+SELECT g.user_id, (CASE WHEN array_position(ARRAY['host', 'cohost', 'guest', 'viewer'], g.member_role)
+        <= array_position(ARRAY['host', 'cohost', 'guest', 'viewer'], g.room_role) OR g.room_role IS NULL THEN g.member_role ELSE g.room_role END)::text AS role,
+    g.joined_at::timestamptz AS joined_at, g.tie::text AS tie, m.timed_out_until, coalesce(m.muted, false)::boolean AS muted,
     clock_timestamp()::timestamptz AS now
-FROM merged g LEFT JOIN channel_members m ON m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.user_id = g.user_id
-WHERE NOT coalesce(m.banned, false) AND (g.joined_at, g.tie) > (@after::timestamptz, @after_tie::text)
+FROM page g LEFT JOIN channel_members m ON m.tenant_id = @tenant_id AND m.channel_id = @channel_id AND m.user_id = g.user_id
 ORDER BY g.joined_at, g.tie LIMIT @max_rows;
 
 -- name: AddChannelMembers :exec

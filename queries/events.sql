@@ -139,10 +139,11 @@ ORDER BY e.position LIMIT @max_rows;
 
 -- name: DeleteEventsBefore :execrows
 -- @sqlc-vet-disable tenant
--- Deletes the oldest events that no delivery refers to or will refer to, max_rows at most.
+-- Deletes the oldest events that no delivery refers to or will refer to, max_rows at most. OFFSET 0 prevents the planner from turning
+-- the search for a delivery into a join with all of them.
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < @before AND e.fanned_at IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+    AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id OFFSET 0)
     ORDER BY e.occurred_at LIMIT @max_rows));
 
 -- name: DeleteEventSubjects :exec

@@ -1,16 +1,85 @@
--- name: CountSessions :many
-SELECT date_trunc(@unit::text, created_at, 'UTC')::timestamptz AS at, count(*) AS sessions
-FROM sessions
-WHERE tenant_id = @tenant_id AND created_at >= @since::timestamptz AND created_at < @until::timestamptz
-GROUP BY 1 ORDER BY 1;
+-- name: SumFigures :many
+-- For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, the minutes watched
+-- and the minutes on air, and the number of sessions. Closed hours come from their sums.
+WITH later AS (
+    SELECT greatest(u.until, @since::timestamptz) AS start FROM summed_until u WHERE u.name = 'figures'
+), samples AS (
+    SELECT a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
+    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
+    WHERE a.tenant_id = @tenant_id AND a.hour >= (SELECT l.start FROM later l) AND a.hour < @until::timestamptz
+), minutes AS (
+    SELECT s.hour, sum(s.viewers) AS viewers, count(DISTINCT s.stream_id) AS live
+    FROM samples s WHERE s.viewers IS NOT NULL GROUP BY s.hour, s.minute
+), figures AS (
+    SELECT f.hour, f.peak_viewers, f.watched_minutes, f.live_minutes, f.sessions FROM figure_hours f
+    WHERE f.tenant_id = @tenant_id AND f.hour >= @since::timestamptz AND f.hour < @until::timestamptz
+    UNION ALL
+    SELECT m.hour, m.viewers, m.viewers, m.live, 0 FROM minutes m
+    UNION ALL
+    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, 0, 0, count(*) FROM sessions s
+    WHERE s.tenant_id = @tenant_id AND s.created_at >= (SELECT l.start FROM later l) AND s.created_at < @until::timestamptz GROUP BY 1
+)
+SELECT date_trunc(@unit::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
+    sum(f.watched_minutes)::bigint AS watched_minutes, sum(f.live_minutes)::bigint AS live_minutes, sum(f.sessions)::bigint AS sessions
+FROM figures f GROUP BY 1 ORDER BY 1;
 
 -- name: SumSales :many
 -- An order counts as sold from its payment on, even if it is refunded later. Counts the amount that the buyer was charged.
-SELECT date_trunc(@unit::text, paid_at, 'UTC')::timestamptz AS at, lower(coalesce(paid_currency, currency))::text AS currency,
-    count(*)::bigint AS orders, sum(coalesce(paid_cents, total_cents))::bigint AS total_cents
-FROM orders
-WHERE tenant_id = @tenant_id AND paid_at >= @since::timestamptz AND paid_at < @until::timestamptz
+SELECT date_trunc(@unit::text, s.hour, 'UTC')::timestamptz AS at, s.currency::text AS currency, sum(s.orders)::bigint AS orders,
+    sum(s.total_cents)::bigint AS total_cents
+FROM (
+    SELECT h.hour, h.currency, h.orders, h.total_cents FROM sales_hours h
+    WHERE h.tenant_id = @tenant_id AND h.hour >= @since::timestamptz AND h.hour < @until::timestamptz
+    UNION ALL
+    SELECT date_trunc('hour', o.paid_at, 'UTC'), lower(coalesce(o.paid_currency, o.currency)), count(*), sum(coalesce(o.paid_cents, o.total_cents))
+    FROM orders o
+    WHERE o.tenant_id = @tenant_id AND o.paid_at < @until::timestamptz
+      AND o.paid_at >= (SELECT greatest(u.until, @since::timestamptz) FROM summed_until u WHERE u.name = 'figures')
+    GROUP BY 1, 2
+) s
 GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: FindFirstFigure :one
+-- @sqlc-vet-disable tenant
+-- The time of the first sample, session or payment of all tenants at or after a time; the last time if there is none before it.
+-- Reads one entry of an index for each tenant.
+SELECT least(
+    (SELECT min(a.hour) FROM audience_hours a WHERE a.hour >= @since::timestamptz),
+    min(s.at), min(o.at), @until::timestamptz)::timestamptz AS at
+FROM tenants t
+LEFT JOIN LATERAL (
+    SELECT x.created_at AS at FROM sessions x WHERE x.tenant_id = t.id AND x.created_at >= @since::timestamptz ORDER BY x.created_at LIMIT 1) s ON true
+LEFT JOIN LATERAL (
+    SELECT x.paid_at AS at FROM orders x WHERE x.tenant_id = t.id AND x.paid_at >= @since::timestamptz ORDER BY x.paid_at LIMIT 1) o ON true;
+
+-- name: WriteFigureHours :exec
+-- @sqlc-vet-disable tenant
+-- Sums these hours of all tenants. The loop over the tenants reads their rows by an index that begins with the tenant.
+WITH samples AS (
+    SELECT a.tenant_id, a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
+    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
+    WHERE a.hour >= @since::timestamptz AND a.hour < @until::timestamptz
+), minutes AS (
+    SELECT s.tenant_id, s.hour, sum(s.viewers) AS viewers, count(DISTINCT s.stream_id) AS live
+    FROM samples s WHERE s.viewers IS NOT NULL GROUP BY s.tenant_id, s.hour, s.minute
+), figures AS (
+    SELECT m.tenant_id, m.hour, m.viewers, m.live, 0 AS sessions FROM minutes m
+    UNION ALL
+    SELECT t.id, s.hour, 0, 0, s.sessions FROM tenants t CROSS JOIN LATERAL (
+        SELECT date_trunc('hour', x.created_at, 'UTC') AS hour, count(*) AS sessions FROM sessions x
+        WHERE x.tenant_id = t.id AND x.created_at >= @since::timestamptz AND x.created_at < @until::timestamptz GROUP BY 1) s
+)
+INSERT INTO figure_hours (tenant_id, hour, peak_viewers, watched_minutes, live_minutes, sessions)
+SELECT f.tenant_id, f.hour, max(f.viewers), sum(f.viewers), sum(f.live), sum(f.sessions) FROM figures f GROUP BY 1, 2;
+
+-- name: WriteSalesHours :exec
+-- @sqlc-vet-disable tenant
+-- Sums these hours of all tenants, as WriteFigureHours does.
+INSERT INTO sales_hours (tenant_id, hour, currency, orders, total_cents)
+SELECT t.id, s.hour, s.currency, s.orders, s.total_cents FROM tenants t CROSS JOIN LATERAL (
+    SELECT date_trunc('hour', o.paid_at, 'UTC') AS hour, lower(coalesce(o.paid_currency, o.currency)) AS currency, count(*) AS orders,
+        sum(coalesce(o.paid_cents, o.total_cents)) AS total_cents
+    FROM orders o WHERE o.tenant_id = t.id AND o.paid_at >= @since::timestamptz AND o.paid_at < @until::timestamptz GROUP BY 1, 2) s;
 
 -- name: CountLiveSessions :one
 SELECT count(*) FROM sessions WHERE tenant_id = @tenant_id AND state = 'live';
@@ -19,9 +88,9 @@ SELECT count(*) FROM sessions WHERE tenant_id = @tenant_id AND state = 'live';
 -- @sqlc-vet-disable tenant
 -- Every subquery compares the tenant by its own column.
 SELECT t.plan, t.status,
-    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id) AS streams,
+    (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'streams' AND n.key = t.id)::bigint AS streams,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams,
-    (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
+    (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'team' AND n.key = t.id)::bigint AS users,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL) AS endpoints,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL
         AND (w.status = 'disabled' OR w.failing_since IS NOT NULL)) AS failing

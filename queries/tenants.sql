@@ -26,31 +26,54 @@ UPDATE tenants SET name = coalesce(sqlc.narg('name')::text, name), updated_at = 
 
 -- name: CountTenants :one
 -- @sqlc-vet-disable tenant
--- For the platform's operators.
-SELECT count(*) FROM tenants t
-WHERE (sqlc.narg('q')::text IS NULL OR t.name ILIKE sqlc.narg('q') OR t.id ILIKE sqlc.narg('q')
-       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE sqlc.narg('q')))
-  AND (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status'))
-  AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'));
+-- For the platform's operators. The key is the status and the plan.
+SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n
+WHERE n.scope = 'tenants' AND (sqlc.narg('status')::text IS NULL OR split_part(n.key, '/', 1) = sqlc.narg('status'))
+  AND (sqlc.narg('plan')::text IS NULL OR split_part(n.key, '/', 2) = sqlc.narg('plan'));
 
--- name: ListTenants :many
+-- name: CountFoundTenants :one
 -- @sqlc-vet-disable tenant
--- For the platform's operators.
-SELECT sqlc.embed(t), (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
-    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
-FROM tenants t
-WHERE (sqlc.narg('q')::text IS NULL OR t.name ILIKE sqlc.narg('q') OR t.id ILIKE sqlc.narg('q')
-       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE sqlc.narg('q')))
-  AND (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status'))
-  AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'))
+-- For the platform's operators. Each part of the UNION has an index of its own for the pattern, if the extension pg_trgm is there.
+WITH found AS (
+    SELECT f.id FROM tenants f WHERE f.name ILIKE @q OR f.id ILIKE @q
+    UNION SELECT u.tenant_id FROM users u WHERE u.email ILIKE @q
+    UNION SELECT i.tenant_id FROM invitations i WHERE i.email ILIKE @q
+)
+SELECT count(*) FROM found JOIN tenants t ON t.id = found.id
+WHERE (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status')) AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'));
+
+-- name: FindTenants :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators, who search as in CountFoundTenants. Newest first.
+WITH found AS (
+    SELECT f.id FROM tenants f WHERE f.name ILIKE @q OR f.id ILIKE @q
+    UNION SELECT u.tenant_id FROM users u WHERE u.email ILIKE @q
+    UNION SELECT i.tenant_id FROM invitations i WHERE i.email ILIKE @q
+)
+SELECT t.id FROM found JOIN tenants t ON t.id = found.id
+WHERE (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status')) AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'))
 ORDER BY t.created_at DESC, t.id DESC LIMIT @max_rows OFFSET @skip::bigint;
 
--- name: GetTenantSummary :one
+-- name: ListNewestTenants :many
 -- @sqlc-vet-disable tenant
--- The id is the tenant.
-SELECT sqlc.embed(t), (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
+-- For the platform's operators. Reads the index only.
+SELECT t.id FROM tenants t
+WHERE (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status')) AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'))
+ORDER BY t.created_at DESC, t.id DESC LIMIT @max_rows OFFSET @skip::bigint;
+
+-- name: ListOldestTenants :many
+-- @sqlc-vet-disable tenant
+-- As ListNewestTenants, from the other end, for pages in the second half.
+SELECT t.id FROM tenants t
+WHERE (sqlc.narg('status')::text IS NULL OR t.status = sqlc.narg('status')) AND (sqlc.narg('plan')::text IS NULL OR t.plan = sqlc.narg('plan'))
+ORDER BY t.created_at, t.id LIMIT @max_rows OFFSET @skip::bigint;
+
+-- name: ListTenantSummaries :many
+-- @sqlc-vet-disable tenant
+-- The ids are the tenants. Newest first.
+SELECT sqlc.embed(t), (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'team' AND n.key = t.id)::bigint AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
-FROM tenants t WHERE t.id = @id;
+FROM tenants t WHERE t.id = ANY (@ids::text[]) ORDER BY t.created_at DESC, t.id DESC;
 
 -- name: SuspendTenant :exec
 -- @sqlc-vet-disable tenant

@@ -45,18 +45,36 @@ DELETE FROM users WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: CountPlatformUsers :one
 -- @sqlc-vet-disable tenant
--- For the platform's operators.
-SELECT count(*) FROM team_members u
-WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
-  AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'));
+-- For the platform's operators. The key is a tenant, or '' for all.
+SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n WHERE n.scope = 'team' AND n.key = @key;
 
--- name: ListPlatformUsers :many
+-- name: CountFoundUsers :one
 -- @sqlc-vet-disable tenant
 -- For the platform's operators.
-SELECT sqlc.embed(u), t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id
+SELECT count(*) FROM team_members u
+WHERE (u.email ILIKE @q OR u.name ILIKE @q OR u.id ILIKE @q)
+  AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'));
+
+-- name: ListNewestUsers :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators. Reads the indexes only, unless there is a q.
+SELECT u.id FROM team_members u
 WHERE (sqlc.narg('q')::text IS NULL OR u.email ILIKE sqlc.narg('q') OR u.name ILIKE sqlc.narg('q') OR u.id ILIKE sqlc.narg('q'))
   AND (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'))
 ORDER BY u.created_at DESC, u.id DESC LIMIT @max_rows OFFSET @skip::bigint;
+
+-- name: ListOldestUsers :many
+-- @sqlc-vet-disable tenant
+-- As ListNewestUsers, from the other end, for pages in the second half.
+SELECT u.id FROM team_members u
+WHERE (sqlc.narg('tenant_id')::text IS NULL OR u.tenant_id = sqlc.narg('tenant_id'))
+ORDER BY u.created_at, u.id LIMIT @max_rows OFFSET @skip::bigint;
+
+-- name: ListPlatformUsers :many
+-- @sqlc-vet-disable tenant
+-- For the platform's operators. Newest first.
+SELECT sqlc.embed(u), t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id
+WHERE u.id = ANY (@ids::text[]) ORDER BY u.created_at DESC, u.id DESC;
 
 -- name: GetPlatformUser :one
 -- @sqlc-vet-disable tenant

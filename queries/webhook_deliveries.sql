@@ -30,14 +30,46 @@ SELECT unnest(@ids::text[]), unnest(@tenant_ids::text[]), unnest(@endpoint_ids::
     @now::timestamptz, @now::timestamptz, nullif(unnest(@next_ids::text[]), '');
 
 -- name: ListWebhookDeliveries :many
+-- Deliveries with one of these statuses, in [first_id, before_id): reads max_rows of each status along the index, however many others
+-- lie between. The status is the one that the tenant sees: while a requested attempt is due, it is retrying.
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM unnest(@statuses::text[]) AS s (status) CROSS JOIN LATERAL (
+        SELECT o.id FROM webhook_deliveries o
+        WHERE o.tenant_id = @tenant_id AND o.endpoint_id = @endpoint_id AND CASE WHEN o.retry_at IS NULL THEN o.status ELSE 'retrying' END = s.status
+          AND o.id COLLATE "C" >= @first_id AND o.id COLLATE "C" < @before_id
+          AND (sqlc.narg('since')::timestamptz IS NULL OR o.created_at >= sqlc.narg('since')::timestamptz)
+          AND (sqlc.narg('until')::timestamptz IS NULL OR o.created_at < sqlc.narg('until')::timestamptz)
+        ORDER BY o.id COLLATE "C" DESC LIMIT @max_rows) f
+    ORDER BY f.id COLLATE "C" DESC LIMIT @max_rows
+)
+SELECT sqlc.embed(d), e.event, e.payload FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+WHERE d.tenant_id = @tenant_id ORDER BY d.id DESC;
+
+-- name: HasManyNamedEvents :one
+-- Whether the tenant has more than max_rows events of this name.
+SELECT EXISTS (SELECT 1 FROM events e WHERE e.tenant_id = @tenant_id AND e.event = @event AND e.endpoint_id IS NULL OFFSET @max_rows);
+
+-- name: ListDeliveriesOfRareEvent :many
+-- As ListWebhookDeliveries, for events of one name. Begins with the events, of which there are few.
+WITH named AS MATERIALIZED (
+    SELECT n.id FROM events n WHERE n.tenant_id = @tenant_id AND n.event = @event AND n.endpoint_id IS NULL
+    UNION ALL
+    SELECT n.id FROM events n WHERE n.tenant_id = @tenant_id AND n.event = @event AND n.endpoint_id = @endpoint_id
+)
 SELECT sqlc.embed(d), e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.tenant_id = @tenant_id AND d.endpoint_id = @endpoint_id
-  AND (sqlc.narg('event')::text IS NULL OR e.event = sqlc.narg('event')::text)
+WHERE d.event_id = ANY (ARRAY(SELECT named.id FROM named)) AND d.endpoint_id = @endpoint_id AND d.id >= @first_id AND d.id < @before_id
+  AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = ANY (@statuses::text[])
   AND (sqlc.narg('since')::timestamptz IS NULL OR d.created_at >= sqlc.narg('since')::timestamptz)
   AND (sqlc.narg('until')::timestamptz IS NULL OR d.created_at < sqlc.narg('until')::timestamptz)
-  AND (sqlc.narg('cursor')::text IS NULL OR d.id < sqlc.narg('cursor')::text)
-  -- As the tenant sees it: while a requested attempt is due, the status is retrying.
-  AND (sqlc.narg('status')::text IS NULL OR CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = sqlc.narg('status')::text)
+ORDER BY d.id COLLATE "C" DESC LIMIT @max_rows;
+
+-- name: ListDeliveriesOfEvent :many
+-- As ListDeliveriesOfRareEvent. Begins with the deliveries, newest first, and compares their events.
+SELECT sqlc.embed(d), e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+WHERE d.tenant_id = @tenant_id AND e.event = @event AND d.endpoint_id = @endpoint_id AND d.id >= @first_id AND d.id < @before_id
+  AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = ANY (@statuses::text[])
+  AND (sqlc.narg('since')::timestamptz IS NULL OR d.created_at >= sqlc.narg('since')::timestamptz)
+  AND (sqlc.narg('until')::timestamptz IS NULL OR d.created_at < sqlc.narg('until')::timestamptz)
 ORDER BY d.id DESC LIMIT @max_rows;
 
 -- name: LockWebhookDelivery :one

@@ -22,22 +22,27 @@ func (q *Queries) AllowAuditRetention(ctx context.Context) error {
 	return err
 }
 
-const CountPlatformAudit = `-- name: CountPlatformAudit :one
-SELECT count(*) FROM audit_entries
-WHERE ($1::text IS NULL OR tenant_id = $1)
-  AND ($2::text IS NULL OR actor_id = $2 OR impersonator_id = $2)
-  AND ($3::text IS NULL OR actor_type = $3)
-  AND ($4::text IS NULL OR action = $4)
-  AND ($5::text IS NULL OR action LIKE $5)
-  AND ($6::text IS NULL OR entity = $6 OR entity_id = $6)
-  AND ($7::timestamptz IS NULL OR at >= $7)
-  AND ($8::timestamptz IS NULL OR at < $8)
+const CountAuditOfActor = `-- name: CountAuditOfActor :one
+SELECT ((SELECT count(*) FROM audit_entries e WHERE e.actor_id = $1
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.action = $3)
+      AND ($4::text IS NULL OR e.action LIKE $4)
+      AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
+      AND ($6::timestamptz IS NULL OR e.at >= $6)
+      AND ($7::timestamptz IS NULL OR e.at < $7)
+  ) + (SELECT count(*) FROM audit_entries e WHERE e.impersonator_id = $1 AND e.actor_id <> $1
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.action = $3)
+      AND ($4::text IS NULL OR e.action LIKE $4)
+      AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
+      AND ($6::timestamptz IS NULL OR e.at >= $6)
+      AND ($7::timestamptz IS NULL OR e.at < $7)
+  ))::bigint
 `
 
-type CountPlatformAuditParams struct {
+type CountAuditOfActorParams struct {
+	Actor      string
 	TenantID   *string
-	Actor      *string
-	ActorType  *string
 	Action     *string
 	ActionLike *string
 	Entity     *string
@@ -46,21 +51,87 @@ type CountPlatformAuditParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators.
-func (q *Queries) CountPlatformAudit(ctx context.Context, arg CountPlatformAuditParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountPlatformAudit,
-		arg.TenantID,
+// For the platform's operators. Counts the entries of an actor, and those of an admin who acted in its name: each along an index.
+func (q *Queries) CountAuditOfActor(ctx context.Context, arg CountAuditOfActorParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountAuditOfActor,
 		arg.Actor,
-		arg.ActorType,
+		arg.TenantID,
 		arg.Action,
 		arg.ActionLike,
 		arg.Entity,
 		arg.FromAt,
 		arg.ToAt,
 	)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
+const CountPlatformAuditByDay = `-- name: CountPlatformAuditByDay :one
+WITH closed AS (
+    SELECT greatest($1::timestamptz, least(u.until, $9::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
+)
+SELECT ((SELECT coalesce(sum(e.entries), 0) FROM audit_days e
+    WHERE e.day >= $1::timestamptz AND e.day < (SELECT c.until FROM closed c)
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.actor_type = $3)
+      AND ($4::text IS NULL OR e.action = $4)
+      AND ($5::text IS NULL OR e.action LIKE $5)
+      AND ($6::text IS NULL OR e.entity = $6)
+  ) + (SELECT count(*) FROM audit_entries e
+    WHERE e.at >= $7::timestamptz AND e.at < least($1::timestamptz, $8::timestamptz)
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.actor_type = $3)
+      AND ($4::text IS NULL OR e.action = $4)
+      AND ($5::text IS NULL OR e.action LIKE $5)
+      AND ($6::text IS NULL OR e.entity = $6 OR e.entity_id = $6)
+  ) + (SELECT count(*) FROM audit_entries e
+    WHERE e.at >= (SELECT c.until FROM closed c) AND e.at < $8::timestamptz
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.actor_type = $3)
+      AND ($4::text IS NULL OR e.action = $4)
+      AND ($5::text IS NULL OR e.action LIKE $5)
+      AND ($6::text IS NULL OR e.entity = $6 OR e.entity_id = $6)
+  ) + (SELECT count(*) FROM audit_entries e
+    WHERE e.entity_id = $6 AND e.entity <> $6
+      AND e.at >= $1::timestamptz AND e.at < (SELECT c.until FROM closed c)
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.actor_type = $3)
+      AND ($4::text IS NULL OR e.action = $4)
+      AND ($5::text IS NULL OR e.action LIKE $5)
+  ))::bigint
+`
+
+type CountPlatformAuditByDayParams struct {
+	FirstDay   time.Time
+	TenantID   *string
+	ActorType  *string
+	Action     *string
+	ActionLike *string
+	Entity     *string
+	FromAt     time.Time
+	ToAt       time.Time
+	LastDay    time.Time
+}
+
+// @sqlc-vet-disable tenant
+// For the platform's operators. Counts from the numbers of closed days, which lie in [first_day, last_day), and from the entries of the other days.
+// Entries whose entity_id is the given entity are not counted by day.
+func (q *Queries) CountPlatformAuditByDay(ctx context.Context, arg CountPlatformAuditByDayParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountPlatformAuditByDay,
+		arg.FirstDay,
+		arg.TenantID,
+		arg.ActorType,
+		arg.Action,
+		arg.ActionLike,
+		arg.Entity,
+		arg.FromAt,
+		arg.ToAt,
+		arg.LastDay,
+	)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const CreateAuditEntry = `-- name: CreateAuditEntry :exec
@@ -126,6 +197,24 @@ func (q *Queries) DeleteAuditEntriesBefore(ctx context.Context, arg DeleteAuditE
 	return result.RowsAffected(), nil
 }
 
+const FindFirstAuditEntry = `-- name: FindFirstAuditEntry :one
+SELECT least((SELECT min(e.at) FROM audit_entries e WHERE e.at >= $1::timestamptz), $2::timestamptz)::timestamptz AS at
+`
+
+type FindFirstAuditEntryParams struct {
+	Since time.Time
+	Until time.Time
+}
+
+// @sqlc-vet-disable tenant
+// The time of the first entry at or after a time; the last time if there is none before it.
+func (q *Queries) FindFirstAuditEntry(ctx context.Context, arg FindFirstAuditEntryParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, FindFirstAuditEntry, arg.Since, arg.Until)
+	var at time.Time
+	err := row.Scan(&at)
+	return at, err
+}
+
 const ListAuditEntries = `-- name: ListAuditEntries :many
 SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries
 WHERE tenant_id = $1::text AND ($2::text IS NULL OR id < $2::text)
@@ -173,22 +262,105 @@ func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesPara
 	return items, nil
 }
 
+const ListAuditOfActor = `-- name: ListAuditOfActor :many
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM (
+        SELECT e.id, e.at FROM audit_entries e WHERE e.actor_id = $1
+          AND ($2::text IS NULL OR e.tenant_id = $2)
+          AND ($3::text IS NULL OR e.action = $3)
+          AND ($4::text IS NULL OR e.action LIKE $4)
+          AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
+          AND ($6::timestamptz IS NULL OR e.at >= $6)
+          AND ($7::timestamptz IS NULL OR e.at < $7)
+        UNION ALL
+        SELECT e.id, e.at FROM audit_entries e WHERE e.impersonator_id = $1 AND e.actor_id <> $1
+          AND ($2::text IS NULL OR e.tenant_id = $2)
+          AND ($3::text IS NULL OR e.action = $3)
+          AND ($4::text IS NULL OR e.action LIKE $4)
+          AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
+          AND ($6::timestamptz IS NULL OR e.at >= $6)
+          AND ($7::timestamptz IS NULL OR e.at < $7)
+    ) f ORDER BY f.at DESC, f.id DESC LIMIT $9 OFFSET $8::bigint
+)
+SELECT e.id, e.at, e.actor_type, e.actor_id, e.impersonator_id, e.tenant_id, e.action, e.entity, e.entity_id, e.reason, e.ip, e.request_id, e.before, e.after FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC
+`
+
+type ListAuditOfActorParams struct {
+	Actor      string
+	TenantID   *string
+	Action     *string
+	ActionLike *string
+	Entity     *string
+	FromAt     *time.Time
+	ToAt       *time.Time
+	Skip       int64
+	MaxRows    int32
+}
+
+// @sqlc-vet-disable tenant
+// As CountAuditOfActor.
+func (q *Queries) ListAuditOfActor(ctx context.Context, arg ListAuditOfActorParams) ([]AuditEntry, error) {
+	rows, err := q.db.Query(ctx, ListAuditOfActor,
+		arg.Actor,
+		arg.TenantID,
+		arg.Action,
+		arg.ActionLike,
+		arg.Entity,
+		arg.FromAt,
+		arg.ToAt,
+		arg.Skip,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditEntry{}
+	for rows.Next() {
+		var i AuditEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.ActorType,
+			&i.ActorID,
+			&i.ImpersonatorID,
+			&i.TenantID,
+			&i.Action,
+			&i.Entity,
+			&i.EntityID,
+			&i.Reason,
+			&i.IP,
+			&i.RequestID,
+			&i.Before,
+			&i.After,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListPlatformAudit = `-- name: ListPlatformAudit :many
-SELECT id, at, actor_type, actor_id, impersonator_id, tenant_id, action, entity, entity_id, reason, ip, request_id, before, after FROM audit_entries
-WHERE ($1::text IS NULL OR tenant_id = $1)
-  AND ($2::text IS NULL OR actor_id = $2 OR impersonator_id = $2)
-  AND ($3::text IS NULL OR actor_type = $3)
-  AND ($4::text IS NULL OR action = $4)
-  AND ($5::text IS NULL OR action LIKE $5)
-  AND ($6::text IS NULL OR entity = $6 OR entity_id = $6)
-  AND ($7::timestamptz IS NULL OR at >= $7)
-  AND ($8::timestamptz IS NULL OR at < $8)
-ORDER BY at DESC, id DESC LIMIT $10 OFFSET $9::bigint
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM audit_entries f
+    WHERE ($1::text IS NULL OR f.tenant_id = $1)
+      AND ($2::text IS NULL OR f.actor_type = $2)
+      AND ($3::text IS NULL OR f.action = $3)
+      AND ($4::text IS NULL OR f.action LIKE $4)
+      AND ($5::text IS NULL OR f.entity = $5 OR f.entity_id = $5)
+      AND ($6::timestamptz IS NULL OR f.at >= $6)
+      AND ($7::timestamptz IS NULL OR f.at < $7)
+    ORDER BY f.at DESC, f.id DESC LIMIT $9 OFFSET $8::bigint
+)
+SELECT e.id, e.at, e.actor_type, e.actor_id, e.impersonator_id, e.tenant_id, e.action, e.entity, e.entity_id, e.reason, e.ip, e.request_id, e.before, e.after FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC
 `
 
 type ListPlatformAuditParams struct {
 	TenantID   *string
-	Actor      *string
 	ActorType  *string
 	Action     *string
 	ActionLike *string
@@ -200,11 +372,10 @@ type ListPlatformAuditParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators.
+// For the platform's operators. Finds the page before it reads rows: without a filter, or with one, an index is enough.
 func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditParams) ([]AuditEntry, error) {
 	rows, err := q.db.Query(ctx, ListPlatformAudit,
 		arg.TenantID,
-		arg.Actor,
 		arg.ActorType,
 		arg.Action,
 		arg.ActionLike,
@@ -245,4 +416,79 @@ func (q *Queries) ListPlatformAudit(ctx context.Context, arg ListPlatformAuditPa
 		return nil, err
 	}
 	return items, nil
+}
+
+const SkipAuditDays = `-- name: SkipAuditDays :one
+WITH closed AS (
+    SELECT greatest($2::timestamptz, least(u.until, $3::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
+), newest AS (
+    SELECT count(*) AS entries FROM audit_entries e WHERE e.at >= (SELECT c.until FROM closed c) AND e.at < $4::timestamptz
+      AND ($5::text IS NULL OR e.tenant_id = $5)
+      AND ($6::text IS NULL OR e.actor_type = $6)
+      AND ($7::text IS NULL OR e.action = $7)
+      AND ($8::text IS NULL OR e.action LIKE $8)
+), days AS (
+    SELECT e.day, sum(sum(e.entries)) OVER (ORDER BY e.day DESC) AS entries FROM audit_days e
+    WHERE e.day >= $2::timestamptz AND e.day < (SELECT c.until FROM closed c)
+      AND ($5::text IS NULL OR e.tenant_id = $5)
+      AND ($6::text IS NULL OR e.actor_type = $6)
+      AND ($7::text IS NULL OR e.action = $7)
+      AND ($8::text IS NULL OR e.action LIKE $8)
+    GROUP BY e.day
+)
+SELECT d.day, (d.entries + n.entries)::bigint AS entries FROM days d CROSS JOIN newest n
+WHERE d.entries + n.entries <= $1::bigint ORDER BY d.day LIMIT 1
+`
+
+type SkipAuditDaysParams struct {
+	Skip       int64
+	FirstDay   time.Time
+	LastDay    time.Time
+	ToAt       time.Time
+	TenantID   *string
+	ActorType  *string
+	Action     *string
+	ActionLike *string
+}
+
+type SkipAuditDaysRow struct {
+	Day     time.Time
+	Entries int64
+}
+
+// @sqlc-vet-disable tenant
+// The oldest closed day all of whose entries come before the page, newest first, and the number of entries until its end. The page
+// can be read from the day's start on. No row: the page begins in the newest of these days or before it.
+func (q *Queries) SkipAuditDays(ctx context.Context, arg SkipAuditDaysParams) (SkipAuditDaysRow, error) {
+	row := q.db.QueryRow(ctx, SkipAuditDays,
+		arg.Skip,
+		arg.FirstDay,
+		arg.LastDay,
+		arg.ToAt,
+		arg.TenantID,
+		arg.ActorType,
+		arg.Action,
+		arg.ActionLike,
+	)
+	var i SkipAuditDaysRow
+	err := row.Scan(&i.Day, &i.Entries)
+	return i, err
+}
+
+const WriteAuditDays = `-- name: WriteAuditDays :exec
+INSERT INTO audit_days (day, tenant_id, actor_type, action, entity, entries)
+SELECT date_trunc('day', e.at, 'UTC'), coalesce(e.tenant_id, ''), e.actor_type, e.action, e.entity, count(*)
+FROM audit_entries e WHERE e.at >= $1::timestamptz AND e.at < $2::timestamptz GROUP BY 1, 2, 3, 4, 5
+`
+
+type WriteAuditDaysParams struct {
+	Since time.Time
+	Until time.Time
+}
+
+// @sqlc-vet-disable tenant
+// Counts these days of all tenants.
+func (q *Queries) WriteAuditDays(ctx context.Context, arg WriteAuditDaysParams) error {
+	_, err := q.db.Exec(ctx, WriteAuditDays, arg.Since, arg.Until)
+	return err
 }

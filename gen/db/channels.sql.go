@@ -393,30 +393,37 @@ func (q *Queries) GetChannel(ctx context.Context, arg GetChannelParams) (GetChan
 }
 
 const ListChannelMembers = `-- name: ListChannelMembers :many
-WITH member AS (
-    SELECT m.user_id, m.role, m.joined_at, true AS invited FROM channel_members m
-    WHERE m.tenant_id = $1 AND m.channel_id = $2 AND m.joined_at IS NOT NULL AND m.left_at IS NULL
-    UNION ALL
-    SELECT p.user_id, p.role, p.joined_at, false FROM participants p
+WITH invited AS (
+    SELECT m.user_id, m.role AS member_role, p.role AS room_role, m.joined_at, md5(m.user_id) AS tie
+    FROM channel_members m LEFT JOIN participants p ON p.tenant_id = m.tenant_id AND p.room_id = m.channel_id AND p.user_id = m.user_id AND p.state = 'joined'
+    WHERE m.tenant_id = $1 AND m.channel_id = $2 AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned
+      AND (m.joined_at, md5(m.user_id)) > ($4::timestamptz, $5::text) AND (p.joined_at IS NULL OR p.joined_at >= m.joined_at)
+    ORDER BY m.joined_at, md5(m.user_id) LIMIT $3
+), present AS (
+    SELECT p.user_id, m.role AS member_role, p.role AS room_role, p.joined_at, md5(p.user_id) AS tie
+    FROM participants p LEFT JOIN channel_members m ON m.tenant_id = p.tenant_id AND m.channel_id = p.room_id AND m.user_id = p.user_id
+        AND m.joined_at IS NOT NULL AND m.left_at IS NULL
     WHERE p.tenant_id = $1 AND p.room_id = $2 AND p.state = 'joined' AND p.joined_at IS NOT NULL
-), merged AS (
-    SELECT member.user_id, (array_agg(member.role ORDER BY array_position(ARRAY['host', 'cohost', 'guest', 'viewer'], member.role)))[1]::text AS role,
-        min(member.joined_at)::timestamptz AS joined_at, md5(member.user_id) AS tie
-    FROM member GROUP BY member.user_id
+      AND (p.joined_at, md5(p.user_id)) > ($4::timestamptz, $5::text) AND (m.joined_at IS NULL OR m.joined_at > p.joined_at)
+      AND NOT EXISTS (SELECT 1 FROM channel_members b WHERE b.tenant_id = p.tenant_id AND b.channel_id = p.room_id AND b.user_id = p.user_id AND b.banned)
+    ORDER BY p.joined_at, md5(p.user_id) LIMIT $3
+), page AS (
+    SELECT user_id, member_role, room_role, joined_at, tie FROM invited UNION ALL SELECT user_id, member_role, room_role, joined_at, tie FROM present
 )
-SELECT g.user_id, g.role, g.joined_at, g.tie, m.timed_out_until, coalesce(m.muted, false)::boolean AS muted,
+SELECT g.user_id, (CASE WHEN array_position(ARRAY['host', 'cohost', 'guest', 'viewer'], g.member_role)
+        <= array_position(ARRAY['host', 'cohost', 'guest', 'viewer'], g.room_role) OR g.room_role IS NULL THEN g.member_role ELSE g.room_role END)::text AS role,
+    g.joined_at::timestamptz AS joined_at, g.tie::text AS tie, m.timed_out_until, coalesce(m.muted, false)::boolean AS muted,
     clock_timestamp()::timestamptz AS now
-FROM merged g LEFT JOIN channel_members m ON m.tenant_id = $1 AND m.channel_id = $2 AND m.user_id = g.user_id
-WHERE NOT coalesce(m.banned, false) AND (g.joined_at, g.tie) > ($3::timestamptz, $4::text)
-ORDER BY g.joined_at, g.tie LIMIT $5
+FROM page g LEFT JOIN channel_members m ON m.tenant_id = $1 AND m.channel_id = $2 AND m.user_id = g.user_id
+ORDER BY g.joined_at, g.tie LIMIT $3
 `
 
 type ListChannelMembersParams struct {
 	TenantID  string
 	ChannelID string
+	MaxRows   int32
 	After     time.Time
 	AfterTie  string
-	MaxRows   int32
 }
 
 type ListChannelMembersRow struct {
@@ -431,13 +438,14 @@ type ListChannelMembersRow struct {
 
 // In the order of joining; participants of the room are members without a row. tie orders members who joined at the
 // same time.
+// Each part reads its page in this order, without the users who come earlier by the other part.
 func (q *Queries) ListChannelMembers(ctx context.Context, arg ListChannelMembersParams) ([]ListChannelMembersRow, error) {
 	rows, err := q.db.Query(ctx, ListChannelMembers,
 		arg.TenantID,
 		arg.ChannelID,
+		arg.MaxRows,
 		arg.After,
 		arg.AfterTie,
-		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -539,17 +547,12 @@ const ListChannels = `-- name: ListChannels :many
 SELECT c.id, c.tenant_id, c.kind, c.name, c.project_id, c.direct_user_ids, c.slowmode_sec, c.last_message_id, c.last_message_at, c.created_at, c.updated_at, (SELECT count(*) FROM channel_members m
     WHERE m.channel_id = c.id AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned)::integer AS member_count
 FROM channels c
-WHERE c.tenant_id = $1 AND c.kind IN ('group', 'direct')
-  AND ($2::text IS NULL OR EXISTS (SELECT 1 FROM channel_members m
-      WHERE m.tenant_id = $1 AND m.user_id = $2::text AND m.channel_id = c.id
-        AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned))
-  AND ($3::text IS NULL OR c.id < $3::text)
-ORDER BY c.id DESC LIMIT $4
+WHERE c.tenant_id = $1 AND c.kind IN ('group', 'direct') AND ($2::text IS NULL OR c.id < $2::text)
+ORDER BY c.id DESC LIMIT $3
 `
 
 type ListChannelsParams struct {
 	TenantID string
-	UserID   *string
 	Cursor   *string
 	MaxRows  int32
 }
@@ -570,12 +573,7 @@ type ListChannelsRow struct {
 }
 
 func (q *Queries) ListChannels(ctx context.Context, arg ListChannelsParams) ([]ListChannelsRow, error) {
-	rows, err := q.db.Query(ctx, ListChannels,
-		arg.TenantID,
-		arg.UserID,
-		arg.Cursor,
-		arg.MaxRows,
-	)
+	rows, err := q.db.Query(ctx, ListChannels, arg.TenantID, arg.Cursor, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -583,6 +581,79 @@ func (q *Queries) ListChannels(ctx context.Context, arg ListChannelsParams) ([]L
 	items := []ListChannelsRow{}
 	for rows.Next() {
 		var i ListChannelsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.Kind,
+			&i.Name,
+			&i.ProjectID,
+			&i.DirectUserIds,
+			&i.SlowmodeSec,
+			&i.LastMessageID,
+			&i.LastMessageAt,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.MemberCount,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListChannelsOf = `-- name: ListChannelsOf :many
+WITH page AS MATERIALIZED (
+    SELECT k.id FROM channel_members m JOIN channels k ON k.id = m.channel_id
+    WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.channel_id < $3 AND m.joined_at IS NOT NULL AND m.left_at IS NULL
+      AND NOT m.banned AND k.kind IN ('group', 'direct')
+    ORDER BY m.channel_id DESC LIMIT $4
+)
+SELECT c.id, c.tenant_id, c.kind, c.name, c.project_id, c.direct_user_ids, c.slowmode_sec, c.last_message_id, c.last_message_at, c.created_at, c.updated_at, (SELECT count(*) FROM channel_members m
+    WHERE m.channel_id = c.id AND m.joined_at IS NOT NULL AND m.left_at IS NULL AND NOT m.banned)::integer AS member_count
+FROM page JOIN channels c ON c.id = page.id WHERE c.tenant_id = $1 ORDER BY c.id DESC
+`
+
+type ListChannelsOfParams struct {
+	TenantID string
+	UserID   string
+	Before   string
+	MaxRows  int32
+}
+
+type ListChannelsOfRow struct {
+	ID            string
+	TenantID      string
+	Kind          string
+	Name          *string
+	ProjectID     *string
+	DirectUserIds []string
+	SlowmodeSec   int32
+	LastMessageID *string
+	LastMessageAt *time.Time
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	MemberCount   int32
+}
+
+// As ListChannels, for a member. Begins with the member's rows, of which those in channels of streams and sessions come after all others.
+func (q *Queries) ListChannelsOf(ctx context.Context, arg ListChannelsOfParams) ([]ListChannelsOfRow, error) {
+	rows, err := q.db.Query(ctx, ListChannelsOf,
+		arg.TenantID,
+		arg.UserID,
+		arg.Before,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListChannelsOfRow{}
+	for rows.Next() {
+		var i ListChannelsOfRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.TenantID,

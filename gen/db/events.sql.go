@@ -154,7 +154,7 @@ func (q *Queries) DeleteEventSubjects(ctx context.Context, arg DeleteEventSubjec
 const DeleteEventsBefore = `-- name: DeleteEventsBefore :execrows
 DELETE FROM events WHERE id = ANY (ARRAY(
     SELECT e.id FROM events e WHERE e.occurred_at < $1 AND e.fanned_at IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+    AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id OFFSET 0)
     ORDER BY e.occurred_at LIMIT $2))
 `
 
@@ -164,7 +164,8 @@ type DeleteEventsBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Deletes the oldest events that no delivery refers to or will refer to, max_rows at most.
+// Deletes the oldest events that no delivery refers to or will refer to, max_rows at most. OFFSET 0 prevents the planner from turning
+// the search for a delivery into a join with all of them.
 func (q *Queries) DeleteEventsBefore(ctx context.Context, arg DeleteEventsBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DeleteEventsBefore, arg.Before, arg.MaxRows)
 	if err != nil {

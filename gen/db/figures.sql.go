@@ -21,55 +21,11 @@ func (q *Queries) CountLiveSessions(ctx context.Context, tenantID string) (int64
 	return count, err
 }
 
-const CountSessions = `-- name: CountSessions :many
-SELECT date_trunc($1::text, created_at, 'UTC')::timestamptz AS at, count(*) AS sessions
-FROM sessions
-WHERE tenant_id = $2 AND created_at >= $3::timestamptz AND created_at < $4::timestamptz
-GROUP BY 1 ORDER BY 1
-`
-
-type CountSessionsParams struct {
-	Unit     string
-	TenantID string
-	Since    time.Time
-	Until    time.Time
-}
-
-type CountSessionsRow struct {
-	At       time.Time
-	Sessions int64
-}
-
-func (q *Queries) CountSessions(ctx context.Context, arg CountSessionsParams) ([]CountSessionsRow, error) {
-	rows, err := q.db.Query(ctx, CountSessions,
-		arg.Unit,
-		arg.TenantID,
-		arg.Since,
-		arg.Until,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []CountSessionsRow{}
-	for rows.Next() {
-		var i CountSessionsRow
-		if err := rows.Scan(&i.At, &i.Sessions); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const CountTenant = `-- name: CountTenant :one
 SELECT t.plan, t.status,
-    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id) AS streams,
+    (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'streams' AND n.key = t.id)::bigint AS streams,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams,
-    (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
+    (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'team' AND n.key = t.id)::bigint AS users,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL) AS endpoints,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL
         AND (w.status = 'disabled' OR w.failing_since IS NOT NULL)) AS failing
@@ -103,11 +59,117 @@ func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, e
 	return i, err
 }
 
+const FindFirstFigure = `-- name: FindFirstFigure :one
+SELECT least(
+    (SELECT min(a.hour) FROM audience_hours a WHERE a.hour >= $1::timestamptz),
+    min(s.at), min(o.at), $2::timestamptz)::timestamptz AS at
+FROM tenants t
+LEFT JOIN LATERAL (
+    SELECT x.created_at AS at FROM sessions x WHERE x.tenant_id = t.id AND x.created_at >= $1::timestamptz ORDER BY x.created_at LIMIT 1) s ON true
+LEFT JOIN LATERAL (
+    SELECT x.paid_at AS at FROM orders x WHERE x.tenant_id = t.id AND x.paid_at >= $1::timestamptz ORDER BY x.paid_at LIMIT 1) o ON true
+`
+
+type FindFirstFigureParams struct {
+	Since time.Time
+	Until time.Time
+}
+
+// @sqlc-vet-disable tenant
+// The time of the first sample, session or payment of all tenants at or after a time; the last time if there is none before it.
+// Reads one entry of an index for each tenant.
+func (q *Queries) FindFirstFigure(ctx context.Context, arg FindFirstFigureParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, FindFirstFigure, arg.Since, arg.Until)
+	var at time.Time
+	err := row.Scan(&at)
+	return at, err
+}
+
+const SumFigures = `-- name: SumFigures :many
+WITH later AS (
+    SELECT greatest(u.until, $2::timestamptz) AS start FROM summed_until u WHERE u.name = 'figures'
+), samples AS (
+    SELECT a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
+    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
+    WHERE a.tenant_id = $3 AND a.hour >= (SELECT l.start FROM later l) AND a.hour < $4::timestamptz
+), minutes AS (
+    SELECT s.hour, sum(s.viewers) AS viewers, count(DISTINCT s.stream_id) AS live
+    FROM samples s WHERE s.viewers IS NOT NULL GROUP BY s.hour, s.minute
+), figures AS (
+    SELECT f.hour, f.peak_viewers, f.watched_minutes, f.live_minutes, f.sessions FROM figure_hours f
+    WHERE f.tenant_id = $3 AND f.hour >= $2::timestamptz AND f.hour < $4::timestamptz
+    UNION ALL
+    SELECT m.hour, m.viewers, m.viewers, m.live, 0 FROM minutes m
+    UNION ALL
+    SELECT date_trunc('hour', s.created_at, 'UTC'), 0, 0, 0, count(*) FROM sessions s
+    WHERE s.tenant_id = $3 AND s.created_at >= (SELECT l.start FROM later l) AND s.created_at < $4::timestamptz GROUP BY 1
+)
+SELECT date_trunc($1::text, f.hour, 'UTC')::timestamptz AS at, max(f.peak_viewers)::bigint AS peak_viewers,
+    sum(f.watched_minutes)::bigint AS watched_minutes, sum(f.live_minutes)::bigint AS live_minutes, sum(f.sessions)::bigint AS sessions
+FROM figures f GROUP BY 1 ORDER BY 1
+`
+
+type SumFiguresParams struct {
+	Unit     string
+	Since    time.Time
+	TenantID string
+	Until    time.Time
+}
+
+type SumFiguresRow struct {
+	At             time.Time
+	PeakViewers    int64
+	WatchedMinutes int64
+	LiveMinutes    int64
+	Sessions       int64
+}
+
+// For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, the minutes watched
+// and the minutes on air, and the number of sessions. Closed hours come from their sums.
+func (q *Queries) SumFigures(ctx context.Context, arg SumFiguresParams) ([]SumFiguresRow, error) {
+	rows, err := q.db.Query(ctx, SumFigures,
+		arg.Unit,
+		arg.Since,
+		arg.TenantID,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SumFiguresRow{}
+	for rows.Next() {
+		var i SumFiguresRow
+		if err := rows.Scan(
+			&i.At,
+			&i.PeakViewers,
+			&i.WatchedMinutes,
+			&i.LiveMinutes,
+			&i.Sessions,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SumSales = `-- name: SumSales :many
-SELECT date_trunc($1::text, paid_at, 'UTC')::timestamptz AS at, lower(coalesce(paid_currency, currency))::text AS currency,
-    count(*)::bigint AS orders, sum(coalesce(paid_cents, total_cents))::bigint AS total_cents
-FROM orders
-WHERE tenant_id = $2 AND paid_at >= $3::timestamptz AND paid_at < $4::timestamptz
+SELECT date_trunc($1::text, s.hour, 'UTC')::timestamptz AS at, s.currency::text AS currency, sum(s.orders)::bigint AS orders,
+    sum(s.total_cents)::bigint AS total_cents
+FROM (
+    SELECT h.hour, h.currency, h.orders, h.total_cents FROM sales_hours h
+    WHERE h.tenant_id = $2 AND h.hour >= $3::timestamptz AND h.hour < $4::timestamptz
+    UNION ALL
+    SELECT date_trunc('hour', o.paid_at, 'UTC'), lower(coalesce(o.paid_currency, o.currency)), count(*), sum(coalesce(o.paid_cents, o.total_cents))
+    FROM orders o
+    WHERE o.tenant_id = $2 AND o.paid_at < $4::timestamptz
+      AND o.paid_at >= (SELECT greatest(u.until, $3::timestamptz) FROM summed_until u WHERE u.name = 'figures')
+    GROUP BY 1, 2
+) s
 GROUP BY 1, 2 ORDER BY 1, 2
 `
 
@@ -154,4 +216,55 @@ func (q *Queries) SumSales(ctx context.Context, arg SumSalesParams) ([]SumSalesR
 		return nil, err
 	}
 	return items, nil
+}
+
+const WriteFigureHours = `-- name: WriteFigureHours :exec
+WITH samples AS (
+    SELECT a.tenant_id, a.hour, a.stream_id, m.minute, a.viewers[m.minute] AS viewers
+    FROM audience_hours a CROSS JOIN LATERAL generate_subscripts(a.viewers, 1) AS m (minute)
+    WHERE a.hour >= $1::timestamptz AND a.hour < $2::timestamptz
+), minutes AS (
+    SELECT s.tenant_id, s.hour, sum(s.viewers) AS viewers, count(DISTINCT s.stream_id) AS live
+    FROM samples s WHERE s.viewers IS NOT NULL GROUP BY s.tenant_id, s.hour, s.minute
+), figures AS (
+    SELECT m.tenant_id, m.hour, m.viewers, m.live, 0 AS sessions FROM minutes m
+    UNION ALL
+    SELECT t.id, s.hour, 0, 0, s.sessions FROM tenants t CROSS JOIN LATERAL (
+        SELECT date_trunc('hour', x.created_at, 'UTC') AS hour, count(*) AS sessions FROM sessions x
+        WHERE x.tenant_id = t.id AND x.created_at >= $1::timestamptz AND x.created_at < $2::timestamptz GROUP BY 1) s
+)
+INSERT INTO figure_hours (tenant_id, hour, peak_viewers, watched_minutes, live_minutes, sessions)
+SELECT f.tenant_id, f.hour, max(f.viewers), sum(f.viewers), sum(f.live), sum(f.sessions) FROM figures f GROUP BY 1, 2
+`
+
+type WriteFigureHoursParams struct {
+	Since time.Time
+	Until time.Time
+}
+
+// @sqlc-vet-disable tenant
+// Sums these hours of all tenants. The loop over the tenants reads their rows by an index that begins with the tenant.
+func (q *Queries) WriteFigureHours(ctx context.Context, arg WriteFigureHoursParams) error {
+	_, err := q.db.Exec(ctx, WriteFigureHours, arg.Since, arg.Until)
+	return err
+}
+
+const WriteSalesHours = `-- name: WriteSalesHours :exec
+INSERT INTO sales_hours (tenant_id, hour, currency, orders, total_cents)
+SELECT t.id, s.hour, s.currency, s.orders, s.total_cents FROM tenants t CROSS JOIN LATERAL (
+    SELECT date_trunc('hour', o.paid_at, 'UTC') AS hour, lower(coalesce(o.paid_currency, o.currency)) AS currency, count(*) AS orders,
+        sum(coalesce(o.paid_cents, o.total_cents)) AS total_cents
+    FROM orders o WHERE o.tenant_id = t.id AND o.paid_at >= $1::timestamptz AND o.paid_at < $2::timestamptz GROUP BY 1, 2) s
+`
+
+type WriteSalesHoursParams struct {
+	Since time.Time
+	Until time.Time
+}
+
+// @sqlc-vet-disable tenant
+// Sums these hours of all tenants, as WriteFigureHours does.
+func (q *Queries) WriteSalesHours(ctx context.Context, arg WriteSalesHoursParams) error {
+	_, err := q.db.Exec(ctx, WriteSalesHours, arg.Since, arg.Until)
+	return err
 }

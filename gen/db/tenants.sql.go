@@ -10,27 +10,49 @@ import (
 	"time"
 )
 
+const CountFoundTenants = `-- name: CountFoundTenants :one
+WITH found AS (
+    SELECT f.id FROM tenants f WHERE f.name ILIKE $3 OR f.id ILIKE $3
+    UNION SELECT u.tenant_id FROM users u WHERE u.email ILIKE $3
+    UNION SELECT i.tenant_id FROM invitations i WHERE i.email ILIKE $3
+)
+SELECT count(*) FROM found JOIN tenants t ON t.id = found.id
+WHERE ($1::text IS NULL OR t.status = $1) AND ($2::text IS NULL OR t.plan = $2)
+`
+
+type CountFoundTenantsParams struct {
+	Status *string
+	Plan   *string
+	Q      string
+}
+
+// @sqlc-vet-disable tenant
+// For the platform's operators. Each part of the UNION has an index of its own for the pattern, if the extension pg_trgm is there.
+func (q *Queries) CountFoundTenants(ctx context.Context, arg CountFoundTenantsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountFoundTenants, arg.Status, arg.Plan, arg.Q)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const CountTenants = `-- name: CountTenants :one
-SELECT count(*) FROM tenants t
-WHERE ($1::text IS NULL OR t.name ILIKE $1 OR t.id ILIKE $1
-       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
-  AND ($2::text IS NULL OR t.status = $2)
-  AND ($3::text IS NULL OR t.plan = $3)
+SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n
+WHERE n.scope = 'tenants' AND ($1::text IS NULL OR split_part(n.key, '/', 1) = $1)
+  AND ($2::text IS NULL OR split_part(n.key, '/', 2) = $2)
 `
 
 type CountTenantsParams struct {
-	Q      *string
 	Status *string
 	Plan   *string
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators.
+// For the platform's operators. The key is the status and the plan.
 func (q *Queries) CountTenants(ctx context.Context, arg CountTenantsParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountTenants, arg.Q, arg.Status, arg.Plan)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+	row := q.db.QueryRow(ctx, CountTenants, arg.Status, arg.Plan)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const CreateTenant = `-- name: CreateTenant :one
@@ -63,6 +85,53 @@ func (q *Queries) CreateTenant(ctx context.Context, arg CreateTenantParams) (Ten
 	return i, err
 }
 
+const FindTenants = `-- name: FindTenants :many
+WITH found AS (
+    SELECT f.id FROM tenants f WHERE f.name ILIKE $5 OR f.id ILIKE $5
+    UNION SELECT u.tenant_id FROM users u WHERE u.email ILIKE $5
+    UNION SELECT i.tenant_id FROM invitations i WHERE i.email ILIKE $5
+)
+SELECT t.id FROM found JOIN tenants t ON t.id = found.id
+WHERE ($1::text IS NULL OR t.status = $1) AND ($2::text IS NULL OR t.plan = $2)
+ORDER BY t.created_at DESC, t.id DESC LIMIT $4 OFFSET $3::bigint
+`
+
+type FindTenantsParams struct {
+	Status  *string
+	Plan    *string
+	Skip    int64
+	MaxRows int32
+	Q       string
+}
+
+// @sqlc-vet-disable tenant
+// For the platform's operators, who search as in CountFoundTenants. Newest first.
+func (q *Queries) FindTenants(ctx context.Context, arg FindTenantsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, FindTenants,
+		arg.Status,
+		arg.Plan,
+		arg.Skip,
+		arg.MaxRows,
+		arg.Q,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const GetTenant = `-- name: GetTenant :one
 SELECT id, name, status, plan, charges_enabled, created_at, updated_at, suspended_at, suspension_reason, status_before_suspension FROM tenants WHERE id = $1
 `
@@ -87,70 +156,23 @@ func (q *Queries) GetTenant(ctx context.Context, id string) (Tenant, error) {
 	return i, err
 }
 
-const GetTenantSummary = `-- name: GetTenantSummary :one
-SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
-    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
-FROM tenants t WHERE t.id = $1
+const ListNewestTenants = `-- name: ListNewestTenants :many
+SELECT t.id FROM tenants t
+WHERE ($1::text IS NULL OR t.status = $1) AND ($2::text IS NULL OR t.plan = $2)
+ORDER BY t.created_at DESC, t.id DESC LIMIT $4 OFFSET $3::bigint
 `
 
-type GetTenantSummaryRow struct {
-	Tenant      Tenant
-	Users       int64
-	LiveStreams int64
-}
-
-// @sqlc-vet-disable tenant
-// The id is the tenant.
-func (q *Queries) GetTenantSummary(ctx context.Context, id string) (GetTenantSummaryRow, error) {
-	row := q.db.QueryRow(ctx, GetTenantSummary, id)
-	var i GetTenantSummaryRow
-	err := row.Scan(
-		&i.Tenant.ID,
-		&i.Tenant.Name,
-		&i.Tenant.Status,
-		&i.Tenant.Plan,
-		&i.Tenant.ChargesEnabled,
-		&i.Tenant.CreatedAt,
-		&i.Tenant.UpdatedAt,
-		&i.Tenant.SuspendedAt,
-		&i.Tenant.SuspensionReason,
-		&i.Tenant.StatusBeforeSuspension,
-		&i.Users,
-		&i.LiveStreams,
-	)
-	return i, err
-}
-
-const ListTenants = `-- name: ListTenants :many
-SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT count(*) FROM team_members u WHERE u.tenant_id = t.id) AS users,
-    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
-FROM tenants t
-WHERE ($1::text IS NULL OR t.name ILIKE $1 OR t.id ILIKE $1
-       OR EXISTS (SELECT 1 FROM team_members u WHERE u.tenant_id = t.id AND u.email ILIKE $1))
-  AND ($2::text IS NULL OR t.status = $2)
-  AND ($3::text IS NULL OR t.plan = $3)
-ORDER BY t.created_at DESC, t.id DESC LIMIT $5 OFFSET $4::bigint
-`
-
-type ListTenantsParams struct {
-	Q       *string
+type ListNewestTenantsParams struct {
 	Status  *string
 	Plan    *string
 	Skip    int64
 	MaxRows int32
 }
 
-type ListTenantsRow struct {
-	Tenant      Tenant
-	Users       int64
-	LiveStreams int64
-}
-
 // @sqlc-vet-disable tenant
-// For the platform's operators.
-func (q *Queries) ListTenants(ctx context.Context, arg ListTenantsParams) ([]ListTenantsRow, error) {
-	rows, err := q.db.Query(ctx, ListTenants,
-		arg.Q,
+// For the platform's operators. Reads the index only.
+func (q *Queries) ListNewestTenants(ctx context.Context, arg ListNewestTenantsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListNewestTenants,
 		arg.Status,
 		arg.Plan,
 		arg.Skip,
@@ -160,9 +182,83 @@ func (q *Queries) ListTenants(ctx context.Context, arg ListTenantsParams) ([]Lis
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListTenantsRow{}
+	items := []string{}
 	for rows.Next() {
-		var i ListTenantsRow
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListOldestTenants = `-- name: ListOldestTenants :many
+SELECT t.id FROM tenants t
+WHERE ($1::text IS NULL OR t.status = $1) AND ($2::text IS NULL OR t.plan = $2)
+ORDER BY t.created_at, t.id LIMIT $4 OFFSET $3::bigint
+`
+
+type ListOldestTenantsParams struct {
+	Status  *string
+	Plan    *string
+	Skip    int64
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// As ListNewestTenants, from the other end, for pages in the second half.
+func (q *Queries) ListOldestTenants(ctx context.Context, arg ListOldestTenantsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListOldestTenants,
+		arg.Status,
+		arg.Plan,
+		arg.Skip,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListTenantSummaries = `-- name: ListTenantSummaries :many
+SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'team' AND n.key = t.id)::bigint AS users,
+    (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
+FROM tenants t WHERE t.id = ANY ($1::text[]) ORDER BY t.created_at DESC, t.id DESC
+`
+
+type ListTenantSummariesRow struct {
+	Tenant      Tenant
+	Users       int64
+	LiveStreams int64
+}
+
+// @sqlc-vet-disable tenant
+// The ids are the tenants. Newest first.
+func (q *Queries) ListTenantSummaries(ctx context.Context, ids []string) ([]ListTenantSummariesRow, error) {
+	rows, err := q.db.Query(ctx, ListTenantSummaries, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListTenantSummariesRow{}
+	for rows.Next() {
+		var i ListTenantSummariesRow
 		if err := rows.Scan(
 			&i.Tenant.ID,
 			&i.Tenant.Name,

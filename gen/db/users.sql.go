@@ -21,24 +21,37 @@ func (q *Queries) CountActiveOwners(ctx context.Context, tenantID string) (int64
 	return count, err
 }
 
-const CountPlatformUsers = `-- name: CountPlatformUsers :one
+const CountFoundUsers = `-- name: CountFoundUsers :one
 SELECT count(*) FROM team_members u
-WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
+WHERE (u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
   AND ($2::text IS NULL OR u.tenant_id = $2)
 `
 
-type CountPlatformUsersParams struct {
-	Q        *string
+type CountFoundUsersParams struct {
+	Q        string
 	TenantID *string
 }
 
 // @sqlc-vet-disable tenant
 // For the platform's operators.
-func (q *Queries) CountPlatformUsers(ctx context.Context, arg CountPlatformUsersParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CountPlatformUsers, arg.Q, arg.TenantID)
+func (q *Queries) CountFoundUsers(ctx context.Context, arg CountFoundUsersParams) (int64, error) {
+	row := q.db.QueryRow(ctx, CountFoundUsers, arg.Q, arg.TenantID)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
+}
+
+const CountPlatformUsers = `-- name: CountPlatformUsers :one
+SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n WHERE n.scope = 'team' AND n.key = $1
+`
+
+// @sqlc-vet-disable tenant
+// For the platform's operators. The key is a tenant, or ” for all.
+func (q *Queries) CountPlatformUsers(ctx context.Context, key string) (int64, error) {
+	row := q.db.QueryRow(ctx, CountPlatformUsers, key)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const CreateUser = `-- name: CreateUser :one
@@ -247,19 +260,85 @@ func (q *Queries) ListActiveOwners(ctx context.Context, tenantID string) ([]User
 	return items, nil
 }
 
-const ListPlatformUsers = `-- name: ListPlatformUsers :many
-SELECT u.id, u.tenant_id, u.email, u.name, u.role, u.status, u.invite_expires_at, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id
+const ListNewestUsers = `-- name: ListNewestUsers :many
+SELECT u.id FROM team_members u
 WHERE ($1::text IS NULL OR u.email ILIKE $1 OR u.name ILIKE $1 OR u.id ILIKE $1)
   AND ($2::text IS NULL OR u.tenant_id = $2)
 ORDER BY u.created_at DESC, u.id DESC LIMIT $4 OFFSET $3::bigint
 `
 
-type ListPlatformUsersParams struct {
+type ListNewestUsersParams struct {
 	Q        *string
 	TenantID *string
 	Skip     int64
 	MaxRows  int32
 }
+
+// @sqlc-vet-disable tenant
+// For the platform's operators. Reads the indexes only, unless there is a q.
+func (q *Queries) ListNewestUsers(ctx context.Context, arg ListNewestUsersParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListNewestUsers,
+		arg.Q,
+		arg.TenantID,
+		arg.Skip,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListOldestUsers = `-- name: ListOldestUsers :many
+SELECT u.id FROM team_members u
+WHERE ($1::text IS NULL OR u.tenant_id = $1)
+ORDER BY u.created_at, u.id LIMIT $3 OFFSET $2::bigint
+`
+
+type ListOldestUsersParams struct {
+	TenantID *string
+	Skip     int64
+	MaxRows  int32
+}
+
+// @sqlc-vet-disable tenant
+// As ListNewestUsers, from the other end, for pages in the second half.
+func (q *Queries) ListOldestUsers(ctx context.Context, arg ListOldestUsersParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, ListOldestUsers, arg.TenantID, arg.Skip, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListPlatformUsers = `-- name: ListPlatformUsers :many
+SELECT u.id, u.tenant_id, u.email, u.name, u.role, u.status, u.invite_expires_at, u.last_login_at, u.created_at, u.updated_at, t.name AS tenant_name FROM team_members u JOIN tenants t ON t.id = u.tenant_id
+WHERE u.id = ANY ($1::text[]) ORDER BY u.created_at DESC, u.id DESC
+`
 
 type ListPlatformUsersRow struct {
 	TeamMember TeamMember
@@ -267,14 +346,9 @@ type ListPlatformUsersRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators.
-func (q *Queries) ListPlatformUsers(ctx context.Context, arg ListPlatformUsersParams) ([]ListPlatformUsersRow, error) {
-	rows, err := q.db.Query(ctx, ListPlatformUsers,
-		arg.Q,
-		arg.TenantID,
-		arg.Skip,
-		arg.MaxRows,
-	)
+// For the platform's operators. Newest first.
+func (q *Queries) ListPlatformUsers(ctx context.Context, ids []string) ([]ListPlatformUsersRow, error) {
+	rows, err := q.db.Query(ctx, ListPlatformUsers, ids)
 	if err != nil {
 		return nil, err
 	}

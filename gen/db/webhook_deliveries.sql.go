@@ -135,6 +135,24 @@ func (q *Queries) GiveUpDelivery(ctx context.Context, arg GiveUpDeliveryParams) 
 	return next_id, err
 }
 
+const HasManyNamedEvents = `-- name: HasManyNamedEvents :one
+SELECT EXISTS (SELECT 1 FROM events e WHERE e.tenant_id = $1 AND e.event = $2 AND e.endpoint_id IS NULL OFFSET $3)
+`
+
+type HasManyNamedEventsParams struct {
+	TenantID string
+	Event    string
+	MaxRows  int32
+}
+
+// Whether the tenant has more than max_rows events of this name.
+func (q *Queries) HasManyNamedEvents(ctx context.Context, arg HasManyNamedEventsParams) (bool, error) {
+	row := q.db.QueryRow(ctx, HasManyNamedEvents, arg.TenantID, arg.Event, arg.MaxRows)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const JoinLines = `-- name: JoinLines :many
 WITH fresh AS (
     SELECT unnest($1::text[]) AS tenant_id, unnest($2::text[]) AS endpoint_id, unnest($3::text[]) AS subject,
@@ -264,6 +282,171 @@ func (q *Queries) ListDeliveriesForAttempt(ctx context.Context, ids []string) ([
 	return items, nil
 }
 
+const ListDeliveriesOfEvent = `-- name: ListDeliveriesOfEvent :many
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+WHERE d.tenant_id = $1 AND e.event = $2 AND d.endpoint_id = $3 AND d.id >= $4 AND d.id < $5
+  AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = ANY ($6::text[])
+  AND ($7::timestamptz IS NULL OR d.created_at >= $7::timestamptz)
+  AND ($8::timestamptz IS NULL OR d.created_at < $8::timestamptz)
+ORDER BY d.id DESC LIMIT $9
+`
+
+type ListDeliveriesOfEventParams struct {
+	TenantID   string
+	Event      string
+	EndpointID string
+	FirstID    string
+	BeforeID   string
+	Statuses   []string
+	Since      *time.Time
+	Until      *time.Time
+	MaxRows    int32
+}
+
+type ListDeliveriesOfEventRow struct {
+	WebhookDelivery WebhookDelivery
+	Event           string
+	Payload         []byte
+}
+
+// As ListDeliveriesOfRareEvent. Begins with the deliveries, newest first, and compares their events.
+func (q *Queries) ListDeliveriesOfEvent(ctx context.Context, arg ListDeliveriesOfEventParams) ([]ListDeliveriesOfEventRow, error) {
+	rows, err := q.db.Query(ctx, ListDeliveriesOfEvent,
+		arg.TenantID,
+		arg.Event,
+		arg.EndpointID,
+		arg.FirstID,
+		arg.BeforeID,
+		arg.Statuses,
+		arg.Since,
+		arg.Until,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListDeliveriesOfEventRow{}
+	for rows.Next() {
+		var i ListDeliveriesOfEventRow
+		if err := rows.Scan(
+			&i.WebhookDelivery.ID,
+			&i.WebhookDelivery.TenantID,
+			&i.WebhookDelivery.EndpointID,
+			&i.WebhookDelivery.EventID,
+			&i.WebhookDelivery.Subject,
+			&i.WebhookDelivery.Status,
+			&i.WebhookDelivery.Attempts,
+			&i.WebhookDelivery.Tries,
+			&i.WebhookDelivery.NextAttemptAt,
+			&i.WebhookDelivery.RetryAt,
+			&i.WebhookDelivery.NextID,
+			&i.WebhookDelivery.ResponseStatus,
+			&i.WebhookDelivery.ResponseBody,
+			&i.WebhookDelivery.DurationMs,
+			&i.WebhookDelivery.Error,
+			&i.WebhookDelivery.Log,
+			&i.WebhookDelivery.CreatedAt,
+			&i.WebhookDelivery.DeliveredAt,
+			&i.WebhookDelivery.Sequence,
+			&i.Event,
+			&i.Payload,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const ListDeliveriesOfRareEvent = `-- name: ListDeliveriesOfRareEvent :many
+WITH named AS MATERIALIZED (
+    SELECT n.id FROM events n WHERE n.tenant_id = $8 AND n.event = $9 AND n.endpoint_id IS NULL
+    UNION ALL
+    SELECT n.id FROM events n WHERE n.tenant_id = $8 AND n.event = $9 AND n.endpoint_id = $1
+)
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+WHERE d.event_id = ANY (ARRAY(SELECT named.id FROM named)) AND d.endpoint_id = $1 AND d.id >= $2 AND d.id < $3
+  AND CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = ANY ($4::text[])
+  AND ($5::timestamptz IS NULL OR d.created_at >= $5::timestamptz)
+  AND ($6::timestamptz IS NULL OR d.created_at < $6::timestamptz)
+ORDER BY d.id COLLATE "C" DESC LIMIT $7
+`
+
+type ListDeliveriesOfRareEventParams struct {
+	EndpointID string
+	FirstID    string
+	BeforeID   string
+	Statuses   []string
+	Since      *time.Time
+	Until      *time.Time
+	MaxRows    int32
+	TenantID   string
+	Event      string
+}
+
+type ListDeliveriesOfRareEventRow struct {
+	WebhookDelivery WebhookDelivery
+	Event           string
+	Payload         []byte
+}
+
+// As ListWebhookDeliveries, for events of one name. Begins with the events, of which there are few.
+func (q *Queries) ListDeliveriesOfRareEvent(ctx context.Context, arg ListDeliveriesOfRareEventParams) ([]ListDeliveriesOfRareEventRow, error) {
+	rows, err := q.db.Query(ctx, ListDeliveriesOfRareEvent,
+		arg.EndpointID,
+		arg.FirstID,
+		arg.BeforeID,
+		arg.Statuses,
+		arg.Since,
+		arg.Until,
+		arg.MaxRows,
+		arg.TenantID,
+		arg.Event,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListDeliveriesOfRareEventRow{}
+	for rows.Next() {
+		var i ListDeliveriesOfRareEventRow
+		if err := rows.Scan(
+			&i.WebhookDelivery.ID,
+			&i.WebhookDelivery.TenantID,
+			&i.WebhookDelivery.EndpointID,
+			&i.WebhookDelivery.EventID,
+			&i.WebhookDelivery.Subject,
+			&i.WebhookDelivery.Status,
+			&i.WebhookDelivery.Attempts,
+			&i.WebhookDelivery.Tries,
+			&i.WebhookDelivery.NextAttemptAt,
+			&i.WebhookDelivery.RetryAt,
+			&i.WebhookDelivery.NextID,
+			&i.WebhookDelivery.ResponseStatus,
+			&i.WebhookDelivery.ResponseBody,
+			&i.WebhookDelivery.DurationMs,
+			&i.WebhookDelivery.Error,
+			&i.WebhookDelivery.Log,
+			&i.WebhookDelivery.CreatedAt,
+			&i.WebhookDelivery.DeliveredAt,
+			&i.WebhookDelivery.Sequence,
+			&i.Event,
+			&i.Payload,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListOverdueDeliveries = `-- name: ListOverdueDeliveries :many
 SELECT d.id FROM webhook_deliveries d
 WHERE d.status IN ('pending', 'retrying') AND d.next_attempt_at < $1::timestamptz AND d.id > $2
@@ -364,25 +547,28 @@ func (q *Queries) ListRecoverable(ctx context.Context, arg ListRecoverableParams
 }
 
 const ListWebhookDeliveries = `-- name: ListWebhookDeliveries :many
-SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
-WHERE d.tenant_id = $1 AND d.endpoint_id = $2
-  AND ($3::text IS NULL OR e.event = $3::text)
-  AND ($4::timestamptz IS NULL OR d.created_at >= $4::timestamptz)
-  AND ($5::timestamptz IS NULL OR d.created_at < $5::timestamptz)
-  AND ($6::text IS NULL OR d.id < $6::text)
-  -- As the tenant sees it: while a requested attempt is due, the status is retrying.
-  AND ($7::text IS NULL OR CASE WHEN d.retry_at IS NULL THEN d.status ELSE 'retrying' END = $7::text)
-ORDER BY d.id DESC LIMIT $8
+WITH page AS MATERIALIZED (
+    SELECT f.id FROM unnest($2::text[]) AS s (status) CROSS JOIN LATERAL (
+        SELECT o.id FROM webhook_deliveries o
+        WHERE o.tenant_id = $1 AND o.endpoint_id = $3 AND CASE WHEN o.retry_at IS NULL THEN o.status ELSE 'retrying' END = s.status
+          AND o.id COLLATE "C" >= $4 AND o.id COLLATE "C" < $5
+          AND ($6::timestamptz IS NULL OR o.created_at >= $6::timestamptz)
+          AND ($7::timestamptz IS NULL OR o.created_at < $7::timestamptz)
+        ORDER BY o.id COLLATE "C" DESC LIMIT $8) f
+    ORDER BY f.id COLLATE "C" DESC LIMIT $8
+)
+SELECT d.id, d.tenant_id, d.endpoint_id, d.event_id, d.subject, d.status, d.attempts, d.tries, d.next_attempt_at, d.retry_at, d.next_id, d.response_status, d.response_body, d.duration_ms, d.error, d.log, d.created_at, d.delivered_at, d.sequence, e.event, e.payload FROM page JOIN webhook_deliveries d ON d.id = page.id JOIN events e ON e.id = d.event_id
+WHERE d.tenant_id = $1 ORDER BY d.id DESC
 `
 
 type ListWebhookDeliveriesParams struct {
 	TenantID   string
+	Statuses   []string
 	EndpointID string
-	Event      *string
+	FirstID    string
+	BeforeID   string
 	Since      *time.Time
 	Until      *time.Time
-	Cursor     *string
-	Status     *string
 	MaxRows    int32
 }
 
@@ -392,15 +578,17 @@ type ListWebhookDeliveriesRow struct {
 	Payload         []byte
 }
 
+// Deliveries with one of these statuses, in [first_id, before_id): reads max_rows of each status along the index, however many others
+// lie between. The status is the one that the tenant sees: while a requested attempt is due, it is retrying.
 func (q *Queries) ListWebhookDeliveries(ctx context.Context, arg ListWebhookDeliveriesParams) ([]ListWebhookDeliveriesRow, error) {
 	rows, err := q.db.Query(ctx, ListWebhookDeliveries,
 		arg.TenantID,
+		arg.Statuses,
 		arg.EndpointID,
-		arg.Event,
+		arg.FirstID,
+		arg.BeforeID,
 		arg.Since,
 		arg.Until,
-		arg.Cursor,
-		arg.Status,
 		arg.MaxRows,
 	)
 	if err != nil {

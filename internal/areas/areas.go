@@ -140,6 +140,8 @@ type Areas struct {
 
 	// Audit deletes old entries of the audit log.
 	Audit *audit.Retention
+	// AuditDays counts the entries of closed days.
+	AuditDays *audit.Days
 	// SessionRetention deletes old sessions.
 	SessionRetention *session.Retention
 
@@ -206,7 +208,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	})
 	a.Idempotency = idempotency.New(idempotency.Config{Pool: c.Pool, Box: c.Box, Log: c.Log, Now: c.Now})
 
-	a.Audit = audit.NewRetention(c.Pool, c.KeepAudit, c.Now)
+	a.Audit, a.AuditDays = audit.NewRetention(c.Pool, c.KeepAudit, c.Now), audit.NewDays(c.Pool, c.Now)
 	a.Quotas = quota.New(c.Pool, c.Now)
 	a.Usage = usage.New(usage.Config{Pool: c.Pool, Keep: c.UsageKeep, Now: c.Now})
 	a.Accounts = account.New(account.Config{

@@ -2,9 +2,12 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
 	"showfloor/internal/tenancy/audit"
@@ -30,11 +33,6 @@ func (s *Service) ListAuditEntries(ctx context.Context, f AuditFilter, p Page) (
 	params := db.ListPlatformAuditParams{
 		TenantID: f.TenantID, Entity: f.Entity, FromAt: f.From, ToAt: f.To, MaxRows: int32(p.Size), Skip: p.offset(),
 	}
-	if f.Actor != nil && audit.IsActorType(*f.Actor) {
-		params.ActorType = f.Actor
-	} else {
-		params.Actor = f.Actor
-	}
 	if f.Action != nil {
 		if prefix, ok := strings.CutSuffix(*f.Action, "*"); ok {
 			params.ActionLike = new(escape(prefix) + "%")
@@ -43,15 +41,90 @@ func (s *Service) ListAuditEntries(ctx context.Context, f AuditFilter, p Page) (
 		}
 	}
 	q := db.New(s.pool)
-	total, err = q.CountPlatformAudit(ctx, db.CountPlatformAuditParams{
-		TenantID: params.TenantID, Actor: params.Actor, ActorType: params.ActorType, Action: params.Action,
-		ActionLike: params.ActionLike, Entity: params.Entity, FromAt: params.FromAt, ToAt: params.ToAt,
-	})
-	if err != nil {
+	if f.Actor != nil && !audit.IsActorType(*f.Actor) {
+		return listAuditOfActor(ctx, q, *f.Actor, params)
+	}
+	params.ActorType = f.Actor
+	if total, err = countAudit(ctx, q, params); err != nil {
 		return nil, 0, fmt.Errorf("count audit entries: %w", err)
+	}
+	if params.Skip >= total {
+		return nil, total, nil
+	}
+	if err = skipDays(ctx, q, &params); err != nil {
+		return nil, 0, fmt.Errorf("skip days of audit entries: %w", err)
 	}
 	if rows, err = q.ListPlatformAudit(ctx, params); err != nil {
 		return nil, 0, fmt.Errorf("list audit entries: %w", err)
 	}
 	return rows, total, nil
+}
+
+// listAuditOfActor is ListAuditEntries for one actor; p has the other filters.
+func listAuditOfActor(ctx context.Context, q *db.Queries, actor string, p db.ListPlatformAuditParams) ([]db.AuditEntry, int64, error) {
+	total, err := q.CountAuditOfActor(ctx, db.CountAuditOfActorParams{
+		Actor: actor, TenantID: p.TenantID, Action: p.Action, ActionLike: p.ActionLike, Entity: p.Entity, FromAt: p.FromAt, ToAt: p.ToAt,
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("count audit entries of actor: %w", err)
+	}
+	rows, err := q.ListAuditOfActor(ctx, db.ListAuditOfActorParams{
+		Actor: actor, TenantID: p.TenantID, Action: p.Action, ActionLike: p.ActionLike, Entity: p.Entity, FromAt: p.FromAt, ToAt: p.ToAt,
+		MaxRows: p.MaxRows, Skip: p.Skip,
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list audit entries of actor: %w", err)
+	}
+	return rows, total, nil
+}
+
+const aDay = 24 * time.Hour
+
+// auditSpan is the time range of a list: all of its ends that the caller leaves open are far away. The whole days in it
+// are [firstDay, lastDay).
+func auditSpan(p db.ListPlatformAuditParams) (from, to, firstDay, lastDay time.Time) {
+	from, to = time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	if p.FromAt != nil {
+		from = p.FromAt.UTC()
+	}
+	if p.ToAt != nil {
+		to = p.ToAt.UTC()
+	}
+	if firstDay = from.Truncate(aDay); firstDay.Before(from) {
+		firstDay = firstDay.Add(aDay)
+	}
+	return from, to, firstDay, to.Truncate(aDay)
+}
+
+// countAudit counts the entries that match: closed days by their numbers.
+func countAudit(ctx context.Context, q *db.Queries, p db.ListPlatformAuditParams) (int64, error) {
+	from, to, firstDay, lastDay := auditSpan(p)
+	return q.CountPlatformAuditByDay(ctx, db.CountPlatformAuditByDayParams{
+		TenantID: p.TenantID, ActorType: p.ActorType, Action: p.Action, ActionLike: p.ActionLike, Entity: p.Entity,
+		FromAt: from, ToAt: to, FirstDay: firstDay, LastDay: lastDay,
+	})
+}
+
+// fewEntries is the number of entries that a query may skip one by one.
+const fewEntries = 1000
+
+// skipDays moves the start of a page far behind the newest entries to the day in which it begins. The numbers of the days
+// don't tell one entity from the others.
+func skipDays(ctx context.Context, q *db.Queries, p *db.ListPlatformAuditParams) error {
+	if p.Skip < fewEntries || p.Entity != nil {
+		return nil
+	}
+	_, to, firstDay, lastDay := auditSpan(*p)
+	skipped, err := q.SkipAuditDays(ctx, db.SkipAuditDaysParams{
+		TenantID: p.TenantID, ActorType: p.ActorType, Action: p.Action, ActionLike: p.ActionLike,
+		ToAt: to, FirstDay: firstDay, LastDay: lastDay, Skip: p.Skip,
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.ToAt, p.Skip = &skipped.Day, p.Skip-skipped.Entries
+	return nil
 }

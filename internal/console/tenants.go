@@ -2,10 +2,7 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/problem"
@@ -53,14 +50,12 @@ func (s *Service) ListTenants(ctx context.Context, f TenantFilter, p Page) (list
 	if err := within("plan", f.Plan, account.Plans()...); err != nil {
 		return nil, 0, err
 	}
-	q, pattern := db.New(s.pool), containing(f.Q)
-	total, err = q.CountTenants(ctx, db.CountTenantsParams{Q: pattern, Status: f.Status, Plan: f.Plan})
+	q := db.New(s.pool)
+	ids, total, err := findTenants(ctx, q, f, p)
 	if err != nil {
-		return nil, 0, fmt.Errorf("count tenants: %w", err)
+		return nil, 0, err
 	}
-	rows, err := q.ListTenants(ctx, db.ListTenantsParams{
-		Q: pattern, Status: f.Status, Plan: f.Plan, MaxRows: int32(p.Size), Skip: p.offset(),
-	})
+	rows, err := q.ListTenantSummaries(ctx, ids)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list tenants: %w", err)
 	}
@@ -68,6 +63,31 @@ func (s *Service) ListTenants(ctx context.Context, f TenantFilter, p Page) (list
 		list = append(list, Tenant{row.Tenant, row.Users, row.LiveStreams})
 	}
 	return list, total, nil
+}
+
+// findTenants returns the ids of the tenants on a page, and the number of all that match.
+func findTenants(ctx context.Context, q *db.Queries, f TenantFilter, p Page) (ids []string, total int64, err error) {
+	if pattern := containing(f.Q); pattern != nil {
+		if total, err = q.CountFoundTenants(ctx, db.CountFoundTenantsParams{Q: *pattern, Status: f.Status, Plan: f.Plan}); err != nil {
+			return nil, 0, fmt.Errorf("count found tenants: %w", err)
+		}
+		ids, err = q.FindTenants(ctx, db.FindTenantsParams{Q: *pattern, Status: f.Status, Plan: f.Plan, MaxRows: int32(p.Size), Skip: p.offset()})
+	} else {
+		if total, err = q.CountTenants(ctx, db.CountTenantsParams{Status: f.Status, Plan: f.Plan}); err != nil {
+			return nil, 0, fmt.Errorf("count tenants: %w", err)
+		}
+		w := p.window(total)
+		params := db.ListNewestTenantsParams{Status: f.Status, Plan: f.Plan, MaxRows: w.rows, Skip: w.skip}
+		if w.oldest {
+			ids, err = q.ListOldestTenants(ctx, db.ListOldestTenantsParams(params))
+		} else {
+			ids, err = q.ListNewestTenants(ctx, params)
+		}
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("find tenants: %w", err)
+	}
+	return ids, total, nil
 }
 
 // GetTenantDetail returns a tenant with its details.
@@ -85,18 +105,21 @@ func (s *Service) GetTenantDetail(ctx context.Context, tenantID string) (d Tenan
 	if d.Streams, err = s.streams.ListStreams(ctx, as, nil, detailStreams); err != nil {
 		return d, err
 	}
-	d.Audit, _, err = s.ListAuditEntries(ctx, AuditFilter{TenantID: &tenantID}, Page{Number: 1, Size: detailAudit})
-	return d, err
+	d.Audit, err = db.New(s.pool).ListPlatformAudit(ctx, db.ListPlatformAuditParams{TenantID: &tenantID, MaxRows: detailAudit})
+	if err != nil {
+		return d, fmt.Errorf("list audit entries: %w", err)
+	}
+	return d, nil
 }
 
 // getTenant reads a tenant with its counts.
 func getTenant(ctx context.Context, q *db.Queries, tenantID string) (Tenant, error) {
-	row, err := q.GetTenantSummary(ctx, tenantID)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Tenant{}, problem.Missing("tenant")
-	}
+	rows, err := q.ListTenantSummaries(ctx, []string{tenantID})
 	if err != nil {
 		return Tenant{}, fmt.Errorf("get tenant: %w", err)
 	}
-	return Tenant{row.Tenant, row.Users, row.LiveStreams}, nil
+	if len(rows) == 0 {
+		return Tenant{}, problem.Missing("tenant")
+	}
+	return Tenant{rows[0].Tenant, rows[0].Users, rows[0].LiveStreams}, nil
 }

@@ -104,6 +104,27 @@ func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) err
 	if len(result.Versions) > 0 {
 		log.Info("job queue migrated", "versions", len(result.Versions))
 	}
+	return tuneQueue(ctx, pool)
+}
+
+// tuneQueue changes the table of jobs for many short jobs. It drops the indexes of args and metadata, which no statement uses:
+// they keep an entry for every job that ever existed, until they are built again.
+// And it makes autovacuum clear the table sooner and faster than others, because each job is written at least twice and
+// then deleted, unless the table has settings already, ours or the operator's.
+func tuneQueue(ctx context.Context, pool *pgxpool.Pool) error {
+	for _, statement := range []string{
+		`DROP INDEX CONCURRENTLY IF EXISTS river_job_args_index`,
+		`DROP INDEX CONCURRENTLY IF EXISTS river_job_metadata_index`,
+		`DO $$ BEGIN
+			IF EXISTS (SELECT FROM pg_class WHERE oid = 'river_job'::regclass AND reloptions IS NULL) THEN
+				ALTER TABLE river_job SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_limit = 2000);
+			END IF;
+		END $$`,
+	} {
+		if _, err := pool.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

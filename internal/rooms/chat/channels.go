@@ -27,9 +27,14 @@ type View = db.GetChannelRow
 // first: all, or those that a user is a member of. cursor is the id after which
 // the page starts, nil for the first page.
 func (s *Service) ListChannels(ctx context.Context, c tenancy.Caller, userID, cursor *string, limit int) ([]View, error) {
-	rows, err := db.New(s.config.Pool).ListChannels(ctx, db.ListChannelsParams{
-		TenantID: c.TenantID, UserID: userID, Cursor: cursor, MaxRows: int32(limit),
-	})
+	q := db.New(s.config.Pool)
+	var rows []db.ListChannelsRow
+	var err error
+	if userID == nil {
+		rows, err = q.ListChannels(ctx, db.ListChannelsParams{TenantID: c.TenantID, Cursor: cursor, MaxRows: int32(limit)})
+	} else {
+		rows, err = listChannelsOf(ctx, q, c.TenantID, *userID, cursor, limit)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list channels: %w", err)
 	}
@@ -41,6 +46,24 @@ func (s *Service) ListChannels(ctx context.Context, c tenancy.Caller, userID, cu
 		}, r.MemberCount)
 	}
 	return views, nil
+}
+
+// afterGroups sorts after the ids of groups and direct channels, and before those of streams and sessions.
+const afterGroups = "chan_zzzzzzzzzzzzzzzzzzzzzzzzzzz"
+
+// listChannelsOf is ListChannels for the channels of a user.
+func listChannelsOf(
+	ctx context.Context, q *db.Queries, tenantID, userID string, cursor *string, limit int,
+) (list []db.ListChannelsRow, err error) {
+	p := db.ListChannelsOfParams{TenantID: tenantID, UserID: userID, Before: afterGroups, MaxRows: int32(limit)}
+	if cursor != nil {
+		p.Before = *cursor
+	}
+	rows, err := q.ListChannelsOf(ctx, p)
+	for _, r := range rows {
+		list = append(list, db.ListChannelsRow(r))
+	}
+	return list, err
 }
 
 // viewOf converts a channel that has its own name: a group or direct channel.

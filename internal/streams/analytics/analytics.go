@@ -45,38 +45,22 @@ func (s *Service) GetAnalytics(ctx context.Context, c tenancy.Caller, from, to *
 		out.Points = append(out.Points, Point{StartsAt: t})
 	}
 	point := func(t time.Time) *Point { return &out.Points[at[t.UTC()]] }
-	if err := s.addAudience(ctx, c, out, point); err != nil {
-		return Series{}, err
-	}
-	if err := s.addSessions(ctx, c, out, point); err != nil {
+	if err := s.addFigures(ctx, c, out, point); err != nil {
 		return Series{}, err
 	}
 	return out, s.addSales(ctx, c, out, point)
 }
 
-func (s *Service) addAudience(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
-	rows, err := db.New(s.pool).SumAudience(ctx, db.SumAudienceParams{
+func (s *Service) addFigures(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
+	rows, err := db.New(s.pool).SumFigures(ctx, db.SumFiguresParams{
 		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
 	})
 	if err != nil {
-		return fmt.Errorf("sum audience: %w", err)
+		return fmt.Errorf("sum figures: %w", err)
 	}
 	for _, r := range rows {
 		p := point(r.At)
-		p.PeakViewers, p.WatchedMinutes, p.OnAir = r.PeakViewers, r.WatchedMinutes, r.LiveMinutes
-	}
-	return nil
-}
-
-func (s *Service) addSessions(ctx context.Context, c tenancy.Caller, of Series, point func(time.Time) *Point) error {
-	rows, err := db.New(s.pool).CountSessions(ctx, db.CountSessionsParams{
-		TenantID: c.TenantID, Unit: string(of.Interval), Since: of.From, Until: of.To,
-	})
-	if err != nil {
-		return fmt.Errorf("count sessions: %w", err)
-	}
-	for _, r := range rows {
-		point(r.At).Sessions = r.Sessions
+		p.PeakViewers, p.WatchedMinutes, p.OnAir, p.Sessions = r.PeakViewers, r.WatchedMinutes, r.LiveMinutes, r.Sessions
 	}
 	return nil
 }

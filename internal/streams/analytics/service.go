@@ -1,5 +1,5 @@
 // Package analytics counts a tenant's viewers, broadcasts, sessions and sales over time.
-// It reads the rows that other areas write and changes nothing.
+// It reads the rows that other areas write, and keeps sums of closed hours.
 package analytics
 
 import (
