@@ -32,7 +32,7 @@ func markdown(doc *openapi3.T, samples map[string]json.RawMessage, emitted map[s
 	var chapters bytes.Buffer
 	for _, value := range doc.Components.Schemas["EventName"].Value.Enum {
 		name := fmt.Sprint(value)
-		ref, isListed := doc.Components.Schemas["Event"].Value.Discriminator.Mapping[name]
+		ref, isListed := doc.Components.Schemas["WebhookEvent"].Value.Discriminator.Mapping[name]
 		if !isListed || samples[name] == nil {
 			return nil, fmt.Errorf("the event %s has no schema or no sample", name)
 		}

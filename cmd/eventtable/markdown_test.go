@@ -15,7 +15,7 @@ paths: {}
 components:
   schemas:
     EventName: { type: string, enum: [cup.filled, cup.broken] }
-    Event: { discriminator: { propertyName: event, mapping: { cup.filled: '#/components/schemas/Filled', cup.broken: '#/components/schemas/Broken' } } }
+    WebhookEvent: { discriminator: { propertyName: event, mapping: { cup.filled: '#/components/schemas/Filled', cup.broken: '#/components/schemas/Broken' } } }
     Filled: { type: object, description: A cup is full., properties: { data: { $ref: '#/components/schemas/FilledData' } } }
     Broken: { type: object, description: A cup broke., properties: { data: { description: "A cup broke, and is empty.", allOf: [{ $ref: '#/components/schemas/Cup' }, { type: object, properties: { at: { type: integer } } }] } } }
     Cup: { type: object, required: [at, id], properties: { id: { type: string } } }
