@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -12,19 +11,11 @@ import (
 	"showfloor/internal/testkit/browsertest"
 )
 
-// accessible requires that axe finds no violation in what the page shows: in contrasts, names and roles. `npm ci` in
-// web/ installs axe. It also requires that buttons are large enough and have names that contain their texts.
+// accessible requires that axe finds no violation in what the page shows: in contrasts, names and roles. It also
+// requires that buttons are large enough and have names that contain their texts.
 func accessible(t *testing.T, tab context.Context, state string) {
 	t.Helper()
-	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
-	require.NoError(t, err, "run `make web`")
-	_, err = chromedp.Run(tab, chromedp.Evaluate[chromedp.Void](string(source)+"; undefined"))
-	require.NoError(t, err)
-	found, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`axe.run({ resultTypes: ["violations"] }).then(({ violations }) =>
-		violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + "\n" + failureSummary)))`,
-		chromedp.EvalAwaitPromise))
-	require.NoError(t, err)
-	require.Empty(t, found, state)
+	require.Empty(t, browsertest.Barriers(t, tab), state)
 	require.Empty(t, browsertest.Value[[]string](t, tab, smallButtons), state+": buttons below 44 by 44 pixels")
 	require.Empty(t, browsertest.Value[[]string](t, tab, otherNames), state+": buttons whose name doesn't contain their text")
 }
