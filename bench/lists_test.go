@@ -111,6 +111,7 @@ func BenchmarkLists(b *testing.B) {
 	a := newServices(b, hub.New(hub.Config{}))
 	a.seed(b, rows)
 	require.NoError(b, a.Analytics.SumFigures(b.Context()))
+	require.NoError(b, a.Analytics.AddRowCounts(b.Context()))
 	require.NoError(b, a.AuditDays.CountDays(b.Context()))
 	_, err := a.pool.Exec(b.Context(), `VACUUM ANALYZE figure_hours, sales_hours, audit_days, row_counts, row_count_changes`)
 	require.NoError(b, err)

@@ -125,8 +125,8 @@ func TestPagesAndPorts(t *testing.T) {
 	tab := browsertest.New(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/docs"),
-		// The viewer of the document renders only the operations in view.
-		chromedp.SendKeys(chromedp.CSS(".operation-filter-input"), "Streams"))
+		// The page shows the operations that match.
+		chromedp.WaitVisible(chromedp.CSS("#viewer h1")), chromedp.SendKeys(chromedp.CSS("#search"), "createStream"))
 	browsertest.WaitFor(t, tab, `document.body.innerText.includes("/v1/me/streams")`)
 	browsertest.Screenshot(t, tab, "e2e-docs")
 	browsertest.Run(t, tab, chromedp.Navigate(s.url+"/openapi.json"))

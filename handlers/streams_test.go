@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -129,4 +130,19 @@ func TestPlaybackURL(t *testing.T) {
 		require.Equal(t, []string{"expiresInSec"}, fieldsOf(p), body)
 	}
 	owner.Colleague(t, tenancy.Viewer).Call(t, "POST", path(fast), nil).Is(t, 201)
+}
+
+// TestLongIDsDontExist checks that an id beyond the document's maximum gets the answer of an unknown one.
+func TestLongIDsDontExist(t *testing.T) {
+	t.Parallel()
+	owner := apitest.New(t, apitest.Options{}).Register(t)
+	for _, length := range []int{1024, 1025, 5000} {
+		got, err := owner.Client.GetStreamWithResponse(t.Context(), strings.Repeat("x", length))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusNotFound, got.StatusCode(), length)
+	}
+	code, err := owner.Client.CheckDiscountWithResponse(t.Context(), strings.Repeat("x", 70_000), nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, code.StatusCode())
+	require.False(t, code.JSON200.Valid)
 }

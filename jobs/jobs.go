@@ -129,9 +129,8 @@ func (c Config) River() *river.Config {
 		every(unsettledEvery, SettleOverdueArgs{}),
 		every(ringingEvery, MissOverdueArgs{}),
 		every(rescueEvery, RescueArgs{}),
-		every(sumsEvery, WriteSumsArgs{}),
 	}
-	config.PeriodicJobs = append(config.PeriodicJobs, retentionJobs(c.Areas.Keepers())...)
+	config.PeriodicJobs = slices.Concat(config.PeriodicJobs, sumJobs(), retentionJobs(c.Areas.Keepers()))
 	config.FetchCooldown, config.FetchPollInterval = 10*time.Millisecond, pollEvery
 	config.RescueStuckJobsAfter = never
 	config.ReindexerIndexNames = slices.DeleteFunc(river.ReindexerIndexNamesDefault(), func(index string) bool {
@@ -167,7 +166,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers()})
 	river.AddWorker(workers, &rescue{pool: c.Pool})
-	river.AddWorker(workers, &writeSums{analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
+	river.AddWorker(workers, &writeSums{clock: clock, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers
 }
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -11,24 +12,63 @@ import (
 	"showfloor/internal/tenancy/audit"
 )
 
-// WriteSumsArgs is the periodic job that writes the sums of closed hours and days, from which figures and totals are read.
-type WriteSumsArgs struct{}
+// The sums that WriteSumsArgs names: numbers of rows, figures of closed hours, audit entries of closed days.
+const (
+	rowSums    = "rows"
+	figureSums = "figures"
+	auditSums  = "audit"
+)
+
+// WriteSumsArgs is the periodic job that writes sums from which figures and totals are read. Each kind has a job of its
+// own, so that a slow one doesn't delay the others.
+type WriteSumsArgs struct {
+	Sums string `json:"sums"`
+}
 
 // Kind names the job.
 func (WriteSumsArgs) Kind() string { return "write_sums" }
 
-// InsertOpts selects the queue of slow jobs. There is at most one unfinished job.
+// InsertOpts selects the queue of slow jobs. There is at most one unfinished job for each kind of sums.
 func (WriteSumsArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: retentionQueue, UniqueOpts: queue.Unfinished()}
 }
 
 type writeSums struct {
 	river.WorkerDefaults[WriteSumsArgs]
+	clock     clock
 	analytics *analytics.Service
 	audit     *audit.Days
 }
 
-// Work writes the sums.
-func (w *writeSums) Work(ctx context.Context, _ *river.Job[WriteSumsArgs]) error {
-	return errors.Join(w.analytics.SumFigures(ctx), w.audit.CountDays(ctx))
+// NextRetry returns the time after a failure. River's own pauses grow to hours, and the unfinished job prevents the periodic one.
+func (w *writeSums) NextRetry(*river.Job[WriteSumsArgs]) time.Time {
+	return w.clock.now().Add(sumsEvery)
+}
+
+// Work writes the sums. It ignores unknown kinds, because another version of the server may have added the job.
+func (w *writeSums) Work(ctx context.Context, job *river.Job[WriteSumsArgs]) error {
+	var err error
+	switch job.Args.Sums {
+	case rowSums:
+		err = w.analytics.AddRowCounts(ctx)
+	case figureSums:
+		err = w.analytics.SumFigures(ctx)
+	case auditSums:
+		err = w.audit.CountDays(ctx)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return river.JobSnooze(retentionPause) // what is written is committed, day by day
+	}
+	return err
+}
+
+// sumJobs returns the periodic jobs of all sums.
+func sumJobs() (list []*river.PeriodicJob) {
+	for _, kind := range []string{rowSums, figureSums, auditSums} {
+		args := WriteSumsArgs{Sums: kind}
+		list = append(list, river.NewPeriodicJob(river.PeriodicInterval(sumsEvery), func() (river.JobArgs, *river.InsertOpts) {
+			return args, nil
+		}, &river.PeriodicJobOpts{ID: args.Kind() + "_" + kind, RunOnStart: true}))
+	}
+	return list
 }

@@ -28,7 +28,7 @@ CREATE TABLE audit_days (
     actor_type text NOT NULL,
     action     text NOT NULL,
     entity     text NOT NULL,
-    entries    bigint NOT NULL CHECK (entries >= 0),
+    entries    bigint NOT NULL,
     PRIMARY KEY (tenant_id, day, actor_type, action, entity)
 );
 CREATE INDEX audit_days_day_idx ON audit_days (day);
@@ -44,7 +44,7 @@ INSERT INTO summed_until (name, until) VALUES ('figures', 'epoch'), ('audit', 'e
 -- +goose StatementBegin
 CREATE FUNCTION uncount_audit_entries() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE audit_days d SET entries = d.entries - o.entries
+    UPDATE audit_days d SET entries = greatest(d.entries - o.entries, 0)
     FROM (
         SELECT date_trunc('day', at, 'UTC') AS day, coalesce(tenant_id, '') AS tenant_id, actor_type, action, entity, count(*) AS entries
         FROM deleted GROUP BY 1, 2, 3, 4, 5

@@ -1,6 +1,6 @@
 -- +goose Up
 -- Kept numbers of rows for the totals of lists: a sum, and the changes since. Triggers write a change in the transaction that
--- makes it, as a row of its own, so that no transaction waits for another. A job adds the changes to the sums (CountRows).
+-- makes it, as a row of its own, so that no transaction waits for another. A job adds the changes to the sums (sums.AddRowCounts).
 -- scope and key: 'streams' and 'team' (users and invitations) by tenant, 'team' with '' for all tenants, and 'tenants' by
 -- status, a slash and plan.
 CREATE TABLE row_counts (
@@ -73,9 +73,3 @@ UNION ALL
 SELECT 'team', coalesce(tenant_id, ''), count(*) FROM team_members GROUP BY GROUPING SETS ((tenant_id), ()) HAVING count(*) > 0
 UNION ALL
 SELECT 'tenants', status || '/' || plan, count(*) FROM tenants GROUP BY 2;
-
-CREATE INDEX streams_on_air_idx ON streams (tenant_id) WHERE status IN ('LIVE', 'RECONNECTING');
--- With what the filters compare, so that a page is found with the index only.
-DROP INDEX tenants_created_idx;
-CREATE INDEX tenants_created_idx ON tenants (created_at DESC, id DESC) INCLUDE (status, plan);
-CREATE INDEX users_tenant_created_idx ON users (tenant_id, created_at DESC, id DESC);

@@ -3467,7 +3467,7 @@ type ClientInterface interface {
 
 	// CreateWebhookWithBody Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body `Event` and these headers:
+	// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 	//
 	// | Header | Value |
 	// |---|---|
@@ -3496,7 +3496,7 @@ type ClientInterface interface {
 
 	// CreateWebhook Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body `Event` and these headers:
+	// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 	//
 	// | Header | Value |
 	// |---|---|
@@ -10343,7 +10343,7 @@ func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, r
 
 // CreateWebhookWithBody Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body `Event` and these headers:
+// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 //
 // | Header | Value |
 // |---|---|
@@ -10382,7 +10382,7 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 
 // CreateWebhook Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body `Event` and these headers:
+// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 //
 // | Header | Value |
 // |---|---|
@@ -26141,7 +26141,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithBodyWithResponse Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body `Event` and these headers:
+	// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 	//
 	// | Header | Value |
 	// |---|---|
@@ -26170,7 +26170,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWebhookWithResponse Register a webhook endpoint
 	//
-	// Each event is sent as a POST with the JSON body `Event` and these headers:
+	// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 	//
 	// | Header | Value |
 	// |---|---|
@@ -44024,7 +44024,7 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, para
 
 // CreateWebhookWithBodyWithResponse Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body `Event` and these headers:
+// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 //
 // | Header | Value |
 // |---|---|
@@ -44059,7 +44059,7 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 
 // CreateWebhookWithResponse Register a webhook endpoint
 //
-// Each event is sent as a POST with the JSON body `Event` and these headers:
+// Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
 //
 // | Header | Value |
 // |---|---|

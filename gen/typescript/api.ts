@@ -4786,7 +4786,7 @@ export interface paths {
         put?: never;
         /**
          * Register a webhook endpoint
-         * @description Each event is sent as a POST with the JSON body `Event` and these headers:
+         * @description Each event is sent as a POST with the JSON body `WebhookEvent` and these headers:
          *
          *     | Header | Value |
          *     |---|---|
@@ -8457,7 +8457,7 @@ export interface components {
              */
             email: string;
         };
-        /** @description The event's data, as in the schema `Event`. */
+        /** @description The event's data, as in the schema `WebhookEvent`. */
         EventData: {
             [key: string]: unknown;
         };

@@ -153,7 +153,7 @@ func (c *contract) validate(next echo.HandlerFunc) echo.HandlerFunc {
 		if op == nil {
 			return next(e)
 		}
-		replaceUnstorable(e)
+		replaceUnknown(e, op)
 		r := e.Request()
 		if op.anything {
 			e.SetRequest(r.WithContext(request.WithWhole(r.Context(), r)))

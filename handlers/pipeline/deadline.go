@@ -66,8 +66,8 @@ type deadline struct {
 // layer gives an operation's handler a context that ends with the operation's time. A handler that ignores
 // its context, such as a write that must not be interrupted, doesn't keep the client waiting: except for GET, handlers run in a
 // goroutine of their own, with a buffer for the answer. Such a handler runs on, and its answer is stored under the
-// request's Idempotency-Key. A GET only reads, so it ends with its context; the goroutine would cost half as much as
-// all layers together.
+// request's Idempotency-Key. A GET ends with its context (except on capture URLs); the goroutine would cost half as much as
+// all layers together. A GET handler that ignored its context would delay the answer.
 //
 // Media, pages and WebSockets are not operations and have limits of their own.
 func (d deadline) layer(next echo.HandlerFunc) echo.HandlerFunc {
@@ -83,7 +83,7 @@ func (d deadline) layer(next echo.HandlerFunc) echo.HandlerFunc {
 				"the server still works on requests that it couldn't answer in time; try again later")
 		}
 		limit := time.Duration(float64(op.timeout) * d.scale)
-		if e.Request().Method == http.MethodGet {
+		if e.Request().Method == http.MethodGet && !op.anything {
 			_ = connection.SetWriteDeadline(time.Now().Add(limit + sendTime))
 			return read(e, next, limit)
 		}

@@ -74,22 +74,36 @@ func unstorableFields(schema *openapi3.Schema, value any, path []string) (list [
 	return list
 }
 
-// replaceUnstorable replaces path parameters that PostgreSQL can't store as text, so that
-// they are looked up and not found, like any other unknown id. echo doesn't
-// unescape parameters if the path has an unusual escape.
-func replaceUnstorable(c echo.Context) {
-	values := c.ParamValues()
+// longestID is the maximum of ids and tokens in paths, in bytes, as in the document.
+const longestID = 1024
+
+// replaceUnknown replaces path parameters that PostgreSQL can't store as text, and ids that are longer than the
+// document's maximum, so that they are looked up and not found, like any other unknown id. Parameters with a smaller
+// maximum are refused instead. echo doesn't unescape parameters if the path has an unusual escape.
+func replaceUnknown(c echo.Context, op *operation) {
+	values, names := c.ParamValues(), c.ParamNames()
 	for i, v := range values {
 		if c.Request().URL.RawPath != "" {
 			if plain, err := url.PathUnescape(v); err == nil {
 				v = plain
 			}
 		}
-		if !postgres.Storable(v) {
+		if !postgres.Storable(v) || len(v) > longestID && op.takesLong(names[i]) {
 			values[i] = "-"
 		}
 	}
 	c.SetParamValues(values...)
+}
+
+// takesLong reports whether a path parameter may have longestID bytes or more.
+func (o *operation) takesLong(name string) bool {
+	for _, p := range slices.Concat(o.route.PathItem.Parameters, o.route.Operation.Parameters) {
+		if p.Value.In == openapi3.ParameterInPath && p.Value.Name == name {
+			longest := p.Value.Schema.Value.MaxLength
+			return longest == nil || *longest >= longestID
+		}
+	}
+	return false
 }
 
 func badInput(field, message string) error { return problem.BadField(field, "%s", message) }

@@ -23,6 +23,9 @@ const migrationLock int64 = 0x7368666c
 // unlockTimeout limits the release of the lock after the caller's context has ended.
 const unlockTimeout = 5 * time.Second
 
+// lockPoll is how often a process asks whether another one has finished migrating.
+const lockPoll = 250 * time.Millisecond
+
 // Migrate brings the database to the newest version: the numbered files of
 // schema, then the job queue's own tables. Any number of processes may call it
 // at once; one migrates, the others wait and then find nothing to do. It
@@ -38,7 +41,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Lo
 		return fmt.Errorf("migrate: %w", unreachable(own.Config().ConnConfig, err))
 	}
 	defer conn.Release()
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
+	if err := lockMigration(ctx, conn); err != nil {
 		return fmt.Errorf("migrate: wait for another process: %w", err)
 	}
 	defer func() {
@@ -54,6 +57,24 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Lo
 		return fmt.Errorf("migrate the job queue: %w", err)
 	}
 	return nil
+}
+
+// lockMigration waits until this process may migrate. It asks again and again: a statement that waits would hold a
+// snapshot, for whose end CREATE INDEX CONCURRENTLY of the process that migrates waits, so neither would go on.
+func lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
+	again := time.NewTicker(lockPoll)
+	defer again.Stop()
+	for {
+		var locked bool
+		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", migrationLock).Scan(&locked); err != nil || locked {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // migrationPool opens a few connections besides the caller's, without time

@@ -2,7 +2,6 @@ package analytics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,12 +9,14 @@ import (
 	"showfloor/internal/tenancy/sums"
 )
 
-// SumFigures writes the sums of closed hours of all tenants, from which GetAnalytics reads, and brings the numbers of rows
-// of GetOverview up to date.
+// SumFigures writes the sums of closed hours of all tenants, from which GetAnalytics reads.
 func (s *Service) SumFigures(ctx context.Context) error {
 	hours := sums.Writer{Name: sums.Figures, Unit: time.Hour, First: firstFigure, Write: writeFigures}
-	return errors.Join(hours.Run(ctx, s.pool, s.now()), sums.AddRowCounts(ctx, s.pool))
+	return hours.Run(ctx, s.pool, s.now())
 }
+
+// AddRowCounts brings the numbers of rows up to date, from which GetOverview and the totals of admins' lists are read.
+func (s *Service) AddRowCounts(ctx context.Context) error { return sums.AddRowCounts(ctx, s.pool) }
 
 func firstFigure(ctx context.Context, q *db.Queries, from, until time.Time) (time.Time, error) {
 	return q.FindFirstFigure(ctx, db.FindFirstFigureParams{Since: from, Until: until})
