@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
@@ -74,7 +75,7 @@ func unstorableFields(schema *openapi3.Schema, value any, path []string) (list [
 	return list
 }
 
-// longestID is the maximum of ids and tokens in paths, in bytes, as in the document.
+// longestID is the document's maximum of ids and tokens in paths, in characters.
 const longestID = 1024
 
 // replaceUnknown replaces path parameters that PostgreSQL can't store as text, and ids that are longer than the
@@ -88,19 +89,19 @@ func replaceUnknown(c echo.Context, op *operation) {
 				v = plain
 			}
 		}
-		if !postgres.Storable(v) || len(v) > longestID && op.takesLong(names[i]) {
+		if !postgres.Storable(v) || len(v) > longestID && op.isLong(names[i], v) {
 			values[i] = "-"
 		}
 	}
 	c.SetParamValues(values...)
 }
 
-// takesLong reports whether a path parameter may have longestID bytes or more.
-func (o *operation) takesLong(name string) bool {
+// isLong reports whether a path parameter is longer than its maximum, if that is longestID or more.
+func (o *operation) isLong(name, value string) bool {
 	for _, p := range slices.Concat(o.route.PathItem.Parameters, o.route.Operation.Parameters) {
 		if p.Value.In == openapi3.ParameterInPath && p.Value.Name == name {
 			longest := p.Value.Schema.Value.MaxLength
-			return longest == nil || *longest >= longestID
+			return longest != nil && *longest >= longestID && uint64(utf8.RuneCountInString(value)) > *longest
 		}
 	}
 	return false
