@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -162,7 +163,7 @@ func locked(t *testing.T, s *apitest.Server, streamID string) (release func()) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "SELECT FROM streams WHERE id = $1 FOR UPDATE", streamID)
 	require.NoError(t, err)
-	release = sync.OnceFunc(func() { require.NoError(t, tx.Rollback(context.Background())) })
+	release = sync.OnceFunc(func() { assert.NoError(t, tx.Rollback(context.Background())) })
 	t.Cleanup(release)
 	return release
 }

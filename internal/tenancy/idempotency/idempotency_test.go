@@ -215,6 +215,24 @@ func TestACommitUnderWayCounts(t *testing.T) {
 	r.refused(t, "k", "body", "idempotency_lost")
 }
 
+// TestASenderHangsUpWhileTheKeyIsTaken hangs up at many instants and checks that no key stays reserved.
+func TestASenderHangsUpWhileTheKeyIsTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i := range 300 {
+		ctx, hangUp := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(i)*5*time.Microsecond, hangUp)
+		run, _, err := r.service.Begin(ctx, r.request("k"+strconv.Itoa(i), "body"))
+		if err == nil {
+			require.NoError(t, run.Release(ctx))
+		}
+		hangUp()
+	}
+	var reserved int
+	require.NoError(t, r.pool.QueryRow(t.Context(), "SELECT count(*) FROM idempotency_keys WHERE tenant_id = $1", r.tenantID).Scan(&reserved))
+	require.Zero(t, reserved)
+}
+
 // TestManyDeathsAndOneExecution lets processes take keys and die at every point,
 // while the clock advances; some are only slow.
 func TestManyDeathsAndOneExecution(t *testing.T) {

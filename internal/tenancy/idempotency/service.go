@@ -34,8 +34,8 @@ const (
 	// leaseTime is how long a run counts as alive after its last renewal. It
 	// renews three times as often.
 	leaseTime = 15 * time.Second
-	// storeTimeout limits the writes after the run, which must not depend on the
-	// end of the request's context.
+	// storeTimeout limits the writes before and after the run, which must not
+	// depend on the end of the request's context.
 	storeTimeout = 5 * time.Second
 )
 
@@ -84,7 +84,7 @@ func (s *Service) Begin(ctx context.Context, r Request) (*Run, *Answer, error) {
 	q := db.New(s.config.Pool)
 	for {
 		now := s.config.Now()
-		_, err := q.TakeIdempotencyKey(ctx, db.TakeIdempotencyKeyParams{
+		err := s.take(ctx, db.TakeIdempotencyKeyParams{
 			TenantID: r.TenantID, Key: r.Key, Fingerprint: r.Fingerprint[:], RunID: r.RunID,
 			Now: now, LeaseUntil: now.Add(leaseTime), Forgotten: now.Add(-keepFor),
 		})
@@ -104,6 +104,15 @@ func (s *Service) Begin(ctx context.Context, r Request) (*Run, *Answer, error) {
 		answer, err := s.earlier(r, row, now)
 		return nil, answer, err
 	}
+}
+
+// take inserts the key's row. It continues when the client hangs up: a canceled statement could
+// still be committed, and the key would be reserved by a run that has no owner.
+func (s *Service) take(ctx context.Context, key db.TakeIdempotencyKeyParams) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	_, err := db.New(s.config.Pool).TakeIdempotencyKey(ctx, key)
+	return err
 }
 
 // earlier returns the answer of the run that has the key.
