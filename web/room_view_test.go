@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/cdproto/browser"
@@ -11,11 +12,17 @@ import (
 	"showfloor/internal/testkit/browsertest"
 )
 
+// toggleMore opens or closes the menu "More". It needs no coordinates: a role that changes moves the button.
+func (h *hosting) toggleMore(t *testing.T, open bool) {
+	t.Helper()
+	does(t, h.tab, `document.querySelector("[data-control=more]").click()`)
+	browsertest.WaitFor(t, h.tab, fmt.Sprintf(`(document.querySelector(".menu") !== null) === %t`, open))
+}
+
 // chooses clicks an item of the menu "More".
 func (h *hosting) chooses(t *testing.T, item string) {
 	t.Helper()
-	browsertest.Run(t, h.tab, chromedp.Click(chromedp.CSS("[data-control=more]")))
-	browsertest.WaitFor(t, h.tab, `document.querySelector(".menu") !== null`)
+	h.toggleMore(t, true)
 	// A real click: the browser opens windows and copies only after one.
 	does(t, h.tab, `[...document.querySelectorAll(".menu button")].find((b) => b.textContent === "`+item+`").id = "chosen"`)
 	browsertest.Run(t, h.tab, chromedp.Click(chromedp.CSS("#chosen")))
@@ -25,11 +32,9 @@ func (h *hosting) chooses(t *testing.T, item string) {
 // offers reports whether the menu "More" has an item.
 func (h *hosting) offers(t *testing.T, item string) bool {
 	t.Helper()
-	browsertest.Run(t, h.tab, chromedp.Click(chromedp.CSS("[data-control=more]")))
-	browsertest.WaitFor(t, h.tab, `document.querySelector(".menu") !== null`)
+	h.toggleMore(t, true)
 	found := browsertest.Value[bool](t, h.tab, `[...document.querySelectorAll(".menu button")].some((b) => b.textContent === "`+item+`")`)
-	browsertest.Run(t, h.tab, chromedp.Click(chromedp.CSS("[data-control=more]")))
-	browsertest.WaitFor(t, h.tab, `document.querySelector(".menu") === null`)
+	h.toggleMore(t, false)
 	return found
 }
 
@@ -40,10 +45,9 @@ func TestRoomPagePinsAndHidesTheOwnTile(t *testing.T) {
 	for name, look := range map[string]func(*testing.T, context.Context){"desk": wide, "phone": narrow} {
 		look(t, h.tab)
 		arranged(t, h.tab)
-		browsertest.Run(t, h.tab, chromedp.Click(chromedp.CSS("[data-control=more]")))
-		browsertest.WaitFor(t, h.tab, `document.querySelector(".menu") !== null`)
+		h.toggleMore(t, true)
 		picture(t, h.tab, "room-more-"+name)
-		browsertest.Run(t, h.tab, chromedp.Click(chromedp.CSS("[data-control=more]")))
+		h.toggleMore(t, false)
 	}
 	h.chooses(t, "Pinned: always large")
 	browsertest.WaitFor(t, h.tab, own+`.classList.contains("main")`)
