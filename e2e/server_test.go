@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,12 +214,23 @@ func dataDir(t testing.TB) string {
 	return dir
 }
 
-// freeAddr returns an unused address on this machine. Its port is below those that the
-// kernel assigns to outgoing connections, so that it is still free after a restart.
+// lowestPort and ports are the range of the servers' ports. It is below the ports that the kernel
+// assigns to outgoing connections, so that a port is still free after a restart.
+const lowestPort, ports = 12000, 20000
+
+// nextPort returns the ports in random order, and none twice: another server may have a port
+// although it doesn't listen yet, or between two starts.
+var nextPort = func() func() int {
+	order := rand.Perm(ports)
+	var next atomic.Int64
+	return func() int { return lowestPort + order[int(next.Add(1))%ports] }
+}()
+
+// freeAddr returns an unused address on this machine, which no other test gets.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(12000+rand.IntN(20000)))
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(nextPort()))
 		listener, err := net.Listen("tcp", addr)
 		if err == nil {
 			require.NoError(t, listener.Close())
