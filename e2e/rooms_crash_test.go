@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,8 +47,11 @@ func TestKillWhileMeeting(t *testing.T) {
 	m.disperse()
 
 	requireSeats(t, pool)
-	inside := column(t, pool, "SELECT user_id FROM participants WHERE room_id = '"+m.room+"' AND state = 'joined'")
-	require.ElementsMatch(t, m.inside(), inside, "the clients in the room are the joined participants")
+	// A participant whose leave was lost in a kill keeps the seat until its time to return is over.
+	until(t, "the clients in the room are the joined participants", func() bool {
+		joined := column(t, pool, "SELECT user_id FROM participants WHERE room_id = '"+m.room+"' AND state = 'joined'")
+		return slices.Equal(slices.Sorted(slices.Values(m.inside())), slices.Sorted(slices.Values(joined)))
+	})
 	for user := range m.kicked {
 		require.Equal(t, "kicked", m.bye(m.tokens[user]), "%s stays out", user)
 		status, _ := m.try("POST", "/v1/me/sessions/"+m.room+"/token", map[string]any{"userId": user})
