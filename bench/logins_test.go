@@ -20,7 +20,7 @@ const (
 // Hashing a password is expensive on purpose and must not slow other requests
 // down. The rate limits, which would refuse the flood, are off.
 func BenchmarkLogins(b *testing.B) {
-	s := startServer(b, serverBinary(b), publicDir(b), "RATE_LIMIT_AUTH=off", "RATE_LIMIT_EMAIL=off", "RATE_LIMIT_CALLER=off", "RATE_LIMIT_TENANT=off", "LOG_LEVEL=warn")
+	s := startServer(b, serverBinary(b), publicDir(b), "RATE_LIMIT_AUTH=off", "RATE_LIMIT_EMAIL=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_CALLER=off", "RATE_LIMIT_TENANT=off", "LOG_LEVEL=warn")
 	var login struct {
 		Token string `json:"token"`
 	}
