@@ -25,6 +25,7 @@ type commands struct {
 	Demo    demoCommand      `cmd:"" help:"Go through one broadcast against a running server, step by step."`
 	Receive receiveCommand   `cmd:"" help:"Print the webhooks that arrive and check their signatures, to try them out."`
 	Todo    todoCommand      `cmd:"" help:"List the operations that are not built yet."`
+	Hash    hashCommand      `cmd:"" hidden:"" name:"hash-passwords"`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 

@@ -95,6 +95,8 @@ type Config struct {
 	Engine stream.Engine
 	// PasswordMemory is the memory for hashing one password, in KiB; account's default if it is 0.
 	PasswordMemory uint32
+	// PasswordCommand is the program that hashes passwords, with its arguments; without it, this process does.
+	PasswordCommand []string
 	// IdleCalls is how many connections to tenants' URLs stay open between requests, for
 	// webhooks and replays together; 256 if it is 0.
 	IdleCalls int
@@ -213,7 +215,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 	a.Usage = usage.New(usage.Config{Pool: c.Pool, Keep: c.UsageKeep, Now: c.Now})
 	a.Accounts = account.New(account.Config{
 		Pool: c.Pool, Keys: a.Keys, Mails: a.Mails, Jobs: a.Inserter, Quotas: a.Quotas, CodeKeys: c.Box.DeriveAll("sign-up codes"),
-		PublicURL: c.PublicURL, PasswordMemory: c.PasswordMemory, Log: c.Log, Now: c.Now,
+		PublicURL: c.PublicURL, PasswordMemory: c.PasswordMemory, PasswordCommand: c.PasswordCommand, Log: c.Log, Now: c.Now,
 	})
 	a.Playback = playtoken.New(a.Keys)
 	a.Streams = stream.New(stream.Config{

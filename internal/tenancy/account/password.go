@@ -6,17 +6,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/alexedwards/argon2id"
-
 	"showfloor/internal/base/problem"
+	"showfloor/internal/tenancy/passwordhash"
 )
 
-// hasher hashes passwords with argon2id. One hash is expensive on purpose, so only
-// a few run at a time: during a flood of logins the others wait here, and other
-// requests keep their CPU time.
+// hasher hashes passwords. One hash is expensive on purpose, so only a few run at
+// a time: during a flood of logins the others wait here, and other requests keep
+// their CPU time.
 type hasher struct {
-	params argon2id.Params
-	slots  chan struct{}
+	memory uint32
+	// slots are the idle workers.
+	slots chan *passwordhash.Worker
 	// waiting bounds the queue. Logins above its limit are refused with a retry time,
 	// so that they don't slow down all others.
 	waiting chan struct{}
@@ -28,20 +28,17 @@ type hasher struct {
 // maxWaiting is how many logins may wait for a slot; hashing them takes about 1 s.
 const maxWaiting = 32
 
-// passwordMemory is the memory of one hash in KiB. 19 MiB with two passes and one
-// lane are OWASP's parameters for argon2id.
-const passwordMemory = 19 * 1024
-
-// newHasher makes a hasher that computes up to parallel hashes at a time, each
-// with memory KiB.
-func newHasher(parallel int, memory uint32) *hasher {
+// newHasher makes a hasher with workers that compute one hash at a time each, with
+// memory KiB.
+func newHasher(memory uint32, workers ...*passwordhash.Worker) *hasher {
 	h := &hasher{
-		params:  argon2id.Params{Memory: memory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32},
-		slots:   make(chan struct{}, parallel),
-		waiting: make(chan struct{}, maxWaiting),
+		memory: memory, slots: make(chan *passwordhash.Worker, len(workers)), waiting: make(chan struct{}, maxWaiting),
+	}
+	for _, w := range workers {
+		h.slots <- w
 	}
 	h.dummy = sync.OnceValue(func() string {
-		hash, err := argon2id.CreateHash("no user has this password", &h.params)
+		hash, err := passwordhash.NewWorker(nil, nil).Create("no user has this password", memory)
 		if err != nil {
 			panic(fmt.Sprintf("hash: %v", err)) // the system's random source has failed
 		}
@@ -51,11 +48,12 @@ func newHasher(parallel int, memory uint32) *hasher {
 }
 
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
-	if err := h.enter(ctx); err != nil {
+	w, err := h.enter(ctx)
+	if err != nil {
 		return "", err
 	}
-	defer h.leave()
-	hash, err := argon2id.CreateHash(password, &h.params)
+	defer h.leave(w)
+	hash, err := w.Create(password, h.memory)
 	if err != nil {
 		return "", fmt.Errorf("hash password: %w", err)
 	}
@@ -69,11 +67,12 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (bool, erro
 	if !known {
 		hash = h.dummy()
 	}
-	if err := h.enter(ctx); err != nil {
+	w, err := h.enter(ctx)
+	if err != nil {
 		return false, err
 	}
-	defer h.leave()
-	ok, err := argon2id.ComparePasswordAndHash(password, hash)
+	defer h.leave(w)
+	ok, err := w.Matches(password, hash)
 	if err != nil {
 		return false, fmt.Errorf("compare password: %w", err)
 	}
@@ -105,19 +104,19 @@ func (h *hasher) ready() error {
 	return nil
 }
 
-func (h *hasher) enter(ctx context.Context) error {
+func (h *hasher) enter(ctx context.Context) (*passwordhash.Worker, error) {
 	select {
 	case h.waiting <- struct{}{}:
 		defer func() { <-h.waiting }()
 	default:
-		return errTooManyLogins()
+		return nil, errTooManyLogins()
 	}
 	select {
-	case h.slots <- struct{}{}:
-		return nil
+	case w := <-h.slots:
+		return w, nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for a hashing slot: %w", ctx.Err())
+		return nil, fmt.Errorf("wait for a hashing slot: %w", ctx.Err())
 	}
 }
 
-func (h *hasher) leave() { <-h.slots }
+func (h *hasher) leave(w *passwordhash.Worker) { h.slots <- w }

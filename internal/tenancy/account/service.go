@@ -12,6 +12,7 @@ import (
 
 	"showfloor/internal/base/queue"
 	"showfloor/internal/tenancy/mail"
+	"showfloor/internal/tenancy/passwordhash"
 	"showfloor/internal/tenancy/quota"
 	"showfloor/internal/tenancy/signing"
 )
@@ -58,7 +59,10 @@ type Config struct {
 	// PasswordMemory is the memory for hashing one password in KiB; 0 means 19 MiB.
 	// Tests use less, because each of their users costs two hashes.
 	PasswordMemory uint32
-	Log            *slog.Logger
+	// PasswordCommand is the program that hashes passwords (passwordhash.Serve), with its arguments. Without
+	// it, they are hashed in this process.
+	PasswordCommand []string
+	Log             *slog.Logger
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 }
@@ -75,9 +79,13 @@ func New(c Config) *Service {
 		pool: c.Pool, keys: c.Keys, now: c.Now, log: c.Log,
 		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
 		cache: newCallerCache(c.Now, cacheLife),
-		// At most half of the cores hash passwords; the others keep serving requests.
-		hasher: newHasher(max(1, runtime.NumCPU()/2), cmp.Or(c.PasswordMemory, passwordMemory)),
 	}
+	// At most half of the cores hash passwords; the others keep serving requests.
+	workers := make([]*passwordhash.Worker, max(1, runtime.NumCPU()/2))
+	for i := range workers {
+		workers[i] = passwordhash.NewWorker(c.PasswordCommand, c.Log)
+	}
+	s.hasher = newHasher(cmp.Or(c.PasswordMemory, passwordhash.StandardMemory), workers...)
 	s.hasher.dummy() // computed now, so that the first login isn't slower than others
 	return s
 }

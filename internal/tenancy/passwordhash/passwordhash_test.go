@@ -1,0 +1,112 @@
+package passwordhash_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/internal/tenancy/passwordhash"
+)
+
+// asProcess is the argument with which the test binary is the process of a worker.
+const asProcess = "hash-passwords"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == asProcess {
+		if err := passwordhash.Serve(os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// newWorker returns a worker with a process, and its log.
+func newWorker(t *testing.T, command ...string) (*passwordhash.Worker, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	w := passwordhash.NewWorker(command, slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(w.Close)
+	return w, log
+}
+
+func checks(t *testing.T, w *passwordhash.Worker) {
+	t.Helper()
+	hash, err := w.Create("correct horse", 64)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(hash, "$argon2id$v=19$m=64,t=2,p=1$"), hash)
+	for password, want := range map[string]bool{"correct horse": true, "correct horsf": false, "": false} {
+		ok, err := w.Matches(password, hash)
+		require.NoError(t, err)
+		require.Equal(t, want, ok, password)
+	}
+	_, err = w.Matches("x", "no hash")
+	require.Error(t, err)
+}
+
+// children are the processes that workers of this one have started.
+func children(t *testing.T) []int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	var list []int
+	for _, file := range files {
+		args, _ := os.ReadFile(file) // processes of others may end meanwhile
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
+		if strings.Contains(string(args), asProcess) && strings.Contains(string(status), fmt.Sprintf("PPid:\t%d\n", os.Getpid())) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			require.NoError(t, err)
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// TestProcess hashes in a process, which has a low priority, no environment, and is replaced when it dies.
+func TestProcess(t *testing.T) {
+	w, log := newWorker(t, "/proc/self/exe", asProcess)
+	require.Empty(t, children(t), "no process before the first job")
+	checks(t, w)
+	first := children(t)
+	require.Len(t, first, 1)
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(first[0]) + "/environ")
+	require.NoError(t, err)
+	require.Empty(t, environ)
+	threads, err := os.ReadDir("/proc/" + strconv.Itoa(first[0]) + "/task")
+	require.NoError(t, err)
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		require.NoError(t, err)
+		priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, id)
+		require.NoError(t, err)
+		require.Equal(t, 10, priority, "20 minus the niceness, as the system call returns it")
+	}
+
+	require.NoError(t, syscall.Kill(first[0], syscall.SIGKILL))
+	checks(t, w)
+	require.Contains(t, log.String(), "hashed in this process", "the job of the dead process")
+	second := children(t)
+	require.Len(t, second, 1)
+	require.NotEqual(t, first, second)
+	w.Close()
+	require.Empty(t, children(t))
+	checks(t, w)
+}
+
+func TestWithoutAProcess(t *testing.T) {
+	t.Parallel()
+	none, log := newWorker(t)
+	checks(t, none)
+	require.Empty(t, log.String(), "it was wanted")
+	missing, log := newWorker(t, "/nonexistent/showfloor", asProcess)
+	checks(t, missing)
+	require.Contains(t, log.String(), "no such file")
+}

@@ -1,0 +1,61 @@
+package passwordhash
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+)
+
+const (
+	// niceness is the priority of the process. It gets a tenth of a core that others use fully, and all of an idle one.
+	niceness = 10
+	// heapLimit is the heap at which the process collects its garbage, in bytes: that of two hashes.
+	heapLimit = 64 << 20
+)
+
+// Serve computes the jobs that a Worker writes to in, until in ends.
+func Serve(in io.Reader, out io.Writer) error {
+	if err := lowerPriority(); err != nil {
+		return err
+	}
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(heapLimit)
+	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var j job
+		if err := jobs.Decode(&j); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read job: %w", err)
+		}
+		if err := results.Encode(j.compute()); err != nil {
+			return fmt.Errorf("write result: %w", err)
+		}
+	}
+}
+
+// lowerPriority lowers the priority of all threads: on Linux each has its own, and a new one gets that of the thread that
+// makes it. So the second pass finds the threads that were made during the first one.
+func lowerPriority() error {
+	for range 2 {
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return fmt.Errorf("list threads: %w", err)
+		}
+		for _, thread := range threads {
+			id, err := strconv.Atoi(thread.Name())
+			if err != nil {
+				return fmt.Errorf("list threads: %w", err)
+			}
+			if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("lower priority: %w", err)
+			}
+		}
+	}
+	return nil
+}
