@@ -5,14 +5,19 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/oapi-codegen/nullable"
+
 	"showfloor/gen/api"
 )
 
 // buy simulates one buyer: a cart, a payment page and sometimes a refund.
 func (c *crowd) buy(r *rand.Rand, customer string) {
 	in := api.CheckoutInput{
-		StreamID: c.shop.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: customer,
+		CustomerEmail: "bo@buyer.example", CustomerExternalID: customer,
 		SuccessURL: "https://shop.example/thanks", CancelURL: "https://shop.example/cart",
+	}
+	if !oneIn(r, 4) {
+		in.StreamID = nullable.NewNullableWithValue(c.shop.stream)
 	}
 	for range 1 + r.IntN(3) {
 		p := r.IntN(len(c.shop.products))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oapi-codegen/nullable"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/gen/api"
@@ -93,7 +94,7 @@ func TestSellingOnAnEmptyMachine(t *testing.T) {
 	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
 	sell := func() api.Checkout {
 		return created(a.CreateCheckoutWithResponse(t.Context(), api.CheckoutInput{
-			Items: []api.CartItem{{ProductID: mug.ID, Quantity: 2}}, StreamID: stream.ID,
+			Items: []api.CartItem{{ProductID: mug.ID, Quantity: 2}}, StreamID: nullable.NewNullableWithValue(stream.ID),
 			CustomerEmail: "bo@buyer.example", CustomerExternalID: "bo",
 			SuccessURL: "https://acme.example/thanks?s={CHECKOUT_SESSION_ID}", CancelURL: "https://acme.example/cart",
 		}))(t)

@@ -20,7 +20,7 @@ func (s *Server) CreateCheckout(ctx context.Context, r api.CreateCheckoutRequest
 		Lines: each(r.Body.Items, func(i api.CartItem) catalog.Line {
 			return catalog.Line{ProductID: i.ProductID, Quantity: int64(i.Quantity)}
 		}),
-		StreamID: r.Body.StreamID, CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
+		StreamID: orNil(r.Body.StreamID), CustomerEmail: r.Body.CustomerEmail, CustomerExternalID: r.Body.CustomerExternalID,
 		DiscountCode: orEmpty(r.Body.DiscountCode), SuccessURL: r.Body.SuccessURL, CancelURL: r.Body.CancelURL,
 		Metadata: pairsOf(r.Body.Metadata),
 	})
@@ -94,7 +94,8 @@ func (s *Server) RefundOrder(ctx context.Context, r api.RefundOrderRequestObject
 func toOrder(v order.View) api.Order {
 	out := api.Order{
 		ID: v.ID, ProcessorCheckoutSessionID: orNull(v.CheckoutSessionID), ProcessorPaymentIntentID: orNull(v.PaymentIntentID),
-		CustomerExternalID: v.CustomerExternalID, CustomerEmail: orNull(v.CustomerEmail), StreamID: v.StreamID, AuctionID: orNull(v.AuctionID),
+		CustomerExternalID: v.CustomerExternalID, CustomerEmail: orNull(v.CustomerEmail),
+		StreamID: orNull(v.StreamID), AuctionID: orNull(v.AuctionID),
 		SubtotalCents: v.SubtotalCents, DiscountCents: v.DiscountCents, TotalCents: v.TotalCents, RefundedCents: v.RefundedCents,
 		Currency: strings.ToLower(v.Currency), Status: api.OrderStatus(v.Status),
 		PaymentMismatch: orNull(toMismatch(v.Order)), DiscountCode: orNull(v.DiscountCode),

@@ -94,7 +94,7 @@ func TestAWinnerPays(t *testing.T) {
 		return !o.CheckoutURL.IsNull()
 	})
 	require.Equal(t, api.OrderStatusPENDING, o.Status)
-	require.Equal(t, []any{int64(1500), "user-4711", a.StreamID}, []any{o.TotalCents, o.CustomerExternalID, o.StreamID})
+	require.Equal(t, []any{int64(1500), "user-4711", a.StreamID}, []any{o.TotalCents, o.CustomerExternalID, o.StreamID.MustGet()})
 	_, err := s.Sandbox.Pay(o.ProcessorCheckoutSessionID.MustGet(), "bo@buyer.example")
 	require.NoError(t, err)
 	s.Sandbox.Deliver(t)

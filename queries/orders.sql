@@ -1,15 +1,16 @@
 -- name: GetCheckoutSeller :one
 -- @sqlc-vet-disable tenant
--- The id is the tenant. Returns what a checkout needs of the tenant, in one round trip with the locks.
+-- The id is the tenant. Returns what a checkout needs of the tenant, in one round trip with the locks. Without a stream_id,
+-- no stream is unknown.
 SELECT t.charges_enabled, coalesce(se.processor_account_id, '')::text AS account_id,
-    EXISTS (SELECT 1 FROM streams st WHERE st.tenant_id = t.id AND st.id = @stream_id)::boolean AS stream_known
+    (sqlc.narg('stream_id')::text IS NULL OR EXISTS (SELECT 1 FROM streams st WHERE st.tenant_id = t.id AND st.id = sqlc.narg('stream_id')))::boolean AS stream_known
 FROM tenants t LEFT JOIN sellers se ON se.tenant_id = t.id WHERE t.id = @tenant_id;
 
 -- name: CreateOrder :exec
 WITH made AS (
     INSERT INTO orders (id, tenant_id, stream_id, auction_id, customer_external_id, customer_email, subtotal_cents, discount_cents, total_cents,
         application_fee_cents, currency, discount_id, discount_code, success_url, cancel_url, metadata, processor_account_id, expires_at, check_at, check_set_at, created_at, updated_at)
-    VALUES (@id, @tenant_id, @stream_id, sqlc.narg('auction_id'), @customer_external_id, sqlc.narg('customer_email'), @subtotal_cents, @discount_cents, @total_cents,
+    VALUES (@id, @tenant_id, sqlc.narg('stream_id'), sqlc.narg('auction_id'), @customer_external_id, sqlc.narg('customer_email'), @subtotal_cents, @discount_cents, @total_cents,
         @application_fee_cents, @currency, sqlc.narg('discount_id'), sqlc.narg('discount_code'), @success_url, @cancel_url, @metadata,
         sqlc.narg('processor_account_id'), @expires_at, @check_at::timestamptz, @now::timestamptz, @now::timestamptz, @now::timestamptz)
     RETURNING id, tenant_id

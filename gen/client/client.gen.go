@@ -2084,6 +2084,10 @@ type ClientInterface interface {
 	//
 	// This call checks the discount code's time, stream, redemptions and limit per customer.
 	//
+	// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+	// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+	// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
+	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
 	// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
@@ -2115,6 +2119,10 @@ type ClientInterface interface {
 	// payment, only the buyer's confirmation on the page.
 	//
 	// This call checks the discount code's time, stream, redemptions and limit per customer.
+	//
+	// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+	// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+	// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
 	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
@@ -7730,6 +7738,10 @@ func (c *Client) CancelAuction(ctx context.Context, id ID, reqEditors ...Request
 //
 // This call checks the discount code's time, stream, redemptions and limit per customer.
 //
+// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
+//
 // | Status | Code | Message | When |
 // |---|---|---|---|
 // | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
@@ -7771,6 +7783,10 @@ func (c *Client) CreateCheckoutWithBody(ctx context.Context, contentType string,
 // payment, only the buyer's confirmation on the page.
 //
 // This call checks the discount code's time, stream, redemptions and limit per customer.
+//
+// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
 //
 // | Status | Code | Message | When |
 // |---|---|---|---|
@@ -24660,6 +24676,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// This call checks the discount code's time, stream, redemptions and limit per customer.
 	//
+	// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+	// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+	// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
+	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
 	// | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
@@ -24691,6 +24711,10 @@ type ClientWithResponsesInterface interface {
 	// payment, only the buyer's confirmation on the page.
 	//
 	// This call checks the discount code's time, stream, redemptions and limit per customer.
+	//
+	// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+	// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+	// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
 	//
 	// | Status | Code | Message | When |
 	// |---|---|---|---|
@@ -41805,6 +41829,10 @@ func (c *ClientWithResponses) CancelAuctionWithResponse(ctx context.Context, id 
 //
 // This call checks the discount code's time, stream, redemptions and limit per customer.
 //
+// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
+//
 // | Status | Code | Message | When |
 // |---|---|---|---|
 // | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
@@ -41842,6 +41870,10 @@ func (c *ClientWithResponses) CreateCheckoutWithBodyWithResponse(ctx context.Con
 // payment, only the buyer's confirmation on the page.
 //
 // This call checks the discount code's time, stream, redemptions and limit per customer.
+//
+// Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+// order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+// /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
 //
 // | Status | Code | Message | When |
 // |---|---|---|---|

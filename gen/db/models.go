@@ -262,7 +262,7 @@ type Order struct {
 	ID                  string
 	TenantID            string
 	Status              string
-	StreamID            string
+	StreamID            *string
 	AuctionID           *string
 	CustomerExternalID  string
 	CustomerEmail       *string

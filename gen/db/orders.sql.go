@@ -143,7 +143,7 @@ type CreateOrderParams struct {
 	Quantities          []int32
 	ID                  string
 	TenantID            string
-	StreamID            string
+	StreamID            *string
 	AuctionID           *string
 	CustomerExternalID  string
 	CustomerEmail       *string
@@ -265,12 +265,12 @@ func (q *Queries) FulfilOrder(ctx context.Context, arg FulfilOrderParams) error 
 
 const GetCheckoutSeller = `-- name: GetCheckoutSeller :one
 SELECT t.charges_enabled, coalesce(se.processor_account_id, '')::text AS account_id,
-    EXISTS (SELECT 1 FROM streams st WHERE st.tenant_id = t.id AND st.id = $1)::boolean AS stream_known
+    ($1::text IS NULL OR EXISTS (SELECT 1 FROM streams st WHERE st.tenant_id = t.id AND st.id = $1))::boolean AS stream_known
 FROM tenants t LEFT JOIN sellers se ON se.tenant_id = t.id WHERE t.id = $2
 `
 
 type GetCheckoutSellerParams struct {
-	StreamID string
+	StreamID *string
 	TenantID string
 }
 
@@ -281,7 +281,8 @@ type GetCheckoutSellerRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The id is the tenant. Returns what a checkout needs of the tenant, in one round trip with the locks.
+// The id is the tenant. Returns what a checkout needs of the tenant, in one round trip with the locks. Without a stream_id,
+// no stream is unknown.
 func (q *Queries) GetCheckoutSeller(ctx context.Context, arg GetCheckoutSellerParams) (GetCheckoutSellerRow, error) {
 	row := q.db.QueryRow(ctx, GetCheckoutSeller, arg.StreamID, arg.TenantID)
 	var i GetCheckoutSellerRow

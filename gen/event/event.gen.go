@@ -938,8 +938,10 @@ type PurchaseCompletedData struct {
 	// Example: pi_1a2b3c
 	ProcessorPaymentIntentID *string `json:"processorPaymentIntentId"`
 
-	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
-	StreamID string `json:"streamId"`
+	// StreamID The stream in which the purchase was made; null if the checkout named none.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID *string `json:"streamId"`
 
 	// TotalCents The amount paid, in cents.
 	TotalCents int64 `json:"totalCents"`
@@ -997,8 +999,10 @@ type PurchaseDisputeClosedData struct {
 	// become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
 	Status DisputeStatus `json:"status"`
 
-	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
-	StreamID string `json:"streamId"`
+	// StreamID The stream in which the purchase was made; null if the checkout named none.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID *string `json:"streamId"`
 }
 
 // PurchaseDisputedData A dispute of a payment was opened or reopened, or an inquiry became a chargeback.
@@ -1053,8 +1057,10 @@ type PurchaseDisputedData struct {
 	// become a chargeback. WARNING_CLOSED: an inquiry that was closed without a chargeback.
 	Status DisputeStatus `json:"status"`
 
-	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
-	StreamID string `json:"streamId"`
+	// StreamID The stream in which the purchase was made; null if the checkout named none.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID *string `json:"streamId"`
 }
 
 // PurchaseMismatchedData The buyer paid less than the order's total, or in another currency. The order is in REVIEW and holds no units: fulfil it
@@ -1095,8 +1101,10 @@ type PurchaseMismatchedData struct {
 	// ProcessorPaymentIntentID Example: pi_1a2b3c
 	ProcessorPaymentIntentID *string `json:"processorPaymentIntentId"`
 
-	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
-	StreamID string `json:"streamId"`
+	// StreamID The stream in which the purchase was made; null if the checkout named none.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID *string `json:"streamId"`
 }
 
 // PurchaseRefundFailedData A refund failed: the processor refused it, or the buyer's bank returned the money. Its amount can be refunded again.
@@ -1160,8 +1168,10 @@ type PurchaseRefundFailedData struct {
 	// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
 	Status OrderStatus `json:"status"`
 
-	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
-	StreamID string `json:"streamId"`
+	// StreamID The stream in which the purchase was made; null if the checkout named none.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID *string `json:"streamId"`
 
 	// TotalCents The amount paid, in cents.
 	TotalCents int64 `json:"totalCents"`
@@ -1223,8 +1233,10 @@ type PurchaseRefundedData struct {
 	// currency (see `paymentMismatch`); holds no units. Fulfil the order to accept the payment, or refund it.
 	Status OrderStatus `json:"status"`
 
-	// StreamID Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
-	StreamID string `json:"streamId"`
+	// StreamID The stream in which the purchase was made; null if the checkout named none.
+	//
+	// Example: str_01m18qg1mhf2bsz1fk6m8v4jxe
+	StreamID *string `json:"streamId"`
 
 	// TotalCents The amount paid, in cents.
 	TotalCents int64 `json:"totalCents"`

@@ -2999,6 +2999,10 @@ export interface paths {
          *
          *     This call checks the discount code's time, stream, redemptions and limit per customer.
          *
+         *     Without `streamId` the purchase is made outside of a stream, for example on a page of products. `streamId` is null in its
+         *     order and events. A discount code of one stream is refused, no viewers get a `stock-tick`, and `GET
+         *     /v1/me/commerce/orders` with a `streamId` doesn't list the order. All else is the same, including revenue in analytics.
+         *
          *     | Status | Code | Message | When |
          *     |---|---|---|---|
          *     | 400 | `seller_not_onboarded` | `Seller has not completed onboarding` | `chargesEnabled` is false |
@@ -7633,10 +7637,10 @@ export interface components {
             items: components["schemas"]["CartItem"][];
             metadata?: components["schemas"]["Metadata"];
             /**
-             * @description The stream in which the buyer makes the purchase.
+             * @description The stream in which the buyer makes the purchase; null, the default, for a purchase outside of a stream.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
              */
-            streamId: string;
+            streamId?: string | null;
             /**
              * Format: uri
              * @description Where the browser goes after payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the session's id.
@@ -9325,10 +9329,10 @@ export interface components {
             refunds: components["schemas"]["Refund"][];
             status: components["schemas"]["OrderStatus"];
             /**
-             * @description The stream in which the purchase was made.
+             * @description The stream in which the purchase was made; null if the checkout named none.
              * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
              */
-            streamId: string;
+            streamId: string | null;
             /**
              * Format: int64
              * @description The sum of the items' prices in cents.
@@ -10186,8 +10190,11 @@ export interface components {
              * @example pi_1a2b3c
              */
             processorPaymentIntentId: string | null;
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
-            streamId: string;
+            /**
+             * @description The stream in which the purchase was made; null if the checkout named none.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string | null;
             /**
              * Format: int64
              * @description The amount paid, in cents.
@@ -10248,8 +10255,11 @@ export interface components {
              */
             reason: string;
             status: components["schemas"]["DisputeStatus"];
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
-            streamId: string;
+            /**
+             * @description The stream in which the purchase was made; null if the checkout named none.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string | null;
         };
         /** @description A dispute was decided or withdrawn. */
         PurchaseDisputeClosedEvent: {
@@ -10304,8 +10314,11 @@ export interface components {
              */
             reason: string;
             status: components["schemas"]["DisputeStatus"];
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
-            streamId: string;
+            /**
+             * @description The stream in which the purchase was made; null if the checkout named none.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string | null;
         };
         /** @description A buyer's bank disputes a payment. */
         PurchaseDisputedEvent: {
@@ -10345,8 +10358,11 @@ export interface components {
             paymentMismatch: components["schemas"]["PaymentMismatch"];
             /** @example pi_1a2b3c */
             processorPaymentIntentId: string | null;
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
-            streamId: string;
+            /**
+             * @description The stream in which the purchase was made; null if the checkout named none.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string | null;
         };
         /** @description A payment is below the order's total, or in another currency. */
         PurchaseMismatchedEvent: {
@@ -10413,8 +10429,11 @@ export interface components {
              */
             refundedCents: number;
             status: components["schemas"]["OrderStatus"];
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
-            streamId: string;
+            /**
+             * @description The stream in which the purchase was made; null if the checkout named none.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string | null;
             /**
              * Format: int64
              * @description The amount paid, in cents.
@@ -10478,8 +10497,11 @@ export interface components {
              */
             refundedCents: number;
             status: components["schemas"]["OrderStatus"];
-            /** @example str_01m18qg1mhf2bsz1fk6m8v4jxe */
-            streamId: string;
+            /**
+             * @description The stream in which the purchase was made; null if the checkout named none.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string | null;
             /**
              * Format: int64
              * @description The amount paid, in cents.
@@ -18653,7 +18675,7 @@ export interface operations {
             query?: {
                 /** @description Only orders in this status. */
                 status?: components["schemas"]["OrderStatus"];
-                /** @description Only orders made in this stream. */
+                /** @description Only orders made in this stream; without it also those outside of a stream. */
                 streamId?: string;
                 /** @description Only orders of this customer. */
                 customerExternalId?: string;

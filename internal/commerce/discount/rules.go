@@ -22,7 +22,12 @@ const (
 	UsedUp           Refusal = "used_up"
 	UsedUpByCustomer Refusal = "used_up_by_customer"
 	none             Refusal = ""
+	// inStreamOnly is the refusal of a code of one stream outside of streams. Only checkouts get it.
+	inStreamOnly Refusal = "in_stream_only"
 )
+
+// outside stands for the stream of a purchase that is made in none.
+const outside = ""
 
 // codes is the pattern of codes. They are ASCII, so that case-insensitive
 // comparison is the same everywhere.
@@ -55,7 +60,7 @@ func (in Input) check() error {
 
 // usable checks a code at a time, except for the limit per customer. The held and
 // counted uses of d don't include the wanted one. streamID is the stream in which
-// it is wanted; nil for any.
+// it is wanted, or outside; nil for any.
 func usable(d db.Discount, at time.Time, streamID *string) Refusal {
 	switch {
 	case !d.Active:
@@ -64,6 +69,8 @@ func usable(d db.Discount, at time.Time, streamID *string) Refusal {
 		return NotStarted
 	case d.EndsAt != nil && !at.Before(*d.EndsAt):
 		return Expired
+	case d.StreamID != nil && streamID != nil && *streamID == outside:
+		return inStreamOnly
 	case d.StreamID != nil && streamID != nil && *d.StreamID != *streamID:
 		return OtherStream
 	case d.MaxRedemptions != nil && int64(d.Redemptions)+int64(d.Held) >= int64(*d.MaxRedemptions):
@@ -92,6 +99,7 @@ func (r Refusal) problem() error {
 		NotStarted:       "this discount code can't be used yet",
 		Expired:          "this discount code has expired",
 		OtherStream:      "this discount code only counts in another stream",
+		inStreamOnly:     "this discount code only counts in a stream",
 		UsedUp:           "this discount code is used up",
 		UsedUpByCustomer: "this customer has used this discount code as often as possible",
 	}[r])

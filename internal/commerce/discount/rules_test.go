@@ -27,6 +27,8 @@ func TestUsable(t *testing.T) {
 		"not at its end":            {db.Discount{EndsAt: &now}, &here, Expired},
 		"in its stream":             {db.Discount{StreamID: &here}, &here, none},
 		"in another":                {db.Discount{StreamID: &here}, &there, OtherStream},
+		"in none":                   {db.Discount{StreamID: &here}, new(outside), inStreamOnly},
+		"for all, in none":          {db.Discount{}, new(outside), none},
 		"wherever":                  {db.Discount{StreamID: &here}, nil, none},
 		"one left":                  {db.Discount{MaxRedemptions: new(int32(3)), Redemptions: 1, Held: 1}, nil, none},
 		"none left but held ones":   {db.Discount{MaxRedemptions: new(int32(3)), Redemptions: 1, Held: 2}, nil, UsedUp},

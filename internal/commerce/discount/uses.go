@@ -13,7 +13,9 @@ import (
 
 // Use is a checkout's request to use a code.
 type Use struct {
-	Code, StreamID, CustomerExternalID string
+	Code, CustomerExternalID string
+	// StreamID is nil for a checkout outside of a stream.
+	StreamID *string
 }
 
 // Applied is a code of which a checkout holds a use.
@@ -59,8 +61,12 @@ func (h *Held) Applied(subtotalCents int64) (Applied, error) {
 	d := h.rows[0]
 	before := d
 	before.Held--
+	place := new(outside)
+	if h.use.StreamID != nil {
+		place = h.use.StreamID
+	}
 	// The time is read after the row is locked, however long that took.
-	if err := usable(before, h.now(), &h.use.StreamID).problem(); err != nil {
+	if err := usable(before, h.now(), place).problem(); err != nil {
 		return Applied{}, err
 	}
 	if err := usableBy(d, h.uses[0]).problem(); err != nil {

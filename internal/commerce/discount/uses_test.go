@@ -37,7 +37,7 @@ func newRig(t *testing.T) *rig {
 }
 
 func (r *rig) use(code, customer string) discount.Use {
-	return discount.Use{Code: code, StreamID: r.st.ID, CustomerExternalID: customer}
+	return discount.Use{Code: code, StreamID: &r.st.ID, CustomerExternalID: customer}
 }
 
 // hold does the part of a checkout that concerns a code: it holds the use and

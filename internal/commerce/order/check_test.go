@@ -314,7 +314,7 @@ func TestAThousandDueOrders(t *testing.T) {
 		q := db.New(tx)
 		for i := range n {
 			err := q.CreateOrder(t.Context(), db.CreateOrderParams{
-				ID: id.New(id.Order), TenantID: r.owner.TenantID, StreamID: r.stream, CustomerExternalID: strconv.Itoa(i), Currency: "USD", Metadata: []byte("{}"),
+				ID: id.New(id.Order), TenantID: r.owner.TenantID, StreamID: &r.stream, CustomerExternalID: strconv.Itoa(i), Currency: "USD", Metadata: []byte("{}"),
 				ExpiresAt: now.Add(time.Hour), CheckAt: now, Now: now,
 				ProductIds: []string{mug}, Names: []string{"Mug"}, PricesCents: []int64{0}, Quantities: []int32{1},
 			})

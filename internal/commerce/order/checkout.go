@@ -18,8 +18,10 @@ import (
 // Cart is a buyer's order; the handler has checked its limits.
 type Cart struct {
 	// Lines may contain a product several times.
-	Lines                                       []catalog.Line
-	StreamID, CustomerEmail, CustomerExternalID string
+	Lines []catalog.Line
+	// StreamID is nil for a purchase outside of a stream.
+	StreamID                          *string
+	CustomerEmail, CustomerExternalID string
 	// DiscountCode is empty for none.
 	DiscountCode          string
 	SuccessURL, CancelURL string

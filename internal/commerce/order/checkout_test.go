@@ -260,7 +260,7 @@ func TestADisconnectedBuyersOrderHasItsPage(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := r.Orders.CreateCheckout(ctx, r.caller, order.Cart{
-			Lines: []catalog.Line{{ProductID: mug, Quantity: 1}}, StreamID: r.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: "user-1",
+			Lines: []catalog.Line{{ProductID: mug, Quantity: 1}}, StreamID: &r.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: "user-1",
 			SuccessURL: "https://shop.example/", CancelURL: "https://shop.example/",
 		})
 		done <- err

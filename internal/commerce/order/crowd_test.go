@@ -32,7 +32,7 @@ func together(n int, f func(i int)) {
 func (r *rig) buy(t *testing.T, customer, code string, lines ...catalog.Line) (order.Checkout, error) {
 	t.Helper()
 	return r.Orders.CreateCheckout(t.Context(), r.caller, order.Cart{
-		Lines: lines, StreamID: r.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: customer, DiscountCode: code,
+		Lines: lines, StreamID: &r.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: customer, DiscountCode: code,
 		SuccessURL: "https://shop.example/", CancelURL: "https://shop.example/",
 	})
 }

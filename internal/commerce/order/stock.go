@@ -31,15 +31,19 @@ func ticks(lines []catalog.Line, before map[string]db.Product, c unitChange) []c
 	return list
 }
 
-// publishStock sends the products' free units to the stream's viewers once tx is
-// committed. before has the products' locked rows, without the change.
+// publishStock sends the products' free units to the viewers of the order's stream
+// once tx is committed; an order without a stream (nil) has no viewers. before has
+// the products' locked rows, without the change.
 func (s *Service) publishStock(
-	ctx context.Context, tx pgx.Tx, streamID string, lines []catalog.Line, before map[string]db.Product, c unitChange,
+	ctx context.Context, tx pgx.Tx, streamID *string, lines []catalog.Line, before map[string]db.Product, c unitChange,
 ) {
+	if streamID == nil {
+		return
+	}
 	list := ticks(lines, before, c)
 	postgres.AfterCommit(tx, func() {
 		for _, t := range list {
-			s.config.Realtime.Publish(ctx, realtime.Publication{Room: streamID, Type: realtime.StockTick, Data: t})
+			s.config.Realtime.Publish(ctx, realtime.Publication{Room: *streamID, Type: realtime.StockTick, Data: t})
 		}
 	})
 }

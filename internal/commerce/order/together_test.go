@@ -83,7 +83,7 @@ func (b bazaar) sell(t *testing.T, i int) error {
 func (b bazaar) refused(t *testing.T, _ int) error {
 	t.Helper()
 	_, err := b.Orders.CreateCheckout(t.Context(), b.caller, order.Cart{
-		Lines: b.lines(), StreamID: b.stream, CustomerEmail: "nobody", CustomerExternalID: "nobody", DiscountCode: "SAVE20",
+		Lines: b.lines(), StreamID: &b.stream, CustomerEmail: "nobody", CustomerExternalID: "nobody", DiscountCode: "SAVE20",
 		SuccessURL: "https://shop.example/", CancelURL: "https://shop.example/",
 	})
 	if !problem.Is(err, "checkout_refused") {

@@ -57,7 +57,7 @@ func TestACheckoutTakesFewRoundTrips(t *testing.T) {
 		before := counter.n.Load()
 		_, err := r.Orders.CreateCheckout(t.Context(), r.caller, order.Cart{
 			Lines:    []catalog.Line{{ProductID: plate, Quantity: 1}, {ProductID: mug, Quantity: 2}},
-			StreamID: r.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: "user-1", DiscountCode: "launch",
+			StreamID: &r.stream, CustomerEmail: "bo@buyer.example", CustomerExternalID: "user-1", DiscountCode: "launch",
 			SuccessURL: "https://shop.example/", CancelURL: "https://shop.example/",
 		})
 		require.NoError(t, err)

@@ -35,7 +35,7 @@ type Winner struct {
 func (s *Service) CreateForWinnerTx(ctx context.Context, tx pgx.Tx, w Winner) (orderID string, err error) {
 	now := s.config.Now()
 	o := db.CreateOrderParams{
-		ID: id.New(id.Order), TenantID: w.TenantID, StreamID: w.StreamID, AuctionID: &w.AuctionID, CustomerExternalID: w.BidderExternalID,
+		ID: id.New(id.Order), TenantID: w.TenantID, StreamID: &w.StreamID, AuctionID: &w.AuctionID, CustomerExternalID: w.BidderExternalID,
 		SubtotalCents: w.AmountCents, TotalCents: w.AmountCents, Currency: w.Currency,
 		SuccessURL: s.config.PublicURL + "/purchase?result=paid", CancelURL: s.config.PublicURL + "/purchase?result=cancelled",
 		Metadata: json.RawMessage(metadata.None), ExpiresAt: now.Add(winnerLife).Truncate(time.Second), CheckAt: now.Add(firstCheck), Now: now,

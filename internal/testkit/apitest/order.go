@@ -7,16 +7,20 @@ import (
 	"showfloor/gen/api"
 )
 
-// Checkout creates an order of one unit and its payment page. The caller's tenant
-// must be a Seller.
+// Checkout creates an order of one unit and its payment page, outside of a stream if
+// streamID is empty. The caller's tenant must be a Seller.
 func (c *Caller) Checkout(t testing.TB, streamID, productID string) api.Checkout {
 	t.Helper()
-	var made api.Checkout
-	c.Call(t, "POST", "/v1/me/commerce/checkout", map[string]any{
-		"items": []map[string]any{{"productId": productID, "quantity": 1}}, "streamId": streamID,
+	body := map[string]any{
+		"items":         []map[string]any{{"productId": productID, "quantity": 1}},
 		"customerEmail": "bo@buyer.example", "customerExternalId": "user-4711",
 		"successUrl": "https://shop.example/thanks", "cancelUrl": "https://shop.example/cart",
-	}).Into(t, http.StatusCreated, &made)
+	}
+	if streamID != "" {
+		body["streamId"] = streamID
+	}
+	var made api.Checkout
+	c.Call(t, "POST", "/v1/me/commerce/checkout", body).Into(t, http.StatusCreated, &made)
 	return made
 }
 

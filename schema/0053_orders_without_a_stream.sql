@@ -1,0 +1,4 @@
+-- +goose Up
+-- Null for an order that isn't made in a stream. Servers of the previous version create no such order, and fail to read one
+-- (CHANGELOG.md).
+ALTER TABLE orders ALTER COLUMN stream_id DROP NOT NULL;
