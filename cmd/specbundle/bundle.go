@@ -31,6 +31,12 @@ func bundle(ctx context.Context, root string) (document, webhooks []byte, err er
 		return nil, nil, fmt.Errorf("%s must not list components.responses: let the paths reference the file that holds them", root)
 	}
 
+	if doc.Components != nil {
+		for _, scheme := range doc.Components.SecuritySchemes {
+			scheme.Ref = "" // is written out in its place; the library would replace it by a reference to itself
+		}
+	}
+
 	names := newComponentNames()
 	doc.InternalizeRefs(ctx, names.resolve)
 	if err := names.err(); err != nil {

@@ -139,6 +139,24 @@ components:
 	require.Equal(t, string(got), string(again))
 }
 
+// TestBundleWritesOutSecuritySchemes: they can be in a file of their own.
+func TestBundleWritesOutSecuritySchemes(t *testing.T) {
+	t.Parallel()
+
+	files := spec()
+	files["openapi.yaml"] += "  securitySchemes: {token: {$ref: \"security.yaml#/token\"}}\n"
+	files["security.yaml"] = "token: {x-order: 1, type: http, scheme: bearer}\n"
+	got, _, err := bundle(t.Context(), write(t, files))
+	require.NoError(t, err)
+	require.Contains(t, string(got), `
+  securitySchemes:
+    token:
+      type: http
+      scheme: bearer
+      x-order: 1
+`)
+}
+
 func TestBundleRefuses(t *testing.T) {
 	t.Parallel()
 
