@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/internal/areas"
+	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/queue"
 )
 
@@ -18,7 +20,8 @@ const (
 	// one after the other, separately from all other jobs.
 	retentionQueue = "retention"
 	// retentionTime is the time limit of the deletion in one area. If it is reached, the
-	// job continues after retentionPause, when the other areas have had their turn.
+	// job continues after retentionPause, when the other areas have had their turn. If it
+	// has deleted nothing, it continues after retentionEvery.
 	retentionTime  = time.Minute
 	retentionPause = time.Second
 )
@@ -41,10 +44,17 @@ func (RetentionArgs) InsertOpts() river.InsertOpts {
 type retention struct {
 	river.WorkerDefaults[RetentionArgs]
 	keepers map[string]areas.Keeper
+	clock   clock
+	log     *slog.Logger
 }
 
 // Timeout limits the deletion in one area.
 func (*retention) Timeout(*river.Job[RetentionArgs]) time.Duration { return retentionTime }
+
+// NextRetry returns the time after a failure. River's own pauses grow to hours, and the unfinished job prevents the periodic one.
+func (w *retention) NextRetry(*river.Job[RetentionArgs]) time.Time {
+	return w.clock.now().Add(retentionEvery)
+}
 
 // Work deletes the rows. It ignores unknown areas, because another version of the
 // server may have added the job.
@@ -54,10 +64,19 @@ func (w *retention) Work(ctx context.Context, job *river.Job[RetentionArgs]) err
 		return nil
 	}
 	err := area.DeleteOld(ctx)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return river.JobSnooze(retentionPause) // there is more to delete; what is deleted is committed
+	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
 	}
-	return err
+	failure, ok := errors.AsType[*postgres.DeleteError](err)
+	if !ok {
+		w.log.Warn("retention reached its time limit", "area", job.Args.Area, "error", err)
+		return river.JobSnooze(retentionPause)
+	}
+	w.log.Warn("retention reached its time limit", "area", job.Args.Area, "rows", failure.Rows, "deleted", failure.Deleted, "error", err)
+	if failure.Deleted == 0 {
+		return river.JobSnooze(retentionEvery)
+	}
+	return river.JobSnooze(retentionPause)
 }
 
 // retentionJobs returns the periodic jobs of all areas.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,9 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/areas"
+	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/queue"
 	"showfloor/internal/testkit/dbtest"
 )
@@ -50,7 +53,7 @@ func TestSlowRetentionDoesNotDelayOtherJobs(t *testing.T) {
 	require.Len(t, retentionJobs(keepers), 4)
 	pool := dbtest.New(t)
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &quick{retention{keepers: keepers}})
+	river.AddWorker(workers, &quick{retention{keepers: keepers, clock: clock{time.Now}, log: slog.New(slog.DiscardHandler)}})
 	config := queue.Config(slog.New(slog.DiscardHandler))
 	config.Workers, config.Queues = workers, map[string]river.QueueConfig{retentionQueue: {MaxWorkers: 1}}
 	client, err := river.NewClient(riverpgxv5.New(pool), config)
@@ -67,19 +70,44 @@ func TestSlowRetentionDoesNotDelayOtherJobs(t *testing.T) {
 	}
 }
 
-// TestUnfinishedRetentionContinues: an area whose deletion reaches its time limit is called again, after the others.
+// TestUnfinishedRetentionContinues: an area whose deletion reaches its time limit is called again, after the others, and the
+// log has the rows that it was deleting.
 func TestUnfinishedRetentionContinues(t *testing.T) {
 	t.Parallel()
-	worker := &retention{keepers: map[string]areas.Keeper{
-		"A": keeper(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }),
+	for _, c := range []struct {
+		err   error
+		log   string
+		pause time.Duration
+	}{
+		{&postgres.DeleteError{Rows: "events", Deleted: 5000, Err: context.DeadlineExceeded}, "area=A rows=events deleted=5000", retentionPause},
+		{&postgres.DeleteError{Rows: "events", Err: context.DeadlineExceeded}, "area=A rows=events deleted=0", retentionEvery},
+		{context.DeadlineExceeded, "area=A", retentionPause},
+	} {
+		var text bytes.Buffer
+		worker := &retention{log: slog.New(slog.NewTextHandler(&text, nil)), keepers: map[string]areas.Keeper{
+			"A": keeper(func(ctx context.Context) error { <-ctx.Done(); return errors.Join(nil, c.err) }),
+		}}
+		ended, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+		defer cancel()
+		var snooze *river.JobSnoozeError
+		require.ErrorAs(t, worker.Work(ended, &river.Job[RetentionArgs]{Args: RetentionArgs{Area: "A"}}), &snooze)
+		require.Equal(t, c.pause, snooze.Duration)
+		require.Contains(t, text.String(), "level=WARN")
+		require.Contains(t, text.String(), c.log)
+	}
+}
+
+// TestFailedRetentionRunsAgainSoon: after an error the job is due again when the next periodic one would be, however often
+// it has failed.
+func TestFailedRetentionRunsAgainSoon(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	worker := &retention{clock: clock{func() time.Time { return now }}, keepers: map[string]areas.Keeper{
 		"B": keeper(func(context.Context) error { return errors.New("no disk") }),
 	}}
-	ended, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
-	defer cancel()
-	var snooze *river.JobSnoozeError
-	require.ErrorAs(t, worker.Work(ended, &river.Job[RetentionArgs]{Args: RetentionArgs{Area: "A"}}), &snooze)
-	require.Equal(t, retentionPause, snooze.Duration)
-	require.EqualError(t, worker.Work(t.Context(), &river.Job[RetentionArgs]{Args: RetentionArgs{Area: "B"}}), "no disk")
+	job := &river.Job[RetentionArgs]{JobRow: &rivertype.JobRow{Attempt: 20}, Args: RetentionArgs{Area: "B"}}
+	require.EqualError(t, worker.Work(t.Context(), job), "no disk")
+	require.Equal(t, now.Add(5*time.Minute), worker.NextRetry(job))
 }
 
 // quick is a retention worker with a shorter time limit.

@@ -24,8 +24,16 @@ func TestDeleteInBatchesGoesOnUntilThereAreFewer(t *testing.T) {
 
 func TestDeleteInBatchesNamesTheRowsInItsError(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("no disk")
-	err := postgres.DeleteInBatches("rows", func(int32) (int64, error) { return 0, broken })
+	broken, calls := errors.New("no disk"), 0
+	err := postgres.DeleteInBatches("rows", func(maxRows int32) (int64, error) {
+		if calls++; calls > 2 {
+			return 0, broken
+		}
+		return int64(maxRows), nil
+	})
 	require.ErrorIs(t, err, broken)
-	require.EqualError(t, err, "delete old rows: no disk")
+	require.EqualError(t, err, "delete old rows, after 10000 rows: no disk")
+	failure, ok := errors.AsType[*postgres.DeleteError](err)
+	require.True(t, ok)
+	require.EqualValues(t, 10_000, failure.Deleted)
 }
