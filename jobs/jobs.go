@@ -166,7 +166,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &missOverdue{calls: c.Areas.Calls})
 	river.AddWorker(workers, &retention{keepers: c.Areas.Keepers(), clock: clock, log: c.Log})
 	river.AddWorker(workers, &rescue{pool: c.Pool})
-	river.AddWorker(workers, &writeSums{clock: clock, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
+	river.AddWorker(workers, &writeSums{clock: clock, log: c.Log, analytics: c.Areas.Analytics, audit: c.Areas.AuditDays})
 	return workers
 }
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -12,7 +13,7 @@ import (
 	"showfloor/internal/tenancy/audit"
 )
 
-// The sums that WriteSumsArgs names: numbers of rows, figures of closed hours, audit entries of closed days.
+// The sums that WriteSumsArgs names: numbers of rows, figures of closed hours, audit entries by day.
 const (
 	rowSums    = "rows"
 	figureSums = "figures"
@@ -36,6 +37,7 @@ func (WriteSumsArgs) InsertOpts() river.InsertOpts {
 type writeSums struct {
 	river.WorkerDefaults[WriteSumsArgs]
 	clock     clock
+	log       *slog.Logger
 	analytics *analytics.Service
 	audit     *audit.Days
 }
@@ -56,8 +58,9 @@ func (w *writeSums) Work(ctx context.Context, job *river.Job[WriteSumsArgs]) err
 	case auditSums:
 		err = w.audit.CountDays(ctx)
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return river.JobSnooze(retentionPause) // what is written is committed, day by day
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		w.log.Warn("sums reached their time limit", "sums", job.Args.Sums, "error", err)
+		return river.JobSnooze(retentionPause) // what is written is committed, span by span
 	}
 	return err
 }

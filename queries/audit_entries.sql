@@ -52,7 +52,7 @@ SELECT e.* FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, 
 
 -- name: CountPlatformAuditByDay :one
 -- @sqlc-vet-disable tenant
--- For the platform's operators. Counts from the numbers of closed days, which lie in [first_day, last_day), and from the entries of the other days.
+-- For the platform's operators. Counts from the sums of the days in [first_day, last_day), and from the entries that are not in them.
 -- Entries whose entity_id is the given entity are not counted by day.
 WITH closed AS (
     SELECT greatest(@first_day::timestamptz, least(u.until, @last_day::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
@@ -89,7 +89,7 @@ SELECT ((SELECT coalesce(sum(e.entries), 0) FROM audit_days e
 
 -- name: SkipAuditDays :one
 -- @sqlc-vet-disable tenant
--- The oldest closed day all of whose entries come before the page, newest first, and the number of entries until its end. The page
+-- The oldest summed day all of whose entries come before the page, newest first, and the number of entries until its end. The page
 -- can be read from the day's start on. No row: the page begins in the newest of these days or before it.
 WITH closed AS (
     SELECT greatest(@first_day::timestamptz, least(u.until, @last_day::timestamptz)) AS until FROM summed_until u WHERE u.name = 'audit'
@@ -145,7 +145,8 @@ SELECT least((SELECT min(e.at) FROM audit_entries e WHERE e.at >= @since::timest
 
 -- name: WriteAuditDays :exec
 -- @sqlc-vet-disable tenant
--- Counts these days of all tenants.
+-- Counts the entries of all tenants in a part of a day, and adds them to those of the parts before.
 INSERT INTO audit_days (day, tenant_id, actor_type, action, entity, entries)
 SELECT date_trunc('day', e.at, 'UTC'), coalesce(e.tenant_id, ''), e.actor_type, e.action, e.entity, count(*)
-FROM audit_entries e WHERE e.at >= @since::timestamptz AND e.at < @until::timestamptz GROUP BY 1, 2, 3, 4, 5;
+FROM audit_entries e WHERE e.at >= @since::timestamptz AND e.at < @until::timestamptz GROUP BY 1, 2, 3, 4, 5
+ON CONFLICT (tenant_id, day, actor_type, action, entity) DO UPDATE SET entries = audit_days.entries + excluded.entries;

@@ -81,6 +81,18 @@ SELECT t.id, s.hour, s.currency, s.orders, s.total_cents FROM tenants t CROSS JO
         sum(coalesce(o.paid_cents, o.total_cents)) AS total_cents
     FROM orders o WHERE o.tenant_id = t.id AND o.paid_at >= @since::timestamptz AND o.paid_at < @until::timestamptz GROUP BY 1, 2) s;
 
+-- name: DeleteFigureHoursBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention covers all tenants. Deletes hours in which no session was created.
+DELETE FROM figure_hours WHERE ctid = ANY (ARRAY(
+    SELECT f.ctid FROM figure_hours f WHERE f.live_minutes > 0 AND f.hour < @before AND f.sessions = 0 LIMIT @max_rows));
+
+-- name: ClearAudienceOfHoursBefore :execrows
+-- @sqlc-vet-disable tenant
+-- Retention covers all tenants. The number of sessions is kept, as long as sessions are.
+UPDATE figure_hours SET peak_viewers = 0, watched_minutes = 0, live_minutes = 0 WHERE ctid = ANY (ARRAY(
+    SELECT f.ctid FROM figure_hours f WHERE f.live_minutes > 0 AND f.hour < @before AND f.sessions > 0 LIMIT @max_rows));
+
 -- name: CountLiveSessions :one
 SELECT count(*) FROM sessions WHERE tenant_id = @tenant_id AND state = 'live';
 

@@ -7,6 +7,10 @@ WITH gone AS (
 INSERT INTO row_counts (scope, key, n) SELECT g.scope, g.key, sum(g.n) FROM gone g GROUP BY 1, 2 ORDER BY 1, 2
 ON CONFLICT (scope, key) DO UPDATE SET n = row_counts.n + excluded.n;
 
+-- name: DeleteZeroRowCounts :exec
+-- @sqlc-vet-disable tenant
+DELETE FROM row_counts WHERE n = 0;
+
 -- name: LockSummedUntil :one
 -- @sqlc-vet-disable tenant
 -- The time up to which the sums are written, of all tenants. open: a transaction is open that began before the given time

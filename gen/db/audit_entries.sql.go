@@ -115,7 +115,7 @@ type CountPlatformAuditByDayParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// For the platform's operators. Counts from the numbers of closed days, which lie in [first_day, last_day), and from the entries of the other days.
+// For the platform's operators. Counts from the sums of the days in [first_day, last_day), and from the entries that are not in them.
 // Entries whose entity_id is the given entity are not counted by day.
 func (q *Queries) CountPlatformAuditByDay(ctx context.Context, arg CountPlatformAuditByDayParams) (int64, error) {
 	row := q.db.QueryRow(ctx, CountPlatformAuditByDay,
@@ -457,7 +457,7 @@ type SkipAuditDaysRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// The oldest closed day all of whose entries come before the page, newest first, and the number of entries until its end. The page
+// The oldest summed day all of whose entries come before the page, newest first, and the number of entries until its end. The page
 // can be read from the day's start on. No row: the page begins in the newest of these days or before it.
 func (q *Queries) SkipAuditDays(ctx context.Context, arg SkipAuditDaysParams) (SkipAuditDaysRow, error) {
 	row := q.db.QueryRow(ctx, SkipAuditDays,
@@ -479,6 +479,7 @@ const WriteAuditDays = `-- name: WriteAuditDays :exec
 INSERT INTO audit_days (day, tenant_id, actor_type, action, entity, entries)
 SELECT date_trunc('day', e.at, 'UTC'), coalesce(e.tenant_id, ''), e.actor_type, e.action, e.entity, count(*)
 FROM audit_entries e WHERE e.at >= $1::timestamptz AND e.at < $2::timestamptz GROUP BY 1, 2, 3, 4, 5
+ON CONFLICT (tenant_id, day, actor_type, action, entity) DO UPDATE SET entries = audit_days.entries + excluded.entries
 `
 
 type WriteAuditDaysParams struct {
@@ -487,7 +488,7 @@ type WriteAuditDaysParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Counts these days of all tenants.
+// Counts the entries of all tenants in a part of a day, and adds them to those of the parts before.
 func (q *Queries) WriteAuditDays(ctx context.Context, arg WriteAuditDaysParams) error {
 	_, err := q.db.Exec(ctx, WriteAuditDays, arg.Since, arg.Until)
 	return err

@@ -10,6 +10,26 @@ import (
 	"time"
 )
 
+const ClearAudienceOfHoursBefore = `-- name: ClearAudienceOfHoursBefore :execrows
+UPDATE figure_hours SET peak_viewers = 0, watched_minutes = 0, live_minutes = 0 WHERE ctid = ANY (ARRAY(
+    SELECT f.ctid FROM figure_hours f WHERE f.live_minutes > 0 AND f.hour < $1 AND f.sessions > 0 LIMIT $2))
+`
+
+type ClearAudienceOfHoursBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention covers all tenants. The number of sessions is kept, as long as sessions are.
+func (q *Queries) ClearAudienceOfHoursBefore(ctx context.Context, arg ClearAudienceOfHoursBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, ClearAudienceOfHoursBefore, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const CountLiveSessions = `-- name: CountLiveSessions :one
 SELECT count(*) FROM sessions WHERE tenant_id = $1 AND state = 'live'
 `
@@ -57,6 +77,26 @@ func (q *Queries) CountTenant(ctx context.Context, id string) (CountTenantRow, e
 		&i.Failing,
 	)
 	return i, err
+}
+
+const DeleteFigureHoursBefore = `-- name: DeleteFigureHoursBefore :execrows
+DELETE FROM figure_hours WHERE ctid = ANY (ARRAY(
+    SELECT f.ctid FROM figure_hours f WHERE f.live_minutes > 0 AND f.hour < $1 AND f.sessions = 0 LIMIT $2))
+`
+
+type DeleteFigureHoursBeforeParams struct {
+	Before  time.Time
+	MaxRows int32
+}
+
+// @sqlc-vet-disable tenant
+// Retention covers all tenants. Deletes hours in which no session was created.
+func (q *Queries) DeleteFigureHoursBefore(ctx context.Context, arg DeleteFigureHoursBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DeleteFigureHoursBefore, arg.Before, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const FindFirstFigure = `-- name: FindFirstFigure :one

@@ -25,6 +25,16 @@ func (q *Queries) AddRowCounts(ctx context.Context) error {
 	return err
 }
 
+const DeleteZeroRowCounts = `-- name: DeleteZeroRowCounts :exec
+DELETE FROM row_counts WHERE n = 0
+`
+
+// @sqlc-vet-disable tenant
+func (q *Queries) DeleteZeroRowCounts(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, DeleteZeroRowCounts)
+	return err
+}
+
 const LockSummedUntil = `-- name: LockSummedUntil :one
 SELECT u.until, coalesce(older_writes($1::timestamptz), true)::boolean AS open
 FROM summed_until u WHERE u.name = $2 FOR UPDATE OF u

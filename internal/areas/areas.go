@@ -142,7 +142,7 @@ type Areas struct {
 
 	// Audit deletes old entries of the audit log.
 	Audit *audit.Retention
-	// AuditDays counts the entries of closed days.
+	// AuditDays counts the entries of each day.
 	AuditDays *audit.Days
 	// SessionRetention deletes old sessions.
 	SessionRetention *session.Retention

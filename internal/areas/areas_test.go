@@ -19,5 +19,6 @@ func TestAreasThatDeleteOldRowsAreFound(t *testing.T) {
 	}
 	require.Subset(t, found, []string{
 		"*mail.Service", "*idempotency.Service", "*account.Service", "*stream.Service", "*webhook.Service", "*tester.Service", "*session.Service", "*session.Retention", "*usage.Service",
+		"*analytics.Service",
 	})
 }

@@ -2,21 +2,37 @@ package analytics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/postgres"
+	"showfloor/internal/streams/stream"
 	"showfloor/internal/tenancy/sums"
 )
 
 // SumFigures writes the sums of closed hours of all tenants, from which GetAnalytics reads.
 func (s *Service) SumFigures(ctx context.Context) error {
-	hours := sums.Writer{Name: sums.Figures, Unit: time.Hour, First: firstFigure, Write: writeFigures}
-	return hours.Run(ctx, s.pool, s.now())
+	w := sums.Writer{Name: sums.Figures, First: firstFigure, Write: writeFigures}
+	return w.Run(ctx, s.pool, s.now())
 }
 
 // AddRowCounts brings the numbers of rows up to date, from which GetOverview and the totals of admins' lists are read.
 func (s *Service) AddRowCounts(ctx context.Context) error { return sums.AddRowCounts(ctx, s.pool) }
+
+// DeleteOld deletes the sums of audience that is older than stream.KeepAudience. Sales and numbers of sessions are kept forever.
+func (s *Service) DeleteOld(ctx context.Context) error {
+	q, before := db.New(s.pool), s.now().Add(-stream.KeepAudience)
+	return errors.Join(
+		postgres.DeleteInBatches("figures", func(maxRows int32) (int64, error) {
+			return q.DeleteFigureHoursBefore(ctx, db.DeleteFigureHoursBeforeParams{Before: before, MaxRows: maxRows})
+		}),
+		postgres.DeleteInBatches("figures of the audience", func(maxRows int32) (int64, error) {
+			return q.ClearAudienceOfHoursBefore(ctx, db.ClearAudienceOfHoursBeforeParams{Before: before, MaxRows: maxRows})
+		}),
+	)
+}
 
 func firstFigure(ctx context.Context, q *db.Queries, from, until time.Time) (time.Time, error) {
 	return q.FindFirstFigure(ctx, db.FindFirstFigureParams{Since: from, Until: until})

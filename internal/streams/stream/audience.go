@@ -8,9 +8,9 @@ import (
 	"showfloor/gen/db"
 )
 
-// keepAudience is how long the audience per minute is kept: more than a year, so
+// KeepAudience is how long the audience per minute is kept: more than a year, so
 // that a month can be compared with the same month of the year before.
-const keepAudience = 400 * 24 * time.Hour
+const KeepAudience = 400 * 24 * time.Hour
 
 // Audience is the number of players of a stream on this node.
 type Audience struct {

@@ -14,7 +14,7 @@ import (
 const keepConnections = 30 * 24 * time.Hour
 
 // DeleteOld deletes rows of connections that ended more than keepConnections ago,
-// and audience rows older than keepAudience.
+// and audience rows older than KeepAudience.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	ended := now.Add(-keepConnections)
@@ -26,7 +26,7 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 			return q.DeletePlaysBefore(ctx, db.DeletePlaysBeforeParams{Before: &ended, MaxRows: maxRows})
 		}),
 		postgres.DeleteInBatches("audience", func(maxRows int32) (int64, error) {
-			return q.DeleteAudienceBefore(ctx, db.DeleteAudienceBeforeParams{Before: now.Add(-keepAudience), MaxRows: maxRows})
+			return q.DeleteAudienceBefore(ctx, db.DeleteAudienceBeforeParams{Before: now.Add(-KeepAudience), MaxRows: maxRows})
 		}),
 	)
 }

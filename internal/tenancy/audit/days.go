@@ -10,7 +10,7 @@ import (
 	"showfloor/internal/tenancy/sums"
 )
 
-// Days counts the entries of closed days, for the totals of the admins' list.
+// Days counts the entries of each day, for the totals of the admins' list.
 type Days struct {
 	pool *pgxpool.Pool
 	now  func() time.Time
@@ -19,9 +19,9 @@ type Days struct {
 // NewDays makes a Days.
 func NewDays(pool *pgxpool.Pool, now func() time.Time) *Days { return &Days{pool, now} }
 
-// CountDays writes the numbers of the days that ended since the last run.
+// CountDays adds the entries of the hours that ended since the last run to the numbers of their days.
 func (d *Days) CountDays(ctx context.Context) error {
-	w := sums.Writer{Name: sums.Audit, Unit: 24 * time.Hour, First: firstEntry, Write: writeDays}
+	w := sums.Writer{Name: sums.Audit, First: firstEntry, Write: writeDays}
 	return w.Run(ctx, d.pool, d.now())
 }
 

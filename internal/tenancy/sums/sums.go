@@ -3,6 +3,7 @@
 package sums
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -20,42 +21,66 @@ const (
 	Audit   = "audit"
 )
 
-// settleTime is how long after the end of a time its rows may still be written, with the time of their transaction.
-// Transactions that are open for longer delay the sums.
+// settleTime is how long after the end of an hour its sums are written. A transaction writes rows with the time at which it began,
+// so its rows of that hour may be committed later. A transaction that is open for longer than this delays the sums.
 const settleTime = 10 * time.Minute
 
-// day is the longest time that one transaction sums.
-const day = 24 * time.Hour
+const (
+	// unit is the length of the times whose sums are written.
+	unit = time.Hour
+	// day is the longest time that one transaction sums.
+	day = 24 * time.Hour
+	// dayLimit is the time limit of a transaction that sums a day. If it fails, the run continues with an hour in each
+	// transaction. It is less than half of the job's time limit, so that the hours have the greater part.
+	dayLimit = 20 * time.Second
+)
 
 // Writer writes sums. Both methods get the queries of a transaction.
 type Writer struct {
-	// Name is one of the constants above, Unit the length of the times that are summed: 24 h at most, and a divisor of it.
+	// Name is one of the constants above.
 	Name string
-	Unit time.Duration
 	// First returns the time of the first row in [from, until), or until if there is none.
 	First func(ctx context.Context, q *db.Queries, from, until time.Time) (time.Time, error)
-	// Write writes the sums of the rows in [from, until), which are whole units of one day in UTC.
+	// Write writes the sums of the rows in [from, until), which are whole hours of one day in UTC.
 	Write func(ctx context.Context, q *db.Queries, from, until time.Time) error
+
+	dayLimit time.Duration // instead of the constant, for tests
 }
 
-// Run writes the sums of all units that ended at least 10 minutes before now and are not written yet, a day in each transaction.
-// Two runs at the same time take turns.
+// Run writes the sums of all hours that ended at least 10 minutes before now and are not written yet, a day in each transaction,
+// or an hour if a day fails. Two runs at the same time take turns.
 func (w Writer) Run(ctx context.Context, pool *pgxpool.Pool, now time.Time) error {
-	last := now.Add(-settleTime).UTC().Truncate(w.Unit)
-	for more := true; more; {
-		err := postgres.InTx(ctx, pool, func(tx pgx.Tx) (err error) {
-			more, err = w.step(ctx, db.New(tx), last)
-			return err
-		})
-		if err != nil {
+	last := now.Add(-settleTime).UTC().Truncate(unit)
+	for span, more := day, true; more; {
+		next, err := w.sum(ctx, pool, last, span)
+		switch {
+		case err == nil:
+			more = next
+		case span > unit && ctx.Err() == nil:
+			span = unit
+		default:
 			return fmt.Errorf("write sums of %s: %w", w.Name, err)
 		}
 	}
 	return nil
 }
 
-// step writes the sums of one day at most. It reports whether more are due.
-func (w Writer) step(ctx context.Context, q *db.Queries, last time.Time) (more bool, err error) {
+// sum writes the sums of one span at most, in a transaction. It reports whether more are due.
+func (w Writer) sum(ctx context.Context, pool *pgxpool.Pool, last time.Time, span time.Duration) (more bool, err error) {
+	if span == day {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(w.dayLimit, dayLimit))
+		defer cancel()
+	}
+	err = postgres.InTx(ctx, pool, func(tx pgx.Tx) (err error) {
+		more, err = w.sumTx(ctx, db.New(tx), last, span)
+		return err
+	})
+	return more, err
+}
+
+// sumTx is sum in a transaction.
+func (w Writer) sumTx(ctx context.Context, q *db.Queries, last time.Time, span time.Duration) (more bool, err error) {
 	mark, err := q.LockSummedUntil(ctx, db.LockSummedUntilParams{Name: w.Name, Before: last.Add(settleTime / 2)})
 	if err != nil {
 		return false, fmt.Errorf("lock mark: %w", err)
@@ -67,8 +92,8 @@ func (w Writer) step(ctx context.Context, q *db.Queries, last time.Time) (more b
 	if err != nil {
 		return false, fmt.Errorf("find first row: %w", err)
 	}
-	from := first.UTC().Truncate(w.Unit)
-	until := from.Truncate(day).Add(day)
+	from := first.UTC().Truncate(unit)
+	until := from.Truncate(span).Add(span)
 	if until.After(last) {
 		until = last
 	}
@@ -80,10 +105,17 @@ func (w Writer) step(ctx context.Context, q *db.Queries, last time.Time) (more b
 	return until.Before(last), q.SetSummedUntil(ctx, db.SetSummedUntilParams{Name: w.Name, Until: until})
 }
 
-// AddRowCounts adds the changes that triggers have recorded to the numbers of rows, so that readers add up few rows.
+// AddRowCounts adds the changes that triggers have recorded to the row counts, so that readers add up few rows. It deletes
+// counts of 0.
 func AddRowCounts(ctx context.Context, pool *pgxpool.Pool) error {
-	if err := db.New(pool).AddRowCounts(ctx); err != nil {
-		return fmt.Errorf("add row counts: %w", err)
-	}
-	return nil
+	return postgres.InTx(ctx, pool, func(tx pgx.Tx) error {
+		q := db.New(tx)
+		if err := q.AddRowCounts(ctx); err != nil {
+			return fmt.Errorf("add row counts: %w", err)
+		}
+		if err := q.DeleteZeroRowCounts(ctx); err != nil {
+			return fmt.Errorf("delete row counts of 0: %w", err)
+		}
+		return nil
+	})
 }
