@@ -1,4 +1,6 @@
 -- +goose Up
+-- The trigger below waits for writers of audit entries, and all later writers wait behind it. See postgres.Migrate.
+SET LOCAL lock_timeout = '200ms';
 -- Sums of closed hours, so that figures over time don't read every sample, session and order again. A job writes them
 -- (analytics.SumFigures); figures of later hours are computed from the rows themselves.
 CREATE TABLE figure_hours (

@@ -55,7 +55,10 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 
--- No row may come or go between the count and the triggers.
+-- No row may come or go between the count and the triggers. While a lock waits for writers, all later writers wait behind it,
+-- so it waits briefly and is tried again (postgres.Migrate). The four waits together are shorter than PostgreSQL's
+-- deadlock_timeout of 1 s. So if a writer has one of the tables and needs another, the migration fails, not the writer.
+SET LOCAL lock_timeout = '200ms';
 LOCK TABLE tenants, users, invitations, streams IN SHARE ROW EXCLUSIVE MODE;
 CREATE TRIGGER streams_made AFTER INSERT ON streams REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_streams('1');
 CREATE TRIGGER streams_gone AFTER DELETE ON streams REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_streams('-1');

@@ -1,4 +1,6 @@
 -- +goose Up
+-- The builds wait for writers, and all later writers wait behind them. See postgres.Migrate.
+SET LOCAL lock_timeout = '200ms';
 -- Indexes for the admins' searches for a part of a text. The extension is part of PostgreSQL's contrib, and the owner of a
 -- database may create it. Without it, or without the right, the searches read the whole tables; docs/operation.md says how to
 -- add the indexes later.

@@ -18,6 +18,7 @@ const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
 	readOnly             = "25006"
+	lockNotAvailable     = "55P03" // lock_timeout was reached.
 	cannotConnectNow     = "57P03" // The server starts, stops or recovers.
 	// Classes of SQLSTATEs, each with all its states.
 	connectionFailures    = "08"

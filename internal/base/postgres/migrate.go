@@ -26,10 +26,17 @@ const unlockTimeout = 5 * time.Second
 // lockPoll is how often a process asks whether another one has finished migrating.
 const lockPoll = 250 * time.Millisecond
 
+// relockPause is the pause before a migration runs again that didn't get a lock within its lock_timeout. Writers that
+// waited behind it go on meanwhile.
+const relockPause = time.Second
+
 // Migrate brings the database to the newest version: the numbered files of
 // schema, then the job queue's own tables. Any number of processes may call it
 // at once; one migrates, the others wait and then find nothing to do. It
 // refuses a database that a newer program has migrated.
+//
+// A migration that locks a table sets lock_timeout (SET LOCAL), because all later writers of the table wait behind it. If
+// it reaches that time, it is rolled back and runs again after a second, until ctx ends.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Logger) error {
 	own, err := migrationPool(ctx, pool)
 	if err != nil {
@@ -103,12 +110,29 @@ func migrateSchema(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *s
 		return fmt.Errorf("the database is at version %d, but this program knows only %d: "+
 			"start the newer program again, or restore a backup", current, newest)
 	}
+	for {
+		err := up(ctx, provider, log)
+		if sqlState(err) != lockNotAvailable {
+			return err
+		}
+		log.Warn("a migration waits for a lock", "error", err)
+		select {
+		case <-time.After(relockPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// up runs the migrations that are not done yet, until one fails.
+func up(ctx context.Context, provider *goose.Provider, log *slog.Logger) error {
 	results, err := provider.Up(ctx)
+	partial, failed := errors.AsType[*goose.PartialError](err)
+	if failed {
+		results, err = partial.Applied, fmt.Errorf("%s: %w", partial.Failed.Source.Path, partial.Err)
+	}
 	for _, result := range results {
 		log.Info("database migrated", "file", result.Source.Path, "took", result.Duration.Round(time.Millisecond))
-	}
-	if partial, ok := errors.AsType[*goose.PartialError](err); ok {
-		return fmt.Errorf("%s: %w", partial.Failed.Source.Path, partial.Err)
 	}
 	return err
 }

@@ -22,6 +22,7 @@ func numbers() fs.FS {
 	return fstest.MapFS{
 		"0001_table.sql": {Data: []byte("-- +goose Up\nCREATE TABLE numbers (n int);\n-- +goose Down\nDROP TABLE numbers;\n")},
 		"0002_row.sql":   {Data: []byte("-- +goose Up\nSELECT pg_sleep(0.1);\nINSERT INTO numbers VALUES (1);\n")},
+		"0003_index.sql": {Data: []byte("-- +goose NO TRANSACTION\n-- +goose Up\nCREATE INDEX CONCURRENTLY numbers_idx ON numbers (n);\n")},
 	}
 }
 
@@ -82,9 +83,9 @@ func TestDatabaseOfANewerProgramIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	older := numbers().(fstest.MapFS)
-	delete(older, "0002_row.sql")
+	delete(older, "0003_index.sql")
 	err := postgres.Migrate(t.Context(), pool, older, quiet())
-	if err == nil || !strings.Contains(err.Error(), "at version 2, but this program knows only 1") {
+	if err == nil || !strings.Contains(err.Error(), "at version 3, but this program knows only 2") {
 		t.Errorf("error: %v", err)
 	}
 }
@@ -112,6 +113,53 @@ func TestFailedMigrationRunsAgain(t *testing.T) {
 	if n := count(t, pool, "numbers WHERE n = 1"); n != 1 || count(t, pool, "numbers") != 1 {
 		t.Error("the failed migration left rows")
 	}
+}
+
+// TestMigrationWaitsForALockInSteps: a migration whose lock_timeout ends is rolled back, and runs again until it gets the lock.
+func TestMigrationWaitsForALockInSteps(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.NewEmpty(t)
+	if err := postgres.Migrate(t.Context(), pool, numbers(), quiet()); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.Exec(t.Context(), "INSERT INTO numbers VALUES (2)"); err != nil {
+		t.Fatal(err)
+	}
+	warnings := 0
+	log := slog.New(slog.NewTextHandler(writerFunc(func(line []byte) {
+		if !bytes.Contains(line, []byte("0004_lock.sql")) || !bytes.Contains(line, []byte("level=WARN")) {
+			return
+		}
+		if warnings++; warnings > 1 {
+			return
+		}
+		if err := writer.Commit(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}), nil))
+	locking := numbers().(fstest.MapFS)
+	locking["0004_lock.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nSET LOCAL lock_timeout = '20ms';\n" +
+		"INSERT INTO numbers VALUES (3);\nLOCK TABLE numbers IN SHARE ROW EXCLUSIVE MODE;\n")}
+	if err := postgres.Migrate(t.Context(), pool, locking, log); err != nil {
+		t.Fatal(err)
+	}
+	if warnings == 0 {
+		t.Error("the migration didn't wait for the writer")
+	}
+	if n := count(t, pool, "numbers WHERE n = 3"); n != 1 {
+		t.Errorf("the migration's statements ran %d times", n)
+	}
+}
+
+type writerFunc func(line []byte)
+
+func (f writerFunc) Write(line []byte) (int, error) {
+	f(line)
+	return len(line), nil
 }
 
 func BenchmarkMigrateNothing(b *testing.B) {

@@ -27,9 +27,9 @@ func TestCheckVersionOnlyLooks(t *testing.T) {
 	if err := postgres.CheckVersion(t.Context(), pool, numbers()); err != nil {
 		t.Fatal(err)
 	}
-	newer := fstest.MapFS{"0001_table.sql": {}, "0002_row.sql": {}, "0003_more.sql": {}}
-	wants("at version 2, but this program is made for 3", postgres.CheckVersion(t.Context(), pool, newer))
+	newer := fstest.MapFS{"0001_table.sql": {}, "0002_row.sql": {}, "0003_index.sql": {}, "0004_more.sql": {}}
+	wants("at version 3, but this program is made for 4", postgres.CheckVersion(t.Context(), pool, newer))
 	older := fstest.MapFS{"0001_table.sql": {}}
-	wants("at version 2, but this program is made for 1", postgres.CheckVersion(t.Context(), pool, older))
+	wants("at version 3, but this program is made for 1", postgres.CheckVersion(t.Context(), pool, older))
 	wants("no files", postgres.CheckVersion(t.Context(), pool, fstest.MapFS{}))
 }
