@@ -13,7 +13,7 @@ import (
 	"showfloor/internal/tenancy/audit"
 )
 
-// The sums that WriteSumsArgs names: numbers of rows, figures of closed hours, audit entries by day.
+// The sums that WriteSumsArgs names: row counts, figures of closed hours, audit entries by day.
 const (
 	rowSums    = "rows"
 	figureSums = "figures"

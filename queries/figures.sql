@@ -100,9 +100,9 @@ SELECT count(*) FROM sessions WHERE tenant_id = @tenant_id AND state = 'live';
 -- @sqlc-vet-disable tenant
 -- Every subquery compares the tenant by its own column.
 SELECT t.plan, t.status,
-    (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'streams' AND n.key = t.id)::bigint AS streams,
+    (SELECT coalesce(sum(c.n), 0) FROM row_numbers c WHERE c.scope = 'streams' AND c.key = t.id)::bigint AS streams,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams,
-    (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'team' AND n.key = t.id)::bigint AS users,
+    (SELECT coalesce(sum(c.n), 0) FROM row_numbers c WHERE c.scope = 'team' AND c.key = t.id)::bigint AS users,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL) AS endpoints,
     (SELECT count(*) FROM webhook_endpoints w WHERE w.tenant_id = t.id AND w.deleted_at IS NULL
         AND (w.status = 'disabled' OR w.failing_since IS NOT NULL)) AS failing

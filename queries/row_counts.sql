@@ -1,6 +1,6 @@
 -- name: AddRowCounts :exec
 -- @sqlc-vet-disable tenant
--- Adds the changes since the last run to the sums.
+-- Adds the changes since the last run to the row counts. The view row_numbers has both.
 WITH gone AS (
     DELETE FROM row_count_changes RETURNING scope, key, n
 )

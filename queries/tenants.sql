@@ -27,9 +27,9 @@ UPDATE tenants SET name = coalesce(sqlc.narg('name')::text, name), updated_at = 
 -- name: CountTenants :one
 -- @sqlc-vet-disable tenant
 -- For the platform's operators. The key is the status and the plan.
-SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n
-WHERE n.scope = 'tenants' AND (sqlc.narg('status')::text IS NULL OR split_part(n.key, '/', 1) = sqlc.narg('status'))
-  AND (sqlc.narg('plan')::text IS NULL OR split_part(n.key, '/', 2) = sqlc.narg('plan'));
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
+WHERE c.scope = 'tenants' AND (sqlc.narg('status')::text IS NULL OR split_part(c.key, '/', 1) = sqlc.narg('status'))
+  AND (sqlc.narg('plan')::text IS NULL OR split_part(c.key, '/', 2) = sqlc.narg('plan'));
 
 -- name: CountFoundTenants :one
 -- @sqlc-vet-disable tenant
@@ -71,7 +71,7 @@ ORDER BY t.created_at, t.id LIMIT @max_rows OFFSET @skip::bigint;
 -- name: ListTenantSummaries :many
 -- @sqlc-vet-disable tenant
 -- The ids are the tenants. Newest first.
-SELECT sqlc.embed(t), (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'team' AND n.key = t.id)::bigint AS users,
+SELECT sqlc.embed(t), (SELECT coalesce(sum(c.n), 0) FROM row_numbers c WHERE c.scope = 'team' AND c.key = t.id)::bigint AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t WHERE t.id = ANY (@ids::text[]) ORDER BY t.created_at DESC, t.id DESC;
 

@@ -45,8 +45,8 @@ DELETE FROM users WHERE tenant_id = @tenant_id AND id = @id;
 
 -- name: CountPlatformUsers :one
 -- @sqlc-vet-disable tenant
--- For the platform's operators. The key is a tenant, or '' for all.
-SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n WHERE n.scope = 'team' AND n.key = @key;
+-- For the platform's operators. The count of all tenants has the key ''.
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'team' AND c.key = coalesce(sqlc.narg('tenant_id')::text, '');
 
 -- name: CountFoundUsers :one
 -- @sqlc-vet-disable tenant

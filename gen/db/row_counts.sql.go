@@ -19,7 +19,7 @@ ON CONFLICT (scope, key) DO UPDATE SET n = row_counts.n + excluded.n
 `
 
 // @sqlc-vet-disable tenant
-// Adds the changes since the last run to the sums.
+// Adds the changes since the last run to the row counts. The view row_numbers has both.
 func (q *Queries) AddRowCounts(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, AddRowCounts)
 	return err

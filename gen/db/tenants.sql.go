@@ -36,9 +36,9 @@ func (q *Queries) CountFoundTenants(ctx context.Context, arg CountFoundTenantsPa
 }
 
 const CountTenants = `-- name: CountTenants :one
-SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n
-WHERE n.scope = 'tenants' AND ($1::text IS NULL OR split_part(n.key, '/', 1) = $1)
-  AND ($2::text IS NULL OR split_part(n.key, '/', 2) = $2)
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c
+WHERE c.scope = 'tenants' AND ($1::text IS NULL OR split_part(c.key, '/', 1) = $1)
+  AND ($2::text IS NULL OR split_part(c.key, '/', 2) = $2)
 `
 
 type CountTenantsParams struct {
@@ -237,7 +237,7 @@ func (q *Queries) ListOldestTenants(ctx context.Context, arg ListOldestTenantsPa
 }
 
 const ListTenantSummaries = `-- name: ListTenantSummaries :many
-SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT coalesce(sum(n.n), 0) FROM row_numbers n WHERE n.scope = 'team' AND n.key = t.id)::bigint AS users,
+SELECT t.id, t.name, t.status, t.plan, t.charges_enabled, t.created_at, t.updated_at, t.suspended_at, t.suspension_reason, t.status_before_suspension, (SELECT coalesce(sum(c.n), 0) FROM row_numbers c WHERE c.scope = 'team' AND c.key = t.id)::bigint AS users,
     (SELECT count(*) FROM streams s WHERE s.tenant_id = t.id AND s.status IN ('LIVE', 'RECONNECTING')) AS live_streams
 FROM tenants t WHERE t.id = ANY ($1::text[]) ORDER BY t.created_at DESC, t.id DESC
 `

@@ -42,13 +42,13 @@ func (q *Queries) CountFoundUsers(ctx context.Context, arg CountFoundUsersParams
 }
 
 const CountPlatformUsers = `-- name: CountPlatformUsers :one
-SELECT coalesce(sum(n.n), 0)::bigint FROM row_numbers n WHERE n.scope = 'team' AND n.key = $1
+SELECT coalesce(sum(c.n), 0)::bigint FROM row_numbers c WHERE c.scope = 'team' AND c.key = coalesce($1::text, '')
 `
 
 // @sqlc-vet-disable tenant
-// For the platform's operators. The key is a tenant, or ” for all.
-func (q *Queries) CountPlatformUsers(ctx context.Context, key string) (int64, error) {
-	row := q.db.QueryRow(ctx, CountPlatformUsers, key)
+// For the platform's operators. The count of all tenants has the key ”.
+func (q *Queries) CountPlatformUsers(ctx context.Context, tenantID *string) (int64, error) {
+	row := q.db.QueryRow(ctx, CountPlatformUsers, tenantID)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err

@@ -80,8 +80,8 @@ func listAuditOfActor(ctx context.Context, q *db.Queries, actor string, p db.Lis
 
 const aDay = 24 * time.Hour
 
-// auditSpan is the time range of a list: all of its ends that the caller leaves open are far away. The whole days in it
-// are [firstDay, lastDay).
+// auditSpan returns the time range of a list, [from, to), and the whole days in it, [firstDay, lastDay). Without a start the
+// range begins in 1970, without an end it ends in 9999.
 func auditSpan(p db.ListPlatformAuditParams) (from, to, firstDay, lastDay time.Time) {
 	from, to = time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	if p.FromAt != nil {
@@ -96,7 +96,7 @@ func auditSpan(p db.ListPlatformAuditParams) (from, to, firstDay, lastDay time.T
 	return from, to, firstDay, to.Truncate(aDay)
 }
 
-// countAudit counts the entries that match: closed days by their numbers.
+// countAudit counts the entries that match. It reads the counts of whole days, and the entries of the other times.
 func countAudit(ctx context.Context, q *db.Queries, p db.ListPlatformAuditParams) (int64, error) {
 	from, to, firstDay, lastDay := auditSpan(p)
 	return q.CountPlatformAuditByDay(ctx, db.CountPlatformAuditByDayParams{
@@ -108,8 +108,8 @@ func countAudit(ctx context.Context, q *db.Queries, p db.ListPlatformAuditParams
 // fewEntries is the number of entries that a query may skip one by one.
 const fewEntries = 1000
 
-// skipDays moves the start of a page far behind the newest entries to the day in which it begins. The numbers of the days
-// don't tell one entity from the others.
+// skipDays makes the query of a page that is far from the newest entries begin with the page's own day, so that it doesn't read
+// all newer entries. It does nothing for the entries of one entity, because the counts of days don't have its id.
 func skipDays(ctx context.Context, q *db.Queries, p *db.ListPlatformAuditParams) error {
 	if p.Skip < fewEntries || p.Entity != nil {
 		return nil

@@ -40,11 +40,7 @@ func findUsers(ctx context.Context, q *db.Queries, f UserFilter, p Page) (ids []
 	if newest.Q != nil {
 		total, err = q.CountFoundUsers(ctx, db.CountFoundUsersParams{Q: *newest.Q, TenantID: f.TenantID})
 	} else {
-		var all string // the key of the number of all users
-		if f.TenantID != nil {
-			all = *f.TenantID
-		}
-		total, err = q.CountPlatformUsers(ctx, all)
+		total, err = q.CountPlatformUsers(ctx, f.TenantID)
 		w := p.window(total)
 		newest.MaxRows, newest.Skip, oldest = w.rows, w.skip, w.oldest
 	}

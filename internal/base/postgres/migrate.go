@@ -152,10 +152,9 @@ func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) err
 	return tuneQueue(ctx, pool)
 }
 
-// tuneQueue changes the table of jobs for many short jobs. It drops the indexes of args and metadata, which no statement uses:
-// they keep an entry for every job that ever existed, until they are built again.
-// And it makes autovacuum clear the table sooner and faster than others, because each job is written at least twice and
-// then deleted, unless the table has settings already, ours or the operator's.
+// tuneQueue changes the table of jobs for many short jobs. It drops the indexes of args and metadata, which no statement uses
+// and which keep entries of deleted jobs until they are rebuilt. It makes autovacuum clear the table sooner and faster than
+// others, because each job is written at least twice and then deleted. If the table already has settings, they stay.
 func tuneQueue(ctx context.Context, pool *pgxpool.Pool) error {
 	for _, statement := range []string{
 		`DROP INDEX CONCURRENTLY IF EXISTS river_job_args_index`,

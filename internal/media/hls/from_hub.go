@@ -81,7 +81,7 @@ func (f *feeder) feed(ctx context.Context, r *hub.Reader) error {
 	var err error
 	for {
 		var u *hub.Unit
-		if u, err = r.NextOrTick(ctx, tick.C, f.cut.rest); err != nil {
+		if u, err = r.NextOrTick(ctx, tick.C, f.cut.quiet); err != nil {
 			break
 		}
 		f.cut.activity = f.stream.Activity()

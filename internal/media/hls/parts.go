@@ -94,20 +94,20 @@ func (s *segmenter) closeIfFull(end, f time.Duration) {
 	}
 }
 
-// rest returns the units that don't end a part: the pictures before the one after which closeIfFull closes it, and the
+// quiet returns the units that don't end a part: the pictures before the one after which closeIfFull closes it, and the
 // audio that belongs to them. While no picture can be expected, each unit counts.
-func (s *segmenter) rest() hub.Rest {
+func (s *segmenter) quiet() hub.Quiet {
 	v := s.video
 	if s.waiting != nil || s.config == nil || v == nil || v.still != nil || !s.limitSet || s.activity.VideoOff {
-		return hub.Rest{}
+		return hub.Quiet{}
 	}
 	f, regular := v.rhythm.period()
 	if !regular {
-		return hub.Rest{}
+		return hub.Quiet{}
 	}
 	last := s.partStart + s.limitNow() - f*7/4 // the part closes after a picture that is due later
 	early := f / 8                             // for rounded clocks
-	return hub.Rest{Video: v.track, Epoch: s.epoch, Until: last - early + v.delay - s.offset - s.skew[videoKind]}
+	return hub.Quiet{Video: v.track, Epoch: s.epoch, Until: last - early + v.delay - s.offset - s.skew[videoKind]}
 }
 
 // closeParts closes all parts up to end.

@@ -16,8 +16,8 @@ var (
 	steadyOpus = clipSpec{seconds: 16, fps: "30", gop: 60, rate: 48000, audioCodec: "libopus"}
 )
 
-// TestRestLosesNoTime checks that no unit for which the feeder isn't woken ends a part, and that these are most units.
-func TestRestLosesNoTime(t *testing.T) {
+// TestQuietUnitsEndNoPart checks that no unit for which the feeder isn't woken ends a part, and that these are most units.
+func TestQuietUnitsEndNoPart(t *testing.T) {
 	t.Parallel()
 	for _, lowLatency := range []bool{true, false} {
 		b := newBench(t, lowLatency)
@@ -27,16 +27,16 @@ func TestRestLosesNoTime(t *testing.T) {
 			}
 			return n
 		}
-		rested, units := 0, shifted(clip(t, steadyAAC), 0, time.Millisecond)
+		quiet, units := 0, shifted(clip(t, steadyAAC), 0, time.Millisecond)
 		for _, u := range units {
-			before, covered := parts(), b.seg.rest().Covers(u)
+			before, included := parts(), b.seg.quiet().Includes(u)
 			b.push(u)
-			if covered {
+			if included {
 				require.Equal(t, before, parts(), "a unit at %s ended a part", u.DTS)
-				rested++
+				quiet++
 			}
 		}
-		require.Greater(t, rested, len(units)*8/10)
+		require.Greater(t, quiet, len(units)*8/10)
 		require.Greater(t, parts(), 14)
 	}
 }

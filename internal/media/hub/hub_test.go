@@ -250,8 +250,8 @@ func TestSlowReaderLosesUpToAKeyFrame(t *testing.T) {
 	p.Close()
 }
 
-// TestAReaderRestsUntilAPictureCounts checks which units wake a resting reader: the others wait for them.
-func TestAReaderRestsUntilAPictureCounts(t *testing.T) {
+// TestQuietUnitsDoNotWakeTheReader checks which units wake a waiting reader: the others stay in the queue until then.
+func TestQuietUnitsDoNotWakeTheReader(t *testing.T) {
 	t.Parallel()
 	h := New(Config{})
 	p, _ := publish(t, h, Broadcast{StreamID: "a"}, "p")
@@ -260,7 +260,7 @@ func TestAReaderRestsUntilAPictureCounts(t *testing.T) {
 	defer r.Close()
 	epoch := p.Stream().epoch
 	other := &Track{Codec: H264}
-	rest := func() Rest { return Rest{Video: picture, Epoch: epoch, Until: time.Second} }
+	quiet := func() Quiet { return Quiet{Video: picture, Epoch: epoch, Until: time.Second} }
 	for name, u := range map[string]Unit{
 		"a late picture": {Track: picture, DTS: time.Second}, "a key picture": {Track: picture, Key: true},
 		"another track": {Track: other}, "": {},
@@ -276,19 +276,19 @@ func TestAReaderRestsUntilAPictureCounts(t *testing.T) {
 			want = append(want, 3)
 		}
 		for _, n := range want {
-			if got, err := r.NextOrTick(t.Context(), nil, rest); err != nil || len(got.Data) != n {
+			if got, err := r.NextOrTick(t.Context(), nil, quiet); err != nil || len(got.Data) != n {
 				t.Fatalf("%s: %+v %v, want %d bytes", name, got, err, n)
 			}
 		}
 	}
-	if !rest().Covers(&Unit{Track: sound, Key: true, Epoch: epoch}) || rest().Covers(&Unit{Track: sound, Epoch: epoch + 1}) {
+	if !quiet().Includes(&Unit{Track: sound, Key: true, Epoch: epoch}) || quiet().Includes(&Unit{Track: sound, Epoch: epoch + 1}) {
 		t.Error("audio wakes the reader only in a new epoch")
 	}
 
 	// A unit that doesn't wake it comes with the next tick.
 	tick, units := make(chan time.Time), make(chan *Unit)
 	go func() {
-		u, _ := r.NextOrTick(t.Context(), tick, rest)
+		u, _ := r.NextOrTick(t.Context(), tick, quiet)
 		units <- u
 	}()
 	send(t, p, picture, false, 5)

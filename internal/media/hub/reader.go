@@ -25,27 +25,27 @@ type Reader struct {
 	bytes    int
 	skipping bool // units were dropped: skip up to a key frame
 	closed   bool
-	rest     Rest
+	quiet    Quiet
 	wake     chan struct{} // capacity 1
 }
 
-// Rest names the units for which a reader need not be woken: those of an epoch with a DTS before Until, except key
+// Quiet names the units for which a reader need not be woken: those of an epoch with a DTS before Until, except key
 // pictures and pictures of another track. They stay in the queue for the next unit that wakes it, or the next tick.
-// Waking a goroutine costs as much as the rest of a unit's way. In the zero Rest, each unit wakes the reader.
-type Rest struct {
+// Waking a goroutine costs as much as the rest of a unit's way. In the zero Quiet, each unit wakes the reader.
+type Quiet struct {
 	Video *Track
 	Epoch uint32
 	Until time.Duration
 }
 
-// Bounds of a resting reader's queue.
+// Bounds of the queue of a reader that is not woken.
 const (
-	restUnits = queueUnits / 4
-	restBytes = queueBytes / 4
+	quietUnits = queueUnits / 4
+	quietBytes = queueBytes / 4
 )
 
-// Covers reports whether a unit need not wake the reader.
-func (s Rest) Covers(u *Unit) bool {
+// Includes reports whether the unit need not wake the reader.
+func (s Quiet) Includes(u *Unit) bool {
 	switch {
 	case s.Video == nil || u.Epoch != s.Epoch:
 		return false
@@ -58,12 +58,12 @@ func (s Rest) Covers(u *Unit) bool {
 // Next waits for the next unit. It returns io.EOF after the stream was sealed
 // and all units were read, or after Close.
 func (r *Reader) Next(ctx context.Context) (*Unit, error) {
-	return r.NextOrTick(ctx, nil, func() Rest { return Rest{} })
+	return r.NextOrTick(ctx, nil, func() Quiet { return Quiet{} })
 }
 
 // NextOrTick is like Next, but returns nil without an error when tick fires while there is no
-// unit. While it waits, the units that rest returns don't wake it before a tick.
-func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time, rest func() Rest) (*Unit, error) {
+// unit. While it waits, the units that quiet returns don't wake it before a tick.
+func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time, quiet func() Quiet) (*Unit, error) {
 	ticked := false
 	for {
 		if u, ok, end := r.pop(); ok {
@@ -73,7 +73,7 @@ func (r *Reader) NextOrTick(ctx context.Context, tick <-chan time.Time, rest fun
 		} else if ticked {
 			return nil, nil //nolint:nilnil // as documented
 		}
-		if !r.setRest(rest()) {
+		if !r.setQuiet(quiet()) {
 			continue
 		}
 		select {
@@ -97,11 +97,11 @@ func (r *Reader) Close() {
 	r.end(true)
 }
 
-// setRest sets which units wake the reader; false if it has units meanwhile.
-func (r *Reader) setRest(rest Rest) bool {
+// setQuiet sets which units wake the reader; false if it has units meanwhile.
+func (r *Reader) setQuiet(quiet Quiet) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rest = rest
+	r.quiet = quiet
 	return r.head == len(r.queue)
 }
 
@@ -145,9 +145,9 @@ func (r *Reader) push(u *Unit) {
 	}
 	r.queue = append(r.queue, u)
 	r.bytes += u.Size()
-	rests := r.rest.Covers(u) && len(r.queue)-r.head < restUnits && r.bytes < restBytes
+	sleeps := r.quiet.Includes(u) && len(r.queue)-r.head < quietUnits && r.bytes < quietBytes
 	r.mu.Unlock()
-	if !rests {
+	if !sleeps {
 		r.notify()
 	}
 }

@@ -18,7 +18,7 @@ func (s *Service) SumFigures(ctx context.Context) error {
 	return w.Run(ctx, s.pool, s.now())
 }
 
-// AddRowCounts brings the numbers of rows up to date, from which GetOverview and the totals of admins' lists are read.
+// AddRowCounts adds up the changes of the row counts, from which GetOverview and the totals of admins' lists are read.
 func (s *Service) AddRowCounts(ctx context.Context) error { return sums.AddRowCounts(ctx, s.pool) }
 
 // DeleteOld deletes the sums of audience that is older than stream.KeepAudience. Sales and numbers of sessions are kept forever.

@@ -1,5 +1,5 @@
-// Package sums keeps sums and numbers of rows, so that figures and totals don't read the rows again: the mark up to which
-// an area's sums of closed times are written, and the numbers of rows that triggers count (see the schema, row_counts).
+// Package sums keeps sums and row counts, so that figures and totals don't read the rows again: the mark up to which
+// an area's sums of closed hours are written, and the row counts that triggers keep (see the schema, row_counts).
 package sums
 
 import (
