@@ -1,16 +1,17 @@
 package web
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,23 +40,25 @@ const missingPath = "404"
 // mails and after payments, the development mailbox, their files below "/assets/", and the icon that
 // browsers request for documents without a page. All other paths are answered with 404 and a page.
 type Pages struct {
-	files map[string]page // by request path
+	source fs.FS
+	files  map[string]page // by request path
 }
 
+// page describes a file. Its content is read from the source for each request: embedded files are part of the binary, so a
+// copy in memory would be the second one.
 type page struct {
 	name    string // its extension gives the content type
-	content []byte
-	gzipped []byte // nil if compression saves nothing
+	gzipped bool   // there is a compressed file; false if compression saves nothing
 	etag    string
 	policy  string // empty for assets
 	devices string // empty for assets
 }
 
-// NewPages reads the embedded files, or those of another folder with the same layout. Pages that
-// were not built are left out.
+// NewPages serves the embedded files, or those of another folder with the same layout, whose open files must implement
+// io.Seeker. Pages that were not built are left out. The files must not change afterwards.
 func NewPages(files fs.FS) (*Pages, error) {
-	pages := &Pages{files: map[string]page{}}
-	if err := pages.readAssets(files); err != nil {
+	pages := &Pages{source: files, files: map[string]page{}}
+	if err := pages.findAssets(); err != nil {
 		return nil, err
 	}
 
@@ -72,11 +75,13 @@ func NewPages(files fs.FS) (*Pages, error) {
 		{missingPath, "404.html", policy},
 		{roomPath, "conference.html", roomPolicy},
 	} {
-		content, err := fs.ReadFile(files, p.name)
-		if err != nil {
+		served, err := pages.newPage(p.name, p.policy)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue // not built
 		}
-		served := newPage(p.name, content, nil, p.policy)
+		if err != nil {
+			return nil, err
+		}
 		served.devices = noDevices
 		if p.path == roomPath {
 			served.devices = roomDevices
@@ -101,22 +106,22 @@ func (p *Pages) Built() bool {
 	return len(p.files) > 0
 }
 
-func (p *Pages) readAssets(files fs.FS) error {
-	names, err := fs.Glob(files, "assets/*")
+func (p *Pages) findAssets() error {
+	names, err := fs.Glob(p.source, "assets/*")
 	if err != nil {
 		return fmt.Errorf("list assets: %w", err)
 	}
 
-	contents := map[string][]byte{}
 	for _, name := range names {
-		if contents[name], err = fs.ReadFile(files, name); err != nil {
-			return fmt.Errorf("read page asset: %w", err)
+		if path.Ext(name) == ".gz" {
+			continue
 		}
-	}
-	for name := range maps.Keys(contents) {
-		if path.Ext(name) != ".gz" {
-			p.files["/"+name] = newPage(name, contents[name], contents[name+".gz"], "")
+		asset, err := p.newPage(name, "")
+		if err != nil {
+			return err
 		}
+		asset.gzipped = slices.Contains(names, name+".gz")
+		p.files["/"+name] = asset
 	}
 	if icon, ok := p.files["/assets/favicon.svg"]; ok {
 		p.files["/favicon.ico"] = icon
@@ -125,17 +130,20 @@ func (p *Pages) readAssets(files fs.FS) error {
 	return nil
 }
 
-func newPage(name string, content, gzipped []byte, policy string) page {
+// newPage describes a file. Its ETag is a hash of the content.
+func (p *Pages) newPage(name, policy string) (page, error) {
 	const tagBytes = 8
-	sum := sha256.Sum256(content)
-
-	return page{
-		name:    name,
-		content: content,
-		gzipped: gzipped,
-		etag:    hex.EncodeToString(sum[:tagBytes]),
-		policy:  policy,
+	file, err := p.source.Open(name)
+	if err != nil {
+		return page{}, fmt.Errorf("open page: %w", err)
 	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return page{}, fmt.Errorf("read page: %w", err)
+	}
+
+	return page{name: name, etag: hex.EncodeToString(hash.Sum(nil)[:tagBytes]), policy: policy}, nil
 }
 
 // ServeHTTP answers GET and HEAD. Browsers cache files and revalidate them with each request, so
@@ -162,16 +170,34 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	head := w.Header()
 	file.describe(head)
-	content, etag := file.content, file.etag
-	if file.gzipped != nil {
+	name, etag := file.name, file.etag
+	if file.gzipped {
 		head.Set("Vary", "Accept-Encoding")
 		if acceptsGzip(r) {
 			head.Set("Content-Encoding", "gzip")
-			content, etag = file.gzipped, etag+"-gzip"
+			name, etag = name+".gz", etag+"-gzip"
 		}
 	}
 	head.Set("ETag", `"`+etag+`"`)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	p.read(w, name, func(content io.ReadSeeker) { http.ServeContent(w, r, "", time.Time{}, content) })
+}
+
+// read opens a file for the time of a call. If it can't, which doesn't happen with embedded files, it answers 500.
+func (p *Pages) read(w http.ResponseWriter, name string, serve func(content io.ReadSeeker)) {
+	file, err := p.source.Open(name)
+	if err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+
+		return
+	}
+	defer file.Close()
+	content, ok := file.(io.ReadSeeker)
+	if !ok {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+
+		return
+	}
+	serve(content)
 }
 
 // describe sets the headers of a file's answer.
@@ -195,10 +221,12 @@ func (p *Pages) answerMissing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	file.describe(w.Header())
-	w.WriteHeader(http.StatusNotFound)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(file.content) // an error means that the client has gone
-	}
+	p.read(w, file.name, func(content io.ReadSeeker) {
+		w.WriteHeader(http.StatusNotFound)
+		if r.Method != http.MethodHead {
+			_, _ = io.Copy(w, content) // an error means that the client has gone
+		}
+	})
 }
 
 // contentType returns the media type of a file. For scripts it doesn't use the system's tables,
