@@ -104,7 +104,7 @@ func (c *chromium) open(t testing.TB, flags []chromedp.ExecAllocatorOption) cont
 		}
 		cancel()
 	})
-	Run(t, ctx)
+	start(t, ctx)
 
 	return ctx
 }
@@ -122,7 +122,7 @@ func (c *chromium) start(t testing.TB, flags []chromedp.ExecAllocatorOption) con
 	// The browser outlives the test that starts it.
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(baseFlags(executable(t)), flags...)...)
 	ctx, cancel := chromedp.NewContext(alloc)
-	Run(t, ctx)
+	start(t, ctx)
 	c.ctx, c.close = ctx, func() { cancel(); cancelAlloc() }
 
 	return ctx
@@ -175,17 +175,39 @@ func executable(t testing.TB) string {
 	return ""
 }
 
-// Run does the actions in order and fails the test when one fails.
+// start starts the browser, or opens the tab, of a new context. These end with the context of the first call, so it has no time limit.
+func start(t testing.TB, ctx context.Context) {
+	t.Helper()
+
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start browser: %v", err)
+	}
+}
+
+// Run does the actions in order and fails the test when one fails, or when they aren't done after a minute: chromedp waits for
+// a missing element as long as its context lives.
 func Run(t testing.TB, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 
-	if err := chromedp.Do(ctx, actions...); err != nil {
+	if err := run(ctx, waitTimeout, actions...); err != nil {
+		Screenshot(t, ctx, filepath.Join("failed", t.Name()))
 		t.Fatalf("browser: %v", err)
 	}
 }
 
+func run(ctx context.Context, limit time.Duration, actions ...chromedp.Action[chromedp.Void]) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := chromedp.Do(limited, actions...)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("not done after %s, as if an element were missing or covered: %w", limit, err)
+	}
+
+	return err
+}
+
 // WaitFor returns when the JavaScript expression is true, and fails the test
-// when it is still not after 30 s.
+// when it is still not after a minute.
 func WaitFor(t testing.TB, ctx context.Context, expression string) {
 	t.Helper()
 
@@ -201,6 +223,8 @@ func WaitFor(t testing.TB, ctx context.Context, expression string) {
 func Value[T any](t testing.TB, ctx context.Context, expression string) T {
 	t.Helper()
 
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
 		t.Fatalf("page: %s: %v", expression, err)
@@ -232,6 +256,8 @@ func Look(t testing.TB, ctx context.Context, width, height int64, dark bool) {
 func Screenshot(t testing.TB, ctx context.Context, name string) {
 	t.Helper()
 
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Errorf("screenshot %s: %v", name, err)
