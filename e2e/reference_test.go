@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
 	"showfloor/handlers"
@@ -81,73 +82,15 @@ func TestReferencePage(t *testing.T) {
 	a := signUp(t, s)
 	doc, err := contract()
 	require.NoError(t, err)
-	count := 0
-	for _, item := range doc.spec.Paths.Map() {
-		count += len(item.Operations())
-	}
 	tab := browsertest.New(t)
 	log := browsertest.Watch(t, tab)
 	browsertest.Look(t, tab, 1440, 900, false)
 	page := func(t *testing.T) reference { t.Helper(); return reference{t, tab, s.url} }
 
-	flowtest.Step(t, "every section is in reach", func(t *testing.T) {
-		r := page(t)
-		r.at("?url=https://showfloor.invalid/other.json")
-		require.Equal(t, "Showfloor API", browsertest.Value[string](t, tab, `document.title`), "?url= shows no other document")
-		var names []string
-		for _, tag := range doc.spec.Tags {
-			names = append(names, tag.Name)
-		}
-		require.ElementsMatch(t, append(names, "Introduction", "Schemas"), r.strings(`[...document.querySelectorAll("#groups [data-section]")].map((e) => e.dataset.section)`))
-		r.looks("introduction")
-		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS(`#groups [data-section="Catalog"] a`)))
-		browsertest.WaitFor(t, tab, `document.querySelector("#viewer h1").textContent === "Catalog"`)
-		require.Equal(t, "#/Catalog", browsertest.Value[string](t, tab, `location.hash`))
-		r.looks("section")
-	})
-	flowtest.Step(t, "operations that answer 501 have a badge", func(t *testing.T) {
-		r := page(t)
-		badged := r.strings(`idsOf("#groups .operation:has(.badge)")`)
-		for i := range badged {
-			badged[i] = strings.ToLower(badged[i])
-		}
-		var unbuilt []string
-		for _, name := range handlers.Unbuilt() {
-			unbuilt = append(unbuilt, strings.ToLower(name))
-		}
-		require.ElementsMatch(t, unbuilt, badged)
-		require.Len(t, r.strings(`idsOf("#groups .operation")`), count)
-		r.at("#/Transcoding")
-		require.Subset(t, r.strings(`texts("#viewer .opblock-summary .badge")`), []string{"not built yet"})
-	})
-	flowtest.Step(t, "the search finds operations", func(t *testing.T) {
-		r := page(t)
-		require.Equal(t, "rotateStreamKey", r.find("rotatestreamkey")[0], "by operationId")
-		require.Equal(t, "rotateStreamKey", r.find("/streams/{id}/rotate-key")[0], "by path")
-		require.Equal(t, "rotateStreamKey", r.find("Replace stream key")[0], "by summary")
-		require.Contains(t, r.find("antiSnipeSec endsAt"), "placeBid", "by description")
-		require.Empty(t, r.find("nosuchword"))
-		require.Equal(t, []string{"0 operations found"}, r.strings(`texts("#found")`))
-		r.find("")
-		browsertest.Look(t, tab, 390, 844, false)
-		browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#menu")), chromedp.WaitVisible(chromedp.CSS("#search")))
-		r.looks("menu")
-		r.find("place bid")
-		r.looks("search")
-		browsertest.Run(t, tab, chromedp.SendKeys(chromedp.CSS("#search"), "\r"))
-		browsertest.WaitFor(t, tab, `location.hash === "#/Commerce/placeBid"`)
-		browsertest.WaitFor(t, tab, `document.activeElement.dataset.operation === "placeBid" &&
-			document.activeElement.getBoundingClientRect().top < innerHeight / 2`)
-	})
-	flowtest.Step(t, "problems come after the request", func(t *testing.T) {
-		r := page(t)
-		r.at("#/Commerce/createCheckout")
-		browsertest.WaitFor(t, tab, `document.querySelector(".opblock.is-open .responses-table") !== null`)
-		order := r.strings(`[...document.querySelectorAll(".is-open :is(.opblock-section-request-body, code)")].map((e) =>
-			e.tagName === "CODE" ? e.textContent : "request")`)
-		require.Greater(t, slices.Index(order, "seller_not_onboarded"), slices.Index(order, "request"))
-		r.looks("operation")
-	})
+	flowtest.Step(t, "every section is in reach", func(t *testing.T) { openSections(page(t), doc.spec.Tags) })
+	flowtest.Step(t, "operations that answer 501 have a badge", func(t *testing.T) { compareBadges(page(t), doc.spec.Paths) })
+	flowtest.Step(t, "the search finds operations", func(t *testing.T) { search(page(t)) })
+	flowtest.Step(t, "problems come after the request", func(t *testing.T) { readProblems(page(t)) })
 	flowtest.Step(t, "credentials", func(t *testing.T) { authorizeInReference(page(t), a.apiKey) })
 	flowtest.Step(t, "trying an operation twice", func(t *testing.T) {
 		tryTwice(page(t))
@@ -161,6 +104,76 @@ func TestReferencePage(t *testing.T) {
 	})
 	require.Empty(t, log.Outside(s.url))
 	require.Empty(t, slices.DeleteFunc(log.Complaints(), func(c string) bool { return strings.Contains(c, "about:blank") }))
+}
+
+// openSections compares the sections with the document's tags, and opens one.
+func openSections(r reference, tags openapi3.Tags) {
+	r.t.Helper()
+	r.at("?url=https://showfloor.invalid/other.json")
+	require.Equal(r.t, "Showfloor API", browsertest.Value[string](r.t, r.tab, `document.title`), "?url= shows no other document")
+	names := []string{"Introduction", "Schemas"}
+	for _, tag := range tags {
+		names = append(names, tag.Name)
+	}
+	require.ElementsMatch(r.t, names, r.strings(`[...document.querySelectorAll("#groups [data-section]")].map((e) => e.dataset.section)`))
+	r.looks("introduction")
+	browsertest.Run(r.t, r.tab, chromedp.Click(chromedp.CSS(`#groups [data-section="Catalog"] a`)))
+	browsertest.WaitFor(r.t, r.tab, `document.querySelector("#viewer h1").textContent === "Catalog"`)
+	require.Equal(r.t, "#/Catalog", browsertest.Value[string](r.t, r.tab, `location.hash`))
+	r.looks("section")
+}
+
+// compareBadges compares the operations that have a badge with those that answer 501, and counts all.
+func compareBadges(r reference, paths *openapi3.Paths) {
+	r.t.Helper()
+	badged := r.strings(`idsOf("#groups .operation:has(.badge)")`)
+	for i := range badged {
+		badged[i] = strings.ToLower(badged[i])
+	}
+	var unbuilt []string
+	for _, name := range handlers.Unbuilt() {
+		unbuilt = append(unbuilt, strings.ToLower(name))
+	}
+	require.ElementsMatch(r.t, unbuilt, badged)
+	count := 0
+	for _, item := range paths.Map() {
+		count += len(item.Operations())
+	}
+	require.Len(r.t, r.strings(`idsOf("#groups .operation")`), count)
+	r.at("#/Transcoding")
+	require.Subset(r.t, r.strings(`texts("#viewer .opblock-summary .badge")`), []string{"not built yet"})
+}
+
+// search finds operations, and opens one with the keyboard, on a phone.
+func search(r reference) {
+	r.t.Helper()
+	require.Equal(r.t, "rotateStreamKey", r.find("rotatestreamkey")[0], "by operationId")
+	require.Equal(r.t, "rotateStreamKey", r.find("/streams/{id}/rotate-key")[0], "by path")
+	require.Equal(r.t, "rotateStreamKey", r.find("Replace stream key")[0], "by summary")
+	require.Contains(r.t, r.find("antiSnipeSec endsAt"), "placeBid", "by description")
+	require.Empty(r.t, r.find("nosuchword"))
+	require.Equal(r.t, []string{"0 operations found"}, r.strings(`texts("#found")`))
+	r.find("")
+	browsertest.Look(r.t, r.tab, 390, 844, false)
+	browsertest.Run(r.t, r.tab, chromedp.Click(chromedp.CSS("#menu")), chromedp.WaitVisible(chromedp.CSS("#search")))
+	r.looks("menu")
+	r.find("place bid")
+	r.looks("search")
+	browsertest.Run(r.t, r.tab, chromedp.SendKeys(chromedp.CSS("#search"), "\r"))
+	browsertest.WaitFor(r.t, r.tab, `location.hash === "#/Commerce/placeBid"`)
+	browsertest.WaitFor(r.t, r.tab, `document.activeElement.dataset.operation === "placeBid" &&
+		document.activeElement.getBoundingClientRect().top < innerHeight / 2`)
+}
+
+// readProblems checks the order of an operation's parts.
+func readProblems(r reference) {
+	r.t.Helper()
+	r.at("#/Commerce/createCheckout")
+	browsertest.WaitFor(r.t, r.tab, `document.querySelector(".opblock.is-open .responses-table") !== null`)
+	order := r.strings(`[...document.querySelectorAll(".is-open :is(.opblock-section-request-body, code)")].map((e) =>
+		e.tagName === "CODE" ? e.textContent : "request")`)
+	require.Greater(r.t, slices.Index(order, "seller_not_onboarded"), slices.Index(order, "request"))
+	r.looks("operation")
 }
 
 // authorizeInReference looks at the dialog for credentials and enters an API key, with the keyboard.

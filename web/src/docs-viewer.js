@@ -26,7 +26,8 @@ export function placeOf(hash) {
 // The id of an operation that is to be scrolled to when it is shown.
 let awaited = '';
 
-export function viewer({ React, getSystem }) {
+// The components of a section: its heading, and what Swagger UI shows in it.
+function sectionParts(React) {
   const h = React.createElement;
 
   function Section({ getComponent, layoutSelectors }) {
@@ -48,7 +49,14 @@ export function viewer({ React, getSystem }) {
       h('h2', { className: 'unseen' }, 'Operations'), children);
   }
 
-  function OperationSummary({ operationProps, isShown, toggleShown }) {
+  return { Section, OperationTag };
+}
+
+// The component of an operation's summary: a button that opens and closes the operation.
+function summaryPart(React, getSystem) {
+  const h = React.createElement;
+
+  return function OperationSummary({ operationProps, isShown, toggleShown }) {
     const { method, path, summary, operationId, tag } = operationProps.toObject();
     const isUnbuilt = getSystem().specSelectors.specJson().getIn(['paths', path, method, 'x-unbuilt']);
     const row = React.useRef(null);
@@ -68,10 +76,14 @@ export function viewer({ React, getSystem }) {
         h('span', { className: 'path' }, path),
         h('span', { className: 'summary' }, summary),
         isUnbuilt && h('span', { className: 'badge' }, 'not built yet')));
-  }
+  };
+}
+
+export function viewer({ React, getSystem }) {
+  const h = React.createElement;
 
   return {
-    components: { Section, OperationTag, OperationSummary },
+    components: { ...sectionParts(React), OperationSummary: summaryPart(React, getSystem) },
     wrapComponents: {
       // Long answers scroll in a box that the keyboard reaches.
       HighlightCode: (Original) => (properties) => h('div', { className: 'scrolls', tabIndex: 0, role: 'group', 'aria-label': 'Code' }, h(Original, properties)),
