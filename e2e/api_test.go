@@ -19,6 +19,7 @@ import (
 
 	"showfloor/gen/api"
 	"showfloor/gen/client"
+	"showfloor/internal/testkit/schematest"
 )
 
 // document is the API document and a router for its operations.
@@ -69,7 +70,25 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		c.t.Errorf("%s %s answered against the API document: %v\n%s", r.Method, r.URL.Path, err, body)
 	}
+	if err := strictly(route, resp, body); err != nil && r.Method != http.MethodHead {
+		c.t.Errorf("%s %s answered against the API document, strictly: %v\n%s", r.Method, r.URL.Path, err, body)
+	}
 	return resp, nil
+}
+
+// strictly checks an answer once more, with the strict validator.
+func strictly(route *routers.Route, resp *http.Response, body []byte) error {
+	doc, err := schematest.API()
+	if err != nil {
+		return err
+	}
+	value, err := schematest.Decode(body)
+	if err != nil {
+		return err
+	}
+	return doc.Response(schematest.Answer{
+		Method: route.Method, Path: route.Path, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Value: value,
+	})
 }
 
 // tenant is one tenant of a server with all its credentials.

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -183,9 +184,13 @@ func TestRecoveryOfManyInBatches(t *testing.T) {
 	hook := r.owner.Webhook(t, sink.URL)
 	start := r.Clock.Now()
 	const events = 2100
-	_, err := r.Pool.Exec(t.Context(), `INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence)
-		SELECT 'evt_' || $1 || lpad(n::text, 6, '0'), $1, 'stream.started', 'str_' || n % 3, '{}', $2::timestamptz, n FROM generate_series(1, $3::integer) n`,
-		r.owner.TenantID, start, events)
+	payload, err := json.Marshal(map[string]any{
+		"event": "stream.started", "tenantId": r.owner.TenantID, "occurredAt": timestamp.Format(start), "data": apitest.EventData(t, "stream.started", nil),
+	})
+	require.NoError(t, err)
+	_, err = r.Pool.Exec(t.Context(), `INSERT INTO events (id, tenant_id, event, subject, payload, occurred_at, sequence)
+		SELECT 'evt_' || $1 || lpad(n::text, 6, '0'), $1, 'stream.started', 'str_' || n % 3, $4, $2::timestamptz, n FROM generate_series(1, $3::integer) n`,
+		r.owner.TenantID, start, events, payload)
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	var mu sync.Mutex

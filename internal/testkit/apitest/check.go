@@ -22,6 +22,7 @@ import (
 
 	"showfloor/gen"
 	"showfloor/gen/api"
+	"showfloor/internal/testkit/schematest"
 )
 
 // contract is the API document with a router for it.
@@ -108,7 +109,27 @@ func check(router routers.Router, r *http.Request, got *recorder) error {
 	if r.Method == http.MethodHead {
 		return nil // the handler's answer can't be checked
 	}
-	return checkTimes(got.body.Bytes())
+	body, err := schematest.Decode(got.body.Bytes())
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkStrictly(route, got, body), walkTimes(body))
+}
+
+// checkStrictly compares a response with the document once more, with the strict validator.
+func checkStrictly(route *routers.Route, got *recorder, body any) error {
+	doc, err := schematest.API()
+	if err != nil {
+		return err
+	}
+	err = doc.Response(schematest.Answer{
+		Method: route.Method, Path: route.Path, Status: got.status,
+		ContentType: got.Header().Get("Content-Type"), Value: body,
+	})
+	if err != nil {
+		return fmt.Errorf("not as the document says, strictly: %w", err)
+	}
+	return nil
 }
 
 // checkProblem checks what the schema can't express.
@@ -130,15 +151,7 @@ func checkProblem(got *recorder) error {
 	return nil
 }
 
-// checkTimes requires that every field …At has the API's format of timestamps.
-func checkTimes(body []byte) error {
-	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
-		return fmt.Errorf("not JSON: %w", err)
-	}
-	return walkTimes(v)
-}
-
+// walkTimes requires that every field …At has the API's format of timestamps.
 func walkTimes(v any) error {
 	switch v := v.(type) {
 	case []any:

@@ -1,14 +1,13 @@
 package apitest
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
 
 	"showfloor/internal/document/sample"
+	"showfloor/internal/testkit/schematest"
 )
 
 // EventData returns valid data for an event: the document's sample, with these
@@ -31,17 +30,17 @@ func EventData(t testing.TB, name string, fields map[string]any) map[string]any 
 	return data
 }
 
-// eventCheck fails the test for each emitted event that doesn't match the document.
+// eventCheck fails the test for each emitted event that doesn't match the published document of the webhooks.
 func eventCheck(t testing.TB) func(payload []byte) error {
 	t.Helper()
-	d, err := document()
+	doc, err := schematest.Webhooks()
 	must(t, err)
 	return func(payload []byte) error {
-		var value any
-		if err := json.Unmarshal(payload, &value); err != nil {
-			return fmt.Errorf("not JSON: %w", err)
+		value, err := schematest.Decode(payload)
+		if err != nil {
+			return err
 		}
-		err := errors.Join(d.spec.Components.Schemas["WebhookEvent"].Value.VisitJSON(value), walkTimes(value))
+		err = errors.Join(doc.Event(value), walkTimes(value))
 		if err != nil {
 			t.Errorf("an event is not as the document says: %s\n%v", payload, err)
 			return errors.New("not as the document says")

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"showfloor/internal/testkit/schematest"
 )
 
 // Received is a request that a sink has received.
@@ -30,14 +32,20 @@ type Sink struct {
 	changed  chan struct{}
 }
 
-// NewSink starts a sink. It stores each request and then calls answer; nil answers 200.
+// NewSink starts a sink. It stores each request and then calls answer; nil answers 200. A request that doesn't match the
+// published document of the webhooks fails the test.
 func NewSink(t testing.TB, answer func(w http.ResponseWriter, r Received)) *Sink {
 	t.Helper()
+	doc, err := schematest.Webhooks()
+	must(t, err)
 	s := &Sink{attempts: map[string]int{}, changed: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the sender has closed the connection
+		}
+		if err := doc.Delivery(r.Header, body); err != nil {
+			t.Errorf("a delivery is not as the document of the webhooks says: %v\n%v\n%s", err, r.Header, body)
 		}
 		got := s.keep(r.Header, body)
 		if answer != nil {
