@@ -1618,6 +1618,8 @@ type SessionRecordingStartedData struct {
 type SessionRecordingState string
 
 // SessionRecordingStoppedData A session's recording is final: ready or failed.
+//
+// Example: {"durationSec":null,"error":null,"layout":"composite","playbackUrl":"http://localhost:8080/vod/cmVjXzAx.../index.m3u8","recordingId":"rec_01m18qg1mhf2bsz1fk6m8v4jxd","sessionId":"sess_01m18qg1mhf2bsz1fk6m8v4jxe","sizeBytes":null,"startedAt":"2026-01-02T03:04:05.678Z","state":"ready","stoppedAt":"2026-01-02T03:34:30.198Z"}
 type SessionRecordingStoppedData struct {
 	// DurationSec Length in seconds, to the millisecond.
 	DurationSec *float64 `json:"durationSec"`

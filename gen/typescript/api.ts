@@ -6652,7 +6652,24 @@ export interface components {
              */
             token: string;
         } & components["schemas"]["Call"];
-        /** @description The callee answered the call. */
+        /**
+         * @description The callee answered the call.
+         * @example {
+         *       "endedAt": null,
+         *       "fromDisplayName": "Ada Okafor",
+         *       "fromUserId": "ada",
+         *       "kind": "voice",
+         *       "metadata": {
+         *         "campaign": "spring"
+         *       },
+         *       "projectId": "launch-2026",
+         *       "ringExpiresAt": "2026-01-02T03:04:05.678Z",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "startedAt": "2026-01-02T03:04:05.678Z",
+         *       "state": "live",
+         *       "toUserId": "ben"
+         *     }
+         */
         CallAnsweredData: components["schemas"]["CallEventData"];
         /** @description The callee answered the call. */
         CallAnsweredEvent: {
@@ -6670,7 +6687,24 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description The callee declined the call. */
+        /**
+         * @description The callee declined the call.
+         * @example {
+         *       "endedAt": "2026-01-02T03:04:05.678Z",
+         *       "fromDisplayName": "Ada Okafor",
+         *       "fromUserId": "ada",
+         *       "kind": "voice",
+         *       "metadata": {
+         *         "campaign": "spring"
+         *       },
+         *       "projectId": "launch-2026",
+         *       "ringExpiresAt": "2026-01-02T03:04:05.678Z",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "startedAt": null,
+         *       "state": "cancelled",
+         *       "toUserId": "ben"
+         *     }
+         */
         CallDeclinedData: components["schemas"]["CallEventData"];
         /** @description The callee declined the call. */
         CallDeclinedEvent: {
@@ -6688,7 +6722,26 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description One of the two users hung up after the answer. */
+        /**
+         * @description One of the two users hung up after the answer.
+         * @example {
+         *       "durationSec": 64.5,
+         *       "endedAt": "2026-01-02T03:05:10.178Z",
+         *       "endedBy": "ben",
+         *       "fromDisplayName": "Ada Okafor",
+         *       "fromUserId": "ada",
+         *       "kind": "voice",
+         *       "metadata": {
+         *         "campaign": "spring"
+         *       },
+         *       "projectId": "launch-2026",
+         *       "ringExpiresAt": "2026-01-02T03:04:05.678Z",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "startedAt": "2026-01-02T03:04:05.678Z",
+         *       "state": "ended",
+         *       "toUserId": "ben"
+         *     }
+         */
         CallEndedData: {
             /**
              * @description Seconds from the answer to the end, to the millisecond.
@@ -11580,7 +11633,30 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A session ended. */
+        /**
+         * @description A session ended.
+         * @example {
+         *       "name": "Weekly planning",
+         *       "type": "conference",
+         *       "capacity": 50,
+         *       "durationSec": 1824.52,
+         *       "endedAt": "2026-01-02T03:34:30.198Z",
+         *       "hostId": "ada",
+         *       "inviteUserIds": [
+         *         "ben"
+         *       ],
+         *       "layout": "grid",
+         *       "locked": true,
+         *       "parentSessionId": null,
+         *       "projectId": "launch-2026",
+         *       "recordingEnabled": true,
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "startedAt": "2026-01-02T03:04:05.678Z",
+         *       "state": "ended",
+         *       "transcriptionEnabled": true,
+         *       "waitingRoom": true
+         *     }
+         */
         SessionEndedData: {
             /**
              * @description How long the session was live, in seconds, to the millisecond.
@@ -11833,7 +11909,24 @@ export interface components {
              */
             userId: string;
         };
-        /** @description A participant was kicked. */
+        /**
+         * @description A participant was kicked.
+         * @example {
+         *       "by": "ada",
+         *       "canPublishScreen": false,
+         *       "displayName": "Ben Sato",
+         *       "joinedAt": "2026-01-02T03:04:05.678Z",
+         *       "perms": {
+         *         "audio": true,
+         *         "screen": false,
+         *         "video": true
+         *       },
+         *       "role": "guest",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "state": "kicked",
+         *       "userId": "ben"
+         *     }
+         */
         SessionParticipantKickedData: components["schemas"]["SessionParticipantEventData"];
         /** @description A participant was kicked. */
         SessionParticipantKickedEvent: {
@@ -11851,7 +11944,24 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A moderator muted one participant. The participant can unmute itself, which sends no event. */
+        /**
+         * @description A moderator muted one participant. The participant can unmute itself, which sends no event.
+         * @example {
+         *       "by": "ada",
+         *       "canPublishScreen": false,
+         *       "displayName": "Ben Sato",
+         *       "joinedAt": "2026-01-02T03:04:05.678Z",
+         *       "perms": {
+         *         "audio": true,
+         *         "screen": false,
+         *         "video": true
+         *       },
+         *       "role": "guest",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "state": "joined",
+         *       "userId": "ben"
+         *     }
+         */
         SessionParticipantMutedData: components["schemas"]["SessionParticipantEventData"];
         /** @description A moderator muted one participant. */
         SessionParticipantMutedEvent: {
@@ -11869,7 +11979,25 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A participant was promoted. */
+        /**
+         * @description A participant was promoted.
+         * @example {
+         *       "by": "ada",
+         *       "canPublishScreen": true,
+         *       "displayName": "Ben Sato",
+         *       "joinedAt": "2026-01-02T03:04:05.678Z",
+         *       "perms": {
+         *         "audio": true,
+         *         "screen": true,
+         *         "video": true
+         *       },
+         *       "previousRole": "guest",
+         *       "role": "cohost",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "state": "joined",
+         *       "userId": "ben"
+         *     }
+         */
         SessionParticipantPromotedData: {
             previousRole: components["schemas"]["ParticipantRole"];
         } & components["schemas"]["SessionParticipantEventData"];
@@ -11889,7 +12017,24 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A participant's role or permissions changed, or the participant was admitted from the waiting room. */
+        /**
+         * @description A participant's role or permissions changed, or the participant was admitted from the waiting room.
+         * @example {
+         *       "by": "ada",
+         *       "canPublishScreen": false,
+         *       "displayName": "Ben Sato",
+         *       "joinedAt": "2026-01-02T03:04:05.678Z",
+         *       "perms": {
+         *         "audio": true,
+         *         "screen": false,
+         *         "video": true
+         *       },
+         *       "role": "guest",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "state": "joined",
+         *       "userId": "ben"
+         *     }
+         */
         SessionParticipantUpdatedData: components["schemas"]["SessionParticipantEventData"];
         /** @description A participant's role or permissions changed. */
         SessionParticipantUpdatedEvent: {
@@ -12025,7 +12170,21 @@ export interface components {
          * @enum {string}
          */
         SessionRecordingState: "recording" | "processing" | "ready" | "failed";
-        /** @description A session's recording is final: ready or failed. */
+        /**
+         * @description A session's recording is final: ready or failed.
+         * @example {
+         *       "durationSec": 1824.52,
+         *       "error": null,
+         *       "layout": "composite",
+         *       "playbackUrl": "http://localhost:8080/vod/cmVjXzAx.../index.m3u8",
+         *       "recordingId": "rec_01m18qg1mhf2bsz1fk6m8v4jxd",
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "sizeBytes": 584210432,
+         *       "startedAt": "2026-01-02T03:04:05.678Z",
+         *       "state": "ready",
+         *       "stoppedAt": "2026-01-02T03:34:30.198Z"
+         *     }
+         */
         SessionRecordingStoppedData: {
             /**
              * @description Length in seconds, to the millisecond.
@@ -12105,7 +12264,29 @@ export interface components {
             /** @example ten_01m18qg1mhf2bsz1fk6m8v4jxd */
             tenantId: string;
         };
-        /** @description A waiting session became live. */
+        /**
+         * @description A waiting session became live.
+         * @example {
+         *       "name": "Weekly planning",
+         *       "type": "conference",
+         *       "capacity": 50,
+         *       "endedAt": null,
+         *       "hostId": "ada",
+         *       "inviteUserIds": [
+         *         "ben"
+         *       ],
+         *       "layout": "grid",
+         *       "locked": true,
+         *       "parentSessionId": null,
+         *       "projectId": "launch-2026",
+         *       "recordingEnabled": true,
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "startedAt": "2026-01-02T03:04:05.678Z",
+         *       "state": "live",
+         *       "transcriptionEnabled": true,
+         *       "waitingRoom": true
+         *     }
+         */
         SessionStartedData: components["schemas"]["SessionEventData"];
         /** @description A waiting session became live. */
         SessionStartedEvent: {
@@ -12205,7 +12386,32 @@ export interface components {
          * @enum {string}
          */
         SessionType: "conference" | "webinar" | "livestream" | "call";
-        /** @description A session's layout, lock or waiting room changed. */
+        /**
+         * @description A session's layout, lock or waiting room changed.
+         * @example {
+         *       "name": "Weekly planning",
+         *       "type": "conference",
+         *       "capacity": 50,
+         *       "changed": [
+         *         "locked"
+         *       ],
+         *       "endedAt": null,
+         *       "hostId": "ada",
+         *       "inviteUserIds": [
+         *         "ben"
+         *       ],
+         *       "layout": "grid",
+         *       "locked": true,
+         *       "parentSessionId": null,
+         *       "projectId": "launch-2026",
+         *       "recordingEnabled": true,
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "startedAt": "2026-01-02T03:04:05.678Z",
+         *       "state": "live",
+         *       "transcriptionEnabled": true,
+         *       "waitingRoom": true
+         *     }
+         */
         SessionUpdatedData: {
             /** @description The changed fields. */
             changed: components["schemas"]["SessionChange"][];

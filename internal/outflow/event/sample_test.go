@@ -30,3 +30,34 @@ func TestEveryEventHasASample(t *testing.T) {
 	_, err = event.Sample("no.such.event")
 	require.Error(t, err)
 }
+
+// TestSamplesHaveTheStateThatTheirEventsHave checks that a sample is in the state that the event causes, because tenants try
+// their code with it.
+func TestSamplesHaveTheStateThatTheirEventsHave(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]map[string]any{
+		event.SessionCreated:             {"state": "waiting", "startedAt": nil, "endedAt": nil},
+		event.SessionStarted:             {"state": "live", "endedAt": nil},
+		event.SessionUpdated:             {"state": "live", "endedAt": nil},
+		event.SessionEnded:               {"state": "ended"},
+		event.SessionParticipantUpdated:  {"state": "joined"},
+		event.SessionParticipantMuted:    {"state": "joined"},
+		event.SessionParticipantKicked:   {"state": "kicked"},
+		event.SessionParticipantPromoted: {"state": "joined", "previousRole": "guest", "role": "cohost"},
+		"session.recording.stopped":      {"state": "ready", "error": nil},
+		event.CallInvited:                {"state": "waiting", "startedAt": nil, "endedAt": nil},
+		event.CallAnswered:               {"state": "live", "endedAt": nil},
+		event.CallDeclined:               {"state": "cancelled", "startedAt": nil},
+		event.CallEnded:                  {"state": "ended"},
+	} {
+		data, err := event.Sample(name)
+		require.NoError(t, err)
+		require.Subset(t, data, want, name)
+		for _, when := range []string{"startedAt", "endedAt", "stoppedAt", "joinedAt"} {
+			at, has := data[when]
+			if _, fixed := want[when]; has && !fixed {
+				require.NotNil(t, at, "%s: %s", name, when)
+			}
+		}
+	}
+}
