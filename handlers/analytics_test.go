@@ -125,6 +125,8 @@ func TestAnalyticsRefuseInvalidSpans(t *testing.T) {
 		"from=2024-01-01T00:00:00Z&to=2026-01-01T00:00:00Z":               "from",
 		"from=yesterday": "from",
 		"interval=week":  "interval",
+		"interval=day&from=9999-12-31T00:00:00Z&to=9999-12-31T23:59:59Z": "to", // the last point would end in the year 10000
+		"interval=day&to=0000-01-01T00:00:00Z":                           "to",
 	} {
 		p := owner.Call(t, "GET", "/v1/me/analytics?"+query, nil).Problem(t, 400, "invalid_input")
 		require.Equal(t, field, p.Errors[0].Field, query)

@@ -24,6 +24,9 @@ const (
 // defaultSpan is the length of a series without a start.
 const defaultSpan = 7 * 24 * time.Hour
 
+// lastYear is the last year that a timestamp can have (RFC 3339, section 1).
+const lastYear = 9999
+
 func (i Interval) length() time.Duration {
 	if i == Hour {
 		return time.Hour
@@ -56,6 +59,9 @@ func (i Interval) span(from, to *time.Time, now time.Time) (start, end time.Time
 	start, end = from.UTC().Truncate(i.length()), to.UTC().Truncate(i.length())
 	if end.Before(*to) {
 		end = end.Add(i.length())
+	}
+	if start.Year() < 0 || end.Year() > lastYear {
+		return start, end, problem.BadField("to", "a series lies between the years 0 and %d", lastYear)
 	}
 	return start, end, nil
 }

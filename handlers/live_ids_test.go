@@ -1,0 +1,70 @@
+package handlers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"showfloor/gen/api"
+	"showfloor/gen/db"
+	"showfloor/internal/tenancy"
+	"showfloor/internal/testkit/apitest"
+)
+
+// liveIDs creates a resource of each kind and returns, by operationId, the ids with which the owner can call each operation
+// that takes ids (a/b for two).
+func liveIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[string]string {
+	t.Helper()
+	hook := owner.Webhook(t, "http://127.0.0.1:1/")
+	emit(t, s, owner.TenantID, "str_subject")
+	deliveries, err := db.New(s.Pool).ListWebhookDeliveries(t.Context(),
+		db.ListWebhookDeliveriesParams{TenantID: owner.TenantID, EndpointID: hook.ID, Statuses: []string{"pending"}, BeforeID: "del_z", MaxRows: 1})
+	require.NoError(t, err)
+	st, member := owner.Stream(t, nil), owner.Colleague(t, tenancy.Viewer)
+	var key api.APIKey
+	product := owner.Product(t, nil)
+	owner.Call(t, "POST", "/v1/me/api-keys", map[string]any{"name": "k"}).Into(t, 201, &key)
+
+	auction, cancelled := owner.Auction(t, nil), owner.Auction(t, nil)
+	owner.Seller(t)
+	sale := owner.Sale(t, st.ID, product.ID)
+
+	ch, moderated := owner.Channel(t, nil), owner.Channel(t, nil)
+	message := say(t, owner, ch.ID, "ben", "Hello")
+	session, ended := owner.Session(t, map[string]any{"inviteUserIds": []string{"ben", "cleo"}}), owner.Session(t, nil)
+	owner.Join(t, session.ID, "ben", nil) // muting needs a participant in the room
+	ben, cleo := session.ID+"/ben", session.ID+"/cleo"
+	ringing, declined, answered := owner.Ring(t, nil), owner.Ring(t, nil), owner.Ring(t, nil)
+	owner.Call(t, "POST", "/v1/me/calls/"+answered.SessionID+"/answer", map[string]any{"userId": "ben"}).Is(t, 201)
+
+	captureURL := owner.CaptureURL(t)
+	captured := captureURL.Token + "/" + s.Send(t, captureURL, "GET", "", nil)
+
+	// An operation with an id that is missing here fails TestAnotherTenantsIDsDontExist. Discount
+	// codes are not ids: another tenant's code is answered like an unknown one.
+	return map[string]string{
+		"listCaptures": captureURL.Token, "replayCapture": captured,
+		"deleteCaptureUrl": captureURL.Token, "deleteCaptureUrlByGet": captureURL.Token, "deleteCaptureUrlByPost": captureURL.Token,
+		"deleteCaptureUrlByPut": captureURL.Token, "deleteCaptureUrlByPatch": captureURL.Token, "deleteCaptureUrlByOptions": captureURL.Token,
+		"deleteCaptureUrlByHead": captureURL.Token,
+		"getStream":              st.ID, "updateStream": st.ID, "rotateStreamKey": st.ID, "createPlaybackUrl": st.ID, "dropDiscount": st.ID, "createSfuToken": st.ID,
+		"getSession": session.ID, "updateSession": session.ID, "createSessionToken": session.ID, "getSessionSummary": session.ID,
+		"endSession":              ended.ID,
+		"listSessionParticipants": session.ID, "updateSessionParticipant": ben, "kickSessionParticipant": cleo, "admitSessionParticipant": ben,
+		"muteAllParticipants": session.ID, "muteSessionParticipant": session.ID, "setSessionSpotlight": session.ID,
+		"promoteSessionParticipant": session.ID, "raiseHand": session.ID, "lowerHand": session.ID, "createBreakouts": session.ID, "closeBreakouts": session.ID,
+		"answerCall": ringing.SessionID, "declineCall": declined.SessionID, "endCall": answered.SessionID,
+		"getOrder": sale.ID, "updateOrder": sale.ID, "fulfilOrder": sale.ID, "refundOrder": sale.ID,
+		"changeTeamMemberRole": member.UserID, "removeTeamMember": member.UserID,
+		"revokeApiKey":  key.ID,
+		"deleteWebhook": hook.ID, "listWebhookDeliveries": hook.ID, "getWebhook": hook.ID, "updateWebhook": hook.ID,
+		"rotateWebhookSecret": hook.ID, "testWebhook": hook.ID, "recoverWebhook": hook.ID,
+		"getProduct": product.ID, "archiveProduct": product.ID,
+		"getAuction": auction.ID, "placeBid": auction.ID, "cancelAuction": cancelled.ID,
+		"sendStreamMessage": st.ID, "sendChannelMessage": ch.ID, "listChannelMessages": ch.ID, "getChannel": ch.ID, "listChannelMembers": ch.ID,
+		"editChannelMessage": ch.ID + "/" + message.ID, "deleteChannelMessage": ch.ID + "/" + message.ID,
+		"joinChannel": ch.ID, "leaveChannel": ch.ID, "listChannelModeration": ch.ID,
+		"timeoutChannelMember": moderated.ID, "banChannelMember": moderated.ID, "muteChannelMember": moderated.ID, "setChannelSlowmode": moderated.ID,
+		"retryWebhookDelivery": deliveries[0].WebhookDelivery.ID,
+	}
+}
