@@ -233,6 +233,21 @@ func TestASenderHangsUpWhileTheKeyIsTaken(t *testing.T) {
 	require.Zero(t, reserved)
 }
 
+// TestASenderHangsUpWhileAllConnectionsAreUsed: it doesn't wait for a connection any longer.
+func TestASenderHangsUpWhileAllConnectionsAreUsed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for range r.pool.Config().MaxConns {
+		conn, err := r.pool.Acquire(t.Context())
+		require.NoError(t, err)
+		defer conn.Release()
+	}
+	ctx, hangUp := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, hangUp)
+	_, _, err := r.service.Begin(ctx, r.request("k", "body"))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 // TestManyDeathsAndOneExecution lets processes take keys and die at every point,
 // while the clock advances; some are only slow.
 func TestManyDeathsAndOneExecution(t *testing.T) {

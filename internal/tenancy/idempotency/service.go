@@ -106,13 +106,36 @@ func (s *Service) Begin(ctx context.Context, r Request) (*Run, *Answer, error) {
 	}
 }
 
-// take inserts the key's row. It continues when the client hangs up: a canceled statement could
-// still be committed, and the key would be reserved by a run that has no owner.
+// take inserts the key's row. Only the wait for a connection ends when the client hangs up: a
+// canceled statement could still be committed, and the key would be reserved by a run that has no
+// owner. If the statement's result is unknown, take deletes the row that it may have written.
 func (s *Service) take(ctx context.Context, key db.TakeIdempotencyKeyParams) error {
+	conn, err := s.config.Pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("acquire connection: %w", err)
+	}
+	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	_, err = db.New(conn).TakeIdempotencyKey(run, key)
+	conn.Release()
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		s.releaseUnknown(ctx, key)
+	}
+	return err
+}
+
+// releaseUnknown deletes the row of a run that could not learn whether it has the key. If that
+// fails too, the key is free again after leaseTime.
+func (s *Service) releaseUnknown(ctx context.Context, key db.TakeIdempotencyKeyParams) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	_, err := db.New(s.config.Pool).TakeIdempotencyKey(ctx, key)
-	return err
+	_, err := db.New(s.config.Pool).ReleaseIdempotencyKey(ctx, db.ReleaseIdempotencyKeyParams{
+		TenantID: key.TenantID, Key: key.Key, RunID: key.RunID,
+	})
+	if err != nil {
+		s.config.Log.WarnContext(ctx, "idempotency key stays reserved for a moment",
+			"error", err, "requestId", key.RunID, "until", key.LeaseUntil)
+	}
 }
 
 // earlier returns the answer of the run that has the key.
