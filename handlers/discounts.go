@@ -68,6 +68,7 @@ func (s *Server) CheckDiscount(ctx context.Context, r api.CheckDiscountRequestOb
 	out := api.CheckDiscount200JSONResponse{
 		Valid: check.Refusal == "", Code: d.Code,
 		PercentOff: intOrNull(d.PercentOff), AmountOffCents: orNull(d.AmountOffCents), EndsAt: timeOrNull(d.EndsAt),
+		StreamID: orNull(d.StreamID),
 	}
 	if !out.Valid {
 		out.Reason = new(api.DiscountRefusal(check.Refusal))

@@ -215,11 +215,13 @@ func TestCheckDiscount(t *testing.T) {
 	check := checkCode(t, owner, "oPEN")
 	require.Equal(t, "Open", check.Code, "as it was made")
 	require.Equal(t, 20, check.PercentOff.MustGet())
+	require.True(t, check.StreamID.IsNull(), "valid everywhere")
+	require.Equal(t, st.ID, checkCode(t, owner, "HERE").StreamID.MustGet())
 	require.Equal(t, now.Add(time.Hour), check.EndsAt.MustGet().UTC())
 	require.EqualValues(t, 500, checkCode(t, owner, "AMOUNT").AmountOffCents.MustGet())
 	theirs := checkCode(t, other, "Open")
 	require.Equal(t, api.DiscountRefusal("unknown"), *theirs.Reason, "another tenant's")
-	require.True(t, theirs.PercentOff.IsNull() && theirs.EndsAt.IsNull())
+	require.True(t, theirs.PercentOff.IsNull() && theirs.EndsAt.IsNull() && theirs.StreamID.IsNull())
 	for _, query := range []string{"streamId=" + strings.Repeat("x", 65), "customerExternalId=" + strings.Repeat("x", 129)} {
 		owner.Call(t, "GET", discountsPath+"/check/OPEN?"+query, nil).Problem(t, 400, "invalid_input")
 	}

@@ -2221,8 +2221,9 @@ type ClientInterface interface {
 	// CheckDiscount Check a discount code
 	//
 	// Reports whether a checkout would accept the code now. An unknown code is not an error, but `valid: false`. With
-	// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. A check reserves nothing:
-	// the checkout checks again.
+	// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. Without `streamId` any
+	// stream is assumed: a code of one stream is valid here, and `streamId` of the answer names its stream. A checkout in another
+	// stream, or outside of streams, refuses the code. A check reserves nothing: the checkout checks again.
 	//
 	// Corresponds with GET /v1/me/commerce/discounts/check/{code} (the `CheckDiscount` operationId).
 	CheckDiscount(ctx context.Context, code string, params *CheckDiscountParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7955,8 +7956,9 @@ func (c *Client) CreateDiscount(ctx context.Context, body CreateDiscountJSONRequ
 // CheckDiscount Check a discount code
 //
 // Reports whether a checkout would accept the code now. An unknown code is not an error, but `valid: false`. With
-// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. A check reserves nothing:
-// the checkout checks again.
+// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. Without `streamId` any
+// stream is assumed: a code of one stream is valid here, and `streamId` of the answer names its stream. A checkout in another
+// stream, or outside of streams, refuses the code. A check reserves nothing: the checkout checks again.
 //
 // Corresponds with GET /v1/me/commerce/discounts/check/{code} (the `CheckDiscount` operationId).
 func (c *Client) CheckDiscount(ctx context.Context, code string, params *CheckDiscountParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -24817,8 +24819,9 @@ type ClientWithResponsesInterface interface {
 	// CheckDiscountWithResponse Check a discount code
 	//
 	// Reports whether a checkout would accept the code now. An unknown code is not an error, but `valid: false`. With
-	// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. A check reserves nothing:
-	// the checkout checks again.
+	// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. Without `streamId` any
+	// stream is assumed: a code of one stream is valid here, and `streamId` of the answer names its stream. A checkout in another
+	// stream, or outside of streams, refuses the code. A check reserves nothing: the checkout checks again.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -42018,8 +42021,9 @@ func (c *ClientWithResponses) CreateDiscountWithResponse(ctx context.Context, bo
 // CheckDiscountWithResponse Check a discount code
 //
 // Reports whether a checkout would accept the code now. An unknown code is not an error, but `valid: false`. With
-// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. A check reserves nothing:
-// the checkout checks again.
+// `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. Without `streamId` any
+// stream is assumed: a code of one stream is valid here, and `streamId` of the answer names its stream. A checkout in another
+// stream, or outside of streams, refuses the code. A check reserves nothing: the checkout checks again.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -3117,8 +3117,9 @@ export interface paths {
         /**
          * Check a discount code
          * @description Reports whether a checkout would accept the code now. An unknown code is not an error, but `valid: false`. With
-         *     `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. A check reserves nothing:
-         *     the checkout checks again.
+         *     `streamId` the code's stream is checked too, with `customerExternalId` the limit per customer. Without `streamId` any
+         *     stream is assumed: a code of one stream is valid here, and `streamId` of the answer names its stream. A checkout in another
+         *     stream, or outside of streams, refuses the code. A check reserves nothing: the checkout checks again.
          */
         get: operations["checkDiscount"];
         put?: never;
@@ -8279,6 +8280,11 @@ export interface components {
              */
             percentOff: number | null;
             reason?: components["schemas"]["DiscountRefusal"];
+            /**
+             * @description The only stream in which the code is valid; null if it is valid everywhere, or is unknown.
+             * @example str_01m18qg1mhf2bsz1fk6m8v4jxe
+             */
+            streamId: string | null;
             valid: boolean;
         };
         /**

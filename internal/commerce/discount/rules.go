@@ -99,7 +99,7 @@ func (r Refusal) problem() error {
 		NotStarted:       "this discount code can't be used yet",
 		Expired:          "this discount code has expired",
 		OtherStream:      "this discount code only counts in another stream",
-		inStreamOnly:     "this discount code only counts in a stream",
+		inStreamOnly:     "this discount code counts only in the stream that it belongs to",
 		UsedUp:           "this discount code is used up",
 		UsedUpByCustomer: "this customer has used this discount code as often as possible",
 	}[r])

@@ -116,6 +116,6 @@ func TestAStreamThatIsNamedMustExist(t *testing.T) {
 	_, err := r.Pool.Exec(t.Context(), "UPDATE discounts SET stream_id = $2 WHERE id = $1", elsewhere, r.stream)
 	require.NoError(t, err)
 	cart := r.cartOutside(mug, map[string]any{"discountCode": "THERE"})
-	r.refuse(t, cart, 400, "discount_invalid", "this discount code only counts in a stream")
+	r.refuse(t, cart, 400, "discount_invalid", "this discount code counts only in the stream that it belongs to")
 	r.has(t, mug, 3, 0)
 }
