@@ -52,6 +52,8 @@ func TestOneNetworkLeavesWaitingPlacesToOthers(t *testing.T) { // not parallel: 
 		return ip
 	}})
 	p := s.publish(hub.Broadcast{StreamID: "a", LowLatency: true}, "p")
+	eventually(t, "the stream", func() bool { return s.hls.newest("a") != nil })
+	s.hls.newest("a").window.target = 60 // requests wait for three targets; a busy machine needs more than six seconds to send all
 	write(t, p, lowLatencyUnits(t, 2300*time.Millisecond))
 	media := s.media("a")
 	base, _, _ := strings.Cut(media, "live.m3u8")
