@@ -94,19 +94,17 @@ func (s *Server) serveIndex(v *visit) *problem {
 	if !v.follows(m) {
 		return expired()
 	}
-	st, p := s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.multivariant != nil })
+	st, p := s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.playable() })
 	if p != nil {
 		return p
 	}
-	if st.multivariant == nil {
+	if !st.playable() {
 		return refuse(http.StatusNotFound, "stream_not_live", "the stream ended before anything could be played")
 	}
 	if p := s.begin(v, m.stream.Began, &m.viewers); p != nil {
 		return p
 	}
-	body := make([]byte, 0, len(st.multivariant)+256)
-	body = append(body, st.multivariant...)
-	body = append(body, m.playlistPath(v.session)...)
+	body := append(st.listing.multivariant(st.fps), m.playlistPath(v.session)...)
 	body = append(body, '\n')
 	// Caches must not share it: it contains one viewer's session.
 	s.output(v, m).text(&text{plain: body}, "no-store")
@@ -157,11 +155,7 @@ func (s *Server) servePlaylist(v *visit) *problem {
 			return p
 		}
 	}
-	t := st.full
-	if q.skip && st.delta != nil {
-		t = st.delta
-	}
-	s.output(v, m).text(t, playlistCaching(st, q.blocking))
+	s.output(v, m).text(st.playlist(q.skip), playlistCaching(st, q.blocking))
 	return nil
 }
 

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
 // segmentLines are a segment's lines in the playlist. They are rendered once and then copied into
 // each playlist.
 type segmentLines struct {
-	head    []byte // the lines before the parts
-	parts   []byte
-	written int // parts in it
+	mu    sync.Mutex
+	head  []byte // the lines before the parts
+	parts []byte
+	ends  []int // where the line of each part ends in parts
 }
 
 // lead writes the tags before a segment's media. mapped is false when EXT-X-MAP must be repeated,
@@ -26,6 +28,8 @@ func (s *segment) lead(b []byte, mapped bool) []byte {
 		b = strconv.AppendInt(b, int64(s.config.id), 10)
 		b = append(b, ".mp4\"\n"...)
 	}
+	s.lines.mu.Lock()
+	defer s.lines.mu.Unlock()
 	if s.lines.head == nil {
 		date := s.wall.UTC().Format("2006-01-02T15:04:05.000Z")
 		s.lines.head = []byte("#EXT-X-PROGRAM-DATE-TIME:" + date + "\n")
@@ -33,10 +37,13 @@ func (s *segment) lead(b []byte, mapped bool) []byte {
 	return append(b, s.lines.head...)
 }
 
+// partLines writes the lines of the segment's parts. The cached lines may include parts that
+// were added after this copy of the segment was made.
 func (s *segment) partLines(b []byte) []byte {
-	l := &s.lines
-	for ; l.written < len(s.parts); l.written++ {
-		p := s.parts[l.written]
+	l := s.lines
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range s.parts[min(len(l.ends), len(s.parts)):] {
 		l.parts = append(l.parts, "#EXT-X-PART:DURATION="...)
 		l.parts = appendSeconds(l.parts, p.duration)
 		l.parts = append(l.parts, `,URI="part`...)
@@ -46,8 +53,12 @@ func (s *segment) partLines(b []byte) []byte {
 			l.parts = append(l.parts, ",INDEPENDENT=YES"...)
 		}
 		l.parts = append(l.parts, '\n')
+		l.ends = append(l.ends, len(l.parts))
 	}
-	return append(b, l.parts...)
+	if n := len(s.parts); n > 0 {
+		b = append(b, l.parts[:l.ends[n-1]]...)
+	}
+	return b
 }
 
 // tail writes the lines of the segment itself, once it is complete.
@@ -72,9 +83,9 @@ const skipTargets = 6
 const partTargets = 3
 
 // playlist renders the media playlist; delta is nil when a delta update would skip nothing.
-func (w *window) playlist() (full, delta []byte) {
-	list := w.segments[w.listed:]
-	target := time.Duration(w.target) * time.Second
+func (l *listing) playlist() (full, delta []byte) {
+	list := l.segments[l.listed:]
+	target := time.Duration(l.target) * time.Second
 	withParts, skipped := len(list), 0
 	behind := time.Duration(0)
 	for i, s := range slices.Backward(list) {
@@ -90,14 +101,14 @@ func (w *window) playlist() (full, delta []byte) {
 	for withParts > 0 && withParts < len(list) && !slices.ContainsFunc(list[withParts:], (*segment).hasStart) {
 		withParts--
 	}
-	if !w.lowLatency {
+	if !l.lowLatency {
 		withParts, skipped = len(list), 0
 	}
-	full = w.body(w.header(list), list, 0, withParts)
+	full = l.body(l.header(list), list, 0, withParts)
 	if skipped > 0 {
-		d := w.header(list)
+		d := l.header(list)
 		d = fmt.Appendf(d, "#EXT-X-SKIP:SKIPPED-SEGMENTS=%d\n", skipped)
-		delta = w.body(d, list, skipped, withParts)
+		delta = l.body(d, list, skipped, withParts)
 	}
 	return full, delta
 }
@@ -108,8 +119,8 @@ func (s *segment) hasStart() bool {
 }
 
 // gaps is the number of leading gaps that are still in the list.
-func (w *window) gaps(list []*segment) int {
-	if !w.lowLatency || w.sealed || len(list) == 0 || list[0].msn != w.first+leadingGaps {
+func (l *listing) gaps(list []*segment) int {
+	if !l.lowLatency || l.sealed || len(list) == 0 || list[0].msn != l.first+leadingGaps {
 		return 0
 	}
 	complete := len(list)
@@ -119,28 +130,28 @@ func (w *window) gaps(list []*segment) int {
 	return max(leadingGaps-complete, 0)
 }
 
-func (w *window) header(list []*segment) []byte {
+func (l *listing) header(list []*segment) []byte {
 	b := make([]byte, 0, 4096)
 	b = append(b, "#EXTM3U\n#EXT-X-VERSION:9\n"...)
-	b = fmt.Appendf(b, "#EXT-X-TARGETDURATION:%d\n#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES", w.target)
-	if w.lowLatency {
+	b = fmt.Appendf(b, "#EXT-X-TARGETDURATION:%d\n#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES", l.target)
+	if l.lowLatency {
 		b = append(b, ",PART-HOLD-BACK="...)
-		b = appendSeconds(b, 3*w.partTarget)
+		b = appendSeconds(b, 3*l.partTarget)
 		b = append(b, ",CAN-SKIP-UNTIL="...)
-		b = appendSeconds(b, skipTargets*time.Duration(w.target)*time.Second)
+		b = appendSeconds(b, skipTargets*time.Duration(l.target)*time.Second)
 		b = append(b, "\n#EXT-X-PART-INF:PART-TARGET="...)
-		b = appendSeconds(b, w.partTarget)
+		b = appendSeconds(b, l.partTarget)
 	}
-	first := w.nextMSN
+	first := l.nextMSN
 	if len(list) > 0 {
 		first = list[0].msn
 	}
-	first -= uint64(w.gaps(list))
+	first -= uint64(l.gaps(list))
 	b = fmt.Appendf(b, "\n#EXT-X-MEDIA-SEQUENCE:%d\n", first)
-	if w.passed > 0 {
-		b = fmt.Appendf(b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", w.passed)
+	if l.passed > 0 {
+		b = fmt.Appendf(b, "#EXT-X-DISCONTINUITY-SEQUENCE:%d\n", l.passed)
 	}
-	if w.dependent {
+	if l.dependent {
 		return b
 	}
 	return append(b, "#EXT-X-INDEPENDENT-SEGMENTS\n"...)
@@ -148,14 +159,14 @@ func (w *window) header(list []*segment) []byte {
 
 // body writes the segments from index from on. Those from index withParts on are listed with
 // parts.
-func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
+func (l *listing) body(b []byte, list []*segment, from, withParts int) []byte {
 	var mapped *configuration
-	for range w.gaps(list) {
-		b = fmt.Appendf(b, "#EXT-X-GAP\n#EXTINF:%d.00000,\ngap.mp4\n", w.target)
+	for range l.gaps(list) {
+		b = fmt.Appendf(b, "#EXT-X-GAP\n#EXTINF:%d.00000,\ngap.mp4\n", l.target)
 	}
 	for i := from; i < len(list); i++ {
 		s := list[i]
-		if !s.complete && !w.lowLatency {
+		if !s.complete && !l.lowLatency {
 			break
 		}
 		b = s.lead(b, mapped == s.config)
@@ -168,11 +179,11 @@ func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
 		}
 	}
 	switch {
-	case w.sealed:
+	case l.sealed:
 		b = append(b, "#EXT-X-ENDLIST\n"...)
-	case w.lowLatency:
+	case l.lowLatency:
 		b = append(b, `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="part`...)
-		b = strconv.AppendUint(b, w.nextID, 10)
+		b = strconv.AppendUint(b, l.nextID, 10)
 		b = append(b, ".mp4\"\n"...)
 	}
 	return b
@@ -180,16 +191,16 @@ func (w *window) body(b []byte, list []*segment, from, withParts int) []byte {
 
 // bandwidth returns the peak rate of the complete segments, and the average of all, in bits per
 // second.
-func (w *window) bandwidth() (peak, average int) {
+func (l *listing) bandwidth() (peak, average int) {
 	bits, total := 0.0, 0.0
-	for _, s := range w.segments {
+	for _, s := range l.segments {
 		seconds := s.duration.Seconds()
 		if seconds <= 0 {
 			continue
 		}
 		bits += float64(s.size) * 8
 		total += seconds
-		if s.complete || len(w.segments) == 1 {
+		if s.complete || len(l.segments) == 1 {
 			peak = max(peak, int(float64(s.size)*8/seconds))
 		}
 	}
@@ -201,9 +212,9 @@ func (w *window) bandwidth() (peak, average int) {
 
 // multivariant renders the multivariant playlist up to the URI of the media playlist, which the
 // caller appends.
-func (w *window) multivariant(fps float64) []byte {
-	c := w.config
-	peak, average := w.bandwidth()
+func (l *listing) multivariant(fps float64) []byte {
+	c := l.config
+	peak, average := l.bandwidth()
 	b := []byte("#EXTM3U\n#EXT-X-VERSION:9\n") // media playlists say whether segments are independent
 	b = fmt.Appendf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%d,AVERAGE-BANDWIDTH=%d,CODECS=%q", max(peak, 1), max(average, 1), c.codecs)
 	if c.video != nil {

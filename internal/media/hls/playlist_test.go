@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bluenviron/gohlslib/v2/pkg/playlist"
+	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/media/hub"
 )
@@ -65,6 +66,50 @@ func TestLowLatencyPlaylist(t *testing.T) {
 	checkDelta(t, string(full), string(delta))
 	if kept := b.total(); kept > 25*second {
 		t.Errorf("%v kept", kept)
+	}
+}
+
+// TestAnOldStateStaysAsItWas renders states at once and again when the window has moved on.
+func TestAnOldStateStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	v, a := stillTracks(t)
+	for _, lowLatency := range []bool{true, false} {
+		b := newBench(t, lowLatency)
+		b.w.listFor, b.w.keepFor = 14*second, 6*second
+		type pair struct {
+			state *state
+			then  [3]string
+		}
+		var seen []pair
+		rendered := func(l *listing) (texts [3]string) {
+			full, delta := l.playlist()
+			return [3]string{string(full), string(delta), string(l.multivariant(30))}
+		}
+		for _, u := range synthetic(v, a, 30, 2, 31*second, time.Millisecond) {
+			b.w.changed = false
+			b.push(u)
+			if !b.w.changed {
+				continue
+			}
+			p := pair{state: b.w.snapshot(30)}
+			if len(seen)%2 == 0 { // of the others nothing is cached yet
+				p.then = rendered(&b.w.listing)
+			} else {
+				c := b.w.copied()
+				for i, s := range c.segments {
+					fresh := *s
+					fresh.lines = &segmentLines{}
+					c.segments[i] = &fresh
+				}
+				p.then = rendered(&c)
+			}
+			seen = append(seen, p)
+		}
+		b.seg.seal()
+		require.Greater(t, len(seen), 6)
+		for _, p := range seen {
+			require.Equal(t, p.then, rendered(&p.state.listing))
+		}
 	}
 }
 
@@ -264,8 +309,7 @@ func TestReloads(t *testing.T) {
 	t.Parallel()
 	// Segments 5 (3 parts) and 6 (5 parts) are complete, 7 has two parts.
 	s := &state{first: 5, open: 7, parts: 2, counts: []int{3, 5, 2}, ahead: 15}
-	ended := *s
-	ended.sealed = true
+	ended := &state{first: 5, open: 7, parts: 2, counts: []int{3, 5, 2}, ahead: 15, sealed: true}
 	cases := []struct {
 		msn         uint64
 		part        int

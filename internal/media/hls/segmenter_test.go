@@ -459,23 +459,30 @@ func BenchmarkFragment(b *testing.B) {
 	})
 }
 
-// BenchmarkPlaylist renders a published state, which happens once for each part.
+// BenchmarkPlaylist makes a state, which happens once for each part, and renders and compresses its
+// playlist, which happens if it is requested.
 func BenchmarkPlaylist(b *testing.B) {
 	v, a := stillTracks(b)
 	x := newBench(b, true)
 	x.w.listFor, x.w.keepFor = 14*second, 6*second
 	x.push(synthetic(v, a, 30, 2, 31*second, 1)...)
-	b.Run("render", func(b *testing.B) {
+	b.Run("snapshot", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			x.w.snapshot(30)
+		}
+	})
+	b.Run("render", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			x.w.snapshot(30).playlist(false)
 		}
 	})
 	b.Run("gzip", func(b *testing.B) {
 		s := x.w.snapshot(30)
 		var c compressor
 		for b.Loop() {
-			(&text{plain: s.full.plain}).gzip(&c)
+			(&text{plain: s.playlist(false).plain}).gzip(&c)
 		}
 	})
 }

@@ -8,10 +8,14 @@ import (
 )
 
 // state is one published state of a stream's playlist. It is immutable. When there is a newer
-// one, changed is closed, which wakes waiting requests.
+// one, changed is closed, which wakes waiting requests. The first request for a playlist renders
+// it, because most states of a stream without viewers are never requested.
 type state struct {
-	full, delta  *text // delta is nil when it would skip nothing
-	multivariant []byte
+	listing listing
+	fps     float64 // newest picture rate, for the multivariant playlist
+
+	render      sync.Once
+	full, delta *text // delta is nil when it would skip nothing
 
 	first   uint64 // media sequence number of the first listed segment
 	counts  []int  // parts of the listed segments
@@ -54,17 +58,13 @@ func (s *state) tooFar(msn uint64, part int) bool {
 	return part > s.ahead
 }
 
-// snapshot renders the window's current state.
+// snapshot returns the window's current state.
 func (w *window) snapshot(fps float64) *state {
 	list := w.segments[w.listed:]
-	full, delta := w.playlist()
 	s := &state{
-		full: &text{plain: full}, first: w.nextMSN, open: w.nextMSN, sealed: w.sealed,
+		listing: w.copied(), fps: fps, first: w.nextMSN, open: w.nextMSN, sealed: w.sealed,
 		target: time.Duration(w.target) * time.Second, parting: w.partTarget,
 		counts: make([]int, len(list)), changed: make(chan struct{}),
-	}
-	if delta != nil {
-		s.delta = &text{plain: delta}
 	}
 	if w.partTarget > 0 {
 		s.ahead = max(3, int(3*time.Second/w.partTarget))
@@ -78,11 +78,27 @@ func (w *window) snapshot(fps float64) *state {
 			s.open, s.parts = list[n-1].msn, len(list[n-1].parts)
 		}
 	}
-	if w.config != nil {
-		s.multivariant = w.multivariant(fps)
-	}
 	return s
 }
+
+// playlist returns the media playlist, or a delta update if the player wants one and it would
+// skip something.
+func (s *state) playlist(skip bool) *text {
+	s.render.Do(func() {
+		full, delta := s.listing.playlist()
+		s.full = &text{plain: full}
+		if delta != nil {
+			s.delta = &text{plain: delta}
+		}
+	})
+	if skip && s.delta != nil {
+		return s.delta
+	}
+	return s.full
+}
+
+// playable reports whether the stream has had media.
+func (s *state) playable() bool { return s.listing.config != nil }
 
 // text is a playlist. It is compressed at the first request with gzip.
 type text struct {

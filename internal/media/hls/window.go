@@ -26,7 +26,7 @@ type segment struct {
 	duration      time.Duration
 	size          int
 	complete      bool
-	lines         segmentLines
+	lines         *segmentLines
 }
 
 // Memory of a part and of a segment besides their media, in bytes: their structs and their lines
@@ -45,26 +45,16 @@ func (s *segment) memory() int {
 // and, for players that are behind, some that it listed before. One goroutine writes it; the
 // methods that other goroutines use take the lock.
 type window struct {
-	lowLatency bool
-	listFor    time.Duration // at least so much is listed
-	keepFor    time.Duration // so much is kept of the segments before the listed ones
-	maxBytes   int
-	budget     *budget // shared with the other windows
+	listFor  time.Duration // at least so much is listed
+	keepFor  time.Duration // so much is kept of the segments before the listed ones
+	maxBytes int
+	budget   *budget // shared with the other windows
 
-	mu              sync.RWMutex
-	segments        []*segment // by age; the last one may be open
-	listed          int        // index of the first listed one
-	nextMSN, nextID uint64
-	first           uint64
-	passed          uint64 // number of discontinuities that have left the list, counted from first
-	target          int    // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
-	decided         bool   // target is final
-	dependent       bool   // a segment had to begin without a key frame
-	partTarget      time.Duration
-	bytes           int
-	config          *configuration // the newest
-	sealed          bool
-	changed         bool
+	mu sync.RWMutex
+	listing
+	decided bool // target is final
+	bytes   int
+	changed bool
 }
 
 // Target durations in seconds. The low-latency one must be set before anything is known about the
@@ -89,9 +79,10 @@ const leadingGaps = 3
 // newWindow returns a window whose segments and discontinuities count from first.
 func newWindow(lowLatency bool, first uint64, maxBytes int, shared *budget) *window {
 	shared.windows.Add(1)
-	w := &window{lowLatency: lowLatency, maxBytes: maxBytes, budget: shared, target: standardTarget,
-		first: first, nextMSN: first, passed: first,
-		listFor: 20 * time.Second, keepFor: 4 * time.Second}
+	w := &window{
+		listing:  listing{lowLatency: lowLatency, target: standardTarget, first: first, nextMSN: first, passed: first},
+		maxBytes: maxBytes, budget: shared, listFor: 20 * time.Second, keepFor: 4 * time.Second,
+	}
 	if lowLatency {
 		w.decided = true
 		w.target, w.listFor, w.keepFor = lowLatencyTarget, 14*time.Second, 6*time.Second
@@ -132,7 +123,7 @@ func (w *window) beginSegment(c *configuration, discontinuity bool, wall time.Ti
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.segments = append(w.segments, &segment{msn: w.nextMSN, config: c, wall: wall,
-		discontinuity: discontinuity && w.config != nil})
+		discontinuity: discontinuity && w.config != nil, lines: &segmentLines{}})
 	w.account(w.segments[len(w.segments)-1].memory())
 	w.nextMSN++
 	w.config = c
