@@ -63,17 +63,13 @@ func (w *retention) Work(ctx context.Context, job *river.Job[RetentionArgs]) err
 	if !known {
 		return nil
 	}
+	ctx, deleted := postgres.CountDeleted(ctx)
 	err := area.DeleteOld(ctx)
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
-	failure, ok := errors.AsType[*postgres.DeleteError](err)
-	if !ok {
-		w.log.Warn("retention reached its time limit", "area", job.Args.Area, "error", err)
-		return river.JobSnooze(retentionPause)
-	}
-	w.log.Warn("retention reached its time limit", "area", job.Args.Area, "rows", failure.Rows, "deleted", failure.Deleted, "error", err)
-	if failure.Deleted == 0 {
+	w.log.Warn("retention reached its time limit", "area", job.Args.Area, "deleted", deleted.Load(), "error", err)
+	if deleted.Load() == 0 {
 		return river.JobSnooze(retentionEvery)
 	}
 	return river.JobSnooze(retentionPause)

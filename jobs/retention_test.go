@@ -75,17 +75,22 @@ func TestSlowRetentionDoesNotDelayOtherJobs(t *testing.T) {
 func TestUnfinishedRetentionContinues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		err   error
-		log   string
-		pause time.Duration
+		batches int // of 5,000 rows, before the limit
+		log     string
+		pause   time.Duration
 	}{
-		{&postgres.DeleteError{Rows: "events", Deleted: 5000, Err: context.DeadlineExceeded}, "area=A rows=events deleted=5000", retentionPause},
-		{&postgres.DeleteError{Rows: "events", Err: context.DeadlineExceeded}, "area=A rows=events deleted=0", retentionEvery},
-		{context.DeadlineExceeded, "area=A", retentionPause},
+		{2, "area=A deleted=10000", retentionPause},
+		{0, "area=A deleted=0", retentionEvery},
 	} {
 		var text bytes.Buffer
 		worker := &retention{log: slog.New(slog.NewTextHandler(&text, nil)), keepers: map[string]areas.Keeper{
-			"A": keeper(func(ctx context.Context) error { <-ctx.Done(); return errors.Join(nil, c.err) }),
+			"A": keeper(func(ctx context.Context) error {
+				<-ctx.Done()
+				return errors.Join(
+					postgres.DeleteInBatches(ctx, "keys", batches(ctx, c.batches)),
+					postgres.DeleteInBatches(ctx, "events", batches(ctx, 0)),
+				)
+			}),
 		}}
 		ended, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 		defer cancel()
@@ -94,6 +99,18 @@ func TestUnfinishedRetentionContinues(t *testing.T) {
 		require.Equal(t, c.pause, snooze.Duration)
 		require.Contains(t, text.String(), "level=WARN")
 		require.Contains(t, text.String(), c.log)
+		require.Contains(t, text.String(), "delete old keys: context deadline exceeded")
+	}
+}
+
+// batches deletes n full batches, and then returns the error of the context.
+func batches(ctx context.Context, n int) func(maxRows int32) (int64, error) {
+	return func(maxRows int32) (int64, error) {
+		if n == 0 {
+			return 0, ctx.Err()
+		}
+		n--
+		return int64(maxRows), nil
 	}
 }
 

@@ -1,40 +1,39 @@
 package postgres
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+)
 
 // batch is how many rows one statement of DeleteInBatches deletes. It is small
 // enough that the statement is far from its time limit on any machine and holds
 // no lock for long.
 const batch = 5000
 
-// DeleteError is the error of DeleteInBatches. The rows deleted so far stay deleted.
-type DeleteError struct {
-	// Rows names the rows, such as "events".
-	Rows string
-	// Deleted is the number of rows that were deleted before the error.
-	Deleted int64
-	Err     error
-}
+type deletedKey struct{}
 
-// Error implements error.
-func (e *DeleteError) Error() string {
-	return fmt.Sprintf("delete old %s, after %d rows: %v", e.Rows, e.Deleted, e.Err)
+// CountDeleted returns a context in which DeleteInBatches adds the rows that it deletes to the
+// returned number.
+func CountDeleted(ctx context.Context) (context.Context, *atomic.Int64) {
+	deleted := &atomic.Int64{}
+	return context.WithValue(ctx, deletedKey{}, deleted), deleted
 }
-
-// Unwrap returns the error of the statement.
-func (e *DeleteError) Unwrap() error { return e.Err }
 
 // DeleteInBatches calls del, which deletes at most maxRows rows, until it
-// deletes fewer. what names the rows in the error, which is a *DeleteError.
-func DeleteInBatches(what string, del func(maxRows int32) (int64, error)) error {
-	for deleted := int64(0); ; {
+// deletes fewer. After an error, the rows deleted so far stay deleted. what names the rows in the error.
+func DeleteInBatches(ctx context.Context, what string, del func(maxRows int32) (int64, error)) error {
+	total, counted := ctx.Value(deletedKey{}).(*atomic.Int64)
+	for {
 		n, err := del(batch)
 		if err != nil {
-			return &DeleteError{Rows: what, Deleted: deleted, Err: err}
+			return fmt.Errorf("delete old %s: %w", what, err)
+		}
+		if counted {
+			total.Add(n)
 		}
 		if n < batch {
 			return nil
 		}
-		deleted += n
 	}
 }

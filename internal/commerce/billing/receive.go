@@ -75,7 +75,7 @@ func (s *Service) ReceiveProcessorEvent(ctx context.Context, body []byte, signat
 // DeleteOld deletes events whose retention period is over.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
-	return postgres.DeleteInBatches("processor events", func(maxRows int32) (int64, error) {
+	return postgres.DeleteInBatches(ctx, "processor events", func(maxRows int32) (int64, error) {
 		return q.DeleteProcessorEventsBefore(ctx, db.DeleteProcessorEventsBeforeParams{
 			Before: now.Add(-keepEvents), Abandoned: now.Add(-keepAbandoned), MaxRows: maxRows,
 		})

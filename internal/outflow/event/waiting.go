@@ -86,7 +86,7 @@ func CountWaiting(ctx context.Context, pool *pgxpool.Pool, now time.Time) (Backl
 // DeleteOld deletes events from before a time whose deliveries are written and deleted.
 func DeleteOld(ctx context.Context, pool *pgxpool.Pool, before time.Time) error {
 	q := db.New(pool)
-	return postgres.DeleteInBatches("events", func(maxRows int32) (int64, error) {
+	return postgres.DeleteInBatches(ctx, "events", func(maxRows int32) (int64, error) {
 		return q.DeleteEventsBefore(ctx, db.DeleteEventsBeforeParams{Before: before, MaxRows: maxRows})
 	})
 }

@@ -73,7 +73,7 @@ func New(pool *pgxpool.Pool, now func() time.Time) *Service { return &Service{po
 
 // DeleteOld deletes pushes that have expired and are not being sent.
 func (s *Service) DeleteOld(ctx context.Context) error {
-	return postgres.DeleteInBatches("pushes", func(maxRows int32) (int64, error) {
+	return postgres.DeleteInBatches(ctx, "pushes", func(maxRows int32) (int64, error) {
 		tag, err := s.pool.Exec(ctx, `
 			DELETE FROM river_job WHERE id = ANY (ARRAY(
 				SELECT id FROM river_job WHERE queue = $1 AND state IN ('available', 'pending', 'retryable', 'scheduled')

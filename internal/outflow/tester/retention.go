@@ -14,7 +14,7 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.since()
 	return errors.Join(
 		s.deleteBefore(ctx, before),
-		postgres.DeleteInBatches("capture URLs", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "capture URLs", func(maxRows int32) (int64, error) {
 			return q.DeleteCaptureURLsBefore(ctx, db.DeleteCaptureURLsBeforeParams{Before: &before, MaxRows: maxRows})
 		}),
 	)

@@ -26,14 +26,14 @@ const keepJobs = time.Hour
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepDeliveries)
 	return errors.Join(
-		postgres.DeleteInBatches("jobs of deliveries", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "jobs of deliveries", func(maxRows int32) (int64, error) {
 			return s.deleteJobs(ctx, s.config.Now().Add(-keepJobs), maxRows)
 		}),
-		postgres.DeleteInBatches("deliveries", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "deliveries", func(maxRows int32) (int64, error) {
 			return q.DeleteDeliveriesBefore(ctx, db.DeleteDeliveriesBeforeParams{Before: before, MaxRows: maxRows})
 		}),
 		event.DeleteOld(ctx, s.config.Pool, before), // after the deliveries, which refer to them
-		postgres.DeleteInBatches("webhook endpoints", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "webhook endpoints", func(maxRows int32) (int64, error) {
 			p := db.DeleteWebhookEndpointsBeforeParams{Before: s.config.Now().Add(-keepEndpoints), MaxRows: maxRows}
 			return q.DeleteWebhookEndpointsBefore(ctx, p)
 		}),

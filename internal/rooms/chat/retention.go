@@ -20,7 +20,7 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 		return nil
 	}
 	before := s.config.Now().Add(-s.config.KeepMessages)
-	return postgres.DeleteInBatches("messages", func(maxRows int32) (int64, error) {
+	return postgres.DeleteInBatches(ctx, "messages", func(maxRows int32) (int64, error) {
 		return db.New(s.config.Pool).DeleteMessagesBefore(ctx, db.DeleteMessagesBeforeParams{
 			BeforeID: id.Earliest(id.Message, before), Before: before, MaxRows: maxRows,
 		})
@@ -49,7 +49,7 @@ func (s *Service) EmptySessions(ctx context.Context, ids []string) error {
 			return q.DeletePinsOfSessions(ctx, db.DeletePinsOfSessionsParams{Ids: ids, MaxRows: n})
 		}},
 	} {
-		if err := postgres.DeleteInBatches(rows.of, rows.del); err != nil {
+		if err := postgres.DeleteInBatches(ctx, rows.of, rows.del); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,7 @@ func (r *Retention) empty(ctx context.Context, ids []string) error {
 			return err
 		}
 	}
-	return postgres.DeleteInBatches("participants of sessions", func(n int32) (int64, error) {
+	return postgres.DeleteInBatches(ctx, "participants of sessions", func(n int32) (int64, error) {
 		return db.New(r.pool).DeleteParticipantsOfSessions(ctx, db.DeleteParticipantsOfSessionsParams{Ids: ids, MaxRows: n})
 	})
 }

@@ -120,7 +120,7 @@ func connectedTo(node string) finder {
 // id. Participants of a session are deleted with the session.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepVisitors)
-	return postgres.DeleteInBatches("visitors", func(maxRows int32) (int64, error) {
+	return postgres.DeleteInBatches(ctx, "visitors", func(maxRows int32) (int64, error) {
 		return q.DeleteStreamParticipantsBefore(ctx, db.DeleteStreamParticipantsBeforeParams{Before: before, MaxRows: maxRows})
 	})
 }

@@ -25,10 +25,10 @@ func (s *Service) AddRowCounts(ctx context.Context) error { return sums.AddRowCo
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.pool), s.now().Add(-stream.KeepAudience)
 	return errors.Join(
-		postgres.DeleteInBatches("figures", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "figures", func(maxRows int32) (int64, error) {
 			return q.DeleteFigureHoursBefore(ctx, db.DeleteFigureHoursBeforeParams{Before: before, MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("figures of the audience", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "figures of the audience", func(maxRows int32) (int64, error) {
 			return q.ClearAudienceOfHoursBefore(ctx, db.ClearAudienceOfHoursBeforeParams{Before: before, MaxRows: maxRows})
 		}),
 	)

@@ -19,13 +19,13 @@ func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.config.Pool), s.config.Now()
 	ended := now.Add(-keepConnections)
 	return errors.Join(
-		postgres.DeleteInBatches("publishers", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "publishers", func(maxRows int32) (int64, error) {
 			return q.DeletePublishersBefore(ctx, db.DeletePublishersBeforeParams{Before: &ended, MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("plays", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "plays", func(maxRows int32) (int64, error) {
 			return q.DeletePlaysBefore(ctx, db.DeletePlaysBeforeParams{Before: &ended, MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("audience", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "audience", func(maxRows int32) (int64, error) {
 			return q.DeleteAudienceBefore(ctx, db.DeleteAudienceBeforeParams{Before: now.Add(-KeepAudience), MaxRows: maxRows})
 		}),
 	)

@@ -28,25 +28,25 @@ const (
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, now := db.New(s.pool), s.now()
 	return errors.Join(
-		postgres.DeleteInBatches("sign-up forms", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "sign-up forms", func(maxRows int32) (int64, error) {
 			return q.DeleteSignupFormsBefore(ctx, db.DeleteSignupFormsBeforeParams{Before: now.Add(-keepForms), MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("sign-up tries", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "sign-up tries", func(maxRows int32) (int64, error) {
 			return q.DeleteSignupTriesBefore(ctx, db.DeleteSignupTriesBeforeParams{Before: now.Add(-keepForms), MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("password links", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "password links", func(maxRows int32) (int64, error) {
 			return q.DeletePasswordLinksBefore(ctx, db.DeletePasswordLinksBeforeParams{Before: now.Add(-keepLinks), MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("API keys", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "API keys", func(maxRows int32) (int64, error) {
 			return q.DeleteAPIKeysBefore(ctx, db.DeleteAPIKeysBeforeParams{Before: now.Add(-keepKeys), MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("ended API keys", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "ended API keys", func(maxRows int32) (int64, error) {
 			return q.DeleteEndedAPIKeysBefore(ctx, db.DeleteEndedAPIKeysBeforeParams{Before: now.Add(-keepEnded), MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("invitations", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "invitations", func(maxRows int32) (int64, error) {
 			return q.DeleteInvitationsBefore(ctx, db.DeleteInvitationsBeforeParams{Before: now, MaxRows: maxRows})
 		}),
-		postgres.DeleteInBatches("known networks", func(maxRows int32) (int64, error) {
+		postgres.DeleteInBatches(ctx, "known networks", func(maxRows int32) (int64, error) {
 			return q.DeleteKnownNetworksBefore(ctx, db.DeleteKnownNetworksBeforeParams{Before: now.Add(-keepNetworks), MaxRows: maxRows})
 		}),
 	)

@@ -31,7 +31,7 @@ func (r *Retention) DeleteOld(ctx context.Context) error {
 		return nil
 	}
 	before := r.now().Add(-r.keep)
-	return postgres.DeleteInBatches("audit entries", func(maxRows int32) (n int64, err error) {
+	return postgres.DeleteInBatches(ctx, "audit entries", func(maxRows int32) (n int64, err error) {
 		err = postgres.InTx(ctx, r.pool, func(tx pgx.Tx) error {
 			q := db.New(tx)
 			if err := q.AllowAuditRetention(ctx); err != nil {

@@ -165,7 +165,7 @@ func (s *Service) earlier(r Request, row db.IdempotencyKey, now time.Time) (*Ans
 // DeleteOld deletes keys that have expired.
 func (s *Service) DeleteOld(ctx context.Context) error {
 	q, before := db.New(s.config.Pool), s.config.Now().Add(-keepFor)
-	return postgres.DeleteInBatches("idempotency keys", func(maxRows int32) (int64, error) {
+	return postgres.DeleteInBatches(ctx, "idempotency keys", func(maxRows int32) (int64, error) {
 		return q.DeleteIdempotencyKeysBefore(ctx, db.DeleteIdempotencyKeysBeforeParams{Before: before, MaxRows: maxRows})
 	})
 }
