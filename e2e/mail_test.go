@@ -174,8 +174,10 @@ func TestMailbox(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	for _, path := range []string{"/mailbox", "/mailbox/mails", "/mailbox/mails/mail_x", "/sandbox", "/sandbox/", "/sandbox/pay/cs_x"} {
 		for _, header := range [][]string{{"X-Forwarded-For", "203.0.113.7"}, {"Host", "evil.example"}} {
-			status, _ := call(t, http.MethodGet, s.url+path, "", nil, header...)
-			require.Equal(t, http.StatusNotFound, status, "%s %s", path, header)
+			for _, accept := range []string{"*/*", "text/html"} {
+				status, _ := call(t, http.MethodGet, s.url+path, "", nil, append(header, "Accept", accept)...)
+				require.Equal(t, http.StatusNotFound, status, "%s %s %s", path, header, accept)
+			}
 		}
 	}
 	status, _ = call(t, http.MethodGet, s.url+"/mailbox/mails/mail_x", "", nil)
@@ -189,8 +191,10 @@ func TestProductionWithoutMail(t *testing.T) {
 	s := serve(t, onTestDatabase, set("APP_ENV", "production"), set("MASTER_KEY", "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="))
 	require.Contains(t, s.err.String(), "SMTP_URL is not set: sign-up codes, invitations and new passwords are refused with mail_unavailable")
 	require.NotContains(t, s.out.String(), "/mailbox")
-	status, _ := call(t, http.MethodGet, s.url+"/mailbox/mails", "", nil)
-	require.Equal(t, http.StatusNotFound, status)
+	for _, path := range []string{"/mailbox", "/mailbox/mails"} {
+		status, _ := call(t, http.MethodGet, s.url+path, "", nil, "Accept", "text/html")
+		require.Equal(t, http.StatusNotFound, status)
+	}
 	status, answer := call(t, http.MethodPost, s.url+"/v1/auth/forgot-password", "", map[string]string{"email": "ada@acme.example"})
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, answer, `"code":"mail_unavailable"`)

@@ -33,6 +33,8 @@ type Config struct {
 	// Pages serves the embedded web pages at PagePaths.
 	Pages     http.Handler
 	PagePaths []string
+	// Missing answers 404 with a page; nil for none.
+	Missing http.HandlerFunc
 	// Metrics is served at /metrics.
 	Metrics http.Handler
 }
@@ -82,12 +84,12 @@ func New(c Config) (http.Handler, error) {
 	mailbox{c.Areas.Mails, settings.TrustLoopback}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
 	wrapped := steps.Wrap(e)
-	e.HTTPErrorHandler = orPage(c.Pages, e.HTTPErrorHandler)
+	e.HTTPErrorHandler = orPage(c.Missing, e.HTTPErrorHandler)
 	return wrapped, nil
 }
 
 // orPage answers a path at which there is nothing: people get a page, programs a problem.
-func orPage(pages http.Handler, problems echo.HTTPErrorHandler) echo.HTTPErrorHandler {
+func orPage(page http.HandlerFunc, problems echo.HTTPErrorHandler) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		r := c.Request()
 		missing := errors.Is(err, echo.ErrNotFound) && !strings.HasPrefix(r.URL.Path, "/v1/")
@@ -97,11 +99,11 @@ func orPage(pages http.Handler, problems echo.HTTPErrorHandler) echo.HTTPErrorHa
 			return
 		}
 		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
-		if pages == nil || !strings.Contains(r.Header.Get(echo.HeaderAccept), echo.MIMETextHTML) {
+		if page == nil || !strings.Contains(r.Header.Get(echo.HeaderAccept), echo.MIMETextHTML) {
 			problems(err, c)
 			return
 		}
-		pages.ServeHTTP(c.Response(), r)
+		page(c.Response(), r)
 	}
 }
 

@@ -138,6 +138,9 @@ func (p *Pages) newPage(name, policy string) (page, error) {
 		return page{}, fmt.Errorf("open page: %w", err)
 	}
 	defer file.Close()
+	if _, ok := file.(io.ReadSeekCloser); !ok {
+		return page{}, fmt.Errorf("open page %s: can't be read from any position", name)
+	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
 		return page{}, fmt.Errorf("read page: %w", err)
@@ -157,7 +160,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !ok {
-		p.answerMissing(w, r)
+		p.ServeMissing(w, r)
 
 		return
 	}
@@ -168,36 +171,39 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	name, etag := file.name, file.etag
+	if file.gzipped && acceptsGzip(r) {
+		name, etag = name+".gz", etag+"-gzip"
+	}
+	content, ok := p.open(w, name)
+	if !ok {
+		return
+	}
+	defer content.Close()
 	head := w.Header()
 	file.describe(head)
-	name, etag := file.name, file.etag
 	if file.gzipped {
 		head.Set("Vary", "Accept-Encoding")
-		if acceptsGzip(r) {
-			head.Set("Content-Encoding", "gzip")
-			name, etag = name+".gz", etag+"-gzip"
-		}
+	}
+	if name != file.name {
+		head.Set("Content-Encoding", "gzip")
 	}
 	head.Set("ETag", `"`+etag+`"`)
-	p.read(w, name, func(content io.ReadSeeker) { http.ServeContent(w, r, "", time.Time{}, content) })
+	http.ServeContent(w, r, "", time.Time{}, content)
 }
 
-// read opens a file for the time of a call. If it can't, which doesn't happen with embedded files, it answers 500.
-func (p *Pages) read(w http.ResponseWriter, name string, serve func(content io.ReadSeeker)) {
+// open opens a file. If it can't, which doesn't happen with embedded files, it answers 500.
+func (p *Pages) open(w http.ResponseWriter, name string) (content io.ReadSeekCloser, ok bool) {
 	file, err := p.source.Open(name)
-	if err != nil {
-		http.Error(w, "internal error", http.StatusInternalServerError)
-
-		return
+	if err == nil {
+		if content, ok = file.(io.ReadSeekCloser); ok {
+			return content, true
+		}
+		_ = file.Close()
 	}
-	defer file.Close()
-	content, ok := file.(io.ReadSeeker)
-	if !ok {
-		http.Error(w, "internal error", http.StatusInternalServerError)
+	http.Error(w, "internal error", http.StatusInternalServerError)
 
-		return
-	}
-	serve(content)
+	return nil, false
 }
 
 // describe sets the headers of a file's answer.
@@ -212,21 +218,24 @@ func (p *page) describe(head http.Header) {
 	}
 }
 
-// answerMissing answers a path without a file.
-func (p *Pages) answerMissing(w http.ResponseWriter, r *http.Request) {
+// ServeMissing answers 404 with a page.
+func (p *Pages) ServeMissing(w http.ResponseWriter, r *http.Request) {
 	file, ok := p.files[missingPath]
 	if !ok {
 		http.NotFound(w, r)
 
 		return
 	}
+	content, ok := p.open(w, file.name)
+	if !ok {
+		return
+	}
+	defer content.Close()
 	file.describe(w.Header())
-	p.read(w, file.name, func(content io.ReadSeeker) {
-		w.WriteHeader(http.StatusNotFound)
-		if r.Method != http.MethodHead {
-			_, _ = io.Copy(w, content) // an error means that the client has gone
-		}
-	})
+	w.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		_, _ = io.Copy(w, content) // an error means that the client has gone
+	}
 }
 
 // contentType returns the media type of a file. For scripts it doesn't use the system's tables,
