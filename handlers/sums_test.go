@@ -100,7 +100,7 @@ func TestSumsAnswerLikeTheRows(t *testing.T) {
 	require.Less(t, left, 1000)
 }
 
-// TestRetentionDeletesSumsOfTheAudience: after 400 days, as the audience itself. Numbers of sessions stay, as the sessions do.
+// TestRetentionDeletesSumsOfTheAudience: after 400 days, as the audience itself. Numbers of sessions are kept forever.
 func TestRetentionDeletesSumsOfTheAudience(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})

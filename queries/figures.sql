@@ -89,7 +89,7 @@ DELETE FROM figure_hours WHERE ctid = ANY (ARRAY(
 
 -- name: ClearAudienceOfHoursBefore :execrows
 -- @sqlc-vet-disable tenant
--- Retention covers all tenants. The number of sessions is kept, as long as sessions are.
+-- Retention covers all tenants. The number of sessions is kept forever.
 UPDATE figure_hours SET peak_viewers = 0, watched_minutes = 0, live_minutes = 0 WHERE ctid = ANY (ARRAY(
     SELECT f.ctid FROM figure_hours f WHERE f.live_minutes > 0 AND f.hour < @before AND f.sessions > 0 LIMIT @max_rows));
 

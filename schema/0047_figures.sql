@@ -23,7 +23,7 @@ CREATE TABLE sales_hours (
     PRIMARY KEY (tenant_id, hour, currency)
 );
 
--- Numbers of audit entries by day, in UTC, for the totals of the admins' list. A job counts closed days (audit.CountDays).
+-- Numbers of audit entries by day, in UTC, for the totals of the admins' list. A job adds each closed hour (audit.CountDays).
 CREATE TABLE audit_days (
     day        timestamptz NOT NULL,
     tenant_id  text NOT NULL, -- '' for entries without a tenant

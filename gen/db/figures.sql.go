@@ -21,7 +21,7 @@ type ClearAudienceOfHoursBeforeParams struct {
 }
 
 // @sqlc-vet-disable tenant
-// Retention covers all tenants. The number of sessions is kept, as long as sessions are.
+// Retention covers all tenants. The number of sessions is kept forever.
 func (q *Queries) ClearAudienceOfHoursBefore(ctx context.Context, arg ClearAudienceOfHoursBeforeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, ClearAudienceOfHoursBefore, arg.Before, arg.MaxRows)
 	if err != nil {

@@ -60,6 +60,9 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Lo
 	if err := migrateSchema(ctx, own, schema, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
+	if err := indexSearches(ctx, own, log); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
 	if err := migrateQueue(ctx, own, log); err != nil {
 		return fmt.Errorf("migrate the job queue: %w", err)
 	}
@@ -91,6 +94,7 @@ func migrationPool(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Pool, erro
 	config := pool.Config()
 	config.MaxConns, config.MinConns, config.MinIdleConns = 4, 0, 0
 	config.ConnConfig.RuntimeParams["statement_timeout"] = "0"
+	config.ConnConfig.RuntimeParams["lock_timeout"] = "0" // CREATE INDEX CONCURRENTLY waits for old transactions
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
 	return pgxpool.NewWithConfig(ctx, config)
 }

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/testkit/dbtest"
@@ -153,6 +156,44 @@ func TestMigrationWaitsForALockInSteps(t *testing.T) {
 	if n := count(t, pool, "numbers WHERE n = 3"); n != 1 {
 		t.Errorf("the migration's statements ran %d times", n)
 	}
+}
+
+// TestABuildOfAnIndexWaitsForWritersWithoutALimit: the database's own lock_timeout would end it, and it would begin again and again.
+func TestABuildOfAnIndexWaitsForWritersWithoutALimit(t *testing.T) {
+	t.Parallel()
+	empty := dbtest.NewEmpty(t)
+	pool, err := postgres.Open(t.Context(), empty.Config().ConnString()+"&lock_timeout=20", postgres.Options{})
+	require.NoError(t, err)
+	defer pool.Close()
+	before := numbers().(fstest.MapFS)
+	delete(before, "0003_index.sql")
+	require.NoError(t, postgres.Migrate(t.Context(), pool, before, quiet()))
+	writer, err := empty.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = writer.Exec(t.Context(), "INSERT INTO numbers VALUES (2)")
+	require.NoError(t, err)
+	time.AfterFunc(200*time.Millisecond, func() { _ = writer.Commit(context.Background()) })
+	var warnings bytes.Buffer
+	require.NoError(t, postgres.Migrate(t.Context(), pool, numbers(), slog.New(slog.NewTextHandler(&warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	require.Empty(t, warnings.String())
+}
+
+// TestIndexesOfSearches: Migrate adds them to a database that got the extension later, and builds an invalid one again.
+func TestIndexesOfSearches(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	valid := "pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname LIKE '%search_idx' AND i.indisvalid"
+	require.Equal(t, 3, count(t, pool, valid))
+	for _, statement := range []string{
+		"DROP INDEX users_search_idx",
+		"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'tenants_search_idx'::regclass",
+	} {
+		_, err := pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, count(t, pool, valid))
+	require.NoError(t, postgres.Migrate(t.Context(), pool, schema.FS, quiet()))
+	require.Equal(t, 3, count(t, pool, valid))
 }
 
 type writerFunc func(line []byte)
