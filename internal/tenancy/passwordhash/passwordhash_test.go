@@ -70,6 +70,23 @@ func children(t *testing.T) []int {
 	return list
 }
 
+// nicenesses are those of a process's threads.
+func nicenesses(t *testing.T, pid int) []int {
+	t.Helper()
+	threads, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	require.NoError(t, err)
+	var list []int
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		require.NoError(t, err)
+		priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, id)
+		require.NoError(t, err)
+		list = append(list, 20-priority) // the system call returns 20 minus the niceness
+	}
+	require.NotEmpty(t, list)
+	return list
+}
+
 // TestProcess hashes in a process, which has a low priority, no environment, and is replaced when it dies.
 func TestProcess(t *testing.T) {
 	w, log := newWorker(t, "/proc/self/exe", asProcess)
@@ -80,14 +97,8 @@ func TestProcess(t *testing.T) {
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(first[0]) + "/environ")
 	require.NoError(t, err)
 	require.Empty(t, environ)
-	threads, err := os.ReadDir("/proc/" + strconv.Itoa(first[0]) + "/task")
-	require.NoError(t, err)
-	for _, thread := range threads {
-		id, err := strconv.Atoi(thread.Name())
-		require.NoError(t, err)
-		priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, id)
-		require.NoError(t, err)
-		require.Equal(t, 10, priority, "20 minus the niceness, as the system call returns it")
+	for _, niceness := range nicenesses(t, first[0]) {
+		require.Equal(t, max(10, nicenesses(t, os.Getpid())[0]), niceness)
 	}
 
 	require.NoError(t, syscall.Kill(first[0], syscall.SIGKILL))
@@ -99,6 +110,20 @@ func TestProcess(t *testing.T) {
 	w.Close()
 	require.Empty(t, children(t))
 	checks(t, w)
+}
+
+// TestNicerProcess hashes in a process that was started with a lower priority than the wanted one, and keeps it.
+func TestNicerProcess(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	w, log := newWorker(t, "nice", "-n", "15", exe, asProcess)
+	checks(t, w)
+	require.Empty(t, log.String())
+	started := children(t)
+	require.Len(t, started, 1)
+	for _, niceness := range nicenesses(t, started[0]) {
+		require.Equal(t, min(19, nicenesses(t, os.Getpid())[0]+15), niceness)
+	}
 }
 
 func TestWithoutAProcess(t *testing.T) {

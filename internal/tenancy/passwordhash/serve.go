@@ -40,7 +40,8 @@ func Serve(in io.Reader, out io.Writer) error {
 }
 
 // lowerPriority lowers the priority of all threads: on Linux each has its own, and a new one gets that of the thread that
-// makes it. So the second pass finds the threads that were made during the first one.
+// makes it. So the second pass finds the threads that were made during the first one. Threads that already have such a
+// priority or a lower one, because the server was started with nice, stay as they are: only root may raise a priority.
 func lowerPriority() error {
 	for range 2 {
 		threads, err := os.ReadDir("/proc/self/task")
@@ -52,10 +53,24 @@ func lowerPriority() error {
 			if err != nil {
 				return fmt.Errorf("list threads: %w", err)
 			}
-			if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("lower priority: %w", err)
+			if err := lowerThread(id); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// lowerThread lowers the priority of a thread, unless it has ended or the system doesn't permit it.
+func lowerThread(id int) error {
+	priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, id) // 20 minus the niceness, as the system call returns it
+	if err == nil && 20-priority < niceness {
+		err = syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness)
+	}
+	switch {
+	case err == nil, errors.Is(err, syscall.ESRCH), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
+		return nil
+	default:
+		return fmt.Errorf("lower priority: %w", err)
+	}
 }
