@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,7 +105,7 @@ func TestProcess(t *testing.T) {
 
 	require.NoError(t, syscall.Kill(first[0], syscall.SIGKILL))
 	checks(t, w)
-	require.Contains(t, log.String(), "hashed in this process", "the job of the dead process")
+	require.Contains(t, log.String(), "a password is hashed in this process", "the job of the dead process")
 	second := children(t)
 	require.Len(t, second, 1)
 	require.NotEqual(t, first, second)
@@ -134,4 +136,31 @@ func TestWithoutAProcess(t *testing.T) {
 	missing, log := newWorker(t, "/nonexistent/showfloor", asProcess)
 	checks(t, missing)
 	require.Contains(t, log.String(), "no such file")
+	require.Equal(t, 1, strings.Count(log.String(), "no such file"), "one warning for each pause")
+}
+
+// TestPause computes without a process for a minute after one has failed at its first job, warns once, and then tries again.
+func TestPause(t *testing.T) {
+	starts := filepath.Join(t.TempDir(), "starts")
+	synctest.Test(t, func(t *testing.T) {
+		script := `echo >> "$0"; printf '%02000d no memory' 0 >&2; exit 3`
+		w, log := newWorker(t, "/bin/sh", "-c", script, starts)
+		checks(t, w)
+		require.Equal(t, 1, lines(t, starts), "no second attempt")
+		require.Equal(t, 1, strings.Count(log.String(), "for a minute"))
+		require.Contains(t, log.String(), "exit status 3")
+		require.Contains(t, log.String(), "0 no memory")
+		require.NotContains(t, log.String(), strings.Repeat("0", 1024), "only the end of the standard error")
+		<-time.After(time.Minute) // by the clock of the bubble
+		checks(t, w)
+		require.Equal(t, 2, lines(t, starts))
+		require.Equal(t, 2, strings.Count(log.String(), "for a minute"))
+	})
+}
+
+func lines(t *testing.T, file string) int {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return bytes.Count(content, []byte("\n"))
 }

@@ -1,12 +1,8 @@
 package passwordhash
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"os/exec"
 	"sync"
 	"time"
 )
@@ -14,8 +10,9 @@ import (
 const (
 	// idleTime is how long a process without jobs is kept.
 	idleTime = time.Minute
-	// jobTime is how long a job may take before its process is replaced. On a busy machine a hash takes about a second.
-	jobTime = 5 * time.Second
+	// pauseTime is how long the worker computes in its own process after a process could not start or failed at its first
+	// job. The next one would probably fail too.
+	pauseTime = time.Minute
 )
 
 // Worker computes one hash at a time in a process that runs Serve. It starts the process when it is needed.
@@ -26,6 +23,7 @@ type Worker struct {
 	mu      sync.Mutex
 	process *process // nil while none runs
 	idle    *time.Timer
+	retryAt time.Time // no process is started before; zero without a pause
 }
 
 // NewWorker returns a worker. command is the program that runs Serve, with its arguments; without a command, the worker
@@ -51,9 +49,8 @@ func (w *Worker) Matches(password, hash string) (bool, error) {
 func (w *Worker) run(j job) (result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r, err := w.ask(j)
-	if err != nil {
-		w.log.Warn("passwords are hashed in this process, which delays other requests", "error", err)
+	r, ok := w.ask(j)
+	if !ok {
 		r = j.compute()
 	}
 	if r.Error != "" {
@@ -62,24 +59,38 @@ func (w *Worker) run(j job) (result, error) {
 	return r, nil
 }
 
-// ask sends a job to the process; the caller holds mu.
-func (w *Worker) ask(j job) (result, error) {
-	if len(w.command) == 0 {
-		return j.compute(), nil
+// ask sends a job to the process, which it starts if there is none. If the process doesn't compute it, ask logs why and
+// returns false; without a command and during a pause it only returns false. The caller holds mu.
+func (w *Worker) ask(j job) (r result, ok bool) {
+	if len(w.command) == 0 || time.Now().Before(w.retryAt) {
+		return result{}, false
 	}
 	if w.process == nil {
 		p, err := begin(w.command)
 		if err != nil {
-			return result{}, err
+			w.pause(err)
+			return result{}, false
 		}
 		w.process, w.idle = p, time.AfterFunc(idleTime, w.Close)
 	}
 	w.idle.Reset(idleTime)
-	r, err := w.process.ask(j)
-	if err != nil {
-		w.end()
+	p := w.process
+	r, err := p.ask(j)
+	if err == nil {
+		return r, true
 	}
-	return r, err
+	w.end()
+	if p.worked {
+		w.log.Warn("a password is hashed in this process, which delays other requests", "error", p.describe(err))
+	} else {
+		w.pause(p.describe(err))
+	}
+	return result{}, false
+}
+
+func (w *Worker) pause(err error) {
+	w.retryAt = time.Now().Add(pauseTime)
+	w.log.Warn("passwords are hashed in this process for a minute, which delays other requests", "error", err)
 }
 
 // Close ends the process, if there is one. The next job starts another one.
@@ -96,51 +107,4 @@ func (w *Worker) end() {
 	w.idle.Stop()
 	w.process.end()
 	w.process = nil
-}
-
-// process is a running process and its pipes.
-type process struct {
-	cmd     *exec.Cmd
-	in      io.Closer
-	jobs    *json.Encoder
-	results *json.Decoder
-}
-
-// begin starts a process. It has no environment: it needs no settings, and they hold secrets. It ends with its pipe, so also
-// when this process is killed.
-func begin(command []string) (*process, error) {
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = []string{}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start process that hashes: %w", err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start process that hashes: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start process that hashes: %w", err)
-	}
-	return &process{cmd: cmd, in: in, jobs: json.NewEncoder(in), results: json.NewDecoder(out)}, nil
-}
-
-func (p *process) ask(j job) (result, error) {
-	stuck := time.AfterFunc(jobTime, func() { _ = p.cmd.Process.Kill() })
-	defer stuck.Stop()
-	if err := p.jobs.Encode(j); err != nil { //nolint:gosec // the pipe to the own process is the password's way to its hash
-		return result{}, fmt.Errorf("process that hashes: %w", err)
-	}
-	var r result
-	if err := p.results.Decode(&r); err != nil {
-		return result{}, fmt.Errorf("process that hashes: %w", err)
-	}
-	return r, nil
-}
-
-// end ends the process. Its exit code doesn't matter: no job runs.
-func (p *process) end() {
-	_ = p.in.Close()
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
 }
