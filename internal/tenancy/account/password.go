@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy/passwordhash"
 )
 
@@ -15,24 +14,21 @@ import (
 // their CPU time.
 type hasher struct {
 	memory uint32
-	// slots are the idle workers.
+	// slots has an element for each idle worker.
 	slots chan *passwordhash.Worker
-	// waiting bounds the queue. Logins above its limit are refused with a retry time,
-	// so that they don't slow down all others.
-	waiting chan struct{}
+	// queue bounds the time for which logins wait.
+	queue queueTime
 	// dummy returns a hash for comparisons without a user, so that an unknown e-mail
 	// takes as long as a wrong password.
 	dummy func() string
 }
 
-// maxWaiting is how many logins may wait for a slot; hashing them takes about 1 s.
-const maxWaiting = 32
-
 // newHasher makes a hasher with workers that compute one hash at a time each, with
 // memory KiB.
 func newHasher(memory uint32, workers ...*passwordhash.Worker) *hasher {
 	h := &hasher{
-		memory: memory, slots: make(chan *passwordhash.Worker, len(workers)), waiting: make(chan struct{}, maxWaiting),
+		memory: memory, slots: make(chan *passwordhash.Worker, len(workers)),
+		queue: queueTime{workers: len(workers), average: firstAverage},
 	}
 	for _, w := range workers {
 		h.slots <- w
@@ -48,12 +44,7 @@ func newHasher(memory uint32, workers ...*passwordhash.Worker) *hasher {
 }
 
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
-	w, err := h.enter(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer h.leave(w)
-	hash, err := w.Create(password, h.memory)
+	hash, err := onWorker(ctx, h, func(w *passwordhash.Worker) (string, error) { return w.Create(password, h.memory) })
 	if err != nil {
 		return "", fmt.Errorf("hash password: %w", err)
 	}
@@ -67,16 +58,40 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (bool, erro
 	if !known {
 		hash = h.dummy()
 	}
-	w, err := h.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer h.leave(w)
-	ok, err := w.Matches(password, hash)
+	ok, err := onWorker(ctx, h, func(w *passwordhash.Worker) (bool, error) { return w.Matches(password, hash) })
 	if err != nil {
 		return false, fmt.Errorf("compare password: %w", err)
 	}
 	return ok && known, nil
+}
+
+// onWorker waits for an idle worker and returns what compute returns with it. If ctx
+// ends, onWorker returns its error at once, and the worker is idle again when compute
+// has returned.
+func onWorker[T any](ctx context.Context, h *hasher, compute func(*passwordhash.Worker) (T, error)) (T, error) {
+	var none T
+	w, err := h.enter(ctx)
+	if err != nil {
+		return none, err
+	}
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		start := time.Now()
+		value, err := compute(w)
+		h.queue.took(time.Since(start))
+		h.leave(w)
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		return none, fmt.Errorf("wait for a hash: %w", ctx.Err())
+	}
 }
 
 // HashPassword returns the hash to store for a password. If too many logins wait,
@@ -91,26 +106,15 @@ func (s *Service) PasswordMatches(ctx context.Context, password, hash string) (b
 	return s.hasher.matches(ctx, password, hash)
 }
 
-func errTooManyLogins() error {
-	return problem.Limited(time.Second, "too many logins at the moment; try again in a second")
-}
-
 // ready refuses a login early that enter would refuse, so that a flood of logins costs as
 // little as possible.
-func (h *hasher) ready() error {
-	if len(h.waiting) == cap(h.waiting) {
-		return errTooManyLogins()
-	}
-	return nil
-}
+func (h *hasher) ready() error { return h.queue.ready() }
 
 func (h *hasher) enter(ctx context.Context) (*passwordhash.Worker, error) {
-	select {
-	case h.waiting <- struct{}{}:
-		defer func() { <-h.waiting }()
-	default:
-		return nil, errTooManyLogins()
+	if err := h.queue.enter(); err != nil {
+		return nil, err
 	}
+	defer h.queue.leave()
 	select {
 	case w := <-h.slots:
 		return w, nil

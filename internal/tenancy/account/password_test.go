@@ -5,9 +5,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"showfloor/internal/base/problem"
 	"showfloor/internal/tenancy/passwordhash"
 )
 
@@ -77,4 +79,58 @@ func TestHashingIsBounded(t *testing.T) {
 	}
 	wg.Wait()
 	require.Len(t, h.slots, parallel, "every slot was given back")
+}
+
+// TestLoginsAreRefusedByTheirExpectedWait counts the logins that may wait for one worker.
+func TestLoginsAreRefusedByTheirExpectedWait(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		workers int
+		took    time.Duration
+		want    int
+	}{
+		{workers: 1, took: 40 * time.Millisecond, want: 51},
+		{workers: 2, took: 40 * time.Millisecond, want: 101},
+		{workers: 1, took: 400 * time.Millisecond, want: 6},
+		{workers: 1, took: 20 * time.Second, want: 1},
+	} {
+		q := queueTime{workers: c.workers, average: c.took}
+		for range c.want {
+			require.NoError(t, q.ready())
+			require.NoError(t, q.enter())
+		}
+		for _, err := range []error{q.ready(), q.enter()} {
+			p, ok := problem.As(err)
+			require.True(t, ok)
+			require.Equal(t, problem.RateLimited, p.Kind)
+			require.Equal(t, time.Second, p.RetryAfter)
+		}
+		q.leave()
+		require.NoError(t, q.enter())
+	}
+
+	q := queueTime{workers: 1, average: firstAverage}
+	for range 100 {
+		q.took(time.Second)
+	}
+	require.InDelta(t, time.Second, q.average, float64(10*time.Millisecond), "the average follows the hashes")
+}
+
+// TestRequestEndsBeforeItsHash ends a request while its hash is computed: the caller returns, and the worker is busy until
+// the hash is done.
+func TestRequestEndsBeforeItsHash(t *testing.T) {
+	t.Parallel()
+	h := newHasher(64, passwordhash.NewWorker(nil, nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	finish := make(chan struct{})
+	_, err := onWorker(ctx, h, func(*passwordhash.Worker) (bool, error) {
+		cancel()
+		<-finish
+		return true, nil
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, h.slots)
+	close(finish)
+	_, err = h.hash(t.Context(), "x")
+	require.NoError(t, err)
 }

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// jobTime is how long a job may take before its process is replaced. On a busy machine a hash takes about a second.
-const jobTime = 5 * time.Second
+// jobTime is how long a job may take before its process is taken for stuck and replaced. On a very busy machine a hash takes
+// a few seconds, and must not be thrown away.
+const jobTime = 30 * time.Second
 
 // process is a running process and its pipes.
 type process struct {

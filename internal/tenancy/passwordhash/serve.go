@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// niceness is the priority of the process. It gets a tenth of a core that others use fully, and all of an idle one.
-	niceness = 10
+	// niceness is the priority of the process. It gets a quarter of a core that one other thread uses fully, and all of an
+	// idle one. With 10 it would get a tenth, and logins would time out on a busy machine.
+	niceness = 5
 	// heapLimit is the heap at which the process collects its garbage, in bytes: that of two hashes.
 	heapLimit = 64 << 20
 )
