@@ -139,6 +139,27 @@ func TestWithoutAProcess(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "no such file"), "one warning for each pause")
 }
 
+// TestIdleProcessReturnsItsMemory hashes with 64 MiB, and waits until the process has less.
+func TestIdleProcessReturnsItsMemory(t *testing.T) {
+	w, _ := newWorker(t, "/proc/self/exe", asProcess)
+	_, err := w.Create("correct horse", 64<<10)
+	require.NoError(t, err)
+	started := children(t)
+	require.Len(t, started, 1)
+	require.Eventually(t, func() bool { return resident(t, started[0]) < 32<<20 }, 30*time.Second, 10*time.Millisecond,
+		"long before the idle process ends")
+}
+
+// resident is the memory of a process in bytes.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	statm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	require.NoError(t, err)
+	pages, err := strconv.Atoi(strings.Fields(string(statm))[1])
+	require.NoError(t, err)
+	return pages * os.Getpagesize()
+}
+
 // TestPause computes without a process for a minute after one has failed at its first job, warns once, and then tries again.
 func TestPause(t *testing.T) {
 	starts := filepath.Join(t.TempDir(), "starts")

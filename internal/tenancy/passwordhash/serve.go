@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 const (
@@ -17,6 +18,8 @@ const (
 	niceness = 5
 	// heapLimit is the heap at which the process collects its garbage, in bytes: that of two hashes.
 	heapLimit = 64 << 20
+	// freeDelay is the time without a job after which the process returns its memory to the system.
+	freeDelay = time.Second
 )
 
 // Serve computes the jobs that a Worker writes to in, until in ends.
@@ -26,6 +29,8 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(heapLimit)
+	free := time.AfterFunc(freeDelay, debug.FreeOSMemory)
+	defer free.Stop()
 	jobs, results := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var j job
@@ -34,9 +39,11 @@ func Serve(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("read job: %w", err)
 		}
+		free.Stop()
 		if err := results.Encode(j.compute()); err != nil {
 			return fmt.Errorf("write result: %w", err)
 		}
+		free.Reset(freeDelay)
 	}
 }
 
