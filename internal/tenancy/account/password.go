@@ -15,7 +15,11 @@ import (
 type hasher struct {
 	memory uint32
 	// slots has an element for each idle worker.
-	slots chan *passwordhash.Worker
+	slots chan struct{}
+	// idle are the idle workers. The last used one is the last, and is used first: so
+	// the processes of the others end when fewer are needed.
+	mu   sync.Mutex
+	idle []*passwordhash.Worker
 	// queue bounds the time for which logins wait.
 	queue queueTime
 	// dummy returns a hash for comparisons without a user, so that an unknown e-mail
@@ -27,11 +31,11 @@ type hasher struct {
 // memory KiB.
 func newHasher(memory uint32, workers ...*passwordhash.Worker) *hasher {
 	h := &hasher{
-		memory: memory, slots: make(chan *passwordhash.Worker, len(workers)),
+		memory: memory, slots: make(chan struct{}, len(workers)),
 		queue: queueTime{workers: len(workers), average: firstAverage},
 	}
 	for _, w := range workers {
-		h.slots <- w
+		h.leave(w)
 	}
 	h.dummy = sync.OnceValue(func() string {
 		hash, err := passwordhash.NewWorker(nil, nil).Create("no user has this password", memory)
@@ -116,11 +120,21 @@ func (h *hasher) enter(ctx context.Context) (*passwordhash.Worker, error) {
 	}
 	defer h.queue.leave()
 	select {
-	case w := <-h.slots:
-		return w, nil
+	case <-h.slots:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for a hashing slot: %w", ctx.Err())
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := len(h.idle) - 1
+	w := h.idle[last]
+	h.idle = h.idle[:last]
+	return w, nil
 }
 
-func (h *hasher) leave(w *passwordhash.Worker) { h.slots <- w }
+func (h *hasher) leave(w *passwordhash.Worker) {
+	h.mu.Lock()
+	h.idle = append(h.idle, w)
+	h.mu.Unlock()
+	h.slots <- struct{}{}
+}

@@ -81,6 +81,20 @@ func TestHashingIsBounded(t *testing.T) {
 	require.Len(t, h.slots, parallel, "every slot was given back")
 }
 
+// TestLastUsedWorkerIsUsedFirst hashes one password after the other: all on one worker.
+func TestLastUsedWorkerIsUsedFirst(t *testing.T) {
+	t.Parallel()
+	h := newHasher(64, passwordhash.NewWorker(nil, nil), passwordhash.NewWorker(nil, nil), passwordhash.NewWorker(nil, nil))
+	used := map[*passwordhash.Worker]bool{}
+	for range 5 {
+		w, err := h.enter(t.Context())
+		require.NoError(t, err)
+		used[w] = true
+		h.leave(w)
+	}
+	require.Len(t, used, 1)
+}
+
 // TestLoginsAreRefusedByTheirExpectedWait counts the logins that may wait for one worker.
 func TestLoginsAreRefusedByTheirExpectedWait(t *testing.T) {
 	t.Parallel()

@@ -80,8 +80,8 @@ func New(c Config) *Service {
 		mails: c.Mails, jobs: c.Jobs, quotas: c.Quotas, codeKeys: c.CodeKeys, publicURL: c.PublicURL,
 		cache: newCallerCache(c.Now, cacheLife),
 	}
-	// At most half of the cores hash passwords; the others keep serving requests.
-	workers := make([]*passwordhash.Worker, max(1, runtime.NumCPU()/2))
+	// At most half of the cores that this process may use hash passwords; the others keep serving requests.
+	workers := make([]*passwordhash.Worker, max(1, runtime.GOMAXPROCS(0)/2))
 	for i := range workers {
 		workers[i] = passwordhash.NewWorker(c.PasswordCommand, c.Log)
 	}
