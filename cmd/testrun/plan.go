@@ -30,7 +30,8 @@ const (
 func raced() []string {
 	return []string{
 		"handlers/pipeline", "internal/base/batch", "internal/base/ratelimit", "internal/media/...", "internal/outflow/realtime",
-		"internal/outflow/webhook", "internal/rooms/roomgate", "internal/streams/mediagate", "internal/tenancy/signing", "jobs",
+		"internal/outflow/webhook", "internal/rooms/roomgate", "internal/streams/mediagate", "internal/tenancy/passwordhash",
+		"internal/tenancy/signing", "jobs",
 	}
 }
 
