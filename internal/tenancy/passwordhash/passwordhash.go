@@ -34,10 +34,22 @@ func (j job) compute() result {
 			Memory: j.Memory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32,
 		})
 	} else {
-		r.Matches, err = argon2id.ComparePasswordAndHash(j.Password, j.Hash)
+		r.Matches, err = compare(j.Password, j.Hash)
 	}
 	if err != nil {
 		r.Error = fmt.Sprintf("argon2id: %v", err)
 	}
 	return r
+}
+
+// compare returns an error for a hash with parameters with which argon2id would panic.
+func compare(password, hash string) (bool, error) {
+	params, _, _, err := argon2id.DecodeHash(hash)
+	if err != nil {
+		return false, err
+	}
+	if params.Iterations < 1 || params.Parallelism < 1 {
+		return false, argon2id.ErrInvalidHash
+	}
+	return argon2id.ComparePasswordAndHash(password, hash)
 }
