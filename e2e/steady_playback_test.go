@@ -286,6 +286,21 @@ func TestViewersStayThroughARestart(t *testing.T) {
 	t.Logf("%d engines, fatal errors: %v", browsertest.Value[int](t, v.tab, `watched.engines`), fatal)
 }
 
+// TestAPlayerThatLoadsNoMediaStartsAgain stops the loading of media but not of the playlist.
+func TestAPlayerThatLoadsNoMediaStartsAgain(t *testing.T) {
+	t.Parallel()
+	s := serve(t, onTestDatabase)
+	a := signUp(t, s)
+	stream := a.newStream(api.StreamModeLOWLATENCY, 0)
+	encode(t, target(stream))
+	a.await(stream.ID, api.StreamStatusLIVE)
+	v := watchInBrowser(t, s, a.playback(stream.ID).URL)
+	browsertest.Run(t, v.tab, chromedp.Evaluate[chromedp.Void](`showfloorPlayer.hls.streamController.stopLoad(); undefined`))
+	v.waits(`watched.engines === 2`)
+	v.plays(5)
+	v.sees()
+}
+
 // redirect returns the status and the Location of a GET without following it.
 func redirect(t *testing.T, from string) (status int, location string) {
 	t.Helper()

@@ -102,7 +102,9 @@ function startEngine(url) {
   globalThis.showfloorPlayer.hls = hls;
   figures.reset(hls);
   hls.on(Hls.Events.MANIFEST_PARSED, play);
+  fedAt = performance.now();
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
+    updatedAt = performance.now();
     edge.disabled = !details.live;
     if (resumes) {
       resumes = 0;
@@ -124,17 +126,29 @@ function startEngine(url) {
 // then the picture would stop and wait forever. So once the playlist is closed, a
 // picture that doesn't move for standsAfterMs has reached the end.
 const standsAfterMs = 2000;
+// hls.js sometimes loads no more media although it loads the playlist, for example after a
+// restart of the server. It still moves the position to the live edge. So if there is nothing
+// to play for starvesAfterMs although the playlist goes on, the page starts again.
+const starvesAfterMs = 10_000;
 let stoodAt = 0; // the last position, and the time since which it hasn't changed
 let stoodSince = performance.now();
+let fedAt = 0; // when the element last had media to play
+let updatedAt = 0; // when the last playlist was loaded
 setInterval(() => {
+  const now = performance.now();
   if (video.currentTime !== stoodAt) {
     stoodAt = video.currentTime;
-    stoodSince = performance.now();
+    stoodSince = now;
   }
+  const waits = !video.paused && video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA;
+  if (!waits) fedAt = now;
   const details = hls?.latestLevelDetails;
-  const stands = stoodAt > 0 && performance.now() - stoodSince > standsAfterMs;
-  if (!details || details.live || video.paused || video.ended || video.seeking || !stands) return;
-  ended();
+  if (!details || stoodAt === 0 || video.paused || video.ended) return;
+  if (details.live) {
+    if (now - fedAt > starvesAfterMs && now - updatedAt < standsAfterMs) start(continued(playable(source)));
+    return;
+  }
+  if (now - stoodSince > standsAfterMs && !video.seeking) ended();
 }, standsAfterMs / 4);
 
 // ended handles the end of a playlist. Either the broadcast has ended, or it continues with
