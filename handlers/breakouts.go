@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"time"
 
 	"showfloor/gen/api"
 	"showfloor/handlers/request"
@@ -13,7 +14,11 @@ func (s *Server) CreateBreakouts(ctx context.Context, r api.CreateBreakoutsReque
 	if r.Body.Assignments != nil {
 		assignments = *r.Body.Assignments
 	}
-	rooms, err := s.areas.Sessions.CreateBreakouts(ctx, request.Caller(ctx), r.ID, r.Body.Count, assignments)
+	var duration time.Duration
+	if seconds := orNil(r.Body.DurationSec); seconds != nil {
+		duration = time.Duration(*seconds) * time.Second
+	}
+	rooms, err := s.areas.Sessions.CreateBreakouts(ctx, request.Caller(ctx), r.ID, r.Body.Count, assignments, duration)
 	if err != nil {
 		return nil, err
 	}

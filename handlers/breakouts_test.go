@@ -37,8 +37,8 @@ func TestCreateBreakouts(t *testing.T) {
 	require.Equal(t, []string{"ben", "dan"}, first.InviteUserIds)
 	require.Equal(t, map[string]any{
 		"sessionId": m.session.ID, "by": "ada", "breakouts": []any{
-			map[string]any{"id": first.ID, "name": first.Name, "parentSessionId": m.session.ID, "userIds": []any{"ben", "dan"}},
-			map[string]any{"id": second.ID, "name": second.Name, "parentSessionId": m.session.ID, "userIds": []any{"zoe"}},
+			map[string]any{"id": first.ID, "name": first.Name, "parentSessionId": m.session.ID, "userIds": []any{"ben", "dan"}, "closesAt": nil},
+			map[string]any{"id": second.ID, "name": second.Name, "parentSessionId": m.session.ID, "userIds": []any{"zoe"}, "closesAt": nil},
 		},
 	}, m.one(t, "session.breakouts.created"))
 	names, data := eventsOf(t, m.s, m.owner.TenantID, first.ID)
@@ -69,6 +69,8 @@ func TestBreakoutsThatCantBe(t *testing.T) {
 		{map[string]any{}, []string{"count"}},
 		{map[string]any{"count": 0}, []string{"count"}},
 		{map[string]any{"count": 21}, []string{"count"}},
+		{map[string]any{"count": 1, "durationSec": 59}, []string{"durationSec"}},
+		{map[string]any{"count": 1, "durationSec": 86401}, []string{"durationSec"}},
 		{map[string]any{"count": 2, "assignments": map[string]any{"3": []string{"ben"}}}, []string{"assignments.3"}},
 		{map[string]any{"count": 2, "assignments": map[string]any{"0": []string{}, "-1": []string{}, "01": []string{}, "x": []string{}}},
 			[]string{"assignments.0", "assignments.x", "assignments.-1", "assignments.01"}},
@@ -236,7 +238,7 @@ func TestLateParticipantsFindTheBreakoutRooms(t *testing.T) {
 	rooms := m.breakouts(t, m.ada.Caller, 3, map[string]any{"1": []string{"dan"}, "3": []string{"cleo"}})
 	all := make([]api.BreakoutEventRoom, len(rooms))
 	for i, r := range rooms {
-		all[i] = api.BreakoutEventRoom{ID: r.ID, Name: r.Name, ParentSessionID: m.session.ID, UserIds: r.InviteUserIds}
+		all[i] = api.BreakoutEventRoom{ID: r.ID, Name: r.Name, ParentSessionID: m.session.ID, UserIds: r.InviteUserIds, ClosesAt: r.ClosesAt}
 	}
 	for _, c := range []*apitest.Caller{m.owner, m.ada.Caller, m.ben.Caller} { // the host and a cohost
 		require.Equal(t, all, see(c))

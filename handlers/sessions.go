@@ -147,13 +147,15 @@ func withoutMetadata(v session.View) api.Session {
 		TranscriptionEnabled: v.TranscriptionEnabled, WaitingRoom: v.WaitingRoom, Locked: v.Locked, Layout: api.SessionLayout(v.Layout),
 		SpotlightUserID: orNull(v.SpotlightUserID), InviteUserIds: v.InviteUserIds, State: api.SessionState(v.State),
 		StartedAt: timeOrNull(v.StartedAt), EndedAt: timeOrNull(v.EndedAt), ParentSessionID: orNull(v.ParentSessionID),
-		CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
+		ClosesAt: timeOrNull(v.ClosesAt), CreatedAt: timestamp.From(v.CreatedAt), UpdatedAt: timestamp.From(v.UpdatedAt),
 	}
 	if v.Parties != nil {
 		out.Participants = each(v.Parties, toParticipant)
 	}
 	for _, b := range v.Breakouts {
-		out.Breakouts = append(out.Breakouts, api.BreakoutEventRoom{ID: b.ID, Name: b.Name, ParentSessionID: v.ID, UserIds: b.InviteUserIds})
+		out.Breakouts = append(out.Breakouts, api.BreakoutEventRoom{
+			ID: b.ID, Name: b.Name, ParentSessionID: v.ID, UserIds: b.InviteUserIds, ClosesAt: timeOrNull(b.ClosesAt),
+		})
 	}
 	return out
 }

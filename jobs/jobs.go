@@ -28,7 +28,8 @@ import (
 const defaultWorkers = 16
 
 // Intervals of the periodic jobs: old rows, streams and rooms of dead nodes, late deliveries, old signing keys, orders
-// to be checked, auctions that are not settled, calls that ring for too long, and sums of closed hours.
+// to be checked, auctions that are not settled, calls that ring for too long, breakout rooms whose time has ended, and sums of
+// closed hours.
 const (
 	retentionEvery = 5 * time.Minute
 	strandedEvery  = 30 * time.Second
@@ -37,6 +38,7 @@ const (
 	reconcileEvery = 15 * time.Second
 	unsettledEvery = 30 * time.Second
 	ringingEvery   = 30 * time.Second
+	breakoutsEvery = 30 * time.Second
 	sumsEvery      = 5 * time.Minute
 )
 
@@ -128,6 +130,7 @@ func (c Config) River() *river.Config {
 		every(reconcileEvery, ReconcileOrdersArgs{}),
 		every(unsettledEvery, SettleOverdueArgs{}),
 		every(ringingEvery, MissOverdueArgs{}),
+		every(breakoutsEvery, CloseOverdueBreakoutsArgs{}),
 		every(rescueEvery, RescueArgs{}),
 	}
 	config.PeriodicJobs = slices.Concat(config.PeriodicJobs, sumJobs(), retentionJobs(c.Areas.Keepers()))
@@ -151,6 +154,8 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})
 	river.AddWorker(workers, &endStrandedSessions{sessions: c.Areas.Sessions})
+	river.AddWorker(workers, &closeBreakouts{sessions: c.Areas.Sessions})
+	river.AddWorker(workers, &closeOverdueBreakouts{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})
 	river.AddWorker(workers, &mailCodeAgain{accounts: c.Areas.Accounts})

@@ -24,3 +24,35 @@ type endStrandedSessions struct {
 func (w *endStrandedSessions) Work(ctx context.Context, _ *river.Job[EndStrandedSessionsArgs]) error {
 	return outcome(w.sessions.EndStranded(ctx))
 }
+
+// closeBreakouts closes breakout rooms whose time has ended.
+type closeBreakouts struct {
+	river.WorkerDefaults[session.CloseBreakoutsArgs]
+	sessions *session.Service
+}
+
+// Work closes them, or snoozes until the next one's end.
+func (w *closeBreakouts) Work(ctx context.Context, job *river.Job[session.CloseBreakoutsArgs]) error {
+	wait, err := w.sessions.CloseDueBreakouts(ctx, job.Args.TenantID, job.Args.SessionID)
+	if err == nil && wait > 0 {
+		return river.JobSnooze(wait)
+	}
+	return outcome(err)
+}
+
+// CloseOverdueBreakoutsArgs is the periodic job that closes breakout rooms whose own
+// job is lost.
+type CloseOverdueBreakoutsArgs struct{}
+
+// Kind names the job.
+func (CloseOverdueBreakoutsArgs) Kind() string { return "session_close_overdue_breakouts" }
+
+type closeOverdueBreakouts struct {
+	river.WorkerDefaults[CloseOverdueBreakoutsArgs]
+	sessions *session.Service
+}
+
+// Work closes them.
+func (w *closeOverdueBreakouts) Work(ctx context.Context, _ *river.Job[CloseOverdueBreakoutsArgs]) error {
+	return outcome(w.sessions.CloseOverdueBreakouts(ctx))
+}

@@ -13,9 +13,11 @@ ORDER BY id DESC LIMIT @max_rows;
 
 -- name: CreateSession :one
 INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled,
-    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, metadata, started_at, created_at, updated_at)
+    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, metadata, started_at, closes_at, created_at,
+    updated_at)
 VALUES (@id, @tenant_id, @type, @name, @project_id, @host_id, @capacity, @recording_enabled, @transcription_enabled,
-    @waiting_room, @layout, @invite_user_ids, @state, @parent_session_id, @breakout_number, @metadata, @started_at, @now, @now)
+    @waiting_room, @layout, @invite_user_ids, @state, @parent_session_id, @breakout_number, @metadata, @started_at, @closes_at, @now,
+    @now)
 RETURNING *;
 
 -- name: SaveSession :exec
@@ -38,6 +40,12 @@ SELECT * FROM sessions
 WHERE tenant_id = @tenant_id AND parent_session_id = @parent_session_id AND state = 'live'
 ORDER BY id FOR UPDATE;
 
+-- name: ListOverdueBreakouts :many
+-- @sqlc-vet-disable tenant
+-- Lists sessions of all tenants with a breakout room whose time has ended.
+SELECT DISTINCT s.tenant_id, s.parent_session_id::text AS parent_session_id FROM sessions s
+WHERE s.state = 'live' AND s.closes_at <= @now::timestamptz AND s.parent_session_id IS NOT NULL LIMIT @max_rows;
+
 -- name: ListOpenBreakouts :many
 SELECT id FROM sessions
 WHERE tenant_id = @tenant_id AND parent_session_id = @parent_session_id AND state = 'live'
@@ -46,7 +54,7 @@ ORDER BY id;
 -- name: ListBreakoutsFor :many
 -- The open breakout rooms of a session, by their number: without a user, all of them. With a user, those from which it
 -- wasn't kicked: the rooms in which it is a participant and, if it moderates the session, all others.
-SELECT s.id, s.name, s.invite_user_ids FROM sessions s
+SELECT s.id, s.name, s.closes_at, s.invite_user_ids FROM sessions s
 LEFT JOIN participants p ON p.tenant_id = s.tenant_id AND p.room_id = s.id AND p.user_id = sqlc.narg('user_id')::text
 WHERE s.tenant_id = @tenant_id AND s.parent_session_id = @parent_session_id AND s.state = 'live'
   AND (sqlc.narg('user_id')::text IS NULL OR p.state <> 'kicked' OR p.state IS NULL AND EXISTS (

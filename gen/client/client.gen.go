@@ -2695,7 +2695,8 @@ type ClientInterface interface {
 	// Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-	// numbering. A session may have at most 100 open rooms.
+	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -2716,7 +2717,8 @@ type ClientInterface interface {
 	// Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-	// numbering. A session may have at most 100 open rooms.
+	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -8870,7 +8872,8 @@ func (c *Client) UpdateSession(ctx context.Context, id ID, body UpdateSessionJSO
 // Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-// numbering. A session may have at most 100 open rooms.
+// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -8901,7 +8904,8 @@ func (c *Client) CreateBreakoutsWithBody(ctx context.Context, id ID, contentType
 // Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-// numbering. A session may have at most 100 open rooms.
+// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -25329,7 +25333,8 @@ type ClientWithResponsesInterface interface {
 	// Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-	// numbering. A session may have at most 100 open rooms.
+	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -25350,7 +25355,8 @@ type ClientWithResponsesInterface interface {
 	// Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-	// numbering. A session may have at most 100 open rooms.
+	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -42795,7 +42801,8 @@ func (c *ClientWithResponses) UpdateSessionWithResponse(ctx context.Context, id 
 // Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-// numbering. A session may have at most 100 open rooms.
+// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -42822,7 +42829,8 @@ func (c *ClientWithResponses) CreateBreakoutsWithBodyWithResponse(ctx context.Co
 // Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-// numbering. A session may have at most 100 open rooms.
+// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+// if by `closeBreakouts`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host

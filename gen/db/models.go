@@ -479,6 +479,7 @@ type Session struct {
 	CreatedAt            time.Time
 	UpdatedAt            time.Time
 	Metadata             json.RawMessage
+	ClosesAt             *time.Time
 }
 
 type Setting struct {

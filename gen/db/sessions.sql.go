@@ -13,10 +13,12 @@ import (
 
 const CreateSession = `-- name: CreateSession :one
 INSERT INTO sessions (id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled,
-    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, metadata, started_at, created_at, updated_at)
+    waiting_room, layout, invite_user_ids, state, parent_session_id, breakout_number, metadata, started_at, closes_at, created_at,
+    updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)
-RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata
+    $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+    $19)
+RETURNING id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at
 `
 
 type CreateSessionParams struct {
@@ -37,6 +39,7 @@ type CreateSessionParams struct {
 	BreakoutNumber       *int32
 	Metadata             json.RawMessage
 	StartedAt            *time.Time
+	ClosesAt             *time.Time
 	Now                  time.Time
 }
 
@@ -59,6 +62,7 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		arg.BreakoutNumber,
 		arg.Metadata,
 		arg.StartedAt,
+		arg.ClosesAt,
 		arg.Now,
 	)
 	var i Session
@@ -89,12 +93,13 @@ func (q *Queries) CreateSession(ctx context.Context, arg CreateSessionParams) (S
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.ClosesAt,
 	)
 	return i, err
 }
 
 const GetSession = `-- name: GetSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions WHERE tenant_id = $1 AND id = $2
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions WHERE tenant_id = $1 AND id = $2
 `
 
 type GetSessionParams struct {
@@ -132,12 +137,13 @@ func (q *Queries) GetSession(ctx context.Context, arg GetSessionParams) (Session
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.ClosesAt,
 	)
 	return i, err
 }
 
 const GetSessionForEntry = `-- name: GetSessionForEntry :one
-SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, t.status AS tenant_status,
+SELECT s.id, s.tenant_id, s.type, s.name, s.project_id, s.host_id, s.capacity, s.recording_enabled, s.transcription_enabled, s.waiting_room, s.locked, s.layout, s.spotlight_user_id, s.invite_user_ids, s.state, s.parent_session_id, s.breakout_number, s.seats, s.present, s.summary, s.summary_at, s.started_at, s.ended_at, s.created_at, s.updated_at, s.metadata, s.closes_at, t.status AS tenant_status,
     EXISTS (SELECT 1 FROM participants p WHERE p.room_id = s.id AND p.seat = 'held' AND p.seat_until <= $1::timestamptz) AS seats_expired
 FROM sessions s JOIN tenants t ON t.id = s.tenant_id
 WHERE s.tenant_id = $2 AND s.id = $3
@@ -186,6 +192,7 @@ func (q *Queries) GetSessionForEntry(ctx context.Context, arg GetSessionForEntry
 		&i.Session.CreatedAt,
 		&i.Session.UpdatedAt,
 		&i.Session.Metadata,
+		&i.Session.ClosesAt,
 		&i.TenantStatus,
 		&i.SeatsExpired,
 	)
@@ -233,7 +240,7 @@ func (q *Queries) ListAbandonedCalls(ctx context.Context, arg ListAbandonedCalls
 }
 
 const ListBreakoutsFor = `-- name: ListBreakoutsFor :many
-SELECT s.id, s.name, s.invite_user_ids FROM sessions s
+SELECT s.id, s.name, s.closes_at, s.invite_user_ids FROM sessions s
 LEFT JOIN participants p ON p.tenant_id = s.tenant_id AND p.room_id = s.id AND p.user_id = $1::text
 WHERE s.tenant_id = $2 AND s.parent_session_id = $3 AND s.state = 'live'
   AND ($1::text IS NULL OR p.state <> 'kicked' OR p.state IS NULL AND EXISTS (
@@ -251,6 +258,7 @@ type ListBreakoutsForParams struct {
 type ListBreakoutsForRow struct {
 	ID            string
 	Name          string
+	ClosesAt      *time.Time
 	InviteUserIds []string
 }
 
@@ -265,7 +273,12 @@ func (q *Queries) ListBreakoutsFor(ctx context.Context, arg ListBreakoutsForPara
 	items := []ListBreakoutsForRow{}
 	for rows.Next() {
 		var i ListBreakoutsForRow
-		if err := rows.Scan(&i.ID, &i.Name, &i.InviteUserIds); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.ClosesAt,
+			&i.InviteUserIds,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -334,8 +347,45 @@ func (q *Queries) ListOpenSessions(ctx context.Context, tenantID string) ([]stri
 	return items, nil
 }
 
+const ListOverdueBreakouts = `-- name: ListOverdueBreakouts :many
+SELECT DISTINCT s.tenant_id, s.parent_session_id::text AS parent_session_id FROM sessions s
+WHERE s.state = 'live' AND s.closes_at <= $1::timestamptz AND s.parent_session_id IS NOT NULL LIMIT $2
+`
+
+type ListOverdueBreakoutsParams struct {
+	Now     time.Time
+	MaxRows int32
+}
+
+type ListOverdueBreakoutsRow struct {
+	TenantID        string
+	ParentSessionID string
+}
+
+// @sqlc-vet-disable tenant
+// Lists sessions of all tenants with a breakout room whose time has ended.
+func (q *Queries) ListOverdueBreakouts(ctx context.Context, arg ListOverdueBreakoutsParams) ([]ListOverdueBreakoutsRow, error) {
+	rows, err := q.db.Query(ctx, ListOverdueBreakouts, arg.Now, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListOverdueBreakoutsRow{}
+	for rows.Next() {
+		var i ListOverdueBreakoutsRow
+		if err := rows.Scan(&i.TenantID, &i.ParentSessionID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListSessions = `-- name: ListSessions :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions
 WHERE tenant_id = $1
   AND ($2::text IS NULL OR type = $2)
   AND ($3::text IS NULL OR id < $3)
@@ -390,6 +440,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Metadata,
+			&i.ClosesAt,
 		); err != nil {
 			return nil, err
 		}
@@ -402,7 +453,7 @@ func (q *Queries) ListSessions(ctx context.Context, arg ListSessionsParams) ([]S
 }
 
 const LockOpenBreakouts = `-- name: LockOpenBreakouts :many
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions
 WHERE tenant_id = $1 AND parent_session_id = $2 AND state = 'live'
 ORDER BY id FOR UPDATE
 `
@@ -448,6 +499,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Metadata,
+			&i.ClosesAt,
 		); err != nil {
 			return nil, err
 		}
@@ -460,7 +512,7 @@ func (q *Queries) LockOpenBreakouts(ctx context.Context, arg LockOpenBreakoutsPa
 }
 
 const LockSession = `-- name: LockSession :one
-SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+SELECT id, tenant_id, type, name, project_id, host_id, capacity, recording_enabled, transcription_enabled, waiting_room, locked, layout, spotlight_user_id, invite_user_ids, state, parent_session_id, breakout_number, seats, present, summary, summary_at, started_at, ended_at, created_at, updated_at, metadata, closes_at FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE
 `
 
 type LockSessionParams struct {
@@ -498,6 +550,7 @@ func (q *Queries) LockSession(ctx context.Context, arg LockSessionParams) (Sessi
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Metadata,
+		&i.ClosesAt,
 	)
 	return i, err
 }

@@ -431,6 +431,9 @@ type Bid struct {
 
 // BreakoutEventRoom A breakout room and the users who are invited to it.
 type BreakoutEventRoom struct {
+	// ClosesAt When the room closes by itself; null if it stays open until it is closed.
+	ClosesAt *timestamp.Time `json:"closesAt"`
+
 	// ID Example: sess_01m18qg1mhf2bsz1fk6m8v4jxf
 	ID string `json:"id"`
 

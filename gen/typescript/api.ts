@@ -3783,7 +3783,8 @@ export interface paths {
          * @description Opens `count` breakout rooms. Each is a session of its own, named `<parent> – Breakout <n>`, with this session as its
          *     `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
          *     most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
-         *     numbering. A session may have at most 100 open rooms.
+         *     numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
+         *     if by `closeBreakouts`; rooms that were opened by other requests stay open.
          *
          *     The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
          *     session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -6577,6 +6578,11 @@ export interface components {
         };
         /** @description A breakout room and the users who are invited to it. */
         BreakoutEventRoom: {
+            /**
+             * Format: date-time
+             * @description When the room closes by itself; null if it stays open until it is closed.
+             */
+            closesAt: string | null;
             /** @example sess_01m18qg1mhf2bsz1fk6m8v4jxf */
             id: string;
             /** @example Weekly planning – Breakout 1 */
@@ -6601,6 +6607,11 @@ export interface components {
              * @example 2
              */
             count: number;
+            /**
+             * @description How long the rooms stay open, in seconds, up to a day; null, the default, until they are closed.
+             * @example 600
+             */
+            durationSec?: number | null;
         };
         /** @description A call between two users. `sessionId` is the call's id in all operations, its session and its room. */
         Call: {
@@ -11498,6 +11509,11 @@ export interface components {
              * @example 50
              */
             capacity: number;
+            /**
+             * Format: date-time
+             * @description When the breakout room closes by itself; null if it stays open until it is closed, and for other sessions.
+             */
+            closesAt: string | null;
             /** Format: date-time */
             createdAt: string;
             /**

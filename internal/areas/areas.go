@@ -245,7 +245,7 @@ func Open(ctx context.Context, c Config) (*Areas, error) {
 // openRooms creates the areas of rooms, chats and calls.
 func (a *Areas) openRooms(c Config) {
 	a.Sessions = session.New(session.Config{
-		Pool: c.Pool, Events: a.Events, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
+		Pool: c.Pool, Events: a.Events, Jobs: a.Inserter, Realtime: c.Realtime, Keys: a.Keys, Node: c.Node, SFUURL: c.SFUURL,
 		Streams: a.Streams, Steady: a.Streams.Steady, Now: c.Now,
 	})
 	a.Chat = chat.New(chat.Config{

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,6 +11,7 @@ import (
 	eventdata "showfloor/gen/event"
 	"showfloor/internal/base/id"
 	"showfloor/internal/base/problem"
+	"showfloor/internal/base/timestamp"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/tenancy"
 )
@@ -17,9 +19,10 @@ import (
 // CreateBreakouts opens count more breakout rooms of a session. assignments lists
 // the users to invite by room number, "1" to count. Each room is a conference with
 // the settings and metadata of its parent. The parent's host and cohosts moderate
-// there; all others may speak.
+// there; all others may speak. The rooms close by themselves after a duration; 0 for
+// never.
 func (s *Service) CreateBreakouts(
-	ctx context.Context, c tenancy.Caller, sessionID string, count int, assignments map[string][]string,
+	ctx context.Context, c tenancy.Caller, sessionID string, count int, assignments map[string][]string, duration time.Duration,
 ) (rooms []View, err error) {
 	users, err := readAssignments(count, assignments)
 	if err != nil {
@@ -40,14 +43,18 @@ func (s *Service) CreateBreakouts(
 		all := eventdata.SessionBreakoutsCreatedData{
 			SessionID: parent.ID, Breakouts: make([]eventdata.BreakoutEventRoom, count), By: By(c),
 		}
-		first := firstNumber(open)
+		first, closesAt := firstNumber(open), s.closingTime(duration)
 		for i := range rooms {
-			if rooms[i].Session, err = s.createBreakout(ctx, tx, parent, first+int32(i), users[i]); err != nil {
+			if rooms[i].Session, err = s.createBreakout(ctx, tx, parent, first+int32(i), users[i], closesAt); err != nil {
 				return err
 			}
 			all.Breakouts[i] = eventdata.BreakoutEventRoom{
 				ID: rooms[i].ID, Name: rooms[i].Name, ParentSessionID: parent.ID, UserIds: users[i],
+				ClosesAt: timestamp.Optional(closesAt),
 			}
+		}
+		if err := s.scheduleClosing(ctx, tx, parent, closesAt); err != nil {
+			return err
 		}
 		a.add(parent, event.SessionBreakoutsCreated, all)
 		return s.audit(ctx, tx, c, "session.create_breakouts", parent.ID, nil, map[string]any{"count": count, "first": first})
@@ -67,7 +74,9 @@ func firstNumber(open []db.Session) int32 {
 	return last + 1
 }
 
-func (s *Service) createBreakout(ctx context.Context, tx pgx.Tx, parent db.Session, number int32, userIDs []string) (db.Session, error) {
+func (s *Service) createBreakout(
+	ctx context.Context, tx pgx.Tx, parent db.Session, number int32, userIDs []string, closesAt *time.Time,
+) (db.Session, error) {
 	now := s.config.Now()
 	layout := DefaultLayout(Conference)
 	if parent.Type == Conference {
@@ -82,7 +91,7 @@ func (s *Service) createBreakout(ctx context.Context, tx pgx.Tx, parent db.Sessi
 		ProjectID: parent.ProjectID, HostID: parent.HostID, Capacity: min(parent.Capacity, DefaultCapacity(Conference)),
 		RecordingEnabled: parent.RecordingEnabled, TranscriptionEnabled: parent.TranscriptionEnabled, Layout: layout,
 		InviteUserIds: userIDs, State: Live, ParentSessionID: &parent.ID, BreakoutNumber: &number, Metadata: parent.Metadata,
-		StartedAt: &now, Now: now,
+		StartedAt: &now, ClosesAt: closesAt, Now: now,
 	}, invited)
 }
 

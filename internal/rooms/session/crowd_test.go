@@ -30,7 +30,7 @@ func TestModeratorsActAtOnce(t *testing.T) {
 		users = append(users, fmt.Sprintf("user-%d", n))
 		owner.Join(t, parent.ID, users[n], nil)
 	}
-	rooms, err := servers[0].Sessions.CreateBreakouts(t.Context(), c, parent.ID, 2, map[string][]string{"1": users[:3], "2": users[3:]})
+	rooms, err := servers[0].Sessions.CreateBreakouts(t.Context(), c, parent.ID, 2, map[string][]string{"1": users[:3], "2": users[3:]}, 0)
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for n := range 8 {
@@ -46,7 +46,7 @@ func TestModeratorsActAtOnce(t *testing.T) {
 				_, role := s.UpdateSessionParticipant(t.Context(), c, parent.ID, user, session.ParticipantPatch{Role: new(session.Guest)})
 				_, token := s.CreateSessionToken(t.Context(), c, room, session.TokenInput{UserID: user})
 				_, hand := s.RaiseHand(t.Context(), c, parent.ID, user)
-				_, more := s.CreateBreakouts(t.Context(), c, parent.ID, 1, nil)
+				_, more := s.CreateBreakouts(t.Context(), c, parent.ID, 1, nil, 0)
 				for what, err := range map[string]error{
 					"promote": cohost, "mute": muted, "kick": out, "admit": in, "update": role, "token": token, "hand": hand, "open": more,
 				} {

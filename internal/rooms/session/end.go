@@ -134,17 +134,23 @@ func (s *Service) closeBreakouts(ctx context.Context, tx pgx.Tx, a *announcement
 	if err != nil {
 		return 0, err
 	}
-	all := eventdata.SessionBreakoutsClosedData{SessionID: parent.ID, Closed: int32(len(open)), By: by}
-	for _, room := range open {
+	return len(open), s.closeRooms(ctx, tx, a, parent, open, by)
+}
+
+// closeRooms ends these locked breakout rooms of a locked session, and adds
+// session.breakouts.closed to a if there are any.
+func (s *Service) closeRooms(ctx context.Context, tx pgx.Tx, a *announcements, parent db.Session, rooms []db.Session, by *string) error {
+	all := eventdata.SessionBreakoutsClosedData{SessionID: parent.ID, Closed: int32(len(rooms)), By: by}
+	for _, room := range rooms {
 		if _, err := s.end(ctx, tx, room, Ending{}, a); err != nil {
-			return 0, err
+			return err
 		}
 		all.BreakoutIds = append(all.BreakoutIds, room.ID)
 	}
-	if len(open) > 0 {
+	if len(rooms) > 0 {
 		a.add(parent, event.SessionBreakoutsClosed, all)
 	}
-	return len(open), nil
+	return nil
 }
 
 // duration is how long a session was live, in seconds with a precision of 1 ms.

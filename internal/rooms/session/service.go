@@ -12,6 +12,7 @@ import (
 
 	"showfloor/gen/db"
 	"showfloor/internal/base/batch"
+	"showfloor/internal/base/queue"
 	"showfloor/internal/outflow/event"
 	"showfloor/internal/outflow/realtime"
 	"showfloor/internal/tenancy/signing"
@@ -28,6 +29,7 @@ type Streams interface {
 type Config struct {
 	Pool   *pgxpool.Pool
 	Events *event.Log
+	Jobs   queue.Inserter
 	// Streams checks the streams whose rooms get participants.
 	Streams Streams
 	// Realtime publishes changes to the participants in a room.
