@@ -122,7 +122,7 @@ func knocker(id, name string) message {
 }
 
 func breakout(id, name string, users ...string) message {
-	return message{"id": id, "name": "Weekly planning – " + name, "userIds": append([]string{}, users...)}
+	return message{"id": id, "name": "Weekly planning – " + name, "userIds": append([]string{}, users...), "closesAt": nil}
 }
 
 func noticeSays(text string) string {
@@ -207,12 +207,14 @@ func TestRoomPageShowsWhoIsInBreakoutRooms(t *testing.T) {
 		"GET /v1/me/sessions/sess_1/participants": func(w http.ResponseWriter, _ *http.Request) { answer(w, people) },
 	})
 	browsertest.WaitFor(t, h.tab, `/here yet/.test(document.getElementById("alone").textContent)`)
-	h.opens(t, breakout("sess_2", "Room 1", "u-17", "cleo"), breakout("sess_3", "Room 2"))
+	limited := breakout("sess_3", "Room 2")
+	limited["closesAt"] = "2026-11-24T13:05:00.000Z"
+	h.opens(t, breakout("sess_2", "Room 1", "u-17", "cleo"), limited)
 	browsertest.WaitFor(t, h.tab, `document.getElementById("alone").textContent === "Everyone else is in a breakout room"`)
 	browsertest.Run(t, h.tab, chromedp.Click(chromedp.CSS("[data-control=people]")))
 	h.clicks(t, "Breakout rooms")
 	const names = `[...document.querySelectorAll("dialog small")].map((s) => s.textContent).join("|")`
-	browsertest.WaitFor(t, h.tab, names+` === "Ben Sato, cleo|No participant is assigned"`)
+	browsertest.WaitFor(t, h.tab, names+`.startsWith("Ben Sato, cleo|No participant is assigned|Closes at ") && /:05/.test(`+names+`)`)
 	both(t, h.tab, "room-breakouts-open")
 }
 
@@ -229,4 +231,28 @@ func TestRoomPageCountsDownToABreakoutRoom(t *testing.T) {
 	h.clicks(t, "Stay here")
 	browsertest.WaitFor(t, h.tab, noticeSays("Room 1 is open for you."))
 	both(t, h.tab, "room-breakout-offer")
+}
+
+// TestRoomPageShowsHowLongABreakoutRoomStaysOpen: each second, and with a notice for the last minute.
+func TestRoomPageShowsHowLongABreakoutRoomStaysOpen(t *testing.T) {
+	t.Parallel()
+	s, tab := newScript(t), browsertest.NewWithDevices(t)
+	session := aSession("sess_1")
+	session["parentSessionId"], session["closesAt"] = "sess_0", time.Now().Add(75*time.Second).UTC().Format(time.RFC3339)
+	s.sessions["sess_1"] = session
+	origin := serve(t, s.handlers())
+	wide(t, tab)
+	browsertest.Run(t, tab, chromedp.Navigate(origin+"/scenarios/conference/?room=sess_1&token="+ticketFor(t, "sess_1", "ben")))
+	browsertest.WaitFor(t, tab, lobbyIsReady)
+	browsertest.Run(t, tab, chromedp.Click(chromedp.CSS("#join-button")))
+	joined := welcome(someone("ben", "Ben Sato", "guest"), someone("ada", "Ada Okafor", "host"))
+	joined["session"] = message{"layout": "grid", "parentSessionId": "sess_0"}
+	s.next().send(joined)
+	const left = `document.getElementById("time-left")`
+	browsertest.WaitFor(t, tab, left+`.checkVisibility() && /^1:[01]\d left$/.test(`+left+`.textContent)`)
+	require.False(t, browsertest.Value[bool](t, tab, noticeSays("less than a minute")))
+	require.Equal(t, "off", browsertest.Value[string](t, tab, left+`.ariaLive`))
+	browsertest.WaitFor(t, tab, `/^0:5\d left$/.test(`+left+`.textContent) && `+left+`.classList.contains("soon")`)
+	browsertest.WaitFor(t, tab, noticeSays("This breakout room closes in less than a minute."))
+	both(t, tab, "room-breakout-time-left")
 }

@@ -6,6 +6,8 @@ export interface Breakout {
   id: string;
   name: string;
   userIds: string[];
+  /** When it closes by itself; null for never. */
+  closesAt: string | null;
 }
 
 /** The parts of the meeting that the dialog uses. */
@@ -16,6 +18,7 @@ export interface BreakoutsHost {
 }
 
 const most = 20; // rooms
+const limits = [5, 10, 15, 20, 30, 45, 60]; // minutes
 
 /** The host's dialog: it assigns participants to new breakout rooms. Open rooms can be visited and closed. */
 export class BreakoutsDialog {
@@ -42,9 +45,9 @@ export class BreakoutsDialog {
     void this.#showAssigned(open, assigned);
     this.#dialog.replaceChildren(
       el('h2', { id: 'breakouts-title' }, 'Breakout rooms'),
-      el('ul', { class: 'breakout-list' }, ...open.map(({ id, name }, i) =>
+      el('ul', { class: 'breakout-list' }, ...open.map(({ id, name, closesAt }, i) =>
         el('li', {},
-          el('span', { class: 'who' }, name, assigned[i]),
+          el('span', { class: 'who' }, name, assigned[i], closesAt !== null && el('small', {}, `Closes at ${timeOfDay(closesAt)}`)),
           el('button', { type: 'button', class: 'small', 'aria-label': `Visit ${name}`, onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
       this.#buttons(
         el('button', { type: 'button', class: 'danger', onclick: () => this.#done(() => this.#closeAll()) }, 'Close all rooms')),
@@ -78,10 +81,12 @@ export class BreakoutsDialog {
         select.value = String((i % rooms) + 1);
       }
     };
+    const limit = el('select', {}, el('option', { value: '' }, 'None'), ...limits.map((min) => el('option', { value: String(60 * min) }, `${min} minutes`)));
     count.addEventListener('input', fill);
     fill();
     const form = el('form', { method: 'dialog' },
       el('label', { class: 'setting' }, el('span', {}, 'Number of rooms'), count),
+      el('label', { class: 'setting' }, el('span', {}, 'Time limit'), limit),
       people.length > 0
         ? el('ul', { class: 'breakout-list' }, ...picks.map(({ name, select }) => el('li', {}, el('span', { class: 'who' }, name), select)))
         : el('p', { class: 'quiet' }, 'Nobody else is in the room yet. Rooms that you open now will be empty.'),
@@ -89,7 +94,7 @@ export class BreakoutsDialog {
     form.addEventListener('submit', () => {
       const assignments: Record<string, string[]> = {};
       for (const { userId, select } of picks) if (select.value) (assignments[select.value] ??= []).push(userId);
-      this.host.act(this.api.createBreakouts(this.room.id, count.valueAsNumber, assignments), 'The breakout rooms are open.');
+      this.host.act(this.api.createBreakouts(this.room.id, count.valueAsNumber, assignments, Number(limit.value) || null), 'The breakout rooms are open.');
     });
     this.#dialog.replaceChildren(el('h2', { id: 'breakouts-title' }, 'Breakout rooms'), form);
   }
@@ -102,6 +107,10 @@ export class BreakoutsDialog {
     this.#dialog.close();
     then();
   }
+}
+
+function timeOfDay(at: string): string {
+  return new Date(at).toLocaleTimeString([], { hour: 'numeric', minute: '2-digit' });
 }
 
 /** Asks a yes-or-no question. */

@@ -15,6 +15,7 @@ import { Panel, type PanelName } from './panel.js';
 import { People } from './people.js';
 import { deviceTrouble, sentence, trouble } from './sayings.js';
 import { type OwnTile, Stage } from './stage.js';
+import { TimeLeft } from './time-left.js';
 
 /** The options of a Meeting. */
 export interface MeetingOptions {
@@ -52,6 +53,7 @@ export class Meeting {
   #breakouts: readonly Breakout[] = [];
   #breakoutNews = 0; // the number of changes that the realtime channel reported
   #offered: string | undefined;
+  #timeLeft: TimeLeft | undefined;
   #goTo: string | undefined;
   readonly #known = new Map<string, string>(); // names of the participants in the room, by user id
 
@@ -150,8 +152,15 @@ export class Meeting {
     this.#panel = new Panel({ chat: chat.element, people: this.#people.element }, (before) => this.#paneled(before, chat));
     this.#hearChannel(this.#channel);
     for (const { userId, displayName, state } of room.participants.values()) if (state === 'joined') this.#known.set(userId, displayName);
+    if (room.session.parentSessionId) void this.#showTimeLeft();
     byId('back').onclick = () => room.session.parentSessionId && this.goTo(room.session.parentSessionId);
     this.#render();
+  }
+
+  async #showTimeLeft(): Promise<void> {
+    const { room, options: { api, notices } } = this;
+    const session = await api.session(room.id).catch(() => undefined); // without it the page works as well
+    if (session?.closesAt && room.state !== 'closed') this.#timeLeft = new TimeLeft(Date.parse(session.closesAt), () => api.now(), notices);
   }
 
   #makeControls(act: (work: Promise<unknown>, done?: string) => void): Controls {
@@ -301,11 +310,11 @@ export class Meeting {
       this.#soon();
       this.#offerBreakout(this.#mine(breakouts), breakoutSec);
     });
-    channel.on('session.breakouts.closed', () => {
+    channel.on('session.breakouts.closed', ({ breakoutIds }) => {
       this.#breakoutNews++;
-      this.#breakouts = [];
+      this.#breakouts = this.#breakouts.filter(({ id }) => !breakoutIds.includes(id));
       this.#soon();
-      this.#offerBreakout(undefined, 0);
+      if (breakoutIds.includes(this.#offered ?? '')) this.#offerBreakout(this.#mine(this.#breakouts), 0);
     });
   }
 
@@ -435,6 +444,7 @@ export class Meeting {
 
   #clean(): void {
     clearInterval(this.#countdown);
+    this.#timeLeft?.stop();
     cancelAnimationFrame(this.#frame);
     closeMenu();
     for (const dialog of document.querySelectorAll('dialog')) dialog.remove();

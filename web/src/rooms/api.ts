@@ -22,11 +22,18 @@ export class ApiError extends Error {
  * participant's role doesn't allow throws an ApiError with status 403.
  */
 export class Api {
+  #aheadMs = 0; // how far the server's clock is ahead of this machine's
+
   /** @param base the API's base URL without a trailing slash; empty for the page's own server */
   constructor(
     private readonly token: string,
     private readonly base = '',
   ) {}
+
+  /** The server's time in milliseconds since 1970, to a second, once an operation was answered. */
+  now(): number {
+    return Date.now() + this.#aheadMs;
+  }
 
   session(id: string): Promise<Session> {
     return this.#call('GET', `sessions/${id}`);
@@ -89,8 +96,9 @@ export class Api {
     return this.#call('POST', `sessions/${id}/moderate/hand-lower`, { userId });
   }
 
-  createBreakouts(id: string, count: number, assignments: BreakoutAssignments): Promise<Session[]> {
-    return this.#call('POST', `sessions/${id}/breakouts`, { count, assignments });
+  /** Opens breakout rooms, which close by themselves after `durationSec`; null for never. */
+  createBreakouts(id: string, count: number, assignments: BreakoutAssignments, durationSec: number | null = null): Promise<Session[]> {
+    return this.#call('POST', `sessions/${id}/breakouts`, { count, assignments, durationSec });
   }
 
   closeBreakouts(id: string): Promise<BreakoutsClosed> {
@@ -116,6 +124,13 @@ export class Api {
     return this.#call('DELETE', `channels/${id}/messages/${messageId}`);
   }
 
+  /** learnTime reads the server's time. Other origins can't read the header; then this machine's clock is used. */
+  #learnTime(answer: Response): void {
+    const at = Date.parse(answer.headers.get('Date') ?? '');
+    const ahead = at + 500 - Date.now(); // the header has whole seconds
+    if (Number.isFinite(ahead)) this.#aheadMs = Math.abs(ahead) > 1000 ? ahead : 0;
+  }
+
   async #call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
     return (await (await this.#fetch(method, path, body)).json()) as Answer;
   }
@@ -128,6 +143,7 @@ export class Api {
     const url = `${this.base}/v1/me/${path}`;
     // One retry after a network error. With its Idempotency-Key a POST is carried out only once.
     const answer = await fetch(url, init).catch(() => fetch(url, init));
+    this.#learnTime(answer);
     if (answer.ok) return answer;
     const problem = (await answer.json().catch(() => ({}))) as { code?: string; message?: string };
 
