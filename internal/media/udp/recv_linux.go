@@ -74,7 +74,8 @@ func (r *reader) next(c *Conn, b []byte) (int, netip.AddrPort, error) {
 	}
 }
 
-// fill reads the datagrams that have arrived; false when there are none.
+// fill reads the datagrams that have arrived; false when there are none. Like the sender's, its
+// system call can't block and is made without notice to Go's scheduler.
 func (r *reader) fill(fd uintptr) bool {
 	r.at, r.count = 0, 0
 	for i := range r.messages {
@@ -82,7 +83,7 @@ func (r *reader) fill(fd uintptr) bool {
 		r.messages[i].header.Flags = 0
 	}
 	for {
-		n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&r.messages[0])),
+		n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&r.messages[0])),
 			readPackets, unix.MSG_DONTWAIT, 0, 0)
 		switch {
 		case errno == 0:
