@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,28 +16,35 @@ import (
 )
 
 const (
-	// forwardSubscribers is the number of subscribers to one publisher of 720p.
+	// forwardSubscribers is the number of subscribers to one publisher.
 	forwardSubscribers = 100
 	forwardRate        = 2_500_000
 	forwardWindow      = 8 * time.Second
 )
 
 // BenchmarkForwarding makes the server forward one camera of 720p at 2.5 Mbit/s to
-// 100 subscribers in another process. It counts the packets that arrive there per
+// 100 and to 300 subscribers in another process. It counts the packets that arrive there per
 // second of the server's CPU time, with all other work that belongs to forwarding:
 // reports, bandwidth estimates, repair. The baseline is a bare loop that encrypts
 // the same packets and sends them to the same sockets.
 func BenchmarkForwarding(b *testing.B) {
+	for _, n := range []int{forwardSubscribers, 3 * forwardSubscribers} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) { forwarding(b, n) })
+	}
+}
+
+func forwarding(b *testing.B, subscribers int) {
+	b.Helper()
 	for b.Loop() {
 		server, url := startSFU(b)
 		idle := selfRSS(b)
-		c := startCrowd(b, crowdPlan{URL: url, Room: "room", Talkers: 1, Viewers: forwardSubscribers, Layers: []int{forwardRate}, Light: true})
+		c := startCrowd(b, crowdPlan{URL: url, Room: "room", Talkers: 1, Viewers: subscribers, Layers: []int{forwardRate}, Light: true})
 		<-time.After(2 * time.Second)
 		before := server.Stats()
 		count, cpu := c.watch(b, forwardWindow)
 		after := server.Stats()
-		memory := (selfRSS(b) - idle) / forwardSubscribers
-		require.Len(b, count.Addrs, forwardSubscribers)
+		memory := (selfRSS(b) - idle) / float64(subscribers)
+		require.Len(b, count.Addrs, subscribers)
 		ours := float64(count.Packets) / cpu.Seconds() / 1000
 		bare := bareLoop(b, count.Addrs)
 		c.stop()
