@@ -23,8 +23,7 @@ func BenchmarkForward(b *testing.B) {
 			track.Write(0, raw(b, 1, 100, 7, vp8Key))
 			delta := raw(b, 2, 200, 7, append(vp8Delta, make([]byte, 1150)...))
 			seq := uint16(2)
-			w := r.workers.all[0]
-			w.pass()
+			r.send()
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := 0; i < b.N; i += 100 * batch {
@@ -33,7 +32,7 @@ func BenchmarkForward(b *testing.B) {
 					seq++
 					track.Write(0, delta)
 				}
-				w.pass()
+				r.send()
 			}
 		})
 	}

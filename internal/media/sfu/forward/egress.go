@@ -265,17 +265,40 @@ func (e *Egress) HandleRTCP(packets []rtcp.Packet) {
 		e.reports.Add(-1)
 		return
 	}
-	e.worker.do(func() {
+	now := e.config.Now()
+	handle := func() {
 		e.reports.Add(-1)
 		if e.gone {
 			return
 		}
-		e.now = e.config.Now()
+		if now.After(e.now) {
+			e.now = now
+		}
 		for _, p := range packets {
 			e.handle(p, at(e.now))
 		}
-		e.worker.touch(e)
+	}
+	if canWait(packets) {
+		e.worker.doLater(handle)
+		return
+	}
+	e.worker.do(func() {
+		handle()
+		e.worker.touch(e) // it flushes the repairs
 	})
+}
+
+// canWait reports whether all packets are measurements, of which subscribers send most. They trigger
+// no sending, so they need not wake the worker.
+func canWait(packets []rtcp.Packet) bool {
+	for _, p := range packets {
+		switch p.(type) {
+		case *rtcp.TransportLayerCC, *rtcp.ReceiverReport, *rtcp.SourceDescription:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (e *Egress) handle(p rtcp.Packet, now instant) {

@@ -237,7 +237,7 @@ func TestForwardingAllocatesNothing(t *testing.T) {
 		delta[2], delta[3] = byte(seq>>8), byte(seq)
 		seq++
 		track.Write(0, delta)
-		r.workers.all[0].pass()
+		r.send()
 	}
 	for range 2 * videoHistory {
 		round()
@@ -255,7 +255,7 @@ func TestForwardingAllocatesNothing(t *testing.T) {
 		voice[2], voice[3] = byte(seq>>8), byte(seq)
 		seq++
 		sound.Write(0, voice)
-		r.workers.all[0].pass()
+		r.send()
 	}
 	for range 2 * audioHistory {
 		speak()

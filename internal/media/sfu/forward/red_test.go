@@ -216,7 +216,7 @@ func TestForwardingREDAllocatesNothing(t *testing.T) {
 		b[2], b[3] = byte(seq>>8), byte(seq)
 		seq++
 		track.Write(0, b)
-		r.workers.all[0].pass()
+		r.send()
 	}
 	for range 2 * audioHistory {
 		round()

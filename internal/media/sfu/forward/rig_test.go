@@ -32,8 +32,14 @@ func (r *rig) advance(d time.Duration) { r.clock = r.clock.Add(d) }
 // run does the work of the worker's goroutine.
 func (r *rig) run() {
 	for range 3 {
-		r.workers.all[0].pass()
+		r.send()
 	}
+}
+
+// send is one pass of the worker. Pictures don't wait for their last packet.
+func (r *rig) send() {
+	r.workers.all[0].due.Store(true)
+	r.workers.all[0].pass()
 }
 
 func (r *rig) tick() {

@@ -147,7 +147,7 @@ func (t *Track) keep(layer int, raw []byte, h *header, view picture, muffled boo
 	p.run, p.source = l.run, l.source
 	l.index[seq%uint64(len(l.index))] = t.past.add(p)
 	for _, f := range t.feeds {
-		f.notify()
+		f.notify(t.config.Kind == Video && !h.marker)
 	}
 	return true
 }

@@ -13,6 +13,9 @@ const (
 	// tickEvery is the interval of a worker's periodic work, which no packet triggers: reports,
 	// layers, probes, repeated requests for key frames.
 	tickEvery = 50 * time.Millisecond
+	// pictureWait is how long the packets of a picture wait for its last one. A subscriber can't
+	// show the picture before that, and packets that are sent together cost less.
+	pictureWait = time.Millisecond
 	// probeEvery is that interval while padding or a replay is being sent, which must be paced
 	// evenly.
 	probeEvery = 10 * time.Millisecond
@@ -63,6 +66,9 @@ type worker struct {
 	wake chan struct{}
 	load atomic.Int64 // number of its subscribers
 
+	due  atomic.Bool // the new packets are to be sent now
+	soon *time.Timer // makes them due
+
 	mu    sync.Mutex
 	dirty []*feed  // tracks with new packets
 	calls []func() // functions that the worker's goroutine is to call
@@ -79,13 +85,17 @@ type worker struct {
 }
 
 func newWorker() *worker {
-	return &worker{wake: make(chan struct{}, 1), feeds: map[*Track]*feed{}}
+	w := &worker{wake: make(chan struct{}, 1), feeds: map[*Track]*feed{}}
+	w.soon = time.AfterFunc(time.Hour, w.hurry)
+	w.soon.Stop() // until packets wait
+	return w
 }
 
 func (w *worker) run(stop chan struct{}) {
 	pace := tickEvery
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
+	defer w.soon.Stop()
 	adjust := func() {
 		if next := w.pace(); next != pace {
 			pace = next
@@ -104,6 +114,7 @@ func (w *worker) run(stop chan struct{}) {
 				adjust()
 			}
 		case <-ticker.C:
+			w.pass()
 			w.tick()
 			adjust()
 		case <-stop:
@@ -121,17 +132,33 @@ func (w *worker) rouse() {
 
 // do schedules a call of f on the worker's goroutine.
 func (w *worker) do(f func()) {
-	w.mu.Lock()
-	w.calls = append(w.calls, f)
-	w.mu.Unlock()
+	w.doLater(f)
 	w.rouse()
 }
 
-// pass sends all new packets, subscriber by subscriber, so that packets for one destination are
-// sent together.
+// doLater schedules a call of f for the next pass, which comes within tickEvery.
+func (w *worker) doLater(f func()) {
+	w.mu.Lock()
+	w.calls = append(w.calls, f)
+	w.mu.Unlock()
+}
+
+// hurry makes the new packets due.
+func (w *worker) hurry() {
+	if !w.due.Swap(true) {
+		w.rouse()
+	}
+}
+
+// pass does the scheduled calls and sends the new packets that are due, subscriber by subscriber, so
+// that packets for one destination are sent together.
 func (w *worker) pass() {
 	w.mu.Lock()
-	w.taken, w.dirty = w.dirty, w.taken[:0]
+	w.taken = w.taken[:0]
+	if w.due.Swap(false) {
+		w.soon.Stop()
+		w.taken, w.dirty = w.dirty, w.taken
+	}
 	w.called, w.calls = w.calls, w.called[:0]
 	w.mu.Unlock()
 	for i, f := range w.called {
@@ -195,16 +222,21 @@ type feed struct {
 	lagged bool // packets were lost because the worker was too slow
 }
 
-// notify informs the worker of new packets. The track's lock is held.
-func (f *feed) notify() {
-	if f.queued.Load() || !f.queued.CompareAndSwap(false, true) {
-		return
-	}
+// notify informs the worker of new packets. They are due now, or if more of the picture is to
+// come, after pictureWait. The track's lock is held.
+func (f *feed) notify(more bool) {
 	w := f.worker
-	w.mu.Lock()
-	w.dirty = append(w.dirty, f)
-	w.mu.Unlock()
-	w.rouse()
+	if !f.queued.Load() && f.queued.CompareAndSwap(false, true) {
+		w.mu.Lock()
+		if more && len(w.dirty) == 0 {
+			w.soon.Reset(pictureWait)
+		}
+		w.dirty = append(w.dirty, f)
+		w.mu.Unlock()
+	}
+	if !more {
+		w.hurry()
+	}
 }
 
 // collect takes the new packets of the track.
@@ -237,7 +269,7 @@ func (f *feed) take() {
 		f.next++
 	}
 	if f.next < t.past.written {
-		f.notify()
+		f.notify(false)
 	}
 }
 

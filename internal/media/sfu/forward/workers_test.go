@@ -74,6 +74,71 @@ func TestASlowSubscriberDoesNotDelayOtherWorkers(t *testing.T) {
 	assert.Less(t, after.Load(), int64(2*audioHistory), "packets that are too late are dropped")
 }
 
+// marked sets the marker, which a picture's last packet has.
+func marked(p *rtp.Packet) { p.Marker = true }
+
+func TestAPictureIsSentWhole(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	track := r.track(TrackConfig{Kind: Video, MimeType: "video/VP8"})
+	sound := r.track(TrackConfig{Kind: Audio})
+	x := r.receiver()
+	x.add(track)
+	r.run()
+	w := r.workers.all[0]
+	track.Write(0, raw(t, 1, 100, 1, vp8Key))
+	track.Write(0, raw(t, 2, 100, 1, vp8More))
+	w.pass()
+	assert.Empty(t, x.packets, "the picture isn't complete")
+	track.Write(0, raw(t, 3, 100, 1, vp8More, marked))
+	w.pass()
+	assert.Equal(t, upTo(3), x.seqs(mediaSSRC))
+
+	x.add(sound, func(c *SinkConfig) { c.SSRC = 5 })
+	w.pass()
+	sound.Write(0, raw(t, 1, 100, 2, []byte{1}))
+	w.pass()
+	assert.Len(t, x.seqs(5), 1, "audio doesn't wait")
+}
+
+// TestAPictureWithoutItsEnd: its last packet is lost.
+func TestAPictureWithoutItsEnd(t *testing.T) {
+	t.Parallel()
+	w := NewWorkers(1)
+	defer w.Close()
+	track := NewTrack(TrackConfig{Kind: Video, MimeType: "video/VP8"})
+	defer track.Close()
+	e := NewEgress(w, EgressConfig{})
+	defer e.Close()
+	received := make(chan uint16, 10)
+	e.Add(track, SinkConfig{Write: func(h *rtp.Header, _ []byte) (int, error) {
+		received <- h.SequenceNumber
+		return 0, nil
+	}})
+	ready := make(chan struct{})
+	w.all[0].do(func() { close(ready) })
+	<-ready
+	track.Write(0, raw(t, 1, 100, 1, vp8Key))
+	first := <-received // a packet that never arrives makes the test time out
+	track.Write(0, raw(t, 2, 100, 1, vp8More))
+	assert.Equal(t, first+1, <-received)
+}
+
+func TestMeasurementsDoNotWakeTheWorker(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	x := r.receiver()
+	r.run()
+	w := r.workers.all[0]
+	<-w.wake
+	x.egress.HandleRTCP([]rtcp.Packet{&rtcp.ReceiverReport{}, &rtcp.TransportLayerCC{}})
+	assert.Empty(t, w.wake)
+	x.egress.HandleRTCP([]rtcp.Packet{&rtcp.ReceiverReport{}, &rtcp.PictureLossIndication{}})
+	assert.Len(t, w.wake, 1)
+	w.pass()
+	assert.Zero(t, x.egress.reports.Load(), "both are handled")
+}
+
 // publish writes pictures until it is stopped, and changes all settings of the track.
 func publish(t *testing.T, i int, track *Track, speakers *Speakers, stop chan struct{}) {
 	t.Helper()
