@@ -33,7 +33,7 @@ const (
 	// dropped, so that a subscriber that stops reading blocks no others.
 	tcpWriteBuffer = 512 << 10
 	// tcpReads is how many packets of a connection may wait for their reader.
-	tcpReads = 64
+	tcpReads = 16
 	// tcpFirst is how long a TCP connection may take to send its first packet.
 	tcpFirst = 5 * time.Second
 )

@@ -31,7 +31,7 @@ const (
 )
 
 // Estimator estimates one subscriber's path. All methods are safe for concurrent use; Sent
-// allocates nothing.
+// allocates nothing, except when a higher rate makes the history grow.
 type Estimator struct {
 	rate atomic.Int64
 

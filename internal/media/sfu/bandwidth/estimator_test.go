@@ -218,3 +218,25 @@ func BenchmarkEstimator(b *testing.B) {
 		}
 	}
 }
+
+func TestHistoryGrowsWithTheRate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ perSecond, kept int }{{50, 128}, {280, 512}, {5000, remembered}} {
+		var h history
+		seq, at := uint16(65000), int64(1) // the numbers wrap
+		for range 10 * c.perSecond {
+			h.add(packet{at: at, seq: seq, state: sent})
+			seq++
+			at += int64(1_000_000 / c.perSecond)
+		}
+		assert.Len(t, h.packets, c.kept)
+		found := 0
+		for h.find(seq-1-uint16(found)) != nil {
+			found++
+		}
+		assert.Equal(t, c.kept, found, "the newest %d packets are found", c.kept)
+		assert.Nil(t, h.find(seq))
+	}
+	var empty history
+	assert.Nil(t, empty.find(0))
+}

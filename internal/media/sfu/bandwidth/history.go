@@ -9,8 +9,13 @@ import (
 )
 
 const (
-	// remembered is how many sent packets are kept: a second at 20 Mbit/s.
-	remembered = 2048
+	// remembered is how many sent packets are kept at most: a second at 20 Mbit/s. At lower rates
+	// it is fewer, at first leastRemembered; both are powers of two.
+	remembered      = 2048
+	leastRemembered = 128
+	// rememberedFor is the time in µs for which packets are kept at least, unless there are more
+	// than remembered.
+	rememberedFor = 1_500_000
 	// maxAge is how old a packet may be when its report arrives, in µs.
 	maxAge = 10_000_000
 )
@@ -34,14 +39,42 @@ type packet struct {
 	cluster uint8 // the probe that it belongs to, 0 for none
 }
 
-// history holds the last packets, by sequence number.
-type history struct{ packets [remembered]packet }
+// history holds the last packets, by sequence number. It grows with their rate.
+type history struct{ packets []packet }
 
-func (h *history) add(p packet) { h.packets[p.seq%remembered] = p }
+func (h *history) add(p packet) {
+	if old := h.at(p.seq); old == nil || old.state != unknown && p.at-old.at < rememberedFor {
+		h.grow()
+	}
+	*h.at(p.seq) = p
+}
+
+// grow doubles the number of packets that are kept, up to remembered.
+func (h *history) grow() {
+	n := min(max(2*len(h.packets), leastRemembered), remembered)
+	if n == len(h.packets) {
+		return
+	}
+	kept := h.packets
+	h.packets = make([]packet, n)
+	for _, p := range kept {
+		if p.state != unknown {
+			*h.at(p.seq) = p
+		}
+	}
+}
+
+// at returns the place of a sequence number; nil when there are none yet.
+func (h *history) at(seq uint16) *packet {
+	if len(h.packets) == 0 {
+		return nil
+	}
+	return &h.packets[int(seq)%len(h.packets)]
+}
 
 // find returns the packet with a sequence number, or nil.
 func (h *history) find(seq uint16) *packet {
-	if p := &h.packets[seq%remembered]; p.state != unknown && p.seq == seq {
+	if p := h.at(seq); p != nil && p.state != unknown && p.seq == seq {
 		return p
 	}
 	return nil

@@ -19,13 +19,13 @@ const (
 // rewritten.
 type original struct {
 	seq         uint64 // the publisher's sequence number
-	out         uint32 // the subscriber's sequence number; 0 for none
 	tsShift     uint32
 	again       uint32 // when it was last sent again, in milliseconds
+	out         uint16 // the subscriber's sequence number
 	ids         uint16
 	numberShift uint16
 	tl0Shift    uint8
-	layer       uint8
+	layer       uint8 // +1; 0 for no packet
 }
 
 // repairer sends lost packets again, by RTX (RFC 4588).
@@ -46,7 +46,7 @@ func newRepairer(s *Sink) *repairer {
 // note stores a packet that is being sent.
 func (r *repairer) note(p *packet, x *placed) {
 	r.sent[x.seq%repairs] = original{
-		seq: p.seq, layer: p.layer, out: uint32(x.seq), tsShift: x.ts - p.ts,
+		seq: p.seq, layer: p.layer + 1, out: uint16(x.seq), tsShift: x.ts - p.ts,
 		ids: x.ids, tl0Shift: x.tl0Shift, numberShift: x.numberShift,
 	}
 }
@@ -68,14 +68,14 @@ func (r *repairer) nack(p *rtcp.TransportLayerNack, now instant) {
 func (r *repairer) lost(seq uint16, now instant) {
 	s := r.sink
 	o := &r.sent[seq%repairs]
-	if o.out == 0 || uint16(o.out) != seq {
+	if o.layer == 0 || o.out != seq {
 		return
 	}
 	millisecond := uint32(time.Duration(now) / time.Millisecond)
 	if o.again != 0 && millisecond-o.again < uint32(s.egress.roundTrip/time.Millisecond) {
 		return
 	}
-	p := s.track.repeat(o.layer, o.seq)
+	p := s.track.repeat(o.layer-1, o.seq)
 	if p == nil {
 		return
 	}
