@@ -21,7 +21,7 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
-const roomPatience = 30 * time.Second
+const roomPatience = time.Minute
 
 // tally holds the counters of all clients of a process.
 type tally struct {
