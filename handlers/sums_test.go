@@ -52,7 +52,7 @@ func TestSumsAnswerLikeTheRows(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
 	owner, root := s.Register(t), s.Admin(t, platform.SuperAdmin)
-	first, second := owner.Stream(t, nil), owner.Stream(t, nil)
+	first, second, third := owner.Stream(t, nil), owner.Stream(t, nil), owner.Stream(t, nil)
 	start := s.Clock.Now().UTC().Truncate(24 * time.Hour).Add(-5 * 24 * time.Hour)
 	exec := func(sql string, args ...any) {
 		_, err := s.Pool.Exec(t.Context(), sql, args...)
@@ -61,6 +61,11 @@ func TestSumsAnswerLikeTheRows(t *testing.T) {
 	exec(`INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
 		SELECT $1, id, node, $2::timestamptz + h * interval '1 hour', ARRAY[h, NULL, 5 + h % 7]
 		FROM unnest(ARRAY[$3, $4]) AS id, unnest(ARRAY['a', 'b']) AS node, generate_series(0, 70, 3) AS h`, owner.TenantID, start, first.ID, second.ID)
+	// One node counts this stream's viewers, and every 12 hours a second node, in other minutes.
+	exec(`INSERT INTO audience_hours (tenant_id, stream_id, node, hour, viewers)
+		SELECT $1, $3, node, $2::timestamptz + h * interval '1 hour', viewers::integer[]
+		FROM (VALUES ('a', 6, '[1:3]={2,NULL,3}'), ('b', 12, '[3:5]={4,NULL,5}')) AS v (node, step, viewers), generate_series(0, 70, step) AS h`,
+		owner.TenantID, start, third.ID)
 	exec(`INSERT INTO sessions (id, tenant_id, type, name, host_id, capacity, layout, state, created_at, updated_at)
 		SELECT 'sess_' || n, $1, 'conference', 'x', 'ada', 50, 'grid', 'ended', $2::timestamptz + n * interval '17 minutes', now()
 		FROM generate_series(0, 300) AS n`, owner.TenantID, start)
