@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -80,6 +81,33 @@ func actions(t *testing.T, admin *apitest.Caller, query string) string {
 		names[i] = e.Action
 	}
 	return strings.Join(names, " ")
+}
+
+// TestAuditPagesOfAnActor: the actor's entries and those of an admin who acted in its name are one list, latest first.
+func TestAuditPagesOfAnActor(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, apitest.Options{Pool: dbtest.New(t)})
+	root := s.Admin(t, platform.SuperAdmin)
+	_, err := s.Pool.Exec(t.Context(), `INSERT INTO audit_entries (id, at, actor_type, actor_id, impersonator_id, action, entity, entity_id)
+		SELECT 'aud_' || lpad(n::text, 2, '0'), $1::timestamptz - n / 2 * interval '1 minute', 'user',
+			CASE n % 3 WHEN 0 THEN 'ann' ELSE 'bob' END, CASE n % 3 WHEN 1 THEN 'ann' END, 'thing.a', 'thing', 'thing'
+		FROM generate_series(0, 29) AS n`, s.Clock.Now())
+	require.NoError(t, err)
+	var want, got []string
+	for n := range 30 { // two entries of one time: the greater id comes first
+		if n ^= 1; n%3 != 2 {
+			want = append(want, fmt.Sprintf("aud_%02d", n))
+		}
+	}
+	for page := 1; page <= 4; page++ {
+		var list api.AuditPage
+		root.Call(t, "GET", fmt.Sprintf("/v1/admin/audit?actor=ann&pageSize=6&page=%d", page), nil).Into(t, 200, &list)
+		require.Equal(t, len(want), list.Total)
+		for _, e := range list.Items {
+			got = append(got, e.ID)
+		}
+	}
+	require.Equal(t, want, got)
 }
 
 func TestAuditEntriesAreNeverChanged(t *testing.T) {

@@ -28,25 +28,29 @@ SELECT ((SELECT count(*) FROM audit_entries e WHERE e.actor_id = @actor
 
 -- name: ListAuditOfActor :many
 -- @sqlc-vet-disable tenant
--- As CountAuditOfActor.
-WITH page AS MATERIALIZED (
-    SELECT f.id FROM (
-        SELECT e.id, e.at FROM audit_entries e WHERE e.actor_id = @actor
-          AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
-          AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
-          AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
-          AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity') OR e.entity_id = sqlc.narg('entity'))
-          AND (sqlc.narg('from_at')::timestamptz IS NULL OR e.at >= sqlc.narg('from_at'))
-          AND (sqlc.narg('to_at')::timestamptz IS NULL OR e.at < sqlc.narg('to_at'))
-        UNION ALL
-        SELECT e.id, e.at FROM audit_entries e WHERE e.impersonator_id = @actor AND e.actor_id <> @actor
-          AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
-          AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
-          AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
-          AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity') OR e.entity_id = sqlc.narg('entity'))
-          AND (sqlc.narg('from_at')::timestamptz IS NULL OR e.at >= sqlc.narg('from_at'))
-          AND (sqlc.narg('to_at')::timestamptz IS NULL OR e.at < sqlc.narg('to_at'))
-    ) f ORDER BY f.at DESC, f.id DESC LIMIT @max_rows OFFSET @skip::bigint
+-- As CountAuditOfActor. Each part reads the entries until the end of the page along its index, and no others: page_end is
+-- skip + max_rows.
+WITH own AS (
+    SELECT e.id, e.at FROM audit_entries e WHERE e.actor_id = @actor
+      AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
+      AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
+      AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
+      AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity') OR e.entity_id = sqlc.narg('entity'))
+      AND (sqlc.narg('from_at')::timestamptz IS NULL OR e.at >= sqlc.narg('from_at'))
+      AND (sqlc.narg('to_at')::timestamptz IS NULL OR e.at < sqlc.narg('to_at'))
+    ORDER BY e.at DESC, e.id DESC LIMIT @page_end::bigint
+), impersonated AS (
+    SELECT e.id, e.at FROM audit_entries e WHERE e.impersonator_id = @actor AND e.actor_id <> @actor
+      AND (sqlc.narg('tenant_id')::text IS NULL OR e.tenant_id = sqlc.narg('tenant_id'))
+      AND (sqlc.narg('action')::text IS NULL OR e.action = sqlc.narg('action'))
+      AND (sqlc.narg('action_like')::text IS NULL OR e.action LIKE sqlc.narg('action_like'))
+      AND (sqlc.narg('entity')::text IS NULL OR e.entity = sqlc.narg('entity') OR e.entity_id = sqlc.narg('entity'))
+      AND (sqlc.narg('from_at')::timestamptz IS NULL OR e.at >= sqlc.narg('from_at'))
+      AND (sqlc.narg('to_at')::timestamptz IS NULL OR e.at < sqlc.narg('to_at'))
+    ORDER BY e.at DESC, e.id DESC LIMIT @page_end::bigint
+), page AS MATERIALIZED (
+    SELECT f.id FROM (SELECT own.id, own.at FROM own UNION ALL SELECT i.id, i.at FROM impersonated i) f
+    ORDER BY f.at DESC, f.id DESC LIMIT @max_rows OFFSET @skip::bigint
 )
 SELECT e.* FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC;
 

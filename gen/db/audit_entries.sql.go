@@ -263,24 +263,27 @@ func (q *Queries) ListAuditEntries(ctx context.Context, arg ListAuditEntriesPara
 }
 
 const ListAuditOfActor = `-- name: ListAuditOfActor :many
-WITH page AS MATERIALIZED (
-    SELECT f.id FROM (
-        SELECT e.id, e.at FROM audit_entries e WHERE e.actor_id = $1
-          AND ($2::text IS NULL OR e.tenant_id = $2)
-          AND ($3::text IS NULL OR e.action = $3)
-          AND ($4::text IS NULL OR e.action LIKE $4)
-          AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
-          AND ($6::timestamptz IS NULL OR e.at >= $6)
-          AND ($7::timestamptz IS NULL OR e.at < $7)
-        UNION ALL
-        SELECT e.id, e.at FROM audit_entries e WHERE e.impersonator_id = $1 AND e.actor_id <> $1
-          AND ($2::text IS NULL OR e.tenant_id = $2)
-          AND ($3::text IS NULL OR e.action = $3)
-          AND ($4::text IS NULL OR e.action LIKE $4)
-          AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
-          AND ($6::timestamptz IS NULL OR e.at >= $6)
-          AND ($7::timestamptz IS NULL OR e.at < $7)
-    ) f ORDER BY f.at DESC, f.id DESC LIMIT $9 OFFSET $8::bigint
+WITH own AS (
+    SELECT e.id, e.at FROM audit_entries e WHERE e.actor_id = $1
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.action = $3)
+      AND ($4::text IS NULL OR e.action LIKE $4)
+      AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
+      AND ($6::timestamptz IS NULL OR e.at >= $6)
+      AND ($7::timestamptz IS NULL OR e.at < $7)
+    ORDER BY e.at DESC, e.id DESC LIMIT $8::bigint
+), impersonated AS (
+    SELECT e.id, e.at FROM audit_entries e WHERE e.impersonator_id = $1 AND e.actor_id <> $1
+      AND ($2::text IS NULL OR e.tenant_id = $2)
+      AND ($3::text IS NULL OR e.action = $3)
+      AND ($4::text IS NULL OR e.action LIKE $4)
+      AND ($5::text IS NULL OR e.entity = $5 OR e.entity_id = $5)
+      AND ($6::timestamptz IS NULL OR e.at >= $6)
+      AND ($7::timestamptz IS NULL OR e.at < $7)
+    ORDER BY e.at DESC, e.id DESC LIMIT $8::bigint
+), page AS MATERIALIZED (
+    SELECT f.id FROM (SELECT own.id, own.at FROM own UNION ALL SELECT i.id, i.at FROM impersonated i) f
+    ORDER BY f.at DESC, f.id DESC LIMIT $10 OFFSET $9::bigint
 )
 SELECT e.id, e.at, e.actor_type, e.actor_id, e.impersonator_id, e.tenant_id, e.action, e.entity, e.entity_id, e.reason, e.ip, e.request_id, e.before, e.after FROM page JOIN audit_entries e ON e.id = page.id ORDER BY e.at DESC, e.id DESC
 `
@@ -293,12 +296,14 @@ type ListAuditOfActorParams struct {
 	Entity     *string
 	FromAt     *time.Time
 	ToAt       *time.Time
+	PageEnd    int64
 	Skip       int64
 	MaxRows    int32
 }
 
 // @sqlc-vet-disable tenant
-// As CountAuditOfActor.
+// As CountAuditOfActor. Each part reads the entries until the end of the page along its index, and no others: page_end is
+// skip + max_rows.
 func (q *Queries) ListAuditOfActor(ctx context.Context, arg ListAuditOfActorParams) ([]AuditEntry, error) {
 	rows, err := q.db.Query(ctx, ListAuditOfActor,
 		arg.Actor,
@@ -308,6 +313,7 @@ func (q *Queries) ListAuditOfActor(ctx context.Context, arg ListAuditOfActorPara
 		arg.Entity,
 		arg.FromAt,
 		arg.ToAt,
+		arg.PageEnd,
 		arg.Skip,
 		arg.MaxRows,
 	)

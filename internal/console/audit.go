@@ -70,7 +70,7 @@ func listAuditOfActor(ctx context.Context, q *db.Queries, actor string, p db.Lis
 	}
 	rows, err := q.ListAuditOfActor(ctx, db.ListAuditOfActorParams{
 		Actor: actor, TenantID: p.TenantID, Action: p.Action, ActionLike: p.ActionLike, Entity: p.Entity, FromAt: p.FromAt, ToAt: p.ToAt,
-		MaxRows: p.MaxRows, Skip: p.Skip,
+		MaxRows: p.MaxRows, Skip: p.Skip, PageEnd: p.Skip + int64(p.MaxRows),
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list audit entries of actor: %w", err)
