@@ -38,7 +38,7 @@ func durable(b *testing.B) *pgxpool.Pool {
 	pool, err := postgres.Open(b.Context(), server.ConnString(), postgres.Options{})
 	require.NoError(b, err)
 	b.Cleanup(pool.Close)
-	require.NoError(b, postgres.Migrate(b.Context(), pool, schema.FS, quiet()))
+	require.NoError(b, postgres.Migrate(b.Context(), pool, schema.FS, schema.SearchIndexes(), quiet()))
 	return pool
 }
 

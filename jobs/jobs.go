@@ -27,19 +27,17 @@ import (
 // defaultWorkers is how many jobs of the default queue run at a time.
 const defaultWorkers = 16
 
-// Intervals of the periodic jobs: old rows, streams and rooms of dead nodes, late deliveries, old signing keys, orders
-// to be checked, auctions that are not settled, calls that ring for too long, breakout rooms whose time has ended, and sums of
-// closed hours.
+// Intervals of the periodic jobs.
 const (
-	retentionEvery = 5 * time.Minute
-	strandedEvery  = 30 * time.Second
-	overdueEvery   = 5 * time.Minute
-	rotationEvery  = time.Hour
-	reconcileEvery = 15 * time.Second
-	unsettledEvery = 30 * time.Second
-	ringingEvery   = 30 * time.Second
-	breakoutsEvery = 30 * time.Second
-	sumsEvery      = 5 * time.Minute
+	retentionEvery = 5 * time.Minute  // old rows
+	strandedEvery  = 30 * time.Second // streams and rooms of dead nodes
+	overdueEvery   = 5 * time.Minute  // late deliveries
+	rotationEvery  = time.Hour        // old signing keys
+	reconcileEvery = 15 * time.Second // orders to be checked
+	unsettledEvery = 30 * time.Second // auctions that are not settled
+	ringingEvery   = 30 * time.Second // calls that ring for too long
+	breakoutsEvery = 30 * time.Second // breakout rooms whose time has ended
+	sumsEvery      = 5 * time.Minute  // sums of closed hours
 )
 
 // Config of the workers.
@@ -154,7 +152,7 @@ func (c Config) workers() *river.Workers {
 	river.AddWorker(workers, &expireReconnect{streams: c.Areas.Streams, clock: clock})
 	river.AddWorker(workers, &endStranded{streams: c.Areas.Streams})
 	river.AddWorker(workers, &endStrandedSessions{sessions: c.Areas.Sessions})
-	river.AddWorker(workers, &closeBreakouts{sessions: c.Areas.Sessions})
+	river.AddWorker(workers, &closeDueBreakouts{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &closeOverdueBreakouts{sessions: c.Areas.Sessions})
 	river.AddWorker(workers, &rotateKeys{keys: c.Areas.Keys})
 	river.AddWorker(workers, &sendMail{mails: c.Areas.Mails, clock: clock})

@@ -25,14 +25,14 @@ func (w *endStrandedSessions) Work(ctx context.Context, _ *river.Job[EndStranded
 	return outcome(w.sessions.EndStranded(ctx))
 }
 
-// closeBreakouts closes breakout rooms whose time has ended.
-type closeBreakouts struct {
-	river.WorkerDefaults[session.CloseBreakoutsArgs]
+// closeDueBreakouts closes breakout rooms whose time has ended.
+type closeDueBreakouts struct {
+	river.WorkerDefaults[session.CloseDueBreakoutsArgs]
 	sessions *session.Service
 }
 
 // Work closes them, or snoozes until the next one's end.
-func (w *closeBreakouts) Work(ctx context.Context, job *river.Job[session.CloseBreakoutsArgs]) error {
+func (w *closeDueBreakouts) Work(ctx context.Context, job *river.Job[session.CloseDueBreakoutsArgs]) error {
 	wait, err := w.sessions.CloseDueBreakouts(ctx, job.Args.TenantID, job.Args.SessionID)
 	if err == nil && wait > 0 {
 		return river.JobSnooze(wait)

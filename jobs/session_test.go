@@ -27,7 +27,7 @@ func TestBreakoutsCloseAfterARestart(t *testing.T) {
 		"UPDATE river_job SET scheduled_at = now() WHERE kind = $1 AND args->>'sessionId' = $2": withJob.ParentSessionID.MustGet(),
 		"DELETE FROM river_job WHERE kind = $1 AND args->>'sessionId' = $2":                     without.ParentSessionID.MustGet(),
 	} {
-		changed, err := pool.Exec(t.Context(), sql, session.CloseBreakoutsArgs{}.Kind(), parent)
+		changed, err := pool.Exec(t.Context(), sql, session.CloseDueBreakoutsArgs{}.Kind(), parent)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, changed.RowsAffected())
 	}

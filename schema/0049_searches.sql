@@ -5,6 +5,6 @@
 DO $$ BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
 EXCEPTION WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN
-    RAISE NOTICE 'no indexes for searches: %', SQLERRM;
+    RAISE NOTICE 'extension pg_trgm not created, searches read whole tables: %', SQLERRM;
 END $$;
 -- +goose StatementEnd

@@ -54,7 +54,7 @@ func (s *server) openDatabase(ctx context.Context) error {
 	if err := s.openClock(ctx); err != nil {
 		return err
 	}
-	return postgres.Migrate(ctx, s.pool, schema.FS, s.log)
+	return postgres.Migrate(ctx, s.pool, schema.FS, schema.SearchIndexes(), s.log)
 }
 
 // watchCluster stops the process if the built-in database can't be started again.

@@ -348,8 +348,9 @@ func (q *Queries) ListOpenSessions(ctx context.Context, tenantID string) ([]stri
 }
 
 const ListOverdueBreakouts = `-- name: ListOverdueBreakouts :many
-SELECT DISTINCT s.tenant_id, s.parent_session_id::text AS parent_session_id FROM sessions s
-WHERE s.state = 'live' AND s.closes_at <= $1::timestamptz AND s.parent_session_id IS NOT NULL LIMIT $2
+SELECT s.tenant_id, s.parent_session_id::text AS parent_session_id FROM sessions s
+WHERE s.state = 'live' AND s.closes_at <= $1::timestamptz AND s.parent_session_id IS NOT NULL
+GROUP BY s.tenant_id, s.parent_session_id ORDER BY min(s.closes_at), s.parent_session_id LIMIT $2
 `
 
 type ListOverdueBreakoutsParams struct {
@@ -363,7 +364,8 @@ type ListOverdueBreakoutsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Lists sessions of all tenants with a breakout room whose time has ended.
+// Lists sessions of all tenants with a breakout room whose time has ended, the longest overdue first. The caller closes the
+// rooms by the same clock as @now.
 func (q *Queries) ListOverdueBreakouts(ctx context.Context, arg ListOverdueBreakoutsParams) ([]ListOverdueBreakoutsRow, error) {
 	rows, err := q.db.Query(ctx, ListOverdueBreakouts, arg.Now, arg.MaxRows)
 	if err != nil {

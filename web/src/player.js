@@ -102,9 +102,9 @@ function startEngine(url) {
   globalThis.showfloorPlayer.hls = hls;
   figures.reset(hls);
   hls.on(Hls.Events.MANIFEST_PARSED, play);
-  fedAt = performance.now();
+  lastPlayableAt = performance.now();
   hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => {
-    updatedAt = performance.now();
+    playlistLoadedAt = performance.now();
     edge.disabled = !details.live;
     if (resumes) {
       resumes = 0;
@@ -124,16 +124,16 @@ function startEngine(url) {
 
 // hls.js misses the end if the playlist is closed while the last segment still loads:
 // then the picture would stop and wait forever. So once the playlist is closed, a
-// picture that doesn't move for standsAfterMs has reached the end.
-const standsAfterMs = 2000;
+// picture that doesn't move for playlistFreshMs has reached the end.
+const playlistFreshMs = 2000;
 // hls.js sometimes loads no more media although it loads the playlist, for example after a
 // restart of the server. It still moves the position to the live edge. So if there is nothing
-// to play for starvesAfterMs although the playlist goes on, the page starts again.
-const starvesAfterMs = 10_000;
+// to play for restartAfterMs although the playlist goes on, the page starts again.
+const restartAfterMs = 10_000;
 let stoodAt = 0; // the last position, and the time since which it hasn't changed
 let stoodSince = performance.now();
-let fedAt = 0; // when the element last had media to play
-let updatedAt = 0; // when the last playlist was loaded
+let lastPlayableAt = 0; // when the element last had media to play
+let playlistLoadedAt = 0; // when the last playlist was loaded
 setInterval(() => {
   const now = performance.now();
   if (video.currentTime !== stoodAt) {
@@ -141,15 +141,15 @@ setInterval(() => {
     stoodSince = now;
   }
   const waits = !video.paused && video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA;
-  if (!waits) fedAt = now;
+  if (!waits) lastPlayableAt = now;
   const details = hls?.latestLevelDetails;
   if (!details || stoodAt === 0 || video.paused || video.ended) return;
   if (details.live) {
-    if (now - fedAt > starvesAfterMs && now - updatedAt < standsAfterMs) start(continued(playable(source)));
+    if (now - lastPlayableAt > restartAfterMs && now - playlistLoadedAt < playlistFreshMs) start(continued(playable(source)));
     return;
   }
-  if (now - stoodSince > standsAfterMs && !video.seeking) ended();
-}, standsAfterMs / 4);
+  if (now - stoodSince > playlistFreshMs && !video.seeking) ended();
+}, playlistFreshMs / 4);
 
 // ended handles the end of a playlist. Either the broadcast has ended, or it continues with
 // other tracks in another playlist, to which the address then leads.

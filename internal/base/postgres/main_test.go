@@ -33,7 +33,7 @@ func migrateOnce(ctx context.Context, url string) error {
 		return err
 	}
 	defer pool.Close()
-	return postgres.Migrate(ctx, pool, numbers(), quiet())
+	return postgres.Migrate(ctx, pool, numbers(), nil, quiet())
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

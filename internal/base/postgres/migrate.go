@@ -31,13 +31,13 @@ const lockPoll = 250 * time.Millisecond
 const relockPause = time.Second
 
 // Migrate brings the database to the newest version: the numbered files of
-// schema, then the job queue's own tables. Any number of processes may call it
+// schema, the indexes that are missing, then the job queue's own tables. Any number of processes may call it
 // at once; one migrates, the others wait and then find nothing to do. It
 // refuses a database that a newer program has migrated.
 //
 // A migration that locks a table sets lock_timeout (SET LOCAL), because all later writers of the table wait behind it. If
 // it reaches that time, it is rolled back and runs again after a second, until ctx ends.
-func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Logger) error {
+func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, indexes []Index, log *slog.Logger) error {
 	own, err := migrationPool(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -60,7 +60,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema fs.FS, log *slog.Lo
 	if err := migrateSchema(ctx, own, schema, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	if err := indexSearches(ctx, own, log); err != nil {
+	if err := buildMissingIndexes(ctx, own, indexes, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	if err := migrateQueue(ctx, own, log); err != nil {

@@ -70,7 +70,7 @@ func TestMigrateTheRealSchemaTwice(t *testing.T) {
 	pool := dbtest.NewEmpty(t)
 	for _, migrates := range []bool{true, false} {
 		var text bytes.Buffer
-		if err := postgres.Migrate(t.Context(), pool, schema.FS, slog.New(slog.NewTextHandler(&text, nil))); err != nil {
+		if err := postgres.Migrate(t.Context(), pool, schema.FS, schema.SearchIndexes(), slog.New(slog.NewTextHandler(&text, nil))); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(text.String(), "migrated") != migrates {
@@ -82,12 +82,12 @@ func TestMigrateTheRealSchemaTwice(t *testing.T) {
 func TestDatabaseOfANewerProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.NewEmpty(t)
-	if err := postgres.Migrate(t.Context(), pool, numbers(), quiet()); err != nil {
+	if err := postgres.Migrate(t.Context(), pool, numbers(), nil, quiet()); err != nil {
 		t.Fatal(err)
 	}
 	older := numbers().(fstest.MapFS)
 	delete(older, "0003_index.sql")
-	err := postgres.Migrate(t.Context(), pool, older, quiet())
+	err := postgres.Migrate(t.Context(), pool, older, nil, quiet())
 	if err == nil || !strings.Contains(err.Error(), "at version 3, but this program knows only 2") {
 		t.Errorf("error: %v", err)
 	}
@@ -106,11 +106,11 @@ func TestFailedMigrationRunsAgain(t *testing.T) {
 	defer pool.Close()
 	broken := numbers().(fstest.MapFS)
 	broken["0002_row.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nINSERT INTO numbers VALUES (7);\nSELECT no_such_column;\n")}
-	err = postgres.Migrate(t.Context(), pool, broken, quiet())
+	err = postgres.Migrate(t.Context(), pool, broken, nil, quiet())
 	if err == nil || !strings.Contains(err.Error(), "no_such_column") || !strings.Contains(err.Error(), "0002_row.sql") {
 		t.Fatalf("error: %v", err)
 	}
-	if err := postgres.Migrate(t.Context(), pool, numbers(), quiet()); err != nil {
+	if err := postgres.Migrate(t.Context(), pool, numbers(), nil, quiet()); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, pool, "numbers WHERE n = 1"); n != 1 || count(t, pool, "numbers") != 1 {
@@ -122,7 +122,7 @@ func TestFailedMigrationRunsAgain(t *testing.T) {
 func TestMigrationWaitsForALockInSteps(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.NewEmpty(t)
-	if err := postgres.Migrate(t.Context(), pool, numbers(), quiet()); err != nil {
+	if err := postgres.Migrate(t.Context(), pool, numbers(), nil, quiet()); err != nil {
 		t.Fatal(err)
 	}
 	writer, err := pool.Begin(t.Context())
@@ -147,7 +147,7 @@ func TestMigrationWaitsForALockInSteps(t *testing.T) {
 	locking := numbers().(fstest.MapFS)
 	locking["0004_lock.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nSET LOCAL lock_timeout = '20ms';\n" +
 		"INSERT INTO numbers VALUES (3);\nLOCK TABLE numbers IN SHARE ROW EXCLUSIVE MODE;\n")}
-	if err := postgres.Migrate(t.Context(), pool, locking, log); err != nil {
+	if err := postgres.Migrate(t.Context(), pool, locking, nil, log); err != nil {
 		t.Fatal(err)
 	}
 	if warnings == 0 {
@@ -167,14 +167,15 @@ func TestABuildOfAnIndexWaitsForWritersWithoutALimit(t *testing.T) {
 	defer pool.Close()
 	before := numbers().(fstest.MapFS)
 	delete(before, "0003_index.sql")
-	require.NoError(t, postgres.Migrate(t.Context(), pool, before, quiet()))
+	require.NoError(t, postgres.Migrate(t.Context(), pool, before, nil, quiet()))
 	writer, err := empty.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = writer.Exec(t.Context(), "INSERT INTO numbers VALUES (2)")
 	require.NoError(t, err)
 	time.AfterFunc(200*time.Millisecond, func() { _ = writer.Commit(context.Background()) })
 	var warnings bytes.Buffer
-	require.NoError(t, postgres.Migrate(t.Context(), pool, numbers(), slog.New(slog.NewTextHandler(&warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	log := slog.New(slog.NewTextHandler(&warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	require.NoError(t, postgres.Migrate(t.Context(), pool, numbers(), nil, log))
 	require.Empty(t, warnings.String())
 }
 
@@ -192,7 +193,7 @@ func TestIndexesOfSearches(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, count(t, pool, valid))
-	require.NoError(t, postgres.Migrate(t.Context(), pool, schema.FS, quiet()))
+	require.NoError(t, postgres.Migrate(t.Context(), pool, schema.FS, schema.SearchIndexes(), quiet()))
 	require.Equal(t, 3, count(t, pool, valid))
 }
 
@@ -206,7 +207,7 @@ func (f writerFunc) Write(line []byte) (int, error) {
 func BenchmarkMigrateNothing(b *testing.B) {
 	pool := dbtest.New(b)
 	for b.Loop() {
-		if err := postgres.Migrate(b.Context(), pool, schema.FS, quiet()); err != nil {
+		if err := postgres.Migrate(b.Context(), pool, schema.FS, schema.SearchIndexes(), quiet()); err != nil {
 			b.Fatal(err)
 		}
 	}

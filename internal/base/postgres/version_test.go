@@ -21,7 +21,7 @@ func TestCheckVersionOnlyLooks(t *testing.T) {
 	}
 	wants("is empty", postgres.CheckVersion(t.Context(), pool, numbers()))
 	wants("is empty", postgres.CheckVersion(t.Context(), pool, numbers())) // it has created nothing
-	if err := postgres.Migrate(t.Context(), pool, numbers(), slog.New(slog.DiscardHandler)); err != nil {
+	if err := postgres.Migrate(t.Context(), pool, numbers(), nil, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	if err := postgres.CheckVersion(t.Context(), pool, numbers()); err != nil {

@@ -2,7 +2,6 @@ package auction
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"showfloor/gen/db"
 	eventdata "showfloor/gen/event"
+	"showfloor/internal/base/batch"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/base/timestamp"
@@ -99,12 +99,10 @@ func (s *Service) SettleOverdue(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list overdue auctions: %w", err)
 	}
-	var errs []error
-	for _, r := range rows {
+	return batch.Each(rows, func(r db.ListOverdueAuctionsRow) error {
 		_, err := s.SettleAuction(ctx, r.TenantID, r.ID)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }
 
 // Settlement changes an auction in the transactions of the winner's order: it is an

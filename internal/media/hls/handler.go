@@ -94,7 +94,7 @@ func (s *Server) serveIndex(v *visit) *problem {
 	if !v.follows(m) {
 		return expired()
 	}
-	st, p := s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 && st.playable() })
+	st, p := s.wait(v.r, m, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 && st.playable() })
 	if p != nil {
 		return p
 	}
@@ -151,7 +151,7 @@ func (s *Server) servePlaylist(v *visit) *problem {
 	} else if len(st.counts) == 0 {
 		// Before the first part, a playlist would be empty, which players treat as an error.
 		var p *problem
-		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.sealed || len(st.counts) > 0 }); p != nil {
+		if st, p = s.wait(v.r, m, m.blocked, func(st *state) bool { return st.listing.sealed || len(st.counts) > 0 }); p != nil {
 			return p
 		}
 	}
@@ -163,9 +163,9 @@ func (s *Server) servePlaylist(v *visit) *problem {
 // reload stays valid, any other playlist is valid until the next part.
 func playlistCaching(st *state, blocking bool) string {
 	switch {
-	case blocking || st.sealed:
-		return "public, max-age=" + strconv.Itoa(int(skipTargets*st.target/time.Second))
-	case st.parting > 0:
+	case blocking || st.listing.sealed:
+		return "public, max-age=" + strconv.Itoa(skipTargets*st.listing.target)
+	case st.listing.partTarget > 0:
 		// The header has whole seconds only, and parts are shorter.
 		return "public, max-age=0, s-maxage=1"
 	}
@@ -178,7 +178,7 @@ func (s *Server) servePart(o *output, m *muxer, at location) *problem {
 	if p == nil && at.number == next {
 		if _, problem := s.wait(o.r, m, m.hinted, func(st *state) bool {
 			p, next = m.window.part(at.number)
-			return st.sealed || p != nil || at.number < next
+			return st.listing.sealed || p != nil || at.number < next
 		}); problem != nil {
 			return problem
 		}
@@ -206,7 +206,7 @@ func (s *Server) wait(r *http.Request, m *muxer, waiting *waiters, ready func(*s
 		return nil, overloaded()
 	}
 	defer release()
-	timer := time.NewTimer(3 * st.target)
+	timer := time.NewTimer(3 * st.listing.targetDuration())
 	defer timer.Stop()
 	for {
 		select {

@@ -7,18 +7,22 @@ import (
 
 // listing is the content of a stream's playlists.
 type listing struct {
-	lowLatency      bool
-	segments        []*segment // by age; the last one may be open
-	listed          int        // index of the first listed one
-	nextMSN, nextID uint64
-	first           uint64
-	passed          uint64 // number of discontinuities that have left the list, counted from first
-	target          int    // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
-	dependent       bool   // a segment had to begin without a key frame
-	partTarget      time.Duration
-	config          *configuration // the newest
-	sealed          bool
+	lowLatency bool
+	segments   []*segment // by age; the last one may be open
+	listed     int        // index of the first listed one
+	nextMSN    uint64     // media sequence number of the next segment
+	nextID     uint64     // number of the next part
+	startMSN   uint64     // media sequence number of the first segment of the playlist
+	passed     uint64     // number of discontinuities that have left the list, counted from startMSN
+	target     int        // EXT-X-TARGETDURATION in seconds; it never changes in a playlist
+	dependent  bool       // a segment had to begin without a key frame
+	partTarget time.Duration
+	config     *configuration // the newest
+	sealed     bool
 }
+
+// targetDuration is EXT-X-TARGETDURATION.
+func (l *listing) targetDuration() time.Duration { return time.Duration(l.target) * time.Second }
 
 // copied returns a copy that stays as it is when the window changes. Complete segments never
 // change, so both share them.

@@ -85,7 +85,7 @@ const partTargets = 3
 // playlist renders the media playlist; delta is nil when a delta update would skip nothing.
 func (l *listing) playlist() (full, delta []byte) {
 	list := l.segments[l.listed:]
-	target := time.Duration(l.target) * time.Second
+	target := l.targetDuration()
 	withParts, skipped := len(list), 0
 	behind := time.Duration(0)
 	for i, s := range slices.Backward(list) {
@@ -120,7 +120,7 @@ func (s *segment) hasStart() bool {
 
 // gaps is the number of leading gaps that are still in the list.
 func (l *listing) gaps(list []*segment) int {
-	if !l.lowLatency || l.sealed || len(list) == 0 || list[0].msn != l.first+leadingGaps {
+	if !l.lowLatency || l.sealed || len(list) == 0 || list[0].msn != l.startMSN+leadingGaps {
 		return 0
 	}
 	complete := len(list)
@@ -138,7 +138,7 @@ func (l *listing) header(list []*segment) []byte {
 		b = append(b, ",PART-HOLD-BACK="...)
 		b = appendSeconds(b, 3*l.partTarget)
 		b = append(b, ",CAN-SKIP-UNTIL="...)
-		b = appendSeconds(b, skipTargets*time.Duration(l.target)*time.Second)
+		b = appendSeconds(b, skipTargets*l.targetDuration())
 		b = append(b, "\n#EXT-X-PART-INF:PART-TARGET="...)
 		b = appendSeconds(b, l.partTarget)
 	}

@@ -309,7 +309,7 @@ func TestReloads(t *testing.T) {
 	t.Parallel()
 	// Segments 5 (3 parts) and 6 (5 parts) are complete, 7 has two parts.
 	s := &state{first: 5, open: 7, parts: 2, counts: []int{3, 5, 2}, ahead: 15}
-	ended := &state{first: 5, open: 7, parts: 2, counts: []int{3, 5, 2}, ahead: 15, sealed: true}
+	ended := &state{first: 5, open: 7, parts: 2, counts: []int{3, 5, 2}, ahead: 15, listing: listing{sealed: true}}
 	cases := []struct {
 		msn         uint64
 		part        int

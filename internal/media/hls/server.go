@@ -308,7 +308,7 @@ func (s *Server) sweep(now time.Time) {
 	}
 	s.mu.Unlock()
 	for _, m := range live {
-		patience := 3*m.state.Load().target + viewerGrace
+		patience := 3*m.state.Load().listing.targetDuration() + viewerGrace
 		m.viewers.sweep(now, patience, patience)
 	}
 }

@@ -359,7 +359,7 @@ func TestNoNews(t *testing.T) {
 	t.Parallel()
 	s := &Server{config: Config{}.withDefaults()}
 	m := &muxer{blocked: newWaiters(1)}
-	m.state.Store(&state{target: time.Millisecond, changed: make(chan struct{})})
+	m.state.Store(&state{changed: make(chan struct{})})
 	_, p := s.wait(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), m, m.blocked, func(*state) bool { return false })
 	if p == nil || p.Status != http.StatusServiceUnavailable || p.Code != "no_news" {
 		t.Errorf("%+v", p)

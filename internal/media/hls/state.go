@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// state is one published state of a stream's playlist. It is immutable. When there is a newer
-// one, changed is closed, which wakes waiting requests. The first request for a playlist renders
-// it, because most states of a stream without viewers are never requested.
+// state is one published state of a stream's playlist. Its content never changes; it is safe for
+// concurrent use. When there is a newer state, changed is closed, which wakes waiting requests.
+// full and delta are rendered once, at the first request, because most states of a stream without
+// viewers are never requested.
 type state struct {
 	listing listing
 	fps     float64 // newest picture rate, for the multivariant playlist
@@ -22,9 +23,6 @@ type state struct {
 	open    uint64 // number of the open segment, or else of the next one
 	parts   int    // parts of the open segment
 	ahead   int    // how many parts after the newest one may be requested
-	target  time.Duration
-	parting time.Duration // part target
-	sealed  bool
 	changed chan struct{}
 }
 
@@ -32,7 +30,7 @@ type state struct {
 // (part >= 0).
 func (s *state) has(msn uint64, part int) bool {
 	switch {
-	case s.sealed || msn < s.first:
+	case s.listing.sealed || msn < s.first:
 		return true
 	case msn > s.open || (msn == s.open && part < 0):
 		return false
@@ -48,7 +46,7 @@ func (s *state) has(msn uint64, part int) bool {
 // tooFar reports whether a reload is too far in the future.
 func (s *state) tooFar(msn uint64, part int) bool {
 	switch {
-	case s.sealed || msn < s.open:
+	case s.listing.sealed || msn < s.open:
 		return false
 	case msn > s.open+2:
 		return true
@@ -62,8 +60,7 @@ func (s *state) tooFar(msn uint64, part int) bool {
 func (w *window) snapshot(fps float64) *state {
 	list := w.segments[w.listed:]
 	s := &state{
-		listing: w.copied(), fps: fps, first: w.nextMSN, open: w.nextMSN, sealed: w.sealed,
-		target: time.Duration(w.target) * time.Second, parting: w.partTarget,
+		listing: w.copied(), fps: fps, first: w.nextMSN, open: w.nextMSN,
 		counts: make([]int, len(list)), changed: make(chan struct{}),
 	}
 	if w.partTarget > 0 {

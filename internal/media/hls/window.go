@@ -50,8 +50,8 @@ type window struct {
 	maxBytes int
 	budget   *budget // shared with the other windows
 
-	mu sync.RWMutex
-	listing
+	mu      sync.RWMutex
+	listing      // protected by mu; other goroutines render only a copied() one
 	decided bool // target is final
 	bytes   int
 	changed bool
@@ -80,7 +80,7 @@ const leadingGaps = 3
 func newWindow(lowLatency bool, first uint64, maxBytes int, shared *budget) *window {
 	shared.windows.Add(1)
 	w := &window{
-		listing:  listing{lowLatency: lowLatency, target: standardTarget, first: first, nextMSN: first, passed: first},
+		listing:  listing{lowLatency: lowLatency, target: standardTarget, startMSN: first, nextMSN: first, passed: first},
 		maxBytes: maxBytes, budget: shared, listFor: 20 * time.Second, keepFor: 4 * time.Second,
 	}
 	if lowLatency {
@@ -106,7 +106,7 @@ func (w *window) longest() time.Duration {
 	if !w.decided {
 		return maxTarget*time.Second + targetSlack
 	}
-	return time.Duration(w.target)*time.Second + targetSlack
+	return w.targetDuration() + targetSlack
 }
 
 // overfull reports whether the open segment alone uses more than a quarter of maxBytes.
@@ -184,7 +184,7 @@ func (w *window) unlist() {
 	for _, s := range w.segments[w.listed:] {
 		total += s.duration
 	}
-	enough := max(w.listFor, 3*time.Duration(w.target)*time.Second)
+	enough := max(w.listFor, 3*w.targetDuration())
 	for total-w.segments[w.listed].duration >= enough {
 		total -= w.segments[w.listed].duration
 		w.skipFirst()
@@ -231,7 +231,7 @@ func (w *window) dispensable() bool {
 			rest += s.duration
 		}
 	}
-	return rest >= 3*time.Duration(w.target)*time.Second
+	return rest >= 3*w.targetDuration()
 }
 
 // account adds n bytes to the window's memory.

@@ -164,7 +164,7 @@ func migratedBefore(t *testing.T, file string) *pgxpool.Pool {
 			before[name] = &fstest.MapFile{Data: content}
 		}
 	}
-	require.NoError(t, postgres.Migrate(t.Context(), pool, before, slog.New(slog.DiscardHandler)))
+	require.NoError(t, postgres.Migrate(t.Context(), pool, before, nil, slog.New(slog.DiscardHandler)))
 	for _, statement := range []string{
 		`INSERT INTO tenants (id, name, created_at, updated_at) VALUES ('ten_1', 'One', now(), now())`,
 		`INSERT INTO webhook_endpoints (id, tenant_id, url, events, secret, created_at, updated_at)
@@ -187,7 +187,7 @@ func migratedBefore(t *testing.T, file string) *pgxpool.Pool {
 func TestTheUpgradeKeepsWaitingEvents(t *testing.T) {
 	t.Parallel()
 	pool := migratedBefore(t, "0044")
-	require.NoError(t, postgres.Migrate(t.Context(), pool, schema.FS, slog.New(slog.DiscardHandler)))
+	require.NoError(t, postgres.Migrate(t.Context(), pool, schema.FS, schema.SearchIndexes(), slog.New(slog.DiscardHandler)))
 	require.Equal(t, []taken{{"evt_3", []string{"wh_1", "wh_2"}}, {"evt_4", []string{"wh_2"}}},
 		query(t, pool, "SELECT id, endpoint_ids FROM events WHERE fanned_at IS NULL ORDER BY sequence"))
 	var kinds []string
@@ -219,7 +219,9 @@ func TestTheUpgradeWaitsForRunningTransactions(t *testing.T) {
 	require.NoError(t, err)
 
 	migrated := make(chan error, 1)
-	go func() { migrated <- postgres.Migrate(t.Context(), pool, schema.FS, slog.New(slog.DiscardHandler)) }()
+	go func() {
+		migrated <- postgres.Migrate(t.Context(), pool, schema.FS, schema.SearchIndexes(), slog.New(slog.DiscardHandler))
+	}()
 	waitForLock(t, pool, "events")
 	endpoints(emits)
 	_, err = emits.Exec(t.Context(), oldCreateEventFanouts, []string{"evt_5"}, "ten_1", []string{"str_1"}, []int64{5}, []string{"wh_1"}, now)

@@ -2,13 +2,13 @@ package call
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/batch"
 	"showfloor/internal/base/problem"
 	"showfloor/internal/rooms/session"
 	"showfloor/internal/tenancy"
@@ -64,10 +64,8 @@ func (s *Service) MissOverdue(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list overdue calls: %w", err)
 	}
-	var errs []error
-	for _, r := range rows {
+	return batch.Each(rows, func(r db.ListOverdueCallsRow) error {
 		_, err := s.MissCall(ctx, r.TenantID, r.SessionID)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"showfloor/gen/db"
+	"showfloor/internal/base/batch"
 	"showfloor/internal/base/postgres"
 	"showfloor/internal/base/problem"
 )
@@ -17,18 +17,18 @@ import (
 // overdueAtOnce is the maximum number of sessions per run of CloseOverdueBreakouts.
 const overdueAtOnce = 100
 
-// CloseBreakoutsArgs is the job that closes breakout rooms of a session whose time
+// CloseDueBreakoutsArgs is the job that closes breakout rooms of a session whose time
 // has ended.
-type CloseBreakoutsArgs struct {
+type CloseDueBreakoutsArgs struct {
 	TenantID string `json:"tenantId"`
 	// SessionID is the parent.
 	SessionID string `json:"sessionId"`
 }
 
 // Kind is the job's name.
-func (CloseBreakoutsArgs) Kind() string { return "session_close_breakouts" }
+func (CloseDueBreakoutsArgs) Kind() string { return "session_close_due_breakouts" }
 
-var _ river.JobArgs = CloseBreakoutsArgs{}
+var _ river.JobArgs = CloseDueBreakoutsArgs{}
 
 // closingTime is when rooms close that are opened now, with the precision that the API
 // shows; nil for a duration of 0, which means never.
@@ -45,7 +45,7 @@ func (s *Service) scheduleClosing(ctx context.Context, tx pgx.Tx, parent db.Sess
 		return nil
 	}
 	_, err := s.config.Jobs.InsertManyTx(ctx, tx, []river.InsertManyParams{{
-		Args: CloseBreakoutsArgs{TenantID: parent.TenantID, SessionID: parent.ID}, InsertOpts: &river.InsertOpts{ScheduledAt: *at},
+		Args: CloseDueBreakoutsArgs{TenantID: parent.TenantID, SessionID: parent.ID}, InsertOpts: &river.InsertOpts{ScheduledAt: *at},
 	}})
 	if err != nil {
 		return fmt.Errorf("insert job that closes breakouts: %w", err)
@@ -73,7 +73,7 @@ func (s *Service) CloseDueBreakouts(ctx context.Context, tenantID, sessionID str
 		var due []db.Session
 		due, wait = dueRooms(open, s.config.Now())
 		a := &announcements{}
-		if err := s.closeRooms(ctx, tx, a, parent, due, nil); err != nil {
+		if err := s.endBreakouts(ctx, tx, a, parent, due, nil); err != nil {
 			return err
 		}
 		return s.announce(ctx, tx, a)
@@ -107,10 +107,8 @@ func (s *Service) CloseOverdueBreakouts(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list overdue breakouts: %w", err)
 	}
-	var errs []error
-	for _, r := range rows {
+	return batch.Each(rows, func(r db.ListOverdueBreakoutsRow) error {
 		_, err := s.CloseDueBreakouts(ctx, r.TenantID, r.ParentSessionID)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }

@@ -45,7 +45,7 @@ func TestBreakoutsCloseByThemselves(t *testing.T) {
 	r.owner.Join(t, child.room, "ben", nil)
 	var due []time.Time
 	rows, err := r.Pool.Query(t.Context(), "SELECT scheduled_at FROM river_job WHERE kind = $1 AND args ->> 'sessionId' = $2 ORDER BY 1",
-		session.CloseBreakoutsArgs{}.Kind(), r.room)
+		session.CloseDueBreakoutsArgs{}.Kind(), r.room)
 	require.NoError(t, err)
 	for rows.Next() {
 		var at time.Time

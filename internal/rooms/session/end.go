@@ -134,12 +134,12 @@ func (s *Service) closeBreakouts(ctx context.Context, tx pgx.Tx, a *announcement
 	if err != nil {
 		return 0, err
 	}
-	return len(open), s.closeRooms(ctx, tx, a, parent, open, by)
+	return len(open), s.endBreakouts(ctx, tx, a, parent, open, by)
 }
 
-// closeRooms ends these locked breakout rooms of a locked session, and adds
+// endBreakouts ends these locked breakout rooms of a locked session, and adds
 // session.breakouts.closed to a if there are any.
-func (s *Service) closeRooms(ctx context.Context, tx pgx.Tx, a *announcements, parent db.Session, rooms []db.Session, by *string) error {
+func (s *Service) endBreakouts(ctx context.Context, tx pgx.Tx, a *announcements, parent db.Session, rooms []db.Session, by *string) error {
 	all := eventdata.SessionBreakoutsClosedData{SessionID: parent.ID, Closed: int32(len(rooms)), By: by}
 	for _, room := range rooms {
 		if _, err := s.end(ctx, tx, room, Ending{}, a); err != nil {

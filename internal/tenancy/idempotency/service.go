@@ -114,9 +114,9 @@ func (s *Service) take(ctx context.Context, key db.TakeIdempotencyKeyParams) err
 	if err != nil {
 		return fmt.Errorf("acquire connection: %w", err)
 	}
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	statementCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	_, err = db.New(conn).TakeIdempotencyKey(run, key)
+	_, err = db.New(conn).TakeIdempotencyKey(statementCtx, key)
 	conn.Release()
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		s.releaseUnknown(ctx, key)
@@ -133,7 +133,7 @@ func (s *Service) releaseUnknown(ctx context.Context, key db.TakeIdempotencyKeyP
 		TenantID: key.TenantID, Key: key.Key, RunID: key.RunID,
 	})
 	if err != nil {
-		s.config.Log.WarnContext(ctx, "idempotency key stays reserved for a moment",
+		s.config.Log.WarnContext(ctx, "idempotency key stays reserved until its lease ends",
 			"error", err, "requestId", key.RunID, "until", key.LeaseUntil)
 	}
 }

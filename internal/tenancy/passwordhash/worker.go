@@ -90,7 +90,7 @@ func (w *Worker) ask(j job) (r result, ok bool) {
 
 func (w *Worker) pause(err error) {
 	w.retryAt = time.Now().Add(pauseTime)
-	w.log.Warn("passwords are hashed in this process for a minute, which delays other requests", "error", err)
+	w.log.Warn("passwords are hashed in this process, which delays other requests", "for", pauseTime, "error", err)
 }
 
 // Close ends the process, if there is one. The next job starts another one.

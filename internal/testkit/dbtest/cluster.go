@@ -153,7 +153,7 @@ func (c *cluster) migrate(ctx context.Context, database string) error {
 		return err
 	}
 	defer pool.Close()
-	return postgres.Migrate(ctx, pool, schema.FS, slog.New(slog.DiscardHandler))
+	return postgres.Migrate(ctx, pool, schema.FS, schema.SearchIndexes(), slog.New(slog.DiscardHandler))
 }
 
 // schemaHash hashes everything that determines a migrated database.
@@ -163,7 +163,7 @@ func schemaHash(files fs.FS) ([sha256.Size]byte, error) {
 		return [sha256.Size]byte{}, err
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "queue %d\n", queue)
+	fmt.Fprintf(hash, "queue %d\n%v\n", queue, schema.SearchIndexes())
 	err = fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

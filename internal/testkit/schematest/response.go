@@ -17,6 +17,18 @@ type Answer struct {
 	Value any
 }
 
+// CheckAnswer checks an answer against the published API document. An answer to HEAD has no body and can't be checked.
+func CheckAnswer(a Answer) error {
+	doc, err := API()
+	if err != nil {
+		return err
+	}
+	if err := doc.Response(a); err != nil {
+		return fmt.Errorf("not as the document says, strictly: %w", err)
+	}
+	return nil
+}
+
 // Response checks an answer's status, media type and body.
 func (d *Document) Response(a Answer) error {
 	place := []string{"paths", a.Path, strings.ToLower(a.Method), "responses"}

@@ -8,27 +8,31 @@ import "slices"
 //   - nullable adds null to the type that stands beside it. Without a type it has no effect.
 //   - writeOnly forbids a property in answers; if it is required, then only in requests.
 func translate(root map[string]any) {
-	each(at(root, "components", "schemas"), schema)
-	each(at(root, "components", "responses"), response)
-	each(at(root, "paths"), func(path any) {
-		each(path, func(operation any) {
-			each(at(operation, "responses"), response)
+	eachValue(at(root, "components", "schemas"), translateSchema)
+	eachValue(at(root, "components", "responses"), translateResponse)
+	eachValue(at(root, "paths"), func(path any) {
+		eachValue(path, func(operation any) {
+			eachValue(at(operation, "responses"), translateResponse)
 		})
 	})
 }
 
-func each(object any, do func(value any)) {
+// eachValue calls do with each value of an object; anything else has none.
+func eachValue(object any, do func(value any)) {
 	values, _ := object.(map[string]any)
 	for _, value := range values {
 		do(value)
 	}
 }
 
-func response(value any) {
-	each(at(value, "content"), func(media any) { schema(at(media, "schema")) })
+// translateResponse changes the schemas of a response in place.
+func translateResponse(value any) {
+	eachValue(at(value, "content"), func(media any) { translateSchema(at(media, "schema")) })
 }
 
-func schema(value any) {
+// translateSchema changes a schema and those in it in place. Referenced schemas stay as they are: each is translated where it
+// is defined.
+func translateSchema(value any) {
 	s, isObject := value.(map[string]any)
 	if !isObject || s["$ref"] != nil {
 		return
@@ -43,14 +47,14 @@ func schema(value any) {
 			omit(s, name)
 		}
 	}
-	each(s["properties"], schema)
-	schema(s["items"])
-	schema(s["additionalProperties"])
-	schema(s["not"])
+	eachValue(s["properties"], translateSchema)
+	translateSchema(s["items"])
+	translateSchema(s["additionalProperties"])
+	translateSchema(s["not"])
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
 		parts, _ := s[keyword].([]any)
 		for _, part := range parts {
-			schema(part)
+			translateSchema(part)
 		}
 	}
 }

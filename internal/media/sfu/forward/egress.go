@@ -278,7 +278,7 @@ func (e *Egress) HandleRTCP(packets []rtcp.Packet) {
 			e.handle(p, at(e.now))
 		}
 	}
-	if canWait(packets) {
+	if onlyMeasurements(packets) {
 		e.worker.doLater(handle)
 		return
 	}
@@ -288,9 +288,9 @@ func (e *Egress) HandleRTCP(packets []rtcp.Packet) {
 	})
 }
 
-// canWait reports whether all packets are measurements, of which subscribers send most. They trigger
+// onlyMeasurements reports whether all packets are measurements, of which subscribers send most. They trigger
 // no sending, so they need not wake the worker.
-func canWait(packets []rtcp.Packet) bool {
+func onlyMeasurements(packets []rtcp.Packet) bool {
 	for _, p := range packets {
 		switch p.(type) {
 		case *rtcp.TransportLayerCC, *rtcp.ReceiverReport, *rtcp.SourceDescription:

@@ -38,7 +38,7 @@ func (r *rig) run() {
 
 // send is one pass of the worker. Pictures don't wait for their last packet.
 func (r *rig) send() {
-	r.workers.all[0].due.Store(true)
+	r.workers.all[0].flushDue.Store(true)
 	r.workers.all[0].pass()
 }
 

@@ -66,8 +66,8 @@ type worker struct {
 	wake chan struct{}
 	load atomic.Int64 // number of its subscribers
 
-	due  atomic.Bool // the new packets are to be sent now
-	soon *time.Timer // makes them due
+	flushDue   atomic.Bool // the new packets are to be sent now
+	flushTimer *time.Timer // sets flushDue
 
 	mu    sync.Mutex
 	dirty []*feed  // tracks with new packets
@@ -86,8 +86,8 @@ type worker struct {
 
 func newWorker() *worker {
 	w := &worker{wake: make(chan struct{}, 1), feeds: map[*Track]*feed{}}
-	w.soon = time.AfterFunc(time.Hour, w.hurry)
-	w.soon.Stop() // until packets wait
+	w.flushTimer = time.AfterFunc(time.Hour, w.flush)
+	w.flushTimer.Stop() // until packets wait
 	return w
 }
 
@@ -95,7 +95,7 @@ func (w *worker) run(stop chan struct{}) {
 	pace := tickEvery
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
-	defer w.soon.Stop()
+	defer w.flushTimer.Stop()
 	adjust := func() {
 		if next := w.pace(); next != pace {
 			pace = next
@@ -136,16 +136,17 @@ func (w *worker) do(f func()) {
 	w.rouse()
 }
 
-// doLater schedules a call of f for the next pass, which comes within tickEvery.
+// doLater schedules a call of f for the next pass. It comes within tickEvery while the worker has a subscriber, and otherwise
+// when the worker is woken.
 func (w *worker) doLater(f func()) {
 	w.mu.Lock()
 	w.calls = append(w.calls, f)
 	w.mu.Unlock()
 }
 
-// hurry makes the new packets due.
-func (w *worker) hurry() {
-	if !w.due.Swap(true) {
+// flush makes the new packets due.
+func (w *worker) flush() {
+	if !w.flushDue.Swap(true) {
 		w.rouse()
 	}
 }
@@ -155,8 +156,8 @@ func (w *worker) hurry() {
 func (w *worker) pass() {
 	w.mu.Lock()
 	w.taken = w.taken[:0]
-	if w.due.Swap(false) {
-		w.soon.Stop()
+	if w.flushDue.Swap(false) {
+		w.flushTimer.Stop()
 		w.taken, w.dirty = w.dirty, w.taken
 	}
 	w.called, w.calls = w.calls, w.called[:0]
@@ -229,13 +230,13 @@ func (f *feed) notify(more bool) {
 	if !f.queued.Load() && f.queued.CompareAndSwap(false, true) {
 		w.mu.Lock()
 		if more && len(w.dirty) == 0 {
-			w.soon.Reset(pictureWait)
+			w.flushTimer.Reset(pictureWait)
 		}
 		w.dirty = append(w.dirty, f)
 		w.mu.Unlock()
 	}
 	if !more {
-		w.hurry()
+		w.flush()
 	}
 }
 
