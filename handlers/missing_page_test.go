@@ -18,7 +18,7 @@ const (
 func TestPeopleGetAPageAtAnUnknownPath(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{
-		Missing: func(w http.ResponseWriter, _ *http.Request) {
+		MissingPage: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write([]byte("<h1>Page not found</h1>")) // the server drops it for HEAD

@@ -33,8 +33,8 @@ type Config struct {
 	// Pages serves the embedded web pages at PagePaths.
 	Pages     http.Handler
 	PagePaths []string
-	// Missing answers 404 with a page; nil for none.
-	Missing http.HandlerFunc
+	// MissingPage answers a browser with a page when nothing has the requested path (404). nil answers it with a problem.
+	MissingPage http.HandlerFunc
 	// Metrics is served at /metrics.
 	Metrics http.Handler
 }
@@ -84,7 +84,7 @@ func New(c Config) (http.Handler, error) {
 	mailbox{c.Areas.Mails, settings.TrustLoopback}.mount(e, c.Pages)
 	e.Any("/live/*", echo.WrapHandler(c.Live))
 	wrapped := steps.Wrap(e)
-	e.HTTPErrorHandler = orPage(c.Missing, e.HTTPErrorHandler)
+	e.HTTPErrorHandler = orPage(c.MissingPage, e.HTTPErrorHandler)
 	return wrapped, nil
 }
 

@@ -20,7 +20,7 @@ func TestAnotherTenantsIDsDontExist(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, apitest.Options{})
 	victim, attacker := s.Register(t), s.Register(t)
-	ids := liveIDs(t, s, victim)
+	ids := existingIDs(t, s, victim)
 	before := snapshot(t, s, victim.TenantID)
 	covered := 0
 	unbuilt := unbuiltOperations()

@@ -1,7 +1,7 @@
 -- name: SumFigures :many
 -- For each hour or day with samples or sessions: the highest number of simultaneous viewers over all streams, the minutes watched
 -- and the minutes on air, and the number of sessions. Closed hours come from their sums. The minutes of streams that one node
--- counted are added up; only the others are compared, because sorting all samples takes most of the time.
+-- counted are added up; only the minutes that several nodes counted are compared, because sorting all samples takes most of the time.
 WITH later AS (
     SELECT greatest(u.until, @since::timestamptz) AS start FROM summed_until u WHERE u.name = 'figures'
 ), audience AS MATERIALIZED (
@@ -11,7 +11,7 @@ WITH later AS (
     SELECT s.hour, sum(s.viewers) AS viewers, count(*) FILTER (WHERE s.nodes = 1) AS live
     FROM (SELECT a.hour, a.nodes, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience a) s
     WHERE s.viewers IS NOT NULL GROUP BY s.hour, s.minute
-), shared AS (
+), several_nodes AS (
     SELECT s.hour, count(DISTINCT (s.stream_id, s.minute)) AS live
     FROM (SELECT a.hour, a.stream_id, generate_subscripts(a.viewers, 1) AS minute, unnest(a.viewers) AS viewers FROM audience a WHERE a.nodes > 1) s
     WHERE s.viewers IS NOT NULL GROUP BY s.hour
@@ -21,7 +21,7 @@ WITH later AS (
     UNION ALL
     SELECT m.hour, m.viewers, m.viewers, m.live, 0 FROM minutes m
     UNION ALL
-    SELECT d.hour, 0, 0, d.live, 0 FROM shared d
+    SELECT d.hour, 0, 0, d.live, 0 FROM several_nodes d
     UNION ALL
     SELECT date_trunc('hour', s.created_at, 'UTC'), 0, 0, 0, count(*) FROM sessions s
     WHERE s.tenant_id = @tenant_id AND s.created_at >= (SELECT l.start FROM later l) AND s.created_at < @until::timestamptz GROUP BY 1

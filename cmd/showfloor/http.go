@@ -28,7 +28,7 @@ func (s *server) startHTTP(ctx context.Context) error {
 			Settings: s.config.http, Unfinished: &s.unfinished, RefuseStorage: s.refuseStorage, Observe: s.metrics.observeHTTP, Log: s.log,
 		},
 		Areas: s.areas, Checks: s.checks(), Live: s.playlist, Realtime: s.realtime, Pages: pages, PagePaths: paths,
-		Missing: pages.ServeMissing, Metrics: s.metrics.handler(),
+		MissingPage: pages.ServeMissing, Metrics: s.metrics.handler(),
 	})
 	if err != nil {
 		return err

@@ -16,12 +16,12 @@ type hasher struct {
 	memory uint32
 	// slots has an element for each idle worker.
 	slots chan struct{}
-	// idle are the idle workers. The last used one is the last, and is used first: so
+	mu    sync.Mutex // protects idle
+	// idle holds the idle workers, the one used last at the end. It is used first: so
 	// the processes of the others end when fewer are needed.
-	mu   sync.Mutex
 	idle []*passwordhash.Worker
 	// queue bounds the time for which logins wait.
-	queue queueTime
+	queue loginQueue
 	// dummy returns a hash for comparisons without a user, so that an unknown e-mail
 	// takes as long as a wrong password.
 	dummy func() string
@@ -32,10 +32,10 @@ type hasher struct {
 func newHasher(memory uint32, workers ...*passwordhash.Worker) *hasher {
 	h := &hasher{
 		memory: memory, slots: make(chan struct{}, len(workers)),
-		queue: queueTime{workers: len(workers), average: firstAverage},
+		queue: loginQueue{workers: len(workers), average: firstAverage},
 	}
 	for _, w := range workers {
-		h.leave(w)
+		h.release(w)
 	}
 	h.dummy = sync.OnceValue(func() string {
 		hash, err := passwordhash.NewWorker(nil, nil).Create("no user has this password", memory)
@@ -74,7 +74,7 @@ func (h *hasher) matches(ctx context.Context, password, hash string) (bool, erro
 // has returned.
 func onWorker[T any](ctx context.Context, h *hasher, compute func(*passwordhash.Worker) (T, error)) (T, error) {
 	var none T
-	w, err := h.enter(ctx)
+	w, err := h.acquire(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -86,8 +86,8 @@ func onWorker[T any](ctx context.Context, h *hasher, compute func(*passwordhash.
 	go func() {
 		start := time.Now()
 		value, err := compute(w)
-		h.queue.took(time.Since(start))
-		h.leave(w)
+		h.queue.observe(time.Since(start))
+		h.release(w)
 		done <- outcome{value, err}
 	}()
 	select {
@@ -110,12 +110,13 @@ func (s *Service) PasswordMatches(ctx context.Context, password, hash string) (b
 	return s.hasher.matches(ctx, password, hash)
 }
 
-// ready refuses a login early that enter would refuse, so that a flood of logins costs as
+// ready refuses a login early that acquire would refuse, so that a flood of logins costs as
 // little as possible.
 func (h *hasher) ready() error { return h.queue.ready() }
 
-func (h *hasher) enter(ctx context.Context) (*passwordhash.Worker, error) {
-	if err := h.queue.enter(); err != nil {
+// acquire waits for an idle worker. Call release when it has computed.
+func (h *hasher) acquire(ctx context.Context) (*passwordhash.Worker, error) {
+	if err := h.queue.join(); err != nil {
 		return nil, err
 	}
 	defer h.queue.leave()
@@ -132,7 +133,7 @@ func (h *hasher) enter(ctx context.Context) (*passwordhash.Worker, error) {
 	return w, nil
 }
 
-func (h *hasher) leave(w *passwordhash.Worker) {
+func (h *hasher) release(w *passwordhash.Worker) {
 	h.mu.Lock()
 	h.idle = append(h.idle, w)
 	h.mu.Unlock()

@@ -18,13 +18,13 @@ const (
 	averageOver = 8
 )
 
-// queueTime estimates how long a login waits for a worker: the number of waiting logins
+// loginQueue estimates how long a login waits for a worker: the number of waiting logins
 // times the moving average of a hash's duration, divided by the number of workers. On a
 // busy machine hashes take longer, and fewer logins may wait.
-type queueTime struct {
+type loginQueue struct {
 	workers int
 
-	mu      sync.Mutex
+	mu      sync.Mutex // protects waiting and average
 	waiting int
 	average time.Duration
 }
@@ -33,16 +33,16 @@ func errTooManyLogins() error {
 	return problem.Limited(time.Second, "too many logins at the moment; try again in a second")
 }
 
-// ready returns the problem with which enter would refuse.
-func (q *queueTime) ready() error {
+// ready returns the problem with which join would refuse.
+func (q *loginQueue) ready() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.check()
 }
 
-// enter adds a login to those that wait, unless it would wait for too long. Call leave
+// join adds a login to those that wait, unless it would wait for too long. Call leave
 // when it no longer waits.
-func (q *queueTime) enter() error {
+func (q *loginQueue) join() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := q.check(); err != nil {
@@ -52,14 +52,14 @@ func (q *queueTime) enter() error {
 	return nil
 }
 
-func (q *queueTime) leave() {
+func (q *loginQueue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting--
 }
 
-// took adds a hash's duration to the average.
-func (q *queueTime) took(d time.Duration) {
+// observe adds a hash's duration to the average.
+func (q *loginQueue) observe(d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.average += (d - q.average) / averageOver
@@ -67,7 +67,7 @@ func (q *queueTime) took(d time.Duration) {
 
 // check refuses by the expected wait; the caller holds mu. The first in the queue
 // waits for none, so slow hashes never stop all logins.
-func (q *queueTime) check() error {
+func (q *loginQueue) check() error {
 	if time.Duration(q.waiting)*q.average/time.Duration(q.workers) > maxWait {
 		return errTooManyLogins()
 	}

@@ -44,7 +44,7 @@ func TestHashingIsBounded(t *testing.T) {
 	h := newHasher(passwordhash.StandardMemory, passwordhash.NewWorker(nil, nil), passwordhash.NewWorker(nil, nil))
 	var taken []*passwordhash.Worker
 	for range parallel {
-		w, err := h.enter(t.Context())
+		w, err := h.acquire(t.Context())
 		require.NoError(t, err)
 		taken = append(taken, w)
 	}
@@ -65,9 +65,9 @@ func TestHashingIsBounded(t *testing.T) {
 		t.Fatal("there was no slot")
 	default:
 	}
-	h.leave(taken[0])
+	h.release(taken[0])
 	require.NoError(t, <-done)
-	h.leave(taken[1])
+	h.release(taken[1])
 
 	var wg sync.WaitGroup
 	for range 8 {
@@ -87,10 +87,10 @@ func TestLastUsedWorkerIsUsedFirst(t *testing.T) {
 	h := newHasher(64, passwordhash.NewWorker(nil, nil), passwordhash.NewWorker(nil, nil), passwordhash.NewWorker(nil, nil))
 	used := map[*passwordhash.Worker]bool{}
 	for range 5 {
-		w, err := h.enter(t.Context())
+		w, err := h.acquire(t.Context())
 		require.NoError(t, err)
 		used[w] = true
-		h.leave(w)
+		h.release(w)
 	}
 	require.Len(t, used, 1)
 }
@@ -108,24 +108,24 @@ func TestLoginsAreRefusedByTheirExpectedWait(t *testing.T) {
 		{workers: 1, took: 400 * time.Millisecond, want: 6},
 		{workers: 1, took: 20 * time.Second, want: 1},
 	} {
-		q := queueTime{workers: c.workers, average: c.took}
+		q := loginQueue{workers: c.workers, average: c.took}
 		for range c.want {
 			require.NoError(t, q.ready())
-			require.NoError(t, q.enter())
+			require.NoError(t, q.join())
 		}
-		for _, err := range []error{q.ready(), q.enter()} {
+		for _, err := range []error{q.ready(), q.join()} {
 			p, ok := problem.As(err)
 			require.True(t, ok)
 			require.Equal(t, problem.RateLimited, p.Kind)
 			require.Equal(t, time.Second, p.RetryAfter)
 		}
 		q.leave()
-		require.NoError(t, q.enter())
+		require.NoError(t, q.join())
 	}
 
-	q := queueTime{workers: 1, average: firstAverage}
+	q := loginQueue{workers: 1, average: firstAverage}
 	for range 100 {
-		q.took(time.Second)
+		q.observe(time.Second)
 	}
 	require.InDelta(t, time.Second, q.average, float64(10*time.Millisecond), "the average follows the hashes")
 }

@@ -44,6 +44,7 @@ func begin(command []string) (*process, error) {
 	return p, nil
 }
 
+// ask sends a job and waits for its result. After jobTime it kills the process, which ends the wait.
 func (p *process) ask(j job) (result, error) {
 	stuck := time.AfterFunc(jobTime, func() { _ = p.cmd.Process.Kill() })
 	defer stuck.Stop()

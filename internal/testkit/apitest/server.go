@@ -115,8 +115,8 @@ type Options struct {
 	// Pages serves PagePaths.
 	Pages     http.Handler
 	PagePaths []string
-	// Missing answers 404 with a page.
-	Missing http.HandlerFunc
+	// MissingPage is that of handlers.Config.
+	MissingPage http.HandlerFunc
 	// Observe is called for each request.
 	Observe func(method, route string, status int, took time.Duration)
 	// Log is the server's log; nothing is logged by default.
@@ -181,7 +181,7 @@ func New(t testing.TB, o Options) *Server {
 			{Name: "database", Engine: func() string { return "PostgreSQL" }, Run: s.Pool.Ping},
 			{Name: "queue", Engine: func() string { return "River" }, Run: func(ctx context.Context) error { return jobs.Check(ctx, s.Pool) }},
 		}, o.Checks...),
-		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, Missing: o.Missing, Metrics: http.NotFoundHandler(),
+		Live: live, Pages: o.Pages, PagePaths: o.PagePaths, MissingPage: o.MissingPage, Metrics: http.NotFoundHandler(),
 	})
 	must(t, err)
 	s.Handler = checked(t, router)

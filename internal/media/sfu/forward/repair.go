@@ -25,7 +25,7 @@ type original struct {
 	ids         uint16
 	numberShift uint16
 	tl0Shift    uint8
-	layer       uint8 // +1; 0 for no packet
+	layerPlus1  uint8 // 0 for no packet
 }
 
 // repairer sends lost packets again, by RTX (RFC 4588).
@@ -46,7 +46,7 @@ func newRepairer(s *Sink) *repairer {
 // note stores a packet that is being sent.
 func (r *repairer) note(p *packet, x *placed) {
 	r.sent[x.seq%repairs] = original{
-		seq: p.seq, layer: p.layer + 1, out: uint16(x.seq), tsShift: x.ts - p.ts,
+		seq: p.seq, layerPlus1: p.layer + 1, out: uint16(x.seq), tsShift: x.ts - p.ts,
 		ids: x.ids, tl0Shift: x.tl0Shift, numberShift: x.numberShift,
 	}
 }
@@ -68,14 +68,14 @@ func (r *repairer) nack(p *rtcp.TransportLayerNack, now instant) {
 func (r *repairer) lost(seq uint16, now instant) {
 	s := r.sink
 	o := &r.sent[seq%repairs]
-	if o.layer == 0 || o.out != seq {
+	if o.layerPlus1 == 0 || o.out != seq {
 		return
 	}
 	millisecond := uint32(time.Duration(now) / time.Millisecond)
 	if o.again != 0 && millisecond-o.again < uint32(s.egress.roundTrip/time.Millisecond) {
 		return
 	}
-	p := s.track.repeat(o.layer-1, o.seq)
+	p := s.track.repeat(o.layerPlus1-1, o.seq)
 	if p == nil {
 		return
 	}

@@ -84,7 +84,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	s := apitest.New(t, apitest.Options{})
 	owner, other := s.Register(t), s.Register(t)
 	owner.SetPlan(t, "ENTERPRISE")
-	ids := liveIDs(t, s, owner)
+	ids := existingIDs(t, s, owner)
 	user := other.Colleague(t, tenancy.Viewer)
 	for _, id := range []string{"getTenantDetail", "changeTenantPlan", "suspendTenant", "unsuspendTenant"} {
 		ids[id] = other.TenantID

@@ -11,9 +11,9 @@ import (
 	"showfloor/internal/testkit/apitest"
 )
 
-// liveIDs creates a resource of each kind and returns, by operationId, the ids with which the owner can call each operation
+// existingIDs creates a resource of each kind and returns, by operationId, the ids with which the owner can call each operation
 // that takes ids (a/b for two).
-func liveIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[string]string {
+func existingIDs(t *testing.T, s *apitest.Server, owner *apitest.Caller) map[string]string {
 	t.Helper()
 	hook := owner.Webhook(t, "http://127.0.0.1:1/")
 	emit(t, s, owner.TenantID, "str_subject")
