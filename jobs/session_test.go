@@ -45,3 +45,33 @@ func TestBreakoutsCloseAfterARestart(t *testing.T) {
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM events WHERE event = 'session.breakouts.closed'").Scan(&events))
 	require.Equal(t, 2, events)
 }
+
+// TestTheJobOfBreakoutsWaitsForTheNextRoom checks that the job closes the rooms whose time has ended, and runs again at the end
+// of the next one.
+func TestTheJobOfBreakoutsWaitsForTheNextRoom(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	owner := apitest.New(t, apitest.Options{Pool: pool}).Register(t)
+	parent := owner.Session(t, nil).ID
+	var due, later []api.Session
+	owner.Call(t, "POST", "/v1/me/sessions/"+parent+"/breakouts", map[string]any{"count": 1, "durationSec": 60}).Into(t, 201, &due)
+	owner.Call(t, "POST", "/v1/me/sessions/"+parent+"/breakouts", map[string]any{"count": 1, "durationSec": 3600}).Into(t, 201, &later)
+	_, err := pool.Exec(t.Context(), "UPDATE sessions SET closes_at = clock_timestamp() WHERE id = $1", due[0].ID)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `UPDATE river_job SET scheduled_at = now()
+		WHERE kind = $1 AND scheduled_at < now() + interval '10 minutes'`, session.CloseDueBreakoutsArgs{}.Kind())
+	require.NoError(t, err)
+
+	apitest.New(t, apitest.Options{Pool: pool, Jobs: true})
+	apitest.Until(t, "the job to be snoozed", func() bool {
+		var snoozed int
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE kind = $1 AND state = 'scheduled'
+			AND attempted_at IS NOT NULL AND scheduled_at > now() + interval '50 minutes'`, session.CloseDueBreakoutsArgs{}.Kind()).Scan(&snoozed))
+		return snoozed == 1
+	})
+	for id, state := range map[string]api.SessionState{due[0].ID: api.SessionStateEnded, later[0].ID: api.SessionStateLive} {
+		var room api.Session
+		owner.Call(t, "GET", "/v1/me/sessions/"+id, nil).Into(t, 200, &room)
+		require.Equal(t, state, room.State)
+	}
+}

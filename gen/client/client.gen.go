@@ -1342,7 +1342,7 @@ type ClientInterface interface {
 	//
 	// One point per interval, oldest first, without gaps: an interval in which nothing happened has zeros. Without `from` and
 	// `to` the last 7 days. Both are widened to whole intervals in UTC. At most 31 days with interval hour, and 366 with
-	// interval day. 400 `invalid_input` for more, and if `from` is not before `to`.
+	// interval day. 400 `invalid_input` for more, if `from` is not before `to`, and for a series outside the years 0 to 9999.
 	//
 	// Corresponds with GET /v1/me/analytics (the `GetAnalytics` operationId).
 	GetAnalytics(ctx context.Context, params *GetAnalyticsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2696,7 +2696,7 @@ type ClientInterface interface {
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+	// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -2718,7 +2718,7 @@ type ClientInterface interface {
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+	// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -6389,7 +6389,7 @@ func (c *Client) GetIdentity(ctx context.Context, reqEditors ...RequestEditorFn)
 //
 // One point per interval, oldest first, without gaps: an interval in which nothing happened has zeros. Without `from` and
 // `to` the last 7 days. Both are widened to whole intervals in UTC. At most 31 days with interval hour, and 366 with
-// interval day. 400 `invalid_input` for more, and if `from` is not before `to`.
+// interval day. 400 `invalid_input` for more, if `from` is not before `to`, and for a series outside the years 0 to 9999.
 //
 // Corresponds with GET /v1/me/analytics (the `GetAnalytics` operationId).
 func (c *Client) GetAnalytics(ctx context.Context, params *GetAnalyticsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8873,7 +8873,7 @@ func (c *Client) UpdateSession(ctx context.Context, id ID, body UpdateSessionJSO
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 // numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -8905,7 +8905,7 @@ func (c *Client) CreateBreakoutsWithBody(ctx context.Context, id ID, contentType
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 // numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -23906,7 +23906,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// One point per interval, oldest first, without gaps: an interval in which nothing happened has zeros. Without `from` and
 	// `to` the last 7 days. Both are widened to whole intervals in UTC. At most 31 days with interval hour, and 366 with
-	// interval day. 400 `invalid_input` for more, and if `from` is not before `to`.
+	// interval day. 400 `invalid_input` for more, if `from` is not before `to`, and for a series outside the years 0 to 9999.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -25334,7 +25334,7 @@ type ClientWithResponsesInterface interface {
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+	// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -25356,7 +25356,7 @@ type ClientWithResponsesInterface interface {
 	// `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 	// most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 	// numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-	// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+	// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 	//
 	// The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 	// session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -40696,7 +40696,7 @@ func (c *ClientWithResponses) GetIdentityWithResponse(ctx context.Context, reqEd
 //
 // One point per interval, oldest first, without gaps: an interval in which nothing happened has zeros. Without `from` and
 // `to` the last 7 days. Both are widened to whole intervals in UTC. At most 31 days with interval hour, and 366 with
-// interval day. 400 `invalid_input` for more, and if `from` is not before `to`.
+// interval day. 400 `invalid_input` for more, if `from` is not before `to`, and for a series outside the years 0 to 9999.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42802,7 +42802,7 @@ func (c *ClientWithResponses) UpdateSessionWithResponse(ctx context.Context, id 
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 // numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -42830,7 +42830,7 @@ func (c *ClientWithResponses) CreateBreakoutsWithBodyWithResponse(ctx context.Co
 // `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
 // most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
 // numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-// if by `closeBreakouts`; rooms that were opened by other requests stay open.
+// if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
 //
 // The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
 // session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host

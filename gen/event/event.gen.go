@@ -1370,7 +1370,7 @@ type RestreamStartedData struct {
 type SessionBreakoutsClosedData struct {
 	BreakoutIds []string `json:"breakoutIds"`
 
-	// By The moderator's user id; null if your own server made the request.
+	// By The moderator's user id; null if your own server made the request, or if the rooms closed at their `closesAt`.
 	//
 	// Example: ada
 	By *string `json:"by"`

@@ -2144,7 +2144,7 @@ export interface paths {
          * Get figures over time
          * @description One point per interval, oldest first, without gaps: an interval in which nothing happened has zeros. Without `from` and
          *     `to` the last 7 days. Both are widened to whole intervals in UTC. At most 31 days with interval hour, and 366 with
-         *     interval day. 400 `invalid_input` for more, and if `from` is not before `to`.
+         *     interval day. 400 `invalid_input` for more, if `from` is not before `to`, and for a series outside the years 0 to 9999.
          */
         get: operations["getAnalytics"];
         put?: never;
@@ -3784,7 +3784,7 @@ export interface paths {
          *     `parentSessionId`. It is a conference with this session's project, metadata, recording and transcription settings, at
          *     most 50 seats, no waiting room and no lock. Rooms that are already open stay open, and the new names continue their
          *     numbering. A session may have at most 100 open rooms. With `durationSec` the rooms close by themselves at `closesAt`, as
-         *     if by `closeBreakouts`; rooms that were opened by other requests stay open.
+         *     if by `closeBreakouts`, with `session.ended` for each and one `session.breakouts.closed`; rooms that were opened by other requests stay open.
          *
          *     The assigned users are invited to their room, and enter it with the token that they have, with `room=<id>`. This
          *     session's host and cohosts moderate all rooms: with their tokens of this session without entering the room, or as host
@@ -6675,7 +6675,7 @@ export interface components {
          *         "campaign": "spring"
          *       },
          *       "projectId": "launch-2026",
-         *       "ringExpiresAt": "2026-01-02T03:04:05.678Z",
+         *       "ringExpiresAt": "2026-01-02T03:04:50.678Z",
          *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
          *       "startedAt": "2026-01-02T03:04:05.678Z",
          *       "state": "live",
@@ -6710,7 +6710,7 @@ export interface components {
          *         "campaign": "spring"
          *       },
          *       "projectId": "launch-2026",
-         *       "ringExpiresAt": "2026-01-02T03:04:05.678Z",
+         *       "ringExpiresAt": "2026-01-02T03:04:50.678Z",
          *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
          *       "startedAt": null,
          *       "state": "cancelled",
@@ -6747,7 +6747,7 @@ export interface components {
          *         "campaign": "spring"
          *       },
          *       "projectId": "launch-2026",
-         *       "ringExpiresAt": "2026-01-02T03:04:05.678Z",
+         *       "ringExpiresAt": "2026-01-02T03:04:50.678Z",
          *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
          *       "startedAt": "2026-01-02T03:04:05.678Z",
          *       "state": "ended",
@@ -11576,7 +11576,7 @@ export interface components {
         SessionBreakoutsClosedData: {
             breakoutIds: string[];
             /**
-             * @description The moderator's user id; null if your own server made the request.
+             * @description The moderator's user id; null if your own server made the request, or if the rooms closed at their `closesAt`.
              * @example ada
              */
             by: string | null;
@@ -11637,7 +11637,29 @@ export interface components {
          * @enum {string}
          */
         SessionChange: "layout" | "locked" | "waitingRoom";
-        /** @description A session was created. */
+        /**
+         * @description A session was created.
+         * @example {
+         *       "name": "Weekly planning",
+         *       "type": "conference",
+         *       "capacity": 50,
+         *       "endedAt": null,
+         *       "hostId": "ada",
+         *       "inviteUserIds": [
+         *         "ben"
+         *       ],
+         *       "layout": "grid",
+         *       "locked": false,
+         *       "parentSessionId": null,
+         *       "projectId": "launch-2026",
+         *       "recordingEnabled": true,
+         *       "sessionId": "sess_01m18qg1mhf2bsz1fk6m8v4jxe",
+         *       "startedAt": "2026-01-02T03:04:05.678Z",
+         *       "state": "live",
+         *       "transcriptionEnabled": true,
+         *       "waitingRoom": true
+         *     }
+         */
         SessionCreatedData: components["schemas"]["SessionEventData"];
         /** @description A session was created. */
         SessionCreatedEvent: {
@@ -12290,15 +12312,15 @@ export interface components {
          * @description A waiting session became live.
          * @example {
          *       "name": "Weekly planning",
-         *       "type": "conference",
-         *       "capacity": 50,
+         *       "type": "call",
+         *       "capacity": 2,
          *       "endedAt": null,
          *       "hostId": "ada",
          *       "inviteUserIds": [
          *         "ben"
          *       ],
-         *       "layout": "grid",
-         *       "locked": true,
+         *       "layout": "speaker",
+         *       "locked": false,
          *       "parentSessionId": null,
          *       "projectId": "launch-2026",
          *       "recordingEnabled": true,

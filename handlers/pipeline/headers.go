@@ -39,7 +39,7 @@ const anyOrigin = "*"
 const preflightLife = "7200"
 
 // exposedHeaders are the response headers that scripts may read.
-const exposedHeaders = "Link, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Deprecation, Sunset"
+const exposedHeaders = "Date, Link, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed, Deprecation, Sunset"
 
 // origins lists the origins whose scripts may call the API: https://app.example
 // for itself, https://*.app.example for all names below it, * for all origins.

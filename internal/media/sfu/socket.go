@@ -2,6 +2,7 @@ package sfu
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"time"
 
@@ -19,6 +20,7 @@ const (
 type socket struct {
 	server *Server
 	conn   *websocket.Conn
+	below  net.Conn // carries conn
 	ctx    context.Context
 	cancel context.CancelFunc
 	// wrote is closed when no more is written.
@@ -48,12 +50,13 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		// Any page may connect with a token: browsers add no credentials of their own.
-		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+		below := &hijacked{ResponseWriter: w}
+		conn, err := websocket.Accept(below, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 		if err != nil {
 			return // Accept has answered the request
 		}
 		defer func() { _ = conn.CloseNow() }()
-		x := &socket{server: s, conn: conn, wrote: make(chan struct{})}
+		x := &socket{server: s, conn: conn, below: below.conn, wrote: make(chan struct{})}
 		x.limit(0)
 		x.ctx, x.cancel = context.WithCancel(s.ctx)
 		defer x.cancel()
@@ -150,7 +153,8 @@ func (x *socket) write(box *outbox) {
 			}
 		}
 		if last {
-			defer time.AfterFunc(goodbyeTime, x.cancel).Stop()
+			// Close has a time limit of its own, of 5 s, which it reaches if the client doesn't answer.
+			defer time.AfterFunc(goodbyeTime, func() { _ = x.below.Close() }).Stop()
 			_ = x.conn.Close(websocket.StatusNormalClosure, "")
 			return
 		}

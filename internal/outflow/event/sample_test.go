@@ -36,8 +36,8 @@ func TestEveryEventHasASample(t *testing.T) {
 func TestSamplesHaveTheStateThatTheirEventsHave(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]map[string]any{
-		event.SessionCreated:             {"state": "waiting", "startedAt": nil, "endedAt": nil},
-		event.SessionStarted:             {"state": "live", "endedAt": nil},
+		event.SessionCreated:             {"state": "live", "endedAt": nil},
+		event.SessionStarted:             {"type": "call", "state": "live", "endedAt": nil},
 		event.SessionUpdated:             {"state": "live", "endedAt": nil},
 		event.SessionEnded:               {"state": "ended"},
 		event.SessionParticipantUpdated:  {"state": "joined"},

@@ -42,13 +42,16 @@ func (j job) compute() result {
 	return r
 }
 
-// compare returns an error for a hash with parameters with which argon2id would panic.
+// maxMemory is the highest memory parameter of a stored hash, in KiB (1 GiB). With more, the allocation could end the process.
+const maxMemory = 1 << 20
+
+// compare returns an error for a damaged hash, with which argon2id would panic or need too much memory.
 func compare(password, hash string) (bool, error) {
-	params, _, _, err := argon2id.DecodeHash(hash)
+	params, _, key, err := argon2id.DecodeHash(hash)
 	if err != nil {
 		return false, err
 	}
-	if params.Iterations < 1 || params.Parallelism < 1 {
+	if params.Iterations < 1 || params.Parallelism < 1 || params.Memory > maxMemory || len(key) == 0 {
 		return false, argon2id.ErrInvalidHash
 	}
 	return argon2id.ComparePasswordAndHash(password, hash)

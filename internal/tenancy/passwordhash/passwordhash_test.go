@@ -50,7 +50,8 @@ func checks(t *testing.T, w *passwordhash.Worker) {
 		require.NoError(t, err)
 		require.Equal(t, want, ok, password)
 	}
-	for _, broken := range []string{"no hash", strings.Replace(hash, "t=2", "t=0", 1), strings.Replace(hash, "p=1", "p=0", 1)} {
+	for _, broken := range []string{"no hash", strings.Replace(hash, "t=2", "t=0", 1), strings.Replace(hash, "p=1", "p=0", 1),
+		strings.Replace(hash, "m=64", "m=4294967295", 1), hash[:strings.LastIndex(hash, "$")+1]} {
 		_, err = w.Matches("x", broken)
 		require.Error(t, err, broken)
 	}

@@ -1,7 +1,7 @@
 // Package schematest validates answers and events against the two published documents with a JSON Schema validator.
 //
 // The server validates requests with kin-openapi, which is lenient: it accepts null for every part of a nullable schema,
-// and it doesn't check formats. Clients are made with other tools. So tests check each answer and each event a second
+// and it checks few formats (not uri or email). Clients are made with other tools. So tests check each answer and each event a second
 // time, by the rules of the specifications alone. A schema is compiled when it is first needed, once per process.
 package schematest
 

@@ -7,7 +7,7 @@ export interface Breakout {
   name: string;
   userIds: string[];
   /** When it closes by itself; null for never. */
-  closesAt: string | null;
+  closesAt?: string | null; // undefined if a server of an older version answered
 }
 
 /** The parts of the meeting that the dialog uses. */
@@ -47,7 +47,7 @@ export class BreakoutsDialog {
       el('h2', { id: 'breakouts-title' }, 'Breakout rooms'),
       el('ul', { class: 'breakout-list' }, ...open.map(({ id, name, closesAt }, i) =>
         el('li', {},
-          el('span', { class: 'who' }, name, assigned[i], closesAt !== null && el('small', {}, `Closes at ${timeOfDay(closesAt)}`)),
+          el('span', { class: 'who' }, name, assigned[i], !!closesAt && el('small', {}, `Closes at ${timeOfDay(closesAt)}`)),
           el('button', { type: 'button', class: 'small', 'aria-label': `Visit ${name}`, onclick: () => this.#done(() => this.host.goTo(id)) }, 'Visit')))),
       this.#buttons(
         el('button', { type: 'button', class: 'danger', onclick: () => this.#done(() => this.#closeAll()) }, 'Close all rooms')),

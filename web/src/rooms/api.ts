@@ -124,8 +124,7 @@ export class Api {
     return this.#call('DELETE', `channels/${id}/messages/${messageId}`);
   }
 
-  /** learnTime reads the server's time. Other origins can't read the header; then this machine's clock is used.
-   * A difference up to 1 s is within the header's precision and is ignored. */
+  /** learnTime reads the server's time. A difference up to 1 s is within the header's precision and is ignored. */
   #learnTime(answer: Response): void {
     const at = Date.parse(answer.headers.get('Date') ?? '');
     const ahead = at + 500 - Date.now(); // the header has whole seconds
