@@ -237,7 +237,7 @@ func TestPeekingLeavesNoTrace(t *testing.T) {
 func TestRedisDropsFullBuckets(t *testing.T) {
 	t.Parallel()
 	r := onRedis(t, redistest.New(t))
-	quick := Policy{Name: "quick", Rate: Rate{Events: 20, Per: time.Second, Burst: 2}}
+	quick := Policy{Name: "quick", Rate: Rate{Events: 1, Per: 2 * time.Second, Burst: 2}}
 	require.True(t, must(t)(store{r}.take(t.Context(), quick, "ada")).Allowed)
 	require.Equal(t, int64(1), r.client.(*redis.Client).DBSize(t.Context()).Val())
 	require.Eventually(t, func() bool { return r.client.(*redis.Client).DBSize(t.Context()).Val() == 0 }, time.Minute, time.Millisecond)

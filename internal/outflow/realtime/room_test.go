@@ -65,7 +65,7 @@ func TestAReconnectingClientGetsMissedPublicationsInOrder(t *testing.T) {
 		r.bid(t, "ses_1", n)
 	}
 	r.Publish(t.Context(), realtime.Publication{Room: "ses_1", Type: realtime.Heart, Data: map[string]any{"count": 1}})
-	until(t, func() bool { return r.Stats().Publications >= other+301 }, "all are published") // the first may be counted late
+	until(t, func() bool { return r.Stats().Publications >= other+301 }, "all are published") // the first bid may be counted late
 	r.gate.setAway(false)
 	for n := 1; n <= 300; n++ {
 		require.EqualValues(t, n, c.Next(t, realtimetest.Published).Data["n"])
@@ -90,7 +90,7 @@ func TestAClientThatMissedTooMuchIsNotified(t *testing.T) {
 	for range 20 {
 		r.Publish(t.Context(), realtime.Publication{Room: "ses_1", Type: realtime.ChatMessage, Data: strings.Repeat("x", 100_000)})
 	}
-	until(t, func() bool { return r.Stats().Publications == before+20 }, "all are published")
+	until(t, func() bool { return r.Stats().Publications >= before+20 }, "all are published") // the first bid may be counted late
 	r.gate.setAway(false)
 	require.False(t, c.Next(t, realtimetest.Subscribed).Recovered)
 	r.bid(t, "ses_1", 1)
