@@ -16,19 +16,13 @@ var FS embed.FS
 // SearchIndexes returns the indexes of the admins' searches for a part of a text. They aren't part of a migration, because
 // they need the extension pg_trgm, which not every database has.
 func SearchIndexes() []postgres.Index {
-	const extension = "pg_trgm"
-	return []postgres.Index{
-		{
-			Name: "tenants_search_idx", Table: "tenants", Extension: extension,
-			Definition: "USING gin (name gin_trgm_ops, id gin_trgm_ops)",
-		},
-		{
-			Name: "users_search_idx", Table: "users", Extension: extension,
-			Definition: "USING gin (email gin_trgm_ops, name gin_trgm_ops, id gin_trgm_ops)",
-		},
-		{
-			Name: "invitations_search_idx", Table: "invitations", Extension: extension,
-			Definition: "USING gin (email gin_trgm_ops, name gin_trgm_ops, id gin_trgm_ops)",
-		},
+	indexes := []postgres.Index{
+		{Name: "tenants_search_idx", Table: "tenants", Columns: []string{"name", "id"}},
+		{Name: "users_search_idx", Table: "users", Columns: []string{"email", "name", "id"}},
+		{Name: "invitations_search_idx", Table: "invitations", Columns: []string{"email", "name", "id"}},
 	}
+	for i := range indexes {
+		indexes[i].Extension, indexes[i].OperatorClass = "pg_trgm", "gin_trgm_ops"
+	}
+	return indexes
 }

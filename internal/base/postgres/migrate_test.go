@@ -197,6 +197,30 @@ func TestIndexesOfSearches(t *testing.T) {
 	require.Equal(t, 3, count(t, pool, valid))
 }
 
+// TestTheExtensionOfSearchesMayBeInAnySchema: some services install it in a schema that isn't in search_path.
+func TestTheExtensionOfSearchesMayBeInAnySchema(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	for _, statement := range []string{
+		"DROP EXTENSION pg_trgm CASCADE", "CREATE SCHEMA extensions", "CREATE EXTENSION pg_trgm SCHEMA extensions",
+	} {
+		_, err := pool.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	require.NoError(t, postgres.Migrate(t.Context(), pool, schema.FS, schema.SearchIndexes(), quiet()))
+	require.Equal(t, 3, count(t, pool, "pg_class WHERE relname LIKE '%search_idx'"))
+}
+
+// TestAnIndexThatCannotBeBuiltDoesNotStopTheStart checks that Migrate warns and goes on.
+func TestAnIndexThatCannotBeBuiltDoesNotStopTheStart(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	var warnings bytes.Buffer
+	wrong := []postgres.Index{{Name: "wrong_idx", Table: "users", Columns: []string{"none"}, Extension: "pg_trgm", OperatorClass: "gin_trgm_ops"}}
+	require.NoError(t, postgres.Migrate(t.Context(), pool, schema.FS, wrong, slog.New(slog.NewTextHandler(&warnings, nil))))
+	require.Contains(t, warnings.String(), "wrong_idx")
+}
+
 type writerFunc func(line []byte)
 
 func (f writerFunc) Write(line []byte) (int, error) {
