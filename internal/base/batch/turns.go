@@ -1,6 +1,9 @@
 package batch
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // Turns is a set of locks by key. A key that no caller has locked or waits for
 // takes no memory. The zero value is ready.
@@ -9,30 +12,27 @@ type Turns[K comparable] struct {
 	turns map[K]*turn
 }
 
+// turn is the lock of one key. Its channel holds a token while a caller has the lock.
 type turn struct {
-	sync.Mutex
-
+	taken chan struct{}
 	users int
 }
 
 // Take waits for the caller's turn at all of the keys; release ends the turn.
+// If ctx ends first, Take returns its error and the caller has no key.
 // Callers with several keys must pass them in one global order, like locks,
 // without duplicates.
-func (t *Turns[K]) Take(keys ...K) (release func()) {
-	for _, key := range keys {
-		t.join(key).Lock()
-	}
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for _, key := range keys {
-			one := t.turns[key]
-			one.Unlock()
-			if one.users--; one.users == 0 {
-				delete(t.turns, key)
-			}
+func (t *Turns[K]) Take(ctx context.Context, keys ...K) (release func(), err error) {
+	for i, key := range keys {
+		select {
+		case t.join(key).taken <- struct{}{}:
+		case <-ctx.Done():
+			t.leave(key, false)
+			t.release(keys[:i])
+			return nil, ctx.Err()
 		}
 	}
+	return func() { t.release(keys) }, nil
 }
 
 // join counts one more caller that has or waits for a key's turn.
@@ -44,9 +44,28 @@ func (t *Turns[K]) join(key K) *turn {
 	}
 	one := t.turns[key]
 	if one == nil {
-		one = &turn{}
+		one = &turn{taken: make(chan struct{}, 1)}
 		t.turns[key] = one
 	}
 	one.users++
 	return one
+}
+
+// leave counts one caller less that waited for a key, or had it.
+func (t *Turns[K]) leave(key K, had bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.turns[key]
+	if had {
+		<-one.taken
+	}
+	if one.users--; one.users == 0 {
+		delete(t.turns, key)
+	}
+}
+
+func (t *Turns[K]) release(keys []K) {
+	for _, key := range keys {
+		t.leave(key, true)
+	}
 }

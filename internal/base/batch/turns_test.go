@@ -1,9 +1,11 @@
 package batch
 
 import (
+	"context"
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -12,13 +14,18 @@ import (
 func TestTurnsComeOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	var turns Turns[string]
-	release := turns.Take("a")
-	turns.Take("b")() // doesn't wait
+	take := func(keys ...string) func() {
+		release, err := turns.Take(t.Context(), keys...)
+		assert.NoError(t, err)
+		return release
+	}
+	release := take("a")
+	take("b")() // doesn't wait
 	count := 0
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {
-			defer turns.Take("a", "b")()
+			defer take("a", "b")()
 			count++ // the race detector reports concurrent holders
 		})
 	}
@@ -26,5 +33,22 @@ func TestTurnsComeOneAfterTheOther(t *testing.T) {
 	release()
 	all.Wait()
 	require.Equal(t, 100, count)
+	require.Empty(t, turns.turns)
+}
+
+// TestAWaitForATurnEndsWithItsContext: a caller that no longer waits holds none of its keys.
+func TestAWaitForATurnEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	var turns Turns[string]
+	release, err := turns.Take(t.Context(), "b")
+	require.NoError(t, err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = turns.Take(ended, "a", "b")
+	require.ErrorIs(t, err, context.Canceled)
+	again, err := turns.Take(t.Context(), "a")
+	require.NoError(t, err)
+	again()
+	release()
 	require.Empty(t, turns.turns)
 }

@@ -63,9 +63,13 @@ func (s *Service) DeclineCall(ctx context.Context, c tenancy.Caller, sessionID, 
 // marks it as missed, because its job may be late; this commits even if fn refuses.
 // If fn sets now.refusal, decide returns it after the commit.
 func (s *Service) decide(ctx context.Context, tenantID, sessionID string, fn func(tx pgx.Tx, now *state) error) (View, error) {
-	defer s.config.Sessions.TakeTurn(sessionID)()
+	release, err := s.config.Sessions.TakeTurn(ctx, sessionID)
+	if err != nil {
+		return View{}, err
+	}
+	defer release()
 	var now state
-	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) (err error) {
 		if now, err = lock(ctx, tx, tenantID, sessionID); err != nil {
 			return err
 		}

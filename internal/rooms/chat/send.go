@@ -125,12 +125,16 @@ type sendBatch struct {
 // decideMessages accepts or refuses each message, in their order. An error applies
 // to all.
 func (s *Service) decideMessages(ctx context.Context, key channelKey, list []*outgoing) ([]sendResult, error) {
-	defer s.order.Take(key)()
+	release, err := s.order.Take(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if l := list[0]; len(list) == 1 && !l.failed.IsZero() && time.Since(l.failed) > retryWithin {
 		return nil, errTooLate
 	}
 	var r sendBatch
-	err := postgres.InTx(postgres.WithHook(ctx, &r), s.config.Pool, func(tx pgx.Tx) error {
+	err = postgres.InTx(postgres.WithHook(ctx, &r), s.config.Pool, func(tx pgx.Tx) error {
 		r = sendBatch{results: make([]sendResult, len(list))}
 		return s.decideLocked(ctx, tx, key, list, &r)
 	})

@@ -87,7 +87,11 @@ const changeTime = 10 * time.Second
 // start it ignores the caller's cancellation, because a committed change must be
 // published.
 func (s *Service) inOrder(ctx context.Context, key channelKey, change func(ctx context.Context) error) error {
-	defer s.order.Take(key)()
+	release, err := s.order.Take(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := ctx.Err(); err != nil {
 		return err // the turn came too late
 	}

@@ -13,8 +13,10 @@ import (
 
 // TakeTurn waits until no other caller in this process changes the room. Others wait
 // until release is called, so that publications after a commit follow the order of the commits. The caller
-// must have no open transaction.
-func (s *Service) TakeTurn(roomID string) (release func()) { return s.rooms.Take(roomID) }
+// must have no open transaction. If ctx ends first, TakeTurn returns its error.
+func (s *Service) TakeTurn(ctx context.Context, roomID string) (release func(), err error) {
+	return s.rooms.Take(ctx, roomID)
+}
 
 // AnswerTx makes a locked, ringing call live, in the caller's transaction. Answering
 // admits the callee and reserves a seat until its connection enters. AnswerTx emits

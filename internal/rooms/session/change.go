@@ -70,5 +70,5 @@ func (s *Service) takeTurns(ctx context.Context, tenantID, sessionID string) (re
 	if err != nil {
 		return nil, fmt.Errorf("list breakouts: %w", err)
 	}
-	return s.rooms.Take(append([]string{sessionID}, ids...)...), nil
+	return s.rooms.Take(ctx, append([]string{sessionID}, ids...)...)
 }

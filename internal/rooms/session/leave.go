@@ -55,8 +55,12 @@ type finder func(ctx context.Context, tx pgx.Tx, row db.Session) ([]db.Participa
 // removeParticipants removes the participants that find returns from a room. until is the time
 // until which their seats are kept, nil to free the seats at once.
 func (s *Service) removeParticipants(ctx context.Context, tenantID, roomID string, find finder, until *time.Time) error {
-	defer s.rooms.Take(roomID)()
-	err := postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
+	release, err := s.rooms.Take(ctx, roomID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	err = postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		row := db.Session{TenantID: tenantID, ID: roomID}
 		var err error
 		if isSession(roomID) {

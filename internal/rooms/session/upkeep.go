@@ -80,7 +80,11 @@ func (s *Service) EndStranded(ctx context.Context) error {
 // endAbandoned ends a call, unless a party has come back meanwhile or may still
 // enter.
 func (s *Service) endAbandoned(ctx context.Context, tenantID, sessionID string, now time.Time) error {
-	defer s.rooms.Take(sessionID)()
+	release, err := s.rooms.Take(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	defer release()
 	return postgres.InTx(ctx, s.config.Pool, func(tx pgx.Tx) error {
 		row, err := LockTx(ctx, tx, tenantID, sessionID)
 		if err != nil || row.State != Live || row.Present > 0 {
