@@ -109,7 +109,7 @@ func (s *Server) enter(e entrance, x *socket) (*peer, *ClientError) {
 	}
 	s.wg.Go(func() {
 		defer s.recovered("a look at who has entered")
-		s.config.Gate.Entered(s.ctx, p.connection)
+		s.config.Gate.Entered(s.running, p.connection)
 	})
 	return p, nil
 }

@@ -3,6 +3,7 @@ package sfu_test
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,6 +173,36 @@ type stuck struct{ *testGate }
 func (stuck) Leave(ctx context.Context, _ sfu.Connection) error {
 	<-ctx.Done()
 	return ctx.Err()
+}
+
+// stuckOnce is a gate whose first connection to the database is broken.
+type stuckOnce struct {
+	*testGate
+
+	tried *atomic.Bool
+}
+
+func (d stuckOnce) Leave(ctx context.Context, c sfu.Connection) error {
+	if d.tried.CompareAndSwap(false, true) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return d.testGate.Leave(ctx, c)
+}
+
+// TestAStopTriesALeaveAgain: a report that waits for a broken connection leaves time for another one.
+func TestAStopTriesALeaveAgain(t *testing.T) {
+	t.Parallel()
+	var tried atomic.Bool
+	r := newRig(t, func(c *sfu.Config) {
+		d, _ := c.Gate.(*testGate)
+		c.Gate = stuckOnce{d, &tried}
+	})
+	r.join(t, "ada:host")
+	ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond) // shorter than a try in a running server
+	defer cancel()
+	require.NoError(t, r.server.Stop(ctx))
+	require.Len(t, r.left(), 1)
 }
 
 // TestAStopWaitsForTheDatabaseOnlySoLong: the clients still receive their bye.

@@ -34,7 +34,10 @@ type Server struct {
 
 	ctx    context.Context // ends with the server
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	// running ends when Stop is called.
+	running    context.Context
+	endRunning context.CancelFunc
+	wg         sync.WaitGroup
 
 	net     *network
 	relay   *relay
@@ -73,6 +76,7 @@ func New(c Config) (*Server, error) {
 		open:         map[string]*room{}, resumes: map[string]*peer{}, refused: map[string]uint64{}, fallbacks: map[string]uint64{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.running, s.endRunning = context.WithCancel(s.ctx)
 	return s, nil
 }
 
@@ -116,6 +120,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		rooms = append(rooms, r)
 	}
 	s.mu.Unlock()
+	s.endRunning()
 	for _, r := range rooms {
 		r.box.post(func() { r.endAll(&ClientError{Code: CodeShutdown}) })
 	}
@@ -306,10 +311,9 @@ func (s *Server) countTracks(delta int) {
 // leave reports a leave to the gate. It retries until that succeeds, at most 8 times, or until the
 // server has stopped.
 func (s *Server) leave(c Connection) {
-	const patience = 5 * time.Second
 	pause := 100 * time.Millisecond
 	for try := range 8 {
-		ctx, cancel := context.WithTimeout(s.ctx, patience)
+		ctx, cancel := s.leaveTry()
 		err := s.config.Gate.Leave(ctx, c)
 		cancel()
 		if err == nil || s.ctx.Err() != nil {
@@ -322,6 +326,18 @@ func (s *Server) leave(c Connection) {
 			return
 		}
 		pause = min(2*pause, 5*time.Second)
+	}
+}
+
+// leaveTry returns the context of one report of a leave. It ends sooner when the server stops: a
+// report that waits for a broken connection must leave time for another one.
+func (s *Server) leaveTry() (context.Context, context.CancelFunc) {
+	const usual, stopping = 5 * time.Second, time.Second
+	ctx, cancel := context.WithTimeout(s.ctx, usual)
+	stop := context.AfterFunc(s.running, func() { time.AfterFunc(stopping, cancel) })
+	return ctx, func() {
+		stop()
+		cancel()
 	}
 }
 
