@@ -31,10 +31,11 @@ type closeDueBreakouts struct {
 	sessions *session.Service
 }
 
-// Work closes them, or snoozes until the next one's end.
+// Work closes them. Each opening of rooms adds its own job, so the job doesn't wait for rooms that close later. It only
+// snoozes if the clock of the database is ahead of this server's and its own rooms are not due yet.
 func (w *closeDueBreakouts) Work(ctx context.Context, job *river.Job[session.CloseDueBreakoutsArgs]) error {
 	wait, err := w.sessions.CloseDueBreakouts(ctx, job.Args.TenantID, job.Args.SessionID)
-	if err == nil && wait > 0 {
+	if err == nil && wait > 0 && wait <= breakoutsEvery {
 		return river.JobSnooze(wait)
 	}
 	return outcome(err)

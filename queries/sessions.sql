@@ -42,11 +42,11 @@ ORDER BY id FOR UPDATE;
 
 -- name: ListOverdueBreakouts :many
 -- @sqlc-vet-disable tenant
--- Lists sessions of all tenants with a breakout room whose time has ended, the longest overdue first. The caller closes the
--- rooms by the same clock as @now.
+-- Lists sessions of all tenants with a breakout room whose time has ended, page by page: @after is the last session of the
+-- page before. The caller closes the rooms by the same clock as @now.
 SELECT s.tenant_id, s.parent_session_id::text AS parent_session_id FROM sessions s
-WHERE s.state = 'live' AND s.closes_at <= @now::timestamptz AND s.parent_session_id IS NOT NULL
-GROUP BY s.tenant_id, s.parent_session_id ORDER BY min(s.closes_at), s.parent_session_id LIMIT @max_rows;
+WHERE s.state = 'live' AND s.closes_at <= @now::timestamptz AND s.parent_session_id > @after::text
+GROUP BY s.tenant_id, s.parent_session_id ORDER BY s.parent_session_id LIMIT @max_rows;
 
 -- name: ListOpenBreakouts :many
 SELECT id FROM sessions

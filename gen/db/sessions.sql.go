@@ -349,12 +349,13 @@ func (q *Queries) ListOpenSessions(ctx context.Context, tenantID string) ([]stri
 
 const ListOverdueBreakouts = `-- name: ListOverdueBreakouts :many
 SELECT s.tenant_id, s.parent_session_id::text AS parent_session_id FROM sessions s
-WHERE s.state = 'live' AND s.closes_at <= $1::timestamptz AND s.parent_session_id IS NOT NULL
-GROUP BY s.tenant_id, s.parent_session_id ORDER BY min(s.closes_at), s.parent_session_id LIMIT $2
+WHERE s.state = 'live' AND s.closes_at <= $1::timestamptz AND s.parent_session_id > $2::text
+GROUP BY s.tenant_id, s.parent_session_id ORDER BY s.parent_session_id LIMIT $3
 `
 
 type ListOverdueBreakoutsParams struct {
 	Now     time.Time
+	After   string
 	MaxRows int32
 }
 
@@ -364,10 +365,10 @@ type ListOverdueBreakoutsRow struct {
 }
 
 // @sqlc-vet-disable tenant
-// Lists sessions of all tenants with a breakout room whose time has ended, the longest overdue first. The caller closes the
-// rooms by the same clock as @now.
+// Lists sessions of all tenants with a breakout room whose time has ended, page by page: @after is the last session of the
+// page before. The caller closes the rooms by the same clock as @now.
 func (q *Queries) ListOverdueBreakouts(ctx context.Context, arg ListOverdueBreakoutsParams) ([]ListOverdueBreakoutsRow, error) {
-	rows, err := q.db.Query(ctx, ListOverdueBreakouts, arg.Now, arg.MaxRows)
+	rows, err := q.db.Query(ctx, ListOverdueBreakouts, arg.Now, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 	"showfloor/internal/base/problem"
 )
 
-// overdueAtOnce is the maximum number of sessions per run of CloseOverdueBreakouts.
+// overdueAtOnce is the maximum number of sessions that CloseOverdueBreakouts reads at once.
 const overdueAtOnce = 100
 
 // CloseDueBreakoutsArgs is the job that closes breakout rooms of a session whose time
@@ -103,12 +104,20 @@ func dueRooms(open []db.Session, now time.Time) (due []db.Session, wait time.Dur
 // because their job was lost. Each session has its own transaction, and a failure
 // doesn't stop the others.
 func (s *Service) CloseOverdueBreakouts(ctx context.Context) error {
-	rows, err := db.New(s.config.Pool).ListOverdueBreakouts(ctx, db.ListOverdueBreakoutsParams{Now: s.config.Now(), MaxRows: overdueAtOnce})
-	if err != nil {
-		return fmt.Errorf("list overdue breakouts: %w", err)
+	q, now := db.New(s.config.Pool), s.config.Now()
+	var errs []error
+	for after, more := "", true; more; {
+		rows, err := q.ListOverdueBreakouts(ctx, db.ListOverdueBreakoutsParams{Now: now, After: after, MaxRows: overdueAtOnce})
+		if err != nil {
+			return errors.Join(append(errs, fmt.Errorf("list overdue breakouts: %w", err))...)
+		}
+		errs = append(errs, batch.Each(rows, func(r db.ListOverdueBreakoutsRow) error {
+			_, err := s.CloseDueBreakouts(ctx, r.TenantID, r.ParentSessionID)
+			return err
+		}))
+		if more = len(rows) == overdueAtOnce; more {
+			after = rows[len(rows)-1].ParentSessionID
+		}
 	}
-	return batch.Each(rows, func(r db.ListOverdueBreakoutsRow) error {
-		_, err := s.CloseDueBreakouts(ctx, r.TenantID, r.ParentSessionID)
-		return err
-	})
+	return errors.Join(errs...)
 }
