@@ -125,15 +125,15 @@ func (s *Service) take(ctx context.Context, key db.TakeIdempotencyKeyParams) err
 }
 
 // releaseUnknown deletes the row of a run that could not learn whether it has the key. If that
-// fails too, the key is free again after leaseTime.
+// fails too, or the database writes the row only afterwards, the key is free again after leaseTime.
 func (s *Service) releaseUnknown(ctx context.Context, key db.TakeIdempotencyKeyParams) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	_, err := db.New(s.config.Pool).ReleaseIdempotencyKey(ctx, db.ReleaseIdempotencyKeyParams{
+	deleted, err := db.New(s.config.Pool).ReleaseIdempotencyKey(ctx, db.ReleaseIdempotencyKeyParams{
 		TenantID: key.TenantID, Key: key.Key, RunID: key.RunID,
 	})
-	if err != nil {
-		s.config.Log.WarnContext(ctx, "idempotency key stays reserved until its lease ends",
+	if err != nil || deleted == 0 {
+		s.config.Log.WarnContext(ctx, "idempotency key may stay reserved until its lease ends",
 			"error", err, "requestId", key.RunID, "until", key.LeaseUntil)
 	}
 }
