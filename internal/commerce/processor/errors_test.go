@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -292,11 +293,18 @@ func TestTimeout(t *testing.T) {
 	arrived := &recorder{next: hang(t)}
 	peer := httptest.NewServer(arrived)
 	t.Cleanup(func() { go peer.Close() })
-	c := processor.New(processor.Config{Key: key, URL: peer.URL, HTTPClient: &http.Client{Timeout: 50 * time.Millisecond}})
-	for _, one := range calls() {
-		requireUnavailable(t, one.do(t, c))
+	c := processor.New(processor.Config{Key: key, URL: peer.URL, HTTPClient: &http.Client{Timeout: time.Second}})
+	list := calls()
+	errs := make([]error, len(list))
+	var all sync.WaitGroup
+	for i, one := range list {
+		all.Go(func() { errs[i] = one.do(t, c) })
 	}
-	require.Len(t, arrived.requests(), len(calls()))
+	all.Wait()
+	for _, err := range errs {
+		requireUnavailable(t, err)
+	}
+	require.Len(t, arrived.requests(), len(list))
 }
 
 // TestACancelledCallReturnsTheContextsError requires that a caller who cancels gets the context's error.
